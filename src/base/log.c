@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 
 #include "base/journal.h"
 #include "base/printable.h"
+#include "base/standard_files.h"
 
 RTE_LOG_REGISTER(log_type, sketchtap, NOTICE);
 
@@ -35,20 +37,22 @@ static bool has_room(void)
 
 static _Atomic uint64_t lines_written;
 
-/* A write that fails is nobody's: there is no other place to say so. */
-static void put(const char *text, size_t len)
+/* Returns false if there is no room. An error has no other place where it could be reported. */
+static bool put(const char *text, size_t len)
 {
 	while (len > 0) {
-		ssize_t n = write(STDERR_FILENO, text, len);
+		ssize_t n = standard_files_write(STDERR_FILENO, text, len);
 
 		if (n <= 0)
-			return;
+			return n == 0 || errno != EAGAIN;
 		text += n;
 		len -= (size_t)n;
 	}
+	return true;
 }
 
-static void put_behind_note(uint64_t lost, const char *text, size_t len)
+/* As put(). */
+static bool put_behind_note(uint64_t lost, const char *text, size_t len)
 {
 	char out[NOTE_MAX + PIECE_MAX];
 	int note =
@@ -57,7 +61,7 @@ static void put_behind_note(uint64_t lost, const char *text, size_t len)
 			lost == 1 ? " is" : "s are");
 
 	memcpy(out + note, text, len);
-	put(out, (size_t)note + len);
+	return put(out, (size_t)note + len);
 }
 
 static uint64_t count_lines(const char *text, size_t len)
@@ -104,14 +108,11 @@ static ssize_t write_or_lose(void *cookie, const char *text, size_t size)
 		return (ssize_t)size;
 	for (size_t done = 0, len; done < size; done += len) {
 		len = size - done < PIECE_MAX ? size - done : PIECE_MAX;
-		if (!has_room()) {
+		if (!has_room() || !(lost > 0 ? put_behind_note(lost, text + done, len)
+					      : put(text + done, len))) {
 			lost += count_lines(text + done, len);
 			continue;
 		}
-		if (lost > 0)
-			put_behind_note(lost, text + done, len);
-		else
-			put(text + done, len);
 		atomic_fetch_add_explicit(
 			&lines_written, count_lines(text + done, len), memory_order_relaxed);
 		lost = 0;
@@ -181,8 +182,23 @@ bool log_is_verbose(void)
 	return is_verbose;
 }
 
+/*
+ * poll() reports room that another writer of the pipe may take before the write, such as a script
+ * whose commands share it. The reporter would wait there for the pipe's reader.
+ */
+static void stop_blocking(void)
+{
+	int fd = standard_files_own_pipe(STDERR_FILENO);
+
+	if (fd < 0)
+		return;
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
 void log_init(enum log_level level, bool verbose)
 {
+	stop_blocking();
 	is_verbose = verbose;
 	rte_openlog_stream(lossy_stream());
 	journal = journal_reads(STDERR_FILENO);

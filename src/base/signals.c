@@ -100,6 +100,15 @@ int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg)
 	return error;
 }
 
+bool signals_join_thread(pthread_t thread, int seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
 void signals_remove_at_exit(const char *file, const char *directory)
 {
 	/* Pair with the acquires in on_stop(). */

@@ -22,6 +22,9 @@ void signals_unblock(void);
 /* Starts a thread that gets no signals: they are for those that expect them. As pthread_create(). */
 int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg);
 
+/* Joins a thread. Returns false if it still runs after `seconds`; then it is not joined. */
+bool signals_join_thread(pthread_t thread, int seconds);
+
 /* A file, and the directory in which it is the only one, that a second signal removes before it
  * ends the process; NULL: none. */
 void signals_remove_at_exit(const char *file, const char *directory);

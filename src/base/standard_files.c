@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void standard_files_fill(void)
@@ -38,6 +40,25 @@ bool standard_files_printed(void)
 		return errno == EPIPE;
 	/* What is longer than the buffer failed before, and why is forgotten. */
 	return ferror(stdout) == 0 || reader_left();
+}
+
+int standard_files_own_pipe(int fd)
+{
+	char path[32];
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || !S_ISFIFO(st.st_mode) ||
+		(fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+ssize_t standard_files_write(int fd, const char *data, size_t len)
+{
+	ssize_t n = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 && errno == ENOTSOCK ? write(fd, data, len) : n;
 }
 
 bool standard_files_is_output(const char *name)

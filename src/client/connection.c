@@ -16,11 +16,13 @@
 #include "report/control_commands.h"
 
 #define PATIENCE_S 5
+/* A change takes as long as its memory does. The run's own limits come first. */
+#define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
-static void complain_of_silence(void)
+static void complain_of_silence(int seconds)
 {
 	complain(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
-		PATIENCE_S);
+		seconds);
 }
 
 /*
@@ -47,7 +49,7 @@ static bool is_run(int fd, bool quiet)
 	} else if (n == 0) {
 		complain(0, "one closes the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
-		complain_of_silence();
+		complain_of_silence(PATIENCE_S);
 	}
 	free(answer);
 	return n > 0;
@@ -78,7 +80,7 @@ static int connect_to(const char *path, bool quiet)
 		if (is_run(fd, quiet))
 			return fd;
 	} else if (errno == EAGAIN && !quiet) {
-		complain_of_silence();
+		complain_of_silence(PATIENCE_S);
 	}
 	close(fd);
 	return -1;
@@ -140,10 +142,17 @@ int connection_open(const char *name, bool quiet)
 		glob(patterns[i], i > 0 ? GLOB_APPEND : 0, NULL, &found);
 	fd = connect_to_one(&found, name, quiet);
 	globfree(&found);
-	/* A change may take as long as its memory does. */
 	if (fd >= 0)
-		set_patience(fd, 0);
+		set_patience(fd, ANSWER_PATIENCE_S);
 	return fd;
+}
+
+void connection_complain(void)
+{
+	if (errno == EAGAIN)
+		complain_of_silence(ANSWER_PATIENCE_S);
+	else
+		complain(0, "the run closed the connection: it ends, or ten others are connected");
 }
 
 bool connection_send(int fd, const char *command)
@@ -155,6 +164,8 @@ bool connection_receive(int fd, char *answer)
 {
 	ssize_t n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
 
+	if (n == 0)
+		errno = 0; /* closed */
 	if (n <= 0)
 		return false;
 	answer[n] = '\0';

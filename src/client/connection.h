@@ -13,6 +13,8 @@
  */
 int connection_open(const char *name, bool quiet);
 
-/* Each returns false where the run closed the connection. */
+/* Each returns false if the run closed the connection, or does not answer in time. */
 bool connection_send(int fd, const char *command);
 bool connection_receive(int fd, char *answer); /* into answer[CONNECTION_ANSWER_MAX] */
+/* After either returned false, with its errno: reports the cause on standard error. */
+void connection_complain(void);

@@ -71,9 +71,9 @@ static bool ask(const char *name, const char *command, char *answer)
 	if (fd < 0)
 		return false;
 	answered = connection_send(fd, command) && connection_receive(fd, answer);
-	close(fd);
 	if (!answered)
-		complain(0, "the run closed the connection: it ends, or ten others are connected");
+		connection_complain();
+	close(fd);
 	return answered;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/changes.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,11 @@
 #include "config/config_change.h"
 #include "parallel/kernel_plan.h"
 #include "parallel/plan/topology.h"
+#include "report/control_commands.h"
 #include "report/measured.h"
 
-#define PATIENCE_S 2
+#define PATIENCE_S     2
+#define END_PATIENCE_S 5 /* without a warning, for the thread to end */
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
@@ -262,6 +265,7 @@ static void *prepare_changes(void *arg)
 		} else if (change != NULL) {
 			answer_change(changes, change);
 		} else {
+			/* Idle. What ends it is written, and signalled, under the lock. */
 			pthread_cond_wait(&changes->work, &changes->lock);
 		}
 	}
@@ -325,7 +329,11 @@ void changes_end(struct changes *changes)
 	changes->ending = true;
 	pthread_cond_signal(&changes->work);
 	pthread_mutex_unlock(&changes->lock);
-	pthread_join(changes->thread, NULL);
+	if (!signals_join_thread(changes->thread, END_PATIENCE_S)) {
+		log_warning("the end waits for the thread that changes measurements: it reads the "
+			    "configuration or prepares memory; a second signal ends the run at once");
+		pthread_join(changes->thread, NULL);
+	}
 	pthread_mutex_lock(&changes->lock);
 	refuse_open(changes);
 	pthread_mutex_unlock(&changes->lock);
@@ -353,19 +361,40 @@ void changes_free(struct changes *changes)
 
 /* --- who asks --- */
 
-/* Under the lock: until it is taken, or refused; and then a while until its epoch is open. */
-static void await(struct changes *changes, const struct change *change, uint64_t number)
+/* Under the lock: waits while the change is in a state before `state`. Returns false if it still is
+ * after `seconds`. */
+static bool await_state(struct changes *changes, const struct change *change, uint64_t number,
+	enum change_state state, int seconds)
 {
 	struct timespec until;
 
-	while (change->answer.number == number && change->state < CHANGE_TAKEN)
-		pthread_cond_wait(&changes->done, &changes->lock);
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += PATIENCE_S;
-	while (change->answer.number == number && change->state != CHANGE_DONE &&
-		pthread_cond_clockwait(&changes->done, &changes->lock, CLOCK_MONOTONIC, &until) ==
-			0)
-		;
+	until.tv_sec += seconds;
+	while (change->answer.number == number && change->state < state)
+		if (pthread_cond_clockwait(&changes->done, &changes->lock, CLOCK_MONOTONIC,
+			    &until) == ETIMEDOUT)
+			return change->answer.number != number || change->state >= state;
+	return true;
+}
+
+/* Under the lock: until it is taken, or refused; and then a while until its epoch is open. Returns
+ * false with the answer filled if it is neither after CONTROL_ANSWER_S. */
+static bool await(struct changes *changes, const struct change *change, uint64_t number,
+	struct change_answer *answer)
+{
+	if (await_state(changes, change, number, CHANGE_TAKEN, CONTROL_ANSWER_S)) {
+		await_state(changes, change, number, CHANGE_DONE, PATIENCE_S);
+		return true;
+	}
+	/* The thread may be writing the change's own answer. */
+	*answer = (struct change_answer){.number = number, .refused = true};
+	snprintf(answer->error, sizeof(answer->error),
+		"not done after %d s: %s; it may still come: see ctl measure list",
+		CONTROL_ANSWER_S,
+		change->state == CHANGE_READY
+			? "the reporter does not answer"
+			: "the configuration is being read, or memory prepared");
+	return false;
 }
 
 static struct change *change_create(const char *words)
@@ -401,8 +430,8 @@ struct change_answer changes_ask(struct changes *changes, const char *words)
 		return answer;
 	}
 	ask(changes, change);
-	await(changes, change, change->answer.number);
-	answer = change->answer;
+	if (await(changes, change, change->answer.number, &answer))
+		answer = change->answer;
 	if (change->state == CHANGE_DONE) {
 		take_out(changes, change);
 		change_free(change);
@@ -416,8 +445,8 @@ struct change_answer changes_ask(struct changes *changes, const char *words)
 void changes_await_reload(struct changes *changes, struct change_answer *answer)
 {
 	pthread_mutex_lock(&changes->lock);
-	await(changes, &changes->reload, answer->number);
-	if (changes->reload.answer.number == answer->number)
+	if (await(changes, &changes->reload, answer->number, answer) &&
+		changes->reload.answer.number == answer->number)
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 }

@@ -9,6 +9,10 @@
  *
  * Changes are prepared one after the other, each on top of the last one that was taken. What cannot
  * be is refused, and then nothing has changed.
+ *
+ * No lock order: `publish` takes a lock of its own under that of the changes, and `settle` is called
+ * without one. Whoever asks waits for the thread, then for the reporter, each with a limit. The
+ * thread waits for a request, and in `settle`. The reporter waits for neither.
  */
 
 #include <stdbool.h>
@@ -56,7 +60,8 @@ struct change_answer {
 };
 
 /* Any thread but the reporter's: asks for a change, in the words of config_change(). Waits until it
- * is taken, and not for long until its epoch is open. */
+ * is taken, and not for long until its epoch is open. After CONTROL_ANSWER_S the answer is
+ * `refused`, and its error names the cause; the change may still come. */
 struct change_answer changes_ask(struct changes *changes, const char *words);
 
 /* The reporter: the command line and the file are to be read again. */

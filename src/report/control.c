@@ -20,6 +20,7 @@
 #include "report/tell.h"
 
 #define RELOAD_PATIENCE_S 2
+#define ANSWER_PATIENCE_S 5 /* without a warning, for handlers to be done with the run */
 #define TOP_DEFAULT       10
 #define TOP_MAX           40  /* rows, as far as there is room: one of IPv6 has nearly 400 bytes */
 #define TOP_HEAD_BYTES    400 /* of what stands beside the rows */
@@ -91,6 +92,29 @@ static void end_reading(uint32_t turn)
 	if (--control.reading[turn] == 0)
 		pthread_cond_broadcast(&control.answered);
 	pthread_mutex_unlock(&control.lock);
+}
+
+/*
+ * Under the lock: until none of the counts is left. Handlers copy what they have counted in, and
+ * wait no longer than RELOAD_PATIENCE_S and CONTROL_ANSWER_S; sockets come after that.
+ */
+static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
+{
+	bool warned = false;
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ANSWER_PATIENCE_S;
+	for (uint32_t i = 0; i < n; i++)
+		while (*counts[i] > 0) {
+			if (warned)
+				pthread_cond_wait(&control.answered, &control.lock);
+			else if (pthread_cond_clockwait(&control.answered, &control.lock,
+					 CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+				warned = true;
+				log_warning("%s waits for an answer on the control socket", who);
+			}
+		}
 }
 
 /* --- what answers are made of --- */
@@ -927,8 +951,8 @@ void control_settle(void)
 	pthread_mutex_lock(&control.lock);
 	for (uint32_t i = 0; i < 2; i++) {
 		control.turn ^= 1;
-		while (control.reading[control.turn ^ 1] > 0)
-			pthread_cond_wait(&control.answered, &control.lock);
+		wait_for_handlers((const uint32_t *const[]){&control.reading[control.turn ^ 1]}, 1,
+			"the memory of former measurements");
 	}
 	pthread_mutex_unlock(&control.lock);
 }
@@ -963,8 +987,12 @@ void control_stop(void)
 	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
+	/* Nothing runs any more, so that no new handler counts itself in for long. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
-		pthread_cond_wait(&control.answered, &control.lock);
+		wait_for_handlers(
+			(const uint32_t *const[]){
+				&control.answering, &control.reading[0], &control.reading[1]},
+			3, "the end");
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);
 	report_epoch_free(deliveries);

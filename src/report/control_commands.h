@@ -16,6 +16,9 @@
 /* Characters of a command at most. DPDK reads one more: where that is there, the rest may be lost. */
 #define CONTROL_COMMAND_MAX 1022
 
+/* Longest time from a command to its answer: preparing the memory of a change may take that. */
+#define CONTROL_ANSWER_S 30
+
 #define CONTROL_COMMANDS(COMMAND)                                                                   \
 	COMMAND(stats,                                                                              \
 		"Account of the packets of the last epoch, and of all since the start. No "         \

@@ -34,6 +34,8 @@
 #define LONG_NAP_NS 10000000
 /* A worker that holds up an epoch for so long is worth a word. */
 #define PATIENCE_NS (SECOND_NS / 2)
+/* The same of lcores that do not end. Feeders may wait for a file, and drivers for a link. */
+#define END_NS      (5 * SECOND_NS)
 /* How often --packets asks the devices what they got. */
 #define ASK_NS      1000000
 /* Records are handed over when some are so old, however few there are. */
@@ -271,6 +273,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
+	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
 	while (reporter->run->feeder != NULL && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
 		look_at_changes(reporter); /* who asked for one is answered all the same */
@@ -472,6 +475,22 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
 }
 
+/* All epochs are reported, and some lcore has not ended. */
+static void wait_for_lcores(struct reporter *reporter)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (reporter->waiting_since == 0)
+		reporter->waiting_since = now;
+	if (reporter->warned || now - reporter->waiting_since < END_NS)
+		return;
+	reporter->warned = true;
+	log_warning("the end waits for %s; a second signal ends the run at once",
+		reporter->run->feeder != NULL && !feeder_finished(reporter->run->feeder)
+			? "the source of the packets"
+			: "a worker or receiver that does not answer");
+}
+
 /* What SIGHUP and the control socket ask for. */
 static void reload(struct reporter *reporter)
 {
@@ -628,8 +647,11 @@ static void report_epochs(struct reporter *reporter)
 			wait_for_workers(reporter);
 		else
 			service_alive(&reporter->service, monotonic_now());
-		if (ended && reporter->epoch == open && run_finished(run))
-			return;
+		if (ended && reporter->epoch == open) {
+			if (run_finished(run))
+				return;
+			wait_for_lcores(reporter);
+		}
 		show_progress(reporter);
 		rest(reporter, ended || reporter->epoch < open);
 	}

@@ -3,6 +3,7 @@
 /* What log lines look like, which are shown, and that EAL says nothing of its own. */
 
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +135,76 @@ static void say_to_full_pipe(int count, char *before, size_t before_size, char *
 	close(ends[1]);
 }
 
+/* --- another writer of the same pipe or socket --- */
+
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+
+static int other_writer = -1; /* fills what poll() reports as free, before it returns */
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	static const char page[4096] = "of another process\n";
+	int ready = __real_poll(fds, n, timeout);
+
+	if (other_writer >= 0 && ready == 1) {
+		int flags = fcntl(other_writer, F_GETFL);
+
+		fcntl(other_writer, F_SETFL, flags | O_NONBLOCK);
+		while (write(other_writer, page, sizeof(page)) > 0)
+			;
+		fcntl(other_writer, F_SETFL, flags);
+	}
+	return ready;
+}
+
+/* Standard error is `end`, of which `other` is another writer. */
+static void say_beside(int end, int other, int reader)
+{
+	int console = dup(STDERR_FILENO);
+	char text[4096 + 1], expected[] = "is missing here";
+	size_t used = 0;
+	ssize_t len;
+
+	assert_true(dup2(end, STDERR_FILENO) >= 0);
+	log_init(LOG_LEVEL_NOTICE, false);
+	/* Its own description: the other one has changed flags meanwhile. */
+	other_writer = other;
+	alarm(60);
+	log_warning("lost");
+	other_writer = -1;
+	assert_int_equal(fcntl(other, F_GETFL) & O_NONBLOCK, 0);
+	fcntl(reader, F_SETFL, O_NONBLOCK);
+	while (read(reader, text, sizeof(text) - 1) > 0)
+		;
+	log_warning("again");
+	alarm(0);
+	while (used < sizeof(text) - 1 &&
+		(len = read(reader, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)len;
+	text[used] = '\0';
+	dup2(console, STDERR_FILENO);
+	close(console);
+	assert_non_null(strstr(text, expected));
+	assert_non_null(strstr(text, "sketchtap: warning: again\n"));
+	assert_null(strstr(text, "lost\n"));
+}
+
+static void line_does_not_wait_where_others_write_too(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	say_beside(ends[1], ends[1], ends[0]);
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	say_beside(ends[1], ends[1], ends[0]);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void line_is_lost_rather_than_waited_for(void **state)
 {
 	char before[8192], after[4096], expected[4096];
@@ -197,6 +269,7 @@ int main(void)
 		cmocka_unit_test(level_hides_what_is_less_urgent),
 		cmocka_unit_test(journal_gets_priorities),
 		cmocka_unit_test(long_message_is_one_line),
+		cmocka_unit_test(line_does_not_wait_where_others_write_too),
 		cmocka_unit_test(line_is_lost_rather_than_waited_for),
 		cmocka_unit_test(eal_is_silent_and_keeps_our_levels),
 	};

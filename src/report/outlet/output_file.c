@@ -76,6 +76,11 @@ static int open_stdout(struct output_file *file, char *error, size_t size)
 	file->fd = STDOUT_FILENO;
 	if (fstat(file->fd, &st) < 0)
 		return fail(file, error, size, strerror(errno));
+	if (S_ISFIFO(st.st_mode)) {
+		int own = standard_files_own_pipe(STDOUT_FILENO);
+
+		file->fd = own >= 0 ? own : STDOUT_FILENO;
+	}
 	file->regular = S_ISREG(st.st_mode);
 	file->header_due = file->form.header.len > 0;
 	return 0;
@@ -108,6 +113,7 @@ static int open_new(
 static int open_stream(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
+	struct stat st;
 	int status;
 
 	do
@@ -115,6 +121,8 @@ static int open_stream(
 	while (status != 0 && errno == EINTR && !signals_stop_requested());
 	if (status != 0)
 		return status;
+	if (fstat(file->fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may take the room */
 	file->header_due = true;
 	return 0;
 }
@@ -457,7 +465,7 @@ static ssize_t write_some(const struct output_file *file, const char *data, size
 		errno = ETIMEDOUT;
 		return -1;
 	}
-	return write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+	return standard_files_write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
 /* Returns 0, or the errno for which the text was not written. */
@@ -788,6 +796,8 @@ void output_file_close(struct output_file *file)
 		file->lost = 1;
 	if (file->fd >= 0 && !standard_files_is_output(file->name))
 		close_fd(file);
+	else if (file->fd > STDERR_FILENO)
+		close(file->fd);
 	text_free(&file->form.header);
 	free(file->target);
 	file->target = NULL;
