@@ -15,7 +15,7 @@
 #include "parallel/process.h"
 #include "report/control_commands.h"
 
-#define PATIENCE_S 5
+#define PATIENCE_S        5
 /* A change takes as long as its memory does. The run's own limits come first. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 

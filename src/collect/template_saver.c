@@ -46,6 +46,7 @@ size_t template_saver_memory(size_t template_bytes)
 
 /* --- the thread --- */
 
+/* The thread waits for a copy, or the end; the decoder for one file to be on the disk. */
 static void await(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) != 0 && errno == EINTR)

@@ -297,7 +297,10 @@ static int end(const struct following *following)
 	return status;
 }
 
-/* Until the run says something. False where nobody reads any more. */
+/* A run answers every second, if only that nothing is new (FOLLOW_PATIENCE_NS). */
+#define SILENCE_S 10
+
+/* Waits for the run. Returns false if the reader of standard output has left. */
 static bool wait_for_news(const struct watch *watch)
 {
 	struct pollfd files[] = {
@@ -305,8 +308,17 @@ static bool wait_for_news(const struct watch *watch)
 		{.fd = STDOUT_FILENO}, /* only for what is wrong there */
 	};
 
-	while (poll(files, 2, -1) < 0 && errno == EINTR)
-		;
+	int timeout = SILENCE_S * 1000, n;
+
+	while ((n = poll(files, 2, timeout)) == 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		complain(0,
+			"the run has not answered for %d s: it is stopped, or the machine is too busy; "
+			"follow goes on when it does",
+			SILENCE_S);
+		timeout = -1;
+	}
 	return (files[1].revents & POLLERR) == 0;
 }
 

@@ -27,6 +27,11 @@
  * the feeder raises it only after every packet of the older epochs is in its ring, so a worker that
  * read `open` first and then found its ring empty has seen all of them. On a port a worker reads
  * `open` before each poll, and what it polls afterwards belongs to that epoch.
+ *
+ * Waits form no circle, so each ends: a feeder waits for free mbufs and room in rings (for receivers
+ * and workers) and for the reporter, a receiver for its workers and the reporter, a worker for the
+ * reporter alone (a clean generation, room for flow records of an unpaced replay). The reporter
+ * waits for no lcore: it looks again, and warns where one holds up an epoch or the end.
  */
 
 #include <stdalign.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/monitor_tables.h"
 
+#include "base/log.h"
 #include "base/signals.h"
+
+#define END_PATIENCE_S 5
 
 /* A table of rules, which it takes over, and what the program has of them. */
 static struct monitor_table *create(
@@ -85,7 +88,7 @@ enum monitor_news monitor_tables_look(struct monitor_tables *tables)
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
 		return MONITOR_NEWS_NONE;
-	pthread_join(tables->thread, NULL);
+	pthread_join(tables->thread, NULL); /* which has nothing left to do */
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;
@@ -119,7 +122,12 @@ void monitor_tables_stop(struct monitor_tables *tables)
 
 	tables->again = false;
 	if (tables->loading) {
-		pthread_join(tables->thread, NULL);
+		if (!signals_join_thread(tables->thread, END_PATIENCE_S)) {
+			log_warning("%s: the end waits for this file to be read; a second signal "
+				    "ends the run at once",
+				tables->path);
+			pthread_join(tables->thread, NULL);
+		}
 		monitor_table_destroy(tables->fresh);
 		kernel_rules_destroy(tables->kernel_fresh);
 		tables->loading = false;

@@ -330,8 +330,9 @@ void changes_end(struct changes *changes)
 	pthread_cond_signal(&changes->work);
 	pthread_mutex_unlock(&changes->lock);
 	if (!signals_join_thread(changes->thread, END_PATIENCE_S)) {
-		log_warning("the end waits for the thread that changes measurements: it reads the "
-			    "configuration or prepares memory; a second signal ends the run at once");
+		log_warning(
+			"the end waits for the thread that changes measurements: it reads the "
+			"configuration or prepares memory; a second signal ends the run at once");
 		pthread_join(changes->thread, NULL);
 	}
 	pthread_mutex_lock(&changes->lock);
@@ -371,8 +372,8 @@ static bool await_state(struct changes *changes, const struct change *change, ui
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += seconds;
 	while (change->answer.number == number && change->state < state)
-		if (pthread_cond_clockwait(&changes->done, &changes->lock, CLOCK_MONOTONIC,
-			    &until) == ETIMEDOUT)
+		if (pthread_cond_clockwait(
+			    &changes->done, &changes->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 			return change->answer.number != number || change->state >= state;
 	return true;
 }

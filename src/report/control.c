@@ -989,9 +989,8 @@ void control_stop(void)
 	pthread_cond_broadcast(&control.reloaded);
 	/* Nothing runs any more, so that no new handler counts itself in for long. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
-		wait_for_handlers(
-			(const uint32_t *const[]){
-				&control.answering, &control.reading[0], &control.reading[1]},
+		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
+					  &control.reading[1]},
 			3, "the end");
 	pthread_mutex_unlock(&control.lock);
 	report_epoch_free(last);

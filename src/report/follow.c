@@ -72,7 +72,7 @@ void follow_stop(void)
 	atomic_store(&follow.recent, NULL);
 	tell_news();
 	/* A handler counts itself in before it looks: none that found an epoch is overlooked. */
-	while (atomic_load(&follow.answering) > 0)
+	while (atomic_load(&follow.answering) > 0) /* at most FOLLOW_PATIENCE_NS, and a copy */
 		sleep_a_bit();
 }
 

@@ -396,7 +396,8 @@ void http_close(struct http *http)
 		/* Pairs with the acquire in serve(). */
 		atomic_store_explicit(&http->stopping, true, memory_order_release);
 		eventfd_write(http->wake, 1);
-		pthread_join(http->thread, NULL);
+		pthread_join(
+			http->thread, NULL); /* it never blocks but in poll(), which this ends */
 	}
 	if (http->daemon != NULL)
 		MHD_stop_daemon(http->daemon);

@@ -14,13 +14,14 @@ import re
 import signal
 import socket
 import stat
+import subprocess
 import threading
 import time
 
 import lib
 from test_collect_live import free_port
 
-LONG = ('a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words',
+LONG = ('ctl_does_not_wait_for_ever', 'a_configuration_that_is_no_file_any_more', 'many_names_that_shed', 'since_when', 'by_words',
         'what_is_refused_changes_nothing', 'which_one', 'epoch_that_is_far')
 
 START = 1700000000 * 1000000  # us
@@ -629,6 +630,111 @@ def test_routers_of_a_collector(test):
     process = start(config)
     ctl(test, process, 'measure', 'add', 'entries', 'key=ingress')
     stop(test, process)
+
+
+STORM_ROUNDS = 8  # of each program that asks
+GARBAGE = ('', '[', '[measurement main]\nkey = nonsense\n', '[measurement main]\nkey', '\x01\x02\x03\n',
+           '[measurement main]\nwidth = 0\n', 'interval = 7s\n')
+
+
+def ask_in_a_storm(test, process, lines, statuses):
+    """Every command returns, done or refused; one that does not ends the test."""
+    environment = dict(os.environ, RUNTIME_DIRECTORY=process.directory)
+    for _ in range(STORM_ROUNDS):
+        for words in lines:
+            asked = subprocess.run([test.binary, 'ctl', *words], env=environment, capture_output=True, text=True,
+                                   timeout=120, check=False)
+            statuses.append((words, asked.returncode, asked.stderr))
+
+
+def test_storm_of_requests(test):
+    """
+    SIGHUP, ctl and a file of garbage, all at once: every request is answered, no packet is lost, and what is
+    measured is what the last change says.
+    """
+    over = threading.Event()
+
+    def every(pause, action):
+        def loop():
+            while not over.is_set():
+                action()
+                time.sleep(pause)
+        return loop
+
+    config = write_config(test.path('run.conf'), SETS[0])
+    chance = random.Random(7)
+
+    def spoil():
+        if chance.random() < 0.5:
+            write_config(config, SETS[chance.choice((0, 2, 3, 4))])
+        else:
+            with open(config + '.new', 'w', encoding='utf-8') as stream:
+                stream.write(chance.choice(GARBAGE))
+            os.rename(config + '.new', config)
+
+    feed = Feed(test.path('fed.pcap'), 11)
+    stats, statuses = test.path('stats.csv'), []
+    with feed.into(test, '--config', config, '--stats', stats, '--output', f'json:{test.path("out.json")}',
+                   '--interval', '100ms', '--workers', '2') as process:
+        pid = process.popen.pid
+        beside = [threading.Thread(target=every(0.01, lambda: os.kill(pid, signal.SIGHUP))),
+                  threading.Thread(target=every(0.02, spoil))]
+        askers = [threading.Thread(target=ask_in_a_storm, args=(test, process, lines, statuses)) for lines in (
+            [('measure', 'add', 'x', 'key=dst_port', 'width=4096'), ('measure', 'remove', 'x')],
+            [('reload',), ('measure', 'list')])]
+        for thread in beside + askers:
+            thread.start()
+        for thread in askers:
+            thread.join()
+        over.set()
+        for thread in beside:
+            thread.join()
+        assert len(statuses) == 4 * STORM_ROUNDS and process.running(), process.result.describe()
+        for words, status, stderr in statuses:
+            assert status in (0, 1, 2) and (status == 0) == (stderr == ''), (words, status, stderr)
+        write_config(config, SETS[1])
+        ctl(test, process, 'reload')
+        said = process.stderr().count('configuration read again')
+        write_config(config, SETS[2])
+        process.signal(signal.SIGHUP)
+        test.until(lambda: process.stderr().count('configuration read again') > said, 'SIGHUP still reloads')
+        assert list(listed(test, process)) == list(SETS[2])
+    test.wait(process).expect(0)
+    rows = {row['epoch']: row for row in lib.read_stats(stats)}.values()
+    fed = (os.path.getsize(feed.path) - len(lib.PCAP_HEADER)) // len(lib.pcap_record(0, feed.frames[0]))
+    assert sum(int(row['offered']) for row in rows) == sum(int(row['received']) for row in rows) == fed
+    for row in rows:
+        assert all(int(row[column]) == 0 for column in (*lib.LOSSES, 'unaccounted')), row
+
+
+def serve_no_answer(path, over):
+    """A run that is stopped after it took the question."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+    client = listener.accept()[0]
+    client.send(b'{"version":"DPDK","pid":1,"max_output_len":16384}')
+    assert client.recv(1024) == b'/'
+    client.send(b'{"/":["/sketchtap/plan"]}')
+    client.recv(1024)
+    over.wait()
+    client.close()
+    listener.close()
+
+
+def test_ctl_does_not_wait_for_ever(test):
+    over = threading.Event()
+    home = test.path('silent')
+    path = lib.control_socket(home, 'silent')
+    os.makedirs(os.path.dirname(path))
+    server = threading.Thread(target=serve_no_answer, args=(path, over))
+    server.start()
+    test.until(lambda: os.path.exists(path), 'it listens')
+    result = test.run('ctl', 'measure', 'add', 'x', program=['env', f'RUNTIME_DIRECTORY={home}', test.binary])
+    over.set()
+    server.join()
+    result.expect(1)
+    assert 'does not answer within' in result.stderr, result.describe()
 
 
 def test_commands_are_one_table(test):

@@ -102,7 +102,7 @@ static struct task next_task(struct outlet *outlet)
 	pthread_mutex_lock(&outlet->lock);
 	while (outlet->first == NULL && outlet->reopens_asked == outlet->reopens_done &&
 		!outlet->passed && !outlet->ending)
-		pthread_cond_wait(&outlet->work, &outlet->lock);
+		pthread_cond_wait(&outlet->work, &outlet->lock); /* idle */
 	task.reopens = outlet->reopens_asked;
 	task.reopen = outlet->reopens_asked != outlet->reopens_done;
 	if (outlet->first != NULL) {
@@ -212,6 +212,8 @@ uint64_t outlet_end(struct outlet *outlet)
 	uint64_t lost = 0;
 
 	outlet_finish(outlet);
+	/* Ends as the place does: remote ones have limits of their own, a pipe as its reader likes or,
+	 * where the run was stopped or is live, after wait_until_writable()'s limit. */
 	pthread_join(outlet->thread, NULL);
 	for (int lane = 0; lane < LANES; lane++)
 		lost += outlet->lanes[lane].lost;
@@ -419,6 +421,7 @@ void outlet_pass(struct outlet *outlet, int64_t time)
 void outlet_settle(struct outlet *outlet)
 {
 	pthread_mutex_lock(&outlet->lock);
+	/* Each write ends as outlet_end() says. */
 	while (outlet->first != NULL || outlet->has_taken)
 		pthread_cond_wait(&outlet->room, &outlet->lock);
 	pthread_mutex_unlock(&outlet->lock);

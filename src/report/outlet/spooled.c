@@ -133,7 +133,7 @@ static bool wait_for_work(struct spooled *spooled)
 
 	pthread_mutex_lock(&spooled->lock);
 	while (!spooled->put && !spooled->ended)
-		pthread_cond_wait(&spooled->work, &spooled->lock);
+		pthread_cond_wait(&spooled->work, &spooled->lock); /* idle */
 	more = spooled->put;
 	spooled->put = false;
 	pthread_mutex_unlock(&spooled->lock);
@@ -239,7 +239,7 @@ static void end(void *arg)
 
 	rouse(spooled, true);
 	if (spooled->runs)
-		pthread_join(spooled->thread, NULL);
+		pthread_join(spooled->thread, NULL); /* outlet_gives_up() limits its sending */
 	/* What was delivered is not on the disk any more. */
 	if (remote->scheme->ops.end != NULL)
 		remote->scheme->ops.end(remote);
