@@ -68,9 +68,9 @@ struct epoch_info {
 	uint64_t fed;           /* packets that the feeder took from its source */
 	uint64_t dropped;       /* of these, packets that a paced replay found no room for */
 	uint32_t largest_frame; /* bytes on the wire, over the fed packets */
-	uint64_t
-		missing_bytes; /* bytes that the source's packets may have had beyond theirs; UINT64_MAX: not known */
-	bool late; /* live: it ended behind its time */
+	uint64_t missing_bytes; /* as the ledger's, over the fed packets */
+	bool late;              /* live: it ended behind its time */
+	uint64_t took;          /* ns by the clock in which the feeder fed it */
 };
 
 struct epochs {

@@ -11,6 +11,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "base/clock.h"
 #include "base/key_burst.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -31,6 +32,8 @@
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
 #define FETCH_AHEAD 8 /* mbufs */
+
+#define CLOCK_LOOKS 1000 /* a second; between them the TSC tells the time */
 
 #define HOUR_S 3600 /* the longest wait for a packet that is due by its stamp, without a word */
 
@@ -61,6 +64,15 @@ struct feeder {
 	bool broken_off; /* no more packets were wanted */
 	bool over;       /* the duration is */
 	bool damaged;
+	int64_t opened; /* when the open epoch was opened; CLOCK_MONOTONIC, ns */
+
+	/* What is generated at a pace. A clock that is set does not change its time. */
+	bool live;
+	int64_t clock_offset;    /* from CLOCK_MONOTONIC to the clock's time at the start; ns */
+	int64_t looked, now;     /* at the clock, and the newest time; ns since 1970-01-01 UTC */
+	uint64_t looked_tsc;     /* at the same moment */
+	uint64_t look_cycles;    /* until it is looked at again */
+	uint64_t ns_per_cycle32; /* x 2^32 */
 
 	/* Written by the feeder, read by any thread. */
 	_Atomic uint64_t packets, bytes;
@@ -179,10 +191,43 @@ static int64_t floor_to(int64_t time, int64_t interval)
 	return time - (rest < 0 ? rest + interval : rest);
 }
 
+/* --- the clock of live packets --- */
+
+static void start_clock(struct feeder *feeder)
+{
+	uint64_t hz = rte_get_tsc_hz();
+
+	feeder->clock_offset = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
+	feeder->look_cycles = hz / CLOCK_LOOKS;
+	feeder->ns_per_cycle32 = ((uint64_t)SECOND_NS << 32) / hz;
+	feeder->looked_tsc = rte_rdtsc() - feeder->look_cycles;
+	feeder->now = 0;
+}
+
+/* Never runs backwards. */
+static int64_t live_time(struct feeder *feeder)
+{
+	uint64_t passed = rte_rdtsc() - feeder->looked_tsc;
+	int64_t now;
+
+	if (passed >= feeder->look_cycles) {
+		feeder->looked = clock_now(CLOCK_MONOTONIC) + feeder->clock_offset;
+		feeder->looked_tsc = rte_rdtsc();
+		passed = 0;
+	}
+	now = feeder->looked + (int64_t)(passed * feeder->ns_per_cycle32 >> 32);
+	feeder->now = RTE_MAX(feeder->now, now);
+	return feeder->now;
+}
+
+/* --- epochs --- */
+
 /* Before the epoch's first packet is in a ring. */
 static void publish_start(struct feeder *feeder)
 {
 	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
+
+	feeder->opened = clock_now(CLOCK_MONOTONIC);
 
 	info->number = feeder->info.number;
 	info->start = feeder->info.start;
@@ -197,20 +242,26 @@ static void publish_end(struct feeder *feeder)
 	info->dropped = feeder->info.dropped;
 	info->largest_frame = feeder->info.largest_frame;
 	info->missing_bytes = feeder->info.missing_bytes;
+	info->took = (uint64_t)(clock_now(CLOCK_MONOTONIC) - feeder->opened);
 }
 
 /* The epoch of the first packet. */
-static void start_epochs(struct feeder *feeder, int64_t time)
+static void start_epochs(struct feeder *feeder, int64_t stamp)
 {
-	int64_t interval = (int64_t)feeder->params.interval;
+	int64_t interval = (int64_t)feeder->params.interval, time = stamp;
 
 	feeder->started = true;
+	pacer_start(&feeder->pacer, feeder->params.pace, feeder->params.pace_rate, stamp);
+	if (feeder->live) {
+		start_clock(feeder);
+		time = live_time(feeder);
+	}
 	feeder->first_time = feeder->last_time = time;
-	pacer_start(&feeder->pacer, feeder->params.pace, feeder->params.pace_rate, time);
 	feeder->info = (struct epoch_info){.start = time, .end = time};
 	if (interval > 0) {
-		feeder->info.start = floor_to(time, interval);
-		feeder->info.end = feeder->info.start + interval;
+		feeder->info.end = floor_to(time, interval) + interval;
+		/* There was no traffic before. */
+		feeder->info.start = feeder->live ? time : floor_to(time, interval);
 	}
 	publish_start(feeder);
 }
@@ -220,7 +271,8 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 {
 	int64_t interval = (int64_t)feeder->params.interval;
 	int64_t start = floor_to(time, interval);
-	uint64_t skipped = (uint64_t)(start - feeder->info.start) / (uint64_t)interval;
+	uint64_t skipped = (uint64_t)(start - floor_to(feeder->info.start, interval)) /
+			   (uint64_t)interval;
 
 	flush_all(feeder);
 	publish_end(feeder);
@@ -234,8 +286,15 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 }
 
 /* Where the last epoch ends. */
-static int64_t last_end(const struct feeder *feeder)
+static int64_t last_end(struct feeder *feeder)
 {
+	if (feeder->live && !feeder->over) {
+		int64_t now = live_time(feeder);
+
+		return feeder->params.interval == 0 ? now : RTE_MIN(now, feeder->info.end);
+	}
+	if (feeder->over && feeder->params.interval == 0 && feeder->live)
+		return feeder->first_time + (int64_t)feeder->params.duration;
 	/* One epoch ends with its last packet; an interval that was broken off, too. */
 	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
 		return RTE_MAX(feeder->last_time, feeder->info.start);
@@ -268,6 +327,35 @@ static void say_long_wait(uint64_t cycles)
 			(double)cycles / (double)hour);
 }
 
+/* True when the packet at `time` is the first one behind --duration. */
+static bool beyond_duration(const struct feeder *feeder, int64_t time)
+{
+	uint64_t duration = feeder->params.duration;
+
+	return duration > 0 && feeder->started && time > feeder->first_time &&
+	       (uint64_t)(time - feeder->first_time) >= duration;
+}
+
+/* Live, while no packet is due: time goes on. Returns the cycles until something happens. */
+static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
+{
+	const struct feeder_params *params = &feeder->params;
+	int64_t now = live_time(feeder), next = INT64_MAX;
+
+	feeder->over = beyond_duration(feeder, now);
+	if (feeder->over)
+		return 0;
+	if (params->interval > 0 && now >= feeder->info.end)
+		next_epoch(feeder, now);
+	if (params->interval > 0)
+		next = feeder->info.end;
+	if (params->duration > 0)
+		next = RTE_MIN(next, feeder->first_time + (int64_t)params->duration);
+	if (next - now > SECOND_NS) /* as long as a wait is slept through at once, and more */
+		return cycles;
+	return RTE_MIN(cycles, (uint64_t)(next - now) * rte_get_tsc_hz() / SECOND_NS + 1);
+}
+
 /* Waits until the packet is due. Staged packets go out first: a card does not hold them back. */
 static void wait_until_due(struct feeder *feeder, int64_t time)
 {
@@ -279,6 +367,10 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 	if (cycles > 0 && feeder->params.pace == PACE_RECORDED)
 		say_long_wait(cycles);
 	while (cycles > 0 && !stopped(feeder)) {
+		if (feeder->live)
+			cycles = pass_time(feeder, cycles);
+		if (feeder->over)
+			return;
 		if (!pacer_nap(cycles))
 			poll_idle(feeder->params.idle);
 		cycles = pacer_wait(&feeder->pacer, index, time);
@@ -341,15 +433,6 @@ static int next_packet(struct feeder *feeder, struct source_packet *packet)
 	return source->next(source, packet);
 }
 
-/* True when the packet at `time` is the first one behind --duration. */
-static bool beyond_duration(const struct feeder *feeder, int64_t time)
-{
-	uint64_t duration = feeder->params.duration;
-
-	return duration > 0 && feeder->started && time > feeder->first_time &&
-	       (uint64_t)(time - feeder->first_time) >= duration;
-}
-
 static void account(struct feeder *feeder, const struct source_packet *packet)
 {
 	/* Only the feeder writes them: a load and a store are an increment. */
@@ -372,14 +455,21 @@ int feeder_work(void *arg)
 	int result = 0;
 
 	while (!stopped(feeder) && (result = next_packet(feeder, &packet)) > 0) {
-		feeder->over = beyond_duration(feeder, packet.time);
+		if (!feeder->live)
+			feeder->over = beyond_duration(feeder, packet.time);
 		if (feeder->over)
 			break;
 		if (!feeder->started)
 			start_epochs(feeder, packet.time);
 		if (feeder->params.pace != PACE_UNPACED) {
 			wait_until_due(feeder, packet.time);
-			if (stopped(feeder))
+			if (stopped(feeder) || feeder->over)
+				break;
+		}
+		if (feeder->live) {
+			packet.time = live_time(feeder);
+			feeder->over = beyond_duration(feeder, packet.time);
+			if (feeder->over)
 				break;
 		}
 		if (feeder->params.interval > 0 && packet.time >= feeder->info.end)
@@ -448,6 +538,7 @@ struct feeder *feeder_create(const struct feeder_params *params, char *error)
 	memset(feeder, 0, sizeof(*feeder));
 	feeder->params = *params;
 	feeder->port = RTE_MAX_ETHPORTS;
+	feeder->live = params->source->generated && params->pace != PACE_UNPACED;
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
 		feeder->reta[i] = (uint8_t)(i % params->nb_queues);
 	if (packet_meta_register() < 0 || !create_rings(feeder)) {
@@ -473,6 +564,11 @@ void feeder_destroy(struct feeder *feeder)
 	rte_mempool_free(feeder->pool);
 	rte_mempool_free(feeder->long_pool);
 	free(feeder);
+}
+
+bool feeder_time_is_generated(const struct feeder *feeder)
+{
+	return feeder->params.source->generated && !feeder->live;
 }
 
 uint16_t feeder_port(const struct feeder *feeder)
@@ -543,7 +639,7 @@ static const struct option_row feeder_rows[] = {
 		.default_note = "as fast as nothing is lost",
 		.help = "Replay or generate at so many packets per second, or by the packets' "
 			"own time stamps. A paced source drops packets that find a full ring, "
-			"as a card does.",
+			"as a card does. What is generated at a pace has the clock's time.",
 	},
 	{
 		.name = "duration",
@@ -555,7 +651,7 @@ static const struct option_row feeder_rows[] = {
 		.max = OPTION_CENTURY,
 		.default_note = "no limit",
 		.help = "Stop after this time: packet time on replay and in files, the clock's on "
-			"a port.",
+			"a port and where traffic is generated at a pace.",
 	},
 	{
 		.name = "packets",

@@ -7,7 +7,9 @@
  * chooses. The rings are an ethdev, so workers cannot tell the difference.
  *
  * Without pacing it waits where a ring is full and nothing is lost; with pacing it drops and
- * counts, as a card does. It also tells the time: epochs follow the packets' time stamps.
+ * counts, as a card does. It also tells the time: epochs follow the packets' time stamps. What is
+ * generated at a pace is live, though: its packets get the clock's time when they are due, and epochs
+ * end by the clock, also where no packet comes.
  */
 
 #include <stdatomic.h>
@@ -26,7 +28,8 @@
 struct feeder_options {
 	enum pace pace;
 	uint64_t pace_rate; /* packets per second, for PACE_RATE */
-	uint64_t duration;  /* ns; 0: no limit. Packet time on replay, wall clock on a port */
+	/* ns; 0: no limit. Packet time on replay; the clock's on a port, or generated at a pace. */
+	uint64_t duration;
 	uint64_t packets;   /* 0: no limit */
 };
 
@@ -50,11 +53,14 @@ struct feeder_params {
 	bool lossless;      /* a full ring is waited for, paced or not */
 	uint64_t interval;  /* ns; 0: one epoch */
 	uint64_t packets;   /* 0: no limit */
-	uint64_t duration;  /* ns of packet time; 0: no limit */
+	uint64_t duration;  /* ns of packet time, live the clock's; 0: no limit */
 	enum idle_mode idle;
 };
 
 struct feeder;
+
+/* True if the packets' time stamps are made up and nothing paces them: no rate of traffic follows. */
+bool feeder_time_is_generated(const struct feeder *feeder);
 
 /* Makes the rings, their ethdev and its mempools. NULL with one line in error[SOURCE_ERROR_MAX]. */
 struct feeder *feeder_create(const struct feeder_params *params, char *error);

@@ -350,6 +350,7 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	generator->source.progress = generate_progress;
 	generator->source.restart = generate_restart;
 	generator->source.close = generate_close;
+	generator->source.generated = true;
 	frame_templates_init(&generator->templates);
 	begin(generator);
 	return &generator->source;

@@ -66,6 +66,7 @@ struct source {
 	 */
 	void (*restart)(struct source *source, uint32_t payload);
 	void (*close)(struct source *source); /* frees the source */
+	bool generated; /* time stamps are made up: of no traffic that ever was */
 	char error[SOURCE_ERROR_MAX];
 };
 
