@@ -16,7 +16,7 @@ bool standard_files_printed(void);
 
 /*
  * Opens a pipe that the process inherited once more, for writing, so that O_NONBLOCK is set here and
- * not for the other processes that have it. Returns -1 if it is not a pipe, or has no reader.
+ * not for the other processes that have it. Returns -1 if it is not a pipe.
  */
 int standard_files_own_pipe(int fd);
 
