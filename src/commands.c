@@ -382,6 +382,11 @@ static void say_account(const struct reporter_result *result)
 			text_printf(&text, "; %s: %llu shed", result->shed[i].name,
 				(unsigned long long)result->shed[i].packets);
 	}
+	if (result->generated && sum.received > 0 && result->wall > 0)
+		text_printf(&text,
+			"; processed %.3f Mpps in %.3f s, %.3f s of CPU (generated timestamps)",
+			(double)sum.received / (double)result->wall * 1e3,
+			(double)result->wall / 1e9, (double)result->cpu / 1e9);
 	text_char(&text, '\0');
 	if (!text.failed)
 		say(lost, text.data, NULL);

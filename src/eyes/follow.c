@@ -169,6 +169,8 @@ static void add_json(struct text *text, const struct seen_epoch *epoch, const st
 	}
 	add_flag(text, "live", epoch->live);
 	add_flag(text, "late", epoch->late);
+	if (epoch->took > 0)
+		add_count(text, "processing_ns", epoch->took);
 	add_count(text, "closing_ns", epoch->closing_ns);
 	add_count(text, "expired_records", epoch->expired);
 	add_ledger(text, &epoch->ledger);
@@ -189,7 +191,7 @@ static void add_json(struct text *text, const struct seen_epoch *epoch, const st
 static void add_rate(
 	struct text *text, const struct seen_epoch *epoch, uint64_t amount, uint32_t factor)
 {
-	uint64_t duration = seen_duration(epoch);
+	uint64_t duration = seen_rate_time(epoch);
 
 	if (duration > 0)
 		table_human(text, report_per_second((unsigned __int128)amount * factor, duration));
@@ -215,7 +217,8 @@ static void add_line(struct text *text, const struct seen_epoch *epoch)
 	text_time(text, epoch->start);
 	text_str(text, "  ");
 	text_grouped(text, ledger->offered);
-	text_str(text, " packets, measured ");
+	text_str(text, epoch->took > 0 ? " packets, timestamps generated, processed "
+				       : " packets, measured ");
 	add_rate(text, epoch, ledger->measured, 1);
 	text_str(text, "pps ");
 	text_str(text, ledger->missing_bytes > 0 ? "at least " : "");

@@ -150,6 +150,7 @@ static void draw_title(struct sheet *sheet, const struct view *view, const struc
 		text_time(text, epoch->start);
 		text_str(text, "  ");
 		add_seconds(text, seen_duration(epoch));
+		text_str(text, epoch->took > 0 ? " of generated time" : "");
 	}
 }
 
@@ -157,7 +158,7 @@ static void draw_rates(
 	struct sheet *sheet, const struct seen_epoch *epoch, const struct ledger *ledger)
 {
 	struct text *text = add_line(sheet, PICTURE_PLAIN);
-	uint64_t duration = seen_duration(epoch);
+	uint64_t duration = seen_rate_time(epoch);
 
 	if (text == NULL)
 		return;
@@ -171,6 +172,8 @@ static void draw_rates(
 	text_str(text, duration > 0 ? "bit/s" : " bytes");
 	if (epoch->late)
 		text_printf(text, ", ended late");
+	if (epoch->took > 0)
+		text_printf(text, ", by the time it took");
 }
 
 /* The column that most of the losses are in; LEDGER_COLUMNS: there are none. */
@@ -209,7 +212,7 @@ static void draw_ledger(struct sheet *sheet, const struct view *view, const stru
 
 static void draw_workers(struct sheet *sheet, const struct seen_epoch *epoch)
 {
-	uint64_t duration = seen_duration(epoch);
+	uint64_t duration = seen_rate_time(epoch);
 	struct text *text =
 		epoch->nb_workers > 0 && duration > 0 ? add_line(sheet, PICTURE_PLAIN) : NULL;
 
@@ -394,7 +397,7 @@ static void draw_row(struct sheet *sheet, const struct view *view, const struct 
 	text_printf(text, "%4u", row->rank);
 	begin = text->len;
 	if (figure->known)
-		add_rate(text, seen_duration(epoch), figure->value, bytes);
+		add_rate(text, seen_rate_time(epoch), figure->value, bytes);
 	else
 		text_char(text, '?');
 	align(text, begin, 8);
@@ -417,7 +420,7 @@ static void draw_head(
 {
 	static const char *const orders[VIEW_ORDERS] = {"", ", by what is shown", ", by flow"};
 	bool bytes = view_shows_bytes(view);
-	bool rates = seen_duration(view->epochs[0]) > 0;
+	bool rates = seen_rate_time(view->epochs[0]) > 0;
 	struct text *text = add_line(sheet, PICTURE_TITLE);
 
 	if (text == NULL)

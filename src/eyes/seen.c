@@ -129,6 +129,11 @@ uint64_t seen_duration(const struct seen_epoch *epoch)
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;
 }
 
+uint64_t seen_rate_time(const struct seen_epoch *epoch)
+{
+	return epoch->took > 0 ? epoch->took : seen_duration(epoch);
+}
+
 /* --- what answers say --- */
 
 static uint64_t number(const struct json_node *node, const char *name)
@@ -283,6 +288,7 @@ static void read_head(struct seen_epoch *epoch, const struct json_node *answer)
 	text_read_time(json_value(answer, "end"), &epoch->end);
 	epoch->live = is_true(answer, "live");
 	epoch->late = is_true(answer, "late");
+	epoch->took = number(answer, "processing_ns");
 	epoch->closing_ns = number(answer, "closing_ns");
 	epoch->expired = number(answer, "expired_records");
 	read_ledger(answer, &epoch->ledger);

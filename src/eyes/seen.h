@@ -50,6 +50,7 @@ struct seen_epoch {
 	int64_t start, end;
 	bool told_account; /* the ledger and what is about it; else there are rows alone */
 	bool live, late;
+	uint64_t took; /* ns, where time stamps are generated (struct report_epoch); else 0 */
 	uint64_t closing_ns, expired;
 	struct ledger ledger;
 	char *design, *sharing;
@@ -93,3 +94,5 @@ const struct ledger *seen_ledger(const struct seen_epoch *epoch);
 
 /* Nanoseconds; 0: not known. */
 uint64_t seen_duration(const struct seen_epoch *epoch);
+/* The same for rates: what the machine took where time stamps are generated. */
+uint64_t seen_rate_time(const struct seen_epoch *epoch);

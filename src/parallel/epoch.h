@@ -30,7 +30,7 @@
  *
  * Waits form no circle, so each ends: a feeder waits for free mbufs and room in rings (for receivers
  * and workers) and for the reporter, a receiver for its workers and the reporter, a worker for the
- * reporter alone (a clean generation, room for flow records of an unpaced replay). The reporter
+ * reporter only (a clean generation, room for flow records of an unpaced replay). The reporter
  * waits for no lcore: it looks again, and warns where one holds up an epoch or the end.
  */
 

@@ -33,7 +33,7 @@
 
 #define FETCH_AHEAD 8 /* mbufs */
 
-#define CLOCK_LOOKS 1000 /* a second; between them the TSC tells the time */
+#define CLOCK_READINGS 1000 /* a second; between them the TSC tells the time */
 
 #define HOUR_S 3600 /* the longest wait for a packet that is due by its stamp, without a word */
 
@@ -66,12 +66,12 @@ struct feeder {
 	bool damaged;
 	int64_t opened; /* when the open epoch was opened; CLOCK_MONOTONIC, ns */
 
-	/* What is generated at a pace. A clock that is set does not change its time. */
+	/* Packets are generated at a pace. A clock that is set does not change their time. */
 	bool live;
-	int64_t clock_offset;    /* from CLOCK_MONOTONIC to the clock's time at the start; ns */
-	int64_t looked, now;     /* at the clock, and the newest time; ns since 1970-01-01 UTC */
-	uint64_t looked_tsc;     /* at the same moment */
-	uint64_t look_cycles;    /* until it is looked at again */
+	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
+	int64_t read_at, now;    /* last reading, and the newest time; ns since 1970-01-01 UTC */
+	uint64_t read_tsc;       /* TSC of the last reading */
+	uint64_t read_cycles;    /* cycles between two readings */
 	uint64_t ns_per_cycle32; /* x 2^32 */
 
 	/* Written by the feeder, read by any thread. */
@@ -198,24 +198,24 @@ static void start_clock(struct feeder *feeder)
 	uint64_t hz = rte_get_tsc_hz();
 
 	feeder->clock_offset = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
-	feeder->look_cycles = hz / CLOCK_LOOKS;
+	feeder->read_cycles = hz / CLOCK_READINGS;
 	feeder->ns_per_cycle32 = ((uint64_t)SECOND_NS << 32) / hz;
-	feeder->looked_tsc = rte_rdtsc() - feeder->look_cycles;
+	feeder->read_tsc = rte_rdtsc() - feeder->read_cycles;
 	feeder->now = 0;
 }
 
 /* Never runs backwards. */
 static int64_t live_time(struct feeder *feeder)
 {
-	uint64_t passed = rte_rdtsc() - feeder->looked_tsc;
+	uint64_t passed = rte_rdtsc() - feeder->read_tsc;
 	int64_t now;
 
-	if (passed >= feeder->look_cycles) {
-		feeder->looked = clock_now(CLOCK_MONOTONIC) + feeder->clock_offset;
-		feeder->looked_tsc = rte_rdtsc();
+	if (passed >= feeder->read_cycles) {
+		feeder->read_at = clock_now(CLOCK_MONOTONIC) + feeder->clock_offset;
+		feeder->read_tsc = rte_rdtsc();
 		passed = 0;
 	}
-	now = feeder->looked + (int64_t)(passed * feeder->ns_per_cycle32 >> 32);
+	now = feeder->read_at + (int64_t)(passed * feeder->ns_per_cycle32 >> 32);
 	feeder->now = RTE_MAX(feeder->now, now);
 	return feeder->now;
 }
@@ -271,8 +271,8 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 {
 	int64_t interval = (int64_t)feeder->params.interval;
 	int64_t start = floor_to(time, interval);
-	uint64_t skipped = (uint64_t)(start - floor_to(feeder->info.start, interval)) /
-			   (uint64_t)interval;
+	uint64_t skipped =
+		(uint64_t)(start - floor_to(feeder->info.start, interval)) / (uint64_t)interval;
 
 	flush_all(feeder);
 	publish_end(feeder);
@@ -351,7 +351,7 @@ static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 		next = feeder->info.end;
 	if (params->duration > 0)
 		next = RTE_MIN(next, feeder->first_time + (int64_t)params->duration);
-	if (next - now > SECOND_NS) /* as long as a wait is slept through at once, and more */
+	if (next - now > SECOND_NS) /* far more than one nap */
 		return cycles;
 	return RTE_MIN(cycles, (uint64_t)(next - now) * rte_get_tsc_hz() / SECOND_NS + 1);
 }
@@ -639,7 +639,8 @@ static const struct option_row feeder_rows[] = {
 		.default_note = "as fast as nothing is lost",
 		.help = "Replay or generate at so many packets per second, or by the packets' "
 			"own time stamps. A paced source drops packets that find a full ring, "
-			"as a card does. What is generated at a pace has the clock's time.",
+			"as a card does. Packets that are generated at a pace have the clock's "
+			"time.",
 	},
 	{
 		.name = "duration",

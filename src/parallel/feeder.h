@@ -7,9 +7,9 @@
  * chooses. The rings are an ethdev, so workers cannot tell the difference.
  *
  * Without pacing it waits where a ring is full and nothing is lost; with pacing it drops and
- * counts, as a card does. It also tells the time: epochs follow the packets' time stamps. What is
- * generated at a pace is live, though: its packets get the clock's time when they are due, and epochs
- * end by the clock, also where no packet comes.
+ * counts, as a card does. It also tells the time: epochs follow the packets' time stamps. Packets that
+ * are generated at a pace are live, though: they get the clock's time when they are due, and epochs end
+ * by the clock, also without packets.
  */
 
 #include <stdatomic.h>
@@ -30,7 +30,7 @@ struct feeder_options {
 	uint64_t pace_rate; /* packets per second, for PACE_RATE */
 	/* ns; 0: no limit. Packet time on replay; the clock's on a port, or generated at a pace. */
 	uint64_t duration;
-	uint64_t packets;   /* 0: no limit */
+	uint64_t packets; /* 0: no limit */
 };
 
 OPTION_OWNER(feeder)

@@ -88,7 +88,7 @@ enum monitor_news monitor_tables_look(struct monitor_tables *tables)
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
 		return MONITOR_NEWS_NONE;
-	pthread_join(tables->thread, NULL); /* which has nothing left to do */
+	pthread_join(tables->thread, NULL); /* the thread has set `loaded` last */
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;

@@ -265,7 +265,7 @@ static void *prepare_changes(void *arg)
 		} else if (change != NULL) {
 			answer_change(changes, change);
 		} else {
-			/* Idle. What ends it is written, and signalled, under the lock. */
+			/* Idle. Requests and the end are written, and signalled, under the lock. */
 			pthread_cond_wait(&changes->work, &changes->lock);
 		}
 	}

@@ -33,6 +33,7 @@ struct account_sum {
 	int64_t start, end;
 	struct ledger ledger;
 	uint64_t expired; /* flow records that ended before their epoch */
+	uint64_t took;    /* see struct report_epoch */
 };
 
 static struct {
@@ -277,7 +278,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 
 static void add_account(struct rte_tel_data *dict, const struct account_sum *sum)
 {
-	tell_account(dict, sum->start, sum->end, &sum->ledger, sum->expired);
+	tell_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
 }
 
 static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
@@ -1016,9 +1017,10 @@ void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries
 	control.total.end = epoch->end;
 	ledger_add(&control.total.ledger, &epoch->ledger);
 	control.total.expired += epoch->expired;
+	control.total.took += epoch->took;
 	control.number = epoch->number;
-	control.epoch =
-		(struct account_sum){1, epoch->start, epoch->end, epoch->ledger, epoch->expired};
+	control.epoch = (struct account_sum){
+		1, epoch->start, epoch->end, epoch->ledger, epoch->expired, epoch->took};
 	if (control.plan != NULL && epoch->nb_measurements > 0)
 		before = replace(&control.last, epoch);
 	if (control.plan != NULL)

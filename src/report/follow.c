@@ -175,7 +175,7 @@ static void tell_head(struct rte_tel_data *answer, const struct report_epoch *ep
 {
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
-	tell_account(answer, epoch->start, epoch->end, &epoch->ledger, epoch->expired);
+	tell_account(answer, epoch->start, epoch->end, epoch->took, &epoch->ledger, epoch->expired);
 	rte_tel_data_add_dict_uint(answer, "duration_ns", report_duration(epoch));
 	rte_tel_data_add_dict_uint(answer, "live", epoch->live);
 	rte_tel_data_add_dict_uint(answer, "late", epoch->late);

@@ -266,6 +266,17 @@ static void add_epoch_number(struct metric_samples *samples, const struct metric
 	end_sample(samples, samples->view->last->number);
 }
 
+static void add_generated(struct metric_samples *samples, const struct metric *metric)
+{
+	const struct report_epoch *last = samples->view->last;
+
+	(void)metric;
+	if (last == NULL || last->took == 0)
+		return;
+	begin_sample(samples);
+	end_sample_ns(samples, last->took);
+}
+
 /* at: of an int64_t of the epoch, ns since 1970. */
 static void add_epoch_time(struct metric_samples *samples, const struct metric *metric)
 {
@@ -816,6 +827,10 @@ const struct metric metric_rows[] = {
 	{"sketchtap_epoch_end_timestamp_seconds", METRIC_GAUGE, "seconds",
 		"End of the last epoch, since 1970, in the time of its packets.",
 		.add = add_epoch_time, EPOCH(end)},
+	{"sketchtap_generated_epoch_seconds", METRIC_GAUGE, "seconds",
+		"Time in which the packets of the last epoch were processed, where their "
+		"timestamps are generated.",
+		.add = add_generated},
 	{"sketchtap_port_up", METRIC_GAUGE, "", "1 while the port's link is up, else 0.",
 		.add = add_port_up},
 	{"sketchtap_port_speed_bytes_per_second", METRIC_GAUGE, "bytes_per_second",

@@ -101,6 +101,7 @@ static struct report_epoch *shorten(const struct report_epoch *epoch)
 	brief->expired = epoch->expired;
 	brief->live = epoch->live;
 	brief->late = epoch->late;
+	brief->took = epoch->took;
 	brief->closing_ns = epoch->closing_ns;
 	memcpy(brief->loads, epoch->loads, epoch->workers * sizeof(epoch->loads[0]));
 	brief->nb_ports = epoch->nb_ports;

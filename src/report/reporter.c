@@ -204,6 +204,8 @@ static struct report_epoch *begin_report(
 	report->start = info->start;
 	report->end = info->end;
 	report->late = info->late;
+	if (run->feeder != NULL && feeder_time_is_generated(run->feeder))
+		report->took = info->took > 0 ? info->took : 1;
 	report->ledger = *ledger;
 	report->design = run->design->name;
 	report->sharing = plan_sharing_word(plan_options(run->config)->sharing);
@@ -708,6 +710,8 @@ static void start_changes(struct reporter *reporter)
 
 struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
 {
+	int64_t began, cpu;
+
 	reporter->params = *params;
 	reporter->number = params->first_epoch;
 	service_init(&reporter->service, params->notify);
@@ -723,9 +727,15 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 			reporter->run->feeder == NULL
 				? (int64_t)epoch_options(reporter->run->config)->interval
 				: 0);
+	began = clock_now(CLOCK_MONOTONIC);
+	cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
 	run_start(reporter->run);
 	service_ready(&reporter->service);
 	report_epochs(reporter);
+	reporter->result.wall = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
+	reporter->result.cpu = (uint64_t)(clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+	reporter->result.generated =
+		reporter->run->feeder != NULL && feeder_time_is_generated(reporter->run->feeder);
 	service_stopping(&reporter->service);
 	run_join(reporter->run);
 	if (reporter->changes != NULL)

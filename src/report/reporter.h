@@ -46,6 +46,8 @@ struct reporter_result {
 	struct forwarded_sum forwarded; /* and what came of it */
 	bool port_gone;                 /* a port vanished, which ended the run */
 	bool out_of_memory;             /* an epoch could not be reported */
+	bool generated;                 /* time stamps are, so that no rate follows from them */
+	uint64_t wall, cpu;             /* ns from the first packet to the last, and of all CPUs */
 };
 
 struct reporter;

@@ -52,7 +52,7 @@ static void losses_text(char *text, size_t size, const struct ledger *ledger)
 void service_epoch(struct service *service, const struct report_epoch *epoch, uint64_t now_ns)
 {
 	const struct ledger *ledger = &epoch->ledger;
-	uint64_t duration = report_duration(epoch);
+	uint64_t duration = report_rate_time(epoch);
 	char message[MESSAGE_MAX], losses[48];
 
 	if (service->told && now_ns - service->told_ns < STATUS_PERIOD_NS)

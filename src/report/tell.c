@@ -137,13 +137,17 @@ void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
 				dict, ledger_columns[c].name, ledger_column(ledger, c));
 }
 
-void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,
+void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired)
 {
 	uint64_t duration = end > start ? (uint64_t)end - (uint64_t)start : 0;
 
 	tell_time(dict, "start", start);
 	tell_time(dict, "end", end);
+	if (took > 0) {
+		rte_tel_data_add_dict_uint(dict, "processing_ns", took);
+		duration = took;
+	}
 	tell_ledger(dict, ledger);
 	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
 	if (duration > 0) {

@@ -40,6 +40,7 @@ void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const stru
 /* What such a row takes in the answer, with its rank, at most. */
 size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row);
 void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
-/* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. */
-void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end,
+/* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. Where
+ * time stamps are generated rates are by `took` (struct report_epoch), which is added; else it is 0. */
+void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import struct
+import time
 
 import lib
 import net
@@ -171,3 +172,64 @@ def test_interface_is_deleted(test):
     result = test.wait(process).expect(1)
     assert 'near: the device is gone' in result.stderr, result.describe()
     assert 'sent ' not in result.stderr and 'did not leave' not in result.stderr, result.describe()
+
+
+LIVE_US = 200000  # an interval
+PACES = {
+    'a rate': ('flows=100,size=64', ('--pace', '2kpps'), 1300000, 2000),
+    'its own stamps': ('flows=100,size=64,rate=2K', ('--pace', 'recorded'), 1300000, 2000),
+    'few packets': ('flows=100,size=64', ('--pace', '3pps'), 2000000, 3),
+}
+
+
+def check_clock(rows, began, ended, duration, rate):
+    """Intervals of the clock, one after the other; no more packets than are due, however slow the machine is."""
+    first, last = lib.timestamp(rows[0]['start']), lib.timestamp(rows[-1]['end'])
+    assert began <= first and last <= ended, (began, first, last, ended)
+    for row in rows:
+        start, end = lib.timestamp(row['start']), lib.timestamp(row['end'])
+        assert int(row['epoch']) == start // LIVE_US - first // LIVE_US, row
+        assert start == first or start % LIVE_US == 0, row
+        assert end == first + duration or end == (start // LIVE_US + 1) * LIVE_US, row
+        assert end <= first + duration, row
+    # Late packets come at once, but never before its time (the TSC is known to within 1 %).
+    for i, row in enumerate(rows):
+        due = (lib.timestamp(row['end']) - first) / 1e6 * rate * 1.01 + 1
+        assert sum(int(earlier['offered']) for earlier in rows[:i + 1]) <= due, (row, due)
+
+
+def test_what_is_paced_has_the_clocks_time(test):
+    for name, (spec, pace, duration, rate) in PACES.items():
+        began = time.time_ns() // 1000
+        _, stats, result = test.measure('--synthetic', spec, *pace, '--interval', f'{LIVE_US}us', '--duration',
+                                        f'{duration}us', '--workers', '1')
+        check_clock(stats, began, time.time_ns() // 1000 + 1, duration, rate)
+        assert 'generated' not in result.stderr, (name, result.describe())
+
+
+def test_one_interval_that_is_paced(test):
+    began = time.time_ns() // 1000
+    _, stats, _ = test.measure('--synthetic', 'flows=10,packets=20', '--pace', '100pps', '--interval', '0', '--workers', '1')
+    start, end = lib.timestamp(stats[0]['start']), lib.timestamp(stats[0]['end'])
+    assert len(stats) == 1 and stats[0]['offered'] == '20'
+    assert began <= start and start + 180000 <= end <= time.time_ns() // 1000 + 1
+
+
+def test_generated_stamps_are_said_to_be(test):
+    """Unpaced, no rate of the stamps is shown; files have them, the same in each run."""
+    spec = ('--synthetic', 'flows=100,packets=20K,rate=1M', '--workers', '1', '--seed', '1')
+    one = test.measure(*spec)
+    two = test.measure(*spec)
+    assert one[0] == two[0] and all(row['start'].startswith('2000-01-01T') for row in one[1])
+    assert one[1][0]['pps'] == two[1][0]['pps'] == '20000'
+    for _, _, result in (one, two):
+        said = re.search(r'; processed ([\d.]+) Mpps in ([\d.]+) s, [\d.]+ s of CPU \(generated timestamps\)$',
+                         result.stderr.rstrip())
+        assert said, result.describe()
+        assert abs(float(said[1]) * float(said[2]) - 0.02) <= 0.0005 * (float(said[1]) + float(said[2])) + 1e-6, said[0]
+    table = test.run(*spec, '--format', 'table').expect(0).stdout
+    assert re.search(r'\(1\.000 s of generated time\)\n', table) and '\nrate ' not in table, table
+    assert re.search(r'\nprocessed +[\d.]+ Mpps, [\d.]+ Gbps, in [\d.]+ s\n', table), table
+    capture = generate(test, 'flows=100,packets=20K,rate=1M', 'stamps.pcap')
+    result = test.run('--pcap', capture, '--format', 'table').expect(0)
+    assert 'generated' not in result.stdout + result.stderr and '\nrate ' in result.stdout, result.describe()

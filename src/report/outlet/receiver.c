@@ -281,7 +281,7 @@ static void leave_look_up(struct receiver *receiver)
 	receiver->names = NULL;
 	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
 		return;
-	while (sem_wait(&look_up->done) != 0) /* which look_up_main() posts next */
+	while (sem_wait(&look_up->done) != 0) /* look_up_main() posts it next */
 		;
 	if (look_up->error == 0)
 		freeaddrinfo(look_up->found);

@@ -266,6 +266,11 @@ uint64_t report_duration(const struct report_epoch *epoch)
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;
 }
 
+uint64_t report_rate_time(const struct report_epoch *epoch)
+{
+	return epoch->took > 0 ? epoch->took : report_duration(epoch);
+}
+
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns)
 {
 	unsigned __int128 rate = (amount * SECOND_NS + duration_ns / 2) / duration_ns;

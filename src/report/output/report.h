@@ -361,9 +361,11 @@ struct report_epoch {
 	bool deliveries_only;
 	struct report_delivery *deliveries; /* [nb_deliveries], from malloc(); NULL: none */
 	uint32_t nb_deliveries;
-	uint64_t expired;    /* records that ended before the epoch */
-	bool live;           /* start and end are the clock's, not the packets' */
-	bool late;           /* live: it ended behind its time */
+	uint64_t expired; /* records that ended before the epoch */
+	bool live;        /* start and end are the clock's, not the packets' */
+	bool late;        /* live: it ended behind its time */
+	/* Where time stamps are generated: ns by the clock that its packets took. 0: they are not. */
+	uint64_t took;
 	uint64_t closing_ns; /* in which the reporter merged and ranked it */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
@@ -409,6 +411,9 @@ uint32_t report_key_fields(const struct report_epoch *epoch);
 
 /* Nanoseconds between start and end; 0 where end is not after start. */
 uint64_t report_duration(const struct report_epoch *epoch);
+/* The same for rates that are shown to people: what the machine took where time stamps are generated,
+ * because no traffic ever had those. Files have rates by their time stamps. */
+uint64_t report_rate_time(const struct report_epoch *epoch);
 
 /* Rounded to the nearest, saturating. duration_ns is not 0. */
 uint64_t report_per_second(unsigned __int128 amount, uint64_t duration_ns);

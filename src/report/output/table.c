@@ -254,14 +254,15 @@ static void add_rates(
 	struct text *text = &cells->text;
 	uint64_t rate;
 
-	if (report_pps(epoch, row, &rate)) {
+	/* A flow of generated time stamps has no rate. */
+	if (epoch->took == 0 && report_pps(epoch, row, &rate)) {
 		text_str(text, is_exact(&row->packets) ? "" : "~");
 		table_human(text, rate);
 	} else {
 		text_char(text, '-');
 	}
 	cells->end[COLUMN_PPS] = text->len;
-	if (report_bps(epoch, row, &rate)) {
+	if (epoch->took == 0 && report_bps(epoch, row, &rate)) {
 		text_str(text, is_exact(&row->bytes) ? "" : "~");
 		table_human(text, rate);
 		text_char(text, 'b');
@@ -452,7 +453,8 @@ static void add_headline(struct text *text, const struct report_epoch *epoch)
 	text_time(text, epoch->start);
 	text_str(text, " to ");
 	text_time(text, epoch->end);
-	text_printf(text, " (%.3f s)\n", (double)report_duration(epoch) / 1e9);
+	text_printf(text, epoch->took > 0 ? " (%.3f s of generated time)\n" : " (%.3f s)\n",
+		(double)report_duration(epoch) / 1e9);
 }
 
 static void add_design(struct text *text, const struct report_epoch *epoch)
@@ -513,13 +515,16 @@ static void add_balance(struct text *text, const struct report_epoch *epoch)
 
 static void add_rate(struct text *text, const struct report_epoch *epoch)
 {
-	double seconds = (double)report_duration(epoch) / 1e9;
+	double seconds = (double)report_rate_time(epoch) / 1e9;
 
-	if (seconds > 0)
-		text_printf(text, LEDGER_LABEL "%.3f Mpps, %s%.3f Gbps\n", "rate",
-			(double)epoch->ledger.measured / seconds / 1e6,
-			epoch->ledger.missing_bytes > 0 ? "at least " : "",
-			(double)epoch->ledger.bytes * 8 / seconds / 1e9);
+	if (seconds <= 0)
+		return;
+	text_printf(text, LEDGER_LABEL "%.3f Mpps, %s%.3f Gbps",
+		epoch->took > 0 ? "processed" : "rate",
+		(double)epoch->ledger.measured / seconds / 1e6,
+		epoch->ledger.missing_bytes > 0 ? "at least " : "",
+		(double)epoch->ledger.bytes * 8 / seconds / 1e9);
+	text_printf(text, epoch->took > 0 ? ", in %.3f s\n" : "\n", seconds);
 }
 
 static void add_cost(struct text *text, const struct ledger *ledger)
