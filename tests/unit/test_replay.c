@@ -268,6 +268,166 @@ static void test_fcs_pcapng(void **state)
 	}
 }
 
+#define FLAGS 2 /* epb_flags, and pack_flags of the obsolete block */
+
+/* Ends the packet's block, which add_packet() or add_old_packet() added, with options. */
+static void add_options(struct bytes *bytes, size_t block, const struct bytes *options)
+{
+	uint32_t length;
+
+	bytes->len -= 4;
+	add_bytes(bytes, options->data, options->len);
+	length = (uint32_t)(bytes->len + 4 - block);
+	add32(bytes, length);
+	bytes->len = block + 4;
+	add32(bytes, length);
+	bytes->len = block + length;
+}
+
+static void add_option(struct bytes *options, uint32_t code, uint32_t length)
+{
+	const uint8_t fill = 2;
+
+	add16(options, code);
+	add16(options, length);
+	for (uint32_t i = 0; i < (length + 3) / 4 * 4; i++)
+		add_bytes(options, &fill, 1);
+}
+
+static void add_flags(struct bytes *options, uint32_t flags)
+{
+	add16(options, FLAGS);
+	add16(options, 4);
+	add32(options, flags);
+}
+
+/* The packet's own FCS length comes before its interface's; 0 means that it has none of its own. */
+static void test_fcs_in_flags(void **state)
+{
+	static const struct {
+		uint32_t before; /* bytes of a comment before the flags */
+		uint32_t flags;
+		const char *of_interface;
+		uint32_t wire_len; /* of a frame of 64 bytes, without its FCS */
+	} rows[] = {
+		{0, 4 << 5, "\0\0\0\0", 60},
+		{0, 4 << 5, "\2\0\0\0", 60},
+		{0, 2 << 5, "\4\0\0\0", 62},
+		{0, 0, "\4\0\0\0", 60},
+		{0, 0xffff0000 | 15 << 5 | 0x1d, "\4\0\0\0", 49},
+		{0, 0xfffffe1f, "\4\0\0\0", 60},
+		{5, 4 << 5, "\0\0\0\0", 60},
+		{65535, 4 << 5, "\0\0\0\0", 60},
+	};
+
+	for (size_t i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture *f = *state;
+		struct bytes *options = calloc(1, sizeof(*options));
+		bool old = i & 1;
+		size_t block;
+
+		f->bytes.big = options->big = i & 2;
+		if (rows[i / 4].before > 0)
+			add_option(options, 1, rows[i / 4].before);
+		add_flags(options, rows[i / 4].flags);
+		add_option(options, 0, 0);
+		add_section(&f->bytes);
+		add_fcslen(&f->bytes, 1, rows[i / 4].of_interface);
+		block = f->bytes.len;
+		(old ? add_old_packet : add_packet)(&f->bytes, 0, 1000000, 64, 64, 'a');
+		add_options(&f->bytes, block, options);
+		free(options);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 1);
+		assert_packet(f, 0, SECOND_NS, rows[i / 4].wire_len, rows[i / 4].wire_len, 'a');
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Of the largest packet, whose options lie behind what a reader keeps: at every place in them. */
+static void test_fcs_in_flags_of_long_blocks(void **state)
+{
+	for (uint32_t before = 0; before < 9000; before += before < 100 ? 4 : 1100) {
+		struct fixture *f = *state;
+		struct bytes *options = calloc(1, sizeof(*options));
+		size_t block;
+
+		if (before > 0)
+			add_option(options, 1, before);
+		add_flags(options, 4 << 5);
+		add_section(&f->bytes);
+		add_any_interface(&f->bytes, &(struct interface){1, 0, 6, 0});
+		block = f->bytes.len;
+		add_packet(&f->bytes, 0, 1000000, 262144, 262144, 'a');
+		add_options(&f->bytes, block, options);
+		add_packet(&f->bytes, 0, 1000000, 64, 64, 'b');
+		free(options);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 2);
+		assert_packet(f, 0, SECOND_NS, 262140, 262140, 'a');
+		assert_packet(f, 1, SECOND_NS, 64, 64, 'b');
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* Options that are cut, of another length, behind their end, or flags of a simple block: no flags. */
+static void test_no_flags(void **state)
+{
+	static const char *const rows[] = {
+		"\2\0\4\0",                       /* the block ends here */
+		"\2\0\x08\0\x80\0\0\0\x80\0\0\0", /* 8 bytes */
+		"\2\0\3\0\x80\0\0\0",             /* 3 bytes */
+		"\0\0\0\0\2\0\4\0\x80\0\0\0",     /* behind the end */
+		"\1\0\xff\xff\2\0\4\0\x80\0\0\0", /* in a comment that is cut */
+	};
+	static const size_t lengths[] = {4, 12, 8, 12, 12};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct fixture *f = *state;
+		struct bytes *options = calloc(1, sizeof(*options));
+
+		add_bytes(options, rows[i], lengths[i]);
+		add_section(&f->bytes);
+		add_fcslen(&f->bytes, 1, "\2\0\0\0");
+		for (uint32_t captured = 64; captured <= 262144; captured += 262080) {
+			size_t block = f->bytes.len;
+
+			add_packet(&f->bytes, 0, 1000000, captured, captured, 'a');
+			add_options(&f->bytes, block, options);
+		}
+		free(options);
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 2);
+		assert_packet(f, 0, SECOND_NS, 62, 62, 'a');
+		assert_packet(f, 1, SECOND_NS, 262142, 262142, 'a');
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* A simple block has no options: the FCS length of the first interface holds. */
+static void test_fcs_of_simple_packets(void **state)
+{
+	struct fixture *f = *state;
+
+	add_section(&f->bytes);
+	add_fcslen(&f->bytes, 1, "\4\0\0\0");
+	add_fcslen(&f->bytes, 1, "\2\0\0\0");
+	add_simple_packet(&f->bytes, 64, 64, 'a');
+	end_file(f);
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_packet(f, 0, 0, 60, 60, 'a');
+}
+
 /* A file is not refused for it. */
 static void test_fcs_of_odd_length(void **state)
 {
@@ -1227,6 +1387,10 @@ int main(void)
 		TEST(test_pcapng),
 		TEST(test_fcs),
 		TEST(test_fcs_pcapng),
+		TEST(test_fcs_in_flags),
+		TEST(test_fcs_in_flags_of_long_blocks),
+		TEST(test_no_flags),
+		TEST(test_fcs_of_simple_packets),
 		TEST(test_fcs_of_odd_length),
 		TEST(test_link_types),
 		TEST(test_interfaces_differ),

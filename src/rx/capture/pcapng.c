@@ -21,6 +21,7 @@ enum {
 
 enum {
 	OPTION_END = 0,
+	OPTION_FLAGS = 2, /* of a packet */
 	OPTION_TSRESOL = 9,
 	OPTION_FCSLEN = 13,
 	OPTION_TSOFFSET = 14,
@@ -32,7 +33,12 @@ enum {
 #define SECTION_MIN  28
 #define INTERFACE_AT (BODY_AT + 8)  /* where its options begin */
 #define SIMPLE_AT    (BODY_AT + 4)  /* where the bytes of packets begin */
-#define PACKET_AT    (BODY_AT + 20) /* in both others */
+#define CAPTURED_AT  (BODY_AT + 12) /* the captured length in both others */
+#define PACKET_AT    (BODY_AT + 20) /* and the bytes of packets */
+
+/* Bits 5 to 8 of a packet's flags: the bytes of its FCS. 0: those of its interface. */
+#define FLAGS_FCS_SHIFT 5
+#define FLAGS_FCS_MASK  15u
 
 /* What is kept of a block: as much as a packet takes. The rest of longer ones is read over. */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
@@ -41,10 +47,19 @@ enum {
 
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "a block that is kept is read as one");
 
+/* Looks for a packet's flags in its options, which may come in parts. */
+struct flags_search {
+	uint64_t skip;   /* bytes before the next option, or before the options */
+	bool value_next; /* the flags are the next four bytes */
+	bool over;       /* they were found, or the options end */
+	uint32_t flags;  /* 0 where there are none */
+};
+
 struct pcapng {
 	struct capture_input *input;
 	bool swapped;
-	uint32_t type, length; /* of the block */
+	uint32_t type, length;      /* of the block */
+	struct flags_search search; /* in what is not kept of the block */
 	uint64_t packets, described;
 	int first_link; /* link type of the first interface */
 	bool links_differ;
@@ -74,6 +89,41 @@ static bool find_byte_order(struct pcapng *pcapng)
 	return false;
 }
 
+/* Takes the next n bytes, a multiple of four. */
+static void search_flags(
+	struct flags_search *search, const uint8_t *bytes, uint32_t n, bool swapped)
+{
+	uint32_t at = 0;
+
+	while (!search->over && search->skip < n - at) {
+		const uint8_t *word = bytes + at + search->skip;
+		uint32_t code = capture_u16(word, swapped), length = capture_u16(word + 2, swapped);
+
+		at += (uint32_t)search->skip + 4;
+		search->skip = 0;
+		if (search->value_next)
+			search->flags = capture_u32(word, swapped);
+		search->over = search->value_next || code == OPTION_END;
+		search->value_next = code == OPTION_FLAGS && length == 4;
+		if (!search->value_next)
+			search->skip = (length + 3) / 4 * 4;
+	}
+	if (!search->over)
+		search->skip -= n - at;
+}
+
+/* Where the options of a packet begin, whose block is of a type that has some. */
+static uint64_t options_at(const struct pcapng *pcapng)
+{
+	return PACKET_AT +
+	       ((uint64_t)capture_u32(pcapng->block + CAPTURED_AT, pcapng->swapped) + 3) / 4 * 4;
+}
+
+static bool has_flags(const struct pcapng *pcapng)
+{
+	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
+}
+
 /* Reads over bytes, a multiple of four; end[] gets the last four of them. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
@@ -85,6 +135,9 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 		if (capture_input_have(input, n) < n)
 			return false;
 		memcpy(end, input->at + n - 4, 4);
+		if (has_flags(pcapng)) /* the block ends with its length */
+			search_flags(
+				&pcapng->search, input->at, n < bytes ? n : n - 4, pcapng->swapped);
 		input->at += n;
 		bytes -= n;
 	}
@@ -96,6 +149,9 @@ static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
 	memcpy(pcapng->kept, pcapng->block, KEPT_MAX);
 	pcapng->block = pcapng->kept;
+	pcapng->search = (struct flags_search){.skip = options_at(pcapng)};
+	if (has_flags(pcapng))
+		search_flags(&pcapng->search, pcapng->kept, KEPT_MAX, pcapng->swapped);
 	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
 }
 
@@ -311,15 +367,32 @@ static int take_packet(
 	}
 	packet->data = pcapng->block + at;
 	packet->interface = &pcapng->interfaces[number];
+	packet->fcs_bytes = packet->interface->fcs_bytes;
 	packet->swapped = pcapng->swapped;
 	pcapng->packets++;
 	return 1;
+}
+
+/* Returns the bytes of its FCS that the packet's own options tell, or 0. */
+static uint32_t own_fcs_bytes(struct pcapng *pcapng)
+{
+	struct flags_search search = {0};
+	uint32_t at = (uint32_t)options_at(pcapng), end = pcapng->length - 4;
+
+	if (at >= end)
+		return 0;
+	if (pcapng->length > KEPT_MAX)
+		search = pcapng->search;
+	else
+		search_flags(&search, pcapng->block + at, end - at, pcapng->swapped);
+	return search.flags >> FLAGS_FCS_SHIFT & FLAGS_FCS_MASK;
 }
 
 /* Those two differ in how wide the interface's number is. */
 static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
 {
 	const uint8_t *body = pcapng->block + BODY_AT;
+	uint32_t fcs_bytes;
 	uint64_t stamp;
 
 	if (!holds(pcapng, PACKET_AT))
@@ -334,6 +407,9 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 		    PACKET_AT) < 0)
 		return -1;
 	packet->time = time_of(packet->interface, stamp);
+	fcs_bytes = own_fcs_bytes(pcapng);
+	if (fcs_bytes > 0)
+		packet->fcs_bytes = fcs_bytes;
 	return 1;
 }
 

@@ -17,7 +17,7 @@ struct pcapng_interface {
 	int link_type_number; /* as the file has it */
 	int link_row;         /* of link_type_numbers[], -1: unknown */
 	uint32_t snaplen;
-	uint32_t fcs_bytes;     /* of a packet's, at its end, are its FCS */
+	uint32_t fcs_bytes;     /* at the end of a packet, unless the packet has its own */
 	uint64_t units;         /* of time stamps per second */
 	int64_t offset_seconds; /* to be added */
 };
@@ -26,6 +26,7 @@ struct pcapng_packet {
 	const uint8_t *data; /* valid until the next call */
 	uint32_t captured, wire_len;
 	int64_t time; /* as in struct source_packet; 0 where the file has none */
+	uint32_t fcs_bytes; /* at its end */
 	const struct pcapng_interface *interface;
 	bool swapped; /* its section is not in this machine's byte order */
 };

@@ -149,7 +149,7 @@ static int advance_pcapng(
 		.filter = (uint32_t)program,
 		.in_port = (uint16_t)file->order,
 	};
-	leave_out_fcs(to, interface->fcs_bytes);
+	leave_out_fcs(to, packet.fcs_bytes);
 	file->packets++;
 	return 1;
 }
