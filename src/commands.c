@@ -550,7 +550,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 	if (!run_decide(run, &mistake, error)) {
 		log_error("%s", error);
 		run_destroy(run);
-		return mistake ? EXIT_TEXT : EXIT_MACHINE;
+		return signals_stop_requested() ? STOPPED : mistake ? EXIT_TEXT : EXIT_MACHINE;
 	}
 	monitors = run_monitor(run, rules, error);
 	rules = NULL; /* the run took them over */
@@ -592,7 +592,7 @@ static int command_run(struct config *config)
 		status = make_plan(config, &machine, &plan);
 	if (status == 0)
 		run_say_warnings(&plan);
-	if (status == 0 && signals_stop_requested())
+	if (status != EXIT_TEXT && signals_stop_requested())
 		status = STOPPED;
 	if (status == 0) {
 		control_offer();

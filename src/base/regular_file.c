@@ -47,6 +47,17 @@ FILE *regular_file_text(int fd)
 	return file;
 }
 
+ssize_t regular_file_line(FILE *file, char *text, size_t room)
+{
+	ssize_t length = 0;
+	int c = 0;
+
+	while (c != '\n' && length < (ssize_t)room - 1 && (c = getc_unlocked(file)) != EOF)
+		text[length++] = (char)c;
+	text[length] = '\0';
+	return length > 0 ? length : -1;
+}
+
 /* --- links --- */
 
 static const char *const texts[] = {

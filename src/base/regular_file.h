@@ -19,6 +19,12 @@ FILE *regular_file_open(const char *path);
 FILE *regular_file_text(int fd);
 
 /*
+ * Reads the next line, or its first room - 1 bytes, into text[room]. Returns the number of bytes,
+ * -1 after the last line.
+ */
+ssize_t regular_file_line(FILE *file, char *text, size_t room);
+
+/*
  * Opens an empty file to be written; devices and pipes too. -1 with errno, which file_error() knows.
  * EEXIST: there is a regular file already, and it must not be replaced.
  */

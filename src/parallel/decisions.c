@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/regular_file.h"
+#include "base/signals.h"
 #include "base/units.h"
 
 #define LINE_FIELDS_MAX 32
+#define LINE_MAX_BYTES  4096
 
 enum field {
 	FIELD_WORKER,
@@ -186,21 +188,23 @@ static bool read_row(struct reading *reading, char *line, struct decisions *deci
 
 static bool read_lines(struct reading *reading, FILE *file, struct decisions *decisions)
 {
-	char *line = NULL;
-	size_t size = 0;
+	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
 	bool good = true;
 
-	while (good && (length = getline(&line, &size, file)) >= 0) {
+	while (good && (length = regular_file_line(file, line, sizeof(line))) >= 0) {
 		reading->line++;
-		if (strlen(line) != (size_t)length)
+		if (signals_stop_requested())
+			good = refuse(reading, "ended before it was read");
+		else if (length > LINE_MAX_BYTES)
+			good = refuse(reading, "is longer than %d bytes", LINE_MAX_BYTES);
+		else if (strlen(line) != (size_t)length)
 			good = refuse(reading, "it has a NUL byte");
 		else if (reading->line == 1)
 			good = read_header(reading, line);
 		else if (line[strspn(line, "\r\n")] != '\0')
 			good = read_row(reading, line, decisions);
 	}
-	free(line);
 	if (good && ferror(file)) {
 		snprintf(reading->error, DECISIONS_ERROR_MAX, "%s: cannot be read", reading->path);
 		return false;

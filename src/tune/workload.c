@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/signals.h"
 #include "parallel/memory.h"
 #include "parallel/plan/plan.h"
 #include "rx/packet/parse.h"
@@ -72,9 +73,16 @@ bool workload_generate(const struct workload_spec *spec, struct key4 *keys)
 	return true;
 }
 
+#define LOOK_EACH 4096 /* steps between two looks whether a signal asked for the end */
+
+static bool is_ended(uint64_t step)
+{
+	return step % LOOK_EACH == 0 && signals_stop_requested();
+}
+
 static void count_keys(struct workload *workload)
 {
-	for (uint64_t i = 0; i < workload->spec.packets; i++) {
+	for (uint64_t i = 0; i < workload->spec.packets && !is_ended(i); i++) {
 		struct workload_flow *flow = find_slot(workload, &workload->keys[i]);
 
 		if (flow->first == 0) {
@@ -111,7 +119,7 @@ static void count_distinct(struct workload *workload)
 	struct key_burst burst;
 
 	workload_burst_init(&burst);
-	for (uint64_t b = 0; b < workload_bursts(workload); b++) {
+	for (uint64_t b = 0; b < workload_bursts(workload) && !is_ended(b); b++) {
 		workload_load(workload, b, &burst);
 		hash_burst(&workload->hash_key, &burst);
 		hyperloglog_update(&workload->distinct_keys, &burst);
@@ -139,11 +147,11 @@ static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 	return NULL;
 }
 
-/* Its keys are there: finds out the truth about them. */
+/* Its keys are there: finds out the truth about them, unless a signal asks for the end. */
 static void find_truth(struct workload *workload)
 {
 	count_keys(workload);
-	for (uint64_t i = 0; i >> workload->bits == 0; i++)
+	for (uint64_t i = 0; i >> workload->bits == 0 && !is_ended(i); i++)
 		if (workload->slots[i].first != 0)
 			offer_top(workload, &workload->slots[i]);
 	count_distinct(workload);
@@ -195,7 +203,8 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 	uint64_t n = 0;
 	int more = 0;
 
-	while (n < packets && (more = source->next(source, &packet)) > 0) {
+	for (uint64_t i = 0;
+		n < packets && !is_ended(i) && (more = source->next(source, &packet)) > 0; i++) {
 		struct parsed parsed;
 
 		switch (parse_captured(
@@ -210,6 +219,10 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 			break;
 		default: intake->others++;
 		}
+	}
+	if (signals_stop_requested()) {
+		source_error(error, "ended before all packets were read");
+		return 0;
 	}
 	if (more < 0) {
 		source_error(error, "%s", source->error);

@@ -279,6 +279,7 @@ def test_bad_states(test):
              ":3: there is no measurement 'other'"),
             ('worker,packet,to,packet\n0,0,full,5\n', ":1: column 'packet' stands twice"),
             ('worker,packet,to\n', ':1: no row'),
+            ('worker,packet,to\n0,0,full\n0,5,' + 4092 * '1' + '\n', ':3: is longer than 4096 bytes'),
             ('worker,packet,to\n0,0,full\n"0"1,5,full\n', ':3: the quotes of field 1'),
             ('worker,packet,to\n0,0,full\n0,5,"full\n', ':3: the quotes of field 3')):
         path = test.path('bad.csv')

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SIGINT and SIGTERM write the open epoch and end well; SIGHUP goes on in new files."""
 
+import contextlib
 import fcntl
+import gzip
 import os
 import signal
 import struct
 import termios
+import threading
 import time
 
 import lib
@@ -164,6 +167,156 @@ def test_stop_before_a_fifo_has_a_writer(test):
     process.signal(signal.SIGTERM)
     result = test.wait(process).expect(0)
     assert result.said() == [] and result.account()['offered'] == 0, result.describe()
+
+
+def block(number, body=b''):
+    """Returns a block of pcapng."""
+    length = struct.pack('<I', len(body) + 12)
+    return struct.pack('<I', number) + length + body + length
+
+
+SECTION = block(0x0a0d0d0a, struct.pack('<IHHq', 0x1a2b3c4d, 1, 0, -1))
+NO_PACKET = 0xbad
+HOLE = 2**32 - 2**16  # bytes of a block that lie in a hole of a file
+FRAGMENT = lib.udp_frame()[:20] + b'\x20\0' + lib.udp_frame()[22:]
+
+
+def interface(link):
+    return block(1, struct.pack('<HHI', link, 0, 0))
+
+
+def packet(frame):
+    return block(6, struct.pack('<IIIII', 0, 0, 0, len(frame), len(frame)) + frame + b'\0' * (-len(frame) % 4))
+
+
+def record(frame):
+    return struct.pack('<IIII', 1, 0, len(frame), len(frame)) + frame
+
+
+CLASSIC = struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 65535, 1)
+ONE = SECTION + interface(1) + packet(lib.udp_frame())
+
+# name: (how the input begins, what follows again and again, packets of it); None: as many as the run takes
+ENDLESS_INPUTS = {
+    'blocks without packets': (ONE, block(NO_PACKET, bytes(65536)), 1),
+    'empty blocks': (ONE, block(NO_PACKET), 1),
+    'sections': (ONE, SECTION + interface(1), 1),
+    'blocks before the first packet': (SECTION + interface(1), block(NO_PACKET, bytes(1024)), 0),
+    'an unknown link type': (ONE + SECTION + interface(189), packet(bytes(60)), None),
+    'gzip, empty members': (gzip.compress(ONE), gzip.compress(b''), 1),
+    'gzip, empty members from the first': (b'', gzip.compress(b''), 0),
+    'gzip, a member without bytes': (gzip.compress(b'')[:10], b'\0\0\0\xff\xff', 0),
+    'gzip, blocks without packets': (gzip.compress(ONE), gzip.compress(block(NO_PACKET, bytes(65536)) * 16), 1),
+    'gzip, one long block': (gzip.compress(ONE + struct.pack('<II', NO_PACKET, HOLE)), gzip.compress(bytes(2**20)), 1),
+    'packets': (CLASSIC, record(lib.udp_frame()), None),
+    'packets without bytes': (CLASSIC, record(b''), None),
+    'fragments': (CLASSIC, record(FRAGMENT), None),
+}
+
+
+class EndlessInput:
+    """A FIFO into which bytes go until its reader is gone."""
+
+    def __init__(self, path, head, rest):
+        self.path, self.head, self.rest = path, head, rest * (2**18 // len(rest) + 1)
+        self.written = 0
+        os.mkfifo(path)
+        self.thread = threading.Thread(target=self.write)
+        self.thread.start()
+
+    def write(self):
+        with contextlib.suppress(BrokenPipeError), open(self.path, 'wb', buffering=0) as stream:
+            stream.write(self.head)
+            while True:
+                self.written += stream.write(self.rest)
+
+    def await_reader(self, test, process):
+        """Waits until more was read than pipes and buffers hold."""
+        def there():
+            assert process.running(), process.result.describe()
+            return self.written > 2**22
+
+        test.until(there, 'the input is read')
+
+    def end(self):
+        """Ends the writer, even if no reader came."""
+        with contextlib.suppress(OSError):
+            os.close(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))
+        self.thread.join()
+
+
+def stop_while_reading(test, name, *words, status=0):
+    head, rest, packets = ENDLESS_INPUTS[name]
+    endless = EndlessInput(test.path(f'fifo{len(test.processes)}'), head, rest)
+    process = test.start(*words, endless.path)
+    try:
+        endless.await_reader(test, process)
+        process.signal(signal.SIGTERM)
+        result = test.wait(process).expect(status)
+    finally:
+        process.kill()
+        endless.end()
+    return result, packets
+
+
+def check_endless_input(test, name):
+    """No state of reading ends by itself; the signal ends each."""
+    result, packets = stop_while_reading(test, name, '--interval', '1s', '--workers', '1', '--pcap')
+    assert packets in (None, result.account()['offered']), result.describe()
+
+
+def cases(settings):
+    return [(f'an input without end: {name}', lambda test, name=name: check_endless_input(test, name))
+            for name in lib.some(settings, ENDLESS_INPUTS)]
+
+
+def test_an_input_without_end_of_a_collector(test):
+    for name in test.few(ENDLESS_INPUTS):
+        stop_while_reading(test, name, 'collect', '--interval', '1s', '--pcap')
+
+
+def test_an_input_without_end_to_tune_for(test):
+    """Frames without a key never are as many as are wanted."""
+    for name in ('blocks without packets', 'packets without bytes', 'gzip, empty members'):
+        result, _ = stop_while_reading(test, name, 'tune', '--pcap', status=1)
+        result.expect_one_line('ended before')
+
+
+def write_holes(path, head, number):
+    """A file of terabytes, nearly all of it holes, whose blocks have no packets."""
+    with open(path, 'wb') as stream:
+        stream.write(head)
+        for _ in range(500):
+            begin = stream.tell()
+            stream.write(struct.pack('<II', number, HOLE))
+            stream.seek(begin + HOLE - 4)
+            stream.write(struct.pack('<I', HOLE))
+    return path
+
+
+def consumed(process):
+    """Bytes that it has read."""
+    with open(f'/proc/{process.popen.pid}/io', encoding='ascii') as stream:
+        return int(stream.readline().split()[1])
+
+
+def test_a_regular_file_of_terabytes(test):
+    """Reads do not wait. States: before the first packet, after it, and in search of a known link type."""
+    heads = {'first': SECTION + interface(1), 'behind': ONE, 'known': SECTION + interface(189) + packet(bytes(60))}
+    for name, head in heads.items():
+        for number in (NO_PACKET, 6):  # of these the holes are options of an empty packet
+            if number == 6 and name != 'behind':
+                continue
+            path = write_holes(test.path(f'{name}{number}.pcapng'), head, number)
+            process = test.start('--pcap', path, '--interval', '1s', '--workers', '1')
+
+            def read(process=process):
+                assert process.running(), process.result.describe()
+                return consumed(process) > 2**28
+
+            test.until(read, 'the file is read')
+            process.signal(signal.SIGINT)
+            test.wait(process).expect(0).account()
 
 
 def test_signal_while_an_output_waits_for_its_reader(test):

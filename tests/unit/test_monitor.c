@@ -24,6 +24,7 @@
 #include "eal.h"
 #include "rx/packet/monitor.h"
 #include "base/random.h"
+#include "base/signals.h"
 
 #define RULES  50000
 #define BURSTS 20
@@ -489,6 +490,15 @@ static void flows_are_estimated(void **state)
 	monitor_table_destroy(table);
 }
 
+/* Ends the process as well: the last test. */
+static void a_signal_ends_the_reading(void **state)
+{
+	(void)state;
+	signals_request_stop();
+	assert_null(read_text("10.0.0.0/8 a\n"));
+	assert_non_null(strstr(error, "ended before it was read"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +511,7 @@ int main(void)
 		cmocka_unit_test(rules_of_one_family),
 		cmocka_unit_test(no_memory_is_said),
 		cmocka_unit_test(flows_are_estimated),
+		cmocka_unit_test(a_signal_ends_the_reading),
 	};
 
 	return cmocka_run_group_tests(tests, start_eal, stop_eal);

@@ -23,6 +23,15 @@
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
+/* Returns true, with EINTR in errno, if a signal asked for the end of the run. */
+static bool is_interrupted(void)
+{
+	if (!signals_stop_requested())
+		return false;
+	errno = EINTR;
+	return true;
+}
+
 /*
  * Waits until there are bytes or the end. A signal that asks for the end of the run ends the wait,
  * with EINTR; any other does not.
@@ -32,12 +41,9 @@ static bool await_bytes(const struct capture_input *input)
 	struct pollfd bytes = {.fd = input->fd, .events = POLLIN};
 	int ready;
 
-	while ((ready = poll(&bytes, 1, LOOK_MS)) == 0 || (ready < 0 && errno == EINTR)) {
-		if (signals_stop_requested()) {
-			errno = EINTR;
+	while ((ready = poll(&bytes, 1, LOOK_MS)) == 0 || (ready < 0 && errno == EINTR))
+		if (is_interrupted())
 			return false;
-		}
-	}
 	return ready > 0;
 }
 
@@ -51,7 +57,7 @@ static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 	ssize_t got;
 
 	do {
-		if (!input->regular && !await_bytes(input))
+		if (is_interrupted() || (!input->regular && !await_bytes(input)))
 			return -1;
 		got = read(input->fd, buffer, size);
 	} while (got < 0 && (errno == EINTR || errno == EAGAIN));
@@ -147,8 +153,11 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 	return true;
 }
 
+/* A read may decompress to many buffers, and many reads to no byte: both look for a signal. */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
+	if (is_interrupted())
+		return -1;
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/printable.h"
 #include "base/regular_file.h"
+#include "base/signals.h"
 #include "config/config.h"
 
 #define BLANKS         " \t"
@@ -268,26 +269,18 @@ static bool sort_rules(struct reading *reading)
 	return ok;
 }
 
-/* Bytes of the next line, of which no more than room - 1 are kept; -1 behind the last. */
-static ssize_t read_line(FILE *file, char *text, size_t room)
-{
-	ssize_t length = 0;
-	int c = 0;
-
-	while (c != '\n' && length < (ssize_t)room - 1 && (c = getc_unlocked(file)) != EOF)
-		text[length++] = (char)c;
-	text[length] = '\0';
-	return length > 0 ? length : -1;
-}
-
 static bool read_lines(struct reading *reading, FILE *file)
 {
 	char text[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
 	bool ok = true;
 
-	while (ok && (length = read_line(file, text, sizeof(text))) >= 0) {
+	while (ok && (length = regular_file_line(file, text, sizeof(text))) >= 0) {
 		reading->line++;
+		if (signals_stop_requested()) {
+			refuse_file(reading, "ended before it was read");
+			return false;
+		}
 		ok = length <= LINE_MAX_BYTES ? parse_line(reading, text, (size_t)length)
 					      : refuse(reading, reading->line,
 							"is longer than %d bytes", LINE_MAX_BYTES);
