@@ -414,6 +414,7 @@ static bool say_forwarded(const struct forwarded_sum *sum)
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
+	char warning[SOURCE_ERROR_MAX];
 	bool failed = damage != NULL || result->sum.unaccounted > 0 || lost_rows > 0 ||
 		      result->out_of_memory || result->port_gone;
 
@@ -422,6 +423,9 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	failed |= lost_too_much(run->config, result);
 	if (keep_up_given(run->config))
 		failed |= skipped_too_much(run->config, &result->sum);
+	for (unsigned int i = 0; run->feeder != NULL && feeder_warning(run->feeder, i, warning);
+		i++)
+		log_warning("%s", warning);
 	if (damage != NULL)
 		log_error("%s", damage);
 	if (result->sum.unaccounted > 0)

@@ -475,6 +475,7 @@ int feeder_work(void *arg)
 		if (feeder->params.interval > 0 && packet.time >= feeder->info.end)
 			next_epoch(feeder, packet.time);
 		account(feeder, &packet);
+		source_take(&packet);
 		feed(feeder, &packet);
 	}
 	/* A read that the stop interrupted is no damage. */
@@ -604,6 +605,11 @@ struct feeder_progress feeder_progress(const struct feeder *feeder)
 		.bytes = atomic_load_explicit(&feeder->bytes, memory_order_relaxed),
 		.share = feeder->params.source->progress(feeder->params.source),
 	};
+}
+
+bool feeder_warning(const struct feeder *feeder, unsigned int i, char *text)
+{
+	return source_warning(feeder->params.source, i, text);
 }
 
 const char *feeder_damage(const struct feeder *feeder)

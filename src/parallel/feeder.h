@@ -88,5 +88,7 @@ struct feeder_progress {
 };
 struct feeder_progress feeder_progress(const struct feeder *feeder);
 
+/* After feeder_work(): warning i of the source, as its warning(). */
+bool feeder_warning(const struct feeder *feeder, unsigned int i, char *text);
 /* After feeder_work(): one line where the source was damaged, NULL where it ended well. */
 const char *feeder_damage(const struct feeder *feeder);

@@ -551,13 +551,15 @@ static int read_traffic(struct tune *tune)
 {
 	uint64_t packets = bench_options(tune->config)->packets;
 	struct workload_intake intake;
-	char error[SOURCE_ERROR_MAX];
+	char error[SOURCE_ERROR_MAX], warning[SOURCE_ERROR_MAX];
 	struct source *source;
 	int status = open_traffic(tune->config, &source, error);
 
 	if (source != NULL) {
 		tune->workload = workload_read(source, packets > 0 ? packets : PACKETS,
 			seed_options(tune->config)->seed, &intake, error);
+		for (unsigned int i = 0; source_warning(source, i, warning); i++)
+			log_warning("%s", warning);
 		source->close(source);
 	}
 	if (tune->workload == NULL) {

@@ -207,6 +207,7 @@ static uint64_t take_keys(struct workload *workload, struct source *source, uint
 		n < packets && !is_ended(i) && (more = source->next(source, &packet)) > 0; i++) {
 		struct parsed parsed;
 
+		source_take(&packet);
 		switch (parse_captured(
 			packet.data, packet.captured, packet.wire_len, packet.link, &parsed)) {
 		case PARSE_IPV4:

@@ -154,6 +154,14 @@ class Result:
                 f'{mention!r} is not in: {lines[0]}\n{self.describe()}')
         return self
 
+    def expect_one_warning(self, *mentions):
+        """The same of warnings, and no complaint."""
+        lines = self.said()
+        assert len(lines) == 1 and 'warning: ' in lines[0], self.describe()
+        for mention in mentions:
+            assert mention in lines[0], f'{mention!r} is not in: {lines[0]}\n{self.describe()}'
+        return self
+
     def describe(self):
         text = 'command: ' + ' '.join(self.arguments)
         for name, stream in (('stdout', self.stdout), ('stderr', self.stderr)):

@@ -162,15 +162,32 @@ def test_unlike_interfaces(test):
 
 
 def test_an_interface_that_the_filter_does_not_suit(test):
-    """Known at the start it is refused, later the file is measured up to its first packet."""
+    """Its packets are filtered, with a warning, wherever it is described; the others are measured."""
+    ip, frame = lib.udp_frame()[14:], lib.udp_frame()
+    both = [(1, 65535, 1000), (101, 65535, 1000)]
+    for order in ((0, 1), (1, 0), (0, 1, 0, 1), (1, 1, 0)):
+        # Interface 0 is described first; so here the raw one comes first and the other later.
+        first = order[0]
+        interfaces = [both[first], both[1 - first]]
+        packets = [(i, int(n != first), ip if n else frame) for i, n in enumerate(order)]
+        path = lib.write_pcapng(test.path('both.pcapng'), interfaces, packets)
+        rows, stats, result = test.measure('--pcap', path, '--filter', 'not vlan 5', '--interval', '0')
+        raw = order.count(1)
+        assert int(stats[0]['measured']) == len(order) - raw and int(stats[0]['filtered']) == raw, stats
+        assert sum(int(row['packets']) for row in rows) == len(order) - raw, rows
+        result.expect_one_warning('both.pcapng', 'link type 101 (RAW)', '--filter does not suit it',
+                                  f'{raw} packet{"s" if raw > 1 else ""} not measured')
+    files = [write_classic(test.path(f'{link}.pcap'), link, [(1, data)], '<') for link, data in ((101, ip), (1, frame))]
+    _, stats, result = test.measure('--pcap', files[0], '--pcap', files[1], '--filter', 'not vlan 5', '--interval', '0')
+    assert stats[0]['measured'] == stats[0]['filtered'] == '1', stats
+    result.expect_one_warning('101.pcap', '--filter does not suit it', ': 1 packet not measured')
+
+
+def test_a_filter_that_suits_no_interface(test):
     ip = lib.udp_frame()[14:]
-    early, late = [(1, 65535, 1000), (101, 65535, 1000)], [(1, 1, lib.udp_frame()), (2, 0, lib.udp_frame())]
-    path = lib.write_pcapng(test.path('early.pcapng'), early, late)
-    test.run('--pcap', path, '--filter', 'vlan 5').expect(1).expect_one_line('early.pcapng', 'vlan')
-    path = lib.write_pcapng(test.path('late.pcapng'), early, [(1, 0, lib.udp_frame()), (2, 1, ip)])
-    _, stats, result = test.measure('--pcap', path, '--filter', 'not vlan 5', '--interval', '0', status=1)
-    result.expect_one_line('late.pcapng', 'after 1 packets', '--filter', 'interface 1')
-    assert stats[0]['offered'] == stats[0]['measured'] == '1', stats
+    path = lib.write_pcapng(test.path('raw.pcapng'), [(101, 65535, 1000), (189, 65535, 1000), (228, 65535, 1000)],
+                            [(1, 0, ip), (2, 1, ip), (3, 2, ip)])
+    test.run('--pcap', path, '--filter', 'vlan 5').expect(1).expect_one_line('raw.pcapng', 'vlan')
 
 
 def test_paced_and_generated(test):

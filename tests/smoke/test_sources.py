@@ -122,6 +122,72 @@ def test_unlike_interfaces(test):
     assert [row['measured'] for row in stats] == ['10'] * 20, stats
 
 
+def check_left_out(test, captures, measured, left_out, *warnings):
+    """Measures captures of which some link types are unknown."""
+    _, stats, result = test.measure(*(word for path in captures for word in ('--pcap', path)), '--interval', '0')
+    assert (stats[0]['measured'], stats[0]['non_ip']) == (str(measured), str(left_out)), stats
+    assert int(stats[0]['offered']) == measured + left_out, stats
+    assert stats[0]['bytes'] == str(measured * len(lib.udp_frame())), stats
+    lines = [line for line in result.stderr.splitlines() if 'link type' in line]
+    assert len(lines) == len(warnings), result.describe()
+    for line, parts in zip(lines, warnings):
+        assert all(part in line for part in ('warning', 'not supported', *parts)), line
+
+
+def test_an_interface_of_an_unknown_link_type(test):
+    """Its packets are left out, with a warning. All others are measured, whichever comes first."""
+    frame = lib.udp_frame()
+    usb, monitor = (189, 65535, 1000), (127, 65535, 1000)
+    for order in ((0, 1, 0, 1, 1), (1, 0), (1, 1, 1, 0, 0), (0, 0, 0, 1)):
+        # Interfaces are described just before their first packets.
+        interfaces = [(1, 65535, 1000), usb]
+        packets = [(i, n, frame) for i, n in enumerate(order)]
+        if order[0] == 1:
+            interfaces.reverse()
+            packets = [(time, 1 - n, data) for time, n, data in packets]
+        path = lib.write_pcapng(test.path('usb.pcapng'), interfaces, packets)
+        n = order.count(1)
+        warning = ('usb.pcapng', 'link type 189 (USB_LINUX)', f'interface {interfaces.index(usb)}', f': {n} packet')
+        check_left_out(test, [path], len(order) - n, n, warning)
+        with open(path, 'rb') as stream:
+            packed = gzip.compress(stream.read())
+        with open(test.path('usb.pcapng.gz'), 'wb') as stream:
+            stream.write(packed)
+        check_left_out(test, [test.path('usb.pcapng.gz')], len(order) - n, n, (f': {n} packet',))
+    three = lib.write_pcapng(test.path('three.pcapng'), [usb, monitor, (1, 65535, 1000)],
+                             [(1, 0, frame), (2, 1, frame), (3, 2, frame), (4, 1, frame)])
+    check_left_out(test, [three], 1, 3, ('189', ': 1 packet '), ('127', ': 2 packets '))
+
+
+def test_a_capture_of_an_unknown_link_type_among_others(test):
+    frame = lib.udp_frame()
+    usb = lib.write_pcapng(test.path('usb.pcapng'), [(189, 65535, 1000)], [(0, 0, frame), (10**9, 0, frame)])
+    radio = test.path('radio.pcap')
+    with open(radio, 'wb') as stream:
+        stream.write(struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 262144, 127))
+        stream.write(struct.pack('<IIII', 1, 0, len(frame), len(frame)) + frame)
+    good = lib.write_pcap(test.path('good.pcap'), [(START, frame), (START + 1, frame)])
+    check_left_out(test, [usb, good], 2, 2, ('usb.pcapng', ': 2 packets'))
+    check_left_out(test, [good, radio], 2, 1, ('radio.pcap', ': 1 packet '))
+    check_left_out(test, [radio, good, usb, usb], 2, 5, ('127', ': 1 packet '), ('189', 'usb.pcapng', ': 4 packets'))
+    for captures in ([usb], [radio], [usb, radio]):
+        output = test.path('untouched.csv')
+        result = test.run(*(word for path in captures for word in ('--pcap', path)), '--output', output).expect(1)
+        result.expect_one_line(os.path.basename(captures[0]), 'link type', 'is not known')
+        assert not os.path.exists(output)
+
+
+def test_a_limit_counts_what_was_left_out(test):
+    """--packets and --duration end between packets of an unknown link type: the warning has as many as the ledger."""
+    frame = lib.udp_frame()
+    path = lib.write_pcapng(test.path('usb.pcapng'), [(1, 65535, 1000), (189, 65535, 1000)],
+                            [(i * 10**9, min(i, 1), frame) for i in range(9)])
+    for limit in (('--packets', '5'), ('--duration', '5s')):
+        _, stats, result = test.measure('--pcap', path, '--interval', '0', *limit)
+        assert stats[0]['non_ip'] == '4', stats
+        result.expect_one_warning('link type 189', ': 4 packets not measured')
+
+
 def test_interfaces_without_end(test):
     path = lib.write_pcapng(test.path('many.pcapng'), [(1, 0, 1000)] * 65537,
                             [(0, 0, lib.udp_frame()), (1, 65536, lib.udp_frame())])

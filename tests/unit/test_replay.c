@@ -23,6 +23,7 @@
 #include "base/units.h"
 #include "capture_bytes.h"
 #include "rx/capture/source.h"
+#include "rx/packet/filter_program.h"
 
 #define FILES_MAX   4
 #define PACKETS_MAX 4096
@@ -104,6 +105,7 @@ static void read_rest(struct fixture *f)
 		for (uint32_t i = 0; i < packet.captured; i++)
 			assert_int_equal(packet.data[i], packet.data[0]);
 		f->packets[f->nb_packets++] = packet;
+		source_take(&packet);
 	}
 }
 
@@ -130,6 +132,16 @@ static void assert_one_line(const char *error, const char *part)
 	assert_null(strchr(error, '\n'));
 	if (strstr(error, part) == NULL)
 		fail_msg("\"%s\" lacks \"%s\"", error, part);
+}
+
+/* NULL: there is none. */
+static void assert_warning(const struct fixture *f, unsigned int i, const char *part)
+{
+	char text[SOURCE_ERROR_MAX];
+
+	assert_int_equal(source_warning(f->source, i, text), part != NULL);
+	if (part != NULL)
+		assert_one_line(text, part);
 }
 
 static void assert_refused(struct fixture *f, const char *part)
@@ -724,7 +736,6 @@ static void test_pcapng_damage(void **state)
 		{interface + 16, 14 | 4 << 16, "its option 14 has 4 bytes instead of 8"},
 		{interface + 20, 20, "count 10^-20 s, too fine"},
 		{interface + 20, 0x80 | 64, "count 2^-64 s, too fine"},
-		{interface + 8, 105, "link type 105 ("},
 		{packet + 8, 2, "interface 2, which is not described"},
 		{packet + 20, 61, "invalid packet capture length 61 in a block of 92 bytes"},
 		{packet + 20, UINT32_MAX, "invalid packet capture length 4294967295"},
@@ -795,27 +806,236 @@ static void test_pcapng_without_packets(void **state)
 	assert_refused(f, "no packet of them");
 }
 
-/* An interface of an unknown link type harms when a packet of it comes. */
+/* Packets of an unknown link type come out as such, wherever their interface is described. */
 static void test_unknown_interface(void **state)
 {
+	for (int big = 0; big < 2; big++) {
+		struct fixture *f = *state;
+
+		f->bytes.big = big;
+		add_section(&f->bytes);
+		add_interface(&f->bytes, 105, 9);
+		add_packet(&f->bytes, 0, 1, 60, 80, 'a');
+		add_interface(&f->bytes, 127, 9);
+		add_packet(&f->bytes, 1, 2, 60, 60, 'b');
+		add_simple_packet(&f->bytes, 60, 60, 'c');
+		add_section(&f->bytes);
+		add_interface(&f->bytes, 101, 9);
+		add_interface(&f->bytes, 105, 9);
+		add_packet(&f->bytes, 0, 3, 60, 60, 'd');
+		add_old_packet(&f->bytes, 1, 4, 60, 60, 'e');
+		end_file(f);
+		read_all(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 5);
+		assert_packet(f, 0, 1, 60, 80, 'a');
+		for (unsigned int i = 0; i < f->nb_packets; i++)
+			assert_int_equal(f->packets[i].link, i == 3 ? LINK_RAW : LINK_UNKNOWN);
+		assert_warning(f, 0,
+			"link type 105 (IEEE802_11) of interface 0 and others: not "
+			"supported: 3 packets not measured");
+		assert_warning(f, 1,
+			"link type 127 (IEEE802_11_RADIO) of interface 1: not "
+			"supported: 1 packet not measured");
+		assert_warning(f, 2, NULL);
+		teardown(state);
+		setup(state);
+	}
+}
+
+/* A packet that was read and not taken is not counted. */
+static void test_unknown_packets_that_are_not_taken(void **state)
+{
 	struct fixture *f = *state;
+	struct source_packet packet;
 
 	add_section(&f->bytes);
 	add_interface(&f->bytes, 105, 9);
 	add_interface(&f->bytes, 1, 9);
-	add_packet(&f->bytes, 1, 1, 60, 60, 'a');
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	add_packet(&f->bytes, 0, 2, 60, 60, 'b');
+	end_file(f);
+	open_all(f);
+	assert_non_null(f->source);
+	assert_int_equal(f->source->next(f->source, &packet), 1);
+	assert_warning(f, 0, NULL);
+	source_take(&packet);
+	assert_int_equal(f->source->next(f->source, &packet), 1);
+	assert_warning(f, 0, ": 1 packet not measured");
+}
+
+/* A file is refused if all of its link types are unknown, whether one or several. */
+static void test_unknown_file(void **state)
+{
+	for (uint32_t n = 1; n < 3; n++) {
+		struct fixture *f = *state;
+
+		add_section(&f->bytes);
+		for (uint32_t i = 0; i < n; i++)
+			add_interface(&f->bytes, i == 0 ? 105 : 127, 9);
+		for (uint32_t i = 0; i < n; i++)
+			add_packet(&f->bytes, i, 1, 60, 60, 'a');
+		end_file(f);
+		assert_refused(f, "no packet of it can be read: link type 105 (");
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void add_classic(struct fixture *f, uint32_t link_type, uint32_t n)
+{
+	add_pcap_header(&f->bytes, MAGIC_NS, 65535, link_type);
+	for (uint32_t i = 0; i < n; i++)
+		add_record(&f->bytes, i, 0, 60, 60, (uint8_t)link_type);
+	end_file(f);
+}
+
+/* Among others it is left out, in the order of its packets; so are several. */
+static void test_unknown_file_among_others(void **state)
+{
+	struct fixture *f = *state;
+
+	add_classic(f, 127, 3);
+	add_classic(f, 1, 2);
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 127, 0);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'n');
 	end_file(f);
 	read_all(f);
 	assert_int_equal(f->end, 0);
-	assert_int_equal(f->nb_packets, 1);
+	assert_int_equal(f->nb_packets, 6);
+	assert_memory_equal(f->fills, "\177\1\177\1n\177", 6);
+	for (unsigned int i = 0; i < f->nb_packets; i++)
+		assert_int_equal(
+			f->packets[i].link, f->fills[i] == 1 ? LINK_ETHERNET : LINK_UNKNOWN);
+	assert_warning(f, 0,
+		" and other files: link type 127 (IEEE802_11_RADIO): not supported: 4 "
+		"packets not measured");
+	assert_warning(f, 1, NULL);
 	teardown(state);
 	setup(state);
 	f = *state;
+	add_classic(f, 127, 1);
+	add_classic(f, 105, 0);
+	assert_refused(f, ": link type 127 (");
+}
+
+/* A counter of its own has each of the first link types; the rest share one. */
+static void test_many_unknown_link_types(void **state)
+{
+	struct fixture *f = *state;
+
 	add_section(&f->bytes);
-	add_interface(&f->bytes, 105, 9);
-	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	add_interface(&f->bytes, 1, 9);
+	for (uint32_t i = 1; i <= 40; i++)
+		add_interface(&f->bytes, 1000 + i, 9);
+	for (uint32_t i = 1; i <= 40; i++)
+		add_packet(&f->bytes, i, 1, 60, 60, 'a');
 	end_file(f);
-	assert_refused(f, "link type 105 (");
+	read_all(f);
+	assert_int_equal(f->end, 0);
+	assert_warning(f, 0, "link type 1001 (no name) of interface 1: not supported: 1 packet");
+	assert_warning(f, 30, "link type 1031 (no name) of interface 31: not supported: 1 packet");
+	assert_warning(
+		f, 31, "other link types of interface 32 and others: not supported: 9 packets");
+	assert_warning(f, 32, NULL);
+}
+
+static bool set_filter(struct fixture *f, struct filter_set *set, const char *expression)
+{
+	open_all(f);
+	if (f->source == NULL)
+		fail_msg("%s", f->error);
+	*set = (struct filter_set){0};
+	return f->source->filter(f->source, expression, set);
+}
+
+/* Returns true if the program matches an Ethernet frame with VLAN 5. */
+static bool matches(const struct filter_set *set, uint32_t program)
+{
+	static const uint8_t frame[64] = {[12] = 0x81, [15] = 5, [16] = 8};
+
+	return bpf_filter(set->programs[program].bf_insns, frame, sizeof(frame), sizeof(frame)) !=
+	       0;
+}
+
+/* Packets of an interface that the filter does not suit do not match. */
+static void test_filter_that_suits_some(void **state)
+{
+	static const char order[] = "abcd";
+
+	for (int known_later = 0; known_later < 2; known_later++) {
+		struct fixture *f = *state;
+		struct filter_set set;
+
+		add_section(&f->bytes);
+		add_interface(&f->bytes, 101, 9);
+		if (!known_later)
+			add_interface(&f->bytes, 1, 9);
+		add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+		if (known_later)
+			add_interface(&f->bytes, 1, 9);
+		add_interface(&f->bytes, 105, 9);
+		add_packet(&f->bytes, 1, 2, 60, 60, 'b');
+		add_packet(&f->bytes, 2, 3, 60, 60, 'c');
+		add_packet(&f->bytes, 0, 4, 60, 60, 'd');
+		end_file(f);
+		assert_true(set_filter(f, &set, "vlan 5"));
+		read_rest(f);
+		assert_int_equal(f->end, 0);
+		assert_int_equal(f->nb_packets, 4);
+		assert_memory_equal(f->fills, order, 4);
+		for (unsigned int i = 0; i < 4; i++)
+			assert_int_equal(matches(&set, f->packets[i].filter), order[i] == 'b');
+		assert_warning(f, 0,
+			"link type 101 (RAW) of interface 0: --filter does not suit "
+			"it: 2 packets not measured");
+		assert_warning(f, 1,
+			"link type 105 (IEEE802_11) of interface 2: not supported: 1 "
+			"packet not measured");
+		assert_warning(f, 2, NULL);
+		filter_set_free(&set);
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_filter_that_suits_some_files(void **state)
+{
+	struct fixture *f = *state;
+	struct filter_set set;
+
+	add_classic(f, 101, 2);
+	add_classic(f, 1, 1);
+	add_classic(f, 105, 1);
+	assert_true(set_filter(f, &set, "vlan 5"));
+	read_rest(f);
+	assert_int_equal(f->nb_packets, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(matches(&set, f->packets[i].filter), f->fills[i] == 1);
+	assert_warning(f, 0, ": link type 105 (IEEE802_11): not supported: 1 packet not measured");
+	assert_warning(
+		f, 1, ": link type 101 (RAW): --filter does not suit it: 2 packets not measured");
+	filter_set_free(&set);
+}
+
+static void test_filter_that_suits_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct filter_set set;
+
+	add_classic(f, 101, 1);
+	add_section(&f->bytes);
+	add_interface(&f->bytes, 101, 9);
+	add_packet(&f->bytes, 0, 1, 60, 60, 'a');
+	add_interface(&f->bytes, 105, 9);
+	add_interface(&f->bytes, 228, 9);
+	add_packet(&f->bytes, 1, 1, 60, 60, 'a');
+	end_file(f);
+	assert_false(set_filter(f, &set, "vlan 5"));
+	assert_one_line(f->source->error, f->paths[0]);
+	assert_one_line(f->source->error, "--filter does not suit it: ");
+	filter_set_free(&set);
 }
 
 static void test_no_packets(void **state)
@@ -1403,6 +1623,13 @@ int main(void)
 		TEST(test_short_blocks),
 		TEST(test_pcapng_without_packets),
 		TEST(test_unknown_interface),
+		TEST(test_unknown_packets_that_are_not_taken),
+		TEST(test_unknown_file),
+		TEST(test_unknown_file_among_others),
+		TEST(test_many_unknown_link_types),
+		TEST(test_filter_that_suits_some),
+		TEST(test_filter_that_suits_some_files),
+		TEST(test_filter_that_suits_nothing),
 		TEST(test_no_packets),
 		TEST(test_gzip),
 		TEST(test_gzip_padding),

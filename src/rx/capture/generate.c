@@ -260,6 +260,7 @@ static int generate_next(struct source *source, struct source_packet *packet)
 	packet->link = LINK_ETHERNET;
 	packet->filter = 0;
 	packet->in_port = 0;
+	packet->left_out = NULL;
 	arrivals_step(&generator->arrivals);
 	return 1;
 }

@@ -46,6 +46,7 @@ enum {
 #define INTERFACES_MAX 65536
 
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "a block that is kept is read as one");
+_Static_assert(LINK_KINDS <= 32, "each kind of interface has a bit");
 
 /* Looks for a packet's flags in its options, which may come in parts. */
 struct flags_search {
@@ -61,6 +62,7 @@ struct pcapng {
 	uint32_t type, length;      /* of the block */
 	struct flags_search search; /* in what is not kept of the block */
 	uint64_t packets, described;
+	uint32_t kinds; /* a bit for each kind of interface that was described */
 	int first_link; /* link type of the first interface */
 	bool links_differ;
 	uint32_t nb_interfaces, max_interfaces;
@@ -112,13 +114,6 @@ static void search_flags(
 		search->skip -= n - at;
 }
 
-/* Where the options of a packet begin, whose block is of a type that has some. */
-static uint64_t options_at(const struct pcapng *pcapng)
-{
-	return PACKET_AT +
-	       ((uint64_t)capture_u32(pcapng->block + CAPTURED_AT, pcapng->swapped) + 3) / 4 * 4;
-}
-
 static bool has_flags(const struct pcapng *pcapng)
 {
 	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
@@ -147,9 +142,12 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 /* Where it is longer than what is kept, that is copied: the rest is read into the same buffer. */
 static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
+	uint64_t captured;
+
 	memcpy(pcapng->kept, pcapng->block, KEPT_MAX);
 	pcapng->block = pcapng->kept;
-	pcapng->search = (struct flags_search){.skip = options_at(pcapng)};
+	captured = capture_u32(pcapng->block + CAPTURED_AT, pcapng->swapped);
+	pcapng->search = (struct flags_search){.skip = PACKET_AT + (captured + 3) / 4 * 4};
 	if (has_flags(pcapng))
 		search_flags(&pcapng->search, pcapng->kept, KEPT_MAX, pcapng->swapped);
 	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
@@ -326,7 +324,7 @@ static bool describe_interface(struct pcapng *pcapng)
 	*interface = (struct pcapng_interface){
 		.number = pcapng->nb_interfaces,
 		.link_type_number = capture_u16(body, pcapng->swapped),
-		.link_row = link_type_find(capture_u16(body, pcapng->swapped)),
+		.kind = link_kind_find(capture_u16(body, pcapng->swapped), pcapng->swapped),
 		.snaplen = capture_u32(body + 4, pcapng->swapped),
 		.units = 1000000,
 	};
@@ -336,6 +334,9 @@ static bool describe_interface(struct pcapng *pcapng)
 	if (pcapng->described++ == 0)
 		pcapng->first_link = interface->link_type_number;
 	pcapng->links_differ |= pcapng->first_link != interface->link_type_number;
+	interface->link = link_kind_type(interface->kind);
+	if (interface->link != LINK_UNKNOWN)
+		pcapng->kinds |= UINT32_C(1) << interface->kind;
 	return true;
 }
 
@@ -368,31 +369,30 @@ static int take_packet(
 	packet->data = pcapng->block + at;
 	packet->interface = &pcapng->interfaces[number];
 	packet->fcs_bytes = packet->interface->fcs_bytes;
-	packet->swapped = pcapng->swapped;
 	pcapng->packets++;
 	return 1;
 }
 
-/* Returns the bytes of its FCS that the packet's own options tell, or 0. */
-static uint32_t own_fcs_bytes(struct pcapng *pcapng)
+/* Takes the FCS length from the packet's options, which begin at `at`. */
+static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t at)
 {
 	struct flags_search search = {0};
-	uint32_t at = (uint32_t)options_at(pcapng), end = pcapng->length - 4;
+	uint32_t fcs_bytes;
 
-	if (at >= end)
-		return 0;
 	if (pcapng->length > KEPT_MAX)
 		search = pcapng->search;
 	else
-		search_flags(&search, pcapng->block + at, end - at, pcapng->swapped);
-	return search.flags >> FLAGS_FCS_SHIFT & FLAGS_FCS_MASK;
+		search_flags(&search, pcapng->block + at, pcapng->length - 4 - at, pcapng->swapped);
+	fcs_bytes = search.flags >> FLAGS_FCS_SHIFT & FLAGS_FCS_MASK;
+	if (fcs_bytes > 0)
+		packet->fcs_bytes = fcs_bytes;
 }
 
 /* Those two differ in how wide the interface's number is. */
 static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
 {
 	const uint8_t *body = pcapng->block + BODY_AT;
-	uint32_t fcs_bytes;
+	uint32_t options;
 	uint64_t stamp;
 
 	if (!holds(pcapng, PACKET_AT))
@@ -407,9 +407,9 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 		    PACKET_AT) < 0)
 		return -1;
 	packet->time = time_of(packet->interface, stamp);
-	fcs_bytes = own_fcs_bytes(pcapng);
-	if (fcs_bytes > 0)
-		packet->fcs_bytes = fcs_bytes;
+	options = PACKET_AT + (packet->captured + 3) / 4 * 4;
+	if (options < pcapng->length - 4)
+		take_flags(pcapng, packet, options);
 	return 1;
 }
 
@@ -465,12 +465,9 @@ const char *pcapng_error(const struct pcapng *pcapng)
 	return pcapng->error;
 }
 
-uint32_t pcapng_interfaces(
-	const struct pcapng *pcapng, const struct pcapng_interface **interfaces, bool *swapped)
+uint32_t pcapng_kinds(const struct pcapng *pcapng)
 {
-	*interfaces = pcapng->interfaces;
-	*swapped = pcapng->swapped;
-	return pcapng->nb_interfaces;
+	return pcapng->kinds;
 }
 
 bool pcapng_is(struct capture_input *input)

@@ -15,7 +15,8 @@
 struct pcapng_interface {
 	uint32_t number;      /* within its section */
 	int link_type_number; /* as the file has it */
-	int link_row;         /* of link_type_numbers[], -1: unknown */
+	int kind;             /* as link_kind_find() returns it */
+	enum link_type link;
 	uint32_t snaplen;
 	uint32_t fcs_bytes;     /* at the end of a packet, unless the packet has its own */
 	uint64_t units;         /* of time stamps per second */
@@ -25,10 +26,9 @@ struct pcapng_interface {
 struct pcapng_packet {
 	const uint8_t *data; /* valid until the next call */
 	uint32_t captured, wire_len;
-	int64_t time; /* as in struct source_packet; 0 where the file has none */
+	int64_t time;       /* as in struct source_packet; 0 where the file has none */
 	uint32_t fcs_bytes; /* at its end */
 	const struct pcapng_interface *interface;
-	bool swapped; /* its section is not in this machine's byte order */
 };
 
 struct pcapng;
@@ -44,6 +44,5 @@ void pcapng_destroy(struct pcapng *pcapng);
 int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
 const char *pcapng_error(const struct pcapng *pcapng);
 
-/* The interfaces that the section at hand has described so far. Returns their number. */
-uint32_t pcapng_interfaces(
-	const struct pcapng *pcapng, const struct pcapng_interface **interfaces, bool *swapped);
+/* Returns a bit for each kind of interface that was described so far (rx/packet/link_type.h). */
+uint32_t pcapng_kinds(const struct pcapng *pcapng);

@@ -17,31 +17,31 @@
 #include "rx/capture/source.h"
 #include "config/config.h"
 
-/* A kind of interface: a row of link_type_numbers[], in this machine's byte order or in the other
- * one. */
-#define KINDS (2 * LINK_TYPE_NUMBERS)
+#define NOT_SUITED (-1) /* in place of a program: the filter does not compile for the kind */
 
-static unsigned int kind_of(int link_row, bool swapped)
-{
-	return 2 * (unsigned int)link_row + swapped;
-}
+/* Packets of a link type that cannot be measured. */
+struct left_out {
+	const char *path;     /* the first file that has one */
+	int link_type_number; /* -1: all link types after the first LEFT_OUT_MAX - 1 */
+	int interface;        /* the first one in that file; -1: the classic format */
+	bool other_interfaces, other_files; /* also have such packets */
+	bool filter; /* true: the filter does not suit the link type. false: unknown link type */
+	uint64_t packets;
+};
 
-static unsigned int row_of(unsigned int kind)
-{
-	return kind / 2;
-}
+#define LEFT_OUT_MAX 32
 
 struct replay_file {
 	const char *path;
 	unsigned int order; /* on the command line */
 	bool open;
 	struct capture_input input;
-	struct pcapng *pcapng; /* NULL: of the classic format */
+	struct pcapng *pcapng; /* NULL: classic format */
 	struct pcap_file pcap;
-	char refusal[LINK_TYPE_TEXT_MAX]; /* why a packet that was read cannot be measured */
-	unsigned int kind;                /* of the interface of the last packet */
-	uint64_t packets;                 /* read so far */
-	struct source_packet head;        /* its packet, while another file's comes first */
+	struct pcapng_interface only;             /* the one of a classic file */
+	const struct pcapng_interface *interface; /* the last packet's; NULL: none yet */
+	uint64_t packets;                         /* read so far */
+	struct source_packet head;                /* its packet, while another file's comes first */
 };
 
 struct replay {
@@ -50,9 +50,11 @@ struct replay {
 	unsigned int nb_damaged;
 	/* A binary heap of the files that have a head: the earliest one is heap[0]. */
 	unsigned int heap_size;
-	bool head_delivered; /* heap[0] must advance before it is delivered again */
-	int programs
-		[KINDS]; /* of the filter; 0 without one. -1: it does not suit such interfaces */
+	bool head_delivered;          /* heap[0] must advance before it is delivered again */
+	int programs[LINK_KINDS + 1]; /* filter by kind, or NOT_SUITED; 0: no filter */
+	int no_match;                 /* a program that matches nothing; 0: no filter */
+	unsigned int nb_left_out;
+	struct left_out left_out[LEFT_OUT_MAX];
 	struct replay_file **heap;
 	struct replay_file files[];
 };
@@ -117,71 +119,97 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 		packet->captured = packet->wire_len;
 }
 
-static int advance_pcapng(
-	const struct replay *replay, struct replay_file *file, struct source_packet *to)
+/* Returns the counter of such packets. The last counter is shared by all further link types. */
+static uint64_t *left_out_counter(struct replay *replay, const struct left_out *like)
+{
+	struct left_out *at = replay->left_out, *last = &replay->left_out[LEFT_OUT_MAX - 1];
+
+	for (; at < replay->left_out + replay->nb_left_out; at++) {
+		if (at != last && (at->link_type_number != like->link_type_number ||
+					  at->filter != like->filter))
+			continue;
+		at->other_files |= at->path != like->path;
+		at->other_interfaces |= at->interface != like->interface;
+		return &at->packets;
+	}
+	*at = *like;
+	if (at == last)
+		at->link_type_number = -1;
+	replay->nb_left_out++;
+	return &at->packets;
+}
+
+/* Returns the counter of packets of this interface. */
+static uint64_t *leave_out(struct replay *replay, const struct replay_file *file,
+	const struct pcapng_interface *interface)
+{
+	struct left_out like = {.path = file->path,
+		.link_type_number = interface->link_type_number,
+		.interface = file->pcapng != NULL ? (int)interface->number : -1,
+		.filter = interface->link != LINK_UNKNOWN};
+
+	return left_out_counter(replay, &like);
+}
+
+/* Sets link type, filter and left_out of the file's last packet. */
+static void classify(
+	struct replay *replay, const struct replay_file *file, struct source_packet *packet)
+{
+	const struct pcapng_interface *interface = file->interface;
+	int program = replay->programs[interface->kind];
+
+	packet->link = interface->link;
+	packet->filter = (uint32_t)program;
+	packet->left_out = NULL;
+	if (__builtin_expect(program < 0, 0)) {
+		packet->filter = (uint32_t)replay->no_match;
+		packet->left_out = leave_out(replay, file, interface);
+	}
+}
+
+static int advance_pcapng(struct replay_file *file, struct source_packet *to)
 {
 	struct pcapng_packet packet;
-	int status = pcapng_next(file->pcapng, &packet), program;
-	const struct pcapng_interface *interface;
+	int status = pcapng_next(file->pcapng, &packet);
 
 	if (status <= 0)
-		return file->input.damage == NULL ? status : -1;
-	interface = packet.interface;
-	if (interface->link_row < 0) {
-		link_type_unknown(interface->link_type_number, file->refusal);
-		return -1;
-	}
-	file->kind = kind_of(interface->link_row, packet.swapped);
-	program = replay->programs[file->kind];
-	if (program < 0) {
-		snprintf(file->refusal, sizeof(file->refusal),
-			"--filter does not suit link type %d of interface %u",
-			interface->link_type_number, interface->number);
-		return -1;
-	}
-	*to = (struct source_packet){
-		.data = packet.data,
-		.captured = packet.captured,
-		.wire_len = packet.wire_len,
-		.snaplen = interface->snaplen,
-		.time = packet.time,
-		.link = link_type_numbers[interface->link_row].link,
-		.filter = (uint32_t)program,
-		.in_port = (uint16_t)file->order,
-	};
+		return status;
+	to->data = packet.data;
+	to->captured = packet.captured;
+	to->wire_len = packet.wire_len;
+	to->snaplen = packet.interface->snaplen;
+	to->time = packet.time;
 	leave_out_fcs(to, packet.fcs_bytes);
-	file->packets++;
+	file->interface = packet.interface;
 	return 1;
 }
 
-static int advance_classic(
-	const struct replay *replay, struct replay_file *file, struct source_packet *to)
+static int advance_classic(struct replay_file *file, struct source_packet *to)
 {
 	int status = pcap_file_next(&file->pcap, to);
 
-	if (status <= 0)
-		return file->input.damage == NULL ? status : -1;
-	to->link = link_type_numbers[row_of(file->kind)].link;
-	to->filter = (uint32_t)replay->programs[file->kind];
-	to->in_port = (uint16_t)file->order;
-	leave_out_fcs(to, file->pcap.fcs_bytes);
-	file->packets++;
-	return 1;
+	if (status > 0)
+		leave_out_fcs(to, file->pcap.fcs_bytes);
+	return status;
 }
 
 /* Reads the next packet of a file. 1: there is one. 0: the end. -1: damage. */
-static int advance(const struct replay *replay, struct replay_file *file, struct source_packet *to)
+static int advance(struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
-	return file->pcapng != NULL ? advance_pcapng(replay, file, to)
-				    : advance_classic(replay, file, to);
+	int status = file->pcapng != NULL ? advance_pcapng(file, to) : advance_classic(file, to);
+
+	if (status <= 0)
+		return file->input.damage == NULL ? status : -1;
+	to->in_port = (uint16_t)file->order;
+	classify(replay, file, to);
+	file->packets++;
+	return 1;
 }
 
 static const char *damage_of(const struct replay_file *file)
 {
 	if (file->input.damage != NULL)
 		return file->input.damage;
-	if (file->refusal[0] != '\0')
-		return file->refusal;
 	return file->pcapng != NULL ? pcapng_error(file->pcapng) : file->pcap.error;
 }
 
@@ -296,15 +324,14 @@ static double replay_progress(const struct source *source)
  * libpcap compiles for an open capture: an empty one of the kind. Returns NULL where memory is
  * missing.
  */
-static pcap_t *empty_capture(unsigned int kind)
+static pcap_t *empty_capture(int kind)
 {
 	struct {
 		uint32_t magic;
 		uint16_t major, minor;
 		uint32_t unused[2];
 		uint32_t snaplen, link;
-	} header = {0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX,
-		(uint32_t)link_type_numbers[row_of(kind)].number};
+	} header = {0xa1b2c3d4, 2, 4, {0}, PACKET_BYTES_MAX, (uint32_t)link_kind_number(kind)};
 	char error[PCAP_ERRBUF_SIZE];
 	pcap_t *pcap = NULL;
 	FILE *stream;
@@ -325,8 +352,7 @@ static pcap_t *empty_capture(unsigned int kind)
 }
 
 /* Returns as filter_set_add() does. */
-static int compile_for_kind(
-	unsigned int kind, const char *expression, struct filter_set *set, char *reason)
+static int compile_for_kind(int kind, const char *expression, struct filter_set *set, char *reason)
 {
 	pcap_t *pcap = empty_capture(kind);
 	int program;
@@ -343,8 +369,8 @@ static int compile_for_kind(
 #define NOT_COMPILED (-2)
 
 /* Compiles it where nobody has, or where it did not suit: once more, for the reason. */
-static bool suits(struct replay *replay, unsigned int kind, const char *expression,
-	struct filter_set *set, char *reason)
+static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
+	char *reason)
 {
 	int *program = &replay->programs[kind];
 
@@ -353,44 +379,122 @@ static bool suits(struct replay *replay, unsigned int kind, const char *expressi
 	return *program >= 0;
 }
 
-/* The interfaces that are described by now must suit, as the capture of a single one must. Others
- * may come when filters are long compiled. */
-static bool filter_pcapng(struct replay *replay, struct replay_file *file, const char *expression,
-	struct filter_set *set, char *reason)
+/*
+ * Returns true if the file describes an interface of one of these kinds. Reads the file once more, up
+ * to the interface. Always false for pipes, which are read only once.
+ */
+static bool describes(const struct replay_file *file, uint32_t kinds)
 {
-	const struct pcapng_interface *interfaces;
-	bool swapped;
-	uint32_t n = pcapng_interfaces(file->pcapng, &interfaces, &swapped);
+	const char *path = strcmp(file->path, "-") == 0 ? "/dev/stdin" : file->path;
+	struct pcapng_packet packet;
+	char error[SOURCE_ERROR_MAX];
+	struct capture_input input;
+	struct pcapng *pcapng;
+	bool found = false;
 
-	for (unsigned int kind = 0; kind < KINDS; kind++)
-		if (replay->programs[kind] == NOT_COMPILED)
-			suits(replay, kind, expression, set, reason);
-	for (uint32_t i = 0; i < n; i++)
-		if (interfaces[i].link_row >= 0 &&
-			!suits(replay, kind_of(interfaces[i].link_row, swapped), expression, set,
-				reason))
-			return false;
-	return true;
+	if (file->pcapng == NULL || !file->input.regular ||
+		!capture_input_open(&input, path, error))
+		return false;
+	pcapng = pcapng_is(&input) ? pcapng_create(&input) : NULL;
+	if (pcapng != NULL) {
+		while (!found && pcapng_next(pcapng, &packet) > 0)
+			found = (pcapng_kinds(pcapng) & kinds) != 0;
+		found |= (pcapng_kinds(pcapng) & kinds) != 0;
+	}
+	pcapng_destroy(pcapng);
+	capture_input_close(&input);
+	return found;
 }
 
+static bool one_describes(const struct replay *replay, uint32_t kinds)
+{
+	for (unsigned int i = 0; i < replay->nb_files; i++)
+		if (describes(&replay->files[i], kinds))
+			return true;
+	return false;
+}
+
+/* Returns a bit for each kind of interface that the file has described so far. */
+static uint32_t kinds_of(const struct replay_file *file)
+{
+	if (file->pcapng != NULL)
+		return pcapng_kinds(file->pcapng);
+	return file->only.link == LINK_UNKNOWN ? 0 : UINT32_C(1) << file->only.kind;
+}
+
+/*
+ * Compiles the expression for the file: for all kinds if it is pcapng, which may describe more
+ * interfaces later. Returns a bit for each kind that it suits. Writes a reason if it does not suit an
+ * interface that is described.
+ */
+static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
+	struct filter_set *set, char *reason)
+{
+	uint32_t kinds = kinds_of(file), suited = 0;
+
+	for (int kind = 0; kind < LINK_KINDS; kind++) {
+		bool described = kinds >> kind & 1;
+		char ignored[FILTER_ERROR_MAX];
+
+		if ((described || file->pcapng != NULL) &&
+			suits(replay, kind, expression, set, described ? reason : ignored))
+			suited |= UINT32_C(1) << kind;
+	}
+	return suited;
+}
+
+/* Refuses an expression that suits no interface of any file. */
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
 {
 	struct replay *replay = (struct replay *)source;
-	char reason[FILTER_ERROR_MAX];
+	uint32_t described = 0, suited = 0;
+	const char *unsuited = NULL;
+	char reason[FILTER_ERROR_MAX] = "";
 
-	for (unsigned int kind = 0; kind < KINDS; kind++)
+	for (int kind = 0; kind < LINK_KINDS; kind++)
 		replay->programs[kind] = NOT_COMPILED;
 	for (unsigned int i = 0; i < replay->nb_files; i++) {
 		struct replay_file *file = &replay->files[i];
 
-		if (!(file->pcapng != NULL ? filter_pcapng(replay, file, expression, set, reason)
-					   : suits(replay, file->kind, expression, set, reason))) {
-			source_error(source->error, "%s: --filter does not suit it: %s", file->path,
-				reason);
-			return false;
-		}
-		file->head.filter = (uint32_t)replay->programs[file->kind];
+		described |= kinds_of(file);
+		suited |= filter_file(replay, file, expression, set,
+			unsuited == NULL ? reason : (char[FILTER_ERROR_MAX]){0});
+		if (unsuited == NULL && reason[0] != '\0')
+			unsuited = file->path;
 	}
+	if (unsuited != NULL && (suited & described) == 0 && !one_describes(replay, suited)) {
+		source_error(source->error, "%s: --filter does not suit it: %s", unsuited, reason);
+		return false;
+	}
+	replay->no_match = filter_set_add_nothing(set, reason);
+	if (replay->no_match < 0) {
+		source_error(source->error, "--filter: %s", reason);
+		return false;
+	}
+	for (unsigned int i = 0; i < replay->heap_size; i++)
+		classify(replay, replay->heap[i], &replay->heap[i]->head);
+	return true;
+}
+
+static bool replay_warning(const struct source *source, unsigned int i, char *text)
+{
+	const struct replay *replay = (const struct replay *)source;
+	const struct left_out *at = replay->left_out, *end = at + replay->nb_left_out;
+	char name[LINK_TYPE_TEXT_MAX] = "other link types", interface[40] = "";
+
+	while (at < end && (at->packets == 0 || i-- > 0))
+		at++;
+	if (at == end)
+		return false;
+	if (at->link_type_number >= 0)
+		link_type_name(at->link_type_number, name);
+	if (at->interface >= 0)
+		snprintf(interface, sizeof(interface), " of interface %d%s", at->interface,
+			at->other_interfaces ? " and others" : "");
+	source_error(text, "%s%s: %s%s: %s: %" PRIu64 " packet%s not measured", at->path,
+		at->other_files ? " and other files" : "", name, interface,
+		at->filter ? "--filter does not suit it" : "not supported", at->packets,
+		at->packets == 1 ? "" : "s");
 	return true;
 }
 
@@ -430,20 +534,19 @@ static bool open_pcapng(struct replay_file *file, char *error)
 
 static bool open_classic(struct replay_file *file, char *error)
 {
-	char unknown[LINK_TYPE_TEXT_MAX];
-	int row;
+	int kind;
 
 	if (!pcap_file_begin(&file->pcap, &file->input)) {
 		source_error(error, "%s: %s", file->path, damage_of(file));
 		return false;
 	}
-	row = link_type_find(file->pcap.link_type_number);
-	if (row < 0) {
-		link_type_unknown(file->pcap.link_type_number, unknown);
-		source_error(error, "%s: %s", file->path, unknown);
-		return false;
-	}
-	file->kind = kind_of(row, file->pcap.swapped);
+	kind = link_kind_find(file->pcap.link_type_number, file->pcap.swapped);
+	file->only = (struct pcapng_interface){
+		.link_type_number = file->pcap.link_type_number,
+		.kind = kind,
+		.link = link_kind_type(kind),
+	};
+	file->interface = &file->only;
 	return true;
 }
 
@@ -461,6 +564,29 @@ static bool open_file(struct replay *replay, struct replay_file *file, char *err
 {
 	file->open = capture_input_open(&file->input, file->path, error);
 	return file->open && open_format(file, error) && read_first(replay, file, error);
+}
+
+/* An unknown interface without packets does not matter in pcapng. */
+static bool is_unknown(const struct replay_file *file)
+{
+	return file->interface != NULL && kinds_of(file) == 0;
+}
+
+/* Refuses the files if all their link types are unknown. */
+static bool check_link_types(const struct replay *replay, char *error)
+{
+	const struct replay_file *first = &replay->files[0];
+	char unknown[LINK_TYPE_TEXT_MAX];
+
+	for (unsigned int i = 0; i < replay->nb_files; i++)
+		if (!is_unknown(&replay->files[i]))
+			return true;
+	if (one_describes(replay, UINT32_MAX))
+		return true;
+	link_type_unknown(first->interface->link_type_number, unknown);
+	source_error(error, "%s: %s%s", first->path,
+		first->pcapng != NULL ? "no packet of it can be read: " : "", unknown);
+	return false;
 }
 
 static bool standard_input_twice(const char *const *paths, unsigned int nb_paths)
@@ -483,9 +609,11 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 		free(replay);
 		return NULL;
 	}
+	replay->programs[LINK_KIND_UNKNOWN] = NOT_SUITED;
 	replay->source.next = replay_next;
 	replay->source.progress = replay_progress;
 	replay->source.filter = replay_filter;
+	replay->source.warning = replay_warning;
 	replay->source.close = replay_close;
 	if (standard_input_twice(paths, nb_paths)) {
 		source_error(error, "-: standard input can be read only once");
@@ -502,6 +630,10 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 			replay_close(&replay->source);
 			return NULL;
 		}
+	}
+	if (!check_link_types(replay, error)) {
+		replay_close(&replay->source);
+		return NULL;
 	}
 	for (unsigned int i = replay->heap_size / 2; i-- > 0;)
 		sift_down(replay, i);

@@ -18,6 +18,11 @@ void source_error(char *error, const char *format, ...)
 	make_printable(error);
 }
 
+bool source_warning(const struct source *source, unsigned int i, char *text)
+{
+	return source->warning != NULL && source->warning(source, i, text);
+}
+
 bool source_filter(
 	struct source *source, const char *expression, struct filter_set *set, char *error)
 {

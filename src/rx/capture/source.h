@@ -36,9 +36,17 @@ struct source_packet {
 	uint32_t snaplen;    /* bytes of a packet that the source keeps at most; 0: all */
 	int64_t time;        /* ns since 1970-01-01 UTC */
 	enum link_type link;
-	uint32_t filter;  /* number of its program in the set that filter() filled */
-	uint16_t in_port; /* number of its file, in the order in which they were named */
+	uint32_t filter;    /* number of its program in the set that filter() filled */
+	uint16_t in_port;   /* number of its file, in the order in which they were named */
+	uint64_t *left_out; /* counter for source_take(); NULL: the packet can be measured */
 };
+
+/* Counts a packet that cannot be measured. Call for each packet that the caller accounts for. */
+static inline void source_take(const struct source_packet *packet)
+{
+	if (__builtin_expect(packet->left_out != NULL, 0))
+		++*packet->left_out;
+}
 
 struct filter_set; /* rx/packet/filter_program.h */
 
@@ -57,7 +65,8 @@ struct source {
 	double (*progress)(const struct source *source);
 	/*
 	 * Compiles the expression for what the source has, before next() is called; NULL: for
-	 * Ethernet is enough. Returns false with one line in error.
+	 * Ethernet is enough. Returns false with one line in error if it suits no link type of the
+	 * source. Packets of a link type that it does not suit do not match.
 	 */
 	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
 	/*
@@ -65,6 +74,12 @@ struct source {
 	 * SOURCE_PAYLOAD_MAX, behind its headers. NULL: the source cannot.
 	 */
 	void (*restart)(struct source *source, uint32_t payload);
+	/*
+	 * Writes warning i, from 0, about packets that source_take() counted into
+	 * text[SOURCE_ERROR_MAX]. Returns false if there are fewer. Call after the last next().
+	 * NULL: no warnings.
+	 */
+	bool (*warning)(const struct source *source, unsigned int i, char *text);
 	void (*close)(struct source *source); /* frees the source */
 	bool generated; /* time stamps are made up: of no traffic that ever was */
 	char error[SOURCE_ERROR_MAX];
@@ -85,11 +100,15 @@ struct source_kind {
  * Opens capture files, merged by time ("-" is standard input); at equal times the file that was
  * named first comes first, and a file that goes back in time keeps its own order. Reads the first
  * packet of each; the paths must outlive the source. Returns NULL and one line in
- * error[SOURCE_ERROR_MAX] where one of them cannot be measured, or the end of the run was asked for
- * while it waited: nothing was delivered then. When one of several files turns out to be damaged
- * later, the others are read to their ends before next() returns -1.
+ * error[SOURCE_ERROR_MAX] if one of them cannot be read, all of them are of unknown link types, or
+ * a signal asked for the end of the run: nothing was delivered then. When one of
+ * several files turns out to be damaged later, the others are read to their ends before next()
+ * returns -1. Packets of an unknown link type among others are LINK_UNKNOWN.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
+
+/* As its warning(). */
+bool source_warning(const struct source *source, unsigned int i, char *text);
 
 /*
  * Compiles the expression for the source, NULL for live ports. Returns false with one line in

@@ -42,13 +42,11 @@ static bool same_program(const struct bpf_program *a, const struct bpf_program *
 	       memcmp(a->bf_insns, b->bf_insns, a->bf_len * sizeof(a->bf_insns[0])) == 0;
 }
 
-int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error)
+/* Takes the program over. Returns as filter_set_add() does. */
+static int add_program(struct filter_set *set, struct bpf_program program, char *error)
 {
-	struct bpf_program program;
 	uint32_t reach;
 
-	if (!compile(&program, pcap, expression, error))
-		return -1;
 	for (uint32_t i = 0; i < set->n; i++)
 		if (same_program(&set->programs[i], &program)) {
 			pcap_freecode(&program);
@@ -65,6 +63,23 @@ int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression,
 		set->reach = reach;
 	set->programs[set->n] = program;
 	return (int)set->n++;
+}
+
+int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error)
+{
+	struct bpf_program program;
+
+	return compile(&program, pcap, expression, error) ? add_program(set, program, error) : -1;
+}
+
+int filter_set_add_nothing(struct filter_set *set, char *error)
+{
+	struct bpf_program program;
+
+	if (copy_program(&program, &reject, 1))
+		return add_program(set, program, error);
+	snprintf(error, FILTER_ERROR_MAX, "no memory to compile it");
+	return -1;
 }
 
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error)

@@ -38,6 +38,8 @@ struct filter_set {
  * that matches none.
  */
 int filter_set_add(struct filter_set *set, pcap_t *pcap, const char *expression, char *error);
+/* The same of a program that matches nothing. */
+int filter_set_add_nothing(struct filter_set *set, char *error);
 /* The same for Ethernet: live ports and the generator. */
 int filter_set_add_ethernet(struct filter_set *set, const char *expression, char *error);
 void filter_set_free(struct filter_set *set);

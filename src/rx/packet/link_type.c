@@ -2,15 +2,18 @@
 #include "rx/packet/link_type.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <pcap/pcap.h>
+
+#define LINKTYPE_RAW 101 /* in files; DLT_RAW is 12 or 14 */
 
 /* RAW differs between systems, and files are found with each of its numbers. */
 const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS] = {
 	{DLT_EN10MB, LINK_ETHERNET},
 	{12, LINK_RAW},
 	{14, LINK_RAW},
-	{101, LINK_RAW},
+	{LINKTYPE_RAW, LINK_RAW},
 	{DLT_IPV4, LINK_RAW},
 	{DLT_IPV6, LINK_RAW},
 	{DLT_NULL, LINK_NULL},
@@ -29,12 +32,39 @@ int link_type_find(int number)
 	return -1;
 }
 
+int link_kind_find(int number, bool swapped)
+{
+	int row = link_type_find(number);
+
+	return row < 0 ? LINK_KIND_UNKNOWN : 2 * row + swapped;
+}
+
+enum link_type link_kind_type(int kind)
+{
+	return kind == LINK_KIND_UNKNOWN ? LINK_UNKNOWN : link_type_numbers[kind / 2].link;
+}
+
+int link_kind_number(int kind)
+{
+	return link_type_numbers[kind / 2].number;
+}
+
+void link_type_name(int number, char *text)
+{
+	/* libpcap names numbers of this system. */
+	const char *name = pcap_datalink_val_to_name(number == LINKTYPE_RAW ? DLT_RAW : number);
+
+	snprintf(text, LINK_TYPE_TEXT_MAX, "link type %d (%s)", number,
+		name != NULL ? name : "no name");
+}
+
 void link_type_unknown(int number, char *text)
 {
-	const char *name = pcap_datalink_val_to_name(number);
+	size_t used;
 
-	snprintf(text, LINK_TYPE_TEXT_MAX,
-		"link type %d (%s) is not known; known are Ethernet, raw IP, NULL, LOOP, Linux SLL "
-		"and SLL2, PPP and C-HDLC",
-		number, name != NULL ? name : "no name");
+	link_type_name(number, text);
+	used = strlen(text);
+	snprintf(text + used, LINK_TYPE_TEXT_MAX - used,
+		" is not known; known are Ethernet, raw IP, NULL, LOOP, Linux SLL and SLL2, PPP "
+		"and C-HDLC");
 }

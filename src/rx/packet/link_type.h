@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
+#include <stdbool.h>
+
 #define PACKET_BYTES_MAX 262144 /* captured bytes; no capture holds longer packets */
 
 /* The link headers that the parser knows. */
@@ -12,6 +14,7 @@ enum link_type {
 	LINK_SLL2,
 	LINK_PPP,
 	LINK_C_HDLC,
+	LINK_UNKNOWN, /* not measured: its packets are non-IP */
 	LINK_COUNT,
 };
 
@@ -25,9 +28,21 @@ struct link_type_number {
 
 extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 
+/* Kinds of capture interfaces: each row, in this machine's byte order and in the other one. */
+#define LINK_KINDS        (2 * LINK_TYPE_NUMBERS)
+#define LINK_KIND_UNKNOWN LINK_KINDS
+
 #define LINK_TYPE_TEXT_MAX 192
 
 /* Returns the row of link_type_numbers[], or -1. */
 int link_type_find(int number);
+/* Returns the kind, or LINK_KIND_UNKNOWN. */
+int link_kind_find(int number, bool swapped);
+/* Returns LINK_UNKNOWN for LINK_KIND_UNKNOWN. */
+enum link_type link_kind_type(int kind);
+/* Returns a number of that link type, for libpcap. The kind must be known. */
+int link_kind_number(int kind);
+/* Writes number and name into text[LINK_TYPE_TEXT_MAX], such as "link type 1 (EN10MB)". */
+void link_type_name(int number, char *text);
 /* Says in text[LINK_TYPE_TEXT_MAX] that the number is none of them. */
 void link_type_unknown(int number, char *text);

@@ -239,6 +239,7 @@ static inline bool skip_link(struct packet *packet, enum link_type link, size_t 
 	case LINK_NULL: return skip_null(packet, at, type);
 	case LINK_PPP: return skip_ppp(packet, at, type);
 	case LINK_C_HDLC: return skip_c_hdlc(packet, at, type);
+	case LINK_UNKNOWN:
 	case LINK_COUNT: break;
 	}
 	*type = TYPE_NONE;
