@@ -645,8 +645,8 @@ static const struct option_row feeder_rows[] = {
 		.default_note = "as fast as nothing is lost",
 		.help = "Replay or generate at so many packets per second, or by the packets' "
 			"own time stamps. A paced source drops packets that find a full ring, "
-			"as a card does. Packets that are generated at a pace have the clock's "
-			"time.",
+			"as a card does, and waits for no output. Packets that are generated at a "
+			"pace have the clock's time.",
 	},
 	{
 		.name = "duration",

@@ -166,12 +166,15 @@ static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t wor
 		name, plan->ring_size, pool_node(node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
+bool run_waits(const struct run *run)
+{
+	return run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
+}
+
 /* Where nobody waits for a worker, and nothing was decided beforehand. */
 bool run_keeps_up(const struct run *run)
 {
-	bool waits = run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
-
-	return keep_up_options(run->config)->keep_up != KEEP_UP_OFF && !waits;
+	return keep_up_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
 }
 
 static uint32_t entries_of(const struct run *run, uint16_t port)
@@ -288,7 +291,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	receiver->nb_workers = group->nb_workers;
 	receiver->workers = run->workers + group->first_worker;
 	run->receivers[run->nb_receivers++] = receiver;
-	receiver->may_drop = !plan->replay || feeder_options(run->config)->pace != PACE_UNPACED;
+	receiver->may_drop = !run_waits(run);
 	receiver->dispatch = async_options(run->config)->dispatch;
 	receiver->hashed = rss_mask_of(rss_options(run->config)->fields);
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
@@ -361,9 +364,8 @@ void run_say_warnings(const struct plan *plan)
 
 struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 {
-	struct measurements *measurements = measurements_create(plan, &run->hash_key,
-		run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED,
-		keep_up_given(run->config));
+	struct measurements *measurements = measurements_create(
+		plan, &run->hash_key, run_waits(run), keep_up_given(run->config));
 
 	if (measurements != NULL)
 		warn_misplaced(plan);

@@ -106,6 +106,9 @@ struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 void run_change(struct run *run, struct measurements *next);
 struct measurements *run_take_unused(struct run *run);
 
+/* Returns true if the source waits for workers and outputs: a capture or the generator, unpaced. */
+bool run_waits(const struct run *run);
+
 /* Whether workers may give something up by themselves: they have valves. */
 bool run_keeps_up(const struct run *run);
 

@@ -29,17 +29,18 @@
 #include "report/records.h"
 
 /* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
-#define NAP_NS      100000
+#define NAP_NS       100000
 /* The same where no device is polled, until an epoch's end is near: to wake costs as much as many records. */
-#define LONG_NAP_NS 10000000
+#define LONG_NAP_NS  10000000
 /* A worker that holds up an epoch for so long is worth a word. */
-#define PATIENCE_NS (SECOND_NS / 2)
+#define PATIENCE_NS  (SECOND_NS / 2)
 /* The same of lcores that do not end. Feeders may wait for a file, and drivers for a link. */
-#define END_NS      (5 * SECOND_NS)
+#define END_NS       (5 * SECOND_NS)
+#define WAITING_PART 4 /* outputs may hold up a paced source for 1/4 of an interval */
 /* How often --packets asks the devices what they got. */
-#define ASK_NS      1000000
+#define ASK_NS       1000000
 /* Records are handed over when some are so old, however few there are. */
-#define RECORDS_NS  SECOND_NS
+#define RECORDS_NS   SECOND_NS
 
 struct reporter {
 	struct reporter_params params;
@@ -72,6 +73,7 @@ struct reporter {
 	struct port_log links;
 	struct forwarded forwarded;
 	struct governor *governor; /* NULL: nothing can be given up */
+	int64_t arrival_ns;        /* report_epoch.arrival_ns of the newest report */
 };
 
 static uint64_t monotonic_now(void)
@@ -185,9 +187,22 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	return true;
 }
 
+/* Returns the ns by the clock that the interval's packets took to come; 0: the source waits. */
+static uint64_t time_of_arrival(
+	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
+{
+	const struct feeder_options *options = feeder_options(run->config);
+
+	if (run_waits(run))
+		return 0;
+	if (run->feeder == NULL || options->pace == PACE_RECORDED)
+		return report_duration(report);
+	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
+}
+
 /* The report of an epoch without what was measured; NULL where there is no memory. */
 static struct report_epoch *begin_report(
-	const struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
+	struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
 	const struct run *run = reporter->run;
 	bool silent = ledger->offered == 0 && ledger->unaccounted == 0 &&
@@ -210,6 +225,8 @@ static struct report_epoch *begin_report(
 	report->design = run->design->name;
 	report->sharing = plan_sharing_word(plan_options(run->config)->sharing);
 	worker_loads_report(&reporter->loads, reporter->epoch, report);
+	report->arrival_ns = time_of_arrival(run, info, report);
+	reporter->arrival_ns = (int64_t)report->arrival_ns;
 	return report;
 }
 
@@ -243,13 +260,13 @@ static void publish(struct reporter *reporter, struct report_epoch *report)
 		report_epoch_free(told);
 }
 
-/* Live, what ends with an interval comes at once: as many records may wait as the largest tables so
- * far hold. */
+/* Records that end with an interval come at once. If the source does not wait, as many may wait as
+ * the largest tables so far hold. */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
 {
 	uint64_t held = records_held_at_most(plan);
 
-	if (reporter->run->feeder != NULL)
+	if (run_waits(reporter->run))
 		return;
 	if (held > reporter->held)
 		reporter->held = held;
@@ -270,13 +287,19 @@ static void look_at_changes(struct reporter *reporter)
 		bound_flows(reporter, &run->next->plan);
 }
 
-/* On a replay the packets wait for the outputs; live, the outputs must keep up. */
+/*
+ * The packets of a source that waits also wait for the outputs; otherwise outputs must keep up. A
+ * paced source that was held up makes intervals faster than its pace: a part of the time of one may
+ * go to outputs that are at work, because the next is not late by it.
+ */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
+	if (reporter->run->feeder != NULL)
+		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
 	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
-	while (reporter->run->feeder != NULL && !writer_wait(writer, report)) {
+	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
 		look_at_changes(reporter); /* who asked for one is answered all the same */
 	}
@@ -716,6 +739,8 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	reporter->number = params->first_epoch;
 	service_init(&reporter->service, params->notify);
 	bound_flows(reporter, reporter->run->plan);
+	if (!run_waits(reporter->run))
+		writer_bound_end(params->writer);
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
 	account_start(&reporter->account, reporter->run);

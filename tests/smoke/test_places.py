@@ -22,7 +22,7 @@ from test_metrics import needs_server, scrape
 from test_soak import accounts
 from test_spool import Taker
 
-LONG = ('faults_live', 'faults_beside_spools', 'signals_beside_a_spool', 'a_spool_before_kafka')
+LONG = ('faults_live', 'faults_paced', 'faults_beside_spools', 'signals_beside_a_spool', 'a_spool_before_kafka')
 
 ABORT = struct.pack('ii', 1, 0)
 NOISE = b'\0\xff\r\n\r\nHTTP/9 999 no\r\n'
@@ -184,6 +184,32 @@ def test_faults_live(test):
     assert sums['noisy']['delivered'] == len(rows), sums['noisy']
     arrived = [row for text in places['noisy'].got for row in csv.DictReader(io.StringIO(text.decode()))]
     assert [{name: row[name] for name in rows[0]} for row in arrived] == rows
+
+
+def test_faults_paced(test):
+    """A replay at a pace drops as a card does: it waits for no receiver, ends, and has all of its intervals."""
+    spec = 'flows=3000,zipf=0.1,rate=3K,packets=12K,seed=3'
+    exports = generate(test, 'exports.pcap', '--as', 'sflow', spec=spec)
+    traffic = ('run', '--synthetic', spec.replace('12K', '0'), '--duration', '4s')
+    for number, source in enumerate(((*traffic, '--pace', 'recorded'), (*traffic, '--pace', '3kpps'),
+                                     ('collect', '--pcap', exports, '--pace', 'recorded'))):
+        places, config = begin(test, FAULTS)
+        fifo, output, deliveries, stats = (test.path(f'{number}.{name}') for name in ('fifo', 'output', 'deliveries', 'stats'))
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            result = test.run(*source, '--interval', '100ms', '--workers', '1', '--top', '3000', '--config', config,
+                              '--deliveries', deliveries, '--stats', stats, '--output', output, '--output', fifo).expect(1)
+        finally:
+            os.close(reader)
+            end(places)
+        ledger, rows, sums = lib.read_stats(stats), lib.read_output(output), accounts(deliveries)
+        assert len(ledger) >= 40, (source, len(ledger))
+        for name in places:
+            assert sums[name]['rows'] == len(rows) and sums[name]['left'] == 0, (source, name, sums[name])
+        assert sums[fifo]['dropped'] + sums[fifo]['failed'] > 0, (source, sums[fifo])
+        for row in lib.read_csv(deliveries, DELIVERIES):
+            assert row['dropped'] in ('0', row['rows']), row
 
 
 def test_faults_beside_spools(test):

@@ -25,6 +25,8 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "base/units.h"
 #include "report/output/output.h"
 #include "report/outlet/outlet.h"
 #include "report/outlet/output_file.h"
@@ -1258,6 +1260,47 @@ static void test_blocked_pipe_drops(void **state)
 	close(fds[0]);
 }
 
+/* A paced source: room is waited for once, and not at a place that drops; at the end the reader is
+ * waited for by seconds only. */
+static void test_wait_for_room(void **state)
+{
+	struct config config = OPTIONS(.format = FORMAT_CSV);
+	struct writer *writer;
+	struct report_epoch *epoch = epoch_of(2 * OUTLET_QUEUE, LONG_EPOCH);
+	char name[32];
+	uint64_t lost;
+	int64_t begin;
+	int fds[2];
+
+	(void)state;
+	make_pipe(fds, name);
+	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
+	writer = open_ok(&config, 0);
+	writer_bound_end(writer);
+	writer_push(writer, epoch_of(0, LONG_EPOCH));
+	for (int bytes = 0; bytes < 4096; usleep(1000)) /* it is in its rows */
+		assert_int_equal(ioctl(fds[0], FIONREAD, &bytes), 0);
+	for (uint64_t number = 1; number <= OUTLET_QUEUE; number++) {
+		writer_wait_for_room(writer, epoch, INT64_MAX / 2);
+		writer_push(writer, epoch_of(number, LONG_EPOCH));
+	}
+	begin = clock_now(CLOCK_MONOTONIC);
+	writer_wait_for_room(writer, epoch, SECOND_NS / 20);
+	assert_true(clock_now(CLOCK_MONOTONIC) - begin >= SECOND_NS / 20);
+	writer_push(writer, epoch_of(OUTLET_QUEUE + 1, LONG_EPOCH));
+	assert_int_equal(times_said(true, "does not keep up"), 1);
+	for (uint64_t number = OUTLET_QUEUE + 2; number < 2 * OUTLET_QUEUE; number++) {
+		writer_wait_for_room(writer, epoch, INT64_MAX / 2);
+		writer_push(writer, epoch_of(number, LONG_EPOCH));
+	}
+	writer_wait_for_room(writer, epoch, INT64_MAX / 2);
+	writer_push(writer, epoch);
+	lost = writer_close(writer);
+	assert_int_equal(lost, (2 * OUTLET_QUEUE + 1) * LONG_EPOCH);
+	close(fds[1]);
+	close(fds[0]);
+}
+
 /* As many records wait as may, the rest is dropped by whole reports, and no epoch for them. */
 static void test_blocked_flows(void **state)
 {
@@ -1583,7 +1626,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	for (int number = 0; number < 10; number++)
 		outlet_push(outlet, epoch);
 	assert_int_equal(of_rows.dropped, 6 * rows);
-	assert_false(outlet_wait(outlet, epoch));
+	assert_false(outlet_wait(outlet, epoch, clock_now(CLOCK_MONOTONIC) + 1000000));
 	for (uint32_t n = 0; n < 100; n++)
 		outlet_push(outlet, flows);
 	assert_int_equal(of_flows.dropped, 0);
@@ -1595,7 +1638,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	/* More than all of it: when nothing else waits. */
 	pthread_mutex_lock(&stall.lock);
 	atomic_store(&stall.begun, false);
-	assert_true(outlet_wait(outlet, large));
+	assert_true(outlet_wait(outlet, large, INT64_MAX));
 	outlet_push(outlet, large);
 	while (!atomic_load(&stall.begun))
 		usleep(1000);
@@ -2143,6 +2186,7 @@ int main(void)
 		TEST(test_epochs_without_rows_resume_nothing),
 		TEST(test_closed_pipe),
 		TEST(test_blocked_pipe_drops),
+		TEST(test_wait_for_room),
 		TEST(test_blocked_flows),
 		TEST(test_blocked_pipe_and_files),
 		TEST(test_accounts_have_a_bound),

@@ -21,7 +21,7 @@ _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 struct ipfix_place {
 	struct remote remote;
 	struct ipfix_socket *socket;
-	bool live; /* by its thread: a report said so */
+	bool end_bounded; /* the run does not wait for rows; owned by its thread */
 };
 
 static int64_t patience(void *arg)
@@ -34,12 +34,12 @@ static int64_t patience(void *arg)
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
 
-/* A replay that nobody stops waits for as long as it takes. */
+/* A source that waits, and is not stopped, waits for as long as it takes. */
 static int64_t left(void *arg)
 {
 	const struct ipfix_place *place = arg;
 	struct outlet *outlet = place->remote.outlet;
-	bool over = signals_stop_requested() || (place->live && outlet_ending(outlet));
+	bool over = signals_stop_requested() || (place->end_bounded && outlet_ending(outlet));
 
 	return over ? outlet_share(outlet) : INT64_MAX;
 }
@@ -64,7 +64,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	struct ipfix_place *place = arg;
 	struct ipfix_account account;
 
-	place->live |= epoch->live;
+	place->end_bounded |= epoch->arrival_ns > 0;
 	account = ipfix_socket_write(place->socket, epoch);
 
 	delivery_count(&place->remote.delivery.delivered, account.delivered);

@@ -178,12 +178,12 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 /* --- Reports */
 
 /*
- * Live, an epoch's rows are spread over the next one, records that come while it is open as those of
- * the epoch before needed; but no slower than small buffers take them. A replay waits.
+ * An epoch's rows are spread over the next one, records that come while it is open as those of the
+ * epoch before needed; but no slower than small buffers take them. A source that waits has time.
  */
 static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *epoch, uint64_t rows)
 {
-	int64_t duration = (int64_t)report_duration(epoch), now = clock_now(CLOCK_MONOTONIC);
+	int64_t duration = (int64_t)epoch->arrival_ns, now = clock_now(CLOCK_MONOTONIC);
 
 	if (ipfix->next_at < now)
 		ipfix->next_at = now;
@@ -197,9 +197,9 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 		return;
 	}
 	ipfix->flow_gap_per_row = 0;
-	if (epoch->live && duration > 0 && rows > 0)
+	if (duration > 0 && rows > 0)
 		ipfix->gap_per_row = duration * 9 / 10 / (int64_t)rows;
-	if (epoch->live && duration > 0 && ipfix->flow_rows > 0)
+	if (duration > 0 && ipfix->flow_rows > 0)
 		ipfix->flow_gap_per_row = duration * 8 / 10 / (int64_t)ipfix->flow_rows;
 	ipfix->flow_rows = 0;
 }

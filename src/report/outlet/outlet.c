@@ -11,7 +11,6 @@
 #include "report/outlet/outlet.h"
 #include "report/outlet/voice.h"
 
-#define WAIT_NS    50000000 /* how long outlet_wait() does */
 #define ENDING_S   5
 #define STOPPING_S 15
 #define LEAVING_S  10 /* of them, for what is spread over time */
@@ -373,16 +372,12 @@ static bool has_room_for_both(
 	       (!concerns(outlet, epoch) || has_room(outlet, lane_of(epoch), bytes));
 }
 
-bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
+bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_t end)
 {
+	const struct timespec until = {end / SECOND_NS, end % SECOND_NS};
 	const size_t bytes = output_bytes(epoch);
-	struct timespec until;
 	bool room;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += WAIT_NS;
-	until.tv_sec += until.tv_nsec / SECOND_NS;
-	until.tv_nsec %= SECOND_NS;
 	pthread_mutex_lock(&outlet->lock);
 	while (!has_room_for_both(outlet, epoch, bytes) &&
 		pthread_cond_timedwait(&outlet->room, &outlet->lock, &until) == 0)
@@ -390,6 +385,11 @@ bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch)
 	room = has_room_for_both(outlet, epoch, bytes);
 	pthread_mutex_unlock(&outlet->lock);
 	return room;
+}
+
+bool outlet_drops(const struct outlet *outlet, const struct report_epoch *epoch)
+{
+	return trouble_goes_on(&outlet->lanes[lane_of(epoch)].drops);
 }
 
 bool outlet_takes_deliveries(struct outlet *outlet)

@@ -64,8 +64,10 @@ void outlet_free(struct outlet *outlet);
  */
 void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
 /* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
- * for long. Returns false where there is still none. */
-bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch);
+ * beyond `end` (monotonic ns). Returns false if there is still none. */
+bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_t end);
+/* By the thread that hands over: returns true if the last report of this kind was dropped. */
+bool outlet_drops(const struct outlet *outlet, const struct report_epoch *epoch);
 /* Whether there is room for what became of rows. */
 bool outlet_takes_deliveries(struct outlet *outlet);
 /* So much memory may records that wait take from now on, where `queue` does not say less. */

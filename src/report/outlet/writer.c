@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/identity.h"
 #include "base/standard_files.h"
 #include "report/output/format.h"
@@ -18,6 +19,8 @@
 #include "collect/options.h"
 #include "kernel/options.h"
 #include "rx/port/name.h"
+
+#define WAIT_NS 50000000 /* the longest writer_wait() for one place */
 
 /* An outlet and what it brings reports to: files, or a place that a URL names. */
 struct route {
@@ -38,8 +41,8 @@ struct writer {
 	uint32_t nb_remotes;
 	struct route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
-	bool told; /* there is a place for what became of rows */
-	bool live; /* nothing can be had again: at the end no reader is waited for */
+	bool told;        /* there is a place for what became of rows */
+	bool end_bounded; /* set by the pushing thread: writer_bound_end() */
 
 	atomic_bool over; /* by the pushing thread; all that write to files read it */
 
@@ -151,8 +154,8 @@ static bool add_table(struct writer *writer, const struct config *config)
 
 	if (sink == NULL)
 		return false;
-	sink->redrawn =
-		writer_options(config)->format == FORMAT_AUTO && writer->live && screen_possible();
+	sink->redrawn = writer_options(config)->format == FORMAT_AUTO && screen_possible() &&
+			(port_given(config) || kernel_given(config) || collect_listens(config));
 	return true;
 }
 
@@ -520,11 +523,8 @@ struct writer *writer_open(const struct config *config, const struct writer_voic
 	struct writer *writer = calloc(1, sizeof(*writer));
 
 	*status = 1;
-	if (writer != NULL) {
+	if (writer != NULL)
 		writer->voice = *voice;
-		writer->live =
-			port_given(config) || kernel_given(config) || collect_listens(config);
-	}
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
 	else
@@ -751,12 +751,27 @@ void writer_bound_flows(struct writer *writer, uint64_t rows)
 		outlet_bound_flows(writer->routes[r].outlet, rows * sizeof(struct report_flow));
 }
 
+void writer_bound_end(struct writer *writer)
+{
+	writer->end_bounded = true;
+}
+
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!outlet_wait(writer->routes[r].outlet, epoch))
+		if (!outlet_wait(
+			    writer->routes[r].outlet, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
 			return false;
 	return true;
+}
+
+void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoch, int64_t ns)
+{
+	int64_t end = clock_now(CLOCK_MONOTONIC) + ns;
+
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!outlet_drops(writer->routes[r].outlet, epoch))
+			(void)outlet_wait(writer->routes[r].outlet, epoch, end);
 }
 
 void writer_pass(struct writer *writer, int64_t end)
@@ -790,7 +805,7 @@ uint64_t writer_close(struct writer *writer)
 {
 	uint64_t lost = 0;
 
-	atomic_store(&writer->over, writer->live);
+	atomic_store(&writer->over, writer->end_bounded);
 	/* All at once: each may wait for somebody who takes nothing. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))

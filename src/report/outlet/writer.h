@@ -45,8 +45,15 @@ struct report_epoch *writer_deliveries(const struct writer *writer);
 /* So many records may wait from now on. By the thread that pushes. */
 void writer_bound_flows(struct writer *writer, uint64_t rows);
 
+/* The source does not wait for outputs: at the end, readers are waited for by seconds only. By the
+ * thread that pushes. */
+void writer_bound_end(struct writer *writer);
+
 /* Waits until there is room for it, but not for long. Returns false where there is still none. */
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch);
+
+/* Waits until there is room for it at each place that took the last one, for `ns` at most. */
+void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoch, int64_t ns);
 
 /* A live epoch without packets is over, and every later one starts at `end` (ns since 1970) or
  * after it: files that are complete by that are rotated without waiting for a row. */
@@ -67,6 +74,6 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened);
 /*
  * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in
  * all outputs together. Waits as long as the reader of a pipe does not read, but seconds only
- * where the run was asked to end.
+ * after writer_bound_end(), or after a request to stop.
  */
 uint64_t writer_close(struct writer *writer);

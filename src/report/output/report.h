@@ -366,6 +366,8 @@ struct report_epoch {
 	bool late;        /* live: it ended behind its time */
 	/* Where time stamps are generated: ns by the clock that its packets took. 0: they are not. */
 	uint64_t took;
+	uint64_t
+		arrival_ns; /* its packets came in, by the clock; 0: the source waits for outputs */
 	uint64_t closing_ns; /* in which the reporter merged and ranked it */
 	uint32_t workers;
 	struct report_load *loads; /* [workers] */
