@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Control characters become '?': a message is one line, whatever names and files in it hold. */
+/*
+ * Control characters become '?', those of Unicode too, and bytes that a terminal could take for one:
+ * a message is one line and moves no cursor, whatever names and files in it hold.
+ */
 static inline void make_printable(char *text)
 {
-	for (; *text != '\0'; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	unsigned int more = 0; /* bytes that a UTF-8 character still has */
+
+	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
+		if (more > 0 && (*c & 0xc0) == 0x80) {
+			more--;
+			continue;
+		}
+		more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc2 ? 1 : 0;
+		if (*c < ' ' || (*c >= 0x7f && *c < 0xa0) ||
+			(*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {
+			*c = '?';
+			more = 0;
+		}
+	}
 }
 
 /* And so do the bytes of characters beyond ASCII, for who cannot take them. */

@@ -5,6 +5,7 @@ Beside each faulty exporter a steady one sends in the same capture: all its reco
 """
 
 import functools
+import json
 import os
 import random
 import re
@@ -1162,6 +1163,34 @@ def interface_moves(test, protocol):
     got = {(row['interface'], row['direction']): int(row['packets']) for row in lib.read_csv(links, LINK_COLUMNS)
            if row['exporter'].startswith(FAULTY) and row['exporter'] in (FAULTY, FAULTY + '/0')}
     assert got == {('3', 'in'): 15, ('17', 'in'): 21, ('9', 'out'): 36}, got
+
+
+HOSTILE = (b'=cmd|x!A1', b'+1', b'-1+2', b'@A1', b'  =A1', b'\t=A1', b'\r\n=A1', b'\x1b[2J', b'\xc2\x9b2J', b'\xff=', b'a",=1\n=2',
+           b"'", b'Gi0/1-2=@+', b'<script>alert(1)</script>')
+
+
+@each('interfaces whose names are formulas, controls or no text', *SETS)
+def hostile_names(test, protocol):
+    """In CSV none begins a formula and each is one printable cell; in JSON only what is no ASCII text is replaced."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    fields, make = FIELDS + [(INPUT, 4)], getattr(router, protocol)
+    scope = (INPUT if sets.ipfix else 2, 4)
+    flows = [Flow(1 + i, 5, more={INPUT: 1 + i}) for i in range(len(HOSTILE))]
+    world.add(router, 1, make(1, sets.template(fields=fields), sets.data(flows, fields=fields),
+                              count=len(flows) + (0 if sets.ipfix else 1)), flows)
+    names = [{scope[0]: 1 + i, NAME: name} for i, name in enumerate(HOSTILE)]
+    world.capture.add(2, FAULTY, make(2, sets.options_template(300, [scope], [(NAME, 40)]), a_set(300, rows(
+        [scope, (NAME, 40)], names)), count=len(names) + (0 if sets.ipfix else 1)))
+    world.note(2, row_of(router), datagrams=1)
+    links = test.path('links.csv'), test.path('links.json')
+    world.run('--links', links[0], '--links', f'json:{links[1]}')
+    clean = [''.join(chr(byte) if 32 <= byte < 127 else '?' for byte in name) for name in HOSTILE]
+    with open(links[1], encoding='ascii') as lines:
+        got = {row['interface']: row['name'] for row in map(json.loads, lines) if row['interface']}
+    assert got == dict(enumerate(clean, 1)), got
+    got = {int(row['interface']): row['name'] for row in lib.read_csv(links[0], LINK_COLUMNS) if row['interface'] != '0'}
+    assert got == {i: "'" + name if name.lstrip()[0] in '=+-@' else name for i, name in enumerate(clean, 1)}, got
 
 
 # ---- who may send

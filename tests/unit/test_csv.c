@@ -2,20 +2,26 @@
 
 /* The two CSV files, byte for byte. */
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
+#include "collect/rows.h"
 #include "report/output/csv.h"
 #include "report/output/output.h"
 #include "print_output.h"
 #include "sample_epoch.h"
+
+#define SPAN "2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z"
 
 static void assert_text(struct text *text, const char *expected)
 {
@@ -164,6 +170,66 @@ static void test_quoting(void **state)
 	assert_text(&text, ",plain name,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"");
 }
 
+/* A row of --links whose interface has this name, as the format writes it. */
+static void print_link(struct text *text, const struct format *format, const char *name)
+{
+	struct report_epoch *epoch = sample_epoch(7, 1);
+	struct link_row *link = calloc(1, sizeof(*link));
+
+	epoch->collected = calloc(1, sizeof(*epoch->collected));
+	assert_non_null(link);
+	assert_non_null(epoch->collected);
+	epoch->collected->links = link;
+	epoch->collected->nb_links = 1;
+	inet_pton(AF_INET6, "::ffff:192.0.2.1", &link->address);
+	snprintf(link->exporter, sizeof(link->exporter), "-r1");
+	snprintf(link->name, sizeof(link->name), "%s", name);
+	link->interface = 3;
+	link->bytes = 100;
+	link->counter_bytes = 200;
+	link->counted_ns = SAMPLE_SECOND;
+	print_epoch(text, format, &output_links, epoch);
+	report_epoch_free(epoch);
+}
+
+/* Text from the network never begins a formula in CSV; numbers and names of the operator stay. */
+static void test_formulas(void **state)
+{
+	static const struct {
+		const char *name, *csv, *json;
+	} names[] = {
+		{"=1+1", "'=1+1", "=1+1"},
+		{"+49", "'+49", "+49"},
+		{"-2+3", "'-2+3", "-2+3"},
+		{"@SUM(A1)", "'@SUM(A1)", "@SUM(A1)"},
+		{"  =A1", "'  =A1", "  =A1"},
+		{"=", "'=", "="},
+		{"=\"a\",b", "\"'=\"\"a\"\",b\"", "=\\\"a\\\",b"},
+		{"Gi0/1=up", "Gi0/1=up", "Gi0/1=up"},
+		{"'=1", "'=1", "'=1"},
+		{"", "", NULL},
+		{" ", " ", " "},
+	};
+	struct text text = {0};
+	char expected[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		print_link(&text, &format_csv, names[i].name);
+		snprintf(expected, sizeof(expected),
+			"7," SPAN ",-r1,3,%s,in,0,100,1600,,,counters,-0.500000\n", names[i].csv);
+		assert_text(&text, expected);
+		print_link(&text, &format_json, names[i].name);
+		text_char(&text, '\0');
+		snprintf(expected, sizeof(expected), "\"name\":%s%s%s,",
+			names[i].json != NULL ? "\"" : "",
+			names[i].json != NULL ? names[i].json : "null",
+			names[i].json != NULL ? "\"" : "");
+		assert_non_null(strstr(text.data, expected));
+		text_free(&text);
+	}
+}
+
 static void test_headers(void **state)
 {
 	struct text text = {0};
@@ -182,8 +248,6 @@ static void test_headers(void **state)
 	assert_text(&text,
 		"epoch,measurement,start,src_ip,dst_ip,src_port,dst_port,proto,packets,bytes,first,last,tcp_flags,ended\n");
 }
-
-#define SPAN "2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z"
 
 static void test_queues(void **state)
 {
@@ -416,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_times_in_turn),
 		cmocka_unit_test(test_text_grows),
 		cmocka_unit_test(test_quoting),
+		cmocka_unit_test(test_formulas),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_flows),

@@ -50,6 +50,23 @@ static void lines_have_their_form_before_eal(void **state)
 	assert_string_equal(text, SHOWN);
 }
 
+/* Escape sequences of C0, and of C1 as UTF-8 and as bytes; whole characters beyond ASCII stay. */
+static void lines_move_no_cursor(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	log_init(LOG_LEVEL_NOTICE, false);
+	capture_begin();
+	log_error("%s",
+		"\x1b[2J\x7f \xc2\x9b[2J \x9b[2J \xc2\x85 \xe2\x9b\x9b \xc3\x9b \xf0\x9f\x98\x80 \xe2\x9b"
+		"\x1b \xe2 \x90");
+	capture_end(text, sizeof(text));
+	assert_string_equal(text,
+		"sketchtap: ?[2J? ??[2J ?[2J ?? \xe2\x9b\x9b \xc3\x9b \xf0\x9f\x98\x80 \xe2\x9b"
+		"? \xe2 ?\n");
+}
+
 static void level_hides_what_is_less_urgent(void **state)
 {
 	static const char *const shown[] = {
@@ -266,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_have_their_form_before_eal),
+		cmocka_unit_test(lines_move_no_cursor),
 		cmocka_unit_test(level_hides_what_is_less_urgent),
 		cmocka_unit_test(journal_gets_priorities),
 		cmocka_unit_test(long_message_is_one_line),

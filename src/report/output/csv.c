@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
+#include <string.h>
+
 #include "report/output/csv.h"
 #include "report/output/format.h"
 
@@ -9,6 +11,28 @@ static bool needs_quotes(const char *bytes, size_t len)
 		if (bytes[i] == ',' || bytes[i] == '"' || bytes[i] == '\r' || bytes[i] == '\n')
 			return true;
 	return false;
+}
+
+/* Returns true if a spreadsheet takes the text for a formula: it skips blanks before the sign. */
+static bool is_formula(const char *bytes, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && strchr(" \t\r\n", bytes[i]) != NULL && bytes[i] != '\0')
+		i++;
+	return i < len && bytes[i] != '\0' && strchr("=+-@", bytes[i]) != NULL;
+}
+
+/* Puts an apostrophe before a formula: to a spreadsheet it is text then. */
+static void mark_formula(struct text *text, size_t begin)
+{
+	size_t len = text->len - begin;
+
+	if (text->failed || !is_formula(text->data + begin, len) || !text_reserve(text, 1))
+		return;
+	memmove(text->data + begin + 1, text->data + begin, len);
+	text->data[begin] = '\'';
+	text->len++;
 }
 
 /* Quotes what was added behind `begin`, where that must be. */
@@ -68,6 +92,8 @@ static void row(struct text *text, const struct columns *columns, const struct o
 			text_char(text, ',');
 		begin = text->len;
 		column_print(text, column, row);
+		if (column->type == COLUMN_FOREIGN)
+			mark_formula(text, begin);
 		if (column_may_need_quotes(column))
 			quote_from(text, begin);
 	}

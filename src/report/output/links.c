@@ -114,7 +114,7 @@ static const struct column columns[] = {
 	EPOCH_END,
 	{"exporter", COLUMN_TEXT, .print = print_exporter},
 	{"interface", COLUMN_U32, AT(interface)},
-	{"name", COLUMN_CHARS, AT(name)},
+	{"name", COLUMN_FOREIGN, AT(name)},
 	{"direction", COLUMN_TEXT, .print = print_direction},
 	{"packets", COLUMN_U64, AT(packets)},
 	{"bytes", COLUMN_U64, AT(bytes)},

@@ -220,7 +220,8 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_EXACT: /* 15 digits give every decimal fraction back as it was typed */
 		return text_printf(text, "%.15g", *(const double *)at);
 	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
-	case COLUMN_CHARS: return text_str(text, at);
+	case COLUMN_CHARS:
+	case COLUMN_FOREIGN: return text_str(text, at);
 	case COLUMN_NUMBER:
 	case COLUMN_FRACTION:
 	case COLUMN_TEXT:

@@ -26,11 +26,12 @@ enum column_type {
 	COLUMN_U64,
 	COLUMN_U32,
 	COLUMN_U8,
-	COLUMN_TIME,   /* int64_t, ns since 1970; printed as text */
-	COLUMN_RATIO,  /* double, 6 decimals */
-	COLUMN_EXACT,  /* double, as it was typed */
-	COLUMN_STRING, /* const char *; what is printed is text */
-	COLUMN_CHARS,  /* char[]; the same */
+	COLUMN_TIME,    /* int64_t, ns since 1970; printed as text */
+	COLUMN_RATIO,   /* double, 6 decimals */
+	COLUMN_EXACT,   /* double, as it was typed */
+	COLUMN_STRING,  /* const char *; what is printed is text */
+	COLUMN_CHARS,   /* char[]; the same */
+	COLUMN_FOREIGN, /* char[] from the network; CSV marks what a spreadsheet would calculate */
 	/* What print() says: */
 	COLUMN_NUMBER,   /* without decimals */
 	COLUMN_FRACTION, /* a number that may have some */
@@ -216,15 +217,15 @@ void columns_add(struct columns *columns, const struct column *column);
 static inline bool column_is_number(const struct column *column)
 {
 	return column->type != COLUMN_TIME && column->type != COLUMN_STRING &&
-	       column->type != COLUMN_CHARS && column->type != COLUMN_TEXT &&
-	       column->type != COLUMN_WORD;
+	       column->type != COLUMN_CHARS && column->type != COLUMN_FOREIGN &&
+	       column->type != COLUMN_TEXT && column->type != COLUMN_WORD;
 }
 
 /* What is printed may have what a format must quote. */
 static inline bool column_may_need_quotes(const struct column *column)
 {
 	return column->type == COLUMN_STRING || column->type == COLUMN_CHARS ||
-	       column->type == COLUMN_TEXT;
+	       column->type == COLUMN_FOREIGN || column->type == COLUMN_TEXT;
 }
 
 /* Prints a figure, as it is in every format; nothing where it is not known. */
