@@ -42,6 +42,7 @@ def test_what_a_browser_gets(test):
     assert other['Content-Security-Policy'] == "default-src 'none'; frame-ancestors 'none'", other
     # What is named is the language of SVG, which nobody asks for.
     assert set(re.findall(r'\w+://[^\'" ]+', page)) == {'http://www.w3.org/2000/svg'}, page
+    assert not re.search(r'<input[^>]* checked', page), 'a unit, before it is known what is counted'
     for word in ('innerHTML', 'outerHTML', 'insertAdjacentHTML', 'document.write', 'eval(', ' style="', '@import'):
         assert word not in page, word
 
@@ -155,6 +156,11 @@ def freeze(page):
     assert page.look('byId("state").textContent') == 'frozen'
 
 
+def choose(page, measurement):
+    page.look(f'byId("measurements").value = "{measurement}"; byId("measurements").dispatchEvent(new Event("change",'
+              ' {bubbles: true}))')
+
+
 def test_in_a_browser(test):
     """It shows what the files say, row by row; no complaint, no foreign request, no markup; only with --full."""
     if not test.settings.full:
@@ -173,11 +179,17 @@ def test_in_a_browser(test):
     check_flows(page, output, 'flows', 'packets')
     rows = check_ledger(page, stats, 'flows')
     check_chart(page, rows[:4])
+    # Each measurement begins with the unit of what it counts, and then has the one that was chosen.
+    for name, counted, checked in (('senders', 'bytes', 'bits'), ('flows', 'packets', 'packets')):
+        choose(page, name)
+        check_flows(page, output, name, counted)
+        assert page.look('document.querySelector("[name=unit]:checked").value') == checked, name
     page.look('document.querySelector("[value=bits]").click()')
     check_flows(page, output, 'flows', 'bytes')
-    page.look('byId("measurements").value = "senders"; byId("measurements").dispatchEvent(new Event("change",'
-              ' {bubbles: true}))')
+    choose(page, 'senders')
     check_flows(page, output, 'senders', 'bytes')
+    page.look('document.querySelector("[value=packets]").click()')
+    check_flows(page, output, 'senders', 'packets')
     check_ledger(page, stats, 'senders')
     deliveries = {cells[0]: cells for cells in table(page, 'deliveries')}
     assert set(deliveries) == {output, stats}, deliveries

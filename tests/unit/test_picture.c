@@ -166,6 +166,32 @@ static void test_bytes(void **state)
 	view_clear(&view);
 }
 
+/* Each measurement begins with the metric that it counts. */
+static void test_counted_metric(void **state)
+{
+	struct view view = {0};
+	struct seen_epoch *epoch = epoch_of(0);
+	static const char *const screen[] = {
+		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
+		ACCOUNT,
+		"ports eth1 up 100G",
+		"main: 5tuple by bytes, count-min; 12,345 keys",
+		"rank   bit/s  error  share past       flow",
+		"   1   80.0M      ?  10.0%          # 10.0.0.1:1 -> 10.0.0.9:80 tcp",
+		"   2    600M      ?   5.0%          # 10.0.0.2:1 -> 10.0.0.9:443 tcp",
+		NULL,
+	};
+
+	(void)state;
+	epoch->measurements[0].counts_bytes = true;
+	view_add(&view, epoch);
+	assert_true(view_shows_bytes(&view));
+	assert_screen(&view, 24, 80, screen);
+	epoch->measurements[0].counts_bytes = false;
+	assert_false(view_shows_bytes(&view));
+	view_clear(&view);
+}
+
 static void add_place(struct seen_epoch *epoch, const struct seen_delivery *place)
 {
 	epoch->deliveries[epoch->nb_deliveries] = *place;
@@ -268,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_counted_metric),
 		cmocka_unit_test(test_deliveries),
 		cmocka_unit_test(test_rows_alone),
 		cmocka_unit_test(test_past),
