@@ -2,8 +2,10 @@
 """bench: every row is printed, the CSV can be read, bad options are refused. No time is judged."""
 
 import csv
+import glob
 import io
 import os
+import shutil
 
 import lib
 
@@ -395,6 +397,43 @@ def test_tables(test):
         measured = [row for row in read_rows(file.read()) if row['bench'] == 'flow-table']
     assert [row[4] for row in table] == [row['mpps'] for row in measured], text
     assert all(measured[0][fact] in ' '.join(text.split()) for fact in ('machine', 'kernel', 'dpdk', 'compiler', 'date')), text
+
+
+def test_tables_of_quick_runs(test):
+    """Figures of a --quick run are refused, those of one round too if no document is named: nothing changes."""
+    tree, figures = test.path('tree'), test.path('figures')
+    root = os.path.dirname(os.path.dirname(script_of(test)))
+    for name in 'bench', 'docs':
+        shutil.copytree(os.path.join(root, name), os.path.join(tree, name), ignore=shutil.ignore_patterns('__pycache__'))
+    shutil.copy(os.path.join(root, 'README.md'), tree)
+    os.mkdir(figures)
+    document = os.path.join(tree, 'docs', 'PERFORMANCE.md')
+    test.bench('worker', '--quick', '--rounds', '3', '--no-huge', '--output', os.path.join(figures, 'worker.csv')).expect(0)
+    quick = lib.read_text(os.path.join(figures, 'worker.csv'))
+    program = [os.path.join(tree, 'bench', 'tables')]
+
+    def contents():
+        return {path: open(path, 'rb').read() for folder in (tree, figures)
+                for path in glob.glob(os.path.join(folder, '**'), recursive=True) if os.path.isfile(path)}
+
+    for text, documents, why in (
+            (quick, (), '--quick'), (quick, (document,), '--quick'), (quick.replace('--quick', '--quick=yes'), (), '--quick'),
+            (quick.replace('--quick --rounds 3', '--rounds 1'), (), '--rounds 1'),
+            # Only the last row.
+            (quick.replace('--quick ', '', quick.count('--quick') - 1), (), '--quick')):
+        with open(os.path.join(figures, 'worker.csv'), 'w', encoding='utf-8') as file:
+            file.write(text)
+        before = contents()
+        refused = test.run(figures, *documents, program=program).expect(2)
+        refused.expect_one_line('worker.csv, line ', f'a run with {why} ')
+        assert contents() == before, (text, documents)
+    for text, documents in ((quick.replace('--quick ', ''), ()),
+                            (quick.replace('--quick --rounds 3', '--rounds 1'), (document,))):
+        with open(os.path.join(figures, 'worker.csv'), 'w', encoding='utf-8') as file:
+            file.write(text)
+        before = contents()
+        test.run(figures, *documents, program=program).expect(0)
+        assert {path for path, text in contents().items() if before.get(path) != text} >= {document}
 
 
 def measure_paper(test, *arguments):
