@@ -2,7 +2,10 @@
 """What the tests themselves stand on."""
 
 import __main__
+import importlib.machinery
+import importlib.util
 import os
+import re
 import signal
 import unittest.mock
 
@@ -29,6 +32,24 @@ def test_a_process_that_ended_before_its_signal(test):
     os.waitid(os.P_PID, process.popen.pid, os.WEXITED | os.WNOWAIT)
     process.signal(signal.SIGINT)
     assert test.wait(process).status == -signal.SIGSEGV, process.result.status
+
+
+def test_pictures_of_a_terminal(test):
+    """Blanks before a line are a place and no characters: some renderers leave those out. The README's are drawn so."""
+    loader = importlib.machinery.SourceFileLoader('picture', os.path.join(test.settings.root, 'tools', 'picture'))
+    picture = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(picture)
+    lines = ['  #  flow', ' 9  a <b>', '10  c', '', '   ', 'd']
+    drawn = ''.join(picture.draw([(line, '') for line in lines], 20))
+    assert 'white-space: pre' in drawn and 'xml:space="preserve"' in drawn, drawn
+    found = [(float(x), int(y), text) for x, y, text in re.findall(r'<text x="([\d.]+)" y="(\d+)"[^>]*>(.*?)</text>', drawn)]
+    blank = picture.BLANK
+    wanted = [(2, 0, f'#{blank * 2}flow'), (1, 1, f'9{blank * 2}a{blank}&lt;b&gt;'), (0, 2, f'10{blank * 2}c'), (0, 5, 'd')]
+    assert found == [(picture.MARGIN + column * picture.ADVANCE, picture.MARGIN + picture.LINE * row + picture.FONT, text)
+                     for column, row, text in wanted], found
+    for name in ('terminal', 'top'):
+        text = lib.read_text(os.path.join(test.settings.root, 'docs', f'{name}.svg'))
+        assert not re.search(f'<text [^>]*>[ {blank}]', text), name
 
 
 def test_cleaning_up_in_vain(test):
