@@ -832,6 +832,17 @@ static bool has_name(const struct columns *columns, const char *name)
 	return false;
 }
 
+/* Returns true if the ledger of a capture that lost lengths has no such figure. */
+static bool may_be_unknown(const char *name)
+{
+	const struct ledger ledger = {.missing_bytes = 1};
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (strcmp(ledger_columns[c].name, name) == 0)
+			return !ledger_column_known(&ledger, c);
+	return false;
+}
+
 /* The table has each column that such rows can have, in a type that takes its values: also none, where
  * that is not known or depends on what is measured. always: columns that are in all rows. */
 static void check_table(const struct output *output, const char *file, const char *table,
@@ -859,7 +870,8 @@ static void check_table(const struct output *output, const char *file, const cha
 				 : strcmp(bare, time && !topic ? "DateTime" : "String") != 0)
 			fail_msg("%s: %s is %s", table, column->name, type);
 		if (!nullable && (number || time) &&
-			(column->known != 0 || !has_name(always, column->name)))
+			(column->known != 0 || !has_name(always, column->name) ||
+				(output == &output_stats && may_be_unknown(column->name))))
 			fail_msg("%s: %s can have no value and is %s", table, column->name, type);
 	}
 	for (const char *at = strchr(definition, '\n'); at != NULL; at = strchr(at + 1, '\n'))
