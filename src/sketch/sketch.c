@@ -31,6 +31,26 @@ uint32_t sketch_index(const struct sketch_ops *ops)
 	return i;
 }
 
+const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_params *params,
+	enum sketch_sharing sharing, bool weighted)
+{
+	if (ops->update[sharing] == NULL)
+		return sharing == SHARING_SHARED
+			       ? "cannot be shared by workers; give --sharing separate"
+			       : "is only for workers that share it; give --sharing shared";
+	if (weighted && ops->update_weighted[sharing] == NULL)
+		return "cannot count several packets at once, as collect, --kernel and --keep-up "
+		       "do; give another --sketch";
+	if (params->idle_timeout > 0 && (ops->expired == NULL || ops->rest == NULL))
+		return "cannot give out idle keys; leave out --idle-timeout";
+	if (params->load > 0 && ops->fit == NULL)
+		return "cannot change its width; leave out the option for its load";
+	if (params->deep.deepest != FLOW_COUNT &&
+		(ops->set_states == NULL || ops->state_packets == NULL))
+		return "has no flows with states; leave out --deep";
+	return NULL;
+}
+
 uint64_t sketch_width_for(
 	const struct sketch_ops *ops, const struct sketch_params *params, size_t size)
 {

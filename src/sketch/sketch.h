@@ -185,7 +185,7 @@ struct sketch_ops {
 	/*
 	 * The same for a burst with weights. It leaves behind what a burst of the packets that they
 	 * stand for would, as far as no counter is saturated; where one is, what it says still
-	 * holds. NULL where update is.
+	 * holds. NULL where update is, or if the sketch takes packets one by one only.
 	 */
 	sketch_update_fn update_weighted[SHARING_COUNT];
 	/* Fetches what the update with a burst will touch, some time before it. NULL: it does so
@@ -289,6 +289,13 @@ const struct sketch_ops *sketch_find(const char *name);
 
 /* Its place in sketches[]. */
 uint32_t sketch_index(const struct sketch_ops *ops);
+
+/*
+ * Returns NULL or why the sketch cannot be run so: it lacks an operation, and which option avoids
+ * that. weighted: some bursts bring weights.
+ */
+const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_params *params,
+	enum sketch_sharing sharing, bool weighted);
 
 /*
  * Largest width (a power of two) whose instance check() accepts and fits into `size` bytes; 0 where

@@ -660,10 +660,48 @@ static void test_keys_that_are_no_packets(void **state)
 	close_side(late);
 }
 
+/* Each operation that a run may need is refused by name where it is missing, and no sketch that has
+ * all of them is. */
+static void test_missing_operations(void **state)
+{
+	const struct sketch_params plain = {.width = 64}, idle = {.idle_timeout = 1},
+				   loaded = {.load = 1}, deep = {.deep.deepest = FLOW_TCP};
+
+	(void)state;
+	for (const struct sketch_ops *const *sketch = sketches; *sketch != NULL; sketch++) {
+		for (int s = 0; s < SHARING_COUNT; s++) {
+			enum sketch_sharing sharing = (enum sketch_sharing)s;
+			struct sketch_ops ops = **sketch;
+
+			if (ops.update[s] == NULL) {
+				assert_non_null(strstr(sketch_lacks(&ops, &plain, sharing, false),
+					"cannot be shared"));
+				continue;
+			}
+			assert_null(sketch_lacks(&ops, &plain, sharing, false));
+			assert_null(sketch_lacks(&ops, &plain, sharing, true));
+			ops.update_weighted[s] = NULL;
+			assert_null(sketch_lacks(&ops, &plain, sharing, false));
+			assert_non_null(
+				strstr(sketch_lacks(&ops, &plain, sharing, true), "collect"));
+			ops.rest = NULL;
+			assert_non_null(strstr(
+				sketch_lacks(&ops, &idle, sharing, false), "--idle-timeout"));
+			ops.fit = NULL;
+			assert_non_null(
+				strstr(sketch_lacks(&ops, &loaded, sharing, false), "load"));
+			ops.set_states = NULL;
+			assert_non_null(
+				strstr(sketch_lacks(&ops, &deep, sharing, false), "--deep"));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_missing_operations),
 		cmocka_unit_test(test_weights_are_packets),
 		cmocka_unit_test(test_weights_of_40_bits),
 		cmocka_unit_test(test_weights_of_63_bits),

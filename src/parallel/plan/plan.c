@@ -292,9 +292,15 @@ static void plan_growth(struct plan_measurement *m)
 	m->changes = true;
 }
 
-static bool plan_measurement(struct plan_measurement *m, const struct config *run_config,
-	const struct measurement_config *config, enum sketch_sharing sharing, uint32_t nb_workers,
-	char *error)
+/* Returns true if workers count keys with weights: of records, or of packets that stand for others. */
+static bool has_weights(const struct plan *plan)
+{
+	return plan->collect.design != NULL || plan->kernel.on_path ||
+	       plan->keep_up.worker_bytes > 0;
+}
+
+static bool plan_measurement(struct plan_measurement *m, const struct plan *plan,
+	const struct config *run_config, const struct measurement_config *config, char *error)
 {
 	const char *why;
 	const struct measurement_options *options = measurement_options(config);
@@ -312,7 +318,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 	m->params.candidates = 10 * wanted <= CANDIDATES_DEFAULT ? 0 : (uint32_t)(10 * wanted);
 	m->params.seed = seed_options(run_config)->seed;
 	m->params.atomic = plan_options(run_config)->atomic;
-	m->params.writers = sharing == SHARING_SHARED ? nb_workers : 1;
+	m->params.writers = plan->sharing == SHARING_SHARED ? plan->nb_workers : 1;
 	if (options->memory > 0) {
 		m->params.width = sketch_width_for(m->ops, &m->params, options->memory);
 		if (m->params.width == 0) {
@@ -322,9 +328,10 @@ static bool plan_measurement(struct plan_measurement *m, const struct config *ru
 			return false;
 		}
 	}
-	if (m->ops->update[sharing] == NULL) {
-		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s cannot be shared by workers",
-			config->name, m->ops->name);
+	why = sketch_lacks(m->ops, &m->params, plan->sharing, has_weights(plan));
+	if (why != NULL) {
+		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s %s", config->name, m->ops->name,
+			why);
 		return false;
 	}
 	why = m->ops->check(&m->params);
@@ -344,8 +351,8 @@ static bool plan_measurements(struct plan *plan, const struct config *config, ch
 {
 	plan->nb_measurements = config->nb_measurements;
 	for (uint32_t i = 0; i < plan->nb_measurements; i++)
-		if (!plan_measurement(&plan->measurements[i], config, &config->measurements[i],
-			    plan->sharing, plan->nb_workers, error))
+		if (!plan_measurement(
+			    &plan->measurements[i], plan, config, &config->measurements[i], error))
 			return false;
 	return true;
 }
