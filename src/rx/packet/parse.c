@@ -92,7 +92,7 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 struct packet {
 	const uint8_t *data;
 	size_t len;
-	size_t wire_len; /* >= len */
+	size_t wire_len; /* as its source has it: less than len means nothing */
 	size_t need;
 	bool cut; /* a has() said no */
 	struct key_extra *extra;
@@ -247,26 +247,125 @@ static inline bool skip_link(struct packet *packet, enum link_type link, size_t 
 	return true;
 }
 
+/* The sum that RFC 791 makes of a header is all ones if its checksum is right. */
+static bool has_right_checksum(const uint8_t *header)
+{
+	size_t header_len = (size_t)(header[0] & 15) * 4;
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < header_len; i += 2)
+		sum += be16(header + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff;
+}
+
+/* Returns the length that a jumbo payload option has, or 0. `header` begins the options header. */
+static uint32_t jumbo_payload(const uint8_t *header, size_t len)
+{
+	size_t end = len >= 2 ? (header[1] + 1u) * 8 : 0;
+
+	if (end > len)
+		end = len;
+	for (size_t at = 2; at + 2 <= end;) {
+		if (header[at] == OPTION_PAD1) {
+			at++;
+			continue;
+		}
+		if (header[at] == OPTION_JUMBO)
+			return header[at + 1] == 4 && at + 6 <= end ? be32(header + at + 2) : 0;
+		at += 2u + header[at + 1];
+	}
+	return 0;
+}
+
+/*
+ * Returns the bytes of an IP packet as its headers have them, or 0 if they do not: TSO and packets
+ * beyond 65535 bytes leave the length out.
+ */
+static uint64_t told_length(const uint8_t *ip, size_t len)
+{
+	uint32_t payload;
+
+	if (ip[0] >> 4 != 6)
+		return be16(ip + 2);
+	payload = be16(ip + 4);
+	if (payload > 0 || ip[6] == PROTO_NONE)
+		return (uint64_t)IPV6_HEADER + payload;
+	if (ip[6] == PROTO_HOP_BY_HOP)
+		payload = jumbo_payload(ip + IPV6_HEADER, len - IPV6_HEADER);
+	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
+}
+
+/* Returns the frame's bytes from `at` on. */
+static uint64_t wire_left(const struct packet *packet, size_t at)
+{
+	return (packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
+}
+
+/* Returns true if a packet of `length` bytes and no more than a trailer fill `left` bytes. */
+static bool fills(uint64_t length, uint64_t left)
+{
+	return length <= left && left - length <= TRAILER_MAX;
+}
+
+/*
+ * Behind labels may also be a frame of a pseudowire without a control word (RFC 4448, 4.6), whose
+ * first nibble is that of a MAC address. Returns true if what begins with 4 is an IPv4 header, or
+ * too little of one is there. A checksum of 0 is a sender's that leaves it to the card; then the
+ * length must fit exactly.
+ */
+static bool is_ipv4_behind_labels(struct packet *packet, size_t at)
+{
+	const uint8_t *header = packet->data + at;
+	uint64_t header_len = (header[0] & 15) * 4u, length, left;
+
+	if (header_len < IPV4_HEADER || !has(packet, at + IPV4_HEADER) ||
+		!has(packet, at + header_len))
+		return true;
+	length = be16(header + 2);
+	left = wire_left(packet, at);
+	return length >= header_len && fills(length, left) &&
+	       (has_right_checksum(header) || (be16(header + 10) == 0 && length == left));
+}
+
+/* The same of an IPv6 header, which has no checksum. Jumbograms have no labels. */
+static bool is_ipv6_behind_labels(struct packet *packet, size_t at)
+{
+	const uint8_t *header = packet->data + at;
+	uint64_t length;
+
+	if (!has(packet, at + IPV6_HEADER))
+		return true;
+	length = told_length(header, IPV6_HEADER);
+	return length > 0 && fills(length, wire_left(packet, at)) && header[7] > 0;
+}
+
 /*
  * Goes to the bottom of the stack. MPLS does not name what follows: *type is that of the first
- * nibble, and *label the last label.
+ * nibble, if an IP header is there.
  */
-static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type, uint32_t *label)
+static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type)
 {
 	bool bottom = false;
+	uint32_t label = 0;
 
 	for (bool top = true; !bottom; top = false) {
 		if (!has(packet, *at + 4))
 			return false;
-		*label = be32(packet->data + *at) >> MPLS_LABEL_SHIFT;
+		label = be32(packet->data + *at) >> MPLS_LABEL_SHIFT;
 		if (top)
-			put_number(packet->extra->mpls, 3, *label);
+			put_number(packet->extra->mpls, 3, label);
 		bottom = packet->data[*at + 2] & 1;
 		*at += 4;
 	}
 	if (!has(packet, *at + 1))
 		return false;
 	*type = type_of_version(packet->data[*at]);
+	if ((*type == TYPE_IPV4 && label != MPLS_IPV4_NULL &&
+		    !is_ipv4_behind_labels(packet, *at)) ||
+		(*type == TYPE_IPV6 && label != MPLS_IPV6_NULL &&
+			!is_ipv6_behind_labels(packet, *at)))
+		*type = TYPE_NONE;
 	return true;
 }
 
@@ -396,118 +495,16 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 	return PARSE_IPV6;
 }
 
-/* The sum that RFC 791 makes of a header is all ones if its checksum is right. */
-static bool has_right_checksum(const uint8_t *header)
-{
-	size_t header_len = (size_t)(header[0] & 15) * 4;
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < header_len; i += 2)
-		sum += be16(header + i);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
-}
-
-/* Returns the length that a jumbo payload option has, or 0. `header` begins the options header. */
-static uint32_t jumbo_payload(const uint8_t *header, size_t len)
-{
-	size_t end = len >= 2 ? (header[1] + 1u) * 8 : 0;
-
-	if (end > len)
-		end = len;
-	for (size_t at = 2; at + 2 <= end;) {
-		if (header[at] == OPTION_PAD1) {
-			at++;
-			continue;
-		}
-		if (header[at] == OPTION_JUMBO)
-			return header[at + 1] == 4 && at + 6 <= end ? be32(header + at + 2) : 0;
-		at += 2u + header[at + 1];
-	}
-	return 0;
-}
-
-/*
- * Returns the bytes of an IP packet as its headers have them, or 0 if they do not: TSO and packets
- * beyond 65535 bytes leave the length out.
- */
-static uint64_t told_length(const uint8_t *ip, size_t len)
-{
-	uint32_t payload;
-
-	if (ip[0] >> 4 != 6)
-		return be16(ip + 2);
-	payload = be16(ip + 4);
-	if (payload > 0 || ip[6] == PROTO_NONE)
-		return (uint64_t)IPV6_HEADER + payload;
-	if (ip[6] == PROTO_HOP_BY_HOP)
-		payload = jumbo_payload(ip + IPV6_HEADER, len - IPV6_HEADER);
-	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
-}
-
-/* Returns true if a packet of `length` bytes and no more than a trailer fill `left` bytes. */
-static bool fills(uint64_t length, uint64_t left)
-{
-	return length <= left && left - length <= TRAILER_MAX;
-}
-
-/*
- * Behind labels may also be a frame of a pseudowire without a control word (RFC 4448, 4.6), whose
- * first nibble is that of a MAC address. Returns true if an IPv4 header, which is all there, is
- * one. A checksum of 0 is a sender's that leaves it to the card; then the length must fit exactly.
- */
-static bool is_ipv4_behind_labels(const struct packet *packet, size_t at)
-{
-	const uint8_t *header = packet->data + at;
-	uint64_t length = be16(header + 2), left = packet->wire_len - at;
-
-	if (length < (uint64_t)(header[0] & 15) * 4 || !fills(length, left))
-		return false;
-	return has_right_checksum(header) || (be16(header + 10) == 0 && length == left);
-}
-
-/* The same of an IPv6 header, which has no checksum. Jumbograms have no labels. */
-static bool is_ipv6_behind_labels(const struct packet *packet, size_t at)
-{
-	const uint8_t *header = packet->data + at;
-	uint64_t length = told_length(header, IPV6_HEADER);
-
-	return length > 0 && fills(length, packet->wire_len - at) && header[7] > 0;
-}
-
-static enum parse_verdict parse_labelled(
-	struct packet *packet, size_t at, uint32_t type, uint32_t label, struct parsed *out)
-{
-	enum parse_verdict verdict;
-
-	switch (type) {
-	case TYPE_IPV4:
-		verdict = parse_ipv4(packet, at, out);
-		return verdict != PARSE_IPV4 || label == MPLS_IPV4_NULL ||
-				       is_ipv4_behind_labels(packet, at)
-			       ? verdict
-			       : PARSE_NON_IP;
-	case TYPE_IPV6:
-		if (has(packet, at + IPV6_HEADER) && label != MPLS_IPV6_NULL &&
-			!is_ipv6_behind_labels(packet, at))
-			return PARSE_NON_IP;
-		return parse_ipv6(packet, at, out);
-	default: return PARSE_NON_IP;
-	}
-}
-
 static inline enum parse_verdict parse_layers(
 	struct packet *packet, enum link_type link, struct parsed *out)
 {
-	uint32_t type, label;
+	uint32_t type;
 	size_t at;
 
 	if (!skip_link(packet, link, &at, &type))
 		return PARSE_CUT_LINK;
-	if (type == TYPE_MPLS || type == TYPE_MPLS_MULTICAST)
-		return skip_mpls(packet, &at, &type, &label)
-			       ? parse_labelled(packet, at, type, label, out)
-			       : PARSE_CUT_MPLS;
+	if ((type == TYPE_MPLS || type == TYPE_MPLS_MULTICAST) && !skip_mpls(packet, &at, &type))
+		return PARSE_CUT_MPLS;
 	switch (type) {
 	case TYPE_IPV4: return parse_ipv4(packet, at, out);
 	case TYPE_IPV6: return parse_ipv6(packet, at, out);
@@ -521,7 +518,7 @@ enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wi
 	struct packet packet = {
 		.data = data,
 		.len = len,
-		.wire_len = wire_len > len ? wire_len : len,
+		.wire_len = wire_len,
 		.extra = &out->extra,
 	};
 	enum parse_verdict verdict;
@@ -553,15 +550,13 @@ static bool is_joined_and_cut(
 	       (ip[0] >> 4 == 6 || has_right_checksum(ip));
 }
 
-uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured, uint32_t wire_len,
+uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t wire_len,
 	uint32_t snaplen, const struct parsed *parsed)
 {
 	const uint8_t *ip = data + parsed->ip_at;
 	bool at_snaplen = snaplen > 0 && captured >= snaplen;
 	uint64_t length, end;
 
-	if (captured < wire_len)
-		return 0;
 	length = told_length(ip, captured - parsed->ip_at);
 	if (length == 0)
 		return at_snaplen ? PARSE_MISSING_UNKNOWN : captured - wire_len;

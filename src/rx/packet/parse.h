@@ -85,6 +85,11 @@ enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wi
 	enum link_type link, struct parsed *out);
 
 #define PARSE_MISSING_UNKNOWN UINT32_MAX
+#define PARSE_IPV6_HEADER     40 /* bytes */
+
+/* As parse_missing_bytes(), for any packet that lacks bytes or whose header has no length. */
+uint32_t parse_missing_of_any(const uint8_t *data, uint32_t captured, uint32_t wire_len,
+	uint32_t snaplen, const struct parsed *parsed);
 
 /*
  * Returns the bytes that a packet with a key may have had on the wire beyond `wire_len`, which is
@@ -93,8 +98,21 @@ enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wi
  * source that has captured less than `wire_len` knows the length. snaplen: bytes of a packet that
  * the source keeps at most; 0: all.
  */
-uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured, uint32_t wire_len,
-	uint32_t snaplen, const struct parsed *parsed);
+static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t captured,
+	uint32_t wire_len, uint32_t snaplen, const struct parsed *parsed)
+{
+	const uint8_t *ip = data + parsed->ip_at;
+	bool ipv6 = ip[0] >> 4 == 6;
+	uint32_t length = ipv6 ? (uint32_t)(ip[4] << 8 | ip[5]) : (uint32_t)(ip[2] << 8 | ip[3]);
+
+	if (captured < wire_len)
+		return 0;
+	/* Nearly every packet: all of it is there. */
+	if (captured == wire_len && length > 0 &&
+		parsed->ip_at + length + (ipv6 ? PARSE_IPV6_HEADER : 0) <= captured)
+		return 0;
+	return parse_missing_of_any(data, captured, wire_len, snaplen, parsed);
+}
 
 /* What parse_packet() says of an IPv4 header, without those around it. */
 void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra);
