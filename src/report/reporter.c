@@ -296,7 +296,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 {
 	struct writer *writer = reporter->params.writer;
 
-	if (reporter->run->feeder != NULL)
+	if (reporter->run->feeder != NULL && reporter->arrival_ns > 0)
 		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
 	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
