@@ -97,6 +97,7 @@ struct collector {
 	uint64_t datagrams, dropped, evicted;
 	uint64_t packets, bytes; /* that its records stand for, duplicates too */
 	bool unknown_sampler;    /* packets that records stand for are not known */
+	bool process_options;    /* a domain 0 described sampling, since the start */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 	struct sender senders[SENDERS_MAX];

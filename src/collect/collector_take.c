@@ -102,18 +102,41 @@ static void on_records(void *arg, uint32_t n)
 	}
 }
 
+/* A domain of the exporter that sends the datagram; NULL: it is not known. */
+static struct domain *sibling(const struct collector *collector, uint32_t number)
+{
+	const struct exporter_row *row = &collector->domain->row;
+	struct exporter_id id = {row->address, number, row->protocol};
+	uint32_t slot = exporter_find(collector->exporters, &id);
+
+	return slot != EXPORTER_NONE ? &collector->domains[slot] : NULL;
+}
+
+/* Whether records of the domain that the option is about counted as unsampled before. */
+static bool counted_unsampled(const struct collector *collector, const struct wire_option *option)
+{
+	const struct domain *domain = collector->domain;
+
+	if (option->has & WIRE_OPTION_DOMAIN && option->domain != domain->row.domain)
+		domain = sibling(collector, option->domain);
+	else if (collector->observer.unsampled)
+		return true;
+	return domain != NULL && domain->sampling.unsampled;
+}
+
 static void on_option(void *arg, const struct wire_option *option)
 {
 	struct collector *collector = arg;
-	struct observer *observer = &collector->observer;
-	struct sampling *sampling = &collector->domain->sampling;
+	struct domain *domain = collector->domain;
 
-	if (sampling_learn(sampling, option, collector->sampling_limit)) {
+	if (sampling_learn(
+		    &domain->sampling, domain->row.domain, option, collector->sampling_limit)) {
 		collector->file_due = true;
+		collector->process_options |= domain->row.domain == 0;
 		/* Who names samplers was doubted before. */
 		if (!(option->has & WIRE_OPTION_SAMPLER) && option->sampling > 1 &&
-			(sampling->unsampled || observer->unsampled))
-			observer->doubt = SAMPLING_LATE;
+			counted_unsampled(collector, option))
+			collector->observer.doubt = SAMPLING_LATE;
 	}
 	if (collector->links != NULL)
 		links_learn(collector->links, collector->observer.slot, option);
@@ -209,6 +232,12 @@ static const char *const doubt_words[] = {
 		"taken to be unsampled: lower --exporters-max, or let --exporter say sampling=N",
 	[SAMPLING_LATE] = "says only now how it samples; packets that it told of before were "
 			  "taken to be unsampled",
+	[SAMPLING_RATIO] = "samples packets and does not report its interval: upper bounds are "
+			   "empty; set --exporter ...,sampling=N",
+	[SAMPLING_PARTS] = "samples differently by line card, cache or process, which its records "
+			   "do not name: the smallest interval is used and upper bounds are empty; "
+			   "set --exporter ...,sampling=N",
+	[SAMPLING_FLOWS] = "exports only some flows (RFC 7014): upper bounds are empty",
 };
 
 static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
@@ -411,13 +440,25 @@ static void decode(
 
 static void start_observer(struct collector *collector, const struct datagram *datagram)
 {
+	const struct domain *domain = collector->domain, *process = NULL;
+
+	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
+	if (collector->process_options && collector->header->protocol == WIRE_IPFIX &&
+		domain->row.domain != 0)
+		process = sibling(collector, 0);
 	collector->observer = (struct observer){
 		.slot = slot_of(collector, collector->domain),
-		.protocol = collector->header->protocol,
 		.link_overhead = collector->params.link_overhead,
 		.time = datagram->time,
-		.rule = collector->domain->rule,
-		.sampling = &collector->domain->sampling,
+		.rule = domain->rule,
+		.sampling =
+			{
+				.own = &domain->sampling,
+				.process = process != NULL ? &process->sampling : NULL,
+				.domain = domain->row.domain,
+				.configured = domain->rule != NULL ? domain->rule->sampling : 0,
+				.protocol = collector->header->protocol,
+			},
 		.exporters = collector->exporters,
 		.next = EXPORTER_NONE, /* of ::, which is nobody's */
 	};

@@ -22,10 +22,12 @@
 static bool restore_set(
 	struct collector *collector, struct domain *domain, const struct template_entry *entry)
 {
-	if (entry->len >= SET_HEADER && read_u16(entry->set) == SAMPLING_SET)
+	if (entry->len >= SET_HEADER && read_u16(entry->set) == SAMPLING_SET) {
+		collector->process_options |= entry->id.domain == 0;
 		return read_u16(entry->set + 2) == entry->len &&
 		       sampling_read(&domain->sampling, entry->set + SET_HEADER,
 			       entry->len - SET_HEADER, collector->sampling_limit);
+	}
 	return templates_take(domain->templates, entry->id.protocol, entry->set, entry->len);
 }
 

@@ -149,34 +149,31 @@ static uint32_t exporter_of(struct observer *observer, const struct flow_record 
 	return observer->next;
 }
 
-static void note_unsampled(struct observer *observer, const struct flow_record *record)
+static void put_sampling(struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
 {
-	enum sampling_doubt doubt = sampling_doubt(observer->sampling, record);
+	struct sampling_verdict verdict = sampling_of(&observer->sampling, record);
 
-	observer->unsampled = true;
-	if (doubt != SAMPLING_SURE)
-		observer->doubt = doubt;
+	observation->sampling = verdict.interval;
+	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
+		observer->coarsest = verdict.interval;
+		observer->source = verdict.source;
+	}
+	observer->has |= record->has;
+	observer->unsampled |= verdict.source == SAMPLING_NONE;
+	if (verdict.doubt != SAMPLING_SURE)
+		observer->doubt = verdict.doubt;
 }
 
 bool observe(struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
-	enum sampling_source source;
-
 	observation->flags = 0;
 	if (!count(observer, record, observation))
 		return false;
 	put_key(observer, record, observation);
 	put_place(observer, record, observation);
-	observation->sampling = sampling_of(observer->sampling, record, observer->protocol,
-		observer->rule != NULL ? observer->rule->sampling : 0, &source);
-	if (observation->sampling > observer->coarsest) {
-		observer->coarsest = observation->sampling;
-		observer->source = source;
-	}
-	observer->has |= record->has;
-	if (source == SAMPLING_NONE)
-		note_unsampled(observer, record);
+	put_sampling(observer, record, observation);
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
 	observation->time = observer->time;

@@ -14,11 +14,10 @@
 /* Whose records they are; for those of one datagram. */
 struct observer {
 	uint32_t slot;
-	enum wire_protocol protocol;
 	uint32_t link_overhead;
 	int64_t time;
 	const struct exporter_rule *rule; /* NULL: none */
-	const struct sampling *sampling;
+	struct sampling_knowledge sampling;
 	const struct exporter_table *exporters;
 	/* What next_hop was last, and who that is. */
 	struct in6_addr next_hop;

@@ -17,11 +17,18 @@
 #define CHECK_WAYS    4
 #define CHECK_SAMPLES 128 /* before anything is said */
 
+/* Numbers are those of --templates files. */
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
-	OF_DOMAIN, /* in bytes alone */
+	OF_DOMAIN, /* of this domain: only in files; its interval is not in a cell */
+	OF_TEMPLATE,
+	OF_PART,
+	OF_FLOWS, /* only in files: selects_flows */
 };
+
+/* The second half of an id: the domain that the options of domain 0 are about. */
+#define ABOUT_SHIFT 32
 
 static struct sampling_interval *find(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
@@ -76,8 +83,14 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 {
 	struct sampling_interval *cell;
 
-	if (kind == OF_DOMAIN)
+	if (kind == OF_DOMAIN && id == 0)
 		return set_interval(&sampling->of_domain, interval);
+	if (kind == OF_FLOWS) {
+		bool news = !sampling->selects_flows;
+
+		sampling->selects_flows = true;
+		return news;
+	}
 	sampling->has_samplers |= kind == OF_SAMPLER && interval > 1;
 	if (sampling->capacity > 0) {
 		cell = find(sampling, kind, id);
@@ -94,17 +107,66 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-bool sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit)
+/* The finest interval of all parts, and whether they have different ones. */
+static void compare_parts(struct sampling *sampling)
 {
-	uint32_t interval = option->sampling > 0 ? option->sampling : 1;
+	sampling->of_parts = 0;
+	sampling->parts_differ = false;
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
 
-	if ((option->has & WIRE_OPTION_SAMPLING) == 0)
-		return false;
+		if (cell->kind != OF_PART)
+			continue;
+		sampling->parts_differ |=
+			sampling->of_parts != 0 && sampling->of_parts != cell->interval;
+		if (sampling->of_parts == 0 || cell->interval < sampling->of_parts)
+			sampling->of_parts = cell->interval;
+	}
+}
+
+static enum interval_kind scope_of(const struct wire_option *option, uint64_t *id)
+{
+	*id = option->sampler;
 	if (option->has & WIRE_OPTION_SAMPLER)
-		return put(sampling, OF_SAMPLER, option->sampler, interval, limit);
+		return OF_SAMPLER;
+	*id = option->interface;
 	if (option->has & WIRE_OPTION_INTERFACE)
-		return put(sampling, OF_INTERFACE, option->interface, interval, limit);
-	return put(sampling, OF_DOMAIN, 0, interval, limit);
+		return OF_INTERFACE;
+	*id = option->template_id;
+	if (option->has & WIRE_OPTION_TEMPLATE)
+		return OF_TEMPLATE;
+	*id = option->part;
+	if (option->has & WIRE_OPTION_PART)
+		return OF_PART;
+	*id = 0;
+	return OF_DOMAIN;
+}
+
+bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
+	uint32_t limit)
+{
+	uint64_t about =
+		option->has & WIRE_OPTION_DOMAIN && option->domain != domain ? option->domain : 0;
+	uint32_t interval = option->sampling;
+	enum interval_kind kind;
+	bool news = false;
+	uint64_t id;
+
+	if (about != 0 && domain != 0)
+		return false;
+	if (option->has & WIRE_OPTION_FLOWS) {
+		news = put(sampling, OF_FLOWS, 0, 1, limit);
+		interval = 1; /* of packets: its sampler is described */
+		if (!(option->has & WIRE_OPTION_SAMPLER))
+			return news;
+	} else if (!(option->has & WIRE_OPTION_SAMPLING)) {
+		return false;
+	}
+	kind = scope_of(option, &id);
+	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
+	if (kind == OF_PART && news)
+		compare_parts(sampling);
+	return news;
 }
 
 static uint8_t *write_interval(uint8_t *to, enum interval_kind kind, uint32_t interval, uint64_t id)
@@ -118,6 +180,8 @@ uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_
 
 	if (sampling->of_domain > 0)
 		to = write_interval(to, OF_DOMAIN, sampling->of_domain, 0);
+	if (sampling->selects_flows)
+		to = write_interval(to, OF_FLOWS, 1, 0);
 	for (uint32_t i = 0; i < sampling->capacity; i++) {
 		const struct sampling_interval *cell = &sampling->intervals[i];
 
@@ -134,10 +198,11 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 	for (const uint8_t *end = bytes + len; bytes < end; bytes += SAMPLING_INTERVAL_BYTES) {
 		uint32_t kind = read_u32(bytes), interval = read_u32(bytes + 4);
 
-		if (kind < OF_SAMPLER || kind > OF_DOMAIN || interval == 0)
+		if (kind < OF_SAMPLER || kind > OF_FLOWS || interval == 0)
 			return false;
 		put(sampling, kind, read_u64(bytes + 8), interval, limit);
 	}
+	compare_parts(sampling);
 	return true;
 }
 
@@ -147,53 +212,105 @@ void sampling_forget(struct sampling *sampling)
 	*sampling = (struct sampling){.seed = sampling->seed};
 }
 
-static uint32_t look_up(const struct sampling *sampling, enum interval_kind kind, uint64_t id)
+/* The interval of a cell; 0: nothing is known. `about`: 0, or the domain that domain 0 describes. */
+static uint32_t look_up(
+	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
-	return find(sampling, kind, id)->interval;
+	return find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval;
 }
 
-/* 0: they say nothing. */
-static uint32_t by_options(const struct sampling *sampling, const struct flow_record *record)
+/* By cells that a field of the record selects; 0: nothing is known. */
+static uint32_t by_fields(
+	const struct sampling *sampling, uint64_t about, const struct flow_record *record)
 {
 	bool egress = (record->has & FLOW_DIRECTION) && record->direction == FLOW_EGRESS;
 	uint32_t interval = 0;
 
-	if (sampling->n > 0 && record->has & FLOW_SAMPLER)
-		interval = look_up(sampling, OF_SAMPLER, record->sampler);
-	if (interval == 0 && sampling->n > 0 && record->has & (egress ? FLOW_OUTPUT : FLOW_INPUT))
-		interval = look_up(sampling, OF_INTERFACE, egress ? record->output : record->input);
-	return interval > 0 ? interval : sampling->of_domain;
+	if (sampling->n == 0)
+		return 0;
+	if (record->has & FLOW_SAMPLER)
+		interval = look_up(sampling, OF_SAMPLER, record->sampler, about);
+	if (interval == 0 && record->has & (egress ? FLOW_OUTPUT : FLOW_INPUT))
+		interval = look_up(
+			sampling, OF_INTERFACE, egress ? record->output : record->input, about);
+	if (interval == 0 && record->template_id != 0)
+		interval = look_up(sampling, OF_TEMPLATE, record->template_id, about);
+	return interval;
 }
 
-uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,
-	enum wire_protocol protocol, uint32_t configured, enum sampling_source *source)
+/* By options; 0: nothing is known. */
+static uint32_t by_options(const struct sampling_knowledge *knowledge,
+	const struct flow_record *record, enum sampling_doubt *doubt)
 {
-	uint32_t said = record->has & FLOW_SAMPLING ? record->sampling : 0;
-	uint32_t interval;
+	const struct sampling *own = knowledge->own, *process = knowledge->process;
+	uint32_t interval = by_fields(own, 0, record);
 
-	if (protocol == WIRE_SFLOW) {
-		*source = SAMPLING_SAMPLE;
-		return said > 0 ? said : 1;
+	if (interval == 0 && own->of_parts > 0) {
+		interval = own->of_parts;
+		if (own->parts_differ)
+			*doubt = SAMPLING_PARTS;
 	}
-	if (protocol == WIRE_NETFLOW5 && said > 0) {
-		*source = SAMPLING_HEADER;
-		return said;
-	}
-	interval = by_options(sampling, record);
-	*source = SAMPLING_OPTIONS;
-	if (interval == 0) {
-		interval = said;
-		*source = SAMPLING_RECORD;
-	}
-	if (interval == 0) {
-		interval = configured;
-		*source = SAMPLING_CONFIGURED;
-	}
-	if (interval == 0) {
-		interval = 1;
-		*source = SAMPLING_NONE;
-	}
+	if (interval == 0)
+		interval = own->of_domain;
+	if (interval > 0 || process == NULL)
+		return interval;
+	interval = by_fields(process, knowledge->domain, record);
+	if (interval == 0 && process->n > 0)
+		interval = look_up(process, OF_DOMAIN, 0, knowledge->domain);
 	return interval;
+}
+
+static enum sampling_source source_of_record(enum wire_protocol protocol)
+{
+	switch (protocol) {
+	case WIRE_SFLOW: return SAMPLING_SAMPLE;
+	case WIRE_NETFLOW5: return SAMPLING_HEADER;
+	default: return SAMPLING_RECORD;
+	}
+}
+
+/* Nothing says that the record is sampled; it may be sampled all the same. */
+static enum sampling_doubt doubt_unsampled(
+	const struct sampling *own, const struct flow_record *record)
+{
+	if (own->turned_away)
+		return SAMPLING_TOO_MANY;
+	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
+}
+
+struct sampling_verdict sampling_of(
+	const struct sampling_knowledge *knowledge, const struct flow_record *record)
+{
+	struct sampling_verdict verdict = {0, SAMPLING_OPTIONS, SAMPLING_SURE};
+	bool sampled = record->has & FLOW_SAMPLED || knowledge->protocol == WIRE_SFLOW;
+
+	if (record->has & FLOW_SAMPLING) {
+		verdict.interval = record->sampling;
+		verdict.source = source_of_record(knowledge->protocol);
+	} else if (knowledge->protocol != WIRE_SFLOW) {
+		verdict.interval = by_options(knowledge, record, &verdict.doubt);
+	}
+	if (verdict.interval == 0 && sampled) {
+		verdict.interval = SAMPLING_RATIO_UNKNOWN;
+		verdict.source = source_of_record(knowledge->protocol);
+	}
+	if (knowledge->configured > 0 &&
+		(verdict.interval == 0 || verdict.doubt == SAMPLING_PARTS ||
+			verdict.interval == SAMPLING_RATIO_UNKNOWN))
+		verdict = (struct sampling_verdict){
+			knowledge->configured, SAMPLING_CONFIGURED, SAMPLING_SURE};
+	if (verdict.interval == SAMPLING_RATIO_UNKNOWN) {
+		verdict.interval = 1;
+		verdict.doubt = SAMPLING_RATIO;
+	} else if (verdict.interval == 0) {
+		verdict.interval = 1;
+		verdict.source = SAMPLING_NONE;
+		verdict.doubt = doubt_unsampled(knowledge->own, record);
+	}
+	if ((knowledge->own->selects_flows || record->has & FLOW_SELECTED) &&
+		verdict.doubt == SAMPLING_SURE)
+		verdict.doubt = SAMPLING_FLOWS;
+	return verdict;
 }
 
 struct check {

@@ -2,8 +2,16 @@
 #pragma once
 
 /*
- * How an exporter samples: what its samples, headers, options and records say, and the operator;
- * and whether the sample pool of sFlow agrees with what is said.
+ * The sampling interval of a record: from the record, its sample or header, from options, or from
+ * the operator. Also checks the sample pool of sFlow against the announced interval.
+ *
+ * The first source that has an interval decides (docs/COLLECTOR.md has the reasons):
+ *   1. the record itself: field 34 and the like, the sFlow sample, the header of v5
+ *   2. options about its sampler, its interface, its template
+ *   3. options about a part of the exporter: line card, cache, process
+ *   4. options about its domain
+ *   5. options that domain 0 sends about its domain, in the same order
+ *   6. --exporter ...,sampling=N, which also replaces an unknown ratio
  */
 
 #include <stdbool.h>
@@ -19,6 +27,9 @@ struct sampling {
 	struct sampling_interval *intervals; /* [capacity], open addressing */
 	uint32_t n, capacity;
 	uint32_t of_domain; /* 0: not said */
+	uint32_t of_parts;  /* the finest; 0: not said */
+	bool parts_differ;
+	bool selects_flows; /* records of some flows are missing (RFC 7014) */
 	bool has_samplers;  /* some of them do not look at all packets */
 	bool turned_away;   /* there was no room for all of them */
 	/* The caller's: records have a field for their sampler; some were taken to be unsampled. */
@@ -33,6 +44,9 @@ enum sampling_doubt {
 	SAMPLING_UNNAMED,  /* samplers were described, and no record has a field for one */
 	SAMPLING_TOO_MANY, /* more was described than is remembered */
 	SAMPLING_LATE,     /* what was described now was not when records counted */
+	SAMPLING_RATIO,    /* packets are sampled at an unknown ratio */
+	SAMPLING_PARTS,    /* parts of the exporter sample differently, and records name none */
+	SAMPLING_FLOWS,    /* flows are selected */
 };
 
 struct sampling_interval {
@@ -42,11 +56,13 @@ struct sampling_interval {
 };
 
 /*
- * Remembers the interval that an options record says, for at most `limit` samplers and interfaces;
- * limit is a power of two up to SAMPLING_LIMIT_MAX. Whether that is news.
+ * Stores the interval of an options record that `domain` sent, for at most `limit` scopes; limit is
+ * a power of two up to SAMPLING_LIMIT_MAX. Returns true if that is new. Only domain 0 may describe
+ * another domain.
  */
 #define SAMPLING_LIMIT_MAX 1024
-bool sampling_learn(struct sampling *sampling, const struct wire_option *option, uint32_t limit);
+bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
+	uint32_t limit);
 void sampling_forget(struct sampling *sampling);
 
 /*
@@ -59,19 +75,24 @@ uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_
 /* Remembers what such bytes say. False where they are none. */
 bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit);
 
-/* The interval of a record, 1 or more; configured: --exporter's, or 0. */
-uint32_t sampling_of(const struct sampling *sampling, const struct flow_record *record,
-	enum wire_protocol protocol, uint32_t configured, enum sampling_source *source);
+/* What is known about the sampling of one exporter. */
+struct sampling_knowledge {
+	const struct sampling *own;     /* by options of the record's domain */
+	const struct sampling *process; /* by options of domain 0; NULL: none, or the same */
+	uint32_t domain;
+	uint32_t configured; /* --exporter ...,sampling=N; 0: not set */
+	enum wire_protocol protocol;
+};
 
-/* What there is to doubt where the source is SAMPLING_NONE; SAMPLING_UNNAMED and SAMPLING_LATE are
- * for the caller to say, who sees all records. Most are such. */
-static inline enum sampling_doubt sampling_doubt(
-	const struct sampling *sampling, const struct flow_record *record)
-{
-	if (sampling->turned_away)
-		return SAMPLING_TOO_MANY;
-	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
-}
+struct sampling_verdict {
+	uint32_t interval; /* 1 or more; 1 if the ratio is unknown */
+	enum sampling_source source;
+	enum sampling_doubt
+		doubt; /* never SAMPLING_UNNAMED or SAMPLING_LATE: the caller sees those */
+};
+
+struct sampling_verdict sampling_of(
+	const struct sampling_knowledge *knowledge, const struct flow_record *record);
 
 /*
  * The cross-check: packets that passed a sampler over samples that it took, the lost included. A

@@ -36,9 +36,11 @@ const struct element elements[] = {
 	ROW(27, SRC_IPV6, ADDRESS, 0, 16, 16),    /* sourceIPv6Address */
 	ROW(28, DST_IPV6, ADDRESS, 0, 16, 16),    /* destinationIPv6Address */
 	ROW(34, SAMPLING, NUMBER, 0, 1, 8),       /* samplingInterval */
+	ROW(35, ALGORITHM, NUMBER, 0, 1, 8),      /* samplingAlgorithm */
 	ROW(44, SRC_IPV4, ADDRESS, 1, 4, 4),      /* sourceIPv4Prefix */
 	ROW(45, DST_IPV4, ADDRESS, 1, 4, 4),      /* destinationIPv4Prefix */
 	ROW(48, SAMPLER, NUMBER, 1, 1, 8),        /* samplerId */
+	ROW(49, ALGORITHM, NUMBER, 1, 1, 8),      /* samplerMode */
 	ROW(50, SAMPLING, NUMBER, 1, 1, 8),       /* samplerRandomInterval */
 	ROW(58, VLAN, NUMBER, 0, 2, 8),           /* vlanId */
 	ROW(60, IP_VERSION, NUMBER, 0, 1, 8),     /* ipVersion */
@@ -64,13 +66,25 @@ const struct element elements[] = {
 	RESPONDER(299, PACKETS, 1),               /* responderPackets */
 	ROW(300, DOMAIN_NAME, FORM_TEXT, 0, 0, UINT8_MAX), /* observationDomainName */
 	ROW(302, SAMPLER, NUMBER, 0, 1, 8),       /* selectorId */
+	ROW(304, ALGORITHM, NUMBER, 2, 1, 8),     /* selectorAlgorithm */
 	ROW(305, SAMPLED_RUN, NUMBER, 0, 1, 8),   /* samplingPacketInterval */
 	ROW(306, SKIPPED_RUN, NUMBER, 0, 1, 8),   /* samplingPacketSpace */
+	ROW(307, SAMPLED, NUMBER, 0, 1, 8),       /* samplingTimeInterval */
+	ROW(308, SAMPLED, NUMBER, 1, 1, 8),       /* samplingTimeSpace */
 	ROW(309, SAMPLE_SIZE, NUMBER, 0, 1, 8),   /* samplingSize */
 	ROW(310, POPULATION, NUMBER, 0, 1, 8),    /* samplingPopulation */
 	ROW(311, PROBABILITY, FORM_FLOAT, 0, 4, 8), /* samplingProbability */
+	ROW(329, SAMPLED, NUMBER, 2, 1, 8),       /* hashOutputRangeMin */
+	ROW(330, SAMPLED, NUMBER, 3, 1, 8),       /* hashOutputRangeMax */
+	ROW(331, SAMPLED, NUMBER, 4, 1, 8),       /* hashSelectedRangeMin */
+	ROW(332, SAMPLED, NUMBER, 5, 1, 8),       /* hashSelectedRangeMax */
 	FRAMES(352, BYTES, 3),                    /* layer2OctetDeltaCount */
 	FRAMES(353, TOTAL_BYTES, 3),              /* layer2OctetTotalCount */
+	ROW(390, FLOW_SELECTION, NUMBER, 0, 1, 8), /* flowSelectorAlgorithm */
+	ROW(396, FLOW_SELECTION, NUMBER, 1, 1, 8), /* samplingFlowInterval */
+	ROW(397, FLOW_SELECTION, NUMBER, 2, 1, 8), /* samplingFlowSpacing */
+	ROW(398, FLOW_SELECTION, NUMBER, 3, 1, 8), /* flowSamplingTimeInterval */
+	ROW(399, FLOW_SELECTION, NUMBER, 4, 1, 8), /* flowSamplingTimeSpacing */
 };
 /* clang-format on */
 

@@ -42,7 +42,11 @@ enum element_use {
 	USE_SAMPLE_SIZE,    /* so many packets, */
 	USE_POPULATION,     /* of so many */
 	USE_PROBABILITY,    /* of a packet */
-	USE_INTERFACE_NAME, /* of options: names */
+	USE_ALGORITHM,      /* of sampling; 0: none */
+	USE_SAMPLED,        /* sampling without a ratio: times, ranges of a hash */
+	USE_FLOW_SELECTION, /* flows are selected (RFC 7014) */
+	/* Of options only. */
+	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
 	ELEMENT_USE_COUNT,
 };

@@ -115,7 +115,7 @@ static void decode_rows(struct message *message, const struct template_entry *en
 	const uint8_t *const *from, uint32_t n)
 {
 	struct flow_record *records = message->sink->batch + message->filled;
-	struct flow_record start = {.has = entry->has};
+	struct flow_record start = {.has = entry->has, .template_id = entry->id};
 	uint32_t forward = entry->nb_moves - entry->nb_reverse;
 
 	start.key.family = entry->family == KEY_IPV6 ? KEY_IPV6 : KEY_IPV4;
@@ -240,7 +240,7 @@ static void decode_options(struct message *message, const struct template_entry 
 		}
 		message->result.data_records++;
 		message->result.options++;
-		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_NAME))
+		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_FLOWS | WIRE_OPTION_NAME))
 			message->sink->option(message->sink->arg, &option);
 		data += record_len;
 		len -= record_len;

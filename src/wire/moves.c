@@ -40,6 +40,8 @@ enum move_op {
 	MOVE_POPULATION_4,
 	MOVE_FLOAT,
 	MOVE_DOUBLE,
+	MOVE_ALGORITHM_1,
+	MOVE_ALGORITHM_2,
 };
 
 #define DSCP_SHIFT       2
@@ -175,6 +177,7 @@ static void find_op(struct move *move, const struct move_choice *choice)
 		break;
 	case USE_SKIPPED_RUN: number_move(move, choice->len, 4, MOVE_SKIPPED_1); break;
 	case USE_POPULATION: number_move(move, choice->len, 4, MOVE_POPULATION_1); break;
+	case USE_ALGORITHM: number_move(move, choice->len, 2, MOVE_ALGORITHM_1); break;
 	default: plain_move(move, choice);
 	}
 }
@@ -187,6 +190,26 @@ static bool chosen(const struct move_choice *choices, enum element_use use)
 static void drop(struct move_choice *choices, enum element_use use)
 {
 	choices[use].element = NULL;
+}
+
+/* What the fields tell about sampling, whatever their values are: enum flow_has. */
+static uint32_t sampling_of_fields(const struct move_choice *choices)
+{
+	if (chosen(choices, USE_FLOW_SELECTION))
+		return FLOW_SELECTED;
+	/* One half of a ratio gives none. */
+	return chosen(choices, USE_SAMPLED) ||
+			       chosen(choices, USE_SAMPLED_RUN) !=
+				       chosen(choices, USE_SKIPPED_RUN) ||
+			       chosen(choices, USE_SAMPLE_SIZE) != chosen(choices, USE_POPULATION)
+		       ? FLOW_SAMPLED
+		       : 0;
+}
+
+static void drop_all(struct move_choice *choices, enum element_use from, enum element_use to)
+{
+	for (uint32_t use = from; use <= to; use++)
+		drop(choices, use);
 }
 
 /* What only says something together with another element, that is not there. */
@@ -204,8 +227,7 @@ static void drop_halves(struct move_choice *choices)
 	if (chosen(choices, USE_BYTES) && chosen(choices, USE_TOTAL_BYTES) &&
 		choices[USE_BYTES].element->layer2 != choices[USE_TOTAL_BYTES].element->layer2)
 		drop(choices, choices[USE_BYTES].element->layer2 ? USE_BYTES : USE_TOTAL_BYTES);
-	drop(choices, USE_INTERFACE_NAME);
-	drop(choices, USE_DOMAIN_NAME);
+	drop_all(choices, USE_SAMPLED, ELEMENT_USE_COUNT - 1);
 }
 
 static uint32_t add_moves(
@@ -232,12 +254,6 @@ static uint32_t add_moves(
 	return has;
 }
 
-static void drop_all(struct move_choice *choices, enum element_use from, enum element_use to)
-{
-	for (uint32_t use = from; use <= to; use++)
-		drop(choices, use);
-}
-
 /* The reverse direction has no key of its own, and is told from the forward one. */
 static void add_reverse(struct move_plan *plan, struct move_choice *choices, bool variable)
 {
@@ -246,7 +262,7 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 	if (!chosen(choices, USE_PACKETS) && !chosen(choices, USE_TOTAL_PACKETS))
 		return;
 	drop_all(choices, USE_SRC_IPV4, USE_IP_VERSION);
-	drop_all(choices, USE_SAMPLER, USE_PROBABILITY);
+	drop_all(choices, USE_SAMPLER, USE_FLOW_SELECTION);
 	drop_halves(choices);
 	plan->reverse_has = add_moves(plan, choices, plan->family == KEY_IPV6, variable);
 	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
@@ -257,6 +273,7 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	struct move_choice *forward = choices->forward;
 	bool ipv4 = chosen(forward, USE_SRC_IPV4) || chosen(forward, USE_DST_IPV4);
 	bool ipv6 = chosen(forward, USE_SRC_IPV6) || chosen(forward, USE_DST_IPV6);
+	uint32_t sampling;
 
 	*plan = (struct move_plan){0};
 	plan->addresses = ipv4 || ipv6;
@@ -266,25 +283,30 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
 		drop(forward, USE_IP_VERSION);
+	sampling = sampling_of_fields(forward);
+	/* The same elements then describe how flows are selected. */
+	if (sampling == FLOW_SELECTED)
+		drop_all(forward, USE_SAMPLING, USE_ALGORITHM);
 	drop_halves(forward);
 	for (uint32_t use = USE_SAMPLING; use <= USE_PROBABILITY; use++)
 		plan->sampling |= chosen(forward, use);
 	if (!plan->usable)
 		return;
-	plan->has = add_moves(plan, forward, ipv6, variable);
+	plan->has = add_moves(plan, forward, ipv6, variable) | sampling;
 	add_reverse(plan, choices->reverse, variable);
 }
 
-static inline uint32_t whole_interval(double interval)
+uint32_t sampling_interval(double interval)
 {
-	if (!(interval >= 1)) /* also where it is no number */
+	if (!(interval >= 1)) /* also not a number */
 		return 0;
-	return interval < (double)UINT32_MAX ? (uint32_t)lround(interval) : UINT32_MAX;
+	return interval < (double)SAMPLING_RATIO_UNKNOWN ? (uint32_t)lround(interval)
+							 : SAMPLING_RATIO_UNKNOWN;
 }
 
 static uint32_t interval_of(double probability)
 {
-	return probability > 0 ? whole_interval(1 / probability) : 0;
+	return probability > 0 ? sampling_interval(1 / probability) : 0;
 }
 
 /* sampling := one of how many, where it was how many in a row, or of how many. */
@@ -294,7 +316,7 @@ static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 
 	if (!other_is_all)
 		all += sampled;
-	*sampling = sampled == 0 ? 0 : whole_interval(all / sampled);
+	*sampling = sampled == 0 ? 0 : sampling_interval(all / sampled);
 }
 
 static double read_double(const uint8_t *data)
@@ -340,6 +362,12 @@ static void store_direction(struct flow_record *record, uint8_t direction)
 		return;
 	record->direction = direction;
 	record->has |= FLOW_DIRECTION;
+}
+
+static void note_algorithm(struct flow_record *record, uint32_t algorithm)
+{
+	if (algorithm != 0)
+		record->has |= FLOW_SAMPLED;
 }
 
 /* Routers say 0 where there is none. */
@@ -389,6 +417,8 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 		len = move->op - MOVE_POPULATION_1 + 1U;
 		EACH(make_ratio(&RECORD->sampling, (uint32_t)read_number(from, len), true));
 		break;
+	case MOVE_ALGORITHM_1: EACH(note_algorithm(RECORD, from[0])); break;
+	case MOVE_ALGORITHM_2: EACH(note_algorithm(RECORD, read_u16(from))); break;
 	case MOVE_FLOAT: EACH(RECORD->sampling = interval_of(read_float(from))); break;
 	case MOVE_DOUBLE: EACH(RECORD->sampling = interval_of(read_double(from))); break;
 	case MOVE_BYTES_3: EACH(memcpy(to, from, 3)); break;

@@ -50,6 +50,9 @@ struct move_plan {
 	bool sampling;      /* records say how they were sampled */
 };
 
+/* A sampling interval as a whole number; 0: it is none. */
+uint32_t sampling_interval(double interval);
+
 void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable);
 
 /*

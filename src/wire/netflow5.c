@@ -51,7 +51,8 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 	struct flow_record start = {
 		.key.family = KEY_IPV4,
 		.has = FLOW_PACKETS | FLOW_BYTES | FLOW_INPUT | FLOW_OUTPUT |
-		       (header->sampling != 0 ? FLOW_SAMPLING : 0),
+		       (header->sampling != 0 ? FLOW_SAMPLING : 0) |
+		       (header->sampled ? FLOW_SAMPLED : 0),
 		.sampling = header->sampling,
 	};
 	struct wire_result result = {0};

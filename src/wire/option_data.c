@@ -4,33 +4,44 @@
 
 #include "wire/option_data.h"
 
-#include <math.h>
+#include "base/random.h"
+#include "wire/moves.h"
 
-#define SCOPE_INTERFACE 2 /* of v9, whose scopes have numbers of their own */
+/* Scopes of v9 have numbers of their own (RFC 3954, 6.1). */
+enum netflow9_scope {
+	SCOPE_SYSTEM = 1,
+	SCOPE_INTERFACE = 2,
+	SCOPE_TEMPLATE = 5,
+};
 
-/* What says in two elements how packets are sampled. */
+/* Scopes of IPFIX that are not elements of records. */
+enum ipfix_scope {
+	SCOPE_TEMPLATE_ID = 145,
+	SCOPE_OBSERVATION_DOMAIN = 149,
+};
+
+#define NOT_GIVEN (-1.0)
+
+/* What one record gives about sampling, before it becomes one interval. */
 struct ratios {
-	double sampled_run, skipped_run; /* skipped: below 0 where it is not said */
+	double sampled_run, skipped_run;
 	double sample_size, population;
 	double probability;
+	bool sampled; /* packets are sampled, by an element that has no ratio */
 	uint8_t name_rank;
 };
 
-static uint32_t whole_interval(double interval)
+static void set_interval(struct wire_option *option, uint32_t interval)
 {
-	if (!(interval >= 1))
-		return 0;
-	return interval < (double)UINT32_MAX ? (uint32_t)lround(interval) : UINT32_MAX;
+	option->sampling = interval;
+	option->has |= WIRE_OPTION_SAMPLING;
 }
 
 static void set_sampling(struct wire_option *option, double interval)
 {
-	uint32_t whole = whole_interval(interval);
+	uint32_t whole = sampling_interval(interval);
 
-	if (whole == 0)
-		return;
-	option->sampling = whole;
-	option->has |= WIRE_OPTION_SAMPLING;
+	set_interval(option, whole != 0 ? whole : SAMPLING_RATIO_UNKNOWN);
 }
 
 static double read_real(const uint8_t *data, uint32_t len)
@@ -81,12 +92,21 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 		option->sampler = number;
 		option->has |= WIRE_OPTION_SAMPLER;
 		break;
-	case USE_SAMPLING: set_sampling(option, (double)number); break;
+	case USE_SAMPLING:
+		if (number != 0)
+			set_sampling(option, (double)number);
+		break;
 	case USE_SAMPLED_RUN: ratios->sampled_run = (double)number; break;
 	case USE_SKIPPED_RUN: ratios->skipped_run = (double)number; break;
 	case USE_SAMPLE_SIZE: ratios->sample_size = (double)number; break;
 	case USE_POPULATION: ratios->population = (double)number; break;
-	case USE_PROBABILITY: ratios->probability = read_real(data, len); break;
+	case USE_PROBABILITY:
+		ratios->probability = read_real(data, len);
+		ratios->sampled = true;
+		break;
+	case USE_ALGORITHM: ratios->sampled |= number != 0; break;
+	case USE_SAMPLED: ratios->sampled = true; break;
+	case USE_FLOW_SELECTION: option->has |= WIRE_OPTION_FLOWS; break;
 	case USE_INTERFACE_NAME:
 	case USE_DOMAIN_NAME:
 		if (element->rank < ratios->name_rank) {
@@ -99,15 +119,68 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 	}
 }
 
+/* One half without the other, and a division by 0, leave the ratio unknown. */
 static void end_sampling(struct wire_option *option, const struct ratios *ratios)
 {
-	if (ratios->sampled_run > 0 && ratios->skipped_run >= 0)
-		set_sampling(
-			option, (ratios->sampled_run + ratios->skipped_run) / ratios->sampled_run);
-	if (ratios->sample_size > 0 && ratios->population > 0)
+	/* The same elements then describe how flows are selected. */
+	if (option->has & WIRE_OPTION_FLOWS) {
+		option->has &= ~(uint32_t)WIRE_OPTION_SAMPLING;
+		option->sampling = 0;
+		return;
+	}
+	if (ratios->skipped_run == 0)
+		set_interval(option, 1);
+	else if (ratios->sampled_run >= 0 || ratios->skipped_run > 0)
+		set_sampling(option, ratios->sampled_run >= 0 && ratios->skipped_run >= 0
+					     ? 1 + ratios->skipped_run / ratios->sampled_run
+					     : 0);
+	if (ratios->sample_size >= 0 || ratios->population >= 0)
 		set_sampling(option, ratios->population / ratios->sample_size);
 	if (ratios->probability > 0)
 		set_sampling(option, 1 / ratios->probability);
+	if (ratios->sampled && !(option->has & WIRE_OPTION_SAMPLING))
+		set_interval(option, SAMPLING_RATIO_UNKNOWN);
+}
+
+static uint64_t mix_part(
+	uint64_t part, const struct field *field, const uint8_t *data, uint32_t len)
+{
+	uint64_t mixed = random_mix(part ^ field->number ^ (uint64_t)field->enterprise << 16);
+
+	for (uint32_t i = 0; i < len; i++)
+		mixed = random_mix(mixed ^ data[i]);
+	return mixed;
+}
+
+/*
+ * A scope that records name, or the domain, selects what the option is about. Of line cards,
+ * caches, processes and the like it is only known which options are about the same one.
+ */
+static void take_scope(struct wire_option *option, bool ipfix, const struct field *field,
+	const uint8_t *data, uint32_t len)
+{
+	uint64_t number = len <= 8 ? read_number(data, len) : 0;
+
+	if (ipfix ? field->enterprise == 0 && field->number == SCOPE_TEMPLATE_ID
+		  : field->number == SCOPE_TEMPLATE) {
+		option->template_id = (uint16_t)number;
+		option->has |= WIRE_OPTION_TEMPLATE;
+	} else if (ipfix && field->enterprise == 0 && field->number == SCOPE_OBSERVATION_DOMAIN) {
+		option->domain = (uint32_t)number;
+		option->has |= WIRE_OPTION_DOMAIN;
+	} else if (!ipfix && field->number == SCOPE_INTERFACE) {
+		set_interface(option, number);
+	} else if (ipfix || field->number != SCOPE_SYSTEM) {
+		option->part = mix_part(option->part, field, data, len);
+		option->has |= WIRE_OPTION_PART;
+	}
+}
+
+/* An element that records have too: interfaces and samplers. */
+static bool is_of_records(const struct element *element)
+{
+	return element != NULL && (element->use == USE_INPUT || element->use == USE_OUTPUT ||
+					  element->use == USE_SAMPLER);
 }
 
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
@@ -115,7 +188,8 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 {
 	const uint8_t *at = template_fields(entry), *begin = data;
 	const uint8_t *end = template_definition(entry) + entry->definition_len;
-	struct ratios ratios = {.skipped_run = -1, .name_rank = UINT8_MAX};
+	struct ratios ratios = {
+		NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, false, UINT8_MAX};
 
 	*option = (struct wire_option){0};
 	for (uint32_t i = 0; i < entry->nb_fields; i++) {
@@ -133,14 +207,11 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 		if (before + len > left)
 			return 0;
 		data += before;
-		if (!entry->ipfix && i < entry->nb_scopes) {
-			if (field.number == SCOPE_INTERFACE && len <= 8)
-				set_interface(option, read_number(data, len));
-		} else {
-			element = element_find(field.enterprise, field.number);
-			if (element != NULL && element_length_fits(element, len))
-				take_field(option, &ratios, element, data, len);
-		}
+		element = element_find(field.enterprise, field.number);
+		if (i < entry->nb_scopes && (!entry->ipfix || !is_of_records(element)))
+			take_scope(option, entry->ipfix, &field, data, len);
+		else if (element != NULL && element_length_fits(element, len))
+			take_field(option, &ratios, element, data, len);
 		data += len;
 		left -= before + len;
 	}

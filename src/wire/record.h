@@ -26,6 +26,8 @@ enum flow_has {
 	FLOW_SAMPLING = 1 << 10, /* `sampling`: the record, sample or header says it */
 	FLOW_SAMPLE = 1 << 11,   /* a sampled packet: packets is 1 */
 	FLOW_REVERSE = 1 << 12,  /* the second half of a biflow (RFC 5103) */
+	FLOW_SAMPLED = 1 << 13,  /* sampled; without FLOW_SAMPLING the ratio is unknown */
+	FLOW_SELECTED = 1 << 14, /* one of the flows that were selected (RFC 7014) */
 };
 
 enum flow_direction {
@@ -44,14 +46,22 @@ struct flow_record {
 	uint64_t total_packets, total_bytes;
 	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
 	bool next_hop_ipv6;
-	uint8_t direction; /* enum flow_direction */
+	uint8_t direction;    /* enum flow_direction */
+	uint16_t template_id; /* v9 and IPFIX; else 0 */
 };
+
+/* A sampling interval: packets were sampled, and nothing says how many passed for each. */
+#define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum wire_option_has {
 	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
-	WIRE_OPTION_SAMPLING = 1 << 2,
-	WIRE_OPTION_NAME = 1 << 3, /* of the interface; of the exporter where there is none */
+	WIRE_OPTION_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
+	WIRE_OPTION_NAME = 1 << 3,      /* of the interface; of the exporter where there is none */
+	WIRE_OPTION_TEMPLATE = 1 << 4,  /* scope: `template_id` */
+	WIRE_OPTION_PART = 1 << 5,      /* scope: `part` */
+	WIRE_OPTION_DOMAIN = 1 << 6,    /* scope: `domain` */
+	WIRE_OPTION_FLOWS = 1 << 7,     /* flows are selected, not packets (RFC 7014) */
 };
 
 /* One record of an options template; without a scope it is about the whole domain. */
@@ -59,6 +69,9 @@ struct wire_option {
 	uint32_t has; /* enum wire_option_has */
 	uint32_t interface;
 	uint64_t sampler;
+	uint64_t part; /* hash of a scope that records do not name: line card, cache, process */
+	uint32_t domain;
+	uint16_t template_id;
 	uint32_t sampling;
 	uint32_t name_len;
 	const uint8_t *name; /* of the datagram; any bytes */

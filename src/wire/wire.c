@@ -65,6 +65,7 @@ static enum wire_fault read_netflow5(const uint8_t *data, uint32_t len, struct w
 	header->sequence = read_u32(data + 16);
 	header->domain = read_u16(data + 20);
 	header->sampling = read_u16(data + 22) & NETFLOW5_INTERVAL;
+	header->sampled = (read_u16(data + 22) & ~NETFLOW5_INTERVAL) != 0;
 	return WIRE_FINE;
 }
 

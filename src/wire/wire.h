@@ -35,6 +35,7 @@ struct wire_header {
 	uint32_t uptime;  /* ms since the exporter started; wraps. 0: not told (IPFIX) */
 	int64_t exported; /* ns since 1970-01-01 UTC, by the exporter's clock; 0: not told (sFlow) */
 	uint16_t sampling;    /* v5: the interval; 0: none is said */
+	bool sampled;         /* v5: the header has a sampling mode */
 	uint8_t agent_family; /* sFlow: 4 or 6, or 0 where it is unknown */
 	uint8_t agent[16];    /* sFlow: the agent's address */
 };

@@ -1012,7 +1012,8 @@ def sampling_options(router, kind, identity, interval):
              'domain': (1, 4) if v9 else (149, 4)}[kind]
     fields = [(SAMPLER, 4), (SAMPLER_INTERVAL, 4)] if kind == 'sampler' and v9 else [
         (SAMPLER_INTERVAL if kind == 'sampler' else INTERVAL, 4)]
-    values = {scope[0]: identity, SAMPLER: identity, SAMPLER_INTERVAL: interval, INTERVAL: interval}
+    values = {scope[0]: router.domain if kind == 'domain' else identity, SAMPLER: identity, SAMPLER_INTERVAL: interval,
+              INTERVAL: interval}
     return [sets.options_template(300, [scope], fields), a_set(300, rows([scope, *fields], [values]))]
 
 

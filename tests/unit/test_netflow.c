@@ -612,6 +612,8 @@ static void check_sampling(const struct given *fields, uint32_t n, uint32_t expe
 
 static void sampling_of_records(void **state)
 {
+	static const struct given selected[] = {{390, 2, 3, 0}, {309, 4, 1, 0}, {310, 4, 9, 0}};
+	const struct flow_record *record;
 	static const uint64_t tenth = UINT64_C(0x3fb999999999999a); /* 0.1 */
 
 	(void)state;
@@ -628,9 +630,18 @@ static void sampling_of_records(void **state)
 	check_sampling((struct given[]){{305, 4, 0, 0}, {306, 4, 99, 0}}, 2, 0);
 	check_sampling((struct given[]){{305, 4, 1, 0}, {306, 4, 0, 0}}, 2, 1);
 	check_sampling((struct given[]){{309, 4, 0, 0}, {310, 4, 99, 0}}, 2, 0);
-	check_sampling(&(struct given){305, 4, 1, 0}, 1, 0);
-	check_sampling(&(struct given){306, 4, 1, 0}, 1, 0);
-	check_sampling(&(struct given){310, 4, 1, 0}, 1, 0);
+	/* Sampled; the ratio is unknown. */
+	assert_true(with(true, 305, 4, 1)->has & FLOW_SAMPLED);
+	assert_true(with(true, 306, 4, 1)->has & FLOW_SAMPLED);
+	assert_true(with(true, 310, 4, 1)->has & FLOW_SAMPLED);
+	assert_true(with(true, 304, 2, 0x100)->has & FLOW_SAMPLED);
+	assert_true(with(true, 35, 1, 2)->has & FLOW_SAMPLED);
+	assert_true(with(true, 331, 8, 0)->has & FLOW_SAMPLED);
+	assert_false(with(true, 35, 1, 0)->has & FLOW_SAMPLED);
+	assert_false(with(true, 34, 4, 9)->has & FLOW_SAMPLED);
+	record = record_of(true, 0, selected, 3);
+	assert_int_equal(record->has & (FLOW_SAMPLED | FLOW_SAMPLING), 0);
+	assert_true(record->has & FLOW_SELECTED);
 	check_sampling(&(struct given){311, 8, tenth, 0}, 1, 10);
 	check_sampling(&(struct given){311, 4, 0x3dcccccd, 0}, 1, 10);
 	check_sampling(&(struct given){311, 4, 0, 0}, 1, 0);
@@ -1387,7 +1398,7 @@ static const struct wire_option *option_of(bool ipfix, const struct given *field
 
 	begin(ipfix, 2);
 	for (uint32_t i = 0; i < n; i++)
-		specs[i] = (struct spec){fields[i].number, fields[i].len, 0};
+		specs[i] = (struct spec){fields[i].number, fields[i].len, fields[i].enterprise};
 	put_options_template(ipfix, 300, 1, specs, n);
 	put_given_data(300, fields, n);
 	result = decode();
@@ -1418,6 +1429,7 @@ static void check_option_sampling(const struct given *fields, uint32_t n, uint32
 
 static void sampling_of_options(void **state)
 {
+	const struct wire_option *option;
 	static const uint64_t tenth = UINT64_C(0x3fb999999999999a);
 
 	(void)state;
@@ -1431,14 +1443,49 @@ static void sampling_of_options(void **state)
 	}
 	check_option_sampling((struct given[]){SCOPE, {311, 8, tenth, 0}}, 2, 10);
 	check_option_sampling((struct given[]){SCOPE, {311, 4, 0x3dcccccd, 0}}, 2, 10);
-	check_option_sampling((struct given[]){SCOPE, {311, 4, 0x7fc00000, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {34, 4, 0, 0}}, 2, 0);
-	check_option_sampling((struct given[]){SCOPE, {309, 4, 1, 0}}, 2, 0);
-	check_option_sampling((struct given[]){SCOPE, {305, 4, 1, 0}}, 2, 0);
-	check_option_sampling((struct given[]){SCOPE, {306, 4, 9, 0}}, 2, 0);
 	check_option_sampling((struct given[]){SCOPE, {305, 4, 1, 0}, {306, 4, 0, 0}}, 3, 1);
-	check_option_sampling((struct given[]){SCOPE, {305, 4, 0, 0}, {306, 4, 9, 0}}, 3, 0);
-	check_option_sampling((struct given[]){SCOPE, {34, 8, UINT64_MAX, 0}}, 2, UINT32_MAX);
+	check_option_sampling((struct given[]){SCOPE, {306, 4, 0, 0}}, 2, 1);
+	check_option_sampling((struct given[]){SCOPE, {34, 4, 9, 0}, {35, 1, 2, 0}}, 3, 9);
+	check_option_sampling((struct given[]){SCOPE, {304, 2, 0, 0}}, 2, 0);
+	/* RFC 7014: whole flows are selected. */
+	option = option_of(
+		true, (struct given[]){SCOPE, {390, 2, 3, 0}, {309, 4, 1, 0}, {310, 4, 9, 0}}, 4);
+	assert_int_equal(option->has, WIRE_OPTION_DOMAIN | WIRE_OPTION_FLOWS);
+	assert_int_equal(option->sampling, 0);
+}
+
+/* Something is sampled, and the ratio is not there: halves, hashes, algorithms, what is no ratio. */
+static void ratios_that_are_unknown(void **state)
+{
+	static const struct given fields[][2] = {
+		{{311, 4, 0x7fc00000, 0}, {0}}, /* not a number */
+		{{311, 4, 0, 0}, {0}},
+		{{311, 4, 0xbf800000, 0}, {0}}, /* -1 */
+		{{311, 4, 0x40000000, 0}, {0}}, /* 2 */
+		{{309, 4, 1, 0}, {0}},
+		{{310, 4, 1000, 0}, {0}},
+		{{305, 4, 1, 0}, {0}},
+		{{306, 4, 9, 0}, {0}},
+		{{305, 4, 0, 0}, {306, 4, 9, 0}},
+		{{309, 4, 0, 0}, {310, 4, 9, 0}},
+		{{309, 4, 9, 0}, {310, 4, 1, 0}},
+		{{34, 8, UINT64_MAX, 0}, {0}},
+		{{34, 4, 0, 0}, {35, 1, 2, 0}},
+		{{304, 2, 6, 0}, {331, 8, 0, 0}},
+		{{331, 8, 0, 0}, {332, 8, 1 << 26, 0}},
+		{{307, 4, 10, 0}, {308, 4, 990, 0}},
+		{{304, 2, 40, 0}, {0}},
+		{{49, 1, 2, 0}, {0}},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		struct given all[] = {SCOPE, fields[i][0], fields[i][1]};
+
+		check_option_sampling(
+			all, fields[i][1].number != 0 ? 3 : 2, SAMPLING_RATIO_UNKNOWN);
+	}
 }
 
 static void scopes_of_options(void **state)
@@ -1461,9 +1508,52 @@ static void scopes_of_options(void **state)
 	option = option_of(false, (struct given[]){{2, 2, 9, 0}, {34, 4, 10, 0}}, 2);
 	assert_int_equal(option->has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
 	assert_int_equal(option->interface, 9);
-	/* 10 as a scope is none that there is. */
-	option = option_of(false, (struct given[]){{10, 2, 9, 0}, {34, 4, 10, 0}}, 2);
+	option = option_of(false, (struct given[]){{5, 2, 300, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_TEMPLATE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->template_id, 300);
+	option = option_of(true, (struct given[]){{145, 2, 301, 0}, {34, 4, 10, 0}}, 2);
+	assert_int_equal(option->has, WIRE_OPTION_TEMPLATE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->template_id, 301);
+	option =
+		option_of(true, (struct given[]){{149, 4, 7, 0}, {10, 4, 3, 0}, {34, 4, 10, 0}}, 3);
+	assert_int_equal(
+		option->has, WIRE_OPTION_DOMAIN | WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->domain, 7);
+	assert_int_equal(option->interface, 3);
+	option = option_of(false, (struct given[]){{1, 4, 9, 0}, {34, 4, 10, 0}}, 2);
 	assert_int_equal(option->has, WIRE_OPTION_SAMPLING);
+}
+
+/* Line cards, caches, processes, scopes that no RFC has: each value is a part of its own. */
+static void parts_of_options(void **state)
+{
+	static const struct {
+		bool ipfix;
+		struct given scope;
+	} scopes[] = {
+		{false, {3, 2, 1, 0}},
+		{false, {3, 2, 2, 0}},
+		{false, {4, 2, 1, 0}},
+		{false, {10, 2, 9, 0}},
+		{true, {141, 4, 1, 0}},
+		{true, {143, 4, 1, 0}},
+		{true, {143, 4, 2, 0}},
+		{true, {144, 4, 1, 0}},
+		{true, {10, 4, 1, 9999}},
+	};
+	const uint32_t n = sizeof(scopes) / sizeof(scopes[0]);
+	uint64_t parts[9];
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		struct given fields[] = {scopes[i].scope, {34, 4, 10, 0}};
+		const struct wire_option *option = option_of(scopes[i].ipfix, fields, 2);
+
+		assert_int_equal(option->has, WIRE_OPTION_PART | WIRE_OPTION_SAMPLING);
+		parts[i] = option->part;
+		for (uint32_t j = 0; j < i; j++)
+			assert_true(parts[j] != parts[i]);
+	}
 }
 
 /* Names of interfaces: filled up with zeros, of variable length, and none. */
@@ -1708,6 +1798,8 @@ int main(void)
 		TEST(redefinition_in_a_datagram),
 		TEST(what_is_not_ip),
 		TEST(sampling_of_options),
+		TEST(ratios_that_are_unknown),
+		TEST(parts_of_options),
 		TEST(scopes_of_options),
 		TEST(names_of_interfaces),
 		TEST(random_records),

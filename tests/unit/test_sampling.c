@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Who says how an exporter samples, in which order; and what sample pools and drops tell. */
+/* The sampling interval of a record, by each source; the check of sample pools; socket losses. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,46 +15,65 @@
 #include "collect/losses.h"
 #include "collect/sampling.h"
 
+#define UNKNOWN SAMPLING_RATIO_UNKNOWN
+
 static void learn(struct sampling *sampling, uint32_t scope, uint64_t id, uint32_t interval)
 {
 	struct wire_option option = {
 		.has = WIRE_OPTION_SAMPLING | scope,
 		.sampler = id,
 		.interface = (uint32_t)id,
+		.template_id = (uint16_t)id,
+		.part = id,
+		.domain = (uint32_t)id,
 		.sampling = interval,
 	};
 
-	sampling_learn(sampling, &option, 1024);
+	sampling_learn(sampling, 0, &option, 1024);
+}
+
+static struct sampling_verdict ask(const struct sampling *sampling,
+	const struct flow_record *record, enum wire_protocol protocol, uint32_t configured)
+{
+	return sampling_of(
+		&(struct sampling_knowledge){
+			.own = sampling, .configured = configured, .protocol = protocol},
+		record);
 }
 
 static void expect(const struct sampling *sampling, const struct flow_record *record,
 	enum wire_protocol protocol, uint32_t configured, uint32_t interval,
 	enum sampling_source wanted)
 {
-	enum sampling_source source;
+	struct sampling_verdict verdict = ask(sampling, record, protocol, configured);
 
-	assert_int_equal(sampling_of(sampling, record, protocol, configured, &source), interval);
-	assert_int_equal(source, wanted);
+	assert_int_equal(verdict.interval, interval);
+	assert_int_equal(verdict.source, wanted);
 }
 
 static void the_order_holds(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
 	struct flow_record record = {
-		.has = FLOW_SAMPLING | FLOW_SAMPLER | FLOW_INPUT | FLOW_OUTPUT | FLOW_DIRECTION,
+		.has = FLOW_SAMPLER | FLOW_INPUT | FLOW_OUTPUT | FLOW_DIRECTION,
 		.sampling = 10,
 		.sampler = 7,
 		.input = 3,
-		.output = 4};
+		.output = 4,
+		.template_id = 256};
 	struct flow_record silent = {0};
 
 	(void)state;
 	expect(&sampling, &silent, WIRE_NETFLOW9, 0, 1, SAMPLING_NONE);
 	expect(&sampling, &silent, WIRE_NETFLOW9, 50, 50, SAMPLING_CONFIGURED);
-	expect(&sampling, &record, WIRE_NETFLOW9, 50, 10, SAMPLING_RECORD);
 	learn(&sampling, 0, 0, 20);
 	expect(&sampling, &record, WIRE_NETFLOW9, 50, 20, SAMPLING_OPTIONS);
 	expect(&sampling, &silent, WIRE_IPFIX, 50, 20, SAMPLING_OPTIONS);
+	learn(&sampling, WIRE_OPTION_PART, 99, 22);
+	expect(&sampling, &record, WIRE_IPFIX, 50, 22, SAMPLING_OPTIONS);
+	learn(&sampling, WIRE_OPTION_TEMPLATE, 256, 25);
+	expect(&sampling, &record, WIRE_IPFIX, 50, 25, SAMPLING_OPTIONS);
+	expect(&sampling, &silent, WIRE_IPFIX, 50, 22, SAMPLING_OPTIONS);
 	learn(&sampling, WIRE_OPTION_INTERFACE, 3, 30);
 	learn(&sampling, WIRE_OPTION_INTERFACE, 4, 40);
 	expect(&sampling, &record, WIRE_IPFIX, 0, 30, SAMPLING_OPTIONS);
@@ -64,12 +83,130 @@ static void the_order_holds(void **state)
 	expect(&sampling, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
 	learn(&sampling, WIRE_OPTION_SAMPLER, 7, 71);
 	expect(&sampling, &record, WIRE_IPFIX, 0, 71, SAMPLING_OPTIONS);
-	/* Headers and samples stand before all. */
+	/* A record, header or sample describes itself best. */
+	record.has |= FLOW_SAMPLING;
+	expect(&sampling, &record, WIRE_IPFIX, 50, 10, SAMPLING_RECORD);
 	expect(&sampling, &record, WIRE_NETFLOW5, 50, 10, SAMPLING_HEADER);
 	expect(&sampling, &record, WIRE_SFLOW, 50, 10, SAMPLING_SAMPLE);
 	sampling_forget(&sampling);
-	expect(&sampling, &silent, WIRE_SFLOW, 50, 1, SAMPLING_SAMPLE);
 	expect(&sampling, &silent, WIRE_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
+}
+
+/* Sampled at an unknown ratio: the record counts as it is, and the doubt says so. */
+static void an_unknown_ratio_is_doubted(void **state)
+{
+	struct sampling sampling = {.seed = 12345};
+	struct flow_record silent = {.template_id = 300}, sampled = {.has = FLOW_SAMPLED};
+	struct sampling_verdict verdict;
+
+	(void)state;
+	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+		verdict = ask(&sampling, &sampled, (enum wire_protocol)protocol, 0);
+		assert_int_equal(verdict.interval, 1);
+		assert_int_equal(verdict.doubt, SAMPLING_RATIO);
+		verdict = ask(&sampling, &sampled, (enum wire_protocol)protocol, 64);
+		assert_int_equal(verdict.interval, 64);
+		assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	}
+	assert_int_equal(ask(&sampling, &silent, WIRE_SFLOW, 0).doubt, SAMPLING_RATIO);
+	assert_int_equal(ask(&sampling, &silent, WIRE_NETFLOW5, 0).doubt, SAMPLING_SURE);
+	/* Options with a ratio answer for a record that has only an algorithm. */
+	learn(&sampling, 0, 0, 100);
+	verdict = ask(&sampling, &sampled, WIRE_IPFIX, 0);
+	assert_int_equal(verdict.interval, 100);
+	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	/* Of one template only. */
+	learn(&sampling, WIRE_OPTION_TEMPLATE, 300, UNKNOWN);
+	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_RATIO);
+	silent.template_id = 301;
+	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_SURE);
+	sampling_forget(&sampling);
+}
+
+/* Records do not name a line card: one interval for all is taken, several leave a doubt. */
+static void parts_that_differ_are_doubted(void **state)
+{
+	struct sampling sampling = {.seed = 12345};
+	struct flow_record record = {0};
+	struct sampling_verdict verdict;
+
+	(void)state;
+	learn(&sampling, WIRE_OPTION_PART, 1, 1000);
+	learn(&sampling, WIRE_OPTION_PART, 2, 1000);
+	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	assert_int_equal(verdict.interval, 1000);
+	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	learn(&sampling, WIRE_OPTION_PART, 2, 10);
+	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	assert_int_equal(verdict.interval, 10);
+	assert_int_equal(verdict.doubt, SAMPLING_PARTS);
+	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 500);
+	assert_int_equal(verdict.interval, 500);
+	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	learn(&sampling, WIRE_OPTION_PART, 1, 10);
+	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	assert_int_equal(verdict.interval, 10);
+	assert_int_equal(verdict.doubt, SAMPLING_SURE);
+	learn(&sampling, WIRE_OPTION_PART, 1, UNKNOWN);
+	assert_int_equal(ask(&sampling, &record, WIRE_NETFLOW9, 0).doubt, SAMPLING_PARTS);
+	sampling_forget(&sampling);
+}
+
+/* Options of domain 0 reach the domain that they name, and no other. */
+static void domain_0_describes_others(void **state)
+{
+	struct sampling own = {.seed = 12345}, process = {.seed = 54321};
+	struct wire_option option = {
+		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 100};
+	struct flow_record record = {.has = FLOW_INPUT, .input = 3, .template_id = 256};
+	struct sampling_knowledge seven = {
+		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+	struct sampling_knowledge eight = {
+		.own = &own, .process = &process, .domain = 8, .protocol = WIRE_IPFIX};
+
+	(void)state;
+	assert_true(sampling_learn(&process, 0, &option, 1024));
+	assert_int_equal(sampling_of(&seven, &record).interval, 100);
+	assert_int_equal(sampling_of(&eight, &record).interval, 1);
+	option.has |= WIRE_OPTION_INTERFACE;
+	option.interface = 3;
+	option.sampling = 200;
+	assert_true(sampling_learn(&process, 0, &option, 1024));
+	assert_int_equal(sampling_of(&seven, &record).interval, 200);
+	assert_int_equal(sampling_of(&eight, &record).interval, 1);
+	/* A domain describes itself, whatever domain 0 says; and describes no other. */
+	option = (struct wire_option){
+		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 5};
+	assert_false(sampling_learn(&own, 8, &option, 1024));
+	assert_int_equal(sampling_of(&seven, &record).interval, 200);
+	assert_true(sampling_learn(&own, 7, &option, 1024));
+	assert_int_equal(sampling_of(&seven, &record).interval, 5);
+	sampling_forget(&own);
+	sampling_forget(&process);
+}
+
+/* Selected flows have all of their packets; other flows are missing. */
+static void flow_selection_is_not_packet_sampling(void **state)
+{
+	struct sampling sampling = {.seed = 12345};
+	struct wire_option option = {.has = WIRE_OPTION_FLOWS | WIRE_OPTION_SAMPLER, .sampler = 5};
+	struct flow_record record = {.has = FLOW_SAMPLER, .sampler = 5}, silent = {0};
+	struct sampling_verdict verdict;
+
+	(void)state;
+	assert_true(sampling_learn(&sampling, 0, &option, 1024));
+	assert_false(sampling_learn(&sampling, 0, &option, 1024));
+	verdict = ask(&sampling, &record, WIRE_IPFIX, 0);
+	assert_int_equal(verdict.interval, 1);
+	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
+	/* Their packets may have been sampled before. */
+	learn(&sampling, 0, 0, 100);
+	verdict = ask(&sampling, &silent, WIRE_IPFIX, 0);
+	assert_int_equal(verdict.interval, 100);
+	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
+	sampling_forget(&sampling);
+	silent.has = FLOW_SELECTED;
+	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_FLOWS);
 }
 
 static void many_samplers_are_bounded(void **state)
@@ -81,13 +218,14 @@ static void many_samplers_are_bounded(void **state)
 	for (uint32_t i = 0; i < 5000; i++)
 		learn(&sampling, WIRE_OPTION_SAMPLER, i, i + 2);
 	assert_int_equal(sampling.capacity, 1024);
-	assert_int_equal(sampling_doubt(&sampling, &record), SAMPLING_TOO_MANY);
 	for (uint32_t i = 0; i < 5000; i++) {
 		record.sampler = i;
-		if (i < 768)
+		if (i < 768) {
 			expect(&sampling, &record, WIRE_IPFIX, 0, i + 2, SAMPLING_OPTIONS);
-		else
-			expect(&sampling, &record, WIRE_IPFIX, 0, 1, SAMPLING_NONE);
+			continue;
+		}
+		expect(&sampling, &record, WIRE_IPFIX, 0, 1, SAMPLING_NONE);
+		assert_int_equal(ask(&sampling, &record, WIRE_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
 	}
 	sampling_forget(&sampling);
 }
@@ -95,7 +233,7 @@ static void many_samplers_are_bounded(void **state)
 /* As bytes and back; what is cut or has unknown words is none. */
 static void it_is_written_and_read(void **state)
 {
-	struct sampling sampling = {.seed = 12345}, read = {.seed = 54321};
+	struct sampling sampling = {.seed = 12345}, read = {.seed = 54321}, none = {0};
 	struct flow_record record = {.has = FLOW_SAMPLER | FLOW_INPUT, .input = 7};
 	uint8_t *bytes = malloc(SAMPLING_BYTES_MAX);
 	uint32_t len;
@@ -111,17 +249,33 @@ static void it_is_written_and_read(void **state)
 	learn(&sampling, 0, 0, 50);
 	learn(&sampling, WIRE_OPTION_INTERFACE, 7, 70);
 	learn(&sampling, WIRE_OPTION_SAMPLER, UINT64_MAX, 80);
+	learn(&sampling, WIRE_OPTION_PART, 1, 11);
+	learn(&sampling, WIRE_OPTION_PART, 2, 12);
+	learn(&sampling, WIRE_OPTION_TEMPLATE, 300, UNKNOWN);
+	learn(&sampling, WIRE_OPTION_DOMAIN, 9, 90);
+	sampling_learn(&sampling, 0, &(struct wire_option){.has = WIRE_OPTION_FLOWS}, 1024);
 	len = sampling_write(&sampling, bytes);
-	assert_int_equal(len, 3 * 16);
+	assert_int_equal(len, 8 * 16);
 	assert_true(sampling_read(&read, bytes, len, 1024));
 	expect(&read, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
 	record.sampler = UINT64_MAX;
 	expect(&read, &record, WIRE_IPFIX, 0, 80, SAMPLING_OPTIONS);
-	record = (struct flow_record){0};
-	expect(&read, &record, WIRE_IPFIX, 0, 50, SAMPLING_OPTIONS);
+	assert_true(read.selects_flows);
+	record = (struct flow_record){.template_id = 300};
+	assert_int_equal(ask(&read, &record, WIRE_IPFIX, 0).doubt, SAMPLING_RATIO);
+	record.template_id = 301;
+	expect(&read, &record, WIRE_IPFIX, 0, 11, SAMPLING_OPTIONS);
+	assert_int_equal(ask(&read, &record, WIRE_IPFIX, 0).doubt, SAMPLING_PARTS);
+	assert_int_equal(sampling_of(&(struct sampling_knowledge){.own = &none,
+					     .process = &read,
+					     .domain = 9,
+					     .protocol = WIRE_IPFIX},
+				 &record)
+				 .interval,
+		90);
 	for (uint32_t cut = 1; cut < 16; cut++)
 		assert_false(sampling_read(&read, bytes, len - cut, 1024));
-	bytes[3] = 4;
+	bytes[3] = 7;
 	assert_false(sampling_read(&read, bytes, len, 1024));
 	bytes[3] = 3;
 	memset(bytes + 4, 0, 4);
@@ -229,6 +383,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_holds),
+		cmocka_unit_test(an_unknown_ratio_is_doubted),
+		cmocka_unit_test(parts_that_differ_are_doubted),
+		cmocka_unit_test(domain_0_describes_others),
+		cmocka_unit_test(flow_selection_is_not_packet_sampling),
 		cmocka_unit_test(many_samplers_are_bounded),
 		cmocka_unit_test(it_is_written_and_read),
 		cmocka_unit_test(a_pool_that_disagrees_is_told),
