@@ -354,7 +354,7 @@ static void account(struct collector *collector, const struct wire_result *resul
 
 	domain->row.records += result->unusable;
 	domain->row.unusable += result->unusable;
-	domain->harmless += result->non_ip;
+	domain->harmless += result->harmless;
 	if (result->fault != WIRE_FINE) {
 		domain->row.malformed++;
 		collector_note_domain(collector, PROBLEM_MALFORMED, domain, result->fault, 1);

@@ -185,6 +185,31 @@ static bool bytes_went_round(const struct share *last, const struct record *reco
 	       ROUND - back <= (record->packets - last->packets) * PACKET_BYTES;
 }
 
+/*
+ * A total of a session becomes what the share does not have of it: `base` is what the share had when
+ * the session began. A smaller total is of a session whose beginning was not heard.
+ */
+static void session_difference(
+	const struct share *base, const struct share *share, struct record *record)
+{
+	uint64_t packets = share->packets - base->packets, bytes = share->bytes - base->bytes;
+
+	if (base->packets > share->packets || base->bytes > share->bytes ||
+		packets > record->packets)
+		return;
+	record->packets -= packets;
+	record->bytes -= bytes < record->bytes ? bytes : record->bytes;
+}
+
+/* True if the flow began after the last record that told of it. */
+static bool is_new_session(const struct record *record, uint32_t last)
+{
+	const struct observation *observation = record->observation;
+
+	return observation->age > 0 &&
+	       (int32_t)(to_ticks(observation->time - (int64_t)observation->age) - last) > 0;
+}
+
 /* A total becomes what came since the last. One that is smaller began anew. */
 static void difference(struct share *last, struct record *record)
 {
@@ -253,28 +278,60 @@ struct ahead {
 	uint64_t route[BURST_MAX]; /* the key of it; 0: not looked up */
 };
 
+/* What a new session has of its observer's totals: nothing, or all that the share has. */
+static struct share begin_session(
+	const struct share *last, const struct share *share, uint32_t flags)
+{
+	struct share begun = *last;
+	bool session = flags & OBSERVATION_SESSION;
+
+	begun.packets = session ? share->packets : 0;
+	begun.bytes = session ? share->bytes : 0;
+	return begun;
+}
+
+/* When the flow was last told of, before the record; for one that is new, now. */
+static uint32_t last_heard(
+	const struct known *known, const struct key_hash *hash, uint32_t guess, uint32_t now)
+{
+	const struct flow *flow = guess != FLOW_NONE ? &known->flows.flows[guess] : NULL;
+
+	return flow != NULL && flow_is_of(flow, hash) ? flow->last : now;
+}
+
 /* Finds the flow and the observer's share, and adds the record to it. False: there is no room. */
 static bool find_flow(struct known *known, struct record *record, const struct key_hash *hash,
 	uint32_t hop, uint32_t guess)
 {
-	uint32_t unused;
+	uint32_t unused, before, flags;
 	struct share *last;
 
 	if (hop == HOP_NONE)
 		return false;
+	before = last_heard(known, hash, guess, record->now);
 	record->flow = observed_flows_get(&known->flows, hash, guess, record->now);
 	if (!record->flow)
 		return false;
 	record->share = get_share(known, record, hop, false, &record->number);
 	if (!record->share)
 		return false;
-	if (record->observation->flags & OBSERVATION_TOTALS) {
-		last = get_share(known, record, hop, true, &unused);
-		if (!last)
-			return false;
-		difference(last, record);
+	flags = record->observation->flags;
+	if (!(flags & OBSERVATION_SINCE_START)) {
+		add_to_share(known, record, hop);
+		return true;
 	}
+	last = get_share(known, record, hop, true, &unused);
+	if (!last)
+		return false;
+	if (is_new_session(record, before))
+		*last = begin_session(last, record->share, flags);
+	if (flags & OBSERVATION_SESSION)
+		session_difference(last, record->share, record);
+	else
+		difference(last, record);
 	add_to_share(known, record, hop);
+	if (flags & OBSERVATION_ENDED)
+		*last = begin_session(last, record->share, flags);
 	return true;
 }
 
@@ -337,7 +394,7 @@ static struct worth without_flow(struct dedup *dedup, struct record *record)
 {
 	record->flow = NULL;
 	record->share = NULL;
-	if (record->observation->flags & OBSERVATION_TOTALS) {
+	if (record->observation->flags & OBSERVATION_SINCE_START) {
 		record->packets = record->bytes = 0;
 		return (struct worth){0, 0, 1};
 	}
@@ -430,7 +487,7 @@ static void await_routers(struct dedup *dedup, struct record *record, struct wor
 
 static bool has_totals(const struct observation *observation)
 {
-	return observation->flags & OBSERVATION_TOTALS;
+	return observation->flags & OBSERVATION_SINCE_START;
 }
 
 static struct worth take(struct dedup *dedup, struct record *record, const struct key_hash *hash,
@@ -596,6 +653,13 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	}
 }
 
+/* A record that counts, or may, has counts that are only known to be at least so much. */
+static void note_unknown(const struct observation *observation, struct dedup_counts *counts)
+{
+	counts->unknown |= (observation->flags & OBSERVATION_PACKETS_UNKNOWN) != 0;
+	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
+}
+
 /* Any record. */
 static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, uint32_t i,
 	const struct observation *observation, struct key_burst *burst, struct dedup_counts *counts,
@@ -614,6 +678,8 @@ static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, 
 	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
 		exporter);
 	count_hidden_frames(observation, &worth, counts);
+	if (record.held)
+		note_unknown(observation, counts);
 	return worth;
 }
 
@@ -636,6 +702,8 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 			count(observation->packets, worth.packets > 0, &worth, counts, exporter);
 		else
 			worth = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
+		if (worth.packets > 0)
+			note_unknown(observation, counts);
 		weights->packets[i] = worth.packets;
 		weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
 	}

@@ -64,8 +64,10 @@ struct dedup_counts {
 	 * largest is FRAME_EXPECTED at least.
 	 */
 	uint32_t smallest_frame, largest_frame;
-	/* There were totals for whose last nothing had room: what they bring nobody knows. */
+	/* There were totals for whose last nothing had room: what they bring nobody knows. Or
+	 * records without a count of packets. */
 	bool unknown;
+	bool bytes_unknown; /* records that counted have no count of bytes */
 };
 
 /*

@@ -226,7 +226,7 @@ void links_count(struct links *links, const struct observation *observations, ui
 		bool egress = o->side == OBSERVED_EGRESS;
 
 		/* Counts from the flow's beginning are no counts of this epoch. */
-		if (o->flags & OBSERVATION_TOTALS)
+		if (o->flags & OBSERVATION_SINCE_START)
 			continue;
 		pass_side(links, o, o->input, LINK_IN, !egress);
 		pass_side(links, o, o->output, LINK_OUT, egress);

@@ -19,7 +19,15 @@ enum observation_flags {
 	OBSERVATION_LEAVES = 1 << 4, /* goes out by an edge */
 	OBSERVATION_REVERSE =
 		1 << 5, /* the second half of a biflow: input and output are swapped */
+	/* Totals of which earlier records of the session told a part, not as totals. */
+	OBSERVATION_SESSION = 1 << 6,
+	OBSERVATION_ENDED = 1 << 7,           /* the last record of a session */
+	OBSERVATION_BYTES_UNKNOWN = 1 << 8,   /* `bytes` is what they are at least */
+	OBSERVATION_PACKETS_UNKNOWN = 1 << 9, /* `packets` is what they are at least */
 };
+
+/* Counts are not those since the last record. */
+#define OBSERVATION_SINCE_START (OBSERVATION_TOTALS | OBSERVATION_SESSION)
 
 enum observation_side {
 	OBSERVED_ANYWHERE, /* the exporter does not say where */
@@ -46,6 +54,7 @@ struct observation {
 	uint64_t packets, bytes; /* as told, before they are multiplied by `sampling`; bytes with
 				    --link-overhead */
 	int64_t time;            /* when the record came: ns since 1970-01-01 UTC */
+	uint64_t age;            /* of totals: ns that the flow had lasted then; 0: not known */
 };
 
-_Static_assert(sizeof(struct observation) == 112, "nothing in it only aligns");
+_Static_assert(sizeof(struct observation) == 128, "two cache lines");

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #define ETHERNET_HEADER 14
-#define IP_HEADER       20
+#define VLAN_TAG        4
+#define IPV4_HEADER     20
+#define IPV6_HEADER     40
+#define IP_PACKET_MAX   65535
 
 static uint64_t times(uint64_t packets, uint32_t bytes)
 {
@@ -22,35 +25,73 @@ static uint64_t plus(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Frames without their Ethernet headers; of no packet less than an IP header is left. */
-static uint64_t without_layer2(uint64_t bytes, uint64_t packets)
+/* Frames without the headers of layer 2 that they are known to have. */
+static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes, uint64_t packets)
 {
-	uint64_t headers = times(packets, ETHERNET_HEADER);
-	uint64_t least = times(packets, IP_HEADER);
-	uint64_t left = bytes > headers ? bytes - headers : 0;
+	uint64_t headers = times(packets, ETHERNET_HEADER + VLAN_TAG * (uint32_t)record->vlan_tags);
 
-	return left > least ? left : least;
+	return bytes > headers ? bytes - headers : 0;
 }
 
-/* Counts since the last record where there are any, else those since the flow's beginning. */
+/*
+ * Counts since the last record if there are any, else those since the flow's beginning. A record
+ * that has a field for the former and 0 in it may be of an exporter that fills the latter only: what
+ * it told before is taken off.
+ */
+static bool choose_counts(const struct flow_record *record, struct observation *observation)
+{
+	if ((record->packets | record->bytes) != 0) {
+		observation->packets = record->packets;
+		observation->bytes = record->bytes;
+		if (record->has & FLOW_SESSION)
+			observation->flags |= OBSERVATION_SESSION;
+		return (record->has & FLOW_LAYER2_BYTES) != 0;
+	}
+	observation->packets = record->total_packets;
+	observation->bytes = record->total_bytes;
+	observation->flags |= record->has & (FLOW_PACKETS | FLOW_BYTES) ? OBSERVATION_SESSION
+									: OBSERVATION_TOTALS;
+	return (record->has & FLOW_LAYER2_TOTAL_BYTES) != 0;
+}
+
+/*
+ * A packet has at least its IP header, and bytes come in packets (RFC 791, RFC 8200). Less is not
+ * known, whatever the counter has.
+ */
+static void complete_counts(const struct flow_record *record, struct observation *observation)
+{
+	uint64_t least;
+
+	if (observation->packets == 0) {
+		observation->packets = (observation->bytes + IP_PACKET_MAX - 1) / IP_PACKET_MAX;
+		observation->flags |= OBSERVATION_PACKETS_UNKNOWN;
+	}
+	least = times(
+		observation->packets, record->key.family == KEY_IPV6 ? IPV6_HEADER : IPV4_HEADER);
+	if (observation->bytes < least) {
+		observation->bytes = least;
+		observation->flags |= OBSERVATION_BYTES_UNKNOWN;
+	}
+}
+
+/* Returns false if the record has no counts. */
 static bool count(const struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
-	if (record->has & FLOW_PACKETS) {
-		observation->packets = record->packets;
-		observation->bytes = record->has & FLOW_BYTES ? record->bytes : 0;
-	} else if (record->has & FLOW_TOTAL_PACKETS) {
-		observation->packets = record->total_packets;
-		observation->bytes = record->has & FLOW_TOTAL_BYTES ? record->total_bytes : 0;
-		observation->flags |= OBSERVATION_TOTALS;
-	} else {
+	bool layer2 = choose_counts(record, observation);
+
+	if ((observation->packets | observation->bytes) == 0)
 		return false;
-	}
-	if (record->has & FLOW_LAYER2_BYTES)
-		observation->bytes = without_layer2(observation->bytes, observation->packets);
+	if (layer2)
+		observation->bytes =
+			without_layer2(record, observation->bytes, observation->packets);
+	complete_counts(record, observation);
+	if (record->has & FLOW_ENDED)
+		observation->flags |= OBSERVATION_ENDED;
+	observation->age = record->has & FLOW_AGE ? record->age * 1000000 : 0;
 	observation->bytes =
 		plus(observation->bytes, times(observation->packets, observer->link_overhead));
-	return observation->packets > 0;
+	return true;
 }
 
 /* Elsewhere exporters put other things into ports: ICMP's type and code (v5). */

@@ -172,6 +172,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	if (of_burst->sampling > counts->counts.sampling)
 		counts->counts.sampling = of_burst->sampling;
 	counts->counts.unknown |= of_burst->unknown;
+	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
 	if (generation->counting->overhead)
 		tell_overhead(counter, &generation->counting->bursts[0]);
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
@@ -308,7 +309,7 @@ static void put_all(struct collect *collect, struct rte_ring *ring,
 /* That a record stands for; of totals, none. */
 static uint64_t told_packets(const struct observation *observation)
 {
-	return observation->flags & OBSERVATION_TOTALS
+	return observation->flags & OBSERVATION_SINCE_START
 		       ? 0
 		       : observation->packets * observation->sampling;
 }
@@ -335,7 +336,7 @@ static void put_records(struct collect *collect, struct counter *counter,
 		generation->ring_full[counter - collect->counters] += packets;
 		generation->received += packets;
 		/* What came since the last total nobody knows now. */
-		collect->lost_totals |= (observations[i].flags & OBSERVATION_TOTALS) != 0;
+		collect->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
 

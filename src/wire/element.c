@@ -10,12 +10,9 @@
 #define ROW(number_, use_, form_, rank_, min, max)                                                 \
 	{.number = (number_), .use = USE_##use_, .form = (form_), .rank = (rank_),                 \
 		.min_len = (min), .max_len = (max)}
-#define RESPONDER(number_, use_, rank_)                                                            \
-	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .rank = (rank_),             \
-		.reverse = true, .min_len = 1, .max_len = 8}
-#define FRAMES(number_, use_, rank_)                                                               \
-	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .rank = (rank_),             \
-		.layer2 = true, .min_len = 1, .max_len = 8}
+#define RESPONDER(number_, use_)                                                                   \
+	{.number = (number_), .use = USE_##use_, .form = FORM_NUMBER, .reverse = true,             \
+		.min_len = 1, .max_len = 8}
 
 const struct element elements[] = {
 	ROW(1, BYTES, NUMBER, 0, 1, 8),           /* octetDeltaCount */
@@ -31,8 +28,9 @@ const struct element elements[] = {
 	ROW(14, OUTPUT, NUMBER, 0, 1, 8),         /* egressInterface */
 	ROW(15, NEXT_HOP_IPV4, ADDRESS, 0, 4, 4), /* ipNextHopIPv4Address */
 	ROW(18, NEXT_HOP_IPV4, ADDRESS, 1, 4, 4), /* bgpNextHopIPv4Address */
-	ROW(23, BYTES, NUMBER, 2, 1, 8),          /* postOctetDeltaCount */
-	ROW(24, PACKETS, NUMBER, 2, 1, 8),        /* postPacketDeltaCount */
+	ROW(22, START_UPTIME, NUMBER, 0, 1, 8),   /* flowStartSysUpTime */
+	ROW(23, POST_BYTES, NUMBER, 0, 1, 8),     /* postOctetDeltaCount */
+	ROW(24, POST_PACKETS, NUMBER, 0, 1, 8),   /* postPacketDeltaCount */
 	ROW(27, SRC_IPV6, ADDRESS, 0, 16, 16),    /* sourceIPv6Address */
 	ROW(28, DST_IPV6, ADDRESS, 0, 16, 16),    /* destinationIPv6Address */
 	ROW(34, SAMPLING, NUMBER, 0, 1, 8),       /* samplingInterval */
@@ -52,18 +50,25 @@ const struct element elements[] = {
 	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
 	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
 	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
+	ROW(136, END_REASON, NUMBER, 0, 1, 8),    /* flowEndReason */
+	ROW(150, START_SECONDS, NUMBER, 0, 1, 8), /* flowStartSeconds */
+	ROW(152, START_MILLISECONDS, NUMBER, 0, 1, 8), /* flowStartMilliseconds */
+	ROW(154, START_NTP, NUMBER, 0, 8, 8),     /* flowStartMicroseconds */
+	ROW(156, START_NTP, NUMBER, 1, 8, 8),     /* flowStartNanoseconds */
 	ROW(169, DST_IPV6, ADDRESS, 1, 16, 16),   /* destinationIPv6Prefix */
 	ROW(170, SRC_IPV6, ADDRESS, 1, 16, 16),   /* sourceIPv6Prefix */
-	ROW(171, TOTAL_BYTES, NUMBER, 1, 1, 8),   /* postOctetTotalCount */
-	ROW(172, TOTAL_PACKETS, NUMBER, 1, 1, 8), /* postPacketTotalCount */
+	ROW(171, POST_TOTAL_BYTES, NUMBER, 0, 1, 8),   /* postOctetTotalCount */
+	ROW(172, POST_TOTAL_PACKETS, NUMBER, 0, 1, 8), /* postPacketTotalCount */
 	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */
-	ROW(231, BYTES, NUMBER, 1, 1, 8),         /* initiatorOctets */
-	RESPONDER(232, BYTES, 1),                 /* responderOctets */
-	ROW(243, VLAN, NUMBER, 1, 2, 8),          /* dot1qVlanId */
+	ROW(231, INITIATOR_BYTES, NUMBER, 0, 1, 8), /* initiatorOctets */
+	RESPONDER(232, INITIATOR_BYTES),          /* responderOctets */
+	ROW(233, FIREWALL_EVENT, NUMBER, 0, 1, 8), /* firewallEvent */
+	ROW(243, DOT1Q_VLAN, NUMBER, 0, 2, 8),    /* dot1qVlanId */
+	ROW(245, DOT1Q_CUSTOMER, NUMBER, 0, 2, 8), /* dot1qCustomerVlanId */
 	ROW(252, INPUT, NUMBER, 1, 1, 8),         /* ingressPhysicalInterface */
 	ROW(253, OUTPUT, NUMBER, 1, 1, 8),        /* egressPhysicalInterface */
-	ROW(298, PACKETS, NUMBER, 1, 1, 8),       /* initiatorPackets */
-	RESPONDER(299, PACKETS, 1),               /* responderPackets */
+	ROW(298, INITIATOR_PACKETS, NUMBER, 0, 1, 8), /* initiatorPackets */
+	RESPONDER(299, INITIATOR_PACKETS),        /* responderPackets */
 	ROW(300, DOMAIN_NAME, FORM_TEXT, 0, 0, UINT8_MAX), /* observationDomainName */
 	ROW(302, SAMPLER, NUMBER, 0, 1, 8),       /* selectorId */
 	ROW(304, ALGORITHM, NUMBER, 2, 1, 8),     /* selectorAlgorithm */
@@ -78,13 +83,14 @@ const struct element elements[] = {
 	ROW(330, SAMPLED, NUMBER, 3, 1, 8),       /* hashOutputRangeMax */
 	ROW(331, SAMPLED, NUMBER, 4, 1, 8),       /* hashSelectedRangeMin */
 	ROW(332, SAMPLED, NUMBER, 5, 1, 8),       /* hashSelectedRangeMax */
-	FRAMES(352, BYTES, 3),                    /* layer2OctetDeltaCount */
-	FRAMES(353, TOTAL_BYTES, 3),              /* layer2OctetTotalCount */
+	ROW(352, LAYER2_BYTES, NUMBER, 0, 1, 8),  /* layer2OctetDeltaCount */
+	ROW(353, LAYER2_TOTAL_BYTES, NUMBER, 0, 1, 8), /* layer2OctetTotalCount */
 	ROW(390, FLOW_SELECTION, NUMBER, 0, 1, 8), /* flowSelectorAlgorithm */
 	ROW(396, FLOW_SELECTION, NUMBER, 1, 1, 8), /* samplingFlowInterval */
 	ROW(397, FLOW_SELECTION, NUMBER, 2, 1, 8), /* samplingFlowSpacing */
 	ROW(398, FLOW_SELECTION, NUMBER, 3, 1, 8), /* flowSamplingTimeInterval */
 	ROW(399, FLOW_SELECTION, NUMBER, 4, 1, 8), /* flowSamplingTimeSpacing */
+	ROW(40005, FIREWALL_EVENT, NUMBER, 1, 1, 8), /* the same, of older Cisco ASA (v9) */
 };
 /* clang-format on */
 

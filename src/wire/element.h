@@ -26,10 +26,27 @@ enum element_use {
 	USE_VLAN,
 	USE_DSCP,
 	USE_MPLS,
+	/* Of counters for one place, those after the first fill records in which it is 0. */
 	USE_PACKETS,
+	USE_INITIATOR_PACKETS,
+	USE_POST_PACKETS,
 	USE_BYTES,
+	USE_INITIATOR_BYTES,
+	USE_POST_BYTES,
+	USE_LAYER2_BYTES,
 	USE_TOTAL_PACKETS,
+	USE_POST_TOTAL_PACKETS,
 	USE_TOTAL_BYTES,
+	USE_POST_TOTAL_BYTES,
+	USE_LAYER2_TOTAL_BYTES,
+	USE_FIREWALL_EVENT,
+	USE_END_REASON,
+	USE_START_UPTIME, /* when the flow began: ms of uptime */
+	USE_START_SECONDS,
+	USE_START_MILLISECONDS,
+	USE_START_NTP,
+	USE_DOT1Q_VLAN, /* of a tag in the frame */
+	USE_DOT1Q_CUSTOMER,
 	USE_INPUT,
 	USE_OUTPUT,
 	USE_NEXT_HOP_IPV4,
@@ -68,7 +85,6 @@ struct element {
 	uint8_t form;    /* enum element_form */
 	uint8_t rank;    /* of several elements for one use that with the lowest is taken */
 	bool reverse;    /* of the second direction of a biflow */
-	bool layer2;     /* bytes of frames */
 	uint8_t min_len; /* of the field; a variable length only where it is a text */
 	uint8_t max_len; /* UINT8_MAX: any */
 };
@@ -82,6 +98,11 @@ extern const uint32_t nb_elements;
 
 /* NULL where it is none of them. */
 const struct element *element_find(uint32_t enterprise, uint16_t number);
+
+static inline bool element_is_counter(const struct element *element)
+{
+	return element->use >= USE_PACKETS && element->use <= USE_LAYER2_TOTAL_BYTES;
+}
 
 /* Whether a field of it may be so long. */
 static inline bool element_length_fits(const struct element *element, uint32_t len)

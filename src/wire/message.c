@@ -11,6 +11,7 @@
 /* A message that is being decoded. */
 struct message {
 	const struct wire_sink *sink;
+	const struct wire_header *header;
 	struct templates *templates;
 	struct wire_result result;
 	uint32_t filled; /* of the sink's batch */
@@ -44,7 +45,8 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
 }
 
 #define COUNTERS                                                                                   \
-	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES)
+	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES |   \
+		FLOW_LAYER2_TOTAL_BYTES)
 
 /* What a record says of its other direction without being asked. */
 static void make_reverse(struct flow_record *record, uint32_t has)
@@ -71,24 +73,24 @@ static void make_reverse(struct flow_record *record, uint32_t has)
 	record->next_hop_ipv6 = false;
 }
 
-static inline bool has_packets(const struct flow_record *record)
+static inline bool has_counts(const struct flow_record *record)
 {
-	return record->packets != 0 || record->total_packets != 0;
+	return (record->packets | record->bytes | record->total_packets | record->total_bytes) != 0;
 }
 
 /*
- * Of records and their other directions, which follow each other alike: keeps what has packets, and
+ * Of records and their other directions, which follow each other alike: keeps what has counts, and
  * one of each pair. Returns how many of the others are left.
  */
-static uint32_t keep_with_packets(
+static uint32_t keep_with_counts(
 	struct flow_record *records, struct flow_record *reverse, uint32_t n)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!has_packets(&reverse[i]))
+		if (!has_counts(&reverse[i]))
 			continue;
-		if (has_packets(&records[i]))
+		if (has_counts(&records[i]))
 			reverse[kept++] = reverse[i];
 		else
 			records[i] = reverse[i];
@@ -107,7 +109,43 @@ static void decode_reverse(struct message *message, const struct template_entry 
 	}
 	for (uint32_t i = entry->nb_moves - entry->nb_reverse; i < entry->nb_moves; i++)
 		move_make(&entry->moves[i], from[i], entry->record_len, reverse, n);
-	message->filled += keep_with_packets(records, reverse, n);
+	message->filled += keep_with_counts(records, reverse, n);
+}
+
+#define NTP_EPOCH  INT64_C(2208988800) /* seconds from 1900 to 1970 */
+#define AGE_MAX_MS (INT64_C(1) << 31)
+
+/* ms since 1970 of a field that tells when a flow began. */
+static int64_t start_ms(uint64_t start, enum element_use use)
+{
+	switch (use) {
+	case USE_START_SECONDS: return (int64_t)(start & UINT32_MAX) * 1000;
+	case USE_START_NTP:
+		return ((int64_t)(start >> 32) - NTP_EPOCH) * 1000 +
+		       (int64_t)((start & UINT32_MAX) * 1000 >> 32);
+	default: return (int64_t)(start & (UINT64_MAX >> 1));
+	}
+}
+
+/* Headers cut their time to seconds: a flow is up to a second older than it looks. */
+static void set_ages(const struct message *message, enum element_use use,
+	struct flow_record *records, uint32_t n)
+{
+	int64_t exported = message->header->exported / 1000000 + 999;
+	uint32_t uptime = message->header->uptime;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t start = records[i].start;
+		int64_t age = use == USE_START_UPTIME ? (int64_t)(uptime - (uint32_t)start)
+						      : exported - start_ms(start, use);
+
+		records[i].age = 0;
+		if (start == 0 || age < 0 || age > AGE_MAX_MS ||
+			(use == USE_START_UPTIME && uptime == 0))
+			continue;
+		records[i].age = (uint64_t)age;
+		records[i].has |= FLOW_AGE;
+	}
 }
 
 /* n records, each entry->record_len behind the other; from[]: the fields of the first. */
@@ -127,6 +165,8 @@ static void decode_rows(struct message *message, const struct template_entry *en
 		move_choose_family(records, n);
 	if (entry->sampling)
 		move_end_sampling(records, n);
+	if (entry->start != 0)
+		set_ages(message, entry->start, records, n);
 	message->filled += n;
 	if (entry->nb_reverse != 0)
 		decode_reverse(message, entry, from, records, n);
@@ -142,14 +182,15 @@ static uint32_t batch_room(struct message *message, const struct template_entry 
 	return (WIRE_BATCH - message->filled) / each;
 }
 
+/* Frames that are not IP are no news; other records have a reason. */
 static void skip_records(struct message *message, const struct template_entry *entry, uint32_t n)
 {
-	if (n > 0 && !entry->non_ip) {
+	if (entry->harmless)
+		message->result.harmless += n;
+	if (entry->non_ip)
+		message->result.unusable += n;
+	else if (n > 0)
 		wire_skip(&message->result, (enum wire_skip)entry->skip, entry->section, n);
-		return;
-	}
-	message->result.unusable += n;
-	message->result.non_ip += n;
 }
 
 static void decode_fixed(struct message *message, const struct template_entry *entry,
@@ -344,6 +385,7 @@ static struct message begin(
 {
 	return (struct message){
 		.sink = sink,
+		.header = header,
 		.templates = templates,
 		.ipfix = header->protocol == WIRE_IPFIX,
 	};

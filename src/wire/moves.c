@@ -42,7 +42,19 @@ enum move_op {
 	MOVE_DOUBLE,
 	MOVE_ALGORITHM_1,
 	MOVE_ALGORITHM_2,
+	MOVE_OTHER_1, /* a counter for a place that holds 0 */
+	MOVE_OTHER_8 = MOVE_OTHER_1 + 7,
+	MOVE_OTHER_LAYER2_1,
+	MOVE_OTHER_LAYER2_8 = MOVE_OTHER_LAYER2_1 + 7,
+	MOVE_FIREWALL_EVENT,
+	MOVE_END_REASON,
+	MOVE_DOT1Q_VLAN,
+	MOVE_DOT1Q_CUSTOMER,
 };
+
+#define FIREWALL_DELETED 2 /* RFC 8158 and IANA's registry of firewallEvent */
+#define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow goes on */
+#define END_REASON_MAX   5
 
 #define DSCP_SHIFT       2
 #define DSCP_BITS        0x3f
@@ -86,10 +98,18 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_VLAN] = {AT(extra.vlan), AT(extra.vlan), 2, 0},
 	[USE_DSCP] = {AT(extra.dscp), AT(extra.dscp), 1, 0},
 	[USE_MPLS] = {AT(extra.mpls), AT(extra.mpls), 3, 0},
-	[USE_PACKETS] = {AT(packets), AT(packets), 0, FLOW_PACKETS},
-	[USE_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES},
-	[USE_TOTAL_PACKETS] = {AT(total_packets), AT(total_packets), 0, FLOW_TOTAL_PACKETS},
-	[USE_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0, FLOW_TOTAL_BYTES},
+	[USE_PACKETS... USE_POST_PACKETS] = {AT(packets), AT(packets), 0, FLOW_PACKETS},
+	[USE_BYTES... USE_POST_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES},
+	[USE_LAYER2_BYTES] = {AT(bytes), AT(bytes), 0, FLOW_BYTES | FLOW_LAYER2_BYTES},
+	[USE_TOTAL_PACKETS... USE_POST_TOTAL_PACKETS] = {AT(total_packets), AT(total_packets), 0,
+		FLOW_TOTAL_PACKETS},
+	[USE_TOTAL_BYTES...
+		USE_POST_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0, FLOW_TOTAL_BYTES},
+	[USE_LAYER2_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0,
+		FLOW_TOTAL_BYTES | FLOW_LAYER2_TOTAL_BYTES},
+	[USE_START_UPTIME... USE_START_NTP] = {AT(start), AT(start), 0, 0},
+	[USE_DOT1Q_VLAN] = {AT(extra.vlan), AT(extra.vlan), 2, 0},
+	[USE_DOT1Q_CUSTOMER] = {AT(vlan_tags), AT(vlan_tags), 2, 0},
 	[USE_INPUT] = {AT(input), AT(input), 0, FLOW_INPUT},
 	[USE_OUTPUT] = {AT(output), AT(output), 0, FLOW_OUTPUT},
 	[USE_NEXT_HOP_IPV4] = {AT(next_hop), AT(next_hop), 4, 0},
@@ -105,6 +125,7 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 };
 
 #define COUNTERS (FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES)
+#define LAYER2   (FLOW_LAYER2_BYTES | FLOW_LAYER2_TOTAL_BYTES)
 
 void move_choices_add(struct move_choices *choices, const struct field *field, uint32_t at)
 {
@@ -144,16 +165,27 @@ static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 	move->op = width == 16 ? MOVE_BYTES_16 : (uint8_t)(MOVE_BYTES_1 + width - 1);
 }
 
+static bool is_start(enum element_use use)
+{
+	return use >= USE_START_UPTIME && use <= USE_START_NTP;
+}
+
 static void plain_move(struct move *move, const struct move_choice *choice)
 {
 	const struct target *target = &targets[choice->element->use];
 
 	if (target->width != 0)
 		bytes_move(move, choice->len, target->width);
-	else if (target->has & (COUNTERS | FLOW_SAMPLER))
+	else if (target->has & (COUNTERS | FLOW_SAMPLER) || is_start(choice->element->use))
 		number_move(move, choice->len, 8, MOVE_U64_1);
 	else
 		number_move(move, choice->len, 4, MOVE_U32_1);
+}
+
+static void last_byte_move(struct move *move, uint32_t len, enum move_op op)
+{
+	move->from = (uint16_t)(move->from + len - 1);
+	move->op = (uint8_t)op;
 }
 
 static void find_op(struct move *move, const struct move_choice *choice)
@@ -178,6 +210,14 @@ static void find_op(struct move *move, const struct move_choice *choice)
 	case USE_SKIPPED_RUN: number_move(move, choice->len, 4, MOVE_SKIPPED_1); break;
 	case USE_POPULATION: number_move(move, choice->len, 4, MOVE_POPULATION_1); break;
 	case USE_ALGORITHM: number_move(move, choice->len, 2, MOVE_ALGORITHM_1); break;
+	case USE_FIREWALL_EVENT: last_byte_move(move, choice->len, MOVE_FIREWALL_EVENT); break;
+	case USE_END_REASON: last_byte_move(move, choice->len, MOVE_END_REASON); break;
+	case USE_DOT1Q_VLAN:
+	case USE_DOT1Q_CUSTOMER:
+		move->from = (uint16_t)(move->from + choice->len - 2);
+		move->op = choice->element->use == USE_DOT1Q_VLAN ? MOVE_DOT1Q_VLAN
+								  : MOVE_DOT1Q_CUSTOMER;
+		break;
 	default: plain_move(move, choice);
 	}
 }
@@ -223,11 +263,48 @@ static void drop_halves(struct move_choice *choices)
 		drop(choices, USE_SAMPLE_SIZE);
 		drop(choices, USE_POPULATION);
 	}
-	/* One flag says of what layer all bytes are. */
-	if (chosen(choices, USE_BYTES) && chosen(choices, USE_TOTAL_BYTES) &&
-		choices[USE_BYTES].element->layer2 != choices[USE_TOTAL_BYTES].element->layer2)
-		drop(choices, choices[USE_BYTES].element->layer2 ? USE_BYTES : USE_TOTAL_BYTES);
 	drop_all(choices, USE_SAMPLED, ELEMENT_USE_COUNT - 1);
+}
+
+static bool any_chosen(
+	const struct move_choice *choices, enum element_use from, enum element_use to)
+{
+	for (uint32_t use = from; use <= to; use++)
+		if (chosen(choices, use))
+			return true;
+	return false;
+}
+
+/* What tells when a flow ends is for counters since its beginning only. */
+static void drop_session(struct move_choice *choices)
+{
+	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
+	bool one = false;
+
+	/* Updates of ASA firewalls count since the last update, and the last record from the start. */
+	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
+		any_chosen(choices, USE_PACKETS, USE_PACKETS))
+		drop(choices, USE_FIREWALL_EVENT);
+	if (!totals)
+		drop(choices, USE_END_REASON);
+	for (uint32_t use = USE_START_UPTIME; use <= USE_START_NTP; use++) {
+		if (!totals || one)
+			drop(choices, use);
+		one |= chosen(choices, use);
+	}
+	if (!chosen(choices, USE_LAYER2_BYTES) && !chosen(choices, USE_LAYER2_TOTAL_BYTES))
+		drop(choices, USE_DOT1Q_CUSTOMER);
+}
+
+/* A counter for a place for which another one was chosen. */
+static bool is_other(const struct move_choice *choices, enum element_use use)
+{
+	if (use < USE_PACKETS || use > USE_LAYER2_TOTAL_BYTES)
+		return false;
+	for (uint32_t before = USE_PACKETS; before < use; before++)
+		if (chosen(choices, before) && targets[before].ipv4 == targets[use].ipv4)
+			return true;
+	return false;
 }
 
 static uint32_t add_moves(
@@ -246,9 +323,12 @@ static uint32_t add_moves(
 			.to = wide ? targets[use].ipv6 : targets[use].ipv4,
 		};
 		find_op(move, choice);
-		has |= targets[use].has;
-		if (choice->element->layer2)
-			has |= FLOW_LAYER2_BYTES;
+		if (is_other(choices, use))
+			move->op = (uint8_t)(move->op - MOVE_U64_1 +
+					     (targets[use].has & LAYER2 ? MOVE_OTHER_LAYER2_1
+									: MOVE_OTHER_1));
+		else
+			has |= targets[use].has;
 		plan->fields[plan->nb_moves++] = choice->at;
 	}
 	return has;
@@ -259,10 +339,11 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 {
 	uint32_t before = plan->nb_moves;
 
-	if (!chosen(choices, USE_PACKETS) && !chosen(choices, USE_TOTAL_PACKETS))
+	if (!any_chosen(choices, USE_PACKETS, USE_LAYER2_TOTAL_BYTES))
 		return;
 	drop_all(choices, USE_SRC_IPV4, USE_IP_VERSION);
 	drop_all(choices, USE_SAMPLER, USE_FLOW_SELECTION);
+	drop_all(choices, USE_FIREWALL_EVENT, USE_DOT1Q_CUSTOMER);
 	drop_halves(choices);
 	plan->reverse_has = add_moves(plan, choices, plan->family == KEY_IPV6, variable);
 	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
@@ -278,7 +359,8 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	*plan = (struct move_plan){0};
 	plan->addresses = ipv4 || ipv6;
 	plan->usable = plan->addresses &&
-		       (chosen(forward, USE_PACKETS) || chosen(forward, USE_TOTAL_PACKETS));
+		       (any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
+			       any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
 	plan->family = ipv6 ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
@@ -288,6 +370,10 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 	if (sampling == FLOW_SELECTED)
 		drop_all(forward, USE_SAMPLING, USE_ALGORITHM);
 	drop_halves(forward);
+	drop_session(forward);
+	for (uint32_t use = USE_START_UPTIME; use <= USE_START_NTP; use++)
+		if (chosen(forward, use))
+			plan->start = (uint8_t)use;
 	for (uint32_t use = USE_SAMPLING; use <= USE_PROBABILITY; use++)
 		plan->sampling |= chosen(forward, use);
 	if (!plan->usable)
@@ -370,6 +456,53 @@ static void note_algorithm(struct flow_record *record, uint32_t algorithm)
 		record->has |= FLOW_SAMPLED;
 }
 
+static void store_other(uint8_t *to, uint64_t value)
+{
+	uint64_t there;
+
+	memcpy(&there, to, sizeof(there));
+	if (there == 0)
+		store_u64(to, value);
+}
+
+static void store_other_layer2(
+	struct flow_record *record, uint8_t *to, uint64_t value, uint32_t layer2)
+{
+	uint64_t there;
+
+	memcpy(&there, to, sizeof(there));
+	if (there != 0 || value == 0)
+		return;
+	store_u64(to, value);
+	record->has |= layer2;
+}
+
+static void store_firewall_event(struct flow_record *record, uint8_t event)
+{
+	if (event == FIREWALL_DELETED)
+		record->has |= FLOW_SESSION | FLOW_ENDED;
+}
+
+static void store_end_reason(struct flow_record *record, uint8_t reason)
+{
+	if (reason != 0 && reason != ACTIVE_TIMEOUT && reason <= END_REASON_MAX)
+		record->has |= FLOW_ENDED;
+}
+
+/* A tag without an id may be there or not. */
+static void store_dot1q(struct flow_record *record, const uint8_t *from, bool customer)
+{
+	uint32_t id = read_u16(from) & VLAN_ID;
+
+	if (id == 0)
+		return;
+	record->vlan_tags++;
+	if (!customer && record->extra.vlan[0] == 0 && record->extra.vlan[1] == 0) {
+		record->extra.vlan[0] = (uint8_t)(id >> 8);
+		record->extra.vlan[1] = (uint8_t)id;
+	}
+}
+
 /* Routers say 0 where there is none. */
 static void store_next_hop(struct flow_record *record, const uint8_t *from, uint32_t len)
 {
@@ -391,6 +524,30 @@ static void store_next_hop(struct flow_record *record, const uint8_t *from, uint
 		}                                                                                  \
 	} while (0)
 #define RECORD (&records[row])
+
+/* Counters that come second, and what ends a session. */
+static void make_counter_move(const struct move *move, const uint8_t *from, uint32_t stride,
+	struct flow_record *records, uint32_t n)
+{
+	uint32_t layer2 = move->to == AT(bytes) ? FLOW_LAYER2_BYTES : FLOW_LAYER2_TOTAL_BYTES;
+	uint8_t *to = (uint8_t *)records + move->to;
+	uint32_t len;
+
+	switch (move->op) {
+	case MOVE_FIREWALL_EVENT: EACH(store_firewall_event(RECORD, from[0])); break;
+	case MOVE_END_REASON: EACH(store_end_reason(RECORD, from[0])); break;
+	case MOVE_DOT1Q_VLAN: EACH(store_dot1q(RECORD, from, false)); break;
+	case MOVE_DOT1Q_CUSTOMER: EACH(store_dot1q(RECORD, from, true)); break;
+	default:
+		if (move->op >= MOVE_OTHER_LAYER2_1) {
+			len = move->op - MOVE_OTHER_LAYER2_1 + 1U;
+			EACH(store_other_layer2(RECORD, to, read_number(from, len), layer2));
+		} else {
+			len = move->op - MOVE_OTHER_1 + 1U;
+			EACH(store_other(to, read_number(from, len)));
+		}
+	}
+}
 
 static void make_rare_move(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n)
@@ -445,7 +602,11 @@ void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	case MOVE_TOS: EACH(to[0] = from[0] >> DSCP_SHIFT); break;
 	case MOVE_DIRECTION: EACH(store_direction(RECORD, from[0])); break;
 	case MOVE_NEXT_HOP_IPV4: EACH(store_next_hop(RECORD, from, 4)); break;
-	default: make_rare_move(move, from, stride, records, n);
+	default:
+		if (move->op >= MOVE_OTHER_1)
+			make_counter_move(move, from, stride, records, n);
+		else
+			make_rare_move(move, from, stride, records, n);
 	}
 }
 

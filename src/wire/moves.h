@@ -45,7 +45,8 @@ struct move_plan {
 	uint8_t nb_reverse;
 	uint8_t family;     /* enum key_family */
 	bool addresses;     /* of IP */
-	bool usable;        /* there are packets and addresses */
+	bool usable;        /* there are counters and addresses */
+	uint8_t start;      /* the use that tells when the flow began; 0: none is needed */
 	bool both_families; /* the addresses say which it is */
 	bool sampling;      /* records say how they were sampled */
 };

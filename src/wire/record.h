@@ -17,17 +17,21 @@ enum flow_has {
 	FLOW_BYTES = 1 << 1,         /* `bytes`: of layer 3, as above */
 	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`: since the flow began */
 	FLOW_TOTAL_BYTES = 1 << 3,
-	FLOW_LAYER2_BYTES = 1 << 4, /* bytes are those of frames */
+	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` are those of frames */
 	FLOW_INPUT = 1 << 5,
 	FLOW_OUTPUT = 1 << 6,
 	FLOW_NEXT_HOP = 1 << 7,
 	FLOW_DIRECTION = 1 << 8,
-	FLOW_SAMPLER = 1 << 9,   /* `sampler`: whose interval an options record says */
-	FLOW_SAMPLING = 1 << 10, /* `sampling`: the record, sample or header says it */
-	FLOW_SAMPLE = 1 << 11,   /* a sampled packet: packets is 1 */
-	FLOW_REVERSE = 1 << 12,  /* the second half of a biflow (RFC 5103) */
-	FLOW_SAMPLED = 1 << 13,  /* sampled; without FLOW_SAMPLING the ratio is unknown */
-	FLOW_SELECTED = 1 << 14, /* one of the flows that were selected (RFC 7014) */
+	FLOW_SAMPLER = 1 << 9,             /* `sampler`: whose interval an options record says */
+	FLOW_SAMPLING = 1 << 10,           /* `sampling`: the record, sample or header says it */
+	FLOW_SAMPLE = 1 << 11,             /* a sampled packet: packets is 1 */
+	FLOW_REVERSE = 1 << 12,            /* the second half of a biflow (RFC 5103) */
+	FLOW_SAMPLED = 1 << 13,            /* sampled; without FLOW_SAMPLING the ratio is unknown */
+	FLOW_SELECTED = 1 << 14,           /* one of the flows that were selected (RFC 7014) */
+	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` are those of frames */
+	FLOW_ENDED = 1 << 16,              /* this is the flow's last record */
+	FLOW_SESSION = 1 << 17, /* counts are those of the session, updates included (ASA) */
+	FLOW_AGE = 1 << 18,     /* `age` */
 };
 
 enum flow_direction {
@@ -44,9 +48,14 @@ struct flow_record {
 	uint64_t sampler;       /* IPFIX selector or v9 sampler */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
+	union {
+		uint64_t start; /* while the record is decoded: as its field has it */
+		uint64_t age;   /* ms between the flow's first packet and the export */
+	};
 	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
 	bool next_hop_ipv6;
 	uint8_t direction;    /* enum flow_direction */
+	uint8_t vlan_tags;    /* that its frames are known to have */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
 };
 

@@ -367,7 +367,7 @@ static void read_packet(
 	}
 	if (!sample.key && sample.non_ip) {
 		decoder->result.unusable++;
-		decoder->result.non_ip++;
+		decoder->result.harmless++;
 		return;
 	}
 	if (!sample.key) {

@@ -221,8 +221,17 @@ static bool grow(struct templates *templates)
 /* Traits of a list of fields, next to its moves. */
 struct definition_traits {
 	bool non_ip;      /* records are of frames that are not IP */
+	bool counts;      /* there are counters, whether they can be read or not, or sections */
 	uint16_t section; /* the element of a packet's section; 0: none */
 };
+
+static bool is_counter(const struct field *field)
+{
+	const struct element *element = element_find(
+		field->enterprise == ENTERPRISE_REVERSE ? 0 : field->enterprise, field->number);
+
+	return element != NULL && element_is_counter(element);
+}
 
 static bool is_section(const struct field *field)
 {
@@ -246,7 +255,7 @@ static struct definition_traits plan_definition(
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
 	uint32_t offset = 0;
-	bool ether_type = false;
+	bool ether_type = false, counts = false;
 
 	for (uint32_t i = 0; i < definition->nb_fields; i++) {
 		struct field field;
@@ -257,9 +266,11 @@ static struct definition_traits plan_definition(
 		ether_type |= field.number == ETHER_TYPE && field.enterprise == 0;
 		if (is_section(&field))
 			traits.section = field.number;
+		traits.counts |= is_counter(&field);
 	}
 	move_plan_make(plan, &choices, definition->variable);
 	traits.non_ip = ether_type && !plan->addresses && traits.section == 0;
+	traits.counts |= traits.section != 0;
 	return traits;
 }
 
@@ -316,6 +327,8 @@ static struct template_entry *make_entry(
 		.non_ip = traits.non_ip,
 		.skip = (uint8_t)skip_of(&plan, &traits),
 		.section = plan.addresses ? 0 : traits.section,
+		.harmless = traits.non_ip || !traits.counts,
+		.start = plan.start,
 		.both_families = plan.both_families,
 		.sampling = plan.sampling,
 	};

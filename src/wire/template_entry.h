@@ -32,11 +32,13 @@ struct template_entry {
 	uint8_t family;
 	uint8_t skip;     /* enum wire_skip, if it is not usable */
 	uint16_t section; /* the element that holds a section of the packet; 0: none does */
+	uint8_t start; /* enum element_use: what tells when the flow began; 0: nothing */
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;
 	bool usable : 1;
-	bool non_ip : 1; /* frames that are told of by their EtherType, without addresses of IP */
+	bool non_ip : 1;   /* records of frames that are not IP */
+	bool harmless : 1; /* unusable, and its records have no packets of IP */
 	bool both_families : 1;
 	bool sampling : 1;
 	/*

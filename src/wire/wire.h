@@ -112,9 +112,9 @@ struct wire_result {
 	uint32_t options;      /* data records of options templates */
 	uint32_t templates;    /* definitions, of options too */
 	uint32_t samples;      /* sFlow: samples of any kind */
-	uint32_t unusable;     /* records without a packet count or without a key */
-	uint32_t non_ip;       /* of these, what is not IP: there is nothing to be counted */
-	/* The other unusable records, by reason. */
+	uint32_t unusable;     /* records without counters or without a key */
+	uint32_t harmless;     /* of these, records without packets: of no IP, or events */
+	/* The other unusable records, and events, by reason. */
 	struct wire_skipped skipped[WIRE_SKIPPED_MAX];
 	uint32_t nb_skipped;
 	/* Data records, options' too: what an IPFIX sequence counts. Those of unknown sets are

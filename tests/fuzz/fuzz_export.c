@@ -207,7 +207,7 @@ static void check_result(const struct wire_result *result, const struct told *to
 {
 	require(result->fault < WIRE_FAULT_COUNT);
 	require(result->records == told->records);
-	require(result->non_ip <= result->unusable);
+	require(result->harmless <= result->unusable);
 	require(told->options <= result->options);
 	require(told->known <= result->templates);
 	require(result->unknown_sets == (told->unknown != 0));
@@ -275,7 +275,7 @@ static void decode_alike(const struct domain *copy, const struct datagram *datag
 	require(result[0].fault == result[1].fault);
 	require(result[0].data_records == result[1].data_records);
 	require(result[0].records == result[1].records);
-	require(result[0].non_ip == result[1].non_ip);
+	require(result[0].harmless == result[1].harmless);
 	require(told[0].digest == told[1].digest);
 }
 

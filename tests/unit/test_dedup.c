@@ -337,6 +337,86 @@ static void test_totals_of_32_bits(void **state)
 	bed_destroy(bed);
 }
 
+#define ENDED   OBSERVATION_ENDED
+#define TOTAL   OBSERVATION_TOTALS
+#define SESSION OBSERVATION_SESSION
+
+/* One flow after the other with the same key; what each record counts for is `fresh`. */
+static void test_sessions(void **state)
+{
+	static const struct {
+		uint32_t flags, age_s, silence_s; /* before the record */
+		uint64_t packets, fresh;
+	} rows[] = {
+		/* Updates, and a last record with the sum. */
+		{0, 0, 1, 30, 30},
+		{0, 0, 1, 10, 10},
+		{0, 0, 1, 5, 5},
+		{SESSION | ENDED, 0, 1, 45, 0},
+		/* A session without updates; one whose last update was lost. */
+		{SESSION | ENDED, 0, 1, 4, 4},
+		{0, 0, 1, 20, 20},
+		{SESSION | ENDED, 0, 1, 50, 30},
+		/* One whose beginning was not heard: its updates are more than its sum. */
+		{0, 0, 1, 9, 9},
+		{SESSION | ENDED, 0, 1, 3, 3},
+		/* Totals of flows that end: growing, then another with more than the last had. */
+		{TOTAL, 0, 1, 10, 10},
+		{TOTAL | ENDED, 0, 1, 15, 5},
+		{TOTAL | ENDED, 0, 1, 16, 16},
+		{TOTAL | ENDED, 0, 1, 16, 16},
+		/* The end was not told; the next began after it. */
+		{TOTAL, 1, 2, 20, 20},
+		{TOTAL, 4, 3, 30, 10},
+		{TOTAL, 1, 5, 40, 40},
+		{TOTAL, 9, 5, 40, 0},
+		/* Counters since the last record, and 0 in them where only totals are filled. */
+		{0, 0, 1, 7, 7},
+	};
+	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
+	uint64_t truth = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct observation o = report(2, 3, rows[i].packets, rows[i].packets * 80);
+
+		bed->time += rows[i].silence_s * SECOND;
+		o.time = bed->time;
+		o.flags = (uint16_t)rows[i].flags;
+		o.age = rows[i].age_s * (uint64_t)SECOND;
+		give(bed, 2, o);
+		flush(bed);
+		truth += rows[i].fresh;
+		assert_int_equal(bed->packets[2], truth);
+		assert_int_equal(bed->bytes[2], truth * 80);
+	}
+	bed_destroy(bed);
+}
+
+/* What a record has no counter for is told of it, if it counts. */
+static void test_unknown_counts(void **state)
+{
+	static const uint16_t flags[] = {OBSERVATION_BYTES_UNKNOWN, OBSERVATION_PACKETS_UNKNOWN};
+
+	(void)state;
+	for (uint32_t method = 0; method < DEDUP_METHOD_COUNT; method++)
+		for (uint32_t i = 0; i < 2; i++) {
+			struct bed *bed = bed_create(method, 100, false);
+			struct observation o = report(2, 3, 10, 800);
+
+			give(bed, 2, o);
+			flush(bed);
+			assert_false(bed->counts.unknown || bed->counts.bytes_unknown);
+			o = report(4, 3, 10, 800);
+			o.flags = flags[i];
+			give(bed, 4, o);
+			flush(bed);
+			assert_int_equal(bed->counts.bytes_unknown, i == 0);
+			assert_int_equal(bed->counts.unknown, i == 1);
+			bed_destroy(bed);
+		}
+}
+
 static void test_exporter_and_window(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_EXPORTER, 100, false);
@@ -1152,6 +1232,8 @@ int main(void)
 		cmocka_unit_test(test_one_heard_whole),
 		cmocka_unit_test(test_both_sides_and_totals),
 		cmocka_unit_test(test_totals_of_32_bits),
+		cmocka_unit_test(test_sessions),
+		cmocka_unit_test(test_unknown_counts),
 		cmocka_unit_test(test_exporter_and_window),
 		cmocka_unit_test(test_window_of_samples),
 		cmocka_unit_test(test_edge_and_full_table),

@@ -380,7 +380,7 @@ static void unusable_records_have_reasons(void **state)
 	result = decode();
 	assert_int_equal(result.fault, WIRE_FINE);
 	assert_int_equal(result.unusable, 9 + 5);
-	assert_int_equal(result.non_ip, 3);
+	assert_int_equal(result.harmless, 3);
 	assert_int_equal(result.nb_skipped, WIRE_SKIPPED_MAX);
 	check_reason(&result, 0, WIRE_SKIP_NO_ADDRESSES, 0, 3);
 	check_reason(&result, 1, WIRE_SKIP_NO_PACKETS, 0, 3);
@@ -454,7 +454,7 @@ static void counters_of_no_length(void **state)
 		assert_int_equal(result.fault, WIRE_FINE);
 		assert_int_equal(result.records, 0);
 		assert_int_equal(result.unusable, 1);
-		assert_int_equal(result.non_ip, 0);
+		assert_int_equal(result.harmless, 0);
 	}
 }
 
@@ -685,12 +685,99 @@ static void layer2_bytes(void **state)
 	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
 	assert_int_equal(record->bytes, 1000);
 	record = record_of(true, 1, (struct given[]){{352, 8, 1140, 0}, {353, 8, 9140, 0}}, 2);
-	assert_int_equal(
-		record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES |
+					      FLOW_LAYER2_BYTES | FLOW_LAYER2_TOTAL_BYTES);
 	assert_int_equal(record->total_bytes, 9140);
 	record = with(true, 353, 8, 9140); /* of another layer than the others */
-	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+	assert_int_equal(record->has,
+		FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES | FLOW_LAYER2_TOTAL_BYTES);
 	assert_int_equal(record->bytes, 1000);
+	assert_int_equal(record->total_bytes, 9140);
+	/* Tags that are known to be in the frames. */
+	record = record_of(true, 1,
+		(struct given[]){{352, 8, 1140, 0}, {243, 2, 0xe007, 0}, {245, 2, 9, 0}}, 3);
+	assert_int_equal(record->vlan_tags, 2);
+	assert_int_equal(port_of(record->extra.vlan), 7);
+	record = record_of(true, 1,
+		(struct given[]){{352, 8, 1140, 0}, {243, 4, 0xf000, 0}, {58, 2, 5, 0}}, 3);
+	assert_int_equal(record->vlan_tags, 0);
+	assert_int_equal(port_of(record->extra.vlan), 5);
+}
+
+/* Of counters for one thing the first that is not 0, in each record. */
+static void counters_that_are_zero(void **state)
+{
+	static const struct {
+		uint64_t values[8]; /* 2, 298, 24, 1, 231, 23, 352, then what is wanted */
+		uint64_t packets, bytes;
+		bool layer2;
+	} rows[] = {
+		{{1, 2, 3, 100, 200, 300, 400}, 1, 100, false},
+		{{0, 2, 3, 0, 200, 300, 400}, 2, 200, false},
+		{{0, 0, 3, 0, 0, 300, 400}, 3, 300, false},
+		{{0, 0, 3, 0, 0, 0, 400}, 3, 400, true},
+		{{5, 0, 0, 0, 0, 300, 0}, 5, 300, false},
+		{{0}, 0, 0, false},
+	};
+
+	(void)state;
+	for (uint32_t len = 4; len <= 8; len += 4)
+		for (uint32_t i = 0; i < COUNT(rows); i++) {
+			const uint64_t *v = rows[i].values;
+			/* In an order that is not theirs. */
+			const struct given fields[] = {{352, len, v[6], 0}, {23, len, v[5], 0},
+				{24, len, v[2], 0}, {231, len, v[4], 0}, {1, len, v[3], 0},
+				{298, len, v[1], 0}, {2, len, v[0], 0}};
+			const struct flow_record *record =
+				record_of(true, 2, fields, COUNT(fields));
+
+			assert_int_equal(record->packets, rows[i].packets);
+			assert_int_equal(record->bytes, rows[i].bytes);
+			assert_int_equal((record->has & FLOW_LAYER2_BYTES) != 0, rows[i].layer2);
+		}
+}
+
+/* When a flow of totals began and whether it ended: by each element that tells. */
+static void sessions_of_totals(void **state)
+{
+	static const struct given totals[] = {{86, 8, 500, 0}, {85, 8, 50000, 0}};
+	static const struct {
+		struct given field;
+		uint64_t age; /* at least; at most a second more where the header has seconds */
+	} starts[] = {
+		{{152, 8, (EXPORTED - 9) * UINT64_C(1000) + 400, 0}, 8600},
+		{{150, 4, EXPORTED - 9, 0}, 9000},
+		{{154, 8, (EXPORTED - 9 + UINT64_C(2208988800)) << 32 | 0x80000000, 0}, 8500},
+		{{156, 8, (EXPORTED - 9 + UINT64_C(2208988800)) << 32, 0}, 9000},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(starts); i++) {
+		const struct flow_record *record = record_of(
+			true, 2, (struct given[]){starts[i].field, totals[0], totals[1]}, 3);
+
+		assert_true(record->has & FLOW_AGE);
+		assert_in_range(record->age, starts[i].age, starts[i].age + 1000);
+	}
+	assert_false(with(true, 152, 8, EXPORTED * UINT64_C(1000))->has & FLOW_AGE);
+	for (uint32_t reason = 0; reason < 8; reason++) {
+		const struct given fields[] = {{136, 1, reason, 0}, totals[0], totals[1]};
+		bool ended = reason == 1 || (reason >= 3 && reason <= 5);
+
+		assert_int_equal((record_of(true, 2, fields, 3)->has & FLOW_ENDED) != 0, ended);
+	}
+	/* Only counters of initiators are an ASA's. */
+	for (uint32_t event = 0; event < 8; event++) {
+		const struct given fields[] = {
+			{233, 1, event, 0}, {298, 8, 5, 0}, {231, 8, 500, 0}};
+		const struct given others[] = {{233, 1, event, 0}, {2, 8, 5, 0}, {1, 8, 500, 0}};
+		uint32_t wanted = event == 2 ? FLOW_SESSION | FLOW_ENDED : 0;
+
+		assert_int_equal(
+			record_of(true, 2, fields, 3)->has & (FLOW_SESSION | FLOW_ENDED), wanted);
+		assert_int_equal(
+			record_of(true, 2, others, 3)->has & (FLOW_SESSION | FLOW_ENDED), 0);
+	}
 }
 
 /* Of all kinds: a record counts when it comes. What stands behind them is found. */
@@ -854,7 +941,12 @@ static void biflows(void **state)
 	check_biflow(2, 20, 2000);
 	assert_int_equal(seen.records[0].extra.tcp_flags[0], 0x12);
 	assert_int_equal(seen.records[1].extra.tcp_flags[0], 0x18);
+	/* Bytes without packets are told, too. */
 	fields[6].value = 0;
+	result = decode_fields(true, 0, fields, COUNT(fields));
+	assert_int_equal(result.records, 2);
+	check_biflow(2, 0, 2000);
+	fields[7].value = 0;
 	result = decode_fields(true, 0, fields, COUNT(fields));
 	assert_int_equal(result.records, 1);
 	check_biflow(1, 0, 0);
@@ -873,7 +965,7 @@ static void one_way_of_a_biflow(void **state)
 	assert_int_equal(record->bytes, 2000);
 	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000002);
 	assert_int_equal(port_of(record->key.v4.dst_port), 1234);
-	fields[4].value = 0;
+	fields[4].value = fields[5].value = 0;
 	record = record_of(true, 2, fields, COUNT(fields));
 	assert_int_equal(record->has & FLOW_REVERSE, 0);
 	assert_int_equal(record->packets, 0);
@@ -1370,7 +1462,7 @@ static void what_is_not_ip(void **state)
 	assert_int_equal(result.records, 0);
 	assert_int_equal(result.data_records, 2);
 	assert_int_equal(result.unusable, 2);
-	assert_int_equal(result.non_ip, 1);
+	assert_int_equal(result.harmless, 1);
 	assert_int_equal(with(true, 256, 2, 0x0800)->packets, 10);
 }
 
@@ -1773,6 +1865,8 @@ int main(void)
 		TEST(sampling_of_records),
 		TEST(totals_and_deltas),
 		TEST(layer2_bytes),
+		TEST(counters_that_are_zero),
+		TEST(sessions_of_totals),
 		TEST(times_are_skipped),
 		TEST(ipv6_records),
 		TEST(both_families_in_a_template),

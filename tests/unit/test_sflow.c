@@ -399,7 +399,7 @@ static void header_of_no_ip(void **state)
 		assert_int_equal(result.fault, WIRE_FINE);
 		assert_int_equal(result.records, 0);
 		assert_int_equal(result.unusable, 1);
-		assert_int_equal(result.non_ip, !cut);
+		assert_int_equal(result.harmless, !cut);
 	}
 }
 
