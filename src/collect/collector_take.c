@@ -481,8 +481,6 @@ static void take_from(struct collector *collector, struct domain *domain,
 	struct sequence_news news;
 	struct wire_result result;
 
-	domain->row.datagrams++;
-	domain->row.bytes += datagram->len;
 	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
 	domain->dst_port = datagram->dst_port;
 	collector->domain = domain;
@@ -593,26 +591,47 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	return domain;
 }
 
-void collector_take(struct collector *collector, const struct datagram *datagram)
+/* Takes the first message of what is left of a datagram. Returns the bytes of it. */
+static uint32_t take_message(
+	struct collector *collector, const struct datagram *datagram, bool first)
 {
 	struct wire_header header;
 	struct domain *domain;
-	enum wire_fault fault;
+	enum wire_fault fault = wire_read_header(datagram->data, datagram->len, &header);
+	uint32_t len = datagram->len;
 
-	collector->datagrams++;
-	collector->now = datagram->time;
-	collector_say_waiting(collector);
-	fault = wire_read_header(datagram->data, datagram->len, &header);
 	if (fault != WIRE_FINE) {
 		if (is_refused(collector, datagram))
 			refuse(collector, datagram);
 		else
 			collector_take_unreadable(collector, datagram, fault);
-		return;
+		return len;
 	}
+	/* RFC 7011, 3.1: the length is that of the message. */
+	if (header.protocol == WIRE_IPFIX && header.total >= header.len && header.total < len)
+		len = header.total;
 	domain = domain_of(collector, datagram, &header);
-	if (domain != NULL)
-		take_from(collector, domain, datagram, &header);
+	if (domain == NULL)
+		return datagram->len;
+	domain->row.datagrams += first;
+	domain->row.bytes += len;
+	take_from(collector, domain, datagram, &header);
+	return len;
+}
+
+void collector_take(struct collector *collector, const struct datagram *datagram)
+{
+	struct datagram left = *datagram;
+	uint32_t taken;
+
+	collector->datagrams++;
+	collector->now = datagram->time;
+	collector_say_waiting(collector);
+	do {
+		taken = take_message(collector, &left, left.len == datagram->len);
+		left.data += taken;
+		left.len -= taken;
+	} while (left.len > 0 && !wire_is_padding(left.data, left.len));
 }
 
 /* The bit of a port to which streams of IPFIX come. */

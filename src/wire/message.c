@@ -172,6 +172,18 @@ static void decode_rows(struct message *message, const struct template_entry *en
 		decode_reverse(message, entry, from, records, n);
 }
 
+/*
+ * The bytes of a set after its last record are padding (RFC 7011, 3.3.1), and 0. If they are not,
+ * a record is cut, or its template is another one. v9 does not give padding a value.
+ */
+#define NETFLOW9_PADDING_MAX 3
+
+static void check_rest(struct message *message, const uint8_t *data, uint32_t len)
+{
+	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !wire_is_padding(data, len))
+		say_fault(message, WIRE_LENGTH);
+}
+
 /* How many records the batch takes; at least 1. */
 static uint32_t batch_room(struct message *message, const struct template_entry *entry)
 {
@@ -198,6 +210,7 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 {
 	uint32_t left = len / entry->record_len;
 
+	check_rest(message, data + left * entry->record_len, len % entry->record_len);
 	message->result.data_records += left;
 	if (!entry->usable) {
 		skip_records(message, entry, left);
@@ -265,6 +278,7 @@ static void decode_variable(struct message *message, const struct template_entry
 		data += record_len;
 		len -= record_len;
 	}
+	check_rest(message, data, len);
 }
 
 static void decode_options(struct message *message, const struct template_entry *entry,
@@ -286,6 +300,7 @@ static void decode_options(struct message *message, const struct template_entry 
 		data += record_len;
 		len -= record_len;
 	}
+	check_rest(message, data, len);
 }
 
 static void decode_data(struct message *message, uint16_t id, const uint8_t *data, uint32_t len)

@@ -199,7 +199,7 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 
 		at += field_read(at, (uint32_t)(end - at), entry->ipfix, &field);
 		len = field.len;
-		if (entry->ipfix && field.len == FIELD_VARIABLE) {
+		if (field.len == FIELD_VARIABLE) {
 			len = field_variable_len(data, left, &before);
 			if (before == 0)
 				return 0;

@@ -7,9 +7,6 @@
 
 #include "wire/wire.h"
 
-/* Returns true if all bytes are 0. */
-bool wire_is_padding(const uint8_t *data, uint32_t len);
-
 /* Adds unusable records to the result. */
 void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records);
 

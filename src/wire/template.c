@@ -255,7 +255,7 @@ static struct definition_traits plan_definition(
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
 	uint32_t offset = 0;
-	bool ether_type = false, counts = false;
+	bool ether_type = false;
 
 	for (uint32_t i = 0; i < definition->nb_fields; i++) {
 		struct field field;
@@ -398,7 +398,7 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 			return false;
 		at += len;
 		left -= len;
-		if (is_ipfix(definition->set_id) && field.len == FIELD_VARIABLE) {
+		if (field.len == FIELD_VARIABLE) {
 			definition->variable = true;
 			field.len = 1;
 		}

@@ -131,6 +131,9 @@ enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_
 /* Recognizes exports by their first bytes: also those of versions that are not decoded. */
 struct wire_version wire_identify(const uint8_t *data, uint32_t len);
 
+/* Returns true if all bytes are 0. */
+bool wire_is_padding(const uint8_t *data, uint32_t len);
+
 /* Returns true if a stream's bytes look like the start of an IPFIX message. */
 bool wire_is_ipfix(const uint8_t *data, uint32_t len);
 

@@ -80,13 +80,15 @@ static void check_record(const struct flow_record *record)
 	static const uint8_t none[16];
 	uint32_t has = record->has;
 
-	require((has & (FLOW_PACKETS | FLOW_TOTAL_PACKETS)) != 0);
 	require((has & FLOW_SAMPLE) == 0);
 	require((has & FLOW_PACKETS) != 0 || record->packets == 0);
 	require((has & FLOW_BYTES) != 0 || record->bytes == 0);
 	require((has & FLOW_TOTAL_PACKETS) != 0 || record->total_packets == 0);
 	require((has & FLOW_TOTAL_BYTES) != 0 || record->total_bytes == 0);
-	require((has & FLOW_LAYER2_BYTES) == 0 || (has & (FLOW_BYTES | FLOW_TOTAL_BYTES)) != 0);
+	require((has & FLOW_LAYER2_BYTES) == 0 || (has & FLOW_BYTES) != 0);
+	require((has & FLOW_LAYER2_TOTAL_BYTES) == 0 || (has & FLOW_TOTAL_BYTES) != 0);
+	require((has & FLOW_AGE) != 0 || record->age == 0);
+	require(record->vlan_tags <= 2);
 	require((has & FLOW_INPUT) != 0 || record->input == 0);
 	require((has & FLOW_OUTPUT) != 0 || record->output == 0);
 	require((has & FLOW_SAMPLER) != 0 || record->sampler == 0);
@@ -112,6 +114,7 @@ static void digest_record(struct told *told, const struct flow_record *record)
 	digest(told, &record->bytes, sizeof(record->bytes));
 	digest(told, &record->total_packets, sizeof(record->total_packets));
 	digest(told, &record->total_bytes, sizeof(record->total_bytes));
+	digest(told, &record->age, sizeof(record->age));
 	digest(told, record->next_hop, sizeof(record->next_hop));
 	digest(told, &record->direction, sizeof(record->direction));
 }

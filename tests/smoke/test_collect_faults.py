@@ -1591,6 +1591,20 @@ def largest(test):
     world.run('--dedup', 'none')
 
 
+@case('several IPFIX messages in a datagram')
+def several_messages(test):
+    """RFC 7011, 3.1: a message has a length of its own. What follows the last one may be padding."""
+    world, router, flows = World(test), Router('ipfix', FAULTY, 9), [Flow(i + 1, 3 + i) for i in range(3)]
+    payload = b''
+    for i, flow in enumerate(flows):
+        payload += router.ipfix(1, *([IPFIX.template()] if i == 0 else []), IPFIX.data([flow]))
+        router.sequence = i + 1
+    world.add(router, 1, payload, flows)
+    more = Flow(9, 4)
+    world.add(router, 2, router.ipfix(2, IPFIX.data([more])) + bytes(6), [more])
+    world.run()
+
+
 # ---- the file of templates
 
 
