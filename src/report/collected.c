@@ -25,6 +25,8 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		if (counts->sampling > ledger->sampling)
 			ledger->sampling = counts->sampling;
 		ledger->losses_unknown |= counts->unknown;
+		if (counts->bytes_unknown)
+			ledger->missing_bytes = UINT64_MAX;
 	}
 	ledger->offered = ledger->received;
 	/* Of the capture; packets that records stand for are nobody's to compare with. */

@@ -412,6 +412,12 @@ static void warn_of_missing_bytes(struct reporter *reporter, const struct report
 
 	if (missing == 0 || !rarely_due(&reporter->missing, report->end, missing))
 		return;
+	if (report->ledger.collected) {
+		log_warning("interval %llu: flow records without a count of bytes: their bytes are "
+			    "at least those of IP headers, and upper bounds are empty%s",
+			(unsigned long long)report->number, reporter->missing.since);
+		return;
+	}
 	if (missing != UINT64_MAX)
 		snprintf(number, sizeof(number), "up to %llu", (unsigned long long)missing);
 	log_warning("interval %llu: packets were cut by their capture, which lost their lengths: "
