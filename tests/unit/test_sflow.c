@@ -665,7 +665,7 @@ static void labels_in_a_header(void **state)
 		end(sample);
 		result = decode_built();
 		assert_int_equal(result.records, 1 - pseudowire);
-		assert_int_equal(result.non_ip, pseudowire);
+		assert_int_equal(result.harmless, pseudowire);
 	}
 }
 
