@@ -67,8 +67,8 @@ static const char *const texts[] = {
 		"is a symbolic link that leads to no file; name that file",
 	[FILE_OF_ANOTHER - FILE_ERRORS] = "belongs to another user; name another file",
 	[FILE_HAS_OTHER_NAMES - FILE_ERRORS] =
-		"has other names (hard links), and other users may write to its folder; name "
-		"another file",
+		("has other names (hard links), and other users may write to its folder; name "
+		 "another file"),
 	[FILE_REPLACED - FILE_ERRORS] = "was replaced just now; start again",
 	[FOLDER_OF_ANOTHER - FILE_ERRORS] = "the folder belongs to another user",
 	[FOLDER_SHARED - FILE_ERRORS] = "the folder can be written to by other users",

@@ -631,7 +631,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 		taken = take_message(collector, &left, left.len == datagram->len);
 		left.data += taken;
 		left.len -= taken;
-	} while (left.len > 0 && !wire_is_padding(left.data, left.len));
+	} while (wire_is_ipfix(left.data, left.len));
 }
 
 /* The bit of a port to which streams of IPFIX come. */

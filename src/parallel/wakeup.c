@@ -14,8 +14,8 @@ void wakeup_wait(struct wakeup *wakeup, uint32_t ms)
 
 	if (atomic_load_explicit(&wakeup->asleep, memory_order_relaxed) == 0) {
 		atomic_store_explicit(&wakeup->asleep, 1, memory_order_relaxed);
-		/* Pairs with the fence in wakeup_look(): the consumer reads the ring afterwards. */
-		atomic_thread_fence(memory_order_seq_cst);
+		/* Pairs with wakeup_order() in wakeup_look(): the consumer reads the ring afterwards. */
+		wakeup_order(wakeup);
 		return;
 	}
 	syscall(SYS_futex, &wakeup->asleep, FUTEX_WAIT_PRIVATE, 1, &timeout, NULL, 0);

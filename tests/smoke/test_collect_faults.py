@@ -4,6 +4,7 @@
 Beside each faulty exporter a steady one sends in the same capture: all its records must count.
 """
 
+import csv
 import functools
 import json
 import os
@@ -408,6 +409,7 @@ def reserved_sets(test):
 
 @case('padding of sets and messages, also such that looks like a set')
 def padding(test):
+    """After the last record of a set it is of zeros; what is not may be a record that was cut."""
     world = World(test)
     flows = [Flow(1, 2), Flow(2, 3)]
     template_like = V9.template(256, KEY)[:24]
@@ -415,7 +417,8 @@ def padding(test):
         for j, protocol in enumerate(SETS):
             sets, router = SETS[protocol], Router(protocol, f'192.0.2.{10 * j + i + 1}')
             make = getattr(router, protocol)
-            world.add(router, 1 + i, make(1 + i, sets.template(), sets.data(flows, padding=inside), count=3 - j), flows)
+            world.add(router, 1 + i, make(1 + i, sets.template(), sets.data(flows, padding=inside), count=3 - j), flows,
+                      malformed=any(inside))
             more = [Flow(3, 4)]
             world.add(router, 1.1 + i, make(1.1 + i, sets.data(more), bytes(4 * i + 2), count=1), more)
     world.run('--dedup', 'none')
@@ -968,14 +971,30 @@ def only_zero_length(test, protocol):
     world.run(said=['malformed: a template has no fields'])
 
 
-@each('records without packets, or without a key', *SETS)
+@each('records without a key', *SETS)
 def unusable(test, protocol):
     world = World(test)
     router = Router(protocol, FAULTY)
-    send_records(world, router, KEY + [(BYTES, 4)], [Flow(1), Flow(2)], [], unusable=2)
-    router.domain, router.sequence = 1, 0
     send_records(world, router, FIELDS[2:], [Flow(1), Flow(2), Flow(3)], [], when=2, unusable=3)
     world.run()
+
+
+@each('records without one of their counts', *SETS)
+def missing_counts(test, protocol):
+    """Fewer bytes than those of IP headers, and bytes without packets, are lower bounds."""
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    for field, low, open_ends in ((PACKETS, (7, 140), ('bytes_high',)), (BYTES, (1, 300), ('packets_high', 'bytes_high'))):
+        fields = KEY + [(field, 4)]
+        capture = Capture()
+        flow = Flow(1, 7 if field == PACKETS else 1, more={field: 7 if field == PACKETS else 300})
+        capture.add(1, FAULTY, getattr(router, protocol)(1, sets.template(fields=fields), sets.data([flow], fields=fields),
+                                                         count=2 - sets.ipfix))
+        out = test.path(f'{field}.csv')
+        test.run('collect', '--pcap', capture.write(test.path(f'{field}.pcap')), '--interval', '0', '--link-overhead', '0',
+                 '--output', out).expect(0)
+        (row,) = csv.DictReader(open(out, encoding="utf-8", newline=""))
+        assert (int(row['packets_low']), int(row['bytes_low'])) == low, row
+        assert all(row[name] == '' for name in open_ends), row
 
 
 @each('options without anything that is known', *SETS)
