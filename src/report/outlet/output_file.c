@@ -671,7 +671,7 @@ static void sync_rows(struct output_file *file)
 static const char *change_file(struct output_file *file)
 {
 	struct output_tail tail = {0};
-	const char *why;
+	const char *why = NULL;
 	int fd = open_again(file, &tail, &why);
 
 	if (fd < 0)
