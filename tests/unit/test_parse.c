@@ -483,7 +483,7 @@ static void behind_labels(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(labelled_rows) / sizeof(labelled_rows[0]); i++) {
 		const struct labelled_row *row = &labelled_rows[i];
-		uint8_t data[PACKET_MAX];
+		uint8_t data[2 * PACKET_MAX]; /* bytes_of_hex() fills PACKET_MAX */
 		uint32_t len = bytes_of_hex(MACS "8847" MPLS("0") MPLS("1"), data);
 		struct parsed parsed;
 		enum parse_verdict verdict;
