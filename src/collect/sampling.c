@@ -21,7 +21,7 @@
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
-	OF_DOMAIN, /* of this domain: only in files; its interval is not in a cell */
+	OF_DOMAIN, /* a cell if domain 0 describes another domain; else of_domain */
 	OF_TEMPLATE,
 	OF_PART,
 	OF_FLOWS, /* only in files: selects_flows */

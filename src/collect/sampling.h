@@ -10,7 +10,7 @@
  *   2. options about its sampler, its interface, its template
  *   3. options about a part of the exporter: line card, cache, process
  *   4. options about its domain
- *   5. options that domain 0 sends about its domain, in the same order
+ *   5. options that domain 0 sends about its domain: as 2, then of the domain
  *   6. --exporter ...,sampling=N, which also replaces an unknown ratio
  */
 
