@@ -13,7 +13,6 @@
 
 /* The index of flows must not depend on how records are dealt out to workers, by the run's hash. */
 #define OWN_HASH        UINT64_C(0x6465647570)
-#define ROUTE_TIMEOUTS  8 /* of flows, for which an observer may be silent on a route */
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
 #define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
@@ -65,13 +64,8 @@ size_t dedup_memory(const struct dedup_params *params)
 {
 	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
 	       observers_memory(params->exporters) + routes_memory(params->flows) +
-	       params->exporters + paths_bytes(params) + in_use_bytes(params) +
-	       (holds_flows(params) ? held_flows_memory(params->flows) : 0);
-}
-
-static uint32_t to_ticks(int64_t time)
-{
-	return (uint32_t)((uint64_t)time >> TICK_SHIFT);
+	       params->exporters + roles_memory(params->exporters) + paths_bytes(params) +
+	       in_use_bytes(params) + (holds_flows(params) ? held_flows_memory(params->flows) : 0);
 }
 
 static bool init(struct dedup *dedup, const struct dedup_params *params)
@@ -81,11 +75,9 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 
 	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
 		!observers_init(&known->observers, params->exporters, params->seed, allocator) ||
-		!routes_init(&known->routes, params->flows, params->seed,
-			known->flows.timeout < UINT32_MAX / 4 / ROUTE_TIMEOUTS
-				? known->flows.timeout * ROUTE_TIMEOUTS
-				: UINT32_MAX / 4,
-			allocator))
+		!routes_init(&known->routes, params->flows, params->seed, known->flows.timeout,
+			allocator) ||
+		!roles_init(&known->roles, params->exporters, params->seed, allocator))
 		return false;
 	known->routes.epoch = 1;
 	known->edges = params->edges;
@@ -133,6 +125,7 @@ void dedup_destroy(struct dedup *dedup)
 	observed_flows_fini(&dedup->known.flows, &params.allocator);
 	observers_fini(&dedup->known.observers, &params.allocator);
 	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
+	roles_fini(&dedup->known.roles, &params.allocator);
 	held_flows_fini(&dedup->known.held, params.flows, &params.allocator);
 	release(&params.allocator, dedup->known.has_ingress, params.exporters);
 	release(&params.allocator, dedup->hops_in_use, in_use_bytes(&params));
@@ -163,6 +156,8 @@ static struct share *get_share(
 {
 	struct share *share = find_share(known, record->flow, hop, total, number);
 
+	if (!total)
+		record->is_new = share == NULL;
 	if (share)
 		return share;
 	share = observed_flows_add_share(&known->flows, record->flow, record->now);
@@ -170,6 +165,8 @@ static struct share *get_share(
 		*number = record->flow->nb - UINT32_C(1);
 		share->hop = hop & (HOPS_MAX - 1);
 		share->total = total;
+		if (!total)
+			share_set_time(&known->flows, share, record->last);
 	}
 	return share;
 }
@@ -177,8 +174,8 @@ static struct share *get_share(
 /* Whether bytes are fewer because their total has 32 bits: packets went on, enough for the rest. */
 static bool bytes_went_round(const struct share *last, const struct record *record)
 {
-	uint64_t back = last->bytes - record->bytes;
-	bool of_32_bits = last->bytes < ROUND + last->packets * OVERHEAD_MAX;
+	uint64_t back = share_total_bytes(last) - record->bytes;
+	bool of_32_bits = share_total_bytes(last) < ROUND + last->packets * OVERHEAD_MAX;
 
 	return of_32_bits && record->observation->sampling == 1 &&
 	       record->packets > last->packets && back < ROUND &&
@@ -192,9 +189,10 @@ static bool bytes_went_round(const struct share *last, const struct record *reco
 static void session_difference(
 	const struct share *base, const struct share *share, struct record *record)
 {
-	uint64_t packets = share->packets - base->packets, bytes = share->bytes - base->bytes;
+	uint64_t packets = share->packets - base->packets;
+	uint64_t bytes = share->bytes - share_total_bytes(base);
 
-	if (base->packets > share->packets || base->bytes > share->bytes ||
+	if (base->packets > share->packets || share_total_bytes(base) > share->bytes ||
 		packets > record->packets)
 		return;
 	record->packets -= packets;
@@ -206,49 +204,76 @@ static bool is_new_session(const struct record *record, uint32_t last)
 {
 	const struct observation *observation = record->observation;
 
-	return observation->age > 0 &&
-	       (int32_t)(to_ticks(observation->time - (int64_t)observation->age) - last) > 0;
+	return observation->flags & OBSERVATION_FIRST &&
+	       (int32_t)(ticks_of(observation->time - (int64_t)observation->first * 1000000) -
+			 last) > 0;
 }
 
 /* A total becomes what came since the last. One that is smaller began anew. */
 static void difference(struct share *last, struct record *record)
 {
 	uint64_t packets = record->packets, bytes = record->bytes;
+	uint64_t last_bytes = share_total_bytes(last);
 
-	if (packets >= last->packets && bytes >= last->bytes) {
+	if (packets >= last->packets && bytes >= last_bytes) {
 		record->packets -= last->packets;
-		record->bytes -= last->bytes;
+		record->bytes -= last_bytes;
 	} else if (bytes_went_round(last, record)) {
 		record->packets -= last->packets;
-		record->bytes += ROUND - last->bytes;
+		record->bytes += ROUND - last_bytes;
 	}
 	last->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	last->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-}
-
-/* What its samples bring by now is sure. */
-static void settle_samples(struct known *known, struct held_flow *held)
-{
-	struct worth worth = worth_of_held(known, held);
-
-	held->packets = held->bytes = 0;
-	held_flow_add_sure(held, &worth);
+	share_set_total_bytes(last, bytes);
+	if (record->bytes > SHARE_BYTES_MAX)
+		record->bytes = SHARE_BYTES_MAX;
 }
 
 /* Counts from 0 again, before a share is too large for its bits. */
 static void begin_anew(struct known *known, struct flow *flow)
 {
-	if (flow->flags & FLOW_HELD)
-		settle_samples(known, held_flow_of(&known->held, flow));
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&known->flows, flow, i);
 
-		if (!share->total) {
+		/* What waits in a sampled share stays. */
+		if (!share->total && !(flow->flags & FLOW_HELD && share->sampled)) {
 			share->packets = 0;
 			share->bytes = 0;
 		}
 	}
-	flow->packets = flow->bytes = 0;
+	flow->packets = 0;
+	flow->bytes = 0;
+	flow->advance = 0;
+	flow->moved_behind = 0;
+	flow->span = 0;
+}
+
+/* A share of samples has only what waits (method.c). */
+static bool waits(const struct known *known, const struct record *record)
+{
+	return known->held.room > 0 && record->observation->sampling > 1;
+}
+
+static void set_hop(struct record *record, uint32_t hop)
+{
+	if (record->share->hop == hop)
+		return;
+	record->moved = true;
+	record->flow->flags |= FLOW_MOVED;
+	record->share->hop = hop & (HOPS_MAX - 1);
+}
+
+/* A share that changes between samples and whole counts begins anew. */
+static void set_sampled(struct record *record)
+{
+	bool sampled = record->observation->sampling > 1;
+	struct share *share = record->share;
+
+	if (share->sampled == sampled)
+		return;
+	share->sampled = sampled;
+	record->is_new = true;
+	share->packets = 0;
+	share->bytes = 0;
 }
 
 static void add_to_share(struct known *known, struct record *record, uint32_t hop)
@@ -256,26 +281,28 @@ static void add_to_share(struct known *known, struct record *record, uint32_t ho
 	struct share *share = record->share;
 	uint64_t packets, bytes;
 
+	set_hop(record, hop);
+	set_sampled(record);
+	record->before = share_time(&known->flows, share, record->now);
+	if ((int32_t)(record->last - record->before) > 0)
+		share_set_time(&known->flows, share, record->last);
+	if (waits(known, record))
+		return;
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		begin_anew(known, record->flow);
+	if (known->held.room > 0)
+		find_begin(known, record);
 	packets = share->packets + record->packets;
 	bytes = share->bytes + record->bytes;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	share->sampled = record->observation->sampling > 1;
-	if (share->hop != hop) {
-		record->moved = true;
-		record->flow->flags |= FLOW_MOVED;
-		share->hop = hop & (HOPS_MAX - 1);
-	}
 }
 
 /* What is looked up for all records of a burst before any is counted. */
 struct ahead {
 	uint32_t guess[BURST_MAX]; /* the flow's entry */
 	uint32_t hop[BURST_MAX];
-	uint64_t route[BURST_MAX]; /* the key of it; 0: not looked up */
 };
 
 /* What a new session has of its observer's totals: nothing, or all that the share has. */
@@ -286,7 +313,7 @@ static struct share begin_session(
 	bool session = flags & OBSERVATION_SESSION;
 
 	begun.packets = session ? share->packets : 0;
-	begun.bytes = session ? share->bytes : 0;
+	share_set_total_bytes(&begun, session ? share->bytes : 0);
 	return begun;
 }
 
@@ -346,13 +373,20 @@ static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
 
 static struct record to_record(const struct observation *observation)
 {
-	return (struct record){
+	struct record record = {
 		.observation = observation,
-		.now = to_ticks(observation->time),
+		.now = ticks_of(observation->time),
+		.has_first = (observation->flags & (OBSERVATION_FIRST | OBSERVATION_SINCE_START)) ==
+			     OBSERVATION_FIRST,
 		.packets = multiplied(
 			observation->packets, observation->sampling, SHARE_PACKETS_LIMIT - 1),
-		.bytes = multiplied(observation->bytes, observation->sampling, SHARE_BYTES_MAX),
+		.bytes = multiplied(observation->bytes, observation->sampling,
+			observation->flags & OBSERVATION_SINCE_START ? SHARE_TOTAL_LIMIT - 1
+								     : SHARE_BYTES_MAX),
 	};
+
+	record_times(&record);
+	return record;
 }
 
 static void set_router(uint8_t number[2], uint32_t exporter)
@@ -439,6 +473,19 @@ static void count_hidden_frames(const struct observation *observation, const str
 		counts->largest_frame = FRAME_EXPECTED;
 }
 
+/* What is in doubt since it was told last. */
+static void tell_doubt(struct known *known, struct dedup_counts *counts)
+{
+	if (known->roles.reporting <= 1) /* nobody reports a packet again */
+		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
+	counts->duplicate_packets += known->doubt.duplicate_packets;
+	counts->duplicate_bytes += known->doubt.duplicate_bytes;
+	counts->new_packets += known->doubt.new_packets;
+	counts->new_bytes += known->doubt.new_bytes;
+	counts->unknown |= known->doubt.blind;
+	known->doubt = (struct role_doubt){0};
+}
+
 static void count_worth(const struct worth *worth, struct dedup_counts *counts)
 {
 	counts->measured += worth->packets;
@@ -499,88 +546,15 @@ static struct worth take(struct dedup *dedup, struct record *record, const struc
 
 	if (!dedup->keeps && !totals)
 		return dedup->ops->take(&dedup->known, record);
-	record->route = ahead->route[i];
 	found = find_flow(&dedup->known, record, hash, ahead->hop[i], ahead->guess[i]);
 	*edge_only = !found && (dedup->ops->flows || totals);
 	if (!found)
 		return without_flow(dedup, record);
+	if (dedup->ops->flows)
+		add_evidence(&dedup->known, record);
 	worth = dedup->ops->take(&dedup->known, record);
-	record->flow->packets += worth.packets;
-	record->flow->bytes += worth.bytes;
+	flow_add(record->flow, worth.packets, worth.bytes);
 	return worth;
-}
-
-/* What is asked of every record of a method's common case. */
-static bool is_common(const struct known *known, const struct observation *observation,
-	const struct flow *flow, const struct key_hash *hash)
-{
-	return observation->sampling == 1 && !has_totals(observation) &&
-	       observation->packets < SHARE_PACKETS_LIMIT &&
-	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
-	       !flow_is_over(&known->flows, flow, to_ticks(observation->time)) && flow->nb > 0 &&
-	       flow->nb <= FLOW_SHARES && !(flow->flags & FLOW_HELD);
-}
-
-/* The share that the hop has of the flow already; and the most bytes that another has. */
-static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
-{
-	struct share *found = NULL;
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = &flow->shares[i];
-
-		if (share->total)
-			continue;
-		if (share->hop == hop)
-			found = share;
-		else if (!share->sampled && share->bytes > most)
-			most = share->bytes;
-	}
-	*most_bytes = most;
-	return found;
-}
-
-/*
- * `best` of an unsampled record by an observer that told of the flow before, without paths: as
- * take_best() has it, in one piece, since nearly all records are such. False: it is none.
- */
-static inline bool take_common(struct known *known, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
-{
-	uint32_t now = to_ticks(observation->time);
-	uint64_t packets, bytes, most;
-	struct share *share;
-	struct flow *flow;
-
-	if (guess == FLOW_NONE || hop == HOP_NONE)
-		return false;
-	flow = &known->flows.flows[guess];
-	if (!is_common(known, observation, flow, hash))
-		return false;
-	share = common_share(flow, hop, &most);
-	if (share == NULL)
-		return false;
-	packets = share->packets + observation->packets;
-	bytes = share->bytes + observation->bytes;
-	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT)
-		return false;
-	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	share->sampled = 0;
-	flow->flags |= FLOW_UNSAMPLED;
-	if ((int32_t)(now - flow->last) > 0)
-		flow->last = now;
-	*worth = (struct worth){0, 0, 1};
-	if (packets <= flow->packets)
-		return true;
-	worth->packets = packets - flow->packets < observation->packets ? packets - flow->packets
-									: observation->packets;
-	most = bytes > most ? bytes : most;
-	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
-	flow->packets += worth->packets;
-	flow->bytes += worth->bytes;
-	return true;
 }
 
 static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)
@@ -602,21 +576,6 @@ static void fill_burst(const struct observation *observations, uint32_t n, struc
 	}
 }
 
-static void fetch_routes(const struct dedup *dedup, const struct observation *observations,
-	uint32_t n, struct ahead *ahead)
-{
-	const struct routes *routes = &dedup->known.routes;
-	bool weighed = dedup->params.method == DEDUP_BEST;
-
-	for (uint32_t i = 0; i < n; i++) {
-		ahead->route[i] = 0;
-		if (!weighed || observations[i].sampling == 1)
-			continue;
-		ahead->route[i] = route_key(routes, &observations[i]);
-		route_prefetch(routes, ahead->route[i]);
-	}
-}
-
 /* Records of one datagram often are. */
 static inline bool is_same_hop(const struct observation *a, const struct observation *b)
 {
@@ -633,20 +592,19 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	hash_burst(&dedup->hash_key, burst);
 	for (uint32_t i = 0; i < n; i++)
 		observed_flows_prefetch(&known->flows, &burst->hash[i]);
-	fetch_routes(dedup, observations, n, ahead);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!dedup->keeps && !has_totals(&observations[i]))
 			continue;
-		ahead->hop[i] = i > 0 && is_same_hop(&observations[i], &observations[i - 1])
-					? ahead->hop[i - 1]
-					: observers_hop(&known->observers, &observations[i]);
+		if (i > 0 && is_same_hop(&observations[i], &observations[i - 1])) {
+			ahead->hop[i] = ahead->hop[i - 1];
+			continue;
+		}
+		roles_hear(&known->roles, observations[i].exporter, ticks_of(observations[i].time));
+		roles_report(&known->roles, observations[i].exporter, observations[i].sampling);
+		ahead->hop[i] = observers_hop(&known->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
-	for (uint32_t i = 0; i < n; i++) {
-		if (ahead->route[i] != 0)
-			route_prefetch_members(&known->routes, ahead->route[i]);
-	}
 	for (uint32_t i = 0; i < n && dedup->paths; i++) {
 		if (ahead->guess[i] != FLOW_NONE)
 			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);
@@ -759,8 +717,7 @@ static void settle(struct dedup *dedup, struct held_flow *held, struct key_burst
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
 	struct worth worth = worth_of_held(&dedup->known, held);
 
-	flow->packets += worth.packets;
-	flow->bytes += worth.bytes;
+	flow_add(flow, worth.packets, worth.bytes);
 	worth.packets += held->sure_packets;
 	worth.bytes += held->sure_bytes;
 	if (worth.packets == 0)
@@ -773,14 +730,27 @@ static void settle(struct dedup *dedup, struct held_flow *held, struct key_burst
 	count_held(held, &worth, counts);
 }
 
+void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
+{
+	roles_hear(&dedup->known.roles, exporter, ticks_of(now));
+}
+
+void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
+{
+	struct known *known = &dedup->known;
+
+	roles_end_epoch(&known->roles, &known->observers, &known->flows, ticks_of(now), last,
+		&known->doubt);
+	counts->observers = known->roles.reporting;
+	tell_doubt(known, counts);
+}
+
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
 {
 	struct known *known = &dedup->known;
 
 	burst->n = 0;
 	burst->v6 = 0;
-	if (known->held.settled == 0)
-		learn_groups(known);
 	while (burst->n < BURST_MAX) {
 		struct held_flow *held = held_flows_settle(&known->held, &known->flows);
 
@@ -788,6 +758,7 @@ uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup
 			break;
 		settle(dedup, held, burst, counts);
 	}
+	tell_doubt(known, counts);
 	return burst->n;
 }
 
@@ -823,8 +794,9 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 {
 	if (dedup->params.paths)
 		emit_paths(dedup, emit, arg);
+	roles_begin_epoch(&dedup->known.roles);
 	dedup->known.routes.epoch++;
-	observed_flows_expire(&dedup->known.flows, to_ticks(now));
+	observed_flows_expire(&dedup->known.flows, ticks_of(now));
 	if (observers_want_sweep(&dedup->known.observers))
 		sweep_hops(dedup);
 }
@@ -832,5 +804,6 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 void dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
 {
 	observers_forget(&dedup->known.observers, exporter);
+	roles_forget(&dedup->known.roles, exporter);
 	dedup->known.has_ingress[exporter] = 0;
 }

@@ -68,6 +68,10 @@ struct dedup_counts {
 	 * records without a count of packets. */
 	bool unknown;
 	bool bytes_unknown; /* records that counted have no count of bytes */
+	/* Of counted packets, those that may be duplicates; and packets that were taken for
+	 * duplicates and may be none (docs/ESTIMATES.md, "Each packet once"). */
+	uint64_t duplicate_packets, duplicate_bytes, new_packets, new_bytes;
+	uint32_t observers; /* exporters that report flows: no packet counted more often */
 };
 
 /*
@@ -77,6 +81,15 @@ struct dedup_counts {
  */
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter);
+
+/* A datagram of the exporter came, if only with counters or templates. now: as observations' time. */
+void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
+
+/*
+ * Before the flows of an epoch are settled: learns the roles of interfaces. last: there is no epoch
+ * behind this one.
+ */
+void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts);
 
 /*
  * What is left to be said before the epoch ends: fills the burst with flows that were held, of

@@ -110,7 +110,8 @@ void held_flow_add_samples(struct held_flow *held, const struct record *record)
 {
 	held->packets = add_up(held->packets, record->packets);
 	held->bytes = add_up(held->bytes, record->bytes);
-	held->sampling = record->observation->sampling;
+	if (record->observation->sampling > held->sampling)
+		held->sampling = record->observation->sampling;
 	add_frames(held, record->packets, record->bytes);
 }
 

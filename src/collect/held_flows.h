@@ -33,7 +33,7 @@ struct held_flow {
 	float sure_sampling;               /* the coarsest of those; as struct worth's or above */
 	uint32_t flow;                     /* the entry */
 	uint32_t smallest_frame, largest_frame; /* as struct dedup_counts' */
-	uint32_t sampling;                      /* of the last samples */
+	uint32_t sampling;                      /* the coarsest of the samples */
 	uint8_t family, tcp_flags;
 } __attribute__((aligned(64)));
 

@@ -4,11 +4,17 @@
 
 #include <math.h>
 
-/*
- * Samples that an observer on the way should have had when it had none: then it is not on this
- * flow's way (by chance: e^-20).
- */
-#define SAMPLES_MISSED 20
+/* Reports of one packet by several exporters differ by less: of its time, */
+#define JITTER_TICKS 48
+/* and of the record that has it. */
+#define MARGIN_TICKS (2 * 954)
+#define CUT_TICKS    954 /* of OBSERVATION_CUT_TIMES */
+
+/* Packets that may be dropped on the way between two observers. */
+#define DROPPED_ONE_IN 64
+
+/* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
+#define SAMPLES_UNBIASED 16
 
 #define NOTHING ((struct worth){0, 0, 1})
 
@@ -18,16 +24,17 @@ static struct worth whole(const struct record *record)
 		record->packets, record->bytes, (double)record->observation->sampling};
 }
 
-/* A part of a record's packets, of its mean size. */
+/* The bytes of a part of a record's packets, by their mean size. */
+static uint64_t part_bytes(const struct record *record, uint64_t packets)
+{
+	if (packets >= record->packets)
+		return record->bytes;
+	return (uint64_t)((double)record->bytes * (double)packets / (double)record->packets + 0.5);
+}
+
 static struct worth part(const struct record *record, uint64_t packets, double sampling)
 {
-	struct worth worth = {packets, record->bytes, sampling};
-
-	if (packets < record->packets)
-		worth.bytes = (uint64_t)((double)record->bytes * (double)packets /
-						 (double)record->packets +
-					 0.5);
-	return worth;
+	return (struct worth){packets, part_bytes(record, packets), sampling};
 }
 
 /* Of what a flow has by now, so much as was not counted before. */
@@ -38,6 +45,29 @@ static uint64_t fresh(const struct record *record, uint64_t target)
 	if (target <= counted)
 		return 0;
 	return target - counted < record->packets ? target - counted : record->packets;
+}
+
+static uint64_t add_up(uint64_t sum, uint64_t more)
+{
+	return more < UINT64_MAX - sum ? sum + more : UINT64_MAX;
+}
+
+/* So many of the record's packets were taken for duplicates, and may be none. */
+static void doubt_new(struct known *known, const struct record *record, uint64_t packets)
+{
+	struct role_doubt *doubt = &known->doubt;
+
+	doubt->new_packets = add_up(doubt->new_packets, packets);
+	doubt->new_bytes = add_up(doubt->new_bytes, part_bytes(record, packets));
+}
+
+/* So many of the record's packets counted, and may be duplicates. */
+static void doubt_duplicate(struct known *known, const struct record *record, uint64_t packets)
+{
+	struct role_doubt *doubt = &known->doubt;
+
+	doubt->duplicate_packets = add_up(doubt->duplicate_packets, packets);
+	doubt->duplicate_bytes = add_up(doubt->duplicate_bytes, part_bytes(record, packets));
 }
 
 /* The most bytes that an observer without sampling has. */
@@ -54,81 +84,365 @@ static uint64_t most_bytes(struct known *known, const struct record *record)
 	return most;
 }
 
-static struct worth best_unsampled(struct known *known, struct record *record)
-{
-	struct worth worth = {fresh(record, record->share->packets), 0, 1};
-	uint64_t bytes;
+/* --- unsampled: how far into the flow each observer's records reach --- */
 
-	record->flow->flags |= FLOW_UNSAMPLED;
-	if (worth.packets == 0)
+static uint32_t span_of(const struct flow *flow)
+{
+	return (uint32_t)flow->span * SPAN_TICKS;
+}
+
+#define INDEX_UNKNOWN UINT64_MAX
+
+/* How many packets of the flow had passed at a time; at least so many. */
+static uint64_t index_at(const struct flow *flow, uint32_t time)
+{
+	int32_t before = (int32_t)(flow->front - time);
+
+	if (before <= 0)
+		return flow->packets;
+	if ((uint32_t)before > span_of(flow) || flow->advance == ADVANCE_MAX)
+		return INDEX_UNKNOWN;
+	return flow->packets - flow->advance;
+}
+
+/*
+ * Where a record begins whose time is not told, by an observer that is new on the flow, or came
+ * back: it is as long as the flow's last record was. If it has many more packets than that, it is
+ * longer, and may end where all others do.
+ */
+static uint64_t begin_without_time(const struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t span = span_of(flow);
+	uint64_t advance = flow->advance, at;
+
+	if (span == 0)
+		return 0;
+	if (record->packets > advance + advance / 2)
+		return flow->packets > record->packets ? flow->packets - record->packets : 0;
+	at = index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
+	return at == INDEX_UNKNOWN ? 0 : at;
+}
+
+/* Whether the observer told nothing of the flow for so long that others overtook it. */
+static bool came_back(const struct known *known, const struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t silent = record->now - record->before;
+	uint64_t end = record->share->packets + record->packets;
+
+	if (silent > known->flows.timeout)
+		return true;
+	return !record->has_first && silent > 2 * (span_of(flow) + MARGIN_TICKS) &&
+	       end + record->packets < flow->packets;
+}
+
+/*
+ * Whether others told of packets that the observer did not see: then nobody knows whether its packets
+ * are among theirs. A record whose last packet is later than all that are told has to reach beyond
+ * them, but for packets that were dropped between the two. end: how far it reaches.
+ */
+static bool is_contradicted(const struct record *record, uint64_t end)
+{
+	const struct flow *flow = record->flow;
+	uint64_t reach = end + record->packets / DROPPED_ONE_IN;
+	uint32_t time = record->last - JITTER_TICKS;
+
+	if (reach >= flow->packets)
+		return false;
+	if (!record->has_first)
+		return end + record->packets < flow->packets;
+	if (record->observation->flags & OBSERVATION_CUT_TIMES)
+		time -= CUT_TICKS;
+	if ((int32_t)(time - flow->front) > 0)
+		return true;
+	return (int32_t)(time - (flow->front - span_of(flow))) > 0 && flow->advance < ADVANCE_MAX &&
+	       reach < flow->packets - flow->advance;
+}
+
+/* Whether all packets of the record came after all that are told. */
+static bool is_later(const struct record *record)
+{
+	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
+}
+
+/* Whether the record begins where the observer's last one ended. */
+static bool follows(const struct known *known, const struct record *record)
+{
+	return !came_back(known, record) && !is_later(record);
+}
+
+/* The packets of the record up to the front, if they came evenly. */
+static uint64_t before_front(const struct record *record)
+{
+	int32_t before = (int32_t)(record->flow->front - record->first);
+	int32_t all = (int32_t)(record->last - record->first);
+
+	if (before <= 0)
+		return 0;
+	if (all <= before)
+		return record->packets;
+	return (uint64_t)((double)record->packets * before / all + 0.5);
+}
+
+/* Where in the flow the record begins, in packets. */
+static uint64_t begin_of(struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint64_t own = record->is_new ? 0 : record->share->packets, at, told;
+
+	/* Samples counted until now. They were of the same packets, or the last were. */
+	if (!(flow->flags & FLOW_UNSAMPLED)) {
+		at = flow->packets / 2 > record->packets ? flow->packets - record->packets : 0;
+		return at > own ? at : own;
+	}
+	if (!record->has_first) {
+		at = record->joins ? begin_without_time(record) : own;
+		return at > own ? at : own;
+	}
+	if (is_later(record)) {
+		record->moves = flow->packets > own;
+		return flow->packets > own ? flow->packets : own;
+	}
+	/* Its records follow each other, unless others told of packets between them. */
+	if (!is_contradicted(record, own + record->packets))
+		return own;
+	told = before_front(record);
+	at = flow->packets > told ? flow->packets - told : 0;
+	if (at <= own)
+		return own;
+	record->aligned = true;
+	return at;
+}
+
+void find_begin(struct known *known, struct record *record)
+{
+	record->joins = record->is_new || came_back(known, record);
+	record->begin = begin_of(record);
+}
+
+static void set_advance(struct flow *flow, uint64_t packets)
+{
+	flow->advance = packets < ADVANCE_MAX ? packets & ADVANCE_MAX : ADVANCE_MAX;
+}
+
+static void advance(struct flow *flow, const struct record *record, uint64_t end)
+{
+	uint32_t begin = record->has_first ? record->first : flow->front, span;
+
+	if (flow->packets == 0)
+		begin = record->has_first ? record->first : record->last;
+	else if ((int32_t)(begin - flow->front) < 0)
+		begin = flow->front;
+	if (flow->packets == 0 || (int32_t)(record->last - flow->front) > 0)
+		flow->front = record->last;
+	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
+	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
+	set_advance(flow, end - flow->packets);
+}
+
+/* The share, which has the record already, begins further into the flow. */
+static void move_share(struct record *record, uint64_t begin)
+{
+	struct share *share = record->share;
+	const struct flow *flow = record->flow;
+	uint64_t own = share->packets - record->packets;
+	double bytes;
+
+	if (begin <= own)
+		return;
+	bytes = flow->packets > 0 ? (double)flow->bytes * (double)begin / (double)flow->packets : 0;
+	share->packets = (begin + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = ((uint64_t)bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/*
+ * A record of packets that came before the flow moved to another observer, and were told of after
+ * it: they lie in front of what that observer told.
+ */
+static bool is_of_before(const struct record *record)
+{
+	const struct flow *flow = record->flow;
+
+	return record->has_first && flow->moved_behind > 0 &&
+	       (int32_t)(flow->moved_at - record->last) > 0;
+}
+
+static struct worth insert_before(struct known *known, struct record *record)
+{
+	struct flow *flow = record->flow;
+	uint64_t end = record->share->packets;
+	struct worth worth = {0, 0, 1};
+
+	if (end <= flow->moved_behind)
 		return NOTHING;
-	bytes = most_bytes(known, record);
-	if (bytes > record->flow->bytes)
-		worth.bytes = bytes - record->flow->bytes;
+	worth.packets = end - flow->moved_behind < record->packets ? end - flow->moved_behind
+								   : record->packets;
+	worth.bytes = part_bytes(record, worth.packets);
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (share == record->share || share->total || share->sampled ||
+			share->packets <= flow->moved_behind)
+			continue;
+		share->packets = (share->packets + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+		share->bytes = (share->bytes + worth.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	}
+	flow->moved_behind += worth.packets;
 	return worth;
 }
 
-/* What the samples of a flow say, of the observers that were heard. */
-struct weighed {
-	double sum;     /* of weight times packets */
-	double weights; /* of the groups on the way */
-	uint32_t heard; /* a bit for each group */
-};
-
-static struct weighed weigh(struct known *known, struct flow *flow, const struct route *route)
+/* A record without times by an observer that joins, which does not end where others' do. */
+static bool joins_in_doubt(const struct record *record, uint64_t end)
 {
-	struct weighed weighed = {0, route->sum, 0};
+	const struct flow *flow = record->flow;
+
+	return record->joins && !record->has_first && span_of(flow) > 0 &&
+	       (end > flow->packets || end + flow->advance < flow->packets);
+}
+
+static struct worth best_unsampled(struct known *known, struct record *record)
+{
+	struct worth worth = {0, 0, 1};
+	struct flow *flow = record->flow;
+	uint64_t end, bytes;
+
+	if (record->moves) {
+		flow->moved_at = record->first;
+		flow->moved_behind = flow->packets;
+	}
+	flow->flags |= FLOW_UNSAMPLED;
+	move_share(record, record->begin);
+	if (is_of_before(record))
+		return insert_before(known, record);
+	end = record->share->packets;
+	worth.packets = fresh(record, end);
+	if (end >= flow->packets && !record->aligned)
+		record->share->partial = 0;
+	else if (is_contradicted(record, end) || record->aligned)
+		record->share->partial = 1;
+	if (worth.packets < record->packets &&
+		(record->share->partial || joins_in_doubt(record, end))) {
+		doubt_new(known, record, record->packets - worth.packets);
+		/* It missed packets: it goes on where the flow was at least. */
+		if (end < flow->packets && flow->advance < ADVANCE_MAX)
+			move_share(record, flow->packets - flow->advance > record->packets
+						   ? flow->packets - flow->advance - record->packets
+						   : 0);
+	}
+	if (worth.packets == 0)
+		return NOTHING;
+	advance(flow, record, end);
+	bytes = most_bytes(known, record);
+	if (bytes > flow->bytes)
+		worth.bytes = bytes - flow->bytes;
+	if (record->aligned) {
+		known->doubt.duplicate_packets += worth.packets;
+		known->doubt.duplicate_bytes += worth.bytes;
+	}
+	return worth;
+}
+
+void add_evidence(struct known *known, const struct record *record)
+{
+	const struct observation *observation = record->observation;
+	uint32_t duration = record->has_first ? record->now - record->first : 0;
+
+	if (!roles_want(&known->roles, record->flow, observation->sampling > 1))
+		return;
+	roles_add(&known->roles, record->flow,
+		&(struct role_evidence){
+			.flow = flow_number(&known->flows, record->flow),
+			.share = record->number,
+			.exporter = observation->exporter,
+			.sampling = observation->sampling,
+			.packets = observation->packets,
+			.duration =
+				duration < known->flows.timeout ? duration : known->flows.timeout,
+			.ttl = observation->ttl,
+		});
+}
+
+/* Whether nothing is asked of the record but to be added: most are such. */
+static bool is_common(const struct known *known, const struct observation *observation,
+	const struct flow *flow, const struct key_hash *hash, uint32_t now)
+{
+	return observation->sampling == 1 && !(observation->flags & OBSERVATION_SINCE_START) &&
+	       observation->packets < SHARE_PACKETS_LIMIT &&
+	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
+	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
+	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED)) == FLOW_UNSAMPLED;
+}
+
+/* The share that the hop has of the flow already; and the most bytes that another has. */
+static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
+{
+	struct share *found = NULL;
+	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, flow, i);
-		uint32_t member;
+		struct share *share = &flow->shares[i];
 
-		if (share->total)
+		if (share->total || share->sampled)
 			continue;
-		member = route_member(route, known->observers.hops[share->hop].observer);
-		if (member == ROUTE_NOBODY)
-			continue;
-		weighed.heard |= UINT32_C(1) << route->group[member];
-		weighed.sum +=
-			route_group_weight(route, route->group[member]) * (double)share->packets;
+		if (share->hop == hop)
+			found = share;
+		else if (share->bytes > most)
+			most = share->bytes;
 	}
-	return weighed;
+	*most_bytes = most;
+	return found;
 }
 
-/* Leaves out groups that cannot be on this flow's way. */
-static void leave_out(struct weighed *weighed, const struct route *route)
+bool take_common(struct known *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
 {
-	double packets = weighed->sum / weighed->weights;
+	uint64_t packets, bytes, most;
+	struct record record;
+	struct share *share;
+	struct flow *flow;
 
-	for (uint32_t m = 0; m < route->nb; m++) {
-		double weight;
-
-		if (route->group[m] != m || weighed->heard >> m & 1)
-			continue;
-		weight = route_group_weight(route, m);
-		if (packets * weight / (1 + weight) >= SAMPLES_MISSED)
-			weighed->weights -= weight;
+	if (guess == FLOW_NONE || hop == HOP_NONE)
+		return false;
+	flow = &known->flows.flows[guess];
+	record.now = ticks_of(observation->time);
+	if (!is_common(known, observation, flow, hash, record.now))
+		return false;
+	share = common_share(flow, hop, &most);
+	if (share == NULL)
+		return false;
+	record.observation = observation;
+	record.flow = flow;
+	record.share = share;
+	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
+	record.packets = observation->packets;
+	record.before = share_time(&known->flows, share, record.now);
+	record_times(&record);
+	packets = share->packets + observation->packets;
+	bytes = share->bytes + observation->bytes;
+	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
+		!follows(known, &record) || is_of_before(&record) || share->partial ||
+		is_contradicted(&record, packets))
+		return false;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	if ((int32_t)(record.last - record.before) > 0)
+		share_set_time(&known->flows, share, record.last);
+	if ((int32_t)(record.now - flow->last) > 0)
+		flow->last = record.now;
+	if (roles_want(&known->roles, flow, false)) {
+		record.number = (uint32_t)(share - flow->shares);
+		add_evidence(known, &record);
 	}
-}
-
-/* Of a flow: where its fractions of packets are rounded up. Uniform, so that nothing is lost by
- * rounding on the average. */
-static double rounding(const struct flow *flow)
-{
-	return (double)(flow->hash.lo >> 11) * 0x1p-53;
-}
-
-/* Whether an observer does not sample, by its last record. */
-static bool any_unsampled(struct known *known, struct flow *flow)
-{
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, flow, i);
-
-		if (!share->total && !share->sampled)
-			return true;
-	}
-	flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
-	return false;
+	*worth = NOTHING;
+	if (packets <= flow->packets)
+		return true;
+	advance(flow, &record, packets);
+	worth->packets = fresh(&record, packets);
+	most = bytes > most ? bytes : most;
+	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
+	flow_add(flow, worth->packets, worth->bytes);
+	return true;
 }
 
 struct route *route_of(struct known *known, struct record *record)
@@ -145,149 +459,108 @@ struct route *route_of(struct known *known, struct record *record)
 	return route;
 }
 
-/* An observer at the next hop. */
-static uint32_t next_of(const struct known *known, const struct observation *observation)
+/* --- samples: the edge that they came in by --- */
+
+/* An exporter that died, or told nothing of the flow for the timeout, does not tell of it any more. */
+static bool is_stale(const struct known *known, const struct share *share, uint32_t now)
 {
-	if (observation->next == EXPORTER_NONE)
-		return ROUTE_NOBODY;
-	return observers_number(&known->observers, observation->next, OBSERVED_ANYWHERE);
+	const struct hop *hop = &known->observers.hops[share->hop];
+
+	return (int32_t)(now - share_time(&known->flows, share, now)) >
+		       (int32_t)known->flows.timeout ||
+	       !observers_has(&known->observers, hop) ||
+	       !roles_is_alive(&known->roles, hop->exporter);
 }
 
-static uint32_t count_groups(const struct route *route)
+/* Whether an observer that does not sample tells of the flow. */
+static bool any_unsampled(struct known *known, struct flow *flow, uint32_t now)
 {
-	uint32_t groups = 0;
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, flow, i);
 
-	for (uint32_t m = 0; m < route->nb; m++)
-		groups += route->group[m] == m;
-	return groups;
-}
-
-/*
- * The weights of all on the way. A route of which there were few samples has members that were not
- * heard: as many groups as other routes have on the average are taken for it, each as good as those
- * that were heard.
- */
-static double all_weights(
-	const struct known *known, const struct weighed *weighed, const struct route *route)
-{
-	double likely;
-
-	if (route_is_learned(route) || !(known->learned > 0))
-		return weighed->weights;
-	likely = known->learned / known->inverse_groups / count_groups(route);
-	return likely > 1 ? weighed->weights * likely : weighed->weights;
-}
-
-/* `sampling`: that of the flow's observer, where it has but one. */
-static struct worth estimated(struct known *known, const struct record *record,
-	const struct route *route, uint32_t sampling)
-{
-	struct weighed weighed;
-	double target;
-
-	if (route->nb == 1 && record->flow->nb == 1 && route_is_learned(route))
-		return part(record, fresh(record, record->share->packets), (double)sampling);
-	weighed = weigh(known, record->flow, route);
-	leave_out(&weighed, route);
-	target = floor(weighed.sum / all_weights(known, &weighed, route) + rounding(record->flow));
-	/*
-	 * The interval is that of all members who were not left out, heard or not; not that of
-	 * those who are only likely to be there.
-	 */
-	return part(record, fresh(record, (uint64_t)target),
-		route->nb == 1 ? (double)sampling : 1 + 1 / weighed.weights);
-}
-
-void learn_groups(struct known *known)
-{
-	double learned = 0, inverse = 0;
-
-	for (uint32_t i = 0; i < known->held.nb; i++) {
-		const struct held_flow *held = &known->held.flows[i];
-		uint32_t now = known->flows.flows[held->flow].last;
-		const struct route *route;
-
-		if (held->packets == 0)
-			continue;
-		route = route_find(&known->routes, held->route, now);
-		if (route->nb == 0 || !route_is_learned(route))
-			continue;
-		learned++;
-		inverse += 1.0 / count_groups(route);
+		if (!share->total && !share->sampled && !is_stale(known, share, now))
+			return true;
 	}
-	if (learned > 0) {
-		known->learned = known->learned / 2 + learned;
-		known->inverse_groups = known->inverse_groups / 2 + inverse;
-	}
+	flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
+	return false;
 }
 
-/* While it is not known who else is on the route, and until the flow is settled. */
-static bool hold_samples(struct known *known, struct record *record, const struct route *route)
+/* What the operator says of edges stands above what is learned. */
+static enum interface_role role_at(const struct role_interface *interface, const struct hop *hop)
 {
+	if (hop->flags & OBSERVATION_EDGES)
+		return hop->flags & OBSERVATION_ENTERS ? ROLE_EDGE : ROLE_FED;
+	return interface != NULL ? (enum interface_role)interface->role : ROLE_OPEN;
+}
+
+/* Its packets wait in the share until the epoch ends. False: there is no room. */
+static bool hold_samples(struct known *known, struct record *record)
+{
+	struct share *share = record->share;
 	struct held_flow *held;
 
-	if (!(record->flow->flags & FLOW_HELD) && route->joined != known->routes.epoch)
+	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
+		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		return false;
 	held = held_flows_get(&known->held, &known->flows, record);
 	if (!held)
 		return false;
 	held_flow_add_samples(held, record);
+	share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	record->held = true;
 	return true;
 }
 
-/* All that reported the flow are members of its route, also where the route was given up since. */
-static void hear_again(struct known *known, struct record *record, struct route *route,
-	const struct held_flow *held)
+/* Of an interface whose role is open: the flow's first living observer counts. */
+static uint32_t first_observer(struct known *known, struct flow *flow, uint32_t now)
 {
-	for (uint32_t i = 0; i < record->flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
-		uint32_t observer = known->observers.hops[share->hop].observer;
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, flow, i);
 
-		if (!share->total && share->sampled &&
-			route_member(route, observer) == ROUTE_NOBODY)
-			route_hear(&known->routes, route, observer, held->sampling, ROUTE_NOBODY,
-				record->now);
+		if (!share->total && share->sampled && !is_stale(known, share, now))
+			return i;
 	}
+	return 0;
 }
 
-struct worth worth_of_held(struct known *known, const struct held_flow *held)
+static struct worth without_room(struct known *known, struct record *record)
 {
-	struct flow *flow = &known->flows.flows[held->flow];
-	struct record record = {
-		.flow = flow,
-		.share = observed_flows_share(&known->flows, flow, 0),
-		.now = flow->last,
-		.packets = held->packets,
-		.bytes = held->bytes,
-		.route = held->route,
-	};
-	struct route *route;
-
-	if (held->packets == 0 || (flow->flags & FLOW_UNSAMPLED && any_unsampled(known, flow)))
-		return NOTHING;
-	route = route_of(known, &record);
-	hear_again(known, &record, route, held);
-	return estimated(known, &record, route, held->sampling);
+	if (first_observer(known, record->flow, record->now) == record->number) {
+		doubt_duplicate(known, record, record->packets);
+		return whole(record);
+	}
+	doubt_new(known, record, record->packets);
+	return NOTHING;
 }
 
 static struct worth best_sampled(struct known *known, struct record *record)
 {
-	const struct observation *observation = record->observation;
-	uint32_t observer = known->observers.hops[record->share->hop].observer;
-	struct route *route;
+	const struct hop *hop = &known->observers.hops[record->share->hop];
+	struct role_interface *interface;
 
-	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow))
+	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow, record->now))
 		return NOTHING;
-	route = route_of(known, record);
-	if (route_hear(&known->routes, route, observer, observation->sampling,
-		    next_of(known, observation), record->now) == ROUTE_NOBODY)
+	interface =
+		roles_interface(&known->roles, &known->observers, record->share->hop, record->now);
+	if (interface != NULL)
+		interface->heard = record->now;
+	switch (role_at(interface, hop)) {
+	case ROLE_EDGE:
+		if (interface != NULL) {
+			interface->counted_packets += record->packets;
+			interface->counted_bytes += record->bytes;
+		}
+		return whole(record);
+	case ROLE_FED:
+		if (interface != NULL) {
+			interface->dropped_packets += record->packets;
+			interface->dropped_bytes += record->bytes;
+		}
 		return NOTHING;
-	if (route->samples < UINT8_MAX)
-		route_count_samples(route, record->packets / observation->sampling);
-	if (hold_samples(known, record, route))
-		return NOTHING;
-	return estimated(known, record, route, observation->sampling);
+	case ROLE_OPEN: break;
+	}
+	return hold_samples(known, record) ? NOTHING : without_room(known, record);
 }
 
 static struct worth take_best(struct known *known, struct record *record)
@@ -297,16 +570,160 @@ static struct worth take_best(struct known *known, struct record *record)
 	return best_sampled(known, record);
 }
 
-/* The flow's first share is that of its first observer. */
-static struct worth take_exporter(struct known *known, struct record *record)
+/* What waits in a share, by now that roles are known as well as they can be. */
+struct waiting {
+	struct share *share;
+	uint32_t number;
+	enum interface_role role;
+	uint8_t ttl; /* 0: unknown */
+};
+
+static uint32_t find_waiting(
+	struct known *known, struct flow *flow, uint32_t now, struct waiting *waiting)
 {
-	(void)known;
-	return record->number == 0 ? whole(record) : NOTHING;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (share->total || !share->sampled ||
+			(share->packets == 0 && is_stale(known, share, now)))
+			continue;
+		waiting[n++] = (struct waiting){
+			.share = share,
+			.number = i,
+			.ttl = roles_ttl(&known->roles, flow_number(&known->flows, flow), i),
+			.role = role_at(
+				roles_interface(&known->roles, &known->observers, share->hop, now),
+				&known->observers.hops[share->hop]),
+		};
+	}
+	return n;
 }
 
+/* Of those whose role is open the one that is first on the way, or that reported the flow first. */
+static const struct waiting *find_owner(const struct waiting *waiting, uint32_t n)
+{
+	const struct waiting *owner = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (waiting[i].role != ROLE_OPEN)
+			continue;
+		if (owner == NULL || (owner->ttl > 0 && waiting[i].ttl > owner->ttl))
+			owner = &waiting[i];
+	}
+	return owner;
+}
+
+/*
+ * Whether its packets passed the owner before: by their TTL, unless it had more of them than chance
+ * explains.
+ */
+static bool is_behind(const struct waiting *waiting, const struct waiting *owner, uint32_t sampling)
+{
+	double own = (double)owner->share->packets, more = (double)waiting->share->packets - own;
+
+	return waiting->ttl > 0 && waiting->ttl < owner->ttl &&
+	       (more <= 0 || more * more <= 25 * sampling * (own + sampling));
+}
+
+static void add_share(struct worth *worth, const struct share *share)
+{
+	worth->packets += share->packets;
+	worth->bytes += share->bytes;
+}
+
+static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
+{
+	*packets = add_up(*packets, share->packets);
+	*bytes = add_up(*bytes, share->bytes);
+}
+
+struct worth worth_of_held(struct known *known, const struct held_flow *held)
+{
+	struct flow *flow = &known->flows.flows[held->flow];
+	struct worth worth = {0, 0, (double)held->sampling};
+	struct role_doubt *doubt = &known->doubt;
+	struct waiting waiting[SHARES_MAX];
+	const struct waiting *owner;
+	bool edge = false;
+	uint32_t n;
+
+	if (held->packets == 0)
+		return NOTHING;
+	n = find_waiting(known, flow, flow->last, waiting);
+	owner = find_owner(waiting, n);
+	for (uint32_t i = 0; i < n; i++)
+		edge |= waiting[i].role == ROLE_EDGE;
+	if (flow->flags & FLOW_UNSAMPLED && any_unsampled(known, flow, flow->last))
+		n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct share *share = waiting[i].share;
+
+		if (waiting[i].role == ROLE_EDGE) {
+			add_share(&worth, share);
+		} else if (waiting[i].role == ROLE_OPEN && owner != &waiting[i] &&
+			   is_behind(&waiting[i], owner, held->sampling)) {
+			continue;
+		} else if (waiting[i].role == ROLE_OPEN && (edge || owner != &waiting[i])) {
+			add_doubt(&doubt->new_packets, &doubt->new_bytes, share);
+		} else if (waiting[i].role == ROLE_OPEN) {
+			add_share(&worth, share);
+			if (share->packets < (uint64_t)SAMPLES_UNBIASED * held->sampling)
+				add_doubt(
+					&doubt->duplicate_packets, &doubt->duplicate_bytes, share);
+		}
+	}
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (!share->total && share->sampled) {
+			share->packets = 0;
+			share->bytes = 0;
+		}
+	}
+	return worth;
+}
+
+/* --- the methods of EMC2, for comparison --- */
+
+/* Whether an observer tells more of the flow than the one that counts, and than chance explains. */
+static bool tells_more(const struct record *record, uint64_t counted)
+{
+	/* The one that counts may be a record behind. */
+	double more = (double)record->share->packets - (double)record->packets - (double)counted;
+	double sampling = (double)record->observation->sampling;
+	double variance = sampling > 1 ? sampling * (double)record->share->packets : 0;
+
+	return more > 0 && more * more > 25 * variance;
+}
+
+/* The first observer of a flow counts, until it is silent. */
+static struct worth take_exporter(struct known *known, struct record *record)
+{
+	struct flow *flow = record->flow;
+	bool sampled = record->observation->sampling > 1;
+	const struct share *owner;
+
+	if (record->number != flow->owner) {
+		owner = observed_flows_share(&known->flows, flow, flow->owner);
+		if (owner->total || is_stale(known, owner, record->now))
+			flow->owner = record->number;
+		else if (tells_more(record, owner->packets))
+			doubt_new(known, record, record->packets);
+	}
+	if (record->number != flow->owner)
+		return NOTHING;
+	if (sampled &&
+		record->share->packets < (uint64_t)SAMPLES_UNBIASED * record->observation->sampling)
+		doubt_duplicate(known, record, record->packets);
+	return whole(record);
+}
+
+/* Its mean is of those that had a sample, and too large of flows with few. */
 static struct worth window_sampled(struct known *known, struct record *record)
 {
-	uint64_t packets = 0, observers = 0;
+	uint64_t packets = 0, observers = 0, worth;
 	uint32_t sampling = record->observation->sampling;
 
 	if (record->flow->flags & FLOW_UNSAMPLED)
@@ -323,7 +740,10 @@ static struct worth window_sampled(struct known *known, struct record *record)
 	}
 	if (observers == 0)
 		return NOTHING;
-	return part(record, fresh(record, packets / observers), (double)record->flow->coarsest);
+	worth = fresh(record, packets / observers);
+	doubt_new(known, record, record->packets - worth);
+	doubt_duplicate(known, record, worth);
+	return part(record, worth, (double)record->flow->coarsest);
 }
 
 static struct worth take_window(struct known *known, struct record *record)
@@ -333,10 +753,16 @@ static struct worth take_window(struct known *known, struct record *record)
 
 	if (record->observation->sampling > 1 || record->observation->flags & OBSERVATION_SAMPLE)
 		return window_sampled(known, record);
-	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)known->flows.timeout)
+	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)known->flows.timeout) {
+		if (record->share->packets > flow->packets)
+			doubt_new(known, record, fresh(record, record->share->packets));
 		return NOTHING;
+	}
 	flow->flags |= FLOW_UNSAMPLED;
 	flow->counted = record->now;
+	/* What samples told of the flow in this window is told again. */
+	if (first && flow->packets > 0)
+		return part(record, fresh(record, record->packets), 1);
 	return whole(record);
 }
 
@@ -387,7 +813,7 @@ static struct worth take_all(struct known *known, struct record *record)
 }
 
 const struct dedup_ops dedup_methods[] = {
-	{"best", "the most that an observer saw; of samples the best mean of all on the way", true,
+	{"best", "the most that an observer saw; of samples those that came in by an edge", true,
 		take_best},
 	{"exporter", "the first exporter that reports a flow counts", true, take_exporter},
 	{"window", "what comes within --export-timeout of a record that counted is told again",

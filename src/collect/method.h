@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "collect/held_flows.h"
+#include "collect/interface_roles.h"
 #include "collect/observation.h"
 #include "collect/observed_flows.h"
 #include "collect/observers.h"
@@ -22,12 +23,10 @@ struct known {
 	struct observers observers;
 	struct routes routes;
 	struct held_flows held;
-	/*
-	 * Of routes that are learned: how many flows, and the sum of 1 / the groups on their way.
-	 */
-	double learned, inverse_groups;
-	uint8_t *has_ingress; /* of each slot: it reports flows where they come in */
-	bool edges;           /* an exporter's edge is known, whoever was heard */
+	struct roles roles;
+	struct role_doubt doubt; /* of the burst, or the epoch's end */
+	uint8_t *has_ingress;    /* of each slot: it reports flows where they come in */
+	bool edges;              /* an exporter's edge is known, whoever was heard */
 };
 
 struct dedup_ops {
@@ -39,10 +38,20 @@ struct dedup_ops {
 /* The route of the record, whose key is kept in it. */
 struct route *route_of(struct known *known, struct record *record);
 
-/* Learns from the held flows, before they are settled, how many observers are on a way. */
-void learn_groups(struct known *known);
+/* Where an unsampled record begins, in packets of the flow; before the share has the record. */
+void find_begin(struct known *known, struct record *record);
 
-/* What the samples of a held flow bring, by all observers that were heard by now. */
+/* The record, which its share has, is evidence of the roles of interfaces. */
+void add_evidence(struct known *known, const struct record *record);
+
+/*
+ * `best` of an unsampled record by an observer that told of the flow before, without paths: as
+ * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
+ */
+bool take_common(struct known *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth);
+
+/* What the samples of a held flow bring, by the roles as they are known now. */
 struct worth worth_of_held(struct known *known, const struct held_flow *held);
 
 /* In the order of enum dedup_method; a row without a word ends it. */

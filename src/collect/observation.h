@@ -24,6 +24,9 @@ enum observation_flags {
 	OBSERVATION_ENDED = 1 << 7,           /* the last record of a session */
 	OBSERVATION_BYTES_UNKNOWN = 1 << 8,   /* `bytes` is what they are at least */
 	OBSERVATION_PACKETS_UNKNOWN = 1 << 9, /* `packets` is what they are at least */
+	OBSERVATION_FIRST = 1 << 10,          /* `first` is known */
+	OBSERVATION_LAST = 1 << 11,           /* `last` is known */
+	OBSERVATION_CUT_TIMES = 1 << 12,      /* `first` is up to 1 s too large, `last` too small */
 };
 
 /* Counts are not those since the last record. */
@@ -54,7 +57,9 @@ struct observation {
 	uint64_t packets, bytes; /* as told, before they are multiplied by `sampling`; bytes with
 				    --link-overhead */
 	int64_t time;            /* when the record came: ns since 1970-01-01 UTC */
-	uint64_t age;            /* of totals: ns that the flow had lasted then; 0: not known */
+	/* ms before `time`, of the first and the last packet; where `flags` say so. */
+	uint32_t first, last;
+	uint8_t ttl; /* the largest of its packets; 0: unknown */
 };
 
 _Static_assert(sizeof(struct observation) == 128, "two cache lines");

@@ -88,7 +88,6 @@ static bool count(const struct observer *observer, const struct flow_record *rec
 	complete_counts(record, observation);
 	if (record->has & FLOW_ENDED)
 		observation->flags |= OBSERVATION_ENDED;
-	observation->age = record->has & FLOW_AGE ? record->age * 1000000 : 0;
 	observation->bytes =
 		plus(observation->bytes, times(observation->packets, observer->link_overhead));
 	return true;
@@ -206,6 +205,19 @@ static void put_sampling(struct observer *observer, const struct flow_record *re
 		observer->doubt = verdict.doubt;
 }
 
+static void put_times(const struct flow_record *record, struct observation *observation)
+{
+	if (record->has & FLOW_AGE)
+		observation->flags |= OBSERVATION_FIRST;
+	if (record->has & FLOW_IDLE)
+		observation->flags |= OBSERVATION_LAST;
+	if (record->has & FLOW_CUT_TIMES)
+		observation->flags |= OBSERVATION_CUT_TIMES;
+	observation->first = record->has & FLOW_AGE ? (uint32_t)record->age : 0;
+	observation->last = record->has & FLOW_IDLE ? (uint32_t)record->idle : 0;
+	observation->ttl = record->ttl;
+}
+
 bool observe(struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -214,6 +226,7 @@ bool observe(struct observer *observer, const struct flow_record *record,
 		return false;
 	put_key(observer, record, observation);
 	put_place(observer, record, observation);
+	put_times(record, observation);
 	put_sampling(observer, record, observation);
 	observation->next =
 		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;

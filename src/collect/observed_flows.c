@@ -59,6 +59,9 @@ bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t 
 		.room = observed_flows_entries(flows),
 		.timeout = to_ticks(timeout),
 	};
+	/* Four timeouts and more go into the bits. */
+	while (table->timeout >> table->share_shift >= UINT32_C(1) << (SHARE_TIME_BITS - 2))
+		table->share_shift++;
 	return table->flows && table->index;
 }
 

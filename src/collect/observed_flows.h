@@ -20,22 +20,45 @@
 #include "sketch/sketch.h"
 
 #define TICK_SHIFT  20 /* ns to ticks */
+#define SPAN_TICKS  16
+#define ADVANCE_MAX ((UINT32_C(1) << 24) - 1)
 #define FLOW_NONE   UINT32_MAX
-#define FLOW_SHARES 5
+#define FLOW_SHARES 4
 #define MORE_SHARES 7
 #define SHARES_MAX  32 /* of a flow */
 
 #define SHARE_PACKETS_LIMIT (UINT64_C(1) << 39)
-#define SHARE_BYTES_LIMIT   (UINT64_C(1) << 60)
+#define SHARE_BYTES_LIMIT   (UINT64_C(1) << 49)
+#define SHARE_TOTAL_LIMIT   (UINT64_C(1) << 60) /* bytes */
+#define SHARE_TIME_BITS     14
 
-/* What one observer told of a flow, multiplied by its sampling interval. */
+/*
+ * What one observer told of a flow, multiplied by its sampling interval. Unsampled: `packets` and
+ * `bytes` say how far into the flow its records reach. Sampled: what waits for the epoch's end.
+ */
 struct share {
-	uint64_t packets : 40, hop : 24;
-	uint64_t bytes : 61;
+	uint64_t packets : 40, hop : 20;
 	uint64_t sampled : 1; /* its last record was */
 	uint64_t total : 1;   /* no share: the last total of the observer before it */
+	uint64_t partial : 1; /* unsampled: others told of packets that it did not see */
 	uint64_t spare : 1;
+	uint64_t bytes : 50;
+	uint64_t last : SHARE_TIME_BITS; /* its last packet: share_time(); of totals, bytes */
 };
+
+/* Bytes of a total. */
+static inline uint64_t share_total_bytes(const struct share *share)
+{
+	return share->bytes | (uint64_t)share->last << 50;
+}
+
+static inline void share_set_total_bytes(struct share *share, uint64_t bytes)
+{
+	uint64_t high = bytes >> 50;
+
+	share->bytes = bytes & ((UINT64_C(1) << 50) - 1);
+	share->last = high & ((1 << SHARE_TIME_BITS) - 1);
+}
 
 enum flow_flags {
 	FLOW_USED = 1 << 0,
@@ -47,20 +70,31 @@ enum flow_flags {
 	FLOW_HELD = 1 << 6,      /* what it brings is still to be settled (held_flows.h) */
 };
 
+/*
+ * How far the flow is told by unsampled observers: `packets` at `front` (ticks), and before the
+ * record that brought it there `advance` fewer, at `front` less `span`.
+ */
 struct flow {
 	uint32_t more; /* the entry of its further shares + 1 */
 	uint8_t nb;    /* shares */
 	uint8_t flags;
-	uint16_t spare;
-	uint32_t last; /* ticks */
+	uint16_t span; /* SPAN_TICKS */
+	uint32_t last; /* ticks; when it was reported */
+	uint32_t front;
+	struct key_hash hash;
+	uint64_t packets : 40, advance : 24; /* that counted; ADVANCE_MAX: that or more */
+	uint64_t bytes;
+	struct share shares[FLOW_SHARES];
 	union {
 		uint32_t counted;  /* ticks; when a record of the method `window` counted */
+		uint32_t owner;    /* of `exporter`: the number of the share that counts */
 		uint32_t held;     /* of the method `best`: its number, where it is held */
 		uint32_t coarsest; /* of `window`, before it has `counted`: sampling interval */
 	};
-	struct key_hash hash;
-	uint64_t packets, bytes; /* that counted */
-	struct share shares[FLOW_SHARES];
+	/* When the flow moved to the observer that is the farthest: its first packet then, in
+	 * ticks, and the packets that others had told of before. 0 packets: it did not move. */
+	uint32_t moved_at;
+	uint64_t moved_behind;
 } __attribute__((aligned(64)));
 
 struct more_shares {
@@ -79,11 +113,12 @@ struct observed_flows {
 	struct flow *flows;
 	uint64_t *index; /* tag, whether it has several shares, and entry + 1; 0: free */
 	uint64_t mask;
-	uint32_t shift;    /* tag >> shift is a cell */
-	uint32_t nb, room; /* entries ever given out; that there are */
-	uint32_t free;     /* a list by `more`, entry + 1 */
-	uint32_t hand;     /* of the sweep */
-	uint32_t timeout;  /* ticks */
+	uint32_t shift;       /* tag >> shift is a cell */
+	uint32_t nb, room;    /* entries ever given out; that there are */
+	uint32_t free;        /* a list by `more`, entry + 1 */
+	uint32_t hand;        /* of the sweep */
+	uint32_t timeout;     /* ticks */
+	uint32_t share_shift; /* ticks to the times of shares */
 	uint32_t used;
 	bool keep; /* the sweep leaves flows alone (their paths are still to be told) */
 };
@@ -96,6 +131,16 @@ size_t observed_flows_memory(uint64_t flows);
 bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t timeout,
 	const struct sketch_allocator *allocator);
 void observed_flows_fini(struct observed_flows *table, const struct sketch_allocator *allocator);
+
+/* So many count. */
+static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
+{
+	uint64_t sum = flow->packets + packets;
+	const uint64_t limit = 2 * SHARE_PACKETS_LIMIT - 1;
+
+	flow->packets = sum < limit ? sum & limit : limit;
+	flow->bytes += bytes;
+}
 
 static inline uint32_t flow_tag(const struct key_hash *hash)
 {
@@ -177,6 +222,22 @@ static inline bool flow_is_over(
 	const struct observed_flows *table, const struct flow *flow, uint32_t now)
 {
 	return !(flow->flags & FLOW_HELD) && (int32_t)(now - flow->last) > (int32_t)table->timeout;
+}
+
+/* The last packet of a share's records, which came before `now`: in ticks, cut to steps. */
+static inline uint32_t share_time(
+	const struct observed_flows *table, const struct share *share, uint32_t now)
+{
+	const uint32_t mask = (1 << SHARE_TIME_BITS) - 1;
+	uint32_t steps = ((now >> table->share_shift) - (uint32_t)share->last) & mask;
+
+	return now - (steps << table->share_shift);
+}
+
+static inline void share_set_time(
+	const struct observed_flows *table, struct share *share, uint32_t time)
+{
+	share->last = time >> table->share_shift & ((1 << SHARE_TIME_BITS) - 1);
 }
 
 static inline uint32_t flow_number(const struct observed_flows *table, const struct flow *flow)

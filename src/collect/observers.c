@@ -176,7 +176,8 @@ uint32_t observers_hop(struct observers *observers, const struct observation *ob
 	uint32_t at = find(observers, observer, observation->input, observation->output);
 	uint32_t number = observers->index[at] ? observers->index[at] - 1
 					       : add_hop(observers, observation, observer, at);
-	uint16_t ends = observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES);
+	uint16_t ends =
+		observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES | OBSERVATION_EDGES);
 
 	if (number == HOP_NONE)
 		return HOP_NONE;

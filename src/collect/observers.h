@@ -19,7 +19,7 @@
 #include "sketch/sketch.h"
 
 #define HOP_NONE         UINT32_MAX
-#define HOPS_MAX         (UINT32_C(1) << 24)
+#define HOPS_MAX         (UINT32_C(1) << 20)
 #define OBSERVER_SIDES   4
 #define OBSERVER_SLOTS   65536
 #define GENERATION_SHIFT 18
@@ -29,12 +29,15 @@ struct hop {
 	uint32_t exporter;
 	uint32_t input, output;
 	uint32_t next;  /* the exporter at the next hop; EXPORTER_NONE: unknown */
-	uint16_t flags; /* OBSERVATION_ENTERS, OBSERVATION_LEAVES */
+	uint16_t flags; /* OBSERVATION_ENTERS, OBSERVATION_LEAVES, OBSERVATION_EDGES */
 	uint8_t side;
 	bool used;
-	uint32_t next_free;
+	union {
+		uint32_t next_free;
+		uint32_t interface; /* its number in interface_roles.h, at that generation */
+	};
 	uint16_t next_generation; /* of the slot `next` */
-	uint16_t reserved;
+	uint16_t interface_generation;
 };
 
 _Static_assert(sizeof(struct hop) == 32, "two to a cache line");

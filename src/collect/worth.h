@@ -14,13 +14,36 @@ struct record {
 	const struct observation *observation;
 	struct flow *flow; /* NULL where the method keeps none */
 	struct share *share;
-	uint32_t number; /* of the share */
-	uint32_t now;    /* ticks */
-	bool moved;      /* the observer saw the flow at other interfaces before */
-	bool held;       /* what it brings is said at the epoch's end */
+	uint32_t number;      /* of the share */
+	uint32_t now;         /* ticks */
+	bool moved;           /* the observer saw the flow at other interfaces before */
+	bool held;            /* what it brings is said at the epoch's end */
+	bool is_new;          /* the observer reports the flow for the first time */
+	bool joins;           /* that, or it came back after others overtook it */
+	bool moves;           /* the flow came to its observer, from others */
+	bool aligned;         /* where it begins is known by its time alone */
+	bool has_first;       /* `first` is known */
+	uint32_t first, last; /* ticks: its packets; */
+	uint32_t before;      /* those of the observer's record before it: the last */
+	uint64_t begin;       /* packets of the flow in front of it; unsampled */
 	uint64_t packets, bytes;
 	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
 };
+
+static inline uint32_t ticks_of(int64_t time)
+{
+	return (uint32_t)((uint64_t)time >> TICK_SHIFT);
+}
+
+/* `first` and `last`: where the record does not tell them, when it came. */
+static inline void record_times(struct record *record)
+{
+	const struct observation *observation = record->observation;
+	const int64_t ms = 1000000;
+
+	record->first = ticks_of(observation->time - (int64_t)observation->first * ms);
+	record->last = ticks_of(observation->time - (int64_t)observation->last * ms);
+}
 
 /*
  * The largest frame that is expected where no size is told: 1500 bytes behind an Ethernet header.

@@ -153,6 +153,17 @@ static void tell_overhead(const struct counter *counter, struct key_burst *burst
 		burst->overhead[i] = (uint16_t)overhead;
 }
 
+static void count_doubt(struct collect_counts *counts, const struct dedup_counts *more)
+{
+	counts->counts.duplicate_packets += more->duplicate_packets;
+	counts->counts.duplicate_bytes += more->duplicate_bytes;
+	counts->counts.new_packets += more->new_packets;
+	counts->counts.new_bytes += more->new_bytes;
+	counts->counts.unknown |= more->unknown;
+	if (more->observers > counts->counts.observers)
+		counts->counts.observers = more->observers;
+}
+
 /* What the burst was worth, and the burst. */
 static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
 {
@@ -171,7 +182,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 		generation->counts.smallest_frame = of_burst->smallest_frame;
 	if (of_burst->sampling > counts->counts.sampling)
 		counts->counts.sampling = of_burst->sampling;
-	counts->counts.unknown |= of_burst->unknown;
+	count_doubt(counts, of_burst);
 	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
 	if (generation->counting->overhead)
 		tell_overhead(counter, &generation->counting->bursts[0]);
@@ -222,9 +233,32 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Before the worker leaves its epoch. */
-static void end_counting(struct counter *counter)
+/* Exporters that sent no records in the epoch live, if they sent anything. */
+static void hear_others(struct counter *counter)
 {
+	const struct collect_rows *rows =
+		&counter->collect->generations[counter->worker->epoch & 1].exporters;
+	const struct exporter_row *exporters = rows->items;
+
+	for (uint64_t i = 0; i < rows->n; i++)
+		if (!exporters[i].sender && !exporters[i].others && exporters[i].records == 0 &&
+			exporters[i].datagrams > 0)
+			dedup_hear(counter->dedup, exporters[i].slot, counter->now);
+}
+
+static void learn(struct counter *counter, bool last)
+{
+	struct dedup_counts counts = {0};
+
+	hear_others(counter);
+	dedup_learn(counter->dedup, counter->now, last, &counts);
+	count_doubt(counts_of(counter, counter->worker->epoch), &counts);
+}
+
+/* Before the worker leaves its epoch. */
+static void end_counting(struct counter *counter, bool last)
+{
+	learn(counter, last);
 	count_held_flows(counter);
 	count_waiting(counter);
 	dedup_end_epoch(
@@ -382,7 +416,7 @@ static bool obey_mark(struct counter *counter, const struct observation *mark)
 		forget(counter, mark->next);
 		return true;
 	}
-	end_counting(counter);
+	end_counting(counter, mark->flags == MARK_END);
 	if (mark->flags == MARK_END) {
 		worker_leave(worker, (uint64_t)mark->time);
 		return false;
@@ -516,7 +550,7 @@ static void enter_here(void *arg, uint64_t epoch)
 	struct collect *collect = worker->collect;
 
 	end_decoding(collect, false);
-	end_counting(&collect->counters[0]);
+	end_counting(&collect->counters[0], false);
 	collect->epoch = epoch;
 	worker_enter_epoch(worker, epoch);
 }
@@ -527,7 +561,7 @@ static void end_here(void *arg, uint64_t epoch)
 	struct collect *collect = worker->collect;
 
 	end_decoding(collect, true);
-	end_counting(&collect->counters[0]);
+	end_counting(&collect->counters[0], true);
 	worker_leave(worker, epoch);
 }
 

@@ -25,6 +25,12 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		if (counts->sampling > ledger->sampling)
 			ledger->sampling = counts->sampling;
 		ledger->losses_unknown |= counts->unknown;
+		ledger->maybe_duplicate += counts->duplicate_packets;
+		ledger->maybe_duplicate_bytes += counts->duplicate_bytes;
+		ledger->maybe_new += counts->new_packets;
+		ledger->maybe_new_bytes += counts->new_bytes;
+		if (counts->observers > ledger->observers)
+			ledger->observers = counts->observers;
 		if (counts->bytes_unknown)
 			ledger->missing_bytes = UINT64_MAX;
 	}
@@ -152,6 +158,32 @@ static void forget_bounds(struct report_measurement *measurement, double interva
 		row->packets.high_known = row->bytes.high_known = false;
 	}
 	measurement->unlisted_packets.high_known = measurement->unlisted_bytes.high_known = false;
+}
+
+/* By packets that may be duplicates, and by duplicates that may be none: of any key. */
+static void doubt_figure(
+	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
+{
+	uint64_t least = observers > 1 ? figure->low / observers : figure->low;
+
+	if (figure->known && duplicate > 0)
+		figure->low = figure->low > least + duplicate ? figure->low - duplicate : least;
+	if (figure->high_known)
+		figure->high = new < UINT64_MAX - figure->high ? figure->high + new : UINT64_MAX;
+}
+
+void collected_doubt(struct report_measurement *measurement, const struct ledger *ledger)
+{
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		doubt_figure(&row->packets, ledger->maybe_duplicate, ledger->maybe_new,
+			ledger->observers);
+		doubt_figure(&row->bytes, ledger->maybe_duplicate_bytes, ledger->maybe_new_bytes,
+			ledger->observers);
+	}
+	doubt_figure(&measurement->unlisted_packets, 0, ledger->maybe_new, 1);
+	doubt_figure(&measurement->unlisted_bytes, 0, ledger->maybe_new_bytes, 1);
 }
 
 void collected_widen(

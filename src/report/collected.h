@@ -18,6 +18,12 @@ bool collected_anything(const struct run *run, uint64_t epoch);
 bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
 
 /*
+ * Widens the intervals of the rows by packets of which it is not known whether several exporters
+ * reported them. Before collected_widen(), as these are sampled, too. docs/ESTIMATES.md.
+ */
+void collected_doubt(struct report_measurement *measurement, const struct ledger *ledger);
+
+/*
  * Widens the intervals of the rows by what sampling leaves open, of measured packets in `ledger`,
  * so that with probability 1 - risk no key's count lies outside of its own. docs/ESTIMATES.md.
  */

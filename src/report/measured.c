@@ -169,6 +169,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->confidence = confidence;
 	out->ip_bytes = planned->params.ip_bytes;
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
+	collected_doubt(out, &ledger);
 	collected_widen(out, &ledger, (1 - confidence) / 2);
 	if (out->inside.only) /* what others have nobody knows */
 		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;

@@ -28,6 +28,7 @@ const struct element elements[] = {
 	ROW(14, OUTPUT, NUMBER, 0, 1, 8),         /* egressInterface */
 	ROW(15, NEXT_HOP_IPV4, ADDRESS, 0, 4, 4), /* ipNextHopIPv4Address */
 	ROW(18, NEXT_HOP_IPV4, ADDRESS, 1, 4, 4), /* bgpNextHopIPv4Address */
+	ROW(21, END_UPTIME, NUMBER, 0, 1, 8),     /* flowEndSysUpTime */
 	ROW(22, START_UPTIME, NUMBER, 0, 1, 8),   /* flowStartSysUpTime */
 	ROW(23, POST_BYTES, NUMBER, 0, 1, 8),     /* postOctetDeltaCount */
 	ROW(24, POST_PACKETS, NUMBER, 0, 1, 8),   /* postPacketDeltaCount */
@@ -40,6 +41,8 @@ const struct element elements[] = {
 	ROW(48, SAMPLER, NUMBER, 1, 1, 8),        /* samplerId */
 	ROW(49, ALGORITHM, NUMBER, 1, 1, 8),      /* samplerMode */
 	ROW(50, SAMPLING, NUMBER, 1, 1, 8),       /* samplerRandomInterval */
+	ROW(52, TTL, NUMBER, 2, 1, 8),            /* minimumTTL */
+	ROW(53, TTL, NUMBER, 1, 1, 8),            /* maximumTTL */
 	ROW(58, VLAN, NUMBER, 0, 2, 8),           /* vlanId */
 	ROW(60, IP_VERSION, NUMBER, 0, 1, 8),     /* ipVersion */
 	ROW(61, DIRECTION, NUMBER, 0, 1, 8),      /* flowDirection */
@@ -52,13 +55,18 @@ const struct element elements[] = {
 	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
 	ROW(136, END_REASON, NUMBER, 0, 1, 8),    /* flowEndReason */
 	ROW(150, START_SECONDS, NUMBER, 0, 1, 8), /* flowStartSeconds */
+	ROW(151, END_SECONDS, NUMBER, 0, 1, 8),   /* flowEndSeconds */
 	ROW(152, START_MILLISECONDS, NUMBER, 0, 1, 8), /* flowStartMilliseconds */
+	ROW(153, END_MILLISECONDS, NUMBER, 0, 1, 8), /* flowEndMilliseconds */
 	ROW(154, START_NTP, NUMBER, 0, 8, 8),     /* flowStartMicroseconds */
+	ROW(155, END_NTP, NUMBER, 0, 8, 8), /* flowEndMicroseconds */
 	ROW(156, START_NTP, NUMBER, 1, 8, 8),     /* flowStartNanoseconds */
+	ROW(157, END_NTP, NUMBER, 1, 8, 8), /* flowEndNanoseconds */
 	ROW(169, DST_IPV6, ADDRESS, 1, 16, 16),   /* destinationIPv6Prefix */
 	ROW(170, SRC_IPV6, ADDRESS, 1, 16, 16),   /* sourceIPv6Prefix */
 	ROW(171, POST_TOTAL_BYTES, NUMBER, 0, 1, 8),   /* postOctetTotalCount */
 	ROW(172, POST_TOTAL_PACKETS, NUMBER, 0, 1, 8), /* postPacketTotalCount */
+	ROW(192, TTL, NUMBER, 0, 1, 8),           /* ipTTL */
 	ROW(195, DSCP, NUMBER, 1, 1, 8),          /* ipDiffServCodePoint */
 	ROW(231, INITIATOR_BYTES, NUMBER, 0, 1, 8), /* initiatorOctets */
 	RESPONDER(232, INITIATOR_BYTES),          /* responderOctets */

@@ -26,6 +26,7 @@ enum element_use {
 	USE_VLAN,
 	USE_DSCP,
 	USE_MPLS,
+	USE_TTL,
 	/* Of counters for one place, those after the first fill records in which it is 0. */
 	USE_PACKETS,
 	USE_INITIATOR_PACKETS,
@@ -45,6 +46,10 @@ enum element_use {
 	USE_START_SECONDS,
 	USE_START_MILLISECONDS,
 	USE_START_NTP,
+	USE_END_UPTIME, /* when the last packet of the record came, in the same forms */
+	USE_END_SECONDS,
+	USE_END_MILLISECONDS,
+	USE_END_NTP,
 	USE_DOT1Q_VLAN, /* of a tag in the frame */
 	USE_DOT1Q_CUSTOMER,
 	USE_INPUT,

@@ -115,36 +115,119 @@ static void decode_reverse(struct message *message, const struct template_entry 
 #define NTP_EPOCH  INT64_C(2208988800) /* seconds from 1900 to 1970 */
 #define AGE_MAX_MS (INT64_C(1) << 31)
 
-/* ms since 1970 of a field that tells when a flow began. */
-static int64_t start_ms(uint64_t start, enum element_use use)
+/* ms since 1970 of a time field; of one that is cut to seconds the first ms or the last. */
+static int64_t time_ms(uint64_t time, enum element_use use)
 {
 	switch (use) {
-	case USE_START_SECONDS: return (int64_t)(start & UINT32_MAX) * 1000;
+	case USE_START_SECONDS: return (int64_t)(time & UINT32_MAX) * 1000;
+	case USE_END_SECONDS: return (int64_t)(time & UINT32_MAX) * 1000 + 999;
 	case USE_START_NTP:
-		return ((int64_t)(start >> 32) - NTP_EPOCH) * 1000 +
-		       (int64_t)((start & UINT32_MAX) * 1000 >> 32);
-	default: return (int64_t)(start & (UINT64_MAX >> 1));
+	case USE_END_NTP:
+		return ((int64_t)(time >> 32) - NTP_EPOCH) * 1000 +
+		       (int64_t)((time & UINT32_MAX) * 1000 >> 32);
+	default: return (int64_t)(time & (UINT64_MAX >> 1));
 	}
 }
 
-/* Headers cut their time to seconds: a flow is up to a second older than it looks. */
-static void set_ages(const struct message *message, enum element_use use,
-	struct flow_record *records, uint32_t n)
+static uint64_t read_time(const uint8_t *at, uint32_t len)
 {
-	int64_t exported = message->header->exported / 1000000 + 999;
+	uint64_t time = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		time = time << 8 | at[i];
+	return time;
+}
+
+/* Headers cut the time of export to seconds: it was up to so many ms later. */
+#define HEADER_CUT_MS 999
+
+/* ms from a time to the export; below 0: unknown. `cut`: what the header's time may have lost. */
+static int64_t age_of(
+	const struct message *message, enum element_use use, uint64_t time, int64_t cut)
+{
 	uint32_t uptime = message->header->uptime;
+	int64_t age;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t start = records[i].start;
-		int64_t age = use == USE_START_UPTIME ? (int64_t)(uptime - (uint32_t)start)
-						      : exported - start_ms(start, use);
+	if (use != USE_START_UPTIME && use != USE_END_UPTIME)
+		age = message->header->exported / 1000000 + HEADER_CUT_MS - time_ms(time, use);
+	else
+		age = uptime > 0 ? (int64_t)(uptime - (uint32_t)time) : -1;
+	if (time == 0 || age < 0 || age > AGE_MAX_MS)
+		return -1;
+	if (use == USE_START_UPTIME || use == USE_END_UPTIME)
+		return age;
+	return age > HEADER_CUT_MS - cut ? age - (HEADER_CUT_MS - cut) : 0;
+}
 
-		records[i].age = 0;
-		if (start == 0 || age < 0 || age > AGE_MAX_MS ||
-			(use == USE_START_UPTIME && uptime == 0))
+static void set_age(struct flow_record *record, int64_t age)
+{
+	record->age = age >= 0 ? (uint32_t)age : 0;
+	record->has |= age >= 0 ? FLOW_AGE | FLOW_CUT_TIMES : 0;
+}
+
+static void set_idle(struct flow_record *record, int64_t idle)
+{
+	if (idle < 0 || (record->has & FLOW_AGE && (uint32_t)idle > record->age))
+		return;
+	record->idle = (uint32_t)idle;
+	record->has |= FLOW_IDLE;
+}
+
+/*
+ * What nearly all routers send: ms in `len` bytes each, of uptime or since 1970, as `exported`, which
+ * was up to `cut` later.
+ */
+static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
+	const uint8_t *end, const uint32_t len, uint32_t stride, struct flow_record *records,
+	uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++, start += stride, end += stride) {
+		uint64_t first = len == 8 ? read_u64(start) : read_u32(start);
+		uint64_t last = len == 8 ? read_u64(end) : read_u32(end);
+		uint64_t age = exported - first, idle = exported - last;
+
+		if (len == 4) {
+			age = (uint32_t)age;
+			idle = (uint32_t)idle;
+		}
+		age += cut;
+		if ((int64_t)idle < 0 && (int64_t)idle >= -(int64_t)cut)
+			idle = 0;
+		if (idle > age || age > AGE_MAX_MS)
 			continue;
-		records[i].age = (uint64_t)age;
-		records[i].has |= FLOW_AGE;
+		records[i].age = (uint32_t)age;
+		records[i].idle = (uint32_t)idle;
+		records[i].has |= FLOW_AGE | FLOW_IDLE | (cut > 0 ? FLOW_CUT_TIMES : 0);
+	}
+}
+
+/* from[]: the fields of the first record. */
+static void set_times(const struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, struct flow_record *records, uint32_t n)
+{
+	enum element_use first = (enum element_use)entry->start;
+	enum element_use last = (enum element_use)entry->end;
+	const uint8_t *start = from[entry->start_move], *end = from[entry->end_move];
+	uint32_t start_len = entry->moves[entry->start_move].to;
+	uint32_t end_len = entry->moves[entry->end_move].to;
+
+	if (first == USE_START_UPTIME && last == USE_END_UPTIME && start_len == 4 && end_len == 4 &&
+		message->header->uptime > 0) {
+		set_ms(message->header->uptime, 0, start, end, 4, entry->record_len, records, n);
+		return;
+	}
+	if (first == USE_START_MILLISECONDS && last == USE_END_MILLISECONDS && start_len == 8 &&
+		end_len == 8) {
+		set_ms((uint64_t)message->header->exported / 1000000, HEADER_CUT_MS, start, end, 8,
+			entry->record_len, records, n);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++, start += entry->record_len, end += entry->record_len) {
+		if (first != 0)
+			set_age(&records[i],
+				age_of(message, first, read_time(start, start_len), HEADER_CUT_MS));
+		if (last != 0)
+			set_idle(&records[i], age_of(message, last, read_time(end, end_len), 0));
 	}
 }
 
@@ -165,8 +248,8 @@ static void decode_rows(struct message *message, const struct template_entry *en
 		move_choose_family(records, n);
 	if (entry->sampling)
 		move_end_sampling(records, n);
-	if (entry->start != 0)
-		set_ages(message, entry->start, records, n);
+	if (entry->start != 0 || entry->end != 0)
+		set_times(message, entry, from, records, n);
 	message->filled += n;
 	if (entry->nb_reverse != 0)
 		decode_reverse(message, entry, from, records, n);

@@ -50,6 +50,7 @@ enum move_op {
 	MOVE_END_REASON,
 	MOVE_DOT1Q_VLAN,
 	MOVE_DOT1Q_CUSTOMER,
+	MOVE_TIME, /* makes nothing: message.c reads it, whose length `to` is */
 };
 
 #define FIREWALL_DELETED 2 /* RFC 8158 and IANA's registry of firewallEvent */
@@ -107,7 +108,7 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 		USE_POST_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0, FLOW_TOTAL_BYTES},
 	[USE_LAYER2_TOTAL_BYTES] = {AT(total_bytes), AT(total_bytes), 0,
 		FLOW_TOTAL_BYTES | FLOW_LAYER2_TOTAL_BYTES},
-	[USE_START_UPTIME... USE_START_NTP] = {AT(start), AT(start), 0, 0},
+	[USE_TTL] = {AT(ttl), AT(ttl), 1, 0},
 	[USE_DOT1Q_VLAN] = {AT(extra.vlan), AT(extra.vlan), 2, 0},
 	[USE_DOT1Q_CUSTOMER] = {AT(vlan_tags), AT(vlan_tags), 2, 0},
 	[USE_INPUT] = {AT(input), AT(input), 0, FLOW_INPUT},
@@ -165,18 +166,13 @@ static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 	move->op = width == 16 ? MOVE_BYTES_16 : (uint8_t)(MOVE_BYTES_1 + width - 1);
 }
 
-static bool is_start(enum element_use use)
-{
-	return use >= USE_START_UPTIME && use <= USE_START_NTP;
-}
-
 static void plain_move(struct move *move, const struct move_choice *choice)
 {
 	const struct target *target = &targets[choice->element->use];
 
 	if (target->width != 0)
 		bytes_move(move, choice->len, target->width);
-	else if (target->has & (COUNTERS | FLOW_SAMPLER) || is_start(choice->element->use))
+	else if (target->has & (COUNTERS | FLOW_SAMPLER))
 		number_move(move, choice->len, 8, MOVE_U64_1);
 	else
 		number_move(move, choice->len, 4, MOVE_U32_1);
@@ -210,6 +206,10 @@ static void find_op(struct move *move, const struct move_choice *choice)
 	case USE_SKIPPED_RUN: number_move(move, choice->len, 4, MOVE_SKIPPED_1); break;
 	case USE_POPULATION: number_move(move, choice->len, 4, MOVE_POPULATION_1); break;
 	case USE_ALGORITHM: number_move(move, choice->len, 2, MOVE_ALGORITHM_1); break;
+	case USE_START_UPTIME ... USE_END_NTP:
+		move->op = MOVE_TIME;
+		move->to = (uint8_t)choice->len;
+		break;
 	case USE_FIREWALL_EVENT: last_byte_move(move, choice->len, MOVE_FIREWALL_EVENT); break;
 	case USE_END_REASON: last_byte_move(move, choice->len, MOVE_END_REASON); break;
 	case USE_DOT1Q_VLAN:
@@ -275,11 +275,32 @@ static bool any_chosen(
 	return false;
 }
 
+/* The first use of a range that has a field; 0: none has. */
+static uint8_t first_chosen(
+	const struct move_choice *choices, enum element_use from, enum element_use to)
+{
+	for (uint32_t use = from; use <= to; use++)
+		if (chosen(choices, use))
+			return (uint8_t)use;
+	return 0;
+}
+
+/* Of several fields with one meaning. */
+static void keep_one(struct move_choice *choices, enum element_use from, enum element_use to)
+{
+	bool one = false;
+
+	for (uint32_t use = from; use <= to; use++) {
+		if (one)
+			drop(choices, use);
+		one |= chosen(choices, use);
+	}
+}
+
 /* What tells when a flow ends is for counters since its beginning only. */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
-	bool one = false;
 
 	/* Updates of ASA firewalls count since the last update, and the last record from the start. */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
@@ -287,11 +308,8 @@ static void drop_session(struct move_choice *choices)
 		drop(choices, USE_FIREWALL_EVENT);
 	if (!totals)
 		drop(choices, USE_END_REASON);
-	for (uint32_t use = USE_START_UPTIME; use <= USE_START_NTP; use++) {
-		if (!totals || one)
-			drop(choices, use);
-		one |= chosen(choices, use);
-	}
+	keep_one(choices, USE_START_UPTIME, USE_START_NTP);
+	keep_one(choices, USE_END_UPTIME, USE_END_NTP);
 	if (!chosen(choices, USE_LAYER2_BYTES) && !chosen(choices, USE_LAYER2_TOTAL_BYTES))
 		drop(choices, USE_DOT1Q_CUSTOMER);
 }
@@ -329,6 +347,10 @@ static uint32_t add_moves(
 									: MOVE_OTHER_1));
 		else
 			has |= targets[use].has;
+		if (use == plan->start)
+			plan->start_move = plan->nb_moves;
+		if (use == plan->end)
+			plan->end_move = plan->nb_moves;
 		plan->fields[plan->nb_moves++] = choice->at;
 	}
 	return has;
@@ -371,9 +393,8 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 		drop_all(forward, USE_SAMPLING, USE_ALGORITHM);
 	drop_halves(forward);
 	drop_session(forward);
-	for (uint32_t use = USE_START_UPTIME; use <= USE_START_NTP; use++)
-		if (chosen(forward, use))
-			plan->start = (uint8_t)use;
+	plan->start = first_chosen(forward, USE_START_UPTIME, USE_START_NTP);
+	plan->end = first_chosen(forward, USE_END_UPTIME, USE_END_NTP);
 	for (uint32_t use = USE_SAMPLING; use <= USE_PROBABILITY; use++)
 		plan->sampling |= chosen(forward, use);
 	if (!plan->usable)
@@ -602,6 +623,7 @@ void move_make(const struct move *move, const uint8_t *from, uint32_t stride,
 	case MOVE_TOS: EACH(to[0] = from[0] >> DSCP_SHIFT); break;
 	case MOVE_DIRECTION: EACH(store_direction(RECORD, from[0])); break;
 	case MOVE_NEXT_HOP_IPV4: EACH(store_next_hop(RECORD, from, 4)); break;
+	case MOVE_TIME: break;
 	default:
 		if (move->op >= MOVE_OTHER_1)
 			make_counter_move(move, from, stride, records, n);

@@ -43,12 +43,14 @@ struct move_plan {
 	uint32_t has, reverse_has;  /* enum flow_has, of every record */
 	uint8_t nb_moves;           /* of both directions; those of the second are the last */
 	uint8_t nb_reverse;
-	uint8_t family;     /* enum key_family */
-	bool addresses;     /* of IP */
-	bool usable;        /* there are counters and addresses */
-	uint8_t start;      /* the use that tells when the flow began; 0: none is needed */
-	bool both_families; /* the addresses say which it is */
-	bool sampling;      /* records say how they were sampled */
+	uint8_t family; /* enum key_family */
+	bool addresses; /* of IP */
+	bool usable;    /* there are counters and addresses */
+	uint8_t start;  /* the use that tells when the flow began; 0: none is needed */
+	uint8_t end;    /* the same of its last packet */
+	uint8_t start_move, end_move; /* that have the addresses of these fields */
+	bool both_families;           /* the addresses say which it is */
+	bool sampling;                /* records say how they were sampled */
 };
 
 /* A sampling interval as a whole number; 0: it is none. */

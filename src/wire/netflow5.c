@@ -16,6 +16,8 @@ enum {
 	OUTPUT = 14,
 	PACKETS = 16,
 	BYTES = 20,
+	FIRST = 24, /* ms of uptime */
+	LAST = 28,
 	SRC_PORT = 32,
 	DST_PORT = 34,
 	TCP_FLAGS = 37,
@@ -25,8 +27,10 @@ enum {
 
 #define DSCP_SHIFT 2 /* in an octet whose low bits are ECN */
 
-static inline void read_record(
-	const uint8_t *data, const struct flow_record *start, struct flow_record *record)
+#define AGE_MAX_MS (UINT32_C(1) << 31)
+
+static inline void read_record(const uint8_t *data, uint32_t uptime,
+	const struct flow_record *start, struct flow_record *record)
 {
 	*record = *start;
 	memcpy(record->key.v4.src_ip, data + SRC_IP, 4);
@@ -43,6 +47,12 @@ static inline void read_record(
 	record->output = read_u16(data + OUTPUT);
 	record->packets = read_u32(data + PACKETS);
 	record->bytes = read_u32(data + BYTES);
+	if (uptime == 0)
+		return;
+	record->age = uptime - read_u32(data + FIRST);
+	record->idle = uptime - read_u32(data + LAST);
+	if (record->age <= AGE_MAX_MS && record->idle <= record->age)
+		record->has |= FLOW_AGE | FLOW_IDLE;
 }
 
 struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
@@ -71,7 +81,7 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 		uint32_t batch = n - result.records < WIRE_BATCH ? n - result.records : WIRE_BATCH;
 
 		for (uint32_t i = 0; i < batch; i++, data += RECORD)
-			read_record(data, &start, &sink->batch[i]);
+			read_record(data, header->uptime, &start, &sink->batch[i]);
 		sink->records(sink->arg, batch);
 		result.records += batch;
 	}

@@ -30,8 +30,10 @@ enum flow_has {
 	FLOW_SELECTED = 1 << 14,           /* one of the flows that were selected (RFC 7014) */
 	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` are those of frames */
 	FLOW_ENDED = 1 << 16,              /* this is the flow's last record */
-	FLOW_SESSION = 1 << 17, /* counts are those of the session, updates included (ASA) */
-	FLOW_AGE = 1 << 18,     /* `age` */
+	FLOW_SESSION = 1 << 17,   /* counts are those of the session, updates included (ASA) */
+	FLOW_AGE = 1 << 18,       /* `age` */
+	FLOW_IDLE = 1 << 19,      /* `idle` */
+	FLOW_CUT_TIMES = 1 << 20, /* these are up to a second too large, and too small */
 };
 
 enum flow_direction {
@@ -48,13 +50,11 @@ struct flow_record {
 	uint64_t sampler;       /* IPFIX selector or v9 sampler */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
-	union {
-		uint64_t start; /* while the record is decoded: as its field has it */
-		uint64_t age;   /* ms between the flow's first packet and the export */
-	};
+	uint32_t age, idle;   /* ms from the flow's first packet, and its last, to the export */
 	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
 	bool next_hop_ipv6;
 	uint8_t direction;    /* enum flow_direction */
+	uint8_t ttl;          /* of its packets, or the largest of them; 0: unknown */
 	uint8_t vlan_tags;    /* that its frames are known to have */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
 };

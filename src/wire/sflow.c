@@ -70,6 +70,8 @@ enum address_type {
 #define GENERIC_RECORD    88
 #define DSCP_SHIFT        2
 #define IPV6_HEADER       40
+#define IPV4_TTL          8 /* bytes in front of the field */
+#define IPV6_HOP_LIMIT    7
 #define BESIDE_PACKET_MAX 64 /* bytes of a frame's padding and trailer */
 #define FORMAT_AND_SIZE   8
 
@@ -237,6 +239,7 @@ static inline bool read_header(struct words record, struct sample *sample)
 	else
 		out->key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
 	out->extra = parsed.extra;
+	out->ttl = record.at[parsed.ip_at + (verdict == PARSE_IPV6 ? IPV6_HOP_LIMIT : IPV4_TTL)];
 	set_bytes(out, bytes);
 	sample->header = sample->key = true;
 	return true;

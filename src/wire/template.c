@@ -329,6 +329,9 @@ static struct template_entry *make_entry(
 		.section = plan.addresses ? 0 : traits.section,
 		.harmless = traits.non_ip || !traits.counts,
 		.start = plan.start,
+		.end = plan.end,
+		.start_move = plan.start_move,
+		.end_move = plan.end_move,
 		.both_families = plan.both_families,
 		.sampling = plan.sampling,
 	};

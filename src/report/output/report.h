@@ -147,7 +147,11 @@ struct ledger {
 	uint64_t added, added_bytes;   /* what the weights of measured packets add to them */
 	uint64_t weight;               /* the largest; 0 or 1: all of them count as themselves */
 	uint32_t longest_frame;        /* bytes, over the received packets */
-	double sampling;     /* collected: the coarsest, of packets one in so many; 0 or 1: none */
+	double sampling; /* collected: the coarsest, of packets one in so many; 0 or 1: none */
+	/* Collected: of measured packets, those that may be duplicates; duplicates that may be none;
+	 * exporters, which is how often a packet may have been counted. */
+	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;
+	uint32_t observers;
 	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
 	bool losses_unknown; /* more may have been lost than all of these say */
 	uint64_t bytes;      /* of measured packets, on the wire, without FCS */

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Samples of several exporters, each packet once: small networks whose truth is known. In every
+ * epoch the truth lies within the figure, what is in doubt, and chance; on a steady network nothing
+ * is in doubt once the roles are learned.
+ */
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "collect/dedup.h"
+
+#define EXPORTERS  16
+#define SECOND     INT64_C(1000000000)
+#define START      (INT64_C(1700000000) * SECOND)
+#define EPOCH      (10 * SECOND)
+#define TIMEOUT    (60 * SECOND)
+#define WARM       12 /* epochs */
+#define HOPS       5
+#define CHANCE     6.0 /* standard deviations */
+#define FLOWS_MOST 4000
+
+struct hop_of {
+	uint32_t exporter, input;
+	uint8_t ttl;
+};
+
+struct way {
+	struct hop_of hops[HOPS];
+	uint32_t nb;
+};
+
+/* What happens to the network. */
+enum event {
+	NOTHING_HAPPENS,
+	FIRST_DIES,   /* exporter 0; its router forwards on */
+	FIRST_IS_NEW, /* exporter 0 begins */
+	RATE_CHANGES, /* of every second exporter */
+};
+
+struct network {
+	const char *name;
+	void (*way)(uint32_t flow, struct way *way);
+	uint32_t flows;
+	uint64_t packets; /* of a flow in an epoch */
+	uint32_t sampling;
+	enum event event;
+	bool ttl;    /* is told */
+	bool steady; /* nothing may be in doubt at the end */
+};
+
+struct world {
+	const struct network *network;
+	struct dedup *dedup;
+	struct key_burst burst;
+	struct key_weights weights;
+	struct dedup_counts counts;
+	struct record_counts records[EXPORTERS];
+	struct observation waiting[BURST_MAX];
+	uint32_t nb;
+	uint64_t packets; /* that counted in the epoch */
+	int64_t time;
+	struct random random;
+};
+
+static void add_up(struct world *world)
+{
+	for (uint32_t i = 0; i < world->burst.n; i++)
+		world->packets += world->weights.packets[i];
+}
+
+static void flush(struct world *world)
+{
+	dedup_burst(world->dedup, world->waiting, world->nb, &world->burst, &world->counts,
+		world->records);
+	add_up(world);
+	world->nb = 0;
+}
+
+static uint64_t binomial(struct random *random, uint64_t packets, uint32_t interval)
+{
+	uint64_t taken = 0;
+
+	for (uint64_t i = 0; i < packets; i++)
+		taken += random_below(random, interval) == 0;
+	return taken;
+}
+
+static uint32_t sampling_of(const struct network *network, uint32_t exporter, uint32_t epoch)
+{
+	if (network->event == RATE_CHANGES && epoch >= 2 * WARM && exporter % 2)
+		return network->sampling / 5;
+	return network->sampling;
+}
+
+static bool is_up(const struct network *network, uint32_t exporter, uint32_t epoch)
+{
+	if (exporter > 0)
+		return true;
+	return network->event == FIRST_DIES ? epoch < 2 * WARM
+					    : network->event != FIRST_IS_NEW || epoch >= 2 * WARM;
+}
+
+static void give(struct world *world, uint32_t flow, const struct hop_of *hop, uint32_t epoch)
+{
+	const struct network *network = world->network;
+	uint32_t sampling = sampling_of(network, hop->exporter, epoch);
+	uint64_t n = binomial(&world->random, network->packets, sampling);
+	struct observation o;
+
+	if (n == 0)
+		return;
+	memset(&o, 0, sizeof(o));
+	o.family = KEY_IPV4;
+	memcpy(o.key4.src_ip, &flow, sizeof(flow));
+	memcpy(o.key4.dst_ip, &epoch, sizeof(epoch));
+	o.exporter = hop->exporter;
+	o.side = OBSERVED_INGRESS;
+	o.input = hop->input;
+	o.output = 1;
+	o.next = EXPORTER_NONE;
+	o.ttl = network->ttl ? hop->ttl : 0;
+	o.sampling = sampling;
+	o.packets = n;
+	o.bytes = 100 * n;
+	o.time = world->time + 1 + (int64_t)random_below(&world->random, (uint64_t)EPOCH - 2);
+	world->waiting[world->nb++] = o;
+	if (world->nb == BURST_MAX)
+		flush(world);
+}
+
+static void ignore(void *arg, const struct path_row *row)
+{
+	(void)arg;
+	(void)row;
+}
+
+/* Returns the packets that a living exporter saw. */
+static uint64_t run_epoch(struct world *world, uint32_t epoch)
+{
+	uint64_t truth = 0;
+
+	world->counts = (struct dedup_counts){0};
+	world->packets = 0;
+	for (uint32_t flow = 0; flow < world->network->flows; flow++) {
+		bool seen = false;
+		struct way way = {.nb = 0};
+
+		world->network->way(flow, &way);
+		for (uint32_t h = 0; h < way.nb; h++) {
+			if (!is_up(world->network, way.hops[h].exporter, epoch))
+				continue;
+			seen = true;
+			give(world, flow, &way.hops[h], epoch);
+		}
+		truth += seen ? world->network->packets : 0;
+	}
+	flush(world);
+	world->time += EPOCH;
+	dedup_learn(world->dedup, world->time, false, &world->counts);
+	while (dedup_settle(world->dedup, &world->burst, &world->counts) > 0)
+		add_up(world);
+	dedup_end_epoch(world->dedup, world->time, ignore, NULL);
+	return truth;
+}
+
+/* Figures lie this far around their expectation by chance. */
+static double chance(const struct network *network, double packets)
+{
+	return CHANCE * sqrt(packets * network->sampling);
+}
+
+static void check_epoch(struct world *world, uint64_t truth, bool calm)
+{
+	const struct network *network = world->network;
+	double figure = (double)world->packets, t = (double)truth;
+	double low = figure - (double)world->counts.duplicate_packets;
+	double high = figure + (double)world->counts.new_packets;
+
+	if (world->counts.observers > 1 && low < figure / world->counts.observers)
+		low = figure / world->counts.observers;
+	assert_true(low - chance(network, figure) <= t);
+	if (!world->counts.unknown)
+		assert_true(high + chance(network, high) >= t);
+	if (!calm)
+		return;
+	assert_true(fabs(figure - t) <= chance(network, t));
+	assert_true(low >= figure * 0.95);
+	assert_true(high <= figure * 1.05);
+}
+
+static void check(const struct network *network)
+{
+	static struct world world;
+	const uint32_t epochs = 5 * WARM;
+
+	memset(&world, 0, sizeof(world));
+	world.network = network;
+	world.dedup = dedup_create(&(struct dedup_params){
+		.method = DEDUP_BEST,
+		.flows = 100000,
+		.exporters = EXPORTERS,
+		.timeout = TIMEOUT,
+		.seed = 42,
+		.allocator = sketch_allocator_malloc,
+	});
+	assert_non_null(world.dedup);
+	world.burst.weights = &world.weights;
+	world.time = START;
+	random_init(&world.random, network->flows);
+	for (uint32_t epoch = 0; epoch < epochs; epoch++) {
+		uint64_t truth = run_epoch(&world, epoch);
+		bool changed =
+			network->event != NOTHING_HAPPENS && epoch >= 2 * WARM && epoch < 4 * WARM;
+
+		check_epoch(&world, truth, network->steady && epoch >= WARM && !changed);
+	}
+	dedup_destroy(world.dedup);
+}
+
+static void set_hop(struct way *way, uint32_t exporter, uint32_t input)
+{
+	way->hops[way->nb] = (struct hop_of){exporter, input, (uint8_t)(64 - way->nb)};
+	way->nb++;
+}
+
+/* Three routers in a row; hosts at either end. */
+static void in_a_row(uint32_t flow, struct way *way)
+{
+	for (uint32_t h = 0; h < 3; h++)
+		set_hop(way, flow % 2 ? h : 2 - h, h == 0 ? 10 : flow % 2 ? 1 : 2);
+}
+
+/* A pair of switches: each flow passes one. */
+static void by_a_pair(uint32_t flow, struct way *way)
+{
+	set_hop(way, flow % 2, 1);
+}
+
+/* Four leaves, two spines; some flows stay at a leaf. */
+static void by_leaves(uint32_t flow, struct way *way)
+{
+	uint32_t from = flow % 4, to = flow / 4 % 4, spine = 4 + flow / 16 % 2;
+
+	set_hop(way, from, 10);
+	if (from == to)
+		return;
+	set_hop(way, spine, 1 + from);
+	set_hop(way, to, spine);
+}
+
+/* Of all flows one half passes a second router. */
+static void by_one_or_two(uint32_t flow, struct way *way)
+{
+	set_hop(way, 0, 1);
+	if (flow % 2)
+		set_hop(way, 1, 1);
+}
+
+/* A router alone. */
+static void by_one(uint32_t flow, struct way *way)
+{
+	set_hop(way, flow % 1, 1);
+}
+
+static void test_networks(void **state)
+{
+	static const struct network networks[] = {
+		{"one", by_one, 300, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"row, mice", in_a_row, 4000, 20, 100, NOTHING_HAPPENS, true, true},
+		{"row, without TTL", in_a_row, 301, 1000, 100, NOTHING_HAPPENS, false, true},
+		{"pair", by_a_pair, 300, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"pair, without TTL", by_a_pair, 302, 1000, 100, NOTHING_HAPPENS, false, true},
+		{"pair, mice", by_a_pair, 4000, 20, 100, NOTHING_HAPPENS, true, true},
+		{"leaves", by_leaves, 320, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"leaves, mice", by_leaves, 4000, 20, 100, NOTHING_HAPPENS, true, true},
+		{"one or two", by_one_or_two, 303, 1000, 100, NOTHING_HAPPENS, true, true},
+		{"one or two, without TTL", by_one_or_two, 304, 1000, 100, NOTHING_HAPPENS, false,
+			true},
+		{"one or two, mice", by_one_or_two, 4000, 20, 100, NOTHING_HAPPENS, false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+		check(&networks[i]);
+}
+
+static void test_changes(void **state)
+{
+	static const struct network networks[] = {
+		{"row, a death", in_a_row, 300, 1000, 100, FIRST_DIES, true, true},
+		{"row, a death, without TTL", in_a_row, 301, 1000, 100, FIRST_DIES, false, true},
+		{"row, mice, a death", in_a_row, 4000, 20, 100, FIRST_DIES, true, true},
+		{"leaves, a death", by_leaves, 320, 1000, 100, FIRST_DIES, true, false},
+		{"row, a start", in_a_row, 300, 1000, 100, FIRST_IS_NEW, true, true},
+		{"row, a start, without TTL", in_a_row, 301, 1000, 100, FIRST_IS_NEW, false, true},
+		{"leaves, a start", by_leaves, 320, 1000, 100, FIRST_IS_NEW, true, true},
+		{"row, rates", in_a_row, 300, 1000, 100, RATE_CHANGES, true, true},
+		{"leaves, rates", by_leaves, 320, 1000, 100, RATE_CHANGES, true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+		check(&networks[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_networks),
+		cmocka_unit_test(test_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
