@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Datagrams of NetFlow v5 and v9, IPFIX and sFlow v5, and captures of them, as right or wrong as asked."""
 
+import functools
 import ipaddress
 import socket
 import struct
@@ -37,6 +38,7 @@ class Flow:
                 PROTO: self.proto, PACKETS: self.packets, BYTES: self.bytes, **self.more}
 
 
+@functools.lru_cache(maxsize=4096)
 def packed(address):
     return ipaddress.ip_address(address).packed
 
