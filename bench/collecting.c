@@ -295,7 +295,7 @@ static void settle(struct collecting *collecting)
 void collecting_end_epoch(struct collecting *collecting, int64_t now)
 {
 	if (collecting->collector != NULL)
-		collector_end_epoch(collecting->collector, ignore_exporter, ignore_link, NULL);
+		collector_end_epoch(collecting->collector, 0, ignore_exporter, ignore_link, NULL);
 	if (collecting->dedup == NULL)
 		return;
 	settle(collecting);

@@ -571,7 +571,7 @@ static double grow_by_templates(const void *arg)
 		return 0;
 	tell_templates(collector, told);
 	before = resident() - before;
-	collector_end_epoch(collector, add_templates, ignore_link, &templates);
+	collector_end_epoch(collector, 0, add_templates, ignore_link, &templates);
 	return templates == (uint64_t)told->exporters * told->templates ? before : 0;
 }
 

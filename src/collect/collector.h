@@ -86,6 +86,11 @@ struct collector_epoch {
 	/* Something was lost, could not be read, or is of a sampler that nobody described: there may
 	 * be packets of which nothing is known. */
 	bool losses_unknown;
+	/*
+	 * The coarsest and the finest sampling interval of exporters that were alive in the epoch,
+	 * whether samples came from them or not. 0: none is known.
+	 */
+	uint32_t coarsest, finest;
 };
 
 /*
@@ -97,9 +102,10 @@ void collector_save_templates(struct collector *collector);
 /*
  * The epoch is over: emits its rows (by slot; links by exporter, interface and direction) and
  * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Saves
- * templates, too.
+ * templates, too. alive: ns since 1970-01-01 UTC; an exporter counts as alive in the epoch if it
+ * sent a later datagram.
  */
-struct collector_epoch collector_end_epoch(struct collector *collector,
+struct collector_epoch collector_end_epoch(struct collector *collector, int64_t alive,
 	void (*exporter)(void *arg, const struct exporter_row *row),
 	void (*link)(void *arg, const struct link_row *row), void *arg);
 

@@ -55,6 +55,43 @@ static bool is_empty(const struct exporter_row *row)
 	       row->lost_network == 0 && row->unknown_template == 0 && row->waiting == 0;
 }
 
+/* 0: nothing is known; SAMPLING_RATIO_UNKNOWN: it samples at an unknown ratio. */
+static uint32_t interval_in_force(const struct collector *collector, const struct domain *domain)
+{
+	struct sampling_knowledge knowledge = domain_sampling(collector, domain);
+	uint32_t described = sampling_described(&knowledge);
+
+	if (domain->interval > 0)
+		return described > domain->interval && described != SAMPLING_RATIO_UNKNOWN
+			       ? described
+			       : domain->interval;
+	if (knowledge.configured > 0 && (described == 0 || described == SAMPLING_RATIO_UNKNOWN))
+		return knowledge.configured;
+	return described;
+}
+
+/* Notes how an exporter samples that was alive, whether samples came from it or not. */
+static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
+	struct collector_epoch *epoch)
+{
+	uint32_t interval;
+
+	if (domain->row.records > domain->row.unusable)
+		domain->in_doubt = domain->doubted;
+	domain->doubted = false;
+	if (domain->heard <= alive)
+		return;
+	interval = interval_in_force(collector, domain);
+	if (domain->row.datagrams > 0)
+		epoch->losses_unknown |= domain->in_doubt || interval == SAMPLING_RATIO_UNKNOWN;
+	if (interval == 0 || interval == SAMPLING_RATIO_UNKNOWN)
+		return;
+	if (interval > epoch->coarsest)
+		epoch->coarsest = interval;
+	if (epoch->finest == 0 || interval < epoch->finest)
+		epoch->finest = interval;
+}
+
 static bool end_row(struct collector *collector, struct domain *domain,
 	void (*emit)(void *arg, const struct exporter_row *row), void *arg)
 {
@@ -126,7 +163,7 @@ static void say_evictions(struct collector *collector)
 		collector->eviction_said.said = false;
 }
 
-struct collector_epoch collector_end_epoch(struct collector *collector,
+struct collector_epoch collector_end_epoch(struct collector *collector, int64_t alive,
 	void (*exporter)(void *arg, const struct exporter_row *row),
 	void (*link)(void *arg, const struct link_row *row), void *arg)
 {
@@ -134,6 +171,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 		.datagrams = collector->datagrams,
 		.dropped = collector->dropped,
 		.losses_unknown = collector->dropped > 0 || collector->unknown_sampler,
+		.finest = collector->finest,
 	};
 	struct link_emission emission = {collector, link, arg};
 	uint32_t used = exporter_table_used(collector->exporters);
@@ -142,9 +180,12 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	collector_judge_strangers(collector);
 	if (collector->links != NULL)
 		links_end_epoch(collector->links, emit_link, &emission);
-	for (uint32_t slot = 0; slot < used; slot++)
-		epoch.losses_unknown |=
-			end_row(collector, &collector->domains[slot], exporter, arg);
+	for (uint32_t slot = 0; slot < used; slot++) {
+		struct domain *domain = &collector->domains[slot];
+
+		end_sampling(collector, domain, alive, &epoch);
+		epoch.losses_unknown |= end_row(collector, domain, exporter, arg);
+	}
 	epoch.losses_unknown |= collector_end_senders(collector, exporter, arg);
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
@@ -154,5 +195,6 @@ struct collector_epoch collector_end_epoch(struct collector *collector,
 	collector->datagrams = collector->dropped = 0;
 	collector->packets = collector->bytes = 0;
 	collector->unknown_sampler = false;
+	collector->finest = 0;
 	return epoch;
 }

@@ -50,6 +50,17 @@ struct domain {
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
+	int64_t heard;   /* time of its last datagram */
+	/*
+	 * The coarsest sampling interval of its records, and the place that has it: until a record
+	 * of that place has a finer one, or the exporter restarted. 0: it sent no records.
+	 */
+	uint32_t interval;
+	uint64_t interval_place;
+	bool interval_old; /* it restarted since */
+	/* Records of this epoch, and of the last epoch with any, may be sampled by more than is
+	 * known. */
+	bool doubted, in_doubt;
 	/* What there is to say, once for each domain. */
 	bool clock_said, convention_due, doubt_seen;
 	bool two_due;
@@ -97,6 +108,7 @@ struct collector {
 	uint64_t datagrams, dropped, evicted;
 	uint64_t packets, bytes; /* that its records stand for, duplicates too */
 	bool unknown_sampler;    /* packets that records stand for are not known */
+	uint32_t finest;         /* interval of its records; 0: there were none */
 	bool process_options;    /* a domain 0 described sampling, since the start */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
@@ -166,6 +178,10 @@ bool collector_end_senders(struct collector *collector,
 void collector_log_problems(struct collector *collector);
 
 /* collector_take.c */
+
+/* Returns what is known about the sampling of a domain's records. */
+struct sampling_knowledge domain_sampling(
+	const struct collector *collector, const struct domain *domain);
 
 /* Counts a datagram in the row of the others. */
 void collector_count_other(

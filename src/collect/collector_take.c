@@ -102,10 +102,11 @@ static void on_records(void *arg, uint32_t n)
 	}
 }
 
-/* A domain of the exporter that sends the datagram; NULL: it is not known. */
-static struct domain *sibling(const struct collector *collector, uint32_t number)
+/* A domain of the exporter that has this one; NULL: it is not known. */
+static struct domain *sibling(
+	const struct collector *collector, const struct domain *domain, uint32_t number)
 {
-	const struct exporter_row *row = &collector->domain->row;
+	const struct exporter_row *row = &domain->row;
 	struct exporter_id id = {row->address, number, row->protocol};
 	uint32_t slot = exporter_find(collector->exporters, &id);
 
@@ -118,7 +119,7 @@ static bool counted_unsampled(const struct collector *collector, const struct wi
 	const struct domain *domain = collector->domain;
 
 	if (option->has & WIRE_OPTION_DOMAIN && option->domain != domain->row.domain)
-		domain = sibling(collector, option->domain);
+		domain = sibling(collector, domain, option->domain);
 	else if (collector->observer.unsampled)
 		return true;
 	return domain != NULL && domain->sampling.unsampled;
@@ -316,6 +317,7 @@ static void restart(struct collector *collector, struct domain *domain)
 	domain_forget_templates(collector, domain);
 	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
 	domain->owner = ++collector->owners;
+	domain->interval_old = true;
 	if (collector->links != NULL)
 		links_restart(collector->links, slot);
 }
@@ -404,10 +406,28 @@ static void note_doubt(struct collector *collector)
 		doubt = SAMPLING_UNNAMED;
 	if (doubt == SAMPLING_SURE)
 		return;
+	domain->doubted |= doubt != SAMPLING_LATE;
 	collector->unknown_sampler = true;
 	if (!domain->doubt_seen)
 		domain->doubt_due = doubt;
 	domain->doubt_seen = true;
+}
+
+/* The sampling intervals of the datagram's records. */
+static void note_intervals(struct collector *collector)
+{
+	const struct observer *observer = &collector->observer;
+	struct domain *domain = collector->domain;
+
+	if (observer->finest == 0)
+		return;
+	if (collector->finest == 0 || observer->finest < collector->finest)
+		collector->finest = observer->finest;
+	if (observer->coarsest < domain->interval && !observer->finer && !domain->interval_old)
+		return;
+	domain->interval = observer->coarsest;
+	domain->interval_place = observer->coarsest_place;
+	domain->interval_old = false;
 }
 
 static void decode(
@@ -435,30 +455,40 @@ static void decode(
 	flush(collector);
 	exporter_row_sampled(
 		&domain->row, collector->observer.coarsest, collector->observer.source);
+	note_intervals(collector);
 	note_doubt(collector);
+}
+
+struct sampling_knowledge domain_sampling(
+	const struct collector *collector, const struct domain *domain)
+{
+	const struct domain *process = NULL;
+
+	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
+	if (collector->process_options && domain->row.protocol == WIRE_IPFIX &&
+		domain->row.domain != 0)
+		process = sibling(collector, domain, 0);
+	return (struct sampling_knowledge){
+		.own = &domain->sampling,
+		.process = process != NULL ? &process->sampling : NULL,
+		.domain = domain->row.domain,
+		.configured = domain->rule != NULL ? domain->rule->sampling : 0,
+		.protocol = domain->row.protocol,
+	};
 }
 
 static void start_observer(struct collector *collector, const struct datagram *datagram)
 {
-	const struct domain *domain = collector->domain, *process = NULL;
+	const struct domain *domain = collector->domain;
 
-	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
-	if (collector->process_options && collector->header->protocol == WIRE_IPFIX &&
-		domain->row.domain != 0)
-		process = sibling(collector, 0);
 	collector->observer = (struct observer){
 		.slot = slot_of(collector, collector->domain),
 		.link_overhead = collector->params.link_overhead,
 		.time = datagram->time,
 		.rule = domain->rule,
-		.sampling =
-			{
-				.own = &domain->sampling,
-				.process = process != NULL ? &process->sampling : NULL,
-				.domain = domain->row.domain,
-				.configured = domain->rule != NULL ? domain->rule->sampling : 0,
-				.protocol = collector->header->protocol,
-			},
+		.sampling = domain_sampling(collector, domain),
+		.known = domain->interval,
+		.known_place = domain->interval_place,
 		.exporters = collector->exporters,
 		.next = EXPORTER_NONE, /* of ::, which is nobody's */
 	};
@@ -481,6 +511,7 @@ static void take_from(struct collector *collector, struct domain *domain,
 	struct sequence_news news;
 	struct wire_result result;
 
+	domain->heard = datagram->time;
 	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
 	domain->dst_port = datagram->dst_port;
 	collector->domain = domain;

@@ -58,3 +58,8 @@ struct estimate_bounds estimate_bound(
 		bounds.low = to_count(low);
 	return bounds;
 }
+
+uint64_t estimate_unsampled(double interval, double log_inverse)
+{
+	return interval <= 1 ? 0 : to_count(log_inverse / -log1p(-1 / interval) * (1 + ROUNDING));
+}

@@ -17,3 +17,9 @@ struct estimate_bounds {
 
 struct estimate_bounds estimate_bound(
 	uint64_t estimate, double interval, uint64_t unit, double log_inverse);
+
+/*
+ * Returns the most packets that samplers of one in `interval` or finer can have passed over without
+ * a single sample: more have none with a probability of at most exp(-log_inverse).
+ */
+uint64_t estimate_unsampled(double interval, double log_inverse);

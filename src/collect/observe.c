@@ -189,6 +189,15 @@ static uint32_t exporter_of(struct observer *observer, const struct flow_record 
 	return observer->next;
 }
 
+/* Records of one place have one sampling interval at a time. */
+static uint64_t place_of(const struct flow_record *record, const struct observation *observation)
+{
+	bool egress = observation->side == OBSERVED_EGRESS;
+
+	return (uint64_t)(egress ? observation->output : observation->input) |
+	       (uint64_t)record->template_id << 32 | (uint64_t)egress << 48 | record->sampler << 49;
+}
+
 static void put_sampling(struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -198,7 +207,13 @@ static void put_sampling(struct observer *observer, const struct flow_record *re
 	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
 		observer->coarsest = verdict.interval;
 		observer->source = verdict.source;
+		observer->coarsest_place = place_of(record, observation);
 	}
+	if (observer->finest == 0 || verdict.interval < observer->finest)
+		observer->finest = verdict.interval;
+	if (verdict.interval < observer->known &&
+		place_of(record, observation) == observer->known_place)
+		observer->finer = true;
 	observer->has |= record->has;
 	observer->unsampled |= verdict.source == SAMPLING_NONE;
 	if (verdict.doubt != SAMPLING_SURE)

@@ -22,9 +22,15 @@ struct observer {
 	/* What next_hop was last, and who that is. */
 	struct in6_addr next_hop;
 	uint32_t next;
-	/* The coarsest interval of its usable records, and who said it. */
-	uint32_t coarsest;
+	/* The coarsest interval of its usable records, its source, and the place that has it; the
+	 * finest. 0: there were no records. */
+	uint32_t coarsest, finest;
 	enum sampling_source source;
+	uint64_t coarsest_place;
+	/* Set by the caller: an interval that a place had before. */
+	uint32_t known;
+	uint64_t known_place;
+	bool finer; /* a record of that place has a finer one */
 	/* Of all records enum flow_has; of those that nothing says to be sampled whether there were
 	 * any, and what there is to doubt. */
 	uint32_t has;

@@ -260,6 +260,38 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	return interval;
 }
 
+/* The coarser one. Any known interval wins over an unknown one, and that over none (0). */
+static uint32_t coarser(uint32_t a, uint32_t b)
+{
+	if (a == 0 || b == 0 || (a != SAMPLING_RATIO_UNKNOWN && b != SAMPLING_RATIO_UNKNOWN))
+		return a > b ? a : b;
+	return a < b ? a : b;
+}
+
+/* The coarsest interval of all that is about one domain; 0: the sampling's own. */
+static uint32_t coarsest_about(const struct sampling *sampling, uint64_t about)
+{
+	uint32_t coarsest = about == 0 ? sampling->of_domain : 0;
+
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != 0 &&
+			(about == 0 || (cell->kind != OF_PART && cell->id >> ABOUT_SHIFT == about)))
+			coarsest = coarser(coarsest, cell->interval);
+	}
+	return coarsest;
+}
+
+uint32_t sampling_described(const struct sampling_knowledge *knowledge)
+{
+	uint32_t coarsest = coarsest_about(knowledge->own, 0);
+
+	if (knowledge->process != NULL)
+		coarsest = coarser(coarsest, coarsest_about(knowledge->process, knowledge->domain));
+	return coarsest;
+}
+
 static enum sampling_source source_of_record(enum wire_protocol protocol)
 {
 	switch (protocol) {

@@ -95,6 +95,12 @@ struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record);
 
 /*
+ * Returns the coarsest interval that options describe for records of the exporter: 0 if they
+ * describe none, SAMPLING_RATIO_UNKNOWN if they describe only unknown ones.
+ */
+uint32_t sampling_described(const struct sampling_knowledge *knowledge);
+
+/*
  * The cross-check: packets that passed a sampler over samples that it took, the lost included. A
  * table of the samplers that were heard last: one that was pushed out starts anew.
  */

@@ -12,6 +12,7 @@
 #include <rte_ring_elem.h>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "collect/fragments.h"
 #include "collect/listen.h"
 #include "collect/options.h"
@@ -29,6 +30,13 @@
 
 /* How long sockets are read on after the end, at most. */
 #define DRAIN_MS 200
+
+/* The shortest time for which an exporter counts as alive after its last datagram. */
+#define EXPORTER_LIFE_NS (15 * (int64_t)SECOND_NS)
+
+/* Bytes of IP packets: the largest of most networks, and of any (a jumbogram's is in no record). */
+#define PACKET_EXPECTED 1500
+#define PACKET_MAX      (65535 + 40)
 
 /* Of a capture: datagrams that came in several packets. */
 static const struct fragments_limits fragments_limits = {
@@ -76,6 +84,7 @@ struct collect {
 	bool lost_totals;                  /* in this epoch: a ring had no room for them */
 	uint64_t seed;                     /* of who gets which record */
 	uint8_t *linear;                   /* [DATAGRAM_MAX] */
+	uint32_t largest_frame;            /* the reporter's: over the epochs so far */
 	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
 };
 
@@ -527,6 +536,16 @@ static void tell_unread(struct collect *collect, bool last)
 	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
+/* An exporter whose last datagram is not older counts as alive in the epoch. */
+static int64_t alive_since(const struct collect *collect)
+{
+	struct epochs *epochs = collect->params.workers[0]->epochs;
+	uint64_t interval = epoch_options(collect->params.config)->interval;
+
+	return epochs_info(epochs, collect->epoch)->start -
+	       ((int64_t)interval > EXPORTER_LIFE_NS ? (int64_t)interval : EXPORTER_LIFE_NS);
+}
+
 /* Before the decoder leaves its epoch. */
 static void end_decoding(struct collect *collect, bool last)
 {
@@ -536,8 +555,8 @@ static void end_decoding(struct collect *collect, bool last)
 		tell_drops(collect, s);
 	if (collect->fragments != NULL)
 		tell_unread(collect, last);
-	generation->epoch =
-		collector_end_epoch(collect->collector, add_exporter, add_link, generation);
+	generation->epoch = collector_end_epoch(
+		collect->collector, alive_since(collect), add_exporter, add_link, generation);
 	generation->epoch.losses_unknown |= collect->lost_totals;
 	collect->lost_totals = false;
 }
@@ -907,6 +926,18 @@ uint64_t collect_datagrams(const struct collect *collect)
 struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch)
 {
 	return &collect->generations[epoch & 1];
+}
+
+uint32_t collect_largest_frame(struct collect *collect, uint32_t seen)
+{
+	uint32_t overhead = collect_options(collect->params.config)->link_overhead;
+	uint32_t expected = PACKET_EXPECTED + overhead, limit = PACKET_MAX + overhead;
+
+	if (seen > limit)
+		seen = limit;
+	if (seen > collect->largest_frame)
+		collect->largest_frame = seen;
+	return collect->largest_frame > expected ? collect->largest_frame : expected;
 }
 
 struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch)

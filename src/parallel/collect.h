@@ -79,6 +79,12 @@ uint64_t collect_datagrams(const struct collect *collect);
 /* The reporter's, of a closed epoch. */
 struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch);
 struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch);
+/*
+ * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
+ * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.
+ * Called by the reporter.
+ */
+uint32_t collect_largest_frame(struct collect *collect, uint32_t seen);
 /* Clears what the epoch left (the reporter). */
 void collect_recycle(struct collect *collect, uint64_t epoch);
 

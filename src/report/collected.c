@@ -12,6 +12,18 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
+/*
+ * Exporters that sample more coarsely than all that counted may have passed over packets. If all
+ * have one interval, what counted was seen by several of them, and so were those.
+ */
+static uint32_t silent_interval(const struct collector_epoch *epoch, double sampling)
+{
+	bool differ = epoch->finest != epoch->coarsest;
+
+	return (double)epoch->coarsest > sampling && (differ || sampling <= 1) ? epoch->coarsest
+									       : 0;
+}
+
 void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
 	const struct collect_generation *generation = collect_generation(run->collect, epoch);
@@ -34,6 +46,8 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		if (counts->bytes_unknown)
 			ledger->missing_bytes = UINT64_MAX;
 	}
+	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
+	ledger->unsampled_frame = collect_largest_frame(run->collect, ledger->largest_frame);
 	ledger->offered = ledger->received;
 	/* Of the capture; packets that records stand for are nobody's to compare with. */
 	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
@@ -138,18 +152,50 @@ bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch
 	return take_paths(run, epoch, collected) && complete;
 }
 
-/* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
-static void widen(struct report_figure *figure, double interval, uint64_t unit, double log_inverse)
+/* Parameters of intervals of sampled figures. */
+struct doubt {
+	double sampling;      /* the coarsest of the records that counted */
+	double log_inverse;   /* each end fails with a probability of exp(-log_inverse) */
+	uint64_t not_sampled; /* packets that silent samplers may have passed over */
+};
+
+static uint64_t sum(uint64_t a, uint64_t b)
 {
+	uint64_t result;
+
+	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+/* Largest weight of a packet that was counted, and of any. */
+struct unit {
+	uint64_t counted, any;
+};
+
+/* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
+static void widen(struct report_figure *figure, const struct doubt *doubt, struct unit unit)
+{
+	double sampling = doubt->sampling, log_inverse = doubt->log_inverse;
+
 	if (figure->known)
-		figure->low = estimate_bound(figure->low, interval, unit, log_inverse).low;
+		figure->low = estimate_bound(figure->low, sampling, unit.counted, log_inverse).low;
 	if (figure->high_known)
-		figure->high = estimate_bound(figure->high, interval, unit, log_inverse).high;
+		figure->high =
+			sum(estimate_bound(figure->high, sampling, unit.any, log_inverse).high,
+				product(doubt->not_sampled, unit.any));
 }
 
 /* What is certain: each sampled packet was there. */
-static void forget_bounds(struct report_measurement *measurement, double interval)
+static void forget_bounds(struct report_measurement *measurement, double sampling)
 {
+	double interval = sampling > 1 ? sampling : 1;
+
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
 		struct report_row *row = &measurement->rows[i];
 
@@ -189,26 +235,34 @@ void collected_doubt(struct report_measurement *measurement, const struct ledger
 void collected_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk)
 {
-	double log_inverse;
-	uint64_t keys, unit;
+	struct doubt doubt = {.sampling = ledger->sampling};
+	double risk_of_keys = risk / 4;
+	const struct unit one = {1, 1};
+	const struct unit frame = {ledger->largest_frame, ledger->unsampled_frame};
+	uint64_t keys;
 
-	if (!(ledger->sampling > 1))
+	if (!ledger_is_sampled(ledger))
 		return;
 	if (risk <= 0) {
 		forget_bounds(measurement, ledger->sampling);
 		return;
 	}
-	/* Any key may be among the rows, and there are no more than packets. A quarter of the risk
-	 * is that there were more packets; the rest is two metrics' two ends. */
-	keys = estimate_bound(ledger->measured, ledger->sampling, 1, log(4 / risk)).high;
-	log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
-	unit = ledger->largest_frame > 0 ? ledger->largest_frame : 1;
+	/* A quarter of the risk is that there were more packets than `keys`, of those of silent
+	 * samplers an eighth; the rest is two metrics' two ends. Any key may be among the rows, and
+	 * there are no more than packets. */
+	if (ledger->silent_interval > 0) {
+		risk_of_keys = risk / 8;
+		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));
+	}
+	keys = sum(estimate_bound(ledger->measured, doubt.sampling, 1, -log(risk_of_keys)).high,
+		doubt.not_sampled);
+	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
 		struct report_row *row = &measurement->rows[i];
 
-		widen(&row->packets, ledger->sampling, 1, log_inverse);
-		widen(&row->bytes, ledger->sampling, unit, log_inverse);
+		widen(&row->packets, &doubt, one);
+		widen(&row->bytes, &doubt, frame);
 	}
-	widen(&measurement->unlisted_packets, ledger->sampling, 1, log_inverse);
-	widen(&measurement->unlisted_bytes, ledger->sampling, unit, log_inverse);
+	widen(&measurement->unlisted_packets, &doubt, one);
+	widen(&measurement->unlisted_bytes, &doubt, frame);
 }

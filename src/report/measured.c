@@ -158,7 +158,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	find_parts(run, epoch, m, parts, distinct, &input);
 	/* Half of the risk is the sampling's. */
 	confidence = input.confidence;
-	if (ledger.sampling > 1 || ledger.weight > 1) {
+	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
 		input.sampling_risk = (1 - confidence) / 2;
 	}

@@ -174,7 +174,7 @@ static void end_epoch(void)
 	dedup_end_epoch(t.dedup, t.now, on_path, NULL);
 	t.datagrams = t.records = t.unusable = t.lost_socket = 0;
 	t.others_came = false;
-	epoch = collector_end_epoch(t.collector, on_exporter, on_link, NULL);
+	epoch = collector_end_epoch(t.collector, 0, on_exporter, on_link, NULL);
 	require(epoch.datagrams == t.taken && epoch.dropped == t.dropped);
 	require(t.datagrams == t.taken + t.unread);
 	require(t.records == t.observed + t.unusable);

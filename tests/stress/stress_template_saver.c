@@ -149,7 +149,7 @@ static void *decode(void *arg)
 	for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
 		for (uint32_t domain = 0; domain < DOMAINS; domain++)
 			send_template(collector, domain, epoch);
-		collector_end_epoch(collector, take_exporter, take_link, NULL);
+		collector_end_epoch(collector, 0, take_exporter, take_link, NULL);
 		/* Saves of which the next epoch does not know that they ended, and others. */
 		if (epoch % 3 == 0)
 			usleep(1000);

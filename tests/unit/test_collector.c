@@ -74,6 +74,7 @@ static struct {
 	struct link_row links[64];
 	char said[400];
 	bool warning;
+	int64_t alive; /* exporters that were heard since */
 	uint64_t taken, records_seen;
 } t;
 
@@ -148,7 +149,7 @@ static struct collector_epoch end_epoch(void)
 	uint64_t datagrams = 0, records = 0, unusable = 0;
 
 	t.nb_rows = t.nb_links = 0;
-	epoch = collector_end_epoch(t.collector, on_row, on_link, NULL);
+	epoch = collector_end_epoch(t.collector, t.alive, on_row, on_link, NULL);
 	for (uint32_t i = 0; i < t.nb_rows; i++) {
 		datagrams += t.rows[i].datagrams;
 		records += t.rows[i].records;
@@ -248,6 +249,135 @@ static void put_options(uint32_t interval)
 	put(1, 2), put(4 + 6 + 12 + 2, 2), put(257, 2), put(4, 2), put(8, 2);
 	put(1, 2), put(4, 2), put(48, 2), put(1, 2), put(50, 2), put(4, 2), put(0, 2);
 	put(257, 2), put(4 + 9 + 3, 2), put(1, 4), put(7, 1), put(interval, 4), put(0, 3);
+}
+
+/* Sends a record of NetFlow v5 with its input interface and sampling interval. */
+static void send_sampled(uint32_t address, int64_t time, uint8_t interface, uint32_t sampling)
+{
+	put_netflow5(1, 1, 100, sampling);
+	data[24 + 13] = interface;
+	send_at(address, time, 0);
+}
+
+/* A datagram without records. */
+static void send_nothing(uint32_t address, int64_t time)
+{
+	put_netflow5(0, 0, 0, 0);
+	send_at(address, time, 0);
+}
+
+static void check_intervals(uint32_t finest, uint32_t coarsest)
+{
+	struct collector_epoch epoch = end_epoch();
+
+	assert_int_equal(epoch.finest, finest);
+	assert_int_equal(epoch.coarsest, coarsest);
+	assert_false(epoch.losses_unknown);
+}
+
+/* The interval of an exporter also counts in epochs without its records, until it is silent. */
+static void an_exporter_without_samples_counts(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	send_nothing(0x0a000001, T0);
+	check_intervals(0, 0);
+	send_sampled(0x0a000001, T0 + SECOND_NS, 3, 10000);
+	send_sampled(0x0a000002, T0 + SECOND_NS, 3, 10);
+	check_intervals(10, 10000);
+	send_nothing(0x0a000001, T0 + 2 * SECOND_NS);
+	check_intervals(10, 10000);
+	t.alive = T0 + SECOND_NS;
+	check_intervals(10000, 10000);
+	t.alive = T0 + 2 * SECOND_NS;
+	check_intervals(0, 0);
+	send_sampled(0x0a000002, T0 + 18 * SECOND_NS, 3, 10);
+	check_intervals(10, 10);
+	send_nothing(0x0a000001, T0 + 19 * SECOND_NS);
+	check_intervals(10, 10000);
+	stop();
+}
+
+/* The coarsest interval of an exporter is that of its interfaces, until one has another. */
+static void the_coarsest_interface_counts(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	send_sampled(0x0a000001, T0, 3, 500);
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 500);
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 500);
+	send_sampled(0x0a000001, T0, 3, 50);
+	check_intervals(50, 50);
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 50);
+	/* After a restart its first records say what holds. */
+	script.restarted = true;
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 20);
+	stop();
+}
+
+/* Options, or the operator, say how an exporter samples that sent no record yet. */
+static void intervals_that_no_record_had_count(void **state)
+{
+	struct exporter_rule rule;
+	struct collector_params with = params();
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	assert_true(exporter_rule_parse("10.0.0.2,sampling=70", &rule, why));
+	with.rules = &rule;
+	with.nb_rules = 1;
+	start(&with);
+	send_nothing(0x0a000002, T0);
+	check_intervals(70, 70);
+	send_sampled(0x0a000002, T0, 3, 30);
+	check_intervals(30, 30);
+	stop();
+	with.nb_rules = 0;
+	start(&with);
+	put_netflow9(1, 2);
+	put_options(300);
+	send_from(0x0a000001);
+	check_intervals(300, 300);
+	put_netflow9(1, 2);
+	put_template();
+	put_sampled(1, 5, 7);
+	send_from(0x0a000001);
+	check_intervals(300, 300);
+	stop();
+}
+
+/* An exporter of unknown sampling also leaves epochs open in which it sends no records. */
+static void a_doubt_outlives_its_records(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 2);
+	put_template();
+	put_sampled(1, 5, 9);
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
+	put_netflow9(1, 0);
+	send_from(0x0a000001);
+	assert_true(end_epoch().losses_unknown);
+	assert_false(end_epoch().losses_unknown);
+	put_netflow9(1, 1);
+	put_sampled(1, 5, 0);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	put_netflow9(1, 0);
+	send_from(0x0a000001);
+	assert_false(end_epoch().losses_unknown);
+	stop();
 }
 
 static void a_record_becomes_an_observation(void **state)
@@ -1294,6 +1424,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_becomes_an_observation),
+		cmocka_unit_test(an_exporter_without_samples_counts),
+		cmocka_unit_test(the_coarsest_interface_counts),
+		cmocka_unit_test(intervals_that_no_record_had_count),
+		cmocka_unit_test(a_doubt_outlives_its_records),
 		cmocka_unit_test(sets_wait_for_their_template),
 		cmocka_unit_test(sets_wait_for_an_hour),
 		cmocka_unit_test(sequences_move_their_columns),

@@ -116,6 +116,25 @@ static void test_corners(void **state)
 		estimate_bound(10000, 100, 1, 7).high * 1500 + 3000);
 }
 
+/* So many packets without a sample are as rare as asked for, and one in a hundred less is not. */
+static void test_unsampled(void **state)
+{
+	const double intervals[] = {2, 3, 10, 1000, 1e6, 4294967294.0}, limits[] = {1, 7, 12};
+
+	(void)state;
+	assert_int_equal(estimate_unsampled(1, 7), 0);
+	assert_int_equal(estimate_unsampled(0, 7), 0);
+	for (uint32_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+		for (uint32_t l = 0; l < 3; l++) {
+			double n = (double)estimate_unsampled(intervals[i], limits[l]);
+			double miss = log1p(-1 / intervals[i]);
+
+			assert_true((n + 1) * miss <= -limits[l]);
+			assert_true((n - 1 - n / 100) * miss > -limits[l]);
+		}
+	}
+}
+
 struct setting {
 	uint32_t n, intervals[OBSERVERS];
 	uint64_t packets;
@@ -204,11 +223,59 @@ static void test_joint_coverage(void **state)
 	assert_true(useful > 0);
 }
 
+/*
+ * Flows through a fine sampler and as many packets of each through a coarse one, of which few
+ * epochs have a sample. The interval of what counted, and what the coarse one may have passed over,
+ * hold the truth of all flows together.
+ */
+static void test_silent_sampler(void **state)
+{
+	const uint32_t fine = 10, coarse = 10000;
+	const double risk = 0.1;
+	uint32_t missed = 0, silent = 0, without = 0;
+	struct random random;
+
+	(void)state;
+	random_init(&random, 31);
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		uint64_t of_fine[FLOWS], of_coarse[FLOWS], truth[FLOWS], seen = 0;
+		bool outside = false, outside_without = false;
+
+		for (uint32_t flow = 0; flow < FLOWS; flow++) {
+			uint64_t packets = flow == 0 ? 10000 : 100;
+
+			truth[flow] = 3000 + packets;
+			of_fine[flow] = sample(&random, 3000, fine) * fine;
+			of_coarse[flow] = sample(&random, packets, coarse) * coarse;
+			seen += of_coarse[flow];
+		}
+		for (uint32_t flow = 0; flow < FLOWS; flow++) {
+			uint32_t interval = seen > 0 ? coarse : fine;
+			double log_inverse = log(4 * FLOWS / risk);
+			struct estimate_bounds bounds = estimate_bound(
+				of_fine[flow] + of_coarse[flow], interval, 1, log_inverse);
+
+			outside_without |= truth[flow] > bounds.high;
+			if (seen == 0)
+				bounds.high += estimate_unsampled(coarse, log(2 / risk));
+			outside |= truth[flow] < bounds.low || truth[flow] > bounds.high;
+		}
+		silent += seen == 0;
+		missed += outside;
+		without += outside_without;
+	}
+	assert_true(silent > SEEDS / 10);
+	assert_true(missed <= SEEDS * risk);
+	assert_int_equal(without, silent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_tails),
 		cmocka_unit_test(test_corners),
+		cmocka_unit_test(test_unsampled),
+		cmocka_unit_test(test_silent_sampler),
 		cmocka_unit_test(test_bias_and_variance),
 		cmocka_unit_test(test_joint_coverage),
 	};

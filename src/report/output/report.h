@@ -152,9 +152,13 @@ struct ledger {
 	 * exporters, which is how often a packet may have been counted. */
 	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;
 	uint32_t observers;
-	uint64_t doubtful;   /* packets that may have been lost beside; in no column */
-	bool losses_unknown; /* more may have been lost than all of these say */
-	uint64_t bytes;      /* of measured packets, on the wire, without FCS */
+	/* collected: the interval of samplers that were there, and of which nothing counted; 0: none
+	 * is coarser than `sampling` */
+	uint32_t silent_interval;
+	uint32_t unsampled_frame; /* collected: bytes, the largest that no sampler may have seen */
+	uint64_t doubtful;        /* packets that may have been lost beside; in no column */
+	bool losses_unknown;      /* more may have been lost than all of these say */
+	uint64_t bytes;           /* of measured packets, on the wire, without FCS */
 	/* Bytes that packets may have had beyond those: a source cut them and lost their length.
 	 * UINT64_MAX: not known how many. */
 	uint64_t missing_bytes;
@@ -246,6 +250,12 @@ static inline uint64_t ledger_counted(const struct ledger *ledger)
 static inline uint64_t ledger_counted_bytes(const struct ledger *ledger)
 {
 	return ledger->bytes + ledger->added_bytes;
+}
+
+/* Returns true if some of the packets were only sampled. */
+static inline bool ledger_is_sampled(const struct ledger *ledger)
+{
+	return ledger->sampling > 1 || ledger->silent_interval > 1;
 }
 
 /* The lost ones' share of the offered packets. */

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bounds of sampled figures against exact truth, over many intervals in which little is sampled.
+
+An interval may exclude the truth with a probability of 1 - CONFIDENCE. A test fails if the number of intervals that do
+has a probability below RISK.
+"""
+
+import json
+import math
+import random
+import socket
+import struct
+
+from collected import collect
+from datagrams import FIELDS, SAMPLER, SAMPLER_INTERVAL, V9, Capture, Flow, Router
+from test_sockets import Reader
+
+LONG = ('silent',)
+
+CONFIDENCE, RISK = 0.99, 1e-6
+INTERVALS = 150
+FINE, COARSE = 20, 5000
+ASKED = ('--interval', '1s', '--key', 'src', '--confidence', str(CONFIDENCE), '--sketch', 'flow-table', '--memory',
+         '8MB', '--observed-flows', '16K')
+
+
+def sampled(chance, packets, rate):
+    """Returns the number of packets that a sampler of one in `rate` takes."""
+    taken, at, miss = 0, 0, math.log1p(-1 / rate)
+    while (at := at + int(math.log(1 - chance.random()) / miss) + 1) <= packets:
+        taken += 1
+    return taken
+
+
+class Agent:
+    """Samples packets by chance. Its sample pool is true, and so are its drops."""
+
+    def __init__(self, address, rate, seed):
+        self.router, self.rate, self.chance = Router('sflow', address), rate, random.Random(seed)
+        self.samples, self.drops = [], 0
+        self.lose = self.gap = lambda: False  # a sample, counted in drops; or in its sequence numbers only
+
+    def see(self, *traffic):
+        """(Flow, packets, size of the frame): they pass in random order. Returns how many samples were taken."""
+        taken = [(flow, size) for flow, packets, size in traffic
+                 for _ in range(sampled(self.chance, packets, self.rate))]
+        self.chance.shuffle(taken)
+        begin, total = self.router.pool, sum(packets for _, packets, _ in traffic)
+        for place, (flow, size) in zip(sorted(self.chance.randrange(total) + 1 for _ in taken), taken):
+            self.router.pool = begin + place
+            if self.lose():
+                self.drops += 1
+            elif self.gap():
+                self.router.samples += 1
+            else:
+                sample = self.router.sample(flow, self.rate, step=0, size=size)
+                self.samples.append(sample[:24] + struct.pack('>I', self.drops) + sample[28:])
+        self.router.pool = begin + total
+        return len(taken)
+
+    def send(self, capture, when):
+        for i in range(0, len(self.samples), 8):
+            capture.add(when, self.router.address, self.router.sflow(when, self.samples[i:i + 8]))
+        self.samples = []
+
+    def send_counters(self, capture, when):
+        """A datagram with a sample of no counters."""
+        sample = struct.pack('>IIIII', 2, 12, self.router.sequence, 1, 0)
+        capture.add(when, self.router.address, self.router.sflow(when, [sample]))
+
+
+class NetFlow:
+    """A router that samples by chance, and says so in options."""
+
+    SCOPE, OPTIONS = [(1, 4)], [(SAMPLER, 1), (SAMPLER_INTERVAL, 4)]
+
+    def __init__(self, address, rate, seed):
+        self.router, self.rate, self.chance = Router('v9', address), rate, random.Random(seed)
+        self.records = []
+
+    def see(self, *traffic):
+        counts = [(flow, sampled(self.chance, packets, self.rate), size) for flow, packets, size in traffic]
+        for flow, packets, size in counts:
+            if packets:
+                record = Flow(flow.n, packets, size - 14, {SAMPLER: 7})
+                record.dst = flow.dst
+                self.records.append(record)
+        return sum(packets for _, packets, _ in counts)
+
+    def send(self, capture, when):
+        fields = FIELDS + [(SAMPLER, 1)]
+        sets = [V9.template(fields=fields), V9.options_template(257, self.SCOPE, self.OPTIONS),
+                V9.data([{SAMPLER: 7, SAMPLER_INTERVAL: self.rate}], 257, self.SCOPE + self.OPTIONS)]
+        if self.records:
+            sets.append(V9.data(self.records, fields=fields))
+        capture.add(when, self.router.address, self.router.v9(when, *sets, count=3 + len(self.records)))
+        self.records = []
+
+
+class World:
+    def __init__(self, test):
+        self.test, self.capture, self.truth = test, Capture(), {}
+
+    def passes(self, epoch, *traffic):
+        for flow, packets, size in traffic:
+            before = self.truth.get((epoch, flow.src), (0, 0))
+            self.truth[epoch, flow.src] = (before[0] + packets, before[1] + packets * size)
+
+    def check(self, *options, promised=INTERVALS):
+        """Rows, and --stats of keys without one, hold the truth. Returns the rows and those of --exporters."""
+        path = self.capture.write(self.test.path('exports.pcap'))
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            reader = Reader(server)
+            rows, _, exporters, result = collect(self.test, '--pcap', path, *ASKED, *options, '--stats',
+                                                 f'json:tcp://127.0.0.1:{server.getsockname()[1]}')
+            reader.join(20)
+        stats = [json.loads(line) for line in reader.bytes.decode().splitlines()]
+        epochs, failed = set(), {}
+        for row in rows:
+            if row['confidence'] == '':
+                continue
+            epochs.add(int(row['epoch']))
+            for figure, true in zip(('packets', 'bytes'), self.truth[int(row['epoch']), row['src_ip']]):
+                if not int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']):
+                    failed[int(row['epoch'])] = f'{true} {figure}: {row}'
+        most = {(row['epoch'], figure): row[f'unlisted_{figure}_high'] for row in stats
+                for figure in ('packets', 'bytes')}
+        shown = {(int(row['epoch']), row['src_ip']) for row in rows}
+        for (epoch, source), figures in self.truth.items():
+            for figure, true in zip(('packets', 'bytes'), figures):
+                limit = most[epoch, figure]
+                if (epoch, source) not in shown and limit is not None and true > limit:
+                    failed[epoch] = f'{source} has {true} {figure} and no row: {limit}'
+        assert len(epochs) >= promised, f'{len(epochs)} intervals promise something'
+        assert not is_defect(len(failed), len(epochs)), (
+            f'{len(failed)} of {len(epochs)} intervals exclude the truth, such as {list(failed.values())[:2]}')
+        return rows, exporters, result
+
+
+def is_defect(failed, epochs):
+    """Returns true if chance lets this number fail with a probability below RISK."""
+    risk = 1 - CONFIDENCE
+    return sum(math.comb(epochs, n) * risk**n * (1 - risk)**(epochs - n) for n in range(failed, epochs + 1)) < RISK
+
+
+def to(flow, dst):
+    flow.dst = dst
+    return flow
+
+
+def silent(kind, heard, shared):
+    """A fine sampler and a coarse one, which has no sample in many intervals, or none of the flows that no other sees."""
+    def check(test):
+        world = World(test)
+        fine, coarse = Agent('192.0.2.1', FINE, 1), kind('192.0.2.2', COARSE, 2)
+        both = [(to(Flow(3), '203.0.113.1'), 30000, 300)] if shared else []
+        near = [(Flow(1), 4000, 300)]
+        far = [(to(Flow(1), '203.0.113.2'), 5000, 300), (Flow(2), 5000, 300)]
+        without = 0
+        for epoch in range(INTERVALS):
+            fine.see(*near, *both)
+            if both:
+                coarse.see(*both)
+            while not coarse.see(*far):
+                if epoch > 0:
+                    without += 1
+                    break
+                world.passes(epoch, *far)
+            world.passes(epoch, *near, *both, *far)
+            fine.send(world.capture, epoch + 0.3)
+            coarse.send(world.capture, epoch + 0.4)
+            if heard:
+                coarse.send_counters(world.capture, epoch + 0.5)
+        assert without > INTERVALS / 20, without
+        world.check()
+    check.timeout = 300
+    return check
+
+
+def test_large_packets(test):
+    """Few large packets among many small ones: in some intervals none of the large ones is sampled."""
+    world, agent = World(test), Agent('192.0.2.1', 1000, 3)
+    for epoch in range(INTERVALS):
+        traffic = [(to(Flow(1), '203.0.113.1'), 1800, 1514), (Flow(1), 2000, 90)]
+        traffic += [(Flow(n), 1500, 90) for n in range(2, 12)]
+        agent.see(*traffic)
+        world.passes(epoch, *traffic)
+        agent.send(world.capture, epoch + 0.5)
+    world.check(promised=INTERVALS - 5)
+
+
+def test_jumbo_frames(test):
+    """Once a jumbo frame was sampled, others may have passed in the intervals after it."""
+    world, agent = World(test), Agent('192.0.2.1', 1000, 4)
+    for epoch in range(INTERVALS):
+        traffic = [(to(Flow(1), '203.0.113.1'), 1800, 9014), (Flow(1), 2000, 90)]
+        traffic += [(Flow(n), 1500, 90) for n in range(2, 12)]
+        while not agent.see(traffic[0]) and epoch == 0:
+            world.passes(epoch, traffic[0])
+        agent.see(*traffic[1:])
+        world.passes(epoch, *traffic)
+        agent.send(world.capture, epoch + 0.5)
+    world.check(promised=INTERVALS - 5)
+
+
+def test_one_rate(test):
+    """An exporter that samples no coarser than what counted adds nothing, alive or not."""
+    found, elsewhere = [], to(Flow(1 << 16), '203.0.113.1')
+    for others in ((), ('192.0.2.2',), ('192.0.2.2', '192.0.2.3')):
+        world, agent = World(test), Agent('192.0.2.1', 50, 5)
+        silent_ones = [Agent(address, 50, 6) for address in others]
+        for epoch in range(10):
+            traffic = [(Flow(n), 1000 * n, 1514) for n in range(1, 8)]
+            agent.see(*traffic)
+            world.passes(epoch, *traffic)
+            agent.send(world.capture, epoch + 0.5)
+            for other in silent_ones:
+                if epoch == 0:
+                    other.see((elsewhere, 2000, 1514))
+                other.send(world.capture, epoch + 0.6)
+                other.send_counters(world.capture, epoch + 0.7)
+            if epoch == 0 and silent_ones:
+                world.passes(epoch, (elsewhere, 2000 * len(silent_ones), 1514))
+        rows, _, _ = world.check(promised=10)
+        found.append([[row[name] for name in ('epoch', 'src_ip', 'packets_low', 'packets_high', 'bytes_low',
+                                              'bytes_high')] for row in rows if int(row['epoch']) > 0])
+    assert found[0] and found[0] == found[1] == found[2], found[1][:3]
+
+
+def cases(settings):
+    return [(f'silent, {name}', silent(*how)) for name, how in (
+        ('heard by counters', (Agent, True, False)), ('heard by its samples', (Agent, False, False)),
+        ('of flows that both see', (Agent, False, True)), ('heard by options', (NetFlow, False, False)))]
