@@ -91,6 +91,9 @@ struct collector_epoch {
 	 * whether samples came from them or not. 0: none is known.
 	 */
 	uint32_t coarsest, finest;
+	/* Packets that exporters lost, as they report; and the coarsest interval of those that did. */
+	uint64_t lost_packets;
+	uint32_t lost_interval;
 };
 
 /*

@@ -68,6 +68,7 @@ static void add_to_others(struct collector *collector, const struct domain *doma
 	others->reordered += row->reordered;
 	others->repeated += row->repeated;
 	others->restarts += row->restarts;
+	others->lost_agent += row->lost_agent;
 	exporter_row_sampled(others, row->sampling, row->sampling_source);
 	collector->others_gaps += domain->gaps;
 	collector->others_harmless += domain->harmless;

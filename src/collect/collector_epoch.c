@@ -55,21 +55,6 @@ static bool is_empty(const struct exporter_row *row)
 	       row->lost_network == 0 && row->unknown_template == 0 && row->waiting == 0;
 }
 
-/* 0: nothing is known; SAMPLING_RATIO_UNKNOWN: it samples at an unknown ratio. */
-static uint32_t interval_in_force(const struct collector *collector, const struct domain *domain)
-{
-	struct sampling_knowledge knowledge = domain_sampling(collector, domain);
-	uint32_t described = sampling_described(&knowledge);
-
-	if (domain->interval > 0)
-		return described > domain->interval && described != SAMPLING_RATIO_UNKNOWN
-			       ? described
-			       : domain->interval;
-	if (knowledge.configured > 0 && (described == 0 || described == SAMPLING_RATIO_UNKNOWN))
-		return knowledge.configured;
-	return described;
-}
-
 /* Notes how an exporter samples that was alive, whether samples came from it or not. */
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
@@ -79,9 +64,16 @@ static void end_sampling(struct collector *collector, struct domain *domain, int
 	if (domain->row.records > domain->row.unusable)
 		domain->in_doubt = domain->doubted;
 	domain->doubted = false;
+	if (domain->excess > 0) {
+		collector_note_lost(collector, (uint64_t)domain->excess, 1);
+		if (domain->excess_interval > collector->lost_interval)
+			collector->lost_interval = domain->excess_interval;
+	}
+	domain->excess = 0;
+	domain->excess_interval = 0;
 	if (domain->heard <= alive)
 		return;
-	interval = interval_in_force(collector, domain);
+	interval = domain_interval(collector, domain);
 	if (domain->row.datagrams > 0)
 		epoch->losses_unknown |= domain->in_doubt || interval == SAMPLING_RATIO_UNKNOWN;
 	if (interval == 0 || interval == SAMPLING_RATIO_UNKNOWN)
@@ -170,7 +162,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	struct collector_epoch epoch = {
 		.datagrams = collector->datagrams,
 		.dropped = collector->dropped,
-		.losses_unknown = collector->dropped > 0 || collector->unknown_sampler,
+		.losses_unknown = collector->dropped > 0,
 		.finest = collector->finest,
 	};
 	struct link_emission emission = {collector, link, arg};
@@ -186,6 +178,9 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 		end_sampling(collector, domain, alive, &epoch);
 		epoch.losses_unknown |= end_row(collector, domain, exporter, arg);
 	}
+	epoch.losses_unknown |= collector->unknown_sampler;
+	epoch.lost_packets = collector->lost_packets;
+	epoch.lost_interval = collector->lost_interval;
 	epoch.losses_unknown |= collector_end_senders(collector, exporter, arg);
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
@@ -195,6 +190,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	collector->datagrams = collector->dropped = 0;
 	collector->packets = collector->bytes = 0;
 	collector->unknown_sampler = false;
-	collector->finest = 0;
+	collector->finest = collector->lost_interval = 0;
+	collector->lost_packets = 0;
 	return epoch;
 }

@@ -46,6 +46,11 @@ struct domain {
 	uint16_t dst_port; /* the last datagram's */
 	bool proven;       /* it sent a datagram that could be read to its end */
 	uint64_t gaps;     /* datagrams of this epoch, from sequence numbers */
+	uint32_t sent;     /* sFlow: the sequence number of its last datagram */
+	uint32_t breaks;   /* sFlow: times that another one than the next came */
+	int64_t excess; /* sFlow: packets of this epoch beyond those of its samples, by its pools */
+	uint32_t excess_interval; /* their interval; 0: none */
+	struct reported_losses reported;
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
@@ -109,7 +114,10 @@ struct collector {
 	uint64_t packets, bytes; /* that its records stand for, duplicates too */
 	bool unknown_sampler;    /* packets that records stand for are not known */
 	uint32_t finest;         /* interval of its records; 0: there were none */
-	bool process_options;    /* a domain 0 described sampling, since the start */
+	/* As struct collector_epoch's. */
+	uint64_t lost_packets;
+	uint32_t lost_interval;
+	bool process_options; /* a domain 0 described sampling, since the start */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 	struct sender senders[SENDERS_MAX];
@@ -179,9 +187,16 @@ void collector_log_problems(struct collector *collector);
 
 /* collector_take.c */
 
+/* Notes that exporters lost packets, each of which may stand for `interval`. */
+void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval);
 /* Returns what is known about the sampling of a domain's records. */
 struct sampling_knowledge domain_sampling(
 	const struct collector *collector, const struct domain *domain);
+/*
+ * Returns the coarsest sampling interval of a domain, whether it sent records or not. 0: nothing is
+ * known; SAMPLING_RATIO_UNKNOWN: it samples at an unknown ratio.
+ */
+uint32_t domain_interval(const struct collector *collector, const struct domain *domain);
 
 /* Counts a datagram in the row of the others. */
 void collector_count_other(

@@ -125,6 +125,48 @@ static bool counted_unsampled(const struct collector *collector, const struct wi
 	return domain != NULL && domain->sampling.unsampled;
 }
 
+void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval)
+{
+	if (packets == 0)
+		return;
+	if (!add_up(&collector->lost_packets, packets, interval > 0 ? interval : 1, EPOCH_SUM))
+		collector->unknown_sampler = true;
+	if (interval > collector->lost_interval)
+		collector->lost_interval = interval;
+}
+
+/* The coarsest sampling of all domains that the exporter of this one has. */
+static uint32_t coarsest_of_exporter(const struct collector *collector, const struct domain *domain)
+{
+	uint32_t slot = exporter_at(collector->exporters, &domain->row.address), coarsest = 0;
+
+	for (; slot != EXPORTER_NONE; slot = exporter_sibling(collector->exporters, slot)) {
+		uint32_t interval = domain_interval(collector, &collector->domains[slot]);
+
+		if (interval > coarsest)
+			coarsest = interval;
+	}
+	return coarsest;
+}
+
+/* Losses that the exporter reports of itself. They may be of any of its domains. */
+static void note_reported(struct collector *collector, const struct wire_option *option)
+{
+	struct domain *domain = collector->domain;
+	struct reported_loss loss = losses_reported(&domain->reported, option);
+	uint32_t interval;
+
+	domain->row.lost_agent += loss.packets;
+	collector->unknown_sampler |= loss.unknown;
+	if (loss.packets == 0 || loss.unknown)
+		return;
+	interval = coarsest_of_exporter(collector, domain);
+	if (interval == SAMPLING_RATIO_UNKNOWN)
+		collector->unknown_sampler = true;
+	else
+		collector_note_lost(collector, loss.packets, interval);
+}
+
 static void on_option(void *arg, const struct wire_option *option)
 {
 	struct collector *collector = arg;
@@ -139,6 +181,8 @@ static void on_option(void *arg, const struct wire_option *option)
 			counted_unsampled(collector, option))
 			collector->observer.doubt = SAMPLING_LATE;
 	}
+	if (option->has_lost != 0)
+		note_reported(collector, option);
 	if (collector->links != NULL)
 		links_learn(collector->links, collector->observer.slot, option);
 }
@@ -189,11 +233,17 @@ static void on_sampler(void *arg, const struct wire_sampler *sampler)
 {
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
-	uint32_t measured = sampling_check(collector->checks, domain->owner, sampler);
+	struct sampler_news news =
+		sampling_check(collector->checks, domain->owner, domain->breaks, sampler);
 
-	if (measured == 0)
+	domain->row.lost_agent += news.lost;
+	collector_note_lost(collector, news.lost, sampler->sampling);
+	domain->excess += news.excess;
+	if (news.excess_interval > domain->excess_interval)
+		domain->excess_interval = news.excess_interval;
+	if (news.measured == 0)
 		return;
-	domain->pool_due = measured;
+	domain->pool_due = news.measured;
 	domain->pool_interval = sampler->sampling;
 }
 
@@ -477,6 +527,20 @@ struct sampling_knowledge domain_sampling(
 	};
 }
 
+uint32_t domain_interval(const struct collector *collector, const struct domain *domain)
+{
+	struct sampling_knowledge knowledge = domain_sampling(collector, domain);
+	uint32_t described = sampling_described(&knowledge);
+
+	if (domain->interval > 0)
+		return described > domain->interval && described != SAMPLING_RATIO_UNKNOWN
+			       ? described
+			       : domain->interval;
+	if (knowledge.configured > 0 && (described == 0 || described == SAMPLING_RATIO_UNKNOWN))
+		return knowledge.configured;
+	return described;
+}
+
 static void start_observer(struct collector *collector, const struct datagram *datagram)
 {
 	const struct domain *domain = collector->domain;
@@ -505,6 +569,15 @@ static void note_port(struct domain *domain, uint16_t port, bool restarted)
 	domain->ports[0] = port;
 }
 
+/* sFlow: a datagram that is not the next one leaves open where missing samples were lost. */
+static void note_break(struct domain *domain, const struct wire_header *header)
+{
+	if (header->protocol != WIRE_SFLOW)
+		return;
+	domain->breaks += header->sequence != domain->sent + 1;
+	domain->sent = header->sequence;
+}
+
 static void take_from(struct collector *collector, struct domain *domain,
 	const struct datagram *datagram, const struct wire_header *header)
 {
@@ -525,6 +598,7 @@ static void take_from(struct collector *collector, struct domain *domain,
 	note_port(domain, datagram->src_port, news.restarted);
 	if (news.restarted)
 		restart(collector, domain);
+	note_break(domain, header);
 	note_start(collector, domain);
 	start_observer(collector, datagram);
 	decode(collector, datagram, &result);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collect/losses.h"
 
+#include <stddef.h>
+
+#include "base/random.h"
+
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -44,4 +48,53 @@ uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, 
 	socket->counted += left;
 	socket->dropped = 0;
 	return left;
+}
+
+static uint64_t scope_of(const struct wire_option *option)
+{
+	uint64_t scope = random_mix(option->part ^ (uint64_t)option->has << 32);
+
+	scope = random_mix(scope ^ option->sampler);
+	return random_mix(
+		scope ^ ((uint64_t)option->interface << 32 | option->domain) ^ option->template_id);
+}
+
+/* Its place, or a free one; -1: there is none. */
+static int find_scope(const struct reported_losses *reported, uint64_t scope)
+{
+	for (int i = 0; i < REPORTED_SCOPES; i++)
+		if (reported->scopes[i].has == 0 || reported->scopes[i].scope == scope)
+			return i;
+	return -1;
+}
+
+struct reported_loss losses_reported(
+	struct reported_losses *reported, const struct wire_option *option)
+{
+	uint64_t grown[WIRE_LOST_COUNT] = {0};
+	struct reported_loss loss = {0};
+	uint64_t scope = scope_of(option);
+	int place = option->has_lost != 0 ? find_scope(reported, scope) : -1;
+
+	if (place < 0)
+		return loss;
+	reported->scopes[place].scope = scope;
+	for (uint32_t i = 0; i < WIRE_LOST_COUNT; i++) {
+		uint64_t *before = &reported->scopes[place].counts[i];
+
+		if ((option->has_lost & 1U << i) == 0)
+			continue;
+		/* A smaller count started again from 0. */
+		if (reported->scopes[place].has & 1U << i)
+			grown[i] = option->lost[i] - (option->lost[i] >= *before ? *before : 0);
+		*before = option->lost[i];
+		reported->scopes[place].has |= 1U << i;
+	}
+	loss.packets = grown[WIRE_LOST_IGNORED_PACKETS] + grown[WIRE_LOST_PACKETS];
+	loss.unknown = grown[WIRE_LOST_IGNORED_PACKETS] == 0 && grown[WIRE_LOST_IGNORED_BYTES] > 0;
+	if (grown[WIRE_LOST_PACKETS] == 0 && grown[WIRE_LOST_FLOWS] + grown[WIRE_LOST_BYTES] > 0) {
+		loss.packets += grown[WIRE_LOST_FLOWS];
+		loss.unknown = true;
+	}
+	return loss;
 }

@@ -8,7 +8,10 @@
  * and a gap that shows later is not counted again.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "wire/record.h"
 
 struct exporter_loss {
 	uint32_t slot;
@@ -30,3 +33,24 @@ struct socket_loss {
  * next epoch. Returns what was dropped without a gap.
  */
 uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, uint32_t n);
+
+/* Counters of its own losses that an exporter has in options, for a few scopes. Zeroed at the start. */
+#define REPORTED_SCOPES 4
+struct reported_losses {
+	struct {
+		uint64_t scope;
+		uint64_t counts[WIRE_LOST_COUNT];
+		uint32_t has; /* bits of enum wire_lost; 0: unused */
+	} scopes[REPORTED_SCOPES];
+};
+
+/* Losses of an exporter since the last record of the option. */
+struct reported_loss {
+	uint64_t packets; /* or flows, if it does not count packets */
+	bool unknown;     /* packets are not all that was lost */
+};
+
+/* The first record of a scope reports nothing: its losses may be old. Nor do scopes for which there
+ * is no room. */
+struct reported_loss losses_reported(
+	struct reported_losses *reported, const struct wire_option *option);

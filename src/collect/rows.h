@@ -56,6 +56,7 @@ struct exporter_row {
 	uint32_t templates;
 	uint32_t sampling; /* the coarsest interval of the epoch's records; 0: there were none */
 	enum sampling_source sampling_source;
+	uint64_t lost_agent; /* samples, packets or flows, by what the exporter reports of itself */
 };
 
 enum link_direction {

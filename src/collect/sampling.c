@@ -350,8 +350,10 @@ struct check {
 	uint64_t samples, packets;
 	uint64_t used; /* when it was last used */
 	uint64_t source;
-	uint32_t sequence, pool, drops, sampling;
+	uint32_t sequence, pool, drops, sampling, breaks;
 	bool said;
+	bool larger; /* its pool has more packets than its samples stand for */
+	bool steady; /* numbers go on since the start: they are not of two samplers in turn */
 };
 
 struct sampling_checks {
@@ -374,7 +376,8 @@ void sampling_checks_destroy(struct sampling_checks *checks)
 	free(checks);
 }
 
-static void start(struct check *check, uint64_t owner, const struct wire_sampler *sampler)
+static void start(
+	struct check *check, uint64_t owner, uint32_t breaks, const struct wire_sampler *sampler)
 {
 	bool said = check->owner == owner && check->source == sampler->source && check->said;
 
@@ -386,13 +389,14 @@ static void start(struct check *check, uint64_t owner, const struct wire_sampler
 		.pool = sampler->pool,
 		.drops = sampler->drops,
 		.sampling = sampler->sampling,
+		.breaks = breaks,
 		.said = said,
 	};
 }
 
 /* The sampler's cell, or one that is given to it. */
-static struct check *find_check(
-	struct sampling_checks *checks, uint64_t owner, const struct wire_sampler *sampler)
+static struct check *find_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct wire_sampler *sampler)
 {
 	struct check *set = checks->cells[random_mix(owner ^ sampler->source << 20) % CHECK_SETS];
 	struct check *oldest = &set[0];
@@ -403,50 +407,84 @@ static struct check *find_check(
 		if (set[i].used < oldest->used)
 			oldest = &set[i];
 	}
-	start(oldest, owner, sampler);
+	start(oldest, owner, breaks, sampler);
 	return oldest;
 }
 
-/* Samples come by chance: their number has a standard error of its square root. */
-static uint32_t judge(struct check *check)
+/* The interval by the sample pool; 0: none yet. */
+static uint32_t measure(const struct check *check)
 {
-	double said = check->sampling;
 	double measured;
 
-	if (check->said || check->samples < CHECK_SAMPLES || check->packets == 0)
+	if (check->samples < CHECK_SAMPLES || check->packets == 0)
 		return 0;
 	measured = (double)check->packets / (double)check->samples;
-	if (fabs(measured - said) <= said * (0.1 + 5 / sqrt((double)check->samples)))
-		return 0;
-	check->said = true;
 	if (measured > UINT32_MAX)
 		return UINT32_MAX;
 	return measured < 1 ? 1 : (uint32_t)(measured + 0.5);
 }
 
-uint32_t sampling_check(
-	struct sampling_checks *checks, uint64_t owner, const struct wire_sampler *sampler)
+/* Samples come by chance: their number has a standard error of its square root. */
+static bool disagrees(const struct check *check, uint32_t measured)
 {
+	double said = check->sampling;
+
+	return measured != 0 &&
+	       fabs((double)measured - said) > said * (0.1 + 5 / sqrt((double)check->samples));
+}
+
+/* packets, samples: since the sampler's last sample. */
+static void compare_pool(
+	struct check *check, uint32_t packets, uint64_t samples, struct sampler_news *news)
+{
+	uint32_t measured;
+
+	check->samples += samples;
+	check->packets += packets;
+	measured = measure(check);
+	if (disagrees(check, measured)) {
+		if (!check->said)
+			news->measured = measured;
+		check->said = true;
+		check->larger = measured > check->sampling;
+	}
+	if (!check->larger || measured <= check->sampling)
+		return;
+	news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
+	news->excess_interval = measured;
+}
+
+struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct wire_sampler *sampler)
+{
+	struct sampler_news news = {0};
 	struct check *check;
 	uint32_t samples, drops;
 
 	if (sampler->discarded || sampler->sampling == 0)
-		return 0;
-	check = find_check(checks, owner, sampler);
+		return news;
+	check = find_check(checks, owner, breaks, sampler);
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
-	/* One that came late; a restart, another interval, a long silence start anew. */
+	/* A late sample brings nothing. After a restart or a long silence the check starts again. */
 	if (samples == 0 || samples > UINT32_MAX - 64)
-		return 0;
-	if (samples > 1U << 20 || drops > 1U << 20 || sampler->sampling != check->sampling) {
-		start(check, owner, sampler);
-		return 0;
+		return news;
+	if (samples > 1U << 20 || drops > 1U << 20) {
+		start(check, owner, breaks, sampler);
+		return news;
 	}
-	check->samples += (uint64_t)samples + drops;
-	check->packets += sampler->pool - check->pool;
+	if (check->steady)
+		news.lost = drops + (check->breaks == breaks ? samples - 1 : 0);
+	if (sampler->sampling != check->sampling) {
+		start(check, owner, breaks, sampler);
+		return news;
+	}
+	compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, &news);
 	check->sequence = sampler->sequence;
 	check->pool = sampler->pool;
 	check->drops = sampler->drops;
-	return judge(check);
+	check->breaks = breaks;
+	check->steady = true;
+	return news;
 }

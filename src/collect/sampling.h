@@ -110,9 +110,23 @@ size_t sampling_checks_memory(void);
 struct sampling_checks *sampling_checks_create(void);
 void sampling_checks_destroy(struct sampling_checks *checks);
 
+/* Result of a check. */
+struct sampler_news {
+	/* The interval by the sample pool, where that is not the announced one by more than chance
+	 * allows, once for each sampler; else 0. */
+	uint32_t measured;
+	/* Samples that the agent took and did not send since the sampler's last one: by its count of
+	 * drops, and by their sequence numbers. */
+	uint32_t lost;
+	/* Packets that the pool has beyond those of samples, at their interval, and the interval by
+	 * the pool: of samplers whose pool is known to have more. Chance makes some of them negative. */
+	int64_t excess;
+	uint32_t excess_interval;
+};
+
 /*
- * Another sample; `owner` is its domain's, never 0. Returns what the pool says, where that is not
- * the interval by more than chance allows, once for each sampler; else 0.
+ * Another sample; `owner` is its domain's, never 0. breaks: how often datagrams of the domain were
+ * missing or late so far; what is missing then was not lost by the agent.
  */
-uint32_t sampling_check(
-	struct sampling_checks *checks, uint64_t owner, const struct wire_sampler *sampler);
+struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct wire_sampler *sampler);

@@ -24,6 +24,18 @@ static uint32_t silent_interval(const struct collector_epoch *epoch, double samp
 									       : 0;
 }
 
+/* Packets that exporters lost, which may have been of any key, and as large as any. */
+static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
+{
+	if (epoch->lost_packets == 0)
+		return;
+	ledger->doubtful += epoch->lost_packets;
+	if (epoch->lost_interval > ledger->sampling)
+		ledger->sampling = epoch->lost_interval;
+	if (ledger->unsampled_frame > ledger->largest_frame)
+		ledger->largest_frame = ledger->unsampled_frame;
+}
+
 void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
 	const struct collect_generation *generation = collect_generation(run->collect, epoch);
@@ -46,8 +58,9 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		if (counts->bytes_unknown)
 			ledger->missing_bytes = UINT64_MAX;
 	}
-	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
 	ledger->unsampled_frame = collect_largest_frame(run->collect, ledger->largest_frame);
+	add_lost(&generation->epoch, ledger);
+	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
 	ledger->offered = ledger->received;
 	/* Of the capture; packets that records stand for are nobody's to compare with. */
 	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
@@ -254,7 +267,9 @@ void collected_widen(
 		risk_of_keys = risk / 8;
 		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));
 	}
-	keys = sum(estimate_bound(ledger->measured, doubt.sampling, 1, -log(risk_of_keys)).high,
+	keys = sum(estimate_bound(ledger->measured + ledger->doubtful, doubt.sampling, 1,
+			   -log(risk_of_keys))
+			   .high,
 		doubt.not_sampled);
 	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {

@@ -70,6 +70,7 @@ enum element_use {
 	/* Of options only. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
+	USE_LOST, /* an exporter's own losses; the rank is enum wire_lost */
 	ELEMENT_USE_COUNT,
 };
 

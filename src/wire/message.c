@@ -378,7 +378,8 @@ static void decode_options(struct message *message, const struct template_entry 
 		}
 		message->result.data_records++;
 		message->result.options++;
-		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_FLOWS | WIRE_OPTION_NAME))
+		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_FLOWS | WIRE_OPTION_NAME) ||
+			option.has_lost != 0)
 			message->sink->option(message->sink->arg, &option);
 		data += record_len;
 		len -= record_len;

@@ -107,6 +107,10 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 	case USE_ALGORITHM: ratios->sampled |= number != 0; break;
 	case USE_SAMPLED: ratios->sampled = true; break;
 	case USE_FLOW_SELECTION: option->has |= WIRE_OPTION_FLOWS; break;
+	case USE_LOST:
+		option->lost[element->rank] = number;
+		option->has_lost |= (uint8_t)(1U << element->rank);
+		break;
 	case USE_INTERFACE_NAME:
 	case USE_DOMAIN_NAME:
 		if (element->rank < ratios->name_rank) {

@@ -73,6 +73,16 @@ enum wire_option_has {
 	WIRE_OPTION_FLOWS = 1 << 7,     /* flows are selected, not packets (RFC 7014) */
 };
 
+/* Counters of an exporter's own losses since it started. */
+enum wire_lost {
+	WIRE_LOST_IGNORED_PACKETS, /* not metered */
+	WIRE_LOST_IGNORED_BYTES,
+	WIRE_LOST_FLOWS, /* metered and not sent */
+	WIRE_LOST_PACKETS,
+	WIRE_LOST_BYTES,
+	WIRE_LOST_COUNT,
+};
+
 /* One record of an options template; without a scope it is about the whole domain. */
 struct wire_option {
 	uint32_t has; /* enum wire_option_has */
@@ -81,9 +91,11 @@ struct wire_option {
 	uint64_t part; /* hash of a scope that records do not name: line card, cache, process */
 	uint32_t domain;
 	uint16_t template_id;
+	uint8_t has_lost; /* bits of enum wire_lost */
 	uint32_t sampling;
 	uint32_t name_len;
 	const uint8_t *name; /* of the datagram; any bytes */
+	uint64_t lost[WIRE_LOST_COUNT];
 };
 
 /*

@@ -9,7 +9,7 @@ PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
 EXPORTER_COLUMNS = (
     'epoch,start,end,exporter,domain,protocol,name,datagrams,bytes,records,counted,duplicate,edge_only,'
     'waiting,unknown_template,unusable,malformed,refused,shed,lost_network,lost_socket,reordered,repeated,'
-    'restarts,templates,sampling,sampling_source').split(',')
+    'restarts,templates,sampling,sampling_source,lost_agent').split(',')
 PATH_COLUMNS = (
     'epoch,start,end,src_ip,dst_ip,src_port,dst_port,proto,path,ingress,egress,observers,packets,bytes,'
     'changed,ordered').split(',')

@@ -12,13 +12,13 @@ import socket
 import struct
 
 from collected import collect
-from datagrams import FIELDS, SAMPLER, SAMPLER_INTERVAL, V9, Capture, Flow, Router
+from datagrams import FIELDS, IPFIX, SAMPLER, SAMPLER_INTERVAL, V9, Capture, Flow, Router
 from test_sockets import Reader
 
 LONG = ('silent',)
 
 CONFIDENCE, RISK = 0.99, 1e-6
-INTERVALS = 150
+INTERVALS = 100
 FINE, COARSE = 20, 5000
 ASKED = ('--interval', '1s', '--key', 'src', '--confidence', str(CONFIDENCE), '--sketch', 'flow-table', '--memory',
          '8MB', '--observed-flows', '16K')
@@ -38,6 +38,7 @@ class Agent:
     def __init__(self, address, rate, seed):
         self.router, self.rate, self.chance = Router('sflow', address), rate, random.Random(seed)
         self.samples, self.drops = [], 0
+        self.said = rate
         self.lose = self.gap = lambda: False  # a sample, counted in drops; or in its sequence numbers only
 
     def see(self, *traffic):
@@ -53,7 +54,7 @@ class Agent:
             elif self.gap():
                 self.router.samples += 1
             else:
-                sample = self.router.sample(flow, self.rate, step=0, size=size)
+                sample = self.router.sample(flow, self.said, step=0, size=size)
                 self.samples.append(sample[:24] + struct.pack('>I', self.drops) + sample[28:])
         self.router.pool = begin + total
         return len(taken)
@@ -123,12 +124,12 @@ class World:
             for figure, true in zip(('packets', 'bytes'), self.truth[int(row['epoch']), row['src_ip']]):
                 if not int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']):
                     failed[int(row['epoch'])] = f'{true} {figure}: {row}'
-        most = {(row['epoch'], figure): row[f'unlisted_{figure}_high'] for row in stats
+        most = {(row['epoch'], figure): row.get(f'unlisted_{figure}_high') for row in stats
                 for figure in ('packets', 'bytes')}
         shown = {(int(row['epoch']), row['src_ip']) for row in rows}
         for (epoch, source), figures in self.truth.items():
             for figure, true in zip(('packets', 'bytes'), figures):
-                limit = most[epoch, figure]
+                limit = most.get((epoch, figure))
                 if (epoch, source) not in shown and limit is not None and true > limit:
                     failed[epoch] = f'{source} has {true} {figure} and no row: {limit}'
         assert len(epochs) >= promised, f'{len(epochs)} intervals promise something'
@@ -227,7 +228,78 @@ def test_one_rate(test):
     assert found[0] and found[0] == found[1] == found[2], found[1][:3]
 
 
+def losing(how, share):
+    """An agent that loses this share of its samples has it in its drops, or its numbers have gaps: intervals hold."""
+    def check(test):
+        world, agent, chance = World(test), Agent('192.0.2.1', 100, 7), random.Random(8)
+        setattr(agent, how, lambda: chance.random() < share)
+        lost = 0
+        for epoch in range(INTERVALS):
+            traffic = [(Flow(n), chance.randrange(10000, 40000), chance.choice((90, 600, 1514))) for n in range(1, 4)]
+            lost += agent.see(*traffic)
+            world.passes(epoch, *traffic)
+            lost -= len(agent.samples)
+            agent.send(world.capture, epoch + 0.5)
+        _, exporters, result = world.check()
+        # Those before the first two samples and after the last one have no number that tells them.
+        told = sum(int(row['lost_agent']) for row in exporters)
+        assert 0.9 * lost < told <= lost, (told, lost)
+        assert f', perhaps {100 * told} more' in result.stderr, result.describe()
+    check.timeout = 300
+    return check
+
+
+def test_small_pool(test):
+    """An agent that takes one of 400 packets and says one of 100: its pool tells, after some samples."""
+    world, agent = World(test), Agent('192.0.2.1', 400, 9)
+    agent.said = 100
+    for epoch in range(INTERVALS):
+        traffic = [(Flow(n), 30000 * n, 600) for n in range(1, 4)]
+        agent.see(*traffic)
+        world.passes(epoch, *traffic)
+        agent.send(world.capture, epoch + 0.5)
+    _, _, result = world.check(promised=INTERVALS)
+    assert 'samples 1 of 100 packets, its sample pool says 1 of ' in result.stderr, result.describe()
+
+
+def test_lost_datagrams(test):
+    """Samples that were lost with their datagram are not the agent's."""
+    world, agent = World(test), Agent('192.0.2.1', 10, 10)
+    for epoch in range(10):
+        traffic = [(Flow(n), 1000 * n, 600) for n in range(1, 4)]
+        agent.see(*traffic)
+        world.passes(epoch, *traffic)
+        agent.send(Capture() if epoch == 5 else world.capture, epoch + 0.5)
+    rows, exporters, _ = world.check(promised=8)
+    assert {row['lost_agent'] for row in exporters} == {'0'}, exporters
+    assert {row['epoch'] for row in rows if row['confidence'] == ''} == {'6'}, rows
+
+
+RELIABILITY = [(144, 4)], [(164, 8), (166, 8), (167, 8)]
+
+
+def test_reported_losses(test):
+    """Packets that an exporter did not send, or did not meter, may have been of any key."""
+    capture, router = Capture(), Router('ipfix', '192.0.2.1')
+    lost = {2: (0, 0, 0), 3: (7, 0, 0), 4: (7, 5, 90), 5: (7, 9, 90), 6: (7, 9, 90)}
+    for epoch in range(8):
+        sets = [IPFIX.template(), IPFIX.data([Flow(n, 10 * n) for n in range(1, 4)])]
+        if epoch in lost:
+            counts = dict(zip((164, 166, 167), lost[epoch]))
+            sets += [IPFIX.options_template(300, *RELIABILITY), IPFIX.data([counts], 300, sum(RELIABILITY, []))]
+        capture.add(epoch + 0.5, router.address, router.ipfix(epoch, *sets, count=3 + (epoch in lost)))
+    rows, _, exporters, _ = collect(test, '--pcap', capture.write(test.path('exports.pcap')), *ASKED)
+    assert [row['lost_agent'] for row in exporters] == ['0', '0', '0', '7', '90', '4', '0', '0'], exporters
+    wanted = ['0', '0', '0', '7', '90', '', '0', '0']
+    for row in rows:
+        packets, high = int(row['packets']), row['packets_high']
+        assert row['packets_low'] == row['packets'], row
+        assert (high and str(int(high) - packets)) == wanted[int(row['epoch'])], row
+        assert high == '' or int(row['bytes_high']) == int(row['bytes']) + (int(high) - packets) * 1514, row
+
+
 def cases(settings):
-    return [(f'silent, {name}', silent(*how)) for name, how in (
+    return [(f'an agent that loses samples, {name} of {share}', losing(how, share))
+            for how, name in (('lose', 'drops'), ('gap', 'gaps')) for share in (0.1, 0.5)] + [(f'silent, {name}', silent(*how)) for name, how in (
         ('heard by counters', (Agent, True, False)), ('heard by its samples', (Agent, False, False)),
         ('of flows that both see', (Agent, False, True)), ('heard by options', (NetFlow, False, False)))]

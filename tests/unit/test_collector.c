@@ -380,6 +380,88 @@ static void a_doubt_outlives_its_records(void **state)
 	stop();
 }
 
+/* sFlow: a sample of a header that is too short, by its numbers. */
+static void send_sample(uint32_t datagram, uint32_t sequence, uint32_t interval, uint32_t drops)
+{
+	len = 0;
+	put(5, 4), put(1, 4), put(0x0a000001, 4), put(0, 4), put(datagram, 4), put(1000, 4);
+	put(1, 4);
+	put(1, 4), put(32 + 40, 4);
+	put(sequence, 4), put(3, 4), put(interval, 4), put(sequence * interval, 4);
+	put(drops, 4), put(3, 4), put(4, 4), put(1, 4);
+	put(3, 4), put(32, 4), put(100, 4), put(17, 4), put(0x0a000001, 4), put(0x0a000002, 4);
+	put(1, 4), put(2, 4), put(0, 4), put(0, 4);
+	send_from(0x0a000001);
+}
+
+static void check_lost(uint64_t packets, uint32_t interval, uint64_t in_row)
+{
+	struct collector_epoch epoch = end_epoch();
+
+	assert_int_equal(epoch.lost_packets, packets);
+	assert_int_equal(epoch.lost_interval, interval);
+	assert_false(epoch.losses_unknown);
+	assert_int_equal(t.rows[0].lost_agent, in_row);
+}
+
+static void samples_that_an_agent_lost_are_open(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	send_sample(1, 1, 500, 10);
+	send_sample(2, 2, 500, 10);
+	check_lost(0, 0, 0);
+	send_sample(3, 3, 500, 14);
+	check_lost(4 * 500, 500, 4);
+	send_sample(4, 6, 500, 14);
+	check_lost(2 * 500, 500, 2);
+	/* Samples of a datagram that did not come. */
+	send_sample(6, 9, 500, 15);
+	check_lost(500, 500, 1);
+	send_sample(7, 10, 500, 15);
+	check_lost(0, 0, 0);
+	stop();
+}
+
+/* Scope: an exporting process. Packets that were not sent; flows that were not. */
+static void send_reported(uint32_t process, uint64_t packets, uint32_t interval)
+{
+	len = 0;
+	put(10, 2), put(0, 2), put(T0 / SECOND_NS, 4), put(0, 4), put(0, 4);
+	put(3, 2), put(4 + 6 + 12 + 2, 2), put(300, 2), put(3, 2), put(1, 2);
+	put(144, 2), put(4, 2), put(167, 2), put(8, 2), put(166, 2), put(4, 2), put(0, 2);
+	put(300, 2), put(4 + 16, 2), put(process, 4), put(packets, 8), put(packets / 10, 4);
+	if (interval > 0) {
+		put(3, 2), put(4 + 6 + 8 + 2, 2), put(301, 2), put(2, 2), put(1, 2);
+		put(143, 2), put(4, 2), put(34, 2), put(4, 2), put(0, 2);
+		put(301, 2), put(4 + 8, 2), put(1, 4), put(interval, 4);
+	}
+	data[2] = (uint8_t)(len >> 8);
+	data[3] = (uint8_t)len;
+	send_from(0x0a000001);
+}
+
+static void losses_of_an_exporter_are_open(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	send_reported(1, 70, 0);
+	send_reported(2, 30, 0);
+	check_lost(0, 0, 0);
+	send_reported(1, 75, 0);
+	send_reported(2, 30, 0);
+	check_lost(5, 0, 5);
+	/* Lost samples stand for more. */
+	send_reported(2, 31, 200);
+	send_reported(2, 33, 0);
+	check_lost(1 + 2 * 200, 200, 3);
+	stop();
+}
+
 static void a_record_becomes_an_observation(void **state)
 {
 	struct collector_params with = params();
@@ -1425,6 +1507,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_becomes_an_observation),
 		cmocka_unit_test(an_exporter_without_samples_counts),
+		cmocka_unit_test(samples_that_an_agent_lost_are_open),
+		cmocka_unit_test(losses_of_an_exporter_are_open),
 		cmocka_unit_test(the_coarsest_interface_counts),
 		cmocka_unit_test(intervals_that_no_record_had_count),
 		cmocka_unit_test(a_doubt_outlives_its_records),

@@ -64,8 +64,8 @@ static void well_known_ones(void **state)
 		{6, USE_TCP_FLAGS}, {7, USE_SRC_PORT}, {8, USE_SRC_IPV4}, {10, USE_INPUT},
 		{11, USE_DST_PORT}, {12, USE_DST_IPV4}, {14, USE_OUTPUT}, {27, USE_SRC_IPV6},
 		{28, USE_DST_IPV6}, {34, USE_SAMPLING}, {48, USE_SAMPLER}, {85, USE_TOTAL_BYTES},
-		{86, USE_TOTAL_PACKETS}, {44, USE_SRC_IPV4}, {45, USE_DST_IPV4},
-		{169, USE_DST_IPV6}, {170, USE_SRC_IPV6}};
+		{86, USE_TOTAL_PACKETS}, {44, USE_SRC_IPV4}, {45, USE_DST_IPV4}, {164, USE_LOST},
+		{168, USE_LOST}, {169, USE_DST_IPV6}, {170, USE_SRC_IPV6}};
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

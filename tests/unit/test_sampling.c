@@ -309,7 +309,7 @@ static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_
 			sampler.drops++;
 		else
 			sampler.sequence++;
-		now = sampling_check(checks, 1, &sampler);
+		now = sampling_check(checks, 1, 0, &sampler).measured;
 		assert_true(told == 0 || now == 0);
 		told |= now;
 	}
@@ -340,9 +340,128 @@ static void a_pool_that_stands_still_says_nothing(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
 		sampler.sequence++;
-		assert_int_equal(sampling_check(checks, 1, &sampler), 0);
+		assert_int_equal(sampling_check(checks, 1, 0, &sampler).measured, 0);
 	}
 	sampling_checks_destroy(checks);
+}
+
+/* The next sample of a sampler, after `lost` of them that it counts as drops and `gap` others. */
+static struct sampler_news next_sample(struct sampling_checks *checks, struct wire_sampler *sampler,
+	uint32_t breaks, uint32_t lost, uint32_t gap)
+{
+	sampler->drops += lost;
+	sampler->sequence += gap + 1;
+	sampler->pool += (lost + gap + 1) * sampler->sampling;
+	return sampling_check(checks, 1, breaks, sampler);
+}
+
+static void samples_that_an_agent_lost_are_counted(void **state)
+{
+	struct sampling_checks *checks = sampling_checks_create();
+	struct wire_sampler sampler = {
+		.source = 5, .sampling = 100, .drops = UINT32_MAX - 2, .sequence = UINT32_MAX - 3};
+	struct wire_sampler late;
+
+	(void)state;
+	/* Losses before the first sample may be old. */
+	assert_int_equal(next_sample(checks, &sampler, 0, 9, 0).lost, 0);
+	assert_int_equal(next_sample(checks, &sampler, 0, 0, 0).lost, 0);
+	assert_int_equal(next_sample(checks, &sampler, 0, 7, 0).lost, 7);
+	assert_int_equal(next_sample(checks, &sampler, 0, 0, 4).lost, 4);
+	assert_int_equal(next_sample(checks, &sampler, 0, 2, 3).lost, 5);
+	late = sampler;
+	/* Samples that are missing in a datagram that is missing are not the agent's. */
+	assert_int_equal(next_sample(checks, &sampler, 1, 2, 3).lost, 2);
+	assert_int_equal(next_sample(checks, &sampler, 1, 0, 0).lost, 0);
+	assert_int_equal(sampling_check(checks, 1, 2, &late).lost, 0);
+	assert_int_equal(next_sample(checks, &sampler, 2, 1, 0).lost, 1);
+	/* Another interval does not hide them. */
+	sampler.sampling = 200;
+	assert_int_equal(next_sample(checks, &sampler, 2, 6, 0).lost, 6);
+	/* The check starts again after a restart, and with two samplers that share a number. */
+	sampler.sequence = sampler.drops = sampler.pool = 0;
+	assert_int_equal(next_sample(checks, &sampler, 2, 0, 0).lost, 0);
+	for (uint32_t i = 0; i < 50; i++) {
+		sampler.sequence += i % 2 ? -50000U : 50001U;
+		assert_int_equal(next_sample(checks, &sampler, 2, 0, 0).lost, 0);
+	}
+	sampling_checks_destroy(checks);
+}
+
+/* A pool has three times the announced packets: two thirds of them are not in samples. */
+static void packets_beyond_the_samples_are_counted(void **state)
+{
+	struct sampling_checks *checks = sampling_checks_create();
+	struct wire_sampler sampler = {.source = 5, .sampling = 100};
+	int64_t excess = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct sampler_news news;
+
+		sampler.pool += 200;
+		news = next_sample(checks, &sampler, 0, 0, 0);
+		excess += news.excess;
+		assert_true(news.excess == 0 || news.excess_interval == 300);
+	}
+	assert_in_range(excess, 800 * 200, 900 * 200);
+	/* One with too few has none. */
+	sampler = (struct wire_sampler){.source = 6, .sampling = 100};
+	for (uint32_t i = 0; i < 1000; i++) {
+		sampler.pool -= 50;
+		assert_int_equal(next_sample(checks, &sampler, 0, 0, 0).excess, 0);
+	}
+	sampling_checks_destroy(checks);
+}
+
+static struct reported_loss report(struct reported_losses *reported, uint64_t part, uint32_t has,
+	uint64_t ignored, uint64_t flows, uint64_t packets)
+{
+	struct wire_option option = {
+		.has = WIRE_OPTION_PART,
+		.part = part,
+		.has_lost = (uint8_t)has,
+		.lost = {ignored, ignored * 100, flows, packets, packets * 100},
+	};
+
+	return losses_reported(reported, &option);
+}
+
+static void check_reported(struct reported_loss loss, uint64_t packets, bool unknown)
+{
+	assert_int_equal(loss.packets, packets);
+	assert_int_equal(loss.unknown, unknown);
+}
+
+static void losses_that_are_reported_grow(void **state)
+{
+	enum {
+		ALL = (1 << WIRE_LOST_COUNT) - 1,
+		FLOWS = 1 << WIRE_LOST_FLOWS,
+		BYTES = 1 << WIRE_LOST_BYTES
+	};
+	struct reported_losses reported = {0};
+
+	(void)state;
+	check_reported(report(&reported, 1, ALL, 1000, 50, 500), 0, false);
+	check_reported(report(&reported, 1, ALL, 1000, 50, 500), 0, false);
+	check_reported(report(&reported, 1, ALL, 1003, 52, 520), 23, false);
+	/* Each scope has its own counters. */
+	check_reported(report(&reported, 2, ALL, 7, 0, 0), 0, false);
+	check_reported(report(&reported, 1, ALL, 1004, 52, 520), 1, false);
+	check_reported(report(&reported, 2, ALL, 9, 0, 0), 2, false);
+	/* The exporter restarted. */
+	check_reported(report(&reported, 2, ALL, 4, 0, 0), 4, false);
+	/* Flows or bytes do not give the number of packets. */
+	check_reported(report(&reported, 3, FLOWS, 0, 10, 0), 0, false);
+	check_reported(report(&reported, 3, FLOWS, 0, 12, 0), 2, true);
+	check_reported(report(&reported, 3, FLOWS, 0, 12, 0), 0, false);
+	check_reported(report(&reported, 4, BYTES, 0, 0, 5), 0, false);
+	check_reported(report(&reported, 4, BYTES, 0, 0, 6), 0, true);
+	/* There is no room for more. */
+	check_reported(report(&reported, 5, ALL, 1, 1, 1), 0, false);
+	check_reported(report(&reported, 5, ALL, 2, 2, 2), 0, false);
+	check_reported(report(&reported, 1, ALL, 1005, 52, 520), 1, false);
 }
 
 static void losses_add_up(void **state)
@@ -391,6 +510,9 @@ int main(void)
 		cmocka_unit_test(it_is_written_and_read),
 		cmocka_unit_test(a_pool_that_disagrees_is_told),
 		cmocka_unit_test(a_pool_that_stands_still_says_nothing),
+		cmocka_unit_test(samples_that_an_agent_lost_are_counted),
+		cmocka_unit_test(packets_beyond_the_samples_are_counted),
+		cmocka_unit_test(losses_that_are_reported_grow),
 		cmocka_unit_test(losses_add_up),
 	};
 

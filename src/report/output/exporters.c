@@ -90,6 +90,7 @@ static const struct column columns[] = {
 	{"templates", COLUMN_U32, .at = offsetof(struct exporter_row, templates)},
 	{"sampling", COLUMN_NUMBER, .print = print_sampling},
 	{"sampling_source", COLUMN_TEXT, .print = print_source},
+	COUNT("lost_agent", lost_agent),
 };
 
 static struct output_items items(
