@@ -94,6 +94,8 @@ struct collector_epoch {
 	/* Packets that exporters lost, as they report; and the coarsest interval of those that did. */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
+	/* The largest factor by which records count more than passed, by sample pools; 0: none. */
+	double overcount;
 };
 
 /*

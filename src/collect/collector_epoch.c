@@ -181,6 +181,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	epoch.losses_unknown |= collector->unknown_sampler;
 	epoch.lost_packets = collector->lost_packets;
 	epoch.lost_interval = collector->lost_interval;
+	epoch.overcount = collector->overcount;
 	epoch.losses_unknown |= collector_end_senders(collector, exporter, arg);
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
@@ -192,5 +193,6 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	collector->unknown_sampler = false;
 	collector->finest = collector->lost_interval = 0;
 	collector->lost_packets = 0;
+	collector->overcount = 0;
 	return epoch;
 }

@@ -117,6 +117,7 @@ struct collector {
 	/* As struct collector_epoch's. */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
+	double overcount;
 	bool process_options; /* a domain 0 described sampling, since the start */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;

@@ -229,6 +229,25 @@ static void on_counters(void *arg, const struct wire_counters *counters)
 			collector->observer.time);
 }
 
+/* A sample pool that disagrees with the interval. */
+static void note_pool(struct collector *collector, const struct wire_sampler *sampler,
+	const struct sampler_news *news)
+{
+	struct domain *domain = collector->domain;
+
+	domain->excess += news->excess;
+	if (news->pool_interval > sampler->sampling) {
+		if (news->pool_interval > domain->excess_interval)
+			domain->excess_interval = news->pool_interval;
+	} else if (news->pool_interval > 0) {
+		/* It was rounded. */
+		double factor = sampler->sampling / ((double)news->pool_interval - 0.5);
+
+		if (factor > collector->overcount)
+			collector->overcount = factor;
+	}
+}
+
 static void on_sampler(void *arg, const struct wire_sampler *sampler)
 {
 	struct collector *collector = arg;
@@ -238,9 +257,7 @@ static void on_sampler(void *arg, const struct wire_sampler *sampler)
 
 	domain->row.lost_agent += news.lost;
 	collector_note_lost(collector, news.lost, sampler->sampling);
-	domain->excess += news.excess;
-	if (news.excess_interval > domain->excess_interval)
-		domain->excess_interval = news.excess_interval;
+	note_pool(collector, sampler, &news);
 	if (news.measured == 0)
 		return;
 	domain->pool_due = news.measured;

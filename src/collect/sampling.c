@@ -352,8 +352,8 @@ struct check {
 	uint64_t source;
 	uint32_t sequence, pool, drops, sampling, breaks;
 	bool said;
-	bool larger; /* its pool has more packets than its samples stand for */
-	bool steady; /* numbers go on since the start: they are not of two samplers in turn */
+	bool differs; /* its pool has more packets than its samples stand for, or fewer */
+	bool steady;  /* numbers go on since the start: they are not of two samplers in turn */
 };
 
 struct sampling_checks {
@@ -445,13 +445,13 @@ static void compare_pool(
 	if (disagrees(check, measured)) {
 		if (!check->said)
 			news->measured = measured;
-		check->said = true;
-		check->larger = measured > check->sampling;
+		check->said = check->differs = true;
 	}
-	if (!check->larger || measured <= check->sampling)
+	if (!check->differs)
 		return;
-	news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
-	news->excess_interval = measured;
+	news->pool_interval = measured;
+	if (measured > check->sampling)
+		news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
 }
 
 struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,

@@ -118,10 +118,11 @@ struct sampler_news {
 	/* Samples that the agent took and did not send since the sampler's last one: by its count of
 	 * drops, and by their sequence numbers. */
 	uint32_t lost;
-	/* Packets that the pool has beyond those of samples, at their interval, and the interval by
-	 * the pool: of samplers whose pool is known to have more. Chance makes some of them negative. */
+	/* The interval by the sample pool, once it is known to disagree; else 0. */
+	uint32_t pool_interval;
+	/* If that is coarser: packets of the pool beyond those of samples since the last sample.
+	 * Chance makes some of them negative. */
 	int64_t excess;
-	uint32_t excess_interval;
 };
 
 /*

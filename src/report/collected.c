@@ -59,6 +59,7 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 			ledger->missing_bytes = UINT64_MAX;
 	}
 	ledger->unsampled_frame = collect_largest_frame(run->collect, ledger->largest_frame);
+	ledger->overcount = generation->epoch.overcount;
 	add_lost(&generation->epoch, ledger);
 	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
 	ledger->offered = ledger->received;
@@ -169,6 +170,7 @@ bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch
 struct doubt {
 	double sampling;      /* the coarsest of the records that counted */
 	double log_inverse;   /* each end fails with a probability of exp(-log_inverse) */
+	double overcount;     /* figures may be too large by this factor */
 	uint64_t not_sampled; /* packets that silent samplers may have passed over */
 };
 
@@ -197,7 +199,9 @@ static void widen(struct report_figure *figure, const struct doubt *doubt, struc
 	double sampling = doubt->sampling, log_inverse = doubt->log_inverse;
 
 	if (figure->known)
-		figure->low = estimate_bound(figure->low, sampling, unit.counted, log_inverse).low;
+		figure->low = estimate_bound((uint64_t)((double)figure->low / doubt->overcount),
+			sampling, unit.counted, log_inverse)
+				      .low;
 	if (figure->high_known)
 		figure->high =
 			sum(estimate_bound(figure->high, sampling, unit.any, log_inverse).high,
@@ -248,7 +252,10 @@ void collected_doubt(struct report_measurement *measurement, const struct ledger
 void collected_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk)
 {
-	struct doubt doubt = {.sampling = ledger->sampling};
+	struct doubt doubt = {
+		.sampling = ledger->sampling,
+		.overcount = ledger->overcount > 1 ? ledger->overcount : 1,
+	};
 	double risk_of_keys = risk / 4;
 	const struct unit one = {1, 1};
 	const struct unit frame = {ledger->largest_frame, ledger->unsampled_frame};

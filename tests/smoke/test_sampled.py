@@ -249,17 +249,19 @@ def losing(how, share):
     return check
 
 
-def test_small_pool(test):
-    """An agent that takes one of 400 packets and says one of 100: its pool tells, after some samples."""
-    world, agent = World(test), Agent('192.0.2.1', 400, 9)
-    agent.said = 100
-    for epoch in range(INTERVALS):
-        traffic = [(Flow(n), 30000 * n, 600) for n in range(1, 4)]
-        agent.see(*traffic)
-        world.passes(epoch, *traffic)
-        agent.send(world.capture, epoch + 0.5)
-    _, _, result = world.check(promised=INTERVALS)
-    assert 'samples 1 of 100 packets, its sample pool says 1 of ' in result.stderr, result.describe()
+def pool(rate, said):
+    """An agent whose samples announce another interval than its own: its pool tells, after some of them."""
+    def check(test):
+        world, agent = World(test), Agent('192.0.2.1', rate, 9)
+        agent.said = said
+        for epoch in range(INTERVALS):
+            traffic = [(Flow(n), 30000 * n, 600) for n in range(1, 4)]
+            agent.see(*traffic)
+            world.passes(epoch, *traffic)
+            agent.send(world.capture, epoch + 0.5)
+        _, _, result = world.check()
+        assert f'samples 1 of {said} packets, its sample pool says 1 of ' in result.stderr, result.describe()
+    return check
 
 
 def test_lost_datagrams(test):
@@ -300,6 +302,8 @@ def test_reported_losses(test):
 
 def cases(settings):
     return [(f'an agent that loses samples, {name} of {share}', losing(how, share))
-            for how, name in (('lose', 'drops'), ('gap', 'gaps')) for share in (0.1, 0.5)] + [(f'silent, {name}', silent(*how)) for name, how in (
+            for how, name in (('lose', 'drops'), ('gap', 'gaps')) for share in (0.1, 0.5)] + [
+        (f'a pool of one in {rate} and samples of one in {said}', pool(rate, said))
+        for rate, said in ((400, 100), (150, 600))] + [(f'silent, {name}', silent(*how)) for name, how in (
         ('heard by counters', (Agent, True, False)), ('heard by its samples', (Agent, False, False)),
         ('of flows that both see', (Agent, False, True)), ('heard by options', (NetFlow, False, False)))]

@@ -402,14 +402,18 @@ static void packets_beyond_the_samples_are_counted(void **state)
 		sampler.pool += 200;
 		news = next_sample(checks, &sampler, 0, 0, 0);
 		excess += news.excess;
-		assert_true(news.excess == 0 || news.excess_interval == 300);
+		assert_int_equal(news.pool_interval, i < 128 ? 0 : 300);
 	}
 	assert_in_range(excess, 800 * 200, 900 * 200);
-	/* One with too few has none. */
+	/* A pool with too few has none. */
 	sampler = (struct wire_sampler){.source = 6, .sampling = 100};
 	for (uint32_t i = 0; i < 1000; i++) {
+		struct sampler_news news;
+
 		sampler.pool -= 50;
-		assert_int_equal(next_sample(checks, &sampler, 0, 0, 0).excess, 0);
+		news = next_sample(checks, &sampler, 0, 0, 0);
+		assert_int_equal(news.excess, 0);
+		assert_true(news.pool_interval == 0 ? i < 200 : news.pool_interval == 50);
 	}
 	sampling_checks_destroy(checks);
 }

@@ -155,6 +155,7 @@ struct ledger {
 	/* collected: the interval of samplers that were there, and of which nothing counted; 0: none
 	 * is coarser than `sampling` */
 	uint32_t silent_interval;
+	double overcount;         /* collected: figures may be too large by this factor; 0: none */
 	uint32_t unsampled_frame; /* collected: bytes, the largest that no sampler may have seen */
 	uint64_t doubtful;        /* packets that may have been lost beside; in no column */
 	bool losses_unknown;      /* more may have been lost than all of these say */
