@@ -76,6 +76,7 @@ struct collect {
 
 	/* The decoder's. */
 	uint64_t epoch;
+	int64_t exporter_life;          /* ns, after its last datagram */
 	struct listener *listener;      /* NULL: datagrams come from the feeder */
 	struct fragments *fragments;    /* on a replay */
 	struct fragments_counts unread; /* reported to the collector */
@@ -540,10 +541,8 @@ static void tell_unread(struct collect *collect, bool last)
 static int64_t alive_since(const struct collect *collect)
 {
 	struct epochs *epochs = collect->params.workers[0]->epochs;
-	uint64_t interval = epoch_options(collect->params.config)->interval;
 
-	return epochs_info(epochs, collect->epoch)->start -
-	       ((int64_t)interval > EXPORTER_LIFE_NS ? (int64_t)interval : EXPORTER_LIFE_NS);
+	return epochs_info(epochs, collect->epoch)->start - collect->exporter_life;
 }
 
 /* Before the decoder leaves its epoch. */
@@ -852,6 +851,9 @@ struct collect *collect_create(const struct collect_params *params, char *error)
 	collect->params = *params;
 	collect->receiver = params->receiver;
 	collect->seed = seed_options(params->config)->seed;
+	collect->exporter_life = (int64_t)epoch_options(params->config)->interval;
+	if (collect->exporter_life < EXPORTER_LIFE_NS)
+		collect->exporter_life = EXPORTER_LIFE_NS;
 	if (params->receiver != NULL)
 		params->receiver->collect = collect;
 	for (uint32_t w = 0; w < params->nb_workers; w++)

@@ -306,6 +306,7 @@ static void make_stage(uint32_t nb_workers, bool live)
 	epochs_init(stage->epochs, nb_workers + 1);
 	stage->plan.idle = IDLE_SLEEP;
 	stage->collect.params.plan = &stage->plan;
+	stage->collect.params.workers = stage->workers;
 	stage->collect.exporters_max = EXPORTERS;
 	stage->collect.nb_counters = nb_workers;
 	stage->collect.counters = zeroed(nb_workers * sizeof(struct counter));
