@@ -468,8 +468,8 @@ static void note_doubt(struct collector *collector)
 
 	domain->sampling.named |= (observer->has & FLOW_SAMPLER) != 0;
 	domain->sampling.unsampled |= observer->unsampled;
-	if (doubt == SAMPLING_SURE && observer->unsampled && domain->sampling.has_samplers &&
-		!domain->sampling.named)
+	if (doubt == SAMPLING_SURE && observer->unsampled && !domain->sampling.named &&
+		sampling_has_samplers(&observer->sampling))
 		doubt = SAMPLING_UNNAMED;
 	if (doubt == SAMPLING_SURE)
 		return;

@@ -24,11 +24,23 @@ enum interval_kind {
 	OF_DOMAIN, /* a cell if domain 0 describes another domain; else of_domain */
 	OF_TEMPLATE,
 	OF_PART,
-	OF_FLOWS, /* only in files: selects_flows */
+	OF_FLOWS, /* a cell if domain 0 describes another domain; else selects_flows */
+	/* Cells of domain 0 about another domain. */
+	OF_PART_OF_OTHER,
+	OF_FINEST_PART,
+	OF_COARSEST_PART,
+	OF_ANY_SAMPLER, /* a sampler that does not select all packets */
+	INTERVAL_KIND_END,
 };
 
 /* The second half of an id: the domain that the options of domain 0 are about. */
 #define ABOUT_SHIFT 32
+
+/* An id of OF_PART_OF_OTHER keeps half of the hash of a part. */
+static uint64_t part_of_other(uint64_t about, uint64_t part)
+{
+	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
+}
 
 static struct sampling_interval *find(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
@@ -85,13 +97,12 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 
 	if (kind == OF_DOMAIN && id == 0)
 		return set_interval(&sampling->of_domain, interval);
-	if (kind == OF_FLOWS) {
+	if (kind == OF_FLOWS && id == 0) {
 		bool news = !sampling->selects_flows;
 
 		sampling->selects_flows = true;
 		return news;
 	}
-	sampling->has_samplers |= kind == OF_SAMPLER && interval > 1;
 	if (sampling->capacity > 0) {
 		cell = find(sampling, kind, id);
 		if (cell->kind != 0)
@@ -107,21 +118,37 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-/* The finest interval of all parts, and whether they have different ones. */
-static void compare_parts(struct sampling *sampling)
+/* The finest and the coarsest interval of all parts of a domain. `about`: as in look_up(). */
+static void compare_parts(struct sampling *sampling, uint64_t about, uint32_t limit)
 {
-	sampling->of_parts = 0;
-	sampling->parts_differ = false;
+	uint32_t finest = UINT32_MAX, coarsest = 0;
+
 	for (uint32_t i = 0; i < sampling->capacity; i++) {
 		const struct sampling_interval *cell = &sampling->intervals[i];
 
-		if (cell->kind != OF_PART)
+		if (about == 0 ? cell->kind != OF_PART
+			       : cell->kind != OF_PART_OF_OTHER || cell->id >> ABOUT_SHIFT != about)
 			continue;
-		sampling->parts_differ |=
-			sampling->of_parts != 0 && sampling->of_parts != cell->interval;
-		if (sampling->of_parts == 0 || cell->interval < sampling->of_parts)
-			sampling->of_parts = cell->interval;
+		if (cell->interval < finest)
+			finest = cell->interval;
+		if (cell->interval > coarsest)
+			coarsest = cell->interval;
 	}
+	if (about == 0) {
+		sampling->of_parts = coarsest > 0 ? finest : 0;
+		sampling->parts_differ = coarsest > 0 && finest != coarsest;
+	} else if (coarsest > 0) {
+		put(sampling, OF_FINEST_PART, about << ABOUT_SHIFT, finest, limit);
+		put(sampling, OF_COARSEST_PART, about << ABOUT_SHIFT, coarsest, limit);
+	}
+}
+
+static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t limit)
+{
+	if (about == 0)
+		sampling->has_samplers = true;
+	else
+		put(sampling, OF_ANY_SAMPLER, about << ABOUT_SHIFT, 1, limit);
 }
 
 static enum interval_kind scope_of(const struct wire_option *option, uint64_t *id)
@@ -155,7 +182,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wir
 	if (about != 0 && domain != 0)
 		return false;
 	if (option->has & WIRE_OPTION_FLOWS) {
-		news = put(sampling, OF_FLOWS, 0, 1, limit);
+		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
 		interval = 1; /* of packets: its sampler is described */
 		if (!(option->has & WIRE_OPTION_SAMPLER))
 			return news;
@@ -163,9 +190,14 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wir
 		return false;
 	}
 	kind = scope_of(option, &id);
-	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
+	if (kind == OF_SAMPLER && interval > 1)
+		note_sampler(sampling, about, limit);
+	if (kind == OF_PART && about != 0)
+		news |= put(sampling, OF_PART_OF_OTHER, part_of_other(about, id), interval, limit);
+	else
+		news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
 	if (kind == OF_PART && news)
-		compare_parts(sampling);
+		compare_parts(sampling, about, limit);
 	return news;
 }
 
@@ -197,12 +229,15 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 		return false;
 	for (const uint8_t *end = bytes + len; bytes < end; bytes += SAMPLING_INTERVAL_BYTES) {
 		uint32_t kind = read_u32(bytes), interval = read_u32(bytes + 4);
+		uint64_t id = read_u64(bytes + 8);
 
-		if (kind < OF_SAMPLER || kind > OF_FLOWS || interval == 0)
+		if (kind < OF_SAMPLER || kind >= INTERVAL_KIND_END || interval == 0)
 			return false;
-		put(sampling, kind, read_u64(bytes + 8), interval, limit);
+		if (kind == OF_SAMPLER && interval > 1 && id >> ABOUT_SHIFT == 0)
+			note_sampler(sampling, 0, limit);
+		put(sampling, kind, id, interval, limit);
 	}
-	compare_parts(sampling);
+	compare_parts(sampling, 0, limit);
 	return true;
 }
 
@@ -255,6 +290,11 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	if (interval > 0 || process == NULL)
 		return interval;
 	interval = by_fields(process, knowledge->domain, record);
+	if (interval == 0 && process->n > 0) {
+		interval = look_up(process, OF_FINEST_PART, 0, knowledge->domain);
+		if (interval != look_up(process, OF_COARSEST_PART, 0, knowledge->domain))
+			*doubt = SAMPLING_PARTS;
+	}
 	if (interval == 0 && process->n > 0)
 		interval = look_up(process, OF_DOMAIN, 0, knowledge->domain);
 	return interval;
@@ -292,6 +332,20 @@ uint32_t sampling_described(const struct sampling_knowledge *knowledge)
 	return coarsest;
 }
 
+/* Returns true if domain 0 has a cell of the kind about the domain. */
+static bool process_describes(const struct sampling_knowledge *knowledge, enum interval_kind kind)
+{
+	const struct sampling *process = knowledge->process;
+
+	return process != NULL && process->n > 0 &&
+	       look_up(process, kind, 0, knowledge->domain) > 0;
+}
+
+bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
+{
+	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
+}
+
 static enum sampling_source source_of_record(enum wire_protocol protocol)
 {
 	switch (protocol) {
@@ -303,9 +357,10 @@ static enum sampling_source source_of_record(enum wire_protocol protocol)
 
 /* Nothing says that the record is sampled; it may be sampled all the same. */
 static enum sampling_doubt doubt_unsampled(
-	const struct sampling *own, const struct flow_record *record)
+	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
-	if (own->turned_away)
+	if (knowledge->own->turned_away ||
+		(knowledge->process != NULL && knowledge->process->turned_away))
 		return SAMPLING_TOO_MANY;
 	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
 }
@@ -337,10 +392,11 @@ struct sampling_verdict sampling_of(
 	} else if (verdict.interval == 0) {
 		verdict.interval = 1;
 		verdict.source = SAMPLING_NONE;
-		verdict.doubt = doubt_unsampled(knowledge->own, record);
+		verdict.doubt = doubt_unsampled(knowledge, record);
 	}
-	if ((knowledge->own->selects_flows || record->has & FLOW_SELECTED) &&
-		verdict.doubt == SAMPLING_SURE)
+	if (verdict.doubt == SAMPLING_SURE &&
+		(record->has & FLOW_SELECTED || knowledge->own->selects_flows ||
+			process_describes(knowledge, OF_FLOWS)))
 		verdict.doubt = SAMPLING_FLOWS;
 	return verdict;
 }

@@ -10,7 +10,7 @@
  *   2. options about its sampler, its interface, its template
  *   3. options about a part of the exporter: line card, cache, process
  *   4. options about its domain
- *   5. options that domain 0 sends about its domain: as 2, then of the domain
+ *   5. options that domain 0 sends about its domain: as 2 to 4
  *   6. --exporter ...,sampling=N, which also replaces an unknown ratio
  */
 
@@ -90,6 +90,9 @@ struct sampling_verdict {
 	enum sampling_doubt
 		doubt; /* never SAMPLING_UNNAMED or SAMPLING_LATE: the caller sees those */
 };
+
+/* Returns true if options describe samplers of the domain that do not select all packets. */
+bool sampling_has_samplers(const struct sampling_knowledge *knowledge);
 
 struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record);

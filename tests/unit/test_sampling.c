@@ -185,6 +185,93 @@ static void domain_0_describes_others(void **state)
 	sampling_forget(&process);
 }
 
+/* Learns an option of domain 0 about parts, samplers or flows of a domain. interval 0: of flows. */
+static void describe(
+	struct sampling *process, uint32_t domain, uint32_t scope, uint64_t id, uint32_t interval)
+{
+	struct wire_option option = {
+		.has = WIRE_OPTION_DOMAIN | scope |
+		       (interval > 0 ? WIRE_OPTION_SAMPLING : WIRE_OPTION_FLOWS),
+		.domain = domain,
+		.part = id,
+		.sampler = id,
+		.sampling = interval,
+	};
+
+	assert_true(sampling_learn(process, 0, &option, 1024));
+}
+
+/* Parts are compared with those of their own domain, also after a restart of the collector. */
+static void domain_0_describes_parts_of_others(void **state)
+{
+	struct sampling none = {.seed = 1}, process = {.seed = 54321}, read = {.seed = 6};
+	struct flow_record record = {.template_id = 256};
+	uint8_t *bytes = malloc(SAMPLING_BYTES_MAX);
+	const struct sampling *knowing[] = {&process, &read};
+
+	(void)state;
+	assert_non_null(bytes);
+	describe(&process, 0, WIRE_OPTION_PART, 1, 100);
+	describe(&process, 7, WIRE_OPTION_PART, 1, 1000);
+	describe(&process, 8, WIRE_OPTION_PART, UINT64_C(1) << 40, 20);
+	describe(&process, 8, WIRE_OPTION_PART, UINT64_C(2) << 40, 30);
+	describe(&process, 9, WIRE_OPTION_PART, 1, 5);
+	describe(&process, 9, WIRE_OPTION_PART, 2, 6);
+	describe(&process, 9, WIRE_OPTION_PART, 1, 6);
+	assert_true(sampling_read(&read, bytes, sampling_write(&process, bytes), 1024));
+	for (uint32_t i = 0; i < 2; i++) {
+		static const struct {
+			uint32_t domain, interval;
+			enum sampling_doubt doubt;
+		} wanted[] = {{7, 1000, SAMPLING_SURE}, {8, 20, SAMPLING_PARTS},
+			{9, 6, SAMPLING_SURE}, {10, 1, SAMPLING_SURE}};
+
+		expect(knowing[i], &record, WIRE_IPFIX, 0, 100, SAMPLING_OPTIONS);
+		assert_int_equal(ask(knowing[i], &record, WIRE_IPFIX, 0).doubt, SAMPLING_SURE);
+		for (uint32_t w = 0; w < 4; w++) {
+			struct sampling_verdict verdict = sampling_of(
+				&(struct sampling_knowledge){
+					.own = &none,
+					.process = knowing[i],
+					.domain = wanted[w].domain,
+					.protocol = WIRE_IPFIX,
+				},
+				&record);
+
+			assert_int_equal(verdict.interval, wanted[w].interval);
+			assert_int_equal(verdict.doubt, wanted[w].doubt);
+		}
+	}
+	sampling_forget(&process);
+	sampling_forget(&read);
+	free(bytes);
+}
+
+/* Samplers and selected flows of another domain raise no doubt about domain 0. */
+static void domain_0_is_not_what_it_describes(void **state)
+{
+	struct sampling own = {.seed = 1}, process = {.seed = 54321};
+	struct flow_record record = {.template_id = 256};
+	struct sampling_knowledge zero = {.own = &process, .protocol = WIRE_IPFIX};
+	struct sampling_knowledge seven = {
+		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+	struct sampling_knowledge eight = {
+		.own = &own, .process = &process, .domain = 8, .protocol = WIRE_IPFIX};
+
+	(void)state;
+	describe(&process, 7, WIRE_OPTION_SAMPLER, 3, 50);
+	describe(&process, 8, 0, 0, 0);
+	assert_false(sampling_has_samplers(&zero));
+	assert_true(sampling_has_samplers(&seven));
+	assert_false(sampling_has_samplers(&eight));
+	assert_int_equal(sampling_of(&zero, &record).doubt, SAMPLING_SURE);
+	assert_int_equal(sampling_of(&seven, &record).doubt, SAMPLING_SURE);
+	assert_int_equal(sampling_of(&eight, &record).doubt, SAMPLING_FLOWS);
+	process.turned_away = true;
+	assert_int_equal(sampling_of(&seven, &record).doubt, SAMPLING_TOO_MANY);
+	sampling_forget(&process);
+}
+
 /* Selected flows have all of their packets; other flows are missing. */
 static void flow_selection_is_not_packet_sampling(void **state)
 {
@@ -275,7 +362,7 @@ static void it_is_written_and_read(void **state)
 		90);
 	for (uint32_t cut = 1; cut < 16; cut++)
 		assert_false(sampling_read(&read, bytes, len - cut, 1024));
-	bytes[3] = 7;
+	bytes[3] = 11;
 	assert_false(sampling_read(&read, bytes, len, 1024));
 	bytes[3] = 3;
 	memset(bytes + 4, 0, 4);
@@ -509,6 +596,8 @@ int main(void)
 		cmocka_unit_test(an_unknown_ratio_is_doubted),
 		cmocka_unit_test(parts_that_differ_are_doubted),
 		cmocka_unit_test(domain_0_describes_others),
+		cmocka_unit_test(domain_0_describes_parts_of_others),
+		cmocka_unit_test(domain_0_is_not_what_it_describes),
 		cmocka_unit_test(flow_selection_is_not_packet_sampling),
 		cmocka_unit_test(many_samplers_are_bounded),
 		cmocka_unit_test(it_is_written_and_read),
