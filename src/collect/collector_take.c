@@ -415,7 +415,7 @@ static void note_start(struct collector *collector, struct domain *domain)
 	domain->started = started;
 }
 
-_Static_assert(PROBLEM_HEADER - PROBLEM_NO_ADDRESSES == WIRE_SKIP_HEADER, "the same order");
+_Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == WIRE_SKIP_OTHERS, "the same order");
 
 static void account(struct collector *collector, const struct wire_result *result)
 {

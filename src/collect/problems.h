@@ -32,6 +32,8 @@ enum problem {
 	PROBLEM_SECTION,         /* detail: the element */
 	PROBLEM_HEADER_PROTOCOL, /* detail: the protocol */
 	PROBLEM_HEADER,
+	PROBLEM_OFFSET, /* detail: the element */
+	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	/* Packets of a capture. */
 	PROBLEM_CUT,

@@ -27,10 +27,16 @@ void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, 
 	uint32_t i = 0;
 
 	result->unusable += records;
-	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail) &&
-		i < WIRE_SKIPPED_MAX - 1)
+	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail))
 		i++;
-	if (i == result->nb_skipped)
-		skipped[result->nb_skipped++] = (struct wire_skipped){.why = why, .detail = detail};
+	if (i >= WIRE_SKIPPED_MAX - 1) {
+		i = WIRE_SKIPPED_MAX - 1;
+		why = WIRE_SKIP_OTHERS;
+		detail = 0;
+	}
+	if (i >= result->nb_skipped) {
+		skipped[i] = (struct wire_skipped){.why = why, .detail = detail};
+		result->nb_skipped = i + 1;
+	}
 	skipped[i].records += records;
 }

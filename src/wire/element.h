@@ -74,6 +74,11 @@ enum element_use {
 	ELEMENT_USE_COUNT,
 };
 
+/* Bit of a use that a packet's headers fill as well: up to USE_MPLS. */
+#define USE_BIT(use) (1U << (use))
+
+_Static_assert(USE_MPLS < 16, "the uses of headers have 16 bits");
+
 /* How its bytes are to be understood. */
 enum element_form {
 	FORM_NUMBER, /* unsigned; shorter than its type where that is enough (RFC 7011, 6.2) */

@@ -5,6 +5,7 @@
 #include "wire/big_endian.h"
 #include "wire/moves.h"
 #include "wire/option_data.h"
+#include "wire/packet_section.h"
 #include "wire/protocols.h"
 #include "wire/template_entry.h"
 
@@ -231,8 +232,8 @@ static void set_times(const struct message *message, const struct template_entry
 	}
 }
 
-/* n records, each entry->record_len behind the other; from[]: the fields of the first. */
-static void decode_rows(struct message *message, const struct template_entry *entry,
+/* n records, each entry->record_len after the other; from[]: the fields of the first. */
+static void make_rows(struct message *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
 	struct flow_record *records = message->sink->batch + message->filled;
@@ -250,9 +251,23 @@ static void decode_rows(struct message *message, const struct template_entry *en
 		move_end_sampling(records, n);
 	if (entry->start != 0 || entry->end != 0)
 		set_times(message, entry, from, records, n);
+}
+
+static void add_rows(struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, uint32_t n)
+{
+	struct flow_record *records = message->sink->batch + message->filled;
+
 	message->filled += n;
 	if (entry->nb_reverse != 0)
 		decode_reverse(message, entry, from, records, n);
+}
+
+static void decode_rows(struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, uint32_t n)
+{
+	make_rows(message, entry, from, n);
+	add_rows(message, entry, from, n);
 }
 
 /*
@@ -311,9 +326,9 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 	}
 }
 
-/* Finds the fields of a record, and returns its length; 0: it is cut. */
+/* Finds the fields of a record, and returns its length; 0: it is cut. sections: NULL, or filled. */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
-	const uint8_t **from)
+	const uint8_t **from, struct sections *sections)
 {
 	const uint8_t *field_moves = template_field_moves(entry), *begin = data;
 	const uint8_t *at = template_fields(entry);
@@ -334,10 +349,137 @@ static uint32_t walk_record(const struct template_entry *entry, const uint8_t *d
 			return 0;
 		if (field_moves[i] != NO_MOVE)
 			from[field_moves[i]] = data + entry->moves[field_moves[i]].from;
+		if (sections != NULL)
+			sections_add(sections, &field, data + before, len);
 		data += before + len;
 		left -= before + len;
 	}
 	return (uint32_t)(data - begin);
+}
+
+/* Parts of a key of either family. */
+struct key_parts {
+	uint8_t *src_ip, *dst_ip, *src_port, *dst_port, *proto;
+	uint32_t address_len;
+};
+
+static struct key_parts parts_of(struct key *key)
+{
+	if (key->family == KEY_IPV4)
+		return (struct key_parts){key->v4.src_ip, key->v4.dst_ip, key->v4.src_port,
+			key->v4.dst_port, &key->v4.proto, sizeof(key->v4.src_ip)};
+	return (struct key_parts){key->v6.src_ip, key->v6.dst_ip, key->v6.src_port,
+		key->v6.dst_port, &key->v6.proto, sizeof(key->v6.src_ip)};
+}
+
+#define SRC_ADDRESSES (USE_BIT(USE_SRC_IPV4) | USE_BIT(USE_SRC_IPV6))
+#define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
+
+/* Copies a field that the record has from a to b. Returns false if b must have it and does not. */
+static bool put_field(
+	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
+{
+	if (!(uses & bits))
+		return true;
+	if (must && memcmp(a, b, len) != 0)
+		return false;
+	memcpy(b, a, len);
+	return true;
+}
+
+/*
+ * Fields of the record win over its section, which completes them. A section whose addresses or
+ * protocol are not those of the fields is of another header (a tunnel, NAT), and does not count.
+ */
+static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
+{
+	struct key_parts fields = parts_of(key), section = parts_of(of_section);
+	bool addresses = uses & (SRC_ADDRESSES | DST_ADDRESSES);
+
+	if (addresses && wire_is_padding(fields.src_ip, fields.address_len) &&
+		wire_is_padding(fields.dst_ip, fields.address_len)) {
+		uses &= ~(SRC_ADDRESSES | DST_ADDRESSES);
+		addresses = false;
+	}
+	if (addresses && key->family != of_section->family)
+		return false;
+	if (!put_field(uses, SRC_ADDRESSES, fields.src_ip, section.src_ip, section.address_len,
+		    true) ||
+		!put_field(uses, DST_ADDRESSES, fields.dst_ip, section.dst_ip, section.address_len,
+			true) ||
+		!put_field(uses, USE_BIT(USE_PROTO), fields.proto, section.proto, 1, addresses))
+		return false;
+	put_field(uses, USE_BIT(USE_SRC_PORT), fields.src_port, section.src_port, 2, false);
+	put_field(uses, USE_BIT(USE_DST_PORT), fields.dst_port, section.dst_port, 2, false);
+	*key = *of_section;
+	return true;
+}
+
+static void complete_extra(
+	uint32_t uses, struct key_extra *extra, const struct key_extra *of_section)
+{
+	if (!(uses & USE_BIT(USE_TCP_FLAGS)))
+		memcpy(extra->tcp_flags, of_section->tcp_flags, sizeof(extra->tcp_flags));
+	if (!(uses & USE_BIT(USE_VLAN)))
+		memcpy(extra->vlan, of_section->vlan, sizeof(extra->vlan));
+	if (!(uses & USE_BIT(USE_DSCP)))
+		memcpy(extra->dscp, of_section->dscp, sizeof(extra->dscp));
+	if (!(uses & USE_BIT(USE_MPLS)))
+		memcpy(extra->mpls, of_section->mpls, sizeof(extra->mpls));
+}
+
+/* The counts of a record that is of one packet. bytes: of layer 3; 0: unknown. */
+static void set_packet_counts(struct flow_record *record, const struct template_entry *entry,
+	const struct sections *sections, uint64_t bytes)
+{
+	if (entry->report) {
+		record->packets = 1;
+		record->has |= FLOW_PACKETS | FLOW_SAMPLE | FLOW_SAMPLED;
+	}
+	if (record->packets != 1 || record->has & (FLOW_BYTES | FLOW_TOTAL_BYTES))
+		return;
+	if (sections->ip_length > 0)
+		bytes = sections->ip_length;
+	record->bytes = bytes > 0 ? bytes : sections->frame;
+	if (record->bytes > 0)
+		record->has |= FLOW_BYTES | (bytes > 0 ? 0 : FLOW_LAYER2_BYTES);
+}
+
+static void skip_packet(
+	struct message *message, const struct template_entry *entry, enum section_verdict verdict)
+{
+	switch (verdict) {
+	case SECTION_NON_IP:
+		message->result.unusable++;
+		message->result.harmless++;
+		break;
+	case SECTION_OFFSET:
+		wire_skip(&message->result, WIRE_SKIP_OFFSET, entry->section, 1);
+		break;
+	case SECTION_OTHER:
+		wire_skip(&message->result, WIRE_SKIP_SECTION, entry->section, 1);
+		break;
+	default: wire_skip(&message->result, WIRE_SKIP_HEADER, 0, 1);
+	}
+}
+
+/* A record with a packet, or a part of one. */
+static void decode_packet(struct message *message, const struct template_entry *entry,
+	const uint8_t *const *from, struct sections *sections)
+{
+	struct flow_record *record = message->sink->batch + message->filled;
+	struct packet_flow packet;
+	enum section_verdict verdict = sections_read(sections, &packet);
+
+	if (verdict != SECTION_FLOW && !(entry->uses & (SRC_ADDRESSES | DST_ADDRESSES))) {
+		skip_packet(message, entry, verdict);
+		return;
+	}
+	make_rows(message, entry, from, 1);
+	if (verdict == SECTION_FLOW && complete_key(entry->uses, &record->key, &packet.key))
+		complete_extra(entry->uses, &record->extra, &packet.extra);
+	set_packet_counts(record, entry, sections, packet.bytes);
+	add_rows(message, entry, from, 1);
 }
 
 static void decode_variable(struct message *message, const struct template_entry *entry,
@@ -345,8 +487,12 @@ static void decode_variable(struct message *message, const struct template_entry
 {
 	while (len >= entry->record_len) {
 		const uint8_t *from[MOVES_MAX];
-		uint32_t record_len = walk_record(entry, data, len, from);
+		struct sections sections;
+		uint32_t record_len;
 
+		if (entry->packet)
+			sections = (struct sections){0};
+		record_len = walk_record(entry, data, len, from, entry->packet ? &sections : NULL);
 		if (record_len == 0) {
 			say_fault(message, WIRE_LENGTH);
 			return;
@@ -354,7 +500,10 @@ static void decode_variable(struct message *message, const struct template_entry
 		message->result.data_records++;
 		if (entry->usable) {
 			batch_room(message, entry);
-			decode_rows(message, entry, from, 1);
+			if (entry->packet)
+				decode_packet(message, entry, from, &sections);
+			else
+				decode_rows(message, entry, from, 1);
 		} else {
 			skip_records(message, entry, 1);
 		}

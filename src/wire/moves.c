@@ -371,7 +371,18 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 	plan->nb_reverse = (uint8_t)(plan->nb_moves - before);
 }
 
-void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable)
+static uint16_t uses_of(const struct move_choice *choices)
+{
+	uint32_t uses = chosen(choices, USE_DOT1Q_VLAN) ? USE_BIT(USE_VLAN) : 0;
+
+	for (uint32_t use = 0; use <= USE_MPLS; use++)
+		if (chosen(choices, use))
+			uses |= USE_BIT(use);
+	return (uint16_t)uses;
+}
+
+void move_plan_make(
+	struct move_plan *plan, struct move_choices *choices, const struct move_traits *traits)
 {
 	struct move_choice *forward = choices->forward;
 	bool ipv4 = chosen(forward, USE_SRC_IPV4) || chosen(forward, USE_DST_IPV4);
@@ -380,10 +391,12 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 
 	*plan = (struct move_plan){0};
 	plan->addresses = ipv4 || ipv6;
-	plan->usable = plan->addresses &&
-		       (any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
-			       any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
-	plan->family = ipv6 ? KEY_IPV6 : KEY_IPV4;
+	plan->usable =
+		(plan->addresses || traits->header) &&
+		(traits->report || any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
+			any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
+	/* Without addresses the packet decides; until then fields wait where IPv6 has them. */
+	plan->family = ipv6 || !plan->addresses ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
 		drop(forward, USE_IP_VERSION);
@@ -399,8 +412,9 @@ void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool v
 		plan->sampling |= chosen(forward, use);
 	if (!plan->usable)
 		return;
-	plan->has = add_moves(plan, forward, ipv6, variable) | sampling;
-	add_reverse(plan, choices->reverse, variable);
+	plan->uses = uses_of(forward);
+	plan->has = add_moves(plan, forward, plan->family == KEY_IPV6, traits->variable) | sampling;
+	add_reverse(plan, choices->reverse, traits->variable);
 }
 
 uint32_t sampling_interval(double interval)

@@ -44,8 +44,9 @@ struct move_plan {
 	uint8_t nb_moves;           /* of both directions; those of the second are the last */
 	uint8_t nb_reverse;
 	uint8_t family; /* enum key_family */
+	uint16_t uses;  /* USE_BIT()s that fields of the first direction fill */
 	bool addresses; /* of IP */
-	bool usable;    /* there are counters and addresses */
+	bool usable;    /* there are counters, or one packet, and addresses */
 	uint8_t start;  /* the use that tells when the flow began; 0: none is needed */
 	uint8_t end;    /* the same of its last packet */
 	uint8_t start_move, end_move; /* that have the addresses of these fields */
@@ -56,7 +57,15 @@ struct move_plan {
 /* A sampling interval as a whole number; 0: it is none. */
 uint32_t sampling_interval(double interval);
 
-void move_plan_make(struct move_plan *plan, struct move_choices *choices, bool variable);
+/* Traits of a template that no move shows. */
+struct move_traits {
+	bool variable; /* moves are from fields, not from places of the record */
+	bool header;   /* a section of the packet has addresses */
+	bool report;   /* a record is of one packet, and has no counters */
+};
+
+void move_plan_make(
+	struct move_plan *plan, struct move_choices *choices, const struct move_traits *traits);
 
 /*
  * Makes a move for n records of `stride` bytes; `from` is the first one's field, and `move->from`

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "rx/packet/parse.h"
 #include "wire/big_endian.h"
+#include "wire/packet_section.h"
 #include "wire/protocols.h"
 
 /* Formats of enterprise 0: a word is enterprise << 12 | format. */
@@ -37,8 +37,10 @@ enum counters_format {
 enum header_protocol {
 	HEADER_ETHERNET = 1,
 	HEADER_PPP = 7,
+	HEADER_AAL5_IP = 10,
 	HEADER_IPV4 = 11,
 	HEADER_IPV6 = 12,
+	HEADER_MPLS = 13,
 	HEADER_POS = 14,
 };
 
@@ -63,17 +65,13 @@ enum address_type {
 #define PROTO_UDP  17
 #define PROTO_SCTP 132
 
-#define IPV4_RECORD       32 /* bytes of sampled_ipv4 */
-#define IPV6_RECORD       56
-#define RAW_RECORD        16 /* before the header's bytes */
-#define SWITCH_RECORD     16
-#define GENERIC_RECORD    88
-#define DSCP_SHIFT        2
-#define IPV6_HEADER       40
-#define IPV4_TTL          8 /* bytes in front of the field */
-#define IPV6_HOP_LIMIT    7
-#define BESIDE_PACKET_MAX 64 /* bytes of a frame's padding and trailer */
-#define FORMAT_AND_SIZE   8
+#define IPV4_RECORD     32 /* bytes of sampled_ipv4 */
+#define IPV6_RECORD     56
+#define RAW_RECORD      16 /* before the header's bytes */
+#define SWITCH_RECORD   16
+#define GENERIC_RECORD  88
+#define DSCP_SHIFT      2
+#define FORMAT_AND_SIZE 8
 
 /* What is left to be read. Every length in it was compared with what is there. */
 struct words {
@@ -142,49 +140,14 @@ static inline bool has_ports(uint32_t proto)
 	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
 }
 
-/* Whether a header cut off ports that the packet had: its flow is not known then. */
-static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
-{
-	return parsed->cut && parsed->transport_at + 4 > len &&
-	       bytes >= parsed->transport_at - parsed->ip_at + 4;
-}
-
-/* Lengths that an agent has of a sampled frame. */
-struct frame_length {
-	uint32_t frame, stripped; /* bytes; 0: unknown; of them not in the header */
-	uint32_t len;             /* bytes of the header */
-};
-
-/*
- * The packet's bytes of layer 3; 0: unknown. A sender may put any length into an IP header: one
- * that is longer than the frame, or leaves more of it than padding and a trailer, does not count,
- * but the frame's does. Some agents have left the stripped bytes out of the frame's length.
- */
-static inline uint64_t layer3_bytes(
-	const uint8_t *ip, bool ipv6, const struct frame_length *length, uint64_t ip_at)
-{
-	uint64_t outside = length->stripped + ip_at, seen = length->len - ip_at;
-	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
-	uint64_t room = length->frame > outside ? length->frame - outside : 0;
-
-	/* 0: a jumbogram, or left to a card that cuts the packet into segments. */
-	if (told == 0)
-		return room;
-	told += ipv6 ? IPV6_HEADER : 0;
-	if (room < seen)
-		room = seen;
-	if (length->frame == 0 ||
-		(told <= room + length->stripped && room <= told + BESIDE_PACKET_MAX))
-		return told;
-	return room;
-}
-
 static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 {
 	switch (protocol) {
 	case HEADER_ETHERNET: *link = LINK_ETHERNET; return true;
 	case HEADER_PPP:
 	case HEADER_POS: *link = LINK_PPP; return true;
+	case HEADER_MPLS: *link = LINK_MPLS; return true;
+	case HEADER_AAL5_IP:
 	case HEADER_IPV4:
 	case HEADER_IPV6: *link = LINK_RAW; return true;
 	default: return false;
@@ -205,42 +168,36 @@ static inline bool read_header(struct words record, struct sample *sample)
 {
 	const uint8_t *head = take(&record, RAW_RECORD);
 	struct flow_record *out = sample->record;
-	enum parse_verdict verdict;
-	enum link_type link;
-	struct parsed parsed;
-	struct frame_length length;
-	uint64_t bytes;
-	uint32_t len;
+	struct packet_part part;
+	struct packet_flow flow;
+	enum section_verdict verdict;
 
 	if (head == NULL || record.left < read_u32(head + 12))
 		return false;
-	len = read_u32(head + 12);
 	if (sample->header)
 		return true;
-	if (!link_of_header(read_u32(head), &link)) {
+	part = (struct packet_part){
+		.data = record.at,
+		.len = read_u32(head + 12),
+		.frame = read_u32(head + 4),
+		.stripped = read_u32(head + 8),
+	};
+	if (!link_of_header(read_u32(head), &part.link)) {
 		sample->why = WIRE_SKIP_HEADER_PROTOCOL;
 		sample->detail = read_u32(head);
 		return true;
 	}
 	sample->why = WIRE_SKIP_HEADER;
 	sample->detail = 0;
-	length = (struct frame_length){read_u32(head + 4), read_u32(head + 8), len};
-	verdict = parse_captured(record.at, len, length.frame, link, &parsed);
-	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		sample->non_ip = verdict == PARSE_NON_IP;
+	verdict = packet_part_read(&part, &flow);
+	if (verdict != SECTION_FLOW) {
+		sample->non_ip = verdict == SECTION_NON_IP;
 		return true;
 	}
-	bytes = layer3_bytes(
-		record.at + parsed.ip_at, verdict == PARSE_IPV6, &length, parsed.ip_at);
-	if (ports_are_cut(&parsed, len, bytes))
-		return true;
-	if (verdict == PARSE_IPV4)
-		out->key = (struct key){.v4 = parsed.key4, .family = KEY_IPV4};
-	else
-		out->key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
-	out->extra = parsed.extra;
-	out->ttl = record.at[parsed.ip_at + (verdict == PARSE_IPV6 ? IPV6_HOP_LIMIT : IPV4_TTL)];
-	set_bytes(out, bytes);
+	out->key = flow.key;
+	out->extra = flow.extra;
+	out->ttl = flow.ttl;
+	set_bytes(out, flow.bytes);
 	sample->header = sample->key = true;
 	return true;
 }

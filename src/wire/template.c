@@ -4,17 +4,11 @@
 #include <stdlib.h>
 
 #include "wire/big_endian.h"
+#include "wire/packet_section.h"
 #include "wire/protocols.h"
 #include "wire/template_entry.h"
 
 #define ETHER_TYPE 256 /* ethernetType: of records that are about frames */
-
-/* Elements that hold a part of the packet itself (IANA; of v9, 104). */
-enum {
-	SECTION_OF_V9 = 104, /* layer2packetSectionData */
-	SECTION_FIRST = 313, /* ipHeaderPacketSection */
-	SECTION_LAST = 317,  /* mplsPayloadPacketSection */
-};
 
 #define GROWTH        8            /* places for templates, at a time */
 #define COUNT_MAX     4096         /* templates: each change moves those behind it */
@@ -221,8 +215,10 @@ static bool grow(struct templates *templates)
 /* Traits of a list of fields, next to its moves. */
 struct definition_traits {
 	bool non_ip;      /* records are of frames that are not IP */
-	bool counts;      /* there are counters, whether they can be read or not, or sections */
+	bool counts;      /* there are counters, whether they can be read or not, or a packet */
 	uint16_t section; /* the element of a packet's section; 0: none */
+	bool packet;      /* there is a packet, or a part of one, that is read */
+	bool report;      /* a record is of one packet */
 };
 
 static bool is_counter(const struct field *field)
@@ -231,13 +227,6 @@ static bool is_counter(const struct field *field)
 		field->enterprise == ENTERPRISE_REVERSE ? 0 : field->enterprise, field->number);
 
 	return element != NULL && element_is_counter(element);
-}
-
-static bool is_section(const struct field *field)
-{
-	return field->enterprise == 0 &&
-	       (field->number == SECTION_OF_V9 ||
-		       (field->number >= SECTION_FIRST && field->number <= SECTION_LAST));
 }
 
 static enum wire_skip skip_of(const struct move_plan *plan, const struct definition_traits *traits)
@@ -255,7 +244,7 @@ static struct definition_traits plan_definition(
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
 	uint32_t offset = 0;
-	bool ether_type = false;
+	bool ether_type = false, header = false;
 
 	for (uint32_t i = 0; i < definition->nb_fields; i++) {
 		struct field field;
@@ -264,13 +253,21 @@ static struct definition_traits plan_definition(
 		move_choices_add(&choices, &field, definition->variable ? i : offset);
 		offset += field.len;
 		ether_type |= field.number == ETHER_TYPE && field.enterprise == 0;
-		if (is_section(&field))
+		if (section_is_data(&field) && (!header || section_is_header(&field)))
 			traits.section = field.number;
+		header |= section_is_header(&field);
+		traits.packet |= section_is_report(&field);
 		traits.counts |= is_counter(&field);
 	}
-	move_plan_make(plan, &choices, definition->variable);
+	traits.report = traits.packet && !traits.counts;
+	move_plan_make(plan, &choices,
+		&(struct move_traits){
+			.variable = definition->variable,
+			.header = header,
+			.report = traits.report,
+		});
 	traits.non_ip = ether_type && !plan->addresses && traits.section == 0;
-	traits.counts |= traits.section != 0;
+	traits.counts |= traits.section != 0 || (traits.packet && plan->addresses);
 	return traits;
 }
 
@@ -313,7 +310,6 @@ static struct template_entry *make_entry(
 		.record_len = (uint16_t)definition->record_len,
 		.definition_len = (uint16_t)(SET_HEADER + definition->len),
 		.nb_fields = definition->nb_fields,
-		.nb_scopes = definition->nb_scopes,
 		.nb_field_moves = definition->variable && !options ? definition->nb_fields : 0,
 		.has = plan.has,
 		.reverse_has = plan.reverse_has,
@@ -334,7 +330,13 @@ static struct template_entry *make_entry(
 		.end_move = plan.end_move,
 		.both_families = plan.both_families,
 		.sampling = plan.sampling,
+		.packet = traits.packet,
+		.report = traits.report,
 	};
+	if (options)
+		like.nb_scopes = definition->nb_scopes;
+	else
+		like.uses = plan.uses;
 	bytes = entry_bytes(&like);
 	if (templates->bytes + bytes + HEAP_OVERHEAD > templates->limit)
 		return NULL;
@@ -401,6 +403,8 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 			return false;
 		at += len;
 		left -= len;
+		/* A section depends on several fields of the record. */
+		definition->variable |= section_is_report(&field);
 		if (field.len == FIELD_VARIABLE) {
 			definition->variable = true;
 			field.len = 1;

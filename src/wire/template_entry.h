@@ -25,16 +25,21 @@ struct template_entry {
 	uint16_t record_len; /* of variable records, the least */
 	uint16_t definition_len;
 	uint16_t nb_fields;
-	uint16_t nb_scopes; /* of options: those of the fields that come first */
+	union {
+		uint16_t nb_scopes; /* options: those of the fields that come first */
+		uint16_t uses;      /* records: as in struct move_plan */
+	};
 	uint16_t nb_field_moves;
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
 	uint8_t skip;     /* enum wire_skip, if it is not usable */
 	uint16_t section; /* the element that holds a section of the packet; 0: none does */
-	uint8_t end;      /* the same of the record's last packet */
-	uint8_t start_move, end_move; /* their numbers */
 	uint8_t start; /* enum element_use: what tells when the flow began; 0: nothing */
+	uint8_t end;   /* the same of the record's last packet */
+	uint8_t start_move, end_move; /* their numbers */
+	bool packet : 1; /* records have a packet, or a part of one: message.c completes them */
+	bool report : 1; /* a record is of one packet */
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;
@@ -67,6 +72,8 @@ static inline const uint8_t *template_fields(const struct template_entry *entry)
 {
 	return template_definition(entry) + SET_HEADER + (entry->options ? 6 : 4);
 }
+
+_Static_assert(ELEMENT_USE_COUNT <= 1 << 6, "a use has 6 bits");
 
 /* NULL: it is not known. Valid until the templates change. */
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);

@@ -76,7 +76,9 @@ enum wire_skip {
 	WIRE_SKIP_NO_PACKETS,
 	WIRE_SKIP_SECTION,         /* detail: the element that holds a section of the packet */
 	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: the protocol of the sampled header */
-	WIRE_SKIP_HEADER,          /* sFlow: the sampled header is cut or contradictory */
+	WIRE_SKIP_HEADER,          /* the packet's header is cut or contradictory */
+	WIRE_SKIP_OFFSET,          /* detail: the element whose section has no beginning */
+	WIRE_SKIP_OTHERS,          /* reasons beyond WIRE_SKIPPED_MAX of one message */
 	WIRE_SKIP_COUNT,
 };
 
@@ -86,7 +88,7 @@ struct wire_skipped {
 	uint32_t records; /* or samples */
 };
 
-#define WIRE_SKIPPED_MAX 4 /* reasons of one message; the last holds those of any others */
+#define WIRE_SKIPPED_MAX 8 /* reasons of one message; the last may be WIRE_SKIP_OTHERS */
 
 #define WIRE_BATCH 64
 

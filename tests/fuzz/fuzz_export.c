@@ -80,7 +80,7 @@ static void check_record(const struct flow_record *record)
 	static const uint8_t none[16];
 	uint32_t has = record->has;
 
-	require((has & FLOW_SAMPLE) == 0);
+	require((has & FLOW_SAMPLE) == 0 || record->packets == 1);
 	require((has & FLOW_PACKETS) != 0 || record->packets == 0);
 	require((has & FLOW_BYTES) != 0 || record->bytes == 0);
 	require((has & FLOW_TOTAL_PACKETS) != 0 || record->total_packets == 0);

@@ -157,12 +157,14 @@ class Router:
             '>IIII', self.domain, self.sequence, up if uptime is None else uptime,
             len(samples) if count is None else count) + b''.join(samples)
 
-    def sample(self, flow, sampling=1, step=None, put_in=1, out=2, source=1, size=114):
+    def sample(self, flow, sampling=1, step=None, put_in=1, out=2, source=1, size=114, protocol=1, header=None):
         """A sampled header; step: packets that passed since the last sample."""
         self.samples += 1
         self.pool += sampling if step is None else step
-        frame = tcp_frame(flow, size)
-        raw = struct.pack('>IIIIII', 1, 16 + len(frame), 1, size + 4, 4, len(frame)) + frame
+        header = tcp_frame(flow, size) if header is None else header
+        padding = bytes(-len(header) % 4)
+        raw = struct.pack('>IIIIII', 1, 16 + len(header) + len(padding), protocol, size + 4, 4,
+                          len(header)) + header + padding
         body = struct.pack('>IIIIIIII', self.samples, source, sampling, self.pool & 0xffffffff, 0, put_in, out,
                            1) + raw
         return struct.pack('>II', 1, len(body)) + body

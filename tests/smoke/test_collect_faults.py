@@ -19,7 +19,7 @@ from datagrams import (
     APPLICATION, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
     OUTPUT, PACKETS, PADDING, PROTO, REVERSE, SAMPLER, SAMPLER_INTERVAL, SETS, SPORT, SRC, SRC6, START,
     TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, ipv4, packed,
-    rows, sender, v5_record)
+    rows, sender, tcp_frame, v5_record)
 from collected import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
@@ -273,19 +273,96 @@ def trailing_zeros(test, protocol):
     world.run('--dedup', 'none')
 
 
-@case('packets in records that are not read')
+def summed(packet):
+    """The IPv4 packet with the checksum of its header."""
+    total = sum(struct.unpack('>10H', packet[:10] + bytes(2) + packet[12:20]))
+    total = (total & 0xffff) + (total >> 16)
+    return packet[:10] + struct.pack('>H', ~total & 0xffff) + packet[12:]
+
+
+def sections_of(flow):
+    """{element: section of a packet of the flow}; of 313 the payload is in 314."""
+    data = tcp_frame(flow)
+    packet, label = summed(data[14:]), struct.pack('>I', 16 << 12 | 1 << 8 | 64)
+    return {104: data, 313: packet, 314: packet[20:], 315: data, 316: label + packet, 317: packet}
+
+
+@case('packets in records')
 def packets_in_records(test):
+    """Each record is one packet of its section; with a known interval its figures are exact."""
     world = World(test)
-    for i, element in enumerate((313, 314, 315, 316, 317)):
+    fields = {element: [(302, 8), (element, VARIABLE)] for element in (313, 315, 316, 317)}
+    fields[312] = [(312, 2), (315, 64)]
+    fields[409] = [(409, 2), (409, 2), (313, 20), (314, 8)]
+    fields[410] = [(410, 2), (313, 60)]
+    for i, (kind, specifiers) in enumerate(fields.items()):
+        router, flow = Router('ipfix', f'192.0.2.{i + 1}'), Flow(10 * i + 1)
+        record = {**sections_of(flow), 302: 9, 312: 118, 410: 30}
+        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, specifiers),
+                                              IPFIX.data([record] * 2, fields=specifiers), count=2),
+                  [flow, flow])
+    router, flow = Router('v9', '192.0.2.100'), Flow(1000)
+    specifiers = [(102, 2), (103, 2), (104, 64)]
+    world.add(router, 9, router.v9(9, V9.template(256, specifiers), V9.data([{**sections_of(flow), 103: 64}], fields=specifiers),
+                                   count=2), [flow])
+    rows, _, _, _ = world.run('--exporter', '192.0.2.0/24,sampling=1', '--dedup', 'none', '--link-overhead', '0')
+    assert {row['bytes'] for row in rows if row['packets'] == '2'} == {'200'}, rows
+
+
+@case('packets in records without an interval')
+def packets_without_interval(test):
+    world = World(test)
+    router, flow = Router('ipfix', FAULTY), Flow(1)
+    fields = [(315, VARIABLE)]
+    world.unknown.add(0)
+    world.add(router, 1, router.ipfix(1, IPFIX.template(256, fields), IPFIX.data([sections_of(flow)], fields=fields),
+                                      count=1), [flow])
+    world.run(said=['samples packets and does not report its interval'])
+
+
+@case('packets in records that are not read')
+def packets_not_read(test):
+    world = World(test)
+    flow = Flow(1)
+    unread = [
+        ([(314, 20)], '314): not supported'),
+        ([(408, 2), (315, 64)], '315): not supported'),
+        ([(409, 2), (313, 20)], '313) begins at an offset: not counted'),
+        ([(313, 20)], 'sampled packets whose header is cut or malformed'),
+        ([(315, 30)], 'sampled packets whose header is cut or malformed'),
+        ([(316, 8)], 'sampled packets whose header is cut or malformed'),
+    ]
+    for i, (fields, _) in enumerate(unread):
         router = Router('ipfix', f'192.0.2.{i + 1}')
-        fields = [(302, 8), (element, 20)]
-        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, fields), a_set(256, bytes(28 * (i + 1))),
-                                              count=i + 1), unusable=i + 1)
+        record = {**sections_of(flow), 408: 2, 409: 20}
+        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, fields),
+                                              IPFIX.data([record] * (i + 1), fields=fields), count=i + 1), unusable=i + 1)
     _, _, _, result = world.run()
     got = {exporter: (what, count) for exporter, what, count in reasons(result)}
-    for i, element in enumerate((313, 314, 315, 316, 317)):
+    for i, (_, wanted) in enumerate(unread):
         what, count = got[f'192.0.2.{i + 1}']
-        assert f', {element}): not supported' in what and count == i + 1, got
+        assert wanted in what and count == i + 1, got
+
+
+@case('header protocols of sFlow')
+def header_protocols(test):
+    """Those that the parser reads count; each other one is named, once for each exporter."""
+    world = World(test)
+    router = Router('sflow', FAULTY)
+    flow = Flow(1)
+    section = sections_of(flow)
+    headers = {1: section[315], 7: b'\0\x21' + section[313], 10: section[313], 11: section[313], 13: section[316],
+               14: b'\xff\3\0\x21' + section[313]}
+    samples = [router.sample(flow, header=header, protocol=protocol) for protocol, header in headers.items()]
+    world.add(router, 1, router.sflow(1, samples), [flow] * len(samples))
+    names = {0: 'unknown', 2: 'token bus', 5: 'frame relay', 15: '802.11 MAC', 99: 'unknown'}
+    unread = [router.sample(flow, header=section[315], protocol=protocol) for protocol in names] * 2
+    world.add(router, 2, router.sflow(2, unread), unusable=len(unread))
+    world.sampling[row_of(router)] = '1', 'sample'
+    _, _, _, result = world.run('--dedup', 'none')
+    got = {what: count for exporter, what, count in reasons(result) if exporter == FAULTY}
+    assert got == {f'samples of header protocol {number} ({name}): not supported': 2
+                   for number, name in names.items()}, got
 
 
 def whole_message(protocol, router, flows):

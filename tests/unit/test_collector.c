@@ -1086,7 +1086,7 @@ static void send_wide_template(uint32_t address, uint32_t id)
 	put(0, 2), put(8 + 4 * WIDE_FIELDS, 2), put(id, 2), put(WIDE_FIELDS, 2);
 	put(8, 2), put(4, 2), put(12, 2), put(4, 2);
 	for (uint32_t i = 2; i < WIDE_FIELDS; i++)
-		put(300 + i, 2), put(4, 2);
+		put(20000 + i, 2), put(4, 2);
 	send_from(address);
 }
 

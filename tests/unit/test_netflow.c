@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "export_bytes.h"
+#include "wire/big_endian.h"
 
 #define SECOND_NS      INT64_C(1000000000)
 #define EXPORTED_NS    (EXPORTED * SECOND_NS)
@@ -353,12 +354,14 @@ static void check_reason(const struct wire_result *result, uint32_t i, enum wire
 	assert_int_equal(result->skipped[i].records, records);
 }
 
-/* Unusable records have a reason each, and more reasons than there are places share the last. */
+/* Unusable records have a reason each. */
 static void unusable_records_have_reasons(void **state)
 {
 	const struct given keyless[] = {{7, 2, 1, 0}, {2, 4, 1, 0}};
 	const struct given countless[] = {{8, 4, 1, 0}, {12, 4, 2, 0}};
 	const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 1, 0}};
+	const struct given payload[] = {{314, 20, 1, 0}};
+	const struct given offset[] = {{409, 2, 20, 0}, {313, 20, 1, 0}};
 	struct wire_result result;
 
 	(void)state;
@@ -371,21 +374,292 @@ static void unusable_records_have_reasons(void **state)
 		put_given_data(257, countless, COUNT(countless));
 		put_given_data(258, frames, COUNT(frames));
 	}
-	for (uint32_t i = 313; i <= 317; i++) {
-		const struct given section[] = {{i, 20, 1, 0}};
-
-		put_given_template(true, i, section, 1);
-		put_given_data(i, section, 1);
-	}
+	put_given_template(true, 314, payload, COUNT(payload));
+	put_given_data(314, payload, COUNT(payload));
+	put_given_template(true, 313, offset, COUNT(offset));
+	put_given_data(313, offset, COUNT(offset));
+	put_given_data(313, offset, COUNT(offset));
 	result = decode();
 	assert_int_equal(result.fault, WIRE_FINE);
-	assert_int_equal(result.unusable, 9 + 5);
+	assert_int_equal(result.unusable, 9 + 3);
 	assert_int_equal(result.harmless, 6); /* not IP, and without counters */
-	assert_int_equal(result.nb_skipped, WIRE_SKIPPED_MAX);
+	assert_int_equal(result.nb_skipped, 4);
 	check_reason(&result, 0, WIRE_SKIP_NO_ADDRESSES, 0, 3);
 	check_reason(&result, 1, WIRE_SKIP_NO_PACKETS, 0, 3);
-	check_reason(&result, 2, WIRE_SKIP_SECTION, 313, 1);
-	check_reason(&result, 3, WIRE_SKIP_SECTION, 314, 4);
+	check_reason(&result, 2, WIRE_SKIP_SECTION, 314, 1);
+	check_reason(&result, 3, WIRE_SKIP_OFFSET, 313, 2);
+}
+
+/* --- sections of packets --- */
+
+/* A field with bytes of its own; len VARIABLE: its length is in the record. */
+struct raw {
+	uint32_t number, len;
+	const uint8_t *data;
+	uint32_t data_len;
+};
+
+static void put_raw_record(bool ipfix, uint32_t id, const struct raw *fields, uint32_t n)
+{
+	struct spec specs[16];
+	uint32_t set;
+
+	assert_true(n <= COUNT(specs));
+	for (uint32_t i = 0; i < n; i++)
+		specs[i] = (struct spec){fields[i].number, fields[i].len, 0};
+	put_template(&bytes, ipfix ? 2 : 0, id, specs, n);
+	set = begin_set(&bytes, id);
+	for (uint32_t i = 0; i < n; i++) {
+		if (fields[i].len == VARIABLE)
+			put(&bytes, fields[i].data_len, 1);
+		put_bytes(&bytes, fields[i].data, fields[i].data_len);
+	}
+	end_set(&bytes, set);
+}
+
+static struct wire_result decode_raw(bool ipfix, const struct raw *fields, uint32_t n)
+{
+	begin(ipfix, 2);
+	put_raw_record(ipfix, 256, fields, n);
+	return decode();
+}
+
+static const struct flow_record *raw_record(bool ipfix, const struct raw *fields, uint32_t n)
+{
+	struct wire_result result = decode_raw(ipfix, fields, n);
+
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+	assert_int_equal(result.nb_skipped, 0);
+	return &seen.records[0];
+}
+
+#define IPV4_AT   18 /* in tagged_frame */
+#define IP_LENGTH 100
+
+/* 802.1Q tag 77; 10.0.0.1:1000 to 10.0.0.2:53, UDP, DSCP 46; 100 bytes of layer 3. */
+static const uint8_t tagged_frame[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 77, 8, 0,
+	/* IPv4 */ 0x45, 46 << 2, 0, IP_LENGTH, 0, 0, 0, 0, 64, 17, 0x65, 0xcf, 10, 0, 0, 1, 10, 0,
+	0, 2,
+	/* UDP */ 0x03, 0xe8, 0, 53, 0, 80, 0, 0, 1, 2, 3, 4};
+
+#define IP_PART  (tagged_frame + IPV4_AT)
+#define IP_BYTES ((uint32_t)sizeof(tagged_frame) - IPV4_AT)
+
+static const uint8_t labels[] = {0, 1, 0x40, 64, 0, 2, 0x31, 64}; /* 20, then 35 at the bottom */
+
+static void check_packet(const struct flow_record *record)
+{
+	assert_int_equal(record->key.family, KEY_IPV4);
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000001);
+	assert_int_equal(address_of(record->key.v4.dst_ip), 0x0a000002);
+	assert_int_equal(read_number(record->key.v4.src_port, 2), 1000);
+	assert_int_equal(read_number(record->key.v4.dst_port, 2), 53);
+	assert_int_equal(record->key.v4.proto, 17);
+	assert_int_equal(record->extra.dscp[0], 46);
+}
+
+/* Each kind of section has the flow, and the record is one packet that was sampled. */
+static void a_section_has_a_flow(void **state)
+{
+	uint8_t labelled[sizeof(labels) + IP_BYTES];
+	const struct {
+		struct raw field;
+		uint32_t vlan, label;
+		bool ipfix;
+	} kinds[] = {
+		{{315, VARIABLE, tagged_frame, sizeof(tagged_frame)}, 77, 0, true},
+		{{315, sizeof(tagged_frame), tagged_frame, sizeof(tagged_frame)}, 77, 0, true},
+		{{104, sizeof(tagged_frame), tagged_frame, sizeof(tagged_frame)}, 77, 0, false},
+		{{313, VARIABLE, IP_PART, IP_BYTES}, 0, 0, true},
+		{{313, IP_BYTES, IP_PART, IP_BYTES}, 0, 0, false},
+		{{316, VARIABLE, labelled, sizeof(labelled)}, 0, 20, true},
+		{{317, VARIABLE, IP_PART, IP_BYTES}, 0, 0, true},
+	};
+
+	(void)state;
+	memcpy(labelled, labels, sizeof(labels));
+	memcpy(labelled + sizeof(labels), IP_PART, IP_BYTES);
+	for (uint32_t i = 0; i < COUNT(kinds); i++) {
+		const struct flow_record *record = raw_record(kinds[i].ipfix, &kinds[i].field, 1);
+
+		check_packet(record);
+		assert_int_equal(
+			record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_SAMPLE | FLOW_SAMPLED);
+		assert_int_equal(record->packets, 1);
+		assert_int_equal(record->bytes, IP_LENGTH);
+		assert_int_equal(read_number(record->extra.vlan, 2), kinds[i].vlan);
+		assert_int_equal(read_number(record->extra.mpls, 3), kinds[i].label);
+	}
+}
+
+/* Every cut: the flow if its ports are there, else a reason. */
+static void cut_sections(void **state)
+{
+	(void)state;
+	for (uint32_t len = 0; len <= sizeof(tagged_frame); len++) {
+		struct raw field = {315, VARIABLE, tagged_frame, len};
+		struct wire_result result;
+
+		if (len >= IPV4_AT + 24) {
+			check_packet(raw_record(true, &field, 1));
+			continue;
+		}
+		result = decode_raw(true, &field, 1);
+		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.unusable, 1);
+		assert_int_equal(result.harmless, 0);
+		check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+	}
+}
+
+/* The length in the IP header counts only if the frame has that length, as for sFlow. */
+static void frames_limit_sections(void **state)
+{
+	static const struct {
+		uint16_t frame;
+		uint64_t bytes;
+	} cases[] = {
+		{118, 100}, /* exactly */
+		{122, 100}, /* FCS */
+		{182, 100}, /* trailer */
+		{183, 165}, /* the frame is longer */
+		{117, 99},  /* the frame is shorter */
+		{1518, 1500},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(cases); i++) {
+		const uint8_t frame[] = {(uint8_t)(cases[i].frame >> 8), (uint8_t)cases[i].frame};
+		const struct raw fields[] = {
+			{312, 2, frame, 2}, {315, VARIABLE, tagged_frame, sizeof(tagged_frame)}};
+
+		assert_int_equal(raw_record(true, fields, 2)->bytes, cases[i].bytes);
+	}
+}
+
+/* Sections of the same header are joined, in any order; 410 cuts padding off. */
+static void sections_are_joined(void **state)
+{
+	static const uint8_t offsets[] = {0, 0, 0, 20, 0, 12};
+	static const uint8_t exported[] = {0, 20, 0, 24};
+	uint8_t padded[64] = {0};
+	const struct raw ahead[] = {{409, 2, offsets, 2}, {409, 2, offsets + 2, 2},
+		{313, VARIABLE, IP_PART, 20}, {313, VARIABLE, IP_PART + 20, 8}};
+	const struct raw after[] = {{313, VARIABLE, IP_PART + 12, 12}, {313, VARIABLE, IP_PART, 20},
+		{409, 2, offsets + 4, 2}, {409, 2, offsets, 2}};
+	const struct raw payload[] = {
+		{314, VARIABLE, IP_PART + 20, 8}, {313, VARIABLE, IP_PART, 20}};
+	const struct raw stack[] = {
+		{316, VARIABLE, labels, sizeof(labels)}, {317, VARIABLE, IP_PART, IP_BYTES}};
+	const struct raw parts[] = {{410, 2, exported, 2}, {410, 2, exported + 2, 2},
+		{313, 64, padded, 64}, {315, 64, padded, 64}};
+	const struct raw beyond[] = {{409, 2, offsets + 2, 2}, {313, VARIABLE, IP_PART, 28}};
+	const struct raw gap[] = {{409, 2, offsets, 2}, {409, 2, offsets + 2, 2},
+		{313, VARIABLE, IP_PART, 19}, {313, VARIABLE, IP_PART + 20, 8}};
+	struct wire_result result;
+
+	(void)state;
+	check_packet(raw_record(true, ahead, COUNT(ahead)));
+	check_packet(raw_record(true, after, COUNT(after)));
+	check_packet(raw_record(true, payload, COUNT(payload)));
+	check_packet(raw_record(true, stack, COUNT(stack)));
+	assert_int_equal(read_number(seen.records[0].extra.mpls, 3), 20);
+	result = decode_raw(true, beyond, COUNT(beyond));
+	check_reason(&result, 0, WIRE_SKIP_OFFSET, 313, 1);
+	result = decode_raw(true, gap, COUNT(gap));
+	check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+	/* The ports are cut: what looks like them is padding. */
+	memcpy(padded, IP_PART, 20);
+	result = decode_raw(true, parts, COUNT(parts));
+	check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+}
+
+/* Fields of a record win; the section has what they do not. */
+static void fields_win_over_sections(void **state)
+{
+	static const uint8_t same[] = {10, 0, 0, 1, 10, 0, 0, 2}, other[] = {10, 0, 0, 9};
+	static const uint8_t port[] = {0x12, 0x34}, vlan[] = {0, 5}, udp[] = {17}, tcp[] = {6};
+	static const uint8_t none[4] = {0}, packets[] = {12}, one[] = {1};
+	const struct raw section = {315, VARIABLE, tagged_frame, sizeof(tagged_frame)};
+	const struct raw ports[] = {section, {7, 2, port, 2}, {58, 2, vlan, 2}};
+	const struct raw completed[] = {
+		{8, 4, same, 4}, {12, 4, same + 4, 4}, {4, 1, udp, 1}, section};
+	const struct raw contrary[] = {
+		{8, 4, other, 4}, {12, 4, same + 4, 4}, {4, 1, tcp, 1}, section};
+	const struct raw empty[] = {{8, 4, none, 4}, {12, 4, none, 4}, section};
+	const struct raw flow[] = {section, {2, 1, packets, 1}};
+	const struct raw single[] = {section, {2, 1, one, 1}};
+	const struct flow_record *record;
+
+	(void)state;
+	record = raw_record(true, ports, COUNT(ports));
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000001);
+	assert_int_equal(read_number(record->key.v4.src_port, 2), 0x1234);
+	assert_int_equal(read_number(record->key.v4.dst_port, 2), 53);
+	assert_int_equal(read_number(record->extra.vlan, 2), 5);
+	check_packet(raw_record(true, completed, COUNT(completed)));
+	assert_int_equal(read_number(seen.records[0].extra.vlan, 2), 77);
+	record = raw_record(true, contrary, COUNT(contrary));
+	assert_int_equal(address_of(record->key.v4.src_ip), 0x0a000009);
+	assert_int_equal(record->key.v4.proto, 6);
+	assert_int_equal(read_number(record->key.v4.dst_port, 2), 0);
+	assert_int_equal(read_number(record->extra.vlan, 2), 0);
+	assert_int_equal(record->packets, 1);
+	check_packet(raw_record(true, empty, COUNT(empty)));
+	/* Counts of the record: bytes of one packet are not those of twelve. */
+	record = raw_record(true, flow, COUNT(flow));
+	check_packet(record);
+	assert_int_equal(record->packets, 12);
+	assert_int_equal(record->has, FLOW_PACKETS);
+	record = raw_record(true, single, COUNT(single));
+	assert_int_equal(record->bytes, IP_LENGTH);
+	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+}
+
+/* Inner packets: a later fragment has no ports; ARP has no addresses; 802.11 is not read. */
+static void sections_of_other_packets(void **state)
+{
+	static const uint8_t wifi[] = {0, 2};
+	uint8_t frame[sizeof(tagged_frame)];
+	const struct raw field = {315, VARIABLE, frame, sizeof(frame)};
+	const struct raw typed[] = {{408, 2, wifi, 2}, field};
+	const struct flow_record *record;
+	struct wire_result result;
+
+	(void)state;
+	memcpy(frame, tagged_frame, sizeof(frame));
+	frame[IPV4_AT + 7] = 3;
+	record = raw_record(true, &field, 1);
+	assert_int_equal(read_number(record->key.v4.dst_port, 2), 0);
+	assert_int_equal(record->key.v4.proto, 17);
+	result = decode_raw(true, typed, COUNT(typed));
+	check_reason(&result, 0, WIRE_SKIP_SECTION, 315, 1);
+	frame[IPV4_AT - 1] = 6;
+	result = decode_raw(true, &field, 1);
+	assert_int_equal(result.unusable, 1);
+	assert_int_equal(result.harmless, 1);
+	assert_int_equal(result.nb_skipped, 0);
+}
+
+/* A packet report of fields: a selection sequence or a frame's size, and no counters. */
+static void reports_without_sections(void **state)
+{
+	static const uint8_t key[] = {10, 0, 0, 1, 10, 0, 0, 2}, number[8] = {7};
+	static const uint8_t frame[] = {0x01, 0x02}, length[] = {0, 200};
+	const struct raw selected[] = {{301, 8, number, 8}, {8, 4, key, 4}, {12, 4, key + 4, 4}};
+	const struct raw sized[] = {{312, 2, frame, 2}, {8, 4, key, 4}, {12, 4, key + 4, 4}};
+	const struct raw measured[] = {
+		{312, 2, frame, 2}, {224, 2, length, 2}, {8, 4, key, 4}, {12, 4, key + 4, 4}};
+	const uint32_t report = FLOW_PACKETS | FLOW_SAMPLE | FLOW_SAMPLED;
+
+	(void)state;
+	assert_int_equal(raw_record(true, selected, COUNT(selected))->has, report);
+	assert_int_equal(raw_record(true, sized, COUNT(sized))->has,
+		report | FLOW_BYTES | FLOW_LAYER2_BYTES);
+	assert_int_equal(seen.records[0].bytes, 258);
+	assert_int_equal(raw_record(true, measured, COUNT(measured))->has, report | FLOW_BYTES);
+	assert_int_equal(seen.records[0].bytes, 200);
 }
 
 /* Every length of every protocol's header, one byte after the other. */
@@ -1891,6 +2165,13 @@ int main(void)
 		TEST(v5_padding),
 		TEST(versions_are_recognized),
 		TEST(unusable_records_have_reasons),
+		TEST(a_section_has_a_flow),
+		TEST(cut_sections),
+		TEST(frames_limit_sections),
+		TEST(sections_are_joined),
+		TEST(fields_win_over_sections),
+		TEST(sections_of_other_packets),
+		TEST(reports_without_sections),
 		TEST(cut_headers),
 		TEST(counters_of_all_lengths),
 		TEST(counters_of_no_length),

@@ -496,6 +496,37 @@ static void behind_labels(void **state)
 	}
 }
 
+/* The same in a part of a packet without the frame's length, as exporters send it. */
+static const struct labelled_row part_rows[] = {
+	{"whole", IP4_TCP, 0, PARSE_IPV4},
+	{"longer than what is there", IP4_PORTS("05dc", TCP, "88e5"), 0, PARSE_IPV4},
+	{"without checksum", IP4_PORTS("05dc", TCP, "0000"), 0, PARSE_NON_IP},
+	{"wrong checksum", IP4_PORTS("05dc", TCP, "1234"), 0, PARSE_NON_IP},
+	{"much shorter than what is there", IP4_TCP FILL32 FILL32 "00", 0, PARSE_NON_IP},
+	{"IPv6", IP6_PORTS("0500", UDP, "40"), 0, PARSE_IPV6},
+	{"IPv6 much shorter", IP6_PORTS("0004", UDP, "40") FILL32 FILL32 "00", 0, PARSE_NON_IP},
+	{"frame, MAC address 45", "455e0c112233 020000000009 " ETH_IP4, 0, PARSE_NON_IP},
+	{"frame, MAC address 60", "600308112233 001b00000009 " ETH_IP4 FILL32, 0, PARSE_NON_IP},
+	{"tagged frame", "640308112233 001b00000009 81000005 " ETH_IP4 FILL32, 0, PARSE_NON_IP},
+};
+
+static void behind_labels_of_a_part(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(part_rows) / sizeof(part_rows[0]); i++) {
+		const struct labelled_row *row = &part_rows[i];
+		uint8_t data[2 * PACKET_MAX];
+		uint32_t len = bytes_of_hex(MPLS("0") MPLS("1"), data);
+		struct parsed parsed;
+		enum parse_verdict verdict;
+
+		len += bytes_of_hex(row->hex, data + len);
+		verdict = parse_exact(data, len, PARSE_WIRE_UNKNOWN, LINK_MPLS, &parsed);
+		if (verdict != row->verdict)
+			fail_msg("%s: %s", row->name, parse_verdicts[verdict].name);
+	}
+}
+
 /* The labels "explicit null" name the version, so nothing has to prove it. */
 static void behind_explicit_null(void **state)
 {
@@ -1177,6 +1208,7 @@ int main(void)
 		cmocka_unit_test(corners),
 		cmocka_unit_test(every_cut_of_the_corners),
 		cmocka_unit_test(behind_labels),
+		cmocka_unit_test(behind_labels_of_a_part),
 		cmocka_unit_test(behind_explicit_null),
 		cmocka_unit_test(missing_bytes),
 		cmocka_unit_test(names_and_classes),

@@ -436,6 +436,82 @@ static void headers_of_ip(void **state)
 	assert_int_equal(given.samplers[0].source, 9);
 }
 
+/* Puts a checksum into the IPv4 header, which labels require. */
+static void sum_header(uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	ip[10] = ip[11] = 0;
+	for (uint32_t i = 0; i < 20; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = ~((sum & 0xffff) + (sum >> 16));
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+}
+
+/* A label stack, with the frame's length and without; IP of ATM; a stack that is cut. */
+static void headers_of_labels(void **state)
+{
+	static const uint8_t labels[] = {0, 1, 0x40, 64, 0, 2, 0x31, 64}; /* 20, 35 */
+	uint8_t packet[sizeof(labels) + sizeof(tcp_frame) - TCP_IP_AT];
+	const uint32_t len = sizeof(packet) - sizeof(labels);
+	struct wire_result result;
+	uint32_t sample;
+
+	(void)state;
+	memcpy(packet, labels, sizeof(labels));
+	memcpy(packet + sizeof(labels), tcp_frame + TCP_IP_AT, len);
+	sum_header(packet + sizeof(labels));
+	begin_datagram();
+	for (uint32_t i = 0; i < 2; i++) {
+		sample = begin_flow_sample(3, 3, 4, 1);
+		put_raw_header(13, i == 0 ? 1012 : 0, i == 0 ? 4 : 0, packet, sizeof(packet));
+		end(sample);
+	}
+	sample = begin_flow_sample(3, 3, 4, 1);
+	put_raw_header(10, 1000, 0, packet + sizeof(labels), len);
+	end(sample);
+	sample = begin_flow_sample(3, 3, 4, 1);
+	put_raw_header(13, 1012, 4, packet, sizeof(labels));
+	end(sample);
+	result = decode_built();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_key4(&given.records[i], &tcp_key);
+		assert_int_equal(given.records[i].bytes, 1000);
+		assert_int_equal(number16(given.records[i].extra.mpls + 1), i < 2 ? 20 : 0);
+	}
+	assert_int_equal(result.unusable, 1);
+	assert_int_equal(result.skipped[0].why, WIRE_SKIP_HEADER);
+}
+
+/* Each protocol that is not read has its reason; beyond the places there is one for all. */
+static void many_reasons_are_kept_apart(void **state)
+{
+	struct wire_result result;
+
+	(void)state;
+	begin_datagram();
+	for (uint32_t i = 0; i < 24; i++) {
+		uint32_t sample = begin_flow_sample(3, 3, 4, 1);
+
+		put_raw_header(100 + i % 12, 1022, 4, tcp_frame, sizeof(tcp_frame));
+		end(sample);
+	}
+	result = decode_built();
+	assert_int_equal(result.unusable, 24);
+	assert_int_equal(result.nb_skipped, WIRE_SKIPPED_MAX);
+	for (uint32_t i = 0; i < WIRE_SKIPPED_MAX - 1; i++) {
+		assert_int_equal(result.skipped[i].why, WIRE_SKIP_HEADER_PROTOCOL);
+		assert_int_equal(result.skipped[i].detail, 100 + i);
+		assert_int_equal(result.skipped[i].records, 2);
+	}
+	assert_int_equal(result.skipped[WIRE_SKIPPED_MAX - 1].why, WIRE_SKIP_OTHERS);
+	assert_int_equal(
+		result.skipped[WIRE_SKIPPED_MAX - 1].records, 24 - 2 * (WIRE_SKIPPED_MAX - 1));
+}
+
 /* Indices of NX-OS: their lower 24 bits may be those of another interface. */
 static void long_indices(void **state)
 {
@@ -884,6 +960,8 @@ int main(void)
 		cmocka_unit_test(header_of_ethernet),
 		cmocka_unit_test(header_of_no_ip),
 		cmocka_unit_test(headers_of_ip),
+		cmocka_unit_test(headers_of_labels),
+		cmocka_unit_test(many_reasons_are_kept_apart),
 		cmocka_unit_test(long_indices),
 		cmocka_unit_test(sampled_addresses),
 		cmocka_unit_test(several_records_of_one_packet),

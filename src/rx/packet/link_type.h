@@ -14,6 +14,7 @@ enum link_type {
 	LINK_SLL2,
 	LINK_PPP,
 	LINK_C_HDLC,
+	LINK_MPLS,    /* a label stack; only in sampled headers, never in captures */
 	LINK_UNKNOWN, /* not measured: its packets are non-IP */
 	LINK_COUNT,
 };

@@ -8,6 +8,7 @@
 enum {
 	TYPE_NONE = 0, /* not a type we look into */
 	TYPE_IPV4 = 0x0800,
+	TYPE_ARP = 0x0806,
 	TYPE_IPV6 = 0x86dd,
 	TYPE_MPLS = 0x8847,
 	TYPE_MPLS_MULTICAST = 0x8848,
@@ -92,7 +93,7 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 struct packet {
 	const uint8_t *data;
 	size_t len;
-	size_t wire_len; /* as its source has it: less than len means nothing */
+	size_t wire_len; /* the source's, or PARSE_WIRE_UNKNOWN; below len: no information */
 	size_t need;
 	bool cut; /* a has() said no */
 	struct key_extra *extra;
@@ -239,6 +240,10 @@ static inline bool skip_link(struct packet *packet, enum link_type link, size_t 
 	case LINK_NULL: return skip_null(packet, at, type);
 	case LINK_PPP: return skip_ppp(packet, at, type);
 	case LINK_C_HDLC: return skip_c_hdlc(packet, at, type);
+	case LINK_MPLS:
+		*type = TYPE_MPLS;
+		*at = 0;
+		return true;
 	case LINK_UNKNOWN:
 	case LINK_COUNT: break;
 	}
@@ -299,13 +304,18 @@ static uint64_t told_length(const uint8_t *ip, size_t len)
 /* Returns the frame's bytes from `at` on. */
 static uint64_t wire_left(const struct packet *packet, size_t at)
 {
-	return (packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
+	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
+
+	return (known && packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
 }
 
-/* Returns true if a packet of `length` bytes and no more than a trailer fill `left` bytes. */
-static bool fills(uint64_t length, uint64_t left)
+/* Returns true if a packet of `length` bytes and no more than a trailer fill the frame from `at`. */
+static bool fills(const struct packet *packet, size_t at, uint64_t length)
 {
-	return length <= left && left - length <= TRAILER_MAX;
+	uint64_t left = wire_left(packet, at);
+
+	return (length <= left || packet->wire_len == PARSE_WIRE_UNKNOWN) &&
+	       left <= length + TRAILER_MAX;
 }
 
 /*
@@ -317,18 +327,30 @@ static bool fills(uint64_t length, uint64_t left)
 static bool is_ipv4_behind_labels(struct packet *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
-	uint64_t header_len = (header[0] & 15) * 4u, length, left;
+	uint64_t header_len = (header[0] & 15) * 4u, length;
 
 	if (header_len < IPV4_HEADER || !has(packet, at + IPV4_HEADER) ||
 		!has(packet, at + header_len))
 		return true;
 	length = be16(header + 2);
-	left = wire_left(packet, at);
-	return length >= header_len && fills(length, left) &&
-	       (has_right_checksum(header) || (be16(header + 10) == 0 && length == left));
+	return length >= header_len && fills(packet, at, length) &&
+	       (has_right_checksum(header) ||
+		       (be16(header + 10) == 0 && length == wire_left(packet, at)));
 }
 
-/* The same of an IPv6 header, which has no checksum. Jumbograms have no labels. */
+/* Returns true if what follows labels has an EtherType where a frame has it. */
+static bool looks_like_frame(const uint8_t *data)
+{
+	uint32_t type = be16(data + 12);
+
+	return type == TYPE_IPV4 || type == TYPE_IPV6 || type == TYPE_ARP || type == TYPE_MPLS ||
+	       is_vlan(type);
+}
+
+/*
+ * The same of an IPv6 header, which has no checksum. Jumbograms have no labels. Without the frame's
+ * length an EtherType decides.
+ */
 static bool is_ipv6_behind_labels(struct packet *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
@@ -337,7 +359,8 @@ static bool is_ipv6_behind_labels(struct packet *packet, size_t at)
 	if (!has(packet, at + IPV6_HEADER))
 		return true;
 	length = told_length(header, IPV6_HEADER);
-	return length > 0 && fills(length, wire_left(packet, at)) && header[7] > 0;
+	return length > 0 && fills(packet, at, length) && header[7] > 0 &&
+	       (packet->wire_len != PARSE_WIRE_UNKNOWN || !looks_like_frame(header));
 }
 
 /*

@@ -80,6 +80,9 @@ struct parsed {
 enum parse_verdict parse_packet(
 	const uint8_t *data, uint32_t len, enum link_type link, struct parsed *out);
 
+/* Length on the wire. IP after labels is then compared with `len`, so `need` does not decide. */
+#define PARSE_WIRE_UNKNOWN UINT32_MAX
+
 /* The same of a packet of which the first `len` bytes were captured. */
 enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *out);
