@@ -21,6 +21,7 @@
 #include "base/signals.h"
 #include "client/ctl.h"
 #include "collect/options.h"
+#include "collect/record_filter.h"
 #include "parallel/collect.h"
 #include "parallel/devices.h"
 #include "parallel/epoch.h"
@@ -98,12 +99,21 @@ static int open_source(const struct config *config, struct source **source)
 
 static struct filter_set filters; /* --filter, compiled */
 
+/* A filter of records has one program, that of the frames that are made of them. */
+static bool compile_record_filter(const char *expression, char error[FILTER_ERROR_MAX])
+{
+	return filter_set_add_ethernet(&filters, expression, error) >= 0 &&
+	       record_filter_check(&filters.programs[0], expression, error, FILTER_ERROR_MAX);
+}
+
 static int check_filter(const struct config *config)
 {
+	const char *expression = filter_options(config)->expression;
 	char error[FILTER_ERROR_MAX];
 
-	if (filter_options(config)->expression == NULL ||
-		filter_check(filter_options(config)->expression, error))
+	if (expression == NULL ||
+		(filter_check(expression, error) &&
+			(!collect_asked(config) || compile_record_filter(expression, error))))
 		return 0;
 	log_error("--filter: %s", error);
 	return EXIT_TEXT;
@@ -114,7 +124,7 @@ static int compile_filter(const struct config *config, struct source *source)
 {
 	char error[SOURCE_ERROR_MAX];
 
-	if (filter_options(config)->expression == NULL)
+	if (filter_options(config)->expression == NULL || collect_asked(config))
 		return 0;
 	if (source_filter(source, filter_options(config)->expression, &filters, error)) {
 		if (!kernel_given(config) || filters.reach <= KERNEL_HEADERS_MAX)
@@ -824,9 +834,9 @@ static void suit_terminal(struct config *config)
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
-/* Who is told of packets takes what rows and counts them alike; no packet is filtered or matched. */
+/* A collector counts rows as a run does. It matches no --monitor rules. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
-	&feeder_owner, &measurement_owner, &plan_owner, &seed_owner, &epoch_owner,
+	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &place_owner, &ledger_owner, &control_owner,
 	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_plan[] = {

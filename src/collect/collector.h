@@ -31,6 +31,8 @@ struct collector_params {
 	bool links;                /* counters of interfaces are kept */
 	bool live;                 /* datagrams come from sockets, all of them from export ports */
 	uint64_t seed;             /* a secret: senders choose what tables are searched for */
+	/* Returns false for a record that --filter leaves out; NULL: none is. */
+	bool (*matches)(void *arg, const struct observation *observation);
 	/* Up to BURST_MAX observations; `arg` is the caller's. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
 	/*

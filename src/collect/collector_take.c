@@ -78,6 +78,12 @@ static bool can_be(struct collector *collector, const struct observation *observ
 	return false;
 }
 
+static bool is_left_out(struct collector *collector, const struct observation *observation)
+{
+	return collector->params.matches != NULL &&
+	       !collector->params.matches(collector->params.arg, observation);
+}
+
 static void on_records(void *arg, uint32_t n)
 {
 	struct collector *collector = arg;
@@ -95,6 +101,10 @@ static void on_records(void *arg, uint32_t n)
 			if (some)
 				collector_note_domain(
 					collector, PROBLEM_TOO_LARGE, collector->domain, 0, 1);
+			continue;
+		}
+		if (is_left_out(collector, observation)) {
+			row->records--;
 			continue;
 		}
 		if (++collector->nb_observations == BURST_MAX)
@@ -224,7 +234,8 @@ static void on_counters(void *arg, const struct wire_counters *counters)
 {
 	struct collector *collector = arg;
 
-	if (collector->links != NULL)
+	/* Counters of interfaces include packets that a filter leaves out. */
+	if (collector->links != NULL && collector->params.matches == NULL)
 		links_counters(collector->links, collector->observer.slot, counters,
 			collector->observer.time);
 }

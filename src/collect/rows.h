@@ -43,7 +43,9 @@ struct exporter_row {
 	bool sender; /* datagrams whose header cannot be read: no domain, no protocol, no slot */
 	char name[EXPORTER_NAME_MAX]; /* "": none */
 	uint64_t datagrams, bytes;
-	uint64_t records; /* decoded: counted + duplicate + unusable + what rings had no room for */
+	/* Decoded, without those that --filter leaves out: counted + duplicate + unusable + what
+	 * rings had no room for. */
+	uint64_t records;
 	struct record_counts counts;
 	uint64_t waiting;          /* data sets that wait for their template at the epoch's end */
 	uint64_t unknown_template; /* data sets that were given up */

@@ -16,10 +16,12 @@
 #include "collect/fragments.h"
 #include "collect/listen.h"
 #include "collect/options.h"
+#include "collect/record_filter.h"
 #include "parallel/memory.h"
 #include "parallel/plan/design.h"
 #include "parallel/pool.h"
 #include "parallel/receiver.h"
+#include "rx/packet/filter.h"
 #include "rx/packet/meta.h"
 
 /* Records that may wait for a worker: half a MB of them. */
@@ -77,6 +79,8 @@ struct collect {
 	/* The decoder's. */
 	uint64_t epoch;
 	int64_t exporter_life;          /* ns, after its last datagram */
+	const struct filter *filter;    /* NULL: every record counts */
+	bool tags;                      /* the filter looks at VLAN tags */
 	struct listener *listener;      /* NULL: datagrams come from the feeder */
 	struct fragments *fragments;    /* on a replay */
 	struct fragments_counts unread; /* reported to the collector */
@@ -184,7 +188,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
 	/* Of the whole epoch: what was held is received by one burst and measured by another. */
-	generation->duplicate = generation->received - generation->measured;
+	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
 	if (of_burst->largest_frame > generation->counts.largest_frame)
 		generation->counts.largest_frame = of_burst->largest_frame;
@@ -356,6 +360,32 @@ static uint64_t told_packets(const struct observation *observation)
 	return observation->flags & OBSERVATION_SINCE_START
 		       ? 0
 		       : observation->packets * observation->sampling;
+}
+
+/* A record's packets are received and filtered where its datagram is decoded. */
+static bool matches(void *arg, const struct observation *observation)
+{
+	struct collect *collect = arg;
+	uint8_t frame[RECORD_FRAME_MAX];
+	uint32_t len = record_frame_make(observation, collect->tags, frame);
+	uint64_t packets = told_packets(observation);
+
+	if (filter_match(collect->filter, frame, len, len))
+		return true;
+	if (collect->receiver != NULL) {
+		struct receiver_generation *generation =
+			receiver_generation(collect->receiver, collect->epoch);
+
+		generation->received += packets;
+		generation->filtered += packets;
+	} else {
+		struct worker *worker = collect->counters[0].worker;
+		struct generation *generation = worker_generation(worker, worker->epoch);
+
+		generation->received += packets;
+		generation->filtered += packets;
+	}
+	return false;
 }
 
 static void put_records(struct collect *collect, struct counter *counter,
@@ -830,6 +860,8 @@ static bool create_collector(struct collect *collect, char *error)
 	params.seed = seed_options(collect->params.config)->seed;
 	params.observe = dealt ? deal : count_here;
 	params.forget = dealt ? forget_there : forget_here;
+	params.matches =
+		filter_options(collect->params.config)->expression != NULL ? matches : NULL;
 	params.say = say_line;
 	params.arg = collect;
 	collect->exporters_max = params.exporters_max;
@@ -863,6 +895,12 @@ struct collect *collect_create(const struct collect_params *params, char *error)
 		return collect;
 	collect_destroy(collect);
 	return NULL;
+}
+
+void collect_set_filter(struct collect *collect, const struct filter *filter)
+{
+	collect->filter = filter;
+	collect->tags = record_filter_has_tags(filter_options(collect->params.config)->expression);
 }
 
 static void destroy_counter(struct counter *counter)

@@ -22,6 +22,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/worker.h"
 
+struct filter;
 struct receiver;
 
 /* Rows of one kind; malloc's. */
@@ -68,6 +69,9 @@ struct collect_params {
 /* NULL with a line in error[OPTION_WHY_MAX]. */
 struct collect *collect_create(const struct collect_params *params, char *error);
 void collect_destroy(struct collect *collect);
+
+/* Before the start: leaves out records whose packets do not match. */
+void collect_set_filter(struct collect *collect, const struct filter *filter);
 
 /* After the run: waits until the templates are kept, and says where they are not. Whether they are. */
 bool collect_finish(struct collect *collect);

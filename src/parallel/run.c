@@ -578,10 +578,15 @@ bool run_filter(struct run *run, const struct filter_set *set)
 {
 	if (set->n == 0)
 		return true;
-	run->filter = filter_create(set, run->plan->replay);
+	/* Frames of records have no struct packet_meta. */
+	run->filter = filter_create(set, run->plan->replay && run->collect == NULL);
 	if (run->filter == NULL)
 		return false;
 	say_interpreted(run->filter);
+	if (run->collect != NULL) {
+		collect_set_filter(run->collect, run->filter);
+		return true;
+	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		run->workers[w]->reader.filter = run->filter;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)

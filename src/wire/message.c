@@ -476,8 +476,10 @@ static void decode_packet(struct message *message, const struct template_entry *
 		return;
 	}
 	make_rows(message, entry, from, 1);
-	if (verdict == SECTION_FLOW && complete_key(entry->uses, &record->key, &packet.key))
+	if (verdict == SECTION_FLOW && complete_key(entry->uses, &record->key, &packet.key)) {
 		complete_extra(entry->uses, &record->extra, &packet.extra);
+		record->ttl = record->ttl > 0 ? record->ttl : packet.ttl;
+	}
 	set_packet_counts(record, entry, sections, packet.bytes);
 	add_rows(message, entry, from, 1);
 }

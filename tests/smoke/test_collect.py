@@ -7,7 +7,7 @@
 import collections
 
 import lib
-from collected import EVERYTHING, PATH_COLUMNS, PROTOCOLS, check_equal, collect, generate, truth_of
+from collected import EVERYTHING, LINK_COLUMNS, PATH_COLUMNS, PROTOCOLS, TRAFFIC, check_equal, collect, generate, truth_of
 
 
 def whole(protocol, routers, path, workers):
@@ -96,6 +96,56 @@ def many_exporters(test):
     assert len(exporters) == 1, exporters
 
 
+EXPRESSIONS = ('tcp port 443', 'udp or ip6', 'net 198.18.0.0/16 and not port 53', 'portrange 1024-9999', 'arp')
+
+
+def filtered(protocol, workers):
+    """A filter leaves out the records of the packets that it leaves out of the traffic."""
+    def check(test):
+        spec = TRAFFIC if protocol == 'v5' else TRAFFIC + ',ipv6=0.4'
+        exports = generate(test, 'exports.pcap', '--as', protocol, '--routers', '4', '--path', '2', spec=spec)
+        packets = sum(figures[0] for figures in truth_of(test, spec).values())
+        for expression in EXPRESSIONS:
+            rows, ledger, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--workers', workers,
+                                                 '--filter', expression)
+            matching, _, _ = test.measure('--synthetic', spec, *EVERYTHING, '--filter', expression)
+            truth = {lib.row_key(row): (int(row['packets']), int(row['bytes'])) for row in matching}
+            check_equal(rows, truth)
+            measured = sum(figures[0] for figures in truth.values())
+            assert lib.total(ledger, 'measured') == measured, ledger
+            assert lib.total(ledger, 'duplicate') == measured, ledger
+            assert lib.total(ledger, 'filtered') == 2 * (packets - measured), ledger
+            assert all(row['confidence'] for row in rows), rows[0]
+            assert sum(int(row['counted']) for row in exporters) >= len(truth), exporters
+    return check
+
+
+def filtered_samples(test):
+    """Bounds of the records that match hold the truth, and no other record is in --links."""
+    exports = generate(test, 'exports.pcap', '--as', 'sflow', '--routers', '3', '--path', '1', '--sampling', '10')
+    links = test.path('links.csv')
+    rows, ledger, exporters, _ = collect(test, '--pcap', exports, *EVERYTHING, '--filter', 'udp', '--links', links)
+    truth = {key: figures for key, figures in truth_of(test).items() if key[4] == '17'}
+    assert rows and {row['proto'] for row in rows} == {'17'}, rows[:1]
+    for row in rows:
+        for figure, true in zip(('packets', 'bytes'), truth[lib.row_key(row)]):
+            assert int(row[f'{figure}_low']) <= true <= int(row[f'{figure}_high']), (true, row)
+    measured = lib.total(ledger, 'measured')
+    assert lib.total(exporters, 'records') * 10 == measured, (exporters, measured)
+    told = lib.read_csv(links, LINK_COLUMNS)
+    assert sum(int(row['packets']) for row in told if row['direction'] == 'in') == measured, told
+    assert {row['source'] for row in told} == {'records'}, told
+
+
+def refused_filters(test):
+    exports = generate(test, 'exports.pcap', '--as', 'v9', '--routers', '1', '--path', '1')
+    for expression, why in (('len > 100', 'depends on more of a packet than records have'),
+                            ('tcp[13] & 2 != 0', 'depends on more of a packet than records have'),
+                            ('mpls 7', 'depends on more of a packet than records have'), ('tcp port', 'syntax error')):
+        result = test.run('collect', '--pcap', exports, '--filter', expression).expect(2)
+        assert '--filter: ' in result.stderr and why in result.stderr, result.describe()
+
+
 SAMPLED = [(f'{protocol}, one of {sampling} packets, {path} on the way', sampled(protocol, path, sampling))
            for protocol in PROTOCOLS for path, sampling in (('1', '10'), ('3', '5'))]
 
@@ -108,5 +158,9 @@ def cases(settings):
           for routers, path, workers in (('1', '1', '1'), ('5', '3', '1'), ('6', '6', '3'))],
         *SAMPLED,
         ('65000 exporters', many_exporters),
+        *[(f'--filter, {protocol}, {workers} workers', filtered(protocol, workers))
+          for protocol, workers in (('v5', '1'), ('v9', '3'), ('ipfix', '1'), ('sflow', '2'))],
+        ('--filter, one of 10 packets', filtered_samples),
+        ('--filter that records cannot answer', refused_filters),
         *[(f'routers in keys, {path} on the way', end_routers(path)) for path in ('1', '3')],
         *[(f'slots that change hands, {workers} workers', slots_change_hands(workers)) for workers in ('1', '2')]])
