@@ -238,6 +238,14 @@ static enum problem problem_of(const struct datagram *datagram, const struct wir
 						    : PROBLEM_NETFLOW_VERSION;
 }
 
+/* DTLS carries other protocols. NetFlow v2 to v4 were never released, and TFTP has their numbers. */
+static bool has_other_uses(const struct wire_version *version)
+{
+	return version->family == WIRE_FAMILY_DTLS ||
+	       (version->family == WIRE_FAMILY_NETFLOW && version->number >= 2 &&
+		       version->number <= 4);
+}
+
 void collector_take_unreadable(
 	struct collector *collector, const struct datagram *datagram, enum wire_fault fault)
 {
@@ -246,9 +254,7 @@ void collector_take_unreadable(
 	enum problem kind = problem_of(datagram, &version);
 	uint32_t detail = version.number;
 
-	/* DTLS has other uses. */
-	if (version.family == WIRE_FAMILY_DTLS &&
-		!collector_is_export_port(collector, datagram->dst_port))
+	if (has_other_uses(&version) && !collector_is_export_port(collector, datagram->dst_port))
 		version.family = WIRE_FAMILY_NONE;
 	if (stream) {
 		exports = wire_is_ipfix(datagram->data, datagram->len);

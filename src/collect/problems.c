@@ -8,6 +8,8 @@
 
 #include "wire/wire.h"
 
+#define FORMAT_BITS 12 /* low bits of a data_format: the format. The others: the enterprise. */
+
 struct kind {
 	struct problem_entry entries[PROBLEM_PLACES];
 	uint32_t nb;
@@ -25,6 +27,7 @@ enum detail {
 	DETAIL_FAULT,    /* enum wire_fault */
 	DETAIL_SECTION,  /* an information element */
 	DETAIL_PROTOCOL, /* sFlow's header_protocol */
+	DETAIL_FORMAT,   /* sFlow's data_format: enterprise << 12 | format */
 };
 
 /* A line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
@@ -120,6 +123,16 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 		.why = ") begins at an offset: not counted",
 		.unit = "record",
 		.advice = "export it from offset 0"},
+	[PROBLEM_SAMPLE_FORMAT] = {.what = "samples of format ",
+		.detail = DETAIL_FORMAT,
+		.why = ": not supported",
+		.unit = "sample",
+		.advice = "send flow and counter samples of sFlow version 5"},
+	[PROBLEM_FLOW_FORMAT] = {.what = "samples with flow records of format ",
+		.detail = DETAIL_FORMAT,
+		.why = " only: not supported",
+		.unit = "sample",
+		.advice = "send sampled headers"},
 	[PROBLEM_OTHERS] = {.what = "records for further reasons: not counted",
 		.detail = DETAIL_NONE,
 		.why = "",
@@ -190,6 +203,10 @@ static void print_detail(enum detail form, uint32_t detail, char *text, size_t s
 	case DETAIL_PROTOCOL:
 		snprintf(text, size, "%u (%s)", detail,
 			header_protocols[detail < known ? detail : 0]);
+		break;
+	case DETAIL_FORMAT:
+		snprintf(text, size, "%u:%u", detail >> FORMAT_BITS,
+			detail & ((1U << FORMAT_BITS) - 1));
 		break;
 	}
 }
@@ -266,6 +283,7 @@ static bool others_line(enum problem kind, uint64_t count, char line[PROBLEM_LIN
 		[DETAIL_FAULT] = "for various reasons",
 		[DETAIL_SECTION] = "any",
 		[DETAIL_PROTOCOL] = "of any number",
+		[DETAIL_FORMAT] = "of any number",
 	};
 	const struct kind_text *text = &texts[kind];
 

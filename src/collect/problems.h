@@ -32,7 +32,9 @@ enum problem {
 	PROBLEM_SECTION,         /* detail: the element */
 	PROBLEM_HEADER_PROTOCOL, /* detail: the protocol */
 	PROBLEM_HEADER,
-	PROBLEM_OFFSET, /* detail: the element */
+	PROBLEM_OFFSET,        /* detail: the element */
+	PROBLEM_SAMPLE_FORMAT, /* detail: enterprise << 12 | format */
+	PROBLEM_FLOW_FORMAT,   /* detail: the same */
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	/* Packets of a capture. */

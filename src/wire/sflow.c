@@ -28,6 +28,7 @@ enum flow_format {
 	FLOW_IPV6 = 4,
 	FLOW_SWITCH = 1001,
 	FLOW_ROUTER = 1002,
+	FLOW_STANDARD_LAST = 4095,
 };
 
 enum counters_format {
@@ -290,6 +291,16 @@ static bool read_router(struct words record, struct sample *sample)
 	return true;
 }
 
+/* Records of the standard from 1001 on complete a packet; others may hold one. */
+static void note_format(uint32_t format, struct sample *sample)
+{
+	if (sample->why != WIRE_SKIP_NO_ADDRESSES ||
+		(format >= FLOW_SWITCH && format <= FLOW_STANDARD_LAST))
+		return;
+	sample->why = WIRE_SKIP_FLOW_FORMAT;
+	sample->detail = format;
+}
+
 static bool read_flow_record(uint32_t format, struct words record, struct sample *sample)
 {
 	switch (format) {
@@ -298,7 +309,7 @@ static bool read_flow_record(uint32_t format, struct words record, struct sample
 	case FLOW_IPV6: return read_ipv6(record, sample);
 	case FLOW_SWITCH: return read_switch(record, sample);
 	case FLOW_ROUTER: return read_router(record, sample);
-	default: return true;
+	default: note_format(format, sample); return true;
 	}
 }
 
@@ -518,7 +529,7 @@ static void read_sample(struct decoder *decoder, uint32_t format, struct words w
 	case SAMPLE_COUNTERS: read_counters_sample(decoder, words, false); break;
 	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
-	default: break;
+	default: wire_skip(&decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
 	}
 }
 

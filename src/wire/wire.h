@@ -78,6 +78,8 @@ enum wire_skip {
 	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: the protocol of the sampled header */
 	WIRE_SKIP_HEADER,          /* the packet's header is cut or contradictory */
 	WIRE_SKIP_OFFSET,          /* detail: the element whose section has no beginning */
+	WIRE_SKIP_SAMPLE_FORMAT,   /* sFlow; detail: enterprise << 12 | format */
+	WIRE_SKIP_FLOW_FORMAT,     /* the same, of the flow records of a sample */
 	WIRE_SKIP_OTHERS,          /* reasons beyond WIRE_SKIPPED_MAX of one message */
 	WIRE_SKIP_COUNT,
 };

@@ -512,6 +512,53 @@ static void many_reasons_are_kept_apart(void **state)
 		result.skipped[WIRE_SKIPPED_MAX - 1].records, 24 - 2 * (WIRE_SKIPPED_MAX - 1));
 }
 
+/* Samples and flow records of other formats: they may hide packets, unless a header is there. */
+static void unknown_formats_have_reasons(void **state)
+{
+	const uint32_t vendor = 4413u << 12 | 7;
+	struct wire_result result;
+	uint32_t sample, record;
+
+	(void)state;
+	begin_datagram();
+	for (uint32_t i = 0; i < 2; i++) {
+		sample = begin_sample(vendor);
+		put(1);
+		end(sample);
+	}
+	sample = begin_sample(6);
+	end(sample);
+	for (uint32_t i = 0; i < 4; i++) { /* 2: MAC addresses; 1012: completes a packet */
+		static const uint32_t formats[] = {vendor, 2, 1012, vendor};
+
+		sample = begin_flow_sample(3, 3, 4, i < 3 ? 1 : 2);
+		record = begin(formats[i]);
+		put(1);
+		end(record);
+		if (i == 3)
+			put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
+		end(sample);
+	}
+	result = decode_built();
+	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.records, 1);
+	assert_key4(&given.records[0], &tcp_key);
+	assert_int_equal(result.unusable, 6);
+	assert_int_equal(result.harmless, 0);
+	assert_int_equal(result.nb_skipped, 5);
+	for (uint32_t i = 0; i < 5; i++) {
+		static const struct wire_skipped wanted[] = {
+			{WIRE_SKIP_SAMPLE_FORMAT, 4413u << 12 | 7, 2},
+			{WIRE_SKIP_SAMPLE_FORMAT, 6, 1},
+			{WIRE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1}, {WIRE_SKIP_FLOW_FORMAT, 2, 1},
+			{WIRE_SKIP_NO_ADDRESSES, 0, 1}};
+
+		assert_int_equal(result.skipped[i].why, wanted[i].why);
+		assert_int_equal(result.skipped[i].detail, wanted[i].detail);
+		assert_int_equal(result.skipped[i].records, wanted[i].records);
+	}
+}
+
 /* Indices of NX-OS: their lower 24 bits may be those of another interface. */
 static void long_indices(void **state)
 {
@@ -962,6 +1009,7 @@ int main(void)
 		cmocka_unit_test(headers_of_ip),
 		cmocka_unit_test(headers_of_labels),
 		cmocka_unit_test(many_reasons_are_kept_apart),
+		cmocka_unit_test(unknown_formats_have_reasons),
 		cmocka_unit_test(long_indices),
 		cmocka_unit_test(sampled_addresses),
 		cmocka_unit_test(several_records_of_one_packet),
