@@ -50,27 +50,28 @@ static uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t
 	return room;
 }
 
-enum section_verdict packet_part_read(const struct packet_part *part, struct packet_flow *flow)
+enum section_verdict packet_part_read(
+	const struct packet_part *part, struct key *key, struct key_extra *extra, uint64_t *bytes,
+	uint8_t *ttl)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_captured(part->data, part->len,
 		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
 
-	flow->extra = parsed.extra;
-	/* An IP header of another version is malformed. */
-	if (verdict == PARSE_NON_IP && part->link != LINK_RAW)
-		return SECTION_NON_IP;
-	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6)
-		return SECTION_CUT;
-	flow->bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
-	flow->ttl = part->data[parsed.ip_at +
-			       (verdict == PARSE_IPV6 ? IPV6_HOP_LIMIT : IPV4_TTL)];
-	if (ports_are_cut(&parsed, part->len, flow->bytes))
+	*extra = parsed.extra;
+	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
+		/* An IP header of another version is malformed. */
+		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
+									 : SECTION_CUT;
+	}
+	*bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
+	*ttl = part->data[parsed.ip_at + (verdict == PARSE_IPV6 ? IPV6_HOP_LIMIT : IPV4_TTL)];
+	if (ports_are_cut(&parsed, part->len, *bytes))
 		return SECTION_CUT;
 	if (verdict == PARSE_IPV4)
-		flow->key = (struct key){.v4 = parsed.key4, .family = KEY_IPV4};
+		*key = (struct key){.v4 = parsed.key4, .family = KEY_IPV4};
 	else
-		flow->key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
+		*key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
 	return SECTION_FLOW;
 }
 
@@ -221,7 +222,7 @@ static enum section_verdict read_from(
 		part.data = joined;
 		part.len = (uint32_t)join(sections, section->element, joined, section->len);
 	}
-	return packet_part_read(&part, flow);
+	return packet_part_read(&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl);
 }
 
 /* Payload of MPLS without its labels: any label stands for them. */
@@ -241,7 +242,7 @@ static enum section_verdict read_payload(
 
 	memcpy(joined, label, LABEL);
 	memcpy(joined + LABEL, section->data, len);
-	verdict = packet_part_read(&part, flow);
+	verdict = packet_part_read(&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl);
 	memset(flow->extra.mpls, 0, sizeof(flow->extra.mpls));
 	return verdict;
 }

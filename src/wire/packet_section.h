@@ -40,9 +40,12 @@ enum section_verdict {
 
 /*
  * Reads the headers of one part. `extra` has what was found before the verdict, whatever that is;
- * key, bytes and TTL are set with SECTION_FLOW only. SECTION_CUT includes a packet whose ports are cut.
+ * the rest (as in struct packet_flow) is set with SECTION_FLOW only. SECTION_CUT includes a
+ * packet whose ports are cut.
  */
-enum section_verdict packet_part_read(const struct packet_part *part, struct packet_flow *flow);
+enum section_verdict packet_part_read(
+	const struct packet_part *part, struct key *key, struct key_extra *extra, uint64_t *bytes,
+	uint8_t *ttl);
 
 /* Elements of IPFIX, and of NetFlow v9 (102 to 104), that describe one packet. */
 enum section_element {
@@ -94,5 +97,5 @@ struct sections {
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 
-/* Reads the packet, after all fields were added. flow: as packet_part_read(). */
+/* Reads the packet, after all fields were added. What it lacks is 0 in `flow`. */
 enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow);

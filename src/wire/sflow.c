@@ -171,8 +171,9 @@ static inline bool read_header(struct words record, struct sample *sample)
 	const uint8_t *head = take(&record, RAW_RECORD);
 	struct flow_record *out = sample->record;
 	struct packet_part part;
-	struct packet_flow flow;
 	enum section_verdict verdict;
+	struct key_extra before;
+	uint64_t bytes;
 
 	if (head == NULL || record.left < read_u32(head + 12))
 		return false;
@@ -191,15 +192,14 @@ static inline bool read_header(struct words record, struct sample *sample)
 	}
 	sample->why = WIRE_SKIP_HEADER;
 	sample->detail = 0;
-	verdict = packet_part_read(&part, &flow);
+	before = out->extra; /* of another record of the sample */
+	verdict = packet_part_read(&part, &out->key, &out->extra, &bytes, &out->ttl);
 	if (verdict != SECTION_FLOW) {
+		out->extra = before;
 		sample->non_ip = verdict == SECTION_NON_IP;
 		return true;
 	}
-	out->key = flow.key;
-	out->extra = flow.extra;
-	out->ttl = flow.ttl;
-	set_bytes(out, flow.bytes);
+	set_bytes(out, bytes);
 	sample->header = sample->key = true;
 	return true;
 }

@@ -635,6 +635,25 @@ static void sampled_addresses(void **state)
 	assert_int_equal(given.records[1].output, 0);
 }
 
+/* A header that cannot be read takes nothing from the addresses before it. */
+static void addresses_before_a_cut_header(void **state)
+{
+	uint32_t sample;
+
+	(void)state;
+	begin_datagram();
+	sample = begin_flow_sample(3, 0, 0x3fffffff, 2);
+	put_sampled_ipv4();
+	put_raw_header(1, 1022, 4, tcp_frame, TCP_IP_AT + 10);
+	end(sample);
+	assert_int_equal(decode_built().records, 1);
+	assert_key4(&given.records[0], &tcp_key);
+	assert_int_equal(given.records[0].bytes, 777);
+	assert_int_equal(given.records[0].extra.tcp_flags[0], 0x12);
+	assert_int_equal(given.records[0].extra.dscp[0], 46);
+	assert_int_equal(number16(given.records[0].extra.vlan), 0);
+}
+
 static void put_router(void)
 {
 	uint32_t at = begin(1002);
@@ -1012,6 +1031,7 @@ int main(void)
 		cmocka_unit_test(unknown_formats_have_reasons),
 		cmocka_unit_test(long_indices),
 		cmocka_unit_test(sampled_addresses),
+		cmocka_unit_test(addresses_before_a_cut_header),
 		cmocka_unit_test(several_records_of_one_packet),
 		cmocka_unit_test(the_tag_of_the_header_counts),
 		cmocka_unit_test(length_of_the_frame),
