@@ -97,5 +97,5 @@ struct sections {
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 
-/* Reads the packet, after all fields were added. What it lacks is 0 in `flow`. */
+/* Reads the packet, after all fields were added. Fields of `flow` that it lacks are 0. */
 enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow);

@@ -192,7 +192,7 @@ static inline bool read_header(struct words record, struct sample *sample)
 	}
 	sample->why = WIRE_SKIP_HEADER;
 	sample->detail = 0;
-	before = out->extra; /* of another record of the sample */
+	before = out->extra; /* another record of the sample may have it */
 	verdict = packet_part_read(&part, &out->key, &out->extra, &bytes, &out->ttl);
 	if (verdict != SECTION_FLOW) {
 		out->extra = before;
