@@ -7,7 +7,8 @@
 import collections
 
 import lib
-from collected import EVERYTHING, LINK_COLUMNS, PATH_COLUMNS, PROTOCOLS, TRAFFIC, check_equal, collect, generate, truth_of
+from collected import (
+    EVERYTHING, LINK_COLUMNS, PATH_COLUMNS, PROTOCOLS, TRAFFIC, check_equal, collect, generate, truth_of)
 
 
 def whole(protocol, routers, path, workers):

@@ -317,8 +317,8 @@ def packets_in_records(test):
                   [flow, flow])
     router, flow = Router('v9', '192.0.2.100'), Flow(1000)
     specifiers = [(102, 2), (103, 2), (104, 64)]
-    world.add(router, 9, router.v9(9, V9.template(256, specifiers), V9.data([{**sections_of(flow), 103: 64}], fields=specifiers),
-                                   count=2), [flow])
+    data = V9.data([{**sections_of(flow), 103: 64}], fields=specifiers)
+    world.add(router, 9, router.v9(9, V9.template(256, specifiers), data, count=2), [flow])
     rows, _, _, _ = world.run('--exporter', '192.0.2.0/24,sampling=1', '--dedup', 'none', '--link-overhead', '0')
     assert {row['bytes'] for row in rows if row['packets'] == '2'} == {'200'}, rows
 
@@ -349,8 +349,9 @@ def packets_not_read(test):
     for i, (fields, _) in enumerate(unread):
         router = Router('ipfix', f'192.0.2.{i + 1}')
         record = {**sections_of(flow), 408: 2, 409: 20}
-        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, fields),
-                                              IPFIX.data([record] * (i + 1), fields=fields), count=i + 1), unusable=i + 1)
+        data = IPFIX.data([record] * (i + 1), fields=fields)
+        world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(256, fields), data, count=i + 1),
+                  unusable=i + 1)
     _, _, _, result = world.run()
     got = {exporter: (what, count) for exporter, what, count in reasons(result)}
     for i, (_, wanted) in enumerate(unread):
