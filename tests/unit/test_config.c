@@ -832,7 +832,7 @@ static const struct refusal without_effect[] = {
 	{"--kernel lo --design async --descriptors 512", "--descriptors: has no effect",
 		"--ring-size"},
 	{"--kernel lo --design async --mbufs 4096", "--mbufs: has no effect", "with --kernel;"},
-	{"plan --listen :1 --filter tcp", "--filter: has no effect", "collect does not take it"},
+	{"plan --listen :1 --monitor m", "--monitor: has no effect", "collect does not take it"},
 	{"doctor --listen :1 --keep-up best --priority 2", "--", "collect does not take it"},
 	{"collect --listen :1 --mbufs 4096", "--mbufs: has no effect", "with --listen;"},
 	{"collect --listen :1 --mbuf-cache 64", "--mbuf-cache: has no effect", "with --listen;"},
@@ -957,6 +957,8 @@ static void options_with_effect_are_taken(void **state)
 		/* Which source there will be is not known. */
 		"doctor --wait-link 5s --rss-fields src",
 		"plan --port a --wait-link 5s",
+		"plan --listen :1 --filter tcp",
+		"collect --listen :1 --filter tcp",
 		"generate --synthetic packets=5 --port a --linger 1s --name a --no-huge",
 		"generate --synthetic packets=5 --output o --force",
 		"generate --synthetic packets=5 --output o --as ipfix --routers 64 --path 64",
