@@ -153,6 +153,7 @@ struct domain *domain_admit(
 		evict(collector, slot);
 	domain = &collector->domains[slot];
 	*domain = (struct domain){
+		.sums = domain->sums,
 		.rule = rule,
 		.owner = ++collector->owners,
 		.sampling = {.seed = collector->params.seed},

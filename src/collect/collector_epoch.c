@@ -106,6 +106,7 @@ static bool end_row(struct collector *collector, struct domain *domain,
 		emit(arg, row);
 	domain_start_row(domain, &id, row->slot);
 	domain->gaps = domain->harmless = 0;
+	domain->sums = (struct record_sums){0};
 	return unknown;
 }
 
@@ -189,7 +190,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	collector_say_waiting(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;
-	collector->packets = collector->bytes = 0;
+	collector->lent = (struct record_sums){0};
 	collector->unknown_sampler = false;
 	collector->finest = collector->lost_interval = 0;
 	collector->lost_packets = 0;

@@ -32,6 +32,11 @@
 #define LINES_MAX     64 /* lines that wait to be logged */
 #define PORTS         65536
 
+/* Packets and bytes that records stand for, duplicates too. */
+struct record_sums {
+	uint64_t packets, bytes;
+};
+
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
 	struct in6_addr sender;           /* of its last datagram: it is allowed */
@@ -53,6 +58,7 @@ struct domain {
 	struct reported_losses reported;
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
+	struct record_sums sums; /* the slot's in this epoch; earlier owners included */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	int64_t heard;   /* time of its last datagram */
@@ -107,11 +113,12 @@ struct collector {
 	/* What every domain can have, what is there to be lent, of it to one domain, and is lent. */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
+	uint64_t sum_share, sum_loan_max; /* parts of an epoch's sums */
 	uint64_t owners;
 
 	/* The epoch's. */
 	uint64_t datagrams, dropped, evicted;
-	uint64_t packets, bytes; /* that its records stand for, duplicates too */
+	struct record_sums lent; /* beyond the slots' shares */
 	bool unknown_sampler;    /* packets that records stand for are not known */
 	uint32_t finest;         /* interval of its records; 0: there were none */
 	/* As struct collector_epoch's. */

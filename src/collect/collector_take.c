@@ -14,20 +14,24 @@
 /* Of a domain's share of the template memory, what its sampling intervals may take. */
 #define SAMPLING_PART  8
 #define SHARE_MIN      2048
-#define BORROWERS      16 /* at least so many domains can have more templates than most have */
+#define BORROWERS      16 /* least number of domains that can have more than their share */
 /* Clocks that are set while nobody listens move an exporter's start by a little. */
 #define SAME_START_MS  5000
 /* So much is left of it for those while a run knows the exporter. */
 #define START_DRIFT_MS 2000
 /* Restarts that come back to another port, before an exporter is said to be two. */
 #define TURNS_OF_TWO   3
-/* No record stands for more; and no sum over an epoch wraps, of any key, whatever records say. */
+/* No record stands for more. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
+/*
+ * No sum over an epoch reaches 2^63, of any key, whatever records say. The slots share one half of
+ * that equally. The other half is lent, so that no exporter uses up what another one needs.
+ */
+#define SUM_HALF       ((UINT64_C(1) << 62) - 1)
 /* IANA: IPFIX over TCP and SCTP, and with TLS. */
 #define IPFIX_PORT     4739
 #define IPFIXS_PORT    4740
-#define EPOCH_SUM      (UINT64_C(1) << 63)
 
 size_t collector_memory(const struct collector_params *params)
 {
@@ -53,28 +57,54 @@ static void flush(struct collector *collector)
 	collector->nb_observations = 0;
 }
 
-/* False: the sum stays, because no link carries so much. */
-static bool add_up(uint64_t *sum, uint64_t value, uint32_t sampling, uint64_t limit)
+/* Returns false if one record stands for more than a link carries. */
+static bool multiply(const struct observation *observation, struct record_sums *record)
 {
-	uint64_t product;
+	uint64_t sampling = observation->sampling;
 
-	if (__builtin_mul_overflow(value, (uint64_t)sampling, &product) || product >= limit ||
-		*sum + product >= EPOCH_SUM)
+	return !__builtin_mul_overflow(observation->packets, sampling, &record->packets) &&
+	       !__builtin_mul_overflow(observation->bytes, sampling, &record->bytes) &&
+	       record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
+}
+
+/* Returns false if the sum's share and what may be lent beyond it are too small for more. */
+static bool borrow(const struct collector *collector, uint64_t sum, uint64_t more, uint64_t *lent)
+{
+	uint64_t share = collector->sum_share, after = sum + more;
+	uint64_t borrowed = sum > share ? sum - share : 0;
+	uint64_t wanted = after > share ? after - share : 0;
+
+	if (wanted > collector->sum_loan_max || wanted - borrowed > SUM_HALF - *lent)
 		return false;
-	*sum += product;
+	*lent += wanted - borrowed;
+	return true;
+}
+
+/* Returns false if the record does not fit in the sums of its exporter. */
+static bool add_up(struct collector *collector, const struct record_sums *record)
+{
+	struct record_sums *sums = &collector->domain->sums, lent = collector->lent;
+
+	if (!borrow(collector, sums->packets, record->packets, &lent.packets) ||
+		!borrow(collector, sums->bytes, record->bytes, &lent.bytes))
+		return false;
+	sums->packets += record->packets;
+	sums->bytes += record->bytes;
+	collector->lent = lent;
 	return true;
 }
 
 static bool can_be(struct collector *collector, const struct observation *observation)
 {
-	uint64_t packets = collector->packets;
+	struct record_sums record;
+	enum problem problem = PROBLEM_TOO_LARGE;
 
-	if (add_up(&packets, observation->packets, observation->sampling, RECORD_PACKETS) &&
-		add_up(&collector->bytes, observation->bytes, observation->sampling,
-			RECORD_BYTES)) {
-		collector->packets = packets;
-		return true;
+	if (multiply(observation, &record)) {
+		if (add_up(collector, &record))
+			return true;
+		problem = PROBLEM_SUM;
 	}
+	collector_note_domain(collector, problem, collector->domain, 0, 1);
 	return false;
 }
 
@@ -98,9 +128,6 @@ static void on_records(void *arg, uint32_t n)
 		if (!some || !can_be(collector, observation)) {
 			row->unusable++;
 			collector->domain->harmless += !some;
-			if (some)
-				collector_note_domain(
-					collector, PROBLEM_TOO_LARGE, collector->domain, 0, 1);
 			continue;
 		}
 		if (is_left_out(collector, observation)) {
@@ -835,6 +862,14 @@ static bool share_templates(struct collector *collector, char *error)
 	return true;
 }
 
+static void share_sums(struct collector *collector)
+{
+	uint32_t max = collector->params.exporters_max;
+
+	collector->sum_share = SUM_HALF / max;
+	collector->sum_loan_max = SUM_HALF / (max < BORROWERS ? max : BORROWERS);
+}
+
 static bool allocate(struct collector *collector)
 {
 	uint32_t max = collector->params.exporters_max;
@@ -882,6 +917,7 @@ struct collector *collector_create(const struct collector_params *params, char *
 		.counters = on_counters,
 		.sampler = on_sampler,
 	};
+	share_sums(collector);
 	if (!share_templates(collector, error) || !collector_restore_templates(collector, error)) {
 		collector_destroy(collector);
 		return NULL;

@@ -143,6 +143,12 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 		.why = "",
 		.unit = "record",
 		.advice = "see unusable in --exporters"},
+	[PROBLEM_SUM] =
+		{.what = "records beyond one exporter's share of the interval's sum: not counted",
+			.detail = DETAIL_NONE,
+			.why = "",
+			.unit = "record",
+			.advice = "see unusable in --exporters"},
 	[PROBLEM_CUT] = {.what = "packets of the capture are cut",
 		.detail = DETAIL_NONE,
 		.why = "",

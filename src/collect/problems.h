@@ -37,6 +37,7 @@ enum problem {
 	PROBLEM_FLOW_FORMAT,   /* detail: the same */
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
+	PROBLEM_SUM,
 	/* Packets of a capture. */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,

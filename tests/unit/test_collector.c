@@ -1011,14 +1011,19 @@ static void put_wide_template(void)
 		put(fields[i][0], 2), put(fields[i][1], 2);
 }
 
-static void send_wide(uint32_t n, uint64_t packets, uint64_t bytes)
+static void send_wide_of(uint32_t address, uint32_t n, uint64_t packets, uint64_t bytes)
 {
 	put_netflow9(1, n + 1);
 	put_wide_template();
 	put(258, 2), put(4 + n * 24, 2);
 	for (uint32_t i = 0; i < n; i++)
 		put(0x0a000001, 4), put(0x0a000002, 4), put(packets, 8), put(bytes, 8);
-	send_from(0x0a000001);
+	send_from(address);
+}
+
+static void send_wide(uint32_t n, uint64_t packets, uint64_t bytes)
+{
+	send_wide_of(0x0a000001, n, packets, bytes);
 }
 
 static void no_record_makes_a_sum_wrap(void **state)
@@ -1038,16 +1043,85 @@ static void no_record_makes_a_sum_wrap(void **state)
 	assert_int_equal(t.nb_seen, 1);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].unusable, 4);
-	/* Each of them may be, all together may not. */
+	/* Each of them may be, all together may not: a 16th of 2^63 is one exporter's share, and a loan
+	 * as large. */
 	for (uint32_t i = 0; i < 41; i++)
 		send_wide(50, 1000, bytes);
 	for (uint32_t i = 1; i < t.nb_seen; i++)
 		assert_false(__builtin_add_overflow(sum, t.seen[i].bytes, &sum));
-	assert_in_range(t.nb_seen, 2000, 2049);
+	assert_int_equal(t.nb_seen, 1 + 256);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].unusable, 41 * 50 - (t.nb_seen - 1));
 	send_wide(1, 1000, bytes);
 	assert_false(end_epoch().losses_unknown);
+	stop();
+}
+
+/* Sends records of ever smaller counts, until even the smallest is refused. */
+static void fill_sum(uint32_t address)
+{
+	for (uint64_t bytes = (UINT64_C(1) << 52) - 1; bytes > 0; bytes /= 2)
+		do {
+			t.nb_seen = 0;
+			send_wide_of(address, 40, 1, bytes);
+		} while (t.nb_seen == 40);
+	assert_int_equal(t.nb_seen, 0);
+}
+
+/* Every other exporter fills its sums to the brim: the last one still has its share of them. */
+static void no_exporter_uses_up_the_sums_of_another(void **state)
+{
+	struct collector_params with = params();
+	const uint64_t bytes = (UINT64_C(1) << 52) - 1;
+
+	(void)state;
+	with.exporters_max = 32;
+	with.template_bytes = 32 * 65536;
+	start(&with);
+	for (uint32_t epoch = 0; epoch < 3; epoch++) {
+		for (uint32_t i = 0; i < 31; i++)
+			fill_sum(0x0a000002 + i);
+		/* 2^62 / 32 are 2^57 bytes, which are 32 such records. */
+		send_wide(31, 1000, bytes);
+		assert_int_equal(t.nb_seen, 31);
+		end_epoch();
+		for (uint32_t i = 0; i < t.nb_rows; i++) {
+			bool last = t.rows[i].address.s6_addr[15] == 1;
+
+			assert_int_equal(t.rows[i].unusable > 0, !last);
+			assert_int_equal(t.rows[i].records, last ? 31 : t.rows[i].records);
+		}
+		assert_int_equal(t.nb_rows, 32);
+	}
+	stop();
+	assert_non_null(
+		strstr(t.said, ": records beyond one exporter's share of the interval's sum"));
+}
+
+/* A slot's new owner has only what the last one left of its share. */
+static void a_slot_has_one_share_of_an_epoch(void **state)
+{
+	struct collector_params with = params();
+	const uint64_t bytes = (UINT64_C(1) << 52) - 1;
+	uint64_t sum = 0;
+	uint32_t nb = 0;
+
+	(void)state;
+	start(&with);
+	for (uint32_t i = 0; i < 200; i++) {
+		t.nb_seen = 0;
+		send_wide_of(0x0b000000 + i, 40, 1000, bytes);
+		nb += t.nb_seen;
+		for (uint32_t j = 0; j < t.nb_seen; j++)
+			assert_false(__builtin_add_overflow(sum, t.seen[j].bytes, &sum));
+	}
+	assert_true(t.nb_forgotten > 100);
+	/* 2^63 bytes are 2048 such records. */
+	assert_in_range(nb, 1900, 2048);
+	end_epoch();
+	t.nb_seen = 0;
+	send_wide_of(0x0c000000, 40, 1000, bytes);
+	assert_int_equal(t.nb_seen, 40);
 	stop();
 }
 
@@ -1527,6 +1601,8 @@ int main(void)
 		cmocka_unit_test(padding_is_no_damage),
 		cmocka_unit_test(records_of_nothing_leave_nothing_open),
 		cmocka_unit_test(no_record_makes_a_sum_wrap),
+		cmocka_unit_test(no_exporter_uses_up_the_sums_of_another),
+		cmocka_unit_test(a_slot_has_one_share_of_an_epoch),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
 		cmocka_unit_test(many_templates_borrow_room),
 		cmocka_unit_test(names_tell_domains_apart),
