@@ -238,6 +238,7 @@ static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uin
 		.header = *collector->header,
 		.time = collector->observer.time,
 		.template_id = template_id,
+		.proven = exporter_is_proven(collector->exporters, collector->observer.slot),
 		.len = len,
 		.data = data,
 	};
@@ -633,6 +634,13 @@ static void note_break(struct domain *domain, const struct wire_header *header)
 	domain->sent = header->sequence;
 }
 
+/* Returns true if the datagram could be read to its end, and had something in it. */
+static bool is_good(const struct wire_result *result)
+{
+	return result->fault == WIRE_FINE &&
+	       result->data_records + result->templates + result->samples > 0;
+}
+
 static void take_from(struct collector *collector, struct domain *domain,
 	const struct datagram *datagram, const struct wire_header *header)
 {
@@ -659,6 +667,8 @@ static void take_from(struct collector *collector, struct domain *domain,
 	decode(collector, datagram, &result);
 	if (result.fault == WIRE_FINE)
 		collector_prove(collector, domain);
+	if (is_good(&result))
+		exporter_prove(collector->exporters, slot_of(collector, domain));
 	news = sequence_end(&domain->sequence, header, &result);
 	account_sequence(domain, &news);
 	say_news(collector, domain);
@@ -786,6 +796,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 
 	collector->datagrams++;
 	collector->now = datagram->time;
+	exporter_set_time(collector->exporters, datagram->time);
 	collector_say_waiting(collector);
 	do {
 		taken = take_message(collector, &left, left.len == datagram->len);

@@ -48,7 +48,7 @@ static bool restore(void *arg, const struct template_entry *entry)
 		return true; /* there is no room for what may be nobody */
 	if (domain == NULL)
 		return true;
-	exporter_known(collector->exporters, slot_of(collector, domain));
+	exporter_restore(collector->exporters, slot_of(collector, domain));
 	domain->proven = true;
 	if (!domain_make_templates(collector, domain) || domain->templates == NULL ||
 		!restore_set(collector, domain, entry))

@@ -14,12 +14,27 @@
 #define REMEMBERED_MIN 4096
 #define REMEMBERED_MAX (UINT64_C(1) << 20)
 
+#define NEWCOMERS_PART 8 /* newcomers have one in 8 slots */
+#define ADDRESS_PART   4 /* an address has one in 4 slots of proven domains */
+#define ADDRESS_LEAST  16
+
+/* Each rank has a list. */
+enum rank {
+	RANK_NEW,
+	RANK_HEARD,
+	RANK_PROVEN,
+	RANK_COUNT,
+};
+
 struct entry {
 	struct exporter_id id;
 	uint64_t heard;          /* epoch */
-	uint32_t earlier, later; /* in its list; both lists are rings through a sentinel */
+	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint32_t earlier, later; /* in its list, a ring through a sentinel */
 	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
-	bool known;
+	uint32_t proven;         /* proven domains of the address; an eldest's only */
+	uint8_t rank;            /* enum rank */
+	uint8_t proofs;
 };
 
 /* Open addressing; a cell is a slot + 1, or 0. */
@@ -30,12 +45,14 @@ struct cells {
 
 struct exporter_table {
 	uint32_t max, used;
+	uint32_t proven, proven_max, address_max; /* domains of RANK_PROVEN */
 	uint64_t epoch;
+	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
 	struct cells by_id, by_address; /* of an address the eldest */
 	uint32_t *remembered;
 	uint64_t remembered_mask;
-	struct entry *entries; /* [max], then the sentinels of the new and the known */
+	struct entry *entries; /* [max], then a sentinel for each rank */
 };
 
 static uint64_t cells_for(uint32_t max)
@@ -55,12 +72,13 @@ static uint64_t remembered_for(uint32_t max)
 size_t exporter_table_memory(uint32_t max)
 {
 	return sizeof(struct exporter_table) + 2 * cells_for(max) * sizeof(uint32_t) +
-	       remembered_for(max) * sizeof(uint32_t) + ((size_t)max + 2) * sizeof(struct entry);
+	       remembered_for(max) * sizeof(uint32_t) +
+	       ((size_t)max + RANK_COUNT) * sizeof(struct entry);
 }
 
-static uint32_t ring(const struct exporter_table *table, bool known)
+static uint32_t ring(const struct exporter_table *table, enum rank rank)
 {
-	return table->max + known;
+	return table->max + rank;
 }
 
 static void ring_take_out(struct exporter_table *table, uint32_t slot)
@@ -72,16 +90,24 @@ static void ring_take_out(struct exporter_table *table, uint32_t slot)
 }
 
 /* As the one that was heard last. */
-static void ring_put_in(struct exporter_table *table, uint32_t slot, bool known)
+static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank rank)
 {
 	struct entry *entry = &table->entries[slot];
-	uint32_t sentinel = ring(table, known);
+	uint32_t sentinel = ring(table, rank);
 
-	entry->known = known;
-	entry->later = sentinel;
+	entry->rank = (uint8_t)rank;
 	entry->earlier = table->entries[sentinel].earlier;
+	entry->later = sentinel;
 	table->entries[entry->earlier].later = slot;
 	table->entries[sentinel].earlier = slot;
+}
+
+/* The slot of the domain that is silent for longest; EXPORTER_NONE: the rank has none. */
+static uint32_t oldest(const struct exporter_table *table, enum rank rank)
+{
+	uint32_t slot = table->entries[ring(table, rank)].later;
+
+	return slot < table->max ? slot : EXPORTER_NONE;
 }
 
 struct exporter_table *exporter_table_create(uint32_t max)
@@ -91,6 +117,10 @@ struct exporter_table *exporter_table_create(uint32_t max)
 	if (table == NULL)
 		return NULL;
 	table->max = max;
+	table->proven_max = max > 1 ? max - (max + NEWCOMERS_PART - 1) / NEWCOMERS_PART : 1;
+	table->address_max = table->proven_max / ADDRESS_PART;
+	if (table->address_max < ADDRESS_LEAST)
+		table->address_max = ADDRESS_LEAST;
 	table->epoch = 2;
 	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
 		table->seed = (uintptr_t)table;
@@ -99,13 +129,13 @@ struct exporter_table *exporter_table_create(uint32_t max)
 	table->by_id.cell = calloc(cells_for(max), sizeof(uint32_t));
 	table->by_address.cell = calloc(cells_for(max), sizeof(uint32_t));
 	table->remembered = calloc(remembered_for(max), sizeof(uint32_t));
-	table->entries = calloc((size_t)max + 2, sizeof(struct entry));
+	table->entries = calloc((size_t)max + RANK_COUNT, sizeof(struct entry));
 	if (table->by_id.cell == NULL || table->by_address.cell == NULL ||
 		table->remembered == NULL || table->entries == NULL) {
 		exporter_table_destroy(table);
 		return NULL;
 	}
-	for (uint32_t i = max; i < max + 2; i++)
+	for (uint32_t i = max; i < max + RANK_COUNT; i++)
 		table->entries[i].earlier = table->entries[i].later = i;
 	return table;
 }
@@ -214,6 +244,11 @@ static void empty_cell(const struct exporter_table *table, const struct cells *c
 	cells->cell[hole & cells->mask] = 0;
 }
 
+static struct entry *eldest_of(struct exporter_table *table, uint32_t slot)
+{
+	return &table->entries[exporter_at(table, &table->entries[slot].id.address)];
+}
+
 static void leave_address(struct exporter_table *table, uint32_t slot)
 {
 	struct entry *entry = &table->entries[slot];
@@ -221,12 +256,14 @@ static void leave_address(struct exporter_table *table, uint32_t slot)
 
 	if (entry->sibling != EXPORTER_NONE)
 		table->entries[entry->sibling].elder = entry->elder;
-	if (entry->elder != EXPORTER_NONE)
+	if (entry->elder != EXPORTER_NONE) {
 		table->entries[entry->elder].sibling = entry->sibling;
-	else if (entry->sibling != EXPORTER_NONE)
+	} else if (entry->sibling != EXPORTER_NONE) {
 		table->by_address.cell[cell] = entry->sibling + 1;
-	else
+		table->entries[entry->sibling].proven = entry->proven;
+	} else {
 		empty_cell(table, &table->by_address, cell);
+	}
 }
 
 static void leave_id(struct exporter_table *table, uint32_t slot)
@@ -247,6 +284,7 @@ static void enter_address(struct exporter_table *table, uint32_t slot)
 	uint32_t eldest = table->by_address.cell[cell] - 1;
 
 	entry->sibling = entry->elder = EXPORTER_NONE;
+	entry->proven = 0;
 	if (eldest == EXPORTER_NONE) {
 		table->by_address.cell[cell] = slot + 1;
 		return;
@@ -283,17 +321,56 @@ static bool remember(struct exporter_table *table, const struct exporter_id *id)
 	return was;
 }
 
-/* The slot of who goes, or EXPORTER_NONE. */
+/* Times of a capture may be any numbers. */
+static bool is_silent(const struct exporter_table *table, uint32_t slot)
+{
+	int64_t heard_at = table->entries[slot].heard_at;
+
+	return (int64_t)((uint64_t)table->now -
+			 (uint64_t)(heard_at != 0 ? heard_at : table->start)) > EXPORTER_SILENCE_NS;
+}
+
+static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank)
+{
+	bool was = table->entries[slot].rank == RANK_PROVEN, is = rank == RANK_PROVEN;
+
+	ring_take_out(table, slot);
+	ring_put_in(table, slot, rank);
+	table->proven += (uint32_t)is - was;
+	eldest_of(table, slot)->proven += (uint32_t)is - was;
+}
+
+/* The slot that is given to another domain, or EXPORTER_NONE. */
 static uint32_t victim(struct exporter_table *table, bool heard_before)
 {
-	uint32_t oldest = table->entries[ring(table, false)].later;
+	uint32_t slot = oldest(table, RANK_NEW);
 
-	if (oldest < table->max)
-		return oldest;
-	oldest = table->entries[ring(table, true)].later;
-	if (oldest < table->max && heard_before && table->entries[oldest].heard + 1 < table->epoch)
-		return oldest;
+	if (slot != EXPORTER_NONE)
+		return slot;
+	slot = oldest(table, RANK_PROVEN);
+	if (slot != EXPORTER_NONE && is_silent(table, slot))
+		return slot;
+	slot = oldest(table, RANK_HEARD);
+	if (slot != EXPORTER_NONE && heard_before && table->entries[slot].heard + 1 < table->epoch)
+		return slot;
 	return EXPORTER_NONE;
+}
+
+void exporter_set_time(struct exporter_table *table, int64_t now)
+{
+	table->now = now;
+	if (table->start == 0)
+		table->start = now;
+}
+
+static void evict(struct exporter_table *table, uint32_t slot)
+{
+	if (table->entries[slot].rank == RANK_NEW)
+		remember(table, &table->entries[slot].id);
+	set_rank(table, slot, RANK_NEW);
+	leave_id(table, slot);
+	leave_address(table, slot);
+	ring_take_out(table, slot);
 }
 
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
@@ -301,37 +378,72 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 	bool full = table->used == table->max;
 	bool heard_before = full && remember(table, id);
 	uint32_t slot = full ? victim(table, heard_before) : table->used++;
+	struct entry *entry;
 
 	*evicted = full;
 	if (slot == EXPORTER_NONE)
 		return slot;
-	if (full) {
-		if (!table->entries[slot].known)
-			remember(table, &table->entries[slot].id);
-		leave_id(table, slot);
-		leave_address(table, slot);
-		ring_take_out(table, slot);
-	}
-	table->entries[slot].id = *id;
-	table->entries[slot].heard = table->epoch;
+	if (full)
+		evict(table, slot);
+	entry = &table->entries[slot];
+	entry->id = *id;
+	entry->heard = table->epoch;
+	entry->heard_at = table->now;
+	entry->proofs = 0;
 	enter_id(table, slot);
 	enter_address(table, slot);
-	ring_put_in(table, slot, heard_before);
+	ring_put_in(table, slot, heard_before ? RANK_HEARD : RANK_NEW);
 	return slot;
 }
 
 void exporter_heard(struct exporter_table *table, uint32_t slot)
 {
-	table->entries[slot].heard = table->epoch;
+	struct entry *entry = &table->entries[slot];
+	enum rank rank = entry->rank == RANK_PROVEN ? RANK_PROVEN : RANK_HEARD;
+
+	entry->heard = table->epoch;
+	entry->heard_at = table->now;
 	ring_take_out(table, slot);
-	ring_put_in(table, slot, true);
+	ring_put_in(table, slot, rank);
 }
 
-void exporter_known(struct exporter_table *table, uint32_t slot)
+/* Returns true if there is room for one more proven domain, of this address too. */
+static bool has_room(struct exporter_table *table, uint32_t slot)
 {
-	table->entries[slot].heard = 0;
-	ring_take_out(table, slot);
-	ring_put_in(table, slot, true);
+	uint32_t silent = oldest(table, RANK_PROVEN);
+
+	if (table->proven == table->proven_max && is_silent(table, silent))
+		set_rank(table, silent, RANK_HEARD);
+	return table->proven < table->proven_max &&
+	       eldest_of(table, slot)->proven < table->address_max;
+}
+
+void exporter_prove(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	if (entry->rank == RANK_PROVEN)
+		return;
+	if (entry->proofs < EXPORTER_PROOFS)
+		entry->proofs++;
+	if (entry->proofs == EXPORTER_PROOFS && has_room(table, slot))
+		set_rank(table, slot, RANK_PROVEN);
+}
+
+void exporter_restore(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	entry->heard = 0;
+	entry->heard_at = 0;
+	entry->proofs = EXPORTER_PROOFS;
+	if (entry->rank != RANK_PROVEN)
+		set_rank(table, slot, has_room(table, slot) ? RANK_PROVEN : RANK_HEARD);
+}
+
+bool exporter_is_proven(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].rank == RANK_PROVEN;
 }
 
 void exporter_end_epoch(struct exporter_table *table)

@@ -2,15 +2,18 @@
 #pragma once
 
 /*
- * Which slot an exporter's domain has. Slots are given in the order 0, 1, ...; when all are taken
- * somebody must go, but never for nothing:
+ * Slots of exporters' domains. They are given in the order 0, 1, ... A domain has one of three
+ * ranks: new (one datagram), heard (more datagrams) and proven (EXPORTER_PROOFS good datagrams).
+ * An eighth of all slots is never for proven domains, and one address has at most a quarter of the
+ * proven ones. If all slots are taken, a domain without a slot gets that of
  *
- * - a domain that sent one datagram is new, one that sent more is known;
- * - a new one takes the place of the new one that was heard longest ago;
- * - where all are known, one that was heard before (its first datagram found no room) takes the
- *   place of the known one that was heard longest ago, unless that was in this or the last epoch.
+ * - the new domain that is silent for longest, or else
+ * - the proven domain that is silent for longest, if that is more than EXPORTER_SILENCE_NS, or else
+ * - the heard domain that is silent for longest, if it sent nothing in this and the last epoch, and
+ *   the domain without a slot was heard before.
  *
- * So datagrams from random addresses push out each other, and no exporter that sends.
+ * So datagrams from random addresses evict each other only, and no number of datagrams evicts a
+ * proven domain that sends once an hour.
  */
 
 #include <netinet/in.h>
@@ -25,6 +28,9 @@ struct exporter_id {
 	uint32_t domain;
 	enum wire_protocol protocol;
 };
+
+#define EXPORTER_PROOFS     2
+#define EXPORTER_SILENCE_NS INT64_C(3600000000000)
 
 struct exporter_table;
 
@@ -41,14 +47,22 @@ uint32_t exporter_table_used(const struct exporter_table *table);
 /* The slot, or EXPORTER_NONE. */
 uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id);
 
+/* Sets the time of the datagrams that follow: ns since 1970-01-01 UTC. */
+void exporter_set_time(struct exporter_table *table, int64_t now);
+
 /* Gives a slot to a domain that has none, or EXPORTER_NONE. *evicted: it was another's. */
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted);
 
 /* Another datagram of it came. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
-/* It is known, though it was not heard: it comes from a file. */
-void exporter_known(struct exporter_table *table, uint32_t slot);
+/* A datagram of it was decoded to its end, and had records or templates. */
+void exporter_prove(struct exporter_table *table, uint32_t slot);
+
+/* It was proven in an earlier run. */
+void exporter_restore(struct exporter_table *table, uint32_t slot);
+
+bool exporter_is_proven(const struct exporter_table *table, uint32_t slot);
 
 void exporter_end_epoch(struct exporter_table *table);
 

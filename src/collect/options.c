@@ -284,7 +284,8 @@ static const struct option_row collect_rows[] = {
 		.max = 65000,
 		.default_text = "10000",
 		.help = "Exporters, each of their domains counted, that are known at once. Where "
-			"there are more, the one that was silent longest is forgotten.",
+			"there are more, newcomers take each other's places; an exporter that sent "
+			"two good datagrams is forgotten only after an hour of silence.",
 	},
 	{
 		.name = "receive-buffer",

@@ -12,6 +12,7 @@
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
 #define CLASSES    32 /* by the logarithm of blocks held */
+#define RINGS      (2 * CLASSES)
 #define SET_MAX    65536
 
 /* A set is a chain of blocks: a struct waiting_set whose `data` is not used, then its bytes. */
@@ -37,18 +38,20 @@ struct holder {
 	uint32_t oldest, newest; /* sets, by their first blocks */
 	uint32_t sets, blocks;
 	uint32_t before, after;
+	bool proven;
 };
 
 struct waiting {
 	uint32_t nb_blocks, free_blocks;
 	uint32_t free; /* first of the free blocks' chain */
 	uint32_t nb_holders;
-	uint32_t filled; /* blocks that were ever used */
+	uint32_t filled;  /* blocks that were ever used */
+	uint32_t held[2]; /* blocks, by `proven` of their holders */
 	struct block *blocks;
 	struct place *places;   /* [nb_blocks], of the set whose first block it is */
 	struct bucket *buckets; /* [bucket_mask + 1], of sets by exporter and template */
 	uint64_t bucket_mask, seed;
-	struct holder *holders; /* [nb_holders], then a sentinel for each class */
+	struct holder *holders; /* [nb_holders], then sentinels: of unproven, of proven classes */
 	uint8_t scratch[SET_MAX];
 };
 
@@ -70,7 +73,7 @@ size_t waiting_memory(size_t bytes, uint32_t exporters)
 
 	return sizeof(struct waiting) + blocks * (sizeof(struct block) + sizeof(struct place)) +
 	       buckets_for(blocks) * sizeof(struct bucket) +
-	       ((size_t)exporters + CLASSES) * sizeof(struct holder);
+	       ((size_t)exporters + RINGS) * sizeof(struct holder);
 }
 
 struct waiting *waiting_create(size_t bytes, uint32_t exporters)
@@ -82,10 +85,11 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 	waiting->nb_blocks = waiting->free_blocks = blocks_of(bytes);
 	waiting->free = NONE;
 	waiting->filled = 0;
+	waiting->held[0] = waiting->held[1] = 0;
 	waiting->nb_holders = exporters;
 	waiting->blocks = malloc((size_t)waiting->nb_blocks * sizeof(struct block) + 1);
 	waiting->places = malloc((size_t)waiting->nb_blocks * sizeof(struct place) + 1);
-	waiting->holders = calloc((size_t)exporters + CLASSES, sizeof(struct holder));
+	waiting->holders = calloc((size_t)exporters + RINGS, sizeof(struct holder));
 	waiting->bucket_mask = buckets_for(waiting->nb_blocks) - 1;
 	waiting->buckets = malloc((waiting->bucket_mask + 1) * sizeof(struct bucket));
 	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL ||
@@ -103,7 +107,7 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 #endif
 	for (uint64_t i = 0; i <= waiting->bucket_mask; i++)
 		waiting->buckets[i] = (struct bucket){NONE, NONE};
-	for (uint32_t i = exporters; i < exporters + CLASSES; i++)
+	for (uint32_t i = exporters; i < exporters + RINGS; i++)
 		waiting->holders[i].before = waiting->holders[i].after = i;
 	return waiting;
 }
@@ -125,6 +129,11 @@ static uint32_t class_of(uint32_t blocks)
 	return 31 - (uint32_t)__builtin_clz(blocks);
 }
 
+static uint32_t first_ring(const struct waiting *waiting, bool proven)
+{
+	return waiting->nb_holders + (proven ? CLASSES : 0);
+}
+
 static void leave_class(struct waiting *waiting, uint32_t exporter)
 {
 	struct holder *holder = &waiting->holders[exporter];
@@ -142,24 +151,31 @@ static void enter_class(struct waiting *waiting, uint32_t exporter)
 
 	if (holder->blocks == 0)
 		return;
-	sentinel = waiting->nb_holders + class_of(holder->blocks);
+	sentinel = first_ring(waiting, holder->proven) + class_of(holder->blocks);
 	holder->before = waiting->holders[sentinel].before;
 	holder->after = sentinel;
 	waiting->holders[holder->before].after = exporter;
 	waiting->holders[sentinel].before = exporter;
 }
 
-static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks)
+static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
 {
+	struct holder *holder = &waiting->holders[exporter];
+
 	leave_class(waiting, exporter);
-	waiting->holders[exporter].blocks = blocks;
+	waiting->held[holder->proven] -= holder->blocks;
+	holder->blocks = blocks;
+	holder->proven = proven;
+	waiting->held[proven] += blocks;
 	enter_class(waiting, exporter);
 }
 
-/* Of the highest class that anybody is in. */
-static uint32_t largest_holder(const struct waiting *waiting)
+/* A holder of the highest class that has one; NONE: no class has. */
+static uint32_t largest_holder(const struct waiting *waiting, bool proven)
 {
-	for (uint32_t i = waiting->nb_holders + CLASSES; i-- > waiting->nb_holders;)
+	uint32_t first = first_ring(waiting, proven);
+
+	for (uint32_t i = first + CLASSES; i-- > first;)
 		if (waiting->holders[i].after != i)
 			return waiting->holders[i].after;
 	return NONE;
@@ -246,7 +262,8 @@ static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
 	waiting->blocks[last].next = waiting->free;
 	waiting->free = first;
 	waiting->free_blocks += n;
-	hold(waiting, exporter, waiting->holders[exporter].blocks - n);
+	hold(waiting, exporter, waiting->holders[exporter].blocks - n,
+		waiting->holders[exporter].proven);
 }
 
 static void drop_oldest(struct waiting *waiting, uint32_t exporter)
@@ -256,13 +273,15 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 	remove_set(waiting, first, head_of(waiting, first).len);
 }
 
-/* Whose oldest set goes when this exporter wants more. */
-static uint32_t who_gives(const struct waiting *waiting, uint32_t exporter)
+/* The exporter whose oldest set makes room for n blocks of this one. */
+static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
 	const struct holder *own = &waiting->holders[exporter];
-	uint32_t largest = largest_holder(waiting);
+	uint32_t largest = largest_holder(waiting, own->proven);
 
-	if (own->blocks == 0 || largest == NONE)
+	if (largest == NONE || waiting->held[own->proven] + n <= waiting->nb_blocks / 2)
+		return largest_holder(waiting, !own->proven);
+	if (own->blocks == 0)
 		return largest;
 	return class_of(own->blocks) >= class_of(waiting->holders[largest].blocks) ? exporter
 										   : largest;
@@ -304,15 +323,16 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 		gone(arg, exporter);
 		return;
 	}
+	hold(waiting, exporter, holder->blocks, set->proven);
 	while (waiting->free_blocks < n) {
-		uint32_t giver = who_gives(waiting, exporter);
+		uint32_t giver = find_giver(waiting, exporter, n);
 
 		drop_oldest(waiting, giver);
 		gone(arg, giver);
 	}
 	first = store(waiting, set);
 	list(waiting, first, exporter, set->template_id);
-	hold(waiting, exporter, holder->blocks + n);
+	hold(waiting, exporter, holder->blocks + n, set->proven);
 }
 
 static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len)

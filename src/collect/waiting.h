@@ -4,7 +4,9 @@
 /*
  * Data sets whose template is not known yet, with their messages' headers, in order. What they may
  * take is one pool; where it is full, the exporter that holds the most (within a factor of two)
- * gives up its oldest, so who holds little loses nothing to who floods.
+ * gives up its oldest, so an exporter that holds little loses nothing to a flood. Proven exporters
+ * (collect/exporter.h) and the others each have one half of the pool: only what one half does not
+ * use is the other one's.
  */
 
 #include <stdbool.h>
@@ -17,6 +19,7 @@ struct waiting_set {
 	struct wire_header header;
 	int64_t time; /* of its datagram */
 	uint16_t template_id;
+	bool proven; /* its exporter is */
 	uint32_t len;
 	const uint8_t *data;
 };

@@ -182,6 +182,147 @@ static void the_oldest_silent_one_goes(void **state)
 	exporter_table_destroy(table);
 }
 
+#define MINUTE_NS INT64_C(60000000000)
+#define START_NS  (INT64_C(1700000000) * 1000000000)
+
+/* n datagrams that have something in them. */
+static void send_good(struct exporter_table *table, uint32_t address, uint32_t domain, uint32_t n)
+{
+	struct exporter_id id = id_of(address, domain);
+	bool evicted;
+
+	while (n-- > 0) {
+		uint32_t slot = hear(table, &id, &evicted);
+
+		if (slot != EXPORTER_NONE)
+			exporter_prove(table, slot);
+	}
+}
+
+static uint32_t count_proven(const struct exporter_table *table)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < exporter_table_used(table); i++)
+		n += exporter_is_proven(table, i);
+	return n;
+}
+
+/* Senders that send more, and more often, than exporters that are silent meanwhile. */
+static void no_number_of_datagrams_evicts_a_proven_one(void **state)
+{
+	struct exporter_table *table = exporter_table_create(100);
+
+	(void)state;
+	exporter_set_time(table, START_NS);
+	for (uint32_t i = 1; i <= 60; i++)
+		send_good(table, i, 0, EXPORTER_PROOFS);
+	assert_int_equal(count_proven(table), 60);
+	for (uint32_t minute = 1; minute < 60; minute++) {
+		exporter_set_time(table, START_NS + minute * MINUTE_NS);
+		exporter_end_epoch(table);
+		for (uint32_t i = 0; i < 300; i++)
+			send_good(table, 1000 + i, 0, minute);
+		for (uint32_t i = 0; i < 300; i++)
+			hear_twice(table, 5000 + i);
+	}
+	for (uint32_t i = 1; i <= 60; i++)
+		assert_true(is_there(table, i));
+	assert_in_range(count_proven(table), 60, 87);
+	exporter_table_destroy(table);
+}
+
+static void newcomers_have_their_part(void **state)
+{
+	struct exporter_table *table = exporter_table_create(100);
+	struct exporter_id id = id_of(7777, 0);
+	bool evicted;
+
+	(void)state;
+	exporter_set_time(table, START_NS);
+	for (uint32_t i = 1; i <= 1000; i++)
+		send_good(table, i, 0, 10);
+	assert_int_equal(count_proven(table), 87);
+	exporter_end_epoch(table);
+	exporter_end_epoch(table);
+	/* The 13 others are heard and silent: the second datagram has room. */
+	hear(table, &id, &evicted);
+	assert_int_not_equal(hear(table, &id, &evicted), EXPORTER_NONE);
+	assert_int_equal(count_proven(table), 87);
+	exporter_table_destroy(table);
+}
+
+static void an_hour_of_silence_gives_room(void **state)
+{
+	struct exporter_table *table = exporter_table_create(8);
+
+	(void)state;
+	exporter_set_time(table, START_NS);
+	for (uint32_t i = 1; i <= 7; i++)
+		send_good(table, i, 0, 2);
+	assert_int_equal(count_proven(table), 7);
+	exporter_set_time(table, START_NS + 40 * MINUTE_NS);
+	for (uint32_t i = 2; i <= 7; i++)
+		send_good(table, i, 0, 1);
+	exporter_set_time(table, START_NS + 60 * MINUTE_NS);
+	send_good(table, 8, 0, 5);
+	assert_int_equal(count_proven(table), 7);
+	assert_true(is_there(table, 1));
+	exporter_set_time(table, START_NS + 60 * MINUTE_NS + 1);
+	send_good(table, 8, 0, 1);
+	assert_int_equal(count_proven(table), 7);
+	send_good(table, 9, 0, 1);
+	exporter_end_epoch(table);
+	exporter_end_epoch(table);
+	send_good(table, 9, 0, 1);
+	assert_true(is_there(table, 9));
+	assert_false(is_there(table, 1));
+	for (uint32_t i = 2; i <= 8; i++)
+		assert_true(is_there(table, i));
+	/* A clock that is set back is not silence. */
+	exporter_set_time(table, START_NS - 600 * MINUTE_NS);
+	for (uint32_t i = 100; i < 200; i++)
+		send_good(table, i, 0, 3);
+	for (uint32_t i = 2; i <= 8; i++)
+		assert_true(is_there(table, i));
+	exporter_table_destroy(table);
+}
+
+/* One address makes up domains, which come and go: it never has more than its part. */
+static void one_address_has_a_part(void **state)
+{
+	struct exporter_table *table = exporter_table_create(200);
+	struct random random;
+
+	(void)state;
+	random_init(&random, 3);
+	exporter_set_time(table, START_NS);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t of_address[2] = {0};
+
+		exporter_set_time(table, START_NS + i * MINUTE_NS / 10);
+		send_good(table, 1 + (uint32_t)random_below(&random, 2),
+			(uint32_t)random_below(&random, 1000),
+			1 + (uint32_t)random_below(&random, 3));
+		if (i % 100 != 0)
+			continue;
+		exporter_end_epoch(table);
+		for (uint32_t slot = 0; slot < exporter_table_used(table); slot++)
+			of_address[exporter_id(table, slot)->address.s6_addr[15] - 1] +=
+				exporter_is_proven(table, slot);
+		assert_in_range(of_address[0], 0, 43);
+		assert_in_range(of_address[1], 0, 43);
+	}
+	assert_int_equal(count_proven(table), 2 * 43);
+	exporter_end_epoch(table);
+	exporter_end_epoch(table);
+	for (uint32_t i = 10; i < 90; i++)
+		send_good(table, i, 0, 3);
+	for (uint32_t i = 10; i < 90; i++)
+		assert_true(is_there(table, i));
+	exporter_table_destroy(table);
+}
+
 static void expect_rule(const char *text, const char *name, uint32_t bits, uint32_t sampling,
 	uint32_t nb_edges, bool all_edges)
 {
@@ -249,6 +390,10 @@ int main(void)
 		cmocka_unit_test(it_is_what_a_list_is),
 		cmocka_unit_test(a_flood_takes_nobodys_slot),
 		cmocka_unit_test(the_oldest_silent_one_goes),
+		cmocka_unit_test(no_number_of_datagrams_evicts_a_proven_one),
+		cmocka_unit_test(newcomers_have_their_part),
+		cmocka_unit_test(an_hour_of_silence_gives_room),
+		cmocka_unit_test(one_address_has_a_part),
 		cmocka_unit_test(rules_are_read),
 		cmocka_unit_test(rules_are_found),
 	};

@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "collect/waiting.h"
 
-#define EXPORTERS 5
+#define EXPORTERS 40
 #define SETS_MAX  4096
 
 /* Each exporter's sets by number, and which of them are there. */
@@ -24,6 +24,7 @@ struct model {
 	uint32_t n[EXPORTERS], first[EXPORTERS];
 	bool there[EXPORTERS][SETS_MAX];
 	uint32_t gone[EXPORTERS];
+	bool proven[EXPORTERS];
 	/* Of the offer. */
 	uint32_t exporter, at;
 	uint16_t wanted; /* template */
@@ -63,6 +64,7 @@ static void put(struct model *model, uint32_t exporter)
 		.header = {.domain = exporter, .sequence = number},
 		.time = number,
 		.template_id = (uint16_t)(256 + number % 3),
+		.proven = model->proven[exporter],
 		.data = data,
 	};
 
@@ -123,7 +125,7 @@ static void it_is_what_lists_are(void **state)
 
 	(void)state;
 	random_init(&random, 1);
-	model->waiting = waiting_create(100000, EXPORTERS);
+	model->waiting = waiting_create(800000, EXPORTERS);
 	for (int i = 0; i < 10000; i++) {
 		uint32_t exporter = (uint32_t)random_below(&random, EXPORTERS);
 		uint64_t what = random_below(&random, 100);
@@ -136,6 +138,7 @@ static void it_is_what_lists_are(void **state)
 			assert_int_equal(
 				waiting_forget(model->waiting, exporter), count(model, exporter));
 			memset(model->there[exporter], 0, sizeof(model->there[exporter]));
+			model->proven[exporter] = random_below(&random, 2);
 		}
 		assert_int_equal(waiting_count(model->waiting, exporter), count(model, exporter));
 	}
@@ -170,6 +173,41 @@ static void a_flood_costs_the_flooder(void **state)
 	assert_int_equal(waiting_count(model->waiting, 0), 0);
 	waiting_destroy(model->waiting);
 	free(model);
+}
+
+/* Many that hold little each, against few that hold much: neither half of the pool takes from the
+ * other what that needs. */
+static void proven_and_others_have_a_half_each(void **state)
+{
+	for (uint32_t turn = 0; turn < 2; turn++) {
+		struct model *model = calloc(1, sizeof(*model));
+		uint32_t before;
+
+		(void)state;
+		model->waiting = waiting_create(400000, EXPORTERS);
+		model->proven[0] = model->proven[1] = turn == 0;
+		for (uint32_t i = 2; i < EXPORTERS; i++)
+			model->proven[i] = turn != 0;
+		/* Below a half: 2 * 40 sets of 1500 bytes and the rest of their blocks. */
+		for (uint32_t i = 0; i < 80; i++)
+			put(model, i % 2);
+		for (uint32_t i = 0; i < 4000; i++)
+			put(model, 2 + i % (EXPORTERS - 2));
+		assert_int_equal(model->gone[0] + model->gone[1], 0);
+		/* Above it they give up their own. */
+		before = 0;
+		for (uint32_t i = 2; i < EXPORTERS; i++)
+			before += waiting_count(model->waiting, i);
+		for (uint32_t i = 0; i < 400; i++)
+			put(model, i % 2);
+		assert_true(model->gone[0] + model->gone[1] > 200);
+		for (uint32_t i = 2; i < EXPORTERS; i++)
+			before -= waiting_count(model->waiting, i);
+		/* They took only what was above a half. */
+		assert_in_range(before, 1, 60);
+		waiting_destroy(model->waiting);
+		free(model);
+	}
 }
 
 static void count_gone(void *arg, uint32_t exporter)
@@ -240,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_what_lists_are),
 		cmocka_unit_test(a_flood_costs_the_flooder),
+		cmocka_unit_test(proven_and_others_have_a_half_each),
 		cmocka_unit_test(what_waits_costs_other_templates_nothing),
 		cmocka_unit_test(without_room_nothing_waits),
 	};

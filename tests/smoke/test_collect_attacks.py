@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sketchtap collect against senders that want to harm it. docs/SECURITY.md names these tests."""
+
+import random
+
+import lib
+from collected import collect
+from datagrams import Flow, Router
+from test_collect_faults import COUNTS, SMALL, World
+
+PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
+
+CASES = []
+
+
+def case(name, *arguments):
+    def add(function):
+        CASES.append((name, lambda test: function(test, *arguments)))
+        return function
+    return add
+
+
+def each(name, *choices):
+    """Adds a case for each choice, which ends its name."""
+    def add(function):
+        for choice in choices:
+            case(f'{name}, {choice}', choice)(function)
+        return function
+    return add
+
+
+def cases(settings):
+    return lib.some(settings, CASES)
+
+
+@each('forged senders that send good datagrams, of each', 1, 3, 6)
+def forged_senders(test, datagrams):
+    """Exporters that proved themselves and are silent lose neither their place nor their templates."""
+    world = World(test, seconds=60, epochs=True, steady=False)
+    good = [Router(protocol, f'192.0.2.{100 + i}', i) for i, protocol in enumerate(PROTOCOLS)]
+    for i, router in enumerate(good):
+        for j, when in enumerate((0.1, 0.2, 50, 55)):
+            flow = Flow(1000 * i + j)
+            world.add(router, when + i / 100, router.message(when + i / 100, [flow], when < 0.2), [flow])
+    numbers = random.Random(datagrams)
+    for i in range(300):
+        forged = Router(numbers.choice(PROTOCOLS), f'198.18.{i // 250}.{i % 250}', i)
+        for j in range(datagrams):
+            when = 2 + 45 * j / datagrams + i / 1000
+            world.capture.add(when, forged.address, forged.message(when, [Flow(100000 + 10 * i + j)], True))
+    known = {place: dict(counts) for place, counts in world.expected.items()}
+    path = world.capture.write(test.path('forged.pcap'))
+    _, _, exporters, _ = collect(test, '--pcap', path, *SMALL, '--interval', '1s', '--exporters-max', '64')
+    got = {(int(row['epoch']), row['exporter']): row for row in exporters}
+    for (epoch, row), counts in known.items():
+        moved = {column: int(got[epoch, row[0]][column]) for column in COUNTS}
+        assert moved == counts, f'{epoch}, {row}: {moved} instead of {counts}'
