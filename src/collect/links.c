@@ -10,10 +10,11 @@
 #define LINKS_MAX     (UINT32_C(1) << 16)
 #define LINKS_EACH    64 /* of an exporter, on the average */
 #define OF_EXPORTER   4096
+#define SHARE_PART    2 /* shares add one place for 2 that are lent */
 #define WRAP          (UINT64_C(1) << 32)
 #define WRAPS_MAX     3 /* of a sum of three counters of 32 bits */
 #define FORGET_EPOCHS 600
-#define GONE_PART     4 /* of all links, before room is made within an epoch */
+#define GONE_PART     4 /* links that are gone have one more place for 4 */
 
 struct passed {
 	uint64_t packets, bytes;
@@ -41,25 +42,42 @@ struct link {
 /* An exporter's slot. */
 struct owner {
 	uint32_t links;
-	uint32_t generation; /* grows when the slot is another's */
-	uint32_t starts;     /* of the exporter */
+	uint32_t generation;   /* grows when the slot is another's */
+	uint32_t starts;       /* of the exporter */
+	struct passed nowhere; /* records that have no link, neither way */
 };
 
 struct links {
-	uint32_t n, max;
-	uint32_t gone; /* of n */
+	uint32_t n, size; /* size: of `all`, gone links included */
+	uint32_t gone;    /* part of n */
+	uint32_t exporters;
+	uint32_t share;          /* links that each exporter can have */
+	uint32_t pool, borrowed; /* links above the shares */
 	uint64_t mask, seed;
 	uint32_t *cells; /* [mask + 1]: number of a link + 1, or 0 */
 	struct owner *owners;
-	struct link *all;    /* [max], those in use first */
-	struct link **order; /* [max] */
+	struct link *all;    /* [size], those in use first */
+	struct link **order; /* [size] */
 };
 
-static uint32_t room_for(uint32_t exporters)
+/* Places that are lent. */
+static uint32_t pool_for(uint32_t exporters)
 {
 	uint64_t wanted = (uint64_t)exporters * LINKS_EACH;
 
 	return wanted < LINKS_MAX ? (uint32_t)wanted : LINKS_MAX;
+}
+
+static uint32_t share_for(uint32_t exporters)
+{
+	return pool_for(exporters) / SHARE_PART / exporters;
+}
+
+static uint32_t size_for(uint32_t exporters)
+{
+	uint32_t max = pool_for(exporters) + share_for(exporters) * exporters;
+
+	return max + max / GONE_PART;
 }
 
 static uint64_t cells_for(uint32_t links)
@@ -73,11 +91,11 @@ static uint64_t cells_for(uint32_t links)
 
 size_t links_memory(uint32_t exporters)
 {
-	uint32_t max = room_for(exporters);
+	uint32_t size = size_for(exporters);
 
-	return sizeof(struct links) + cells_for(max) * sizeof(uint32_t) +
+	return sizeof(struct links) + cells_for(size) * sizeof(uint32_t) +
 	       exporters * sizeof(struct owner) +
-	       (size_t)max * (sizeof(struct link) + sizeof(struct link *));
+	       (size_t)size * (sizeof(struct link) + sizeof(struct link *));
 }
 
 struct links *links_create(uint32_t exporters, uint64_t seed)
@@ -87,12 +105,15 @@ struct links *links_create(uint32_t exporters, uint64_t seed)
 	if (links == NULL)
 		return NULL;
 	links->seed = seed;
-	links->max = room_for(exporters);
-	links->mask = cells_for(links->max) - 1;
+	links->size = size_for(exporters);
+	links->exporters = exporters;
+	links->share = share_for(exporters);
+	links->pool = pool_for(exporters);
+	links->mask = cells_for(links->size) - 1;
 	links->cells = calloc(links->mask + 1, sizeof(uint32_t));
 	links->owners = calloc(exporters, sizeof(struct owner));
-	links->all = calloc(links->max, sizeof(struct link));
-	links->order = calloc(links->max, sizeof(struct link *));
+	links->all = calloc(links->size, sizeof(struct link));
+	links->order = calloc(links->size, sizeof(struct link *));
 	if (links->cells == NULL || links->owners == NULL || links->all == NULL ||
 		links->order == NULL) {
 		links_destroy(links);
@@ -130,6 +151,15 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 	}
 }
 
+/* One of the exporter's links is gone. */
+static void give_back(struct links *links, uint32_t exporter)
+{
+	struct owner *owner = &links->owners[exporter];
+
+	owner->links--;
+	links->borrowed -= owner->links >= links->share;
+}
+
 /* Takes out those that are gone, or were silent for longer; the others come to stand side by side. */
 static void compact(struct links *links, uint32_t silent_max)
 {
@@ -142,7 +172,7 @@ static void compact(struct links *links, uint32_t silent_max)
 		if (is_gone(links, link))
 			continue;
 		if (link->silent > silent_max) {
-			links->owners[link->exporter].links--;
+			give_back(links, link->exporter);
 			continue;
 		}
 		if (stay != i)
@@ -158,18 +188,20 @@ static void compact(struct links *links, uint32_t silent_max)
 static uint32_t *make_room(
 	struct links *links, uint32_t exporter, uint32_t interface, uint32_t *cell)
 {
-	if (links->owners[exporter].links == OF_EXPORTER)
+	uint32_t has = links->owners[exporter].links;
+	bool borrows = has >= links->share;
+
+	if (has == OF_EXPORTER || (borrows && links->borrowed == links->pool))
 		return NULL;
+	links->borrowed += borrows;
 	if (*cell != 0) {
 		links->gone--;
 		return cell;
 	}
-	if (links->n == links->max && links->gone > links->max / GONE_PART) {
+	if (links->n == links->size) {
 		compact(links, UINT32_MAX);
 		cell = find_cell(links, exporter, interface);
 	}
-	if (links->n == links->max)
-		return NULL;
 	*cell = ++links->n;
 	return cell;
 }
@@ -206,30 +238,33 @@ static void pass(struct passed *passed, const struct observation *observation)
 		passed->bytes = UINT64_MAX;
 }
 
-/* 0 is no interface. */
-static void pass_side(struct links *links, const struct observation *observation,
+/* Returns false if there is no link to count at. Interface 0 has none. */
+static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {
 	struct link *link = interface > 0 ? find(links, observation->exporter, interface) : NULL;
 	struct link_side *side;
 
 	if (link == NULL)
-		return;
+		return false;
 	side = &link->sides[direction];
 	pass(own ? &side->own : &side->others, observation);
+	return true;
 }
 
 void links_count(struct links *links, const struct observation *observations, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct observation *o = &observations[i];
-		bool egress = o->side == OBSERVED_EGRESS;
+		bool egress = o->side == OBSERVED_EGRESS, in, out;
 
 		/* Counts from the flow's beginning are no counts of this epoch. */
 		if (o->flags & OBSERVATION_SINCE_START)
 			continue;
-		pass_side(links, o, o->input, LINK_IN, !egress);
-		pass_side(links, o, o->output, LINK_OUT, egress);
+		in = pass_side(links, o, o->input, LINK_IN, !egress);
+		out = pass_side(links, o, o->output, LINK_OUT, egress);
+		if (!in && !out)
+			pass(&links->owners[o->exporter].nowhere, o);
 	}
 }
 
@@ -332,7 +367,9 @@ void links_forget(struct links *links, uint32_t exporter)
 	struct owner *owner = &links->owners[exporter];
 
 	links->gone += owner->links;
-	owner->links = 0;
+	while (owner->links > 0)
+		give_back(links, exporter);
+	owner->nowhere = (struct passed){0};
 	owner->generation++;
 }
 
@@ -352,6 +389,7 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 
 	*row = (struct link_row){
 		.interface = link->interface,
+		.has_interface = true,
 		.direction = direction,
 		.packets = records->packets,
 		.bytes = records->bytes,
@@ -362,6 +400,23 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 	};
 	memcpy(row->name, link->name, sizeof(row->name));
 	return row->packets > 0 || row->bytes > 0 || row->counted_ns > 0;
+}
+
+/* The row of what passed an exporter at no link. */
+static void emit_nowhere(struct links *links, uint32_t exporter,
+	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
+{
+	struct passed *nowhere = &links->owners[exporter].nowhere;
+	struct link_row row = {
+		.direction = LINK_NEITHER,
+		.packets = nowhere->packets,
+		.bytes = nowhere->bytes,
+	};
+
+	if (nowhere->packets == 0)
+		return;
+	emit(arg, exporter, &row);
+	*nowhere = (struct passed){0};
 }
 
 static void start_epoch(struct link *link, bool silent)
@@ -379,6 +434,7 @@ void links_end_epoch(struct links *links,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
 {
 	struct link_row row;
+	uint32_t exporter = 0;
 
 	if (links->gone > 0)
 		compact(links, UINT32_MAX);
@@ -389,6 +445,8 @@ void links_end_epoch(struct links *links,
 		struct link *link = links->order[i];
 		bool silent = true;
 
+		while (exporter <= link->exporter)
+			emit_nowhere(links, exporter++, emit, arg);
 		for (int direction = 0; direction < 2; direction++) {
 			if (!fill_row(link, (enum link_direction)direction, &row))
 				continue;
@@ -397,6 +455,8 @@ void links_end_epoch(struct links *links,
 		}
 		start_epoch(link, silent);
 	}
-	if (links->n > links->max / 2)
+	while (exporter < links->exporters)
+		emit_nowhere(links, exporter++, emit, arg);
+	if (links->n > links->size / 2)
 		compact(links, FORGET_EPOCHS);
 }

@@ -3,6 +3,8 @@
 
 /*
  * What passed an exporter's interfaces, by its records and by the interfaces' own counters (sFlow).
+ * Records that name no interface, or only ones for which there is no room, are one row without
+ * interface and direction. Each exporter has its share of all links, and may borrow more.
  *
  * A packet leaves by an interface's records at egress and by others' records at ingress that name
  * it as their output; of the two, those that the interface made itself count, where there are any.
@@ -41,7 +43,7 @@ void links_forget(struct links *links, uint32_t exporter);
 
 /*
  * Emits a row for each interface and direction with something in it, by exporter, interface and
- * direction, and starts the next epoch; `address`, `domain` and `exporter` are the caller's to fill.
+ * direction, that without an interface first, and starts the next epoch; `address`, `domain` and `exporter` are the caller's to fill.
  */
 void links_end_epoch(struct links *links,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg);

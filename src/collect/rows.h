@@ -64,6 +64,7 @@ struct exporter_row {
 enum link_direction {
 	LINK_IN,
 	LINK_OUT,
+	LINK_NEITHER, /* records name no interface */
 };
 
 /* One direction of an exporter's interface in one epoch. */
@@ -72,6 +73,7 @@ struct link_row {
 	uint32_t domain;
 	char exporter[EXPORTER_NAME_MAX];
 	uint32_t interface;
+	bool has_interface; /* false: records name none */
 	char name[INTERFACE_NAME_MAX];
 	enum link_direction direction;
 	uint64_t packets, bytes; /* by records, times their sampling */

@@ -4,8 +4,8 @@
 import random
 
 import lib
-from collected import collect
-from datagrams import Flow, Router
+from collected import LINK_COLUMNS, collect
+from datagrams import Flow, Router, v5_record
 from test_collect_faults import COUNTS, SMALL, World
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
@@ -55,3 +55,26 @@ def forged_senders(test, datagrams):
     for (epoch, row), counts in known.items():
         moved = {column: int(got[epoch, row[0]][column]) for column in COUNTS}
         assert moved == counts, f'{epoch}, {row}: {moved} instead of {counts}'
+
+
+@case('records that name no interface')
+def no_interface(test):
+    """--links has what they count in a row without an interface, and no interface that is not in a record."""
+    world = World(test, steady=False)
+    routers = [Router(protocol, f'192.0.2.{i + 1}') for i, protocol in enumerate(PROTOCOLS)]
+    for i, router in enumerate(routers):
+        for j in range(3):
+            flows = [Flow(10 * i + j)]
+            payload = router.message(1 + j, flows, j == 0)
+            if router.protocol == 'sflow':
+                payload = router.sflow(1 + j, [router.sample(flow, put_in=(0, 0x3fffffff)[j % 2], out=0x3fffffff)
+                                               for flow in flows])
+            world.add(router, 1 + j, payload, flows)
+    named = Router('v5', '192.0.2.9')
+    world.add(named, 5, named.v5(5, [Flow(99, 7)], records=[v5_record(Flow(99, 7), 4, 5)]), [Flow(99, 7)])
+    links = test.path('links.csv')
+    world.run('--links', links)
+    rows = [(row['exporter'], row['interface'], row['name'], row['direction'], int(row['packets']))
+            for row in lib.read_csv(links, LINK_COLUMNS)]
+    assert rows == [(router.address, '', '', '', 3) for router in routers] + [
+        (named.address, '4', '', 'in', 7), (named.address, '5', '', 'out', 7)], rows

@@ -185,10 +185,34 @@ static void print_link(struct text *text, const struct format *format, const cha
 	snprintf(link->exporter, sizeof(link->exporter), "-r1");
 	snprintf(link->name, sizeof(link->name), "%s", name);
 	link->interface = 3;
+	link->has_interface = true;
 	link->bytes = 100;
 	link->counter_bytes = 200;
 	link->counted_ns = SAMPLE_SECOND;
 	print_epoch(text, format, &output_links, epoch);
+	report_epoch_free(epoch);
+}
+
+/* An interface that is not known is empty. */
+static void test_link_without_interface(void **state)
+{
+	struct report_epoch *epoch = sample_epoch(7, 1);
+	struct link_row *link = calloc(1, sizeof(*link));
+	struct text text = {0};
+
+	(void)state;
+	epoch->collected = calloc(1, sizeof(*epoch->collected));
+	assert_non_null(link);
+	assert_non_null(epoch->collected);
+	epoch->collected->links = link;
+	epoch->collected->nb_links = 1;
+	snprintf(link->exporter, sizeof(link->exporter), "r1");
+	link->direction = LINK_NEITHER;
+	link->packets = 2;
+	link->bytes = 100;
+	print_epoch(&text, &format_csv, &output_links, epoch);
+	assert_non_null(strstr(text.data, "Z,r1,,,,2,100,800,,,records,\n"));
+	text_free(&text);
 	report_epoch_free(epoch);
 }
 
@@ -481,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_text_grows),
 		cmocka_unit_test(test_quoting),
 		cmocka_unit_test(test_formulas),
+		cmocka_unit_test(test_link_without_interface),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_flows),

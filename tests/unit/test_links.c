@@ -30,6 +30,7 @@ struct model {
 	struct random random;
 	int64_t time;
 	uint32_t nb_rows;
+	uint64_t nowhere[EXPORTERS]; /* packets between no interfaces */
 	struct known known[EXPORTERS][INTERFACES + 1];
 };
 
@@ -48,6 +49,8 @@ static void count_packets(struct model *model, uint32_t exporter)
 	};
 
 	links_count(model->links, &observation, 1);
+	if (input == 0 && output == 0)
+		model->nowhere[exporter] += observation.packets;
 	model->known[exporter][input].in_packets += observation.packets;
 	model->known[exporter][output].out_packets += observation.packets;
 }
@@ -76,18 +79,25 @@ static void check_row(void *arg, uint32_t exporter, struct link_row *row)
 	struct model *model = arg;
 	const struct known *known = &model->known[exporter][row->interface];
 
+	model->nb_rows++;
+	if (!row->has_interface) {
+		assert_int_equal(row->direction, LINK_NEITHER);
+		assert_int_equal(row->packets, model->nowhere[exporter]);
+		return;
+	}
 	assert_in_range(row->interface, 1, INTERFACES);
 	assert_int_equal(
 		row->packets, row->direction == LINK_IN ? known->in_packets : known->out_packets);
 	assert_int_equal(row->counter_packets, known->counted);
 	assert_int_equal(row->counted_ns, known->counted_ns);
-	model->nb_rows++;
 }
 
 static void end_epoch(struct model *model)
 {
 	uint32_t rows = 0;
 
+	for (uint32_t i = 0; i < EXPORTERS; i++)
+		rows += model->nowhere[i] > 0;
 	for (uint32_t i = 0; i < EXPORTERS; i++)
 		for (uint32_t j = 1; j <= INTERFACES; j++) {
 			const struct known *known = &model->known[i][j];
@@ -98,6 +108,7 @@ static void end_epoch(struct model *model)
 	model->nb_rows = 0;
 	links_end_epoch(model->links, check_row, model);
 	assert_int_equal(model->nb_rows, rows);
+	memset(model->nowhere, 0, sizeof(model->nowhere));
 	for (uint32_t i = 0; i < EXPORTERS; i++)
 		for (uint32_t j = 0; j <= INTERFACES; j++) {
 			struct known *known = &model->known[i][j];
@@ -126,6 +137,7 @@ static void a_step(struct model *model)
 	} else {
 		links_forget(model->links, exporter);
 		memset(model->known[exporter], 0, sizeof(model->known[exporter]));
+		model->nowhere[exporter] = 0;
 	}
 }
 
@@ -169,8 +181,55 @@ static void who_goes_makes_room(void **state)
 			links_count(links, &observation, 1);
 		}
 	}
+	/* One more each: the packets that no link has. */
 	links_end_epoch(links, nothing_to_emit, &rows);
-	assert_in_range(rows, 128, 256);
+	assert_int_equal(rows, 256);
+	links_destroy(links);
+}
+
+#define CROWD 100
+
+static void count_links(void *arg, uint32_t exporter, struct link_row *row)
+{
+	uint64_t(*packets)[2] = arg;
+
+	packets[exporter][row->has_interface] += row->packets;
+}
+
+/* All but the last exporter use as many interfaces as there are: the last one still has its share. */
+static void no_exporter_takes_the_links_of_another(void **state)
+{
+	struct links *links = links_create(CROWD, 3);
+	static uint64_t packets[CROWD][2];
+	struct observation observation = {
+		.packets = 1, .bytes = 100, .sampling = 1, .side = OBSERVED_INGRESS};
+
+	(void)state;
+	for (uint32_t turn = 0; turn < 3; turn++) {
+		memset(packets, 0, sizeof(packets));
+		for (uint32_t i = 0; i < CROWD - 1; i++) {
+			observation.exporter = i;
+			for (uint32_t j = 1; j <= 5000; j++) {
+				observation.input = turn * 5000 + j;
+				links_count(links, &observation, 1);
+			}
+		}
+		/* 32 for each exporter, and 6400 that are lent. */
+		observation.exporter = CROWD - 1;
+		for (uint32_t j = 1; j <= 40; j++) {
+			observation.input = j;
+			links_count(links, &observation, 1);
+		}
+		links_end_epoch(links, count_links, packets);
+		assert_int_equal(packets[CROWD - 1][true], 32);
+		assert_int_equal(packets[CROWD - 1][false], 8);
+		for (uint32_t i = 0; i < CROWD - 1; i++) {
+			/* Packets without a link are in the row without one. */
+			assert_int_equal(packets[i][true] + packets[i][false], 5000);
+			assert_in_range(packets[i][true], 32, 4096);
+			links_forget(links, i);
+		}
+	}
 	links_destroy(links);
 }
 
@@ -179,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_come_and_go),
 		cmocka_unit_test(who_goes_makes_room),
+		cmocka_unit_test(no_exporter_takes_the_links_of_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,8 @@ static void print_direction(
 	const struct link_row *link = row->item;
 
 	(void)column;
-	text_str(text, link->direction == LINK_IN ? "in" : "out");
+	if (link->direction != LINK_NEITHER)
+		text_str(text, link->direction == LINK_IN ? "in" : "out");
 }
 
 static void print_exporter(
@@ -113,7 +114,7 @@ static const struct column columns[] = {
 	EPOCH_START,
 	EPOCH_END,
 	{"exporter", COLUMN_TEXT, .print = print_exporter},
-	{"interface", COLUMN_U32, AT(interface)},
+	{"interface", COLUMN_U32, AT(interface), .known = offsetof(struct link_row, has_interface)},
 	{"name", COLUMN_FOREIGN, AT(name)},
 	{"direction", COLUMN_TEXT, .print = print_direction},
 	{"packets", COLUMN_U64, AT(packets)},
