@@ -178,6 +178,14 @@ bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rul
 	return a->bits == b->bits && holds(a, &address);
 }
 
+bool exporter_rule_is_any(const struct exporter_rule *rule)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return rule->bits == 0 || (rule->bits == 8 * sizeof(mapped) &&
+					  memcmp(rule->prefix, mapped, sizeof(mapped)) == 0);
+}
+
 const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *rules, uint32_t nb_rules, const struct in6_addr *address)
 {

@@ -29,6 +29,9 @@ bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why
 /* Whether two rules are of one prefix: what the second one says would never hold. */
 bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rule *b);
 
+/* Returns true if the rule is for every address of IPv4 or IPv6. */
+bool exporter_rule_is_any(const struct exporter_rule *rule);
+
 /* The rule with the longest prefix that holds the address; or NULL. */
 const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *rules, uint32_t nb_rules, const struct in6_addr *address);

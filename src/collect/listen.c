@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/sock_diag.h>
 #include <net/if.h>
 #include <poll.h>
@@ -238,6 +239,79 @@ static bool is_every(const struct listen_address *address)
 
 	return IN6_IS_ADDR_UNSPECIFIED(ip) ||
 	       (IN6_IS_ADDR_V4MAPPED(ip) && memcmp(ip->s6_addr + 12, "\0\0\0", 4) == 0);
+}
+
+static bool is_public_ipv4(const uint8_t *bytes)
+{
+	static const struct {
+		uint32_t prefix, mask;
+	} others[] = {
+		{0x0a000000, 0xff000000}, /* RFC 1918 */
+		{0xac100000, 0xfff00000}, {0xc0a80000, 0xffff0000},
+		{0x64400000, 0xffc00000}, /* RFC 6598 */
+		{0x7f000000, 0xff000000}, /* loopback */
+		{0xa9fe0000, 0xffff0000}, /* link-local */
+	};
+	uint32_t address;
+
+	memcpy(&address, bytes, sizeof(address));
+	for (uint32_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if ((ntohl(address) & others[i].mask) == others[i].prefix)
+			return false;
+	return true;
+}
+
+static bool is_public(const struct in6_addr *address)
+{
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		return is_public_ipv4(address->s6_addr + 12);
+	return !IN6_IS_ADDR_LOOPBACK(address) && !IN6_IS_ADDR_LINKLOCAL(address) &&
+	       !IN6_IS_ADDR_SITELOCAL(address) && (address->s6_addr[0] & 0xfe) != 0xfc;
+}
+
+/* Returns false for addresses of other families. */
+static bool read_address(const struct sockaddr *from, struct in6_addr *address)
+{
+	struct sockaddr_in6 wide;
+	struct sockaddr_in narrow;
+
+	if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+		return false;
+	if (from->sa_family == AF_INET) {
+		memcpy(&narrow, from, sizeof(narrow));
+		map_ipv4(address, narrow.sin_addr);
+	} else {
+		memcpy(&wide, from, sizeof(wide));
+		*address = wide.sin6_addr;
+	}
+	return true;
+}
+
+/* ipv4, ipv6: the families of interest. */
+static bool host_is_public(bool ipv4, bool ipv6)
+{
+	struct ifaddrs *all;
+	bool found = false;
+
+	if (getifaddrs(&all) != 0)
+		return true;
+	for (const struct ifaddrs *one = all; one != NULL; one = one->ifa_next) {
+		struct in6_addr address;
+
+		if (read_address(one->ifa_addr, &address))
+			found |= (IN6_IS_ADDR_V4MAPPED(&address) ? ipv4 : ipv6) &&
+				 is_public(&address);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+bool listen_is_public(const struct listen_address *address)
+{
+	if (address->all || is_every(address))
+		return host_is_public(
+			address->all || is_ipv4(address), address->all || !is_ipv4(address));
+	return is_public(&address->address.sin6_addr);
 }
 
 /* Whether a socket for the one address is one for the other, too. */

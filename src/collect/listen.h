@@ -30,6 +30,12 @@ struct listen_address {
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
 /*
+ * Returns true if hosts of other networks may reach the address: it is neither loopback, link-local
+ * nor private (RFC 1918, 4193, 6598). For all addresses: if the host has such an address now.
+ */
+bool listen_is_public(const struct listen_address *address);
+
+/*
  * A socket for such an address, of UDP (SOCK_DGRAM) or TCP (SOCK_STREAM), then bound; -1, or false,
  * with errno, and what to do about it. It is of both protocols where it is for all addresses; a host
  * without IPv6 has those of IPv4.

@@ -26,13 +26,6 @@ bool collect_asked(const struct config *config)
 	return collects || collect_listens(config);
 }
 
-static size_t template_bytes(uint32_t exporters)
-{
-	size_t wanted = exporters * TEMPLATE_BYTES_EACH;
-
-	return wanted > TEMPLATE_BYTES ? wanted : TEMPLATE_BYTES;
-}
-
 static uint32_t read_rules(const struct config *config, struct exporter_rule *rules)
 {
 	const struct option_list *list = &collect_options(config)->exporters;
@@ -42,6 +35,39 @@ static uint32_t read_rules(const struct config *config, struct exporter_rule *ru
 	for (uint32_t i = 0; i < list->n; i++)
 		n += exporter_rule_parse(list->texts[i], &rules[n], why);
 	return n;
+}
+
+/* A prefix of length 0 limits nothing. */
+static bool limits_senders(const struct config *config)
+{
+	struct exporter_rule rules[OPTION_LIST_MAX];
+	uint32_t n = read_rules(config, rules);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (exporter_rule_is_any(&rules[i]))
+			return false;
+	return n > 0;
+}
+
+const char *collect_open_address(const struct config *config)
+{
+	const struct option_list *listen = &collect_options(config)->listen;
+	struct listen_address address;
+	char why[OPTION_WHY_MAX];
+
+	if (limits_senders(config))
+		return NULL;
+	for (uint32_t i = 0; i < listen->n; i++)
+		if (listen_parse(listen->texts[i], &address, why) && listen_is_public(&address))
+			return listen->texts[i];
+	return NULL;
+}
+
+static size_t template_bytes(uint32_t exporters)
+{
+	size_t wanted = exporters * TEMPLATE_BYTES_EACH;
+
+	return wanted > TEMPLATE_BYTES ? wanted : TEMPLATE_BYTES;
 }
 
 struct collector_params collect_collector_params(

@@ -31,6 +31,12 @@ bool collect_asked(const struct config *config);
 /* Whether datagrams come from sockets, now. */
 bool collect_listens(const struct config *config);
 
+/*
+ * Returns the first --listen with a public address, if --exporter does not limit who may send to it;
+ * NULL: there is none.
+ */
+const char *collect_open_address(const struct config *config);
+
 /* What the collector is to be like; its callbacks are the caller's. `rules` has room for
  * OPTION_LIST_MAX, and must live as long. */
 struct collector_params collect_collector_params(

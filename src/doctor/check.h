@@ -60,6 +60,7 @@ struct host_needs {
 	uint64_t ordinary_bytes[HOST_NODES_MAX], ordinary_anywhere;
 	uint64_t receive_buffer; /* bytes, of each socket */
 	uint16_t lowest_port;    /* of the sockets */
+	const char *open_listen; /* --listen that any host may send to; NULL: none */
 	const char *templates;   /* the file that keeps them; NULL: none */
 	uint32_t nb_captures;    /* files that are measured */
 	uint32_t nb_warnings;    /* of the plan */

@@ -232,6 +232,22 @@ static void check_listen_port(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo setcap cap_net_bind_service+ep $(command -v sketchtap)");
 }
 
+static void check_senders(const struct host *host, struct finding *finding)
+{
+	const char *listen = host->needs->open_listen;
+	char name[SYS_PATH_MAX];
+
+	if (listen == NULL) {
+		finding_ok(finding, "no public address takes records of any host");
+		return;
+	}
+	snprintf(name, sizeof(name), "%.200s", listen);
+	make_ascii(name);
+	finding_warning(
+		finding, "--listen %s has a public address: any host can send records", name);
+	finding_wanted(finding, "--exporter PREFIX for each network of exporters");
+}
+
 static void check_templates(const struct host *host, struct finding *finding)
 {
 	const char *path = host->needs->templates;
@@ -277,6 +293,7 @@ const struct check run_checks[] = {
 	{"captures", HOST_REPLAY, .look = check_captures},
 	{"receive-buffer", HOST_SOCKETS, .look = check_receive_buffer},
 	{"listen-port", HOST_SOCKETS, .look = check_listen_port},
+	{"senders", HOST_SOCKETS, .look = check_senders},
 	{"templates", HOST_SOCKETS, .look = check_templates},
 	{"runtime-directory", HOST_ANY, .look = check_runtime_directory},
 	{0},

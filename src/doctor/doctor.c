@@ -236,6 +236,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 			keep_up_options(config)->keep_up != KEEP_UP_OFF && !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
+		.open_listen = collect_open_address(config),
 		.templates = collect_options(config)->templates,
 		.nb_captures = replay_options(config)->pcap.n,
 	};

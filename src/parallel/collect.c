@@ -776,6 +776,7 @@ static bool open_sockets(struct collect *collect, char *error)
 	const struct collect_options *options = collect_options(collect->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
 	uint32_t wanted = (uint32_t)options->receive_buffer, buffer;
+	const char *open;
 	char why[OPTION_WHY_MAX];
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
@@ -785,6 +786,11 @@ static bool open_sockets(struct collect *collect, char *error)
 	collect->nb_sockets = options->listen.n;
 	if (collect->listener == NULL)
 		return false;
+	open = collect_open_address(collect->params.config);
+	if (open != NULL)
+		log_warning("--listen %s: any host can send records: its address is public; limit "
+			    "senders with --exporter PREFIX",
+			open);
 	buffer = listener_buffer(collect->listener, 0);
 	if (buffer < wanted)
 		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "

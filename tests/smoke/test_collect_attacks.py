@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sketchtap collect against senders that want to harm it. docs/SECURITY.md names these tests."""
 
+import os
 import random
 
 import lib
+import net
 from collected import LINK_COLUMNS, collect
 from datagrams import Flow, Router, v5_record
 from test_collect_faults import COUNTS, SMALL, World
@@ -78,3 +80,23 @@ def no_interface(test):
             for row in lib.read_csv(links, LINK_COLUMNS)]
     assert rows == [(router.address, '', '', '', 3) for router in routers] + [
         (named.address, '4', '', 'in', 7), (named.address, '5', '', 'out', 7)], rows
+
+
+@each('a public address without --exporter', '192.0.2.9', '10.0.0.9', '')
+def open_address(test, address):
+    """collect and the doctor warn of it. For all addresses, the host's own decide."""
+    there = net.Namespace(test)
+    there.set('lo', 'up')
+    limits = ((), True), (('--exporter', '0.0.0.0/0'), True), (('--exporter', '127.0.0.0/8'), False)
+    for public in (False, True) if address == '' else (address.startswith('192'),):
+        there.ip('address', 'add', address or ('203.0.113.5' if public else '172.20.0.1'), 'dev', 'lo')
+        listen = '--listen', f'{address}:2055'
+        for limit, is_open in limits:
+            process = test.start('collect', *listen, *limit, '--duration', '100ms', '--output', os.devnull,
+                                 '--no-huge', inside=there)
+            said = test.wait(process).expect(0).said()
+            warned = [line for line in said if 'any host can send records' in line and '--exporter PREFIX' in line]
+            assert len(warned) == (public and is_open), (public, limit, said)
+            process = test.start('doctor', *listen, *limit, '--format', 'csv', inside=there)
+            found = [line for line in test.wait(process).stdout.splitlines() if 'senders' in line]
+            assert len(found) == 1 and ('warning' in found[0]) == (public and is_open), (public, limit, found)

@@ -378,6 +378,15 @@ static void rules_are_found(void **state)
 	assert_null(exporter_rule_find(rules, 3, &id.address));
 	assert_int_equal(inet_pton(AF_INET6, "2001:db8:1::1", &id.address), 1);
 	assert_ptr_equal(exporter_rule_find(rules, 3, &id.address), &rules[2]);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(exporter_rule_is_any(&rules[i]));
+	assert_true(exporter_rule_parse("192.0.2.1/0", &rules[0], why));
+	assert_true(exporter_rule_parse("::/0=six", &rules[1], why));
+	assert_true(exporter_rule_parse("::/96", &rules[2], why));
+	assert_true(exporter_rule_is_any(&rules[0]));
+	assert_true(exporter_rule_is_any(&rules[1]));
+	assert_false(exporter_rule_is_any(&rules[2]));
+	assert_true(exporter_rule_parse("10.1.2.128/25=near,edge=2+4-6", &rules[1], why));
 	for (uint32_t i = 0; i < 9; i++)
 		assert_int_equal(
 			exporter_rule_edge(&rules[1], i), i == 2 || i == 4 || i == 5 || i == 6);

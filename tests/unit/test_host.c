@@ -1170,6 +1170,19 @@ static void test_low_ports(void **state)
 	expect("listen-port", FINDING_OK);
 }
 
+static void test_senders(void **state)
+{
+	(void)state;
+	make_good_host();
+	host.nb_ports = 0;
+	needs.sources = HOST_SOCKETS;
+	examine();
+	expect("senders", FINDING_OK);
+	needs.open_listen = ":2055";
+	examine();
+	expect_says("senders", FINDING_WARNING, ":2055", "--exporter", NULL);
+}
+
 static void test_templates(void **state)
 {
 	(void)state;
@@ -1518,6 +1531,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_virtual_and_replay, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sockets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_low_ports, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_senders, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_captures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_program, setup, teardown),

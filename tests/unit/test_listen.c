@@ -303,10 +303,38 @@ static void addresses_that_cannot_be_had(void **state)
 	listener_close(listener);
 }
 
+static void check_public(const char *const *texts, size_t n, bool is_public)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct listen_address address = parsed(texts[i]);
+
+		if (listen_is_public(&address) != is_public)
+			fail_msg("%s is %s", texts[i], is_public ? "not public" : "public");
+	}
+}
+
+static void public_addresses(void **state)
+{
+	static const char *const inside[] = {"10.0.0.1:1", "10.255.255.255:1", "172.16.0.1:1",
+		"172.31.255.255:1", "192.168.3.4:1", "100.64.0.1:1", "100.127.255.255:1",
+		"127.0.0.1:1", "127.9.9.9:1", "169.254.1.1:1", "[::1]:1", "[fe80::1]:1",
+		"[fd00::1]:1", "[fc00::1]:1", "[fec0::1]:1", "[::ffff:10.1.2.3]:1"};
+	static const char *const outside[] = {"9.255.255.255:1", "11.0.0.0:1", "172.15.255.255:1",
+		"172.32.0.0:1", "192.167.255.255:1", "192.169.0.0:1", "100.63.255.255:1",
+		"100.128.0.0:1", "126.255.255.255:1", "128.0.0.0:1", "169.253.255.255:1",
+		"203.0.113.7:1", "[2001:db8::1]:1", "[2a00::1]:1", "[fe00::1]:1",
+		"[::ffff:203.0.113.7]:1"};
+
+	(void)state;
+	check_public(inside, sizeof(inside) / sizeof(inside[0]), false);
+	check_public(outside, sizeof(outside) / sizeof(outside[0]), true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(public_addresses),
 		cmocka_unit_test(what_is_sent_comes),
 		cmocka_unit_test(every_datagram_is_accounted_for),
 		cmocka_unit_test(a_large_buffer_loses_none),
