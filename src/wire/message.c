@@ -332,7 +332,7 @@ static uint32_t walk_record(const struct template_entry *entry, const uint8_t *d
 {
 	const uint8_t *field_moves = template_field_moves(entry), *begin = data;
 	const uint8_t *at = template_fields(entry);
-	const uint8_t *end = template_definition(entry) + entry->definition_len;
+	const uint8_t *end = template_fields_end(entry);
 
 	for (uint32_t i = 0; i < entry->nb_fields; i++) {
 		struct field field;
@@ -509,6 +509,7 @@ static void decode_variable(struct message *message, const struct template_entry
 		} else {
 			skip_records(message, entry, 1);
 		}
+		message->result.work += entry->nb_fields;
 		data += record_len;
 		len -= record_len;
 	}
@@ -529,6 +530,7 @@ static void decode_options(struct message *message, const struct template_entry 
 		}
 		message->result.data_records++;
 		message->result.options++;
+		message->result.work += entry->nb_fields;
 		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_FLOWS | WIRE_OPTION_NAME) ||
 			option.has_lost != 0)
 			message->sink->option(message->sink->arg, &option);
@@ -646,6 +648,7 @@ struct wire_result message_decode(const struct wire_header *header, struct templ
 {
 	struct message message = begin(header, templates, sink);
 	uint32_t nb_sets;
+	uint64_t work;
 
 	if (len < header->len || header->total < header->len)
 		return (struct wire_result){.fault = WIRE_SHORT};
@@ -653,9 +656,12 @@ struct wire_result message_decode(const struct wire_header *header, struct templ
 		say_fault(&message, WIRE_LENGTH);
 	else
 		len = header->total;
+	templates_begin(templates, len);
+	work = templates_work(templates);
 	nb_sets = decode_sets(&message, data + header->len, len - header->len);
 	flush(&message);
 	check_count(&message, header, nb_sets);
+	message.result.work += templates_work(templates) - work;
 	return message.result;
 }
 

@@ -187,11 +187,23 @@ static bool is_of_records(const struct element *element)
 					  element->use == USE_SAMPLER);
 }
 
+void option_add_empty_scope(struct template_entry *entry, const struct field *field)
+{
+	struct wire_option option = {.part = entry->reverse_has};
+
+	if (entry->ipfix && is_of_records(element_find(field->enterprise, field->number)))
+		return;
+	take_scope(&option, entry->ipfix, field, NULL, 0);
+	entry->has |= option.has;
+	if (option.has & WIRE_OPTION_PART)
+		entry->reverse_has = (uint32_t)option.part | 1;
+}
+
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	struct wire_option *option)
 {
 	const uint8_t *at = template_fields(entry), *begin = data;
-	const uint8_t *end = template_definition(entry) + entry->definition_len;
+	const uint8_t *end = template_fields_end(entry);
 	struct ratios ratios = {
 		NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, false, UINT8_MAX};
 
@@ -219,6 +231,9 @@ uint32_t option_read(const struct template_entry *entry, const uint8_t *data, ui
 		data += len;
 		left -= before + len;
 	}
+	option->has |= entry->has;
+	if (entry->reverse_has != 0)
+		option->part = random_mix(option->part ^ entry->reverse_has);
 	end_sampling(option, &ratios);
 	return (uint32_t)(data - begin);
 }

@@ -8,6 +8,9 @@
 
 #include "wire/template_entry.h"
 
+/* Adds to entry->has and reverse_has what a scope of no bytes says of every record. */
+void option_add_empty_scope(struct template_entry *entry, const struct field *field);
+
 /*
  * Reads the record at data, of which no more than `left` bytes are there, and returns its length;
  * 0: it is cut.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "wire/big_endian.h"
+#include "wire/option_data.h"
 #include "wire/packet_section.h"
 #include "wire/protocols.h"
 #include "wire/template_entry.h"
@@ -15,14 +16,18 @@
 #define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
 #define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
 #define SPECIFIER     4            /* bytes, without an enterprise */
-#define EMPTY_MAX     16           /* fields of no bytes: a record costs time for each */
+#define EMPTY_MAX     16           /* fields of no bytes */
+#define CHANGES_LEAST 64           /* changes in a message of any length */
+#define CHANGE_BYTES  32           /* a message has one more change for 32 bytes */
+#define MOVED_SHIFT   4            /* to move 16 pointers takes the time of one field */
 
 struct templates {
 	struct template_entry **list; /* by id */
 	uint32_t count, room;
 	uint32_t nb_options; /* of them, those of options */
 	size_t limit, bytes;
-	uint64_t changes;
+	uint64_t changes, work;
+	uint32_t changes_left; /* in this message */
 };
 
 /* A definition as it stands in a set. */
@@ -55,7 +60,26 @@ struct templates *templates_create(size_t limit)
 		return NULL;
 	templates->limit = limit;
 	templates->bytes = sizeof(*templates) + HEAP_OVERHEAD;
+	templates->changes_left = UINT32_MAX;
 	return templates;
+}
+
+void templates_begin(struct templates *templates, uint32_t len)
+{
+	templates->changes_left = CHANGES_LEAST + len / CHANGE_BYTES;
+}
+
+uint64_t templates_work(const struct templates *templates)
+{
+	return templates->work;
+}
+
+static bool spend(struct templates *templates, uint32_t changes)
+{
+	if (changes > templates->changes_left)
+		return false;
+	templates->changes_left -= changes;
+	return true;
 }
 
 void templates_set_limit(struct templates *templates, size_t limit)
@@ -66,7 +90,7 @@ void templates_set_limit(struct templates *templates, size_t limit)
 static size_t entry_bytes(const struct template_entry *entry)
 {
 	return sizeof(*entry) + entry->nb_moves * sizeof(struct move) + entry->nb_field_moves +
-	       entry->definition_len;
+	       entry->definition_len + entry->walk_len;
 }
 
 static void free_entry(struct templates *templates, struct template_entry *entry)
@@ -149,23 +173,42 @@ bool templates_has(const struct templates *templates, uint16_t id)
 	return templates_find(templates, id) != NULL;
 }
 
-static void withdraw_place(struct templates *templates, uint32_t place)
+/* Moves those from a place on. */
+static void move_list(struct templates *templates, uint32_t to, uint32_t from)
 {
-	struct template_entry **at = &templates->list[place];
+	uint32_t n = templates->count - from;
 
-	templates->nb_options -= (*at)->options;
-	free_entry(templates, *at);
-	templates->count--;
-	memmove(at, at + 1, (templates->count - place) * sizeof(*at));
+	memmove(&templates->list[to], &templates->list[from], n * sizeof(templates->list[0]));
+	templates->work += n >> MOVED_SHIFT;
+}
+
+static void free_place(struct templates *templates, uint32_t place)
+{
+	templates->nb_options -= templates->list[place]->options;
+	free_entry(templates, templates->list[place]);
 	templates->changes++;
 }
 
+/* Takes a free place out of the list. */
+static void close_place(struct templates *templates, uint32_t place)
+{
+	move_list(templates, place, place + 1);
+	templates->count--;
+}
+
+/* No record may be misread: a message that changes too much forgets all. */
 static void withdraw(struct templates *templates, uint16_t id)
 {
 	uint32_t place = place_of(templates, id);
 
-	if (stands_at(templates, place, id))
-		withdraw_place(templates, place);
+	if (!stands_at(templates, place, id))
+		return;
+	if (!spend(templates, 1)) {
+		templates_forget(templates);
+		return;
+	}
+	free_place(templates, place);
+	close_place(templates, place);
 }
 
 /* In one pass; none where there is none of the kind: a datagram may ask for it thousands of times. */
@@ -175,6 +218,11 @@ static void withdraw_kind(struct templates *templates, bool options)
 
 	if ((options ? templates->nb_options : templates->count - templates->nb_options) == 0)
 		return;
+	if (!spend(templates, 1 + (templates->count >> MOVED_SHIFT))) {
+		templates_forget(templates);
+		return;
+	}
+	templates->work += templates->count;
 	for (uint32_t i = 0; i < templates->count; i++) {
 		struct template_entry *entry = templates->list[i];
 
@@ -243,15 +291,16 @@ static struct definition_traits plan_definition(
 	struct definition_traits traits = {0};
 	struct move_choices choices = {0};
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
-	uint32_t offset = 0;
+	uint32_t offset = 0, number = 0;
 	bool ether_type = false, header = false;
 
 	for (uint32_t i = 0; i < definition->nb_fields; i++) {
 		struct field field;
 
 		at += field_read(at, (uint32_t)(end - at), is_ipfix(definition->set_id), &field);
-		move_choices_add(&choices, &field, definition->variable ? i : offset);
+		move_choices_add(&choices, &field, definition->variable ? number : offset);
 		offset += field.len;
+		number += field.len > 0;
 		ether_type |= field.number == ETHER_TYPE && field.enterprise == 0;
 		if (section_is_data(&field) && (!header || section_is_header(&field)))
 			traits.section = field.number;
@@ -290,6 +339,54 @@ static void store_definition(struct template_entry *entry, const struct definiti
 
 	memcpy(set, header, sizeof(header));
 	memcpy(set + SET_HEADER, definition->data, definition->len);
+}
+
+/* Returns true if records are walked field by field: fields of no bytes are left out of that. */
+static bool leaves_fields_out(const struct definition *definition)
+{
+	return definition->nb_empty > 0 && (definition->variable || is_options(definition->set_id));
+}
+
+/* Counts the fields that records are walked by, and their specifiers' bytes. */
+static void count_walked(struct template_entry *entry, const struct definition *definition)
+{
+	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
+
+	for (uint32_t i = 0; i < definition->nb_fields; i++) {
+		struct field field;
+		uint32_t len = field_read(at, (uint32_t)(end - at), entry->ipfix, &field);
+
+		at += len;
+		if (field.len > 0) {
+			entry->walk_len = (uint16_t)(entry->walk_len + len);
+			continue;
+		}
+		entry->nb_fields--;
+		if (i >= definition->nb_scopes)
+			continue;
+		entry->nb_scopes--;
+		option_add_empty_scope(entry, &field);
+	}
+	if (entry->nb_field_moves > 0)
+		entry->nb_field_moves = entry->nb_fields;
+}
+
+static void store_walked(struct template_entry *entry, const struct definition *definition)
+{
+	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
+	uint8_t *to = (uint8_t *)(entry->moves + entry->nb_moves) + entry->nb_field_moves +
+		      entry->definition_len;
+
+	for (uint32_t i = 0; entry->walk_len > 0 && i < definition->nb_fields; i++) {
+		struct field field;
+		uint32_t len = field_read(at, (uint32_t)(end - at), entry->ipfix, &field);
+
+		if (field.len > 0) {
+			memcpy(to, at, len);
+			to += len;
+		}
+		at += len;
+	}
 }
 
 /* NULL: no room. */
@@ -337,6 +434,8 @@ static struct template_entry *make_entry(
 		like.nb_scopes = definition->nb_scopes;
 	else
 		like.uses = plan.uses;
+	if (leaves_fields_out(definition))
+		count_walked(&like, definition);
 	bytes = entry_bytes(&like);
 	if (templates->bytes + bytes + HEAP_OVERHEAD > templates->limit)
 		return NULL;
@@ -346,6 +445,7 @@ static struct template_entry *make_entry(
 	*entry = like;
 	store_moves(entry, &plan);
 	store_definition(entry, definition);
+	store_walked(entry, definition);
 	templates->bytes += bytes + HEAP_OVERHEAD;
 	return entry;
 }
@@ -359,35 +459,54 @@ static bool is_same(const struct template_entry *entry, const struct definition 
 	       memcmp(set + SET_HEADER, definition->data, definition->len) == 0;
 }
 
+static bool is_acceptable(const struct definition *definition)
+{
+	return definition->record_len > 0 && definition->record_len <= RECORD_MAX &&
+	       definition->nb_empty <= EMPTY_MAX;
+}
+
+/* In the place of a template that is gone, or before that of the next id. */
+static enum wire_fault define_at(struct templates *templates, uint32_t place, bool replaces,
+	const struct definition *definition)
+{
+	struct template_entry *entry;
+
+	if (!replaces && !grow(templates))
+		return WIRE_TEMPLATE_ROOM;
+	entry = make_entry(templates, definition);
+	if (entry == NULL)
+		return WIRE_TEMPLATE_ROOM;
+	if (!replaces) {
+		move_list(templates, place + 1, place);
+		templates->count++;
+	}
+	templates->list[place] = entry;
+	templates->nb_options += entry->options;
+	templates->changes++;
+	templates->work += definition->nb_fields + (uint64_t)ELEMENT_USE_COUNT;
+	return WIRE_FINE;
+}
+
 /* The one before goes in any case: its records would be misread. */
 static enum wire_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
 	uint32_t place = place_of(templates, definition->id);
-	struct template_entry *entry;
+	bool replaces = stands_at(templates, place, definition->id);
+	enum wire_fault fault = WIRE_TEMPLATE;
 
 	*changed = false;
-	if (stands_at(templates, place, definition->id)) {
-		if (is_same(templates->list[place], definition))
-			return WIRE_FINE;
-		withdraw_place(templates, place);
-	}
-	if (definition->record_len == 0 || definition->record_len > RECORD_MAX ||
-		definition->nb_empty > EMPTY_MAX)
-		return WIRE_TEMPLATE;
-	if (!grow(templates))
-		return WIRE_TEMPLATE_ROOM;
-	entry = make_entry(templates, definition);
-	if (entry == NULL)
-		return WIRE_TEMPLATE_ROOM;
-	memmove(&templates->list[place + 1], &templates->list[place],
-		(templates->count - place) * sizeof(templates->list[0]));
-	templates->list[place] = entry;
-	templates->count++;
-	templates->nb_options += entry->options;
-	templates->changes++;
-	*changed = true;
-	return WIRE_FINE;
+	if (replaces && is_same(templates->list[place], definition))
+		return WIRE_FINE;
+	if (replaces)
+		free_place(templates, place);
+	if (is_acceptable(definition))
+		fault = spend(templates, 1) ? define_at(templates, place, replaces, definition)
+					    : WIRE_TEMPLATE_CHANGES;
+	if (replaces && fault != WIRE_FINE)
+		close_place(templates, place);
+	*changed = fault == WIRE_FINE;
+	return fault;
 }
 
 /* The field specifiers, and the length of a record; false: they are cut. */
@@ -496,6 +615,7 @@ enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 		if (first == WIRE_FINE)
 			first = fault;
 		(*nb)++;
+		templates->work += 1 + (uint64_t)definition.nb_fields;
 		data += definition.len;
 		len -= definition.len;
 		if (changed && known != NULL)

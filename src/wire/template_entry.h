@@ -24,12 +24,17 @@ struct template_entry {
 	uint16_t id;
 	uint16_t record_len; /* of variable records, the least */
 	uint16_t definition_len;
-	uint16_t nb_fields;
+	uint16_t
+		nb_fields; /* that a record is walked by; where it has any, those of no bytes are left out */
 	union {
 		uint16_t nb_scopes; /* options: those of the fields that come first */
 		uint16_t uses;      /* records: as in struct move_plan */
 	};
 	uint16_t nb_field_moves;
+	uint16_t
+		walk_len; /* bytes of the specifiers of these fields; 0: all are in the definition */
+	/* enum flow_has. An options template has what its scopes of no bytes bring: enum
+	 * wire_option_has, and a part of the scope. */
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
@@ -50,7 +55,8 @@ struct template_entry {
 	bool sampling : 1;
 	/*
 	 * The moves; of variable records the number of each field's move, NO_MOVE where it has
-	 * none; the definition, as a set.
+	 * none; the definition, as a set; the specifiers that records are walked by, where they are
+	 * fewer.
 	 */
 	struct move moves[];
 };
@@ -67,16 +73,32 @@ static inline const uint8_t *template_definition(const struct template_entry *en
 	return template_field_moves(entry) + entry->nb_field_moves;
 }
 
-/* The first of its field specifiers. */
+/* The first field specifier that records are walked by. */
 static inline const uint8_t *template_fields(const struct template_entry *entry)
 {
-	return template_definition(entry) + SET_HEADER + (entry->options ? 6 : 4);
+	return template_definition(entry) +
+	       (entry->walk_len > 0 ? entry->definition_len
+				    : SET_HEADER + (entry->options ? 6 : 4));
+}
+
+static inline const uint8_t *template_fields_end(const struct template_entry *entry)
+{
+	return template_definition(entry) + entry->definition_len + entry->walk_len;
 }
 
 _Static_assert(ELEMENT_USE_COUNT <= 1 << 6, "a use has 6 bits");
 
 /* NULL: it is not known. Valid until the templates change. */
 const struct template_entry *templates_find(const struct templates *templates, uint16_t id);
+
+/*
+ * Begins a message of `len` bytes. It may change 64 templates, and one more for each 32 bytes: a
+ * change takes much more time than a record. Before the first message there is no such limit.
+ */
+void templates_begin(struct templates *templates, uint32_t len);
+
+/* Returns a count of work so far: fields of definitions, templates that were read or moved. */
+uint64_t templates_work(const struct templates *templates);
 
 /*
  * Takes the definitions of a set (its body) in, and says in *nb how many there were, unchanged ones

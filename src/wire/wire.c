@@ -52,6 +52,7 @@ const char *const wire_fault_words[WIRE_FAULT_COUNT] = {
 	[WIRE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
 	[WIRE_COUNT] = "its count of records is not what it holds",
 	[WIRE_TEMPLATE_ROOM] = "there is no room for another template",
+	[WIRE_TEMPLATE_CHANGES] = "too many templates change at once",
 };
 
 static enum wire_fault read_netflow5(const uint8_t *data, uint32_t len, struct wire_header *header)

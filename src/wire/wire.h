@@ -49,7 +49,8 @@ enum wire_fault {
 	WIRE_SET,      /* a set's length is below 4, or its number reserved */
 	WIRE_TEMPLATE, /* a template without fields, with too many of length 0, or too many bytes */
 	WIRE_COUNT,    /* v9: the count of records disagrees with the sets; v5: with the length */
-	WIRE_TEMPLATE_ROOM, /* the domain's templates have no room for another */
+	WIRE_TEMPLATE_ROOM,    /* the domain's templates have no room for another */
+	WIRE_TEMPLATE_CHANGES, /* more templates change than templates_begin() allows */
 	WIRE_FAULT_COUNT,
 };
 
@@ -125,6 +126,9 @@ struct wire_result {
 	 * not among them. */
 	uint32_t data_records;
 	bool unknown_sets; /* some could not be counted */
+	/* Steps apart from records: fields of definitions and of records that are walked, templates
+	 * that are read or moved. Bounded by the message's length. */
+	uint64_t work;
 };
 
 struct templates;

@@ -348,6 +348,97 @@ static void fields_of_no_bytes_are_few(void **state)
 		}
 }
 
+/* Fields of no bytes among others change nothing of a record. */
+static void fields_of_no_bytes_change_nothing(void **state)
+{
+	static const struct spec fields[] = {{8, 4, 0}, {12, 4, 0}, {210, 65535, 0}, {4, 1, 0},
+		{2, 4, 0}, {82, 65535, 0}, {1, 4, 0}};
+	static const struct spec scopes[] = {{149, 4, 0}, {302, 2, 0}, {34, 4, 0}};
+	struct random random;
+
+	(void)state;
+	random_init(&random, 1);
+	for (uint32_t i = 0; i < 500; i++) {
+		bool options = i % 2;
+		const struct spec *from = options ? scopes : fields;
+		uint32_t nb = options ? COUNT(scopes) : COUNT(fields);
+		uint32_t n = 0, of_from = 0, nb_scopes = 0, set;
+		struct spec specs[COUNT(fields) + 16];
+
+		while (of_from < nb) {
+			bool empty = n - of_from < 16 && random_below(&random, 2) == 0;
+			uint32_t number = 149 + (uint32_t)random_below(&random, 2) * 200;
+
+			specs[n++] = empty ? (struct spec){number, 0, 0} : from[of_from++];
+			if (of_from == 2 && nb_scopes == 0)
+				nb_scopes = n;
+		}
+		begin(true);
+		set = begin_set(&bytes, options ? 3 : 2);
+		put(&bytes, (uint64_t)256 << 16 | n, 4);
+		if (options)
+			put(&bytes, nb_scopes, 2);
+		put_specs(&bytes, specs, n);
+		end_set(&bytes, set);
+		set = begin_set(&bytes, 256);
+		for (uint32_t j = 0; j < 3 && !options; j++) {
+			put(&bytes, 0x0a000001, 4);
+			put(&bytes, 0x0a000002, 4);
+			put(&bytes, 2 << 16 | 77, 3);
+			put(&bytes, 17, 1);
+			put(&bytes, 5 + j, 4);
+			put(&bytes, 0, 1);
+			put(&bytes, 500, 4);
+		}
+		for (uint32_t j = 0; j < 3 && options; j++) {
+			put(&bytes, 42, 4);
+			put(&bytes, 7 + j, 2);
+			put(&bytes, 1000, 4);
+		}
+		end_set(&bytes, set);
+		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(seen.n, options ? 0 : 3);
+		assert_int_equal(seen.nb_options, options ? 3 : 0);
+		for (uint32_t j = 0; j < seen.n; j++) {
+			assert_int_equal(seen.records[j].packets, 5 + j);
+			assert_int_equal(seen.records[j].bytes, 500);
+			assert_int_equal(seen.records[j].key.v4.proto, 17);
+			assert_int_equal(seen.records[j].key.v4.dst_ip[3], 2);
+		}
+		for (uint32_t j = 0; j < seen.nb_options; j++) {
+			assert_int_equal(seen.options[j].sampling, 1000);
+			assert_int_equal(seen.options[j].sampler, 7 + j);
+			assert_int_equal(seen.options[j].domain, 42);
+		}
+	}
+}
+
+/* A scope of no bytes is one: the option is not about the whole domain. */
+static void scopes_of_no_bytes(void **state)
+{
+	static const struct spec specs[][2] = {{{141, 0, 0}, {34, 4, 0}}, {{145, 0, 0}, {34, 4, 0}},
+		{{10, 0, 0}, {34, 4, 0}}, {{149, 0, 0}, {34, 4, 0}}};
+	static const uint32_t has[] = {
+		WIRE_OPTION_PART, WIRE_OPTION_TEMPLATE, 0, WIRE_OPTION_DOMAIN};
+	uint32_t set;
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(specs); i++) {
+		begin(true);
+		set = begin_set(&bytes, 3);
+		put(&bytes, UINT64_C(256) << 32 | 2 << 16 | 1, 6);
+		put_specs(&bytes, specs[i], 2);
+		end_set(&bytes, set);
+		set = begin_set(&bytes, 256);
+		put(&bytes, 50, 4);
+		end_set(&bytes, set);
+		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(seen.nb_options, 1);
+		assert_int_equal(seen.options[0].has, has[i] | WIRE_OPTION_SAMPLING);
+		assert_int_equal(seen.options[0].sampling, 50);
+	}
+}
+
 static void options_definitions(void **state)
 {
 	static const struct {
@@ -557,6 +648,8 @@ int main(void)
 		TEST(longer_than_the_datagram),
 		TEST(many_fields),
 		TEST(fields_of_no_bytes_are_few),
+		TEST(fields_of_no_bytes_change_nothing),
+		TEST(scopes_of_no_bytes),
 		TEST(options_definitions),
 		TEST(options_take_a_number_over),
 		TEST(memory_of_a_template),
