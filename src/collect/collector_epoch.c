@@ -52,7 +52,8 @@ static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
 static bool is_empty(const struct exporter_row *row)
 {
 	return row->datagrams == 0 && row->records == 0 && row->lost_socket == 0 &&
-	       row->lost_network == 0 && row->unknown_template == 0 && row->waiting == 0;
+	       row->lost_network == 0 && row->unknown_template == 0 && row->waiting == 0 &&
+	       row->shed == 0;
 }
 
 /* Notes how an exporter samples that was alive, whether samples came from it or not. */

@@ -152,6 +152,8 @@ struct collector {
 	struct observer observer;
 	const struct wire_header *header;
 	bool retrying, still_unknown; /* sets that waited */
+	uint32_t sets_left;           /* that may begin to wait, of its datagram */
+	uint32_t domains_left;        /* that may be new, of its datagram */
 	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;

@@ -44,6 +44,12 @@ size_t collector_memory(const struct collector_params *params)
 	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
 }
 
+/* Sets of a datagram that wait: 8, and one more for 32 bytes. A set of a byte takes a block. */
+#define SETS_LEAST  8
+#define SET_BYTES   32
+/* A new domain takes the time of many records. */
+#define DOMAINS_NEW 4
+
 /* --- what wire_decode() tells --- */
 
 static void flush(struct collector *collector)
@@ -94,17 +100,22 @@ static bool add_up(struct collector *collector, const struct record_sums *record
 	return true;
 }
 
-static bool can_be(struct collector *collector, const struct observation *observation)
+/* Records of a batch that are not counted, by reason. */
+struct refusals {
+	uint32_t too_large, of_sum;
+};
+
+static bool can_be(struct collector *collector, const struct observation *observation,
+	struct refusals *refusals)
 {
 	struct record_sums record;
-	enum problem problem = PROBLEM_TOO_LARGE;
 
-	if (multiply(observation, &record)) {
-		if (add_up(collector, &record))
-			return true;
-		problem = PROBLEM_SUM;
-	}
-	collector_note_domain(collector, problem, collector->domain, 0, 1);
+	if (!multiply(observation, &record))
+		refusals->too_large++;
+	else if (!add_up(collector, &record))
+		refusals->of_sum++;
+	else
+		return true;
 	return false;
 }
 
@@ -114,18 +125,30 @@ static bool is_left_out(struct collector *collector, const struct observation *o
 	       !collector->params.matches(collector->params.arg, observation);
 }
 
+static void note_refusals(struct collector *collector, const struct refusals *refusals)
+{
+	const struct domain *domain = collector->domain;
+
+	if (refusals->too_large > 0)
+		collector_note_domain(collector, PROBLEM_TOO_LARGE, domain, 0, refusals->too_large);
+	if (refusals->of_sum > 0)
+		collector_note_domain(collector, PROBLEM_SUM, domain, 0, refusals->of_sum);
+}
+
 static void on_records(void *arg, uint32_t n)
 {
 	struct collector *collector = arg;
 	struct exporter_row *row = &collector->domain->row;
+	struct refusals refusals = {0};
 
 	row->records += n;
+	sampling_settle(&collector->domain->sampling);
 	for (uint32_t i = 0; i < n; i++) {
 		struct observation *observation =
 			&collector->observations[collector->nb_observations];
 		bool some = observe(&collector->observer, &collector->batch[i], observation);
 
-		if (!some || !can_be(collector, observation)) {
+		if (!some || !can_be(collector, observation, &refusals)) {
 			row->unusable++;
 			collector->domain->harmless += !some;
 			continue;
@@ -137,6 +160,7 @@ static void on_records(void *arg, uint32_t n)
 		if (++collector->nb_observations == BURST_MAX)
 			flush(collector);
 	}
+	note_refusals(collector, &refusals);
 }
 
 /* A domain of the exporter that has this one; NULL: it is not known. */
@@ -247,6 +271,11 @@ static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uin
 		collector->still_unknown = true;
 		return;
 	}
+	if (collector->sets_left == 0) {
+		on_gone(collector, collector->observer.slot);
+		return;
+	}
+	collector->sets_left--;
 	waiting_put(collector->waiting, collector->observer.slot, &set, on_gone, collector);
 }
 
@@ -748,10 +777,18 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		refuse(collector, datagram);
 		return NULL;
 	}
-	if (domain != NULL)
+	/* Only of a message behind the first, whose datagram is counted. */
+	if (domain == NULL && collector->domains_left == 0) {
+		others->shed++;
+		collector_note_sender(collector, PROBLEM_NEW_DOMAINS, &datagram->src, 0, 1);
+		return NULL;
+	}
+	if (domain != NULL) {
 		exporter_heard(collector->exporters, slot);
-	else
+	} else {
+		collector->domains_left--;
 		domain = admit_sender(collector, datagram, &id);
+	}
 	if (domain == NULL || !domain_make_templates(collector, domain)) {
 		collector_count_other(collector, datagram, &others->shed);
 		collector_note_sender(collector, PROBLEM_NO_ROOM, NULL, 0, 1);
@@ -798,6 +835,8 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	collector->now = datagram->time;
 	exporter_set_time(collector->exporters, datagram->time);
 	collector_say_waiting(collector);
+	collector->sets_left = SETS_LEAST + datagram->len / SET_BYTES;
+	collector->domains_left = DOMAINS_NEW;
 	do {
 		taken = take_message(collector, &left, left.len == datagram->len);
 		left.data += taken;

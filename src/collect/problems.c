@@ -81,6 +81,12 @@ static const struct kind_text texts[PROBLEM_COUNT] = {
 		.why = "",
 		.unit = "datagram",
 		.advice = "raise --exporters-max"},
+	[PROBLEM_NEW_DOMAINS] =
+		{.what = "ignored: messages of more than 4 new domains in a datagram",
+			.detail = DETAIL_NONE,
+			.why = "",
+			.unit = "datagram",
+			.advice = "send a datagram for each message"},
 	[PROBLEM_NO_EXPORT] = {.what = "UDP of an unknown version: not an export, ignored",
 		.detail = DETAIL_NONE,
 		.why = "",

@@ -23,6 +23,7 @@ enum problem {
 	PROBLEM_SCTP,
 	PROBLEM_REFUSED,
 	PROBLEM_NO_ROOM,
+	PROBLEM_NEW_DOMAINS,
 	PROBLEM_NO_EXPORT, /* unknown version */
 	/* Data sets. */
 	PROBLEM_NO_TEMPLATE,

@@ -118,29 +118,28 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-/* The finest and the coarsest interval of all parts of a domain. `about`: as in look_up(). */
-static void compare_parts(struct sampling *sampling, uint64_t about, uint32_t limit)
+/* The interval of a cell; 0: nothing is known. `about`: 0, or the domain that domain 0 describes. */
+static uint32_t look_up(
+	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
-	uint32_t finest = UINT32_MAX, coarsest = 0;
+	return find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval;
+}
 
-	for (uint32_t i = 0; i < sampling->capacity; i++) {
-		const struct sampling_interval *cell = &sampling->intervals[i];
+/*
+ * Of the parts of another domain the finest and the coarsest interval. When a part changes they
+ * begin anew: options about all parts come again.
+ */
+static void note_part(struct sampling *sampling, uint64_t about, uint32_t before,
+	uint32_t interval, uint32_t limit)
+{
+	uint64_t id = about << ABOUT_SHIFT;
+	uint32_t finest = look_up(sampling, OF_FINEST_PART, 0, about);
+	uint32_t coarsest = look_up(sampling, OF_COARSEST_PART, 0, about);
 
-		if (about == 0 ? cell->kind != OF_PART
-			       : cell->kind != OF_PART_OF_OTHER || cell->id >> ABOUT_SHIFT != about)
-			continue;
-		if (cell->interval < finest)
-			finest = cell->interval;
-		if (cell->interval > coarsest)
-			coarsest = cell->interval;
-	}
-	if (about == 0) {
-		sampling->of_parts = coarsest > 0 ? finest : 0;
-		sampling->parts_differ = coarsest > 0 && finest != coarsest;
-	} else if (coarsest > 0) {
-		put(sampling, OF_FINEST_PART, about << ABOUT_SHIFT, finest, limit);
-		put(sampling, OF_COARSEST_PART, about << ABOUT_SHIFT, coarsest, limit);
-	}
+	if (finest == 0 || (before != 0 && before != interval))
+		finest = coarsest = interval;
+	put(sampling, OF_FINEST_PART, id, interval < finest ? interval : finest, limit);
+	put(sampling, OF_COARSEST_PART, id, interval > coarsest ? interval : coarsest, limit);
 }
 
 static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t limit)
@@ -149,6 +148,39 @@ static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t lim
 		sampling->has_samplers = true;
 	else
 		put(sampling, OF_ANY_SAMPLER, about << ABOUT_SHIFT, 1, limit);
+}
+
+struct parts {
+	uint32_t finest; /* interval; 0: no part has one */
+	bool differ;     /* parts have different intervals */
+};
+
+static struct parts compare_parts(const struct sampling *sampling)
+{
+	struct parts parts = {sampling->of_parts, sampling->parts_differ};
+
+	if (!sampling->parts_changed)
+		return parts;
+	parts = (struct parts){0};
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != OF_PART)
+			continue;
+		parts.differ |= parts.finest != 0 && parts.finest != cell->interval;
+		if (parts.finest == 0 || cell->interval < parts.finest)
+			parts.finest = cell->interval;
+	}
+	return parts;
+}
+
+void sampling_settle(struct sampling *sampling)
+{
+	struct parts parts = compare_parts(sampling);
+
+	sampling->of_parts = parts.finest;
+	sampling->parts_differ = parts.differ;
+	sampling->parts_changed = false;
 }
 
 static enum interval_kind scope_of(const struct wire_option *option, uint64_t *id)
@@ -192,12 +224,17 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wir
 	kind = scope_of(option, &id);
 	if (kind == OF_SAMPLER && interval > 1)
 		note_sampler(sampling, about, limit);
-	if (kind == OF_PART && about != 0)
-		news |= put(sampling, OF_PART_OF_OTHER, part_of_other(about, id), interval, limit);
-	else
-		news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
-	if (kind == OF_PART && news)
-		compare_parts(sampling, about, limit);
+	if (kind == OF_PART && about != 0) {
+		uint64_t part = part_of_other(about, id);
+		uint32_t before = look_up(sampling, OF_PART_OF_OTHER, part, 0);
+
+		news |= put(sampling, OF_PART_OF_OTHER, part, interval, limit);
+		note_part(sampling, about, before, interval, limit);
+		return news;
+	}
+	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
+	/* Thousands of options may come before a record. */
+	sampling->parts_changed |= kind == OF_PART && news;
 	return news;
 }
 
@@ -237,7 +274,7 @@ bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len
 			note_sampler(sampling, 0, limit);
 		put(sampling, kind, id, interval, limit);
 	}
-	compare_parts(sampling, 0, limit);
+	sampling->parts_changed = true;
 	return true;
 }
 
@@ -245,13 +282,6 @@ void sampling_forget(struct sampling *sampling)
 {
 	free(sampling->intervals);
 	*sampling = (struct sampling){.seed = sampling->seed};
-}
-
-/* The interval of a cell; 0: nothing is known. `about`: 0, or the domain that domain 0 describes. */
-static uint32_t look_up(
-	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
-{
-	return find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval;
 }
 
 /* By cells that a field of the record selects; 0: nothing is known. */
@@ -278,11 +308,12 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	const struct flow_record *record, enum sampling_doubt *doubt)
 {
 	const struct sampling *own = knowledge->own, *process = knowledge->process;
+	struct parts parts = compare_parts(own);
 	uint32_t interval = by_fields(own, 0, record);
 
-	if (interval == 0 && own->of_parts > 0) {
-		interval = own->of_parts;
-		if (own->parts_differ)
+	if (interval == 0 && parts.finest > 0) {
+		interval = parts.finest;
+		if (parts.differ)
 			*doubt = SAMPLING_PARTS;
 	}
 	if (interval == 0)

@@ -29,6 +29,7 @@ struct sampling {
 	uint32_t of_domain; /* 0: not said */
 	uint32_t of_parts;  /* the finest; 0: not said */
 	bool parts_differ;
+	bool parts_changed; /* since these two were found */
 	bool selects_flows; /* records of some flows are missing (RFC 7014) */
 	bool has_samplers;  /* some of them do not look at all packets */
 	bool turned_away;   /* there was no room for all of them */
@@ -63,6 +64,8 @@ struct sampling_interval {
 #define SAMPLING_LIMIT_MAX 1024
 bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
 	uint32_t limit);
+/* Before records are looked up: finds once what else each of them would. */
+void sampling_settle(struct sampling *sampling);
 void sampling_forget(struct sampling *sampling);
 
 /*

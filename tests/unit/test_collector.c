@@ -1125,6 +1125,70 @@ static void a_slot_has_one_share_of_an_epoch(void **state)
 	stop();
 }
 
+/* Sets of one byte, each of another template: memory is for their datagram's bytes. */
+static void tiny_sets_wait_as_their_bytes_do(void **state)
+{
+	struct collector_params with = params();
+	uint32_t sets = 0;
+
+	(void)state;
+	start(&with);
+	put_netflow9(1, 1);
+	while (len < 1400) {
+		put(300 + sets++, 2), put(5, 2), put(1, 1);
+	}
+	send_from(0x0a000001);
+	end_epoch();
+	assert_int_equal(t.rows[0].waiting, 8 + len / 32);
+	assert_int_equal(t.rows[0].unknown_template, sets - (8 + len / 32));
+	/* Records of any use are longer: all of their sets wait. */
+	sets = 0;
+	put_netflow9(2, 1);
+	while (len < 1400) {
+		put(300 + sets++, 2), put(4 + 28, 2);
+		for (uint32_t i = 0; i < 7; i++)
+			put(1, 4);
+	}
+	send_from(0x0a000001);
+	end_epoch();
+	assert_int_equal(t.rows[1].waiting, sets);
+	assert_int_equal(t.rows[1].unknown_template, 0);
+	stop();
+}
+
+static void put_ipfix(uint32_t domain, uint32_t sequence)
+{
+	put(10, 2), put(16 + 4 + 4, 2), put(T0 / SECOND_NS, 4), put(sequence, 4), put(domain, 4);
+	put(300, 2), put(8, 2), put(1, 4);
+}
+
+/* One datagram of messages of many domains: it takes few places, and the time of few. */
+static void a_datagram_has_few_new_domains(void **state)
+{
+	struct collector_params with = params();
+	uint32_t admitted = 0;
+
+	(void)state;
+	with.exporters_max = 64;
+	with.template_bytes = 64 * 65536;
+	start(&with);
+	for (uint32_t round = 0; round < 3; round++) {
+		len = 0;
+		for (uint32_t i = 0; i < 50; i++)
+			put_ipfix(i, round);
+		send_from(0x0a000001);
+		end_epoch();
+		/* Those that are known are read; what follows the fifth that is new is not. */
+		admitted += 4;
+		assert_int_equal(t.nb_rows, admitted + 1);
+		assert_true(t.rows[admitted].others);
+		assert_int_equal(t.rows[admitted].shed, 1);
+		assert_int_equal(t.rows[admitted].datagrams, 0);
+	}
+	stop();
+	assert_non_null(strstr(t.said, "10.0.0.1"));
+}
+
 static void a_flood_costs_no_exporter_a_record(void **state)
 {
 	struct collector_params with = params();
@@ -1603,6 +1667,8 @@ int main(void)
 		cmocka_unit_test(no_record_makes_a_sum_wrap),
 		cmocka_unit_test(no_exporter_uses_up_the_sums_of_another),
 		cmocka_unit_test(a_slot_has_one_share_of_an_epoch),
+		cmocka_unit_test(tiny_sets_wait_as_their_bytes_do),
+		cmocka_unit_test(a_datagram_has_few_new_domains),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
 		cmocka_unit_test(many_templates_borrow_room),
 		cmocka_unit_test(names_tell_domains_apart),
