@@ -152,6 +152,32 @@ static void parts_that_differ_are_doubted(void **state)
 	sampling_forget(&sampling);
 }
 
+/* Thousands of options cost one look at all parts: that before records. */
+static void parts_are_compared_before_records(void **state)
+{
+	struct sampling sampling = {.seed = 12345};
+	struct flow_record record = {0};
+	struct sampling_verdict verdict;
+
+	(void)state;
+	for (uint32_t round = 1; round < 100; round++) {
+		uint32_t finest = sampling.of_parts;
+
+		for (uint32_t i = 0; i < 300; i++) {
+			learn(&sampling, WIRE_OPTION_PART, i, 1000 - round - i);
+			assert_int_equal(sampling.of_parts, finest);
+		}
+		/* It decides before, too. */
+		verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+		assert_int_equal(verdict.interval, 701 - round);
+		assert_int_equal(verdict.doubt, SAMPLING_PARTS);
+		sampling_settle(&sampling);
+		assert_int_equal(sampling.of_parts, 701 - round);
+		assert_true(sampling.parts_differ);
+	}
+	sampling_forget(&sampling);
+}
+
 /* Options of domain 0 reach the domain that they name, and no other. */
 static void domain_0_describes_others(void **state)
 {
@@ -595,6 +621,7 @@ int main(void)
 		cmocka_unit_test(the_order_holds),
 		cmocka_unit_test(an_unknown_ratio_is_doubted),
 		cmocka_unit_test(parts_that_differ_are_doubted),
+		cmocka_unit_test(parts_are_compared_before_records),
 		cmocka_unit_test(domain_0_describes_others),
 		cmocka_unit_test(domain_0_describes_parts_of_others),
 		cmocka_unit_test(domain_0_is_not_what_it_describes),
