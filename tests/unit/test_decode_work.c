@@ -26,6 +26,7 @@
 
 #define VARIABLE 65535
 #define OCTETS   210 /* paddingOctets */
+#define LISTS    291 /* basicList, subTemplateList, subTemplateMultiList (RFC 6313) */
 
 static struct bytes bytes;
 static struct templates *templates;
@@ -279,7 +280,10 @@ static void messages_by_chance(void **state)
 			struct spec specs[40];
 
 			for (uint32_t i = 0; i < n; i++)
-				specs[i] = (struct spec){1 + (uint32_t)random_below(&random, 100),
+				specs[i] = (struct spec){
+					random_below(&random, 8) == 0
+						? LISTS + (uint32_t)random_below(&random, 3)
+						: 1 + (uint32_t)random_below(&random, 100),
 					random_below(&random, 4) == 0
 						? VARIABLE
 						: (uint32_t)random_below(&random, 9),
