@@ -86,10 +86,10 @@ static bool borrow(const struct collector *collector, uint64_t sum, uint64_t mor
 	return true;
 }
 
-/* Returns false if the record does not fit in the sums of its exporter. */
-static bool add_up(struct collector *collector, const struct record_sums *record)
+static __attribute__((noinline)) bool add_above_share(
+	struct collector *collector, struct record_sums *sums, const struct record_sums *record)
 {
-	struct record_sums *sums = &collector->domain->sums, lent = collector->lent;
+	struct record_sums lent = collector->lent;
 
 	if (!borrow(collector, sums->packets, record->packets, &lent.packets) ||
 		!borrow(collector, sums->bytes, record->bytes, &lent.bytes))
@@ -97,6 +97,19 @@ static bool add_up(struct collector *collector, const struct record_sums *record
 	sums->packets += record->packets;
 	sums->bytes += record->bytes;
 	collector->lent = lent;
+	return true;
+}
+
+/* Returns false if the record does not fit in the sums of its exporter. */
+static bool add_up(struct collector *collector, const struct record_sums *record)
+{
+	struct record_sums *sums = &collector->domain->sums;
+	uint64_t packets = sums->packets + record->packets, bytes = sums->bytes + record->bytes;
+
+	if (packets > collector->sum_share || bytes > collector->sum_share)
+		return add_above_share(collector, sums, record);
+	sums->packets = packets;
+	sums->bytes = bytes;
 	return true;
 }
 
