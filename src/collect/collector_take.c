@@ -846,7 +846,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 
 	collector->datagrams++;
 	collector->now = datagram->time;
-	exporter_set_time(collector->exporters, datagram->time);
+	exporter_datagram(collector->exporters, datagram->time);
 	collector_say_waiting(collector);
 	collector->sets_left = SETS_LEAST + datagram->len / SET_BYTES;
 	collector->domains_left = DOMAINS_NEW;

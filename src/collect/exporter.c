@@ -30,6 +30,7 @@ struct entry {
 	struct exporter_id id;
 	uint64_t heard;          /* epoch */
 	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint64_t proved;         /* number of the last datagram that was a proof; 0: none */
 	uint32_t earlier, later; /* in its list, a ring through a sentinel */
 	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
 	uint32_t proven;         /* proven domains of the address; an eldest's only */
@@ -46,7 +47,7 @@ struct cells {
 struct exporter_table {
 	uint32_t max, used;
 	uint32_t proven, proven_max, address_max; /* domains of RANK_PROVEN */
-	uint64_t epoch;
+	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
 	struct cells by_id, by_address; /* of an address the eldest */
@@ -356,9 +357,10 @@ static uint32_t victim(struct exporter_table *table, bool heard_before)
 	return EXPORTER_NONE;
 }
 
-void exporter_set_time(struct exporter_table *table, int64_t now)
+void exporter_datagram(struct exporter_table *table, int64_t now)
 {
 	table->now = now;
+	table->datagrams++;
 	if (table->start == 0)
 		table->start = now;
 }
@@ -390,6 +392,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 	entry->heard = table->epoch;
 	entry->heard_at = table->now;
 	entry->proofs = 0;
+	entry->proved = 0;
 	enter_id(table, slot);
 	enter_address(table, slot);
 	ring_put_in(table, slot, heard_before ? RANK_HEARD : RANK_NEW);
@@ -422,8 +425,9 @@ void exporter_prove(struct exporter_table *table, uint32_t slot)
 {
 	struct entry *entry = &table->entries[slot];
 
-	if (entry->rank == RANK_PROVEN)
+	if (entry->rank == RANK_PROVEN || entry->proved == table->datagrams)
 		return;
+	entry->proved = table->datagrams;
 	if (entry->proofs < EXPORTER_PROOFS)
 		entry->proofs++;
 	if (entry->proofs == EXPORTER_PROOFS && has_room(table, slot))

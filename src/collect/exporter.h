@@ -47,8 +47,8 @@ uint32_t exporter_table_used(const struct exporter_table *table);
 /* The slot, or EXPORTER_NONE. */
 uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id);
 
-/* Sets the time of the datagrams that follow: ns since 1970-01-01 UTC. */
-void exporter_set_time(struct exporter_table *table, int64_t now);
+/* A datagram comes, at this time: ns since 1970-01-01 UTC. */
+void exporter_datagram(struct exporter_table *table, int64_t now);
 
 /* Gives a slot to a domain that has none, or EXPORTER_NONE. *evicted: it was another's. */
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted);
@@ -56,7 +56,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 /* Another datagram of it came. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
-/* A datagram of it was decoded to its end, and had records or templates. */
+/* The datagram was decoded to its end, and had records or templates. Counts once a datagram. */
 void exporter_prove(struct exporter_table *table, uint32_t slot);
 
 /* It was proven in an earlier run. */

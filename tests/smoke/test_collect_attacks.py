@@ -7,7 +7,7 @@ import random
 import lib
 import net
 from collected import LINK_COLUMNS, collect
-from datagrams import Flow, Router, v5_record
+from datagrams import BYTES, DST, PACKETS, PROTO, SETS, SRC, Flow, Router, v5_record
 from test_collect_faults import COUNTS, SMALL, World
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
@@ -100,3 +100,43 @@ def open_address(test, address):
             process = test.start('doctor', *listen, *limit, '--format', 'csv', inside=there)
             found = [line for line in test.wait(process).stdout.splitlines() if 'senders' in line]
             assert len(found) == 1 and ('warning' in found[0]) == (public and is_open), (public, limit, found)
+
+
+WIDE = [(SRC, 4), (DST, 4), (PROTO, 1), (PACKETS, 8), (BYTES, 8)]
+
+
+@each('absurd counts of one exporter', 'v9', 'ipfix')
+def absurd_counts(test, protocol):
+    """They take its share of the sums, and no record of another exporter; what counts stays in its bounds."""
+    world = World(test, seconds=3, epochs=True, steady=False)
+    good, bad = Router('v5', '192.0.2.1'), Router(protocol, '192.0.2.66')
+    sets, make = SETS[protocol], getattr(bad, protocol)
+    sent = {}
+    for epoch in range(3):
+        for part in range(30):
+            when = epoch + 0.001 + part / 1000
+            # Records of a few impossible counts, many as large as can be, and ever smaller ones.
+            counts = [2**63, 2**64 - 1, *[2**52 - 20 - 2**part] * 150, *[2**i for i in range(51, 5, -1)]]
+            flows = [Flow(9999, 1, more={BYTES: count}) for count in counts]
+            world.capture.add(when, bad.address, make(when, sets.template(fields=WIDE), sets.data(flows, fields=WIDE),
+                                                      count=len(flows) + (protocol == 'v9')))
+        for i in range(20):
+            when = epoch + 0.1 + i / 25
+            flow = Flow(1 + i % 3, 7)
+            world.capture.add(when, good.address, good.v5(when, [flow]))
+            sent[epoch, flow.key()] = sent.get((epoch, flow.key()), 0) + 7
+    path = world.capture.write(test.path('absurd.pcap'))
+    rows, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '1s', '--dedup', 'none')
+    for row in exporters:
+        is_good = row['exporter'] == good.address
+        assert (int(row['unusable']) == 0) == is_good, row
+        assert not is_good or int(row['records']) == int(row['counted']) == 20, row
+    assert sum(row['exporter'] == good.address for row in exporters) == 3, exporters
+    for text in ('records with impossible counts', "beyond one exporter's share of the interval's sum"):
+        assert any(f'exporter {bad.address}: ' in line and text in line for line in result.said()), result.describe()
+    got = {(int(row['epoch']), lib.row_key(row)): row for row in rows}
+    for place, packets in sent.items():
+        row = got[place]
+        assert int(row['packets']) == packets == int(row['packets_low']), (place, row)
+        assert row['packets_high'] == '' and row['confidence'] == '', row
+    assert {place[0] for place in got.keys() - sent.keys()} == {0, 1, 2} and len(got) == len(sent) + 3, got.keys()

@@ -185,6 +185,14 @@ static void the_oldest_silent_one_goes(void **state)
 #define MINUTE_NS INT64_C(60000000000)
 #define START_NS  (INT64_C(1700000000) * 1000000000)
 
+static int64_t test_time;
+
+static void set_time(struct exporter_table *table, int64_t time)
+{
+	test_time = time;
+	exporter_datagram(table, time);
+}
+
 /* n datagrams that have something in them. */
 static void send_good(struct exporter_table *table, uint32_t address, uint32_t domain, uint32_t n)
 {
@@ -192,7 +200,10 @@ static void send_good(struct exporter_table *table, uint32_t address, uint32_t d
 	bool evicted;
 
 	while (n-- > 0) {
-		uint32_t slot = hear(table, &id, &evicted);
+		uint32_t slot;
+
+		exporter_datagram(table, test_time);
+		slot = hear(table, &id, &evicted);
 
 		if (slot != EXPORTER_NONE)
 			exporter_prove(table, slot);
@@ -214,12 +225,12 @@ static void no_number_of_datagrams_evicts_a_proven_one(void **state)
 	struct exporter_table *table = exporter_table_create(100);
 
 	(void)state;
-	exporter_set_time(table, START_NS);
+	set_time(table, START_NS);
 	for (uint32_t i = 1; i <= 60; i++)
 		send_good(table, i, 0, EXPORTER_PROOFS);
 	assert_int_equal(count_proven(table), 60);
 	for (uint32_t minute = 1; minute < 60; minute++) {
-		exporter_set_time(table, START_NS + minute * MINUTE_NS);
+		set_time(table, START_NS + minute * MINUTE_NS);
 		exporter_end_epoch(table);
 		for (uint32_t i = 0; i < 300; i++)
 			send_good(table, 1000 + i, 0, minute);
@@ -232,6 +243,26 @@ static void no_number_of_datagrams_evicts_a_proven_one(void **state)
 	exporter_table_destroy(table);
 }
 
+/* However many messages a datagram has, it is one proof. */
+static void a_datagram_proves_once(void **state)
+{
+	struct exporter_table *table = exporter_table_create(8);
+	struct exporter_id id = id_of(1, 0);
+	bool evicted;
+	uint32_t slot;
+
+	(void)state;
+	set_time(table, START_NS);
+	slot = hear(table, &id, &evicted);
+	for (uint32_t i = 0; i < 10; i++)
+		exporter_prove(table, slot);
+	assert_false(exporter_is_proven(table, slot));
+	set_time(table, START_NS);
+	exporter_prove(table, slot);
+	assert_true(exporter_is_proven(table, slot));
+	exporter_table_destroy(table);
+}
+
 static void newcomers_have_their_part(void **state)
 {
 	struct exporter_table *table = exporter_table_create(100);
@@ -239,7 +270,7 @@ static void newcomers_have_their_part(void **state)
 	bool evicted;
 
 	(void)state;
-	exporter_set_time(table, START_NS);
+	set_time(table, START_NS);
 	for (uint32_t i = 1; i <= 1000; i++)
 		send_good(table, i, 0, 10);
 	assert_int_equal(count_proven(table), 87);
@@ -257,18 +288,18 @@ static void an_hour_of_silence_gives_room(void **state)
 	struct exporter_table *table = exporter_table_create(8);
 
 	(void)state;
-	exporter_set_time(table, START_NS);
+	set_time(table, START_NS);
 	for (uint32_t i = 1; i <= 7; i++)
 		send_good(table, i, 0, 2);
 	assert_int_equal(count_proven(table), 7);
-	exporter_set_time(table, START_NS + 40 * MINUTE_NS);
+	set_time(table, START_NS + 40 * MINUTE_NS);
 	for (uint32_t i = 2; i <= 7; i++)
 		send_good(table, i, 0, 1);
-	exporter_set_time(table, START_NS + 60 * MINUTE_NS);
+	set_time(table, START_NS + 60 * MINUTE_NS);
 	send_good(table, 8, 0, 5);
 	assert_int_equal(count_proven(table), 7);
 	assert_true(is_there(table, 1));
-	exporter_set_time(table, START_NS + 60 * MINUTE_NS + 1);
+	set_time(table, START_NS + 60 * MINUTE_NS + 1);
 	send_good(table, 8, 0, 1);
 	assert_int_equal(count_proven(table), 7);
 	send_good(table, 9, 0, 1);
@@ -280,7 +311,7 @@ static void an_hour_of_silence_gives_room(void **state)
 	for (uint32_t i = 2; i <= 8; i++)
 		assert_true(is_there(table, i));
 	/* A clock that is set back is not silence. */
-	exporter_set_time(table, START_NS - 600 * MINUTE_NS);
+	set_time(table, START_NS - 600 * MINUTE_NS);
 	for (uint32_t i = 100; i < 200; i++)
 		send_good(table, i, 0, 3);
 	for (uint32_t i = 2; i <= 8; i++)
@@ -296,12 +327,12 @@ static void one_address_has_a_part(void **state)
 
 	(void)state;
 	random_init(&random, 3);
-	exporter_set_time(table, START_NS);
+	set_time(table, START_NS);
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t address = 1 + (uint32_t)random_below(&random, 2), of_address[2] = {0};
 		uint32_t domain = (uint32_t)random_below(&random, 1000);
 
-		exporter_set_time(table, START_NS + i * MINUTE_NS / 10);
+		set_time(table, START_NS + i * MINUTE_NS / 10);
 		send_good(table, address, domain, 1 + (uint32_t)random_below(&random, 3));
 		if (i % 100 != 0)
 			continue;
@@ -399,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_flood_takes_nobodys_slot),
 		cmocka_unit_test(the_oldest_silent_one_goes),
 		cmocka_unit_test(no_number_of_datagrams_evicts_a_proven_one),
+		cmocka_unit_test(a_datagram_proves_once),
 		cmocka_unit_test(newcomers_have_their_part),
 		cmocka_unit_test(an_hour_of_silence_gives_room),
 		cmocka_unit_test(one_address_has_a_part),
