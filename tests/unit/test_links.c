@@ -233,12 +233,51 @@ static void no_exporter_takes_the_links_of_another(void **state)
 	links_destroy(links);
 }
 
+/* Interfaces that are silent for 600 intervals give back what was lent. */
+static void silent_links_make_room(void **state)
+{
+	struct links *links = links_create(4, 4);
+	static uint64_t packets[4][2];
+	struct observation observation = {
+		.packets = 1, .bytes = 100, .sampling = 1, .side = OBSERVED_INGRESS};
+
+	(void)state;
+	for (uint32_t round = 0; round < 602; round++) {
+		memset(packets, 0, sizeof(packets));
+		observation.exporter = 0;
+		for (uint32_t i = 1; i <= 300 && round == 0; i++) {
+			observation.input = i;
+			links_count(links, &observation, 1);
+		}
+		observation.exporter = 1;
+		for (uint32_t i = 1; i <= 300; i++) {
+			observation.input = i;
+			links_count(links, &observation, 1);
+		}
+		links_end_epoch(links, count_links, packets);
+		/* 32 each, and 256 that are lent. */
+		assert_int_equal(packets[0][true], round == 0 ? 288 : 0);
+		assert_int_equal(packets[1][true] + packets[1][false], 300);
+		if (round < 601)
+			assert_int_equal(packets[1][true], 32);
+	}
+	memset(packets, 0, sizeof(packets));
+	for (uint32_t i = 1; i <= 300; i++) {
+		observation.input = i;
+		links_count(links, &observation, 1);
+	}
+	links_end_epoch(links, count_links, packets);
+	assert_int_equal(packets[1][true], 288);
+	links_destroy(links);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_come_and_go),
 		cmocka_unit_test(who_goes_makes_room),
 		cmocka_unit_test(no_exporter_takes_the_links_of_another),
+		cmocka_unit_test(silent_links_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
