@@ -201,10 +201,15 @@ static bool counted_unsampled(const struct collector *collector, const struct wi
 
 void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval)
 {
+	uint64_t stand_for;
+
 	if (packets == 0)
 		return;
-	if (!add_up(&collector->lost_packets, packets, interval > 0 ? interval : 1, EPOCH_SUM))
+	if (__builtin_mul_overflow(packets, (uint64_t)(interval > 0 ? interval : 1), &stand_for) ||
+		stand_for > SUM_HALF - collector->lost_packets)
 		collector->unknown_sampler = true;
+	else
+		collector->lost_packets += stand_for;
 	if (interval > collector->lost_interval)
 		collector->lost_interval = interval;
 }
