@@ -59,9 +59,9 @@ struct domain {
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	struct record_sums sums; /* the slot's in this epoch; earlier owners included */
-	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
-	bool from_file;  /* its templates are, and it said none since */
-	int64_t heard;   /* time of its last datagram */
+	int64_t started;         /* ms since 1970-01-01 UTC, by its clock; 0: not known */
+	bool from_file;          /* its templates are, and it said none since */
+	int64_t heard;           /* time of its last datagram */
 	/*
 	 * The coarsest sampling interval of its records, and the place that has it: until a record
 	 * of that place has a finer one, or the exporter restarted. 0: it sent no records.

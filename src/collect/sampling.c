@@ -129,8 +129,8 @@ static uint32_t look_up(
  * Of the parts of another domain the finest and the coarsest interval. When a part changes they
  * begin anew: options about all parts come again.
  */
-static void note_part(struct sampling *sampling, uint64_t about, uint32_t before,
-	uint32_t interval, uint32_t limit)
+static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
+	uint32_t limit)
 {
 	uint64_t id = about << ABOUT_SHIFT;
 	uint32_t finest = look_up(sampling, OF_FINEST_PART, 0, about);

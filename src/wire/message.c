@@ -163,7 +163,7 @@ static int64_t age_of(
 static void set_age(struct flow_record *record, int64_t age)
 {
 	record->age = age >= 0 ? (uint32_t)age : 0;
-	record->has |= age >= 0 ? FLOW_AGE | FLOW_CUT_TIMES : 0;
+	record->has |= age >= 0 ? FLOW_AGE : 0;
 }
 
 static void set_idle(struct flow_record *record, int64_t idle)
@@ -224,6 +224,8 @@ static void set_times(const struct message *message, const struct template_entry
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++, start += entry->record_len, end += entry->record_len) {
+		if (first != USE_START_UPTIME || last != USE_END_UPTIME)
+			records[i].has |= FLOW_CUT_TIMES;
 		if (first != 0)
 			set_age(&records[i],
 				age_of(message, first, read_time(start, start_len), HEADER_CUT_MS));

@@ -50,9 +50,8 @@ static uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t
 	return room;
 }
 
-enum section_verdict packet_part_read(
-	const struct packet_part *part, struct key *key, struct key_extra *extra, uint64_t *bytes,
-	uint8_t *ttl)
+enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict = parse_captured(part->data, part->len,

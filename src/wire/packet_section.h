@@ -43,9 +43,8 @@ enum section_verdict {
  * the rest (as in struct packet_flow) is set with SECTION_FLOW only. SECTION_CUT includes a
  * packet whose ports are cut.
  */
-enum section_verdict packet_part_read(
-	const struct packet_part *part, struct key *key, struct key_extra *extra, uint64_t *bytes,
-	uint8_t *ttl);
+enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl);
 
 /* Elements of IPFIX, and of NetFlow v9 (102 to 104), that describe one packet. */
 enum section_element {

@@ -40,8 +40,8 @@ struct template_entry {
 	uint8_t family;
 	uint8_t skip;     /* enum wire_skip, if it is not usable */
 	uint16_t section; /* the element that holds a section of the packet; 0: none does */
-	uint8_t start; /* enum element_use: what tells when the flow began; 0: nothing */
-	uint8_t end;   /* the same of the record's last packet */
+	uint8_t start;    /* enum element_use: what tells when the flow began; 0: nothing */
+	uint8_t end;      /* the same of the record's last packet */
 	uint8_t start_move, end_move; /* their numbers */
 	bool packet : 1; /* records have a packet, or a part of one: message.c completes them */
 	bool report : 1; /* a record is of one packet */

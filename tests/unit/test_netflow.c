@@ -1033,7 +1033,8 @@ static void sessions_of_totals(void **state)
 		assert_true(record->has & FLOW_AGE);
 		assert_in_range(record->age, starts[i].age, starts[i].age + 1000);
 	}
-	assert_false(with(true, 152, 8, EXPORTED * UINT64_C(1000))->has & FLOW_AGE);
+	assert_true(with(true, 152, 8, EXPORTED * UINT64_C(1000))->has & FLOW_AGE);
+	assert_false(with(true, 152, 8, (EXPORTED + 1) * UINT64_C(1000))->has & FLOW_AGE);
 	for (uint32_t reason = 0; reason < 8; reason++) {
 		const struct given fields[] = {{136, 1, reason, 0}, totals[0], totals[1]};
 		bool ended = reason == 1 || (reason >= 3 && reason <= 5);
@@ -1054,14 +1055,60 @@ static void sessions_of_totals(void **state)
 	}
 }
 
-/* Of all kinds: a record counts when it comes. What stands behind them is found. */
+/*
+ * When the packets of a record came, by each pair of elements. A header has seconds: the first is
+ * taken as the earliest, the last as the latest that it can be.
+ */
+static void times_of_packets(void **state)
+{
+	static const uint64_t ntp = UINT64_C(2208988800);
+	static const struct {
+		bool ipfix;
+		struct given start, end;
+		uint32_t age, idle;
+		bool cut;
+	} rows[] = {
+		{false, {22, 4, UPTIME - 3000, 0}, {21, 4, UPTIME - 1, 0}, 3000, 1, false},
+		{false, {22, 8, UPTIME - 3000, 0}, {21, 4, UPTIME, 0}, 3000, 0, false},
+		{true, {150, 4, EXPORTED - 9, 0}, {151, 4, EXPORTED - 2, 0}, 9999, 1001, true},
+		{true, {152, 8, EXPORTED * 1000ULL - 9400, 0},
+			{153, 8, EXPORTED * 1000ULL - 100, 0}, 10399, 100, true},
+		{true, {152, 8, EXPORTED * 1000ULL - 9400, 0},
+			{153, 8, EXPORTED * 1000ULL + 700, 0}, 10399, 0, true},
+		{true, {154, 8, (EXPORTED - 9 + ntp) << 32 | 0x80000000, 0},
+			{155, 8, (EXPORTED - 1 + ntp) << 32, 0}, 9499, 1000, true},
+		{true, {156, 8, (EXPORTED - 9 + ntp) << 32, 0},
+			{157, 8, (EXPORTED - 1 + ntp) << 32, 0}, 9999, 1000, true},
+	};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(rows); i++) {
+		const struct given fields[] = {rows[i].start, rows[i].end, {192, 1, 61, 0}};
+		const struct flow_record *record = record_of(rows[i].ipfix, 0, fields, 3);
+
+		assert_int_equal(record->has & (FLOW_AGE | FLOW_IDLE), FLOW_AGE | FLOW_IDLE);
+		assert_int_equal((record->has & FLOW_CUT_TIMES) != 0, rows[i].cut);
+		assert_int_equal(record->age, rows[i].age);
+		assert_int_equal(record->idle, rows[i].idle);
+		assert_int_equal(record->ttl, 61);
+	}
+	/* The last before the first, and times behind the export: not known. */
+	assert_int_equal(
+		record_of(false, 0,
+			(struct given[]){{22, 4, UPTIME - 5, 0}, {21, 4, UPTIME - 6, 0}}, 2)
+				->has &
+			(FLOW_AGE | FLOW_IDLE),
+		0);
+	assert_int_equal(with(true, 152, 8, (EXPORTED + 9) * 1000ULL)->has & FLOW_AGE, 0);
+	assert_int_equal(with(true, 52, 1, 7)->ttl, 7);
+	assert_int_equal(with(true, 53, 1, 8)->ttl, 8);
+}
+
+/* Of all kinds. What stands behind them is found. */
 static void times_are_skipped(void **state)
 {
-	static const struct given fields[] = {{22, 4, UPTIME - 3000, 0}, {21, 4, UPTIME - 1, 0},
-		{150, 4, EXPORTED - 9, 0}, {151, 4, EXPORTED - 2, 0}, {152, 8, UINT64_MAX, 0},
-		{153, 8, EXPORTED * 1000ULL, 0}, {154, 8, 1ULL << 63, 0}, {155, 8, 1, 0},
-		{156, 8, 1ULL << 63, 0}, {157, 8, 1, 0}, {158, 4, UINT32_MAX, 0}, {159, 4, 7, 0},
-		{160, 8, UINT64_MAX, 0}, {4, 1, 17, 0}};
+	static const struct given fields[] = {{158, 4, UINT32_MAX, 0}, {159, 4, 7, 0},
+		{160, 8, UINT64_MAX, 0}, {22, 3, 1, 0}, {150, 9, 1, 0}, {4, 1, 17, 0}};
 
 	(void)state;
 	for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
@@ -1072,7 +1119,8 @@ static void times_are_skipped(void **state)
 		assert_int_equal(record->key.v4.proto, 17);
 		assert_int_equal(record->packets, 10);
 		assert_int_equal(record->bytes, 1000);
-		assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES);
+		assert_int_equal(record->has & ~(uint32_t)(FLOW_AGE | FLOW_CUT_TIMES),
+			FLOW_PACKETS | FLOW_BYTES);
 	}
 }
 
@@ -2187,6 +2235,8 @@ int main(void)
 		TEST(layer2_bytes),
 		TEST(counters_that_are_zero),
 		TEST(sessions_of_totals),
+		TEST(times_of_packets),
+		TEST(times_of_packets),
 		TEST(times_are_skipped),
 		TEST(ipv6_records),
 		TEST(both_families_in_a_template),
