@@ -244,6 +244,7 @@ static void begin_anew(struct known *known, struct flow *flow)
 	flow->bytes = 0;
 	flow->advance = 0;
 	flow->moved_behind = 0;
+	flow->doubted = 0;
 	flow->span = 0;
 }
 
@@ -280,12 +281,15 @@ static void add_to_share(struct known *known, struct record *record, uint32_t ho
 {
 	struct share *share = record->share;
 	uint64_t packets, bytes;
+	uint32_t last;
 
 	set_hop(record, hop);
 	set_sampled(record);
 	record->before = share_time(&known->flows, share, record->now);
-	if ((int32_t)(record->last - record->before) > 0)
-		share_set_time(&known->flows, share, record->last);
+	/* EMC2's methods go by when records come. */
+	last = known->held.room > 0 ? record->last : record->now;
+	if ((int32_t)(last - record->before) > 0)
+		share_set_time(&known->flows, share, last);
 	if (waits(known, record))
 		return;
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
@@ -483,6 +487,7 @@ static void tell_doubt(struct known *known, struct dedup_counts *counts)
 	counts->new_packets += known->doubt.new_packets;
 	counts->new_bytes += known->doubt.new_bytes;
 	counts->unknown |= known->doubt.blind;
+	counts->late |= known->doubt.late;
 	known->doubt = (struct role_doubt){0};
 }
 

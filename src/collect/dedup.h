@@ -71,7 +71,8 @@ struct dedup_counts {
 	/* Of counted packets, those that may be duplicates; and packets that were taken for
 	 * duplicates and may be none (docs/ESTIMATES.md, "Each packet once"). */
 	uint64_t duplicate_packets, duplicate_bytes, new_packets, new_bytes;
-	uint32_t observers; /* exporters that report flows: no packet counted more often */
+	uint32_t observers; /* exporters that report flows: no packet counted more often, */
+	bool late;          /* unless some were reported in an earlier interval */
 };
 
 /*

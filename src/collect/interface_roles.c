@@ -26,6 +26,7 @@
 #define NEARLY_NONE         0.1f
 #define SURELY_MOST         0.5f  /* twice the standard deviation below the share, */
 #define SURELY_FEW          0.25f /* and above it */
+#define COMMON_NONE         0.5f /* hits */
 #define SHARE_FEEDS         0.05f /* of the flows: the other exporter is on the way of some */
 #define SHARE_BLIND         0.2f
 #define SAMPLES_LARGE       20 /* of a flow: another exporter on its way has samples too */
@@ -420,10 +421,13 @@ static void learn_pair(struct roles *roles, const struct seen *x, const struct s
 	double hit = any(x->samples, sampling_x, target) * any(y->samples, sampling_y, target);
 	int distance = upstream(y, x);
 
-	if (distance < 0)
+	if (distance < 0) {
+		roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
 		return;
+	}
 	if (distance >= ROLE_DISTANCES)
 		distance = ROLE_DISTANCES - 1;
+	roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
 	add_common(roles, x->interface, y->exporter, (uint32_t)distance, (float)hit);
 	if (distance == 0)
 		add_common(
@@ -591,6 +595,13 @@ static void add_window(struct roles *roles)
 	}
 }
 
+static void fade_interface(struct role_interface *interface)
+{
+	interface->common /= 2;
+	for (uint32_t r = 0; r < ROLE_RATES; r++)
+		interface->own[r] /= 2;
+}
+
 static void fade(struct roles *roles)
 {
 	for (uint32_t at = 0; at <= roles->pairs_mask; at++) {
@@ -602,8 +613,8 @@ static void fade(struct roles *roles)
 		}
 	}
 	for (uint32_t i = 0; i < roles->nb; i++)
-		for (uint32_t r = 0; roles->marks[i] & MARK_FADE && r < ROLE_RATES; r++)
-			roles->interfaces[i].own[r] /= 2;
+		if (roles->marks[i] & MARK_FADE)
+			fade_interface(&roles->interfaces[i]);
 }
 
 /* More flows where there was room, fewer where there was none. */
@@ -771,6 +782,16 @@ static void judge_pair(struct roles *roles, const struct role_pair *pair, bool *
 	}
 }
 
+/* Whether its exporter as a whole has flows enough, of which no other exporter reported any. */
+static bool is_alone(
+	const struct roles *roles, const struct role_interface *interface, uint32_t rate)
+{
+	uint32_t whole = roles->exporters[interface->exporter].whole;
+
+	return whole > 0 && roles->interfaces[whole - 1].own[rate] >= HITS &&
+	       roles->interfaces[whole - 1].common < COMMON_NONE;
+}
+
 /* Whether there are flows enough to miss another exporter by, at each sampling interval in use. */
 static bool is_ready(const struct roles *roles, const struct role_interface *interface)
 {
@@ -780,7 +801,9 @@ static bool is_ready(const struct roles *roles, const struct role_interface *int
 		uint32_t others = roles->reporting_at[r];
 
 		others -= own->alive && own->sampling > 0 && own->rate == r;
-		if (others > 0 && (r == ROLE_RATES || interface->own[r] < HITS))
+		if (others > 0 && (r == ROLE_RATES ||
+					  (interface->own[r] < HITS &&
+						  !is_alone(roles, interface, r))))
 			return false;
 	}
 	return true;

@@ -38,6 +38,7 @@ struct role_interface {
 	bool used;
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
 	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
+	float common; /* of the whole exporter: hits of flows that any other reported too */
 	/* Large flows that an exporter with another role reported, and that none did. */
 	uint32_t right, wrong;
 	/* Of the epoch, by the role. */
@@ -104,6 +105,7 @@ struct roles {
 struct role_doubt {
 	uint64_t duplicate_packets, duplicate_bytes; /* that counted, and may be duplicates */
 	uint64_t new_packets, new_bytes; /* that were taken for duplicates, and may be none */
+	bool late;  /* of those that counted some were reported in an earlier interval */
 	bool blind; /* a dead exporter's interfaces carry traffic that only it may have seen */
 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Reports of one packet by several exporters differ by less: of its time, */
-#define JITTER_TICKS 48
+#define JITTER_TICKS 19
 /* and of the record that has it. */
 #define MARGIN_TICKS (2 * 954)
 #define CUT_TICKS    954 /* of OBSERVATION_CUT_TIMES */
@@ -133,7 +133,8 @@ static bool came_back(const struct known *known, const struct record *record)
 
 	if (silent > known->flows.timeout)
 		return true;
-	return !record->has_first && silent > 2 * (span_of(flow) + MARGIN_TICKS) &&
+	return !record->has_first && !(record->observation->flags & OBSERVATION_SAMPLE) &&
+	       silent > 2 * (span_of(flow) + MARGIN_TICKS) &&
 	       end + record->packets < flow->packets;
 }
 
@@ -149,6 +150,8 @@ static bool is_contradicted(const struct record *record, uint64_t end)
 	uint32_t time = record->last - JITTER_TICKS;
 
 	if (reach >= flow->packets)
+		return false;
+	if (record->observation->flags & OBSERVATION_SAMPLE) /* reports of packets may wait */
 		return false;
 	if (!record->has_first)
 		return end + record->packets < flow->packets;
@@ -185,6 +188,16 @@ static uint64_t before_front(const struct record *record)
 	return (uint64_t)((double)record->packets * before / all + 0.5);
 }
 
+/* Whether the record begins so shortly before the front that the clocks may explain it. */
+static bool overlap_is_short(const struct record *record)
+{
+	int32_t most = JITTER_TICKS;
+
+	if (record->observation->flags & OBSERVATION_CUT_TIMES)
+		most += 2 * CUT_TICKS;
+	return (int32_t)(record->flow->front - record->first) <= most;
+}
+
 /* Where in the flow the record begins, in packets. */
 static uint64_t begin_of(struct record *record)
 {
@@ -207,7 +220,7 @@ static uint64_t begin_of(struct record *record)
 	/* Its records follow each other, unless others told of packets between them. */
 	if (!is_contradicted(record, own + record->packets))
 		return own;
-	told = before_front(record);
+	told = overlap_is_short(record) ? before_front(record) : record->packets;
 	at = flow->packets > told ? flow->packets - told : 0;
 	if (at <= own)
 		return own;
@@ -288,7 +301,8 @@ static struct worth insert_before(struct known *known, struct record *record)
 		share->packets = (share->packets + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 		share->bytes = (share->bytes + worth.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	}
-	flow->moved_behind += worth.packets;
+	flow->moved_behind =
+		(flow->moved_behind + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 	return worth;
 }
 
@@ -299,6 +313,31 @@ static bool joins_in_doubt(const struct record *record, uint64_t end)
 
 	return record->joins && !record->has_first && span_of(flow) > 0 &&
 	       (end > flow->packets || end + flow->advance < flow->packets);
+}
+
+static void set_doubted(struct flow *flow, uint64_t packets)
+{
+	flow->doubted = packets < DOUBTED_MAX ? packets & DOUBTED_MAX : DOUBTED_MAX;
+}
+
+/*
+ * Packets that count now may be some that were told before, and were taken for duplicates then. A
+ * record whose place is not certain may bring duplicates.
+ */
+static void doubt_counted(struct known *known, const struct record *record, const struct worth *worth)
+{
+	struct flow *flow = record->flow;
+	uint64_t packets = worth->packets;
+
+	if (!record->aligned && flow->doubted < DOUBTED_MAX && flow->doubted < packets)
+		packets = flow->doubted;
+	if (packets == 0)
+		return;
+	known->doubt.late = true;
+	known->doubt.duplicate_packets = add_up(known->doubt.duplicate_packets, packets);
+	known->doubt.duplicate_bytes = add_up(known->doubt.duplicate_bytes,
+		packets == worth->packets ? worth->bytes : part_bytes(record, packets));
+	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
 
 static struct worth best_unsampled(struct known *known, struct record *record)
@@ -324,6 +363,7 @@ static struct worth best_unsampled(struct known *known, struct record *record)
 	if (worth.packets < record->packets &&
 		(record->share->partial || joins_in_doubt(record, end))) {
 		doubt_new(known, record, record->packets - worth.packets);
+		set_doubted(flow, flow->doubted + record->packets - worth.packets);
 		/* It missed packets: it goes on where the flow was at least. */
 		if (end < flow->packets && flow->advance < ADVANCE_MAX)
 			move_share(record, flow->packets - flow->advance > record->packets
@@ -336,10 +376,7 @@ static struct worth best_unsampled(struct known *known, struct record *record)
 	bytes = most_bytes(known, record);
 	if (bytes > flow->bytes)
 		worth.bytes = bytes - flow->bytes;
-	if (record->aligned) {
-		known->doubt.duplicate_packets += worth.packets;
-		known->doubt.duplicate_bytes += worth.bytes;
-	}
+	doubt_counted(known, record, &worth);
 	return worth;
 }
 
@@ -371,7 +408,7 @@ static bool is_common(const struct known *known, const struct observation *obser
 	       observation->packets < SHARE_PACKETS_LIMIT &&
 	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
 	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
-	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED)) == FLOW_UNSAMPLED;
+	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED)) == FLOW_UNSAMPLED && flow->doubted == 0;
 }
 
 /* The share that the hop has of the flow already; and the most bytes that another has. */

@@ -22,6 +22,7 @@
 #define TICK_SHIFT  20 /* ns to ticks */
 #define SPAN_TICKS  16
 #define ADVANCE_MAX ((UINT32_C(1) << 24) - 1)
+#define DOUBTED_MAX ADVANCE_MAX
 #define FLOW_NONE   UINT32_MAX
 #define FLOW_SHARES 4
 #define MORE_SHARES 7
@@ -94,7 +95,8 @@ struct flow {
 	/* When the flow moved to the observer that is the farthest: its first packet then, in
 	 * ticks, and the packets that others had told of before. 0 packets: it did not move. */
 	uint32_t moved_at;
-	uint64_t moved_behind;
+	uint64_t moved_behind : 40;
+	uint64_t doubted : 24; /* packets that were taken for duplicates, and may be new */
 } __attribute__((aligned(64)));
 
 struct more_shares {

@@ -174,6 +174,7 @@ static void count_doubt(struct collect_counts *counts, const struct dedup_counts
 	counts->counts.new_packets += more->new_packets;
 	counts->counts.new_bytes += more->new_bytes;
 	counts->counts.unknown |= more->unknown;
+	counts->counts.late |= more->late;
 	if (more->observers > counts->counts.observers)
 		counts->counts.observers = more->observers;
 }

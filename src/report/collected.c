@@ -40,6 +40,8 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 {
 	const struct collect_generation *generation = collect_generation(run->collect, epoch);
 
+	bool late = false;
+
 	ledger->collected = true;
 	ledger->losses_unknown |= generation->epoch.losses_unknown;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
@@ -55,6 +57,7 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 		ledger->maybe_new_bytes += counts->new_bytes;
 		if (counts->observers > ledger->observers)
 			ledger->observers = counts->observers;
+		late |= counts->late;
 		if (counts->bytes_unknown)
 			ledger->missing_bytes = UINT64_MAX;
 	}
@@ -62,6 +65,8 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 	ledger->overcount = generation->epoch.overcount;
 	add_lost(&generation->epoch, ledger);
 	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
+	if (late)
+		ledger->observers = 0;
 	ledger->offered = ledger->received;
 	/* Of the capture; packets that records stand for are nobody's to compare with. */
 	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
@@ -227,7 +232,7 @@ static void forget_bounds(struct report_measurement *measurement, double samplin
 static void doubt_figure(
 	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
 {
-	uint64_t least = observers > 1 ? figure->low / observers : figure->low;
+	uint64_t least = observers > 0 ? figure->low / observers : 0;
 
 	if (figure->known && duplicate > 0)
 		figure->low = figure->low > least + duplicate ? figure->low - duplicate : least;

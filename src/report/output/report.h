@@ -149,7 +149,7 @@ struct ledger {
 	uint32_t longest_frame;        /* bytes, over the received packets */
 	double sampling; /* collected: the coarsest, of packets one in so many; 0 or 1: none */
 	/* Collected: of measured packets, those that may be duplicates; duplicates that may be none;
-	 * exporters, which is how often a packet may have been counted. */
+	 * exporters, which is how often a packet may have been counted, 0: that is not known. */
 	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;
 	uint32_t observers;
 	/* collected: the interval of samplers that were there, and of which nothing counted; 0: none
