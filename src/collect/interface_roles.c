@@ -26,7 +26,7 @@
 #define NEARLY_NONE         0.1f
 #define SURELY_MOST         0.5f  /* twice the standard deviation below the share, */
 #define SURELY_FEW          0.25f /* and above it */
-#define COMMON_NONE         0.5f /* hits */
+#define COMMON_NONE         0.5f  /* hits */
 #define SHARE_FEEDS         0.05f /* of the flows: the other exporter is on the way of some */
 #define SHARE_BLIND         0.2f
 #define SAMPLES_LARGE       20 /* of a flow: another exporter on its way has samples too */
@@ -413,21 +413,36 @@ static void add_own(struct roles *roles, uint32_t interface, double samples, dou
 				samples, sampling, target_of(sampling, roles->rates[r]));
 }
 
-static void learn_pair(struct roles *roles, const struct seen *x, const struct seen *y)
+/* The distance that other flows showed; 0: none did. */
+static int distance_of_others(const struct roles *roles, const struct seen *y, const struct seen *x)
+{
+	for (uint32_t d = 1; d < ROLE_DISTANCES; d++) {
+		const struct role_pair *pair = find_pair(roles, x->interface, y->exporter, d);
+
+		if (pair->interface > 0 && is_of_now(roles, pair) && pair->common >= YOUNG)
+			return (int)d;
+	}
+	return 0;
+}
+
+/* distance: of y upstream of x, by this flow. */
+static void learn_pair(
+	struct roles *roles, const struct seen *x, const struct seen *y, int distance)
 {
 	double sampling_x = roles->exporters[x->exporter].sampling;
 	double sampling_y = roles->exporters[y->exporter].sampling;
 	double target = target_of(sampling_x, sampling_y);
 	double hit = any(x->samples, sampling_x, target) * any(y->samples, sampling_y, target);
-	int distance = upstream(y, x);
 
-	if (distance < 0) {
-		roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
+	roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
+	if (distance == 0)
+		distance = distance_of_others(roles, y, x);
+	if (distance == 0 && distance_of_others(roles, x, y) > 0)
 		return;
-	}
+	if (distance < 0)
+		return;
 	if (distance >= ROLE_DISTANCES)
 		distance = ROLE_DISTANCES - 1;
-	roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
 	add_common(roles, x->interface, y->exporter, (uint32_t)distance, (float)hit);
 	if (distance == 0)
 		add_common(
@@ -451,13 +466,39 @@ static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n
 	}
 }
 
+static int8_t clamp(int distance)
+{
+	if (distance > ROLE_DISTANCES)
+		return ROLE_DISTANCES;
+	return distance < -ROLE_DISTANCES ? -ROLE_DISTANCES : (int8_t)distance;
+}
+
+/* order[k][i]: how far k is upstream of i, also by way of others. */
+static void find_order(const struct seen *seen, uint32_t n, int8_t order[SHARES_MAX][SHARES_MAX])
+{
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < n; i++)
+			order[k][i] = k == i ? 0 : clamp(upstream(&seen[k], &seen[i]));
+	for (uint32_t via = 0; via < n; via++)
+		for (uint32_t k = 0; k < n; k++)
+			for (uint32_t i = 0; i < n; i++) {
+				if (k == i || order[k][i] != 0 || order[k][via] <= 0 ||
+					order[via][i] <= 0)
+					continue;
+				order[k][i] = clamp(order[k][via] + order[via][i]);
+				order[i][k] = (int8_t)-order[k][i];
+			}
+}
+
 static void learn_flow(struct roles *roles, struct observers *observers,
 	struct observed_flows *flows, struct flow *flow, uint32_t now)
 {
 	struct seen seen[SHARES_MAX];
 	uint32_t n = collect_seen(roles, observers, flows, flow, now, seen);
+	int8_t order[SHARES_MAX][SHARES_MAX];
 
 	check_roles(roles, seen, n);
+	find_order(seen, n, order);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct seen *x = &seen[i];
 		double sampling = roles->exporters[x->exporter].sampling;
@@ -468,7 +509,7 @@ static void learn_flow(struct roles *roles, struct observers *observers,
 				sampling);
 		for (uint32_t k = 0; k < n; k++)
 			if (seen[k].exporter != x->exporter)
-				learn_pair(roles, x, &seen[k]);
+				learn_pair(roles, x, &seen[k], order[k][i]);
 	}
 }
 
@@ -801,9 +842,8 @@ static bool is_ready(const struct roles *roles, const struct role_interface *int
 		uint32_t others = roles->reporting_at[r];
 
 		others -= own->alive && own->sampling > 0 && own->rate == r;
-		if (others > 0 && (r == ROLE_RATES ||
-					  (interface->own[r] < HITS &&
-						  !is_alone(roles, interface, r))))
+		if (others > 0 && (r == ROLE_RATES || (interface->own[r] < HITS &&
+							      !is_alone(roles, interface, r))))
 			return false;
 	}
 	return true;

@@ -134,8 +134,7 @@ static bool came_back(const struct known *known, const struct record *record)
 	if (silent > known->flows.timeout)
 		return true;
 	return !record->has_first && !(record->observation->flags & OBSERVATION_SAMPLE) &&
-	       silent > 2 * (span_of(flow) + MARGIN_TICKS) &&
-	       end + record->packets < flow->packets;
+	       silent > 2 * (span_of(flow) + MARGIN_TICKS) && end + record->packets < flow->packets;
 }
 
 /*
@@ -301,8 +300,7 @@ static struct worth insert_before(struct known *known, struct record *record)
 		share->packets = (share->packets + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 		share->bytes = (share->bytes + worth.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	}
-	flow->moved_behind =
-		(flow->moved_behind + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	flow->moved_behind = (flow->moved_behind + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 	return worth;
 }
 
@@ -324,7 +322,8 @@ static void set_doubted(struct flow *flow, uint64_t packets)
  * Packets that count now may be some that were told before, and were taken for duplicates then. A
  * record whose place is not certain may bring duplicates.
  */
-static void doubt_counted(struct known *known, const struct record *record, const struct worth *worth)
+static void doubt_counted(
+	struct known *known, const struct record *record, const struct worth *worth)
 {
 	struct flow *flow = record->flow;
 	uint64_t packets = worth->packets;
