@@ -32,6 +32,8 @@ enum {
 static inline void read_record(const uint8_t *data, uint32_t uptime,
 	const struct flow_record *start, struct flow_record *record)
 {
+	uint32_t age, idle;
+
 	*record = *start;
 	memcpy(record->key.v4.src_ip, data + SRC_IP, 4);
 	memcpy(record->key.v4.dst_ip, data + DST_IP, 4);
@@ -49,10 +51,13 @@ static inline void read_record(const uint8_t *data, uint32_t uptime,
 	record->bytes = read_u32(data + BYTES);
 	if (uptime == 0)
 		return;
-	record->age = uptime - read_u32(data + FIRST);
-	record->idle = uptime - read_u32(data + LAST);
-	if (record->age <= AGE_MAX_MS && record->idle <= record->age)
-		record->has |= FLOW_AGE | FLOW_IDLE;
+	age = uptime - read_u32(data + FIRST);
+	idle = uptime - read_u32(data + LAST);
+	if (age > AGE_MAX_MS || idle > age)
+		return;
+	record->age = age;
+	record->idle = idle;
+	record->has |= FLOW_AGE | FLOW_IDLE;
 }
 
 struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
