@@ -676,7 +676,14 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 static void settle_path(struct dedup *dedup, struct held_flow *held, const struct worth *worth)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
-	struct record record = {.flow = flow, .now = flow->last, .route = held->route};
+	/* For the route, if no record had to know it. */
+	const struct observation observation = {.family = held->family, .key6 = held->key};
+	struct record record = {
+		.observation = &observation,
+		.flow = flow,
+		.now = flow->last,
+		.route = held->route,
+	};
 	struct flow_path *path = &dedup->paths[held->flow];
 
 	path->packets += worth->packets;
