@@ -30,6 +30,7 @@ struct entry {
 	struct exporter_id id;
 	uint64_t heard;          /* epoch */
 	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint64_t datagram;       /* number of its last datagram */
 	uint64_t proved;         /* number of the last datagram that was a proof; 0: none */
 	uint32_t earlier, later; /* in its list, a ring through a sentinel */
 	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
@@ -341,13 +342,19 @@ static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank
 	eldest_of(table, slot)->proven += (uint32_t)is - was;
 }
 
+/* Returns true if the domain is in the datagram that is decoded. */
+static bool is_current(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].datagram == table->datagrams;
+}
+
 /* The slot that is given to another domain, or EXPORTER_NONE. */
 static uint32_t victim(struct exporter_table *table, bool heard_before)
 {
 	uint32_t slot = oldest(table, RANK_NEW);
 
 	if (slot != EXPORTER_NONE)
-		return slot;
+		return is_current(table, slot) ? EXPORTER_NONE : slot;
 	slot = oldest(table, RANK_PROVEN);
 	if (slot != EXPORTER_NONE && is_silent(table, slot))
 		return slot;
@@ -391,6 +398,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 	entry->id = *id;
 	entry->heard = table->epoch;
 	entry->heard_at = table->now;
+	entry->datagram = table->datagrams;
 	entry->proofs = 0;
 	entry->proved = 0;
 	enter_id(table, slot);
@@ -404,6 +412,9 @@ void exporter_heard(struct exporter_table *table, uint32_t slot)
 	struct entry *entry = &table->entries[slot];
 	enum rank rank = entry->rank == RANK_PROVEN ? RANK_PROVEN : RANK_HEARD;
 
+	if (is_current(table, slot))
+		return;
+	entry->datagram = table->datagrams;
 	entry->heard = table->epoch;
 	entry->heard_at = table->now;
 	ring_take_out(table, slot);
@@ -440,6 +451,7 @@ void exporter_restore(struct exporter_table *table, uint32_t slot)
 
 	entry->heard = 0;
 	entry->heard_at = 0;
+	entry->datagram = 0;
 	entry->proofs = EXPORTER_PROOFS;
 	if (entry->rank != RANK_PROVEN)
 		set_rank(table, slot, has_room(table, slot) ? RANK_PROVEN : RANK_HEARD);

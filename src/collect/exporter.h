@@ -12,6 +12,8 @@
  * - the heard domain that is silent for longest, if it sent nothing in this and the last epoch, and
  *   the domain without a slot was heard before.
  *
+ * A domain of the datagram that is decoded keeps its slot.
+ *
  * So datagrams from random addresses evict each other only, and no number of datagrams evicts a
  * proven domain that sends once an hour.
  */
@@ -53,7 +55,7 @@ void exporter_datagram(struct exporter_table *table, int64_t now);
 /* Gives a slot to a domain that has none, or EXPORTER_NONE. *evicted: it was another's. */
 uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted);
 
-/* Another datagram of it came. */
+/* It is in this datagram. A second time in the same datagram changes nothing. */
 void exporter_heard(struct exporter_table *table, uint32_t slot);
 
 /* The datagram was decoded to its end, and had records or templates. Counts once a datagram. */

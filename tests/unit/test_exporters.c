@@ -28,8 +28,11 @@ static struct exporter_id id_of(uint32_t address, uint32_t domain)
 	return id;
 }
 
-/* As a collector does for each datagram. */
-static uint32_t hear(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
+static int64_t test_time;
+
+/* As a collector does for each message of a datagram. */
+static uint32_t hear_message(
+	struct exporter_table *table, const struct exporter_id *id, bool *evicted)
 {
 	uint32_t slot = exporter_find(table, id);
 
@@ -38,6 +41,13 @@ static uint32_t hear(struct exporter_table *table, const struct exporter_id *id,
 		return exporter_admit(table, id, evicted);
 	exporter_heard(table, slot);
 	return slot;
+}
+
+/* As a collector does for each datagram. */
+static uint32_t hear(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
+{
+	exporter_datagram(table, test_time);
+	return hear_message(table, id, evicted);
 }
 
 static void hear_twice(struct exporter_table *table, uint32_t address)
@@ -150,6 +160,31 @@ static void a_flood_takes_nobodys_slot(void **state)
 	exporter_table_destroy(table);
 }
 
+/* Those of one datagram do not push out each other, and come to no higher rank by it. */
+static void a_datagram_keeps_its_domains(void **state)
+{
+	struct exporter_table *table = exporter_table_create(2);
+	struct exporter_id ids[] = {id_of(1, 0), id_of(2, 0), id_of(3, 0), id_of(4, 0)};
+	bool evicted;
+
+	(void)state;
+	hear_twice(table, 9);
+	exporter_datagram(table, test_time);
+	assert_int_equal(hear_message(table, &ids[0], &evicted), 1);
+	assert_int_equal(hear_message(table, &ids[1], &evicted), EXPORTER_NONE);
+	assert_int_equal(hear_message(table, &ids[0], &evicted), 1);
+	assert_int_equal(hear_message(table, &ids[1], &evicted), EXPORTER_NONE);
+	assert_true(is_there(table, 1));
+	/* One datagram of it came, however often it was in that. */
+	assert_int_equal(hear(table, &ids[2], &evicted), 1);
+	assert_true(evicted);
+	assert_false(is_there(table, 1));
+	assert_int_equal(hear(table, &ids[2], &evicted), 1);
+	exporter_end_epoch(table);
+	assert_int_equal(hear(table, &ids[3], &evicted), EXPORTER_NONE);
+	exporter_table_destroy(table);
+}
+
 static void the_oldest_silent_one_goes(void **state)
 {
 	struct exporter_table *table = exporter_table_create(3);
@@ -185,8 +220,6 @@ static void the_oldest_silent_one_goes(void **state)
 #define MINUTE_NS INT64_C(60000000000)
 #define START_NS  (INT64_C(1700000000) * 1000000000)
 
-static int64_t test_time;
-
 static void set_time(struct exporter_table *table, int64_t time)
 {
 	test_time = time;
@@ -202,9 +235,7 @@ static void send_good(struct exporter_table *table, uint32_t address, uint32_t d
 	while (n-- > 0) {
 		uint32_t slot;
 
-		exporter_datagram(table, test_time);
 		slot = hear(table, &id, &evicted);
-
 		if (slot != EXPORTER_NONE)
 			exporter_prove(table, slot);
 	}
@@ -428,6 +459,7 @@ int main(void)
 		cmocka_unit_test(slots_come_in_order),
 		cmocka_unit_test(it_is_what_a_list_is),
 		cmocka_unit_test(a_flood_takes_nobodys_slot),
+		cmocka_unit_test(a_datagram_keeps_its_domains),
 		cmocka_unit_test(the_oldest_silent_one_goes),
 		cmocka_unit_test(no_number_of_datagrams_evicts_a_proven_one),
 		cmocka_unit_test(a_datagram_proves_once),
