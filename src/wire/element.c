@@ -55,6 +55,8 @@ const struct element elements[] = {
 	ROW(83, INTERFACE_NAME, FORM_TEXT, 1, 0, UINT8_MAX), /* interfaceDescription */
 	ROW(85, TOTAL_BYTES, NUMBER, 0, 1, 8),    /* octetTotalCount */
 	ROW(86, TOTAL_PACKETS, NUMBER, 0, 1, 8),  /* packetTotalCount */
+	ROW(130, EXPORTER_IPV4, ADDRESS, 1, 4, 4), /* exporterIPv4Address */
+	ROW(131, EXPORTER_IPV6, ADDRESS, 1, 16, 16), /* exporterIPv6Address */
 	ROW(136, END_REASON, NUMBER, 0, 1, 8),    /* flowEndReason */
 	ROW(150, START_SECONDS, NUMBER, 0, 1, 8), /* flowStartSeconds */
 	ROW(151, END_SECONDS, NUMBER, 0, 1, 8),   /* flowEndSeconds */
@@ -105,6 +107,9 @@ const struct element elements[] = {
 	ROW(397, FLOW_SELECTION, NUMBER, 2, 1, 8), /* samplingFlowSpacing */
 	ROW(398, FLOW_SELECTION, NUMBER, 3, 1, 8), /* flowSamplingTimeInterval */
 	ROW(399, FLOW_SELECTION, NUMBER, 4, 1, 8), /* flowSamplingTimeSpacing */
+	ROW(403, EXPORTER_IPV4, ADDRESS, 0, 4, 4), /* originalExporterIPv4Address */
+	ROW(404, EXPORTER_IPV6, ADDRESS, 0, 16, 16), /* originalExporterIPv6Address */
+	ROW(405, EXPORTER_DOMAIN, NUMBER, 0, 1, 8), /* originalObservationDomainId */
 	ROW(40005, FIREWALL_EVENT, NUMBER, 1, 1, 8), /* the same, of older Cisco ASA (v9) */
 };
 /* clang-format on */

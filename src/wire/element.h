@@ -56,6 +56,9 @@ enum element_use {
 	USE_OUTPUT,
 	USE_NEXT_HOP_IPV4,
 	USE_NEXT_HOP_IPV6,
+	USE_EXPORTER_IPV4, /* original exporter of a record, from a mediator (RFC 6183) */
+	USE_EXPORTER_IPV6,
+	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
 	USE_SAMPLER,
 	USE_SAMPLING,       /* one of so many packets */

@@ -30,6 +30,8 @@ enum move_op {
 	MOVE_DIRECTION,
 	MOVE_NEXT_HOP_IPV4,
 	MOVE_NEXT_HOP_IPV6,
+	MOVE_EXPORTER_IPV4,
+	MOVE_EXPORTER_IPV6,
 	MOVE_SKIPPED_1, /* of these and of populations `sampling` has the other number */
 	MOVE_SKIPPED_2,
 	MOVE_SKIPPED_3,
@@ -83,7 +85,7 @@ _Static_assert(sizeof(struct flow_record) <= UINT8_MAX, "places are of a byte");
 struct target {
 	uint8_t ipv4, ipv6;
 	uint8_t width;
-	uint16_t has;
+	uint32_t has;
 };
 
 static const struct target targets[ELEMENT_USE_COUNT] = {
@@ -115,6 +117,9 @@ static const struct target targets[ELEMENT_USE_COUNT] = {
 	[USE_OUTPUT] = {AT(output), AT(output), 0, FLOW_OUTPUT},
 	[USE_NEXT_HOP_IPV4] = {AT(next_hop), AT(next_hop), 4, 0},
 	[USE_NEXT_HOP_IPV6] = {AT(next_hop), AT(next_hop), 16, 0},
+	[USE_EXPORTER_IPV4] = {AT(exporter), AT(exporter), 4, 0},
+	[USE_EXPORTER_IPV6] = {AT(exporter), AT(exporter), 16, 0},
+	[USE_EXPORTER_DOMAIN] = {AT(exporter_domain), AT(exporter_domain), 0, FLOW_EXPORTER_DOMAIN},
 	[USE_DIRECTION] = {AT(direction), AT(direction), 1, 0},
 	[USE_SAMPLER] = {AT(sampler), AT(sampler), 0, FLOW_SAMPLER},
 	[USE_SAMPLING] = {AT(sampling), AT(sampling), 0, 0},
@@ -189,6 +194,8 @@ static void find_op(struct move *move, const struct move_choice *choice)
 	switch (choice->element->use) {
 	case USE_NEXT_HOP_IPV4: move->op = MOVE_NEXT_HOP_IPV4; break;
 	case USE_NEXT_HOP_IPV6: move->op = MOVE_NEXT_HOP_IPV6; break;
+	case USE_EXPORTER_IPV4: move->op = MOVE_EXPORTER_IPV4; break;
+	case USE_EXPORTER_IPV6: move->op = MOVE_EXPORTER_IPV6; break;
 	case USE_PROBABILITY: move->op = choice->len == 8 ? MOVE_DOUBLE : MOVE_FLOAT; break;
 	case USE_MPLS: move->op = MOVE_MPLS; break;
 	case USE_DSCP:
@@ -364,6 +371,7 @@ static void add_reverse(struct move_plan *plan, struct move_choice *choices, boo
 	if (!any_chosen(choices, USE_PACKETS, USE_LAYER2_TOTAL_BYTES))
 		return;
 	drop_all(choices, USE_SRC_IPV4, USE_IP_VERSION);
+	drop_all(choices, USE_EXPORTER_IPV4, USE_EXPORTER_DOMAIN);
 	drop_all(choices, USE_SAMPLER, USE_FLOW_SELECTION);
 	drop_all(choices, USE_FIREWALL_EVENT, USE_DOT1Q_CUSTOMER);
 	drop_halves(choices);
@@ -550,6 +558,17 @@ static void store_next_hop(struct flow_record *record, const uint8_t *from, uint
 	record->has |= FLOW_NEXT_HOP;
 }
 
+static void store_exporter(struct flow_record *record, const uint8_t *from, uint32_t len)
+{
+	static const uint8_t none[16];
+
+	if (memcmp(from, none, len) == 0)
+		return;
+	memcpy(record->exporter, from, len);
+	record->exporter_ipv6 = len == sizeof(none);
+	record->has |= FLOW_EXPORTER;
+}
+
 /* The same for each row; the switch is left once for all of them. */
 #define EACH(statement)                                                                            \
 	do {                                                                                       \
@@ -595,6 +614,8 @@ static void make_rare_move(const struct move *move, const uint8_t *from, uint32_
 	case MOVE_DSCP: EACH(to[0] = from[0] & DSCP_BITS); break;
 	case MOVE_MPLS: EACH(store_mpls(to, from)); break;
 	case MOVE_NEXT_HOP_IPV6: EACH(store_next_hop(RECORD, from, 16)); break;
+	case MOVE_EXPORTER_IPV4: EACH(store_exporter(RECORD, from, 4)); break;
+	case MOVE_EXPORTER_IPV6: EACH(store_exporter(RECORD, from, 16)); break;
 	case MOVE_SKIPPED_1:
 	case MOVE_SKIPPED_2:
 	case MOVE_SKIPPED_3:

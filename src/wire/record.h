@@ -34,6 +34,8 @@ enum flow_has {
 	FLOW_AGE = 1 << 18,       /* `age` */
 	FLOW_IDLE = 1 << 19,      /* `idle` */
 	FLOW_CUT_TIMES = 1 << 20, /* these are up to a second too large, and too small */
+	FLOW_EXPORTER = 1 << 21,  /* `exporter`: the record came from a mediator (RFC 6183) */
+	FLOW_EXPORTER_DOMAIN = 1 << 22, /* `exporter_domain` */
 };
 
 enum flow_direction {
@@ -50,9 +52,11 @@ struct flow_record {
 	uint64_t sampler;       /* IPFIX selector or v9 sampler */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
-	uint32_t age, idle;   /* ms from the flow's first packet, and its last, to the export */
-	uint8_t next_hop[16]; /* IPv4 in the first four bytes */
-	bool next_hop_ipv6;
+	uint32_t age, idle;       /* ms from the flow's first packet, and its last, to the export */
+	uint8_t next_hop[16];     /* IPv4 in the first four bytes */
+	uint8_t exporter[16];     /* the original exporter; IPv4 in the first four bytes */
+	uint32_t exporter_domain; /* its observation domain */
+	bool next_hop_ipv6, exporter_ipv6;
 	uint8_t direction;    /* enum flow_direction */
 	uint8_t ttl;          /* of its packets, or the largest of them; 0: unknown */
 	uint8_t vlan_tags;    /* that its frames are known to have */
