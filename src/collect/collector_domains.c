@@ -77,50 +77,26 @@ static void add_to_others(struct collector *collector, const struct domain *doma
 /* After its templates changed. */
 void domain_settle_templates(struct collector *collector, struct domain *domain)
 {
-	size_t bytes = domain->templates != NULL ? templates_bytes(domain->templates) : 0;
+	size_t bytes = 0;
 
+	for (const struct session *s = domain->sessions; s != NULL; s = s->next)
+		bytes += s->templates != NULL ? templates_bytes(s->templates) : 0;
 	collector->template_lent -= domain->borrowed;
 	domain->borrowed =
 		bytes > collector->template_share ? bytes - collector->template_share : 0;
 	collector->template_lent += domain->borrowed;
 }
 
-static size_t template_limit(const struct collector *collector, const struct domain *domain)
-{
-	size_t loan = domain->borrowed + collector->template_pool - collector->template_lent;
-
-	if (loan > collector->template_loan_max)
-		loan = collector->template_loan_max;
-	return collector->template_share + loan;
-}
-
-void domain_forget_templates(struct collector *collector, struct domain *domain)
-{
-	if (domain->templates == NULL)
-		return;
-	if (templates_count(domain->templates) > 0)
-		collector->file_due = true;
-	templates_forget(domain->templates);
-	sampling_forget(&domain->sampling);
-	domain_settle_templates(collector, domain);
-	domain->template_changes = templates_changes(domain->templates);
-	domain->from_file = false;
-}
-
 static void evict(struct collector *collector, uint32_t slot)
 {
 	struct domain *domain = &collector->domains[slot];
 
-	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
+	domain_end_sessions(collector, domain);
 	if (domain->row.unknown_template > 0)
 		collector_note_domain(
 			collector, PROBLEM_NO_TEMPLATE, domain, 0, domain->row.unknown_template);
 	add_to_others(collector, domain);
-	if (domain->templates != NULL && templates_count(domain->templates) > 0)
-		collector->file_due = true;
-	templates_destroy(domain->templates);
-	collector->template_lent -= domain->borrowed;
-	sampling_forget(&domain->sampling);
+	collector->unknown_sampler |= domain->jumped;
 	if (collector->links != NULL)
 		links_forget(collector->links, slot);
 	collector->evicted++;
@@ -155,10 +131,7 @@ struct domain *domain_admit(
 	*domain = (struct domain){
 		.sums = domain->sums,
 		.rule = rule,
-		.owner = ++collector->owners,
-		.sampling = {.seed = collector->params.seed},
 	};
-	sequence_init(&domain->sequence, id->protocol);
 	domain_start_row(domain, id, slot);
 	put_names(collector, slot);
 	return domain;
@@ -179,19 +152,4 @@ const struct exporter_rule *collector_rule_of(
 	const struct collector *collector, const struct in6_addr *address)
 {
 	return exporter_rule_find(collector->params.rules, collector->params.nb_rules, address);
-}
-
-/* Whether records with templates can be decoded. */
-bool domain_make_templates(struct collector *collector, struct domain *domain)
-{
-	enum wire_protocol protocol = domain->row.protocol;
-
-	if (protocol != WIRE_NETFLOW9 && protocol != WIRE_IPFIX)
-		return true;
-	if (domain->templates == NULL)
-		domain->templates = templates_create(0);
-	if (domain->templates == NULL)
-		return false;
-	templates_set_limit(domain->templates, template_limit(collector, domain));
-	return true;
 }

@@ -62,9 +62,9 @@ static void end_sampling(struct collector *collector, struct domain *domain, int
 {
 	uint32_t interval;
 
-	if (domain->row.records > domain->row.unusable)
+	if (domain->had_records)
 		domain->in_doubt = domain->doubted;
-	domain->doubted = false;
+	domain->doubted = domain->had_records = false;
 	if (domain->excess > 0) {
 		collector_note_lost(collector, (uint64_t)domain->excess, 1);
 		if (domain->excess_interval > collector->lost_interval)
@@ -92,22 +92,22 @@ static bool end_row(struct collector *collector, struct domain *domain,
 	struct exporter_id id = {row->address, row->domain, row->protocol};
 	bool unknown;
 
-	row->unknown_template +=
-		waiting_forget_old(collector->waiting, row->slot, collector->now - WAITING_AGE_NS);
-	row->waiting = waiting_count(collector->waiting, row->slot);
-	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0;
+	if (domain->nb_sessions > 1)
+		domain_count_restarts(collector, domain);
+	row->waiting = domain_waiting(collector, domain, collector->now - WAITING_AGE_NS);
+	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0 || domain->jumped;
 	/* Anything else in a capture may begin with the version of an export. */
 	unknown &= domain->proven || collector_is_export_port(collector, domain->dst_port);
 	if (row->unknown_template > 0)
 		collector_note_domain(
 			collector, PROBLEM_NO_TEMPLATE, domain, 0, row->unknown_template);
-	if (domain->templates != NULL)
-		row->templates = templates_count(domain->templates);
+	row->templates = domain_nb_templates(domain);
 	if (!is_empty(row))
 		emit(arg, row);
 	domain_start_row(domain, &id, row->slot);
 	domain->gaps = domain->harmless = 0;
 	domain->sums = (struct record_sums){0};
+	domain->jumped = false;
 	return unknown;
 }
 

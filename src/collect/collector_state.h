@@ -37,30 +37,59 @@ struct record_sums {
 	uint64_t packets, bytes;
 };
 
+#define SESSIONS_MAX  4 /* per domain */
+#define SESSIONS_MORE 8 /* there is one additional session for 8 exporters */
+
+/* Transport session of RFC 7011; the source address is the domain's. */
+struct session_key {
+	struct in6_addr dst;
+	uint16_t src_port, dst_port;
+};
+
+/* State of an exporting process, valid until it restarts. */
+struct session {
+	struct session *next; /* in its domain's list, or in the list of free sessions */
+	uint32_t slot;        /* its domain's slot; EXPORTER_NONE: free */
+	struct session_key key;
+	bool any_key;                /* restored from a file: the next datagram sets the key */
+	bool proven;                 /* a second message continued the first */
+	struct session *before;      /* the session before this one began; NULL: none */
+	bool restart;                /* it may be a restart of `before` */
+	bool by_clock;               /* its uptime shows the restart */
+	bool counted;                /* it is in the column `restarts` */
+	uint64_t before_taken;       /* messages of `before` when this one began */
+	bool over;                   /* a restart ended it */
+	uint8_t returns;             /* messages since that restart */
+	uint16_t other_port;         /* source port of another process that also sends; 0: none */
+	struct templates *templates; /* NULL: it sent none */
+	uint64_t template_changes;
+	struct sampling sampling;
+	struct sequence sequence;
+	uint64_t owner;  /* of its samplers: never another's */
+	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
+	bool from_file;  /* its templates are, and it said none since */
+	uint32_t sent;   /* sFlow: the sequence number of its last datagram */
+	uint32_t breaks; /* sFlow: times that another one than the next came */
+	struct reported_losses reported;
+};
+
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
 	struct in6_addr sender;           /* of its last datagram: it is allowed */
-	struct templates *templates;      /* NULL: it sent none */
-	uint64_t template_changes;
+	struct session *sessions;         /* the proven one with the last datagram is first */
+	uint32_t nb_sessions;
+	bool several;    /* several processes send at the same time */
 	size_t borrowed; /* bytes of its templates above a share */
-	struct sampling sampling;
-	struct sequence sequence;
-	uint64_t owner; /* of its samplers: never another's */
 	uint32_t socket;
-	uint16_t ports[2]; /* it sent from, the last and the one before; 0: none */
 	uint16_t dst_port; /* the last datagram's */
 	bool proven;       /* it sent a datagram that could be read to its end */
+	bool jumped;       /* its sequence numbers jumped in this epoch: losses are unknown */
 	uint64_t gaps;     /* datagrams of this epoch, from sequence numbers */
-	uint32_t sent;     /* sFlow: the sequence number of its last datagram */
-	uint32_t breaks;   /* sFlow: times that another one than the next came */
 	int64_t excess; /* sFlow: packets of this epoch beyond those of its samples, by its pools */
 	uint32_t excess_interval; /* their interval; 0: none */
-	struct reported_losses reported;
 	uint64_t
 		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
 	struct record_sums sums; /* the slot's in this epoch; earlier owners included */
-	int64_t started;         /* ms since 1970-01-01 UTC, by its clock; 0: not known */
-	bool from_file;          /* its templates are, and it said none since */
 	int64_t heard;           /* time of its last datagram */
 	/*
 	 * The coarsest sampling interval of its records, and the place that has it: until a record
@@ -68,14 +97,16 @@ struct domain {
 	 */
 	uint32_t interval;
 	uint64_t interval_place;
-	bool interval_old; /* it restarted since */
+	bool interval_old;  /* it restarted since */
+	uint32_t forwarded; /* the coarsest interval of records that it forwards as a mediator */
+	bool had_records;   /* its datagrams of this epoch had usable ones, its own or forwarded */
 	/* Records of this epoch, and of the last epoch with any, may be sampled by more than is
 	 * known. */
 	bool doubted, in_doubt;
 	/* What there is to say, once for each domain. */
-	bool clock_said, convention_due, doubt_seen;
-	bool two_due;
-	uint8_t turns; /* restarts by which its port was that of before */
+	bool clock_said, doubt_seen;
+	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing */
+	uint16_t ports_due[2];                   /* source ports of two processes; 0: nothing */
 	enum sampling_doubt doubt_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;
@@ -105,6 +136,9 @@ struct collector {
 	struct collector_params params;
 	struct exporter_table *exporters;
 	struct domain *domains; /* [exporters_max] */
+	/* [sessions_max]: one for each domain, and additional ones. */
+	struct session *sessions, *free_sessions;
+	uint32_t sessions_max, sessions_used, session_hand;
 	struct waiting *waiting;
 	struct links *links; /* NULL: they are not asked for */
 	struct sampling_checks *checks;
@@ -148,7 +182,10 @@ struct collector {
 	bool file_due;                /* they changed since the file's were copied */
 
 	/* The datagram that is decoded. */
-	struct domain *domain;
+	struct domain *domain;   /* the sender's */
+	struct domain *original; /* exporter of the records; differs for a mediator's */
+	struct session *session;
+	bool copy; /* its records were counted before: only templates and options are read */
 	struct observer observer;
 	const struct wire_header *header;
 	bool retrying, still_unknown; /* sets that waited */
@@ -199,9 +236,9 @@ void collector_log_problems(struct collector *collector);
 
 /* Notes that exporters lost packets, each of which may stand for `interval`. */
 void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval);
-/* Returns what is known about the sampling of a domain's records. */
-struct sampling_knowledge domain_sampling(
-	const struct collector *collector, const struct domain *domain);
+/* Returns what is known about the sampling of a session's records. NULL: of a domain without one. */
+struct sampling_knowledge session_sampling(const struct collector *collector,
+	const struct domain *domain, const struct session *session);
 /*
  * Returns the coarsest sampling interval of a domain, whether it sent records or not. 0: nothing is
  * known; SAMPLING_RATIO_UNKNOWN: it samples at an unknown ratio.
@@ -227,18 +264,52 @@ struct domain *domain_admit(struct collector *collector, const struct exporter_i
 void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot);
 /* The coarsest that was seen. */
 void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source);
-/* Whether records with templates can be decoded. */
-bool domain_make_templates(struct collector *collector, struct domain *domain);
-/* After its templates changed. */
+/* Call after a session's templates changed. */
 void domain_settle_templates(struct collector *collector, struct domain *domain);
-/* And what options said. */
-void domain_forget_templates(struct collector *collector, struct domain *domain);
 /* The name that --exporter gives to a sender, else its address. */
 void collector_sender_name(const struct collector *collector, const struct in6_addr *address,
 	char name[ROUTER_NAME_MAX]);
 /* NULL: there is none for the address. */
 const struct exporter_rule *collector_rule_of(
 	const struct collector *collector, const struct in6_addr *address);
+
+/* collector_sessions.c */
+
+static inline uint32_t session_index(
+	const struct collector *collector, const struct session *session)
+{
+	return (uint32_t)(session - collector->sessions);
+}
+
+/* Returns the size of the pool of sessions. */
+uint32_t collector_sessions_max(uint32_t exporters_max);
+/* Adds a session for the next datagram of the domain, with any ports. */
+struct session *session_add_any(struct collector *collector, struct domain *domain);
+/*
+ * Returns the session of a datagram, an existing or a new one. Sets *fit to the relation of the
+ * datagram to the messages of the session.
+ */
+struct session *session_find(struct collector *collector, struct domain *domain,
+	const struct datagram *datagram, const struct wire_header *header, enum sequence_fit *fit);
+/* A message of the session is about to be decoded. */
+void session_heard(struct collector *collector, struct session *session);
+/* Returns true if a copy of the message to another collector was counted. */
+bool session_take_copy(
+	struct domain *domain, const struct session *session, const struct wire_header *header);
+/* Returns the session of a domain with the same ports, else the first; NULL if there is none. */
+const struct session *session_like(const struct domain *domain, const struct session *session);
+/* Counts restarts that only one message shows so far. */
+void domain_count_restarts(struct collector *collector, struct domain *domain);
+/* Ends all sessions, before the slot is reused. */
+void domain_end_sessions(struct collector *collector, struct domain *domain);
+/* Prepares the session for templates. Returns false if out of memory. */
+bool session_make_templates(struct collector *collector, struct session *session);
+/* Also forgets options. */
+void session_forget_templates(struct collector *collector, struct session *session);
+/* Returns the number of templates of all current sessions. */
+uint32_t domain_nb_templates(const struct domain *domain);
+/* Drops waiting data sets older than `time`. Returns the number of the others. */
+uint32_t domain_waiting(struct collector *collector, struct domain *domain, int64_t time);
 
 /* collector_templates.c: --templates */
 

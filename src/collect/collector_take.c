@@ -19,8 +19,6 @@
 #define SAME_START_MS  5000
 /* So much is left of it for those while a run knows the exporter. */
 #define START_DRIFT_MS 2000
-/* Restarts that come back to another port, before an exporter is said to be two. */
-#define TURNS_OF_TWO   3
 /* No record stands for more. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
@@ -38,7 +36,9 @@ size_t collector_memory(const struct collector_params *params)
 	return sizeof(struct collector) + exporter_table_memory(params->exporters_max) +
 	       (size_t)params->exporters_max *
 		       (sizeof(struct domain) + sizeof(struct exporter_loss)) +
-	       waiting_memory(params->waiting_bytes, params->exporters_max) +
+	       collector_sessions_max(params->exporters_max) * sizeof(struct session) +
+	       waiting_memory(
+		       params->waiting_bytes, collector_sessions_max(params->exporters_max)) +
 	       sampling_checks_memory() + problems_memory() + params->template_bytes +
 	       (params->links ? links_memory(params->exporters_max) : 0) +
 	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
@@ -103,7 +103,7 @@ static __attribute__((noinline)) bool add_above_share(
 /* Returns false if the record does not fit in the sums of its exporter. */
 static bool add_up(struct collector *collector, const struct record_sums *record)
 {
-	struct record_sums *sums = &collector->domain->sums;
+	struct record_sums *sums = &collector->original->sums;
 	uint64_t packets = sums->packets + record->packets, bytes = sums->bytes + record->bytes;
 
 	if (packets > collector->sum_share || bytes > collector->sum_share)
@@ -115,7 +115,7 @@ static bool add_up(struct collector *collector, const struct record_sums *record
 
 /* Records of a batch that are not counted, by reason. */
 struct refusals {
-	uint32_t too_large, of_sum;
+	uint32_t too_large, of_sum, no_place;
 };
 
 static bool can_be(struct collector *collector, const struct observation *observation,
@@ -138,65 +138,229 @@ static bool is_left_out(struct collector *collector, const struct observation *o
 	       !collector->params.matches(collector->params.arg, observation);
 }
 
-static void note_refusals(struct collector *collector, const struct refusals *refusals)
+static void note_refusals(struct collector *collector, struct refusals *refusals)
 {
-	const struct domain *domain = collector->domain;
+	const struct domain *original = collector->original;
 
+	if (refusals->no_place > 0)
+		collector_note_domain(
+			collector, PROBLEM_NO_PLACE, collector->domain, 0, refusals->no_place);
 	if (refusals->too_large > 0)
-		collector_note_domain(collector, PROBLEM_TOO_LARGE, domain, 0, refusals->too_large);
+		collector_note_domain(
+			collector, PROBLEM_TOO_LARGE, original, 0, refusals->too_large);
 	if (refusals->of_sum > 0)
-		collector_note_domain(collector, PROBLEM_SUM, domain, 0, refusals->of_sum);
+		collector_note_domain(collector, PROBLEM_SUM, original, 0, refusals->of_sum);
+	*refusals = (struct refusals){0};
+}
+
+/* The sampling intervals of records so far. */
+static void note_intervals(struct collector *collector)
+{
+	const struct observer *observer = &collector->observer;
+	struct domain *domain = collector->domain, *original = collector->original;
+
+	if (observer->finest == 0)
+		return;
+	domain->had_records = original->had_records = true;
+	if (collector->finest == 0 || observer->finest < collector->finest)
+		collector->finest = observer->finest;
+	if (original != domain && observer->coarsest > domain->forwarded)
+		domain->forwarded = observer->coarsest;
+	if (observer->coarsest < original->interval && !observer->finer && !original->interval_old)
+		return;
+	original->interval = observer->coarsest;
+	original->interval_place = observer->coarsest_place;
+	original->interval_old = false;
+}
+
+/* Returns whether the datagram's records may stand for more than was taken. */
+static enum sampling_doubt doubt_of(struct collector *collector)
+{
+	const struct observer *observer = &collector->observer;
+	struct sampling *sampling = &collector->session->sampling;
+
+	sampling->named |= (observer->has & FLOW_SAMPLER) != 0;
+	sampling->unsampled |= observer->unsampled;
+	if (observer->doubt == SAMPLING_SURE && observer->unsampled && !sampling->named &&
+		sampling_has_samplers(&observer->sampling))
+		return SAMPLING_UNNAMED;
+	return observer->doubt;
+}
+
+/* Notes the sampling of the records so far. Returns what there is to doubt. */
+static enum sampling_doubt end_original(struct collector *collector)
+{
+	struct observer *observer = &collector->observer;
+	struct domain *original = collector->original;
+	enum sampling_doubt doubt = doubt_of(collector);
+
+	original->doubted |= doubt != SAMPLING_SURE && doubt != SAMPLING_LATE;
+	exporter_row_sampled(&original->row, observer->coarsest, observer->source);
+	note_intervals(collector);
+	observer->coarsest = observer->finest = 0;
+	observer->finer = false;
+	observer->source = SAMPLING_NONE;
+	return doubt;
+}
+
+static uint32_t rule_sampling(const struct exporter_rule *rule)
+{
+	return rule != NULL ? rule->sampling : 0;
+}
+
+/* The following records are of this exporter. */
+static void begin_original(struct collector *collector, struct domain *original)
+{
+	struct observer *observer = &collector->observer;
+
+	collector->original = original;
+	observer->slot = slot_of(collector, original);
+	observer->rule = original->rule;
+	/* Domain 0 of the sender may have lost its place. */
+	observer->sampling = session_sampling(collector, collector->domain, collector->session);
+	observer->sampling.configured = rule_sampling(original->rule);
+	observer->known = original->interval;
+	observer->known_place = original->interval_place;
+}
+
+static struct exporter_id id_of_original(
+	const struct collector *collector, const struct flow_record *record)
+{
+	const struct exporter_row *sender = &collector->domain->row;
+	struct exporter_id id = {
+		.address = {.s6_addr = {[10] = 0xff, [11] = 0xff}},
+		.domain = record->has & FLOW_EXPORTER_DOMAIN ? record->exporter_domain
+							     : sender->domain,
+		.protocol = sender->protocol,
+	};
+
+	if (record->exporter_ipv6)
+		memcpy(&id.address, record->exporter, sizeof(id.address));
+	else
+		memcpy(id.address.s6_addr + 12, record->exporter, 4);
+	return id;
+}
+
+/*
+ * Returns NULL if there is no room. A datagram adds no more exporters by its records than by its
+ * messages, and gives none of them the rank of a sender that proved itself.
+ */
+static struct domain *domain_of_original(struct collector *collector, const struct exporter_id *id)
+{
+	struct domain *sender = collector->domain, *original = NULL;
+	uint32_t slot = exporter_find(collector->exporters, id);
+	const struct exporter_rule *rule;
+
+	if (slot != EXPORTER_NONE) {
+		exporter_heard(collector->exporters, slot);
+		original = &collector->domains[slot];
+	} else if (collector->domains_left > 0) {
+		collector->domains_left--;
+		flush(collector);
+		rule = collector_rule_of(collector, &id->address);
+		original = domain_admit(collector, id, rule != NULL ? rule : sender->rule);
+	}
+	if (original == NULL)
+		return NULL;
+	original->socket = sender->socket;
+	original->dst_port = sender->dst_port;
+	original->heard = sender->heard;
+	original->proven |= sender->proven;
+	return original;
+}
+
+static bool same_exporter(const struct exporter_row *row, const struct exporter_id *id)
+{
+	return row->domain == id->domain && row->protocol == id->protocol &&
+	       memcmp(&row->address, &id->address, sizeof(id->address)) == 0;
+}
+
+/* Selects the exporter of a record that a mediator may forward. Returns false without room. */
+static bool choose_original(
+	struct collector *collector, const struct flow_record *record, struct refusals *refusals)
+{
+	struct domain *original = collector->domain;
+	struct exporter_id id;
+
+	if (record->has & FLOW_EXPORTER) {
+		id = id_of_original(collector, record);
+		if (same_exporter(&collector->original->row, &id))
+			return true;
+	}
+	note_refusals(collector, refusals);
+	end_original(collector);
+	/* Its slot may be reused below. */
+	begin_original(collector, collector->domain);
+	if (record->has & FLOW_EXPORTER)
+		original = domain_of_original(collector, &id);
+	if (original == NULL)
+		return false;
+	begin_original(collector, original);
+	return true;
+}
+
+static void take_record(
+	struct collector *collector, const struct flow_record *record, struct refusals *refusals)
+{
+	struct observation *observation = &collector->observations[collector->nb_observations];
+	struct exporter_row *row = &collector->original->row;
+	bool some = observe(&collector->observer, record, observation);
+
+	row->records++;
+	if (!some || !can_be(collector, observation, refusals)) {
+		row->unusable++;
+		collector->original->harmless += !some;
+	} else if (is_left_out(collector, observation)) {
+		row->records--;
+	} else if (++collector->nb_observations == BURST_MAX) {
+		flush(collector);
+	}
 }
 
 static void on_records(void *arg, uint32_t n)
 {
 	struct collector *collector = arg;
-	struct exporter_row *row = &collector->domain->row;
 	struct refusals refusals = {0};
 
-	row->records += n;
-	sampling_settle(&collector->domain->sampling);
+	if (collector->copy)
+		return;
+	sampling_settle(&collector->session->sampling);
 	for (uint32_t i = 0; i < n; i++) {
-		struct observation *observation =
-			&collector->observations[collector->nb_observations];
-		bool some = observe(&collector->observer, &collector->batch[i], observation);
+		const struct flow_record *record = &collector->batch[i];
 
-		if (!some || !can_be(collector, observation, &refusals)) {
-			row->unusable++;
-			collector->domain->harmless += !some;
+		if ((record->has & FLOW_EXPORTER || collector->original != collector->domain) &&
+			!choose_original(collector, record, &refusals)) {
+			collector->domain->row.records++;
+			collector->domain->row.unusable++;
+			refusals.no_place++;
 			continue;
 		}
-		if (is_left_out(collector, observation)) {
-			row->records--;
-			continue;
-		}
-		if (++collector->nb_observations == BURST_MAX)
-			flush(collector);
+		take_record(collector, record, &refusals);
 	}
 	note_refusals(collector, &refusals);
 }
 
-/* A domain of the exporter that has this one; NULL: it is not known. */
-static struct domain *sibling(
-	const struct collector *collector, const struct domain *domain, uint32_t number)
+/* Returns the session of another domain of the exporter; NULL if there is none. */
+static const struct session *sibling(const struct collector *collector, const struct domain *domain,
+	const struct session *session, uint32_t number)
 {
 	const struct exporter_row *row = &domain->row;
 	struct exporter_id id = {row->address, number, row->protocol};
 	uint32_t slot = exporter_find(collector->exporters, &id);
 
-	return slot != EXPORTER_NONE ? &collector->domains[slot] : NULL;
+	return slot != EXPORTER_NONE ? session_like(&collector->domains[slot], session) : NULL;
 }
 
 /* Whether records of the domain that the option is about counted as unsampled before. */
 static bool counted_unsampled(const struct collector *collector, const struct wire_option *option)
 {
-	const struct domain *domain = collector->domain;
+	const struct session *session = collector->session;
 
-	if (option->has & WIRE_OPTION_DOMAIN && option->domain != domain->row.domain)
-		domain = sibling(collector, domain, option->domain);
+	if (option->has & WIRE_OPTION_DOMAIN && option->domain != collector->domain->row.domain)
+		session = sibling(collector, collector->domain, session, option->domain);
 	else if (collector->observer.unsampled)
 		return true;
-	return domain != NULL && domain->sampling.unsampled;
+	return session != NULL && session->sampling.unsampled;
 }
 
 void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval)
@@ -214,27 +378,37 @@ void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t
 		collector->lost_interval = interval;
 }
 
-/* The coarsest sampling of all domains that the exporter of this one has. */
+/* The coarsest sampling of all domains that the exporter of this one has, and of what it forwards. */
 static uint32_t coarsest_of_exporter(const struct collector *collector, const struct domain *domain)
 {
 	uint32_t slot = exporter_at(collector->exporters, &domain->row.address), coarsest = 0;
 
 	for (; slot != EXPORTER_NONE; slot = exporter_sibling(collector->exporters, slot)) {
-		uint32_t interval = domain_interval(collector, &collector->domains[slot]);
+		const struct domain *sibling = &collector->domains[slot];
+		uint32_t interval = domain_interval(collector, sibling);
 
+		interval = sibling->forwarded > interval ? sibling->forwarded : interval;
 		if (interval > coarsest)
 			coarsest = interval;
 	}
 	return coarsest;
 }
 
+/* Returns true if the session is no restart that only one message shows so far. */
+static bool is_certain(const struct session *session)
+{
+	return session->proven || !session->restart;
+}
+
 /* Losses that the exporter reports of itself. They may be of any of its domains. */
 static void note_reported(struct collector *collector, const struct wire_option *option)
 {
 	struct domain *domain = collector->domain;
-	struct reported_loss loss = losses_reported(&domain->reported, option);
+	struct reported_loss loss = losses_reported(&collector->session->reported, option);
 	uint32_t interval;
 
+	if (collector->copy)
+		return;
 	domain->row.lost_agent += loss.packets;
 	collector->unknown_sampler |= loss.unknown;
 	if (loss.packets == 0 || loss.unknown)
@@ -251,8 +425,8 @@ static void on_option(void *arg, const struct wire_option *option)
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
 
-	if (sampling_learn(
-		    &domain->sampling, domain->row.domain, option, collector->sampling_limit)) {
+	if (sampling_learn(&collector->session->sampling, domain->row.domain, option,
+		    collector->sampling_limit)) {
 		collector->file_due = true;
 		collector->process_options |= domain->row.domain == 0;
 		/* Who names samplers was doubted before. */
@@ -260,27 +434,29 @@ static void on_option(void *arg, const struct wire_option *option)
 			counted_unsampled(collector, option))
 			collector->observer.doubt = SAMPLING_LATE;
 	}
-	if (option->has_lost != 0)
+	if (option->has_lost != 0 && is_certain(collector->session))
 		note_reported(collector, option);
 	if (collector->links != NULL)
-		links_learn(collector->links, collector->observer.slot, option);
+		links_learn(collector->links, slot_of(collector, collector->domain), option);
 }
 
-static void on_gone(void *arg, uint32_t exporter)
+static void on_gone(void *arg, uint32_t session)
 {
 	struct collector *collector = arg;
 
-	collector->domains[exporter].row.unknown_template++;
+	collector->domains[collector->sessions[session].slot].row.unknown_template++;
 }
 
 static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uint32_t len)
 {
 	struct collector *collector = arg;
+	uint32_t session = session_index(collector, collector->session);
 	struct waiting_set set = {
 		.header = *collector->header,
 		.time = collector->observer.time,
 		.template_id = template_id,
-		.proven = exporter_is_proven(collector->exporters, collector->observer.slot),
+		.proven = exporter_is_proven(
+			collector->exporters, slot_of(collector, collector->domain)),
 		.len = len,
 		.data = data,
 	};
@@ -289,12 +465,14 @@ static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uin
 		collector->still_unknown = true;
 		return;
 	}
+	if (collector->copy)
+		return;
 	if (collector->sets_left == 0) {
-		on_gone(collector, collector->observer.slot);
+		on_gone(collector, session);
 		return;
 	}
 	collector->sets_left--;
-	waiting_put(collector->waiting, collector->observer.slot, &set, on_gone, collector);
+	waiting_put(collector->waiting, session, &set, on_gone, collector);
 }
 
 static void on_template_known(void *arg, uint16_t template_id)
@@ -310,8 +488,9 @@ static void on_counters(void *arg, const struct wire_counters *counters)
 	struct collector *collector = arg;
 
 	/* Counters of interfaces include packets that a filter leaves out. */
-	if (collector->links != NULL && collector->params.matches == NULL)
-		links_counters(collector->links, collector->observer.slot, counters,
+	if (collector->links != NULL && collector->params.matches == NULL && !collector->copy &&
+		is_certain(collector->session))
+		links_counters(collector->links, slot_of(collector, collector->domain), counters,
 			collector->observer.time);
 }
 
@@ -338,9 +517,12 @@ static void on_sampler(void *arg, const struct wire_sampler *sampler)
 {
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
+	struct session *session = collector->session;
 	struct sampler_news news =
-		sampling_check(collector->checks, domain->owner, domain->breaks, sampler);
+		sampling_check(collector->checks, session->owner, session->breaks, sampler);
 
+	if (collector->copy)
+		return;
 	domain->row.lost_agent += news.lost;
 	collector_note_lost(collector, news.lost, sampler->sampling);
 	note_pool(collector, sampler, &news);
@@ -407,39 +589,31 @@ static void say_sampling(struct collector *collector, struct domain *domain, con
 		domain->pool_due = 0;
 }
 
-static uint32_t min_of(const uint16_t ports[2])
-{
-	return ports[0] < ports[1] ? ports[0] : ports[1];
-}
-
-static uint32_t max_of(const uint16_t ports[2])
-{
-	return ports[0] > ports[1] ? ports[0] : ports[1];
-}
-
 /* The name costs a lock: it is looked up for what there is to say. */
 static void say_news(struct collector *collector, struct domain *domain)
 {
 	bool clock_due = !domain->clock_said && is_clock_off(collector);
 	char name[ROUTER_NAME_MAX];
 
-	if (!clock_due && !domain->two_due && !domain->convention_due && domain->pool_due == 0 &&
-		domain->doubt_due == SAMPLING_SURE)
+	if (!clock_due && domain->ports_due[1] == 0 && domain->convention_due == SEQUENCE_UNSURE &&
+		domain->pool_due == 0 && domain->doubt_due == SAMPLING_SURE)
 		return;
 	router_name_get(slot_of(collector, domain), name);
 	if (clock_due)
 		say_clock(collector, domain, name);
-	if (domain->convention_due)
-		domain->convention_due = !collector_say(collector, false,
+	if (domain->convention_due != SEQUENCE_UNSURE &&
+		collector_say(collector, false,
 			"the sequence numbers of exporter %s count %s, which its protocol does not "
 			"say",
-			name, sequence_convention_words[domain->sequence.convention]);
-	if (domain->two_due)
-		domain->two_due = !collector_say(collector, true,
-			"exporter %s seems to be two, at ports %u and %u, each of which looks like a "
-			"restart of the other: give each a domain of its own (source id, observation "
-			"domain, engine id, sub-agent)",
-			name, min_of(domain->ports), max_of(domain->ports));
+			name, sequence_convention_words[domain->convention_due]))
+		domain->convention_due = SEQUENCE_UNSURE;
+	if (domain->ports_due[1] != 0 &&
+		collector_say(collector, false,
+			"exporter %s sends from ports %u and %u at the same time: their counts add "
+			"up; if both see the same packets, give each its own domain (source id, "
+			"observation domain, engine id, sub-agent)",
+			name, domain->ports_due[0], domain->ports_due[1]))
+		domain->ports_due[0] = domain->ports_due[1] = 0;
 	say_sampling(collector, domain, name);
 }
 
@@ -450,29 +624,23 @@ static bool is_standard(const struct sequence *sequence)
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
 
-static void account_sequence(struct domain *domain, const struct sequence_news *news)
+static void account_sequence(struct collector *collector, const struct sequence_news *news)
 {
+	struct domain *domain = collector->domain;
+	const struct sequence *sequence = &collector->session->sequence;
+
 	domain->gaps += news->lost;
+	domain->gaps -= news->withdrawn < domain->gaps ? news->withdrawn : domain->gaps;
 	if (news->recovered > 0) {
 		domain->row.reordered++;
 		domain->gaps -= domain->gaps > 0;
 	}
-	if (news->recognized && !is_standard(&domain->sequence))
-		domain->convention_due = true;
-}
-
-/* Its templates, samplers and counters are void. */
-static void restart(struct collector *collector, struct domain *domain)
-{
-	uint32_t slot = slot_of(collector, domain);
-
-	domain->row.restarts++;
-	domain_forget_templates(collector, domain);
-	domain->row.unknown_template += waiting_forget(collector->waiting, slot);
-	domain->owner = ++collector->owners;
-	domain->interval_old = true;
-	if (collector->links != NULL)
-		links_restart(collector->links, slot);
+	if (news->recognized && !is_standard(sequence))
+		domain->convention_due = sequence->convention;
+	if (news->jumped) {
+		domain->jumped = true;
+		collector_note_domain(collector, PROBLEM_JUMP, domain, 0, 1);
+	}
 }
 
 static bool is_farther(int32_t ms, int32_t limit)
@@ -484,7 +652,7 @@ static bool is_farther(int32_t ms, int32_t limit)
  * When it started, by its own clock; v9 alone tells. Uptimes and clocks drift apart: what the file
  * says follows them.
  */
-static void note_start(struct collector *collector, struct domain *domain)
+static void note_start(struct collector *collector, struct session *session)
 {
 	const struct wire_header *header = collector->header;
 	int64_t started = header->exported / 1000000 - header->uptime;
@@ -492,21 +660,41 @@ static void note_start(struct collector *collector, struct domain *domain)
 
 	if (header->protocol != WIRE_NETFLOW9 || header->uptime == 0)
 		return;
-	moved = (int32_t)(uint32_t)((uint64_t)started - (uint64_t)domain->started);
-	if (domain->started != 0 && !is_farther(moved, START_DRIFT_MS))
+	moved = (int32_t)(uint32_t)((uint64_t)started - (uint64_t)session->started);
+	if (session->started != 0 && !is_farther(moved, START_DRIFT_MS))
 		return;
-	if (domain->from_file && domain->started != 0 && is_farther(moved, SAME_START_MS))
-		domain_forget_templates(collector, domain);
-	collector->file_due |= domain->templates != NULL && templates_count(domain->templates) > 0;
-	domain->started = started;
+	if (session->from_file && session->started != 0 && is_farther(moved, SAME_START_MS))
+		session_forget_templates(collector, session);
+	collector->file_due |=
+		session->templates != NULL && templates_count(session->templates) > 0;
+	session->started = started;
 }
 
 _Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == WIRE_SKIP_OTHERS, "the same order");
 
+static void account_templates(
+	struct collector *collector, struct session *session, const struct wire_result *result)
+{
+	if (result->templates > 0)
+		session->from_file = false;
+	if (session->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
+		session_forget_templates(collector, session);
+	domain_settle_templates(collector, collector->domain);
+	if (session->templates != NULL &&
+		templates_changes(session->templates) != session->template_changes) {
+		session->template_changes = templates_changes(session->templates);
+		collector->file_due = true;
+	}
+}
+
 static void account(struct collector *collector, const struct wire_result *result)
 {
 	struct domain *domain = collector->domain;
+	struct session *session = collector->session;
 
+	account_templates(collector, session, result);
+	if (collector->copy)
+		return;
 	domain->row.records += result->unusable;
 	domain->row.unusable += result->unusable;
 	domain->harmless += result->harmless;
@@ -518,16 +706,6 @@ static void account(struct collector *collector, const struct wire_result *resul
 		collector_note_domain(collector,
 			(enum problem)(PROBLEM_NO_ADDRESSES + result->skipped[i].why), domain,
 			result->skipped[i].detail, result->skipped[i].records);
-	if (result->templates > 0)
-		domain->from_file = false;
-	if (domain->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
-		domain_forget_templates(collector, domain);
-	domain_settle_templates(collector, domain);
-	if (domain->templates != NULL &&
-		templates_changes(domain->templates) != domain->template_changes) {
-		domain->template_changes = templates_changes(domain->templates);
-		collector->file_due = true;
-	}
 }
 
 static bool decode_waiting(void *arg, const struct waiting_set *set)
@@ -538,25 +716,18 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	collector->header = &set->header;
 	collector->observer.time = set->time;
 	collector->still_unknown = false;
-	result = wire_decode_set(&set->header, collector->domain->templates, set->template_id,
+	result = wire_decode_set(&set->header, collector->session->templates, set->template_id,
 		set->data, set->len, &collector->sink);
 	if (!collector->still_unknown)
 		account(collector, &result);
 	return !collector->still_unknown;
 }
 
-/* Of the datagram's records: whether they may stand for more than was taken. */
-static void note_doubt(struct collector *collector)
+/* Says what there is to doubt of the datagram's records. */
+static void note_doubt(struct collector *collector, enum sampling_doubt doubt)
 {
-	const struct observer *observer = &collector->observer;
 	struct domain *domain = collector->domain;
-	enum sampling_doubt doubt = observer->doubt;
 
-	domain->sampling.named |= (observer->has & FLOW_SAMPLER) != 0;
-	domain->sampling.unsampled |= observer->unsampled;
-	if (doubt == SAMPLING_SURE && observer->unsampled && !domain->sampling.named &&
-		sampling_has_samplers(&observer->sampling))
-		doubt = SAMPLING_UNNAMED;
 	if (doubt == SAMPLING_SURE)
 		return;
 	domain->doubted |= doubt != SAMPLING_LATE;
@@ -566,81 +737,84 @@ static void note_doubt(struct collector *collector)
 	domain->doubt_seen = true;
 }
 
-/* The sampling intervals of the datagram's records. */
-static void note_intervals(struct collector *collector)
-{
-	const struct observer *observer = &collector->observer;
-	struct domain *domain = collector->domain;
-
-	if (observer->finest == 0)
-		return;
-	if (collector->finest == 0 || observer->finest < collector->finest)
-		collector->finest = observer->finest;
-	if (observer->coarsest < domain->interval && !observer->finer && !domain->interval_old)
-		return;
-	domain->interval = observer->coarsest;
-	domain->interval_place = observer->coarsest_place;
-	domain->interval_old = false;
-}
-
 static void decode(
 	struct collector *collector, const struct datagram *datagram, struct wire_result *result)
 {
 	const struct wire_header *header = collector->header;
-	struct domain *domain = collector->domain;
+	const struct templates *templates = collector->session->templates;
+	uint32_t index = session_index(collector, collector->session);
 
 	collector->nb_known = 0;
-	*result = wire_decode(
-		header, domain->templates, datagram->data, datagram->len, &collector->sink);
+	*result = wire_decode(header, collector->session->templates, datagram->data, datagram->len,
+		&collector->sink);
 	account(collector, result);
-	if (collector->nb_known > 0 &&
-		waiting_count(collector->waiting, collector->observer.slot) > 0) {
+	if (collector->nb_known > 0 && waiting_count(collector->waiting, index) > 0) {
 		collector->retrying = true;
+		collector->copy = false; /* waiting data were not counted yet */
 		for (uint32_t i = 0; i < collector->nb_known; i++)
 			/* Else it was withdrawn since, and each offer would look at a set in vain. */
-			if (templates_has(domain->templates, collector->known[i]))
-				waiting_offer(collector->waiting, collector->observer.slot,
-					collector->known[i], decode_waiting, collector);
+			if (templates_has(templates, collector->known[i]))
+				waiting_offer(collector->waiting, index, collector->known[i],
+					decode_waiting, collector);
 		collector->retrying = false;
 		collector->header = header;
 		collector->observer.time = datagram->time;
 	}
 	flush(collector);
-	exporter_row_sampled(
-		&domain->row, collector->observer.coarsest, collector->observer.source);
-	note_intervals(collector);
-	note_doubt(collector);
+	note_doubt(collector, end_original(collector));
 }
 
-struct sampling_knowledge domain_sampling(
-	const struct collector *collector, const struct domain *domain)
+struct sampling_knowledge session_sampling(const struct collector *collector,
+	const struct domain *domain, const struct session *session)
 {
-	const struct domain *process = NULL;
+	static const struct sampling nothing;
+	const struct session *process = NULL;
 
 	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
 	if (collector->process_options && domain->row.protocol == WIRE_IPFIX &&
 		domain->row.domain != 0)
-		process = sibling(collector, domain, 0);
+		process = sibling(collector, domain, session, 0);
 	return (struct sampling_knowledge){
-		.own = &domain->sampling,
+		.own = session != NULL ? &session->sampling : &nothing,
 		.process = process != NULL ? &process->sampling : NULL,
 		.domain = domain->row.domain,
-		.configured = domain->rule != NULL ? domain->rule->sampling : 0,
+		.configured = rule_sampling(domain->rule),
 		.protocol = domain->row.protocol,
 	};
 }
 
+/* The coarsest that options of its processes describe, as sampling_described(). */
+static uint32_t domain_described(const struct collector *collector, const struct domain *domain)
+{
+	const struct session *session = domain->sessions;
+	uint32_t coarsest = 0;
+
+	do {
+		struct sampling_knowledge knowledge = session_sampling(collector, domain, session);
+		uint32_t described = sampling_described(&knowledge);
+
+		/* What restarted samples as the next session says. */
+		if (session != NULL && session->over)
+			described = 0;
+		if (coarsest == 0 || coarsest == SAMPLING_RATIO_UNKNOWN ||
+			(described > coarsest && described != SAMPLING_RATIO_UNKNOWN))
+			coarsest = described != 0 ? described : coarsest;
+		session = session != NULL ? session->next : NULL;
+	} while (session != NULL);
+	return coarsest;
+}
+
 uint32_t domain_interval(const struct collector *collector, const struct domain *domain)
 {
-	struct sampling_knowledge knowledge = domain_sampling(collector, domain);
-	uint32_t described = sampling_described(&knowledge);
+	uint32_t configured = rule_sampling(domain->rule);
+	uint32_t described = domain_described(collector, domain);
 
 	if (domain->interval > 0)
 		return described > domain->interval && described != SAMPLING_RATIO_UNKNOWN
 			       ? described
 			       : domain->interval;
-	if (knowledge.configured > 0 && (described == 0 || described == SAMPLING_RATIO_UNKNOWN))
-		return knowledge.configured;
+	if (configured > 0 && (described == 0 || described == SAMPLING_RATIO_UNKNOWN))
+		return configured;
 	return described;
 }
 
@@ -653,32 +827,22 @@ static void start_observer(struct collector *collector, const struct datagram *d
 		.link_overhead = collector->params.link_overhead,
 		.time = datagram->time,
 		.rule = domain->rule,
-		.sampling = domain_sampling(collector, domain),
+		.sampling = session_sampling(collector, domain, collector->session),
 		.known = domain->interval,
 		.known_place = domain->interval_place,
 		.exporters = collector->exporters,
 		.next = EXPORTER_NONE, /* of ::, which is nobody's */
 	};
-}
-
-/* Who started anew has another port, and not the one that it had before the last. */
-static void note_port(struct domain *domain, uint16_t port, bool restarted)
-{
-	if (port == domain->ports[0])
-		return;
-	if (restarted && port == domain->ports[1] && domain->turns < TURNS_OF_TWO)
-		domain->two_due = ++domain->turns == TURNS_OF_TWO;
-	domain->ports[1] = domain->ports[0];
-	domain->ports[0] = port;
+	collector->original = collector->domain;
 }
 
 /* sFlow: a datagram that is not the next one leaves open where missing samples were lost. */
-static void note_break(struct domain *domain, const struct wire_header *header)
+static void note_break(struct session *session, const struct wire_header *header)
 {
 	if (header->protocol != WIRE_SFLOW)
 		return;
-	domain->breaks += header->sequence != domain->sent + 1;
-	domain->sent = header->sequence;
+	session->breaks += header->sequence != session->sent + 1;
+	session->sent = header->sequence;
 }
 
 /* Returns true if the datagram could be read to its end, and had something in it. */
@@ -688,36 +852,28 @@ static bool is_good(const struct wire_result *result)
 	       result->data_records + result->templates + result->samples > 0;
 }
 
-static void take_from(struct collector *collector, struct domain *domain,
+static void take_from(struct collector *collector, struct session *session,
 	const struct datagram *datagram, const struct wire_header *header)
 {
+	struct domain *domain = collector->domain;
 	struct sequence_news news;
 	struct wire_result result;
+	bool copy;
 
-	domain->heard = datagram->time;
-	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
-	domain->dst_port = datagram->dst_port;
-	collector->domain = domain;
-	collector->header = header;
-	news = sequence_begin(&domain->sequence, header);
-	account_sequence(domain, &news);
-	if (news.repeated) {
-		domain->row.repeated++;
-		return;
-	}
-	note_port(domain, datagram->src_port, news.restarted);
-	if (news.restarted)
-		restart(collector, domain);
-	note_break(domain, header);
-	note_start(collector, domain);
+	session_heard(collector, session);
+	copy = domain->nb_sessions > 1 && session_take_copy(domain, session, header);
+	domain->row.repeated += copy;
+	collector->copy = copy;
+	note_break(session, header);
+	note_start(collector, session);
 	start_observer(collector, datagram);
 	decode(collector, datagram, &result);
 	if (result.fault == WIRE_FINE)
 		collector_prove(collector, domain);
 	if (is_good(&result))
 		exporter_prove(collector->exporters, slot_of(collector, domain));
-	news = sequence_end(&domain->sequence, header, &result);
-	account_sequence(domain, &news);
+	news = sequence_end(&session->sequence, header, &result, !copy);
+	account_sequence(collector, &news);
 	say_news(collector, domain);
 }
 
@@ -762,6 +918,12 @@ static void refuse(struct collector *collector, const struct datagram *datagram)
 	collector_note_sender(collector, PROBLEM_REFUSED, &datagram->src, 0, 1);
 }
 
+static void shed(struct collector *collector, const struct datagram *datagram)
+{
+	collector_count_other(collector, datagram, &collector->others.shed);
+	collector_note_sender(collector, PROBLEM_NO_ROOM, NULL, 0, 1);
+}
+
 /* NULL: there is no room. */
 static struct domain *admit_sender(
 	struct collector *collector, const struct datagram *datagram, const struct exporter_id *id)
@@ -781,7 +943,6 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
 	const struct wire_header *header)
 {
-	struct exporter_row *others = &collector->others;
 	struct domain *domain = NULL;
 	struct exporter_id id;
 	uint32_t slot;
@@ -797,7 +958,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	}
 	/* Only of a message behind the first, whose datagram is counted. */
 	if (domain == NULL && collector->domains_left == 0) {
-		others->shed++;
+		collector->others.shed++;
 		collector_note_sender(collector, PROBLEM_NEW_DOMAINS, &datagram->src, 0, 1);
 		return NULL;
 	}
@@ -807,9 +968,8 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		collector->domains_left--;
 		domain = admit_sender(collector, datagram, &id);
 	}
-	if (domain == NULL || !domain_make_templates(collector, domain)) {
-		collector_count_other(collector, datagram, &others->shed);
-		collector_note_sender(collector, PROBLEM_NO_ROOM, NULL, 0, 1);
+	if (domain == NULL) {
+		shed(collector, datagram);
 		return NULL;
 	}
 	domain->sender = datagram->src;
@@ -820,8 +980,11 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 static uint32_t take_message(
 	struct collector *collector, const struct datagram *datagram, bool first)
 {
+	struct datagram message = *datagram;
 	struct wire_header header;
 	struct domain *domain;
+	struct session *session;
+	enum sequence_fit fit;
 	enum wire_fault fault = wire_read_header(datagram->data, datagram->len, &header);
 	uint32_t len = datagram->len;
 
@@ -835,12 +998,30 @@ static uint32_t take_message(
 	/* RFC 7011, 3.1: the length is that of the message. */
 	if (header.protocol == WIRE_IPFIX && header.total >= header.len && header.total < len)
 		len = header.total;
+	header.came = datagram->time;
+	if (len > header.len)
+		header.digest = wire_digest(datagram->data + header.len, len - header.len);
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
 		return datagram->len;
+	domain->heard = datagram->time;
+	domain->socket = datagram->socket < SOCKETS_MAX ? datagram->socket : 0;
+	domain->dst_port = datagram->dst_port;
+	message.len = len;
+	session = session_find(collector, domain, &message, &header, &fit);
+	if (!session_make_templates(collector, session)) {
+		shed(collector, datagram);
+		return datagram->len;
+	}
 	domain->row.datagrams += first;
 	domain->row.bytes += len;
-	take_from(collector, domain, datagram, &header);
+	collector->domain = domain;
+	collector->session = session;
+	collector->header = &header;
+	if (fit == SEQUENCE_REPEATED)
+		domain->row.repeated++;
+	else
+		take_from(collector, session, datagram, &header);
 	return len;
 }
 
@@ -942,17 +1123,21 @@ static bool allocate(struct collector *collector)
 {
 	uint32_t max = collector->params.exporters_max;
 
+	collector->sessions_max = collector_sessions_max(max);
+	collector->sessions = calloc(collector->sessions_max, sizeof(*collector->sessions));
 	collector->exporters = exporter_table_create(max);
 	collector->domains = calloc(max, sizeof(*collector->domains));
 	collector->losses = calloc(max, sizeof(*collector->losses));
-	collector->waiting = waiting_create(collector->params.waiting_bytes, max);
+	collector->waiting =
+		waiting_create(collector->params.waiting_bytes, collector->sessions_max);
 	collector->checks = sampling_checks_create();
 	collector->problems = problems_create();
 	if (collector->params.links)
 		collector->links = links_create(max, collector->params.seed);
 	return collector->exporters != NULL && collector->domains != NULL &&
-	       collector->losses != NULL && collector->waiting != NULL &&
-	       collector->checks != NULL && collector->problems != NULL &&
+	       collector->sessions != NULL && collector->losses != NULL &&
+	       collector->waiting != NULL && collector->checks != NULL &&
+	       collector->problems != NULL &&
 	       (collector->links != NULL || !collector->params.links);
 }
 
@@ -998,17 +1183,17 @@ void collector_destroy(struct collector *collector)
 	if (collector == NULL)
 		return;
 	template_saver_stop(collector->saver);
-	if (collector->exporters != NULL && collector->domains != NULL)
-		for (uint32_t i = 0; i < exporter_table_used(collector->exporters); i++) {
-			templates_destroy(collector->domains[i].templates);
-			sampling_forget(&collector->domains[i].sampling);
-		}
+	for (uint32_t i = 0; i < collector->sessions_used; i++) {
+		templates_destroy(collector->sessions[i].templates);
+		sampling_forget(&collector->sessions[i].sampling);
+	}
 	exporter_table_destroy(collector->exporters);
 	waiting_destroy(collector->waiting);
 	links_destroy(collector->links);
 	sampling_checks_destroy(collector->checks);
 	problems_destroy(collector->problems);
 	free(collector->domains);
+	free(collector->sessions);
 	free(collector->losses);
 	free(collector);
 }

@@ -20,15 +20,15 @@
 #define SET_HEADER   4
 
 static bool restore_set(
-	struct collector *collector, struct domain *domain, const struct template_entry *entry)
+	struct collector *collector, struct session *session, const struct template_entry *entry)
 {
 	if (entry->len >= SET_HEADER && read_u16(entry->set) == SAMPLING_SET) {
 		collector->process_options |= entry->id.domain == 0;
 		return read_u16(entry->set + 2) == entry->len &&
-		       sampling_read(&domain->sampling, entry->set + SET_HEADER,
+		       sampling_read(&session->sampling, entry->set + SET_HEADER,
 			       entry->len - SET_HEADER, collector->sampling_limit);
 	}
-	return templates_take(domain->templates, entry->id.protocol, entry->set, entry->len);
+	return templates_take(session->templates, entry->id.protocol, entry->set, entry->len);
 }
 
 static bool restore(void *arg, const struct template_entry *entry)
@@ -36,6 +36,7 @@ static bool restore(void *arg, const struct template_entry *entry)
 	struct collector *collector = arg;
 	const struct exporter_rule *rule = collector_rule_of(collector, &entry->id.address);
 	uint32_t slot = exporter_find(collector->exporters, &entry->id);
+	struct session *session;
 	struct domain *domain;
 
 	if (rule == NULL && collector->params.nb_rules > 0)
@@ -50,13 +51,16 @@ static bool restore(void *arg, const struct template_entry *entry)
 		return true;
 	exporter_restore(collector->exporters, slot_of(collector, domain));
 	domain->proven = true;
-	if (!domain_make_templates(collector, domain) || domain->templates == NULL ||
-		!restore_set(collector, domain, entry))
+	session = domain->sessions;
+	if (session == NULL)
+		session = session_add_any(collector, domain);
+	if (!session_make_templates(collector, session) || session->templates == NULL ||
+		!restore_set(collector, session, entry))
 		return false;
 	domain_settle_templates(collector, domain);
-	domain->template_changes = templates_changes(domain->templates);
-	domain->started = entry->started;
-	domain->from_file = true;
+	session->template_changes = templates_changes(session->templates);
+	session->started = entry->started;
+	session->from_file = true;
 	return true;
 }
 
@@ -154,13 +158,15 @@ static void copy_templates(struct collector *collector)
 	template_saver_clear(collector->saver);
 	for (uint32_t slot = 0; slot < used; slot++) {
 		const struct domain *domain = &collector->domains[slot];
+		const struct session *session = domain->sessions;
 
-		if (domain->templates == NULL)
+		/* A file has no ports: templates of several processes would be mixed up. */
+		if (session == NULL || session->templates == NULL || domain->several)
 			continue;
 		copying.entry.id = *exporter_id(collector->exporters, slot);
-		copying.entry.started = domain->started;
-		templates_each(domain->templates, copy_set, &copying);
-		copy_sampling(&copying, &domain->sampling);
+		copying.entry.started = session->started;
+		templates_each(session->templates, copy_set, &copying);
+		copy_sampling(&copying, &session->sampling);
 	}
 	collector->file_due = false;
 }

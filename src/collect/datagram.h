@@ -7,6 +7,7 @@
 /* A UDP datagram as it came, whole. IPv4 addresses are mapped (::ffff:a.b.c.d). */
 struct datagram {
 	struct in6_addr src;
+	struct in6_addr dst;         /* :: if received by a socket */
 	uint16_t src_port, dst_port; /* host byte order */
 	uint32_t len;                /* of data */
 	const uint8_t *data;         /* the payload */

@@ -355,12 +355,15 @@ static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *pars
 	return end < parsed->transport_at ? 0 : end;
 }
 
-static void put_source(struct datagram *out, bool ipv6, const struct parsed *parsed)
+static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *parsed)
 {
-	if (ipv6)
+	if (ipv6) {
 		memcpy(&out->src, parsed->key6.src_ip, 16);
-	else
+		memcpy(&out->dst, parsed->key6.dst_ip, 16);
+	} else {
 		map_ipv4(&out->src, parsed->key4.src_ip);
+		map_ipv4(&out->dst, parsed->key4.dst_ip);
+	}
 }
 
 /* The UDP datagram of a packet that is whole. end: of the IP packet, all of which is there. */
@@ -375,7 +378,7 @@ static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t 
 	len = read_u16(udp + 4);
 	if (len < UDP_HEADER || len > end - parsed->transport_at)
 		return lose(fragments, &fragments->counts.bad, read_u16(udp + 2));
-	put_source(out, ipv6, parsed);
+	put_addresses(out, ipv6, parsed);
 	out->src_port = read_u16(udp);
 	out->dst_port = read_u16(udp + 2);
 	out->data = udp + UDP_HEADER;
@@ -556,7 +559,7 @@ static void read_stream(const uint8_t *packet, size_t end, bool ipv6, const stru
 		at = (header[12] >> 4) * 4u;
 	if (at < SCTP_HEADER || at >= len)
 		return;
-	put_source(out, ipv6, parsed);
+	put_addresses(out, ipv6, parsed);
 	out->proto = proto;
 	out->src_port = read_u16(header);
 	out->dst_port = read_u16(header + 2);

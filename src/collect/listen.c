@@ -444,6 +444,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 	} else {
 		datagram->src = sender->sin6_addr;
 	}
+	datagram->dst = in6addr_any;
 	datagram->src_port = ntohs(sender->sin6_port);
 	datagram->dst_port = listener->sockets[socket].port;
 	datagram->data = listener->vectors[message].iov_base;

@@ -25,6 +25,7 @@ enum problem {
 	PROBLEM_NO_ROOM,
 	PROBLEM_NEW_DOMAINS,
 	PROBLEM_NO_EXPORT, /* unknown version */
+	PROBLEM_JUMP,      /* of a sequence number */
 	/* Data sets. */
 	PROBLEM_NO_TEMPLATE,
 	/* Records: in the order of enum wire_skip. */
@@ -39,6 +40,7 @@ enum problem {
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	PROBLEM_SUM,
+	PROBLEM_NO_PLACE, /* of the exporter behind a mediator */
 	/* Packets of a capture. */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,

@@ -624,6 +624,24 @@ enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	return first;
 }
 
+bool templates_agree(
+	const struct templates *templates, uint16_t set_id, const uint8_t *data, uint32_t len)
+{
+	while (len >= 4 && !wire_is_padding(data, len)) {
+		const struct template_entry *entry;
+		struct definition definition;
+
+		if (read_definition(&definition, set_id, data, len) != WIRE_FINE)
+			return false;
+		entry = templates_find(templates, definition.id);
+		if (entry == NULL || !is_same(entry, &definition))
+			return false;
+		data += definition.len;
+		len -= definition.len;
+	}
+	return true;
+}
+
 void templates_each(const struct templates *templates,
 	void (*emit)(void *arg, const uint8_t *set, uint32_t len), void *arg)
 {

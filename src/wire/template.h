@@ -40,3 +40,7 @@ bool templates_take(
 	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len);
 
 bool templates_has(const struct templates *templates, uint16_t id);
+
+/* Returns true if every definition of a set (its body) is known and the same. */
+bool templates_agree(
+	const struct templates *templates, uint16_t set_id, const uint8_t *data, uint32_t len);

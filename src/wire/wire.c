@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/wire.h"
 
+#include "base/random.h"
 #include "wire/big_endian.h"
 
 #define SECOND 1000000000LL /* in ns */
@@ -136,6 +137,39 @@ enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_
 	case VERSION_SFLOW: header->protocol = WIRE_SFLOW; return read_sflow(data, len, header);
 	default: return WIRE_VERSION;
 	}
+}
+
+#define WORD     8U
+#define ODD_BITS UINT64_C(0x9e3779b97f4a7c15)
+
+static inline uint64_t read_word(const uint8_t *data)
+{
+	uint64_t word;
+
+	memcpy(&word, data, WORD);
+	return word;
+}
+
+/* Products do not depend on each other, so that they overlap. */
+static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)(a ^ ODD_BITS) * (b ^ ~ODD_BITS);
+
+	return (sum << 5 | sum >> 59) + ((uint64_t)product ^ (uint64_t)(product >> 64));
+}
+
+uint64_t wire_digest(const uint8_t *data, uint32_t len)
+{
+	uint64_t sum = len, last = 0;
+
+	for (; len >= 4 * WORD; len -= 4 * WORD, data += 4 * WORD) {
+		sum = add_words(sum, read_word(data), read_word(data + WORD));
+		sum = add_words(sum, read_word(data + 2 * WORD), read_word(data + 3 * WORD));
+	}
+	for (; len >= WORD; len -= WORD, data += WORD)
+		sum = add_words(sum, read_word(data), 0);
+	memcpy(&last, data, len);
+	return random_mix(add_words(sum, last, 0));
 }
 
 /* Versions 1 to 8 have a count of records, which must fit: other protocols have the same number. */

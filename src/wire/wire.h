@@ -38,6 +38,9 @@ struct wire_header {
 	bool sampled;         /* v5: the header has a sampling mode */
 	uint8_t agent_family; /* sFlow: 4 or 6, or 0 where it is unknown */
 	uint8_t agent[16];    /* sFlow: the agent's address */
+	/* Set by the receiver, for sequence numbers. */
+	uint64_t digest; /* wire_digest() of the message without its header */
+	int64_t came;    /* ns since 1970-01-01 UTC */
 };
 
 /* What is wrong with a message. */
@@ -138,6 +141,9 @@ enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_
 
 /* Recognizes exports by their first bytes: also those of versions that are not decoded. */
 struct wire_version wire_identify(const uint8_t *data, uint32_t len);
+
+/* Returns a hash of the bytes. It is not keyed. */
+uint64_t wire_digest(const uint8_t *data, uint32_t len);
 
 /* Returns true if all bytes are 0. */
 bool wire_is_padding(const uint8_t *data, uint32_t len);

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define EXPORTERS 4
 #define ADDRESSES 8
 #define FLOWS     64
+#define PORTS     3 /* source ports of an address */
 #define SOCKETS   3
 #define EPOCHS    16 /* that end; each takes a while */
 
@@ -223,6 +224,8 @@ static size_t take_datagram(const uint8_t *data, size_t size, uint8_t step)
 	t.now += (int64_t)data[1] * data[1] * data[1] * 1000000;
 	datagram.src.s6_addr[15] = data[0] % ADDRESSES;
 	datagram.socket = data[0] / ADDRESSES % SOCKETS;
+	datagram.src_port = data[0] / (ADDRESSES * SOCKETS) % PORTS;
+	datagram.dst.s6_addr[15] = data[0] / (ADDRESSES * SOCKETS * PORTS);
 	datagram.time = t.now;
 	datagram.len = len;
 	/* Of its own size, so that a byte too many is seen. */

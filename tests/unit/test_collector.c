@@ -28,6 +28,8 @@
 
 /* What the next message's sequence number says. */
 static struct sequence_news script;
+static enum sequence_fit fit = SEQUENCE_NEXT;
+static uint32_t restarts; /* of all exporters: sequences of before do not continue */
 
 const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_UNSURE] = "unsure",
@@ -41,26 +43,43 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 
 void sequence_init(struct sequence *sequence, enum wire_protocol protocol)
 {
-	*sequence = (struct sequence){.protocol = protocol, .convention = SEQUENCE_FLOWS};
+	*sequence = (struct sequence){
+		.protocol = protocol, .convention = SEQUENCE_FLOWS, .missing = restarts};
 }
 
-struct sequence_news sequence_begin(struct sequence *sequence, const struct wire_header *header)
+void sequence_init_like(struct sequence *sequence, const struct sequence *before)
+{
+	sequence_init(sequence, before->protocol);
+}
+
+enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wire_header *header)
+{
+	(void)header;
+	if (!sequence->started)
+		return SEQUENCE_FAR;
+	return sequence->missing == restarts ? fit : SEQUENCE_RESTARTED;
+}
+
+static bool is_copy;
+
+bool sequence_take_copy(struct sequence *sequence, const struct wire_header *header)
 {
 	(void)sequence;
 	(void)header;
-	return (struct sequence_news){.repeated = script.repeated, .restarted = script.restarted};
+	return is_copy;
 }
 
 struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
-	const struct wire_result *result)
+	const struct wire_result *result, bool counted)
 {
 	struct sequence_news news = script;
 
-	(void)sequence;
 	(void)header;
 	(void)result;
+	(void)counted;
 	script = (struct sequence_news){0};
-	news.repeated = news.restarted = false;
+	fit = SEQUENCE_NEXT;
+	sequence->started = true;
 	return news;
 }
 
@@ -138,6 +157,7 @@ static void start(const struct collector_params *with)
 
 	memset(&t, 0, sizeof(t));
 	script = (struct sequence_news){0};
+	fit = SEQUENCE_NEXT;
 	t.collector = collector_create(with, error);
 	assert_non_null(t.collector);
 }
@@ -180,10 +200,17 @@ static void put(uint64_t number, uint32_t bytes)
 		data[len++] = (uint8_t)(number >> 8 * i);
 }
 
+static uint16_t source_port, destination_port;
+
 static void send_at(uint32_t address, int64_t time, uint32_t socket)
 {
 	uint8_t *exact = malloc(len);
-	struct datagram datagram = {.len = len, .data = exact, .time = time, .socket = socket};
+	struct datagram datagram = {.len = len,
+		.data = exact,
+		.time = time,
+		.socket = socket,
+		.src_port = source_port,
+		.dst_port = destination_port};
 	uint32_t wire = htonl(address);
 
 	memcpy(exact, data, len);
@@ -316,8 +343,10 @@ static void the_coarsest_interface_counts(void **state)
 	check_intervals(50, 50);
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 50);
-	/* After a restart its first records say what holds. */
-	script.restarted = true;
+	/* After a restart its first records say what holds. One message does not show a restart. */
+	restarts++;
+	send_sampled(0x0a000001, T0, 4, 20);
+	check_intervals(20, 50);
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 20);
 	stop();
@@ -422,6 +451,39 @@ static void samples_that_an_agent_lost_are_open(void **state)
 	check_lost(500, 500, 1);
 	send_sample(7, 10, 500, 15);
 	check_lost(0, 0, 0);
+	stop();
+}
+
+static void send_copy(uint16_t port, bool copy, uint32_t datagram, uint32_t sequence)
+{
+	destination_port = port;
+	is_copy = copy;
+	if (fit == SEQUENCE_NEXT)
+		fit = SEQUENCE_NEAR;
+	send_sample(datagram, sequence, 500, 0);
+	destination_port = 0;
+	is_copy = false;
+}
+
+/* An agent's losses count once, whichever of its two collectors hears of them first. */
+static void copies_report_no_losses(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	for (uint32_t i = 1; i <= 2; i++) {
+		send_copy(2055, false, i, i);
+		send_copy(2056, true, i, i);
+	}
+	check_lost(0, 0, 0);
+	send_copy(2055, false, 3, 6);
+	send_copy(2056, true, 3, 6);
+	check_lost(3 * 500, 500, 3);
+	send_copy(2056, false, 4, 8);
+	send_copy(2055, true, 4, 8);
+	send_copy(2055, false, 5, 9);
+	check_lost(500, 500, 1);
 	stop();
 }
 
@@ -599,9 +661,9 @@ static void sequences_move_their_columns(void **state)
 	start(&with);
 	put_netflow5(1, 1, 100, 0);
 	send_from(0x0a000001);
-	script.repeated = true;
+	fit = SEQUENCE_REPEATED;
 	send_from(0x0a000001);
-	script.repeated = false;
+	fit = SEQUENCE_NEXT;
 	assert_int_equal(t.nb_seen, 1);
 	script.lost = 5;
 	send_from(0x0a000001);
@@ -652,7 +714,7 @@ static void a_restart_voids_templates(void **state)
 	put_data(1, 1);
 	send_from(0x0a000001);
 	assert_int_equal(t.nb_seen, 1);
-	script.restarted = true;
+	fit = SEQUENCE_RESTARTED;
 	send_from(0x0a000001);
 	assert_int_equal(t.nb_seen, 1);
 	end_epoch();
@@ -1217,6 +1279,166 @@ static void a_flood_costs_no_exporter_a_record(void **state)
 	stop();
 }
 
+/* Sends a template, or data if `packets` is not 0. */
+static void send_from_port(uint16_t port, uint32_t packets)
+{
+	source_port = port;
+	if (fit == SEQUENCE_NEXT)
+		fit = SEQUENCE_NEAR;
+	put_netflow9(1, 1);
+	if (packets > 0)
+		put_data(1, packets);
+	else
+		put_template();
+	send_from(0x0a000001);
+	source_port = 0;
+}
+
+/* Sessions of other ports are bounded, and end none that sends. */
+static void a_flood_of_ports(void **state)
+{
+	struct collector_params with = params();
+	uint32_t seen = 0;
+
+	(void)state;
+	start(&with);
+	for (uint32_t i = 0; i < 4; i++)
+		send_from_port(60001 + i % 2, 0);
+	for (uint32_t i = 1; i <= 5000; i++) {
+		send_from_port((uint16_t)i, 0);
+		if (i % 2 == 0) {
+			send_from_port(60001 + i / 2 % 2, 1);
+			seen++;
+		}
+		assert_int_equal(t.nb_seen, seen);
+	}
+	end_epoch();
+	assert_int_equal(t.nb_rows, 1);
+	assert_int_equal(t.rows[0].waiting + t.rows[0].unknown_template, 0);
+	assert_int_equal(t.rows[0].restarts, 0);
+	assert_in_range(t.rows[0].templates, 2, 4);
+	/* Another exporter has its own. */
+	put_netflow9(1, 1);
+	put_data(1, 1);
+	send_from(0x0a000002);
+	assert_int_equal(t.nb_seen, seen);
+	stop();
+}
+
+/* A restart is counted once it is certain, and taken back if the exporter continues. */
+static void a_restart_is_taken_back(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	send_from_port(7, 0);
+	send_from_port(7, 1);
+	fit = SEQUENCE_RESTARTED;
+	send_from_port(7, 0);
+	send_from_port(7, 2); /* of the first session: it fits both */
+	assert_int_equal(t.nb_seen, 2);
+	end_epoch();
+	assert_int_equal(t.rows[0].restarts, 0);
+	assert_int_equal(t.rows[0].templates, 1);
+	fit = SEQUENCE_ANEW;
+	send_from_port(7, 0);
+	end_epoch();
+	assert_int_equal(t.rows[0].restarts, 0);
+	stop();
+}
+
+/* Addresses, protocol, packets, bytes, original exporter, sampling interval. */
+static void put_mediated(uint32_t n, uint32_t first, uint32_t sampling)
+{
+	static const uint16_t fields[][2] = {
+		{8, 4}, {12, 4}, {4, 1}, {2, 4}, {1, 4}, {130, 4}, {34, 4}};
+
+	put_netflow9(1, n + 1);
+	put(0, 2), put(4 + 4 + sizeof(fields), 2), put(258, 2), put(7, 2);
+	for (size_t i = 0; i < 7; i++)
+		put(fields[i][0], 2), put(fields[i][1], 2);
+	put(258, 2), put(4 + n * 25, 2);
+	for (uint32_t i = 0; i < n; i++) {
+		put(0x0a000001, 4), put(0x0a000002, 4), put(17, 1);
+		put(5, 4), put(500, 4), put(first + i, 4);
+		put(sampling, 4);
+	}
+}
+
+/* The original exporters have rows and slots; more than there is room for push out each other. */
+static void a_mediator_names_exporters(void **state)
+{
+	struct collector_params with = params();
+
+	(void)state;
+	start(&with);
+	put_mediated(3, 0xc0000201, 0);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 3);
+	assert_int_equal(t.seen[0].exporter, 1);
+	assert_int_equal(t.seen[2].exporter, 3);
+	end_epoch();
+	assert_int_equal(t.nb_rows, 4);
+	assert_int_equal(t.rows[0].datagrams, 1);
+	assert_int_equal(t.rows[0].records, 0);
+	assert_int_equal(t.rows[1].datagrams, 0);
+	assert_int_equal(t.rows[1].records, 1);
+	assert_int_equal(t.rows[1].address.s6_addr[15], 1);
+	assert_int_equal(t.rows[3].address.s6_addr[15], 3);
+	/* A datagram adds 4. */
+	t.nb_seen = 0;
+	put_mediated(10, 0xc0000302, 0);
+	send_from(0x0a000001);
+	assert_int_equal(t.nb_seen, 4);
+	end_epoch();
+	assert_int_equal(t.rows[0].records, 6);
+	assert_int_equal(t.rows[0].unusable, 6);
+	for (uint32_t i = 0; i < 400; i++) {
+		t.nb_seen = 0;
+		put_mediated(30, 0xc6000000 + 977 * i, 0);
+		send_from(0x0a000001);
+		if (i % 100 == 99) {
+			end_epoch();
+			assert_int_equal(t.rows[0].datagrams, 100);
+		}
+	}
+	/* The sender's templates stay. */
+	put_mediated(1, 0, 0);
+	send_from(0x0a000001);
+	assert_true(t.nb_seen > 0);
+	assert_int_equal(t.seen[t.nb_seen - 1].exporter, 0);
+	stop();
+}
+
+/* A mediator says how the exporters sample; each has an interval of its own. */
+static void originals_have_intervals(void **state)
+{
+	struct exporter_rule rules[2];
+	struct collector_params with = params();
+	char why[OPTION_WHY_MAX];
+
+	(void)state;
+	assert_true(exporter_rule_parse("192.0.2.2,sampling=70", &rules[0], why));
+	assert_true(exporter_rule_parse("10.0.0.1", &rules[1], why));
+	with.rules = rules;
+	with.nb_rules = 2;
+	start(&with);
+	put_mediated(2, 0xc0000201, 0);
+	send_from(0x0a000001);
+	end_epoch();
+	assert_int_equal(t.rows[2].sampling, 70);
+	assert_int_equal(t.rows[1].sampling, 1);
+	put_mediated(2, 0xc0000201, 300);
+	send_from(0x0a000001);
+	check_intervals(300, 300);
+	assert_int_equal(t.rows[0].sampling, 0);
+	assert_int_equal(t.rows[1].sampling, 300);
+	assert_int_equal(t.rows[2].sampling, 300);
+	check_intervals(300, 300);
+	stop();
+}
+
 #define WIDE_FIELDS 40
 
 /* Its fields but the first two are of no use here. */
@@ -1648,6 +1870,7 @@ int main(void)
 		cmocka_unit_test(a_record_becomes_an_observation),
 		cmocka_unit_test(an_exporter_without_samples_counts),
 		cmocka_unit_test(samples_that_an_agent_lost_are_open),
+		cmocka_unit_test(copies_report_no_losses),
 		cmocka_unit_test(losses_of_an_exporter_are_open),
 		cmocka_unit_test(the_coarsest_interface_counts),
 		cmocka_unit_test(intervals_that_no_record_had_count),
@@ -1672,6 +1895,10 @@ int main(void)
 		cmocka_unit_test(tiny_sets_wait_as_their_bytes_do),
 		cmocka_unit_test(a_datagram_has_few_new_domains),
 		cmocka_unit_test(a_flood_costs_no_exporter_a_record),
+		cmocka_unit_test(a_flood_of_ports),
+		cmocka_unit_test(a_restart_is_taken_back),
+		cmocka_unit_test(a_mediator_names_exporters),
+		cmocka_unit_test(originals_have_intervals),
 		cmocka_unit_test(many_templates_borrow_room),
 		cmocka_unit_test(names_tell_domains_apart),
 		cmocka_unit_test(lines_are_rare),

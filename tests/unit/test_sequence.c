@@ -35,7 +35,7 @@ struct exporter {
 };
 
 struct totals {
-	uint64_t lost, lost_units, recovered, repeated, restarts, recognized;
+	uint64_t lost, lost_units, recovered, repeated, restarts, recognized, jumped, withdrawn;
 };
 
 static struct random random_state;
@@ -86,6 +86,8 @@ static struct sent make(struct exporter *exporter)
 		sent.header.uptime = (uint32_t)((exporter->time - exporter->started) / 1000000) + 1;
 	if (!sflow)
 		sent.header.exported = exporter->time / SECOND * SECOND;
+	sent.header.came = exporter->time;
+	sent.header.digest = random_next(&random_state);
 	exporter->sent++;
 	return sent;
 }
@@ -95,19 +97,27 @@ static void add(struct totals *totals, const struct sequence_news *news)
 	totals->lost += news->lost;
 	totals->lost_units += news->lost_units;
 	totals->recovered += news->recovered;
-	totals->repeated += news->repeated;
-	totals->restarts += news->restarted;
+	totals->jumped += news->jumped;
+	totals->withdrawn += news->withdrawn;
 	totals->recognized += news->recognized;
 }
 
 static void give(struct sequence *sequence, const struct sent *sent, struct totals *totals)
 {
-	struct sequence_news news = sequence_begin(sequence, &sent->header);
+	enum sequence_fit fit = sequence_fit(sequence, &sent->header);
+	struct sequence_news news;
 
-	add(totals, &news);
-	if (news.repeated)
+	if (fit == SEQUENCE_REPEATED) {
+		totals->repeated++;
 		return;
-	news = sequence_end(sequence, &sent->header, &sent->result);
+	}
+	if (fit <= SEQUENCE_ANEW) {
+		struct sequence before = *sequence;
+
+		totals->restarts++;
+		sequence_init_like(sequence, &before);
+	}
+	news = sequence_end(sequence, &sent->header, &sent->result, true);
 	add(totals, &news);
 }
 
@@ -434,6 +444,192 @@ static void malformed_templates(void **state)
 	assert_int_equal(totals.lost, 0);
 }
 
+struct life {
+	int64_t exported, came; /* ms since the message before */
+	int64_t before, after;  /* uptimes */
+	uint32_t number;        /* of the message before 5000 */
+	enum sequence_fit fit;
+};
+
+#define HOUR INT64_C(3600000)
+#define DAY  (24 * HOUR)
+
+/* An exporter that restarted has been up for no longer than since its last message. */
+static const struct life lives[] = {
+	{1000, 1000, HOUR, HOUR + 1000, 5001, SEQUENCE_NEXT},
+	{1000, 1000, UINT32_MAX - 500, 499, 5001, SEQUENCE_NEXT},
+	{60000, 60000, UINT32_MAX - 500, 59499, 5001, SEQUENCE_NEXT},
+	{20000, 20000, HOUR, 3000, 5001, SEQUENCE_RESTARTED},
+	{20000, 20000, HOUR, 3000, 9000, SEQUENCE_RESTARTED},
+	{20000, 20000, HOUR, 3000, 1, SEQUENCE_RESTARTED},
+	{20000, 20000, 10 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
+	{20000, 20000, 30 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
+	{20000, 20000, 49 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
+	{0, 20000, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* its clock stands still */
+	{20000, 0, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* read from a file at once */
+	{-30 * DAY, 20000, HOUR, 3000, 1, SEQUENCE_RESTARTED}, /* its clock is not set yet */
+	{HOUR, HOUR, 4000, 5000, 1, SEQUENCE_RESTARTED},
+	{HOUR, HOUR, 4000, 5000, 5001, SEQUENCE_NEXT}, /* a clock that was set */
+	{HOUR, 1000, 2 * HOUR, 2 * HOUR + 1000, 5001, SEQUENCE_NEXT},
+	{-HOUR, 1000, 2 * HOUR, 2 * HOUR + 1000, 5001, SEQUENCE_NEXT},
+	{1000, 1000, HOUR, HOUR - 2000, 4999, SEQUENCE_NEAR}, /* late */
+	{1000, 1000, HOUR, 30 * HOUR, 5001, SEQUENCE_DOUBTFUL},
+	{1000, 1000, HOUR, HOUR + 1000, 1, SEQUENCE_OFF},
+	{1000, 1000, HOUR, HOUR + 1000, 1000005000, SEQUENCE_OFF},
+	{1000, 1000, HOUR, HOUR + 1000, 9000, SEQUENCE_FAR},
+	{1000, 1000, 0, 0, 1, SEQUENCE_ANEW},
+	{-1000, 1000, 0, 0, 1, SEQUENCE_OFF},
+	{1000, 1000, 0, 0, 2000005000, SEQUENCE_OFF},
+	{1000, 1000, 0, 0, 5010, SEQUENCE_NEAR},
+};
+
+static void uptimes_tell_restarts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
+		const struct life *life = &lives[i];
+		struct sequence sequence;
+		struct sent sent = {
+			.header = {.protocol = WIRE_NETFLOW9,
+				.sequence = 4990,
+				.uptime = (uint32_t)life->before,
+				.exported = START + 40 * DAY * INT64_C(1000000),
+				.came = START},
+			.result = {.records = 2, .data_records = 2},
+		};
+		struct totals totals = {0};
+		enum sequence_fit fit;
+
+		sequence_init(&sequence, WIRE_NETFLOW9);
+		for (; sent.header.sequence <= 5000; sent.header.sequence++) {
+			sent.header.digest = sent.header.sequence;
+			give(&sequence, &sent, &totals);
+		}
+		sent.header.sequence = life->number;
+		sent.header.uptime = (uint32_t)life->after;
+		sent.header.exported += life->exported * 1000000;
+		sent.header.came += life->came * 1000000;
+		sent.header.digest = 1;
+		fit = sequence_fit(&sequence, &sent.header);
+		if (fit != life->fit)
+			fail_msg("life %zu: %d instead of %d", i, (int)fit, (int)life->fit);
+	}
+}
+
+/* A number that steps ahead is a loss if so much can have been sent since. */
+static void a_loss_is_bounded_by_the_rate(void **state)
+{
+	static const struct {
+		int64_t every, pause; /* ms */
+		uint32_t step;
+		bool loss;
+	} cases[] = {
+		{1000, 1000, 1000, true}, /* a burst */
+		{1000, 1000, 65000, true},
+		{1000, 1000, 70000, false},
+		{1000, HOUR, 70000, true},
+		{1000, HOUR, 1000000, false},
+		{1, HOUR, 3600000, true},
+		{1, HOUR, 1000000000, false},
+		{1, 100, 1000000000, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sequence sequence;
+		struct totals totals = {0};
+		struct sent sent = {
+			.header = {.protocol = WIRE_NETFLOW9,
+				.uptime = (uint32_t)HOUR,
+				.came = START},
+			.result = {.records = 3, .data_records = 3},
+		};
+
+		sequence_init(&sequence, WIRE_NETFLOW9);
+		for (uint32_t j = 0; j < 6000; j++) {
+			int64_t ms = j == 5000 ? cases[i].pause : cases[i].every;
+
+			sent.header.came += ms * 1000000;
+			sent.header.uptime += (uint32_t)ms;
+			sent.header.sequence += j == 5000 ? cases[i].step + 1 : 1;
+			sent.header.digest = j;
+			give(&sequence, &sent, &totals);
+		}
+		if (totals.lost != (cases[i].loss ? cases[i].step : 0) ||
+			totals.jumped != !cases[i].loss || totals.restarts != 0)
+			fail_msg("case %zu: lost %lu, jumped %lu, restarts %lu", i, totals.lost,
+				totals.jumped, totals.restarts);
+	}
+}
+
+/* Headers that anyone could send, between those of an exporter: it loses nothing by them. */
+static void forged_headers(void **state)
+{
+	(void)state;
+	for (size_t e = 0; e < EXPORTERS; e++) {
+		struct exporter exporter = exporters[e];
+		struct sequence sequence;
+		struct totals totals = {0}, forged = {0};
+
+		if (exporter.convention == SEQUENCE_CONSTANT)
+			continue;
+		exporter.number += 10000000;
+		sequence_init(&sequence, exporter.protocol);
+		for (uint32_t i = 0; i < MESSAGES; i++) {
+			struct sent sent = make(&exporter);
+			enum sequence_fit fit;
+
+			fit = sequence_fit(&sequence, &sent.header);
+			if (fit <= SEQUENCE_OFF || fit == SEQUENCE_REPEATED)
+				fail_msg("exporter %zu, message %u: %d", e, i, (int)fit);
+			give(&sequence, &sent, &totals);
+			if (i < 300 || below(10) != 0)
+				continue;
+			sent.header.sequence +=
+				5000 + (uint32_t)(random_next(&random_state) >> (32 + below(20)));
+			sent.header.digest++;
+			fit = sequence_fit(&sequence, &sent.header);
+			if (fit > SEQUENCE_ANEW)
+				give(&sequence, &sent, &forged);
+		}
+		if (totals.restarts + forged.jumped + totals.jumped != 0 ||
+			totals.lost + forged.lost != totals.withdrawn)
+			fail_msg("exporter %zu: restarts %lu, jumped %lu, lost %lu and %lu, "
+				 "withdrawn %lu",
+				e, totals.restarts, totals.jumped + forged.jumped, totals.lost,
+				forged.lost, totals.withdrawn);
+	}
+}
+
+/* A mirror shows each message twice: one of them counts, from the first on. */
+static void each_message_twice(void **state)
+{
+	(void)state;
+	for (size_t e = 0; e < EXPORTERS; e++) {
+		struct exporter exporter = exporters[e];
+		struct sequence sequence;
+		struct totals totals = {0};
+		uint64_t sent_twice = 0;
+
+		if (exporter.convention !=
+			(exporter.protocol == WIRE_NETFLOW9 || exporter.protocol == WIRE_SFLOW
+					? SEQUENCE_MESSAGES
+					: SEQUENCE_RECORDS))
+			continue;
+		sequence_init(&sequence, exporter.protocol);
+		for (uint32_t i = 0; i < MESSAGES; i++) {
+			struct sent sent = make(&exporter);
+
+			give(&sequence, &sent, &totals);
+			give(&sequence, &sent, &totals);
+			sent_twice += exporter.convention == SEQUENCE_MESSAGES ||
+				      sent.result.data_records != 0;
+		}
+		assert_int_equal(totals.repeated, sent_twice);
+		assert_int_equal(totals.lost + totals.restarts + totals.jumped, 0);
+	}
+}
+
 static int seed(void **state)
 {
 	(void)state;
@@ -454,6 +650,10 @@ int main(void)
 		cmocka_unit_test(lost_before_it_is_recognized),
 		cmocka_unit_test_setup(lost_from_the_beginning, seed),
 		cmocka_unit_test(malformed_templates),
+		cmocka_unit_test(uptimes_tell_restarts),
+		cmocka_unit_test(a_loss_is_bounded_by_the_rate),
+		cmocka_unit_test_setup(forged_headers, seed),
+		cmocka_unit_test_setup(each_message_twice, seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
