@@ -19,7 +19,7 @@ from datagrams import (
     APPLICATION, BYTES, DIRECTION, DPORT, DST, DST6, FIELDS, FLAGS, INPUT, INTERVAL, IPFIX, KEY, NAME,
     OUTPUT, PACKETS, PADDING, PROTO, REVERSE, SAMPLER, SAMPLER_INTERVAL, SETS, SPORT, SRC, SRC6, START,
     TOTAL_BYTES, TOTAL_PACKETS, V9, VARIABLE, Capture, Flow, Router, a_set, fragments, frame, ipv4, packed,
-    rows, sender, tcp_frame, v5_record)
+    rows, sender, tcp_frame, udp, v5_record)
 from collected import EXPORTER_COLUMNS, LINK_COLUMNS, collect, read_exporters
 
 PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
@@ -706,18 +706,34 @@ def source_port(test, protocol):
     world.run()
 
 
+@each('the source port changes, and templates and sampling come at times', *SETS)
+def source_port_sampled(test, protocol):
+    """A template that is sent again, from another port, leaves the sampling as it is."""
+    world = World(test)
+    sets, router = SETS[protocol], Router(protocol, FAULTY)
+    for i in range(9):
+        flow, when = Flow(i + 1, 5), 1 + i / 2
+        body = sampling_options(router, 'domain', 0, 100) if i == 0 else []
+        if i % 3 == 0:
+            body.append(sets.template())
+        payload = getattr(router, protocol)(when, *body, sets.data([flow]),
+                                            count=1 + (i == 0) + (not sets.ipfix) * ((i == 0) + (i % 3 == 0)))
+        world.capture.add(when, FAULTY, payload, source_port=1000 + 777 * i)
+        estimated(world, when, row_of(router), flow, 100, datagrams=1)
+    world.run()
+
+
 @each('two exporters of one address and domain', *PROTOCOLS)
 def two_of_one(test, protocol):
-    """Each looks like a restart of the other; who runs the collector is told why, once."""
-    capture, routers = Capture(), (Router(protocol, FAULTY), Router(protocol, FAULTY))
+    """Templates and sequence numbers are those of each port; one line reports the two, once."""
+    world = World(test)
+    routers = Router(protocol, FAULTY), Router(protocol, FAULTY)
     routers[1].sequence = 500000
     for i in range(12):
-        message = routers[i % 2].message(1 + i, [Flow(i + 1)], i < 2)
-        capture.add(1 + i, FAULTY, message, source_port=1000 + i % 2)
-    path = capture.write(test.path('capture.pcap'))
-    _, _, (row, ), result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
-    assert int(row['restarts']) >= 4, row
-    check_said(result, ['exporter 192.0.2.1 seems to be two, at ports 1000 and 1001'])
+        flow = Flow(i + 1)
+        world.add(routers[i % 2], 1 + i / 2, routers[i % 2].message(1 + i / 2, [flow], i < 2), [flow],
+                  source_port=1000 + i % 2)
+    world.run(said=[f'exporter {FAULTY} sends from ports 1000 and 1001 at the same time'])
 
 
 # ---- sequence numbers
@@ -886,6 +902,348 @@ def uptime_wraps(test, protocol):
         else:
             payload = router.sflow(when, [router.sample(flow)], uptime=uptime)
         world.add(router, when, payload, [flow])
+    world.run()
+
+
+# ---- restarts, processes, copies
+
+
+REVERSED = list(reversed(FIELDS))
+DAYS = 86400000  # ms
+
+
+def say_number(router, number):
+    """The next message has it; sFlow counts before it sends."""
+    router.sequence = (number - (router.protocol == 'sflow')) & 0xffffffff
+
+
+def message(router, when, flows, fields=None, template=False, uptime=None):
+    """A message of these flows, with an uptime of its own."""
+    if router.protocol == 'v5':
+        return router.v5(when, flows, uptime=uptime)
+    if router.protocol == 'sflow':
+        return router.sflow(when, [router.sample(flow) for flow in flows], uptime=uptime)
+    sets = SETS[router.protocol]
+    body = ([sets.template(fields=fields)] if template else []) + ([sets.data(flows, fields=fields)] if flows else [])
+    if router.protocol == 'v9':
+        return router.v9(when, *body, count=len(flows) + template, uptime=uptime)
+    return router.ipfix(when, *body, count=len(flows))
+
+
+@each('a reboot that the uptime shows, with the number', *(
+    f'{protocol} {number}' for protocol in ('v5', 'v9', 'sflow') for number in ('ahead', 'next', 'the same', 'low')))
+def reboots(test, what):
+    """Whatever the number is, and however old the exporter was: templates are those of the new life."""
+    protocol, number = what.split(' ', 1)
+    for age in (20000, 3 * DAYS, 30 * DAYS, 49 * DAYS):
+        world = World(test)
+        router = Router(protocol, FAULTY)
+        say_number(router, 5000)
+        for i in range(4):
+            flow = Flow(i + 1)
+            world.add(router, 1 + i / 4, message(router, 1 + i / 4, [flow], template=i == 0, uptime=age + 250 * i), [flow])
+        if number != 'next':
+            say_number(router, {'ahead': 9000, 'the same': router.sequence, 'low': 1}[number])
+        first, second = [Flow(11)], [Flow(12)]
+        waits = protocol == 'v9'
+        world.add(router, 8, message(router, 8, first, REVERSED, uptime=900), [] if waits else first, restarts=1)
+        world.add(router, 8.5, message(router, 8.5, second, REVERSED, True, uptime=1400), second + (first if waits else []))
+        world.run()
+
+
+@each('an uptime that wraps in silence', 'v5', 'v9', 'sflow')
+def wraps_in_silence(test, protocol):
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i, (when, uptime) in enumerate(((1, 2**32 - 3000), (9, 5000), (9.5, 5500))):
+        flow = Flow(i + 1)
+        world.add(router, when, message(router, when, [flow], template=i == 0, uptime=uptime), [flow])
+    world.run()
+
+
+@each('a restart at another port', *PROTOCOLS)
+def restart_elsewhere(test, protocol):
+    """The exporter stays one, and its templates are new."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    say_number(router, 100000)
+    for i in range(4):
+        flow = Flow(i + 1)
+        world.add(router, 1 + i / 4, message(router, 1 + i / 4, [flow], template=i == 0), [flow])
+    say_number(router, 1)
+    for i in range(4):
+        flow = Flow(i + 11)
+        world.add(router, 7 + i / 4, message(router, 7 + i / 4, [flow], REVERSED, i == 0, uptime=500 + 250 * i), [flow],
+                  source_port=50001, restarts=i == 0)
+    world.run()
+
+
+@each('a late datagram after a restart', *PROTOCOLS)
+def late_after_restart(test, protocol):
+    """It counts with the templates of before, and the restart stays one."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    say_number(router, 100000)
+    old = []
+    for i in range(8):
+        flows, when = some_flows(i), 1 + i / 4
+        old.append((message(router, when, flows, template=i == 0), flows))
+    say_number(router, 1)
+    for i in range(7):
+        world.add(router, 1 + i / 4, *old[i])
+    for i in range(6):
+        flows, when = some_flows(20 + i), 3 + i / 4
+        world.add(router, when, message(router, when, flows, REVERSED, i == 0, uptime=500 + 250 * i), flows,
+                  restarts=i == 0)
+        if i == 2:
+            world.add(router, when + 0.1, *old[7])
+    world.run()
+
+
+FORGED = {'low': 1, 'far': 0x50000000, 'before': 0xf0000000}
+
+
+@each('a forged datagram of', *(f'{protocol}, number {number}, port {port}' for protocol in PROTOCOLS
+                                for number in FORGED for port in ('the same', 'another')))
+def forged(test, what):
+    """The exporter goes on as if nothing had come: templates and numbers stay. From its own port, also two."""
+    protocol, number, port = what.split(', ')
+    world = World(test)
+    router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
+    say_number(router, 100000)
+    for i in range(20):
+        flows, when = [Flow(2 * i + 1), Flow(2 * i + 2)], 1 + i / 4
+        world.add(router, when, message(router, when, flows, template=i == 0), flows)
+        if i in (8, 14) or (i == 9 and 'same' in port):
+            if i != 9:
+                say_number(forger, FORGED[number.split()[1]] + 100 * (20 - i))
+            world.capture.add(when + 0.1, FAULTY, message(forger, when + 0.1, [], uptime=i),
+                              source_port=50000 + i * ('another' in port))
+            world.note(when, row_of(router), datagrams=1)
+    world.run()
+
+
+@each('a forged datagram at the end of an interval', *PROTOCOLS)
+def forged_at_the_end(test, protocol):
+    """No interval has a restart or empty bounds for it."""
+    world = World(test, epochs=True)
+    router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
+    say_number(router, 100000)
+    for i in range(24):
+        flows, when = [Flow(2 * i + 1), Flow(2 * i + 2)], 1 + i / 4
+        world.add(router, when, message(router, when, flows, template=i == 0), flows)
+        if i in (11, 19):
+            say_number(forger, 7 * i)
+            world.capture.add(when + 0.24, FAULTY, message(forger, when + 0.24, [], uptime=i))
+            world.note(when, row_of(router), datagrams=1)
+    world.run()
+
+
+@each('a forged datagram whose number may follow a loss', *PROTOCOLS)
+def forged_gap(test, protocol):
+    """The next honest one takes the loss back."""
+    world = World(test)
+    router, forger = Router(protocol, FAULTY), Router(protocol, FAULTY)
+    say_number(router, 1000)
+    for i in range(20):
+        flows, when = [Flow(2 * i + 1), Flow(2 * i + 2)], 1 + i / 4
+        world.add(router, when, message(router, when, flows, template=i == 0), flows)
+        if i in (8, 15):
+            forger.sequence = router.sequence + 40000
+            world.capture.add(when + 0.1, FAULTY, message(forger, when + 0.1, []))
+            world.note(when, row_of(router), datagrams=1)
+    world.run()
+
+
+@each('a number that jumps', *(f'{protocol} by {by}' for protocol in PROTOCOLS
+                               for by in (0x60000000, -0x60000000, 5000000, -3000000000)))
+def jumps(test, what):
+    """Templates stay; nobody knows what was lost, and no figure says that it was much."""
+    protocol, by = what.split(' by ')
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    say_number(router, 3100000000)
+    for i in range(12):
+        flow, when = Flow(i + 1), 1 + i / 4
+        if i == 6:
+            router.sequence = (router.sequence + int(by)) & 0xffffffff
+        world.add(router, when, message(router, when, [flow], template=i == 0), [flow])
+    world.unknown.add(0)
+    world.run()
+
+
+@each('every datagram twice', *PROTOCOLS)
+def each_twice(test, protocol):
+    """From the first on, as a mirror or a capture of all interfaces has it."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i in range(12):
+        flows, when = some_flows(i), 1 + i / 4
+        payload = message(router, when, flows, template=i == 0)
+        world.add(router, when, payload, flows)
+        world.add(router, when + 0.001, payload, repeated=1)
+    world.run()
+
+
+@each('numbers that stand still, of equal datagrams', *SETS)
+def equal_datagrams(test, protocol):
+    """They may be two: the first two are the evidence that they do."""
+    world = World(test)
+    router, flow = Router(protocol, FAULTY), Flow(1, 2)
+    for i in range(10):
+        router.sequence = 77
+        world.add(router, 1 + i / 100, message(router, 1, [flow], template=i == 0), [flow])
+    world.run(said=['count nothing'])
+
+
+@each('numbers that stand still, every datagram twice', *SETS)
+def constant_twice(test, protocol):
+    """A copy comes at the same time; equal datagrams that come later count."""
+    world = World(test)
+    router = Router(protocol, FAULTY)
+    for i in range(12):
+        flows, when = some_flows(i // 2), 1 + i / 4
+        router.sequence = 0
+        payload = message(router, when, flows, template=i == 0)
+        world.add(router, when, payload, flows)
+        world.add(router, when + 0.00001, payload, repeated=1)
+    world.run(said=['count nothing'])
+
+
+@each('one export to two collectors, numbered', *(f'{how}, {protocol}' for how in ('together', 'apart')
+                                                  for protocol in PROTOCOLS))
+def two_collectors(test, what):
+    """Each datagram counts once, also one that came to one of them only."""
+    how, protocol = what.split(', ')
+    world = World(test)
+    routers = [Router(protocol, FAULTY), Router(protocol, FAULTY)]
+    if how == 'apart':
+        say_number(routers[1], 700)
+    for i in range(16):
+        flows, when = [Flow(2 * i + 1), Flow(2 * i + 2)], 1 + i / 4
+        payloads = [message(router, when, flows, template=i == 0) for router in routers]
+        if how == 'together':
+            payloads[1] = payloads[0]
+        for j in (0, 1) if i % 2 else (1, 0):
+            first = j == (i + 1) % 2
+            world.capture.add_frame(when + (0.001 if first else 0.002), ipv4(
+                FAULTY, udp(payloads[j], 2055, 50000), dst=('192.0.2.254', '192.0.2.253')[j]))
+            world.note(when, row_of(routers[0]), flows if first else (), datagrams=1, repeated=not first)
+    world.run()
+
+
+@each('a mediator that names the exporters by', '130', '131', '403', '404', '130 and 405')
+def mediator(test, elements):
+    """Each original exporter has its row; what two of them saw counts once."""
+    world = World(test)
+    router = Router('ipfix', FAULTY, 5)
+    names = ('2001:db8::7', '2001:db8::8') if elements in ('131', '404') else ('192.0.2.77', '192.0.2.78')
+    element = int(elements.split()[0])
+    fields = [(element, 16 if ':' in names[0] else 4), *FIELDS] + ([(405, 4)] if '405' in elements else [])
+    for i in range(6):
+        flow, when = Flow(i + 1, 7), 1 + i / 4
+        records = [{**flow.values(), element: packed(name), 405: 9} for name in names]
+        payload = router.ipfix(when, *([IPFIX.template(fields=fields)] if i == 0 else []),
+                               IPFIX.data(records, fields=fields), count=2)
+        world.add(router, when, payload)
+        domain = '9' if '405' in elements else '5'
+        world.note(when, (names[0], domain, 'ipfix'), [flow])
+        world.note(when, (names[1], domain, 'ipfix'), duplicate=1)
+    world.run()
+
+
+@case('a mediator and its own records')
+def mediator_itself(test):
+    """An address of 0 names nobody; rules and names are those of the original exporter."""
+    world = World(test)
+    router = Router('ipfix', FAULTY, 5)
+    fields = [(130, 4), *FIELDS]
+    flows = [Flow(i + 1, 7) for i in range(3)]
+    records = [{**flow.values(), 130: packed(name)} for flow, name in zip(flows, ('0.0.0.0', '192.0.2.77', '0.0.0.0'))]
+    world.add(router, 1, router.ipfix(1, IPFIX.template(fields=fields), IPFIX.data(records, fields=fields), count=3),
+              [flows[0], flows[2]])
+    row = ('192.0.2.77', '5', 'ipfix')
+    world.capture.add(2, FAULTY, router.ipfix(2, IPFIX.data(records[1:2], fields=fields), count=1))
+    world.expect(row_of(router), datagrams=1)
+    for when in (1, 2):
+        world.expect(row, records=1, counted=1)
+        world.counts(when, flows[1], 700)
+    world.names = {row_of(router): 'mediator', row: 'edge'}
+    world.sampling[row] = ('100', 'configured')
+    world.estimated = True
+    world.run('--exporter', f'{FAULTY}=mediator', '--exporter', '192.0.2.77=edge,sampling=100', '--exporter', STEADY)
+
+
+@each('two processes that sample differently', *SETS)
+def two_samplings(test, protocol):
+    """Options are those of a process; both use the same template number for another layout."""
+    world = World(test)
+    sets, routers = SETS[protocol], [Router(protocol, FAULTY), Router(protocol, FAULTY)]
+    for i in range(8):
+        for j, fields in enumerate((FIELDS, REVERSED)):
+            router, flow, when = routers[j], Flow(10 * i + j + 1, 5), 1 + i / 4 + j / 10
+            body = [*sampling_options(router, 'domain', 0, (100, 7)[j]), sets.template(fields=fields)] if i == 0 else []
+            payload = getattr(router, protocol)(when, *body, sets.data([flow], fields=fields),
+                                                count=1 + (i == 0) * (3 - 2 * sets.ipfix))
+            world.capture.add(when, FAULTY, payload, source_port=50000 + j)
+            world.expect(row_of(router), datagrams=1, records=1, counted=1)
+            world.counts(when, flow, 5 * (100, 7)[j])
+    world.sampling[row_of(routers[0])] = ('100', 'options')
+    world.estimated = True
+    world.run(said=['sends from ports 50000 and 50001 at the same time'])
+
+
+@each('a second process with the next number', *SETS)
+def next_number(test, protocol):
+    """Its templates tell it from a process whose port changed."""
+    world = World(test)
+    sets, routers = SETS[protocol], (Router(protocol, FAULTY), Router(protocol, FAULTY))
+    for i in range(6):
+        for j, fields in enumerate((FIELDS, REVERSED)):
+            flow, when = Flow(10 * i + j + 1, 3), 1 + i / 4 + j / 10
+            router, body = routers[j], [sets.data([flow], fields=fields)]
+            if i == 0:
+                router.sequence = 40 + j
+                body = [sets.template(fields=fields), *body] if j == 0 else [
+                    sets.data([flow], fields=fields), sets.template(fields=fields)]
+            payload = getattr(router, protocol)(when, *body, count=1 + (i == 0) * (1 - sets.ipfix))
+            world.add(router, when, payload, [flow], source_port=50000 + j)
+    world.run(said=['at the same time'])
+
+
+@each('a loss of one of two processes', *PROTOCOLS)
+def loss_of_one(test, protocol):
+    world = World(test)
+    routers = Router(protocol, FAULTY), Router(protocol, FAULTY)
+    for i in range(24):
+        router, flow, when = routers[i % 2], Flow(i + 1), 1 + i / 4
+        payload = message(router, when, [flow], template=i < 2)
+        if i != 14:
+            world.add(router, when, payload, [flow], source_port=50000 + i % 2)
+    world.expect(row_of(routers[0]), lost_network=1)
+    world.run(said=['at the same time'])
+
+
+@each('templates withdrawn', 'one', 'all', 'all of options', 'one of options', 'twice', 'and defined again')
+def withdrawals(test, what):
+    """Over UDP nobody should; data wait for the next definition, and none is misread."""
+    world = World(test)
+    router = Router('ipfix', FAULTY)
+    flows = [Flow(i + 1, i + 1) for i in range(4)]
+    options = IPFIX.options_template(300, [(149, 4)], [(34, 4)])
+    world.add(router, 1, router.ipfix(1, options, IPFIX.template(), IPFIX.data(flows[:1]), count=1), flows[:1])
+    number, template = {'all': (2, 2), 'all of options': (3, 3), 'one of options': (3, 300)}.get(what, (2, 256))
+    withdrawal = a_set(number, struct.pack('>HH', template, 0))
+    gone = 'options' not in what
+    for i in range(1 + (what == 'twice')):
+        sets = [withdrawal] + ([IPFIX.template(fields=REVERSED)] if 'again' in what else [])
+        world.add(router, 2 + i / 4, router.ipfix(2, *sets))
+    fields = REVERSED if gone else FIELDS
+    waits = gone and 'again' not in what
+    world.add(router, 3, router.ipfix(3, IPFIX.data(flows[1:2], fields=fields), count=1), [] if waits else flows[1:2])
+    world.add(router, 4, router.ipfix(4, IPFIX.template(fields=fields), IPFIX.data(flows[2:], fields=fields), count=2),
+              flows[1:] if waits else flows[2:])
+    world.templates[row_of(router)] = 2 - ('options' in what or what == 'all') + (what == 'all')
     world.run()
 
 
