@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/router_names.h"
+#include "collect/flow_front.h"
 #include "collect/flow_paths.h"
 #include "collect/held_flows.h"
 #include "collect/method.h"
@@ -560,6 +561,91 @@ static struct worth take(struct dedup *dedup, struct record *record, const struc
 	worth = dedup->ops->take(&dedup->known, record);
 	flow_add(record->flow, worth.packets, worth.bytes);
 	return worth;
+}
+
+/* Whether nothing is asked of the record but to be added: most are such. */
+static inline bool is_common(const struct known *known, const struct observation *observation,
+	const struct flow *flow, const struct key_hash *hash, uint32_t now)
+{
+	return observation->sampling == 1 && !(observation->flags & OBSERVATION_SINCE_START) &&
+	       observation->packets < SHARE_PACKETS_LIMIT &&
+	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
+	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
+	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
+}
+
+/* The share that the hop has of the flow already; and the most bytes that another has. */
+static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
+{
+	struct share *found = NULL;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = &flow->shares[i];
+
+		if (share->total || share->sampled)
+			continue;
+		if (share->hop == hop)
+			found = share;
+		else if (share->bytes > most)
+			most = share->bytes;
+	}
+	*most_bytes = most;
+	return found;
+}
+
+/*
+ * `best` of an unsampled record by an observer that told of the flow before, without paths: as
+ * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
+ */
+static inline bool take_common(struct known *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
+{
+	uint64_t packets, bytes, most;
+	struct record record;
+	struct share *share;
+	struct flow *flow;
+
+	if (guess == FLOW_NONE || hop == HOP_NONE)
+		return false;
+	flow = &known->flows.flows[guess];
+	record.now = ticks_of(observation->time);
+	if (!is_common(known, observation, flow, hash, record.now))
+		return false;
+	share = common_share(flow, hop, &most);
+	if (share == NULL)
+		return false;
+	record.observation = observation;
+	record.flow = flow;
+	record.share = share;
+	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
+	record.packets = observation->packets;
+	record.before = share_time(&known->flows, share, record.now);
+	record_times(&record);
+	packets = share->packets + observation->packets;
+	bytes = share->bytes + observation->bytes;
+	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
+		!follows(known, &record) || share->partial || is_contradicted(&record, packets))
+		return false;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	if ((int32_t)(record.last - record.before) > 0)
+		share_set_time(&known->flows, share, record.last);
+	if ((int32_t)(record.now - flow->last) > 0)
+		flow->last = record.now;
+	if (roles_want(&known->roles, flow, false)) {
+		record.number = (uint32_t)(share - flow->shares);
+		add_evidence(known, &record);
+	}
+	*worth = (struct worth){0, 0, 1};
+	if (packets <= flow->packets)
+		return true;
+	advance(flow, &record, packets);
+	worth->packets = fresh(&record, packets);
+	most = bytes > most ? bytes : most;
+	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
+	flow_add(flow, worth->packets, worth->bytes);
+	return true;
 }
 
 static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)

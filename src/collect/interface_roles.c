@@ -16,7 +16,7 @@
 #define INTERFACES_LEAST 1024
 #define EVIDENCE_ROOM    32768
 #endif
-#define UNSAMPLED_SPARSE    15 /* at first */
+#define UNSAMPLED_SPARSE    63 /* at first */
 #define INTERFACES_QUOTA    4  /* an exporter has one in so many */
 #define PAIRS_OF_INTERFACE  4
 #define HITS                10.0f  /* flows, before anything is decided */

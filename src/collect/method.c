@@ -4,14 +4,7 @@
 
 #include <math.h>
 
-/* Reports of one packet by several exporters differ by less: of its time, */
-#define JITTER_TICKS 19
-/* and of the record that has it. */
-#define MARGIN_TICKS (2 * 954)
-#define CUT_TICKS    954 /* of OBSERVATION_CUT_TIMES */
-
-/* Packets that may be dropped on the way between two observers. */
-#define DROPPED_ONE_IN 64
+#include "collect/flow_front.h"
 
 /* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
 #define SAMPLES_UNBIASED 16
@@ -35,16 +28,6 @@ static uint64_t part_bytes(const struct record *record, uint64_t packets)
 static struct worth part(const struct record *record, uint64_t packets, double sampling)
 {
 	return (struct worth){packets, part_bytes(record, packets), sampling};
-}
-
-/* Of what a flow has by now, so much as was not counted before. */
-static uint64_t fresh(const struct record *record, uint64_t target)
-{
-	uint64_t counted = record->flow->packets;
-
-	if (target <= counted)
-		return 0;
-	return target - counted < record->packets ? target - counted : record->packets;
 }
 
 static uint64_t add_up(uint64_t sum, uint64_t more)
@@ -86,11 +69,6 @@ static uint64_t most_bytes(struct known *known, const struct record *record)
 
 /* --- unsampled: how far into the flow each observer's records reach --- */
 
-static uint32_t span_of(const struct flow *flow)
-{
-	return (uint32_t)flow->span * SPAN_TICKS;
-}
-
 #define INDEX_UNKNOWN UINT64_MAX
 
 /* How many packets of the flow had passed at a time; at least so many. */
@@ -122,56 +100,6 @@ static uint64_t begin_without_time(const struct record *record)
 		return flow->packets > record->packets ? flow->packets - record->packets : 0;
 	at = index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
 	return at == INDEX_UNKNOWN ? 0 : at;
-}
-
-/* Whether the observer told nothing of the flow for so long that others overtook it. */
-static bool came_back(const struct known *known, const struct record *record)
-{
-	const struct flow *flow = record->flow;
-	uint32_t silent = record->now - record->before;
-	uint64_t end = record->share->packets + record->packets;
-
-	if (silent > known->flows.timeout)
-		return true;
-	return !record->has_first && !(record->observation->flags & OBSERVATION_SAMPLE) &&
-	       silent > 2 * (span_of(flow) + MARGIN_TICKS) && end + record->packets < flow->packets;
-}
-
-/*
- * Whether others told of packets that the observer did not see: then nobody knows whether its packets
- * are among theirs. A record whose last packet is later than all that are told has to reach beyond
- * them, but for packets that were dropped between the two. end: how far it reaches.
- */
-static bool is_contradicted(const struct record *record, uint64_t end)
-{
-	const struct flow *flow = record->flow;
-	uint64_t reach = end + record->packets / DROPPED_ONE_IN;
-	uint32_t time = record->last - JITTER_TICKS;
-
-	if (reach >= flow->packets)
-		return false;
-	if (record->observation->flags & OBSERVATION_SAMPLE) /* reports of packets may wait */
-		return false;
-	if (!record->has_first)
-		return end + record->packets < flow->packets;
-	if (record->observation->flags & OBSERVATION_CUT_TIMES)
-		time -= CUT_TICKS;
-	if ((int32_t)(time - flow->front) > 0)
-		return true;
-	return (int32_t)(time - (flow->front - span_of(flow))) > 0 && flow->advance < ADVANCE_MAX &&
-	       reach < flow->packets - flow->advance;
-}
-
-/* Whether all packets of the record came after all that are told. */
-static bool is_later(const struct record *record)
-{
-	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
-}
-
-/* Whether the record begins where the observer's last one ended. */
-static bool follows(const struct known *known, const struct record *record)
-{
-	return !came_back(known, record) && !is_later(record);
 }
 
 /* The packets of the record up to the front, if they came evenly. */
@@ -231,26 +159,6 @@ void find_begin(struct known *known, struct record *record)
 {
 	record->joins = record->is_new || came_back(known, record);
 	record->begin = begin_of(record);
-}
-
-static void set_advance(struct flow *flow, uint64_t packets)
-{
-	flow->advance = packets < ADVANCE_MAX ? packets & ADVANCE_MAX : ADVANCE_MAX;
-}
-
-static void advance(struct flow *flow, const struct record *record, uint64_t end)
-{
-	uint32_t begin = record->has_first ? record->first : flow->front, span;
-
-	if (flow->packets == 0)
-		begin = record->has_first ? record->first : record->last;
-	else if ((int32_t)(begin - flow->front) < 0)
-		begin = flow->front;
-	if (flow->packets == 0 || (int32_t)(record->last - flow->front) > 0)
-		flow->front = record->last;
-	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
-	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
-	set_advance(flow, end - flow->packets);
 }
 
 /* The share, which has the record already, begins further into the flow. */
@@ -316,6 +224,7 @@ static bool joins_in_doubt(const struct record *record, uint64_t end)
 static void set_doubted(struct flow *flow, uint64_t packets)
 {
 	flow->doubted = packets < DOUBTED_MAX ? packets & DOUBTED_MAX : DOUBTED_MAX;
+	flow->flags |= FLOW_UNSURE;
 }
 
 /*
@@ -328,6 +237,8 @@ static void doubt_counted(
 	struct flow *flow = record->flow;
 	uint64_t packets = worth->packets;
 
+	if (!record->aligned && !(flow->flags & FLOW_UNSURE))
+		return;
 	if (!record->aligned && flow->doubted < DOUBTED_MAX && flow->doubted < packets)
 		packets = flow->doubted;
 	if (packets == 0)
@@ -348,10 +259,11 @@ static struct worth best_unsampled(struct known *known, struct record *record)
 	if (record->moves) {
 		flow->moved_at = record->first;
 		flow->moved_behind = flow->packets;
+		flow->flags |= FLOW_UNSURE;
 	}
 	flow->flags |= FLOW_UNSAMPLED;
 	move_share(record, record->begin);
-	if (is_of_before(record))
+	if (flow->flags & FLOW_UNSURE && is_of_before(record))
 		return insert_before(known, record);
 	end = record->share->packets;
 	worth.packets = fresh(record, end);
@@ -397,88 +309,6 @@ void add_evidence(struct known *known, const struct record *record)
 				duration < known->flows.timeout ? duration : known->flows.timeout,
 			.ttl = observation->ttl,
 		});
-}
-
-/* Whether nothing is asked of the record but to be added: most are such. */
-static bool is_common(const struct known *known, const struct observation *observation,
-	const struct flow *flow, const struct key_hash *hash, uint32_t now)
-{
-	return observation->sampling == 1 && !(observation->flags & OBSERVATION_SINCE_START) &&
-	       observation->packets < SHARE_PACKETS_LIMIT &&
-	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
-	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
-	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED)) == FLOW_UNSAMPLED && flow->doubted == 0;
-}
-
-/* The share that the hop has of the flow already; and the most bytes that another has. */
-static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
-{
-	struct share *found = NULL;
-	uint64_t most = 0;
-
-	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = &flow->shares[i];
-
-		if (share->total || share->sampled)
-			continue;
-		if (share->hop == hop)
-			found = share;
-		else if (share->bytes > most)
-			most = share->bytes;
-	}
-	*most_bytes = most;
-	return found;
-}
-
-bool take_common(struct known *known, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
-{
-	uint64_t packets, bytes, most;
-	struct record record;
-	struct share *share;
-	struct flow *flow;
-
-	if (guess == FLOW_NONE || hop == HOP_NONE)
-		return false;
-	flow = &known->flows.flows[guess];
-	record.now = ticks_of(observation->time);
-	if (!is_common(known, observation, flow, hash, record.now))
-		return false;
-	share = common_share(flow, hop, &most);
-	if (share == NULL)
-		return false;
-	record.observation = observation;
-	record.flow = flow;
-	record.share = share;
-	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
-	record.packets = observation->packets;
-	record.before = share_time(&known->flows, share, record.now);
-	record_times(&record);
-	packets = share->packets + observation->packets;
-	bytes = share->bytes + observation->bytes;
-	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
-		!follows(known, &record) || is_of_before(&record) || share->partial ||
-		is_contradicted(&record, packets))
-		return false;
-	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
-	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
-	if ((int32_t)(record.last - record.before) > 0)
-		share_set_time(&known->flows, share, record.last);
-	if ((int32_t)(record.now - flow->last) > 0)
-		flow->last = record.now;
-	if (roles_want(&known->roles, flow, false)) {
-		record.number = (uint32_t)(share - flow->shares);
-		add_evidence(known, &record);
-	}
-	*worth = NOTHING;
-	if (packets <= flow->packets)
-		return true;
-	advance(flow, &record, packets);
-	worth->packets = fresh(&record, packets);
-	most = bytes > most ? bytes : most;
-	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
-	flow_add(flow, worth->packets, worth->bytes);
-	return true;
 }
 
 struct route *route_of(struct known *known, struct record *record)

@@ -44,13 +44,6 @@ void find_begin(struct known *known, struct record *record);
 /* The record, which its share has, is evidence of the roles of interfaces. */
 void add_evidence(struct known *known, const struct record *record);
 
-/*
- * `best` of an unsampled record by an observer that told of the flow before, without paths: as
- * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
- */
-bool take_common(struct known *known, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth);
-
 /* What the samples of a held flow bring, by the roles as they are known now. */
 struct worth worth_of_held(struct known *known, const struct held_flow *held);
 

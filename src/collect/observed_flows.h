@@ -69,6 +69,7 @@ enum flow_flags {
 	FLOW_TOLD = 1 << 4,      /* its path is kept (flow_paths.h) */
 	FLOW_IPV6 = 1 << 5,      /* said where its path is kept */
 	FLOW_HELD = 1 << 6,      /* what it brings is still to be settled (held_flows.h) */
+	FLOW_UNSURE = 1 << 7,    /* `moved_behind` or `doubted` was set */
 };
 
 /*
