@@ -625,7 +625,8 @@ static inline bool take_common(struct known *known, const struct observation *ob
 	packets = share->packets + observation->packets;
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
-		!follows(known, &record) || share->partial || is_contradicted(&record, packets))
+		!follows(&known->flows, &record) || share->partial ||
+		is_contradicted(&record, packets))
 		return false;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);

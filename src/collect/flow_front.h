@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/method.h"
+#include "collect/observed_flows.h"
+#include "collect/worth.h"
 
 /* Reports of one packet by several exporters differ by less: of its time, */
 #define JITTER_TICKS 19
@@ -36,13 +37,13 @@ static inline uint32_t span_of(const struct flow *flow)
 }
 
 /* Whether the observer told nothing of the flow for so long that others overtook it. */
-static inline bool came_back(const struct known *known, const struct record *record)
+static inline bool came_back(const struct observed_flows *flows, const struct record *record)
 {
 	const struct flow *flow = record->flow;
 	uint32_t silent = record->now - record->before;
 	uint64_t end = record->share->packets + record->packets;
 
-	if (silent > known->flows.timeout)
+	if (silent > flows->timeout)
 		return true;
 	return !record->has_first && !(record->observation->flags & OBSERVATION_SAMPLE) &&
 	       silent > 2 * (span_of(flow) + MARGIN_TICKS) && end + record->packets < flow->packets;
@@ -80,9 +81,9 @@ static inline bool is_later(const struct record *record)
 }
 
 /* Whether the record begins where the observer's last one ended. */
-static inline bool follows(const struct known *known, const struct record *record)
+static inline bool follows(const struct observed_flows *flows, const struct record *record)
 {
-	return !came_back(known, record) && !is_later(record);
+	return !came_back(flows, record) && !is_later(record);
 }
 
 static inline void set_advance(struct flow *flow, uint64_t packets)

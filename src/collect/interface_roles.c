@@ -921,7 +921,8 @@ static void drop_wrong(struct roles *roles)
 			roles->marks[i] |= MARK_WRONG;
 			any_wrong = true;
 		}
-		if ((float)(interface->right + interface->wrong) > MEMORY || roles->marks[i] & MARK_WRONG)
+		if ((float)(interface->right + interface->wrong) > MEMORY ||
+			roles->marks[i] & MARK_WRONG)
 			interface->right = interface->wrong = 0;
 	}
 	if (any_wrong || roles->nb_pairs > roles->pairs_mask / 2)

@@ -157,7 +157,7 @@ static uint64_t begin_of(struct record *record)
 
 void find_begin(struct known *known, struct record *record)
 {
-	record->joins = record->is_new || came_back(known, record);
+	record->joins = record->is_new || came_back(&known->flows, record);
 	record->begin = begin_of(record);
 }
 
