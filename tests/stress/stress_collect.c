@@ -109,6 +109,21 @@ void __wrap_dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
 }
 
 /* Nothing is held. */
+void __wrap_dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
+void __wrap_dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
+{
+	(void)now;
+	dedup->wrong += exporter >= EXPORTERS;
+}
+
+void __wrap_dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts);
+void __wrap_dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
+{
+	(void)last;
+	(void)counts;
+	dedup->wrong += now != dedup->newest;
+}
+
 uint32_t __wrap_dedup_settle(
 	struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts);
 uint32_t __wrap_dedup_settle(
