@@ -356,6 +356,7 @@ static uint32_t collect_seen(struct roles *roles, struct observers *observers,
 		if (interface == NULL)
 			continue;
 		interface->heard = now;
+		roles->interfaces[roles->exporters[hop->exporter].whole - 1].heard = now;
 		seen[n++] = (struct seen){
 			.exporter = hop->exporter,
 			.interface = (uint32_t)(interface - roles->interfaces),
@@ -557,7 +558,7 @@ static void remove_pairs(struct roles *roles)
 {
 	uint32_t before = roles->nb_pairs;
 
-	for (uint32_t at = 0; at <= roles->pairs_mask; at++) {
+	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++) {
 		struct role_pair *pair = &roles->pairs[at];
 
 		if (pair->interface == 0 ||
@@ -614,7 +615,7 @@ static void set_rates(struct roles *roles)
 /* While an exporter is dead the evidence about it stands still. */
 static void add_window(struct roles *roles)
 {
-	for (uint32_t at = 0; at <= roles->pairs_mask; at++) {
+	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++) {
 		struct role_pair *pair = &roles->pairs[at];
 		const struct role_exporter *exporter = &roles->exporters[pair->exporter];
 
@@ -645,7 +646,7 @@ static void fade_interface(struct role_interface *interface)
 
 static void fade(struct roles *roles)
 {
-	for (uint32_t at = 0; at <= roles->pairs_mask; at++) {
+	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++) {
 		struct role_pair *pair = &roles->pairs[at];
 
 		if (pair->interface > 0 && roles->marks[pair->interface - 1] & MARK_FADE) {
@@ -935,7 +936,7 @@ static void decide(struct roles *roles, struct role_doubt *doubt)
 	for (uint32_t i = 0; i < roles->nb; i++)
 		roles->marks[i] = 0;
 	drop_wrong(roles);
-	for (uint32_t at = 0; at <= roles->pairs_mask; at++)
+	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++)
 		if (roles->pairs[at].interface > 0)
 			judge_pair(roles, &roles->pairs[at], &doubt->blind);
 	for (uint32_t i = 0; i < roles->nb; i++)
@@ -970,7 +971,7 @@ static void compact(struct roles *roles, const struct observers *observers, uint
 			exporter->nb++;
 	}
 	roles->nb = nb;
-	for (uint32_t at = 0; at <= roles->pairs_mask; at++) {
+	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++) {
 		struct role_pair *pair = &roles->pairs[at];
 
 		if (pair->interface == 0)
