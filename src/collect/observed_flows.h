@@ -141,7 +141,9 @@ static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
 	uint64_t sum = flow->packets + packets;
 	const uint64_t limit = 2 * SHARE_PACKETS_LIMIT - 1;
 
-	flow->packets = sum < limit ? sum & limit : limit;
+	if (sum > limit)
+		sum = limit;
+	flow->packets = sum & (2 * SHARE_PACKETS_LIMIT - 1);
 	flow->bytes += bytes;
 }
 
