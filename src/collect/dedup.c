@@ -225,8 +225,10 @@ static void difference(struct share *last, struct record *record)
 	}
 	last->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share_set_total_bytes(last, bytes);
-	if (record->bytes > SHARE_BYTES_MAX)
+	if (record->bytes > SHARE_BYTES_MAX) {
 		record->bytes = SHARE_BYTES_MAX;
+		record->bytes_cut = true;
+	}
 }
 
 /* Counts from 0 again, before a share is too large for its bits. */
@@ -298,6 +300,10 @@ static void add_to_share(struct known *known, struct record *record, uint32_t ho
 		begin_anew(known, record->flow);
 	if (known->held.room > 0)
 		find_begin(known, record);
+	if (record->begin + record->packets >= 2 * SHARE_PACKETS_LIMIT) {
+		begin_anew(known, record->flow);
+		find_begin(known, record);
+	}
 	packets = share->packets + record->packets;
 	bytes = share->bytes + record->bytes;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
@@ -390,6 +396,7 @@ static struct record to_record(const struct observation *observation)
 								     : SHARE_BYTES_MAX),
 	};
 
+	record.bytes_cut = record.bytes == SHARE_BYTES_MAX;
 	record_times(&record);
 	return record;
 }
@@ -725,6 +732,7 @@ static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, 
 		follow(dedup, &record, &worth, &burst->extra[i]);
 	exporter->edge_only += edge_only;
 	counts->unknown |= edge_only && has_totals(observation);
+	counts->bytes_unknown |= record.bytes_cut;
 	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
 		exporter);
 	count_hidden_frames(observation, &worth, counts);

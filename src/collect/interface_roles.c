@@ -184,7 +184,6 @@ static uint32_t get(
 		.input = input,
 		.exporter = (uint16_t)exporter,
 		.heard = now,
-		.used = true,
 		.role = ROLE_OPEN,
 	};
 	return roles->nb - 1;
@@ -208,7 +207,9 @@ struct role_interface *roles_interface(
 	struct hop *hop = &observers->hops[number];
 	uint32_t whole, interface;
 
-	if (hop->interface_generation == roles->generation)
+	/* A slot that changed hands has no interface that stands for all. */
+	if (hop->interface_generation == roles->generation &&
+		roles->exporters[hop->exporter].whole > 0)
 		return &roles->interfaces[hop->interface];
 	whole = whole_of(roles, observers, hop->exporter, now);
 	if (whole == INTERFACE_NONE)
@@ -361,7 +362,11 @@ static uint32_t collect_seen(struct roles *roles, struct observers *observers,
 			.exporter = hop->exporter,
 			.interface = (uint32_t)(interface - roles->interfaces),
 			.samples = of->samples,
-			.next = hop->next,
+			.next = hop->next != EXPORTER_NONE &&
+						hop->next_generation ==
+							observers->generation[hop->next]
+					? hop->next
+					: EXPORTER_NONE,
 			.ttl = of->ttl,
 		};
 	}
@@ -432,7 +437,7 @@ static void learn_pair(
 {
 	double sampling_x = roles->exporters[x->exporter].sampling;
 	double sampling_y = roles->exporters[y->exporter].sampling;
-	double target = target_of(sampling_x, sampling_y);
+	double target = target_of(sampling_x, roles->rates[roles->exporters[y->exporter].rate]);
 	double hit = any(x->samples, sampling_x, target) * any(y->samples, sampling_y, target);
 
 	roles->interfaces[roles->exporters[x->exporter].whole - 1].common += (float)hit;
@@ -516,9 +521,15 @@ static void learn_flow(struct roles *roles, struct observers *observers,
 
 /* --- a window ends --- */
 
-static uint32_t rate_of(struct roles *roles, uint32_t sampling, bool *cleared)
+/* Evidence is kept for powers of two. */
+static uint32_t rounded(uint32_t sampling)
 {
-	uint32_t unused = ROLE_RATES;
+	return sampling > 1 ? (uint32_t)power_of_two_at_least(sampling) : 1;
+}
+
+static uint32_t rate_of(struct roles *roles, uint32_t interval, bool *cleared)
+{
+	uint32_t unused = ROLE_RATES, sampling = rounded(interval);
 
 	for (uint32_t r = 0; r < ROLE_RATES; r++) {
 		if (roles->rates[r] == sampling)
@@ -730,10 +741,10 @@ static void find_alive(struct roles *roles, uint32_t now)
 		exporter->alive = (int32_t)silent <= (int32_t)(SILENCE + longest(roles));
 		exporter->in_doubt =
 			(int32_t)silent > (int32_t)(SILENCE_DOUBT + longest_gap(exporter));
-		if (exporter->alive && exporter->sampling > 0) {
-			roles->reporting++;
+		/* Who is new in this window has no sampling interval yet, and reports all the same. */
+		roles->reporting += exporter->alive && exporter->sampling + exporter->coarsest > 0;
+		if (exporter->alive && exporter->sampling > 0)
 			roles->reporting_at[exporter->rate]++;
-		}
 	}
 }
 
@@ -1012,8 +1023,8 @@ void roles_begin_epoch(struct roles *roles)
 
 void roles_forget(struct roles *roles, uint32_t exporter)
 {
-	uint8_t generation = roles->exporters[exporter].generation;
+	uint16_t generation = roles->exporters[exporter].generation;
 
 	roles->exporters[exporter] =
-		(struct role_exporter){.generation = (uint8_t)(generation + 1)};
+		(struct role_exporter){.generation = (uint16_t)(generation + 1)};
 }

@@ -4,7 +4,7 @@
 /*
  * The roles of input interfaces, for sampled exporters: an interface is an edge, and its samples
  * count, or another exporter feeds it, and they are duplicates. Roles are learned from flows that
- * several exporters report (docs/ESTIMATES.md, "Interface roles"). One thread's.
+ * several exporters report (docs/ESTIMATES.md, "Each packet once"). One thread's.
  *
  * Evidence is gathered in windows, which are longer than the longest record. An exporter that is
  * silent for longer than that is dead. A role depends on who is alive: a death needs no learning.
@@ -18,7 +18,7 @@
 #include "collect/observers.h"
 #include "sketch/sketch.h"
 
-#define ROLE_RATES     6  /* sampling intervals that are in use at once */
+#define ROLE_RATES     8  /* sampling intervals in use at once, rounded up to powers of two */
 #define ROLE_DISTANCES 8  /* between exporters on a path; 0: their order is unknown */
 #define WHOLE_EXPORTER 3u /* a side: all interfaces of the exporter together */
 #define INTERFACE_NONE UINT32_MAX
@@ -35,7 +35,6 @@ struct role_interface {
 	uint32_t heard; /* ticks */
 	uint16_t exporter;
 	uint8_t role; /* enum interface_role */
-	bool used;
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
 	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
 	float common; /* of the whole exporter: hits of flows that any other reported too */
@@ -58,8 +57,8 @@ struct role_evidence_of {
 struct role_pair {
 	uint32_t interface; /* + 1; 0: free */
 	uint16_t exporter;
-	uint8_t distance;   /* of the other exporter, upstream; 0: the order is unknown */
-	uint8_t generation; /* of the exporter, when the evidence began */
+	uint16_t generation; /* of the exporter, when the evidence began */
+	uint8_t distance;    /* of the other exporter, upstream; 0: the order is unknown */
 	float common;
 	float before; /* the interface's `own` when the first common flow came */
 };
@@ -71,7 +70,7 @@ struct role_exporter {
 	uint32_t sampling;      /* in the last windows; 0: it reported nothing */
 	uint32_t whole;         /* its interface that stands for all, + 1; 0: none yet */
 	uint32_t nb;            /* interfaces */
-	uint8_t generation;     /* changes when evidence about it is void */
+	uint16_t generation;    /* changes when evidence about it is void */
 	uint8_t rate;           /* the number of its sampling interval; ROLE_RATES: no room */
 	bool alive, in_doubt;
 };

@@ -437,7 +437,7 @@ static struct worth take_best(struct known *known, struct record *record)
 }
 
 /* What waits in a share, by now that roles are known as well as they can be. */
-struct waiting {
+struct held_share {
 	struct share *share;
 	uint32_t number;
 	enum interface_role role;
@@ -445,7 +445,7 @@ struct waiting {
 };
 
 static uint32_t find_waiting(
-	struct known *known, struct flow *flow, uint32_t now, struct waiting *waiting)
+	struct known *known, struct flow *flow, uint32_t now, struct held_share *waiting)
 {
 	uint32_t n = 0;
 
@@ -455,7 +455,7 @@ static uint32_t find_waiting(
 		if (share->total || !share->sampled ||
 			(share->packets == 0 && is_stale(known, share, now)))
 			continue;
-		waiting[n++] = (struct waiting){
+		waiting[n++] = (struct held_share){
 			.share = share,
 			.number = i,
 			.ttl = roles_ttl(&known->roles, flow_number(&known->flows, flow), i),
@@ -468,9 +468,9 @@ static uint32_t find_waiting(
 }
 
 /* Of those whose role is open the one that is first on the way, or that reported the flow first. */
-static const struct waiting *find_owner(const struct waiting *waiting, uint32_t n)
+static const struct held_share *find_owner(const struct held_share *waiting, uint32_t n)
 {
-	const struct waiting *owner = NULL;
+	const struct held_share *owner = NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (waiting[i].role != ROLE_OPEN)
@@ -485,7 +485,8 @@ static const struct waiting *find_owner(const struct waiting *waiting, uint32_t 
  * Whether its packets passed the owner before: by their TTL, unless it had more of them than chance
  * explains.
  */
-static bool is_behind(const struct waiting *waiting, const struct waiting *owner, uint32_t sampling)
+static bool is_behind(
+	const struct held_share *waiting, const struct held_share *owner, uint32_t sampling)
 {
 	double own = (double)owner->share->packets, more = (double)waiting->share->packets - own;
 
@@ -510,8 +511,8 @@ struct worth worth_of_held(struct known *known, const struct held_flow *held)
 	struct flow *flow = &known->flows.flows[held->flow];
 	struct worth worth = {0, 0, (double)held->sampling};
 	struct role_doubt *doubt = &known->doubt;
-	struct waiting waiting[SHARES_MAX];
-	const struct waiting *owner;
+	struct held_share waiting[SHARES_MAX];
+	const struct held_share *owner;
 	bool edge = false;
 	uint32_t n;
 

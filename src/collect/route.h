@@ -42,17 +42,7 @@ void routes_fini(struct routes *routes, uint64_t flows, const struct sketch_allo
 
 uint64_t route_key(const struct routes *routes, const struct observation *observation);
 
-static inline void route_prefetch(const struct routes *routes, uint64_t key);
-
 /* Finds it, or makes it. now: ticks. */
 struct route *route_find(struct routes *routes, uint64_t key, uint32_t now);
 
 #define ROUTE_WAYS 4
-
-static inline void route_prefetch(const struct routes *routes, uint64_t key)
-{
-	const struct route *set = &routes->routes[(key & (routes->sets - 1)) * ROUTE_WAYS];
-
-	for (uint32_t way = 0; way < ROUTE_WAYS; way++)
-		__builtin_prefetch(&set[way]);
-}

@@ -122,7 +122,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
-	return find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval;
+	return sampling->n > 0 ? find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval : 0;
 }
 
 /*

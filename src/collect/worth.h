@@ -17,6 +17,7 @@ struct record {
 	uint32_t number;      /* of the share */
 	uint32_t now;         /* ticks */
 	bool moved;           /* the observer saw the flow at other interfaces before */
+	bool bytes_cut;       /* they were more than a share has room for */
 	bool held;            /* what it brings is said at the epoch's end */
 	bool is_new;          /* the observer reports the flow for the first time */
 	bool joins;           /* that, or it came back after others overtook it */

@@ -198,13 +198,21 @@ struct unit {
 	uint64_t counted, any;
 };
 
+/* No more than the figure: a double has 53 bits. */
+static uint64_t without_overcount(uint64_t low, double overcount)
+{
+	double less = (double)low / overcount;
+
+	return overcount > 1 && less < (double)low ? (uint64_t)less : low;
+}
+
 /* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
 static void widen(struct report_figure *figure, const struct doubt *doubt, struct unit unit)
 {
 	double sampling = doubt->sampling, log_inverse = doubt->log_inverse;
 
 	if (figure->known)
-		figure->low = estimate_bound((uint64_t)((double)figure->low / doubt->overcount),
+		figure->low = estimate_bound(without_overcount(figure->low, doubt->overcount),
 			sampling, unit.counted, log_inverse)
 				      .low;
 	if (figure->high_known)

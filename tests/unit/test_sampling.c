@@ -92,6 +92,27 @@ static void the_order_holds(void **state)
 	expect(&sampling, &silent, WIRE_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
 }
 
+/* Domain 0 describes a part of another domain before anything else. */
+static void a_part_of_another_domain_comes_first(void **state)
+{
+	struct sampling process = {0};
+	const struct wire_option option = {
+		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN | WIRE_OPTION_PART,
+		.domain = 7,
+		.part = 5,
+		.sampling = 100,
+	};
+	struct sampling own = {0};
+	struct sampling_knowledge knowledge = {
+		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+	const struct flow_record record = {.has = FLOW_PACKETS};
+
+	(void)state;
+	assert_true(sampling_learn(&process, 0, &option, 1024));
+	assert_int_equal(sampling_of(&knowledge, &record).interval, 100);
+	sampling_forget(&process);
+}
+
 /* Sampled at an unknown ratio: the record counts as it is, and the doubt says so. */
 static void an_unknown_ratio_is_doubted(void **state)
 {
@@ -619,6 +640,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_holds),
+		cmocka_unit_test(a_part_of_another_domain_comes_first),
 		cmocka_unit_test(an_unknown_ratio_is_doubted),
 		cmocka_unit_test(parts_that_differ_are_doubted),
 		cmocka_unit_test(parts_are_compared_before_records),
