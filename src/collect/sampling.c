@@ -155,13 +155,11 @@ struct parts {
 	bool differ;     /* parts have different intervals */
 };
 
-static struct parts compare_parts(const struct sampling *sampling)
+/* Apart from its caller, which is called for each record and seldom needs it. */
+static __attribute__((noinline)) struct parts compare_all_parts(const struct sampling *sampling)
 {
-	struct parts parts = {sampling->of_parts, sampling->parts_differ};
+	struct parts parts = {0};
 
-	if (!sampling->parts_changed)
-		return parts;
-	parts = (struct parts){0};
 	for (uint32_t i = 0; i < sampling->capacity; i++) {
 		const struct sampling_interval *cell = &sampling->intervals[i];
 
@@ -172,6 +170,13 @@ static struct parts compare_parts(const struct sampling *sampling)
 			parts.finest = cell->interval;
 	}
 	return parts;
+}
+
+static struct parts compare_parts(const struct sampling *sampling)
+{
+	if (sampling->parts_changed)
+		return compare_all_parts(sampling);
+	return (struct parts){sampling->of_parts, sampling->parts_differ};
 }
 
 void sampling_settle(struct sampling *sampling)
