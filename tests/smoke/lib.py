@@ -254,6 +254,31 @@ def some(settings, items):
     return items[::11] if settings.slow else items
 
 
+class Cases:
+    """The cases of a test module, in the order in which decorators add them."""
+
+    def __init__(self):
+        self.named = []
+
+    def case(self, name, *arguments):
+        """Adds the function as a case, with the arguments after the test."""
+        def add(function):
+            self.named.append((name, lambda test: function(test, *arguments)))
+            return function
+        return add
+
+    def each(self, name, *choices):
+        """Adds a case for each choice, which ends the case's name."""
+        def add(function):
+            for choice in choices:
+                self.case(f'{name}, {choice}', choice)(function)
+            return function
+        return add
+
+    def some(self, settings):
+        return some(settings, self.named)
+
+
 def few(settings, items):
     """All with --full, else every fifth of what each costs some seconds and another test has, too."""
     items = some(settings, items)

@@ -8,31 +8,10 @@ import lib
 import net
 from collected import LINK_COLUMNS, collect
 from datagrams import BYTES, DST, PACKETS, PROTO, SETS, SRC, Flow, Router, v5_record
-from test_collect_faults import COUNTS, SMALL, World
+from test_collect_faults import COUNTS, PROTOCOLS, SMALL, World
 
-PROTOCOLS = ('v5', 'v9', 'ipfix', 'sflow')
-
-CASES = []
-
-
-def case(name, *arguments):
-    def add(function):
-        CASES.append((name, lambda test: function(test, *arguments)))
-        return function
-    return add
-
-
-def each(name, *choices):
-    """Adds a case for each choice, which ends its name."""
-    def add(function):
-        for choice in choices:
-            case(f'{name}, {choice}', choice)(function)
-        return function
-    return add
-
-
-def cases(settings):
-    return lib.some(settings, CASES)
+CASES = lib.Cases()
+case, each, cases = CASES.case, CASES.each, CASES.some
 
 
 @each('forged senders that send good datagrams, of each', 1, 3, 6)

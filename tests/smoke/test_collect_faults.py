@@ -35,27 +35,8 @@ SENDERS = 64  # rows of senders whose datagrams cannot be read, in an epoch
 # Three flow tables of 1 M flows are not needed.
 SMALL = ('--sketch', 'flow-table', '--memory', '8MB', '--top', '1M', '--observed-flows', '64K')
 
-CASES = []
-
-
-def case(name, *arguments):
-    def add(function):
-        CASES.append((name, lambda test: function(test, *arguments)))
-        return function
-    return add
-
-
-def each(name, *choices):
-    """A case of each choice, which is behind its name."""
-    def add(function):
-        for choice in choices:
-            case(f'{name}, {choice}', choice)(function)
-        return function
-    return add
-
-
-def cases(settings):
-    return lib.some(settings, CASES)
+CASES = lib.Cases()
+case, each, cases = CASES.case, CASES.each, CASES.some
 
 
 def row_of(router):
