@@ -574,7 +574,7 @@ static struct worth take(struct dedup *dedup, struct record *record, const struc
 static inline bool is_common(const struct known *known, const struct observation *observation,
 	const struct flow *flow, const struct key_hash *hash, uint32_t now)
 {
-	return observation->sampling == 1 && !(observation->flags & OBSERVATION_SINCE_START) &&
+	return observation->sampling == 1 && !has_totals(observation) &&
 	       observation->packets < SHARE_PACKETS_LIMIT &&
 	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
 	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&

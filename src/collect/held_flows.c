@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sketch/counter.h"
+
 #define FLOWS_OF_HELD 16
 #define HELD_LEAST    256 /* unless there are fewer flows */
 
@@ -93,11 +95,6 @@ static void add_frames(struct held_flow *held, uint64_t packets, uint64_t bytes)
 		held->largest_frame = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-static uint64_t add_up(uint64_t sum, uint64_t more)
-{
-	return more < UINT64_MAX - sum ? sum + more : UINT64_MAX;
-}
-
 /* Rounded up; what is a whole number of few digits stays it. */
 static float above(double value)
 {
@@ -108,8 +105,8 @@ static float above(double value)
 
 void held_flow_add_samples(struct held_flow *held, const struct record *record)
 {
-	held->packets = add_up(held->packets, record->packets);
-	held->bytes = add_up(held->bytes, record->bytes);
+	held->packets = counter64_sum(held->packets, record->packets);
+	held->bytes = counter64_sum(held->bytes, record->bytes);
 	if (record->observation->sampling > held->sampling)
 		held->sampling = record->observation->sampling;
 	add_frames(held, record->packets, record->bytes);
@@ -117,8 +114,8 @@ void held_flow_add_samples(struct held_flow *held, const struct record *record)
 
 void held_flow_add_sure(struct held_flow *held, const struct worth *worth)
 {
-	held->sure_packets = add_up(held->sure_packets, worth->packets);
-	held->sure_bytes = add_up(held->sure_bytes, worth->bytes);
+	held->sure_packets = counter64_sum(held->sure_packets, worth->packets);
+	held->sure_bytes = counter64_sum(held->sure_bytes, worth->bytes);
 	if (worth->packets > 0 && worth->sampling > held->sure_sampling)
 		held->sure_sampling = above(worth->sampling);
 	add_frames(held, worth->packets, worth->bytes);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "collect/flow_front.h"
+#include "sketch/counter.h"
 
 /* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
 #define SAMPLES_UNBIASED 16
@@ -30,18 +31,13 @@ static struct worth part(const struct record *record, uint64_t packets, double s
 	return (struct worth){packets, part_bytes(record, packets), sampling};
 }
 
-static uint64_t add_up(uint64_t sum, uint64_t more)
-{
-	return more < UINT64_MAX - sum ? sum + more : UINT64_MAX;
-}
-
 /* So many of the record's packets were taken for duplicates, and may be none. */
 static void doubt_new(struct known *known, const struct record *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
 
-	doubt->new_packets = add_up(doubt->new_packets, packets);
-	doubt->new_bytes = add_up(doubt->new_bytes, part_bytes(record, packets));
+	doubt->new_packets = counter64_sum(doubt->new_packets, packets);
+	doubt->new_bytes = counter64_sum(doubt->new_bytes, part_bytes(record, packets));
 }
 
 /* So many of the record's packets counted, and may be duplicates. */
@@ -49,8 +45,8 @@ static void doubt_duplicate(struct known *known, const struct record *record, ui
 {
 	struct role_doubt *doubt = &known->doubt;
 
-	doubt->duplicate_packets = add_up(doubt->duplicate_packets, packets);
-	doubt->duplicate_bytes = add_up(doubt->duplicate_bytes, part_bytes(record, packets));
+	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, packets);
+	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, part_bytes(record, packets));
 }
 
 /* The most bytes that an observer without sampling has. */
@@ -69,9 +65,7 @@ static uint64_t most_bytes(struct known *known, const struct record *record)
 
 /* --- unsampled: how far into the flow each observer's records reach --- */
 
-#define INDEX_UNKNOWN UINT64_MAX
-
-/* How many packets of the flow had passed at a time; at least so many. */
+/* How many packets of the flow had passed at a time; at least so many, and 0 if it is not known. */
 static uint64_t index_at(const struct flow *flow, uint32_t time)
 {
 	int32_t before = (int32_t)(flow->front - time);
@@ -79,7 +73,7 @@ static uint64_t index_at(const struct flow *flow, uint32_t time)
 	if (before <= 0)
 		return flow->packets;
 	if ((uint32_t)before > span_of(flow) || flow->advance == ADVANCE_MAX)
-		return INDEX_UNKNOWN;
+		return 0;
 	return flow->packets - flow->advance;
 }
 
@@ -92,14 +86,13 @@ static uint64_t begin_without_time(const struct record *record)
 {
 	const struct flow *flow = record->flow;
 	uint32_t span = span_of(flow);
-	uint64_t advance = flow->advance, at;
+	uint64_t advance = flow->advance;
 
 	if (span == 0)
 		return 0;
 	if (record->packets > advance + advance / 2)
 		return flow->packets > record->packets ? flow->packets - record->packets : 0;
-	at = index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
-	return at == INDEX_UNKNOWN ? 0 : at;
+	return index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
 }
 
 /* The packets of the record up to the front, if they came evenly. */
@@ -244,8 +237,8 @@ static void doubt_counted(
 	if (packets == 0)
 		return;
 	known->doubt.late = true;
-	known->doubt.duplicate_packets = add_up(known->doubt.duplicate_packets, packets);
-	known->doubt.duplicate_bytes = add_up(known->doubt.duplicate_bytes,
+	known->doubt.duplicate_packets = counter64_sum(known->doubt.duplicate_packets, packets);
+	known->doubt.duplicate_bytes = counter64_sum(known->doubt.duplicate_bytes,
 		packets == worth->packets ? worth->bytes : part_bytes(record, packets));
 	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
@@ -502,8 +495,8 @@ static void add_share(struct worth *worth, const struct share *share)
 
 static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
 {
-	*packets = add_up(*packets, share->packets);
-	*bytes = add_up(*bytes, share->bytes);
+	*packets = counter64_sum(*packets, share->packets);
+	*bytes = counter64_sum(*bytes, share->bytes);
 }
 
 struct worth worth_of_held(struct known *known, const struct held_flow *held)

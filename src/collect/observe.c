@@ -5,6 +5,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "sketch/counter.h"
+
 #define ETHERNET_HEADER 14
 #define VLAN_TAG        4
 #define IPV4_HEADER     20
@@ -16,13 +18,6 @@ static uint64_t times(uint64_t packets, uint32_t bytes)
 	uint64_t product;
 
 	return __builtin_mul_overflow(packets, (uint64_t)bytes, &product) ? UINT64_MAX : product;
-}
-
-static uint64_t plus(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 /* Frames without the headers of layer 2 that they are known to have. */
@@ -88,8 +83,8 @@ static bool count(const struct observer *observer, const struct flow_record *rec
 	complete_counts(record, observation);
 	if (record->has & FLOW_ENDED)
 		observation->flags |= OBSERVATION_ENDED;
-	observation->bytes =
-		plus(observation->bytes, times(observation->packets, observer->link_overhead));
+	observation->bytes = counter64_sum(
+		observation->bytes, times(observation->packets, observer->link_overhead));
 	return true;
 }
 

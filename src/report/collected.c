@@ -6,6 +6,7 @@
 
 #include "collect/estimate.h"
 #include "parallel/collect.h"
+#include "sketch/counter.h"
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {
@@ -179,13 +180,6 @@ struct doubt {
 	uint64_t not_sampled; /* packets that silent samplers may have passed over */
 };
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-
 static uint64_t product(uint64_t a, uint64_t b)
 {
 	uint64_t result;
@@ -216,9 +210,9 @@ static void widen(struct report_figure *figure, const struct doubt *doubt, struc
 			sampling, unit.counted, log_inverse)
 				      .low;
 	if (figure->high_known)
-		figure->high =
-			sum(estimate_bound(figure->high, sampling, unit.any, log_inverse).high,
-				product(doubt->not_sampled, unit.any));
+		figure->high = counter64_sum(
+			estimate_bound(figure->high, sampling, unit.any, log_inverse).high,
+			product(doubt->not_sampled, unit.any));
 }
 
 /* What is certain: each sampled packet was there. */
@@ -287,9 +281,9 @@ void collected_widen(
 		risk_of_keys = risk / 8;
 		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));
 	}
-	keys = sum(estimate_bound(ledger->measured + ledger->doubtful, doubt.sampling, 1,
-			   -log(risk_of_keys))
-			   .high,
+	keys = counter64_sum(estimate_bound(ledger->measured + ledger->doubtful, doubt.sampling, 1,
+				     -log(risk_of_keys))
+				     .high,
 		doubt.not_sampled);
 	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
