@@ -200,6 +200,7 @@ static enum sampling_doubt end_original(struct collector *collector)
 	observer->coarsest = observer->finest = 0;
 	observer->finer = false;
 	observer->source = SAMPLING_NONE;
+	observe_anew(observer);
 	return doubt;
 }
 
@@ -221,6 +222,7 @@ static void begin_original(struct collector *collector, struct domain *original)
 	observer->sampling.configured = rule_sampling(original->rule);
 	observer->known = original->interval;
 	observer->known_place = original->interval_place;
+	observe_anew(observer);
 }
 
 static struct exporter_id id_of_original(
@@ -325,6 +327,7 @@ static void on_records(void *arg, uint32_t n)
 	if (collector->copy)
 		return;
 	sampling_settle(&collector->session->sampling);
+	observe_anew(&collector->observer);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct flow_record *record = &collector->batch[i];
 

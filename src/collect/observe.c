@@ -193,12 +193,14 @@ static uint64_t place_of(const struct flow_record *record, const struct observat
 	       (uint64_t)record->template_id << 32 | (uint64_t)egress << 48 | record->sampler << 49;
 }
 
-static void put_sampling(struct observer *observer, const struct flow_record *record,
-	struct observation *observation)
+static __attribute__((noinline)) void decide_sampling(struct observer *observer,
+	const struct flow_record *record, const struct observation *observation)
 {
 	struct sampling_verdict verdict = sampling_of(&observer->sampling, record);
 
-	observation->sampling = verdict.interval;
+	observer->decided = true;
+	observer->basis = sampling_basis_of(record);
+	observer->verdict = verdict;
 	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
 		observer->coarsest = verdict.interval;
 		observer->source = verdict.source;
@@ -206,23 +208,34 @@ static void put_sampling(struct observer *observer, const struct flow_record *re
 	}
 	if (observer->finest == 0 || verdict.interval < observer->finest)
 		observer->finest = verdict.interval;
-	if (verdict.interval < observer->known &&
-		place_of(record, observation) == observer->known_place)
-		observer->finer = true;
-	observer->has |= record->has;
 	observer->unsampled |= verdict.source == SAMPLING_NONE;
 	if (verdict.doubt != SAMPLING_SURE)
 		observer->doubt = verdict.doubt;
 }
 
+static void put_sampling(struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	if (!observer->decided ||
+		!sampling_is_same(&observer->sampling, &observer->basis, record))
+		decide_sampling(observer, record, observation);
+	observation->sampling = observer->verdict.interval;
+	observer->has |= record->has;
+	if (observation->sampling < observer->known &&
+		place_of(record, observation) == observer->known_place)
+		observer->finer = true;
+}
+
+#define TIMES_SHIFT 8
+
+_Static_assert(FLOW_AGE >> TIMES_SHIFT == OBSERVATION_FIRST, "flags are shifted");
+_Static_assert(FLOW_IDLE >> TIMES_SHIFT == OBSERVATION_LAST, "flags are shifted");
+_Static_assert(FLOW_CUT_TIMES >> TIMES_SHIFT == OBSERVATION_CUT_TIMES, "flags are shifted");
+
 static void put_times(const struct flow_record *record, struct observation *observation)
 {
-	if (record->has & FLOW_AGE)
-		observation->flags |= OBSERVATION_FIRST;
-	if (record->has & FLOW_IDLE)
-		observation->flags |= OBSERVATION_LAST;
-	if (record->has & FLOW_CUT_TIMES)
-		observation->flags |= OBSERVATION_CUT_TIMES;
+	observation->flags |=
+		(uint16_t)((record->has & (FLOW_AGE | FLOW_IDLE | FLOW_CUT_TIMES)) >> TIMES_SHIFT);
 	observation->first = record->has & FLOW_AGE ? (uint32_t)record->age : 0;
 	observation->last = record->has & FLOW_IDLE ? (uint32_t)record->idle : 0;
 	observation->ttl = record->ttl;

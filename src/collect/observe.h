@@ -36,7 +36,17 @@ struct observer {
 	uint32_t has;
 	bool unsampled;
 	enum sampling_doubt doubt;
+	/* The verdict on the last record, and what it depended on. Cleared by observe_anew(). */
+	bool decided;
+	struct sampling_verdict verdict;
+	struct sampling_basis basis;
 };
+
+/* Forgets the verdict on the last record. Call it when the exporter or its options change. */
+static inline void observe_anew(struct observer *observer)
+{
+	observer->decided = false;
+}
 
 /* False: it brings no packets. */
 bool observe(struct observer *observer, const struct flow_record *record,

@@ -100,6 +100,50 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge);
 struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record);
 
+/* The fields of a record that its verdict depends on. */
+struct sampling_basis {
+	uint64_t sampler;
+	uint32_t has, sampling, input, output;
+	uint16_t template_id;
+	uint8_t direction;
+};
+
+#define SAMPLING_BASIS_HAS                                                                         \
+	(FLOW_SAMPLED | FLOW_SAMPLING | FLOW_SAMPLER | FLOW_SELECTED | FLOW_DIRECTION |            \
+		FLOW_INPUT | FLOW_OUTPUT)
+
+static inline struct sampling_basis sampling_basis_of(const struct flow_record *record)
+{
+	return (struct sampling_basis){
+		.sampler = record->sampler,
+		.has = record->has & SAMPLING_BASIS_HAS,
+		.sampling = record->sampling,
+		.input = record->input,
+		.output = record->output,
+		.template_id = record->template_id,
+		.direction = record->direction,
+	};
+}
+
+/* Returns true if no option describes one sampler, interface or template of the exporter. */
+static inline bool sampling_is_uniform(const struct sampling_knowledge *knowledge)
+{
+	return knowledge->own->n == 0 && knowledge->process == NULL;
+}
+
+/* Returns true if the record has the same verdict as one with this basis. */
+static inline bool sampling_is_same(const struct sampling_knowledge *knowledge,
+	const struct sampling_basis *basis, const struct flow_record *record)
+{
+	if (((record->has & SAMPLING_BASIS_HAS) ^ basis->has) != 0 ||
+		record->sampling != basis->sampling || record->sampler != basis->sampler)
+		return false;
+	return sampling_is_uniform(knowledge) ||
+	       (record->input == basis->input && record->output == basis->output &&
+		       record->template_id == basis->template_id &&
+		       record->direction == basis->direction);
+}
+
 /*
  * Returns the coarsest interval that options describe for records of the exporter: 0 if they
  * describe none, SAMPLING_RATIO_UNKNOWN if they describe only unknown ones.

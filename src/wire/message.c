@@ -244,7 +244,7 @@ static void make_rows(struct message *message, const struct template_entry *entr
 
 	start.key.family = entry->family == KEY_IPV6 ? KEY_IPV6 : KEY_IPV4;
 	for (uint32_t i = 0; i < n; i++)
-		records[i] = start;
+		flow_record_copy(&records[i], &start);
 	for (uint32_t i = 0; i < forward; i++)
 		move_make(&entry->moves[i], from[i], entry->record_len, records, n);
 	if (entry->both_families)

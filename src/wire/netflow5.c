@@ -34,7 +34,7 @@ static inline void read_record(const uint8_t *data, uint32_t uptime,
 {
 	uint32_t age, idle;
 
-	*record = *start;
+	flow_record_copy(record, start);
 	memcpy(record->key.v4.src_ip, data + SRC_IP, 4);
 	memcpy(record->key.v4.dst_ip, data + DST_IP, 4);
 	memcpy(record->key.v4.src_port, data + SRC_PORT, 2);

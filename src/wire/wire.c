@@ -160,12 +160,13 @@ static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 
 uint64_t wire_digest(const uint8_t *data, uint32_t len)
 {
-	uint64_t sum = len, last = 0;
+	uint64_t sum = len, other = ODD_BITS, last = 0;
 
 	for (; len >= 4 * WORD; len -= 4 * WORD, data += 4 * WORD) {
 		sum = add_words(sum, read_word(data), read_word(data + WORD));
-		sum = add_words(sum, read_word(data + 2 * WORD), read_word(data + 3 * WORD));
+		other = add_words(other, read_word(data + 2 * WORD), read_word(data + 3 * WORD));
 	}
+	sum = add_words(sum, other, 0);
 	for (; len >= WORD; len -= WORD, data += WORD)
 		sum = add_words(sum, read_word(data), 0);
 	memcpy(&last, data, len);
