@@ -30,6 +30,7 @@
 /* IANA: IPFIX over TCP and SCTP, and with TLS. */
 #define IPFIX_PORT     4739
 #define IPFIXS_PORT    4740
+#define SFLOW_DIGEST   64 /* bytes of a datagram that a digest covers */
 
 size_t collector_memory(const struct collector_params *params)
 {
@@ -68,9 +69,12 @@ static bool multiply(const struct observation *observation, struct record_sums *
 {
 	uint64_t sampling = observation->sampling;
 
-	return !__builtin_mul_overflow(observation->packets, sampling, &record->packets) &&
-	       !__builtin_mul_overflow(observation->bytes, sampling, &record->bytes) &&
-	       record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
+	if (sampling == 1)
+		*record = (struct record_sums){observation->packets, observation->bytes};
+	else if (__builtin_mul_overflow(observation->packets, sampling, &record->packets) ||
+		 __builtin_mul_overflow(observation->bytes, sampling, &record->bytes))
+		return false;
+	return record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
 }
 
 /* Returns false if the sum's share and what may be lent beyond it are too small for more. */
@@ -979,6 +983,16 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 	return domain;
 }
 
+/*
+ * Returns how many of a message's `len` bytes tell it from others of the same number and time. The
+ * first sample of sFlow has a number and a pool of its own, so that the headers of packets, most of
+ * the message, need not be read.
+ */
+static uint32_t digest_bytes(const struct wire_header *header, uint32_t len)
+{
+	return header->protocol == WIRE_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
+}
+
 /* Takes the first message of what is left of a datagram. Returns the bytes of it. */
 static uint32_t take_message(
 	struct collector *collector, const struct datagram *datagram, bool first)
@@ -1003,7 +1017,8 @@ static uint32_t take_message(
 		len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)
-		header.digest = wire_digest(datagram->data + header.len, len - header.len);
+		header.digest = wire_digest(
+			datagram->data + header.len, digest_bytes(&header, len - header.len));
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
 		return datagram->len;

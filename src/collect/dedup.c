@@ -382,9 +382,10 @@ static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
 	return product;
 }
 
-static struct record to_record(const struct observation *observation)
+/* In place: a copy would wait for its stores. */
+static inline void set_record(struct record *record, const struct observation *observation)
 {
-	struct record record = {
+	*record = (struct record){
 		.observation = observation,
 		.now = ticks_of(observation->time),
 		.has_first = (observation->flags & (OBSERVATION_FIRST | OBSERVATION_SINCE_START)) ==
@@ -396,9 +397,8 @@ static struct record to_record(const struct observation *observation)
 								     : SHARE_BYTES_MAX),
 	};
 
-	record.bytes_cut = record.bytes == SHARE_BYTES_MAX;
-	record_times(&record);
-	return record;
+	record->bytes_cut = record->bytes == SHARE_BYTES_MAX;
+	record_times(record);
 }
 
 static void set_router(uint8_t number[2], uint32_t exporter)
@@ -608,7 +608,7 @@ static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *mos
 static inline bool take_common(struct known *known, const struct observation *observation,
 	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
 {
-	uint64_t packets, bytes, most;
+	uint64_t packets, bytes, most, counted;
 	struct record record;
 	struct share *share;
 	struct flow *flow;
@@ -646,13 +646,14 @@ static inline bool take_common(struct known *known, const struct observation *ob
 		add_evidence(known, &record);
 	}
 	*worth = (struct worth){0, 0, 1};
-	if (packets <= flow->packets)
+	counted = flow->packets;
+	if (packets <= counted)
 		return true;
-	advance(flow, &record, packets);
 	worth->packets = fresh(&record, packets);
 	most = bytes > most ? bytes : most;
 	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
 	flow_add(flow, worth->packets, worth->bytes);
+	advance(flow, &record, counted, packets);
 	return true;
 }
 
@@ -711,21 +712,27 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 }
 
 /* A record that counts, or may, has counts that are only known to be at least so much. */
-static void note_unknown(const struct observation *observation, struct dedup_counts *counts)
+static inline void note_unknown(const struct observation *observation, struct dedup_counts *counts)
 {
+	const uint32_t unknown = OBSERVATION_PACKETS_UNKNOWN | OBSERVATION_BYTES_UNKNOWN;
+
+	if (!(observation->flags & unknown))
+		return;
 	counts->unknown |= (observation->flags & OBSERVATION_PACKETS_UNKNOWN) != 0;
 	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
 }
 
-/* Any record. */
-static struct worth take_record(struct dedup *dedup, const struct ahead *ahead, uint32_t i,
+/* Any record. Apart from dedup_burst(), whose loop needs the registers. */
+static __attribute__((noinline)) struct worth take_record(struct dedup *dedup, const struct ahead *ahead, uint32_t i,
 	const struct observation *observation, struct key_burst *burst, struct dedup_counts *counts,
 	struct record_counts *exporter)
 {
-	struct record record = to_record(observation);
+	struct record record;
 	bool edge_only = false;
-	struct worth worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
+	struct worth worth;
 
+	set_record(&record, observation);
+	worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
 	if (dedup->params.routes && holds_flows(&dedup->params))
 		await_routers(dedup, &record, &worth);
 	if (dedup->paths)

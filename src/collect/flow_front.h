@@ -91,17 +91,22 @@ static inline void set_advance(struct flow *flow, uint64_t packets)
 	flow->advance = packets < ADVANCE_MAX ? packets & ADVANCE_MAX : ADVANCE_MAX;
 }
 
-static inline void advance(struct flow *flow, const struct record *record, uint64_t end)
+/*
+ * counted: flow->packets before the record. The caller may have added to it since: `advance` is a
+ * part of its word, which is read late after a write to that part.
+ */
+static inline void advance(
+	struct flow *flow, const struct record *record, uint64_t counted, uint64_t end)
 {
 	uint32_t begin = record->has_first ? record->first : flow->front, span;
 
-	if (flow->packets == 0)
+	if (counted == 0)
 		begin = record->has_first ? record->first : record->last;
 	else if ((int32_t)(begin - flow->front) < 0)
 		begin = flow->front;
-	if (flow->packets == 0 || (int32_t)(record->last - flow->front) > 0)
+	if (counted == 0 || (int32_t)(record->last - flow->front) > 0)
 		flow->front = record->last;
 	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
 	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
-	set_advance(flow, end - flow->packets);
+	set_advance(flow, end - counted);
 }

@@ -276,7 +276,7 @@ static struct worth best_unsampled(struct known *known, struct record *record)
 	}
 	if (worth.packets == 0)
 		return NOTHING;
-	advance(flow, record, end);
+	advance(flow, record, flow->packets, end);
 	bytes = most_bytes(known, record);
 	if (bytes > flow->bytes)
 		worth.bytes = bytes - flow->bytes;

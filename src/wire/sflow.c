@@ -172,7 +172,7 @@ static inline bool read_header(struct words record, struct sample *sample)
 	struct flow_record *out = sample->record;
 	struct packet_part part;
 	enum section_verdict verdict;
-	struct key_extra before;
+	struct key_extra extra;
 	uint64_t bytes;
 
 	if (head == NULL || record.left < read_u32(head + 12))
@@ -192,13 +192,12 @@ static inline bool read_header(struct words record, struct sample *sample)
 	}
 	sample->why = WIRE_SKIP_HEADER;
 	sample->detail = 0;
-	before = out->extra; /* another record of the sample may have it */
-	verdict = packet_part_read(&part, &out->key, &out->extra, &bytes, &out->ttl);
+	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl);
 	if (verdict != SECTION_FLOW) {
-		out->extra = before;
 		sample->non_ip = verdict == SECTION_NON_IP;
 		return true;
 	}
+	out->extra = extra;
 	set_bytes(out, bytes);
 	sample->header = sample->key = true;
 	return true;
@@ -412,6 +411,7 @@ static inline struct interface interface_expanded(const uint8_t *words)
  */
 static void read_flow_sample(struct decoder *decoder, struct words words, bool expanded)
 {
+	static const struct flow_record none;
 	const uint8_t *head = take(&words, expanded ? 44 : 32);
 	struct flow_record *record = &decoder->sink->batch[decoder->batched];
 	struct interface input, output;
@@ -435,7 +435,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 	output = expanded ? interface_expanded(rest + 20) : interface_of(read_u32(rest + 16));
 	decoder->sink->sampler(decoder->sink->arg, &sampler);
 
-	memset(record, 0, sizeof(*record));
+	flow_record_copy(record, &none);
 	record->has = FLOW_SAMPLE | FLOW_PACKETS;
 	record->packets = 1;
 	if (sampler.sampling != 0) {

@@ -39,7 +39,7 @@ struct wire_header {
 	uint8_t agent_family; /* sFlow: 4 or 6, or 0 where it is unknown */
 	uint8_t agent[16];    /* sFlow: the agent's address */
 	/* Set by the receiver, for sequence numbers. */
-	uint64_t digest; /* wire_digest() of the message without its header */
+	uint64_t digest; /* wire_digest() of what follows the header; sFlow: of its start */
 	int64_t came;    /* ns since 1970-01-01 UTC */
 };
 
