@@ -828,18 +828,19 @@ uint32_t domain_interval(const struct collector *collector, const struct domain 
 static void start_observer(struct collector *collector, const struct datagram *datagram)
 {
 	const struct domain *domain = collector->domain;
+	struct observer *observer = &collector->observer;
 
-	collector->observer = (struct observer){
-		.slot = slot_of(collector, collector->domain),
-		.link_overhead = collector->params.link_overhead,
-		.time = datagram->time,
-		.rule = domain->rule,
-		.sampling = session_sampling(collector, domain, collector->session),
-		.known = domain->interval,
-		.known_place = domain->interval_place,
-		.exporters = collector->exporters,
-		.next = EXPORTER_NONE, /* of ::, which is nobody's */
-	};
+	/* In place: a literal is built elsewhere and copied. */
+	memset(observer, 0, sizeof(*observer));
+	observer->slot = slot_of(collector, collector->domain);
+	observer->link_overhead = collector->params.link_overhead;
+	observer->time = datagram->time;
+	observer->rule = domain->rule;
+	observer->sampling = session_sampling(collector, domain, collector->session);
+	observer->known = domain->interval;
+	observer->known_place = domain->interval_place;
+	observer->exporters = collector->exporters;
+	observer->next = EXPORTER_NONE; /* of ::, which is nobody's */
 	collector->original = collector->domain;
 }
 

@@ -723,9 +723,9 @@ static inline void note_unknown(const struct observation *observation, struct de
 }
 
 /* Any record. Apart from dedup_burst(), whose loop needs the registers. */
-static __attribute__((noinline)) struct worth take_record(struct dedup *dedup, const struct ahead *ahead, uint32_t i,
-	const struct observation *observation, struct key_burst *burst, struct dedup_counts *counts,
-	struct record_counts *exporter)
+static __attribute__((noinline)) struct worth take_record(struct dedup *dedup,
+	const struct ahead *ahead, uint32_t i, const struct observation *observation,
+	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *exporter)
 {
 	struct record record;
 	bool edge_only = false;

@@ -216,8 +216,7 @@ static __attribute__((noinline)) void decide_sampling(struct observer *observer,
 static void put_sampling(struct observer *observer, const struct flow_record *record,
 	struct observation *observation)
 {
-	if (!observer->decided ||
-		!sampling_is_same(&observer->sampling, &observer->basis, record))
+	if (!observer->decided || !sampling_is_same(&observer->sampling, &observer->basis, record))
 		decide_sampling(observer, record, observation);
 	observation->sampling = observer->verdict.interval;
 	observer->has |= record->has;

@@ -6,73 +6,14 @@
 #include "rx/packet/parse.h"
 #include "wire/big_endian.h"
 
-#define IPV4_HEADER       20
-#define IPV6_HEADER       40
-#define IPV4_TTL          8 /* bytes in front of it */
-#define IPV6_HOP_LIMIT    7
-#define BESIDE_PACKET_MAX 64 /* bytes of a frame's padding and trailer */
-#define JOINED_MAX        1024
-#define LABEL             4
-#define BOTTOM_OF_STACK   0x01
+#define JOINED_MAX      1024
+#define LABEL           4
+#define BOTTOM_OF_STACK 0x01
 
 /* Bits of dataLinkFrameType. */
 #define FRAME_TYPE_ETHERNET 0x01
 
 #define NOWHERE SIZE_MAX
-
-/* Returns true if a header ends before the ports that the packet has: its flow is unknown. */
-static bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
-{
-	return parsed->cut && parsed->transport_at + 4 > len &&
-	       (bytes == 0 || bytes >= parsed->transport_at - parsed->ip_at + 4);
-}
-
-/*
- * Returns the packet's bytes of layer 3; 0: unknown. A sender may put any length into an IP header:
- * one that is longer than the frame, or leaves more of it than padding and a trailer, does not
- * count, but the frame's does. Some agents have left the stripped bytes out of the frame's length.
- */
-static uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
-{
-	const uint8_t *ip = part->data + ip_at;
-	uint64_t outside = part->stripped + ip_at, seen = part->len - ip_at;
-	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
-	uint64_t room = part->frame > outside ? part->frame - outside : 0;
-
-	/* 0: a jumbogram, or left to a card that cuts the packet into segments. */
-	if (told == 0)
-		return room;
-	told += ipv6 ? IPV6_HEADER : 0;
-	if (room < seen)
-		room = seen;
-	if (part->frame == 0 || (told <= room + part->stripped && room <= told + BESIDE_PACKET_MAX))
-		return told;
-	return room;
-}
-
-enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
-	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl)
-{
-	struct parsed parsed;
-	enum parse_verdict verdict = parse_captured(part->data, part->len,
-		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
-
-	*extra = parsed.extra;
-	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
-		/* An IP header of another version is malformed. */
-		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
-									 : SECTION_CUT;
-	}
-	*bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
-	*ttl = part->data[parsed.ip_at + (verdict == PARSE_IPV6 ? IPV6_HOP_LIMIT : IPV4_TTL)];
-	if (ports_are_cut(&parsed, part->len, *bytes))
-		return SECTION_CUT;
-	if (verdict == PARSE_IPV4)
-		*key = (struct key){.v4 = parsed.key4, .family = KEY_IPV4};
-	else
-		*key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
-	return SECTION_FLOW;
-}
 
 bool section_is_data(const struct field *field)
 {
@@ -153,7 +94,7 @@ static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 {
 	if (element == SECTION_IP_HEADER) {
 		if (len > 0 && data[0] >> 4 == 6)
-			return IPV6_HEADER;
+			return PART_IPV6_HEADER;
 		return len > 0 && data[0] >> 4 == 4 ? (data[0] & 15) * 4u : NOWHERE;
 	}
 	for (size_t at = 0; at + LABEL <= len; at += LABEL)

@@ -211,15 +211,21 @@ static uint32_t part_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) | 1;
 }
 
+/* Odd constants, so that products of different numbers differ. */
+#define ODD_NUMBER UINT64_C(0x9e3779b97f4a7c15)
+#define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
+#define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
+
 /* Equal for messages that are equal. */
 static struct sequence_print print_of(const struct wire_header *header)
 {
-	uint64_t mixed = random_mix((uint64_t)header->sequence << 32 | header->uptime);
+	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
+	uint64_t length = (uint64_t)header->total << 32 | header->count;
+	uint64_t mixed = number * ODD_NUMBER + (uint64_t)header->exported * ODD_TIME +
+			 length * ODD_LENGTH + header->digest;
 
-	mixed = random_mix(mixed ^ (uint64_t)header->exported);
-	mixed = random_mix(mixed ^ ((uint64_t)header->total << 32 | header->count));
 	return (struct sequence_print){
-		.whole = part_of(random_mix(mixed ^ header->digest)),
+		.whole = part_of(random_mix(mixed)),
 		.body = part_of(header->digest),
 	};
 }

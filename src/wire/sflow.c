@@ -83,7 +83,7 @@ struct words {
 
 struct decoder {
 	const struct wire_sink *sink;
-	struct wire_result result;
+	struct wire_result *result;
 	uint32_t batched; /* records in the sink's batch */
 };
 
@@ -100,8 +100,8 @@ struct sample {
 
 static inline void fault(struct decoder *decoder, enum wire_fault what)
 {
-	if (decoder->result.fault == WIRE_FINE)
-		decoder->result.fault = what;
+	if (decoder->result->fault == WIRE_FINE)
+		decoder->result->fault = what;
 }
 
 /* The next n bytes, or NULL where there are fewer. */
@@ -337,19 +337,19 @@ static void read_packet(
 		}
 	}
 	if (!sample.key && sample.non_ip) {
-		decoder->result.unusable++;
-		decoder->result.harmless++;
+		decoder->result->unusable++;
+		decoder->result->harmless++;
 		return;
 	}
 	if (!sample.key) {
-		wire_skip(&decoder->result, sample.why, sample.detail, 1);
+		wire_skip(decoder->result, sample.why, sample.detail, 1);
 		return;
 	}
 	if (read_u16(record->extra.vlan) == 0 && sample.vlan != 0) {
 		record->extra.vlan[0] = (uint8_t)(sample.vlan >> 8);
 		record->extra.vlan[1] = (uint8_t)sample.vlan;
 	}
-	decoder->result.records++;
+	decoder->result->records++;
 	if (++decoder->batched == WIRE_BATCH)
 		flush(decoder);
 }
@@ -531,22 +531,23 @@ static void read_sample(struct decoder *decoder, uint32_t format, struct words w
 	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
 	default:
-		wire_skip(&decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
+		wire_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
 		/* Sampled packets are in formats of the standard, whatever a vendor adds. */
-		decoder->result.harmless += format >> FORMAT_BITS != 0;
+		decoder->result->harmless += format >> FORMAT_BITS != 0;
 	}
 }
 
 struct wire_result sflow_decode(const struct wire_header *header, const uint8_t *data, uint32_t len,
 	const struct wire_sink *sink)
 {
-	struct decoder decoder = {.sink = sink};
+	struct wire_result result = {0};
+	struct decoder decoder = {.sink = sink, .result = &result};
 	struct words words, sample;
 	uint32_t format;
 
 	if (len < header->len) {
-		decoder.result.fault = WIRE_SHORT;
-		return decoder.result;
+		result.fault = WIRE_SHORT;
+		return result;
 	}
 	words = (struct words){data + header->len, len - header->len};
 	for (uint32_t count = header->count; count > 0; count--) {
@@ -554,12 +555,12 @@ struct wire_result sflow_decode(const struct wire_header *header, const uint8_t 
 			fault(&decoder, WIRE_LENGTH);
 			break;
 		}
-		decoder.result.samples++;
+		result.samples++;
 		read_sample(&decoder, format, sample);
 	}
 	if (!wire_is_padding(words.at, words.left))
 		fault(&decoder, WIRE_COUNT);
 	flush(&decoder);
-	decoder.result.data_records = decoder.result.records + decoder.result.unusable;
-	return decoder.result;
+	result.data_records = result.records + result.unusable;
+	return result;
 }
