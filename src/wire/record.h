@@ -68,6 +68,13 @@ struct flow_record {
 
 _Static_assert(sizeof(struct flow_record) % FLOW_RECORD_BLOCK == 0, "whole blocks");
 
+/* As flow_record_copy(), from a record of zeroes. */
+static inline void flow_record_clear(struct flow_record *record)
+{
+	for (size_t at = 0; at < sizeof(*record); at += FLOW_RECORD_BLOCK)
+		memset((uint8_t *)record + at, 0, FLOW_RECORD_BLOCK);
+}
+
 /* Copies a record in blocks that the compiler expands. A call of memcpy() costs more. */
 static inline void flow_record_copy(struct flow_record *to, const struct flow_record *from)
 {

@@ -411,7 +411,6 @@ static inline struct interface interface_expanded(const uint8_t *words)
  */
 static void read_flow_sample(struct decoder *decoder, struct words words, bool expanded)
 {
-	static const struct flow_record none;
 	const uint8_t *head = take(&words, expanded ? 44 : 32);
 	struct flow_record *record = &decoder->sink->batch[decoder->batched];
 	struct interface input, output;
@@ -435,7 +434,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 	output = expanded ? interface_expanded(rest + 20) : interface_of(read_u32(rest + 16));
 	decoder->sink->sampler(decoder->sink->arg, &sampler);
 
-	flow_record_copy(record, &none);
+	flow_record_clear(record);
 	record->has = FLOW_SAMPLE | FLOW_PACKETS;
 	record->packets = 1;
 	if (sampler.sampling != 0) {
