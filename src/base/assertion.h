@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Assertions: ASSERT(a, op, b) on the packet path, where only debug and sanitizer builds evaluate it
+ * (as RTE_ASSERT of DPDK), and VERIFY(a, op, b) elsewhere, in every build. A failed one prints the
+ * expression and both values to standard error, and aborts. Arguments are integers or pointers and
+ * must not have side effects. ASSERT_IF(condition, a, op, b) holds only under a condition.
+ */
+
+#include <stdbool.h>
+
+/* Prints what was expected and found, and aborts. */
+__attribute__((noreturn, cold)) void assertion_failed(const char *file, int line,
+	const char *function, const char *expected, long long left, long long right);
+
+#define VERIFY(a, op, b)                                                                           \
+	do {                                                                                       \
+		if (__builtin_expect(!((a)op(b)), 0))                                              \
+			assertion_failed(__FILE__, __LINE__, __func__, #a " " #op " " #b,          \
+				(long long)(a), (long long)(b));                                   \
+	} while (0)
+
+#ifdef SKETCHTAP_ASSERTIONS
+#define ASSERT(a, op, b) VERIFY(a, op, b)
+#else
+/* Not evaluated, but compiled: names in it stay in use. */
+#define ASSERT(a, op, b)                                                                           \
+	do {                                                                                       \
+		if (false)                                                                         \
+			VERIFY(a, op, b);                                                          \
+	} while (0)
+#endif
+
+#define ASSERT_IF(condition, a, op, b)                                                             \
+	do {                                                                                       \
+		if (condition)                                                                     \
+			ASSERT(a, op, b);                                                          \
+	} while (0)
