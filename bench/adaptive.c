@@ -22,15 +22,15 @@
 #include "bench/adaptive_model.h"
 #include "bench/bench.h"
 #include "bench/paper_facts.h"
-#include "parallel/eal.h"
-#include "parallel/memory.h"
+#include "parallel/run/eal.h"
+#include "parallel/workers/node_memory.h"
 #include "parallel/plan/plan.h"
 #include "sketch/measurement.h"
-#include "tune/bench_options.h"
-#include "tune/figures.h"
-#include "tune/setup.h"
-#include "tune/stats.h"
-#include "tune/workload.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/figures.h"
+#include "tune/measure/setup.h"
+#include "tune/measure/stats.h"
+#include "tune/measure/workload.h"
 
 #define ROUNDS        5
 #define QUICK_ROUNDS  1

@@ -9,7 +9,7 @@
 #include "adapt/decide.h"
 #include "adapt/demand.h"
 #include "bench/paper_facts.h"
-#include "parallel/valve.h"
+#include "parallel/shed/queue_shedding.h"
 
 #define RESERVE        0.1
 #define PAPER_COUNT_NS 10 /* assumed */

@@ -19,10 +19,10 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/bench.h"
-#include "parallel/memory.h"
 #include "parallel/plan/machine.h"
-#include "rx/capture/source.h"
-#include "tune/choices.h"
+#include "parallel/workers/node_memory.h"
+#include "rx/source.h"
+#include "tune/measure/choices.h"
 
 #define TEXT_MAX  1024
 #define WORDS_MAX 48

@@ -4,13 +4,13 @@
 #include "adapt/profile.h"
 #include "bench/kernel_options.h"
 #include "bench/rounds.h"
-#include "commands.h"
-#include "parallel/eal.h"
+#include "commands/commands.h"
+#include "parallel/run/eal.h"
 #include "parallel/process.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
-#include "rx/capture/source.h"
-#include "tune/figures.h"
+#include "rx/source.h"
+#include "tune/measure/figures.h"
 
 #define OF_HOST                                                                                    \
 	&seed_owner, &figures_owner, &process_owner, &eal_owner, &machine_owner, &hugepages_owner, \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/chains.h"
 
-#include "parallel/memory.h"
 #include "parallel/plan/plan.h"
-#include "sketch/flow_table.h"
+#include "parallel/workers/node_memory.h"
+#include "sketch/flow_table/flow_table.h"
 
 struct spread {
 	const struct workload *workload;

@@ -6,7 +6,7 @@
  * has any.
  */
 
-#include "tune/workload.h"
+#include "tune/measure/workload.h"
 #include "bench/table_hash.h"
 
 #define CHAINS_LONG    4  /* keys */

@@ -13,7 +13,7 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "bench/bench.h"
-#include "bench/collecting.h"
+#include "bench/collect_bench.h"
 #include "bench/collectors.h"
 #include "bench/exported.h"
 #include "bench/fixbuf.h"

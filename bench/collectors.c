@@ -20,13 +20,13 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
-#include "bench/collecting.h"
+#include "bench/collect_bench.h"
 #include "bench/program.h"
 #include "collect/collector.h"
 #include "collect/listen.h"
+#include "flow_protocols/put.h"
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
-#include "wire/put.h"
 
 #define START_MS   10000 /* until it listens, at most */
 #define SETTLE_MS  500   /* from there until it has begun */

@@ -6,8 +6,8 @@
  * the same value for all of them: they fall into one bucket however many there are.
  */
 
-#include "base/key.h"
 #include "bench/table_hash.h"
+#include "key/key.h"
 
 #define CRAFTED_HASHES 4
 

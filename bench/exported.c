@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "wire/export.h"
-#include "wire/put.h"
+#include "flow_protocols/export.h"
+#include "flow_protocols/put.h"
 
 #define START          INT64_C(1800000000) /* s since 1970-01-01 UTC, when the exports leave */
 #define FRAME_BYTES    64                  /* of a sampled packet */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wire/wire.h"
+#include "flow_protocols/flow_protocol.h"
 
 #define EXPORTED_TEMPLATE_MESSAGES 20   /* from templates to templates */
 #define EXPORTED_SAMPLING          1000 /* of sFlow; the others look at every packet */

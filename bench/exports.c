@@ -3,7 +3,7 @@
 /*
  * sketchtap-bench exports: what it costs to send what is measured: a flow record as IPFIX, beside
  * libfixbuf on the same records, and as text; how long the records of an epoch's end take to leave;
- * and what outlets take of others (outlets.h).
+ * and what outlets take of others (sink_bench.h).
  * A row for each figure and round, as those of `parts`; those of one heading take turns.
  */
 
@@ -24,12 +24,12 @@
 #include "bench/collectors.h"
 #include "bench/exported.h"
 #include "bench/fixbuf.h"
-#include "bench/outlets.h"
 #include "bench/records.h"
 #include "bench/rounds.h"
-#include "report/outlet/ipfix_socket.h"
-#include "report/output/format.h"
-#include "report/output/ipfix.h"
+#include "bench/sink_bench.h"
+#include "report/formats/format.h"
+#include "report/formats/ipfix.h"
+#include "report/sinks/ipfix_socket.h"
 
 #define RECORDS       1500000 /* of an epoch's end */
 #define QUICK_RECORDS 50000

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bench/collecting.h"
+#include "bench/collect_bench.h"
 #include "bench/exported.h"
-#include "report/output/report.h"
+#include "report/rows/report.h"
 
 /* Its version; NULL: it was not there. */
 const char *fixbuf_version(void);
@@ -25,7 +25,7 @@ void fixbuf_destroy(struct fixbuf *fixbuf);
 bool fixbuf_run(
 	struct fixbuf *fixbuf, const struct exported *exported, struct collecting_counts *counts);
 
-/* Flow records of IPv4 into messages with the fields that report/output/ipfix.h has. */
+/* Flow records of IPv4 into messages with the fields that report/formats/ipfix.h has. */
 struct fixbuf_writer;
 struct fixbuf_writer *fixbuf_writer_create(char *error);
 void fixbuf_writer_destroy(struct fixbuf_writer *writer);

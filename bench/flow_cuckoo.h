@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-#include "sketch/flow_table.h"
+#include "sketch/flow_table/flow_table.h"
 
 /* A flow table without slots of update[]; what would stand there is flow_cuckoo_update(). */
 extern const struct sketch_ops flow_cuckoo_ops;

@@ -3,7 +3,7 @@
 
 /* Nodes of a tree. No record of theirs ends, so that an entry's `bucket` is free for a child. */
 
-#include "sketch/flow_owned.h"
+#include "sketch/flow_table/flow_owned.h"
 
 static inline uint32_t *flow_tree_right(const struct flow_entry *entry)
 {

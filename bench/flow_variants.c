@@ -3,8 +3,8 @@
 
 #include "bench/flow_cuckoo.h"
 #include "bench/flow_tree.h"
-#include "parallel/memory.h"
-#include "tune/choices.h"
+#include "parallel/workers/node_memory.h"
+#include "tune/measure/choices.h"
 
 const char *const flow_structure_names[FLOW_STRUCTURE_COUNT] = {
 	[FLOW_LIST] = "list",

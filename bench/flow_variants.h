@@ -8,8 +8,8 @@
 
 #include "bench/flow_table_options.h"
 #include "bench/table_hash.h"
-#include "tune/bench_options.h"
-#include "tune/contestant.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/bench_subject.h"
 
 /* In the order of the words after --collision. */
 enum flow_structure {

@@ -17,18 +17,18 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "tune/contest.h"
-#include "tune/cpus.h"
-#include "tune/pipeline.h"
-#include "tune/setup.h"
-#include "tune/figures.h"
-#include "tune/stats.h"
-#include "parallel/eal.h"
-#include "parallel/memory.h"
-#include "rx/packet/monitor_file.h"
+#include "tune/measure/bench_rounds.h"
+#include "tune/measure/cpus.h"
+#include "tune/measure/pipeline.h"
+#include "tune/measure/setup.h"
+#include "tune/measure/figures.h"
+#include "tune/measure/stats.h"
+#include "parallel/run/eal.h"
+#include "parallel/workers/node_memory.h"
+#include "rx/filter/prefix_file.h"
 #include "base/random.h"
 #include "bench/flow_table_options.h"
-#include "tune/bench_options.h"
+#include "tune/measure/bench_options.h"
 
 #define ROUNDS             3
 #define MILLISECONDS       300

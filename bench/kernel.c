@@ -22,12 +22,12 @@
 #include "bench/flows.h"
 #include "flows_object.h" /* made by meson.build: flows_object[] */
 #include "bench/kernel_options.h"
-#include "kernel/program.h"
-#include "kernel/ring.h"
-#include "tune/bench_options.h"
-#include "tune/cpus.h"
-#include "tune/figures.h"
-#include "tune/setup.h"
+#include "rx/kernel/program.h"
+#include "rx/kernel/ring.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/cpus.h"
+#include "tune/measure/figures.h"
+#include "tune/measure/setup.h"
 
 #define ROUNDS        9
 #define QUICK_ROUNDS  2

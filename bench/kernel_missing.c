@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "bench/bench.h"
-#include "kernel/program.h"
+#include "rx/kernel/program.h"
 
 int bench_kernel(struct config *config)
 {

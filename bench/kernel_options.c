@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tune/bench_options.h"
+#include "tune/measure/bench_options.h"
 
 static bool check_rivals(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)

@@ -6,7 +6,7 @@
  * each counts as if it were alone.
  */
 
-#include "tune/choices.h"
+#include "tune/measure/choices.h"
 
 /* The same sketch, whose threads take turns. One lock does for all there are. */
 const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch);

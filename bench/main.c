@@ -12,9 +12,9 @@
 #include "base/standard_files.h"
 #include "bench/bench.h"
 #include "config/config.h"
-#include "parallel/eal.h"
 #include "parallel/plan/plan.h"
-#include "rx/capture/source.h"
+#include "parallel/run/eal.h"
+#include "rx/source.h"
 
 static int run(struct config *config)
 {

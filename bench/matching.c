@@ -6,8 +6,8 @@
 
 #include <arpa/inet.h>
 
-#include "base/hash.h"
-#include "rx/packet/monitor.h"
+#include "key/hash.h"
+#include "rx/filter/prefix_filter.h"
 #include "base/random.h"
 
 /* Packets before the order of the hosts repeats: what is read of it comes from memory in

@@ -7,9 +7,9 @@
 
 #include <rte_mbuf.h>
 
-#include "base/hash.h"
+#include "key/hash.h"
 #include "rx/packet/parse_burst.h"
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
 
 #define POOL_SIZE 127
 

@@ -19,13 +19,13 @@
 #include "bench/published.h"
 #include "bench/reporting.h"
 #include "bench/rivals.h"
-#include "parallel/eal.h"
-#include "parallel/feeder.h"
-#include "rx/packet/filter.h"
-#include "tune/bench_options.h"
-#include "tune/contest.h"
-#include "tune/figures.h"
-#include "tune/setup.h"
+#include "parallel/run/eal.h"
+#include "parallel/sources/feeder.h"
+#include "rx/filter/filter.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/bench_rounds.h"
+#include "tune/measure/figures.h"
+#include "tune/measure/setup.h"
 
 #define ROUNDS         7
 #define PACKETS        (UINT64_C(4) << 20)

@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "bench/pipeline_ports.h"
-#include "tune/setup.h"
-#include "parallel/devices.h"
+#include "tune/measure/setup.h"
+#include "parallel/run/devices.h"
 #include "rx/port/loss.h"
 #include "sketch/measurement.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "parallel/plan/machine.h"
-#include "tune/pipeline.h"
+#include "tune/measure/pipeline.h"
 
 /*
  * As pipeline_run() on the ports of from, resolved, where somebody sends already. Each run opens

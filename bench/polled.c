@@ -9,7 +9,7 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "parallel/run.h"
+#include "parallel/run/run.h"
 
 #define REFILL_US    60 /* long enough for the feeder to fill the ring */
 #define RING_FILL_US 2000

@@ -13,7 +13,7 @@
  */
 
 #include "parallel/plan/plan.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 #define POLLED_ERROR_MAX  512
 #define POLLED_LONGEST_US 200 /* of 64 packets: three microseconds a packet */

@@ -24,10 +24,10 @@
 #include <immintrin.h>
 #endif
 
-#include "base/hash.h"
 #include "bench/published.h"
-#include "parallel/memory.h"
+#include "key/hash.h"
 #include "parallel/plan/plan.h"
+#include "parallel/workers/node_memory.h"
 #include "sketch/candidates.h"
 #include "sketch/one_block.h"
 #include "sketch/row_index.h"

@@ -3,7 +3,7 @@
 
 /* Sketches that others have published for the same purpose, written from their papers. */
 
-#include "tune/contestant.h"
+#include "tune/measure/bench_subject.h"
 
 /* A row without a name ends them. */
 extern const struct published {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/output/report.h"
+#include "report/rows/report.h"
 
 #define RECORDS_START INT64_C(1800000000000000000)
 

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "parallel/memory.h"
 #include "parallel/plan/plan.h"
-#include "report/output/format.h"
-#include "report/rank.h"
+#include "parallel/workers/node_memory.h"
+#include "report/formats/format.h"
+#include "report/merge/rank.h"
 
 #define WORKERS_MAX 64
 

@@ -3,7 +3,7 @@
 
 /* What a reporter does at the end of an epoch: merge the workers' sketches, rank, print. */
 
-#include "tune/workload.h"
+#include "tune/measure/workload.h"
 #include "sketch/sketch.h"
 
 struct reporting;

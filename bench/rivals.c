@@ -23,8 +23,8 @@
 #include <rte_vect.h>
 
 #include "bench/rivals.h"
-#include "parallel/memory.h"
 #include "parallel/plan/plan.h"
+#include "parallel/workers/node_memory.h"
 
 #define MEMBER_SAMPLE_BYTES 0.01f
 

@@ -3,7 +3,7 @@
 
 /* What DPDK has of its own for the same purpose. */
 
-#include "tune/contestant.h"
+#include "tune/measure/bench_subject.h"
 
 extern const struct contestant_ops contestant_member;       /* rte_member's sketch */
 extern const struct contestant_ops contestant_member_bytes; /* and in byte mode */

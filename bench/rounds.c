@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "tune/bench_options.h"
-#include "tune/setup.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/setup.h"
 
 #define ROUNDS       5
 #define QUICK_ROUNDS 2

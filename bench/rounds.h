@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "parallel/plan/topology.h"
-#include "tune/cpus.h"
-#include "tune/figures.h"
+#include "tune/measure/cpus.h"
+#include "tune/measure/figures.h"
 
 #define ROUNDS_ERROR_MAX 512
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 
 #define TABLE_HASHES(X)                                                                            \
 	X(AES, aes)                                                                                \

@@ -3,7 +3,7 @@
 
 /* Kinds of synthetic traffic that a flow table is measured with. */
 
-#include "tune/workload.h"
+#include "tune/measure/workload.h"
 
 struct traffic {
 	const char *name; /* a word of --traffic, in its order */

@@ -8,8 +8,8 @@
 #include "base/process_limits.h"
 #include "base/signals.h"
 #include "base/standard_files.h"
-#include "commands.h"
-#include "parallel/eal.h"
+#include "commands/commands.h"
+#include "parallel/run/eal.h"
 
 /* It was a command of this program. */
 static int say_where_bench_is(int argc, char **argv)

@@ -11,7 +11,7 @@
 
 #include "adapt/capacity.h"
 #include "adapt/profile.h"
-#include "base/hash.h"
+#include "key/hash.h"
 
 struct calibration {
 	uint64_t (*clock)(void); /* that waits for what was begun before */

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "adapt/distribution.h"
-#include "base/key.h"
 #include "config/option.h"
+#include "key/key.h"
 #include "sketch/sketch.h"
 
 struct profile_options {

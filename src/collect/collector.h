@@ -4,9 +4,9 @@
 /*
  * From datagrams to observations: who sent it, in which protocol, with which templates and sampling
  * interval; what was lost on the way. One thread's, but for a file of templates, which a thread of
- * the collector's own writes (collect/template_saver.h); it allocates for new exporters and
- * templates, never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the exporter has several
- * domains, is that of base/router_names.h.
+ * the collector's own writes (collect/exporters/template_saver.h); it allocates for new exporters
+ * and templates, never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the
+ * exporter has several domains, is that of base/router_names.h.
  */
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 #include "collect/datagram.h"
-#include "collect/exporter_rule.h"
-#include "collect/observation.h"
-#include "collect/rows.h"
+#include "collect/exporters/collector_rows.h"
+#include "collect/exporters/exporter_rule.h"
+#include "collect/exporters/observation.h"
 #include "config/option.h"
-#include "wire/wire.h"
+#include "flow_protocols/flow_protocol.h"
 
 struct collector_params {
 	const struct exporter_rule *rules; /* [nb_rules]; none: every exporter is allowed */

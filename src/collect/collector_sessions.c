@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "collect/collector_state.h"
-#include "wire/big_endian.h"
+#include "flow_protocols/big_endian.h"
 
 #define SET_HEADER            4
 #define SET_OF_TEMPLATES_LAST 3 /* the numbers of v9 and IPFIX */

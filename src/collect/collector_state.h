@@ -10,19 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
-#include "base/rarely.h"
+#include "base/log_ratelimit.h"
 #include "collect/collector.h"
-#include "collect/exporter.h"
-#include "collect/links.h"
-#include "collect/losses.h"
-#include "collect/observe.h"
+#include "collect/exporters/exporter.h"
+#include "collect/exporters/links.h"
+#include "collect/exporters/losses.h"
+#include "collect/exporters/observe.h"
+#include "collect/exporters/sampling.h"
+#include "collect/exporters/template_saver.h"
+#include "collect/exporters/waiting.h"
 #include "collect/problems.h"
-#include "collect/sampling.h"
-#include "collect/template_saver.h"
-#include "collect/waiting.h"
-#include "wire/sequence.h"
-#include "wire/template.h"
+#include "flow_protocols/netflow/template.h"
+#include "flow_protocols/sequence.h"
+#include "key/key_burst.h"
 
 #define SOCKETS_MAX OPTION_LIST_MAX
 #define KNOWN_MAX   8192 /* templates of one datagram: none has room for more */

@@ -8,9 +8,9 @@
 
 #include "base/regular_file.h"
 #include "collect/collector_state.h"
-#include "collect/template_file.h"
-#include "wire/big_endian.h"
-#include "wire/put.h"
+#include "collect/exporters/template_file.h"
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/put.h"
 
 /*
  * What stands in the file in the place of a set: how the domain samples, as its options said. No set

@@ -6,8 +6,8 @@
 
 #include "base/power_of_two.h"
 #include "base/random.h"
+#include "flow_protocols/big_endian.h"
 #include "rx/packet/parse.h"
-#include "wire/big_endian.h"
 
 enum {
 	PROTO_HOP_BY_HOP = 0,

@@ -6,7 +6,7 @@
 
 #include "collect/listen.h"
 #include "config/config.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 #include "sketch/measurement.h"
 
 /* Of all exporters; so much of each at least. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "collect/collector.h"
-#include "collect/dedup.h"
+#include "collect/dedup/dedup.h"
 #include "config/option.h"
 
 struct collect_options {

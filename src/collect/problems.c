@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/wire.h"
+#include "flow_protocols/flow_protocol.h"
 
 #define FORMAT_BITS 12 /* low bits of a data_format: the format. The others: the enterprise. */
 

@@ -11,7 +11,7 @@
 
 #include <pcap/pcap.h>
 
-#include "collect/observation.h"
+#include "collect/exporters/observation.h"
 
 #define RECORD_FRAME_MAX 80
 

@@ -6,7 +6,7 @@
 
 #include "doctor/check.h"
 #include "rx/port/drivers.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 static bool is_asked(const struct host *host, const struct host_port *port)
 {

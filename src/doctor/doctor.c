@@ -17,14 +17,14 @@
 #include "base/printable.h"
 #include "collect/listen.h"
 #include "collect/options.h"
-#include "collect/template_file.h"
+#include "collect/exporters/template_file.h"
 #include "doctor/findings.h"
 #include "doctor/host_port.h"
-#include "kernel/program.h"
-#include "report/outlet/writer.h"
-#include "parallel/eal.h"
-#include "parallel/keep_up_options.h"
-#include "rx/capture/source.h"
+#include "rx/kernel/program.h"
+#include "report/sinks/writer.h"
+#include "parallel/run/eal.h"
+#include "parallel/shed/shed_options.h"
+#include "rx/source.h"
 
 #define ROOT "" /* this host */
 

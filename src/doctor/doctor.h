@@ -7,7 +7,7 @@
 
 #include "config/config.h"
 #include "parallel/plan/plan.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 /*
  * names are those of --port, topology is what the plan was made for. Returns the exit status:

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/output/csv.h"
+#include "report/formats/csv.h"
 
 #define NAME_COLUMN  11 /* where the check's name begins */
 #define FOUND_COLUMN 34

@@ -3,8 +3,8 @@
 
 /* All checks on one host, and what they found. */
 
+#include "base/text.h"
 #include "doctor/check.h"
-#include "report/output/text.h"
 
 struct findings {
 	struct finding *rows;

@@ -7,7 +7,7 @@
 #include "base/pci_address.h"
 #include "base/printable.h"
 #include "rx/port/drivers.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 /* A PCI address, as sysfs writes it. */
 static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])

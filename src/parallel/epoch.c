@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "parallel/epoch.h"
 
-#include "sketch/iblt.h"
+#include "sketch/iblt/iblt.h"
 
 void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 {

@@ -18,9 +18,9 @@
  * Invariant: participant p touches generation s & 1 only while at[p] == s and s < ready; the
  * reporter touches it only when at[p] > s for every p, and before it raises ready to s + 3. So
  * the two never meet, and a worker counts at most one epoch ahead of the one being merged.
- * One part of a generation is out of this: the queue of expired flows (sketch/flow_queue.h), which
- * the reporter empties while the worker that fills it still owns the generation. It has an order of
- * its own.
+ * One part of a generation is out of this: the queue of expired flows
+ * (sketch/flow_table/flow_queue.h), which the reporter empties while the worker that fills it still
+ * owns the generation. It has an order of its own.
  *
  * On a replay every packet carries the epoch it belongs to, and rings keep their order, so a worker
  * learns of a new epoch from the first packet of it. A queue that stays silent learns from `open`:
@@ -42,7 +42,7 @@
 #include "config/config.h"
 
 /* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t
- * (parallel/feeder.c). */
+ * (parallel/sources/feeder.c). */
 #define EPOCH_INTERVAL_MAX (UINT64_C(2500) * 24 * 3600 * 1000000000)
 
 struct epoch_options {

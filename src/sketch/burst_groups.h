@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 
 #define GROUP_SLOT_BITS 9
 

@@ -38,7 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "sketch/sketch.h"
 #include "sketch/tag_match.h"
 #include "sketch/weight.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "sketch/counter.h"
 #include "sketch/counter_parts.h"
 #include "sketch/sketch.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 
 enum flow_depth {
 	FLOW_COUNT, /* packets, bytes, times, flags, as without --deep */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 
 #define HYPERLOGLOG_BITS  14
 #define HYPERLOGLOG_ERROR 0.008125 /* standard error, relative */

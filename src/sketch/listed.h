@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/key.h"
 #include "config/config.h"
+#include "key/key.h"
 #include "sketch/sketch.h"
 
 struct measurement_options {

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 
 #define ROW_HASH_BITS  128
 #define ROW_LANE_BITS  32

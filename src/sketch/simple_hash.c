@@ -28,7 +28,7 @@
 #include <immintrin.h>
 #endif
 
-#include "base/hash.h"
+#include "key/hash.h"
 #include "sketch/counter.h"
 #include "sketch/one_block.h"
 #include "sketch/row_index.h"

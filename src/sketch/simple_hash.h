@@ -32,7 +32,7 @@
  * free bucket has before = 0 and is counted exactly. While rest = 0 every key of the pair is
  * stored.
  *
- * A key is known by its hash. For IPv4 the hash is a permutation of the key (base/hash.h): equal
+ * A key is known by its hash. For IPv4 the hash is a permutation of the key (key/hash.h): equal
  * hashes are equal keys, and the key itself takes no room, as listing inverts the hash. Two IPv6
  * keys have the same hash with probability 2^-128; these keys stand in an array beside the buckets
  * that is only touched when one is stored or listed. A free bucket has the hash 0: the one IPv4 key
@@ -42,7 +42,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "sketch/sketch.h"
 
 #define BUCKET_WAYS      2

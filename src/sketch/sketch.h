@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash.h"
-#include "base/key.h"
-#include "base/key_burst.h"
+#include "key/hash.h"
+#include "key/key.h"
+#include "key/key_burst.h"
 #include "sketch/flow_states.h"
 
 /* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is

@@ -3,7 +3,7 @@
 
 /*
  * What an entry of a burst stands for: a packet, or in a weighted burst some packets of one key,
- * one after another (base/key_burst.h). A sketch that treats keys by what it counted of them up to
+ * one after another (key/key_burst.h). A sketch that treats keys by what it counted of them up to
  * now, as one that remembers heavy ones does, cuts a weight where the key's fate turns: so an entry
  * of many packets leaves behind what an entry for each of them would.
  */
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "sketch/sketch.h"
 
 struct weight {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "commands/commands.h"
 #include "config/config_change.h"
 #include "sketch/measurement.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/units.h"
 #include "collect/collector.h"
-#include "collect/dedup.h"
+#include "collect/dedup/dedup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,12 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "commands/commands.h"
 #include "config/config.h"
 #include "sketch/measurement.h"
-#include "report/outlet/writer.h"
-#include "rx/capture/source.h"
-#include "rx/port/name.h"
+#include "report/sinks/writer.h"
+#include "rx/source.h"
+#include "rx/port/port_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parallel/digest_burst.h"
+#include "parallel/designs/digest_burst.h"
 #include "rx/packet/parse_burst.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

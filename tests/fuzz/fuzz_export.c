@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/big_endian.h"
-#include "wire/template.h"
-#include "wire/template_entry.h"
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/netflow/template.h"
+#include "flow_protocols/netflow/template_entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,8 +17,8 @@
 
 #include <pcap/pcap.h>
 
-#include "rx/packet/filter_native.h"
-#include "rx/packet/filter_program.h"
+#include "rx/filter/filter_native.h"
+#include "rx/filter/filter_program.h"
 
 #define INSNS_MAX  96
 #define INSN_BYTES 7

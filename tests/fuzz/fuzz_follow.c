@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "eyes/follow.h"
-#include "eyes/picture.h"
-#include "eyes/watch.h"
+#include "cli/epoch_stream.h"
+#include "cli/follow.h"
+#include "cli/top_screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

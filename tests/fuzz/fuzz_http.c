@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "report/http.h"
-#include "report/metrics.h"
-#include "report/metrics_text.h"
-#include "report/output/report.h"
+#include "report/metrics/http.h"
+#include "report/metrics/metrics.h"
+#include "report/metrics/metrics_text.h"
+#include "report/rows/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #include <pcap/pcap.h>
 
 #include "rx/packet/link_type.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/protocols.h"
+#include "flow_protocols/decoders.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

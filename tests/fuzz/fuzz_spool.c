@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
-#include "report/outlet/spool.h"
+#include "report/sinks/spool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

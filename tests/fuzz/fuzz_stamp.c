@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rx/packet/stamp.h"
+#include "tester/stamp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

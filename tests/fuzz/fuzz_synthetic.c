@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rx/capture/source.h"
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
+#include "rx/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "collect/sampling.h"
-#include "collect/template_file.h"
-#include "wire/template.h"
+#include "collect/exporters/sampling.h"
+#include "collect/exporters/template_file.h"
+#include "flow_protocols/netflow/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

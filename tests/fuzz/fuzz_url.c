@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/outlet/remote.h"
+#include "report/sinks/sink.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Marks in a ring that drops: parallel/digest_ring.h between one who puts and one who takes, under the
+ * Marks in a ring that drops: parallel/designs/digest_ring.h between one who puts and one who takes, under the
  * epochs of parallel/epoch.h, every interleaving of single loads and stores (sequentially consistent ones).
  *
  * Who puts offers up to OFFERED digests of one or two units in each of EPOCHS epochs, publishes them when

@@ -21,7 +21,7 @@ from datetime import datetime
 import lib
 import peers
 from test_ipfix import account
-from test_keep_up import write_states
+from test_overload import write_states
 from test_sockets import Reader
 
 CONFIG = """<yandex><logger><level>warning</level><console>1</console></logger><tcp_port>{tcp}</tcp_port>

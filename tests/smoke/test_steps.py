@@ -8,13 +8,13 @@ import signal
 import lib
 import test_changes
 import test_control
-import test_governor
+import test_shed_controller
 
 LONG = ('key_steps', 'one_of_two')
 
 RULES = ('5tuple', 'src-dst', 'src/24')  # each step's
 LOAD = {f'm{i}': f'key={key} sketch=reversible width=4096 top=1'
-        for i, key in enumerate(test_governor.LOAD_KEYS)}
+        for i, key in enumerate(test_shed_controller.LOAD_KEYS)}
 
 
 def rule_of(row):
@@ -65,7 +65,7 @@ def test_key_steps(test):
     path = test.path('live.pcap')
     test.run('generate', '--synthetic', 'flows=5K,zipf=0.9,packets=1200K,rate=3M,ipv6=0.2', '--output',
              path).expect(0)
-    config = test_governor.write_load(test, 'priority = 3\ntop = 100K\nwidth = 64K\nsteps = key:src-dst, key:src/24, rate:1/2\n')
+    config = test_shed_controller.write_load(test, 'priority = 3\ntop = 100K\nwidth = 64K\nsteps = key:src-dst, key:src/24, rate:1/2\n')
     truths, seen = key_truths(test, path, '50ms'), set()
     for workers in ('2', '1', '1', '1'):
         rows, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', workers, '--interval', '50ms',
@@ -108,10 +108,10 @@ def test_changes_under_load(test):
     test_changes.ctl(test, process, 'measure', 'add', name, 'key=src', 'steps=off')
     test.until(lambda: least_of(client).get(name) == 'off' and least_of(client)['new'] == 'off', 'both are off')
     stop(test, process, client)
-    rows = test_governor.read_states(states)
+    rows = test_shed_controller.read_states(states)
     names = {row['measurement'] for row in lib.read_stats(stats)}  # whose ledgers balance
     assert {'old', 'new', name} <= names, names
-    changes = [row for row in test_governor.changes_of(rows) if row['measurement']]
+    changes = [row for row in test_shed_controller.changes_of(rows) if row['measurement']]
     assert {row['measurement'] for row in changes} <= names
     for one, steps in (('old', {'full', 'rate:1/2', 'off'}), (name, {'full', 'off'}),
                        ('new', {'full', 'rate:1/2', 'rate:1/4', 'rate:1/8', 'off'})):
@@ -128,7 +128,7 @@ def test_one_of_two(test):
     for _ in range(5):
         _, stats, _ = test.measure('--pcap', path, '--config', config, '--workers', '2', '--interval', '50ms', '--pace',
                                    'recorded', '--keep-up', 'best', '--descriptors', '32768', '--states', states, '--force')
-        workers = {row['worker'] for row in test_governor.changes_of(test_governor.read_states(states))}
+        workers = {row['worker'] for row in test_shed_controller.changes_of(test_shed_controller.read_states(states))}
         if workers:
             break
     else:

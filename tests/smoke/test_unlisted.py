@@ -6,7 +6,7 @@ import json
 import socket
 
 import lib
-from test_keep_up import mixed, write_flows, write_states
+from test_overload import mixed, write_flows, write_states
 from test_sockets import Reader
 
 LONG = ('every_sketch', 'exact')

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <pcap/pcap.h>
 
-#include "base/hash.h"
+#include "key/hash.h"
 #include "rx/packet/parse.h"
 #include "sketch/count_min.h"
 

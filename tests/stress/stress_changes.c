@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "parallel/run.h"
+#include "parallel/run/run.h"
 #include "sketch/measurement.h"
 
 #define WORKERS 3

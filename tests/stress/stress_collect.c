@@ -10,7 +10,7 @@
  */
 
 /* Its loops are not to be seen from outside. */
-#include "parallel/collect.c" /* NOLINT(bugprone-suspicious-include) */
+#include "parallel/sources/collector_source.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <pthread.h>
 #include <sched.h>

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "parallel/digest_ring.h"
+#include "parallel/designs/digest_ring.h"
 
 #define UNITS   64
 #define DIGESTS 300000

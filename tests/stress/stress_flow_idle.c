@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "sketch/flow_idle.h"
+#include "sketch/flow_table/flow_idle.h"
 
 #define FLOWS   2000
 #define PACKETS 200000

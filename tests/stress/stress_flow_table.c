@@ -8,8 +8,8 @@
  */
 
 #include "feeders.h"
-#include "report/merge.h"
-#include "sketch/flow_table.h"
+#include "report/merge/merge.h"
+#include "sketch/flow_table/flow_table.h"
 
 #define FLOWS   2000
 #define PACKETS 40000 /* of each thread */

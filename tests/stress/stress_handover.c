@@ -21,10 +21,10 @@
 
 #include <rte_ring.h>
 
+#include "parallel/designs/sync.h"
 #include "parallel/plan/design.h"
-#include "parallel/receiver.h"
-#include "parallel/sync.h"
-#include "parallel/worker.h"
+#include "parallel/workers/rx_core.h"
+#include "parallel/workers/worker.h"
 
 #include "../unit/fewer.h"
 

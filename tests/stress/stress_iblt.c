@@ -7,7 +7,7 @@
  */
 
 #include "feeders.h"
-#include "sketch/iblt.h"
+#include "sketch/iblt/iblt.h"
 
 #define FLOWS   2000
 #define PACKETS 30000 /* of each thread */

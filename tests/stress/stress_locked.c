@@ -7,7 +7,7 @@
 
 #include "bench/locked.h"
 #include "feeders.h"
-#include "sketch/flow_table.h"
+#include "sketch/flow_table/flow_table.h"
 
 #define FLOWS   1000
 #define PACKETS 20000 /* of each thread */

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "report/recent.h"
+#include "report/rows/recent.h"
 
 #define READERS 3
 #define TAKEN   20000

@@ -21,11 +21,11 @@
 
 #include <cmocka.h>
 
-#include "commands.h"
-#include "parallel/run.h"
-#include "report/changes.h"
-#include "report/control.h"
-#include "report/measured.h"
+#include "commands/commands.h"
+#include "control/changes.h"
+#include "control/control.h"
+#include "parallel/run/run.h"
+#include "report/merge/measurement_report.h"
 
 #define WORKERS  2
 #define ASKERS   3

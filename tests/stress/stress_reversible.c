@@ -8,7 +8,7 @@
 
 #include "feeders.h"
 #include "../unit/same_rows.h"
-#include "sketch/reversible.h"
+#include "sketch/reversible/reversible.h"
 
 #define FLOWS   3000
 #define PACKETS 30000 /* of each thread */

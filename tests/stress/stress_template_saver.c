@@ -22,7 +22,7 @@
 
 #include "base/units.h"
 #include "collect/collector.h"
-#include "collect/template_file.h"
+#include "collect/exporters/template_file.h"
 
 #define DOMAINS    16
 #define EPOCHS     500

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/template.h"
-#include "wire/wire.h"
+#include "flow_protocols/flow_protocol.h"
+#include "flow_protocols/netflow/template.h"
 
 struct bytes {
 	uint8_t data[65536];

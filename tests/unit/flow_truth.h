@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sketch/flow_table.h"
+#include "sketch/flow_table/flow_table.h"
 #include "zipf_stream.h"
 
 #define FLOWS   3000

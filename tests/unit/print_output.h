@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "report/output/format.h"
+#include "report/formats/format.h"
 
 static inline struct columns *some_columns(
 	const struct format *format, const struct output *output, uint32_t fields)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/output/report.h"
+#include "report/rows/report.h"
 
 #define SAMPLE_START  INT64_C(1795182764000000000) /* 2026-11-20T13:52:44Z */
 #define SAMPLE_SECOND INT64_C(1000000000)

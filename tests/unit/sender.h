@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "many_flows.h"
-#include "report/outlet/remote.h"
-#include "report/outlet/spooled.h"
-#include "report/output/format.h"
+#include "report/formats/format.h"
+#include "report/sinks/sink.h"
+#include "report/sinks/sink_spool.h"
 
 static _Atomic uint32_t warnings, notices;
 /* To be read when the place is stopped. */

@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-#include "base/hash.h"
 #include "bench/crafted.h"
 #include "bench/flow_variants.h"
+#include "key/hash.h"
 #include "merged.h"
-#include "sketch/flow_table.h"
+#include "sketch/flow_table/flow_table.h"
 #include "sketch/row_index.h"
 
 #define DEPTH   4

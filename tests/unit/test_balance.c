@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "report/output/balance.h"
+#include "report/rows/balance.h"
 #include "sample_epoch.h"
 
 static struct report_load loads[4];

@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "tune/accuracy.h"
-#include "tune/contest.h"
-#include "tune/setup.h"
-#include "tune/stats.h"
+#include "tune/measure/accuracy.h"
+#include "tune/measure/bench_rounds.h"
+#include "tune/measure/setup.h"
+#include "tune/measure/stats.h"
 #include "tune/tune_choice.h"
-#include "tune/workload.h"
+#include "tune/measure/workload.h"
 #include "rx/packet/parse.h"
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
 #include "sketch/measurement.h"
 
 #define EXACT(a, b) assert_true((a) == (b)) /* floating point that must be equal to the bit */

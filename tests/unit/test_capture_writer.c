@@ -14,7 +14,7 @@
 
 #include "capture_bytes.h"
 #include "rx/capture/capture_writer.h"
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
 
 #define FILE_HEADER   24
 #define RECORD_HEADER 16

@@ -22,7 +22,7 @@
 #include "base/router_names.h"
 #include "base/units.h"
 #include "collect/collector.h"
-#include "wire/sequence.h"
+#include "flow_protocols/sequence.h"
 
 #define T0 (INT64_C(1700000000) * SECOND_NS)
 

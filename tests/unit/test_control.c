@@ -14,8 +14,8 @@
 
 #include <rte_telemetry.h>
 
+#include "control/control.h"
 #include "parallel/plan/design.h"
-#include "report/control.h"
 
 /* --- telemetry without its socket: commands are called by name, and answers can be held up --- */
 

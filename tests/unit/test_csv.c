@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "collect/rows.h"
-#include "report/output/csv.h"
-#include "report/output/output.h"
+#include "collect/exporters/collector_rows.h"
+#include "report/formats/csv.h"
+#include "report/rows/rows.h"
 #include "print_output.h"
 #include "sample_epoch.h"
 

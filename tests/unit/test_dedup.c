@@ -18,8 +18,8 @@
 
 #include "base/random.h"
 #include "base/router_names.h"
-#include "collect/dedup.h"
-#include "collect/estimate.h"
+#include "collect/dedup/dedup.h"
+#include "collect/dedup/estimate.h"
 
 #define FLOWS     60
 #define OBSERVERS 6

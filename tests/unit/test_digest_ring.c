@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "parallel/digest_ring.h"
+#include "parallel/designs/digest_ring.h"
 
 #define UNITS 32
 #define STEPS 200000

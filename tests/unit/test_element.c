@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "wire/element.h"
+#include "flow_protocols/netflow/element.h"
 
 static void rows_are_in_order(void **state)
 {

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/estimate.h"
+#include "collect/dedup/estimate.h"
 #include "fewer.h"
 
 #define SEEDS     FEWER(1000, 200)

@@ -14,9 +14,9 @@
 
 #include <math.h>
 
-#include "rx/capture/exports.h"
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
 #include "rx/packet/parse.h"
+#include "tester/export_source.h"
 
 #define FLOWS_MAX     4000
 #define TEMPLATES_MAX 4

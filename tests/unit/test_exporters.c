@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/exporter.h"
-#include "collect/exporter_rule.h"
-#include "collect/observation.h"
+#include "collect/exporters/exporter.h"
+#include "collect/exporters/exporter_rule.h"
+#include "collect/exporters/observation.h"
 #include "config/option.h"
 
 static struct exporter_id id_of(uint32_t address, uint32_t domain)

@@ -20,10 +20,10 @@
 
 #include <rte_mbuf.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "eal.h"
 #include "fewer.h"
-#include "rx/packet/filter.h"
+#include "rx/filter/filter.h"
 #include "rx/packet/meta.h"
 #include "base/random.h"
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "make_sketch.h"
-#include "sketch/flow_idle.h"
+#include "sketch/flow_table/flow_idle.h"
 #include "zipf_stream.h"
 
 #define FLOWS   3000

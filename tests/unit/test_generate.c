@@ -14,10 +14,10 @@
 
 #include <math.h>
 
-#include "base/key.h"
+#include "key/key.h"
 #include "rx/packet/parse.h"
-#include "rx/capture/source.h"
-#include "rx/capture/synthetic.h"
+#include "rx/source.h"
+#include "rx/generate/synthetic.h"
 
 #define START_NS (INT64_C(946684800) * 1000000000)
 

@@ -21,10 +21,10 @@
 
 #include "base/log.h"
 #include "capture.h"
+#include "control/shed_controller.h"
 #include "eal.h"
 #include "parallel/epoch.h"
-#include "parallel/keep_up_options.h"
-#include "report/governor.h"
+#include "parallel/shed/shed_options.h"
 #include "sketch/measurement.h"
 
 #define WORKERS      120

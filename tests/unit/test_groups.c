@@ -21,14 +21,14 @@
 #include <rte_mbuf.h>
 
 #include "base/log.h"
-#include "parallel/eal.h"
-#include "parallel/pool.h"
-#include "parallel/run.h"
+#include "parallel/run/eal.h"
+#include "parallel/workers/pool.h"
+#include "parallel/run/run.h"
 #include "rx/packet/rss_hash.h"
 #include "udp_source.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 #define PORTS      3 /* the first on node 0, the second on node 1, the third nobody knows where */
 #define WORKERS    5 /* 3 and 2 */

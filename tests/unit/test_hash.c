@@ -20,7 +20,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
-#include "base/hash.h"
+#include "key/hash.h"
 
 static uint64_t random_state;
 

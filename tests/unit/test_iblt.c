@@ -20,7 +20,7 @@
 
 #include "fewer.h"
 #include "make_sketch.h"
-#include "sketch/iblt.h"
+#include "sketch/iblt/iblt.h"
 #include "zipf_stream.h"
 
 #define FLOWS   6000

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/dedup.h"
+#include "collect/dedup/dedup.h"
 
 #define EXPORTERS  16
 #define SECOND     INT64_C(1000000000)

@@ -15,7 +15,7 @@
 
 #include "export_bytes.h"
 #include "many_flows.h"
-#include "report/output/ipfix.h"
+#include "report/formats/ipfix.h"
 #include "sample_epoch.h"
 
 #define MESSAGES_MAX 4096

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "flow_protocols/big_endian.h"
 #include "many_flows.h"
-#include "report/outlet/ipfix_socket.h"
-#include "wire/big_endian.h"
+#include "report/sinks/ipfix_socket.h"
 
 #define STREAM_MAX (8 << 20)
 

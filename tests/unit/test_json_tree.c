@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "client/json_tree.h"
+#include "cli/json_tree.h"
 
 static void test_values(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/options.h"
+#include "rx/kernel/options.h"
 
 static void assert_place(
 	const char *text, const char *interface, enum kernel_hook hook, uint32_t directions)

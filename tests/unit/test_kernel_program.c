@@ -29,9 +29,9 @@
 #include <linux/pkt_cls.h>
 
 #include "base/random.h"
-#include "kernel/program.h"
-#include "kernel/ring.h"
-#include "rx/packet/monitor_file.h"
+#include "rx/filter/prefix_file.h"
+#include "rx/kernel/program.h"
+#include "rx/kernel/ring.h"
 #include "rx/packet/parse.h"
 
 #define FRAME_MAX 1514

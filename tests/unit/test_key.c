@@ -15,8 +15,8 @@
 #include <cmocka.h>
 #include <sys/mman.h>
 
-#include "base/key_burst.h"
 #include "base/router_names.h"
+#include "key/key_burst.h"
 
 static struct key make_key(
 	const char *src, const char *dst, uint16_t src_port, uint16_t dst_port, uint8_t proto)

@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "collect/links.h"
+#include "collect/exporters/links.h"
 
 #define EXPORTERS  4
 #define INTERFACES 100

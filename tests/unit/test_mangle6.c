@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/mangle6.h"
+#include "key/mangle6.h"
 #include "zipf_stream.h"
 
 static void fill_random(struct key_burst *burst, uint64_t *random)

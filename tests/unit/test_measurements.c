@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "parallel/keep_up.h"
-#include "parallel/keep_up_options.h"
-#include "parallel/measurements.h"
+#include "parallel/run/measurements.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/workers/shed_worker.h"
 #include "sketch/measurement.h"
 
 #define WORKERS      2

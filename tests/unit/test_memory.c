@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "parallel/memory.h"
 #include "parallel/plan/topology.h"
+#include "parallel/workers/node_memory.h"
 
 #define SIZE ((size_t)3 << 20)
 

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "report/merge.h"
-#include "report/rank.h"
+#include "report/merge/merge.h"
+#include "report/merge/rank.h"
 #include "sketch/count_min.h"
-#include "sketch/flow_table.h"
-#include "sketch/iblt.h"
-#include "sketch/reversible.h"
+#include "sketch/flow_table/flow_table.h"
+#include "sketch/iblt/iblt.h"
+#include "sketch/reversible/reversible.h"
 #include "sketch/simple_hash.h"
 #include "zipf_stream.h"
 

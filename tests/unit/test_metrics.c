@@ -16,9 +16,9 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "collect/rows.h"
-#include "report/metrics.h"
-#include "report/metrics_text.h"
+#include "collect/exporters/collector_rows.h"
+#include "report/metrics/metrics.h"
+#include "report/metrics/metrics_text.h"
 #include "sample_epoch.h"
 
 static struct text answer_of(struct metrics *metrics, const char *path, const char *accept)

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "export_bytes.h"
-#include "wire/big_endian.h"
+#include "flow_protocols/big_endian.h"
 
 #define SECOND_NS      INT64_C(1000000000)
 #define EXPORTED_NS    (EXPORTED * SECOND_NS)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/observers.h"
+#include "collect/dedup/observers.h"
 
 #define EXPORTERS 16
 #define CRAFTED   500

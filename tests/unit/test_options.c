@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "bench/bench.h"
-#include "commands.h"
+#include "commands/commands.h"
 #include "config/option_value.h"
 #include "config/options.h"
 #include "sketch/sketch.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "parallel/poll.h"
 #include "parallel/wakeup.h"
+#include "parallel/workers/poll.h"
 #include "rx/packet/captured.h"
 #include "rx/port/packet_socket.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/path.h"
+#include "collect/dedup/path.h"
 
 static struct hop hop(uint32_t exporter, uint32_t input, uint32_t output, uint32_t next)
 {

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "capture_bytes.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 #define FILES         4000
 #define MAGIC_PATCHED 0xa1b2cd34u

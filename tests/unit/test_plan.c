@@ -15,7 +15,7 @@
 #include "sketch/hyperloglog.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 static struct topology topology;
 static struct plan plan;

@@ -11,7 +11,7 @@
 
 #include <rte_ethdev.h>
 
-#include "parallel/poll.h"
+#include "parallel/workers/poll.h"
 
 #define ENTRIES 1024
 #define BURST   64

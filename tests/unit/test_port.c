@@ -18,7 +18,7 @@
 #include "base/pci_address.h"
 #include "rx/port/drivers.h"
 #include "rx/port/frames.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 #include "rx/port/packet_socket.h"
 #include "rx/port/rss.h"
 #include "rx/packet/rss_hash.h"

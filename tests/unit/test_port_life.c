@@ -21,11 +21,11 @@
 #include <rte_mbuf.h>
 
 #include "base/log.h"
-#include "report/ledger.h"
+#include "report/ledger/ledger.h"
 #include "rx/port/port.h"
 #include "rx/port/loss.h"
-#include "rx/port/removal.h"
-#include "rx/port/watch.h"
+#include "rx/port/hot_unplug.h"
+#include "rx/port/link_monitor.h"
 #include "sketch/measurement.h"
 #include "rx/port/clock.h"
 #include "rx/port/frames.h"

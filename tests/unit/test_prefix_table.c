@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "fewer.h"
-#include "rx/packet/prefix_table.h"
+#include "rx/filter/prefix_table.h"
 #include "base/random.h"
 
 #define PREFIXES 4096

@@ -13,7 +13,7 @@
 
 #include "bench/published.h"
 #include "sketch/row_index.h"
-#include "tune/contest.h"
+#include "tune/measure/bench_rounds.h"
 
 #define SEED 1
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "parallel/rate_search.h"
+#include "tester/rate_search.h"
 
 #define SECONDS 5
 

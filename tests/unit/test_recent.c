@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/recent.h"
+#include "report/rows/recent.h"
 #include "sample_epoch.h"
 
 static void take(struct recent *recent, struct report_epoch *epoch)

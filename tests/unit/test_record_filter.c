@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "collect/record_filter.h"
-#include "rx/packet/filter_program.h"
+#include "rx/filter/filter_program.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

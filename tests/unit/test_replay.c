@@ -22,8 +22,8 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "capture_bytes.h"
-#include "rx/capture/source.h"
-#include "rx/packet/filter_program.h"
+#include "rx/filter/filter_program.h"
+#include "rx/source.h"
 
 #define FILES_MAX   4
 #define PACKETS_MAX 4096

@@ -20,14 +20,14 @@
 #include <rte_cycles.h>
 
 #include "base/log.h"
-#include "parallel/eal.h"
-#include "parallel/run.h"
-#include "report/reporter.h"
-#include "rx/capture/synthetic.h"
+#include "parallel/run/eal.h"
+#include "parallel/run/run.h"
+#include "control/reporter.h"
+#include "rx/generate/synthetic.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
 #include "parallel/epoch.h"
-#include "report/outlet/writer.h"
+#include "report/sinks/writer.h"
 
 #define WORKERS  2
 #define STALL_MS 1000

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "parallel/return_window.h"
+#include "tester/return_window.h"
 
 #define PACKETS_MAX 40000
 #define FLIGHT_MAX  4096

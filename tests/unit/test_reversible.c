@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "base/mangle6.h"
+#include "key/mangle6.h"
 #include "make_sketch.h"
 #include "merged.h"
 #include "same_rows.h"
-#include "sketch/reversible.h"
+#include "sketch/reversible/reversible.h"
 #include "zipf_stream.h"
 
 #define SEED 11

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "collect/route.h"
+#include "collect/dedup/route.h"
 
 #define FLOWS 1000
 #define STALE 1000

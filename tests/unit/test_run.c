@@ -22,16 +22,16 @@
 
 #include "fewer.h"
 #include "merged.h"
-#include "parallel/eal.h"
-#include "parallel/memory.h"
-#include "parallel/pool.h"
-#include "parallel/run.h"
+#include "parallel/run/eal.h"
+#include "parallel/workers/node_memory.h"
+#include "parallel/workers/pool.h"
+#include "parallel/run/run.h"
 #include "udp_source.h"
 #include "sketch/measurement.h"
 #include "parallel/plan/design.h"
 #include "parallel/epoch.h"
-#include "parallel/feeder.h"
-#include "sketch/iblt.h"
+#include "parallel/sources/feeder.h"
+#include "sketch/iblt/iblt.h"
 
 static pthread_t test_thread;
 static _Atomic bool watching; /* lcores are at work */

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/losses.h"
-#include "collect/sampling.h"
+#include "collect/exporters/losses.h"
+#include "collect/exporters/sampling.h"
 
 #define UNKNOWN SAMPLING_RATIO_UNKNOWN
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "wire/sequence.h"
+#include "flow_protocols/sequence.h"
 
 #define MESSAGES 4000
 #define SECOND   1000000000LL

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "report/service.h"
+#include "control/service.h"
 #include "sample_epoch.h"
 
 #define SECOND UINT64_C(1000000000)

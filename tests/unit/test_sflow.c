@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "wire/protocols.h"
+#include "flow_protocols/decoders.h"
 
 #define DATAGRAM_MAX 65536
 #define GIVEN_MAX    512

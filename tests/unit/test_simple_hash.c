@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "make_sketch.h"
-#include "report/merge.h"
+#include "report/merge/merge.h"
 #include "sketch/simple_hash.h"
 #include "zipf_stream.h"
 

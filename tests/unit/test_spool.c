@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "report/outlet/spool.h"
+#include "report/sinks/spool.h"
 
 #define KIND "flows json"
 #define URL  "tcp://a:1"

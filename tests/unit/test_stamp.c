@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "rx/capture/source.h"
-#include "rx/capture/synthetic.h"
-#include "rx/packet/stamp.h"
+#include "rx/generate/synthetic.h"
+#include "rx/source.h"
+#include "tester/stamp.h"
 
 #define FRAME_MAX 2048
 #define TIME_MAX  ((UINT64_C(1) << STAMP_TIME_BITS) - 1)

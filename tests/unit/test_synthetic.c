@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rx/capture/synthetic.h"
+#include "rx/generate/synthetic.h"
 
 static struct synthetic_spec parse(const char *text)
 {

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "report/output/output.h"
-#include "report/output/progress.h"
-#include "report/output/table.h"
+#include "report/formats/progress.h"
+#include "report/formats/table.h"
+#include "report/rows/rows.h"
 #include "sample_epoch.h"
 
 static const char *finish(struct text *text)

@@ -23,8 +23,8 @@
 
 #include "base/regular_file.h"
 #include "base/units.h"
-#include "collect/template_file.h"
-#include "collect/template_saver.h"
+#include "collect/exporters/template_file.h"
+#include "collect/exporters/template_saver.h"
 
 #define ENTRIES 6
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "collect/waiting.h"
+#include "collect/exporters/waiting.h"
 
 #define EXPORTERS 40
 #define SETS_MAX  4096

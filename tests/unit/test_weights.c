@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "make_sketch.h"
-#include "parallel/count.h"
+#include "parallel/workers/count.h"
 #include "sketch/counter.h"
 #include "zipf_stream.h"
 

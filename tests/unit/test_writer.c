@@ -27,11 +27,11 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "report/output/output.h"
-#include "report/outlet/outlet.h"
-#include "report/outlet/output_file.h"
-#include "report/outlet/output_mark.h"
-#include "report/outlet/writer.h"
+#include "report/rows/rows.h"
+#include "report/sinks/sink_queue.h"
+#include "report/files/output_file.h"
+#include "report/files/output_mark.h"
+#include "report/sinks/writer.h"
 #include "print_output.h"
 #include "sample_epoch.h"
 

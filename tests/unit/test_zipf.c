@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "rx/capture/zipf.h"
+#include "rx/generate/zipf.h"
 
 #define CELL_UNITS (UINT64_C(1) << 32)
 

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-#include "base/hash.h"
-#include "base/key_burst.h"
+#include "key/hash.h"
+#include "key/key_burst.h"
 #include "rx/packet/parse.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 #include "sketch/sketch.h"
 
 #define FRAME_LEN 60

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/key.h"
-#include "base/key_burst.h"
+#include "key/hash.h"
+#include "key/key.h"
+#include "key/key_burst.h"
 
 #define FRAME_MIN 60
 #define FRAME_MAX 1514

@@ -65,7 +65,7 @@ struct design_ops {
 /* Those that something names; all are in designs[]. */
 extern const struct design_ops design_rss, design_sync, design_async;
 
-/* Every design of the list in src/parallel/meson.build, NULL at the end. */
+/* Every design of the list in src/parallel/designs/meson.build, NULL at the end. */
 extern const struct design_ops *const designs[];
 
 /* By name; NULL where there is none. */

@@ -6,11 +6,11 @@
 
 #include "base/pci_address.h"
 #include "base/pci_device.h"
-#include "kernel/options.h"
 #include "parallel/plan/cpu_set.h"
+#include "rx/kernel/options.h"
 #include "rx/port/drivers.h"
 #include "rx/port/live_ports.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 /* Of a card, whatever the kernel's or DPDK's driver for it is; device: NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)

@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "parallel/plan/plan.h"
 #include "parallel/plan/topology.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 struct machine_options {
 	const char *lcores; /* CPU list; NULL: those the process may use */

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#include "base/key_burst.h"
 #include "base/power_of_two.h"
 #include "collect/options.h"
-#include "kernel/options.h"
-#include "parallel/plan/parts.h"
+#include "key/key_burst.h"
 #include "parallel/plan/plan.h"
+#include "parallel/plan/plan_internal.h"
+#include "rx/kernel/options.h"
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128

@@ -4,16 +4,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "parallel/plan/parts.h"
+#include "parallel/plan/plan_internal.h"
 #include <stdlib.h>
 #include <sys/random.h>
-#include "adapt/networks.h"
 #include "base/units.h"
 #include "collect/options.h"
-#include "kernel/options.h"
-#include "rx/capture/synthetic.h"
+#include "key/key_set.h"
+#include "rx/generate/synthetic.h"
+#include "rx/kernel/options.h"
 #include "rx/port/forwarding.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 #include "rx/port/port_send.h"
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
@@ -25,7 +25,7 @@
 /* 27 ms of a million IPv4 packets a second. */
 #define DIGEST_RING_DEFAULT 16384
 /* On a replay only the headers that decide are copied; few packets need more
- * (parallel/feeder.c). */
+ * (parallel/sources/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
 /* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
 #define HEADROOM            128

@@ -9,7 +9,7 @@
  * its own, which lie on that node as far as its CPUs suffice; memory lies where it is used. Lcore 0
  * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
  * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
- * (place.c says which). Where there are not, all lcores float over all CPUs and sleep when
+ * (assign_cores.c says which). Where there are not, all lcores float over all CPUs and sleep when
  * they find nothing. So they do where all packets come through the kernel, whose buffers are long.
  */
 
@@ -143,7 +143,7 @@ struct plan_rules {
 	size_t table_bytes, ordinary_bytes, worker_bytes;
 };
 
-/* A run whose input is what exporters tell (parallel/collect.h). */
+/* A run whose input is what exporters tell (parallel/sources/collector_source.h). */
 struct plan_collect {
 	const struct design_ops *design; /* NULL: packets are the input */
 	uint32_t workers;
@@ -152,7 +152,7 @@ struct plan_collect {
 	size_t ring_bytes; /* of EAL's memory */
 };
 
-/* A run whose packets a program in the kernel tells of (parallel/kernel_input.h). */
+/* A run whose packets a program in the kernel tells of (parallel/sources/kernel_source.h). */
 struct plan_kernel {
 	const struct design_ops *design; /* NULL: they come from elsewhere */
 	uint32_t workers;

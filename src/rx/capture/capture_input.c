@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 #define LOOK_MS 100 /* between two looks whether a wait shall end */
 

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 struct capture_writer;
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "rx/capture/capture_input.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 struct pcap_file {
 	struct capture_input *input;

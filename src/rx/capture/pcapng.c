@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "rx/packet/link_type.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 
 #define PCAPNG_MAGIC     0x0a0d0d0au /* in either byte order */
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du

@@ -12,9 +12,9 @@
 #include "base/units.h"
 #include "rx/capture/capture_input.h"
 #include "rx/capture/pcap_file.h"
-#include "rx/packet/filter_program.h"
+#include "rx/filter/filter_program.h"
 #include "rx/capture/pcapng.h"
-#include "rx/capture/source.h"
+#include "rx/source.h"
 #include "config/config.h"
 
 #define NOT_SUITED (-1) /* in place of a program: the filter does not compile for the kind */

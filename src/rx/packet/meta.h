@@ -20,7 +20,7 @@ struct packet_meta {
 	uint32_t epoch;    /* sequence number, low 32 bits (parallel/epoch.h) */
 	uint16_t link;     /* enum link_type */
 	uint16_t in_port;  /* number of the capture file it comes from */
-	uint32_t filter;   /* number of the program that is its filter (rx/packet/filter.h) */
+	uint32_t filter;   /* number of the program that is its filter (rx/filter/filter.h) */
 };
 
 extern int packet_meta_offset; /* -1 until packet_meta_register() */

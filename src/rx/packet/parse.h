@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/key.h"
+#include "key/key.h"
 #include "rx/packet/link_type.h"
 
 #define PARSE_IPV6_EXTENSIONS_MAX 8

@@ -7,7 +7,7 @@
 
 #include <rte_mbuf.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "rx/packet/packet_times.h"
 #include "rx/packet/parse.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/key_burst.h"
+#include "key/key_burst.h"
 #include "rx/packet/parse.h"
 
 /* What a device's hash of a packet is made of. */

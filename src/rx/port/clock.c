@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "kernel/options.h"
+#include "rx/kernel/options.h"
 #include "sketch/sketch.h"
 #include "rx/port/forwarding.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 #include "sketch/measurement.h"
 
 /* The first two pairs are so far apart. */

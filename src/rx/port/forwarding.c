@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 const char *forward_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)

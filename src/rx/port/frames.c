@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 #include <string.h>
 
 #define MTU_UNLIMITED UINT16_MAX /* what ethdev says of a driver that names no limit */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "rx/capture/source.h"
 #include "rx/port/clock.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
 #include "rx/port/link_status.h"
 #include "rx/port/rss.h"
+#include "rx/source.h"
 #include <limits.h>
 
 /* The row of --port in the table of sources, with the options that only ports have. */

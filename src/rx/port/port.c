@@ -15,16 +15,16 @@
 #include "base/log.h"
 #include "base/pci_device.h"
 #include "base/sys_file.h"
+#include "rx/port/device_lock.h"
 #include "rx/port/forwarding.h"
 #include "rx/port/frames.h"
+#include "rx/port/hot_unplug.h"
 #include "rx/port/interrupts.h"
 #include "rx/port/kernel_interface.h"
 #include "rx/port/privileges.h"
 #include "rx/port/promiscuous.h"
-#include "rx/port/quiet.h"
-#include "rx/port/removal.h"
 #include "rx/port/rss.h"
-#include "rx/port/taken.h"
+#include "rx/port/silence_libbpf.h"
 
 /* Bytes of the longest frame that the kernel joins: its GSO_MAX_SIZE, and Ethernet's header. */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)

@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "rx/port/clock.h"
 #include "rx/port/drivers.h"
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 #include "rx/port/messages.h"
 #include "rx/port/port_send.h"
 #include "rx/port/socket_queues.h"
@@ -52,7 +52,7 @@ struct port {
 	bool sends;          /* what is sent on it goes somewhere */
 	bool dealt;          /* a receiver deals its packets out by their flow hash */
 	bool silenced;       /* the link was taken down */
-	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/removal.h) */
+	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/hot_unplug.h) */
 	struct port_clock clock;
 };
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rx/port/name.h"
+#include "rx/port/port_name.h"
 
 #define TUN_DEVICE "/dev/net/tun"
 

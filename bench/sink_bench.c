@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/sink_bench.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "tune/measure/stats.h"
+#include "bench/mock_broker.h"
+#include "bench/sink_receivers.h"
+#include "bench/polled.h"
+#include "bench/records.h"
+#include "parallel/run/eal.h"
+#include "parallel/sources/feeder.h"
+#include "report/metrics/http.h"
+#include "report/sinks/sink.h"
+#include "report/formats/format.h"
+#include "tune/measure/bench_options.h"
+#include "tune/measure/setup.h"
+
+#define TURNS         9
+#define PACKETS       3000000
+#define QUICK_PACKETS 20000
+#define ZIPF_E6       1050000
+#define FLOWS         100000
+#define EVERY         (SECOND_NS / 4)
+#define EVERY_FLOWS   10000 /* records of each interval: 40 000 a second to each place */
+#define QUEUE_MB      8
+#define TOP           100
+#define SCRAPED       16 /* measurements, whose TOP rows are six series each */
+#define SCRAPES       10
+#define KAFKA_ROWS    200000
+#define QUICK_ROWS    20000
+#define PARTS         8 /* epochs that a queue holds */
+
+/* --- A worker beside outlets */
+
+static const struct beside {
+	const char *name;
+	bool open, frozen;
+} besides[] = {
+	{"worker: no exports", false, false},
+	{"worker beside exports that take all", true, false},
+	{"worker beside exports that are frozen", true, true},
+};
+
+#define BESIDES (sizeof(besides) / sizeof(besides[0]))
+
+struct beside_bench {
+	struct rounds_bench *in;
+	struct config config;
+	struct plan plan;
+	struct source *source;
+};
+
+/* Where threads of a run are that are no lcores. */
+static void leave_worker(const struct plan *plan, cpu_set_t *before)
+{
+	cpu_set_t others;
+
+	sched_getaffinity(0, sizeof(*before), before);
+	others = *before;
+	for (uint32_t l = 0; l < PLAN_LCORES_MAX; l++)
+		if (plan->lcores[l].role == PLAN_WORKER && plan->lcores[l].cpu >= 0)
+			CPU_CLR((size_t)plan->lcores[l].cpu, &others);
+	sched_setaffinity(0, sizeof(others), &others);
+}
+
+/* A turn's time depends on where memory happens to lie and on who else is on the machine, by far more
+ * than on what is looked for: many turns, of which the median is told. */
+static bool run_turns(struct beside_bench *bench, double *ns)
+{
+	struct polled_sample sample;
+
+	for (uint32_t t = 0; t < TURNS; t++) {
+		if (signals_stop_requested() ||
+			!polled_run(&bench->config, &bench->plan, bench->source, POLLED_MEASURE,
+				&sample, bench->in->error))
+			return false;
+		ns[t] = sample.total;
+	}
+	return true;
+}
+
+static bool run_beside(struct beside_bench *bench, const struct beside *beside, uint32_t round)
+{
+	const struct places_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
+	struct rounds_bench *in = bench->in;
+	struct places *places = NULL;
+	double ns[TURNS];
+	cpu_set_t before;
+	bool fine;
+
+	leave_worker(&bench->plan, &before);
+	if (beside->open)
+		places = places_open(&setting, in->error);
+	fine = !beside->open ||
+	       (places != NULL && places_push_always(places, EVERY_FLOWS, TOP, EVERY));
+	sched_setaffinity(0, sizeof(before), &before);
+	fine = fine && run_turns(bench, ns);
+	if (places != NULL)
+		places_close(places);
+	if (!fine)
+		return false;
+	figures_note(&in->figures, "the median of %d turns", TURNS);
+	rounds_row(in, beside->name, round, bench_stats_of(ns, TURNS).median, "ns");
+	return true;
+}
+
+static bool take_turns(struct beside_bench *bench)
+{
+	for (uint32_t r = 0; r < bench->in->rounds; r++)
+		for (uint32_t b = 0; b < BESIDES; b++)
+			if (!run_beside(bench, &besides[(b + r) % BESIDES], r))
+				return false;
+	return true;
+}
+
+static bool worker_missing(struct rounds_bench *in)
+{
+	for (uint32_t b = 0; b < BESIDES; b++)
+		rounds_missing(in, besides[b].name, 0, "ns", "it takes two CPUs");
+	return true;
+}
+
+bool outlets_worker(struct rounds_bench *in)
+{
+	const struct contestant contestant = {.sketch = sketch_find("flow-table"), .threads = 1};
+	static struct beside_bench bench;
+	bool fine;
+
+	figures_heading(&in->figures,
+		"a worker's packet beside exports of all kinds: %u records a second to each",
+		(uint32_t)(EVERY_FLOWS * SECOND_NS / EVERY));
+	bench.in = in;
+	setup_run_config(&bench.config, in->config, &contestant);
+	edit_feeder_options(&bench.config)->packets = in->quick ? QUICK_PACKETS : PACKETS;
+	if (!setup_plan(&bench.plan, &bench.config, &contestant, &in->topology, in->error))
+		return false;
+	if (bench.plan.oversubscribed)
+		return worker_missing(in);
+	if (!eal_start(&bench.plan, &bench.config, in->error))
+		return false;
+	bench.source = setup_source(ZIPF_E6, FLOWS);
+	fine = bench.source != NULL && take_turns(&bench);
+	if (bench.source != NULL)
+		bench.source->close(bench.source);
+	eal_stop();
+	return fine;
+}
+
+/* --- Memory behind receivers that are frozen */
+
+static double resident_mb(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	unsigned long all, resident = 0;
+
+	if (statm == NULL)
+		return 0;
+	if (fscanf(statm, "%lu %lu", &all, &resident) != 2)
+		resident = 0;
+	fclose(statm);
+	return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+/* Each queue gets more than it can hold, several times. */
+static bool fill_queues(struct places *places, const struct rounds_bench *in)
+{
+	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
+
+	for (uint64_t number = 0; number < (in->quick ? 5 : 30) * PARTS; number++) {
+		const struct records_spec spec = {.number = number,
+			.measurements = 1,
+			.flows = flows,
+			.rows = TOP,
+			.seed = in->seed};
+		struct report_epoch *epoch = records_epoch(&spec);
+
+		if (epoch == NULL)
+			return false;
+		places_push(places, epoch);
+		usleep(50000); /* those that still take something do */
+	}
+	return true;
+}
+
+bool outlets_memory(struct rounds_bench *in)
+{
+	const struct places_setting setting = {.frozen = true, .queue_mb = QUEUE_MB};
+	struct places *places;
+	double before, after;
+	bool fine;
+
+	figures_heading(&in->figures, "memory while all receivers are frozen");
+	places = places_open(&setting, in->error);
+	if (places == NULL)
+		return false;
+	malloc_trim(0); /* what is free would be taken again unseen */
+	before = resident_mb();
+	fine = fill_queues(places, in);
+	after = resident_mb();
+	rounds_row(in, "memory: growth behind frozen receivers", 0, after - before, "MB");
+	rounds_row(in, "memory: what their queues may take", 0,
+		(double)places_bound(places) / (1 << 20), "MB");
+	places_close(places);
+	return fine;
+}
+
+/* --- A scrape */
+
+static bool time_scrape(struct rounds_bench *in, struct places *places, uint32_t round)
+{
+	uint16_t port = places_metrics_port(places);
+	double best = 0;
+	size_t series = 0;
+
+	for (uint32_t s = 0; s < SCRAPES; s++) {
+		int64_t start = clock_now(CLOCK_MONOTONIC);
+		double ms;
+
+		series = places_scrape(port, true);
+		ms = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e6;
+		best = s == 0 || ms < best ? ms : best;
+	}
+	figures_note(&in->figures, "%zu series, the fastest of %d scrapes", series, SCRAPES);
+	rounds_row(in, "a scrape of 10 000 series", round, best, "ms");
+	return series > TOP * SCRAPED * 6 ||
+	       rounds_fail(in, "a scrape has %zu series and not 10 000", series);
+}
+
+bool outlets_scrape(struct rounds_bench *in)
+{
+	const struct places_setting setting = {.queue_mb = QUEUE_MB};
+	const struct records_spec spec = {
+		.measurements = SCRAPED, .rows = TOP, .flows = 1, .seed = in->seed};
+	struct report_epoch *epoch;
+	struct places *places;
+	bool fine;
+
+	figures_heading(&in->figures, "--metrics over loopback: %u measurements, --metrics-top %u",
+		SCRAPED, TOP);
+	if (http_missing() != NULL) {
+		rounds_missing(in, "a scrape of 10 000 series", 0, "ms", http_missing());
+		return true;
+	}
+	places = places_open(&setting, in->error);
+	if (places == NULL)
+		return false;
+	epoch = records_epoch(&spec);
+	fine = epoch != NULL;
+	if (fine)
+		places_push(places, epoch);
+	for (uint32_t r = 0; r < in->rounds && fine; r++)
+		fine = !signals_stop_requested() && time_scrape(in, places, r);
+	places_close(places);
+	return fine;
+}
+
+/* --- Kafka */
+
+static void hear(bool warning, const char *line, void *arg)
+{
+	(void)warning;
+	(void)line;
+	(void)arg;
+}
+
+static struct writer_voice voice = {.say = hear};
+
+/* Rows through an outlet, from the hand-over until all have their fate. Returns seconds; 0: they
+ * have not. */
+static double time_outlet(const struct remote_request *request, struct report_epoch *epoch)
+{
+	struct remote *remote = remote_create(request, 0, &voice);
+	char why[REMOTE_WHY_MAX];
+	struct delivery *delivery;
+	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
+	int64_t start;
+	double seconds;
+
+	if (remote == NULL)
+		return 0;
+	delivery = &remote->delivery;
+	params.ops = &remote->scheme->ops;
+	params.place = remote;
+	params.name = request->url;
+	params.deliveries = &delivery;
+	remote->outlet = outlet_create(&params);
+	if (remote->outlet == NULL || remote_open(remote, false, why) != 0 ||
+		outlet_start(remote->outlet) != 0) {
+		outlet_free(remote->outlet);
+		remote_free(remote);
+		return 0;
+	}
+	outlet_push(remote->outlet, epoch); /* it is connected, and has memory for the text */
+	outlet_settle(remote->outlet);
+	start = clock_now(CLOCK_MONOTONIC);
+	outlet_push(remote->outlet, epoch);
+	outlet_settle(remote->outlet);
+	seconds = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e9;
+	outlet_end(remote->outlet);
+	if (atomic_load(&delivery->acknowledged) != 2 * epoch->measurements[0].nb_flows)
+		seconds = 0;
+	outlet_free(remote->outlet);
+	remote_free(remote);
+	return seconds;
+}
+
+/* The same rows, made before it begins. */
+static double time_loop(struct mock_broker *broker, const struct remote_request *request,
+	const struct report_epoch *epoch, struct text *text)
+{
+	struct column_choice choice = request->choice;
+	struct columns *columns;
+	double seconds = 0;
+
+	choice.remote = true;
+	choice.named = format_json.named;
+	columns = columns_of(&output_flows, &choice);
+	text_clear(text);
+	if (columns != NULL)
+		format_epoch(text, &format_json, columns, epoch);
+	free(columns);
+	if (columns == NULL || text->failed ||
+		mock_broker_produce(broker, text->data, text->len, &seconds) !=
+			epoch->measurements[0].nb_flows)
+		return 0;
+	return seconds;
+}
+
+static bool print_rate(
+	struct rounds_bench *in, const char *part, uint32_t round, size_t rows, double seconds)
+{
+	if (seconds <= 0)
+		return rounds_fail(in, "%s: not all rows were acknowledged", part);
+	rounds_row(in, part, round, (double)rows / seconds / 1e3, "rows/ms");
+	return true;
+}
+
+static bool run_kafka(struct rounds_bench *in, struct mock_broker *broker)
+{
+	static const struct place_options options;
+	const size_t rows = in->quick ? QUICK_ROWS : KAFKA_ROWS;
+	char url[96];
+	const struct remote_request request = {
+		.url = url,
+		.name = url,
+		.kind = ROWS_FLOWS,
+		.options = &options,
+		.config = in->config,
+		.choice = {.key_fields = UINT32_MAX, .records = true},
+	};
+	const struct records_spec spec = {.measurements = 1, .flows = rows, .seed = in->seed};
+	struct report_epoch *epoch = records_epoch(&spec);
+	struct text text = {0};
+	bool fine = epoch != NULL;
+
+	snprintf(url, sizeof(url), "kafka://%s/flows", mock_broker_address(broker));
+	for (uint32_t r = 0; r < in->rounds && fine; r++)
+		fine = !signals_stop_requested() &&
+		       print_rate(in, "kafka: librdkafka's own loop", r, rows,
+			       time_loop(broker, &request, epoch, &text)) &&
+		       print_rate(in, "kafka: an export", r, rows, time_outlet(&request, epoch));
+	text_free(&text);
+	report_epoch_free(epoch);
+	return fine;
+}
+
+bool outlets_kafka(struct rounds_bench *in)
+{
+	struct mock_broker *broker = mock_broker_create("flows");
+	bool fine;
+
+	figures_heading(&in->figures, "records to Kafka, to a broker of librdkafka's own");
+	if (broker == NULL) {
+		rounds_missing(in, "kafka: an export", 0, "rows/ms",
+			remote_kafka.missing != NULL ? remote_kafka.missing : "no broker");
+		return true;
+	}
+	fine = run_kafka(in, broker);
+	mock_broker_destroy(broker);
+	return fine;
+}

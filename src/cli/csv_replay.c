@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/csv_replay.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/regular_file.h"
+#include "base/units.h"
+
+#define EXIT_MACHINE   1
+#define EXIT_TEXT      2
+#define FIELDS_MAX     128
+/* Of a line; a row has a few hundred. */
+#define LINE_MAX_BYTES 65536
+
+/* The columns that have to be there, besides those of keys and of the ledger. */
+enum column {
+	EPOCH,
+	MEASUREMENT,
+	START,
+	END,
+	OUTPUT_COLUMNS_FROM,
+	RANK = OUTPUT_COLUMNS_FROM,
+	PACKETS,
+	BYTES,
+	PACKETS_LOW,
+	PACKETS_HIGH,
+	BYTES_LOW,
+	BYTES_HIGH,
+	SHARE,
+	STATS_COLUMNS_FROM,
+	DISTINCT_KEYS = STATS_COLUMNS_FROM,
+	SKETCH,
+	COLUMNS,
+};
+
+static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start", "end", "rank",
+	"packets", "bytes", "packets_low", "packets_high", "bytes_low", "bytes_high", "share",
+	"distinct_keys", "sketch"};
+
+#define NOWHERE UINT32_MAX
+
+/* The files of a kind, one after the other, and the row that comes next. */
+struct rows {
+	const char *option; /* that writes them */
+	struct recorded_files files;
+	uint32_t open;             /* so many were opened; the last of them is `file` */
+	FILE *file;                /* NULL: none is open */
+	uint64_t line;             /* of it */
+	char text[LINE_MAX_BYTES]; /* the line, cut into fields */
+	uint32_t nb_columns, nb_fields;
+	char *fields[FIELDS_MAX];
+	uint32_t at[COLUMNS], at_key[KEY_FIELD_COUNT], at_first, at_ledger[LEDGER_COLUMNS];
+	bool there;     /* a row is */
+	uint64_t epoch; /* of it */
+};
+
+struct recorded {
+	struct rows outputs, stats;
+	uint64_t last; /* epoch, and one */
+	bool cut;
+	int status; /* not 0: nothing more is read */
+	char error[RECORDED_ERROR_MAX];
+};
+
+/* --- what is wrong --- */
+
+static const char *path_of(const struct rows *rows)
+{
+	return rows->files.paths[rows->open - 1];
+}
+
+__attribute__((format(printf, 4, 5))) static bool refuse(
+	struct recorded *recorded, const struct rows *rows, int status, const char *format, ...)
+{
+	int used = snprintf(recorded->error, sizeof(recorded->error), "%.200s", path_of(rows));
+	va_list args;
+
+	if (rows->line > 0)
+		used += snprintf(recorded->error + used, sizeof(recorded->error) - (size_t)used,
+			":%llu", (unsigned long long)rows->line);
+	used += snprintf(
+		recorded->error + used, sizeof(recorded->error) - (size_t)used, "%s", ": ");
+	va_start(args, format);
+	vsnprintf(recorded->error + used, sizeof(recorded->error) - (size_t)used, format, args);
+	va_end(args);
+	recorded->status = status;
+	return false;
+}
+
+/* --- lines --- */
+
+/* The field that begins here, without its quotes; *rest is behind it. NULL: they are not around it. */
+static char *next_field(char **rest)
+{
+	char *field = *rest, *to, *from;
+
+	if (*field != '"')
+		return strsep(rest, ",");
+	for (to = from = ++field; *from != '"' || from[1] == '"'; from++) {
+		if (*from == '\0')
+			return NULL;
+		from += *from == '"';
+		*to++ = *from;
+	}
+	if (from[1] != ',' && from[1] != '\0')
+		return NULL;
+	*rest = from[1] == ',' ? from + 2 : NULL;
+	*to = '\0';
+	return field;
+}
+
+static bool split(struct recorded *recorded, struct rows *rows)
+{
+	char *rest = rows->text;
+
+	for (rows->nb_fields = 0; rest != NULL; rows->nb_fields++) {
+		if (rows->nb_fields == FIELDS_MAX)
+			return refuse(recorded, rows, EXIT_TEXT, "it has more than %d fields",
+				FIELDS_MAX);
+		rows->fields[rows->nb_fields] = next_field(&rest);
+		if (rows->fields[rows->nb_fields] == NULL)
+			return refuse(recorded, rows, EXIT_TEXT,
+				"the quotes of field %u are not around it", rows->nb_fields + 1);
+	}
+	return true;
+}
+
+/* False at the end of the file, and where something is wrong. */
+static bool read_line(struct recorded *recorded, struct rows *rows)
+{
+	size_t len = 0;
+	int byte;
+
+	rows->line++;
+	while ((byte = getc_unlocked(rows->file)) != EOF && byte != '\n') {
+		if (byte == '\0')
+			return refuse(recorded, rows, EXIT_TEXT, "it has a byte of 0");
+		if (len == LINE_MAX_BYTES - 1)
+			return refuse(recorded, rows, EXIT_TEXT,
+				"it has more than %d bytes, which no row has", LINE_MAX_BYTES - 1);
+		rows->text[len++] = (char)byte;
+	}
+	if (ferror(rows->file))
+		return refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+	if (byte == EOF) {
+		recorded->cut |= len > 0;
+		return false;
+	}
+	len -= len > 0 && rows->text[len - 1] == '\r';
+	rows->text[len] = '\0';
+	return split(recorded, rows);
+}
+
+/* --- files --- */
+
+static uint32_t find(const struct rows *rows, const char *name)
+{
+	for (uint32_t f = 0; f < rows->nb_fields; f++)
+		if (strcmp(rows->fields[f], name) == 0)
+			return f;
+	return NOWHERE;
+}
+
+/* Which columns a kind must have. */
+static bool needs(const struct rows *rows, enum column column)
+{
+	bool of_output = column >= OUTPUT_COLUMNS_FROM && column < STATS_COLUMNS_FROM;
+	bool of_stats = column >= STATS_COLUMNS_FROM;
+
+	return strcmp(rows->option, "--output") == 0 ? !of_stats : !of_output;
+}
+
+static bool read_header(struct recorded *recorded, struct rows *rows)
+{
+	if (!read_line(recorded, rows)) {
+		if (recorded->status == 0)
+			refuse(recorded, rows, EXIT_TEXT,
+				"it has no header: a CSV file of %s begins with one", rows->option);
+		return false;
+	}
+	rows->fields[0] += byte_order_mark(rows->fields[0]);
+	rows->nb_columns = rows->nb_fields;
+	for (uint32_t c = 0; c < COLUMNS; c++) {
+		rows->at[c] = find(rows, column_names[c]);
+		if (rows->at[c] == NOWHERE && needs(rows, c))
+			return refuse(recorded, rows, EXIT_TEXT,
+				"it has no column '%s': it is no CSV file of %s", column_names[c],
+				rows->option);
+	}
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+		rows->at_key[f] = find(rows, key_fields[f].name);
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		rows->at_ledger[c] = find(rows, ledger_columns[c].name);
+	rows->at_first = find(rows, "first");
+	return true;
+}
+
+static bool open_next(struct recorded *recorded, struct rows *rows)
+{
+	if (rows->file != NULL)
+		fclose(rows->file);
+	rows->file = NULL;
+	if (rows->open == rows->files.n)
+		return false;
+	rows->line = 0;
+	rows->file = fopen(rows->files.paths[rows->open++], "re");
+	if (rows->file == NULL)
+		return refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+	return read_header(recorded, rows) && recorded->status == 0;
+}
+
+/* --- fields --- */
+
+/* "": the row's kind has no such column, or it is empty there. */
+static const char *field(const struct rows *rows, uint32_t at)
+{
+	return at != NOWHERE ? rows->fields[at] : "";
+}
+
+static bool read_count(struct recorded *recorded, const struct rows *rows, uint32_t at,
+	uint64_t *value, bool *known)
+{
+	const char *text = field(rows, at);
+
+	*known = text[0] != '\0';
+	*value = 0;
+	for (; *text != '\0'; text++) {
+		uint64_t digit = (uint64_t)(*text - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
+			__builtin_add_overflow(*value, digit, value))
+			return refuse(
+				recorded, rows, EXIT_TEXT, "'%.40s' is no count", field(rows, at));
+	}
+	return true;
+}
+
+/* Makes the next row ready, where there is one. */
+static void next_row(struct recorded *recorded, struct rows *rows)
+{
+	bool known;
+
+	rows->there = false;
+	if (rows->file == NULL)
+		return;
+	while (!read_line(recorded, rows))
+		if (recorded->status != 0 || !open_next(recorded, rows))
+			return;
+	if (rows->nb_fields != rows->nb_columns) {
+		refuse(recorded, rows, EXIT_TEXT, "it has %u fields, and the header %u",
+			rows->nb_fields, rows->nb_columns);
+		return;
+	}
+	if (!read_count(recorded, rows, rows->at[EPOCH], &rows->epoch, &known))
+		return;
+	if (!known || rows->epoch < recorded->last) {
+		refuse(recorded, rows, EXIT_TEXT,
+			"epoch '%.20s' comes behind epoch %llu: name the files of one run, in the "
+			"order in which they were written",
+			field(rows, rows->at[EPOCH]), (unsigned long long)recorded->last);
+		return;
+	}
+	rows->there = true;
+}
+
+static bool read_figure(struct recorded *recorded, const struct rows *rows, enum column value,
+	enum column low, enum column high, struct report_figure *figure)
+{
+	bool low_known;
+
+	return read_count(recorded, rows, rows->at[value], &figure->value, &figure->known) &&
+	       read_count(recorded, rows, rows->at[low], &figure->low, &low_known) &&
+	       read_count(recorded, rows, rows->at[high], &figure->high, &figure->high_known);
+}
+
+/* Flags of a record are no part of the key. */
+static bool is_of_key(const struct rows *rows, uint32_t f)
+{
+	return field(rows, rows->at_key[f])[0] != '\0' &&
+	       (f != KEY_TCP_FLAGS || field(rows, rows->at_first)[0] == '\0');
+}
+
+static bool read_times(struct recorded *recorded, const struct rows *rows, struct seen_epoch *epoch)
+{
+	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
+		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
+	       refuse(recorded, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
+		       field(rows, rows->at[START]), field(rows, rows->at[END]));
+}
+
+/* That of the row; NULL where there is no memory. */
+static struct seen_measurement *measurement_of(const struct rows *rows, struct seen_epoch *epoch)
+{
+	const char *name = field(rows, rows->at[MEASUREMENT]);
+	struct seen_measurement *measurement = seen_find(epoch, name);
+
+	return measurement != NULL ? measurement : seen_add_measurement(epoch, name);
+}
+
+static bool take_hitter(struct recorded *recorded, struct seen_epoch *epoch)
+{
+	const struct rows *rows = &recorded->outputs;
+	struct seen_measurement *measurement = measurement_of(rows, epoch);
+	struct seen_row *row = measurement != NULL ? seen_add_row(epoch, measurement) : NULL;
+	uint64_t rank;
+	bool known;
+
+	if (row == NULL)
+		return false;
+	if (!read_times(recorded, rows, epoch) ||
+		!read_count(recorded, rows, rows->at[RANK], &rank, &known) ||
+		!read_figure(recorded, rows, PACKETS, PACKETS_LOW, PACKETS_HIGH, &row->packets) ||
+		!read_figure(recorded, rows, BYTES, BYTES_LOW, BYTES_HIGH, &row->bytes))
+		return false;
+	row->rank = (uint32_t)rank;
+	row->share = strtod(field(rows, rows->at[SHARE]), NULL);
+	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
+		if (is_of_key(rows, f))
+			row->fields[f] = seen_copy(epoch, field(rows, rows->at_key[f]));
+	seen_name_flow(epoch, row);
+	return true;
+}
+
+static bool take_ledger(struct recorded *recorded, struct seen_epoch *epoch)
+{
+	const struct rows *rows = &recorded->stats;
+	struct seen_measurement *measurement = measurement_of(rows, epoch);
+	bool known;
+
+	if (measurement == NULL || !read_times(recorded, rows, epoch) ||
+		!read_count(recorded, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys,
+			&known))
+		return false;
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		uint64_t *count =
+			(uint64_t *)((char *)&measurement->ledger + ledger_columns[c].offset);
+
+		if (!read_count(recorded, rows, rows->at_ledger[c], count, &known))
+			return false;
+		measurement->ledger.collected |=
+			known && ledger_columns[c].when == LEDGER_COLLECTED;
+		measurement->ledger.kept_up |= known && ledger_columns[c].when == LEDGER_KEPT_UP;
+	}
+	if (measurement->sketch == NULL)
+		measurement->sketch = seen_copy(epoch, field(rows, rows->at[SKETCH]));
+	epoch->ledger = measurement->ledger;
+	epoch->told_account = true;
+	return true;
+}
+
+/* How far shares are away from those of what rows count so. */
+static double misfit(const struct seen_measurement *measurement, bool bytes)
+{
+	double sum = 0, first = 0, share = 0;
+
+	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
+		const struct seen_row *row = &measurement->rows[r];
+		const struct report_figure *figure = bytes ? &row->bytes : &row->packets;
+		double off;
+
+		if (!figure->known || figure->value == 0)
+			return 1e300;
+		if (r == 0) {
+			first = (double)figure->value;
+			share = row->share;
+		}
+		off = row->share * first - share * (double)figure->value;
+		sum += off < 0 ? -off / first : off / first;
+	}
+	return sum;
+}
+
+/* --- epochs --- */
+
+static void take_rows(struct recorded *recorded, struct rows *rows, struct seen_epoch *epoch,
+	bool (*take)(struct recorded *recorded, struct seen_epoch *epoch))
+{
+	while (rows->there && rows->epoch == epoch->number && recorded->status == 0 &&
+		!epoch->failed) {
+		if (take(recorded, epoch))
+			next_row(recorded, rows);
+		else if (recorded->status == 0)
+			epoch->failed = true;
+	}
+}
+
+struct seen_epoch *recorded_next(struct recorded *recorded)
+{
+	const struct rows *outputs = &recorded->outputs, *stats = &recorded->stats;
+	struct seen_epoch *epoch;
+
+	if (recorded->status != 0 || (!outputs->there && !stats->there))
+		return NULL;
+	epoch = seen_alloc();
+	if (epoch != NULL) {
+		epoch->number = !stats->there || (outputs->there && outputs->epoch < stats->epoch)
+					? outputs->epoch
+					: stats->epoch;
+		recorded->last = epoch->number;
+		take_rows(recorded, &recorded->stats, epoch, take_ledger);
+		take_rows(recorded, &recorded->outputs, epoch, take_hitter);
+		for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+			epoch->measurements[m].counts_bytes =
+				misfit(&epoch->measurements[m], true) <
+				misfit(&epoch->measurements[m], false);
+	}
+	if (recorded->status == 0 && (epoch == NULL || epoch->failed)) {
+		snprintf(recorded->error, sizeof(recorded->error), "there is no memory");
+		recorded->status = EXIT_MACHINE;
+	}
+	if (recorded->status == 0)
+		return epoch;
+	seen_free(epoch);
+	return NULL;
+}
+
+void recorded_take_stats(char **words, int *n, struct recorded_files *stats)
+{
+	int begin = *n, end = *n;
+
+	for (int i = *n - 1; i-- > 0;) {
+		char *path;
+
+		if (i + 1 >= *n || strcmp(words[i], "--stats") != 0)
+			continue;
+		path = words[i + 1];
+		memmove(&words[i], &words[i + 2], (size_t)(*n - i - 2) * sizeof(words[0]));
+		*n -= 2;
+		words[--begin] = path;
+	}
+	*stats = (struct recorded_files){&words[begin], (uint32_t)(end - begin)};
+}
+
+static void close_rows(struct rows *rows)
+{
+	if (rows->file != NULL)
+		fclose(rows->file);
+}
+
+void recorded_close(struct recorded *recorded)
+{
+	if (recorded == NULL)
+		return;
+	close_rows(&recorded->outputs);
+	close_rows(&recorded->stats);
+	free(recorded);
+}
+
+static bool begin(struct recorded *recorded, struct rows *rows)
+{
+	if (rows->files.n > 0 && open_next(recorded, rows))
+		next_row(recorded, rows);
+	return recorded->status == 0;
+}
+
+struct recorded *recorded_open(const struct recorded_files *outputs,
+	const struct recorded_files *stats, char *error, int *status)
+{
+	struct recorded *recorded = calloc(1, sizeof(*recorded));
+
+	*status = EXIT_MACHINE;
+	snprintf(error, RECORDED_ERROR_MAX, "there is no memory");
+	if (recorded == NULL)
+		return NULL;
+	recorded->outputs.option = "--output";
+	recorded->outputs.files = *outputs;
+	recorded->stats.option = "--stats";
+	recorded->stats.files = *stats;
+	if (begin(recorded, &recorded->outputs) && begin(recorded, &recorded->stats))
+		return recorded;
+	*status = recorded->status;
+	snprintf(error, RECORDED_ERROR_MAX, "%s", recorded->error);
+	recorded_close(recorded);
+	return NULL;
+}
+
+int recorded_status(const struct recorded *recorded, const char **error)
+{
+	*error = recorded->error;
+	return recorded->status;
+}
+
+bool recorded_cut(const struct recorded *recorded)
+{
+	return recorded->cut;
+}

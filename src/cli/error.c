@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/printable.h"
+
+int complain(int status, const char *format, ...)
+{
+	char line[COMPLAINT_MAX];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	make_printable(line);
+	fprintf(stderr, "sketchtap: %s\n", line);
+	return status;
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/printable.h"
+#include "base/regular_file.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/error.h"
+#include "cli/series.h"
+#include "report/formats/table.h"
+
+#define EXIT_MACHINE 1
+#define EXIT_TEXT    2
+
+#define WIDTH  960
+#define LEFT   84
+#define RIGHT  940
+#define HEIGHT 190 /* of a panel */
+#define TITLE  34  /* above it */
+#define AXIS   22  /* below the last */
+#define LINE   17  /* of the flows' names */
+#define TICKS  4
+
+static const char usage[] =
+	"Usage: sketchtap plot FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]\n"
+	"\n"
+	"Draws what files of --output have of a measurement (the first, where none is named): the\n"
+	"rates of its heaviest flows over all of the time, with their intervals, and their shares,\n"
+	"one on the other; and beneath, with files of --stats, what was lost. Rotated files follow\n"
+	"one another as they are named. A picture that is there is replaced.\n"
+	"\n"
+	"Exit status: 0; 1: a file cannot be read or written; 2: a mistake in the text, or in that\n"
+	"of a file.\n";
+
+/* Of flows, in their order; told apart by the colour-blind, too. */
+static const char *const colours[SERIES_FLOWS] = {
+	"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#5f5f5f"};
+
+/* A panel, and what it is of. */
+struct panel {
+	struct text *text;
+	const struct series *series;
+	double top, highest;
+	double from, to; /* seconds, of all panels */
+};
+
+/* --- text and places --- */
+
+/* What stands between tags, or in quotes. */
+static void add_escaped(struct text *text, const char *string)
+{
+	size_t left = strlen(string), len;
+
+	for (; left > 0; string += len, left -= len) {
+		len = text_character_len(string, left);
+		if (len == 0 || (unsigned char)*string < ' ') {
+			text_str(text, "\xef\xbf\xbd");
+			len = 1;
+		} else if (strchr("<>&\"'", *string) != NULL) {
+			text_printf(text, "&#%d;", *string);
+		} else {
+			text_add(text, string, len);
+		}
+	}
+}
+
+static double seconds_of(const struct panel *panel, int64_t ns)
+{
+	return (double)(ns - panel->series->steps[0].start) / SECOND_NS;
+}
+
+static double x_of(const struct panel *panel, int64_t ns)
+{
+	return LEFT +
+	       (seconds_of(panel, ns) - panel->from) / (panel->to - panel->from) * (RIGHT - LEFT);
+}
+
+static double y_of(const struct panel *panel, double value)
+{
+	return panel->top + HEIGHT - fmin(value / panel->highest, 1) * HEIGHT;
+}
+
+/* Of an amount: a second's, where time passed. */
+static double rate(const struct series *series, const struct series_step *step, double amount)
+{
+	double factor = series->bytes ? 8 : 1;
+
+	return step->seconds > 0 ? amount * factor / step->seconds : amount;
+}
+
+static double per_second(const struct series_step *step, double packets)
+{
+	return step->seconds > 0 ? packets / step->seconds : packets;
+}
+
+/* The least of 1, 2, 5, 10, ... that leaves no more than so many steps. */
+static double nice_step(double span, double most)
+{
+	double least = span / most, power = pow(10, floor(log10(least)));
+
+	for (double times = 1; times < 10; times = times == 2 ? 5 : times * 2)
+		if (times * power >= least * 0.999)
+			return times * power;
+	return 10 * power;
+}
+
+static void add_value(struct text *text, double value, const char *unit)
+{
+	if (unit[0] == '%')
+		text_printf(text, "%.0f %%", value * 100);
+	else if (value >= 1 || value == 0)
+		table_human(text, (uint64_t)(value + 0.5));
+	else
+		text_printf(text, "%.2g", value);
+	if (unit[0] != '%' && value > 0)
+		text_str(text, unit);
+}
+
+/* --- a panel --- */
+
+static void begin_panel(struct panel *panel, const char *title, const char *unit, double largest)
+{
+	struct text *text = panel->text;
+	double step = nice_step(largest > 0 ? largest : 1, TICKS);
+
+	panel->highest = ceil((largest > 0 ? largest : 1) / step - 1e-9) * step;
+	text_printf(text, "<text x=\"%d\" y=\"%.0f\" class=\"title\">", LEFT, panel->top - 10);
+	add_escaped(text, title);
+	text_str(text, "</text>\n");
+	for (double value = 0; value <= panel->highest * 1.0001; value += step) {
+		double y = y_of(panel, value);
+
+		text_printf(text,
+			"<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
+			"<text x=\"%d\" y=\"%.1f\" class=\"end\">",
+			LEFT, y, RIGHT, LEFT - 8, y + 4);
+		add_value(text, value, unit);
+		text_str(text, "</text>\n");
+	}
+}
+
+/* "12:00:03", or with the day where there are several. */
+static void add_time(struct text *text, int64_t ns, double step)
+{
+	time_t at = (time_t)(ns / SECOND_NS);
+	struct tm tm = {0};
+
+	gmtime_r(&at, &tm);
+	if (step >= 60)
+		text_printf(text, "%02d-%02d ", tm.tm_mon + 1, tm.tm_mday);
+	text_printf(text, "%02d:%02d", tm.tm_hour, tm.tm_min);
+	if (step < 60)
+		text_printf(text, ":%02d", tm.tm_sec);
+	if (step < 1e-3)
+		text_printf(text, ".%06d", (int)(ns % SECOND_NS / 1000));
+	else if (step < 1)
+		text_printf(text, ".%03d", (int)(ns % SECOND_NS / 1000000));
+}
+
+/* Beneath the last panel. */
+static void draw_times(const struct panel *panel)
+{
+	static const double steps[] = {1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600,
+		7200, 14400, 21600, 43200, 86400};
+	double least = (panel->to - panel->from) / 9;
+	double step =
+		least < 1 ? nice_step(panel->to - panel->from, 9) : 86400 * ceil(least / 86400);
+	int64_t start = panel->series->steps[0].start, each;
+
+	for (size_t s = 0; least >= 1 && s < sizeof(steps) / sizeof(steps[0]); s++)
+		if (steps[s] >= least) {
+			step = steps[s];
+			break;
+		}
+	each = (int64_t)(step * SECOND_NS);
+	if (each <= 0)
+		return;
+	for (int64_t at = start - start % each; seconds_of(panel, at) <= panel->to; at += each) {
+		double x = x_of(panel, at);
+
+		if (at < start || x < LEFT + 20 || x > RIGHT - 20)
+			continue;
+		text_printf(panel->text, "<text x=\"%.1f\" y=\"%.0f\" class=\"middle\">", x,
+			panel->top + HEIGHT + 16);
+		add_time(panel->text, at, step);
+		text_str(panel->text, "</text>\n");
+	}
+}
+
+/* --- rates --- */
+
+/* Nobody knows what a flow had at most in an epoch in which it has no row. */
+static bool has_high(const struct series_step *step, uint32_t flow)
+{
+	return step->flows[flow].high_known && step->flows[flow].epochs == step->epochs;
+}
+
+static double high_of(const struct series_step *step, uint32_t flow)
+{
+	return has_high(step, flow) ? step->flows[flow].high : step->flows[flow].value;
+}
+
+static double largest_rate(const struct series *series)
+{
+	double largest = 0;
+
+	for (uint32_t s = 0; s < series->nb_steps; s++)
+		for (uint32_t f = 0; f < series->nb_flows; f++)
+			largest = fmax(largest,
+				rate(series, &series->steps[s], high_of(&series->steps[s], f)));
+	return largest;
+}
+
+/* Rectangles from the one end of each interval to the other. */
+static void draw_intervals(const struct panel *panel, uint32_t flow)
+{
+	struct text *text = panel->text;
+
+	text_printf(text, "<path class=\"interval\" fill=\"%s\" d=\"", colours[flow]);
+	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
+		const struct series_step *step = &panel->series->steps[s];
+		const struct series_figure *figure = &step->flows[flow];
+		double high = high_of(step, flow);
+
+		if (high > figure->low)
+			text_printf(text, "M%.1f %.1fH%.1fV%.1fH%.1fZ", x_of(panel, step->start),
+				y_of(panel, rate(panel->series, step, figure->low)),
+				x_of(panel, step->end),
+				y_of(panel, rate(panel->series, step, high)),
+				x_of(panel, step->start));
+	}
+	text_str(text, "\"/>\n");
+}
+
+/*
+ * A step for each with an upper end, or for each without, which goes on where the next one begins; the
+ * name for who points there.
+ */
+static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
+{
+	struct text *text = panel->text;
+	int64_t end = INT64_MIN;
+
+	text_printf(text, "<path class=\"line%s\" stroke=\"%s\" d=\"", ended ? "" : " open",
+		colours[flow]);
+	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
+		const struct series_step *step = &panel->series->steps[s];
+		double y = y_of(panel, rate(panel->series, step, step->flows[flow].value));
+
+		if (step->flows[flow].epochs == 0 || has_high(step, flow) != ended)
+			continue;
+		if (step->start == end)
+			text_printf(text, "V%.1f", y);
+		else
+			text_printf(text, "M%.1f %.1f", x_of(panel, step->start), y);
+		text_printf(text, "H%.1f", x_of(panel, step->end));
+		end = step->end;
+	}
+	text_str(text, "\"><title>");
+	add_escaped(text, panel->series->flows[flow]);
+	text_str(text, "</title></path>\n");
+}
+
+/* Whether a figure has no upper end. */
+static bool any_open(const struct series *series)
+{
+	for (uint32_t s = 0; s < series->nb_steps; s++)
+		for (uint32_t f = 0; f < series->nb_flows; f++)
+			if (series->steps[s].flows[f].epochs > 0 && !has_high(&series->steps[s], f))
+				return true;
+	return false;
+}
+
+static void draw_rates(struct panel *panel)
+{
+	const struct series *series = panel->series;
+	bool rates = series->steps[0].seconds > 0, open = any_open(series);
+	struct text title = {0};
+
+	text_printf(&title, "%s: the heaviest flows by %s, with their intervals%s",
+		series->measurement, series->bytes ? "bytes" : "packets",
+		open ? "; dashed: perhaps more" : "");
+	text_char(&title, '\0');
+	panel->text->failed |= title.failed;
+	begin_panel(panel, title.failed ? "" : title.data,
+		rates ? (series->bytes ? "bit/s" : "pps") : "", largest_rate(series));
+	text_free(&title);
+	for (uint32_t f = series->nb_flows; f-- > 0;)
+		draw_intervals(panel, f);
+	for (uint32_t f = series->nb_flows; f-- > 0;) {
+		draw_line(panel, f, true);
+		if (open)
+			draw_line(panel, f, false);
+	}
+}
+
+/* --- shares --- */
+
+static void draw_piled(const struct panel *panel, const struct series_step *step, double from,
+	double to, const char *colour)
+{
+	double x = x_of(panel, step->start);
+
+	if (to > from)
+		text_printf(panel->text,
+			"<rect x=\"%.1f\" width=\"%.1f\" y=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n",
+			x, fmax(x_of(panel, step->end) - x, 0.5), y_of(panel, to),
+			y_of(panel, from) - y_of(panel, to), colour);
+}
+
+static void draw_shares(struct panel *panel)
+{
+	begin_panel(
+		panel, "Shares of what was measured, one on the other; above: all others", "%", 1);
+	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
+		const struct series_step *step = &panel->series->steps[s];
+		double pile = 0;
+
+		for (uint32_t f = 0; f < panel->series->nb_flows; f++) {
+			const struct series_figure *figure = &step->flows[f];
+			double share = figure->total > 0 ? figure->value / figure->total : 0;
+
+			draw_piled(panel, step, pile, pile + share, colours[f]);
+			pile += share;
+		}
+	}
+}
+
+/* --- losses --- */
+
+static uint64_t lost_of(const struct series_step *step)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		lost += step->lost[c];
+	return lost;
+}
+
+/* "Lost: 5 nic_missed, 2 shed" */
+static void add_losses(struct text *text, const struct series *series)
+{
+	const char *before = "Lost: ";
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
+		uint64_t lost = 0;
+
+		for (uint32_t s = 0; s < series->nb_steps; s++)
+			lost += series->steps[s].lost[c];
+		if (lost == 0)
+			continue;
+		text_str(text, before);
+		text_grouped(text, lost);
+		text_printf(text, " %s", ledger_columns[c].name);
+		before = ", ";
+	}
+	if (text->len == 0)
+		text_str(text, "Lost: nothing");
+	if (series->untold > 0)
+		text_printf(text, "; not known of %llu of %llu intervals",
+			(unsigned long long)series->untold, (unsigned long long)series->epochs);
+	text_char(text, '\0');
+}
+
+static void draw_losses(struct panel *panel)
+{
+	struct text title = {0};
+	double largest = 0;
+
+	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
+		const struct series_step *step = &panel->series->steps[s];
+
+		largest = fmax(largest, per_second(step, (double)lost_of(step)));
+	}
+	add_losses(&title, panel->series);
+	panel->text->failed |= title.failed;
+	begin_panel(panel, title.failed ? "" : title.data,
+		panel->series->steps[0].seconds > 0 ? "pps" : "", largest);
+	text_free(&title);
+	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
+		const struct series_step *step = &panel->series->steps[s];
+
+		draw_piled(panel, step, 0, per_second(step, (double)lost_of(step)), "#c62828");
+	}
+}
+
+/* --- the picture --- */
+
+static void draw_names(struct text *text, const struct series *series, double top)
+{
+	for (uint32_t f = 0; f < series->nb_flows; f++) {
+		double y = top + LINE * f;
+
+		text_printf(text,
+			"<rect x=\"%d\" y=\"%.0f\" width=\"11\" height=\"11\" fill=\"%s\"/>"
+			"<text x=\"%d\" y=\"%.0f\" class=\"flow\">",
+			LEFT, y, colours[f], LEFT + 18, y + 10);
+		add_escaped(text, series->flows[f]);
+		text_str(text, "</text>\n");
+	}
+}
+
+static void draw(struct text *text, const struct series *series)
+{
+	const struct series_step *last = &series->steps[series->nb_steps - 1];
+	struct panel panel = {.text = text, .series = series, .top = TITLE};
+	uint32_t nb_panels = series->told_losses ? 3 : 2;
+	double names = TITLE + HEIGHT + 10, below = names + LINE * series->nb_flows;
+	double height = below + (nb_panels - 1) * (TITLE + HEIGHT) + AXIS + 8;
+
+	panel.to = fmax(seconds_of(&panel, last->end), 1e-6);
+	text_printf(text,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
+		"viewBox=\"0 0 %d %.0f\" font-family=\"DejaVu Sans, Verdana, sans-serif\" "
+		"font-size=\"11\" fill=\"#333\">\n"
+		"<style>.title{font-size:13px;font-weight:bold;fill:#111}.grid{stroke:#ddd}"
+		".end{text-anchor:end}.middle{text-anchor:middle}"
+		".flow{font-family:DejaVu Sans Mono,monospace}"
+		"rect{shape-rendering:crispEdges}.line{fill:none;stroke-width:1.5}"
+		".open{stroke-dasharray:4 3}.interval{fill-opacity:.22}</style>\n"
+		"<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
+		WIDTH, height, WIDTH, height, WIDTH, height);
+	draw_rates(&panel);
+	draw_names(text, series, names);
+	panel.top = below + TITLE;
+	draw_shares(&panel);
+	if (series->told_losses) {
+		panel.top += HEIGHT + TITLE;
+		draw_losses(&panel);
+	}
+	draw_times(&panel);
+	text_str(text, "</svg>\n");
+}
+
+static int write_picture(const char *path, const struct text *text)
+{
+	FILE *file;
+	bool written;
+	int fd, error;
+
+	if (text->failed)
+		return complain(EXIT_MACHINE, "plot: there is no memory for the picture");
+	fd = regular_file_create(path, true);
+	file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (file == NULL) {
+		error = errno;
+		if (fd >= 0)
+			close(fd);
+		return complain(EXIT_MACHINE, "plot: %.200s: %s", path, file_error(error));
+	}
+	written = fwrite(text->data, 1, text->len, file) == text->len;
+	if (fclose(file) == 0 && written)
+		return 0;
+	return complain(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
+}
+
+/* --- the command --- */
+
+struct asked {
+	struct recorded_files outputs, stats;
+	char *measurement;
+	const char *picture;
+};
+
+/* Returns 0, or the exit status. Files and the picture are put together at the front of words[]. */
+static int read_arguments(int n, char **words, struct asked *asked)
+{
+	uint32_t names = 0;
+
+	recorded_take_stats(words, &n, &asked->stats);
+	for (int i = 0; i < n; i++) {
+		if (strcmp(words[i], "--measurement") == 0 && i + 1 < n)
+			asked->measurement = words[++i];
+		else if (words[i][0] != '-')
+			words[names++] = words[i];
+		else
+			return complain(EXIT_TEXT,
+				"plot '%.100s': allowed: FILE.csv... PICTURE.svg, --stats FILE.csv, "
+				"--measurement NAME, --help",
+				words[i]);
+	}
+	if (asked->measurement != NULL)
+		make_printable(asked->measurement); /* as names that files have */
+	if (names < 2)
+		return complain(EXIT_TEXT,
+			"plot: name files of --output and a picture: FILE.csv... PICTURE.svg");
+	asked->outputs = (struct recorded_files){words, names - 1};
+	asked->picture = words[names - 1];
+	if (strlen(asked->picture) < 5 ||
+		strcmp(asked->picture + strlen(asked->picture) - 4, ".svg") != 0)
+		return complain(EXIT_TEXT, "plot '%.100s': the picture comes last, and is a .svg",
+			asked->picture);
+	return 0;
+}
+
+/* What a pipe brings is gone when it was read once. Returns 0, or the exit status. */
+static int check_twice(const struct recorded_files *files)
+{
+	struct stat file;
+
+	for (uint32_t f = 0; f < files->n; f++)
+		if (stat(files->paths[f], &file) == 0 && !S_ISREG(file.st_mode) &&
+			!S_ISDIR(file.st_mode))
+			return complain(EXIT_MACHINE,
+				"plot: %.200s: is no file that can be read twice; write what it "
+				"brings to one",
+				files->paths[f]);
+	return 0;
+}
+
+static int draw_files(const struct asked *asked)
+{
+	char error[RECORDED_ERROR_MAX];
+	struct text text = {0};
+	int status;
+	struct series *series =
+		series_read(&asked->outputs, &asked->stats, asked->measurement, error, &status);
+
+	if (series == NULL)
+		return complain(status, "plot: %s", error);
+	if (series->cut)
+		complain(0, "warning: the last line of a file has no end, and was left out");
+	if (series->others && asked->measurement == NULL)
+		complain(0,
+			"of several measurements the first is drawn, %.100s; --measurement NAME "
+			"draws another",
+			series->measurement);
+	draw(&text, series);
+	status = write_picture(asked->picture, &text);
+	text_free(&text);
+	series_free(series);
+	return status;
+}
+
+int plot(int argc, char **argv)
+{
+	struct asked asked = {0};
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(usage, stdout);
+			return 0;
+		}
+	status = read_arguments(argc - 1, argv + 1, &asked);
+	if (status == 0)
+		status = check_twice(&asked.outputs);
+	if (status == 0)
+		status = check_twice(&asked.stats);
+	return status != 0 ? status : draw_files(&asked);
+}

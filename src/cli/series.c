@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/series.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define EXIT_MACHINE 1
+#define EXIT_TEXT    2
+
+/* A flow, and what it has of all epochs. */
+struct sum {
+	double value;
+	char flow[];
+};
+
+/* What the first reading finds. */
+struct survey {
+	void *sums; /* of tsearch() */
+	struct sum *heaviest[SERIES_FLOWS];
+	uint32_t nb_heaviest;
+	uint64_t epochs;
+	uint32_t of_bytes, of_packets; /* epochs whose rows are counted so */
+	bool failed;
+};
+
+static struct survey *looking; /* by twalk(), which gives nothing else */
+
+static double counted(const struct seen_row *row, bool bytes)
+{
+	return (double)(bytes ? row->bytes : row->packets).value;
+}
+
+/* --- the heaviest flows --- */
+
+static int compare_sums(const void *a, const void *b)
+{
+	return strcmp(((const struct sum *)a)->flow, ((const struct sum *)b)->flow);
+}
+
+static struct sum *make_sum(const char *flow)
+{
+	struct sum *sum = calloc(1, sizeof(*sum) + strlen(flow) + 1);
+
+	if (sum != NULL)
+		strcpy(sum->flow, flow);
+	return sum;
+}
+
+static void add_row(struct survey *survey, const struct seen_row *row, bool bytes)
+{
+	struct sum *sum = make_sum(row->flow);
+	struct sum **found = sum != NULL ? tsearch(sum, &survey->sums, compare_sums) : NULL;
+
+	if (found == NULL) {
+		free(sum);
+		survey->failed = true;
+		return;
+	}
+	if (*found != sum)
+		free(sum);
+	(*found)->value += counted(row, bytes);
+}
+
+static void keep_heavy(const void *node, VISIT which, int depth)
+{
+	struct sum *sum = *(struct sum *const *)node;
+	uint32_t at;
+
+	(void)depth;
+	if (which != postorder && which != leaf)
+		return;
+	at = looking->nb_heaviest;
+	while (at > 0 && looking->heaviest[at - 1]->value < sum->value)
+		at--;
+	if (at == SERIES_FLOWS)
+		return;
+	if (looking->nb_heaviest < SERIES_FLOWS)
+		looking->nb_heaviest++;
+	memmove(&looking->heaviest[at + 1], &looking->heaviest[at],
+		(looking->nb_heaviest - at - 1) * sizeof(looking->heaviest[0]));
+	looking->heaviest[at] = sum;
+}
+
+/* --- reading --- */
+
+static struct seen_measurement *chosen(struct series *series, const struct seen_epoch *epoch)
+{
+	if (series->measurement == NULL && epoch->nb_measurements > 0)
+		series->measurement = strdup(epoch->measurements[0].name);
+	if (series->measurement == NULL)
+		return NULL;
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		series->others |= strcmp(epoch->measurements[m].name, series->measurement) != 0;
+	return seen_find(epoch, series->measurement);
+}
+
+static void survey_epoch(
+	struct series *series, struct survey *survey, const struct seen_epoch *epoch)
+{
+	const struct seen_measurement *measurement = chosen(series, epoch);
+
+	if (measurement == NULL)
+		return;
+	survey->epochs++;
+	if (measurement->nb_rows > 1)
+		*(measurement->counts_bytes ? &survey->of_bytes : &survey->of_packets) += 1;
+	for (uint32_t r = 0; r < measurement->nb_rows; r++)
+		add_row(survey, &measurement->rows[r], measurement->counts_bytes);
+}
+
+static void add_figure(struct series_figure *sum, const struct report_figure *figure)
+{
+	if (!figure->known)
+		return;
+	sum->high_known = (sum->high_known || sum->epochs == 0) && figure->high_known;
+	sum->epochs++;
+	sum->value += (double)figure->value;
+	sum->low += (double)figure->low;
+	sum->high += (double)figure->high;
+}
+
+/* Of all flows of the epoch, by the share of the first row. */
+static double total_of(const struct seen_measurement *measurement, bool bytes)
+{
+	const struct seen_row *row = measurement->rows;
+
+	return measurement->nb_rows > 0 && row->share > 0 ? counted(row, bytes) / row->share : 0;
+}
+
+static void take_flows(const struct series *series, struct series_step *step,
+	const struct seen_measurement *measurement)
+{
+	double total = total_of(measurement, series->bytes);
+
+	for (uint32_t f = 0; f < series->nb_flows; f++)
+		step->flows[f].total += total;
+	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
+		const struct seen_row *row = &measurement->rows[r];
+
+		for (uint32_t f = 0; f < series->nb_flows; f++)
+			if (strcmp(series->flows[f], row->flow) == 0)
+				add_figure(&step->flows[f],
+					series->bytes ? &row->bytes : &row->packets);
+	}
+}
+
+static void take_epoch(
+	struct series *series, const struct survey *survey, const struct seen_epoch *epoch)
+{
+	const struct seen_measurement *measurement = chosen(series, epoch);
+	uint64_t each = (survey->epochs + SERIES_STEPS - 1) / SERIES_STEPS;
+	struct series_step *step;
+
+	if (measurement == NULL)
+		return;
+	step = &series->steps[series->nb_steps > 0 ? series->nb_steps - 1 : 0];
+	if (series->nb_steps == 0 || step->epochs == each) {
+		/* The files grew since they were read first. */
+		if (series->nb_steps == SERIES_STEPS)
+			return;
+		step = &series->steps[series->nb_steps++];
+		step->start = epoch->start;
+	}
+	step->epochs++;
+	step->end = epoch->end;
+	step->seconds += (double)seen_duration(epoch) / SECOND_NS;
+	take_flows(series, step, measurement);
+	series->told_losses |= epoch->told_account;
+	series->untold += !epoch->told_account;
+	series->epochs++;
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].fate == LEDGER_LOST)
+			step->lost[c] += ledger_column(&measurement->ledger, c);
+}
+
+/* Every epoch of the files; steps NULL: into the survey. */
+static bool read_all(struct series *series, struct survey *survey,
+	const struct recorded_files *outputs, const struct recorded_files *stats, char *error,
+	int *status)
+{
+	struct recorded *recorded = recorded_open(outputs, stats, error, status);
+	struct seen_epoch *epoch;
+	const char *line;
+
+	if (recorded == NULL)
+		return false;
+	while ((epoch = recorded_next(recorded)) != NULL) {
+		if (series->steps == NULL)
+			survey_epoch(series, survey, epoch);
+		else
+			take_epoch(series, survey, epoch);
+		seen_free(epoch);
+	}
+	*status = recorded_status(recorded, &line);
+	if (*status != 0)
+		snprintf(error, RECORDED_ERROR_MAX, "%s", line);
+	series->cut = recorded_cut(recorded);
+	recorded_close(recorded);
+	return *status == 0;
+}
+
+/* --- all of it --- */
+
+/* What the first reading found. */
+static bool choose(struct series *series, struct survey *survey)
+{
+	series->bytes = survey->of_bytes > survey->of_packets;
+	looking = survey;
+	twalk(survey->sums, keep_heavy);
+	for (; series->nb_flows < survey->nb_heaviest; series->nb_flows++) {
+		series->flows[series->nb_flows] = strdup(survey->heaviest[series->nb_flows]->flow);
+		if (series->flows[series->nb_flows] == NULL)
+			return false;
+	}
+	series->steps = calloc(SERIES_STEPS, sizeof(series->steps[0]));
+	return series->steps != NULL && !survey->failed;
+}
+
+static bool fail(char *error, int *status, int exit, const char *what, const char *name)
+{
+	snprintf(error, RECORDED_ERROR_MAX, "%s%.100s", what, name);
+	*status = exit;
+	return false;
+}
+
+static bool fill(struct series *series, struct survey *survey, const struct recorded_files *outputs,
+	const struct recorded_files *stats, char *error, int *status)
+{
+	const char *path = outputs->paths[0];
+
+	if (!read_all(series, survey, outputs, stats, error, status))
+		return false;
+	if (survey->epochs == 0)
+		return series->measurement != NULL
+			       ? fail(error, status, EXIT_TEXT,
+					 "no file has rows of the measurement ",
+					 series->measurement)
+			       : fail(error, status, EXIT_TEXT, "there are no rows in ", path);
+	if (!choose(series, survey))
+		return fail(error, status, EXIT_MACHINE, "there is no memory", "");
+	return read_all(series, survey, outputs, stats, error, status);
+}
+
+struct series *series_read(const struct recorded_files *outputs, const struct recorded_files *stats,
+	const char *measurement, char *error, int *status)
+{
+	struct series *series = calloc(1, sizeof(*series));
+	struct survey survey = {0};
+	bool filled = false;
+
+	if (series != NULL && measurement != NULL)
+		series->measurement = strdup(measurement);
+	if (series == NULL || (measurement != NULL && series->measurement == NULL))
+		fail(error, status, EXIT_MACHINE, "there is no memory", "");
+	else
+		filled = fill(series, &survey, outputs, stats, error, status);
+	tdestroy(survey.sums, free);
+	if (filled)
+		return series;
+	series_free(series);
+	return NULL;
+}
+
+void series_free(struct series *series)
+{
+	if (series == NULL)
+		return;
+	for (uint32_t f = 0; f < series->nb_flows; f++)
+		free(series->flows[f]);
+	free(series->measurement);
+	free(series->steps);
+	free(series);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/top.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <curses.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/csv_replay.h"
+#include "cli/epoch_stream.h"
+#include "cli/error.h"
+#include "cli/top_screen.h"
+#include "parallel/process.h"
+
+#define EXIT_RUN  1
+#define EXIT_TEXT 2
+#define AGAIN_MS  1000                /* until a run that is gone is looked for again */
+#define STAYS_NS  INT64_C(1000000000) /* that an interval of a file is shown for, at most */
+#define ESCAPE    27
+#define PAGE      10
+
+static const char usage[] =
+	"Usage: sketchtap top [NAME]\n"
+	"       sketchtap top FILE.csv... [--stats FILE.csv]...\n"
+	"\n"
+	"Shows a running sketchtap on the terminal, interval by interval: the account of its\n"
+	"packets, its workers and ports, and the heaviest flows with their error and their past.\n"
+	"NAME is that of its --name; where one runs alone it need not be given. It needs the\n"
+	"rights of the run's user, no more. A run that ends is waited for, until it starts again.\n"
+	"\n"
+	"Files of --output are shown again, interval by interval, each for as long as it lasted but\n"
+	"no more than a second, with the account of packets where files of --stats are named too.\n"
+	"Rotated files follow one another; what has a / or ends in .csv is a file, not a NAME.\n"
+	"\n"
+	"Keys: ? shows them all, q quits. Exit status: 0; 1: no run answers, or the terminal is\n"
+	"unknown, or a file cannot be read; 2: a mistake in the text, or in that of a file. For\n"
+	"scripts: sketchtap follow --json\n";
+
+struct screen {
+	struct view view;
+	struct watch *watch;       /* NULL: the run is gone, or there is none */
+	struct recorded *recorded; /* NULL: a run is watched */
+	int64_t due;               /* monotonic ns, when its next interval is shown */
+	struct picture picture;
+	bool colors, quit;
+};
+
+static atomic_bool asked_to_stop; /* written by signals */
+
+static void stop(int signal)
+{
+	(void)signal;
+	atomic_store_explicit(&asked_to_stop, true, memory_order_relaxed);
+}
+
+/* --- the terminal --- */
+
+static int attributes_of(const struct screen *screen, enum picture_style style)
+{
+	switch (style) {
+	case PICTURE_TITLE: return A_BOLD;
+	case PICTURE_ALARM:
+		return (int)(A_BOLD | (screen->colors ? (chtype)COLOR_PAIR(1) : A_STANDOUT));
+	case PICTURE_HEAD: return A_UNDERLINE;
+	case PICTURE_FOUND: return A_REVERSE;
+	case PICTURE_DIM: return A_DIM;
+	default: return A_NORMAL;
+	}
+}
+
+/* Returns false where memory is missing. */
+static bool show(struct screen *screen)
+{
+	struct picture *picture = &screen->picture;
+
+	picture->rows = LINES < PICTURE_ROWS_MAX ? (uint32_t)LINES : PICTURE_ROWS_MAX;
+	picture->columns = (uint32_t)COLS;
+	if (!picture_draw(picture, &screen->view))
+		return false;
+	erase();
+	for (uint32_t r = 0; r < picture->rows; r++) {
+		const struct picture_line *line = &picture->lines[r];
+
+		attrset(attributes_of(screen, line->style));
+		if (line->text.len > 0)
+			mvaddnstr((int)r, 0, line->text.data, (int)line->text.len);
+	}
+	refresh();
+	return true;
+}
+
+/* Returns 0, or the exit status. */
+static int open_terminal(struct screen *screen, SCREEN **terminal)
+{
+	setlocale(LC_CTYPE, "");
+	screen->picture.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	*terminal = newterm(NULL, stdout, stdin);
+	if (*terminal == NULL)
+		return complain(EXIT_RUN,
+			"top: the terminal %.60s is not known; set TERM, for instance to vt100",
+			getenv("TERM") != NULL ? getenv("TERM") : "of no name");
+	set_term(*terminal);
+	cbreak();
+	noecho();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(50);
+	curs_set(0);
+	screen->colors = has_colors();
+	if (screen->colors) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+	}
+	return 0;
+}
+
+/* --- keys --- */
+
+static void type_find(struct view *view, int key)
+{
+	size_t len = strlen(view->find);
+
+	switch (key) {
+	case '\n':
+	case KEY_ENTER: view->finding = false; break;
+	case ESCAPE:
+		view->finding = false;
+		view->find[0] = '\0';
+		break;
+	case '\b':
+	case 127:
+	case KEY_BACKSPACE:
+		if (len > 0)
+			view->find[len - 1] = '\0';
+		break;
+	default:
+		if (key >= ' ' && key < 127 && len + 1 < VIEW_FIND_MAX) {
+			view->find[len] = (char)key;
+			view->find[len + 1] = '\0';
+		}
+	}
+}
+
+static void scroll_by(struct view *view, int rows)
+{
+	const struct seen_measurement *measurement = view_measurement(view);
+	int64_t last =
+		measurement != NULL && measurement->nb_rows > 0 ? measurement->nb_rows - 1 : 0;
+	int64_t first = (int64_t)view->first + rows;
+
+	view->first = (uint32_t)(first < 0 ? 0 : first > last ? last : first);
+}
+
+/* Of a file; it has no more at its end. */
+static void next_recorded(struct screen *screen)
+{
+	struct seen_epoch *epoch;
+	const char *error;
+	uint64_t stays;
+
+	if (screen->recorded == NULL)
+		return;
+	epoch = recorded_next(screen->recorded);
+	if (epoch == NULL) {
+		screen->due = INT64_MAX;
+		screen->view.gone = recorded_status(screen->recorded, &error) != 0
+					    ? "THE FILE IS DAMAGED HERE"
+					    : "THE END";
+		return;
+	}
+	stays = seen_duration(epoch);
+	screen->due = clock_now(CLOCK_MONOTONIC) +
+		      (stays > 0 && stays < STAYS_NS ? (int64_t)stays : STAYS_NS);
+	view_add(&screen->view, epoch);
+}
+
+/* More of the measurement that is shown, from the next epoch on. */
+static void ask_for_rows(struct screen *screen)
+{
+	const struct seen_measurement *measurement = view_measurement(&screen->view);
+
+	if (screen->watch != NULL && measurement != NULL)
+		watch_rows_of(screen->watch, measurement->name);
+}
+
+static void next_measurement(struct screen *screen)
+{
+	if (view_next_measurement(&screen->view))
+		ask_for_rows(screen);
+}
+
+static void press(struct screen *screen, int key)
+{
+	struct view *view = &screen->view;
+
+	if (view->finding) {
+		type_find(view, key);
+		return;
+	}
+	switch (key) {
+	case 'q':
+	case 'Q': screen->quit = true; break;
+	case 'm':
+	case '\t': next_measurement(screen); break;
+	case 'b':
+		view->bytes = !view_shows_bytes(view);
+		view->metric_chosen = true;
+		break;
+	case 'o': view->order = (enum view_order)((view->order + 1) % VIEW_ORDERS); break;
+	case '/':
+		view->finding = true;
+		view->find[0] = '\0';
+		break;
+	case ESCAPE: view->find[0] = '\0'; break;
+	case ' ':
+	case 'f': view->frozen = !view->frozen; break;
+	case '?':
+	case 'h': view->help = !view->help; break;
+	case 'd': view->places = !view->places; break;
+	case 'n':
+	case KEY_RIGHT: next_recorded(screen); break;
+	case KEY_UP: scroll_by(view, -1); break;
+	case KEY_DOWN: scroll_by(view, 1); break;
+	case KEY_PPAGE: scroll_by(view, -PAGE); break;
+	case KEY_NPAGE: scroll_by(view, PAGE); break;
+	case KEY_HOME: view->first = 0; break;
+	default: break; /* KEY_RESIZE: it is drawn anew */
+	}
+}
+
+/* --- the run --- */
+
+static void leave_run(struct screen *screen, const char *why)
+{
+	watch_close(screen->watch);
+	screen->watch = NULL;
+	screen->view.gone = why;
+}
+
+static void take_news(struct screen *screen)
+{
+	struct seen_epoch *epoch;
+
+	switch (watch_take(screen->watch, &epoch)) {
+	case WATCH_NOTHING: break;
+	case WATCH_EPOCH:
+		view_add(&screen->view, epoch);
+		ask_for_rows(screen);
+		break;
+	case WATCH_ENDED: leave_run(screen, "THE RUN ENDED; waiting for the next"); break;
+	case WATCH_GONE: leave_run(screen, "THE RUN IS GONE; waiting for the next"); break;
+	case WATCH_ODD: leave_run(screen, "THE RUN IS OF ANOTHER VERSION"); break;
+	}
+}
+
+/* Another run of the name is seen from its beginning on; until it answers the last one stays. */
+static void look_again(struct screen *screen)
+{
+	screen->watch = watch_open(screen->view.run, true, true);
+	if (screen->watch == NULL)
+		return;
+	view_clear(&screen->view);
+	screen->view.gone = NULL;
+}
+
+/* Until a key is pressed, or the next interval is due. */
+static void wait_for_time(struct screen *screen)
+{
+	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
+	int64_t left = screen->due - clock_now(CLOCK_MONOTONIC);
+	bool waits = screen->view.frozen || screen->due == INT64_MAX;
+	int n = poll(&keys, 1, waits ? -1 : left > 0 ? (int)(left / 1000000) + 1 : 0);
+
+	if (n > 0 && (keys.revents & (POLLHUP | POLLERR)) != 0)
+		screen->quit = true;
+	if (n == 0)
+		next_recorded(screen);
+}
+
+/* Until a key is pressed or the run says something, or it is time to look for one. */
+static void wait_for_news(struct screen *screen)
+{
+	bool listens = screen->watch != NULL && !screen->view.frozen;
+	struct pollfd files[] = {
+		{.fd = STDIN_FILENO, .events = POLLIN},
+		{.fd = listens ? watch_fd(screen->watch) : -1, .events = POLLIN},
+	};
+	int n = poll(files, 2, AGAIN_MS);
+
+	if (n > 0 && (files[0].revents & (POLLHUP | POLLERR)) != 0)
+		screen->quit = true;
+	if (n > 0 && listens && files[1].revents != 0)
+		take_news(screen);
+	else if (n == 0 && screen->watch == NULL && !screen->view.frozen)
+		look_again(screen);
+}
+
+/* Returns false where memory is missing. */
+static bool run_screen(struct screen *screen)
+{
+	while (!screen->quit && !atomic_load_explicit(&asked_to_stop, memory_order_relaxed)) {
+		int key;
+
+		if (!show(screen))
+			return false;
+		if (screen->recorded != NULL)
+			wait_for_time(screen);
+		else
+			wait_for_news(screen);
+		while ((key = getch()) != ERR)
+			press(screen, key);
+	}
+	return true;
+}
+
+static void free_screen(struct screen *screen)
+{
+	watch_close(screen->watch);
+	recorded_close(screen->recorded);
+	view_clear(&screen->view);
+	free(screen->view.measurement);
+	picture_free(&screen->picture);
+	free(screen);
+}
+
+static int show_screen(struct screen *screen)
+{
+	SCREEN *terminal;
+	const char *error;
+	bool drawn;
+	int status = open_terminal(screen, &terminal);
+
+	if (status != 0)
+		return status;
+	drawn = run_screen(screen);
+	endwin();
+	delscreen(terminal);
+	if (!drawn)
+		return complain(EXIT_RUN, "top: there is no memory");
+	status = screen->recorded != NULL ? recorded_status(screen->recorded, &error) : 0;
+	return status != 0 ? complain(status, "%s", error) : 0;
+}
+
+/* What the command line says. */
+struct asked {
+	const char *name; /* NULL: the one that runs */
+	struct recorded_files outputs, stats;
+};
+
+static bool names_file(const char *word)
+{
+	size_t len = strlen(word);
+
+	return strchr(word, '/') != NULL || (len > 4 && strcmp(word + len - 4, ".csv") == 0);
+}
+
+/* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
+static int read_arguments(int n, char **words, struct asked *asked)
+{
+	recorded_take_stats(words, &n, &asked->stats);
+	asked->outputs.paths = words;
+	for (int i = 0; i < n; i++) {
+		if (words[i][0] != '-' && asked->name == NULL && names_file(words[i])) {
+			words[asked->outputs.n++] = words[i];
+		} else if (words[i][0] != '-' && words[i][0] != '\0' && asked->name == NULL &&
+			   asked->outputs.n == 0 && process_name_allowed(words[i])) {
+			asked->name = words[i];
+		} else {
+			return complain(EXIT_TEXT,
+				"top '%.100s': allowed: NAME, or FILE.csv... --stats FILE.csv, "
+				"--help",
+				words[i]);
+		}
+	}
+	if (asked->stats.n > 0 && asked->outputs.n == 0)
+		return complain(EXIT_TEXT, "top --stats %.100s: name a file of --output, too",
+			asked->stats.paths[0]);
+	return 0;
+}
+
+static int look_at(struct screen *screen, const struct asked *asked)
+{
+	char error[RECORDED_ERROR_MAX];
+	int status;
+
+	if (asked->outputs.n == 0) {
+		screen->view.run = asked->name;
+		screen->watch = watch_open(asked->name, true, false);
+		return screen->watch != NULL ? show_screen(screen) : EXIT_RUN;
+	}
+	screen->view.run = asked->outputs.paths[0];
+	screen->recorded = recorded_open(&asked->outputs, &asked->stats, error, &status);
+	return screen->recorded != NULL ? show_screen(screen) : complain(status, "%s", error);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+int top(int argc, char **argv)
+{
+	const struct sigaction stopping = {.sa_handler = stop};
+	struct asked asked = {0};
+	struct screen *screen;
+	int status;
+
+	if (wants_help(argc, argv)) {
+		fputs(usage, stdout);
+		return 0;
+	}
+	status = read_arguments(argc - 1, argv + 1, &asked);
+	if (status != 0)
+		return status;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return complain(EXIT_TEXT,
+			"top draws on a terminal, and standard input or output is none; for scripts "
+			"there is sketchtap follow --json");
+	screen = calloc(1, sizeof(*screen));
+	if (screen == NULL)
+		return complain(EXIT_RUN, "top: there is no memory");
+	sigaction(SIGINT, &stopping, NULL);
+	sigaction(SIGTERM, &stopping, NULL);
+	sigaction(SIGHUP, &stopping, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	status = look_at(screen, &asked);
+	free_screen(screen);
+	return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* In the place of top.c where it could not be built. */
+
+#include "cli/error.h"
+#include "cli/top.h"
+
+int top(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return complain(1, "top: sketchtap was built without it, because " TOP_MISSING
+			   ": change that and build again, or use sketchtap follow");
+}

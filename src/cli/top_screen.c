@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cli/top_screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/formats/table.h"
+
+#define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
+
+/* --- what is looked at --- */
+
+void view_add(struct view *view, struct seen_epoch *epoch)
+{
+	if (view->nb_epochs > 0 && epoch->closed > view->epochs[0]->closed + 1)
+		view->missed += epoch->closed - view->epochs[0]->closed - 1;
+	if (view->nb_epochs == VIEW_EPOCHS)
+		seen_free(view->epochs[--view->nb_epochs]);
+	memmove(view->epochs + 1, view->epochs, view->nb_epochs * sizeof(view->epochs[0]));
+	view->epochs[0] = epoch;
+	view->nb_epochs++;
+}
+
+void view_clear(struct view *view)
+{
+	while (view->nb_epochs > 0)
+		seen_free(view->epochs[--view->nb_epochs]);
+	view->missed = 0;
+}
+
+/* That of the name; where it is gone, or none was chosen, the first. */
+struct seen_measurement *view_measurement(const struct view *view)
+{
+	const struct seen_epoch *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
+	struct seen_measurement *named;
+
+	if (epoch == NULL || epoch->nb_measurements == 0)
+		return NULL;
+	named = view->measurement != NULL ? seen_find(epoch, view->measurement) : NULL;
+	return named != NULL ? named : &epoch->measurements[0];
+}
+
+bool view_next_measurement(struct view *view)
+{
+	const struct seen_measurement *shown = view_measurement(view);
+	const struct seen_epoch *epoch = view->epochs[0];
+	uint32_t next;
+	char *name;
+
+	if (shown == NULL)
+		return true;
+	next = (uint32_t)(shown - epoch->measurements + 1) % epoch->nb_measurements;
+	name = strdup(epoch->measurements[next].name);
+	if (name == NULL)
+		return false;
+	free(view->measurement);
+	view->measurement = name;
+	view->first = 0;
+	return true;
+}
+
+bool view_shows_bytes(const struct view *view)
+{
+	const struct seen_measurement *measurement = view_measurement(view);
+
+	return view->metric_chosen ? view->bytes : measurement != NULL && measurement->counts_bytes;
+}
+
+/* --- lines --- */
+
+/* Behind the last line: a sheet whose rows are used up takes no more. */
+struct sheet {
+	struct picture *picture;
+	uint32_t n, max;
+};
+
+static struct text *add_line(struct sheet *sheet, enum picture_style style)
+{
+	struct picture_line *line;
+
+	if (sheet->n >= sheet->max)
+		return NULL;
+	line = &sheet->picture->lines[sheet->n++];
+	line->style = style;
+	return &line->text;
+}
+
+/* Characters, which are columns: no key or name has others than those of one column. */
+static void cut(struct text *text, uint32_t columns)
+{
+	size_t at = 0;
+	uint32_t n = 0;
+
+	while (at < text->len) {
+		size_t len = text_character_len(text->data + at, text->len - at);
+
+		if (n++ == columns) {
+			text->len = at;
+			return;
+		}
+		at += len > 0 ? len : 1;
+	}
+}
+
+/* Text at the end of a line becomes so many columns wide, from `begin` on; right-aligned. */
+static void align(struct text *text, size_t begin, uint32_t width)
+{
+	size_t len = text->len - begin;
+
+	if (len >= width)
+		return;
+	text_printf(text, "%*s", (int)(width - len), "");
+	if (text->failed)
+		return;
+	memmove(text->data + begin + (width - len), text->data + begin, len);
+	memset(text->data + begin, ' ', width - len);
+}
+
+/* --- the run --- */
+
+static void add_seconds(struct text *text, uint64_t ns)
+{
+	text_printf(text, "%.3g s", (double)ns / 1e9);
+}
+
+/* A second's, or where the epoch has no length all. */
+static void add_rate(struct text *text, uint64_t duration, uint64_t amount, bool bytes)
+{
+	if (duration > 0)
+		table_human(text,
+			report_per_second((unsigned __int128)amount * (bytes ? 8 : 1), duration));
+	else
+		table_human(text, amount);
+}
+
+static void draw_title(struct sheet *sheet, const struct view *view, const struct seen_epoch *epoch)
+{
+	struct text *text = add_line(sheet, PICTURE_TITLE);
+
+	if (text == NULL)
+		return;
+	text_printf(text, "sketchtap%s%s", view->run != NULL ? " " : "",
+		view->run != NULL ? view->run : "");
+	/* First, so that a narrow screen has them too. */
+	text_str(text, view->frozen ? "  FROZEN" : "");
+	if (view->gone != NULL)
+		text_printf(text, "  %s", view->gone);
+	if (epoch != NULL) {
+		text_printf(text, "  epoch %llu  ", (unsigned long long)epoch->number);
+		text_time(text, epoch->start);
+		text_str(text, "  ");
+		add_seconds(text, seen_duration(epoch));
+		text_str(text, epoch->took > 0 ? " of generated time" : "");
+	}
+}
+
+static void draw_rates(
+	struct sheet *sheet, const struct seen_epoch *epoch, const struct ledger *ledger)
+{
+	struct text *text = add_line(sheet, PICTURE_PLAIN);
+	uint64_t duration = seen_rate_time(epoch);
+
+	if (text == NULL)
+		return;
+	text_str(text, "offered ");
+	add_rate(text, duration, ledger->offered, false);
+	text_str(text, duration > 0 ? "pps, measured " : " packets, measured ");
+	add_rate(text, duration, ledger->measured, false);
+	text_str(text, duration > 0 ? "pps " : " packets ");
+	text_str(text, ledger->missing_bytes > 0 ? "at least " : "");
+	add_rate(text, duration, ledger->bytes, true);
+	text_str(text, duration > 0 ? "bit/s" : " bytes");
+	if (epoch->late)
+		text_printf(text, ", ended late");
+	if (epoch->took > 0)
+		text_printf(text, ", by the time it took");
+}
+
+/* The column that most of the losses are in; LEDGER_COLUMNS: there are none. */
+static uint32_t most_lost(const struct ledger *ledger)
+{
+	uint32_t most = LEDGER_COLUMNS;
+	uint64_t packets = 0;
+
+	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
+		if (ledger_columns[c].fate == LEDGER_LOST && ledger_column(ledger, c) > packets) {
+			packets = ledger_column(ledger, c);
+			most = c;
+		}
+	return most;
+}
+
+static void draw_ledger(struct sheet *sheet, const struct view *view, const struct ledger *ledger)
+{
+	bool lost = ledger_lost(ledger) > 0 || ledger->losses_unknown || ledger->doubtful > 0 ||
+		    ledger->unaccounted > 0;
+	struct text *text = add_line(sheet, lost ? PICTURE_ALARM : PICTURE_PLAIN);
+	const uint32_t most = most_lost(ledger);
+
+	if (text == NULL)
+		return;
+	text_grouped(text, ledger->offered);
+	text_str(text, " packets, ");
+	ledger_losses(text, ledger);
+	ledger_others(text, ledger);
+	if (view->missed > 0)
+		text_printf(text, "; %llu epochs not seen", (unsigned long long)view->missed);
+	text = most < LEDGER_COLUMNS ? add_line(sheet, PICTURE_ALARM) : NULL;
+	if (text != NULL)
+		text_printf(text, "%s: %s", ledger_columns[most].name, ledger_columns[most].why);
+}
+
+static void draw_workers(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	uint64_t duration = seen_rate_time(epoch);
+	struct text *text =
+		epoch->nb_workers > 0 && duration > 0 ? add_line(sheet, PICTURE_PLAIN) : NULL;
+
+	if (text == NULL)
+		return;
+	text_str(text, "workers busy");
+	for (uint32_t w = 0; w < epoch->nb_workers; w++)
+		text_printf(text, "%s %.0f %%", w > 0 ? "," : "",
+			(double)epoch->workers[w].busy_ns / (double)duration * 100);
+}
+
+static void draw_ports(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	struct text *text;
+	bool down = false;
+
+	for (uint32_t p = 0; p < epoch->nb_ports; p++)
+		down |= !epoch->ports[p].up;
+	text = epoch->nb_ports > 0 ? add_line(sheet, down ? PICTURE_ALARM : PICTURE_PLAIN) : NULL;
+	if (text == NULL)
+		return;
+	text_str(text, "ports");
+	for (uint32_t p = 0; p < epoch->nb_ports; p++) {
+		const struct seen_port *port = &epoch->ports[p];
+
+		text_printf(
+			text, "%s %s %s", p > 0 ? "," : "", port->name, port->up ? "up" : "DOWN");
+		if (port->up && port->speed > 0) {
+			text_char(text, ' ');
+			table_human(text, (uint64_t)port->speed * 1000000);
+		}
+	}
+}
+
+/* --- deliveries --- */
+
+static uint64_t taken(const struct seen_delivery *place)
+{
+	return place->delivered + place->acknowledged;
+}
+
+static uint64_t not_taken(const struct seen_delivery *place)
+{
+	return place->failed + place->unknown + place->dropped;
+}
+
+/* All places in a line, with the one that has lost most. */
+static void draw_deliveries(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	uint64_t all = 0, waiting = 0, bad = 0;
+	const struct seen_delivery *worst = epoch->deliveries;
+	struct text *text;
+
+	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
+		const struct seen_delivery *place = &epoch->deliveries[d];
+
+		all += taken(place);
+		waiting += place->waiting;
+		bad += not_taken(place);
+		worst = not_taken(place) > not_taken(worst) ? place : worst;
+	}
+	text = epoch->nb_deliveries > 0 ? add_line(sheet, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
+					: NULL;
+	if (text == NULL)
+		return;
+	text_str(text, "rows ");
+	text_grouped(text, all);
+	text_str(text, " delivered");
+	if (waiting > 0)
+		text_printf(text, ", %llu wait", (unsigned long long)waiting);
+	if (bad > 0)
+		text_printf(text, ", %llu not, most of them at %s", (unsigned long long)bad,
+			worst->name);
+}
+
+static void add_amount(struct text *text, uint64_t amount)
+{
+	size_t begin = text->len;
+
+	table_human(text, amount);
+	align(text, begin, 8);
+}
+
+/* Columns of 8, then what it is. */
+static void draw_places(struct sheet *sheet, const struct seen_epoch *epoch)
+{
+	struct text *text = add_line(sheet, PICTURE_HEAD);
+
+	if (text != NULL)
+		text_str(text, "    rows   taken  failed unknown dropped   waits export, kind");
+	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
+		const struct seen_delivery *place = &epoch->deliveries[d];
+
+		text = add_line(sheet, not_taken(place) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
+		if (text == NULL)
+			return;
+		add_amount(text, place->rows);
+		add_amount(text, taken(place));
+		add_amount(text, place->failed);
+		add_amount(text, place->unknown);
+		add_amount(text, place->dropped);
+		add_amount(text, place->waiting);
+		text_printf(text, " %s, %s", place->name, place->kind);
+	}
+}
+
+/* --- rows --- */
+
+static const struct report_figure *figure_of(const struct seen_row *row, bool bytes)
+{
+	return bytes ? &row->bytes : &row->packets;
+}
+
+/* Of a row's flow in an earlier epoch; NULL: it had none, or was not among the rows. */
+static const struct seen_row *earlier_row(
+	const struct view *view, uint32_t e, const char *measurement, const char *flow)
+{
+	const struct seen_measurement *then = seen_find(view->epochs[e], measurement);
+
+	for (uint32_t r = 0; then != NULL && r < then->nb_rows; r++)
+		if (strcmp(then->rows[r].flow, flow) == 0)
+			return &then->rows[r];
+	return NULL;
+}
+
+/* The oldest first, of the largest of them; blank where the row was not among the first. */
+static void add_past(struct text *text, const struct picture *picture, const struct view *view,
+	const struct seen_measurement *measurement, const struct seen_row *row, bool bytes)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char letters[] = "_.:-=+*#";
+	uint64_t values[VIEW_EPOCHS] = {0}, largest = 1;
+
+	for (uint32_t e = 0; e < view->nb_epochs; e++) {
+		const struct seen_row *then =
+			e == 0 ? row : earlier_row(view, e, measurement->name, row->flow);
+
+		values[e] = then != NULL ? figure_of(then, bytes)->value : 0;
+		largest = values[e] > largest ? values[e] : largest;
+	}
+	for (uint32_t e = VIEW_EPOCHS; e-- > 0;) {
+		uint32_t height = (uint32_t)((unsigned __int128)values[e] * 7 / largest);
+
+		if (values[e] == 0)
+			text_char(text, ' ');
+		else if (picture->utf8)
+			text_str(text, bars[height]);
+		else
+			text_char(text, letters[height]);
+	}
+}
+
+/* How far the truth may be away, of the figure: "+-0.1%"; "?" where nobody knows. */
+static void add_error(struct text *text, const struct report_figure *figure)
+{
+	uint64_t below = figure->value - figure->low, above = figure->high - figure->value;
+	double error;
+
+	if (!figure->known || !figure->high_known || figure->value == 0) {
+		text_char(text, '?');
+		return;
+	}
+	error = (double)(above > below ? above : below) / (double)figure->value * 100;
+	if (error == 0)
+		text_str(text, "exact");
+	else
+		text_printf(text, "%.*f%%", error < 9.95 ? 1 : 0, error < 0.05 ? 0.1 : error);
+}
+
+/* Columns: rank 4, rate 8, error 7, share 7, past 10, flow; a blank before each. */
+static void draw_row(struct sheet *sheet, const struct view *view, const struct seen_epoch *epoch,
+	const struct seen_measurement *measurement, const struct seen_row *row)
+{
+	bool bytes = view_shows_bytes(view);
+	bool found = view->find[0] != '\0' && strstr(row->flow, view->find) != NULL;
+	struct text *text = add_line(sheet, found ? PICTURE_FOUND : PICTURE_PLAIN);
+	const struct report_figure *figure = figure_of(row, bytes);
+	size_t begin;
+
+	if (text == NULL)
+		return;
+	text_printf(text, "%4u", row->rank);
+	begin = text->len;
+	if (figure->known)
+		add_rate(text, seen_rate_time(epoch), figure->value, bytes);
+	else
+		text_char(text, '?');
+	align(text, begin, 8);
+	begin = text->len;
+	add_error(text, figure);
+	align(text, begin, 7);
+	begin = text->len;
+	if (bytes == measurement->counts_bytes)
+		text_printf(text, "%.1f%%", row->share * 100);
+	else
+		text_char(text, '-');
+	align(text, begin, 7);
+	text_char(text, ' ');
+	add_past(text, sheet->picture, view, measurement, row, bytes);
+	text_printf(text, " %s", row->flow);
+}
+
+static void draw_head(
+	struct sheet *sheet, const struct view *view, const struct seen_measurement *measurement)
+{
+	static const char *const orders[VIEW_ORDERS] = {"", ", by what is shown", ", by flow"};
+	bool bytes = view_shows_bytes(view);
+	bool rates = seen_rate_time(view->epochs[0]) > 0;
+	struct text *text = add_line(sheet, PICTURE_TITLE);
+
+	if (text == NULL)
+		return;
+	text_printf(text, "%s: %s%sby %s", measurement->name,
+		measurement->key != NULL ? measurement->key : "",
+		measurement->key != NULL ? " " : "",
+		measurement->counts_bytes ? "bytes" : "packets");
+	if (measurement->sketch != NULL) {
+		text_printf(text, ", %s; ", measurement->sketch);
+		text_grouped(text, measurement->distinct_keys);
+		text_str(text, " keys");
+	}
+	text_printf(
+		text, "%s%s", measurement->incomplete ? ", INCOMPLETE" : "", orders[view->order]);
+	if (view->finding || view->find[0] != '\0')
+		text_printf(text, "  /%s", view->find);
+	text = add_line(sheet, PICTURE_HEAD);
+	if (text != NULL)
+		text_printf(text, "rank %7s  error  share %-*s flow",
+			!bytes ? (rates ? "pps" : "packets") : (rates ? "bit/s" : "bytes"),
+			VIEW_EPOCHS, "past");
+}
+
+static int compare_shown(const void *a, const void *b, void *bytes)
+{
+	const struct seen_row *x = *(const struct seen_row *const *)a;
+	const struct seen_row *y = *(const struct seen_row *const *)b;
+	uint64_t left = figure_of(x, bytes != NULL)->value;
+	uint64_t right = figure_of(y, bytes != NULL)->value;
+
+	return left != right ? (left < right) - (left > right)
+			     : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int compare_flows(const void *a, const void *b, void *bytes)
+{
+	const struct seen_row *x = *(const struct seen_row *const *)a;
+	const struct seen_row *y = *(const struct seen_row *const *)b;
+
+	(void)bytes;
+	return strcmp(x->flow, y->flow);
+}
+
+/* Returns false where memory is missing. */
+static bool draw_rows(
+	struct sheet *sheet, const struct view *view, const struct seen_measurement *measurement)
+{
+	const struct seen_row **rows;
+
+	if (measurement->nb_rows == 0) {
+		struct text *text = add_line(sheet, PICTURE_DIM);
+
+		if (text != NULL)
+			text_str(text, "no flow reached the threshold");
+		return true;
+	}
+	rows = malloc(measurement->nb_rows * sizeof(rows[0]));
+	if (rows == NULL)
+		return false;
+	for (uint32_t r = 0; r < measurement->nb_rows; r++)
+		rows[r] = &measurement->rows[r];
+	if (view->order != VIEW_BY_RANK)
+		qsort_r(rows, measurement->nb_rows, sizeof(rows[0]),
+			view->order == VIEW_BY_SHOWN ? compare_shown : compare_flows,
+			view_shows_bytes(view) ? rows : NULL);
+	for (uint32_t r = view->first; r < measurement->nb_rows; r++)
+		draw_row(sheet, view, view->epochs[0], measurement, rows[r]);
+	free(rows);
+	return true;
+}
+
+/* --- all of it --- */
+
+static void draw_help(struct sheet *sheet)
+{
+	static const char *const lines[] = {
+		"m, Tab      the next measurement",
+		"b           packets or bytes of rows",
+		"o           order: of the run, by what is shown, by flow",
+		"/ TEXT      mark flows with TEXT; Enter ends it, Escape forgets it",
+		"space, f    freeze, and go on where it stopped",
+		"Right, n    the next interval of a file",
+		"d           what became of rows of each export, and back",
+		"Up, Down, PageUp, PageDown, Home   scroll",
+		"?, h        this, and back",
+		"q           quit",
+		"",
+		"error: how far the truth may be away from the figure, at the run's confidence.",
+		"share: of what was measured, in what the measurement counts.",
+		"past: the last ten intervals; blank where the flow was not among the first.",
+		"Losses are red: docs/LOSS.md says what to do about each.",
+	};
+
+	for (size_t l = 0; l < sizeof(lines) / sizeof(lines[0]); l++) {
+		struct text *text = add_line(sheet, PICTURE_PLAIN);
+
+		if (text != NULL)
+			text_str(text, lines[l]);
+	}
+}
+
+static bool draw_epoch(struct sheet *sheet, const struct view *view)
+{
+	const struct seen_epoch *epoch = view->epochs[0];
+	const struct seen_measurement *measurement = view_measurement(view);
+	const struct ledger *ledger = measurement != NULL ? &measurement->ledger : &epoch->ledger;
+
+	if (epoch->told_account) {
+		draw_rates(sheet, epoch, ledger);
+		draw_ledger(sheet, view, ledger);
+	}
+	draw_workers(sheet, epoch);
+	draw_ports(sheet, epoch);
+	draw_deliveries(sheet, epoch);
+	if (view->places)
+		draw_places(sheet, epoch);
+	if (measurement == NULL || view->places)
+		return true;
+	draw_head(sheet, view, measurement);
+	return draw_rows(sheet, view, measurement);
+}
+
+bool picture_draw(struct picture *picture, const struct view *view)
+{
+	const struct seen_epoch *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
+	/* The last line is the footer's, where there is more than one. */
+	struct sheet sheet = {picture, 0, picture->rows > 1 ? picture->rows - 1 : picture->rows};
+	bool drawn = true;
+
+	for (uint32_t r = 0; r < PICTURE_ROWS_MAX; r++) {
+		text_clear(&picture->lines[r].text);
+		picture->lines[r].style = PICTURE_PLAIN;
+	}
+	draw_title(&sheet, view, epoch);
+	if (view->help)
+		draw_help(&sheet);
+	else if (epoch != NULL)
+		drawn = draw_epoch(&sheet, view);
+	if (picture->rows > 1) {
+		struct picture_line *footer = &picture->lines[picture->rows - 1];
+
+		footer->style = PICTURE_DIM;
+		if (view->finding)
+			text_printf(&footer->text, "/%s_", view->find);
+		else
+			text_str(&footer->text, FOOTER);
+	}
+	for (uint32_t r = 0; r < picture->rows; r++) {
+		cut(&picture->lines[r].text, picture->columns);
+		drawn &= !picture->lines[r].text.failed;
+	}
+	return drawn;
+}
+
+void picture_free(struct picture *picture)
+{
+	for (uint32_t r = 0; r < PICTURE_ROWS_MAX; r++)
+		text_free(&picture->lines[r].text);
+}

@@ -1,0 +1,923 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup/dedup.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "base/router_names.h"
+#include "collect/dedup/dedup_method.h"
+#include "collect/dedup/deferred_flows.h"
+#include "collect/dedup/flow_front.h"
+#include "collect/dedup/flow_paths.h"
+#include "key/hash.h"
+
+/* The index of flows must not depend on how records are dealt out to workers, by the run's hash. */
+#define OWN_HASH        UINT64_C(0x6465647570)
+#define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
+#define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
+#define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
+#define OVERHEAD_MAX    256                 /* of --link-overhead, which totals have grown by */
+
+struct dedup {
+	struct dedup_params params;
+	const struct dedup_ops *ops;
+	struct hash_key hash_key;
+	struct known known;
+	struct flow_path *paths; /* of each entry; NULL: not asked for */
+	uint8_t *hops_in_use;
+	bool keeps; /* flows of all records, not only of totals */
+};
+
+const char *dedup_word(uint32_t method)
+{
+	return method < DEDUP_METHOD_COUNT ? dedup_methods[method].word : NULL;
+}
+
+const char *dedup_suits(uint32_t method)
+{
+	return method < DEDUP_METHOD_COUNT ? dedup_methods[method].suits : NULL;
+}
+
+static bool wants_paths(const struct dedup_params *params)
+{
+	return params->paths || params->routes;
+}
+
+/* The other methods decide by what comes first. */
+static bool holds_flows(const struct dedup_params *params)
+{
+	return params->method == DEDUP_BEST;
+}
+
+static size_t paths_bytes(const struct dedup_params *params)
+{
+	return wants_paths(params) ? flow_paths_memory(params->flows) : 0;
+}
+
+/* One byte for each hop that there may be, in the place of a hop's 32. */
+static size_t in_use_bytes(const struct dedup_params *params)
+{
+	return observers_memory(params->exporters) / sizeof(struct hop);
+}
+
+size_t dedup_memory(const struct dedup_params *params)
+{
+	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
+	       observers_memory(params->exporters) + routes_memory(params->flows) +
+	       params->exporters + roles_memory(params->exporters) + paths_bytes(params) +
+	       in_use_bytes(params) + (holds_flows(params) ? held_flows_memory(params->flows) : 0);
+}
+
+static bool init(struct dedup *dedup, const struct dedup_params *params)
+{
+	const struct sketch_allocator *allocator = &params->allocator;
+	struct known *known = &dedup->known;
+
+	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
+		!observers_init(&known->observers, params->exporters, params->seed, allocator) ||
+		!routes_init(&known->routes, params->flows, params->seed, known->flows.timeout,
+			allocator) ||
+		!roles_init(&known->roles, params->exporters, params->seed, allocator))
+		return false;
+	known->routes.epoch = 1;
+	known->edges = params->edges;
+	if (holds_flows(params) && !held_flows_init(&known->held, params->flows, allocator))
+		return false;
+	known->flows.keep = params->paths;
+	known->has_ingress = allocator->alloc(params->exporters, allocator->arg);
+	dedup->hops_in_use = allocator->alloc(in_use_bytes(params), allocator->arg);
+	if (wants_paths(params))
+		dedup->paths = allocator->alloc(paths_bytes(params), allocator->arg);
+	return known->has_ingress && dedup->hops_in_use && (dedup->paths || !wants_paths(params));
+}
+
+struct dedup *dedup_create(const struct dedup_params *params)
+{
+	const struct sketch_allocator *allocator = &params->allocator;
+	struct dedup *dedup = allocator->alloc(sizeof(*dedup), allocator->arg);
+
+	if (!dedup)
+		return NULL;
+	dedup->params = *params;
+	dedup->ops = &dedup_methods[params->method];
+	dedup->keeps = dedup->ops->flows || wants_paths(params);
+	hash_key_init(&dedup->hash_key, random_mix(params->seed ^ OWN_HASH));
+	if (!init(dedup, params)) {
+		dedup_destroy(dedup);
+		return NULL;
+	}
+	return dedup;
+}
+
+static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
+{
+	if (memory)
+		allocator->free(memory, size, allocator->arg);
+}
+
+void dedup_destroy(struct dedup *dedup)
+{
+	struct dedup_params params;
+
+	if (!dedup)
+		return;
+	params = dedup->params;
+	observed_flows_fini(&dedup->known.flows, &params.allocator);
+	observers_fini(&dedup->known.observers, &params.allocator);
+	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
+	roles_fini(&dedup->known.roles, &params.allocator);
+	held_flows_fini(&dedup->known.held, params.flows, &params.allocator);
+	release(&params.allocator, dedup->known.has_ingress, params.exporters);
+	release(&params.allocator, dedup->hops_in_use, in_use_bytes(&params));
+	release(&params.allocator, dedup->paths, paths_bytes(&params));
+	release(&params.allocator, dedup, sizeof(*dedup));
+}
+
+/* The share of the hop's observer, or what it holds of its totals; NULL: there is none. */
+static inline struct share *find_share(
+	struct known *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
+{
+	const struct hop *hops = known->observers.hops;
+	uint32_t observer = hops[hop].observer;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if ((hops[share->hop].observer == observer) & (share->total == total)) {
+			*number = i;
+			return share;
+		}
+	}
+	return NULL;
+}
+
+static struct share *get_share(
+	struct known *known, struct record *record, uint32_t hop, bool total, uint32_t *number)
+{
+	struct share *share = find_share(known, record->flow, hop, total, number);
+
+	if (!total)
+		record->is_new = share == NULL;
+	if (share)
+		return share;
+	share = observed_flows_add_share(&known->flows, record->flow, record->now);
+	if (share) {
+		*number = record->flow->nb - UINT32_C(1);
+		share->hop = hop & (HOPS_MAX - 1);
+		share->total = total;
+		if (!total)
+			share_set_time(&known->flows, share, record->last);
+	}
+	return share;
+}
+
+/* Whether bytes are fewer because their total has 32 bits: packets went on, enough for the rest. */
+static bool bytes_went_round(const struct share *last, const struct record *record)
+{
+	uint64_t back = share_total_bytes(last) - record->bytes;
+	bool of_32_bits = share_total_bytes(last) < ROUND + last->packets * OVERHEAD_MAX;
+
+	return of_32_bits && record->observation->sampling == 1 &&
+	       record->packets > last->packets && back < ROUND &&
+	       ROUND - back <= (record->packets - last->packets) * PACKET_BYTES;
+}
+
+/*
+ * A total of a session becomes what the share does not have of it: `base` is what the share had when
+ * the session began. A smaller total is of a session whose beginning was not heard.
+ */
+static void session_difference(
+	const struct share *base, const struct share *share, struct record *record)
+{
+	uint64_t packets = share->packets - base->packets;
+	uint64_t bytes = share->bytes - share_total_bytes(base);
+
+	if (base->packets > share->packets || share_total_bytes(base) > share->bytes ||
+		packets > record->packets)
+		return;
+	record->packets -= packets;
+	record->bytes -= bytes < record->bytes ? bytes : record->bytes;
+}
+
+/* True if the flow began after the last record that told of it. */
+static bool is_new_session(const struct record *record, uint32_t last)
+{
+	const struct observation *observation = record->observation;
+
+	return observation->flags & OBSERVATION_FIRST &&
+	       (int32_t)(ticks_of(observation->time - (int64_t)observation->first * 1000000) -
+			 last) > 0;
+}
+
+/* A total becomes what came since the last. One that is smaller began anew. */
+static void difference(struct share *last, struct record *record)
+{
+	uint64_t packets = record->packets, bytes = record->bytes;
+	uint64_t last_bytes = share_total_bytes(last);
+
+	if (packets >= last->packets && bytes >= last_bytes) {
+		record->packets -= last->packets;
+		record->bytes -= last_bytes;
+	} else if (bytes_went_round(last, record)) {
+		record->packets -= last->packets;
+		record->bytes += ROUND - last_bytes;
+	}
+	last->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share_set_total_bytes(last, bytes);
+	if (record->bytes > SHARE_BYTES_MAX) {
+		record->bytes = SHARE_BYTES_MAX;
+		record->bytes_cut = true;
+	}
+}
+
+/* Counts from 0 again, before a share is too large for its bits. */
+static void begin_anew(struct known *known, struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		/* What waits in a sampled share stays. */
+		if (!share->total && !(flow->flags & FLOW_HELD && share->sampled)) {
+			share->packets = 0;
+			share->bytes = 0;
+		}
+	}
+	flow->packets = 0;
+	flow->bytes = 0;
+	flow->advance = 0;
+	flow->moved_behind = 0;
+	flow->doubted = 0;
+	flow->span = 0;
+}
+
+/* A share of samples has only what waits (dedup_method.c). */
+static bool waits(const struct known *known, const struct record *record)
+{
+	return known->held.room > 0 && record->observation->sampling > 1;
+}
+
+static void set_hop(struct record *record, uint32_t hop)
+{
+	if (record->share->hop == hop)
+		return;
+	record->moved = true;
+	record->flow->flags |= FLOW_MOVED;
+	record->share->hop = hop & (HOPS_MAX - 1);
+}
+
+/* A share that changes between samples and whole counts begins anew. */
+static void set_sampled(struct record *record)
+{
+	bool sampled = record->observation->sampling > 1;
+	struct share *share = record->share;
+
+	if (share->sampled == sampled)
+		return;
+	share->sampled = sampled;
+	record->is_new = true;
+	share->packets = 0;
+	share->bytes = 0;
+}
+
+static void add_to_share(struct known *known, struct record *record, uint32_t hop)
+{
+	struct share *share = record->share;
+	uint64_t packets, bytes;
+	uint32_t last;
+
+	set_hop(record, hop);
+	set_sampled(record);
+	record->before = share_time(&known->flows, share, record->now);
+	/* EMC2's methods go by when records come. */
+	last = known->held.room > 0 ? record->last : record->now;
+	if ((int32_t)(last - record->before) > 0)
+		share_set_time(&known->flows, share, last);
+	if (waits(known, record))
+		return;
+	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
+		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
+		begin_anew(known, record->flow);
+	if (known->held.room > 0)
+		find_begin(known, record);
+	if (record->begin + record->packets >= 2 * SHARE_PACKETS_LIMIT) {
+		begin_anew(known, record->flow);
+		find_begin(known, record);
+	}
+	packets = share->packets + record->packets;
+	bytes = share->bytes + record->bytes;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/* What is looked up for all records of a burst before any is counted. */
+struct ahead {
+	uint32_t guess[BURST_MAX]; /* the flow's entry */
+	uint32_t hop[BURST_MAX];
+};
+
+/* What a new session has of its observer's totals: nothing, or all that the share has. */
+static struct share begin_session(
+	const struct share *last, const struct share *share, uint32_t flags)
+{
+	struct share begun = *last;
+	bool session = flags & OBSERVATION_SESSION;
+
+	begun.packets = session ? share->packets : 0;
+	share_set_total_bytes(&begun, session ? share->bytes : 0);
+	return begun;
+}
+
+/* When the flow was last told of, before the record; for one that is new, now. */
+static uint32_t last_heard(
+	const struct known *known, const struct key_hash *hash, uint32_t guess, uint32_t now)
+{
+	const struct flow *flow = guess != FLOW_NONE ? &known->flows.flows[guess] : NULL;
+
+	return flow != NULL && flow_is_of(flow, hash) ? flow->last : now;
+}
+
+/* Finds the flow and the observer's share, and adds the record to it. False: there is no room. */
+static bool find_flow(struct known *known, struct record *record, const struct key_hash *hash,
+	uint32_t hop, uint32_t guess)
+{
+	uint32_t unused, before, flags;
+	struct share *last;
+
+	if (hop == HOP_NONE)
+		return false;
+	before = last_heard(known, hash, guess, record->now);
+	record->flow = observed_flows_get(&known->flows, hash, guess, record->now);
+	if (!record->flow)
+		return false;
+	record->share = get_share(known, record, hop, false, &record->number);
+	if (!record->share)
+		return false;
+	flags = record->observation->flags;
+	if (!(flags & OBSERVATION_SINCE_START)) {
+		add_to_share(known, record, hop);
+		return true;
+	}
+	last = get_share(known, record, hop, true, &unused);
+	if (!last)
+		return false;
+	if (is_new_session(record, before))
+		*last = begin_session(last, record->share, flags);
+	if (flags & OBSERVATION_SESSION)
+		session_difference(last, record->share, record);
+	else
+		difference(last, record);
+	add_to_share(known, record, hop);
+	if (flags & OBSERVATION_ENDED)
+		*last = begin_session(last, record->share, flags);
+	return true;
+}
+
+static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
+{
+	uint64_t product;
+
+	if (__builtin_mul_overflow(value, (uint64_t)sampling, &product) || product > limit)
+		return limit;
+	return product;
+}
+
+/* In place: a copy would wait for its stores. */
+static inline void set_record(struct record *record, const struct observation *observation)
+{
+	*record = (struct record){
+		.observation = observation,
+		.now = ticks_of(observation->time),
+		.has_first = (observation->flags & (OBSERVATION_FIRST | OBSERVATION_SINCE_START)) ==
+			     OBSERVATION_FIRST,
+		.packets = multiplied(
+			observation->packets, observation->sampling, SHARE_PACKETS_LIMIT - 1),
+		.bytes = multiplied(observation->bytes, observation->sampling,
+			observation->flags & OBSERVATION_SINCE_START ? SHARE_TOTAL_LIMIT - 1
+								     : SHARE_BYTES_MAX),
+	};
+
+	record->bytes_cut = record->bytes == SHARE_BYTES_MAX;
+	record_times(record);
+}
+
+static void set_router(uint8_t number[2], uint32_t exporter)
+{
+	uint32_t router = exporter < ROUTER_UNKNOWN ? exporter : ROUTER_UNKNOWN;
+
+	number[0] = (uint8_t)(router >> 8);
+	number[1] = (uint8_t)router;
+}
+
+static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egress)
+{
+	set_router(extra->ingress, ingress);
+	set_router(extra->egress, egress);
+}
+
+/* What a path needs to know of the record, and what a key does of the path. */
+static void follow(struct dedup *dedup, struct record *record, const struct worth *worth,
+	struct key_extra *extra)
+{
+	uint32_t ingress = record->observation->exporter, egress = ingress;
+
+	if (record->share) {
+		struct flow_path *path =
+			&dedup->paths[flow_number(&dedup->known.flows, record->flow)];
+
+		flow_path_report(path, &dedup->known, record, worth);
+		if (dedup->params.routes) {
+			flow_path_ends(path, &dedup->known, record);
+			ingress = path->ingress;
+			egress = path->egress;
+		}
+	}
+	set_routers(extra, ingress, egress);
+}
+
+/* What could not be found is decided by the edge; a total that cannot be differenced is nothing. */
+static struct worth without_flow(struct dedup *dedup, struct record *record)
+{
+	record->flow = NULL;
+	record->share = NULL;
+	if (record->observation->flags & OBSERVATION_SINCE_START) {
+		record->packets = record->bytes = 0;
+		return (struct worth){0, 0, 1};
+	}
+	if (!dedup->ops->flows)
+		return dedup->ops->take(&dedup->known, record);
+	return worth_at_edge(&dedup->known, record);
+}
+
+/* Whether frames of these sizes are known; most are. No product overflows: packets have 40 bits. */
+static bool are_frames_known(const struct dedup_counts *counts, const struct worth *worth)
+{
+	const uint64_t limit = UINT64_C(1) << 24;
+
+	return counts->measured > 0 && counts->largest_frame < limit &&
+	       worth->bytes >= counts->smallest_frame * worth->packets &&
+	       worth->bytes <= counts->largest_frame * worth->packets;
+}
+
+static void count_frames(struct dedup_counts *counts, const struct worth *worth)
+{
+	uint64_t least, most;
+	uint32_t smallest, largest;
+
+	if (are_frames_known(counts, worth))
+		return;
+	least = worth->bytes / worth->packets;
+	most = least + (worth->bytes % worth->packets != 0);
+	smallest = least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
+	largest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+	if (counts->measured == 0 || smallest < counts->smallest_frame)
+		counts->smallest_frame = smallest;
+	if (counts->measured == 0 || largest > counts->largest_frame)
+		counts->largest_frame = largest;
+}
+
+/* Behind count(): of packets whose sizes the record does not tell. */
+static void count_hidden_frames(const struct observation *observation, const struct worth *worth,
+	struct dedup_counts *counts)
+{
+	if (hides_frames(observation) && worth->packets > 0 &&
+		counts->largest_frame < FRAME_EXPECTED)
+		counts->largest_frame = FRAME_EXPECTED;
+}
+
+/* What is in doubt since it was told last. */
+static void tell_doubt(struct known *known, struct dedup_counts *counts)
+{
+	if (known->roles.reporting <= 1) /* nobody reports a packet again */
+		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
+	counts->duplicate_packets += known->doubt.duplicate_packets;
+	counts->duplicate_bytes += known->doubt.duplicate_bytes;
+	counts->new_packets += known->doubt.new_packets;
+	counts->new_bytes += known->doubt.new_bytes;
+	counts->unknown |= known->doubt.blind;
+	counts->late |= known->doubt.late;
+	known->doubt = (struct role_doubt){0};
+}
+
+static void count_worth(const struct worth *worth, struct dedup_counts *counts)
+{
+	counts->measured += worth->packets;
+	counts->bytes += worth->bytes;
+	if (worth->sampling > counts->sampling)
+		counts->sampling = worth->sampling;
+}
+
+static inline void count(uint64_t received, bool counted, const struct worth *worth,
+	struct dedup_counts *counts, struct record_counts *exporter)
+{
+	counts->received += received;
+	if (counted)
+		exporter->counted++;
+	else
+		exporter->duplicate++;
+	if (worth->packets == 0)
+		return;
+	count_frames(counts, worth);
+	count_worth(worth, counts);
+}
+
+/*
+ * Packets that count wait, where the first and the last router are asked for, while those of the
+ * route are not known since an epoch before this one, and while the flow is held.
+ */
+static void await_routers(struct dedup *dedup, struct record *record, struct worth *worth)
+{
+	struct known *known = &dedup->known;
+	const struct route *route;
+	struct held_flow *held;
+
+	if (!record->share || worth->packets == 0)
+		return;
+	route = route_of(known, record);
+	if (!(record->flow->flags & FLOW_HELD) && route->ends_known &&
+		route->ends_since != known->routes.epoch)
+		return;
+	held = held_flows_get(&known->held, &known->flows, record);
+	if (!held)
+		return;
+	held_flow_add_sure(held, worth);
+	record->held = true;
+	*worth = (struct worth){0, 0, 1};
+}
+
+static bool has_totals(const struct observation *observation)
+{
+	return observation->flags & OBSERVATION_SINCE_START;
+}
+
+static struct worth take(struct dedup *dedup, struct record *record, const struct key_hash *hash,
+	const struct ahead *ahead, uint32_t i, bool *edge_only)
+{
+	bool totals = has_totals(record->observation);
+	struct worth worth;
+	bool found;
+
+	if (!dedup->keeps && !totals)
+		return dedup->ops->take(&dedup->known, record);
+	found = find_flow(&dedup->known, record, hash, ahead->hop[i], ahead->guess[i]);
+	*edge_only = !found && (dedup->ops->flows || totals);
+	if (!found)
+		return without_flow(dedup, record);
+	if (dedup->ops->flows)
+		add_evidence(&dedup->known, record);
+	worth = dedup->ops->take(&dedup->known, record);
+	flow_add(record->flow, worth.packets, worth.bytes);
+	return worth;
+}
+
+/* Whether nothing is asked of the record but to be added: most are such. */
+static inline bool is_common(const struct known *known, const struct observation *observation,
+	const struct flow *flow, const struct key_hash *hash, uint32_t now)
+{
+	return observation->sampling == 1 && !has_totals(observation) &&
+	       observation->packets < SHARE_PACKETS_LIMIT &&
+	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
+	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
+	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
+}
+
+/* The share that the hop has of the flow already; and the most bytes that another has. */
+static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
+{
+	struct share *found = NULL;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = &flow->shares[i];
+
+		if (share->total || share->sampled)
+			continue;
+		if (share->hop == hop)
+			found = share;
+		else if (share->bytes > most)
+			most = share->bytes;
+	}
+	*most_bytes = most;
+	return found;
+}
+
+/*
+ * `best` of an unsampled record by an observer that told of the flow before, without paths: as
+ * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
+ */
+static inline bool take_common(struct known *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
+{
+	uint64_t packets, bytes, most, counted;
+	struct record record;
+	struct share *share;
+	struct flow *flow;
+
+	if (guess == FLOW_NONE || hop == HOP_NONE)
+		return false;
+	flow = &known->flows.flows[guess];
+	record.now = ticks_of(observation->time);
+	if (!is_common(known, observation, flow, hash, record.now))
+		return false;
+	share = common_share(flow, hop, &most);
+	if (share == NULL)
+		return false;
+	record.observation = observation;
+	record.flow = flow;
+	record.share = share;
+	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
+	record.packets = observation->packets;
+	record.before = share_time(&known->flows, share, record.now);
+	record_times(&record);
+	packets = share->packets + observation->packets;
+	bytes = share->bytes + observation->bytes;
+	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
+		!follows(&known->flows, &record) || share->partial ||
+		is_contradicted(&record, packets))
+		return false;
+	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
+	if ((int32_t)(record.last - record.before) > 0)
+		share_set_time(&known->flows, share, record.last);
+	if ((int32_t)(record.now - flow->last) > 0)
+		flow->last = record.now;
+	if (roles_want(&known->roles, flow, false)) {
+		record.number = (uint32_t)(share - flow->shares);
+		add_evidence(known, &record);
+	}
+	*worth = (struct worth){0, 0, 1};
+	counted = flow->packets;
+	if (packets <= counted)
+		return true;
+	worth->packets = fresh(&record, packets);
+	most = bytes > most ? bytes : most;
+	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
+	flow_add(flow, worth->packets, worth->bytes);
+	advance(flow, &record, counted, packets);
+	return true;
+}
+
+static void fill_burst(const struct observation *observations, uint32_t n, struct key_burst *burst)
+{
+	burst->n = n;
+	burst->v6 = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct observation *observation = &observations[i];
+
+		if (observation->family == KEY_IPV6) {
+			burst->v6 |= UINT64_C(1) << i;
+			burst->key6[i] = observation->key6;
+		} else {
+			burst->key4[i] = observation->key4;
+		}
+		burst->extra[i] = observation->extra;
+		burst->time[i] = observation->time;
+		burst->tcp_flags[i] = observation->extra.tcp_flags[0];
+	}
+}
+
+/* Records of one datagram often are. */
+static inline bool is_same_hop(const struct observation *a, const struct observation *b)
+{
+	return a->exporter == b->exporter && a->side == b->side && a->input == b->input &&
+	       a->output == b->output && a->next == b->next && a->flags == b->flags;
+}
+
+/* All waits for memory of a burst together. */
+static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
+	struct key_burst *burst, struct ahead *ahead)
+{
+	struct known *known = &dedup->known;
+
+	hash_burst(&dedup->hash_key, burst);
+	for (uint32_t i = 0; i < n; i++)
+		observed_flows_prefetch(&known->flows, &burst->hash[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!dedup->keeps && !has_totals(&observations[i]))
+			continue;
+		if (i > 0 && is_same_hop(&observations[i], &observations[i - 1])) {
+			ahead->hop[i] = ahead->hop[i - 1];
+			continue;
+		}
+		roles_hear(&known->roles, observations[i].exporter, ticks_of(observations[i].time));
+		roles_report(&known->roles, observations[i].exporter, observations[i].sampling);
+		ahead->hop[i] = observers_hop(&known->observers, &observations[i]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
+	for (uint32_t i = 0; i < n && dedup->paths; i++) {
+		if (ahead->guess[i] != FLOW_NONE)
+			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);
+	}
+}
+
+/* A record that counts, or may, has counts that are only known to be at least so much. */
+static inline void note_unknown(const struct observation *observation, struct dedup_counts *counts)
+{
+	const uint32_t unknown = OBSERVATION_PACKETS_UNKNOWN | OBSERVATION_BYTES_UNKNOWN;
+
+	if (!(observation->flags & unknown))
+		return;
+	counts->unknown |= (observation->flags & OBSERVATION_PACKETS_UNKNOWN) != 0;
+	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
+}
+
+/* Any record. Apart from dedup_burst(), whose loop needs the registers. */
+static __attribute__((noinline)) struct worth take_record(struct dedup *dedup,
+	const struct ahead *ahead, uint32_t i, const struct observation *observation,
+	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *exporter)
+{
+	struct record record;
+	bool edge_only = false;
+	struct worth worth;
+
+	set_record(&record, observation);
+	worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
+	if (dedup->params.routes && holds_flows(&dedup->params))
+		await_routers(dedup, &record, &worth);
+	if (dedup->paths)
+		follow(dedup, &record, &worth, &burst->extra[i]);
+	exporter->edge_only += edge_only;
+	counts->unknown |= edge_only && has_totals(observation);
+	counts->bytes_unknown |= record.bytes_cut;
+	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
+		exporter);
+	count_hidden_frames(observation, &worth, counts);
+	if (record.held)
+		note_unknown(observation, counts);
+	return worth;
+}
+
+void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
+	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter)
+{
+	bool common = dedup->params.method == DEDUP_BEST && !dedup->paths;
+	struct key_weights *weights = burst->weights;
+	struct ahead ahead;
+
+	fill_burst(observations, n, burst);
+	look_ahead(dedup, observations, n, burst, &ahead);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct observation *observation = &observations[i];
+		struct record_counts *exporter = &by_exporter[observation->exporter];
+		struct worth worth;
+
+		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
+				      ahead.guess[i], &worth))
+			count(observation->packets, worth.packets > 0, &worth, counts, exporter);
+		else
+			worth = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
+		if (worth.packets > 0)
+			note_unknown(observation, counts);
+		weights->packets[i] = worth.packets;
+		weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
+	}
+}
+
+/* Before the burst has it: under which routers it counts, and that its path has it. */
+static void settle_path(struct dedup *dedup, struct held_flow *held, const struct worth *worth)
+{
+	struct flow *flow = &dedup->known.flows.flows[held->flow];
+	/* For the route, if no record had to know it. */
+	const struct observation observation = {.family = held->family, .key6 = held->key};
+	struct record record = {
+		.observation = &observation,
+		.flow = flow,
+		.now = flow->last,
+		.route = held->route,
+	};
+	struct flow_path *path = &dedup->paths[held->flow];
+
+	path->packets += worth->packets;
+	path->bytes += worth->bytes;
+	if (!dedup->params.routes)
+		return;
+	path->stale = true;
+	flow_path_ends(path, &dedup->known, &record);
+	set_routers(&held->extra, path->ingress, path->egress);
+}
+
+static void put_held(
+	const struct held_flow *held, const struct worth *worth, struct key_burst *burst)
+{
+	uint32_t i = burst->n++;
+
+	if (held->family == KEY_IPV6) {
+		burst->v6 |= UINT64_C(1) << i;
+		burst->key6[i] = held->key;
+	} else {
+		memcpy(&burst->key4[i], &held->key, sizeof(burst->key4[i]));
+	}
+	burst->extra[i] = held->extra;
+	burst->time[i] = held->time;
+	burst->tcp_flags[i] = held->tcp_flags;
+	burst->weights->packets[i] = worth->packets;
+	burst->weights->bytes[i] = worth->bytes;
+}
+
+static void count_held(
+	const struct held_flow *held, const struct worth *worth, struct dedup_counts *counts)
+{
+	if (counts->measured == 0 || held->smallest_frame < counts->smallest_frame)
+		counts->smallest_frame = held->smallest_frame;
+	if (counts->measured == 0 || held->largest_frame > counts->largest_frame)
+		counts->largest_frame = held->largest_frame;
+	count_worth(worth, counts);
+}
+
+static void settle(struct dedup *dedup, struct held_flow *held, struct key_burst *burst,
+	struct dedup_counts *counts)
+{
+	struct flow *flow = &dedup->known.flows.flows[held->flow];
+	struct worth worth = worth_of_held(&dedup->known, held);
+
+	flow_add(flow, worth.packets, worth.bytes);
+	worth.packets += held->sure_packets;
+	worth.bytes += held->sure_bytes;
+	if (worth.packets == 0)
+		return;
+	if ((double)held->sure_sampling > worth.sampling)
+		worth.sampling = (double)held->sure_sampling;
+	if (dedup->paths)
+		settle_path(dedup, held, &worth);
+	put_held(held, &worth, burst);
+	count_held(held, &worth, counts);
+}
+
+void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
+{
+	roles_hear(&dedup->known.roles, exporter, ticks_of(now));
+}
+
+void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
+{
+	struct known *known = &dedup->known;
+
+	roles_end_epoch(&known->roles, &known->observers, &known->flows, ticks_of(now), last,
+		&known->doubt);
+	counts->observers = known->roles.reporting;
+	tell_doubt(known, counts);
+}
+
+uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
+{
+	struct known *known = &dedup->known;
+
+	burst->n = 0;
+	burst->v6 = 0;
+	while (burst->n < BURST_MAX) {
+		struct held_flow *held = held_flows_settle(&known->held, &known->flows);
+
+		if (!held)
+			break;
+		settle(dedup, held, burst, counts);
+	}
+	tell_doubt(known, counts);
+	return burst->n;
+}
+
+static void sweep_hops(struct dedup *dedup)
+{
+	struct observed_flows *flows = &dedup->known.flows;
+
+	memset(dedup->hops_in_use, 0, in_use_bytes(&dedup->params));
+	for (uint32_t number = 0; number < flows->nb; number++) {
+		struct flow *flow = &flows->flows[number];
+
+		for (uint32_t i = 0; !(flow->flags & FLOW_MORE) && i < flow->nb; i++)
+			dedup->hops_in_use[observed_flows_share(flows, flow, i)->hop] = 1;
+	}
+	observers_sweep(&dedup->known.observers, dedup->hops_in_use);
+}
+
+static void emit_paths(
+	struct dedup *dedup, void (*emit)(void *arg, const struct path_row *row), void *arg)
+{
+	struct observed_flows *flows = &dedup->known.flows;
+
+	for (uint32_t number = 0; number < flows->nb; number++) {
+		struct flow *flow = &flows->flows[number];
+
+		if (flow->flags & FLOW_TOLD)
+			flow_path_emit(&dedup->paths[number], &dedup->known, flow, emit, arg);
+	}
+}
+
+void dedup_end_epoch(struct dedup *dedup, int64_t now,
+	void (*emit)(void *arg, const struct path_row *row), void *arg)
+{
+	if (dedup->params.paths)
+		emit_paths(dedup, emit, arg);
+	roles_begin_epoch(&dedup->known.roles);
+	dedup->known.routes.epoch++;
+	observed_flows_expire(&dedup->known.flows, ticks_of(now));
+	if (observers_want_sweep(&dedup->known.observers))
+		sweep_hops(dedup);
+}
+
+void dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
+{
+	observers_forget(&dedup->known.observers, exporter);
+	roles_forget(&dedup->known.roles, exporter);
+	dedup->known.has_ingress[exporter] = 0;
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup/dedup_method.h"
+
+#include <math.h>
+
+#include "collect/dedup/flow_front.h"
+#include "sketch/counter.h"
+
+/* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
+#define SAMPLES_UNBIASED 16
+
+#define NOTHING ((struct worth){0, 0, 1})
+
+static struct worth whole(const struct record *record)
+{
+	return (struct worth){
+		record->packets, record->bytes, (double)record->observation->sampling};
+}
+
+/* The bytes of a part of a record's packets, by their mean size. */
+static uint64_t part_bytes(const struct record *record, uint64_t packets)
+{
+	if (packets >= record->packets)
+		return record->bytes;
+	return (uint64_t)((double)record->bytes * (double)packets / (double)record->packets + 0.5);
+}
+
+static struct worth part(const struct record *record, uint64_t packets, double sampling)
+{
+	return (struct worth){packets, part_bytes(record, packets), sampling};
+}
+
+/* So many of the record's packets were taken for duplicates, and may be none. */
+static void doubt_new(struct known *known, const struct record *record, uint64_t packets)
+{
+	struct role_doubt *doubt = &known->doubt;
+
+	doubt->new_packets = counter64_sum(doubt->new_packets, packets);
+	doubt->new_bytes = counter64_sum(doubt->new_bytes, part_bytes(record, packets));
+}
+
+/* So many of the record's packets counted, and may be duplicates. */
+static void doubt_duplicate(struct known *known, const struct record *record, uint64_t packets)
+{
+	struct role_doubt *doubt = &known->doubt;
+
+	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, packets);
+	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, part_bytes(record, packets));
+}
+
+/* The most bytes that an observer without sampling has. */
+static uint64_t most_bytes(struct known *known, const struct record *record)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < record->flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
+
+		if (!share->total && !share->sampled && share->bytes > most)
+			most = share->bytes;
+	}
+	return most;
+}
+
+/* --- unsampled: how far into the flow each observer's records reach --- */
+
+/* How many packets of the flow had passed at a time; at least so many, and 0 if it is not known. */
+static uint64_t index_at(const struct flow *flow, uint32_t time)
+{
+	int32_t before = (int32_t)(flow->front - time);
+
+	if (before <= 0)
+		return flow->packets;
+	if ((uint32_t)before > span_of(flow) || flow->advance == ADVANCE_MAX)
+		return 0;
+	return flow->packets - flow->advance;
+}
+
+/*
+ * Where a record begins whose time is not told, by an observer that is new on the flow, or came
+ * back: it is as long as the flow's last record was. If it has many more packets than that, it is
+ * longer, and may end where all others do.
+ */
+static uint64_t begin_without_time(const struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t span = span_of(flow);
+	uint64_t advance = flow->advance;
+
+	if (span == 0)
+		return 0;
+	if (record->packets > advance + advance / 2)
+		return flow->packets > record->packets ? flow->packets - record->packets : 0;
+	return index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
+}
+
+/* The packets of the record up to the front, if they came evenly. */
+static uint64_t before_front(const struct record *record)
+{
+	int32_t before = (int32_t)(record->flow->front - record->first);
+	int32_t all = (int32_t)(record->last - record->first);
+
+	if (before <= 0)
+		return 0;
+	if (all <= before)
+		return record->packets;
+	return (uint64_t)((double)record->packets * before / all + 0.5);
+}
+
+/* Whether the record begins so shortly before the front that the clocks may explain it. */
+static bool overlap_is_short(const struct record *record)
+{
+	int32_t most = JITTER_TICKS;
+
+	if (record->observation->flags & OBSERVATION_CUT_TIMES)
+		most += 2 * CUT_TICKS;
+	return (int32_t)(record->flow->front - record->first) <= most;
+}
+
+/* Where in the flow the record begins, in packets. */
+static uint64_t begin_of(struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint64_t own = record->is_new ? 0 : record->share->packets, at, told;
+
+	/* Samples counted until now. They were of the same packets, or the last were. */
+	if (!(flow->flags & FLOW_UNSAMPLED)) {
+		at = flow->packets / 2 > record->packets ? flow->packets - record->packets : 0;
+		return at > own ? at : own;
+	}
+	if (!record->has_first) {
+		at = record->joins ? begin_without_time(record) : own;
+		return at > own ? at : own;
+	}
+	if (is_later(record)) {
+		record->moves = flow->packets > own;
+		return flow->packets > own ? flow->packets : own;
+	}
+	/* Its records follow each other, unless others told of packets between them. */
+	if (!is_contradicted(record, own + record->packets))
+		return own;
+	told = overlap_is_short(record) ? before_front(record) : record->packets;
+	at = flow->packets > told ? flow->packets - told : 0;
+	if (at <= own)
+		return own;
+	record->aligned = true;
+	return at;
+}
+
+void find_begin(struct known *known, struct record *record)
+{
+	record->joins = record->is_new || came_back(&known->flows, record);
+	record->begin = begin_of(record);
+}
+
+/* The share, which has the record already, begins further into the flow. */
+static void move_share(struct record *record, uint64_t begin)
+{
+	struct share *share = record->share;
+	const struct flow *flow = record->flow;
+	uint64_t own = share->packets - record->packets;
+	double bytes;
+
+	if (begin <= own)
+		return;
+	bytes = flow->packets > 0 ? (double)flow->bytes * (double)begin / (double)flow->packets : 0;
+	share->packets = (begin + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = ((uint64_t)bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+}
+
+/*
+ * A record of packets that came before the flow moved to another observer, and were told of after
+ * it: they lie in front of what that observer told.
+ */
+static bool is_of_before(const struct record *record)
+{
+	const struct flow *flow = record->flow;
+
+	return record->has_first && flow->moved_behind > 0 &&
+	       (int32_t)(flow->moved_at - record->last) > 0;
+}
+
+static struct worth insert_before(struct known *known, struct record *record)
+{
+	struct flow *flow = record->flow;
+	uint64_t end = record->share->packets;
+	struct worth worth = {0, 0, 1};
+
+	if (end <= flow->moved_behind)
+		return NOTHING;
+	worth.packets = end - flow->moved_behind < record->packets ? end - flow->moved_behind
+								   : record->packets;
+	worth.bytes = part_bytes(record, worth.packets);
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (share == record->share || share->total || share->sampled ||
+			share->packets <= flow->moved_behind)
+			continue;
+		share->packets = (share->packets + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+		share->bytes = (share->bytes + worth.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	}
+	flow->moved_behind = (flow->moved_behind + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	return worth;
+}
+
+/* A record without times by an observer that joins, which does not end where others' do. */
+static bool joins_in_doubt(const struct record *record, uint64_t end)
+{
+	const struct flow *flow = record->flow;
+
+	return record->joins && !record->has_first && span_of(flow) > 0 &&
+	       (end > flow->packets || end + flow->advance < flow->packets);
+}
+
+static void set_doubted(struct flow *flow, uint64_t packets)
+{
+	flow->doubted = packets < DOUBTED_MAX ? packets & DOUBTED_MAX : DOUBTED_MAX;
+	flow->flags |= FLOW_UNSURE;
+}
+
+/*
+ * Packets that count now may be some that were told before, and were taken for duplicates then. A
+ * record whose place is not certain may bring duplicates.
+ */
+static void doubt_counted(
+	struct known *known, const struct record *record, const struct worth *worth)
+{
+	struct flow *flow = record->flow;
+	uint64_t packets = worth->packets;
+
+	if (!record->aligned && !(flow->flags & FLOW_UNSURE))
+		return;
+	if (!record->aligned && flow->doubted < DOUBTED_MAX && flow->doubted < packets)
+		packets = flow->doubted;
+	if (packets == 0)
+		return;
+	known->doubt.late = true;
+	known->doubt.duplicate_packets = counter64_sum(known->doubt.duplicate_packets, packets);
+	known->doubt.duplicate_bytes = counter64_sum(known->doubt.duplicate_bytes,
+		packets == worth->packets ? worth->bytes : part_bytes(record, packets));
+	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
+}
+
+static struct worth best_unsampled(struct known *known, struct record *record)
+{
+	struct worth worth = {0, 0, 1};
+	struct flow *flow = record->flow;
+	uint64_t end, bytes;
+
+	if (record->moves) {
+		flow->moved_at = record->first;
+		flow->moved_behind = flow->packets;
+		flow->flags |= FLOW_UNSURE;
+	}
+	flow->flags |= FLOW_UNSAMPLED;
+	move_share(record, record->begin);
+	if (flow->flags & FLOW_UNSURE && is_of_before(record))
+		return insert_before(known, record);
+	end = record->share->packets;
+	worth.packets = fresh(record, end);
+	if (end >= flow->packets && !record->aligned)
+		record->share->partial = 0;
+	else if (is_contradicted(record, end) || record->aligned)
+		record->share->partial = 1;
+	if (worth.packets < record->packets &&
+		(record->share->partial || joins_in_doubt(record, end))) {
+		doubt_new(known, record, record->packets - worth.packets);
+		set_doubted(flow, flow->doubted + record->packets - worth.packets);
+		/* It missed packets: it goes on where the flow was at least. */
+		if (end < flow->packets && flow->advance < ADVANCE_MAX)
+			move_share(record, flow->packets - flow->advance > record->packets
+						   ? flow->packets - flow->advance - record->packets
+						   : 0);
+	}
+	if (worth.packets == 0)
+		return NOTHING;
+	advance(flow, record, flow->packets, end);
+	bytes = most_bytes(known, record);
+	if (bytes > flow->bytes)
+		worth.bytes = bytes - flow->bytes;
+	doubt_counted(known, record, &worth);
+	return worth;
+}
+
+void add_evidence(struct known *known, const struct record *record)
+{
+	const struct observation *observation = record->observation;
+	uint32_t duration = record->has_first ? record->now - record->first : 0;
+
+	if (!roles_want(&known->roles, record->flow, observation->sampling > 1))
+		return;
+	roles_add(&known->roles, record->flow,
+		&(struct role_evidence){
+			.flow = flow_number(&known->flows, record->flow),
+			.share = record->number,
+			.exporter = observation->exporter,
+			.sampling = observation->sampling,
+			.packets = observation->packets,
+			.duration =
+				duration < known->flows.timeout ? duration : known->flows.timeout,
+			.ttl = observation->ttl,
+		});
+}
+
+struct route *route_of(struct known *known, struct record *record)
+{
+	struct route *route;
+
+	if (record->route == 0)
+		record->route = route_key(&known->routes, record->observation);
+	route = route_find(&known->routes, record->route, record->now);
+	if (route->ends_known &&
+		route->ends_generation !=
+			observers_ends_generation(&known->observers, route->ingress, route->egress))
+		route->ends_known = false;
+	return route;
+}
+
+/* --- samples: the edge that they came in by --- */
+
+/* An exporter that died, or told nothing of the flow for the timeout, does not tell of it any more. */
+static bool is_stale(const struct known *known, const struct share *share, uint32_t now)
+{
+	const struct hop *hop = &known->observers.hops[share->hop];
+
+	return (int32_t)(now - share_time(&known->flows, share, now)) >
+		       (int32_t)known->flows.timeout ||
+	       !observers_has(&known->observers, hop) ||
+	       !roles_is_alive(&known->roles, hop->exporter);
+}
+
+/* Whether an observer that does not sample tells of the flow. */
+static bool any_unsampled(struct known *known, struct flow *flow, uint32_t now)
+{
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (!share->total && !share->sampled && !is_stale(known, share, now))
+			return true;
+	}
+	flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
+	return false;
+}
+
+/* What the operator says of edges stands above what is learned. */
+static enum interface_role role_at(const struct role_interface *interface, const struct hop *hop)
+{
+	if (hop->flags & OBSERVATION_EDGES)
+		return hop->flags & OBSERVATION_ENTERS ? ROLE_EDGE : ROLE_FED;
+	return interface != NULL ? (enum interface_role)interface->role : ROLE_OPEN;
+}
+
+/* Its packets wait in the share until the epoch ends. False: there is no room. */
+static bool hold_samples(struct known *known, struct record *record)
+{
+	struct share *share = record->share;
+	struct held_flow *held;
+
+	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
+		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
+		return false;
+	held = held_flows_get(&known->held, &known->flows, record);
+	if (!held)
+		return false;
+	held_flow_add_samples(held, record);
+	share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+	record->held = true;
+	return true;
+}
+
+/* Of an interface whose role is open: the flow's first living observer counts. */
+static uint32_t first_observer(struct known *known, struct flow *flow, uint32_t now)
+{
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (!share->total && share->sampled && !is_stale(known, share, now))
+			return i;
+	}
+	return 0;
+}
+
+static struct worth without_room(struct known *known, struct record *record)
+{
+	if (first_observer(known, record->flow, record->now) == record->number) {
+		doubt_duplicate(known, record, record->packets);
+		return whole(record);
+	}
+	doubt_new(known, record, record->packets);
+	return NOTHING;
+}
+
+static struct worth best_sampled(struct known *known, struct record *record)
+{
+	const struct hop *hop = &known->observers.hops[record->share->hop];
+	struct role_interface *interface;
+
+	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow, record->now))
+		return NOTHING;
+	interface =
+		roles_interface(&known->roles, &known->observers, record->share->hop, record->now);
+	if (interface != NULL)
+		interface->heard = record->now;
+	switch (role_at(interface, hop)) {
+	case ROLE_EDGE:
+		if (interface != NULL) {
+			interface->counted_packets += record->packets;
+			interface->counted_bytes += record->bytes;
+		}
+		return whole(record);
+	case ROLE_FED:
+		if (interface != NULL) {
+			interface->dropped_packets += record->packets;
+			interface->dropped_bytes += record->bytes;
+		}
+		return NOTHING;
+	case ROLE_OPEN: break;
+	}
+	return hold_samples(known, record) ? NOTHING : without_room(known, record);
+}
+
+static struct worth take_best(struct known *known, struct record *record)
+{
+	if (record->observation->sampling == 1)
+		return best_unsampled(known, record);
+	return best_sampled(known, record);
+}
+
+/* What waits in a share, by now that roles are known as well as they can be. */
+struct held_share {
+	struct share *share;
+	uint32_t number;
+	enum interface_role role;
+	uint8_t ttl; /* 0: unknown */
+};
+
+static uint32_t find_waiting(
+	struct known *known, struct flow *flow, uint32_t now, struct held_share *waiting)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (share->total || !share->sampled ||
+			(share->packets == 0 && is_stale(known, share, now)))
+			continue;
+		waiting[n++] = (struct held_share){
+			.share = share,
+			.number = i,
+			.ttl = roles_ttl(&known->roles, flow_number(&known->flows, flow), i),
+			.role = role_at(
+				roles_interface(&known->roles, &known->observers, share->hop, now),
+				&known->observers.hops[share->hop]),
+		};
+	}
+	return n;
+}
+
+/* Of those whose role is open the one that is first on the way, or that reported the flow first. */
+static const struct held_share *find_owner(const struct held_share *waiting, uint32_t n)
+{
+	const struct held_share *owner = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (waiting[i].role != ROLE_OPEN)
+			continue;
+		if (owner == NULL || (owner->ttl > 0 && waiting[i].ttl > owner->ttl))
+			owner = &waiting[i];
+	}
+	return owner;
+}
+
+/*
+ * Whether its packets passed the owner before: by their TTL, unless it had more of them than chance
+ * explains.
+ */
+static bool is_behind(
+	const struct held_share *waiting, const struct held_share *owner, uint32_t sampling)
+{
+	double own = (double)owner->share->packets, more = (double)waiting->share->packets - own;
+
+	return waiting->ttl > 0 && waiting->ttl < owner->ttl &&
+	       (more <= 0 || more * more <= 25 * sampling * (own + sampling));
+}
+
+static void add_share(struct worth *worth, const struct share *share)
+{
+	worth->packets += share->packets;
+	worth->bytes += share->bytes;
+}
+
+static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
+{
+	*packets = counter64_sum(*packets, share->packets);
+	*bytes = counter64_sum(*bytes, share->bytes);
+}
+
+struct worth worth_of_held(struct known *known, const struct held_flow *held)
+{
+	struct flow *flow = &known->flows.flows[held->flow];
+	struct worth worth = {0, 0, (double)held->sampling};
+	struct role_doubt *doubt = &known->doubt;
+	struct held_share waiting[SHARES_MAX];
+	const struct held_share *owner;
+	bool edge = false;
+	uint32_t n;
+
+	if (held->packets == 0)
+		return NOTHING;
+	n = find_waiting(known, flow, flow->last, waiting);
+	owner = find_owner(waiting, n);
+	for (uint32_t i = 0; i < n; i++)
+		edge |= waiting[i].role == ROLE_EDGE;
+	if (flow->flags & FLOW_UNSAMPLED && any_unsampled(known, flow, flow->last))
+		n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct share *share = waiting[i].share;
+
+		if (waiting[i].role == ROLE_EDGE) {
+			add_share(&worth, share);
+		} else if (waiting[i].role == ROLE_OPEN && owner != &waiting[i] &&
+			   is_behind(&waiting[i], owner, held->sampling)) {
+			continue;
+		} else if (waiting[i].role == ROLE_OPEN && (edge || owner != &waiting[i])) {
+			add_doubt(&doubt->new_packets, &doubt->new_bytes, share);
+		} else if (waiting[i].role == ROLE_OPEN) {
+			add_share(&worth, share);
+			if (share->packets < (uint64_t)SAMPLES_UNBIASED * held->sampling)
+				add_doubt(
+					&doubt->duplicate_packets, &doubt->duplicate_bytes, share);
+		}
+	}
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		struct share *share = observed_flows_share(&known->flows, flow, i);
+
+		if (!share->total && share->sampled) {
+			share->packets = 0;
+			share->bytes = 0;
+		}
+	}
+	return worth;
+}
+
+/* --- the methods of EMC2, for comparison --- */
+
+/* Whether an observer tells more of the flow than the one that counts, and than chance explains. */
+static bool tells_more(const struct record *record, uint64_t counted)
+{
+	/* The one that counts may be a record behind. */
+	double more = (double)record->share->packets - (double)record->packets - (double)counted;
+	double sampling = (double)record->observation->sampling;
+	double variance = sampling > 1 ? sampling * (double)record->share->packets : 0;
+
+	return more > 0 && more * more > 25 * variance;
+}
+
+/* The first observer of a flow counts, until it is silent. */
+static struct worth take_exporter(struct known *known, struct record *record)
+{
+	struct flow *flow = record->flow;
+	bool sampled = record->observation->sampling > 1;
+	const struct share *owner;
+
+	if (record->number != flow->owner) {
+		owner = observed_flows_share(&known->flows, flow, flow->owner);
+		if (owner->total || is_stale(known, owner, record->now))
+			flow->owner = record->number;
+		else if (tells_more(record, owner->packets))
+			doubt_new(known, record, record->packets);
+	}
+	if (record->number != flow->owner)
+		return NOTHING;
+	if (sampled &&
+		record->share->packets < (uint64_t)SAMPLES_UNBIASED * record->observation->sampling)
+		doubt_duplicate(known, record, record->packets);
+	return whole(record);
+}
+
+/* Its mean is of those that had a sample, and too large of flows with few. */
+static struct worth window_sampled(struct known *known, struct record *record)
+{
+	uint64_t packets = 0, observers = 0, worth;
+	uint32_t sampling = record->observation->sampling;
+
+	if (record->flow->flags & FLOW_UNSAMPLED)
+		return NOTHING;
+	if (sampling > record->flow->coarsest)
+		record->flow->coarsest = sampling;
+	for (uint32_t i = 0; i < record->flow->nb; i++) {
+		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
+
+		if (share->total || share->packets == 0)
+			continue;
+		packets += share->packets;
+		observers++;
+	}
+	if (observers == 0)
+		return NOTHING;
+	worth = fresh(record, packets / observers);
+	doubt_new(known, record, record->packets - worth);
+	doubt_duplicate(known, record, worth);
+	return part(record, worth, (double)record->flow->coarsest);
+}
+
+static struct worth take_window(struct known *known, struct record *record)
+{
+	struct flow *flow = record->flow;
+	bool first = !(flow->flags & FLOW_UNSAMPLED);
+
+	if (record->observation->sampling > 1 || record->observation->flags & OBSERVATION_SAMPLE)
+		return window_sampled(known, record);
+	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)known->flows.timeout) {
+		if (record->share->packets > flow->packets)
+			doubt_new(known, record, fresh(record, record->share->packets));
+		return NOTHING;
+	}
+	flow->flags |= FLOW_UNSAMPLED;
+	flow->counted = record->now;
+	/* What samples told of the flow in this window is told again. */
+	if (first && flow->packets > 0)
+		return part(record, fresh(record, record->packets), 1);
+	return whole(record);
+}
+
+/* Whether it is in the lowest slot among those that report flows between its prefixes. */
+static bool is_lowest(struct known *known, const struct record *record)
+{
+	const struct observation *observation = record->observation;
+	struct route *route =
+		route_find(&known->routes, route_key(&known->routes, observation), record->now);
+	uint32_t observer =
+		observers_number(&known->observers, observation->exporter, observation->side);
+	uint32_t slots = UINT32_C(1) << GENERATION_SHIFT;
+	bool other = observer != route->lowest;
+
+	if (other && route->lowest != ROUTE_NOBODY && route->lowest % slots <= observer % slots &&
+		(int32_t)(record->now - route->lowest_heard) <= (int32_t)known->routes.stale)
+		return false;
+	route->lowest = observer;
+	route->lowest_heard = record->now;
+	return true;
+}
+
+static bool counts_at_edge(struct known *known, const struct record *record)
+{
+	const struct observation *observation = record->observation;
+
+	if (observation->flags & OBSERVATION_EDGES)
+		known->edges = true;
+	if (observation->side == OBSERVED_INGRESS)
+		known->has_ingress[observation->exporter] = 1;
+	if (!known->edges)
+		return is_lowest(known, record);
+	if (!(observation->flags & OBSERVATION_ENTERS))
+		return false;
+	/* Who reports both sides does so for the same packets. */
+	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
+}
+
+struct worth worth_at_edge(struct known *known, struct record *record)
+{
+	return counts_at_edge(known, record) ? whole(record) : NOTHING;
+}
+
+static struct worth take_all(struct known *known, struct record *record)
+{
+	(void)known;
+	return whole(record);
+}
+
+const struct dedup_ops dedup_methods[] = {
+	{"best", "the most that an observer saw; of samples those that came in by an edge", true,
+		take_best},
+	{"exporter", "the first exporter that reports a flow counts", true, take_exporter},
+	{"window", "what comes within --export-timeout of a record that counted is told again",
+		true, take_window},
+	{"edge", "what enters at an edge interface counts; keeps no flows", false, worth_at_edge},
+	{"none", "every record counts", false, take_all},
+	{0},
+};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup/deferred_flows.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sketch/counter.h"
+
+#define FLOWS_OF_HELD 16
+#define HELD_LEAST    256 /* unless there are fewer flows */
+
+static uint32_t room_for(uint64_t flows)
+{
+	uint32_t entries = observed_flows_entries(flows);
+
+	if (entries / FLOWS_OF_HELD >= HELD_LEAST)
+		return entries / FLOWS_OF_HELD;
+	return entries < HELD_LEAST ? entries : HELD_LEAST;
+}
+
+size_t held_flows_memory(uint64_t flows)
+{
+	return room_for(flows) * sizeof(struct held_flow);
+}
+
+bool held_flows_init(
+	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+{
+	*held = (struct held_flows){
+		.flows = allocator->alloc(held_flows_memory(flows), allocator->arg),
+		.room = room_for(flows),
+	};
+	return held->flows;
+}
+
+void held_flows_fini(
+	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+{
+	if (held->flows)
+		allocator->free(held->flows, held_flows_memory(flows), allocator->arg);
+}
+
+static struct held_flow *add(struct held_flows *held, struct flow *flow, uint32_t number)
+{
+	struct held_flow *place;
+
+	if (held->nb == held->room)
+		return NULL;
+	flow->flags |= FLOW_HELD;
+	flow->held = held->nb++;
+	place = held_flow_of(held, flow);
+	*place = (struct held_flow){.flow = number, .smallest_frame = UINT32_MAX};
+	return place;
+}
+
+struct held_flow *held_flows_get(
+	struct held_flows *held, const struct observed_flows *flows, struct record *record)
+{
+	const struct observation *observation = record->observation;
+	struct flow *flow = record->flow;
+	struct held_flow *place;
+
+	if (flow->flags & FLOW_HELD)
+		place = held_flow_of(held, flow);
+	else
+		place = add(held, flow, flow_number(flows, flow));
+	if (!place)
+		return NULL;
+	place->family = observation->family;
+	if (observation->family == KEY_IPV4)
+		memcpy(&place->key, &observation->key4, sizeof(observation->key4));
+	else
+		place->key = observation->key6;
+	place->extra = observation->extra;
+	place->time = observation->time;
+	place->route = record->route;
+	place->tcp_flags |= observation->extra.tcp_flags[0];
+	if (hides_frames(observation) && place->largest_frame < FRAME_EXPECTED)
+		place->largest_frame = FRAME_EXPECTED;
+	return place;
+}
+
+static void add_frames(struct held_flow *held, uint64_t packets, uint64_t bytes)
+{
+	uint64_t least, most;
+
+	if (packets == 0)
+		return;
+	least = bytes / packets;
+	most = least + (bytes % packets != 0);
+	if (least < held->smallest_frame)
+		held->smallest_frame = (uint32_t)least;
+	if (most > held->largest_frame)
+		held->largest_frame = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+/* Rounded up; what is a whole number of few digits stays it. */
+static float above(double value)
+{
+	float rounded = (float)value;
+
+	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
+}
+
+void held_flow_add_samples(struct held_flow *held, const struct record *record)
+{
+	held->packets = counter64_sum(held->packets, record->packets);
+	held->bytes = counter64_sum(held->bytes, record->bytes);
+	if (record->observation->sampling > held->sampling)
+		held->sampling = record->observation->sampling;
+	add_frames(held, record->packets, record->bytes);
+}
+
+void held_flow_add_sure(struct held_flow *held, const struct worth *worth)
+{
+	held->sure_packets = counter64_sum(held->sure_packets, worth->packets);
+	held->sure_bytes = counter64_sum(held->sure_bytes, worth->bytes);
+	if (worth->packets > 0 && worth->sampling > held->sure_sampling)
+		held->sure_sampling = above(worth->sampling);
+	add_frames(held, worth->packets, worth->bytes);
+}
+
+struct held_flow *held_flows_settle(struct held_flows *held, struct observed_flows *flows)
+{
+	struct held_flow *place;
+
+	if (held->settled == held->nb) {
+		held->settled = held->nb = 0;
+		return NULL;
+	}
+	place = &held->flows[held->settled++];
+	flows->flows[place->flow].flags &= (uint8_t)~FLOW_HELD;
+	return place;
+}

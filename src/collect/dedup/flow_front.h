@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * How far a flow is told by unsampled observers, and where a record lies in it (docs/ESTIMATES.md,
+ * "Each packet once").
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/dedup/observed_flows.h"
+#include "collect/dedup/record_value.h"
+
+/* Reports of one packet by several exporters differ by less: of its time, */
+#define JITTER_TICKS 19
+/* and of the record that has it. */
+#define MARGIN_TICKS (2 * 954)
+#define CUT_TICKS    954 /* of OBSERVATION_CUT_TIMES */
+
+/* Packets that may be dropped on the way between two observers. */
+#define DROPPED_ONE_IN 64
+
+/* Of what a flow has by now, so much as was not counted before. */
+static inline uint64_t fresh(const struct record *record, uint64_t target)
+{
+	uint64_t counted = record->flow->packets;
+
+	if (target <= counted)
+		return 0;
+	return target - counted < record->packets ? target - counted : record->packets;
+}
+
+static inline uint32_t span_of(const struct flow *flow)
+{
+	return (uint32_t)flow->span * SPAN_TICKS;
+}
+
+/* Whether the observer told nothing of the flow for so long that others overtook it. */
+static inline bool came_back(const struct observed_flows *flows, const struct record *record)
+{
+	const struct flow *flow = record->flow;
+	uint32_t silent = record->now - record->before;
+	uint64_t end = record->share->packets + record->packets;
+
+	if (silent > flows->timeout)
+		return true;
+	return !record->has_first && !(record->observation->flags & OBSERVATION_SAMPLE) &&
+	       silent > 2 * (span_of(flow) + MARGIN_TICKS) && end + record->packets < flow->packets;
+}
+
+/*
+ * Whether others told of packets that the observer did not see: then nobody knows whether its packets
+ * are among theirs. A record whose last packet is later than all that are told has to reach beyond
+ * them, but for packets that were dropped between the two. end: how far it reaches.
+ */
+static inline bool is_contradicted(const struct record *record, uint64_t end)
+{
+	const struct flow *flow = record->flow;
+	uint64_t reach = end + record->packets / DROPPED_ONE_IN;
+	uint32_t time = record->last - JITTER_TICKS;
+
+	if (reach >= flow->packets)
+		return false;
+	if (record->observation->flags & OBSERVATION_SAMPLE) /* reports of packets may wait */
+		return false;
+	if (!record->has_first)
+		return end + record->packets < flow->packets;
+	if (record->observation->flags & OBSERVATION_CUT_TIMES)
+		time -= CUT_TICKS;
+	if ((int32_t)(time - flow->front) > 0)
+		return true;
+	return (int32_t)(time - (flow->front - span_of(flow))) > 0 && flow->advance < ADVANCE_MAX &&
+	       reach < flow->packets - flow->advance;
+}
+
+/* Whether all packets of the record came after all that are told. */
+static inline bool is_later(const struct record *record)
+{
+	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
+}
+
+/* Whether the record begins where the observer's last one ended. */
+static inline bool follows(const struct observed_flows *flows, const struct record *record)
+{
+	return !came_back(flows, record) && !is_later(record);
+}
+
+static inline void set_advance(struct flow *flow, uint64_t packets)
+{
+	flow->advance = packets < ADVANCE_MAX ? packets & ADVANCE_MAX : ADVANCE_MAX;
+}
+
+/*
+ * counted: flow->packets before the record. The caller may have added to it since: `advance` is a
+ * part of its word, which is read late after a write to that part.
+ */
+static inline void advance(
+	struct flow *flow, const struct record *record, uint64_t counted, uint64_t end)
+{
+	uint32_t begin = record->has_first ? record->first : flow->front, span;
+
+	if (counted == 0)
+		begin = record->has_first ? record->first : record->last;
+	else if ((int32_t)(begin - flow->front) < 0)
+		begin = flow->front;
+	if (counted == 0 || (int32_t)(record->last - flow->front) > 0)
+		flow->front = record->last;
+	span = (int32_t)(flow->front - begin) > 0 ? (flow->front - begin) / SPAN_TICKS : 0;
+	flow->span = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX;
+	set_advance(flow, end - counted);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup/flow_paths.h"
+
+#include <string.h>
+
+#include "base/router_names.h"
+#include "collect/dedup/path.h"
+
+#define GENERATION_MASK UINT32_C(0x7fff)
+
+size_t flow_paths_memory(uint64_t flows)
+{
+	return observed_flows_entries(flows) * sizeof(struct flow_path);
+}
+
+static void start(struct flow_path *path, const struct record *record)
+{
+	uint64_t packets = path->packets, bytes = path->bytes;
+
+	/* What a flow that begins anew brought in this epoch stays with its key. */
+	*path = (struct flow_path){.packets = packets, .bytes = bytes, .stale = true};
+	record->flow->flags |= FLOW_TOLD;
+	if (record->observation->family == KEY_IPV4) {
+		memcpy(&path->key, &record->observation->key4, sizeof(struct key4));
+		return;
+	}
+	path->key = record->observation->key6;
+	record->flow->flags |= FLOW_IPV6;
+}
+
+static void turn_window(struct flow_path *path, uint32_t now, uint32_t length)
+{
+	uint16_t window = (uint16_t)(now / length);
+
+	if (window == path->window)
+		return;
+	path->before = window == (uint16_t)(path->window + 1) ? path->now : 0;
+	path->now = 0;
+	path->window = window;
+	path->stale = true;
+}
+
+void flow_path_report(struct flow_path *path, struct known *known, const struct record *record,
+	const struct worth *worth)
+{
+	uint32_t bit = UINT32_C(1) << record->number;
+
+	if (!(record->flow->flags & FLOW_TOLD))
+		start(path, record);
+	turn_window(path, record->now, known->flows.timeout);
+	path->stale |= !((path->now | path->before) & bit) || record->moved;
+	path->now |= bit;
+	path->reported |= bit;
+	path->packets += worth->packets;
+	path->bytes += worth->bytes;
+}
+
+/* Of exporters that are there still. */
+static uint32_t hops_of(
+	struct known *known, struct flow *flow, uint32_t shares, const struct hop **hops)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < flow->nb; i++) {
+		const struct hop *hop;
+
+		if (!(shares >> i & 1))
+			continue;
+		hop = observers_living_hop(
+			&known->observers, observed_flows_share(&known->flows, flow, i)->hop);
+		if (hop)
+			hops[n++] = hop;
+	}
+	return n;
+}
+
+static uint32_t ends_generation(const struct flow_path *path, const struct known *known)
+{
+	return observers_ends_generation(&known->observers, path->ingress, path->egress) &
+	       GENERATION_MASK;
+}
+
+static void set_route_ends(
+	struct route *route, const struct known *known, uint16_t ingress, uint16_t egress)
+{
+	if (!route->ends_known)
+		route->ends_since = known->routes.epoch;
+	route->ingress = ingress;
+	route->egress = egress;
+	route->ends_generation = observers_ends_generation(&known->observers, ingress, egress);
+	route->ends_known = true;
+}
+
+/*
+ * A flow of which but one exporter is known takes the ends of its route, if that exporter is not
+ * known to be one of them.
+ */
+void flow_path_ends(struct flow_path *path, struct known *known, struct record *record)
+{
+	const struct hop *hops[SHARES_MAX];
+	struct path_hop way[PATH_HOPS_MAX];
+	struct route *route;
+	bool ordered;
+	uint32_t n;
+
+	if (!path->stale && path->ends_generation == ends_generation(path, known))
+		return;
+	n = path_order(
+		hops, hops_of(known, record->flow, path->now | path->before, hops), way, &ordered);
+	path->stale = n == 0;
+	path->ingress = n > 0 ? (uint16_t)way[0].exporter : ROUTER_UNKNOWN;
+	path->egress = n > 0 ? (uint16_t)way[n - 1].exporter : ROUTER_UNKNOWN;
+	route = route_of(known, record);
+	if (n > 1) {
+		set_route_ends(route, known, path->ingress, path->egress);
+	} else if (route->ends_known) {
+		path->ingress = route->ingress;
+		path->egress = route->egress;
+	}
+	if (!path->stale)
+		path->ends_generation = ends_generation(path, known) & GENERATION_MASK;
+}
+
+static void set_key(struct key *key, const struct flow_path *path, const struct flow *flow)
+{
+	memset(key, 0, sizeof(*key));
+	key->family = KEY_IPV4;
+	if (flow->flags & FLOW_IPV6) {
+		key->family = KEY_IPV6;
+		key->v6 = path->key;
+	} else {
+		memcpy(&key->v4, &path->key, sizeof(key->v4));
+	}
+}
+
+void flow_path_emit(struct flow_path *path, struct known *known, struct flow *flow,
+	void (*emit)(void *arg, const struct path_row *row), void *arg)
+{
+	const struct hop *hops[SHARES_MAX];
+	uint32_t shares = path->now | path->before | path->reported;
+	struct path_row row;
+
+	if (!path->reported)
+		return;
+	memset(&row, 0, sizeof(row));
+	set_key(&row.key, path, flow);
+	row.nb_hops = path_order(hops, hops_of(known, flow, shares, hops), row.hops, &row.ordered);
+	row.observers = (uint32_t)__builtin_popcount(path->reported);
+	row.packets = path->packets;
+	row.bytes = path->bytes;
+	row.changed = path->told & ~shares || flow->flags & FLOW_MOVED;
+	path->told = shares;
+	path->reported = 0;
+	path->packets = path->bytes = 0;
+	flow->flags &= (uint8_t)~FLOW_MOVED;
+	emit(arg, &row);
+}

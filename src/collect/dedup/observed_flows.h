@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The flows that are observed, 128 bytes each: what counted, and the share of each observer. A
+ * compact index leads to them (a tag and the number of an entry, 8 bytes). A flow with more than
+ * FLOW_SHARES shares takes further entries of the same pool. A flow is known by the 128 bits of its
+ * hash: of IPv4 that is the key itself, two IPv6 flows have the same with probability 2^-128.
+ *
+ * Time is counted in ticks of about a millisecond, modulo 2^32. A flow that was silent for longer
+ * than the timeout is over: it begins anew when it is found, and its entry is free when the sweep
+ * comes to it, unless it is held. The sweep goes on by a few entries whenever one is asked for.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "key/key_burst.h"
+#include "sketch/sketch.h"
+
+#define TICK_SHIFT  20 /* ns to ticks */
+#define SPAN_TICKS  16
+#define ADVANCE_MAX ((UINT32_C(1) << 24) - 1)
+#define DOUBTED_MAX ADVANCE_MAX
+#define FLOW_NONE   UINT32_MAX
+#define FLOW_SHARES 4
+#define MORE_SHARES 7
+#define SHARES_MAX  32 /* of a flow */
+
+#define SHARE_PACKETS_LIMIT (UINT64_C(1) << 39)
+#define SHARE_BYTES_LIMIT   (UINT64_C(1) << 49)
+#define SHARE_TOTAL_LIMIT   (UINT64_C(1) << 60) /* bytes */
+#define SHARE_TIME_BITS     14
+
+/*
+ * What one observer told of a flow, multiplied by its sampling interval. Unsampled: `packets` and
+ * `bytes` say how far into the flow its records reach. Sampled: what waits for the epoch's end.
+ */
+struct share {
+	uint64_t packets : 40, hop : 20;
+	uint64_t sampled : 1; /* its last record was */
+	uint64_t total : 1;   /* no share: the last total of the observer before it */
+	uint64_t partial : 1; /* unsampled: others told of packets that it did not see */
+	uint64_t spare : 1;
+	uint64_t bytes : 50;
+	uint64_t last : SHARE_TIME_BITS; /* its last packet: share_time(); of totals, bytes */
+};
+
+/* Bytes of a total. */
+static inline uint64_t share_total_bytes(const struct share *share)
+{
+	return share->bytes | (uint64_t)share->last << 50;
+}
+
+static inline void share_set_total_bytes(struct share *share, uint64_t bytes)
+{
+	uint64_t high = bytes >> 50;
+
+	share->bytes = bytes & ((UINT64_C(1) << 50) - 1);
+	share->last = high & ((1 << SHARE_TIME_BITS) - 1);
+}
+
+enum flow_flags {
+	FLOW_USED = 1 << 0,
+	FLOW_MORE = 1 << 1,      /* shares of another entry's flow */
+	FLOW_UNSAMPLED = 1 << 2, /* an observer does not sample */
+	FLOW_MOVED = 1 << 3,     /* an observer sees it at other interfaces than before */
+	FLOW_TOLD = 1 << 4,      /* its path is kept (flow_paths.h) */
+	FLOW_IPV6 = 1 << 5,      /* said where its path is kept */
+	FLOW_HELD = 1 << 6,      /* what it brings is still to be settled (deferred_flows.h) */
+	FLOW_UNSURE = 1 << 7,    /* `moved_behind` or `doubted` was set */
+};
+
+/*
+ * How far the flow is told by unsampled observers: `packets` at `front` (ticks), and before the
+ * record that brought it there `advance` fewer, at `front` less `span`.
+ */
+struct flow {
+	uint32_t more; /* the entry of its further shares + 1 */
+	uint8_t nb;    /* shares */
+	uint8_t flags;
+	uint16_t span; /* SPAN_TICKS */
+	uint32_t last; /* ticks; when it was reported */
+	uint32_t front;
+	struct key_hash hash;
+	uint64_t packets : 40, advance : 24; /* that counted; ADVANCE_MAX: that or more */
+	uint64_t bytes;
+	struct share shares[FLOW_SHARES];
+	union {
+		uint32_t counted;  /* ticks; when a record of the method `window` counted */
+		uint32_t owner;    /* of `exporter`: the number of the share that counts */
+		uint32_t held;     /* of the method `best`: its number, where it is held */
+		uint32_t coarsest; /* of `window`, before it has `counted`: sampling interval */
+	};
+	/* When the flow moved to the observer that is the farthest: its first packet then, in
+	 * ticks, and the packets that others had told of before. 0 packets: it did not move. */
+	uint32_t moved_at;
+	uint64_t moved_behind : 40;
+	uint64_t doubted : 24; /* packets that were taken for duplicates, and may be new */
+} __attribute__((aligned(64)));
+
+struct more_shares {
+	uint32_t more;
+	uint8_t nb;
+	uint8_t flags;
+	uint16_t spare;
+	uint64_t unused;
+	struct share shares[MORE_SHARES];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct flow) == 128, "two cache lines");
+_Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "of one pool");
+
+struct observed_flows {
+	struct flow *flows;
+	uint64_t *index; /* tag, whether it has several shares, and entry + 1; 0: free */
+	uint64_t mask;
+	uint32_t shift;       /* tag >> shift is a cell */
+	uint32_t nb, room;    /* entries ever given out; that there are */
+	uint32_t free;        /* a list by `more`, entry + 1 */
+	uint32_t hand;        /* of the sweep */
+	uint32_t timeout;     /* ticks */
+	uint32_t share_shift; /* ticks to the times of shares */
+	uint32_t used;
+	bool keep; /* the sweep leaves flows alone (their paths are still to be told) */
+};
+
+#define FLOWS_MAX (UINT32_C(1) << 30)
+
+/* Those that there are for so many flows. */
+uint32_t observed_flows_entries(uint64_t flows);
+size_t observed_flows_memory(uint64_t flows);
+bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t timeout,
+	const struct sketch_allocator *allocator);
+void observed_flows_fini(struct observed_flows *table, const struct sketch_allocator *allocator);
+
+/* So many count. */
+static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
+{
+	uint64_t sum = flow->packets + packets;
+	const uint64_t limit = 2 * SHARE_PACKETS_LIMIT - 1;
+
+	if (sum > limit)
+		sum = limit;
+	flow->packets = sum & (2 * SHARE_PACKETS_LIMIT - 1);
+	flow->bytes += bytes;
+}
+
+static inline uint32_t flow_tag(const struct key_hash *hash)
+{
+	return (uint32_t)(hash->hi >> 32);
+}
+
+static inline void observed_flows_prefetch(
+	const struct observed_flows *table, const struct key_hash *hash)
+{
+	__builtin_prefetch(&table->index[flow_tag(hash) >> table->shift]);
+}
+
+#define FLOW_SEVERAL (UINT32_C(1) << 31) /* of a cell: the entry's second line is touched too */
+
+static inline uint32_t flow_of_cell(uint64_t cell)
+{
+	return ((uint32_t)cell & ~FLOW_SEVERAL) - 1;
+}
+
+/* The entry that probably is the flow's, or FLOW_NONE; fetches it. */
+static inline uint32_t observed_flows_guess(
+	const struct observed_flows *table, const struct key_hash *hash)
+{
+	uint32_t tag = flow_tag(hash);
+
+	for (uint64_t at = tag >> table->shift;; at = (at + 1) & table->mask) {
+		uint64_t cell = table->index[at];
+		const struct flow *flow;
+
+		if (!cell)
+			return FLOW_NONE;
+		if (cell >> 32 != tag)
+			continue;
+		flow = &table->flows[flow_of_cell(cell)];
+		__builtin_prefetch(flow, 1);
+		if (cell & FLOW_SEVERAL)
+			__builtin_prefetch((const char *)flow + 64, 1);
+		return flow_of_cell(cell);
+	}
+}
+
+static inline bool flow_is_of(const struct flow *flow, const struct key_hash *hash)
+{
+	return (flow->flags & (FLOW_USED | FLOW_MORE)) == FLOW_USED && flow->hash.lo == hash->lo &&
+	       flow->hash.hi == hash->hi;
+}
+
+/*
+ * The flow's entry, begun anew where it was silent for too long; a new one where it has none. guess:
+ * by observed_flows_guess(), which may be outdated. NULL: no room.
+ */
+struct flow *observed_flows_get(
+	struct observed_flows *table, const struct key_hash *hash, uint32_t guess, uint32_t now);
+
+/* As it was when it was new. */
+void observed_flows_restart(struct observed_flows *table, struct flow *flow);
+
+struct share *observed_flows_more_share(
+	struct observed_flows *table, struct flow *flow, uint32_t i);
+
+/* Share number i < flow->nb. */
+static inline struct share *observed_flows_share(
+	struct observed_flows *table, struct flow *flow, uint32_t i)
+{
+	return i < FLOW_SHARES ? &flow->shares[i] : observed_flows_more_share(table, flow, i);
+}
+
+/* Another share, of zeroes; NULL: no room. */
+struct share *observed_flows_add_share(
+	struct observed_flows *table, struct flow *flow, uint32_t now);
+
+/*
+ * At the end of an epoch: gives up every flow that was silent for too long, where the sweep leaves
+ * them alone or entries run out.
+ */
+void observed_flows_expire(struct observed_flows *table, uint32_t now);
+
+static inline bool flow_is_over(
+	const struct observed_flows *table, const struct flow *flow, uint32_t now)
+{
+	return !(flow->flags & FLOW_HELD) && (int32_t)(now - flow->last) > (int32_t)table->timeout;
+}
+
+/* The last packet of a share's records, which came before `now`: in ticks, cut to steps. */
+static inline uint32_t share_time(
+	const struct observed_flows *table, const struct share *share, uint32_t now)
+{
+	const uint32_t mask = (1 << SHARE_TIME_BITS) - 1;
+	uint32_t steps = ((now >> table->share_shift) - (uint32_t)share->last) & mask;
+
+	return now - (steps << table->share_shift);
+}
+
+static inline void share_set_time(
+	const struct observed_flows *table, struct share *share, uint32_t time)
+{
+	share->last = time >> table->share_shift & ((1 << SHARE_TIME_BITS) - 1);
+}
+
+static inline uint32_t flow_number(const struct observed_flows *table, const struct flow *flow)
+{
+	return (uint32_t)(flow - table->flows);
+}

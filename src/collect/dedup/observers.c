@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "collect/dedup/observers.h"
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+
+#define HOPS_OF_EXPORTER 16
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define HOPS_LEAST 8 /* which inputs use up */
+#else
+#define HOPS_LEAST 4096
+#endif
+#define HOPS_QUOTA  4 /* an exporter has one in so many */
+#define GENERATIONS (UINT32_C(1) << (32 - GENERATION_SHIFT))
+
+_Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
+
+static uint32_t room(uint32_t exporters)
+{
+	uint64_t hops = (uint64_t)exporters * HOPS_OF_EXPORTER + HOPS_LEAST;
+
+	return hops < HOPS_MAX ? (uint32_t)hops : HOPS_MAX - 1;
+}
+
+static uint32_t index_size(uint32_t exporters)
+{
+	return (uint32_t)power_of_two_at_least((uint64_t)room(exporters) * 2);
+}
+
+static size_t hops_bytes(uint32_t exporters)
+{
+	return room(exporters) * sizeof(struct hop);
+}
+
+static size_t index_bytes(uint32_t exporters)
+{
+	return index_size(exporters) * sizeof(uint32_t);
+}
+
+static size_t generation_bytes(uint32_t exporters)
+{
+	return exporters * sizeof(uint16_t);
+}
+
+static size_t taken_bytes(uint32_t exporters)
+{
+	return exporters * sizeof(uint32_t);
+}
+
+size_t observers_memory(uint32_t exporters)
+{
+	return hops_bytes(exporters) + index_bytes(exporters) + generation_bytes(exporters) +
+	       taken_bytes(exporters);
+}
+
+bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator)
+{
+	*observers = (struct observers){
+		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
+		.index = allocator->alloc(index_bytes(exporters), allocator->arg),
+		.generation = allocator->alloc(generation_bytes(exporters), allocator->arg),
+		.taken = allocator->alloc(taken_bytes(exporters), allocator->arg),
+		.seed = random_mix(seed + 1),
+		.nb_exporters = exporters,
+		.hops_max = room(exporters),
+		.free_hops = HOP_NONE,
+		.mask = index_size(exporters) - 1,
+	};
+	return observers->hops && observers->index && observers->generation && observers->taken;
+}
+
+static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
+{
+	if (memory)
+		allocator->free(memory, size, allocator->arg);
+}
+
+void observers_fini(struct observers *observers, const struct sketch_allocator *allocator)
+{
+	release(allocator, observers->hops, hops_bytes(observers->nb_exporters));
+	release(allocator, observers->index, index_bytes(observers->nb_exporters));
+	release(allocator, observers->generation, generation_bytes(observers->nb_exporters));
+	release(allocator, observers->taken, taken_bytes(observers->nb_exporters));
+}
+
+static uint32_t home(
+	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+{
+	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ observers->seed) + observer;
+
+	return (uint32_t)random_mix(mixed ^ observers->seed) & observers->mask;
+}
+
+/* A hop's place in the index, or the free one where it belongs. */
+static uint32_t find(
+	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+{
+	uint32_t at = home(observers, observer, input, output);
+
+	for (; observers->index[at]; at = (at + 1) & observers->mask) {
+		const struct hop *hop = &observers->hops[observers->index[at] - 1];
+
+		if (hop->observer == observer && hop->input == input && hop->output == output)
+			break;
+	}
+	return at;
+}
+
+static uint32_t take_hop(struct observers *observers)
+{
+	uint32_t number = observers->free_hops;
+
+	if (number != HOP_NONE)
+		observers->free_hops = observers->hops[number].next_free;
+	else if (observers->nb_hops < observers->hops_max)
+		number = observers->nb_hops++;
+	return number;
+}
+
+/* Whether there is room for one more pair of the exporter's interfaces. */
+static bool has_room(const struct observers *observers, uint32_t exporter)
+{
+	if (observers->taken[exporter] >= observers->hops_max / HOPS_QUOTA)
+		return false;
+	return observers->free_hops != HOP_NONE ||
+	       observers->hops_max - observers->nb_hops >= observers->nb_exporters;
+}
+
+/* Without its interfaces where there is no room for more pairs of them. */
+static uint32_t add_hop(struct observers *observers, const struct observation *observation,
+	uint32_t observer, uint32_t at)
+{
+	uint32_t input = observation->input, output = observation->output;
+	uint32_t number;
+
+	if (!has_room(observers, observation->exporter)) {
+		observers->turned_away = true;
+		input = output = 0;
+		at = find(observers, observer, 0, 0);
+		if (observers->index[at])
+			return observers->index[at] - 1;
+	}
+	number = take_hop(observers);
+	if (number == HOP_NONE)
+		return HOP_NONE;
+	observers->hops[number] = (struct hop){
+		.observer = observer,
+		.exporter = observation->exporter,
+		.input = input,
+		.output = output,
+		.next = EXPORTER_NONE,
+		.side = observation->side,
+		.used = true,
+	};
+	observers->index[at] = number + 1;
+	observers->taken[observation->exporter]++;
+	observers->used++;
+	return number;
+}
+
+static void set_next(const struct observers *observers, struct hop *hop, uint32_t next)
+{
+	uint16_t generation = next == EXPORTER_NONE ? 0 : observers->generation[next];
+
+	if (hop->next == next && hop->next_generation == generation)
+		return;
+	hop->next = next;
+	hop->next_generation = generation;
+}
+
+uint32_t observers_hop(struct observers *observers, const struct observation *observation)
+{
+	uint32_t observer = observers_number(observers, observation->exporter, observation->side);
+	uint32_t at = find(observers, observer, observation->input, observation->output);
+	uint32_t number = observers->index[at] ? observers->index[at] - 1
+					       : add_hop(observers, observation, observer, at);
+	uint16_t ends =
+		observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES | OBSERVATION_EDGES);
+
+	if (number == HOP_NONE)
+		return HOP_NONE;
+	if (observers->hops[number].flags != ends)
+		observers->hops[number].flags = ends;
+	set_next(observers, &observers->hops[number], observation->next);
+	return number;
+}
+
+const struct hop *observers_living_hop(struct observers *observers, uint32_t number)
+{
+	struct hop *hop = &observers->hops[number];
+
+	if (!observers_has(observers, hop))
+		return NULL;
+	if (hop->next != EXPORTER_NONE && hop->next_generation != observers->generation[hop->next])
+		hop->next = EXPORTER_NONE;
+	return hop;
+}
+
+void observers_forget(struct observers *observers, uint32_t exporter)
+{
+	uint32_t next = (observers->generation[exporter] + UINT32_C(1)) % GENERATIONS;
+
+	observers->generation[exporter] = (uint16_t)next;
+	observers->taken[exporter] = 0;
+}
+
+bool observers_want_sweep(const struct observers *observers)
+{
+	return observers->turned_away || observers->used > observers->hops_max / 2;
+}
+
+static void give_up(struct observers *observers, uint32_t number)
+{
+	struct hop *hop = &observers->hops[number];
+
+	if (observers_has(observers, hop))
+		observers->taken[hop->exporter]--;
+	observers->used--;
+	*hop = (struct hop){.next_free = observers->free_hops};
+	observers->free_hops = number;
+}
+
+void observers_sweep(struct observers *observers, const uint8_t *in_use)
+{
+	for (uint32_t at = 0; at <= observers->mask; at++)
+		observers->index[at] = 0;
+	for (uint32_t number = 0; number < observers->nb_hops; number++) {
+		const struct hop *hop = &observers->hops[number];
+
+		if (!hop->used)
+			continue;
+		if (!in_use[number]) {
+			give_up(observers, number);
+			continue;
+		}
+		observers->index[find(observers, hop->observer, hop->input, hop->output)] =
+			number + 1;
+	}
+	observers->turned_away = false;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Who observes, and where: an observer is an exporter's slot and a side (ingress, egress, or one
+ * that is not told); a hop is an observer with the interfaces by which it saw a flow. Several hops
+ * of an observer see different packets. When a slot is given to another exporter its observers get
+ * new numbers; what the old ones counted stays theirs.
+ *
+ * Senders choose interfaces: where a hop stands in the index depends on the seed, and an exporter
+ * has at most a quarter of the hops. Beyond that its hops are those without interfaces.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/exporters/observation.h"
+#include "sketch/sketch.h"
+
+#define HOP_NONE         UINT32_MAX
+#define HOPS_MAX         (UINT32_C(1) << 20)
+#define OBSERVER_SIDES   4
+#define OBSERVER_SLOTS   65536
+#define GENERATION_SHIFT 18
+
+struct hop {
+	uint32_t observer;
+	uint32_t exporter;
+	uint32_t input, output;
+	uint32_t next;  /* the exporter at the next hop; EXPORTER_NONE: unknown */
+	uint16_t flags; /* OBSERVATION_ENTERS, OBSERVATION_LEAVES, OBSERVATION_EDGES */
+	uint8_t side;
+	bool used;
+	union {
+		uint32_t next_free;
+		uint32_t interface; /* its number in interface_roles.h, at that generation */
+	};
+	uint16_t next_generation; /* of the slot `next` */
+	uint16_t interface_generation;
+};
+
+_Static_assert(sizeof(struct hop) == 32, "two to a cache line");
+
+struct observers {
+	struct hop *hops;
+	uint32_t *index;      /* hop + 1; 0: free */
+	uint16_t *generation; /* of each slot */
+	uint32_t *taken;      /* hops, of each slot's exporter */
+	uint64_t seed;
+	uint32_t nb_exporters;
+	uint32_t nb_hops, hops_max; /* ever given out; room */
+	uint32_t used;
+	uint32_t free_hops; /* a list; HOP_NONE ends it */
+	uint32_t mask;
+	bool turned_away; /* a pair of interfaces, since the last observers_sweep() */
+};
+
+size_t observers_memory(uint32_t exporters);
+bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator);
+void observers_fini(struct observers *observers, const struct sketch_allocator *allocator);
+
+/* The number of the observation's hop, a new one where it has none; HOP_NONE: no room. */
+uint32_t observers_hop(struct observers *observers, const struct observation *observation);
+
+/* NULL where its exporter is gone. Its next hop is unknown where that exporter is gone. */
+const struct hop *observers_living_hop(struct observers *observers, uint32_t number);
+
+/* The slot is another exporter's from now on. */
+void observers_forget(struct observers *observers, uint32_t exporter);
+
+/* Whether hops that no flow uses may take room that is needed. */
+bool observers_want_sweep(const struct observers *observers);
+/* Gives up hops but for those that are in use: in_use[hop]. */
+void observers_sweep(struct observers *observers, const uint8_t *in_use);
+
+static inline uint32_t observers_number(
+	const struct observers *observers, uint32_t exporter, uint32_t side)
+{
+	return (uint32_t)observers->generation[exporter] << GENERATION_SHIFT |
+	       exporter * OBSERVER_SIDES | side;
+}
+
+/* Whether the hop's slot is still its exporter's. */
+static inline bool observers_has(const struct observers *observers, const struct hop *hop)
+{
+	return hop->observer == observers_number(observers, hop->exporter, hop->side);
+}
+
+/* Another number, when one of these slots was given to another exporter since. */
+static inline uint16_t observers_ends_generation(
+	const struct observers *observers, uint32_t ingress, uint32_t egress)
+{
+	return (uint16_t)(observers->generation[ingress] + observers->generation[egress]);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/exporter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/random.h>
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+#include "collect/exporters/observation.h"
+
+/* Addresses that were turned away or pushed out, of which only a fingerprint is kept. */
+#define REMEMBERED_MIN 4096
+#define REMEMBERED_MAX (UINT64_C(1) << 20)
+
+#define NEWCOMERS_PART 8 /* newcomers have one in 8 slots */
+#define ADDRESS_PART   4 /* an address has one in 4 slots of proven domains */
+#define ADDRESS_LEAST  16
+
+/* Each rank has a list. */
+enum rank {
+	RANK_NEW,
+	RANK_HEARD,
+	RANK_PROVEN,
+	RANK_COUNT,
+};
+
+struct entry {
+	struct exporter_id id;
+	uint64_t heard;          /* epoch */
+	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint64_t datagram;       /* number of its last datagram */
+	uint64_t proved;         /* number of the last datagram that was a proof; 0: none */
+	uint32_t earlier, later; /* in its list, a ring through a sentinel */
+	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
+	uint32_t proven;         /* proven domains of the address; an eldest's only */
+	uint8_t rank;            /* enum rank */
+	uint8_t proofs;
+};
+
+/* Open addressing; a cell is a slot + 1, or 0. */
+struct cells {
+	uint32_t *cell;
+	uint64_t mask;
+};
+
+struct exporter_table {
+	uint32_t max, used;
+	uint32_t proven, proven_max, address_max; /* domains of RANK_PROVEN */
+	uint64_t epoch, datagrams;
+	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
+	uint64_t seed;
+	struct cells by_id, by_address; /* of an address the eldest */
+	uint32_t *remembered;
+	uint64_t remembered_mask;
+	struct entry *entries; /* [max], then a sentinel for each rank */
+};
+
+static uint64_t cells_for(uint32_t max)
+{
+	return power_of_two_at_least((uint64_t)max * 2);
+}
+
+static uint64_t remembered_for(uint32_t max)
+{
+	uint64_t cells = power_of_two_at_least((uint64_t)max * 16);
+
+	if (cells < REMEMBERED_MIN)
+		return REMEMBERED_MIN;
+	return cells < REMEMBERED_MAX ? cells : REMEMBERED_MAX;
+}
+
+size_t exporter_table_memory(uint32_t max)
+{
+	return sizeof(struct exporter_table) + 2 * cells_for(max) * sizeof(uint32_t) +
+	       remembered_for(max) * sizeof(uint32_t) +
+	       ((size_t)max + RANK_COUNT) * sizeof(struct entry);
+}
+
+static uint32_t ring(const struct exporter_table *table, enum rank rank)
+{
+	return table->max + rank;
+}
+
+static void ring_take_out(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	table->entries[entry->earlier].later = entry->later;
+	table->entries[entry->later].earlier = entry->earlier;
+}
+
+/* As the one that was heard last. */
+static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank rank)
+{
+	struct entry *entry = &table->entries[slot];
+	uint32_t sentinel = ring(table, rank);
+
+	entry->rank = (uint8_t)rank;
+	entry->earlier = table->entries[sentinel].earlier;
+	entry->later = sentinel;
+	table->entries[entry->earlier].later = slot;
+	table->entries[sentinel].earlier = slot;
+}
+
+/* The slot of the domain that is silent for longest; EXPORTER_NONE: the rank has none. */
+static uint32_t oldest(const struct exporter_table *table, enum rank rank)
+{
+	uint32_t slot = table->entries[ring(table, rank)].later;
+
+	return slot < table->max ? slot : EXPORTER_NONE;
+}
+
+struct exporter_table *exporter_table_create(uint32_t max)
+{
+	struct exporter_table *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return NULL;
+	table->max = max;
+	table->proven_max = max > 1 ? max - (max + NEWCOMERS_PART - 1) / NEWCOMERS_PART : 1;
+	table->address_max = table->proven_max / ADDRESS_PART;
+	if (table->address_max < ADDRESS_LEAST)
+		table->address_max = ADDRESS_LEAST;
+	table->epoch = 2;
+	if (getrandom(&table->seed, sizeof(table->seed), GRND_NONBLOCK) != sizeof(table->seed))
+		table->seed = (uintptr_t)table;
+	table->by_id.mask = table->by_address.mask = cells_for(max) - 1;
+	table->remembered_mask = remembered_for(max) - 1;
+	table->by_id.cell = calloc(cells_for(max), sizeof(uint32_t));
+	table->by_address.cell = calloc(cells_for(max), sizeof(uint32_t));
+	table->remembered = calloc(remembered_for(max), sizeof(uint32_t));
+	table->entries = calloc((size_t)max + RANK_COUNT, sizeof(struct entry));
+	if (table->by_id.cell == NULL || table->by_address.cell == NULL ||
+		table->remembered == NULL || table->entries == NULL) {
+		exporter_table_destroy(table);
+		return NULL;
+	}
+	for (uint32_t i = max; i < max + RANK_COUNT; i++)
+		table->entries[i].earlier = table->entries[i].later = i;
+	return table;
+}
+
+void exporter_table_destroy(struct exporter_table *table)
+{
+	if (table == NULL)
+		return;
+	free(table->by_id.cell);
+	free(table->by_address.cell);
+	free(table->remembered);
+	free(table->entries);
+	free(table);
+}
+
+uint32_t exporter_table_used(const struct exporter_table *table)
+{
+	return table->used;
+}
+
+static uint64_t hash_address(uint64_t seed, const struct in6_addr *address)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, address, sizeof(halves));
+	return random_mix(random_mix(halves[0] ^ seed) + halves[1]);
+}
+
+static uint64_t hash_id(uint64_t seed, const struct exporter_id *id)
+{
+	return random_mix(
+		hash_address(seed, &id->address) + ((uint64_t)id->protocol << 32 | id->domain));
+}
+
+static bool same_id(const struct exporter_id *a, const struct exporter_id *b)
+{
+	return a->domain == b->domain && a->protocol == b->protocol &&
+	       memcmp(&a->address, &b->address, sizeof(a->address)) == 0;
+}
+
+uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id)
+{
+	const struct cells *cells = &table->by_id;
+
+	for (uint64_t i = hash_id(table->seed, id);; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0)
+			return EXPORTER_NONE;
+		if (same_id(&table->entries[cell - 1].id, id))
+			return cell - 1;
+	}
+}
+
+/* Where the address stands, or the empty cell where it would. */
+static uint64_t address_cell(const struct exporter_table *table, const struct in6_addr *address)
+{
+	const struct cells *cells = &table->by_address;
+
+	for (uint64_t i = hash_address(table->seed, address);; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0 || memcmp(&table->entries[cell - 1].id.address, address,
+					 sizeof(*address)) == 0)
+			return i & cells->mask;
+	}
+}
+
+uint32_t exporter_at(const struct exporter_table *table, const struct in6_addr *address)
+{
+	/* 0 - 1 is EXPORTER_NONE. */
+	return table->by_address.cell[address_cell(table, address)] - 1;
+}
+
+uint32_t exporter_sibling(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].sibling;
+}
+
+const struct exporter_id *exporter_id(const struct exporter_table *table, uint32_t slot)
+{
+	return &table->entries[slot].id;
+}
+
+static uint64_t home(const struct exporter_table *table, const struct cells *cells, uint32_t cell)
+{
+	const struct exporter_id *id = &table->entries[cell - 1].id;
+
+	return cells == &table->by_id ? hash_id(table->seed, id)
+				      : hash_address(table->seed, &id->address);
+}
+
+/* Moves up those behind it that a search would no longer come to. */
+static void empty_cell(const struct exporter_table *table, const struct cells *cells, uint64_t hole)
+{
+	for (uint64_t i = hole + 1;; i++) {
+		uint32_t cell = cells->cell[i & cells->mask];
+
+		if (cell == 0)
+			break;
+		if (((i - home(table, cells, cell)) & cells->mask) < ((i - hole) & cells->mask))
+			continue;
+		cells->cell[hole & cells->mask] = cell;
+		hole = i;
+	}
+	cells->cell[hole & cells->mask] = 0;
+}
+
+static struct entry *eldest_of(struct exporter_table *table, uint32_t slot)
+{
+	return &table->entries[exporter_at(table, &table->entries[slot].id.address)];
+}
+
+static void leave_address(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+	uint64_t cell = address_cell(table, &entry->id.address);
+
+	if (entry->sibling != EXPORTER_NONE)
+		table->entries[entry->sibling].elder = entry->elder;
+	if (entry->elder != EXPORTER_NONE) {
+		table->entries[entry->elder].sibling = entry->sibling;
+	} else if (entry->sibling != EXPORTER_NONE) {
+		table->by_address.cell[cell] = entry->sibling + 1;
+		table->entries[entry->sibling].proven = entry->proven;
+	} else {
+		empty_cell(table, &table->by_address, cell);
+	}
+}
+
+static void leave_id(struct exporter_table *table, uint32_t slot)
+{
+	const struct cells *cells = &table->by_id;
+	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
+
+	while (cells->cell[i & cells->mask] != slot + 1)
+		i++;
+	empty_cell(table, cells, i);
+}
+
+/* Behind the eldest, so that a flood of domains of one address costs no walk. */
+static void enter_address(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+	uint64_t cell = address_cell(table, &entry->id.address);
+	uint32_t eldest = table->by_address.cell[cell] - 1;
+
+	entry->sibling = entry->elder = EXPORTER_NONE;
+	entry->proven = 0;
+	if (eldest == EXPORTER_NONE) {
+		table->by_address.cell[cell] = slot + 1;
+		return;
+	}
+	entry->elder = eldest;
+	entry->sibling = table->entries[eldest].sibling;
+	table->entries[eldest].sibling = slot;
+	if (entry->sibling != EXPORTER_NONE)
+		table->entries[entry->sibling].elder = slot;
+}
+
+static void enter_id(struct exporter_table *table, uint32_t slot)
+{
+	const struct cells *cells = &table->by_id;
+	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
+
+	while (cells->cell[i & cells->mask] != 0)
+		i++;
+	cells->cell[i & cells->mask] = slot + 1;
+}
+
+/*
+ * Whether it was remembered, and remembers it. Not by the table's seed: who is let in must not
+ * differ from run to run; who aims at a cell gains what a second datagram gives.
+ */
+static bool remember(struct exporter_table *table, const struct exporter_id *id)
+{
+	uint64_t hash = hash_id(0, id);
+	uint32_t *cell = &table->remembered[hash & table->remembered_mask];
+	uint32_t print = (uint32_t)(hash >> 32) | 1;
+	bool was = *cell == print;
+
+	*cell = print;
+	return was;
+}
+
+/* Times of a capture may be any numbers. */
+static bool is_silent(const struct exporter_table *table, uint32_t slot)
+{
+	int64_t heard_at = table->entries[slot].heard_at;
+
+	return (int64_t)((uint64_t)table->now -
+			 (uint64_t)(heard_at != 0 ? heard_at : table->start)) > EXPORTER_SILENCE_NS;
+}
+
+static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank)
+{
+	bool was = table->entries[slot].rank == RANK_PROVEN, is = rank == RANK_PROVEN;
+
+	ring_take_out(table, slot);
+	ring_put_in(table, slot, rank);
+	table->proven += (uint32_t)is - was;
+	eldest_of(table, slot)->proven += (uint32_t)is - was;
+}
+
+/* Returns true if the domain is in the datagram that is decoded. */
+static bool is_current(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].datagram == table->datagrams;
+}
+
+/* The slot that is given to another domain, or EXPORTER_NONE. */
+static uint32_t victim(struct exporter_table *table, bool heard_before)
+{
+	uint32_t slot = oldest(table, RANK_NEW);
+
+	if (slot != EXPORTER_NONE)
+		return is_current(table, slot) ? EXPORTER_NONE : slot;
+	slot = oldest(table, RANK_PROVEN);
+	if (slot != EXPORTER_NONE && is_silent(table, slot))
+		return slot;
+	slot = oldest(table, RANK_HEARD);
+	if (slot != EXPORTER_NONE && heard_before && table->entries[slot].heard + 1 < table->epoch)
+		return slot;
+	return EXPORTER_NONE;
+}
+
+void exporter_datagram(struct exporter_table *table, int64_t now)
+{
+	table->now = now;
+	table->datagrams++;
+	if (table->start == 0)
+		table->start = now;
+}
+
+static void evict(struct exporter_table *table, uint32_t slot)
+{
+	if (table->entries[slot].rank == RANK_NEW)
+		remember(table, &table->entries[slot].id);
+	set_rank(table, slot, RANK_NEW);
+	leave_id(table, slot);
+	leave_address(table, slot);
+	ring_take_out(table, slot);
+}
+
+uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
+{
+	bool full = table->used == table->max;
+	bool heard_before = full && remember(table, id);
+	uint32_t slot = full ? victim(table, heard_before) : table->used++;
+	struct entry *entry;
+
+	*evicted = full;
+	if (slot == EXPORTER_NONE)
+		return slot;
+	if (full)
+		evict(table, slot);
+	entry = &table->entries[slot];
+	entry->id = *id;
+	entry->heard = table->epoch;
+	entry->heard_at = table->now;
+	entry->datagram = table->datagrams;
+	entry->proofs = 0;
+	entry->proved = 0;
+	enter_id(table, slot);
+	enter_address(table, slot);
+	ring_put_in(table, slot, heard_before ? RANK_HEARD : RANK_NEW);
+	return slot;
+}
+
+void exporter_heard(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+	enum rank rank = entry->rank == RANK_PROVEN ? RANK_PROVEN : RANK_HEARD;
+
+	if (is_current(table, slot))
+		return;
+	entry->datagram = table->datagrams;
+	entry->heard = table->epoch;
+	entry->heard_at = table->now;
+	ring_take_out(table, slot);
+	ring_put_in(table, slot, rank);
+}
+
+/* Returns true if there is room for one more proven domain, of this address too. */
+static bool has_room(struct exporter_table *table, uint32_t slot)
+{
+	uint32_t silent = oldest(table, RANK_PROVEN);
+
+	if (table->proven == table->proven_max && is_silent(table, silent))
+		set_rank(table, silent, RANK_HEARD);
+	return table->proven < table->proven_max &&
+	       eldest_of(table, slot)->proven < table->address_max;
+}
+
+void exporter_prove(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	if (entry->rank == RANK_PROVEN || entry->proved == table->datagrams)
+		return;
+	entry->proved = table->datagrams;
+	if (entry->proofs < EXPORTER_PROOFS)
+		entry->proofs++;
+	if (entry->proofs == EXPORTER_PROOFS && has_room(table, slot))
+		set_rank(table, slot, RANK_PROVEN);
+}
+
+void exporter_restore(struct exporter_table *table, uint32_t slot)
+{
+	struct entry *entry = &table->entries[slot];
+
+	entry->heard = 0;
+	entry->heard_at = 0;
+	entry->datagram = 0;
+	entry->proofs = EXPORTER_PROOFS;
+	if (entry->rank != RANK_PROVEN)
+		set_rank(table, slot, has_room(table, slot) ? RANK_PROVEN : RANK_HEARD);
+}
+
+bool exporter_is_proven(const struct exporter_table *table, uint32_t slot)
+{
+	return table->entries[slot].rank == RANK_PROVEN;
+}
+
+void exporter_end_epoch(struct exporter_table *table)
+{
+	table->epoch++;
+}

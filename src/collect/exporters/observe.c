@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/observe.h"
+
+#include <netinet/in.h>
+#include <endian.h>
+#include <string.h>
+
+#include "sketch/counter.h"
+
+#define ETHERNET_HEADER 14
+#define VLAN_TAG        4
+#define IPV4_HEADER     20
+#define IPV6_HEADER     40
+#define IP_PACKET_MAX   65535
+
+static uint64_t times(uint64_t packets, uint32_t bytes)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(packets, (uint64_t)bytes, &product) ? UINT64_MAX : product;
+}
+
+/* Frames without the headers of layer 2 that they are known to have. */
+static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes, uint64_t packets)
+{
+	uint64_t headers = times(packets, ETHERNET_HEADER + VLAN_TAG * (uint32_t)record->vlan_tags);
+
+	return bytes > headers ? bytes - headers : 0;
+}
+
+/*
+ * Counts since the last record if there are any, else those since the flow's beginning. A record
+ * that has a field for the former and 0 in it may be of an exporter that fills the latter only: what
+ * it told before is taken off.
+ */
+static bool choose_counts(const struct flow_record *record, struct observation *observation)
+{
+	if ((record->packets | record->bytes) != 0) {
+		observation->packets = record->packets;
+		observation->bytes = record->bytes;
+		if (record->has & FLOW_SESSION)
+			observation->flags |= OBSERVATION_SESSION;
+		return (record->has & FLOW_LAYER2_BYTES) != 0;
+	}
+	observation->packets = record->total_packets;
+	observation->bytes = record->total_bytes;
+	observation->flags |= record->has & (FLOW_PACKETS | FLOW_BYTES) ? OBSERVATION_SESSION
+									: OBSERVATION_TOTALS;
+	return (record->has & FLOW_LAYER2_TOTAL_BYTES) != 0;
+}
+
+/*
+ * A packet has at least its IP header, and bytes come in packets (RFC 791, RFC 8200). Less is not
+ * known, whatever the counter has.
+ */
+static void complete_counts(const struct flow_record *record, struct observation *observation)
+{
+	uint64_t least;
+
+	if (observation->packets == 0) {
+		observation->packets = (observation->bytes + IP_PACKET_MAX - 1) / IP_PACKET_MAX;
+		observation->flags |= OBSERVATION_PACKETS_UNKNOWN;
+	}
+	least = times(
+		observation->packets, record->key.family == KEY_IPV6 ? IPV6_HEADER : IPV4_HEADER);
+	if (observation->bytes < least) {
+		observation->bytes = least;
+		observation->flags |= OBSERVATION_BYTES_UNKNOWN;
+	}
+}
+
+/* Returns false if the record has no counts. */
+static bool count(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	bool layer2 = choose_counts(record, observation);
+
+	if ((observation->packets | observation->bytes) == 0)
+		return false;
+	if (layer2)
+		observation->bytes =
+			without_layer2(record, observation->bytes, observation->packets);
+	complete_counts(record, observation);
+	if (record->has & FLOW_ENDED)
+		observation->flags |= OBSERVATION_ENDED;
+	observation->bytes = counter64_sum(
+		observation->bytes, times(observation->packets, observer->link_overhead));
+	return true;
+}
+
+/* Elsewhere exporters put other things into ports: ICMP's type and code (v5). */
+static inline bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
+}
+
+/* The key is the one that a packet of the flow has, so that observers agree on it. */
+static void put_key(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->family = (uint8_t)record->key.family;
+	if (record->key.family == KEY_IPV4) {
+		observation->key4 = record->key.v4;
+		if (!has_ports(record->key.v4.proto)) {
+			memset(observation->key4.src_port, 0, sizeof(observation->key4.src_port));
+			memset(observation->key4.dst_port, 0, sizeof(observation->key4.dst_port));
+		}
+	} else {
+		observation->key6 = record->key.v6;
+		if (!has_ports(record->key.v6.proto)) {
+			memset(observation->key6.src_port, 0, sizeof(observation->key6.src_port));
+			memset(observation->key6.dst_port, 0, sizeof(observation->key6.dst_port));
+		}
+	}
+	observation->extra = record->extra;
+	observation->extra.in_port[0] = (uint8_t)(observer->slot >> 8);
+	observation->extra.in_port[1] = (uint8_t)observer->slot;
+}
+
+static void put_edges(const struct exporter_rule *rule, struct observation *observation)
+{
+	if (!rule->all_edges && rule->nb_edges == 0)
+		return;
+	observation->flags |= OBSERVATION_EDGES;
+	if (exporter_rule_edge(rule, observation->input))
+		observation->flags |= OBSERVATION_ENTERS;
+	if (exporter_rule_edge(rule, observation->output))
+		observation->flags |= OBSERVATION_LEAVES;
+}
+
+/*
+ * Whether the direction says where the flow was seen. Who watches a link (softflowd) gives the two
+ * directions of a connection by it, and 0 for both interfaces.
+ */
+static inline bool tells_side(const struct flow_record *record)
+{
+	const uint32_t both = FLOW_INPUT | FLOW_OUTPUT;
+
+	return (record->has & FLOW_DIRECTION) != 0 &&
+	       ((record->has & both) != both || record->input != 0 || record->output != 0);
+}
+
+static void put_place(const struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->exporter = observer->slot;
+	observation->input = record->has & FLOW_INPUT ? record->input : 0;
+	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
+	observation->side = OBSERVED_ANYWHERE;
+	if (tells_side(record))
+		observation->side =
+			record->direction == FLOW_EGRESS ? OBSERVED_EGRESS : OBSERVED_INGRESS;
+	if (record->has & FLOW_SAMPLE)
+		observation->flags |= OBSERVATION_SAMPLE;
+	if (record->has & FLOW_REVERSE)
+		observation->flags |= OBSERVATION_REVERSE;
+	if (observer->rule != NULL)
+		put_edges(observer->rule, observation);
+}
+
+/* In words: what is put together byte by byte would be waited for. IPv4 is mapped. */
+static void read_next_hop(const struct flow_record *record, uint64_t words[2])
+{
+	uint32_t ipv4;
+
+	memcpy(words, record->next_hop, sizeof(record->next_hop));
+	if (record->next_hop_ipv6)
+		return;
+	memcpy(&ipv4, record->next_hop, sizeof(ipv4));
+	words[0] = 0;
+	words[1] = htobe64(UINT64_C(0xffff) << 32 | be32toh(ipv4));
+}
+
+static uint32_t exporter_of(struct observer *observer, const struct flow_record *record)
+{
+	uint64_t words[2], last[2];
+
+	read_next_hop(record, words);
+	memcpy(last, &observer->next_hop, sizeof(last));
+	if (words[0] != last[0] || words[1] != last[1]) {
+		memcpy(&observer->next_hop, words, sizeof(words));
+		observer->next = exporter_at(observer->exporters, &observer->next_hop);
+	}
+	return observer->next;
+}
+
+/* Records of one place have one sampling interval at a time. */
+static uint64_t place_of(const struct flow_record *record, const struct observation *observation)
+{
+	bool egress = observation->side == OBSERVED_EGRESS;
+
+	return (uint64_t)(egress ? observation->output : observation->input) |
+	       (uint64_t)record->template_id << 32 | (uint64_t)egress << 48 | record->sampler << 49;
+}
+
+static __attribute__((noinline)) void decide_sampling(struct observer *observer,
+	const struct flow_record *record, const struct observation *observation)
+{
+	struct sampling_verdict verdict = sampling_of(&observer->sampling, record);
+
+	observer->decided = true;
+	observer->basis = sampling_basis_of(record);
+	observer->verdict = verdict;
+	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
+		observer->coarsest = verdict.interval;
+		observer->source = verdict.source;
+		observer->coarsest_place = place_of(record, observation);
+	}
+	if (observer->finest == 0 || verdict.interval < observer->finest)
+		observer->finest = verdict.interval;
+	observer->unsampled |= verdict.source == SAMPLING_NONE;
+	if (verdict.doubt != SAMPLING_SURE)
+		observer->doubt = verdict.doubt;
+}
+
+static void put_sampling(struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	if (!observer->decided || !sampling_is_same(&observer->sampling, &observer->basis, record))
+		decide_sampling(observer, record, observation);
+	observation->sampling = observer->verdict.interval;
+	observer->has |= record->has;
+	if (observation->sampling < observer->known &&
+		place_of(record, observation) == observer->known_place)
+		observer->finer = true;
+}
+
+#define TIMES_SHIFT 8
+
+_Static_assert(FLOW_AGE >> TIMES_SHIFT == OBSERVATION_FIRST, "flags are shifted");
+_Static_assert(FLOW_IDLE >> TIMES_SHIFT == OBSERVATION_LAST, "flags are shifted");
+_Static_assert(FLOW_CUT_TIMES >> TIMES_SHIFT == OBSERVATION_CUT_TIMES, "flags are shifted");
+
+static void put_times(const struct flow_record *record, struct observation *observation)
+{
+	observation->flags |=
+		(uint16_t)((record->has & (FLOW_AGE | FLOW_IDLE | FLOW_CUT_TIMES)) >> TIMES_SHIFT);
+	observation->first = record->has & FLOW_AGE ? (uint32_t)record->age : 0;
+	observation->last = record->has & FLOW_IDLE ? (uint32_t)record->idle : 0;
+	observation->ttl = record->ttl;
+}
+
+bool observe(struct observer *observer, const struct flow_record *record,
+	struct observation *observation)
+{
+	observation->flags = 0;
+	if (!count(observer, record, observation))
+		return false;
+	put_key(observer, record, observation);
+	put_place(observer, record, observation);
+	put_times(record, observation);
+	put_sampling(observer, record, observation);
+	observation->next =
+		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
+	observation->time = observer->time;
+	return true;
+}

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/sampling.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/put.h"
+
+#define FIRST_CAPACITY 16
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define CHECK_SETS 4 /* which inputs fill, and do not wait for */
+#else
+#define CHECK_SETS 4096
+#endif
+#define CHECK_WAYS    4
+#define CHECK_SAMPLES 128 /* before anything is said */
+
+/* Numbers are those of --templates files. */
+enum interval_kind {
+	OF_SAMPLER = 1,
+	OF_INTERFACE,
+	OF_DOMAIN, /* a cell if domain 0 describes another domain; else of_domain */
+	OF_TEMPLATE,
+	OF_PART,
+	OF_FLOWS, /* a cell if domain 0 describes another domain; else selects_flows */
+	/* Cells of domain 0 about another domain. */
+	OF_PART_OF_OTHER,
+	OF_FINEST_PART,
+	OF_COARSEST_PART,
+	OF_ANY_SAMPLER, /* a sampler that does not select all packets */
+	INTERVAL_KIND_END,
+};
+
+/* The second half of an id: the domain that the options of domain 0 are about. */
+#define ABOUT_SHIFT 32
+
+/* An id of OF_PART_OF_OTHER keeps half of the hash of a part. */
+static uint64_t part_of_other(uint64_t about, uint64_t part)
+{
+	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
+}
+
+static struct sampling_interval *find(
+	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
+{
+	uint32_t mask = sampling->capacity - 1;
+
+	uint64_t hash = random_mix((id + kind) ^ sampling->seed);
+
+	for (uint64_t i = random_mix(hash + sampling->seed);; i++) {
+		struct sampling_interval *cell = &sampling->intervals[i & mask];
+
+		if (cell->kind == 0 || (cell->kind == kind && cell->id == id))
+			return cell;
+	}
+}
+
+/* Room for one more, with a quarter of the cells empty. */
+static bool make_room(struct sampling *sampling, uint32_t limit)
+{
+	struct sampling larger = *sampling;
+
+	if (sampling->n + 1 <= sampling->capacity / 4 * 3)
+		return true;
+	larger.capacity = sampling->capacity == 0 ? FIRST_CAPACITY : sampling->capacity * 2;
+	if (larger.capacity > limit)
+		return false;
+	larger.intervals = calloc(larger.capacity, sizeof(*larger.intervals));
+	if (larger.intervals == NULL)
+		return false;
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *old = &sampling->intervals[i];
+
+		if (old->kind != 0)
+			*find(&larger, old->kind, old->id) = *old;
+	}
+	free(sampling->intervals);
+	*sampling = larger;
+	return true;
+}
+
+/* Whether it is news. */
+static bool set_interval(uint32_t *interval, uint32_t said)
+{
+	bool news = *interval != said;
+
+	*interval = said;
+	return news;
+}
+
+static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id, uint32_t interval,
+	uint32_t limit)
+{
+	struct sampling_interval *cell;
+
+	if (kind == OF_DOMAIN && id == 0)
+		return set_interval(&sampling->of_domain, interval);
+	if (kind == OF_FLOWS && id == 0) {
+		bool news = !sampling->selects_flows;
+
+		sampling->selects_flows = true;
+		return news;
+	}
+	if (sampling->capacity > 0) {
+		cell = find(sampling, kind, id);
+		if (cell->kind != 0)
+			return set_interval(&cell->interval, interval);
+	}
+	if (!make_room(sampling, limit)) {
+		sampling->turned_away = true;
+		return false;
+	}
+	*find(sampling, kind, id) =
+		(struct sampling_interval){.id = id, .kind = kind, .interval = interval};
+	sampling->n++;
+	return true;
+}
+
+/* The interval of a cell; 0: nothing is known. `about`: 0, or the domain that domain 0 describes. */
+static uint32_t look_up(
+	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
+{
+	return sampling->n > 0 ? find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval : 0;
+}
+
+/*
+ * Of the parts of another domain the finest and the coarsest interval. When a part changes they
+ * begin anew: options about all parts come again.
+ */
+static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
+	uint32_t limit)
+{
+	uint64_t id = about << ABOUT_SHIFT;
+	uint32_t finest = look_up(sampling, OF_FINEST_PART, 0, about);
+	uint32_t coarsest = look_up(sampling, OF_COARSEST_PART, 0, about);
+
+	if (finest == 0 || (before != 0 && before != interval))
+		finest = coarsest = interval;
+	put(sampling, OF_FINEST_PART, id, interval < finest ? interval : finest, limit);
+	put(sampling, OF_COARSEST_PART, id, interval > coarsest ? interval : coarsest, limit);
+}
+
+static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t limit)
+{
+	if (about == 0)
+		sampling->has_samplers = true;
+	else
+		put(sampling, OF_ANY_SAMPLER, about << ABOUT_SHIFT, 1, limit);
+}
+
+struct parts {
+	uint32_t finest; /* interval; 0: no part has one */
+	bool differ;     /* parts have different intervals */
+};
+
+/* Apart from its caller, which is called for each record and seldom needs it. */
+static __attribute__((noinline)) struct parts compare_all_parts(const struct sampling *sampling)
+{
+	struct parts parts = {0};
+
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != OF_PART)
+			continue;
+		parts.differ |= parts.finest != 0 && parts.finest != cell->interval;
+		if (parts.finest == 0 || cell->interval < parts.finest)
+			parts.finest = cell->interval;
+	}
+	return parts;
+}
+
+static struct parts compare_parts(const struct sampling *sampling)
+{
+	if (sampling->parts_changed)
+		return compare_all_parts(sampling);
+	return (struct parts){sampling->of_parts, sampling->parts_differ};
+}
+
+void sampling_settle(struct sampling *sampling)
+{
+	struct parts parts = compare_parts(sampling);
+
+	sampling->of_parts = parts.finest;
+	sampling->parts_differ = parts.differ;
+	sampling->parts_changed = false;
+}
+
+static enum interval_kind scope_of(const struct wire_option *option, uint64_t *id)
+{
+	*id = option->sampler;
+	if (option->has & WIRE_OPTION_SAMPLER)
+		return OF_SAMPLER;
+	*id = option->interface;
+	if (option->has & WIRE_OPTION_INTERFACE)
+		return OF_INTERFACE;
+	*id = option->template_id;
+	if (option->has & WIRE_OPTION_TEMPLATE)
+		return OF_TEMPLATE;
+	*id = option->part;
+	if (option->has & WIRE_OPTION_PART)
+		return OF_PART;
+	*id = 0;
+	return OF_DOMAIN;
+}
+
+bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
+	uint32_t limit)
+{
+	uint64_t about =
+		option->has & WIRE_OPTION_DOMAIN && option->domain != domain ? option->domain : 0;
+	uint32_t interval = option->sampling;
+	enum interval_kind kind;
+	bool news = false;
+	uint64_t id;
+
+	if (about != 0 && domain != 0)
+		return false;
+	if (option->has & WIRE_OPTION_FLOWS) {
+		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
+		interval = 1; /* of packets: its sampler is described */
+		if (!(option->has & WIRE_OPTION_SAMPLER))
+			return news;
+	} else if (!(option->has & WIRE_OPTION_SAMPLING)) {
+		return false;
+	}
+	kind = scope_of(option, &id);
+	if (kind == OF_SAMPLER && interval > 1)
+		note_sampler(sampling, about, limit);
+	if (kind == OF_PART && about != 0) {
+		uint64_t part = part_of_other(about, id);
+		uint32_t before = look_up(sampling, OF_PART_OF_OTHER, part, 0);
+
+		news |= put(sampling, OF_PART_OF_OTHER, part, interval, limit);
+		note_part(sampling, about, before, interval, limit);
+		return news;
+	}
+	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
+	/* Thousands of options may come before a record. */
+	sampling->parts_changed |= kind == OF_PART && news;
+	return news;
+}
+
+static uint8_t *write_interval(uint8_t *to, enum interval_kind kind, uint32_t interval, uint64_t id)
+{
+	return put64(put32(put32(to, kind), interval), id);
+}
+
+uint32_t sampling_write(const struct sampling *sampling, uint8_t bytes[SAMPLING_BYTES_MAX])
+{
+	uint8_t *to = bytes;
+
+	if (sampling->of_domain > 0)
+		to = write_interval(to, OF_DOMAIN, sampling->of_domain, 0);
+	if (sampling->selects_flows)
+		to = write_interval(to, OF_FLOWS, 1, 0);
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != 0)
+			to = write_interval(to, cell->kind, cell->interval, cell->id);
+	}
+	return (uint32_t)(to - bytes);
+}
+
+bool sampling_read(struct sampling *sampling, const uint8_t *bytes, uint32_t len, uint32_t limit)
+{
+	if (len % SAMPLING_INTERVAL_BYTES != 0)
+		return false;
+	for (const uint8_t *end = bytes + len; bytes < end; bytes += SAMPLING_INTERVAL_BYTES) {
+		uint32_t kind = read_u32(bytes), interval = read_u32(bytes + 4);
+		uint64_t id = read_u64(bytes + 8);
+
+		if (kind < OF_SAMPLER || kind >= INTERVAL_KIND_END || interval == 0)
+			return false;
+		if (kind == OF_SAMPLER && interval > 1 && id >> ABOUT_SHIFT == 0)
+			note_sampler(sampling, 0, limit);
+		put(sampling, kind, id, interval, limit);
+	}
+	sampling->parts_changed = true;
+	return true;
+}
+
+void sampling_forget(struct sampling *sampling)
+{
+	free(sampling->intervals);
+	*sampling = (struct sampling){.seed = sampling->seed};
+}
+
+/* By cells that a field of the record selects; 0: nothing is known. */
+static uint32_t by_fields(
+	const struct sampling *sampling, uint64_t about, const struct flow_record *record)
+{
+	bool egress = (record->has & FLOW_DIRECTION) && record->direction == FLOW_EGRESS;
+	uint32_t interval = 0;
+
+	if (sampling->n == 0)
+		return 0;
+	if (record->has & FLOW_SAMPLER)
+		interval = look_up(sampling, OF_SAMPLER, record->sampler, about);
+	if (interval == 0 && record->has & (egress ? FLOW_OUTPUT : FLOW_INPUT))
+		interval = look_up(
+			sampling, OF_INTERFACE, egress ? record->output : record->input, about);
+	if (interval == 0 && record->template_id != 0)
+		interval = look_up(sampling, OF_TEMPLATE, record->template_id, about);
+	return interval;
+}
+
+/* By options; 0: nothing is known. */
+static uint32_t by_options(const struct sampling_knowledge *knowledge,
+	const struct flow_record *record, enum sampling_doubt *doubt)
+{
+	const struct sampling *own = knowledge->own, *process = knowledge->process;
+	struct parts parts = compare_parts(own);
+	uint32_t interval = by_fields(own, 0, record);
+
+	if (interval == 0 && parts.finest > 0) {
+		interval = parts.finest;
+		if (parts.differ)
+			*doubt = SAMPLING_PARTS;
+	}
+	if (interval == 0)
+		interval = own->of_domain;
+	if (interval > 0 || process == NULL)
+		return interval;
+	interval = by_fields(process, knowledge->domain, record);
+	if (interval == 0 && process->n > 0) {
+		interval = look_up(process, OF_FINEST_PART, 0, knowledge->domain);
+		if (interval != look_up(process, OF_COARSEST_PART, 0, knowledge->domain))
+			*doubt = SAMPLING_PARTS;
+	}
+	if (interval == 0 && process->n > 0)
+		interval = look_up(process, OF_DOMAIN, 0, knowledge->domain);
+	return interval;
+}
+
+/* The coarser one. Any known interval wins over an unknown one, and that over none (0). */
+static uint32_t coarser(uint32_t a, uint32_t b)
+{
+	if (a == 0 || b == 0 || (a != SAMPLING_RATIO_UNKNOWN && b != SAMPLING_RATIO_UNKNOWN))
+		return a > b ? a : b;
+	return a < b ? a : b;
+}
+
+/* The coarsest interval of all that is about one domain; 0: the sampling's own. */
+static uint32_t coarsest_about(const struct sampling *sampling, uint64_t about)
+{
+	uint32_t coarsest = about == 0 ? sampling->of_domain : 0;
+
+	for (uint32_t i = 0; i < sampling->capacity; i++) {
+		const struct sampling_interval *cell = &sampling->intervals[i];
+
+		if (cell->kind != 0 &&
+			(about == 0 || (cell->kind != OF_PART && cell->id >> ABOUT_SHIFT == about)))
+			coarsest = coarser(coarsest, cell->interval);
+	}
+	return coarsest;
+}
+
+uint32_t sampling_described(const struct sampling_knowledge *knowledge)
+{
+	uint32_t coarsest = coarsest_about(knowledge->own, 0);
+
+	if (knowledge->process != NULL)
+		coarsest = coarser(coarsest, coarsest_about(knowledge->process, knowledge->domain));
+	return coarsest;
+}
+
+/* Returns true if domain 0 has a cell of the kind about the domain. */
+static bool process_describes(const struct sampling_knowledge *knowledge, enum interval_kind kind)
+{
+	const struct sampling *process = knowledge->process;
+
+	return process != NULL && process->n > 0 &&
+	       look_up(process, kind, 0, knowledge->domain) > 0;
+}
+
+bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
+{
+	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
+}
+
+static enum sampling_source source_of_record(enum wire_protocol protocol)
+{
+	switch (protocol) {
+	case WIRE_SFLOW: return SAMPLING_SAMPLE;
+	case WIRE_NETFLOW5: return SAMPLING_HEADER;
+	default: return SAMPLING_RECORD;
+	}
+}
+
+/* Nothing says that the record is sampled; it may be sampled all the same. */
+static enum sampling_doubt doubt_unsampled(
+	const struct sampling_knowledge *knowledge, const struct flow_record *record)
+{
+	if (knowledge->own->turned_away ||
+		(knowledge->process != NULL && knowledge->process->turned_away))
+		return SAMPLING_TOO_MANY;
+	return record->has & FLOW_SAMPLER && record->sampler != 0 ? SAMPLING_UNSAID : SAMPLING_SURE;
+}
+
+struct sampling_verdict sampling_of(
+	const struct sampling_knowledge *knowledge, const struct flow_record *record)
+{
+	struct sampling_verdict verdict = {0, SAMPLING_OPTIONS, SAMPLING_SURE};
+	bool sampled = record->has & FLOW_SAMPLED || knowledge->protocol == WIRE_SFLOW;
+
+	if (record->has & FLOW_SAMPLING) {
+		verdict.interval = record->sampling;
+		verdict.source = source_of_record(knowledge->protocol);
+	} else if (knowledge->protocol != WIRE_SFLOW) {
+		verdict.interval = by_options(knowledge, record, &verdict.doubt);
+	}
+	if (verdict.interval == 0 && sampled) {
+		verdict.interval = SAMPLING_RATIO_UNKNOWN;
+		verdict.source = source_of_record(knowledge->protocol);
+	}
+	if (knowledge->configured > 0 &&
+		(verdict.interval == 0 || verdict.doubt == SAMPLING_PARTS ||
+			verdict.interval == SAMPLING_RATIO_UNKNOWN))
+		verdict = (struct sampling_verdict){
+			knowledge->configured, SAMPLING_CONFIGURED, SAMPLING_SURE};
+	if (verdict.interval == SAMPLING_RATIO_UNKNOWN) {
+		verdict.interval = 1;
+		verdict.doubt = SAMPLING_RATIO;
+	} else if (verdict.interval == 0) {
+		verdict.interval = 1;
+		verdict.source = SAMPLING_NONE;
+		verdict.doubt = doubt_unsampled(knowledge, record);
+	}
+	if (verdict.doubt == SAMPLING_SURE &&
+		(record->has & FLOW_SELECTED || knowledge->own->selects_flows ||
+			process_describes(knowledge, OF_FLOWS)))
+		verdict.doubt = SAMPLING_FLOWS;
+	return verdict;
+}
+
+struct check {
+	uint64_t owner; /* 0: an empty cell */
+	uint64_t samples, packets;
+	uint64_t used; /* when it was last used */
+	uint64_t source;
+	uint32_t sequence, pool, drops, sampling, breaks;
+	bool said;
+	bool differs; /* its pool has more packets than its samples stand for, or fewer */
+	bool steady;  /* numbers go on since the start: they are not of two samplers in turn */
+};
+
+struct sampling_checks {
+	uint64_t clock;
+	struct check *recent; /* found last; NULL: none */
+	struct check cells[CHECK_SETS][CHECK_WAYS];
+};
+
+size_t sampling_checks_memory(void)
+{
+	return sizeof(struct sampling_checks);
+}
+
+struct sampling_checks *sampling_checks_create(void)
+{
+	return calloc(1, sizeof(struct sampling_checks));
+}
+
+void sampling_checks_destroy(struct sampling_checks *checks)
+{
+	free(checks);
+}
+
+static void start(
+	struct check *check, uint64_t owner, uint32_t breaks, const struct wire_sampler *sampler)
+{
+	bool said = check->owner == owner && check->source == sampler->source && check->said;
+
+	*check = (struct check){
+		.owner = owner,
+		.used = check->used,
+		.source = sampler->source,
+		.sequence = sampler->sequence,
+		.pool = sampler->pool,
+		.drops = sampler->drops,
+		.sampling = sampler->sampling,
+		.breaks = breaks,
+		.said = said,
+	};
+}
+
+/* The sampler's cell, or one that is given to it. */
+static struct check *find_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct wire_sampler *sampler)
+{
+	struct check *recent = checks->recent, *set, *oldest;
+
+	if (recent != NULL && recent->owner == owner && recent->source == sampler->source)
+		return recent;
+	set = checks->cells[random_mix(owner ^ sampler->source << 20) % CHECK_SETS];
+	oldest = &set[0];
+	for (uint32_t i = 0; i < CHECK_WAYS; i++) {
+		if (set[i].owner == owner && set[i].source == sampler->source) {
+			checks->recent = &set[i];
+			return &set[i];
+		}
+		if (set[i].used < oldest->used)
+			oldest = &set[i];
+	}
+	start(oldest, owner, breaks, sampler);
+	checks->recent = oldest;
+	return oldest;
+}
+
+/* The interval by the sample pool; 0: none yet. */
+static uint32_t measure(const struct check *check)
+{
+	double measured;
+
+	if (check->samples < CHECK_SAMPLES || check->packets == 0)
+		return 0;
+	measured = (double)check->packets / (double)check->samples;
+	if (measured > UINT32_MAX)
+		return UINT32_MAX;
+	return measured < 1 ? 1 : (uint32_t)(measured + 0.5);
+}
+
+/* Samples come by chance: their number has a standard error of its square root. */
+static bool disagrees(const struct check *check, uint32_t measured)
+{
+	double said = check->sampling;
+
+	return measured != 0 &&
+	       fabs((double)measured - said) > said * (0.1 + 5 / sqrt((double)check->samples));
+}
+
+/*
+ * Returns true if the pool certainly agrees with the announced interval: it rounds to it, or is
+ * within a tenth of it after any rounding. Needs no division, unlike disagrees().
+ */
+static bool agrees(const struct check *check)
+{
+	/* Signed numbers, which are quicker to convert. Sums of 32 bits do not reach 2^63. */
+	double samples = (double)(int64_t)check->samples, expected = samples * check->sampling;
+	double apart = fabs((double)(int64_t)check->packets - expected);
+
+	return 2 * apart < samples || 10 * apart + 5 * samples <= expected;
+}
+
+/* packets, samples: since the sampler's last sample. */
+static void compare_pool(
+	struct check *check, uint32_t packets, uint64_t samples, struct sampler_news *news)
+{
+	uint32_t measured;
+
+	check->samples += samples;
+	check->packets += packets;
+	if (!check->differs && agrees(check))
+		return;
+	measured = measure(check);
+	if (disagrees(check, measured)) {
+		if (!check->said)
+			news->measured = measured;
+		check->said = check->differs = true;
+	}
+	if (!check->differs)
+		return;
+	news->pool_interval = measured;
+	if (measured > check->sampling)
+		news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
+}
+
+struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+	const struct wire_sampler *sampler)
+{
+	struct sampler_news news = {0};
+	struct check *check;
+	uint32_t samples, drops;
+
+	if (sampler->discarded || sampler->sampling == 0)
+		return news;
+	check = find_check(checks, owner, breaks, sampler);
+	check->used = ++checks->clock;
+	samples = sampler->sequence - check->sequence;
+	drops = sampler->drops - check->drops;
+	/* A late sample brings nothing. After a restart or a long silence the check starts again. */
+	if (samples == 0 || samples > UINT32_MAX - 64)
+		return news;
+	if (samples > 1U << 20 || drops > 1U << 20) {
+		start(check, owner, breaks, sampler);
+		return news;
+	}
+	if (check->steady)
+		news.lost = drops + (check->breaks == breaks ? samples - 1 : 0);
+	if (sampler->sampling != check->sampling) {
+		start(check, owner, breaks, sampler);
+		return news;
+	}
+	compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, &news);
+	check->sequence = sampler->sequence;
+	check->pool = sampler->pool;
+	check->drops = sampler->drops;
+	check->breaks = breaks;
+	check->steady = true;
+	return news;
+}

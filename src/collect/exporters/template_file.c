@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/template_file.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/random.h"
+#include "base/regular_file.h"
+
+#define FIRST_LINE "sketchtap-templates 1"
+#define SET_MAX    65535
+#define NEW_DIGITS 16
+#define TEXT_MAX   (2 * SET_MAX + 256)
+
+static uint64_t checksum(const char *text, size_t len)
+{
+	uint64_t sum = checksum_add(CHECKSUM_START, FIRST_LINE, sizeof(FIRST_LINE) - 1);
+
+	return random_mix(checksum_add(sum, text, len));
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_hex(const char *text, uint8_t *set, uint32_t *len)
+{
+	size_t digits = strlen(text);
+
+	if (digits % 2 != 0 || digits / 2 > SET_MAX)
+		return false;
+	for (size_t i = 0; i < digits / 2; i++) {
+		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		set[i] = (uint8_t)(high << 4 | low);
+	}
+	*len = (uint32_t)(digits / 2);
+	return true;
+}
+
+static bool read_protocol(const char *word, enum wire_protocol *protocol)
+{
+	for (uint32_t i = 0; i < WIRE_PROTOCOL_COUNT; i++) {
+		if (strcmp(word, wire_protocol_names[i]) == 0) {
+			*protocol = (enum wire_protocol)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_checksum(char *line)
+{
+	char *last = strrchr(line, ' ');
+	char wanted[20];
+
+	if (last == NULL)
+		return false;
+	snprintf(wanted, sizeof(wanted), "%016" PRIx64, checksum(line, (size_t)(last - line)));
+	*last = '\0';
+	return strcmp(last + 1, wanted) == 0;
+}
+
+/* A line without its end; its words are cut apart. */
+static bool read_line(char *line, struct template_entry *entry, uint8_t *set)
+{
+	char *words[5], *rest = line, *end;
+	unsigned long domain;
+
+	if (!read_checksum(line))
+		return false;
+	for (int i = 0; i < 5; i++)
+		words[i] = strsep(&rest, " ");
+	if (rest != NULL || words[4] == NULL || !read_protocol(words[0], &entry->id.protocol) ||
+		inet_pton(AF_INET6, words[1], &entry->id.address) != 1)
+		return false;
+	domain = strtoul(words[2], &end, 10);
+	if (*end != '\0' || domain > UINT32_MAX)
+		return false;
+	entry->id.domain = (uint32_t)domain;
+	entry->started = strtoll(words[3], &end, 10);
+	entry->set = set;
+	return *end == '\0' && read_hex(words[4], set, &entry->len);
+}
+
+struct reading {
+	FILE *file;
+	char line[TEXT_MAX];
+	uint8_t set[SET_MAX];
+};
+
+/* False at the end. A line that is too long is cut to an empty one; so is one with a zero in it. */
+static bool next_line(struct reading *reading)
+{
+	size_t len = 0;
+	bool spoilt = false;
+	int c;
+
+	while ((c = getc_unlocked(reading->file)) != EOF && c != '\n') {
+		if (c == '\0' || len == sizeof(reading->line) - 1)
+			spoilt = true;
+		else
+			reading->line[len++] = (char)c;
+	}
+	reading->line[spoilt ? 0 : len] = '\0';
+	return c != EOF || len > 0 || spoilt;
+}
+
+/* Returns 0 with the file of an earlier run, or an error. */
+static int open_own(const char *path, FILE **file)
+{
+	struct file_entry entry;
+	int status = file_entry_find(&entry, path);
+
+	if (status != 0)
+		return status == FILE_LINK_TO_NOTHING ? ENOENT : status;
+	status = !entry.exists ? ENOENT : file_entry_check_own(&entry);
+	if (status == 0) {
+		*file = regular_file_text(file_folder_file(entry.folder, entry.name, O_RDONLY, 0));
+		status = *file == NULL ? errno : 0;
+	}
+	file_entry_close(&entry);
+	return status;
+}
+
+int template_file_read(const char *path,
+	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged)
+{
+	struct reading *reading = malloc(sizeof(*reading));
+	struct template_entry entry;
+	bool other = false;
+	uint64_t taken = 0;
+	int status = 0;
+
+	*damaged = 0;
+	if (reading == NULL)
+		return ENOMEM;
+	status = open_own(path, &reading->file);
+	if (status != 0) {
+		free(reading);
+		return status;
+	}
+	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0) {
+		/* One that was cut within the line had nothing else. */
+		other = reading->line[0] == '\0' ||
+			strncmp(FIRST_LINE, reading->line, strlen(reading->line)) != 0;
+		++*damaged;
+	}
+	while (next_line(reading)) {
+		bool whole = read_line(reading->line, &entry, reading->set);
+
+		taken += whole;
+		if (!whole || !take(arg, &entry))
+			++*damaged;
+	}
+	if (ferror(reading->file))
+		status = EIO;
+	else if (other && taken == 0)
+		status = EBADMSG;
+	fclose(reading->file);
+	free(reading);
+	return status;
+}
+
+struct template_writer {
+	FILE *file;
+	struct file_entry entry;
+	char new_name[NAME_MAX + 1];
+	char line[TEXT_MAX];
+};
+
+/* Returns 0 with the entry open, or an error. */
+static int find_own(const char *path, struct file_entry *entry)
+{
+	int status = file_entry_find(entry, path);
+
+	if (status != 0)
+		return status == FILE_LINK_TO_NOTHING ? EINVAL : status;
+	status = file_entry_check_own(entry);
+	if (status == 0 && strlen(entry->name) + NEW_DIGITS + 1 > NAME_MAX)
+		status = ENAMETOOLONG;
+	if (status != 0)
+		file_entry_close(entry);
+	return status;
+}
+
+int template_file_check(const char *path)
+{
+	struct file_entry entry;
+	int status = find_own(path, &entry);
+
+	if (status != 0)
+		return status;
+	if (faccessat(entry.folder, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		status = errno;
+	file_entry_close(&entry);
+	return status;
+}
+
+/* While it is written it has a name that nothing has, next to its own. */
+static int create_new(struct template_writer *writer)
+{
+	uint64_t number;
+	int fd = -1;
+
+	do {
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			return -1;
+		snprintf(writer->new_name, sizeof(writer->new_name), "%.*s.%0*" PRIx64,
+			NAME_MAX - NEW_DIGITS - 1, writer->entry.name, NEW_DIGITS, number);
+		fd = openat(writer->entry.folder, writer->new_name,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
+}
+
+int template_file_begin(struct template_writer **writer, const char *path)
+{
+	struct template_writer *new = malloc(sizeof(*new));
+	int status, fd;
+
+	*writer = NULL;
+	if (new == NULL)
+		return ENOMEM;
+	status = find_own(path, &new->entry);
+	if (status == 0) {
+		fd = create_new(new);
+		new->file = fd < 0 ? NULL : fdopen(fd, "w");
+		if (new->file == NULL) {
+			status = errno;
+			if (fd >= 0) {
+				close(fd);
+				unlinkat(new->entry.folder, new->new_name, 0);
+			}
+			file_entry_close(&new->entry);
+		}
+	}
+	if (status != 0) {
+		free(new);
+		return status;
+	}
+	fputs(FIRST_LINE "\n", new->file);
+	*writer = new;
+	return 0;
+}
+
+void template_file_put(struct template_writer *writer, const struct template_entry *entry)
+{
+	static const char digits[] = "0123456789abcdef";
+	char address[INET6_ADDRSTRLEN];
+	char *to;
+
+	if (entry->len > SET_MAX)
+		return;
+	inet_ntop(AF_INET6, &entry->id.address, address, sizeof(address));
+	to = writer->line + snprintf(writer->line, sizeof(writer->line), "%s %s %u %" PRId64 " ",
+				    wire_protocol_names[entry->id.protocol], address,
+				    entry->id.domain, entry->started);
+	for (uint32_t i = 0; i < entry->len; i++) {
+		*to++ = digits[entry->set[i] >> 4];
+		*to++ = digits[entry->set[i] & 15];
+	}
+	*to = '\0';
+	fprintf(writer->file, "%s %016" PRIx64 "\n", writer->line,
+		checksum(writer->line, (size_t)(to - writer->line)));
+}
+
+/* The name is on the disk when its directory is; where that cannot be, the file is there anyway. */
+static void sync_folder(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+int template_file_end(struct template_writer *writer)
+{
+	int status = 0;
+
+	if (ferror(writer->file) || fflush(writer->file) != 0 || fsync(fileno(writer->file)) != 0)
+		status = errno != 0 ? errno : EIO;
+	if (fclose(writer->file) != 0 && status == 0)
+		status = errno;
+	/* Another user's file may have come since, in a folder like /tmp. */
+	writer->entry.exists = fstatat(writer->entry.folder, writer->entry.name,
+				       &writer->entry.status, AT_SYMLINK_NOFOLLOW) == 0;
+	if (status == 0)
+		status = file_entry_check_own(&writer->entry);
+	if (status == 0 && renameat(writer->entry.folder, writer->new_name, writer->entry.folder,
+				   writer->entry.name) != 0)
+		status = errno;
+	if (status != 0)
+		unlinkat(writer->entry.folder, writer->new_name, 0);
+	else
+		sync_folder(writer->entry.folder);
+	file_entry_close(&writer->entry);
+	free(writer);
+	return status;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collect/exporters/waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/random.h>
+
+#include "base/power_of_two.h"
+#include "base/random.h"
+
+#define BLOCK_ROOM 508
+#define NONE       UINT32_MAX
+#define CLASSES    32 /* by the logarithm of blocks held */
+#define RINGS      (2 * CLASSES)
+#define SET_MAX    65536
+
+/* A set is a chain of blocks: a struct waiting_set whose `data` is not used, then its bytes. */
+struct block {
+	uint32_t next;
+	uint8_t bytes[BLOCK_ROOM];
+};
+
+/* What is known of a set apart from its bytes. */
+struct place {
+	uint32_t older, newer;  /* of the exporter's sets */
+	uint32_t before, after; /* of those that may have the same exporter and template */
+	uint32_t exporter;
+	uint16_t template_id;
+};
+
+struct bucket {
+	uint32_t first, last;
+};
+
+/* What an exporter holds; a member of its class's ring where it holds any. */
+struct holder {
+	uint32_t oldest, newest; /* sets, by their first blocks */
+	uint32_t sets, blocks;
+	uint32_t before, after;
+	bool proven;
+};
+
+struct waiting {
+	uint32_t nb_blocks, free_blocks;
+	uint32_t free; /* first of the free blocks' chain */
+	uint32_t nb_holders;
+	uint32_t filled;  /* blocks that were ever used */
+	uint32_t held[2]; /* blocks, by `proven` of their holders */
+	struct block *blocks;
+	struct place *places;   /* [nb_blocks], of the set whose first block it is */
+	struct bucket *buckets; /* [bucket_mask + 1], of sets by exporter and template */
+	uint64_t bucket_mask, seed;
+	struct holder *holders; /* [nb_holders], then sentinels: of unproven, of proven classes */
+	uint8_t scratch[SET_MAX];
+};
+
+static uint32_t blocks_of(size_t bytes)
+{
+	size_t blocks = bytes / sizeof(struct block);
+
+	return blocks < NONE ? (uint32_t)blocks : NONE - 1;
+}
+
+static uint64_t buckets_for(uint32_t blocks)
+{
+	return power_of_two_at_least((uint64_t)blocks + 1);
+}
+
+size_t waiting_memory(size_t bytes, uint32_t exporters)
+{
+	uint32_t blocks = blocks_of(bytes);
+
+	return sizeof(struct waiting) + blocks * (sizeof(struct block) + sizeof(struct place)) +
+	       buckets_for(blocks) * sizeof(struct bucket) +
+	       ((size_t)exporters + RINGS) * sizeof(struct holder);
+}
+
+struct waiting *waiting_create(size_t bytes, uint32_t exporters)
+{
+	struct waiting *waiting = malloc(sizeof(*waiting));
+
+	if (waiting == NULL)
+		return NULL;
+	waiting->nb_blocks = waiting->free_blocks = blocks_of(bytes);
+	waiting->free = NONE;
+	waiting->filled = 0;
+	waiting->held[0] = waiting->held[1] = 0;
+	waiting->nb_holders = exporters;
+	waiting->blocks = malloc((size_t)waiting->nb_blocks * sizeof(struct block) + 1);
+	waiting->places = malloc((size_t)waiting->nb_blocks * sizeof(struct place) + 1);
+	waiting->holders = calloc((size_t)exporters + RINGS, sizeof(struct holder));
+	waiting->bucket_mask = buckets_for(waiting->nb_blocks) - 1;
+	waiting->buckets = malloc((waiting->bucket_mask + 1) * sizeof(struct bucket));
+	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL ||
+		waiting->buckets == NULL) {
+		waiting_destroy(waiting);
+		return NULL;
+	}
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	waiting->seed = 1;
+#else
+	/* Who sends must not know which templates share a bucket. */
+	if (getrandom(&waiting->seed, sizeof(waiting->seed), GRND_NONBLOCK) !=
+		sizeof(waiting->seed))
+		waiting->seed = (uintptr_t)waiting;
+#endif
+	for (uint64_t i = 0; i <= waiting->bucket_mask; i++)
+		waiting->buckets[i] = (struct bucket){NONE, NONE};
+	for (uint32_t i = exporters; i < exporters + RINGS; i++)
+		waiting->holders[i].before = waiting->holders[i].after = i;
+	return waiting;
+}
+
+void waiting_destroy(struct waiting *waiting)
+{
+	if (waiting == NULL)
+		return;
+	free(waiting->blocks);
+	free(waiting->places);
+	free(waiting->buckets);
+	free(waiting->holders);
+	free(waiting);
+}
+
+/* blocks > 0 */
+static uint32_t class_of(uint32_t blocks)
+{
+	return 31 - (uint32_t)__builtin_clz(blocks);
+}
+
+static uint32_t first_ring(const struct waiting *waiting, bool proven)
+{
+	return waiting->nb_holders + (proven ? CLASSES : 0);
+}
+
+static void leave_class(struct waiting *waiting, uint32_t exporter)
+{
+	struct holder *holder = &waiting->holders[exporter];
+
+	if (holder->blocks == 0)
+		return;
+	waiting->holders[holder->before].after = holder->after;
+	waiting->holders[holder->after].before = holder->before;
+}
+
+static void enter_class(struct waiting *waiting, uint32_t exporter)
+{
+	struct holder *holder = &waiting->holders[exporter];
+	uint32_t sentinel;
+
+	if (holder->blocks == 0)
+		return;
+	sentinel = first_ring(waiting, holder->proven) + class_of(holder->blocks);
+	holder->before = waiting->holders[sentinel].before;
+	holder->after = sentinel;
+	waiting->holders[holder->before].after = exporter;
+	waiting->holders[sentinel].before = exporter;
+}
+
+static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
+{
+	struct holder *holder = &waiting->holders[exporter];
+
+	leave_class(waiting, exporter);
+	waiting->held[holder->proven] -= holder->blocks;
+	holder->blocks = blocks;
+	holder->proven = proven;
+	waiting->held[proven] += blocks;
+	enter_class(waiting, exporter);
+}
+
+/* A holder of the highest class that has one; NONE: no class has. */
+static uint32_t largest_holder(const struct waiting *waiting, bool proven)
+{
+	uint32_t first = first_ring(waiting, proven);
+
+	for (uint32_t i = first + CLASSES; i-- > first;)
+		if (waiting->holders[i].after != i)
+			return waiting->holders[i].after;
+	return NONE;
+}
+
+static uint32_t take_block(struct waiting *waiting)
+{
+	uint32_t block = waiting->free;
+
+	waiting->free_blocks--;
+	if (block == NONE)
+		return waiting->filled++;
+	waiting->free = waiting->blocks[block].next;
+	return block;
+}
+
+static uint32_t blocks_needed(uint32_t len)
+{
+	return (uint32_t)((sizeof(struct waiting_set) + len + BLOCK_ROOM - 1) / BLOCK_ROOM);
+}
+
+static struct waiting_set head_of(const struct waiting *waiting, uint32_t first)
+{
+	struct waiting_set head;
+
+	memcpy(&head, waiting->blocks[first].bytes, sizeof(head));
+	return head;
+}
+
+static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint16_t template_id)
+{
+	uint64_t hash = random_mix(((uint64_t)exporter << 16 | template_id) ^ waiting->seed);
+
+	return &waiting->buckets[random_mix(hash + waiting->seed) & waiting->bucket_mask];
+}
+
+/* As the newest one of its exporter, and of its bucket. */
+static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
+{
+	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
+	struct holder *holder = &waiting->holders[exporter];
+
+	waiting->places[first] = (struct place){
+		.older = holder->sets > 0 ? holder->newest : NONE,
+		.newer = NONE,
+		.before = bucket->last,
+		.after = NONE,
+		.exporter = exporter,
+		.template_id = template_id,
+	};
+	*(holder->sets > 0 ? &waiting->places[holder->newest].newer : &holder->oldest) = first;
+	holder->newest = first;
+	holder->sets++;
+	*(bucket->last != NONE ? &waiting->places[bucket->last].after : &bucket->first) = first;
+	bucket->last = first;
+}
+
+static void unlist(struct waiting *waiting, uint32_t first)
+{
+	const struct place *place = &waiting->places[first];
+	struct bucket *bucket = bucket_of(waiting, place->exporter, place->template_id);
+	struct holder *holder = &waiting->holders[place->exporter];
+
+	*(place->older != NONE ? &waiting->places[place->older].newer : &holder->oldest) =
+		place->newer;
+	*(place->newer != NONE ? &waiting->places[place->newer].older : &holder->newest) =
+		place->older;
+	*(place->before != NONE ? &waiting->places[place->before].after : &bucket->first) =
+		place->after;
+	*(place->after != NONE ? &waiting->places[place->after].before : &bucket->last) =
+		place->before;
+	holder->sets--;
+}
+
+static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
+{
+	uint32_t exporter = waiting->places[first].exporter;
+	uint32_t n = blocks_needed(len);
+	uint32_t last = first;
+
+	unlist(waiting, first);
+	for (uint32_t i = 1; i < n; i++)
+		last = waiting->blocks[last].next;
+	waiting->blocks[last].next = waiting->free;
+	waiting->free = first;
+	waiting->free_blocks += n;
+	hold(waiting, exporter, waiting->holders[exporter].blocks - n,
+		waiting->holders[exporter].proven);
+}
+
+static void drop_oldest(struct waiting *waiting, uint32_t exporter)
+{
+	uint32_t first = waiting->holders[exporter].oldest;
+
+	remove_set(waiting, first, head_of(waiting, first).len);
+}
+
+/* The exporter whose oldest set makes room for n blocks of this one. */
+static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uint32_t n)
+{
+	const struct holder *own = &waiting->holders[exporter];
+	uint32_t largest = largest_holder(waiting, own->proven);
+
+	if (largest == NONE || waiting->held[own->proven] + n <= waiting->nb_blocks / 2)
+		return largest_holder(waiting, !own->proven);
+	if (own->blocks == 0)
+		return largest;
+	return class_of(own->blocks) >= class_of(waiting->holders[largest].blocks) ? exporter
+										   : largest;
+}
+
+/* The set and its bytes, one after another, into new blocks; the first of them. */
+static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
+{
+	const uint8_t *data = set->data;
+	uint32_t first = take_block(waiting), block = first;
+	uint32_t room = BLOCK_ROOM - sizeof(*set);
+	uint8_t *to = waiting->blocks[block].bytes + sizeof(*set);
+	uint32_t left = set->len;
+
+	memcpy(waiting->blocks[first].bytes, set, sizeof(*set));
+	while (left > 0) {
+		uint32_t n = left < room ? left : room;
+
+		memcpy(to, data, n);
+		data += n;
+		left -= n;
+		if (left == 0)
+			break;
+		waiting->blocks[block].next = take_block(waiting);
+		block = waiting->blocks[block].next;
+		to = waiting->blocks[block].bytes;
+		room = BLOCK_ROOM;
+	}
+	return first;
+}
+
+void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
+	void (*gone)(void *arg, uint32_t exporter), void *arg)
+{
+	struct holder *holder = &waiting->holders[exporter];
+	uint32_t n = blocks_needed(set->len), first;
+
+	if (set->len > SET_MAX || n > waiting->nb_blocks) {
+		gone(arg, exporter);
+		return;
+	}
+	hold(waiting, exporter, holder->blocks, set->proven);
+	while (waiting->free_blocks < n) {
+		uint32_t giver = find_giver(waiting, exporter, n);
+
+		drop_oldest(waiting, giver);
+		gone(arg, giver);
+	}
+	first = store(waiting, set);
+	list(waiting, first, exporter, set->template_id);
+	hold(waiting, exporter, holder->blocks + n, set->proven);
+}
+
+static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len)
+{
+	uint32_t at = sizeof(struct waiting_set);
+
+	for (uint32_t done = 0; done < len;) {
+		uint32_t n = len - done < BLOCK_ROOM - at ? len - done : BLOCK_ROOM - at;
+
+		memcpy(waiting->scratch + done, waiting->blocks[block].bytes + at, n);
+		done += n;
+		at = 0;
+		if (done < len)
+			block = waiting->blocks[block].next;
+	}
+	return waiting->scratch;
+}
+
+void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
+	bool (*take)(void *arg, const struct waiting_set *set), void *arg)
+{
+	uint32_t next;
+
+	for (uint32_t first = bucket_of(waiting, exporter, template_id)->first; first != NONE;
+		first = next) {
+		const struct place *place = &waiting->places[first];
+		struct waiting_set set;
+
+		next = place->after;
+		if (place->exporter != exporter || place->template_id != template_id)
+			continue;
+		set = head_of(waiting, first);
+		set.data = load(waiting, first, set.len);
+		if (!take(arg, &set))
+			return;
+		remove_set(waiting, first, set.len);
+	}
+}
+
+uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter)
+{
+	return waiting->holders[exporter].sets;
+}
+
+uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time)
+{
+	const struct holder *holder = &waiting->holders[exporter];
+	uint32_t sets = holder->sets;
+
+	while (holder->sets > 0 && head_of(waiting, holder->oldest).time < time)
+		drop_oldest(waiting, exporter);
+	return sets - holder->sets;
+}
+
+uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter)
+{
+	uint32_t sets = waiting->holders[exporter].sets;
+
+	while (waiting->holders[exporter].sets > 0)
+		drop_oldest(waiting, exporter);
+	return sets;
+}

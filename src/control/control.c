@@ -1,0 +1,1075 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "control/control.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/identity.h"
+#include "base/log.h"
+#include "sketch/measurement.h"
+#include "base/signals.h"
+#include "parallel/run/plan_capacity.h"
+#include "control/control_commands.h"
+#include "control/follow.h"
+#include "control/shed_controller.h"
+#include "control/reply.h"
+
+#define RELOAD_PATIENCE_S 2
+#define ANSWER_PATIENCE_S 5 /* without a warning, for handlers to be done with the run */
+#define TOP_DEFAULT       10
+#define TOP_MAX           40  /* rows, as far as there is room: one of IPv6 has nearly 400 bytes */
+#define TOP_HEAD_BYTES    400 /* of what stands beside the rows */
+#define PLACES_MAX        40  /* of deliveries, of some 300 bytes each */
+#define WITHIN_KEYS_MAX   60  /* the same of keys alone, of nearly 200 bytes */
+
+/* The account of one epoch, or of several together. */
+struct account_sum {
+	uint64_t epochs;
+	int64_t start, end;
+	struct ledger ledger;
+	uint64_t expired; /* flow records that ended before their epoch */
+	uint64_t took;    /* see struct report_epoch */
+};
+
+static struct {
+	pthread_mutex_t lock;    /* guards what follows */
+	pthread_cond_t reloaded; /* reloads_done has grown */
+	pthread_cond_t answered; /* one of these counts has become 0 */
+	uint32_t answering;      /* handlers that took something of the run */
+	/* Those that read a plan: those that began in this turn, and those of the other one, which
+	 * get fewer. */
+	uint32_t reading[2], turn;
+	const struct plan *plan;                            /* NULL: nothing runs */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
+	struct changes *changes;                            /* NULL: nothing can change */
+	bool read_only;
+	struct report_epoch *last;       /* with packets; NULL: none yet */
+	struct report_epoch *deliveries; /* of all rows until the last; NULL: not told */
+	uint64_t number;                 /* of the epoch that was closed last */
+	struct account_sum epoch;        /* its account */
+	struct account_sum total;        /* since the start */
+	const struct profile *profile;   /* NULL: none */
+	struct governor *governor;       /* NULL: nothing can be given up */
+	uint32_t reloads_asked, reloads_done;
+	struct control_reloaded last_reload; /* that is done */
+} control = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.reloaded = PTHREAD_COND_INITIALIZER,
+	.answered = PTHREAD_COND_INITIALIZER,
+};
+
+/*
+ * In the place of the C library's, for all of the process: what libraries have to say goes where
+ * every line goes. DPDK's telemetry calls it where a client left before its answer.
+ */
+void perror(const char *what)
+{
+	char buffer[TELL_TEXT_MAX];
+	const char *why = strerror_r(errno, buffer, sizeof(buffer));
+
+	if (what == NULL || what[0] == '\0')
+		log_info("%s", why);
+	else
+		log_info("%s: %s", what, why);
+}
+
+/* A handler has read what it took, and counted itself in, under the lock. */
+static void end_answer(void)
+{
+	pthread_mutex_lock(&control.lock);
+	if (--control.answering == 0)
+		pthread_cond_broadcast(&control.answered);
+	pthread_mutex_unlock(&control.lock);
+}
+
+static void end_reading(uint32_t turn)
+{
+	pthread_mutex_lock(&control.lock);
+	if (--control.reading[turn] == 0)
+		pthread_cond_broadcast(&control.answered);
+	pthread_mutex_unlock(&control.lock);
+}
+
+/*
+ * Under the lock: until none of the counts is left. Handlers copy what they have counted in, and
+ * wait no longer than RELOAD_PATIENCE_S and CONTROL_ANSWER_S; sockets come after that.
+ */
+static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
+{
+	bool warned = false;
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ANSWER_PATIENCE_S;
+	for (uint32_t i = 0; i < n; i++)
+		while (*counts[i] > 0) {
+			if (warned)
+				pthread_cond_wait(&control.answered, &control.lock);
+			else if (pthread_cond_clockwait(&control.answered, &control.lock,
+					 CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+				warned = true;
+				log_warning("%s waits for an answer on the control socket", who);
+			}
+		}
+}
+
+/* --- what answers are made of --- */
+
+static const char no_worker[] =
+	"write ctl states WORKER, with the number of a worker, or ctl states HOW, with a word of "
+	"--keep-up but off";
+static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
+
+static const char too_long[] = "the command is longer than the 1022 characters that a run reads";
+_Static_assert(CONTROL_COMMAND_MAX == 1022, "as it is said");
+
+static const char nothing_runs[] = "nothing is measured yet, or any more";
+static const char no_epoch[] = "no epoch with packets was closed yet";
+
+/* --- /sketchtap/plan --- */
+
+static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *ports = tell_dict(answer, "ports");
+
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		const struct plan_port *port = &plan->ports[p];
+		struct rte_tel_data *dict = tell_numbered(ports, p);
+
+		if (dict == NULL)
+			return;
+		tell_text(dict, "name", "%s", port->name);
+		rte_tel_data_add_dict_int(dict, "node", port->node);
+		rte_tel_data_add_dict_uint(dict, "group", port->group);
+		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
+		rte_tel_data_add_dict_uint(dict, "descriptors", port->entries);
+	}
+}
+
+static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *groups = tell_dict(answer, "groups");
+
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		const struct plan_group *group = &plan->groups[g];
+		struct rte_tel_data *dict = tell_numbered(groups, g);
+
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_int(dict, "node", group->node);
+		rte_tel_data_add_dict_int(dict, "memory_node", group->memory_node);
+		rte_tel_data_add_dict_uint(dict, "first_worker", group->first_worker);
+		rte_tel_data_add_dict_uint(dict, "workers", group->nb_workers);
+		rte_tel_data_add_dict_uint(dict, "mbufs", group->mbufs);
+		rte_tel_data_add_dict_uint(dict, "packet_bytes", group->packet_bytes);
+	}
+}
+
+static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
+{
+	struct rte_tel_data *lcores = tell_dict(answer, "lcores");
+
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+		struct rte_tel_data *dict = tell_numbered(lcores, i);
+
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "role", plan_role_names[lcore->role]);
+		if (lcore->role == PLAN_WORKER)
+			rte_tel_data_add_dict_uint(dict, "worker", lcore->worker);
+		rte_tel_data_add_dict_int(dict, "cpu", lcore->cpu);
+		rte_tel_data_add_dict_int(dict, "node", lcore->node);
+	}
+}
+
+static void add_measurements(
+	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
+{
+	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct plan_measurement *planned = &plan->measurements[m];
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
+
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "name", planned->config->name);
+		rte_tel_data_add_dict_string(dict, "key", planned->params.key->name);
+		rte_tel_data_add_dict_string(dict, "sketch", planned->ops->name);
+		rte_tel_data_add_dict_uint(dict, "depth", planned->params.depth);
+		rte_tel_data_add_dict_uint(dict, "width", planned->params.width);
+		rte_tel_data_add_dict_string(dict, "count",
+			planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
+		rte_tel_data_add_dict_uint(dict, "top", measurement_options(planned->config)->top);
+		if (measurement_options(planned->config)->threshold > 0)
+			tell_text(dict, "threshold", "%.15g",
+				measurement_options(planned->config)->threshold);
+		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
+		if (planned->params.idle_timeout > 0)
+			rte_tel_data_add_dict_uint(
+				dict, "idle_timeout_ns", planned->params.idle_timeout);
+		if (planned->params.deep.deepest != FLOW_COUNT) {
+			rte_tel_data_add_dict_string(
+				dict, "deep", flow_depth_word(planned->params.deep.deepest));
+			rte_tel_data_add_dict_uint(dict, "deep_flows", planned->params.deep.flows);
+		}
+		rte_tel_data_add_dict_uint(dict,
+			since[m].at_least ? "from_epoch_at_least" : "from_epoch", since[m].epoch);
+	}
+}
+
+static void add_plan(
+	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
+{
+	rte_tel_data_start_dict(answer);
+	tell_text(answer, "host", "%s", identity_host());
+	tell_text(answer, "run", "%s", identity_run());
+	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
+	rte_tel_data_add_dict_string(answer, "sharing", plan_sharing_word(plan->sharing));
+	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
+	rte_tel_data_add_dict_uint(answer, "packet_bytes", plan->packet_bytes);
+	rte_tel_data_add_dict_uint(answer, "sketch_bytes", plan->sketch_bytes);
+	rte_tel_data_add_dict_uint(answer, "rule_bytes", plan->rule_bytes);
+	add_ports(answer, plan);
+	add_groups(answer, plan);
+	add_lcores(answer, plan);
+	add_measurements(answer, plan, since);
+}
+
+/* The plan, NULL where nothing runs, and since when its measurements hold. end_reading(*turn)
+ * follows. */
+static const struct plan *begin_reading(
+	struct change_since since[CONFIG_MEASUREMENTS_MAX], uint32_t *turn)
+{
+	const struct plan *plan;
+
+	pthread_mutex_lock(&control.lock);
+	plan = control.plan;
+	memcpy(since, control.since, sizeof(control.since));
+	*turn = control.turn;
+	control.reading[*turn]++;
+	pthread_mutex_unlock(&control.lock);
+	return plan;
+}
+
+static int answer_plan(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	uint32_t turn;
+	const struct plan *plan = begin_reading(since, &turn);
+
+	(void)command;
+	(void)parameters;
+	if (plan == NULL)
+		tell_error(answer, nothing_runs);
+	else
+		add_plan(answer, plan, since);
+	end_reading(turn);
+	return 0;
+}
+
+/* --- /sketchtap/stats --- */
+
+static void add_account(struct rte_tel_data *dict, const struct account_sum *sum)
+{
+	tell_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
+}
+
+static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct account_sum epoch, total;
+	struct rte_tel_data *dict;
+	uint64_t number;
+
+	(void)command;
+	(void)parameters;
+	pthread_mutex_lock(&control.lock);
+	number = control.number;
+	epoch = control.epoch;
+	total = control.total;
+	pthread_mutex_unlock(&control.lock);
+	if (total.epochs == 0)
+		return tell_error(answer, "no epoch was closed yet");
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", number);
+	add_account(answer, &epoch);
+	dict = tell_dict(answer, "total");
+	if (dict == NULL)
+		return 0;
+	rte_tel_data_add_dict_uint(dict, "epochs", total.epochs);
+	add_account(dict, &total);
+	return 0;
+}
+
+/* One of the reports, shared and counted in; NULL: there is none. give_back() follows. */
+static struct report_epoch *take(struct report_epoch *const *report)
+{
+	struct report_epoch *epoch;
+
+	pthread_mutex_lock(&control.lock);
+	epoch = *report;
+	if (epoch != NULL)
+		report_epoch_share(epoch);
+	control.answering += epoch != NULL;
+	pthread_mutex_unlock(&control.lock);
+	return epoch;
+}
+
+static void give_back(struct report_epoch *epoch)
+{
+	report_epoch_free(epoch);
+	end_answer();
+}
+
+/* --- /sketchtap/top --- */
+
+static void add_rows(
+	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
+{
+	struct rte_tel_data *rows = tell_dict(answer, "rows");
+	size_t room = ANSWER_BYTES - TOP_HEAD_BYTES;
+
+	n = n < measurement->nb_rows ? n : measurement->nb_rows;
+	for (uint32_t r = 0; rows != NULL && r < n; r++) {
+		const struct report_row *row = &measurement->rows[r];
+		size_t bytes = tell_row_bytes(measurement->key_rule, row);
+		struct rte_tel_data *dict;
+
+		if (bytes > room) {
+			rte_tel_data_add_dict_uint(answer, "left_off", n - r);
+			return;
+		}
+		room -= bytes;
+		dict = tell_numbered(rows, row->rank);
+		if (dict == NULL)
+			return;
+		tell_row(dict, measurement->key_rule, row);
+	}
+}
+
+/* The first where the name is empty; NULL: there is none of it. */
+static const struct report_measurement *find_measurement(
+	const struct report_epoch *epoch, const char *name)
+{
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		if (*name == '\0' || strcmp(epoch->measurements[m].name, name) == 0)
+			return &epoch->measurements[m];
+	return NULL;
+}
+
+static const char no_measurement[] = "no measurement has this name; ctl measure list has them all";
+
+static int answer_top_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name, uint32_t n)
+{
+	const struct report_measurement *measurement = find_measurement(epoch, name);
+
+	if (measurement == NULL)
+		return tell_error(answer, no_measurement);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	tell_time(answer, "start", epoch->start);
+	tell_time(answer, "end", epoch->end);
+	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
+	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
+	if (measurement->confidence_known)
+		tell_text(answer, "confidence", "%.15g", measurement->confidence);
+	if (epoch->ledger.kept_up) {
+		tell_text(answer, "looked_at", "%.6f", measurement->looked_at);
+		rte_tel_data_add_dict_uint(answer, "weight", measurement->weight);
+	}
+	add_rows(answer, measurement, n);
+	return 0;
+}
+
+/* "[MEASUREMENT][,N]". Returns false where it is something else. */
+static bool read_top(const char *parameters, char name[TELL_TEXT_MAX], uint32_t *n)
+{
+	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
+	unsigned long number;
+	char *end;
+
+	*n = TOP_DEFAULT;
+	name[0] = '\0';
+	if (parameters == NULL)
+		return true;
+	if (len >= TELL_TEXT_MAX)
+		return false;
+	memcpy(name, parameters, len);
+	name[len] = '\0';
+	if (parameters[len] == '\0')
+		return true;
+	parameters += len + 1;
+	number = strtoul(parameters, &end, 10);
+	*n = (uint32_t)number;
+	return *parameters >= '0' && *parameters <= '9' && *end == '\0' && number >= 1 &&
+	       number <= TOP_MAX;
+}
+
+_Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of the command");
+
+static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch;
+	char name[TELL_TEXT_MAX];
+	uint32_t n;
+
+	(void)command;
+	if (!read_top(parameters, name, &n))
+		return tell_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
+	epoch = take(&control.last);
+	if (epoch == NULL)
+		return tell_error(answer, no_epoch);
+	answer_top_of(answer, epoch, name, n);
+	give_back(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/follow --- */
+
+static int answer_follow(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	(void)command;
+	return follow_answer(parameters, answer);
+}
+
+/* --- /sketchtap/deliveries --- */
+
+static void tell_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
+{
+	tell_text(dict, "export", "%s", delivery->name);
+	rte_tel_data_add_dict_string(dict, "kind", delivery->kind);
+	rte_tel_data_add_dict_uint(dict, "rows", delivery->rows);
+	rte_tel_data_add_dict_uint(dict, "delivered", delivery->delivered);
+	rte_tel_data_add_dict_uint(dict, "acknowledged", delivery->acknowledged);
+	rte_tel_data_add_dict_uint(dict, "failed", delivery->failed);
+	rte_tel_data_add_dict_uint(dict, "unknown", delivery->unknown);
+	rte_tel_data_add_dict_uint(dict, "dropped", delivery->dropped);
+	rte_tel_data_add_dict_uint(dict, "waiting", delivery->waiting);
+}
+
+static void tell_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
+{
+	uint32_t n = told->nb_deliveries < PLACES_MAX ? told->nb_deliveries : PLACES_MAX;
+	struct rte_tel_data *rows;
+
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", told->number);
+	rte_tel_data_add_dict_uint(answer, "left_off", told->nb_deliveries - n);
+	rows = tell_dict(answer, "rows");
+	for (uint32_t d = 0; d < n; d++) {
+		struct rte_tel_data *dict = tell_numbered(rows, d + 1);
+
+		if (dict == NULL)
+			return;
+		tell_delivery(dict, &told->deliveries[d]);
+	}
+}
+
+static int answer_deliveries(
+	const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *told = take(&control.deliveries);
+
+	(void)command;
+	(void)parameters;
+	if (told == NULL)
+		return tell_error(answer,
+			"what became of rows is told when an epoch with packets is closed; none "
+			"was yet");
+	tell_deliveries(answer, told);
+	give_back(told);
+	return 0;
+}
+
+/* --- /sketchtap/within --- */
+
+static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
+	const struct report_inside *inside)
+{
+	struct rte_tel_data *keys = tell_dict(answer, "keys");
+
+	for (uint32_t k = 0; k < inside->nb_keys && k < WITHIN_KEYS_MAX; k++) {
+		struct rte_tel_data *dict = tell_numbered(keys, k + 1);
+
+		if (dict == NULL)
+			return;
+		tell_key(dict, rule, &inside->keys[k]);
+	}
+}
+
+static int answer_within_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const char *name)
+{
+	const struct report_measurement *measurement = find_measurement(epoch, name), *networks;
+	const struct report_inside *inside;
+
+	if (measurement == NULL)
+		return tell_error(answer, no_measurement);
+	inside = &measurement->inside;
+	if (!inside->only)
+		return tell_error(answer, "it counts everything: it has no --within");
+	networks = &epoch->measurements[inside->networks];
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
+	rte_tel_data_add_dict_string(answer, "within", networks->name);
+	rte_tel_data_add_dict_uint(answer, "looked_into", inside->nb_keys);
+	rte_tel_data_add_dict_uint(answer, "left_out", inside->left_out);
+	add_keys(answer, networks->key_rule, inside);
+	return 0;
+}
+
+static int answer_within(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch;
+
+	(void)command;
+	if (parameters == NULL || *parameters == '\0')
+		return tell_mistake(answer, "write ctl within MEASUREMENT");
+	epoch = take(&control.last);
+	if (epoch == NULL)
+		return tell_error(answer, no_epoch);
+	answer_within_of(answer, epoch, parameters);
+	give_back(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/costs --- */
+
+static void add_ns(
+	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
+{
+	if (dict != NULL)
+		tell_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
+}
+
+static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_epoch *epoch,
+	const struct costs *costs, uint32_t *key_of)
+{
+	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX], *distinct[COSTS_KEYS_MAX];
+	struct rte_tel_data *keys = tell_dict(answer, "keys");
+	uint32_t n;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		rules[m] = epoch->measurements[m].key_rule;
+	n = key_rules_distinct(rules, epoch->nb_measurements, distinct, key_of);
+	for (uint32_t r = 0; r < n; r++) {
+		struct rte_tel_data *dict = tell_numbered(keys, r);
+
+		if (dict == NULL)
+			return;
+		tell_text(dict, "key", "%s", distinct[r]->name);
+		add_ns(dict, "ns", costs->key[r], costs);
+	}
+}
+
+static void add_costs_of_measurements(struct rte_tel_data *answer, const struct report_epoch *epoch,
+	const struct costs *costs, const uint32_t *key_of)
+{
+	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
+
+		if (dict == NULL)
+			return;
+		tell_text(dict, "name", "%s", epoch->measurements[m].name);
+		rte_tel_data_add_dict_uint(dict, "key", key_of[m]);
+		tell_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
+		add_ns(dict, "sketch_ns", costs->sketch[m], costs);
+		add_ns(dict, "distinct_ns", costs->distinct[m], costs);
+	}
+}
+
+/* What a packet should cost by the profile, at the most and at the least. */
+static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
+{
+	const struct capacity_worker worker = plan_worker(plan);
+	const struct capacity_state states[] = {capacity_full(), capacity_count_only()};
+	struct rte_tel_data *told = tell_dict(answer, "profile");
+
+	for (uint32_t s = 0; s < RTE_DIM(states); s++) {
+		struct rte_tel_data *dict = tell_numbered(told, s);
+
+		if (dict == NULL)
+			return;
+		tell_text(dict, "state", "%s", states[s].name);
+		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
+			struct profile_what missing;
+			char name[32];
+			double ns;
+
+			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
+			if (capacity_ns(control.profile, &worker, &states[s],
+				    (enum profile_traffic)t, &ns, &missing))
+				tell_text(dict, name, "%.2f", ns);
+		}
+	}
+}
+
+static void add_profile(struct rte_tel_data *answer)
+{
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	const struct plan *plan;
+	uint32_t turn;
+
+	if (control.profile == NULL)
+		return;
+	plan = begin_reading(since, &turn);
+	if (plan != NULL)
+		add_capacity(answer, plan);
+	end_reading(turn);
+}
+
+static void answer_costs_of(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, const struct costs *costs)
+{
+	uint32_t key_of[CONFIG_MEASUREMENTS_MAX];
+
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
+	rte_tel_data_add_dict_uint(answer, "timed_bursts", costs->bursts);
+	rte_tel_data_add_dict_uint(answer, "timed_packets", costs->packets);
+	add_ns(answer, "receive_ns", costs->receive, costs);
+	add_ns(answer, "filter_ns", costs->filter, costs);
+	add_ns(answer, "parse_ns", costs->parse, costs);
+	add_ns(answer, "rules_ns", costs->rules, costs);
+	add_costs_of_keys(answer, epoch, costs, key_of);
+	add_costs_of_measurements(answer, epoch, costs, key_of);
+	add_ns(answer, "free_ns", costs->free, costs);
+	add_ns(answer, "sum_ns", costs_sum(costs), costs);
+	add_profile(answer);
+}
+
+/* No parameters: of all workers. False where there is no such worker. */
+static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
+{
+	unsigned long worker = 0;
+	char *end;
+
+	*costs = (struct costs){0};
+	for (uint32_t w = 0; parameters == NULL && w < epoch->workers; w++)
+		costs_add(costs, &epoch->costs[w], 1);
+	if (parameters == NULL)
+		return true;
+	worker = strtoul(parameters, &end, 10);
+	if (*parameters < '0' || *parameters > '9' || *end != '\0' || worker >= epoch->workers)
+		return false;
+	*costs = epoch->costs[worker];
+	return true;
+}
+
+static int answer_costs(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct report_epoch *epoch = take(&control.last);
+	struct costs costs;
+
+	(void)command;
+	if (epoch == NULL)
+		return tell_error(answer, no_epoch);
+	if (!sum_costs(parameters, epoch, &costs))
+		tell_mistake(answer, "write ctl costs WORKER, with the number of a worker");
+	else if (costs.packets == 0)
+		tell_error(answer,
+			"no burst of that epoch was timed: one in 64 of those is that workers "
+			"receive, or are dealt as packets, and look at in full");
+	else
+		answer_costs_of(answer, epoch, &costs);
+	give_back(epoch);
+	return 0;
+}
+
+/* --- /sketchtap/states --- */
+
+static void add_present(struct rte_tel_data *answer, const struct governor_present *present)
+{
+	struct rte_tel_data *measurements;
+	char level[STEP_WORD_MAX];
+
+	steps_level_word(present->level, level);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "keep_up", keep_up_word(present->how));
+	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
+	rte_tel_data_add_dict_string(answer, "level", level);
+	measurements = tell_dict(answer, "measurements");
+	for (uint32_t m = 0; m < present->nb_measurements; m++) {
+		struct rte_tel_data *dict = tell_numbered(measurements, m);
+
+		if (dict == NULL)
+			return;
+		rte_tel_data_add_dict_string(dict, "name", present->measurements[m].name);
+		rte_tel_data_add_dict_string(dict, "least", present->measurements[m].least);
+		rte_tel_data_add_dict_uint(dict, "whole", present->measurements[m].whole);
+	}
+}
+
+/* Returns NULL, or why not. */
+static const char *tell_states(
+	struct governor *governor, const char *parameters, struct rte_tel_data *answer)
+{
+	unsigned long worker = UINT32_MAX;
+	struct governor_present present;
+	uint32_t how = KEEP_UP_VALVE;
+	char *end;
+
+	if (governor == NULL)
+		return "nothing can be given up: the run has no --keep-up, or nothing that waits";
+	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
+		worker = strtoul(parameters, &end, 10);
+		if (*end != '\0' || worker >= UINT32_MAX)
+			return no_worker;
+	} else if (parameters != NULL) {
+		while (keep_up_word(how) != NULL && strcmp(keep_up_word(how), parameters) != 0)
+			how++;
+		if (keep_up_word(how) == NULL)
+			return no_worker;
+		if (control.read_only)
+			return unchangeable;
+		governor_ask(governor, (enum keep_up)how);
+	}
+	if (!governor_tell(governor, (uint32_t)worker, &present))
+		return no_worker;
+	if (parameters != NULL && worker == UINT32_MAX)
+		present.how = (enum keep_up)how;
+	add_present(answer, &present);
+	return NULL;
+}
+
+/* It lives until nobody reads. */
+static struct governor *offered_governor(void)
+{
+	struct governor *governor;
+
+	pthread_mutex_lock(&control.lock);
+	governor = control.governor;
+	pthread_mutex_unlock(&control.lock);
+	return governor;
+}
+
+static int answer_states(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct change_since since[CONFIG_MEASUREMENTS_MAX];
+	const char *why = nothing_runs;
+	uint32_t turn;
+
+	(void)command;
+	if (begin_reading(since, &turn) != NULL)
+		why = tell_states(offered_governor(), parameters, answer);
+	end_reading(turn);
+	if (why == no_worker)
+		tell_mistake(answer, why);
+	else if (why != NULL)
+		tell_error(answer, why);
+	return 0;
+}
+
+/* --- /sketchtap/reload --- */
+
+/* Returns false where that takes too long. */
+static bool wait_for_reload(uint32_t asked)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += RELOAD_PATIENCE_S;
+	while (control.plan != NULL && (int32_t)(control.reloads_done - asked) < 0 &&
+		pthread_cond_clockwait(&control.reloaded, &control.lock, CLOCK_MONOTONIC, &until) ==
+			0)
+		;
+	return (int32_t)(control.reloads_done - asked) >= 0;
+}
+
+/* A text of any length, in pieces: NAME, NAME_2, ... */
+static void add_long_text(struct rte_tel_data *dict, const char *name, const char *text)
+{
+	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
+	char piece_name[32];
+
+	for (unsigned int i = 1; *text != '\0'; i++) {
+		size_t length = strnlen(text, piece);
+
+		snprintf(piece_name, sizeof(piece_name), i == 1 ? "%s" : "%s_%u", name, i);
+		tell_text(dict, piece_name, "%.*s", (int)length, text);
+		text += length;
+	}
+}
+
+_Static_assert(TELL_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "tell_text() cuts nothing");
+
+/* From which epoch on a change holds. */
+static void add_change(struct rte_tel_data *dict, const struct change_answer *change)
+{
+	if (change->same)
+		return;
+	rte_tel_data_add_dict_uint(dict, "measurements", change->measurements);
+	rte_tel_data_add_dict_uint(
+		dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
+}
+
+/* Or why not, as the text `error`. */
+static void add_answer(
+	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
+{
+	if (change->mistake)
+		rte_tel_data_add_dict_uint(dict, "mistake", 1);
+	if (change->refused)
+		add_long_text(dict, error, change->error);
+	else
+		add_change(dict, change);
+}
+
+static void add_reloaded(struct rte_tel_data *dict, const struct control_reloaded *reloaded)
+{
+	rte_tel_data_add_dict_uint(dict, "outputs", reloaded->outputs);
+	if (reloaded->outputs_error[0] != '\0')
+		add_long_text(dict, "outputs_error", reloaded->outputs_error);
+	if (reloaded->has_monitor)
+		rte_tel_data_add_dict_uint(dict, "rules", reloaded->rules);
+	if (reloaded->rules_error[0] != '\0')
+		add_long_text(dict, "rules_error", reloaded->rules_error);
+	if (reloaded->changeable)
+		add_answer(dict, "measurements_error", &reloaded->change);
+}
+
+/* Returns NULL, or why nothing can be changed. end_answer() follows either way. */
+static const char *begin_changing(struct changes **changes)
+{
+	const char *why = NULL;
+
+	pthread_mutex_lock(&control.lock);
+	control.answering++;
+	*changes = control.changes;
+	if (control.plan == NULL)
+		why = nothing_runs;
+	else if (control.read_only)
+		why = unchangeable;
+	pthread_mutex_unlock(&control.lock);
+	return why;
+}
+
+/* Returns whether it was done in time. */
+static bool reload(struct control_reloaded *reloaded)
+{
+	uint32_t asked;
+	bool done;
+
+	pthread_mutex_lock(&control.lock);
+	asked = ++control.reloads_asked;
+	signals_request_reopen();
+	done = wait_for_reload(asked);
+	*reloaded = control.last_reload;
+	pthread_mutex_unlock(&control.lock);
+	return done;
+}
+
+static int answer_reload(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct control_reloaded reloaded = {0};
+	struct changes *changes;
+	const char *why = begin_changing(&changes);
+
+	(void)command;
+	(void)parameters;
+	if (why == NULL && !reload(&reloaded))
+		why = "asked for, and not done yet: outputs do not answer, or rules wait for the "
+		      "end of intervals";
+	if (why == NULL && reloaded.changeable)
+		changes_await_reload(changes, &reloaded.change);
+	end_answer();
+	if (why != NULL)
+		return tell_error(answer, why);
+	rte_tel_data_start_dict(answer);
+	add_reloaded(answer, &reloaded);
+	return 0;
+}
+
+/* --- /sketchtap/measure --- */
+
+static int answer_measure(const char *command, const char *parameters, struct rte_tel_data *answer)
+{
+	struct changes *changes;
+	const char *why = begin_changing(&changes);
+	struct change_answer change = {0};
+
+	if (why == NULL && changes == NULL)
+		why = "nothing can change in this run";
+	else if (why == NULL && parameters == NULL)
+		why = "write ctl measure add|change|remove NAME OPTION=VALUE ...";
+	else if (why == NULL && strlen(command) + 1 + strlen(parameters) > CONTROL_COMMAND_MAX)
+		why = too_long;
+	if (why == NULL)
+		change = changes_ask(changes, parameters);
+	end_answer();
+	if (why == too_long)
+		return tell_mistake(answer, why);
+	if (why != NULL)
+		return tell_error(answer, why);
+	rte_tel_data_start_dict(answer);
+	add_answer(answer, "error", &change);
+	return 0;
+}
+
+/* --- what is there to ask --- */
+
+void control_offer(void)
+{
+#define COMMAND_ROW(name, help, ...) {CONTROL_PATH #name, help, answer_##name},
+	static const struct {
+		const char *path, *help;
+		telemetry_cb answer;
+	} commands[] = {CONTROL_COMMANDS(COMMAND_ROW)};
+
+	for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
+		if (rte_telemetry_register_cmd(
+			    commands[c].path, commands[c].answer, commands[c].help) != 0)
+			log_warning(
+				"%s: cannot be offered on the control socket", commands[c].path);
+	}
+}
+
+void control_offer_profile(const struct profile *profile)
+{
+	control.profile = profile;
+}
+
+void control_change(const struct plan *plan, const struct change_since *since)
+{
+	pthread_mutex_lock(&control.lock);
+	control.plan = plan;
+	memcpy(control.since, since, sizeof(control.since));
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_settle(void)
+{
+	pthread_mutex_lock(&control.lock);
+	for (uint32_t i = 0; i < 2; i++) {
+		control.turn ^= 1;
+		wait_for_handlers((const uint32_t *const[]){&control.reading[control.turn ^ 1]}, 1,
+			"the memory of former measurements");
+	}
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_offer_governor(struct governor *governor)
+{
+	control.governor = governor;
+}
+
+void control_start(
+	const struct plan *plan, uint64_t first_epoch, struct changes *changes, bool read_only)
+{
+	pthread_mutex_lock(&control.lock);
+	control.plan = plan;
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		control.since[m] = (struct change_since){.epoch = first_epoch};
+	control.changes = changes;
+	control.read_only = read_only;
+	pthread_mutex_unlock(&control.lock);
+}
+
+void control_stop(void)
+{
+	struct report_epoch *last, *deliveries;
+
+	pthread_mutex_lock(&control.lock);
+	control.plan = NULL;
+	control.governor = NULL;
+	last = control.last;
+	control.last = NULL;
+	deliveries = control.deliveries;
+	control.deliveries = NULL;
+	control.changes = NULL;
+	pthread_cond_broadcast(&control.reloaded);
+	/* Nothing runs any more, so that no new handler counts itself in for long. */
+	while (control.answering + control.reading[0] + control.reading[1] > 0)
+		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
+					  &control.reading[1]},
+			3, "the end");
+	pthread_mutex_unlock(&control.lock);
+	report_epoch_free(last);
+	report_epoch_free(deliveries);
+}
+
+/* Returns what was there before. */
+static struct report_epoch *replace(struct report_epoch **shared, struct report_epoch *report)
+{
+	struct report_epoch *before = *shared;
+
+	*shared = report != NULL ? report_epoch_share(report) : NULL;
+	return before;
+}
+
+void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries)
+{
+	struct report_epoch *before = NULL, *told_before = NULL;
+
+	pthread_mutex_lock(&control.lock);
+	if (control.total.epochs++ == 0)
+		control.total.start = epoch->start;
+	control.total.end = epoch->end;
+	ledger_add(&control.total.ledger, &epoch->ledger);
+	control.total.expired += epoch->expired;
+	control.total.took += epoch->took;
+	control.number = epoch->number;
+	control.epoch = (struct account_sum){
+		1, epoch->start, epoch->end, epoch->ledger, epoch->expired, epoch->took};
+	if (control.plan != NULL && epoch->nb_measurements > 0)
+		before = replace(&control.last, epoch);
+	if (control.plan != NULL)
+		told_before = replace(&control.deliveries, deliveries);
+	pthread_mutex_unlock(&control.lock);
+	report_epoch_free(before);
+	report_epoch_free(told_before);
+}
+
+uint32_t control_reload_asked(void)
+{
+	uint32_t asked;
+
+	pthread_mutex_lock(&control.lock);
+	asked = control.reloads_asked;
+	pthread_mutex_unlock(&control.lock);
+	return asked;
+}
+
+void control_reload_done(uint32_t asked, const struct control_reloaded *reloaded)
+{
+	pthread_mutex_lock(&control.lock);
+	control.last_reload = *reloaded;
+	control.reloads_done = asked;
+	pthread_cond_broadcast(&control.reloaded);
+	pthread_mutex_unlock(&control.lock);
+}
+
+/* --- options --- */
+
+OPTION_WORDS_OF(use_word, [CONTROL_CHANGE] = "change", [CONTROL_READ] = "read")
+
+static const struct option_row control_rows[] = {
+	{
+		.name = "control",
+		.placeholder = "WHAT",
+		.rare = true,
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_CHOICE,
+		OPTION_FIELD(control_options, use),
+		.word = use_word,
+		.default_text = "change",
+		.help = "What the control socket is for: change what is measured and ask "
+			"(sketchtap ctl), or only read.",
+	},
+	{0},
+};
+
+const struct option_owner control_owner = {
+	.rows = control_rows,
+	.size = sizeof(struct control_options),
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/drill_down_update.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* What the epoch says of the networks that a measurement is to look into; NULL: nothing. */
+static const struct report_measurement *find_networks(
+	const struct report_epoch *report, const struct plan_measurement *networks)
+{
+	for (uint32_t m = 0; m < report->nb_measurements; m++)
+		if (strcmp(report->measurements[m].name, networks->config->name) == 0 &&
+			key_rule_equal(report->measurements[m].key_rule, networks->params.key))
+			return &report->measurements[m];
+	return NULL;
+}
+
+/* Rows stand by what makes a key heavy. Returns how many heavy ones found no room. */
+static uint32_t learn(struct networks *heavy, const struct report_measurement *networks,
+	double share, int64_t end)
+{
+	uint32_t left_out = 0;
+
+	for (uint32_t r = 0; networks != NULL && r < networks->nb_rows; r++) {
+		if (networks->rows[r].share < share)
+			break;
+		left_out += !networks_add(heavy, &networks->rows[r].key, end);
+	}
+	return left_out;
+}
+
+static void warn_if_full(struct closer *closer, const struct report_epoch *report,
+	const struct measurement_config *config, uint32_t left_out)
+{
+	if (left_out == 0 || !rarely_due(&closer->full, report->end, left_out))
+		return;
+	log_warning("epoch %llu, %s: %u keys of %s are heavy beside the %u that are looked into: "
+		    "raise the share of --within%s",
+		(unsigned long long)report->number, config->name, left_out,
+		within_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
+}
+
+/* A set of measurements looks into what is heavy for it. Returns how many found no room. */
+static uint32_t look(
+	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
+{
+	const struct plan *plan = &measurements->plan;
+	const struct within_options *options = within_options(plan->measurements[m].config);
+	struct closer *closer = measurements->closer[m];
+	uint32_t left_out;
+
+	networks_forget(&closer->heavy, report->end, options->stay);
+	left_out =
+		learn(&closer->heavy, find_networks(report, &plan->measurements[closer->networks]),
+			options->within.share, report->end);
+	warn_if_full(closer, report, plan->measurements[m].config, left_out);
+	return left_out;
+}
+
+/* Returns false where there is no memory. */
+static bool say(struct report_inside *inside, const struct networks *heavy)
+{
+	inside->keys = aligned_alloc(_Alignof(struct key), (heavy->n + 1) * sizeof(struct key));
+	if (inside->keys == NULL)
+		return false;
+	for (uint32_t i = 0; i < heavy->n; i++)
+		inside->keys[i] = heavy->of[i].key;
+	inside->nb_keys = heavy->n;
+	return true;
+}
+
+bool drill_look(struct run *run, uint64_t epoch, struct report_epoch *report)
+{
+	struct measurements *now = run_measurements(run, epoch);
+	struct measurements *other = run_measurements(run, epoch + 1);
+	bool complete = true;
+
+	if (report == NULL)
+		return true; /* said already */
+	for (uint32_t m = 0; m < now->plan.nb_measurements; m++) {
+		uint32_t left_out;
+
+		if (now->closer[m] == NULL)
+			continue;
+		left_out = look(now, m, report);
+		if (report->nb_measurements == 0) /* silent */
+			continue;
+		report->measurements[m].inside.left_out = left_out;
+		complete &= say(&report->measurements[m].inside, &now->closer[m]->heavy);
+	}
+	for (uint32_t m = 0; other != now && m < other->plan.nb_measurements; m++)
+		if (other->closer[m] != NULL)
+			look(other, m, report);
+	return complete;
+}

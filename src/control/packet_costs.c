@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/packet_costs.h"
+
+#include <math.h>
+
+#include "parallel/run/plan_capacity.h"
+
+/* Of a part of which nothing is known yet. */
+#define GUESS_NS 10
+
+static double mean_of(const struct profile *profile, const struct profile_what *what)
+{
+	const struct profile_row *row = profile_find(profile, what);
+
+	return row != NULL ? row->times.mean : GUESS_NS;
+}
+
+static double part_of(const struct profile *profile, enum profile_part part)
+{
+	const struct profile_what what = {.part = part};
+
+	return mean_of(profile, &what);
+}
+
+/* Of one flow over and over; until an epoch was closed all flows are new. */
+static void know_states(struct packet_costs *costs, const struct profile *profile,
+	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
+{
+	struct profile_what what = *sketch;
+	double first;
+
+	what.traffic = PROFILE_ONE;
+	what.state = FLOW_COUNT;
+	first = mean_of(profile, &what);
+	for (uint32_t state = 0; state < FLOW_STATES; state++) {
+		what.state = (enum flow_depth)state;
+		costs->met[m][state] = state == FLOW_COUNT;
+		costs->state[m][state] =
+			state <= deepest ? fmax(mean_of(profile, &what) - first, 0) : 0;
+	}
+}
+
+void packet_costs_by_profile(
+	struct packet_costs *costs, const struct plan *plan, const struct profile *profile)
+{
+	const struct capacity_worker worker = plan_worker(plan);
+
+	costs->fixed = part_of(profile, PROFILE_RECEIVE) + part_of(profile, PROFILE_FREE);
+	costs->parse = part_of(profile, PROFILE_PARSE);
+	for (uint32_t k = 0; k < worker.nb_keys; k++)
+		costs->parse += mean_of(profile, &worker.keys[k]);
+	for (uint32_t m = 0; m < worker.nb_measurements; m++) {
+		struct profile_what what = worker.sketches[m];
+
+		what.traffic = PROFILE_CACHED;
+		what.state = FLOW_COUNT;
+		costs->distinct[m] = part_of(profile, PROFILE_DISTINCT);
+		costs->of[m] = mean_of(profile, &what) + costs->distinct[m];
+		costs->of_few[m] = costs->of[m];
+		know_states(costs, profile, &worker.sketches[m],
+			plan->measurements[m].params.deep.deepest, m);
+	}
+}
+
+/* Of all instances. */
+static void meet_states(
+	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
+{
+	double packets[FLOW_STATES] = {0}, sum = 0;
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct sketch *sketch = worker_generation(run->workers[w], epoch)->sketch[m];
+		const uint64_t *met = sketch->ops->state_packets != NULL
+					      ? sketch->ops->state_packets(sketch)
+					      : NULL;
+
+		for (uint32_t state = 0; met != NULL && state < FLOW_STATES; state++) {
+			packets[state] += (double)met[state];
+			sum += (double)met[state];
+		}
+	}
+	for (uint32_t state = 0; sum > 0 && state < FLOW_STATES; state++)
+		costs->met[m][state] = packets[state] / sum;
+}
+
+/* What was timed is of flows in all their states. */
+static double in_first_state(const struct packet_costs *costs, uint32_t m, double ns)
+{
+	double beyond = 0;
+
+	for (uint32_t state = 0; state < FLOW_STATES; state++)
+		beyond += costs->met[m][state] * costs->state[m][state];
+	return fmax(ns - beyond, 0);
+}
+
+static void know_by_bursts(
+	struct packet_costs *costs, const struct costs *timed, uint32_t nb_measurements)
+{
+	double packets = (double)timed->packets;
+	uint64_t keys = 0;
+
+	for (uint32_t k = 0; k < COSTS_KEYS_MAX; k++)
+		keys += timed->key[k];
+	costs->fixed =
+		(double)(timed->receive + timed->filter + timed->rules + timed->free) / packets;
+	costs->parse = (double)(timed->parse + keys) / packets;
+	for (uint32_t m = 0; m < nb_measurements; m++) {
+		costs->of[m] = in_first_state(
+			costs, m, (double)(timed->sketch[m] + timed->distinct[m]) / packets);
+		costs->distinct[m] = fmin((double)timed->distinct[m] / packets, costs->of[m]);
+	}
+}
+
+void packet_costs_by_epoch(struct packet_costs *costs, const struct run *run, uint64_t epoch,
+	const struct costs *timed)
+{
+	uint32_t nb_measurements = run_measurements(run, epoch)->plan.nb_measurements;
+
+	for (uint32_t m = 0; m < nb_measurements; m++)
+		meet_states(costs, run, epoch, m);
+	if (timed->packets >= PACKET_COSTS_LEAST)
+		know_by_bursts(costs, timed, nb_measurements);
+}

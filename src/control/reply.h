@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What answers on the control socket are made of. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_telemetry.h>
+#include <rte_version.h>
+
+#include "report/rows/report.h"
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#endif
+
+#define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* of a text that is not cut, with a final 0 */
+
+/* An answer holds 16 KB of JSON, and what finds no room is left out by the library without a word. */
+#define ANSWER_BYTES 16000
+
+/* Why there is no answer. Returns 0, as handlers do. */
+int tell_error(struct rte_tel_data *answer, const char *why);
+/* One that can be seen in the text of the question. */
+int tell_mistake(struct rte_tel_data *answer, const char *why);
+
+void tell_time(struct rte_tel_data *dict, const char *name, int64_t ns);
+__attribute__((format(printf, 3, 4))) void tell_text(
+	struct rte_tel_data *dict, const char *name, const char *format, ...);
+
+/* A dictionary inside another, which frees it; NULL where there is no memory. */
+struct rte_tel_data *tell_dict(struct rte_tel_data *dict, const char *name);
+/* A dictionary in one of several, by its number; NULL without the several, or memory. */
+struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number);
+
+/* By the names of the outputs' columns. What is not known is left out. */
+void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
+void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
+/* What such a row takes in the answer, with its rank, at most. */
+size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row);
+void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
+/* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. Where
+ * time stamps are generated rates are by `took` (struct report_epoch), which is added; else it is 0. */
+void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
+	const struct ledger *ledger, uint64_t expired);

@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/reporter.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/log_ratelimit.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "parallel/sources/kernel_source.h"
+#include "report/rows/balance.h"
+#include "control/changes.h"
+#include "report/ledger/collector_report.h"
+#include "control/control.h"
+#include "control/drill_down_update.h"
+#include "parallel/epoch_clock.h"
+#include "control/follow.h"
+#include "control/shed_controller.h"
+#include "report/ledger/ledger.h"
+#include "report/ledger/port_events.h"
+#include "report/ledger/worker_loads.h"
+#include "report/merge/measurement_report.h"
+#include "report/ledger/prefix_report.h"
+#include "report/merge/records.h"
+
+/* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
+#define NAP_NS       100000
+/* The same where no device is polled, until an epoch's end is near: to wake costs as much as many records. */
+#define LONG_NAP_NS  10000000
+/* A worker that holds up an epoch for so long is worth a word. */
+#define PATIENCE_NS  (SECOND_NS / 2)
+/* The same of lcores that do not end. Feeders may wait for a file, and drivers for a link. */
+#define END_NS       (5 * SECOND_NS)
+#define WAITING_PART 4 /* outputs may hold up a paced source for 1/4 of an interval */
+/* How often --packets asks the devices what they got. */
+#define ASK_NS       1000000
+/* Records are handed over when some are so old, however few there are. */
+#define RECORDS_NS   SECOND_NS
+
+struct reporter {
+	struct reporter_params params;
+	struct run *run;
+	uint64_t epoch; /* the oldest that is not reported */
+	/* That it is printed as at least: it may not be open yet, and then nobody knows more. */
+	uint64_t number;
+	bool stopping;
+	struct reporter_result result;
+	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
+	bool warned;           /* that it waits long */
+	bool recycling;        /* the epoch before that one */
+	struct rarely drowns;
+	struct rarely missing; /* bytes, that the source lost */
+	struct worker_loads loads;
+	struct records records;
+	int64_t records_written; /* monotonic ns, when none waited last */
+	uint64_t held;           /* records at most, at the end of an epoch */
+	struct service service;
+	struct changes *changes; /* NULL: nothing can change */
+	bool reloading;          /* who asked waits to hear that it is done */
+	uint32_t reload;         /* the last that the control socket asked for before it began */
+	struct control_reloaded reloaded;
+
+	/* Live ports: the clock, and the account of packets. */
+	uint64_t open;
+	struct epoch_clock clock;
+	int64_t started_monotonic, asked_monotonic; /* ns */
+	struct account account;
+	struct port_log links;
+	struct forwarded forwarded;
+	struct governor *governor; /* NULL: nothing can be given up */
+	int64_t arrival_ns;        /* report_epoch.arrival_ns of the newest report */
+};
+
+static uint64_t monotonic_now(void)
+{
+	return (uint64_t)clock_now(CLOCK_MONOTONIC);
+}
+
+/* As printed. */
+static uint64_t number_of(const struct reporter *reporter, uint64_t epoch)
+{
+	return reporter->params.first_epoch + epochs_info(reporter->run->epochs, epoch)->number;
+}
+
+/* --- the clock of live ports --- */
+
+static void start_clock(struct reporter *reporter)
+{
+	struct clock_time now = clock_time_now();
+
+	reporter->started_monotonic = now.monotonic;
+	epoch_clock_start(
+		&reporter->clock, (int64_t)epoch_options(reporter->run->config)->interval, now);
+	*epochs_info(reporter->run->epochs, 0) = (struct epoch_info){.start = now.real};
+}
+
+static bool limits_reached(struct reporter *reporter, int64_t monotonic)
+{
+	const struct config *config = reporter->run->config;
+
+	if (feeder_options(config)->duration > 0 &&
+		monotonic - reporter->started_monotonic >=
+			(int64_t)feeder_options(config)->duration)
+		return true;
+	if (feeder_options(config)->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
+		return false;
+	reporter->asked_monotonic = monotonic;
+	return account_devices_received(&reporter->account) >= feeder_options(config)->packets;
+}
+
+static void look_at_clock(struct reporter *reporter, struct clock_time now)
+{
+	int64_t step = epoch_clock_look(&reporter->clock, now);
+
+	if (step == 0)
+		return;
+	log_warning("epoch %llu: the clock was set %s by %.3f s: %s",
+		(unsigned long long)(reporter->params.first_epoch + reporter->clock.number),
+		step < 0 ? "back" : "forward", fabs((double)step) / SECOND_NS,
+		reporter->clock.interval > 0
+			? "the epoch ends here, the next one starts at the new time"
+			: "its end is its start and the time that passed");
+}
+
+/* Closes the open live epoch when its time has come and the next generation is clean. */
+static void tell_time(struct reporter *reporter)
+{
+	struct epochs *epochs = reporter->run->epochs;
+	struct epoch_clock *clock = &reporter->clock;
+	struct clock_time now = clock_time_now();
+	struct epoch_info *info = epochs_info(epochs, reporter->open);
+
+	look_at_clock(reporter, now);
+	if (!reporter->stopping && limits_reached(reporter, now.monotonic)) {
+		reporter->stopping = true;
+		run_stop(reporter->run);
+	}
+	if (reporter->stopping) {
+		info->late = false;
+		info->end = epoch_clock_end(clock, now);
+		epochs_end(epochs, ++reporter->open);
+		run_wake(reporter->run);
+		return;
+	}
+	if (!epoch_clock_is_due(clock, now) || !epochs_is_ready(epochs, reporter->open + 1) ||
+		!epochs_may_open(epochs, reporter->open + 1))
+		return;
+	info->late = epoch_clock_is_late(clock, now);
+	info->end = epoch_clock_end(clock, now);
+	epoch_clock_next(clock, now);
+	*epochs_info(epochs, reporter->open + 1) =
+		(struct epoch_info){.start = clock->start, .number = clock->number};
+	epochs_open(epochs, ++reporter->open);
+	run_wake(reporter->run);
+}
+
+/* --- an epoch's report --- */
+
+/* False where there is no memory. */
+static bool report_ports(const struct reporter *reporter, struct report_epoch *report)
+{
+	uint32_t n = reporter->run->nb_ports;
+
+	if (n == 0)
+		return true;
+	report->ports = calloc(n, sizeof(report->ports[0]));
+	if (report->ports == NULL)
+		return false;
+	report->nb_ports = n;
+	for (uint32_t p = 0; p < n; p++) {
+		const struct port_meter *meter = &reporter->account.meters[p];
+
+		report->ports[p] = (struct report_port){
+			.name = reporter->run->ports[p].name,
+			.up = reporter->links.watches[p].up,
+			.speed = reporter->links.watches[p].speed,
+			.nic_missed = port_meter_count(meter, PORT_MISSED),
+			.nic_errors = port_meter_count(meter, PORT_ERRORS),
+			.no_mbuf = port_meter_count(meter, PORT_NO_MBUF),
+		};
+	}
+	return true;
+}
+
+/* Returns the ns by the clock that the interval's packets took to come; 0: the source waits. */
+static uint64_t time_of_arrival(
+	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
+{
+	const struct feeder_options *options = feeder_options(run->config);
+
+	if (run_waits(run))
+		return 0;
+	if (run->feeder == NULL || options->pace == PACE_RECORDED)
+		return report_duration(report);
+	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
+}
+
+/* The report of an epoch without what was measured; NULL where there is no memory. */
+static struct report_epoch *begin_report(
+	struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
+{
+	const struct run *run = reporter->run;
+	bool silent = ledger->offered == 0 && ledger->unaccounted == 0 &&
+		      (run->collect == NULL || !collected_anything(run, reporter->epoch));
+	uint32_t nb_measurements = run_measurements(run, reporter->epoch)->plan.nb_measurements;
+	struct report_epoch *report =
+		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
+
+	if (report == NULL || !report_ports(reporter, report)) {
+		report_epoch_free(report);
+		return NULL;
+	}
+	report->number = reporter->params.first_epoch + info->number;
+	report->start = info->start;
+	report->end = info->end;
+	report->late = info->late;
+	if (run->feeder != NULL && feeder_time_is_generated(run->feeder))
+		report->took = info->took > 0 ? info->took : 1;
+	report->ledger = *ledger;
+	report->design = run->design->name;
+	report->sharing = plan_sharing_word(plan_options(run->config)->sharing);
+	worker_loads_report(&reporter->loads, reporter->epoch, report);
+	report->arrival_ns = time_of_arrival(run, info, report);
+	reporter->arrival_ns = (int64_t)report->arrival_ns;
+	return report;
+}
+
+static void warn_if_uneven(struct reporter *reporter, const struct report_epoch *report)
+{
+	const struct report_load *busiest = balance_busiest(report);
+
+	if (!balance_drowns(&reporter->drowns, report))
+		return;
+	log_warning("epoch %llu: worker %u drowns: %.0f %% of the packets are its own, %.2f times "
+		    "the mean%s",
+		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
+		balance_share(report, busiest) * 100, balance_ratio(report),
+		reporter->drowns.since);
+}
+
+/* For whoever asks: the epoch, and what became of all rows until it was closed. */
+static void publish(struct reporter *reporter, struct report_epoch *report)
+{
+	struct report_epoch *told = writer_deliveries(reporter->params.writer);
+
+	if (told != NULL) {
+		told->number = report->number;
+		told->start = report->start;
+		told->end = report->end;
+	}
+	control_publish(report, told);
+	if (reporter->params.metrics != NULL)
+		metrics_take(reporter->params.metrics, report, told);
+	else
+		report_epoch_free(told);
+}
+
+/* Records that end with an interval come at once. If the source does not wait, as many may wait as
+ * the largest tables so far hold. */
+static void bound_flows(struct reporter *reporter, const struct plan *plan)
+{
+	uint64_t held = records_held_at_most(plan);
+
+	if (run_waits(reporter->run))
+		return;
+	if (held > reporter->held)
+		reporter->held = held;
+	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
+}
+
+/* Other measurements, where they are ready. */
+static void look_at_changes(struct reporter *reporter)
+{
+	const struct run *run = reporter->run;
+	const struct plan *before = &run->next->plan;
+	uint64_t oldest = reporter->number - reporter->recycling;
+
+	if (reporter->changes == NULL)
+		return;
+	changes_look(reporter->changes, oldest + 2);
+	if (&run->next->plan != before)
+		bound_flows(reporter, &run->next->plan);
+}
+
+/*
+ * The packets of a source that waits also wait for the outputs; otherwise outputs must keep up. A
+ * paced source that was held up makes intervals faster than its pace: a part of the time of one may
+ * go to outputs that are at work, because the next is not late by it.
+ */
+static void push(struct reporter *reporter, struct report_epoch *report)
+{
+	struct writer *writer = reporter->params.writer;
+
+	if (reporter->run->feeder != NULL && reporter->arrival_ns > 0)
+		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
+	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
+	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
+		service_alive(&reporter->service, monotonic_now());
+		look_at_changes(reporter); /* who asked for one is answered all the same */
+	}
+	writer_push(writer, report);
+}
+
+static void hand_over(struct reporter *reporter, struct report_epoch *report)
+{
+	if (report->nb_measurements == 0) { /* silent: no row */
+		writer_pass(reporter->params.writer, report->end);
+		report_epoch_free(report);
+		return;
+	}
+	reporter->result.epochs++;
+	push(reporter, report);
+}
+
+/* What waits of the epoch, whose end may not be known yet. */
+static void hand_over_records(struct reporter *reporter, const struct epoch_info *info, int64_t end)
+{
+	struct report_epoch *report;
+
+	if (reporter->records.waiting == 0)
+		return;
+	report = records_report(&reporter->records, reporter->epoch,
+		reporter->params.first_epoch + info->number, info->start, end);
+	if (report != NULL)
+		push(reporter, report);
+}
+
+/* More may follow. The epoch's end is not told: its file may be complete only when all are in it,
+ * and while it is open, only its number and start are known. */
+static void hand_over_some(void *arg)
+{
+	struct reporter *reporter = arg;
+	const struct epoch_info *info = epochs_info(reporter->run->epochs, reporter->epoch);
+
+	hand_over_records(reporter, info, info->start);
+	reporter->records_written = clock_now(CLOCK_MONOTONIC);
+}
+
+/* Records of an epoch that may still be open. */
+static void look_at_records(struct reporter *reporter)
+{
+	int64_t now;
+
+	records_take(&reporter->records, reporter->epoch);
+	now = clock_now(CLOCK_MONOTONIC);
+	if (reporter->records.waiting == 0)
+		reporter->records_written = now;
+	if (now - reporter->records_written >= RECORDS_NS)
+		hand_over_some(reporter);
+}
+
+static void sum_up(struct reporter_result *result, uint64_t number, const struct ledger *ledger)
+{
+	double rate = ledger_drop_rate(ledger);
+
+	ledger_add(&result->sum, ledger);
+	if (rate > result->worst_rate) {
+		result->worst_rate = rate;
+		result->worst_epoch = number;
+	}
+}
+
+static void add_shed(struct reporter_result *result, const struct report_measurement *measurement)
+{
+	uint32_t i = 0;
+
+	if (measurement->shed_packets == 0)
+		return;
+	while (i < result->nb_shed && strcmp(result->shed[i].name, measurement->name) != 0)
+		i++;
+	if (i > CONFIG_MEASUREMENTS_MAX)
+		i = CONFIG_MEASUREMENTS_MAX;
+	if (i == result->nb_shed)
+		snprintf(result->shed[result->nb_shed++].name, sizeof(result->shed[i].name), "%s",
+			i < CONFIG_MEASUREMENTS_MAX ? measurement->name : "others");
+	result->shed[i].packets += measurement->shed_packets;
+}
+
+/* Keys that the only measurement did not count nobody did. */
+static void sum_up_sifted(struct reporter_result *result, const struct report_epoch *report)
+{
+	const struct sifted *sifted = &report->measurements[0].waited.sifted;
+
+	if (report->nb_measurements != 1)
+		return;
+	result->sum.measured -= sifted->packets;
+	result->sum.skipped += sifted->packets;
+}
+
+static void sum_up_shed(struct reporter_result *result, const struct report_epoch *report)
+{
+	result->several |= report->nb_measurements > 1;
+	for (uint32_t m = 0; m < report->nb_measurements; m++)
+		add_shed(result, &report->measurements[m]);
+}
+
+static void recycle(struct reporter *reporter, uint64_t epoch)
+{
+	reporter->recycling = !run_recycle(reporter->run, epoch);
+	service_alive(&reporter->service, monotonic_now());
+}
+
+static void warn_of_missing_bytes(struct reporter *reporter, const struct report_epoch *report)
+{
+	uint64_t missing = report->ledger.missing_bytes;
+	char number[32] = "an unknown number of";
+
+	if (missing == 0 || !rarely_due(&reporter->missing, report->end, missing))
+		return;
+	if (report->ledger.collected) {
+		log_warning("interval %llu: flow records without a count of bytes: their bytes are "
+			    "at least those of IP headers, and upper bounds are empty%s",
+			(unsigned long long)report->number, reporter->missing.since);
+		return;
+	}
+	if (missing != UINT64_MAX)
+		snprintf(number, sizeof(number), "up to %llu", (unsigned long long)missing);
+	log_warning("interval %llu: packets were cut by their capture, which lost their lengths: "
+		    "%s bytes are not counted; capture with a longer snap length%s",
+		(unsigned long long)report->number, number, reporter->missing.since);
+}
+
+/* Reports an epoch that no worker touches any more, and begins to give its generation back. */
+static void close_epoch(struct reporter *reporter)
+{
+	struct run *run = reporter->run;
+	struct epoch_info info = *epochs_info(run->epochs, reporter->epoch);
+	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
+	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
+	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
+	struct report_epoch *report = begin_report(reporter, &info, &ledger);
+	int64_t began = clock_now(CLOCK_MONOTONIC);
+	bool complete;
+
+	records_take(&reporter->records, reporter->epoch);
+	/* Who sent what is told even where it cannot be said what it adds up to. */
+	complete = report != NULL &&
+		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
+	complete = complete && measured_report(run, reporter->epoch, report) &&
+		   monitor_report(run, reporter->epoch, report);
+	complete &= drill_look(run, reporter->epoch, report);
+	complete &= report == NULL || governor_close(reporter->governor, reporter->epoch, report);
+	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
+		reporter->params.first_epoch + info.number, last, report);
+	records_take_rest(&reporter->records, reporter->epoch, last);
+	hand_over_records(reporter, &info, info.end);
+	sum_up(&reporter->result, reporter->params.first_epoch + info.number, &ledger);
+	if (report != NULL) {
+		report->expired = reporter->records.expired;
+		report->closing_ns = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
+		sum_up_shed(&reporter->result, report);
+		sum_up_sifted(&reporter->result, report);
+		service_epoch(&reporter->service, report, monotonic_now());
+		if (reporter->params.recent != NULL) {
+			recent_take(reporter->params.recent, report);
+			follow_closed();
+		}
+		publish(reporter, report);
+		warn_if_uneven(reporter, report);
+		warn_of_missing_bytes(reporter, report);
+		hand_over(reporter, report);
+	}
+	if (!complete)
+		measured_drop_expired(run_measurements(run, reporter->epoch));
+	complete &= !records_next_epoch(&reporter->records);
+	if (!complete) {
+		reporter->result.out_of_memory = true;
+		log_error("no memory to report epoch %llu",
+			(unsigned long long)(reporter->params.first_epoch + info.number));
+	}
+	reporter->number = reporter->params.first_epoch + info.number + 1;
+	recycle(reporter, reporter->epoch++);
+}
+
+static void show_progress(struct reporter *reporter)
+{
+	struct feeder_progress fed;
+
+	if (reporter->run->feeder == NULL)
+		return;
+	fed = feeder_progress(reporter->run->feeder);
+	progress_update(reporter->params.progress, fed.share, fed.packets, fed.bytes,
+		(uint64_t)clock_now(CLOCK_MONOTONIC));
+}
+
+/* The epoch is over, and some lcore has not left it yet. */
+static void wait_for_workers(struct reporter *reporter)
+{
+	const struct epochs *epochs = reporter->run->epochs;
+	uint32_t late = epochs_late(epochs, reporter->epoch);
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (reporter->waiting_since == 0)
+		reporter->waiting_since = now;
+	if (reporter->warned || now - reporter->waiting_since < PATIENCE_NS ||
+		late == epochs->nb_participants)
+		return;
+	reporter->warned = true;
+	log_warning("epoch %llu waits for %s %u, which does not answer",
+		(unsigned long long)number_of(reporter, reporter->epoch),
+		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
+}
+
+/* All epochs are reported, and some lcore has not ended. */
+static void wait_for_lcores(struct reporter *reporter)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (reporter->waiting_since == 0)
+		reporter->waiting_since = now;
+	if (reporter->warned || now - reporter->waiting_since < END_NS)
+		return;
+	reporter->warned = true;
+	log_warning("the end waits for %s; a second signal ends the run at once",
+		reporter->run->feeder != NULL && !feeder_finished(reporter->run->feeder)
+			? "the source of the packets"
+			: "a worker or receiver that does not answer");
+}
+
+/* What SIGHUP and the control socket ask for. */
+static void reload(struct reporter *reporter)
+{
+	reporter->reload = control_reload_asked();
+	service_reloading(&reporter->service, monotonic_now());
+	writer_reopen(reporter->params.writer);
+	monitor_tables_reload(&reporter->run->monitor);
+	if (reporter->changes != NULL)
+		changes_reload(reporter->changes);
+	reporter->reloading = true;
+}
+
+static void look_at_rules(struct reporter *reporter)
+{
+	struct monitor_tables *tables = &reporter->run->monitor;
+	char *error = reporter->reloaded.rules_error;
+
+	switch (monitor_tables_look(tables)) {
+	case MONITOR_NEWS_NONE: break;
+	case MONITOR_NEWS_REFUSED:
+		log_warning("%s; the rules stay as they were", tables->error);
+		memcpy(error, tables->error, sizeof(tables->error));
+		break;
+	case MONITOR_NEWS_LOADED:
+		error[0] = '\0';
+		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
+			tables->path, monitor_table_rules(tables->next)->n);
+		break;
+	}
+}
+
+_Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CONTROL_ERROR_MAX,
+	"what was refused is told whole");
+
+static void end_reload(struct reporter *reporter)
+{
+	const struct monitor_tables *tables = &reporter->run->monitor;
+	struct control_reloaded *reloaded = &reporter->reloaded;
+	struct writer_reopened reopened;
+
+	if (writer_reopening(reporter->params.writer, &reopened) || monitor_tables_busy(tables))
+		return;
+	if (reporter->changes != NULL && changes_reloading(reporter->changes, &reloaded->change))
+		return;
+	reloaded->changeable = reporter->changes != NULL;
+	if (reloaded->change.refused)
+		log_warning("%s; the measurements stay as they were", reloaded->change.error);
+	reloaded->outputs = reopened.files;
+	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
+	reloaded->has_monitor = tables->next != NULL;
+	if (reloaded->has_monitor)
+		reloaded->rules = monitor_table_rules(tables->next)->n;
+	service_ready(&reporter->service);
+	control_reload_done(reporter->reload, reloaded);
+	reporter->reloading = false;
+}
+
+static void obey_signals(struct reporter *reporter)
+{
+	look_at_rules(reporter);
+	if (signals_take_reopen())
+		reload(reporter);
+	if (reporter->reloading)
+		end_reload(reporter);
+	if (!signals_stop_requested())
+		return;
+	if (!reporter->stopping) {
+		service_stopping(&reporter->service);
+		run_stop(reporter->run);
+	}
+	reporter->stopping = true;
+}
+
+/* Not after the stop, which takes links down. */
+static void look_at_ports(struct reporter *reporter)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t number = number_of(reporter, reporter->open);
+	bool up[OPTION_LIST_MAX], all_there;
+
+	if (reporter->stopping)
+		return;
+	account_sample(&reporter->account, now);
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		port_clock_look(&reporter->run->ports[p].clock, now);
+	all_there = port_log_look(&reporter->links, now, number, &reporter->account);
+	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
+		up[p] = reporter->links.watches[p].up;
+	forwarded_look(&reporter->forwarded, now, up);
+	if (all_there && (reporter->run->kernel == NULL ||
+				 kernel_input_look(reporter->run->kernel, now, number)))
+		return;
+	reporter->result.port_gone = true;
+	reporter->stopping = true;
+	run_stop(reporter->run);
+}
+
+/* Time until something is due: the end of the epoch, of the run, or the next question. */
+static int64_t left(const struct reporter *reporter)
+{
+	const struct feeder_options *limits = feeder_options(reporter->run->config);
+	const struct epoch_clock *clock = &reporter->clock;
+	int64_t left = limits->packets > 0 ? ASK_NS : LONG_NAP_NS;
+
+	if (clock->interval > 0)
+		left = RTE_MIN(left, clock->boundary - clock_now(CLOCK_REALTIME));
+	if (limits->duration > 0)
+		left = RTE_MIN(left, reporter->started_monotonic + (int64_t)limits->duration -
+					     clock_now(CLOCK_MONOTONIC));
+	return left;
+}
+
+/* waits: for workers that leave an epoch. */
+static void rest(const struct reporter *reporter, bool waits)
+{
+	const struct run *run = reporter->run;
+	struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (run->feeder == NULL && (run->nb_ports == 0 || run->blocks) && !waits)
+		nap.tv_nsec = RTE_MAX(left(reporter), (int64_t)NAP_NS);
+	nanosleep(&nap, NULL);
+}
+
+/* Until the last epoch is handed over and no lcore works any more. */
+static void report_epochs(struct reporter *reporter)
+{
+	struct run *run = reporter->run;
+	bool live = run->feeder == NULL;
+
+	for (;;) {
+		/* Pairs with the release of whoever tells the time: the end comes first. */
+		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(run->epochs, open);
+
+		obey_signals(reporter);
+		look_at_changes(reporter);
+		if (live && !ended) {
+			look_at_ports(reporter);
+			tell_time(reporter);
+		}
+		governor_look(reporter->governor, clock_now(CLOCK_MONOTONIC), open);
+		look_at_records(reporter);
+		if (reporter->recycling) {
+			recycle(reporter, reporter->epoch - 1);
+			continue;
+		}
+		if (reporter->epoch < open && epochs_is_closed(run->epochs, reporter->epoch)) {
+			reporter->waiting_since = 0;
+			reporter->warned = false;
+			close_epoch(reporter);
+			continue;
+		}
+		if (reporter->epoch < open)
+			wait_for_workers(reporter);
+		else
+			service_alive(&reporter->service, monotonic_now());
+		if (ended && reporter->epoch == open) {
+			if (run_finished(run))
+				return;
+			wait_for_lcores(reporter);
+		}
+		show_progress(reporter);
+		rest(reporter, ended || reporter->epoch < open);
+	}
+}
+
+struct reporter *reporter_create(struct run *run, const struct profile *profile)
+{
+	struct reporter *reporter = calloc(1, sizeof(*reporter));
+
+	if (reporter == NULL)
+		return NULL;
+	reporter->run = run;
+	records_init(&reporter->records, run, hand_over_some, reporter);
+	if (run_keeps_up(run))
+		reporter->governor = governor_create(run, profile);
+	if (worker_loads_init(&reporter->loads, run) && measured_create(run_measurements(run, 0)) &&
+		(reporter->governor != NULL || !run_keeps_up(run)))
+		return reporter;
+	reporter_destroy(reporter);
+	return NULL;
+}
+
+void reporter_destroy(struct reporter *reporter)
+{
+	changes_free(reporter->changes);
+	governor_destroy(reporter->governor);
+	for (uint64_t epoch = 0; epoch < 2; epoch++)
+		measured_destroy(run_measurements(reporter->run, epoch));
+	measured_destroy(reporter->run->next);
+	worker_loads_fini(&reporter->loads);
+	records_fini(&reporter->records);
+	free(reporter);
+}
+
+/* Who asks the control socket is answered from now on. */
+static void start_changes(struct reporter *reporter)
+{
+	const struct reporter_params *params = &reporter->params;
+	const struct changes_params changes = {
+		.run = reporter->run,
+		.writer = params->writer,
+		.first_epoch = params->first_epoch,
+		.publish = control_change,
+		.settle = control_settle,
+	};
+
+	if (reporter->run->config->program != NULL)
+		reporter->changes = changes_start(&changes);
+	control_offer_governor(reporter->governor);
+	follow_start(params->recent);
+	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
+		control_options(reporter->run->config)->use == CONTROL_READ);
+}
+
+struct reporter_result reporter_run(struct reporter *reporter, const struct reporter_params *params)
+{
+	int64_t began, cpu;
+
+	reporter->params = *params;
+	reporter->number = params->first_epoch;
+	service_init(&reporter->service, params->notify);
+	bound_flows(reporter, reporter->run->plan);
+	if (!run_waits(reporter->run))
+		writer_bound_end(params->writer);
+	if (reporter->run->feeder == NULL)
+		start_clock(reporter);
+	account_start(&reporter->account, reporter->run);
+	port_log_start(&reporter->links, reporter->run);
+	forwarded_start(&reporter->forwarded, reporter->run);
+	start_changes(reporter);
+	if (params->metrics != NULL)
+		metrics_start(params->metrics,
+			reporter->run->feeder == NULL
+				? (int64_t)epoch_options(reporter->run->config)->interval
+				: 0);
+	began = clock_now(CLOCK_MONOTONIC);
+	cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+	run_start(reporter->run);
+	service_ready(&reporter->service);
+	report_epochs(reporter);
+	reporter->result.wall = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
+	reporter->result.cpu = (uint64_t)(clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+	reporter->result.generated =
+		reporter->run->feeder != NULL && feeder_time_is_generated(reporter->run->feeder);
+	service_stopping(&reporter->service);
+	run_join(reporter->run);
+	if (reporter->changes != NULL)
+		changes_end(reporter->changes);
+	control_stop();
+	follow_end();
+	progress_clear(params->progress);
+	reporter->result.forwards = reporter->run->plan->forward != FORWARD_OFF;
+	reporter->result.forwarded = reporter->forwarded.sum;
+	return reporter->result;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The reporter lcore: tells the time on live ports, closes epochs, merges and ranks what the
+ * workers counted, balances the ledger, and hands the result to the writer. It sleeps between; it
+ * is never on the packet path.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "adapt/profile.h"
+#include "parallel/run/run.h"
+#include "report/ledger/forwarded.h"
+#include "report/metrics/metrics.h"
+#include "report/formats/progress.h"
+#include "control/service.h"
+#include "report/sinks/writer.h"
+
+struct reporter_params {
+	struct writer *writer;
+	struct progress *progress;
+	struct metrics *metrics;     /* that are told of epochs; NULL: none */
+	struct recent *recent;       /* the same; NULL: nobody asks for older ones */
+	const struct notify *notify; /* the service manager; NULL: there is none */
+	uint64_t first_epoch;        /* the number that the first epoch gets */
+};
+
+/* What a measurement's sketches shed, under whatever key and sketch it had. */
+struct reporter_shed {
+	char name[64];
+	uint64_t packets;
+};
+
+struct reporter_result {
+	uint64_t epochs;   /* that had packets */
+	struct ledger sum; /* of them, but for what sketches shed */
+	/* The first that did; the last entry is of all others. */
+	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
+	uint32_t nb_shed;
+	bool several;                   /* an epoch had several measurements */
+	double worst_rate;              /* the largest share of its packets that an epoch lost */
+	uint64_t worst_epoch;           /* that one's number */
+	bool forwards;                  /* --forward, */
+	struct forwarded_sum forwarded; /* and what came of it */
+	bool port_gone;                 /* a port vanished, which ended the run */
+	bool out_of_memory;             /* an epoch could not be reported */
+	bool generated;                 /* time stamps are, so that no rate follows from them */
+	uint64_t wall, cpu;             /* ns from the first packet to the last, and of all CPUs */
+};
+
+struct reporter;
+
+/* Takes all memory that reporting needs. NULL where there is none. profile: what packets take, as far
+ * as it is known, for --keep-up; it outlives the reporter. */
+struct reporter *reporter_create(struct run *run, const struct profile *profile);
+void reporter_destroy(struct reporter *reporter);
+
+/* Runs from run_start() until the last epoch is handed over. Once. */
+struct reporter_result reporter_run(
+	struct reporter *reporter, const struct reporter_params *params);

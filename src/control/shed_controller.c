@@ -1,0 +1,848 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/shed_controller.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "adapt/capacity.h"
+#include "adapt/decide.h"
+#include "adapt/demand.h"
+#include "base/log.h"
+#include "base/log_ratelimit.h"
+#include "base/units.h"
+#include "control/packet_costs.h"
+#include "control/shed_log.h"
+#include "parallel/epoch_clock.h"
+#include "report/sinks/writer.h"
+#include "sketch/sampling_bound.h"
+
+#define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
+/* What a packet takes against what its parts do: the last window's share in it, and its limits. */
+#define SCALE_NEWS 0.25
+#define SCALE_MAX  10
+
+/* What a worker has said of itself. */
+struct said {
+	uint64_t packets[VALVE_COUNT + 1];
+	uint64_t smooth_packets, smooth_busy;
+	uint64_t backlog, taken;
+};
+
+/* A worker. */
+struct governed {
+	struct worker *worker;
+	struct said last; /* at the end of the last window */
+	double scale, last_target_ns;
+	struct demand demand;
+	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
+	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
+		flows_before[CONFIG_MEASUREMENTS_MAX];
+	struct decider decider;
+	/* One of them is published; the other one is nobody's when the worker has that. */
+	struct states states[2];
+	uint32_t at;
+	bool untold;              /* the published one is in no row yet, */
+	struct state_why why;     /* and this is why it was made */
+	uint32_t held_off;        /* until the epoch ends, a bit each */
+	struct burst_level level; /* the highest in the last window with packets */
+	bool busy;                /* the last window had some */
+};
+
+/* What --keep-up may take (docs/ADAPTIVE.md). */
+_Static_assert(
+	sizeof(struct governed) + sizeof(struct keeper) + sizeof(struct states_line) <= 8 << 10,
+	"8 KB of each worker");
+_Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "1 MB of what is told");
+
+struct governor {
+	const struct run *run;
+	const struct profile *profile;
+	enum keep_up how;
+	_Atomic int asked; /* another one; KEEP_UP_OFF: none */
+	int64_t looked;    /* monotonic ns: the end of the last window */
+	uint64_t open;
+
+	/* Of the measurements that are counted in the newest epoch. */
+	uint64_t set; /* the number of their set, */
+	const struct plan *plan;
+	struct steps steps[CONFIG_MEASUREMENTS_MAX];
+	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* intervals since the last in full, ns */
+	uint32_t due; /* measurements whose deadline comes near, a bit each */
+	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
+	/* What may be given up: the same for all workers, but for the scale of each. By rank: */
+	struct choose_problem problem;
+	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
+	struct choose_states
+		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
+	struct packet_costs costs;
+	uint32_t held_back; /* measurements flows of which were, in the epoch: a bit each */
+	uint32_t useless;   /* measurements of which it was said that a step saves nothing */
+
+	void *work;
+	struct state_log log;
+	/* Workers that gave something up in the epoch, at most at a time; and whether some did in the
+	 * one before. */
+	uint32_t reduced;
+	bool was_reduced;
+	struct rarely warned, warned_missing;
+	pthread_mutex_t lock; /* of what control asks for: states[at] and level of each worker */
+	uint32_t nb_workers;
+	struct governed workers[];
+};
+
+static double ns_of(uint64_t cycles)
+{
+	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
+}
+
+/* --- what a packet takes --- */
+
+static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
+{
+	return governor->plan->measurements[m].params.deep.deepest;
+}
+
+static void put_states(struct governor *governor, uint32_t i)
+{
+	struct choose_states *states = &governor->flows[i];
+	uint32_t m = governor->order[i];
+
+	for (uint32_t state = 0; state < states->n; state++) {
+		states->packets[state] = governor->costs.met[m][state];
+		states->ns[state] = governor->costs.state[m][state];
+	}
+}
+
+/* With --keep-up queries a measurement is whole, or off: for that one step it has to have. */
+static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
+{
+	const struct steps *steps = &governor->steps[m];
+
+	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
+}
+
+static struct detail detail_of(const struct governor *governor, uint32_t m, uint32_t step)
+{
+	return steps_detail(&governor->steps[m], steps_taken(governor, m, step));
+}
+
+/* What measurement m takes of a packet that it looks at. */
+static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
+{
+	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
+	double of_all = fmin(costs->distinct[m], ns) + CAPACITY_SHARE_NS;
+
+	return detail->keys == 0
+		       ? ns
+		       : of_all + (ns - fmin(costs->distinct[m], ns)) / (1U << detail->keys);
+}
+
+/*
+ * Reading the headers and making the keys is each measurement's in part: what they cost falls with
+ * the packets that are looked at. Where measurements look at different ones that is too little; a
+ * worker's scale makes up for it.
+ */
+static void put_costs(struct governor *governor)
+{
+	const struct packet_costs *costs = &governor->costs;
+	double shared = costs->parse / governor->problem.nb_items;
+
+	governor->problem.fixed_ns = costs->fixed;
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
+		uint32_t m = governor->order[i];
+		struct choose_item *item = &governor->items[i];
+
+		for (uint32_t s = 0; s <= item->nb_steps; s++) {
+			struct detail detail = detail_of(governor, m, s);
+			double ns = own_ns(costs, m, &detail) + shared;
+
+			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
+		}
+		put_states(governor, i);
+	}
+}
+
+/* --- what may be given up --- */
+
+#define TYPICAL_PACKETS 1e6 /* of an interval, */
+#define TYPICAL_KEY     1e4 /* and of a key that matters */
+#define TYPICAL_RISK    1e-5
+
+/* Width of the bounds of such a key, as a share of it. What a key step sums up cannot be told apart,
+ * and of a key that is not counted nothing is known. */
+static double error_of(const struct detail *detail)
+{
+	const struct sampling sampling = {
+		.weight = UINT64_C(1) << detail->shift,
+		.unit = 1,
+		.whole = TYPICAL_PACKETS,
+		.log_inverse = -log(TYPICAL_RISK),
+	};
+	uint64_t width =
+		sampling_high(&sampling, TYPICAL_KEY) - sampling_low(&sampling, TYPICAL_KEY);
+
+	double counted = detail->off ? 0 : 1.0 / (1U << detail->keys);
+	double error =
+		(detail->shift > 0 ? (double)width / TYPICAL_KEY : 0) + (detail->key != NULL);
+
+	return counted * error + (1 - counted) * TYPICAL_PACKETS / TYPICAL_KEY;
+}
+
+static uint32_t rank_of(const struct governor *governor, uint32_t m)
+{
+	if ((governor->due >> m & 1) != 0)
+		return 0;
+	return steps_options(governor->plan->measurements[m].config)->priority;
+}
+
+static void make_item(struct governor *governor, uint32_t i)
+{
+	uint32_t m = governor->order[i];
+	const struct steps *steps = &governor->steps[m];
+	struct choose_states *flows = &governor->flows[i];
+	struct choose_item *item = &governor->items[i];
+	bool ends_off = steps_detail(steps, steps->n).off;
+
+	*flows = (struct choose_states){.n = deepest_of(governor, m) + 1U};
+	*item = (struct choose_item){
+		.rank = rank_of(governor, m),
+		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
+		.ends_off = ends_off,
+		.states = flows->n > 1 ? flows : NULL,
+	};
+	for (uint32_t s = 0; s <= item->nb_steps; s++) {
+		struct detail detail = detail_of(governor, m, s);
+
+		item->error[s] = error_of(&detail);
+		flows->looked_at[s] = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
+	}
+}
+
+static enum choose_how choose_how_of(enum keep_up how)
+{
+	switch (how) {
+	case KEEP_UP_GREEDY: return CHOOSE_GREEDY;
+	case KEEP_UP_LSF: return CHOOSE_LSF;
+	case KEEP_UP_QUERIES: return CHOOSE_QUERIES;
+	default: return CHOOSE_BEST;
+	}
+}
+
+/* In the order of ranks; those of the same rank in the order in which they were asked for. */
+static void rank_measurements(struct governor *governor)
+{
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		uint32_t i = m;
+
+		for (; i > 0; i--) {
+			if (rank_of(governor, governor->order[i - 1]) <= rank_of(governor, m))
+				break;
+			governor->order[i] = governor->order[i - 1];
+		}
+		governor->order[i] = m;
+	}
+}
+
+/* By the ranks that measurements have now. */
+static void make_problem(struct governor *governor)
+{
+	rank_measurements(governor);
+	governor->problem = (struct choose_problem){
+		.nb_items = governor->plan->nb_measurements,
+		.items = governor->items,
+	};
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
+		make_item(governor, i);
+	put_costs(governor);
+}
+
+/* In full. */
+static void begin_worker(const struct governor *governor, struct governed *of)
+{
+	of->decider = (struct decider){
+		.how = choose_how_of(governor->how),
+		.now = {.step = of->now, .flows = of->flows_now},
+		.before = {.step = of->before, .flows = of->flows_before},
+		.work = governor->work,
+	};
+	decide_init(&of->decider, &governor->problem);
+	of->held_off = 0;
+}
+
+/* Other measurements, or another way to choose: all begin in full. */
+static void begin(
+	struct governor *governor, const struct measurements *measurements, enum keep_up how)
+{
+	const struct plan *plan = &measurements->plan;
+
+	pthread_mutex_lock(&governor->lock);
+	governor->how = how;
+	governor->set = measurements->number;
+	governor->plan = plan;
+	governor->due = governor->held_back = 0;
+	memset(governor->not_whole, 0, sizeof(governor->not_whole));
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		char why[STEPS_WHY_MAX];
+
+		steps_parse(&governor->steps[m], steps_options(plan->measurements[m].config)->steps,
+			why);
+	}
+	pthread_mutex_unlock(&governor->lock);
+	packet_costs_by_profile(&governor->costs, plan, governor->profile);
+	make_problem(governor);
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		begin_worker(governor, &governor->workers[w]);
+		governor->workers[w].scale = 1;
+	}
+}
+
+/* That the worker has, or is to have; of measurements before these it gives up nothing. */
+static uint32_t published_steps(
+	const struct governor *governor, const struct governed *of, uint32_t m)
+{
+	const struct states *states = &of->states[of->at];
+
+	return states->of == governor->set ? states->step[m] : 0;
+}
+
+/* Of these workers the most steps that one has taken, and how many have taken none. */
+static uint32_t most_steps(
+	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
+{
+	uint32_t most = 0;
+
+	*whole = 0;
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		uint32_t steps = published_steps(governor, &governor->workers[w], m);
+
+		if (worker != UINT32_MAX && worker != w)
+			continue;
+		*whole += steps == 0;
+		most = steps > most ? steps : most;
+	}
+	return most;
+}
+
+/* --- a window of a worker --- */
+
+static struct said hear(const struct worker *worker)
+{
+	const struct states_line *line = &worker->states;
+	struct said said;
+
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
+	said.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
+	said.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
+	said.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
+	/* Pairs with the release in take_states(): states before it are not read any more. */
+	said.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
+	return said;
+}
+
+static uint64_t all_packets(const struct said *said)
+{
+	uint64_t packets = 0;
+
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+		packets += said->packets[l];
+	return packets;
+}
+
+/* Rows of what the worker has taken. */
+static void tell_taken(struct governor *governor, struct governed *of, const struct said *said)
+{
+	const struct states *states = &of->states[of->at], *before = &of->states[!of->at];
+	uint64_t packet =
+		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
+
+	if (!of->untold || said->taken != states->number)
+		return;
+	of->untold = false;
+	if (states->of != governor->set)
+		return;
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+		const char *name = governor->plan->measurements[m].config->name;
+		uint32_t from = before->of == states->of ? before->step[m] : 0;
+
+		if (from != states->step[m])
+			state_log_step(&governor->log, of->worker->id, packet, name,
+				&governor->steps[m], from, states->step[m], &of->why);
+		if (before->of == states->of && deepest_of(governor, m) > FLOW_COUNT)
+			state_log_flows(&governor->log, of->worker->id, packet, name,
+				&before->flows[m], &states->flows[m], &of->why);
+	}
+}
+
+static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n)
+{
+	struct flow_states flows = FLOW_STATES_IDENTITY;
+
+	for (uint32_t state = 0; state < n; state++) {
+		flows.to[0][state] = chosen->to[0][state];
+		flows.to[1][state] = chosen->to[1][state];
+	}
+	flows.share = chosen->share;
+	return flows;
+}
+
+/* What is to be published of an item; what was held off stays so. */
+static uint32_t wanted_steps(const struct governor *governor, const struct governed *of, uint32_t i)
+{
+	uint32_t m = governor->order[i];
+	bool held_off = of->held_off >> m & 1;
+
+	return steps_taken(
+		governor, m, held_off ? governor->items[i].nb_steps : of->decider.now.step[i]);
+}
+
+/* Gives the worker what is decided, when it has what it was given before. */
+static void publish(struct governor *governor, struct governed *of, const struct said *said)
+{
+	const struct states *now = &of->states[of->at];
+	struct states *next = &of->states[!of->at];
+
+	if (said->taken != now->number)
+		return;
+	*next = (struct states)STATES_WHOLE;
+	next->number = now->number + 1;
+	next->of = governor->set;
+	next->first = governor->due;
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
+		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
+
+		if (governor->how == KEEP_UP_QUERIES && steps > 0)
+			of->held_off |= UINT32_C(1) << m;
+		states_step(next, governor->steps, m, steps);
+		if (governor->items[i].states != NULL)
+			next->flows[m] = flows_of(&of->decider.now.flows[i], governor->flows[i].n);
+	}
+	if (now->of == next->of && now->first == next->first &&
+		memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
+		memcmp(now->flows, next->flows, sizeof(now->flows)) == 0)
+		return;
+	pthread_mutex_lock(&governor->lock);
+	of->at = !of->at;
+	pthread_mutex_unlock(&governor->lock);
+	of->untold = true;
+	/* Pairs with the acquire in take_states(). */
+	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
+}
+
+/* Whether the worker has what is decided: not so after a deadline, or with measurements held off. */
+static bool has_decided(const struct governor *governor, const struct governed *of)
+{
+	const struct states *states = &of->states[of->at];
+	bool same = states->of == governor->set;
+
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
+		same &= states->step[governor->order[i]] ==
+			steps_taken(governor, governor->order[i], of->decider.now.step[i]);
+	return same;
+}
+
+/* What a packet took in full bursts, against the sum of its parts. */
+static void learn(const struct governor *governor, struct governed *of, const struct said *now,
+	double *cost_ns)
+{
+	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
+	uint64_t busy = now->smooth_busy - of->last.smooth_busy;
+	double scale;
+
+	if (packets < PACKET_COSTS_LEAST)
+		return;
+	*cost_ns = ns_of(busy) / (double)packets;
+	/* In one state all the time. */
+	if (of->last.taken != of->states[of->at].number || !has_decided(governor, of))
+		return;
+	choose_predict(&governor->problem, INFINITY, of->decider.work, &of->decider.now);
+	scale = *cost_ns / of->decider.now.ns;
+	of->scale += SCALE_NEWS * (scale - of->scale);
+	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
+}
+
+/* The valve's levels: a row for a window in which the highest is another. */
+static void note_valve(struct governor *governor, struct governed *of, const struct said *now,
+	struct state_why why)
+{
+	struct burst_level to = {.level = VALVE_COUNT};
+	uint64_t packets = all_packets(now) - all_packets(&of->last);
+	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
+
+	while (to.level > VALVE_FULL && now->packets[to.level] == of->last.packets[to.level])
+		to.level--;
+	if (to.level == VALVE_SOME)
+		to.shift = (uint8_t)atomic_load_explicit(
+			&of->worker->states.shift, memory_order_relaxed);
+	if (burst_level_equal(to, of->level))
+		return;
+	why.share = packets > 0 ? (double)full / (double)packets : 1;
+	state_log_level(&governor->log, of->worker->id, all_packets(now), of->level, to, &why);
+	pthread_mutex_lock(&governor->lock);
+	of->level = to;
+	pthread_mutex_unlock(&governor->lock);
+}
+
+/* What the worker did since the last row; rows are in the order of its packets. */
+static void tell_all(struct governor *governor, struct governed *of, const struct said *now,
+	const struct state_why *why)
+{
+	tell_taken(governor, of, now);
+	if (all_packets(now) > all_packets(&of->last))
+		note_valve(governor, of, now, *why);
+}
+
+static void look_at_worker(struct governor *governor, struct governed *of, double seconds)
+{
+	struct said now = hear(of->worker);
+	struct demand_window window = {
+		.seconds = seconds,
+		.packets =
+			all_packets(&now) - all_packets(&of->last) + now.backlog - of->last.backlog,
+		.backlog = now.backlog,
+	};
+	struct state_why why = {.time = clock_time_now().real, .backlog = now.backlog};
+	enum decided decided = DECIDED_STAY;
+
+	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
+		window.packets = 0;
+	why.rate = (double)window.packets / seconds;
+	why.target_ns = demand_target_ns(&of->demand, &window);
+	learn(governor, of, &now, &why.cost_ns);
+	tell_all(governor, of, &now, &why);
+	if (governor->how > KEEP_UP_VALVE)
+		decided = decide(&of->decider, &governor->problem, why.target_ns / of->scale);
+	of->last_target_ns = why.target_ns;
+	if (decided != DECIDED_STAY) {
+		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
+		of->why = why;
+	}
+	publish(governor, of, &now);
+	of->busy = all_packets(&now) > all_packets(&of->last);
+	of->last = now;
+}
+
+/*
+ * Keys are the same for all workers: as coarse as the one needs that is to give up most. By what is
+ * decided: a worker to which nothing comes takes no states.
+ */
+static void step_keys(struct governor *governor, uint64_t open)
+{
+	struct measurements *measurements = run_measurements(governor->run, open);
+
+	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++) {
+		uint32_t most = 0;
+
+		for (uint32_t w = 0; w < governor->nb_workers; w++) {
+			uint32_t steps = wanted_steps(governor, &governor->workers[w], i);
+
+			most = steps > most ? steps : most;
+		}
+		measurements_step(measurements, governor->order[i], most);
+	}
+}
+
+/* --- all workers --- */
+
+/* Measurements of which the worker looks at flows less closely than they are: a bit each. */
+static uint32_t held_back(const struct governor *governor, const struct governed *of)
+{
+	static const struct flow_states whole = FLOW_STATES_IDENTITY;
+	const struct states *states = &of->states[of->at];
+	uint32_t held = 0;
+
+	for (uint32_t m = 0; states->of == governor->set && m < governor->plan->nb_measurements;
+		m++)
+		held |= (uint32_t)(memcmp(&states->flows[m], &whole, sizeof(whole)) != 0) << m;
+	return held;
+}
+
+static bool gives_up(const struct governor *governor, const struct governed *of)
+{
+	if (!of->busy)
+		return false;
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+		if (published_steps(governor, of, m) > 0)
+			return true;
+	return held_back(governor, of) != 0 || of->level.level > VALVE_FULL;
+}
+
+static void watch(struct governor *governor)
+{
+	uint32_t workers = 0;
+
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		const struct governed *of = &governor->workers[w];
+
+		governor->held_back |= held_back(governor, of);
+		workers += gives_up(governor, of);
+	}
+	if (workers > governor->reduced)
+		governor->reduced = workers;
+}
+
+/* The first step with which a packet takes no less than before it; 0 where there is none. */
+static uint32_t useless_step(const struct choose_item *item)
+{
+	for (uint32_t s = 1; s <= item->nb_steps; s++)
+		if (item->ns[s] >= item->ns[s - 1])
+			return s;
+	return 0;
+}
+
+/* Steps that are passed over, by what packets took in an epoch. */
+static void say_useless(struct governor *governor)
+{
+	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
+		const struct choose_item *item = &governor->items[i];
+		uint32_t m = governor->order[i], step = useless_step(item);
+
+		if (step == 0 || (governor->useless >> m & 1) != 0)
+			continue;
+		governor->useless |= UINT32_C(1) << m;
+		log_warning("%s: step %s saves nothing here, and is passed over: of a packet it "
+			    "makes %.3g ns of %.3g ns; leave it out",
+			governor->plan->measurements[m].config->name,
+			steps_word(&governor->steps[m], steps_taken(governor, m, step)),
+			item->ns[step], item->ns[step - 1]);
+	}
+}
+
+/* Whether the epoch has all of a measurement: by its report, as nobody looks while an epoch is merged. */
+static bool is_whole(const struct governor *governor, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	const struct key_rule *own = governor->plan->measurements[m].params.key;
+
+	return measurement->looked_at >= 1 && measurement->weight <= 1 &&
+	       (governor->held_back >> m & 1) == 0 &&
+	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
+}
+
+/* Of an epoch that ends: whether less was measured, or all again; and what is in no row. */
+static void say(struct governor *governor, const struct report_epoch *report)
+{
+	bool less = governor->reduced > 0;
+
+	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
+		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
+			    "up detail, which --stats and --states tell%s",
+			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
+			governor->warned.since);
+	for (uint32_t m = 0; m < report->nb_measurements; m++)
+		less |= !is_whole(governor, report, m);
+	if (!less && governor->was_reduced)
+		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
+	if (governor->log.missing > 0 &&
+		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
+		log_warning(
+			"epoch %llu: %llu changes are in no row of --states, which has room for "
+			"%u in an interval%s",
+			(unsigned long long)report->number,
+			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,
+			governor->warned_missing.since);
+	governor->was_reduced = less;
+	governor->reduced = 0;
+}
+
+/*
+ * Measurements of a new epoch may be others; and so may be the way to choose. Before anything else:
+ * those of the last epoch are freed once no epoch has them.
+ */
+static void follow(struct governor *governor, uint64_t open)
+{
+	const struct measurements *measurements = run_measurements(governor->run, open);
+	bool others = measurements->number != governor->set;
+	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
+
+	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+		struct said said = hear(of->worker);
+
+		tell_taken(governor, of, &said);
+	}
+	if (others)
+		governor->useless = 0;
+	if (others || asked != KEEP_UP_OFF)
+		begin(governor, measurements,
+			asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
+	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
+		governor->workers[w].held_off = 0;
+	governor->open = open;
+}
+
+void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
+{
+	const struct run *run;
+
+	if (governor == NULL)
+		return;
+	run = governor->run;
+	/* A feeder opens epochs whose measurements are not in place yet. */
+	if (!epochs_is_ready(run->epochs, open))
+		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
+	follow(governor, open);
+	if (governor->looked == 0) /* nothing has come yet */
+		governor->looked = monotonic;
+	if (monotonic - governor->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
+		return;
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		look_at_worker(governor, &governor->workers[w],
+			(double)(monotonic - governor->looked) / SECOND_NS);
+	step_keys(governor, open);
+	watch(governor);
+	governor->looked = monotonic;
+}
+
+/* Whether a measurement is to have the interval after the one that is open in full. */
+static bool is_due(struct governor *governor, const struct report_epoch *report, uint32_t m)
+{
+	const struct measurement_config *config = governor->plan->measurements[m].config;
+	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
+
+	/* Not by when they ended: clocks are set. */
+	governor->not_whole[m] += interval;
+	if (is_whole(governor, report, m))
+		governor->not_whole[m] = 0;
+	return steps_options(config)->deadline > 0 &&
+	       governor->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
+}
+
+/* Deadlines change ranks: what is given up is chosen anew. */
+static void look_at_deadlines(struct governor *governor, const struct report_epoch *report)
+{
+	uint32_t due = 0;
+
+	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
+		due |= (uint32_t)is_due(governor, report, m) << m;
+	if (due == governor->due)
+		return;
+	governor->due = due;
+	make_problem(governor);
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+
+		/* What failed before is not forgotten: the load is what it was. */
+		of->decider.calm = 0;
+		choose(of->decider.how, &governor->problem, of->last_target_ns / of->scale,
+			governor->work, &of->decider.now);
+		of->why.target_ns = of->last_target_ns;
+		of->why.reason = "deadline";
+	}
+}
+
+bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report)
+{
+	struct costs sum = {0};
+
+	if (governor == NULL || report->nb_measurements == 0) /* silent: no row */
+		return true;
+	for (uint32_t w = 0; w < report->workers; w++)
+		costs_add(&sum, &report->costs[w], 1);
+	if (run_measurements(governor->run, epoch)->number == governor->set) {
+		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
+		put_costs(governor);
+		say_useless(governor);
+		if (governor->how > KEEP_UP_VALVE)
+			look_at_deadlines(governor, report);
+	}
+	for (uint32_t w = 0; w < governor->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+		struct said now = hear(of->worker);
+
+		tell_all(governor, of, &now,
+			&(struct state_why){.time = clock_time_now().real, .backlog = now.backlog});
+	}
+	say(governor, report);
+	governor->held_back = 0;
+	return state_log_close(&governor->log, report);
+}
+
+bool governor_tell(struct governor *governor, uint32_t worker, struct governor_present *present)
+{
+	if (worker != UINT32_MAX && worker >= governor->nb_workers)
+		return false;
+	pthread_mutex_lock(&governor->lock);
+	*present = (struct governor_present){
+		.how = governor->how,
+		.nb_workers = governor->nb_workers,
+		.nb_measurements = governor->plan->nb_measurements,
+	};
+	for (uint32_t w = 0; w < governor->nb_workers; w++)
+		if ((worker == UINT32_MAX || worker == w) &&
+			governor->workers[w].level.level > present->level.level)
+			present->level = governor->workers[w].level;
+	for (uint32_t m = 0; m < present->nb_measurements; m++) {
+		struct governor_measurement *of = &present->measurements[m];
+		uint32_t most = most_steps(governor, m, worker, &of->whole);
+
+		snprintf(of->name, sizeof(of->name), "%s",
+			governor->plan->measurements[m].config->name);
+		snprintf(of->least, sizeof(of->least), "%s", steps_word(&governor->steps[m], most));
+	}
+	pthread_mutex_unlock(&governor->lock);
+	return true;
+}
+
+void governor_ask(struct governor *governor, enum keep_up how)
+{
+	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
+}
+
+struct plan_keep_up governor_memory(const struct config *config)
+{
+	struct plan_keep_up memory = {0};
+
+	if (!keep_up_given(config))
+		return memory;
+	memory.worker_bytes = sizeof(struct keeper);
+	if (keep_up_options(config)->keep_up == KEEP_UP_OFF)
+		return memory;
+	memory.worker_bytes += sizeof(struct governed);
+	memory.bytes = sizeof(struct governor) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
+	if (writer_options(config)->rows[ROWS_STATES].n > 0)
+		memory.bytes += STATE_ROWS_MAX * sizeof(struct report_state);
+	return memory;
+}
+
+struct governor *governor_create(const struct run *run, const struct profile *profile)
+{
+	bool told = places_any(run->config, ROWS_STATES);
+	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
+	struct governor *governor =
+		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
+
+	if (governor == NULL)
+		return NULL;
+	governor->work = malloc(work);
+	if (governor->work == NULL || (told && !state_log_init(&governor->log))) {
+		governor_destroy(governor);
+		return NULL;
+	}
+	pthread_mutex_init(&governor->lock, NULL);
+	governor->run = run;
+	governor->profile = profile;
+	governor->nb_workers = run->nb_workers;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		struct governed *of = &governor->workers[w];
+
+		of->worker = run->workers[w];
+		of->demand.reserve = keep_up_options(run->config)->reserve;
+	}
+	begin(governor, run_measurements(run, 0), keep_up_options(run->config)->keep_up);
+	return governor;
+}
+
+void governor_destroy(struct governor *governor)
+{
+	if (governor == NULL)
+		return;
+	state_log_fini(&governor->log);
+	free(governor->work);
+	free(governor);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What was given up and why, as --states tells it: rows that wait for the end of their epoch. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/shed/queue_shedding.h"
+#include "parallel/shed/steps.h"
+#include "report/rows/report.h"
+#include "sketch/flow_states.h"
+
+/* In an interval, at most: changes beyond them are in no row. */
+#define STATE_ROWS_MAX 2048
+
+struct state_log {
+	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: nobody reads them */
+	uint32_t n;
+	uint64_t missing; /* changes of the interval that are in no row */
+};
+
+/* What a change goes by. */
+struct state_why {
+	int64_t time; /* ns since 1970-01-01 UTC */
+	const char *reason;
+	uint64_t backlog;          /* packets that waited */
+	double rate;               /* packets a second that came in the last window */
+	double cost_ns, target_ns; /* what a packet took, and what it may take; 0: not known */
+	double share;
+};
+
+/* False where there is no memory. */
+bool state_log_init(struct state_log *log);
+void state_log_fini(struct state_log *log);
+
+/* From its packet on a worker's measurement is so many steps down. */
+void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
+	const char *measurement, const struct steps *steps, uint32_t from, uint32_t to,
+	const struct state_why *why);
+
+/* From its packet on flows are held back otherwise, if they are; why->share is not looked at. */
+void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
+	const char *measurement, const struct flow_states *from, const struct flow_states *to,
+	const struct state_why *why);
+
+/* A worker's valve in a window. */
+void state_log_level(struct state_log *log, uint32_t worker, uint64_t packet,
+	struct burst_level from, struct burst_level to, const struct state_why *why);
+
+/* The rows so far, and one of each measurement, become the report's. False: no memory. */
+bool state_log_close(struct state_log *log, struct report_epoch *report);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "flow_protocols/decoders.h"
+
+struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
+	const uint8_t *data, uint32_t len, const struct wire_sink *sink)
+{
+	switch (header->protocol) {
+	case WIRE_NETFLOW5: return netflow5_decode(header, data, len, sink);
+	case WIRE_NETFLOW9:
+	case WIRE_IPFIX: return message_decode(header, templates, data, len, sink);
+	case WIRE_SFLOW: return sflow_decode(header, data, len, sink);
+	default: return (struct wire_result){.fault = WIRE_VERSION};
+	}
+}
+
+bool wire_is_padding(const uint8_t *data, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (data[i] != 0)
+			return false;
+	return true;
+}
+
+void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records)
+{
+	struct wire_skipped *skipped = result->skipped;
+	uint32_t i = 0;
+
+	result->unusable += records;
+	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail))
+		i++;
+	if (i >= WIRE_SKIPPED_MAX - 1) {
+		i = WIRE_SKIPPED_MAX - 1;
+		why = WIRE_SKIP_OTHERS;
+		detail = 0;
+	}
+	if (i >= result->nb_skipped) {
+		skipped[i] = (struct wire_skipped){.why = why, .detail = detail};
+		result->nb_skipped = i + 1;
+	}
+	skipped[i].records += records;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * NetFlow v5, v9 (RFC 3954) and IPFIX (RFC 7011). A template's fields are a table, from which both
+ * the template and its records are written.
+ */
+
+#include "base/units.h"
+#include "flow_protocols/export.h"
+#include "flow_protocols/netflow/element_number.h"
+#include "flow_protocols/put.h"
+
+#define HEADER_V5    24
+#define RECORD_V5    48
+#define HEADER_V9    20
+#define HEADER_IPFIX 16
+#define SET_HEADER   4
+
+#define RANDOM_SAMPLING 2 /* as v5, v9 and IPFIX number it */
+
+struct field {
+	uint16_t element, len;
+};
+
+struct template
+{
+	uint16_t id;
+	uint16_t scopes; /* fields of the scope; 0: of flows */
+	const struct field *fields;
+	uint32_t nb_fields;
+};
+
+#define FLOW_FIELDS(counter_bytes)                                                                 \
+	{IE_INGRESS_INTERFACE, 4}, {IE_EGRESS_INTERFACE, 4},                                       \
+		{IE_PACKET_DELTA_COUNT, counter_bytes}, {IE_OCTET_DELTA_COUNT, counter_bytes},     \
+		{IE_SOURCE_PORT, 2}, {IE_DESTINATION_PORT, 2}, {IE_PROTOCOL, 1},                   \
+		{IE_CLASS_OF_SERVICE, 1}, {IE_TCP_CONTROL_BITS, 1},                                \
+	{                                                                                          \
+		IE_DIRECTION, 1                                                                    \
+	}
+#define IPV4_FIELDS                                                                                \
+	{IE_SOURCE_IPV4, 4}, {IE_DESTINATION_IPV4, 4},                                             \
+	{                                                                                          \
+		IE_NEXT_HOP_IPV4, 4                                                                \
+	}
+#define IPV6_FIELDS                                                                                \
+	{IE_SOURCE_IPV6, 16}, {IE_DESTINATION_IPV6, 16},                                           \
+	{                                                                                          \
+		IE_NEXT_HOP_IPV6, 16                                                               \
+	}
+#define V9_TIMES                                                                                   \
+	{IE_FIRST_UPTIME, 4},                                                                      \
+	{                                                                                          \
+		IE_LAST_UPTIME, 4                                                                  \
+	}
+#define IPFIX_TIMES                                                                                \
+	{IE_START_MILLISECONDS, 8}, {IE_END_MILLISECONDS, 8},                                      \
+	{                                                                                          \
+		IE_END_REASON, 1                                                                   \
+	}
+
+static const struct field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+static const struct field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+/* The first is of the scope, 1: the whole system. */
+static const struct field v9_sampling[] = {
+	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
+static const struct field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
+	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}};
+
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
+#define TEMPLATE(id, scopes, list)                                                                 \
+	{                                                                                          \
+		id, scopes, list, COUNT(list)                                                      \
+	}
+
+enum template_use {
+	OF_IPV4,
+	OF_IPV6,
+	OF_SAMPLING,
+	TEMPLATE_USES,
+};
+
+static const struct template templates_v9[TEMPLATE_USES] = {
+	[OF_IPV4] = TEMPLATE(256, 0, v9_ipv4),
+	[OF_IPV6] = TEMPLATE(257, 0, v9_ipv6),
+	[OF_SAMPLING] = TEMPLATE(258, 1, v9_sampling),
+};
+
+static const struct template templates_ipfix[TEMPLATE_USES] = {
+	[OF_IPV4] = TEMPLATE(256, 0, ipfix_ipv4),
+	[OF_IPV6] = TEMPLATE(257, 0, ipfix_ipv6),
+	[OF_SAMPLING] = TEMPLATE(258, 1, ipfix_sampling),
+};
+
+static const struct template *template_of(const struct export_sender *sender, enum template_use use)
+{
+	return sender->protocol == WIRE_NETFLOW9 ? &templates_v9[use] : &templates_ipfix[use];
+}
+
+static uint32_t record_len(const struct template *template)
+{
+	uint32_t len = 0;
+
+	for (uint32_t f = 0; f < template->nb_fields; f++)
+		len += template->fields[f].len;
+	return len;
+}
+
+/* --- sets --- */
+
+static void close_set(struct export_message *message)
+{
+	if (message->set_at == 0)
+		return;
+	while (message->len % 4 != 0)
+		message->bytes[message->len++] = 0;
+	put16(put16(message->bytes + message->set_at, message->set_id),
+		message->len - message->set_at);
+	message->set_at = 0;
+}
+
+/* Where `len` more bytes of the set go, with room for the padding behind them; NULL: none. */
+static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uint32_t len)
+{
+	bool another = message->set_at == 0 || message->set_id != set_id;
+	uint32_t needed = message->len + (another ? 3 + SET_HEADER : 0) + len + 3;
+	uint8_t *at;
+
+	if (needed > EXPORT_BYTES_MAX)
+		return NULL;
+	if (another) {
+		close_set(message);
+		message->set_at = message->len;
+		message->set_id = set_id;
+		message->len += SET_HEADER;
+	}
+	at = message->bytes + message->len;
+	message->len += len;
+	return at;
+}
+
+/* --- templates --- */
+
+static uint8_t *put_fields(uint8_t *at, const struct template *template)
+{
+	for (uint32_t f = 0; f < template->nb_fields; f++)
+		at = put16(put16(at, template->fields[f].element), template->fields[f].len);
+	return at;
+}
+
+static void add_flow_template(struct export_message *message, const struct export_sender *sender,
+	const struct template *template)
+{
+	uint16_t set_id = sender->protocol == WIRE_NETFLOW9 ? 0 : 2;
+	uint8_t *at = room_in_set(message, set_id, 4 + 4 * template->nb_fields);
+
+	put_fields(put16(put16(at, template->id), template->nb_fields), template);
+	message->count++;
+}
+
+/* v9 says how many bytes the fields' definitions have, IPFIX how many fields there are. */
+static void add_options_template(struct export_message *message, const struct export_sender *sender,
+	const struct template *template)
+{
+	bool v9 = sender->protocol == WIRE_NETFLOW9;
+	uint8_t *at = room_in_set(message, v9 ? 1 : 3, 6 + 4 * template->nb_fields);
+
+	at = put16(at, template->id);
+	if (v9)
+		at = put16(put16(at, 4 * template->scopes),
+			4 * (template->nb_fields - template->scopes));
+	else
+		at = put16(put16(at, template->nb_fields), template->scopes);
+	put_fields(at, template);
+	message->count++;
+	close_set(message); /* its padding is no template */
+}
+
+static void add_sampling(struct export_message *message, const struct export_sender *sender,
+	const struct template *template)
+{
+	uint8_t *at = room_in_set(message, template->id, record_len(template));
+
+	at = put32(at, sender->domain);
+	if (sender->protocol == WIRE_NETFLOW9) {
+		put8(put32(at, sender->sampling), RANDOM_SAMPLING);
+	} else {
+		/* Uniform probabilistic sampling (RFC 5477, 8.2.2) of 1 : N. */
+		put32(put32(put16(at, 4), 1), sender->sampling - 1);
+	}
+	message->count++;
+	message->data++;
+	close_set(message);
+}
+
+void export_templates(struct export_message *message, const struct export_sender *sender)
+{
+	const struct template *sampling = template_of(sender, OF_SAMPLING);
+
+	if (sender->protocol != WIRE_NETFLOW9 && sender->protocol != WIRE_IPFIX)
+		return;
+	add_flow_template(message, sender, template_of(sender, OF_IPV4));
+	add_flow_template(message, sender, template_of(sender, OF_IPV6));
+	if (sender->sampling <= 1)
+		return;
+	add_options_template(message, sender, sampling);
+	add_sampling(message, sender, sampling);
+}
+
+/* --- records --- */
+
+static uint32_t milliseconds(int64_t ns)
+{
+	return (uint32_t)(ns / (SECOND_NS / 1000));
+}
+
+static uint64_t number_of(
+	const struct export_flow *flow, const struct export_sender *sender, uint16_t element)
+{
+	switch (element) {
+	case IE_OCTET_DELTA_COUNT: return flow->bytes;
+	case IE_PACKET_DELTA_COUNT: return flow->packets;
+	case IE_CLASS_OF_SERVICE: return flow->tos;
+	case IE_TCP_CONTROL_BITS: return flow->tcp_flags;
+	case IE_INGRESS_INTERFACE: return flow->input;
+	case IE_EGRESS_INTERFACE: return flow->output;
+	case IE_LAST_UPTIME: return milliseconds(flow->last - sender->booted);
+	case IE_FIRST_UPTIME: return milliseconds(flow->first - sender->booted);
+	case IE_DIRECTION: return 0; /* ingress */
+	case IE_END_REASON: return flow->end;
+	case IE_START_MILLISECONDS: return (uint64_t)(flow->first / (SECOND_NS / 1000));
+	case IE_END_MILLISECONDS: return (uint64_t)(flow->last / (SECOND_NS / 1000));
+	default: return 0;
+	}
+}
+
+static uint8_t *put_number(uint8_t *at, uint64_t number, uint32_t len)
+{
+	switch (len) {
+	case 1: return put8(at, number);
+	case 2: return put16(at, number);
+	case 4: return put32(at, number);
+	default: return put64(at, number);
+	}
+}
+
+static uint8_t *put_mapped(uint8_t *at, const uint8_t *ipv4)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff}, none[4];
+
+	if (memcmp(ipv4, none, sizeof(none)) == 0) {
+		memset(at, 0, 16);
+		return at + 16;
+	}
+	return put_bytes(put_bytes(at, mapped, sizeof(mapped)), ipv4, 4);
+}
+
+static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
+	const struct export_sender *sender, const struct field *field)
+{
+	bool ipv4 = flow->key.family == KEY_IPV4;
+
+	switch (field->element) {
+	case IE_SOURCE_IPV4: return put_bytes(at, flow->key.v4.src_ip, 4);
+	case IE_DESTINATION_IPV4: return put_bytes(at, flow->key.v4.dst_ip, 4);
+	case IE_NEXT_HOP_IPV4: return put_bytes(at, flow->next_hop, 4);
+	case IE_SOURCE_IPV6: return put_bytes(at, flow->key.v6.src_ip, 16);
+	case IE_DESTINATION_IPV6: return put_bytes(at, flow->key.v6.dst_ip, 16);
+	case IE_NEXT_HOP_IPV6: return put_mapped(at, flow->next_hop);
+	case IE_SOURCE_PORT:
+		return put_bytes(at, ipv4 ? flow->key.v4.src_port : flow->key.v6.src_port, 2);
+	case IE_DESTINATION_PORT:
+		return put_bytes(at, ipv4 ? flow->key.v4.dst_port : flow->key.v6.dst_port, 2);
+	case IE_PROTOCOL: return put8(at, ipv4 ? flow->key.v4.proto : flow->key.v6.proto);
+	default: return put_number(at, number_of(flow, sender, field->element), field->len);
+	}
+}
+
+static bool add_record_v5(struct export_message *message, const struct export_sender *sender,
+	const struct export_flow *flow)
+{
+	const struct key4 *key = &flow->key.v4;
+	uint8_t *at = message->bytes + message->len;
+
+	if (flow->key.family != KEY_IPV4 || message->len + RECORD_V5 > EXPORT_BYTES_MAX)
+		return false;
+	memset(at, 0, RECORD_V5);
+	at = put_bytes(put_bytes(at, key->src_ip, 4), key->dst_ip, 4);
+	at = put_bytes(at, flow->next_hop, 4);
+	at = put16(put16(at, flow->input), flow->output);
+	at = put32(put32(at, flow->packets), flow->bytes);
+	at = put32(at, milliseconds(flow->first - sender->booted));
+	at = put32(at, milliseconds(flow->last - sender->booted));
+	at = put_bytes(put_bytes(at, key->src_port, 2), key->dst_port, 2);
+	at = put8(at + 1, flow->tcp_flags);
+	put8(put8(at, key->proto), flow->tos);
+	message->len += RECORD_V5;
+	return true;
+}
+
+static bool add_record(struct export_message *message, const struct export_sender *sender,
+	const struct export_flow *flow)
+{
+	const struct template *template =
+		template_of(sender, flow->key.family == KEY_IPV4 ? OF_IPV4 : OF_IPV6);
+	uint8_t *at = room_in_set(message, template->id, record_len(template));
+
+	if (at == NULL)
+		return false;
+	for (uint32_t f = 0; f < template->nb_fields; f++)
+		at = put_field(at, flow, sender, &template->fields[f]);
+	return true;
+}
+
+bool export_flow(struct export_message *message, const struct export_sender *sender,
+	const struct export_flow *flow)
+{
+	if (!(sender->protocol == WIRE_NETFLOW5 ? add_record_v5 : add_record)(
+		    message, sender, flow))
+		return false;
+	message->count++;
+	message->data++;
+	return true;
+}
+
+/* --- messages --- */
+
+void export_begin(struct export_message *message, const struct export_sender *sender)
+{
+	static const uint32_t headers[WIRE_PROTOCOL_COUNT] = {
+		[WIRE_NETFLOW5] = HEADER_V5,
+		[WIRE_NETFLOW9] = HEADER_V9,
+		[WIRE_IPFIX] = HEADER_IPFIX,
+		[WIRE_SFLOW] = EXPORT_SFLOW_HEADER,
+	};
+
+	message->len = headers[sender->protocol];
+	message->count = 0;
+	message->data = 0;
+	message->set_at = 0;
+}
+
+static void put_header_v5(const struct export_message *message, uint8_t *at,
+	const struct export_sender *sender, int64_t now, uint32_t sequence)
+{
+	at = put16(put16(at, 5), message->count);
+	at = put32(at, milliseconds(now - sender->booted));
+	at = put32(put32(at, (uint64_t)(now / SECOND_NS)), (uint64_t)(now % SECOND_NS));
+	at = put32(at, sequence);
+	at = put8(put8(at, 0), sender->domain);
+	put16(at, sender->sampling > 1 ? RANDOM_SAMPLING << 14 | sender->sampling : 0);
+}
+
+uint32_t export_end(struct export_message *message, const struct export_sender *sender, int64_t now,
+	uint32_t sequence)
+{
+	uint8_t *at = message->bytes;
+	uint64_t seconds = (uint64_t)(now / SECOND_NS);
+
+	close_set(message);
+	switch (sender->protocol) {
+	case WIRE_NETFLOW5: put_header_v5(message, at, sender, now, sequence); return message->data;
+	case WIRE_NETFLOW9:
+		at = put16(put16(at, 9), message->count);
+		at = put32(put32(at, milliseconds(now - sender->booted)), seconds);
+		put32(put32(at, sequence), sender->domain);
+		return 1;
+	case WIRE_IPFIX:
+		at = put32(put16(put16(at, 10), message->len), seconds);
+		put32(put32(at, sequence), sender->domain);
+		return message->data;
+	default: export_end_sflow(message, sender, now, sequence); return 1;
+	}
+}

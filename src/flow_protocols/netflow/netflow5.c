@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* NetFlow v5: up to 30 records of 48 bytes behind a header, IPv4 alone. */
+
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/decoders.h"
+
+#define RECORD 48
+
+/* Where its fields are in a record. */
+enum {
+	SRC_IP = 0,
+	DST_IP = 4,
+	NEXT_HOP = 8,
+	INPUT = 12,
+	OUTPUT = 14,
+	PACKETS = 16,
+	BYTES = 20,
+	FIRST = 24, /* ms of uptime */
+	LAST = 28,
+	SRC_PORT = 32,
+	DST_PORT = 34,
+	TCP_FLAGS = 37,
+	PROTO = 38,
+	TOS = 39,
+};
+
+#define DSCP_SHIFT 2 /* in an octet whose low bits are ECN */
+
+#define AGE_MAX_MS (UINT32_C(1) << 31)
+
+static inline void read_record(const uint8_t *data, uint32_t uptime,
+	const struct flow_record *start, struct flow_record *record)
+{
+	uint32_t age, idle;
+
+	flow_record_copy(record, start);
+	memcpy(record->key.v4.src_ip, data + SRC_IP, 4);
+	memcpy(record->key.v4.dst_ip, data + DST_IP, 4);
+	memcpy(record->key.v4.src_port, data + SRC_PORT, 2);
+	memcpy(record->key.v4.dst_port, data + DST_PORT, 2);
+	record->key.v4.proto = data[PROTO];
+	record->extra.tcp_flags[0] = data[TCP_FLAGS];
+	record->extra.dscp[0] = data[TOS] >> DSCP_SHIFT;
+	memcpy(record->next_hop, data + NEXT_HOP, 4);
+	if (read_u32(data + NEXT_HOP) != 0)
+		record->has |= FLOW_NEXT_HOP;
+	record->input = read_u16(data + INPUT);
+	record->output = read_u16(data + OUTPUT);
+	record->packets = read_u32(data + PACKETS);
+	record->bytes = read_u32(data + BYTES);
+	if (uptime == 0)
+		return;
+	age = uptime - read_u32(data + FIRST);
+	idle = uptime - read_u32(data + LAST);
+	if (age > AGE_MAX_MS || idle > age)
+		return;
+	record->age = age;
+	record->idle = idle;
+	record->has |= FLOW_AGE | FLOW_IDLE;
+}
+
+struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
+	uint32_t len, const struct wire_sink *sink)
+{
+	struct flow_record start = {
+		.key.family = KEY_IPV4,
+		.has = FLOW_PACKETS | FLOW_BYTES | FLOW_INPUT | FLOW_OUTPUT |
+		       (header->sampling != 0 ? FLOW_SAMPLING : 0) |
+		       (header->sampled ? FLOW_SAMPLED : 0),
+		.sampling = header->sampling,
+	};
+	struct wire_result result = {0};
+	uint32_t there, n, end;
+
+	if (len < header->len)
+		return (struct wire_result){.fault = WIRE_SHORT};
+	there = (len - header->len) / RECORD;
+	n = header->count < there ? header->count : there;
+	/* Zeros after the last record are padding. */
+	end = header->len + n * RECORD;
+	if (header->count > there || !wire_is_padding(data + end, len - end))
+		result.fault = WIRE_COUNT;
+	data += header->len;
+	while (result.records < n) {
+		uint32_t batch = n - result.records < WIRE_BATCH ? n - result.records : WIRE_BATCH;
+
+		for (uint32_t i = 0; i < batch; i++, data += RECORD)
+			read_record(data, header->uptime, &start, &sink->batch[i]);
+		sink->records(sink->arg, batch);
+		result.records += batch;
+	}
+	result.data_records = result.records;
+	return result;
+}

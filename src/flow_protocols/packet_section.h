@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Flows of packets of which exporters send a part: the sampled header of sFlow, packet sections of
+ * IPFIX (RFC 5477, RFC 7133) and of NetFlow v9. The parser of the packet path reads them. Pure
+ * functions.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/fields.h"
+#include "key/key.h"
+#include "rx/packet/link_type.h"
+#include "rx/packet/parse.h"
+
+struct packet_part {
+	const uint8_t *data;
+	uint32_t len;
+	enum link_type link;
+	uint32_t frame;    /* bytes of the packet on the wire; 0: unknown */
+	uint32_t stripped; /* bytes of the frame that the exporter left out, at both ends */
+};
+
+struct packet_flow {
+	struct key key;
+	struct key_extra extra;
+	uint64_t bytes; /* layer 3; 0: unknown */
+	uint8_t ttl;    /* or hop limit */
+};
+
+/* The smallest verdict of several sections counts. */
+enum section_verdict {
+	SECTION_FLOW,
+	SECTION_CUT, /* or contradictory */
+	SECTION_NON_IP,
+	SECTION_OFFSET, /* no section has the beginning of its header */
+	SECTION_OTHER,  /* no section of a header that is read */
+};
+
+#define PART_IPV6_HEADER    40
+#define PART_IPV4_TTL       8 /* bytes in front of it */
+#define PART_IPV6_HOP_LIMIT 7
+#define PART_PADDING_MAX    64 /* bytes of a frame's padding and trailer */
+
+/* Returns true if a header ends before the ports that the packet has: its flow is unknown. */
+static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
+{
+	return parsed->cut && parsed->transport_at + 4 > len &&
+	       (bytes == 0 || bytes >= parsed->transport_at - parsed->ip_at + 4);
+}
+
+/*
+ * Returns the packet's bytes of layer 3; 0: unknown. A sender may put any length into an IP header:
+ * one that is longer than the frame, or leaves more of it than padding and a trailer, does not
+ * count, but the frame's does. Some agents have left the stripped bytes out of the frame's length.
+ */
+static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
+{
+	const uint8_t *ip = part->data + ip_at;
+	uint64_t outside = part->stripped + ip_at, seen = part->len - ip_at;
+	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
+	uint64_t room = part->frame > outside ? part->frame - outside : 0;
+
+	/* 0: a jumbogram, or left to a card that cuts the packet into segments. */
+	if (told == 0)
+		return room;
+	told += ipv6 ? PART_IPV6_HEADER : 0;
+	if (room < seen)
+		room = seen;
+	if (part->frame == 0 || (told <= room + part->stripped && room <= told + PART_PADDING_MAX))
+		return told;
+	return room;
+}
+
+/*
+ * Reads the headers of one part. `extra` has what was found before the verdict, whatever that is;
+ * the rest (as in struct packet_flow) is set with SECTION_FLOW only. SECTION_CUT includes a
+ * packet whose ports are cut.
+ */
+static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
+	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict = parse_captured(part->data, part->len,
+		part->frame > 0 ? part->frame : PARSE_WIRE_UNKNOWN, part->link, &parsed);
+
+	*extra = parsed.extra;
+	if (verdict != PARSE_IPV4 && verdict != PARSE_IPV6) {
+		/* An IP header of another version is malformed. */
+		return verdict == PARSE_NON_IP && part->link != LINK_RAW ? SECTION_NON_IP
+									 : SECTION_CUT;
+	}
+	*bytes = layer3_bytes(part, verdict == PARSE_IPV6, parsed.ip_at);
+	*ttl = part->data[parsed.ip_at +
+			  (verdict == PARSE_IPV6 ? PART_IPV6_HOP_LIMIT : PART_IPV4_TTL)];
+	if (ports_are_cut(&parsed, part->len, *bytes))
+		return SECTION_CUT;
+	if (verdict == PARSE_IPV4)
+		*key = (struct key){.v4 = parsed.key4, .family = KEY_IPV4};
+	else
+		*key = (struct key){.v6 = parsed.key6, .family = KEY_IPV6};
+	return SECTION_FLOW;
+}
+
+/* Elements of IPFIX, and of NetFlow v9 (102 to 104), that describe one packet. */
+enum section_element {
+	SECTION_OFFSET_OF_V9 = 102,    /* layer2packetSectionOffset */
+	SECTION_SIZE_OF_V9 = 103,      /* layer2packetSectionSize */
+	SECTION_OF_V9 = 104,           /* layer2packetSectionData */
+	SECTION_IP_LENGTH = 224,       /* ipTotalLength */
+	SECTION_SELECTION = 301,       /* selectionSequenceId: packets were selected (RFC 5476) */
+	SECTION_FRAME_SIZE = 312,      /* dataLinkFrameSize */
+	SECTION_IP_HEADER = 313,       /* ipHeaderPacketSection */
+	SECTION_IP_PAYLOAD = 314,      /* ipPayloadPacketSection */
+	SECTION_FRAME = 315,           /* dataLinkFrameSection */
+	SECTION_LABELS = 316,          /* mplsLabelStackSection */
+	SECTION_MPLS_PAYLOAD = 317,    /* mplsPayloadPacketSection */
+	SECTION_FRAME_TYPE = 408,      /* dataLinkFrameType */
+	SECTION_OFFSET_OF_IPFIX = 409, /* sectionOffset */
+	SECTION_EXPORTED = 410,        /* sectionExportedOctets */
+};
+
+/* Returns true if the field holds bytes of the packet. */
+bool section_is_data(const struct field *field);
+/* Returns true if the field holds a header that packet_part_read() can read. */
+bool section_is_header(const struct field *field);
+/* Returns true if a record with this field and without counters is of one packet. */
+bool section_is_report(const struct field *field);
+
+#define SECTIONS_MAX 8 /* per record; further ones do not count */
+
+struct section {
+	uint16_t element;
+	uint16_t offset; /* bytes of the header before it */
+	uint32_t len;
+	const uint8_t *data;
+};
+
+/* Sections of one record. Zeroed at first. */
+struct sections {
+	struct section list[SECTIONS_MAX];
+	uint32_t n;
+	/* RFC 7133: the first offset is that of the first section, and so on. */
+	uint16_t offsets[SECTIONS_MAX], exported[SECTIONS_MAX];
+	uint32_t nb_offsets, nb_exported;
+	uint32_t frame;     /* bytes; 0: unknown */
+	uint32_t type;      /* dataLinkFrameType; 0: not given */
+	uint64_t ip_length; /* bytes; 0: unknown */
+};
+
+/* Takes a field of the record into account. */
+void sections_add(
+	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
+
+/* Reads the packet, after all fields were added. Fields of `flow` that it lacks are 0. */
+enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow);

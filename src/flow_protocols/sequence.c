@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "flow_protocols/sequence.h"
+
+#include <string.h>
+
+#include "base/random.h"
+
+#define SECOND       1000000000LL /* ns */
+#define MS           1000000      /* ns */
+#define TOLERANCE    5000         /* ms that clocks and late messages may differ */
+#define VOTES_ENOUGH 3
+#define VOTES_MAX    16
+#define VOTES_MISSED 4       /* that a convention loses where another one was right */
+#define COPY_DELAY   MS      /* ns */
+#define OLD_ENOUGH   3       /* messages in succession with earlier times and low numbers */
+#define BURST        65536   /* datagrams that can be lost at once */
+#define RATE_FACTOR  16      /* an exporter can reach 16 times its mean rate */
+#define RATE_MAX     1000000 /* datagrams per second */
+
+const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
+	[SEQUENCE_UNSURE] = "what is not known yet",
+	[SEQUENCE_MESSAGES] = "messages",
+	[SEQUENCE_RECORDS] = "data records before the message",
+	[SEQUENCE_RECORDS_AFTER] = "data records, the message's own included",
+	[SEQUENCE_FLOWS] = "data records without those of options",
+	[SEQUENCE_FLOWS_AFTER] =
+		"data records without those of options, the message's own included",
+	[SEQUENCE_CONSTANT] = "nothing",
+};
+
+/* A message as its sequence number sees it. */
+struct message {
+	uint32_t number, data, flows;
+	bool uncertain;
+	bool unknown_sets; /* with records, certainly */
+};
+
+static enum sequence_convention standard(enum wire_protocol protocol)
+{
+	return protocol == WIRE_NETFLOW9 || protocol == WIRE_SFLOW ? SEQUENCE_MESSAGES
+								   : SEQUENCE_RECORDS;
+}
+
+void sequence_init(struct sequence *sequence, enum wire_protocol protocol)
+{
+	*sequence = (struct sequence){.protocol = protocol};
+}
+
+void sequence_init_like(struct sequence *sequence, const struct sequence *before)
+{
+	sequence_init(sequence, before->protocol);
+	sequence->convention = before->convention;
+	sequence->messages = before->messages;
+	sequence->records = before->records;
+	memcpy(sequence->votes, before->votes, sizeof(sequence->votes));
+}
+
+/* How far b is ahead of a; numbers wrap. */
+static inline int32_t ahead(uint32_t a, uint32_t b)
+{
+	return (int32_t)(b - a);
+}
+
+static uint32_t units(enum sequence_convention convention, uint32_t data, uint32_t flows)
+{
+	switch (convention) {
+	case SEQUENCE_MESSAGES: return 1;
+	case SEQUENCE_RECORDS:
+	case SEQUENCE_RECORDS_AFTER: return data;
+	case SEQUENCE_FLOWS:
+	case SEQUENCE_FLOWS_AFTER: return flows;
+	default: return 0;
+	}
+}
+
+/*
+ * How many units are missing between the message that is farthest on and this one, by a convention;
+ * below 0: it comes late. *certain: the records that decide could all be counted.
+ */
+static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
+	const struct message *message, bool *certain)
+{
+	bool after = convention == SEQUENCE_RECORDS_AFTER || convention == SEQUENCE_FLOWS_AFTER;
+	bool counts_records = convention == SEQUENCE_RECORDS || convention == SEQUENCE_FLOWS;
+	const struct sequence_base *base = &sequence->base;
+	int32_t step = ahead(base->number, message->number);
+	uint32_t last = units(convention, base->data, base->flows);
+
+	*certain = !(after ? message->uncertain : counts_records && base->uncertain);
+	if (!*certain)
+		return step < 0 || (after && step == 0) ? -1 : 0;
+	if (after)
+		last = units(convention, message->data, message->flows);
+	return ahead(base->number + last, message->number);
+}
+
+static void count_vote(uint32_t *votes, bool right, uint32_t missed)
+{
+	if (right)
+		*votes += *votes < VOTES_MAX;
+	else
+		*votes -= *votes < missed ? *votes : missed;
+}
+
+/*
+ * A convention whose next number was right gets a vote; where one was right, those that were wrong
+ * lose some. Where none was, something else happened. Of records that cannot be counted only that
+ * messages are counted can be learned, and only where that is expected.
+ */
+static void vote(struct sequence *sequence, const struct message *message)
+{
+	bool right[SEQUENCE_CONVENTION_COUNT] = {false}, any = false, all_certain = true;
+
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++) {
+		bool certain;
+
+		right[c] = gap_by(sequence, c, message, &certain) == 0 && certain;
+		any |= right[c];
+		all_certain &= certain;
+	}
+	if (!all_certain) {
+		if (standard(sequence->protocol) == SEQUENCE_MESSAGES)
+			count_vote(
+				&sequence->votes[SEQUENCE_MESSAGES], right[SEQUENCE_MESSAGES], 1);
+		return;
+	}
+	for (uint32_t c = SEQUENCE_MESSAGES; any && c < SEQUENCE_CONVENTION_COUNT; c++)
+		count_vote(&sequence->votes[c], right[c], VOTES_MISSED);
+}
+
+static uint32_t most_votes(const struct sequence *sequence)
+{
+	uint32_t most = 0;
+
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++)
+		if (sequence->votes[c] > most)
+			most = sequence->votes[c];
+	return most;
+}
+
+/*
+ * It may be the one: nothing that was seen tells it from the one with most votes. One that is
+ * recognized stays so until another is. Beside it, to be right once is chance: of messages of two
+ * records each one that is lost looks as if records were counted.
+ */
+static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
+{
+	if (sequence->convention != SEQUENCE_UNSURE) {
+		if (convention == sequence->convention)
+			return true;
+		if (sequence->votes[convention] < 2)
+			return false;
+	}
+	return sequence->votes[convention] * 2 > most;
+}
+
+/* True where it is known now, and was not, or was another. */
+static bool recognize(struct sequence *sequence)
+{
+	uint32_t most = most_votes(sequence);
+	uint32_t best = standard(sequence->protocol);
+
+	if (most < VOTES_ENOUGH)
+		return false;
+	if (sequence->votes[sequence->convention] == most)
+		return false;
+	if (sequence->votes[best] < most)
+		for (best = SEQUENCE_MESSAGES; sequence->votes[best] < most;)
+			best++;
+	if (best == sequence->convention)
+		return false;
+	sequence->convention = best;
+	return true;
+}
+
+/* 0 where the conventions that are possible do not agree that something is missing, or late. */
+static int32_t gap_of(const struct sequence *sequence, const struct message *message)
+{
+	int32_t least = INT32_MAX, largest = INT32_MIN;
+	uint32_t most = most_votes(sequence);
+
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++) {
+		bool certain;
+		int32_t gap;
+
+		if (!is_possible(sequence, c, most))
+			continue;
+		gap = gap_by(sequence, c, message, &certain);
+		least = gap < least ? gap : least;
+		largest = gap > largest ? gap : largest;
+	}
+	if (least > 0)
+		return least <= largest ? least : 0; /* where none is possible, nothing is known */
+	return largest < 0 ? largest : 0;
+}
+
+/* Units of a window of messages: what is farther behind is not late. */
+static int32_t window(const struct sequence *sequence)
+{
+	uint64_t mean = 1;
+
+	if (sequence->convention == SEQUENCE_MESSAGES)
+		return SEQUENCE_WINDOW;
+	if (sequence->messages != 0)
+		mean += sequence->records / sequence->messages;
+	return (int32_t)(SEQUENCE_WINDOW * (mean < 65536 ? mean : 65536));
+}
+
+static uint32_t part_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
+/* Odd constants, so that products of different numbers differ. */
+#define ODD_NUMBER UINT64_C(0x9e3779b97f4a7c15)
+#define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
+#define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
+
+/* Equal for messages that are equal. */
+static struct sequence_print print_of(const struct wire_header *header)
+{
+	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
+	uint64_t length = (uint64_t)header->total << 32 | header->count;
+	uint64_t mixed = number * ODD_NUMBER + (uint64_t)header->exported * ODD_TIME +
+			 length * ODD_LENGTH + header->digest;
+
+	return (struct sequence_print){
+		.whole = part_of(random_mix(mixed)),
+		.body = part_of(header->digest),
+	};
+}
+
+static uint32_t nb_recent(const struct sequence *sequence)
+{
+	return sequence->nb_recent < SEQUENCE_WINDOW ? sequence->nb_recent : SEQUENCE_WINDOW;
+}
+
+static bool is_recent(const struct sequence *sequence, uint32_t whole)
+{
+	uint32_t n = nb_recent(sequence);
+	bool found = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		found |= sequence->recent[i].whole == whole;
+	return found;
+}
+
+static void remember(struct sequence *sequence, struct sequence_print print)
+{
+	/* It would wrap after 2^32 messages: the ring stays full. */
+	if (sequence->nb_recent == 2 * SEQUENCE_WINDOW)
+		sequence->nb_recent = SEQUENCE_WINDOW;
+	sequence->recent[sequence->nb_recent++ % SEQUENCE_WINDOW] = print;
+}
+
+bool sequence_take_copy(struct sequence *sequence, const struct wire_header *header)
+{
+	uint32_t n = nb_recent(sequence), body = part_of(header->digest);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (sequence->recent[i].body != body)
+			continue;
+		sequence->recent[i].body = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Returns true if numbers may be constant: then equal messages may be different ones. */
+static bool may_stand_still(const struct sequence *sequence)
+{
+	if (sequence->convention != SEQUENCE_UNSURE)
+		return sequence->convention == SEQUENCE_CONSTANT;
+	return sequence->votes[SEQUENCE_CONSTANT] > sequence->votes[standard(sequence->protocol)];
+}
+
+/* With constant numbers, an equal message is a copy only if it comes at the same time. */
+static bool is_same_moment(const struct sequence *sequence, const struct wire_header *header)
+{
+	int64_t passed = header->came - sequence->base.came;
+
+	return passed >= -COPY_DELAY && passed <= COPY_DELAY;
+}
+
+/* Returns true if the same message was received before. */
+static bool is_repeated(const struct sequence *sequence, const struct wire_header *header)
+{
+	bool behind =
+		ahead(sequence->base.number, header->sequence) <= 0 ||
+		(sequence->nb_aside > 0 && ahead(sequence->aside.number, header->sequence) <= 0);
+
+	return behind && (!may_stand_still(sequence) || is_same_moment(sequence, header)) &&
+	       is_recent(sequence, print_of(header).whole);
+}
+
+enum life {
+	LIFE_UNTOLD,
+	LIFE_SAME,
+	LIFE_NEW,  /* the exporter started after the message before */
+	LIFE_SLOW, /* it may have started since: its uptime grew by less than the time */
+	LIFE_ODD,  /* the uptime is not a clock, or of another exporter */
+};
+
+/*
+ * An exporter that restarted after a message has an uptime of at most the time since then. The
+ * exporter's clock and the receiver's measure this time. Either may have been set meanwhile.
+ */
+static enum life life_of(const struct sequence_base *base, const struct wire_header *header)
+{
+	int64_t passed = (header->came - base->came) / MS, least = passed, most = passed;
+	uint32_t advance = header->uptime - base->uptime; /* wraps after 49.7 days */
+
+	if (header->uptime == 0 || base->uptime == 0)
+		return LIFE_UNTOLD;
+	if (header->exported != 0 && base->exported != 0) {
+		int64_t exported = (header->exported - base->exported) / MS;
+
+		least = exported < least ? exported : least;
+		most = exported > most ? exported : most;
+	}
+	most = most > 0 ? most : 0;
+	if (most > (int64_t)UINT32_MAX - 2 * TOLERANCE)
+		return LIFE_UNTOLD;
+	if ((int32_t)advance <= 0 && (int32_t)advance >= -TOLERANCE)
+		return LIFE_SAME;
+	if (advance > most + TOLERANCE)
+		return header->uptime <= most + TOLERANCE ? LIFE_NEW : LIFE_ODD;
+	if (advance < least - TOLERANCE && header->uptime <= most + TOLERANCE)
+		return LIFE_SLOW;
+	return LIFE_SAME;
+}
+
+/* By its clock, the message was sent before the base. */
+static bool is_older(const struct sequence_base *base, const struct wire_header *header)
+{
+	if (header->uptime != 0 && base->uptime != 0)
+		return ahead(header->uptime, base->uptime) > 0;
+	return header->exported < base->exported;
+}
+
+/*
+ * Returns the number of units that can have been sent between two messages: a burst, and the time
+ * multiplied by a rate far above the mean rate so far.
+ */
+static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
+	const struct wire_header *header)
+{
+	double passed = (double)(header->came - base->came) / SECOND;
+	double seen = (double)(base->came - sequence->first_came) / SECOND;
+	double rate = RATE_FACTOR * (double)sequence->taken / (seen > 1 ? seen : 1);
+	double datagrams = BURST;
+
+	if (passed > 0)
+		datagrams += passed * (rate < RATE_MAX ? rate : RATE_MAX);
+	return datagrams * window(sequence) / SEQUENCE_WINDOW;
+}
+
+/* Returns true if the number is the next one, and another than that of the base. */
+static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
+	const struct wire_header *header)
+{
+	uint32_t most = most_votes(sequence);
+
+	if (base->uncertain || header->sequence == base->number)
+		return false;
+	for (uint32_t c = SEQUENCE_MESSAGES; c < SEQUENCE_CONVENTION_COUNT; c++)
+		if ((is_possible(sequence, c, most) ||
+			    (most == 0 && c == standard(sequence->protocol))) &&
+			c != SEQUENCE_RECORDS_AFTER && c != SEQUENCE_FLOWS_AFTER &&
+			header->sequence == base->number + units(c, base->data, base->flows))
+			return true;
+	return false;
+}
+
+/*
+ * A number behind the base is late if it is within the window. A number farther behind, or farther
+ * ahead than can have been sent, is out of range. The exporter restarted if its uptime shows it.
+ * Without an uptime, it restarted if it can have counted from 0 to this number since.
+ */
+static enum sequence_fit fit_behind(const struct sequence *sequence,
+	const struct sequence_base *base, const struct wire_header *header)
+{
+	enum life life = life_of(base, header);
+	int32_t step = ahead(base->number, header->sequence), far = window(sequence);
+	double possible;
+	bool away;
+
+	if (life == LIFE_NEW)
+		return SEQUENCE_RESTARTED;
+	if (sequence->convention == SEQUENCE_CONSTANT)
+		return life == LIFE_ODD ? SEQUENCE_DOUBTFUL : SEQUENCE_NEAR;
+	if (step >= -far && step <= far && life != LIFE_SLOW) {
+		if (life == LIFE_ODD)
+			return SEQUENCE_DOUBTFUL;
+		return is_next(sequence, base, header) ? SEQUENCE_NEXT : SEQUENCE_NEAR;
+	}
+	possible = units_possible(sequence, base, header);
+	away = step < -far || step > possible;
+	if (life == LIFE_SLOW && (away || step < 0 || step > far || (step == 0 && base->data != 0)))
+		return SEQUENCE_RESTARTED;
+	if (away && life == LIFE_UNTOLD && header->sequence <= possible)
+		return is_older(base, header) ? SEQUENCE_OFF : SEQUENCE_ANEW;
+	if (away)
+		return SEQUENCE_OFF;
+	if (life == LIFE_ODD)
+		return SEQUENCE_DOUBTFUL;
+	if (is_next(sequence, base, header))
+		return SEQUENCE_NEXT;
+	return step <= far ? SEQUENCE_NEAR : SEQUENCE_FAR;
+}
+
+static bool continues_aside(const struct sequence *sequence, const struct wire_header *header)
+{
+	return sequence->nb_aside > 0 &&
+	       (sequence->aside_proven || ahead(sequence->aside.number, header->sequence) >= 0) &&
+	       fit_behind(sequence, &sequence->aside, header) >= SEQUENCE_NEAR;
+}
+
+/* The clock was set back, and the numbers start at 0: this takes several messages. */
+static bool is_anew_and_older(const struct sequence *sequence, const struct wire_header *header)
+{
+	return !sequence->aside_proven && sequence->nb_aside + 1 >= OLD_ENOUGH &&
+	       is_older(&sequence->base, header) &&
+	       life_of(&sequence->base, header) == LIFE_UNTOLD &&
+	       header->sequence <= units_possible(sequence, &sequence->base, header);
+}
+
+enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wire_header *header)
+{
+	enum sequence_fit fit;
+
+	if (!sequence->started)
+		return SEQUENCE_FAR;
+	if (is_repeated(sequence, header))
+		return SEQUENCE_REPEATED;
+	fit = fit_behind(sequence, &sequence->base, header);
+	if (fit > SEQUENCE_DOUBTFUL || !continues_aside(sequence, header))
+		return fit;
+	return is_anew_and_older(sequence, header) ? SEQUENCE_ANEW : SEQUENCE_NEAR;
+}
+
+/*
+ * Lost units as datagrams of the mean size, at least one. What rounding said too much or too little
+ * is made up for by the next.
+ */
+static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
+{
+	uint32_t convention = sequence->convention, expected = standard(sequence->protocol);
+	uint64_t datagrams;
+
+	if (convention == SEQUENCE_UNSURE && sequence->votes[expected] == most_votes(sequence))
+		convention = expected;
+	if (convention == SEQUENCE_MESSAGES || sequence->records == 0)
+		return lost;
+	sequence->lost_units += lost;
+	datagrams = (uint64_t)((double)sequence->lost_units * (double)sequence->messages /
+				       (double)sequence->records +
+			       0.5);
+	datagrams = datagrams > sequence->lost + 1 ? datagrams - sequence->lost : 1;
+	if (datagrams > lost)
+		datagrams = lost;
+	sequence->lost += datagrams;
+	return (uint32_t)datagrams;
+}
+
+static struct message message_of(const struct wire_header *header, const struct wire_result *result)
+{
+	uint32_t data = result->data_records;
+
+	if (header->protocol == WIRE_NETFLOW5)
+		data = header->count; /* with those that are unusable */
+	return (struct message){
+		.number = header->sequence,
+		.data = data,
+		.flows = data - (result->options < data ? result->options : data),
+		.uncertain = result->unknown_sets || result->fault != WIRE_FINE,
+		.unknown_sets = result->unknown_sets,
+	};
+}
+
+static struct sequence_base base_of(const struct wire_header *header, const struct message *message)
+{
+	return (struct sequence_base){
+		.number = message->number,
+		.data = message->data,
+		.flows = message->flows,
+		.uncertain = message->uncertain,
+		.uptime = header->uptime,
+		.exported = header->exported,
+		.came = header->came,
+	};
+}
+
+/*
+ * Updates mean sizes and the list of recent messages. If records are counted, messages without
+ * records are not listed: they share a number, and may repeat for a reason.
+ */
+static void note(struct sequence *sequence, const struct wire_header *header,
+	const struct message *message, bool counted)
+{
+	struct sequence_print print = print_of(header);
+	enum sequence_convention convention = sequence->convention;
+
+	if (convention == SEQUENCE_UNSURE)
+		convention = standard(sequence->protocol);
+	if (message->data != 0) {
+		sequence->messages++;
+		sequence->records += message->data;
+	}
+	if (!counted)
+		print.body = 0;
+	if (message->data != 0 || message->unknown_sets || convention == SEQUENCE_MESSAGES)
+		remember(sequence, print);
+}
+
+/*
+ * What a gap is worth; step: how far the number went on. True where the message is farther on than
+ * those before. Until a convention is recognized a number that went on is none that came late.
+ */
+static bool judge(struct sequence *sequence, int32_t gap, int32_t step, struct sequence_news *news)
+{
+	if (sequence->convention == SEQUENCE_CONSTANT)
+		return true;
+	if (sequence->convention == SEQUENCE_UNSURE && gap < 0 && step >= 0)
+		return true;
+	if (gap < 0) {
+		news->recovered = sequence->missing > 0 && gap >= -window(sequence);
+		sequence->missing -= news->recovered;
+		return false;
+	}
+	if (gap > 0) {
+		news->lost_units = (uint32_t)gap;
+		news->lost = datagrams_of(sequence, news->lost_units);
+		sequence->missing += news->lost;
+	}
+	return true;
+}
+
+/* Before a large gap: a forged message may have made it. */
+static void keep_base(struct sequence *sequence)
+{
+	sequence->aside = sequence->base;
+	sequence->aside_proven = true;
+	sequence->aside_lost = sequence->aside_age = 0;
+	sequence->nb_aside = 1;
+}
+
+/*
+ * Selects the base that the message continues. A second message in succession confirms a jump, and
+ * the old base is kept: forged or stray messages change nothing. Returns false if the message
+ * continues neither base.
+ */
+static bool find_line(struct sequence *sequence, const struct wire_header *header,
+	const struct message *message, enum sequence_fit fit, struct sequence_news *news)
+{
+	struct sequence_base base;
+
+	if (fit > SEQUENCE_DOUBTFUL) {
+		if (fit == SEQUENCE_FAR)
+			keep_base(sequence);
+		else if (!sequence->aside_proven || ++sequence->aside_age > SEQUENCE_WINDOW)
+			sequence->nb_aside = 0;
+		return true;
+	}
+	if (continues_aside(sequence, header)) {
+		bool old = is_older(&sequence->base, header) && sequence->base.uptime == 0;
+
+		if (!sequence->aside_proven && old && ++sequence->nb_aside < OLD_ENOUGH) {
+			sequence->aside = base_of(header, message);
+			return false;
+		}
+		news->jumped = !sequence->aside_proven;
+		news->withdrawn = sequence->aside_lost;
+		sequence->missing -= sequence->aside_lost < sequence->missing ? sequence->aside_lost
+									      : sequence->missing;
+		base = sequence->aside;
+		keep_base(sequence);
+		sequence->base = base;
+		return true;
+	}
+	if (fit == SEQUENCE_DOUBTFUL)
+		return true;
+	sequence->aside = base_of(header, message);
+	sequence->aside_proven = false;
+	sequence->aside_lost = sequence->aside_age = 0;
+	sequence->nb_aside = 1;
+	return false;
+}
+
+struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
+	const struct wire_result *result, bool counted)
+{
+	struct message message = message_of(header, result);
+	struct sequence_news news = {0};
+	enum sequence_fit fit = SEQUENCE_NEXT;
+	bool farther = true;
+
+	if (!sequence->started)
+		sequence->first_came = header->came;
+	sequence->taken++;
+	if (sequence->started) {
+		fit = fit_behind(sequence, &sequence->base, header);
+		farther = find_line(sequence, header, &message, fit, &news);
+	}
+	if (sequence->started && farther) {
+		vote(sequence, &message);
+		news.recognized = recognize(sequence);
+		farther = judge(sequence, gap_of(sequence, &message),
+			ahead(sequence->base.number, message.number), &news);
+		if (fit == SEQUENCE_FAR)
+			sequence->aside_lost = news.lost;
+	}
+	if (farther) {
+		sequence->started = true;
+		sequence->base = base_of(header, &message);
+	}
+	note(sequence, header, &message, counted);
+	return news;
+}

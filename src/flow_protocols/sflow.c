@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004), in XDR (RFC 4506): big-endian words;
+ * what is opaque has its length before it and is filled up to a multiple of four.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "flow_protocols/big_endian.h"
+#include "flow_protocols/decoders.h"
+#include "flow_protocols/packet_section.h"
+
+/* Formats of enterprise 0: a word is enterprise << 12 | format. */
+enum sample_format {
+	SAMPLE_FLOW = 1,
+	SAMPLE_COUNTERS = 2,
+	SAMPLE_FLOW_EXPANDED = 3,
+	SAMPLE_COUNTERS_EXPANDED = 4,
+	SAMPLE_DISCARDED = 5,
+};
+
+enum flow_format {
+	FLOW_RAW_HEADER = 1,
+	FLOW_IPV4 = 3,
+	FLOW_IPV6 = 4,
+	FLOW_SWITCH = 1001,
+	FLOW_ROUTER = 1002,
+	FLOW_STANDARD_LAST = 4095,
+};
+
+enum counters_format {
+	COUNTERS_GENERIC = 1,
+};
+
+enum header_protocol {
+	HEADER_ETHERNET = 1,
+	HEADER_PPP = 7,
+	HEADER_AAL5_IP = 10,
+	HEADER_IPV4 = 11,
+	HEADER_IPV6 = 12,
+	HEADER_MPLS = 13,
+	HEADER_POS = 14,
+};
+
+/* What kind of number an interface is. */
+enum interface_format {
+	INTERFACE_INDEX = 0, /* else a reason for which it was discarded, or how many there were */
+};
+
+enum address_type {
+	ADDRESS_IPV4 = 1,
+	ADDRESS_IPV6 = 2,
+};
+
+#define INTERFACE_VALUE 0x3fffffffu /* as an index: none, the agent itself */
+#define INTERFACE_SHIFT 30
+#define SOURCE_INDEX    0xffffffu /* of a source in one word */
+#define CLASS_SHIFT     32        /* in struct wire_sampler */
+#define VLAN_ID_MAX     4094
+#define UNKNOWN32       UINT32_MAX
+
+#define PROTO_TCP  6
+#define PROTO_UDP  17
+#define PROTO_SCTP 132
+
+#define IPV4_RECORD     32 /* bytes of sampled_ipv4 */
+#define IPV6_RECORD     56
+#define RAW_RECORD      16 /* before the header's bytes */
+#define SWITCH_RECORD   16
+#define GENERIC_RECORD  88
+#define DSCP_SHIFT      2
+#define FORMAT_BITS     12 /* below the enterprise */
+#define FORMAT_AND_SIZE 8
+
+/* What is left to be read. Every length in it was compared with what is there. */
+struct words {
+	const uint8_t *at;
+	uint32_t left; /* bytes */
+};
+
+struct decoder {
+	const struct wire_sink *sink;
+	struct wire_result *result;
+	uint32_t batched; /* records in the sink's batch */
+};
+
+/* One flow sample, while its records are read. */
+struct sample {
+	struct flow_record *record;
+	bool header;        /* a sampled header gave the key */
+	bool key;           /* something gave a key */
+	bool non_ip;        /* the header is of no IP packet */
+	enum wire_skip why; /* there is no key */
+	uint32_t detail;
+	uint32_t vlan; /* of the record of the switch; 0: none */
+};
+
+static inline void fault(struct decoder *decoder, enum wire_fault what)
+{
+	if (decoder->result->fault == WIRE_FINE)
+		decoder->result->fault = what;
+}
+
+/* The next n bytes, or NULL where there are fewer. */
+static inline const uint8_t *take(struct words *words, uint32_t n)
+{
+	const uint8_t *at = words->at;
+
+	if (words->left < n)
+		return NULL;
+	words->at += n;
+	words->left -= n;
+	return at;
+}
+
+/*
+ * The next structure, which begins with its format and its length: its contents in *inner. False
+ * where there is none that is whole.
+ */
+static inline bool take_structure(struct words *words, uint32_t *format, struct words *inner)
+{
+	const uint8_t *head = take(words, FORMAT_AND_SIZE);
+	uint32_t filling;
+
+	if (head == NULL)
+		return false;
+	*format = read_u32(head);
+	inner->left = read_u32(head + 4);
+	inner->at = take(words, inner->left);
+	if (inner->at == NULL)
+		return false;
+	filling = -inner->left & 3;
+	take(words, filling < words->left ? filling : words->left);
+	return true;
+}
+
+static inline bool has_ports(uint32_t proto)
+{
+	return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP;
+}
+
+static inline bool link_of_header(uint32_t protocol, enum link_type *link)
+{
+	switch (protocol) {
+	case HEADER_ETHERNET: *link = LINK_ETHERNET; return true;
+	case HEADER_PPP:
+	case HEADER_POS: *link = LINK_PPP; return true;
+	case HEADER_MPLS: *link = LINK_MPLS; return true;
+	case HEADER_AAL5_IP:
+	case HEADER_IPV4:
+	case HEADER_IPV6: *link = LINK_RAW; return true;
+	default: return false;
+	}
+}
+
+/* 0: unknown; what another record of the packet told stays. */
+static inline void set_bytes(struct flow_record *record, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	record->bytes = bytes;
+	record->has |= FLOW_BYTES;
+}
+
+/* sampled_header. False: longer than its record. */
+static inline bool read_header(struct words record, struct sample *sample)
+{
+	const uint8_t *head = take(&record, RAW_RECORD);
+	struct flow_record *out = sample->record;
+	struct packet_part part;
+	enum section_verdict verdict;
+	struct key_extra extra;
+	uint64_t bytes;
+
+	if (head == NULL || record.left < read_u32(head + 12))
+		return false;
+	if (sample->header)
+		return true;
+	part = (struct packet_part){
+		.data = record.at,
+		.len = read_u32(head + 12),
+		.frame = read_u32(head + 4),
+		.stripped = read_u32(head + 8),
+	};
+	if (!link_of_header(read_u32(head), &part.link)) {
+		sample->why = WIRE_SKIP_HEADER_PROTOCOL;
+		sample->detail = read_u32(head);
+		return true;
+	}
+	sample->why = WIRE_SKIP_HEADER;
+	sample->detail = 0;
+	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl);
+	if (verdict != SECTION_FLOW) {
+		sample->non_ip = verdict == SECTION_NON_IP;
+		return true;
+	}
+	out->extra = extra;
+	set_bytes(out, bytes);
+	sample->header = sample->key = true;
+	return true;
+}
+
+/* Behind the addresses of sampled_ipv4 and sampled_ipv6: ports, TCP flags, type of service. */
+static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t *words,
+	uint8_t *src_port, uint8_t *dst_port)
+{
+	if (has_ports(proto)) {
+		memcpy(src_port, words + 2, 2);
+		memcpy(dst_port, words + 6, 2);
+	}
+	if (proto == PROTO_TCP)
+		out->extra.tcp_flags[0] = words[11];
+	out->extra.dscp[0] = words[15] >> DSCP_SHIFT;
+}
+
+static bool read_ipv4(struct words record, struct sample *sample)
+{
+	const uint8_t *at = take(&record, IPV4_RECORD);
+	struct flow_record *out = sample->record;
+	struct key4 *key = &out->key.v4;
+
+	if (at == NULL)
+		return false;
+	if (sample->key)
+		return true;
+	*key = (struct key4){.proto = at[7]};
+	out->key.family = KEY_IPV4;
+	memcpy(key->src_ip, at + 8, 4);
+	memcpy(key->dst_ip, at + 12, 4);
+	set_transport(out, read_u32(at + 4), at + 16, key->src_port, key->dst_port);
+	set_bytes(out, read_u32(at));
+	sample->key = true;
+	return true;
+}
+
+static bool read_ipv6(struct words record, struct sample *sample)
+{
+	const uint8_t *at = take(&record, IPV6_RECORD);
+	struct flow_record *out = sample->record;
+	struct key6 *key = &out->key.v6;
+
+	if (at == NULL)
+		return false;
+	if (sample->key)
+		return true;
+	*key = (struct key6){.proto = at[7]};
+	out->key.family = KEY_IPV6;
+	memcpy(key->src_ip, at + 8, 16);
+	memcpy(key->dst_ip, at + 24, 16);
+	set_transport(out, read_u32(at + 4), at + 40, key->src_port, key->dst_port);
+	set_bytes(out, read_u32(at));
+	sample->key = true;
+	return true;
+}
+
+static bool read_switch(struct words record, struct sample *sample)
+{
+	const uint8_t *at = take(&record, SWITCH_RECORD);
+	uint32_t vlan;
+
+	if (at == NULL)
+		return false;
+	vlan = read_u32(at);
+	if (vlan <= VLAN_ID_MAX)
+		sample->vlan = vlan;
+	return true;
+}
+
+static bool read_router(struct words record, struct sample *sample)
+{
+	const uint8_t *type = take(&record, 4);
+	struct flow_record *out = sample->record;
+	uint32_t len;
+
+	if (type == NULL)
+		return false;
+	switch (read_u32(type)) {
+	case ADDRESS_IPV4: len = 4; break;
+	case ADDRESS_IPV6: len = 16; break;
+	default: return true;
+	}
+	if (record.left < len)
+		return false;
+	memset(out->next_hop, 0, sizeof(out->next_hop));
+	memcpy(out->next_hop, record.at, len);
+	out->next_hop_ipv6 = len == 16;
+	out->has |= FLOW_NEXT_HOP;
+	return true;
+}
+
+/* Records of the standard from 1001 on complete a packet; others may hold one. */
+static void note_format(uint32_t format, struct sample *sample)
+{
+	if (sample->why != WIRE_SKIP_NO_ADDRESSES ||
+		(format >= FLOW_SWITCH && format <= FLOW_STANDARD_LAST))
+		return;
+	sample->why = WIRE_SKIP_FLOW_FORMAT;
+	sample->detail = format;
+}
+
+static bool read_flow_record(uint32_t format, struct words record, struct sample *sample)
+{
+	switch (format) {
+	case FLOW_RAW_HEADER: return read_header(record, sample);
+	case FLOW_IPV4: return read_ipv4(record, sample);
+	case FLOW_IPV6: return read_ipv6(record, sample);
+	case FLOW_SWITCH: return read_switch(record, sample);
+	case FLOW_ROUTER: return read_router(record, sample);
+	default: note_format(format, sample); return true;
+	}
+}
+
+static void flush(struct decoder *decoder)
+{
+	if (decoder->batched == 0)
+		return;
+	decoder->sink->records(decoder->sink->arg, decoder->batched);
+	decoder->batched = 0;
+}
+
+/* Reads `count` records of a flow sample; all of them are of one packet, which is one record. */
+static void read_packet(
+	struct decoder *decoder, uint32_t count, struct words *words, struct flow_record *record)
+{
+	struct sample sample = {.record = record};
+	struct words inner;
+	uint32_t format;
+
+	while (count-- > 0) {
+		if (!take_structure(words, &format, &inner) ||
+			!read_flow_record(format, inner, &sample)) {
+			fault(decoder, WIRE_LENGTH);
+			break;
+		}
+	}
+	if (!sample.key && sample.non_ip) {
+		decoder->result->unusable++;
+		decoder->result->harmless++;
+		return;
+	}
+	if (!sample.key) {
+		wire_skip(decoder->result, sample.why, sample.detail, 1);
+		return;
+	}
+	if (read_u16(record->extra.vlan) == 0 && sample.vlan != 0) {
+		record->extra.vlan[0] = (uint8_t)(sample.vlan >> 8);
+		record->extra.vlan[1] = (uint8_t)sample.vlan;
+	}
+	decoder->result->records++;
+	if (++decoder->batched == WIRE_BATCH)
+		flush(decoder);
+}
+
+struct interface {
+	uint32_t format, value;
+};
+
+static inline bool is_known(struct interface interface)
+{
+	return interface.format == INTERFACE_INDEX && interface.value != INTERFACE_VALUE &&
+	       interface.value != 0;
+}
+
+/* index_bits: those of an interface that its source has. */
+static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
+	struct interface input, struct interface output)
+{
+	bool is_interface = source >> CLASS_SHIFT == 0;
+
+	if (is_known(input)) {
+		record->input = input.value;
+		record->has |= FLOW_INPUT;
+	}
+	if (is_known(output)) {
+		record->output = output.value;
+		record->has |= FLOW_OUTPUT;
+	}
+	if (is_interface && is_known(input) && (input.value & index_bits) == source) {
+		record->direction = FLOW_INGRESS;
+		record->has |= FLOW_DIRECTION;
+	} else if (is_interface && is_known(output) && (output.value & index_bits) == source) {
+		record->direction = FLOW_EGRESS;
+		record->has |= FLOW_DIRECTION;
+	}
+}
+
+static inline uint64_t source_of(uint32_t class, uint32_t index)
+{
+	return (uint64_t) class << CLASS_SHIFT | index;
+}
+
+static inline struct interface interface_of(uint32_t word)
+{
+	return (struct interface){word >> INTERFACE_SHIFT, word & INTERFACE_VALUE};
+}
+
+static inline struct interface interface_expanded(const uint8_t *words)
+{
+	uint32_t value = read_u32(words + 4);
+
+	/* "None" is the same number in both forms; as an expanded index it may be longer. */
+	return (struct interface){read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
+}
+
+/*
+ * flow_sample: sequence, source, sampling, pool, drops, input, output, count; in the expanded one
+ * the source and the interfaces have two words each.
+ */
+static void read_flow_sample(struct decoder *decoder, struct words words, bool expanded)
+{
+	const uint8_t *head = take(&words, expanded ? 44 : 32);
+	struct flow_record *record = &decoder->sink->batch[decoder->batched];
+	struct interface input, output;
+	struct wire_sampler sampler;
+	const uint8_t *rest;
+
+	if (head == NULL) {
+		fault(decoder, WIRE_LENGTH);
+		return;
+	}
+	rest = head + (expanded ? 12 : 8);
+	sampler = (struct wire_sampler){
+		.source = expanded ? source_of(read_u32(head + 4), read_u32(head + 8))
+				   : source_of(head[4], read_u32(head + 4) & SOURCE_INDEX),
+		.sequence = read_u32(head),
+		.sampling = read_u32(rest),
+		.pool = read_u32(rest + 4),
+		.drops = read_u32(rest + 8),
+	};
+	input = expanded ? interface_expanded(rest + 12) : interface_of(read_u32(rest + 12));
+	output = expanded ? interface_expanded(rest + 20) : interface_of(read_u32(rest + 16));
+	decoder->sink->sampler(decoder->sink->arg, &sampler);
+
+	flow_record_clear(record);
+	record->has = FLOW_SAMPLE | FLOW_PACKETS;
+	record->packets = 1;
+	if (sampler.sampling != 0) {
+		record->sampling = sampler.sampling;
+		record->has |= FLOW_SAMPLING;
+	}
+	set_interfaces(record, sampler.source, expanded ? UINT32_MAX : SOURCE_INDEX, input, output);
+	read_packet(decoder, read_u32(words.at - 4), &words, record);
+}
+
+/*
+ * discarded_packet (sflow_drops.txt): sequence, source of two words, drops, ... Nobody sampled it:
+ * where it was sampled too, that is another sample. So it is told, and no record.
+ */
+static void read_discarded(struct decoder *decoder, struct words words)
+{
+	const uint8_t *head = take(&words, 32);
+	struct wire_sampler sampler = {.discarded = 1};
+
+	if (head == NULL) {
+		fault(decoder, WIRE_LENGTH);
+		return;
+	}
+	sampler.sequence = read_u32(head);
+	sampler.source = source_of(read_u32(head + 4), read_u32(head + 8));
+	sampler.drops = read_u32(head + 12);
+	decoder->sink->sampler(decoder->sink->arg, &sampler);
+}
+
+/* Packets: of one, several and all receivers. Where an agent does not know the last two, none. */
+static uint64_t sum_of_packets(const uint8_t *words)
+{
+	uint32_t sum = read_u32(words);
+
+	if (sum == UNKNOWN32)
+		return UINT64_MAX;
+	for (uint32_t i = 1; i < 3; i++)
+		sum += read_u32(words + 4 * i) == UNKNOWN32 ? 0 : read_u32(words + 4 * i);
+	return sum;
+}
+
+static uint64_t widened(uint32_t counter)
+{
+	return counter == UNKNOWN32 ? UINT64_MAX : counter;
+}
+
+/* if_counters */
+static void read_generic(struct decoder *decoder, const uint8_t *at)
+{
+	uint64_t speed = read_u64(at + 8);
+	struct wire_counters counters = {
+		.interface = read_u32(at),
+		.speed = speed == UINT64_MAX ? 0 : speed,
+		.in_bytes = read_u64(at + 24),
+		.in_packets = sum_of_packets(at + 32),
+		.in_discards = widened(read_u32(at + 44)),
+		.out_bytes = read_u64(at + 56),
+		.out_packets = sum_of_packets(at + 64),
+		.out_discards = widened(read_u32(at + 76)),
+	};
+
+	decoder->sink->counters(decoder->sink->arg, &counters);
+}
+
+/* counters_sample: sequence, source (two words in the expanded one), count. */
+static void read_counters_sample(struct decoder *decoder, struct words words, bool expanded)
+{
+	const uint8_t *head = take(&words, expanded ? 16 : 12);
+	struct words record;
+	uint32_t format;
+
+	if (head == NULL) {
+		fault(decoder, WIRE_LENGTH);
+		return;
+	}
+	for (uint32_t count = read_u32(words.at - 4); count > 0; count--) {
+		if (!take_structure(&words, &format, &record) ||
+			(format == COUNTERS_GENERIC && record.left < GENERIC_RECORD)) {
+			fault(decoder, WIRE_LENGTH);
+			return;
+		}
+		if (format == COUNTERS_GENERIC)
+			read_generic(decoder, record.at);
+	}
+}
+
+static void read_sample(struct decoder *decoder, uint32_t format, struct words words)
+{
+	switch (format) {
+	case SAMPLE_FLOW: read_flow_sample(decoder, words, false); break;
+	case SAMPLE_FLOW_EXPANDED: read_flow_sample(decoder, words, true); break;
+	case SAMPLE_COUNTERS: read_counters_sample(decoder, words, false); break;
+	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
+	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
+	default:
+		wire_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
+		/* Sampled packets are in formats of the standard, whatever a vendor adds. */
+		decoder->result->harmless += format >> FORMAT_BITS != 0;
+	}
+}
+
+struct wire_result sflow_decode(const struct wire_header *header, const uint8_t *data, uint32_t len,
+	const struct wire_sink *sink)
+{
+	struct wire_result result = {0};
+	struct decoder decoder = {.sink = sink, .result = &result};
+	struct words words, sample;
+	uint32_t format;
+
+	if (len < header->len) {
+		result.fault = WIRE_SHORT;
+		return result;
+	}
+	words = (struct words){data + header->len, len - header->len};
+	for (uint32_t count = header->count; count > 0; count--) {
+		if (!take_structure(&words, &format, &sample)) {
+			fault(&decoder, WIRE_LENGTH);
+			break;
+		}
+		result.samples++;
+		read_sample(&decoder, format, sample);
+	}
+	if (!wire_is_padding(words.at, words.left))
+		fault(&decoder, WIRE_COUNT);
+	flush(&decoder);
+	result.data_records = result.records + result.unusable;
+	return result;
+}

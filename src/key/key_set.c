@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "key/key_set.h"
+
+#include <string.h>
+
+/* Bits of the hash that no other table of a worker begins with. */
+static inline uint32_t filter_bit(struct key_hash hash)
+{
+	return (uint32_t)(hash.lo >> 20) % NETWORK_FILTER_BITS;
+}
+
+static inline uint32_t first_slot(struct key_hash hash)
+{
+	return (uint32_t)(hash.lo >> 34) % NETWORK_SLOTS;
+}
+
+void network_set_clear(struct network_set *set)
+{
+	if (set->n == 0)
+		return;
+	set->n = 0;
+	memset(set->filter, 0, sizeof(set->filter));
+	memset(set->slots, 0, sizeof(set->slots));
+}
+
+bool network_set_add(struct network_set *set, const struct key *key, struct key_hash hash)
+{
+	uint32_t slot = first_slot(hash), bit = filter_bit(hash), probes = 1;
+
+	while (set->slots[slot] != 0 && probes < NETWORK_PROBES) {
+		slot = (slot + 1) % NETWORK_SLOTS;
+		probes++;
+	}
+	if (set->n == NETWORKS_MAX || set->slots[slot] != 0)
+		return false;
+	set->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	set->hash[set->n] = hash;
+	set->keys[set->n] = *key;
+	set->slots[slot] = (uint16_t)++set->n;
+	return true;
+}
+
+static bool is_entry(const struct key *key, const struct key_burst *burst, uint32_t i)
+{
+	if ((burst->v6 >> i & 1) != (key->family == KEY_IPV6))
+		return false;
+	return key->family == KEY_IPV6 ? memcmp(&key->v6, &burst->key6[i], sizeof(key->v6)) == 0
+				       : memcmp(&key->v4, &burst->key4[i], sizeof(key->v4)) == 0;
+}
+
+static bool has(const struct network_set *set, const struct key_burst *burst, uint32_t i)
+{
+	struct key_hash hash = burst->hash[i];
+	uint32_t slot = first_slot(hash);
+
+	for (uint32_t probes = 0; probes < NETWORK_PROBES && set->slots[slot] != 0; probes++) {
+		uint32_t k = set->slots[slot] - 1U;
+
+		if (set->hash[k].lo == hash.lo && set->hash[k].hi == hash.hi &&
+			is_entry(&set->keys[k], burst, i))
+			return true;
+		slot = (slot + 1) % NETWORK_SLOTS;
+	}
+	return false;
+}
+
+uint64_t network_set_find(const struct network_set *set, const struct key_burst *burst)
+{
+	uint64_t maybe = 0, found = 0;
+
+	if (set->n == 0)
+		return 0;
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t bit = filter_bit(burst->hash[i]);
+
+		maybe |= (set->filter[bit / 64] >> bit % 64 & 1) << i;
+	}
+	for (; maybe != 0; maybe &= maybe - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(maybe);
+
+		found |= (uint64_t)has(set, burst, i) << i;
+	}
+	return found;
+}
+
+void networks_forget(struct networks *networks, int64_t now, uint64_t stay)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < networks->n; i++) {
+		struct network network = networks->of[i];
+
+		if (network.last > now) /* the clock was set back */
+			network.last = now;
+		if ((uint64_t)(now - network.last) <= stay)
+			networks->of[kept++] = network;
+	}
+	networks->n = kept;
+}
+
+bool networks_add(struct networks *networks, const struct key *key, int64_t now)
+{
+	uint32_t place = 0;
+
+	for (uint32_t i = 0; i < networks->n; i++) {
+		if (key_equal(&networks->of[i].key, key)) {
+			networks->of[i].last = now;
+			return true;
+		}
+		if (networks->of[i].last < networks->of[place].last)
+			place = i;
+	}
+	if (networks->n < NETWORKS_MAX)
+		place = networks->n++;
+	else if (networks->of[place].last >= now)
+		return false;
+	networks->of[place] = (struct network){.key = *key, .last = now};
+	return true;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * ASYNC (Wu et al. 2016, Algorithm 2): one receiver pushes groups of a burst into one
+ * single-producer single-consumer ring per worker and goes on; the workers poll their rings.
+ *
+ * Epochs change in-band: the receiver puts a mark into every ring, behind the last packet of the
+ * old epoch, and a worker enters the new one when it takes the mark out, so packets in the ring
+ * stay in their epoch. A mark is a pointer with its lowest bit set. It is never dropped: packets
+ * leave MARK_SLOTS entries of a ring free.
+ *
+ * With --forward no packet goes to a worker, but a digest of it:
+ * parallel/designs/forward_off_path.h.
+ */
+
+#include <rte_cycles.h>
+#include <rte_ring.h>
+
+#include "parallel/designs/forward_off_path.h"
+#include "parallel/plan/design.h"
+#include "parallel/workers/rx_core.h"
+#include "rx/kernel/options.h"
+#include "rx/packet/parse_burst.h"
+#include "rx/packet/rss_hash.h"
+
+#define MARK_SLOTS 2 /* an epoch's mark, and the end's right behind it */
+#define MARK       ((uintptr_t)1)
+#define MARK_END   ((uintptr_t)2)
+
+static void *make_mark(uint64_t epoch, bool end)
+{
+	return (void *)((uintptr_t)epoch << 2 | (end ? MARK_END : 0) | MARK);
+}
+
+static bool is_mark(const void *entry)
+{
+	return ((uintptr_t)entry & MARK) != 0;
+}
+
+/* --- the receiver --- */
+
+/* The device's flow hash; where it gives none, one of the fields that were wanted. */
+static uint32_t flow_hash(const struct receiver *receiver, const struct rte_mbuf *mbuf)
+{
+	struct parsed parsed;
+	enum parse_verdict verdict;
+
+	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
+		return mbuf->hash.rss;
+	verdict = parse_mbuf(mbuf, mbuf->pkt_len, LINK_ETHERNET, &parsed);
+	return rss_hash_masked(verdict, &parsed, &receiver->hashed);
+}
+
+/* `dispatch` is a constant where this is instantiated. */
+static inline __attribute__((always_inline)) void deal(struct receiver *receiver,
+	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct receiver_group *group;
+
+		if (dispatch == DISPATCH_FLOW) {
+			uint32_t hash = flow_hash(receiver, pkts[i]);
+
+			group = &receiver->groups[receiver->reta[hash % RSS_RETA_SIZE]];
+		} else {
+			group = &receiver->groups[receiver->next];
+			receiver->next =
+				receiver->next + 1 == receiver->nb_workers ? 0 : receiver->next + 1;
+		}
+		group->pkts[group->n++] = pkts[i];
+	}
+}
+
+/*
+ * Entries that packets may take. Asked by enqueueing nothing, which reads the consumer's tail as an
+ * enqueue does; rte_ring_free_count() reads it with no order at all.
+ */
+static uint32_t ring_room(struct rte_ring *ring)
+{
+	void *nothing = NULL;
+	unsigned int room;
+
+	rte_ring_sp_enqueue_burst(ring, &nothing, 0, &room);
+	return room > MARK_SLOTS ? room - MARK_SLOTS : 0;
+}
+
+/* Puts a group on a worker's ring; what finds no room is dropped and counted, or waits. */
+static void push_group(struct receiver *receiver, uint32_t w, struct receiver_group *group)
+{
+	struct rte_ring *ring = receiver->workers[w]->ring;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	uint32_t done = 0;
+
+	while (done < group->n) {
+		uint32_t room = ring_room(ring), n = group->n - done;
+
+		done += rte_ring_sp_enqueue_burst(
+			ring, (void *const *)&group->pkts[done], n < room ? n : room, NULL);
+		worker_wake(receiver->workers[w]);
+		if (done == group->n)
+			break;
+		if (receiver->may_drop) {
+			generation->ring_full[w] += group->n - done;
+			rte_pktmbuf_free_bulk(&group->pkts[done], group->n - done);
+			break;
+		}
+		poll_idle(receiver->poller.idle);
+	}
+	group->n = 0;
+}
+
+static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	uint64_t start = rte_rdtsc();
+
+	generation->received += n;
+	if (receiver->dispatch == DISPATCH_FLOW)
+		deal(receiver, pkts, n, DISPATCH_FLOW);
+	else
+		deal(receiver, pkts, n, DISPATCH_ROUND_ROBIN);
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		push_group(receiver, w, &receiver->groups[w]);
+	generation->rx_cycles += rx_cycles + (rte_rdtsc() - start);
+}
+
+static void push_marks(struct receiver *receiver, void *mark)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
+		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
+			poll_idle(receiver->poller.idle);
+		worker_wake(receiver->workers[w]);
+	}
+}
+
+static void enter(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	/* First: a ring may have no room until the workers' new generation is clean. */
+	receiver_leave(receiver, epoch);
+	push_marks(receiver, make_mark(epoch, false));
+	receiver_wait(receiver);
+}
+
+static void end(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	receiver_leave(receiver, epoch);
+	push_marks(receiver, make_mark(epoch, true));
+}
+
+static void async_connect(struct receiver *receiver)
+{
+	if (receiver->forward != NULL) {
+		off_path_connect(receiver);
+		return;
+	}
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter;
+	receiver->poller.take = take;
+	receiver->poller.end = end;
+}
+
+/* --- a worker --- */
+
+/* Returns false when the mark was the end's. */
+static bool obey_mark(struct worker *worker, const void *entry)
+{
+	uint64_t epoch = (uint64_t)((uintptr_t)entry >> 2);
+
+	if (((uintptr_t)entry & MARK_END) != 0) {
+		worker_leave(worker, epoch);
+		return false;
+	}
+	worker_enter_epoch(worker, epoch);
+	return true;
+}
+
+static void async_work(struct worker *worker, uint32_t nb_workers)
+{
+	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
+		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
+
+	(void)nb_workers;
+	if (worker->digests != NULL) {
+		off_path_work(worker);
+		return;
+	}
+	for (;;) {
+		void *entries[BURST_MAX];
+		uint64_t start = rte_rdtsc(), rx_cycles;
+		uint32_t n = rte_ring_sc_dequeue_burst(worker->ring, entries, BURST_MAX, NULL);
+
+		if (worker->poller.keeper != NULL)
+			poll_look(&worker->poller, 0, n);
+		if (n == 0) {
+			worker_rest(worker);
+			continue;
+		}
+		rx_cycles = rte_rdtsc() - start;
+		for (uint32_t begin = 0, stop; begin < n; begin = stop) {
+			for (stop = begin; stop < n && !is_mark(entries[stop]); stop++)
+				;
+			if (stop > begin)
+				count(worker, (struct rte_mbuf **)&entries[begin], stop - begin,
+					rx_cycles);
+			rx_cycles = 0;
+			if (stop < n && !obey_mark(worker, entries[stop++]))
+				return;
+		}
+	}
+}
+
+const struct design_ops design_async = {
+	.name = "async",
+	.suits = "one queue for all: cards without RSS, tunnels that land on one queue",
+	.options = &async_owner,
+	.receiver = true,
+	.rings = true,
+	.queues = true,
+	.forwards = true,
+	.digests = true,
+	.hashes = true,
+	.connect = async_connect,
+	.work = async_work,
+	.done = worker_free,
+};
+
+/* --- options --- */
+
+OPTION_WORDS_OF(dispatch_word, [DISPATCH_FLOW] = "flow", [DISPATCH_ROUND_ROBIN] = "round-robin")
+
+static const char *lacks_async(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return designs[design_options(config)->design] == &design_async ? NULL
+									: "without --design async";
+}
+
+/* What the kernel does not count itself goes through its rings, whatever the design. */
+static const char *lacks_rings(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return kernel_given(config) ? NULL : lacks_async(config, measurement);
+}
+
+/* The kernel's program does not choose: a worker has what some CPUs see. */
+static const char *lacks_dispatch(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return kernel_given(config) ? "with --kernel" : lacks_async(config, measurement);
+}
+
+static const struct option_row async_rows[] = {
+	{
+		.name = "dispatch",
+		.placeholder = "RULE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = lacks_dispatch,
+		.word = dispatch_word,
+		OPTION_FIELD(async_options, dispatch),
+		.default_text = "flow",
+		.help = "Which worker the receiver of --design async chooses: flow (by the flow "
+			"hash, so that a flow stays on one worker) or round-robin (by the packet's "
+			"index).",
+	},
+	{
+		.name = "ring-size",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_rings,
+		OPTION_FIELD(async_options, ring_size),
+		.min = 64,
+		.max = 65536,
+		.power_of_two = true,
+		.default_text = "1024",
+		.help = "Entries of each ring between the receiver of --design async and a worker, "
+			"a power of two: packets, or with --forward digests of 64 bytes, of IPv4 "
+			"twice as many, or with --kernel what each CPU tells of packets; of these "
+			"two there are 16384 where it is not given.",
+	},
+	{0},
+};
+
+const struct option_owner async_owner = {
+	.rows = async_rows,
+	.size = sizeof(struct async_options),
+};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/plan/design.h"
+#include "parallel/shed/shed_options.h"
+
+#include <stddef.h>
+#include <string.h>
+#include "parallel/sources/kernel_plan.h"
+#include "parallel/designs/design_names.h" /* made by meson.build: DESIGNS, a DESIGN(name) for each */
+#include "rx/port/forwarding.h"
+#include "rx/port/port_name.h"
+
+#define DESIGN(name) extern const struct design_ops design_##name;
+DESIGNS
+#undef DESIGN
+
+#define DESIGN(name) &design_##name,
+const struct design_ops *const designs[] = {DESIGNS NULL};
+
+const struct design_ops *design_find(const char *name)
+{
+	for (const struct design_ops *const *design = designs; *design != NULL; design++)
+		if (strcmp((*design)->name, name) == 0)
+			return *design;
+	return NULL;
+}
+
+uint32_t design_index(const char *name)
+{
+	uint32_t i = 0;
+
+	while (strcmp(designs[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
+/* --- options --- */
+
+const char *design_word(uint32_t i)
+{
+	return designs[i] != NULL ? designs[i]->name : NULL;
+}
+
+static const char *design_suits(uint32_t i)
+{
+	return designs[i]->suits;
+}
+
+/* The options of designs, one after the other. */
+static const struct option_owner *design_part(uint32_t i)
+{
+	for (const struct design_ops *const *design = designs; *design != NULL; design++)
+		if ((*design)->options != NULL && i-- == 0)
+			return (*design)->options;
+	return NULL;
+}
+
+/* Whether anybody looks at the hash that a device gives its packets. */
+static bool uses_hash(const struct config *config)
+{
+	const struct design_ops *design = designs[design_options(config)->design];
+
+	return port_option_lacks(config, NULL) == NULL &&
+	       (!design->receiver ||
+		       (design->hashes && async_options(config)->dispatch == DISPATCH_FLOW));
+}
+
+static bool check_design(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	static const char *const of_hash[] = {"rss-fields", "rss-key"};
+
+	if (forward_asked(config) && !designs[design_options(config)->design]->forwards)
+		return option_fault(fault, "design", measurement,
+			"%s does not go with --forward: packets would wait for every worker; give "
+			"rss or async",
+			designs[design_options(config)->design]->name);
+	if (keep_up_options(config)->keep_up != KEEP_UP_OFF &&
+		!designs[design_options(config)->design]->queues)
+		return option_fault(fault, "design", measurement,
+			"%s does not go with --keep-up: its workers have no queues of their own; "
+			"give rss or async",
+			designs[design_options(config)->design]->name);
+	if (!kernel_plan_check(config, measurement, fault))
+		return false;
+	for (uint32_t i = 0; i < 2 && !uses_hash(config); i++)
+		if (config_asks(config, measurement, of_hash[i]))
+			return option_fault(fault, of_hash[i], measurement,
+				"has no effect without --port, and --design rss or async with "
+				"--dispatch flow; leave it out");
+	return true;
+}
+
+static const struct option_row design_rows[] = {
+	{
+		.name = "design",
+		.placeholder = "DESIGN",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.suits = design_suits,
+		.word = design_word,
+		OPTION_FIELD(design_options, design),
+		.default_text = "rss",
+		.help = "How packets reach the cores that count them: rss (each worker polls a "
+			"queue of its own, which the card or the feeder fills by flow hash), async "
+			"(one receiver deals them out over rings), sync (one receiver hands every "
+			"worker its part of a burst and waits for all).",
+	},
+	{0},
+};
+
+const struct option_owner design_owner = {
+	.rows = design_rows,
+	.size = sizeof(struct design_options),
+	.part = design_part,
+	.check = check_design,
+};

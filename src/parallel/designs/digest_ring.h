@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * From who forwards packets to a worker that counts them: what decides of each packet, 32 bytes of
+ * one with an IPv4 key and 64 of one with an IPv6 key (more where a key has fields beside the
+ * 5-tuple), and marks between the epochs. One lcore puts, one takes.
+ *
+ * Nothing waits, and nothing that was not taken is overwritten: a digest that finds no room is
+ * refused. Marks always find room: digests leave DIGEST_MARKS units free, and there are never more
+ * marks in a ring, for an epoch is opened only when everybody has left the one before the last
+ * (parallel/epoch.h), and behind the end's mark comes nothing.
+ *
+ * A ring is an array of units of 32 bytes; a digest takes one or several that follow each other.
+ * `tail` and `head` count units and never go back; the ring holds those from head up to tail. A
+ * digest that begins in the last units goes on behind the array's end, where there is room for it,
+ * and leaves as many of the first ones empty.
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "key/key_burst.h"
+
+#define DIGEST_UNIT 32 /* bytes */
+
+enum digest_kind {
+	DIGEST_IPV4,
+	DIGEST_IPV6,
+	DIGEST_IPV4_EXTRA,
+	DIGEST_IPV6_EXTRA,
+	DIGEST_EPOCH, /* what follows is of the epoch `number` */
+	DIGEST_END,   /* nothing follows; `number` is the epoch after the last */
+};
+
+struct digest {
+	uint32_t wire_len; /* bytes without FCS */
+	uint8_t kind;      /* enum digest_kind */
+	uint8_t tcp_flags; /* where details are asked for */
+	uint16_t overhead; /* where it is asked for */
+	union {
+		int64_t time; /* where details are asked for: ns since 1970-01-01 UTC */
+		uint64_t number;
+	};
+	union {
+		struct key4 key4;
+		struct key6 key6;
+		struct {
+			struct key4 key4;
+			struct key_extra extra;
+		} ipv4;
+		struct {
+			struct key6 key6;
+			struct key_extra extra;
+		} ipv6;
+	};
+} __attribute__((aligned(DIGEST_UNIT)));
+
+#define DIGEST_UNITS_MAX (sizeof(struct digest) / DIGEST_UNIT)
+#define DIGEST_MARKS     2
+#define DIGEST_AHEAD     32 /* units between what is put and what is fetched to be put into */
+
+#define DIGEST_RING_UNITS(size) ((size) + DIGEST_UNITS_MAX - 1)
+
+_Static_assert(offsetof(struct digest, key4) + sizeof(struct key4) == DIGEST_UNIT, "one unit");
+_Static_assert(offsetof(struct digest, key6) + sizeof(struct key6) <= 2 * DIGEST_UNIT, "two units");
+_Static_assert(sizeof(struct digest) % DIGEST_UNIT == 0, "whole units");
+
+struct digest_unit {
+	alignas(DIGEST_UNIT) uint8_t bytes[DIGEST_UNIT];
+};
+
+struct digest_ring {
+	/* Written before the start. */
+	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
+	uint32_t size;             /* a power of two */
+
+	/* Of who puts; tail is read by who takes. */
+	alignas(64) _Atomic uint64_t tail;
+	uint64_t put;       /* the next tail: what lies before it is published at once */
+	uint64_t head_seen; /* what head was when it was last read */
+
+	/* Of who takes; head is read by who puts. */
+	alignas(64) _Atomic uint64_t head;
+	uint64_t taken;     /* the next head */
+	uint64_t tail_seen; /* what tail was when it was last read */
+};
+
+static inline uint32_t digest_units(enum digest_kind kind)
+{
+	switch (kind) {
+	case DIGEST_IPV6:
+	case DIGEST_IPV4_EXTRA: return 2;
+	case DIGEST_IPV6_EXTRA: return DIGEST_UNITS_MAX;
+	default: return 1;
+	}
+}
+
+/* --- who puts --- */
+
+/* Whether so many units of digests find room. */
+static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units)
+{
+	uint64_t end = ring->put + units + DIGEST_MARKS;
+
+	if (__builtin_expect(end - ring->head_seen <= ring->size, 1))
+		return true;
+	/* Pairs with the release in digest_ring_give_back(): what lay there has been read. */
+	ring->head_seen = atomic_load_explicit(&ring->head, memory_order_acquire);
+	return end - ring->head_seen <= ring->size;
+}
+
+/* Where a digest is written that has room; nobody sees it before digest_ring_publish(). */
+static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
+{
+	struct digest_unit *place = &ring->units[ring->put & (ring->size - 1)];
+
+	ring->put += units;
+	/* Who took what lay there has the line; to get it takes longer than to fill many. */
+	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
+	return (struct digest *)place;
+}
+
+static inline void digest_ring_publish(struct digest_ring *ring)
+{
+	/* Pairs with the acquire in digest_ring_take(). */
+	atomic_store_explicit(&ring->tail, ring->put, memory_order_release);
+}
+
+/* A mark, published at once. */
+static inline void digest_ring_mark(
+	struct digest_ring *ring, enum digest_kind kind, uint64_t number)
+{
+	struct digest *mark;
+
+	/* The room is there; this reads how far it was given back, as for a digest. */
+	digest_ring_has_room(ring, 0);
+	mark = digest_ring_put(ring, 1);
+	mark->kind = (uint8_t)kind;
+	mark->number = number;
+	digest_ring_publish(ring);
+}
+
+/* --- who takes --- */
+
+/* The first that was not taken; NULL: there is none. It stays until it is given back. */
+static inline const struct digest *digest_ring_take(struct digest_ring *ring)
+{
+	const struct digest *digest;
+
+	if (ring->taken == ring->tail_seen) {
+		/* Pairs with the release in digest_ring_publish(). */
+		ring->tail_seen = atomic_load_explicit(&ring->tail, memory_order_acquire);
+		if (ring->taken == ring->tail_seen)
+			return NULL;
+	}
+	digest = (const struct digest *)&ring->units[ring->taken & (ring->size - 1)];
+	ring->taken += digest_units((enum digest_kind)digest->kind);
+	return digest;
+}
+
+/* The room of all that was taken. */
+static inline void digest_ring_give_back(struct digest_ring *ring)
+{
+	/* Pairs with the acquire in digest_ring_has_room(). */
+	atomic_store_explicit(&ring->head, ring->taken, memory_order_release);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/designs/forward_off_path.h"
+
+#include <rte_cycles.h>
+
+#include "parallel/designs/digest_burst.h"
+#include "parallel/workers/forward.h"
+#include "rx/packet/rss_hash.h"
+
+static enum digest_form form_of(const struct counting *counting)
+{
+	return counting->extra     ? DIGEST_FORM_EXTRA
+	       : counting->details ? DIGEST_FORM_DETAILS
+				   : DIGEST_FORM_PLAIN;
+}
+
+/* --- the receiver --- */
+
+static inline uint32_t next_worker(struct receiver *receiver)
+{
+	uint32_t next = receiver->next;
+
+	receiver->next = next + 1 == receiver->nb_workers ? 0 : next + 1;
+	return next;
+}
+
+/* To every worker's ring what is its own. */
+static inline __attribute__((always_inline)) void deal(struct receiver *receiver,
+	struct receiver_generation *generation, const struct key_burst *burst,
+	const enum digest_form form)
+{
+	uint32_t hashes[BURST_MAX];
+	bool by_flow = receiver->dispatch == DISPATCH_FLOW;
+
+	if (by_flow)
+		rss_hash_burst(burst, &receiver->hashed, hashes);
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t w =
+			by_flow ? receiver->reta[hashes[i] % RSS_RETA_SIZE] : next_worker(receiver);
+
+		if (!digest_burst_put_entry(receiver->workers[w]->digests, burst, i, form))
+			generation->ring_full[w]++;
+	}
+}
+
+static inline __attribute__((always_inline)) void leave_in_form(struct receiver *receiver,
+	struct receiver_generation *generation, const struct key_burst *burst,
+	const enum digest_form form)
+{
+	if (receiver->nb_workers == 1)
+		generation->ring_full[0] +=
+			digest_burst_put(receiver->workers[0]->digests, burst, form);
+	else
+		deal(receiver, generation, burst, form);
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		digest_ring_publish(receiver->workers[w]->digests);
+}
+
+/* The workers' generation of the receiver's epoch is clean, and says what is asked. */
+static const struct counting *counting_of(const struct receiver *receiver)
+{
+	return worker_generation(receiver->workers[0], receiver->epoch)->counting;
+}
+
+static void leave_digests(struct receiver *receiver, struct receiver_generation *generation,
+	const struct counting *counting)
+{
+	const struct key_burst *burst = &receiver->off_path->burst;
+
+	switch (form_of(counting)) {
+	case DIGEST_FORM_PLAIN:
+		leave_in_form(receiver, generation, burst, DIGEST_FORM_PLAIN);
+		break;
+	case DIGEST_FORM_DETAILS:
+		leave_in_form(receiver, generation, burst, DIGEST_FORM_DETAILS);
+		break;
+	case DIGEST_FORM_EXTRA:
+		leave_in_form(receiver, generation, burst, DIGEST_FORM_EXTRA);
+		break;
+	}
+}
+
+static void wake_all(struct receiver *receiver)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		worker_wake(receiver->workers[w]);
+}
+
+static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	const struct counting *counting = counting_of(receiver);
+	uint64_t start = receiver->poller.polled, left, sent;
+	uint64_t came = reader_came(&receiver->off_path->reader, pkts[0], start - rx_cycles);
+
+	generation->received += n;
+	reader_read_ahead(&receiver->off_path->reader, counting, pkts, n,
+		&receiver->off_path->burst, &generation->counts, &generation->filtered);
+	leave_digests(receiver, generation, counting);
+	left = rte_rdtsc();
+	sent = forward_burst(
+		receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
+	wake_all(receiver);
+
+	generation->free_cycles += sent - left;
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += left - start;
+}
+
+static void empty(void *arg, uint32_t q)
+{
+	struct receiver *receiver = arg;
+
+	forward_rest(receiver->forward, q);
+}
+
+static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t epoch)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++)
+		digest_ring_mark(receiver->workers[w]->digests, kind, epoch);
+	wake_all(receiver);
+}
+
+/* The wait is for the reporter, who opens no epoch live before it is ready: there is none. */
+static void enter(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	receiver_leave(receiver, epoch);
+	mark_all(receiver, DIGEST_EPOCH, epoch);
+	receiver_wait(receiver);
+}
+
+static void end(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	forward_end(receiver->forward);
+	receiver_leave(receiver, epoch);
+	mark_all(receiver, DIGEST_END, epoch);
+}
+
+void off_path_connect(struct receiver *receiver)
+{
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter;
+	receiver->poller.take = take;
+	receiver->poller.empty = empty;
+	receiver->poller.end = end;
+}
+
+/* --- a worker --- */
+
+static void add_lengths(struct parse_counts *counts, const struct key_burst *burst)
+{
+	uint32_t smallest = counts->smallest_frame;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		counts->bytes += burst->wire_len[i];
+		smallest = RTE_MIN(smallest, burst->wire_len[i]);
+	}
+	counts->smallest_frame = smallest;
+}
+
+static void count_burst(struct generation *generation, uint64_t start)
+{
+	const struct key_burst *burst = &generation->counting->bursts[0];
+
+	generation->counted += burst->n;
+	add_lengths(&generation->counts, burst);
+	worker_count_read(generation);
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+void off_path_work(struct worker *worker)
+{
+	for (;;) {
+		struct generation *generation = worker_generation(worker, worker->epoch);
+		uint64_t start = rte_rdtsc();
+		struct digest_mark mark = digest_burst_take(worker->digests,
+			&generation->counting->bursts[0], form_of(generation->counting));
+
+		if (generation->counting->bursts[0].n > 0)
+			count_burst(generation, start);
+		else if (mark.kind == DIGEST_IPV4)
+			worker_rest(worker);
+		if (mark.kind == DIGEST_END) {
+			worker_leave(worker, mark.number);
+			return;
+		}
+		if (mark.kind == DIGEST_EPOCH)
+			worker_enter_epoch(worker, mark.number);
+	}
+}

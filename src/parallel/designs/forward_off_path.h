@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * --forward beside the measuring: the receiver reads the headers of a burst, leaves a digest of each
+ * packet to a worker (parallel/designs/digest_ring.h), and sends. No packet is held by what is
+ * measured, so a measurement that stands still costs digests and nothing else.
+ */
+
+#include "parallel/workers/rx_core.h"
+#include "parallel/workers/worker.h"
+
+/* What a receiver has for it. */
+struct off_path {
+	struct reader reader;
+	struct key_burst burst; /* of the packets in hand */
+};
+
+/* Says what becomes of what the receiver polls. */
+void off_path_connect(struct receiver *receiver);
+
+/* The loop of a worker, until it left the last epoch. */
+void off_path_work(struct worker *worker);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * SYNC (Wu et al. 2016, Algorithm 1): one receiver takes a burst and raises a start flag for every
+ * worker; each worker counts its own part of the burst, the packets whose index modulo the number
+ * of workers is its own, and raises its end flag; the receiver waits for all of them and takes the
+ * next burst.
+ *
+ * The flags are counters, each on a cache line of its own: `started` is written by the receiver
+ * alone, `done` by the worker alone, and a part is in work while they differ. What stands in a slot
+ * beside them is written by the receiver while they are equal, and read by the worker while they
+ * differ.
+ */
+
+#include <rte_cycles.h>
+
+#include "parallel/designs/sync.h"
+#include "parallel/plan/design.h"
+#include "parallel/workers/rx_core.h"
+
+_Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a full burst is full parts");
+
+/* --- the receiver --- */
+
+/* Hands a burst to every worker and waits until all are done with it. */
+static void run_burst(struct receiver *receiver, const struct sync_burst *burst)
+{
+	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
+		struct sync_slot *slot = receiver->workers[w]->slot;
+		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
+
+		slot->burst = *burst;
+		/* Pairs with the acquire in sync_work(): the burst comes first. */
+		atomic_store_explicit(&slot->started, started + 1, memory_order_release);
+		worker_wake(receiver->workers[w]);
+	}
+	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
+		struct sync_slot *slot = receiver->workers[w]->slot;
+		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
+
+		/* Pairs with the release in sync_work(): the worker has let go of the packets. */
+		while (atomic_load_explicit(&slot->done, memory_order_acquire) != started)
+			poll_idle(receiver->poller.idle);
+	}
+}
+
+static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	struct sync_burst burst = {
+		.epoch = receiver->epoch,
+		.pkts = pkts,
+		.n = n,
+		.first = receiver->next,
+	};
+
+	generation->received += n;
+	generation->rx_cycles += rx_cycles;
+	receiver->next = (receiver->next + n) % receiver->nb_workers;
+	run_burst(receiver, &burst);
+}
+
+/*
+ * An empty burst of the new epoch, so that workers leave the old one although nothing comes. The
+ * receiver leaves first: the workers' new generation may have to wait for that.
+ */
+static void enter(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+	struct sync_burst burst = {.epoch = epoch};
+
+	receiver_leave(receiver, epoch);
+	run_burst(receiver, &burst);
+	receiver_wait(receiver);
+}
+
+static void end(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+	struct sync_burst burst = {.epoch = epoch, .last = true};
+
+	receiver_leave(receiver, epoch);
+	run_burst(receiver, &burst);
+}
+
+static void sync_connect(struct receiver *receiver)
+{
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter;
+	receiver->poller.take = take;
+	receiver->poller.end = end;
+}
+
+/* --- a worker --- */
+
+static void count_part(struct worker *worker, const struct sync_burst *burst, uint32_t nb_workers)
+{
+	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
+		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
+	struct rte_mbuf *part[POLL_BURST_MAX];
+	uint32_t n = 0;
+	/* pkts[0] belongs to worker `first`, the next ones to those after it, round and round. */
+	uint32_t i = worker->part >= burst->first ? worker->part - burst->first
+						  : worker->part + nb_workers - burst->first;
+
+	for (; i < burst->n; i += nb_workers)
+		part[n++] = burst->pkts[i];
+	for (uint32_t at = 0; at < n; at += BURST_MAX)
+		count(worker, part + at, n - at < BURST_MAX ? n - at : BURST_MAX, 0);
+}
+
+static void sync_work(struct worker *worker, uint32_t nb_workers)
+{
+	struct sync_slot *slot = worker->slot;
+	bool last = false;
+
+	for (uint64_t next = 1; !last; next++) {
+		/* Pairs with the release in run_burst(). */
+		while (atomic_load_explicit(&slot->started, memory_order_acquire) != next)
+			worker_rest(worker);
+		last = slot->burst.last;
+		if (last) {
+			worker_leave(worker, slot->burst.epoch);
+		} else {
+			if (slot->burst.epoch != worker->epoch)
+				worker_enter_epoch(worker, slot->burst.epoch);
+			count_part(worker, &slot->burst, nb_workers);
+		}
+		/* Pairs with the acquire in run_burst(); the slot is the receiver's again. */
+		atomic_store_explicit(&slot->done, next, memory_order_release);
+	}
+}
+
+const struct design_ops design_sync = {
+	.name = "sync",
+	.suits = "as async, in lock step: for comparison, seldom faster",
+	.receiver = true,
+	.held = POLL_BURST_MAX,
+	.connect = sync_connect,
+	.work = sync_work,
+	.done = worker_free,
+};

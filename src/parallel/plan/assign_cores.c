@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Who runs on which CPU. A polling lcore takes the best CPU that is free; of two CPUs the better
+ * one is, by the first of these that tells them apart:
+ *
+ *  1. not CPU 0, where the kernel does its own work;
+ *  2. in the package of the group's node;
+ *  3. isolated from other threads, where any CPU is;
+ *  4. on a core of which no other thread polls;
+ *  5. nearer to the group's node (0 on the node itself);
+ *  6. not a thread of CPU 0's core;
+ *  7. of the lower number.
+ *
+ * Every lcore that finds a whole core on its group's node gets it before any other lcore takes what
+ * is less good, so no group spreads over the node of another one that needs it. A receiver chooses
+ * before its workers, because all packets pass it.
+ */
+
+#include <string.h>
+
+#include "parallel/plan/plan.h"
+#include "parallel/plan/plan_internal.h"
+
+struct placer {
+	const struct topology *topology;
+	bool isolating;                    /* some CPU is isolated */
+	uint32_t nb_cores;                 /* whole cores */
+	uint32_t core[TOPOLOGY_CPUS_MAX];  /* of a CPU, by its index in the topology */
+	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* lcores that poll on a core */
+	bool busy[TOPOLOGY_CPUS_MAX];      /* a CPU has an lcore that polls */
+	int package[TOPOLOGY_NODES_MAX];   /* of a node; -1: none of its CPUs is there */
+};
+
+#define NOBODY UINT32_MAX
+
+/* What makes one CPU better than another: the lower, the better. */
+#define RANK_ZERO     ((uint64_t)1 << 48)
+#define RANK_REMOTE   ((uint64_t)1 << 47)
+#define RANK_ORDINARY ((uint64_t)1 << 46)
+#define RANK_SHARED   32 /* bits from here: threads of the core that poll */
+#define RANK_DISTANCE 16
+#define RANK_CORE_0   ((uint64_t)1 << 12)
+#define RANK_NUMBER   (RANK_CORE_0 - 1)
+
+static void init_placer(struct placer *placer, const struct topology *topology)
+{
+	memset(placer, 0, sizeof(*placer));
+	placer->topology = topology;
+	memset(placer->package, -1, sizeof(placer->package));
+	for (uint32_t i = 0; i < topology->nb_cpus; i++) {
+		const struct topology_cpu *cpu = &topology->cpus[i];
+		uint32_t first = 0;
+
+		while (!topology_same_core(&topology->cpus[first], cpu))
+			first++;
+		placer->core[i] = first == i ? placer->nb_cores++ : placer->core[first];
+		placer->isolating |= cpu->isolated;
+		if (cpu->node >= 0 && cpu->node < TOPOLOGY_NODES_MAX)
+			placer->package[cpu->node] = (int)cpu->package;
+	}
+}
+
+static bool on_core_0(const struct placer *placer, uint32_t i)
+{
+	return placer->topology->cpus[0].id == 0 && placer->core[i] == placer->core[0];
+}
+
+/* For an lcore that belongs on `node`, which is a real one. */
+static uint64_t rank_cpu(const struct placer *placer, uint32_t i, int node)
+{
+	const struct topology_cpu *cpu = &placer->topology->cpus[i];
+	uint32_t distance = topology_distance(placer->topology, node, cpu->node);
+	uint64_t rank = cpu->id;
+
+	if (cpu->id == 0)
+		rank |= RANK_ZERO;
+	if (cpu->node != node && placer->package[node] != (int)cpu->package)
+		rank |= RANK_REMOTE;
+	if (placer->isolating && !cpu->isolated)
+		rank |= RANK_ORDINARY;
+	if (on_core_0(placer, i))
+		rank |= RANK_CORE_0;
+	/* A table of distances may have an odd idea of near; another node is never as near as one's
+	 * own. */
+	if (cpu->node != node)
+		rank |= (uint64_t)(distance > TOPOLOGY_DISTANCE_LOCAL
+					   ? distance - TOPOLOGY_DISTANCE_LOCAL
+					   : 1)
+			<< RANK_DISTANCE;
+	return rank | (uint64_t)placer->polls[placer->core[i]] << RANK_SHARED;
+}
+
+static uint32_t best_cpu(const struct placer *placer, int node, uint64_t *rank)
+{
+	uint32_t best = NOBODY;
+
+	*rank = UINT64_MAX;
+	for (uint32_t i = 0; i < placer->topology->nb_cpus; i++) {
+		uint64_t this = rank_cpu(placer, i, node);
+
+		if (placer->busy[i] || this >= *rank)
+			continue;
+		*rank = this;
+		best = i;
+	}
+	return best;
+}
+
+/* A whole core of a node, not the kernel's. */
+static bool is_good(uint64_t rank)
+{
+	return rank <= (RANK_NUMBER | RANK_CORE_0);
+}
+
+/* Whole cores, but for CPU 0's, on a node or, where it is PLAN_NODE_ANY, on all of them. */
+static uint32_t good_cores(const struct placer *placer, int node)
+{
+	bool counted[TOPOLOGY_CPUS_MAX] = {false};
+	uint32_t all = 0, isolated = 0;
+
+	for (uint32_t i = 0; i < placer->topology->nb_cpus; i++) {
+		const struct topology_cpu *cpu = &placer->topology->cpus[i];
+
+		if ((node != PLAN_NODE_ANY && cpu->node != node) || on_core_0(placer, i) ||
+			counted[placer->core[i]])
+			continue;
+		counted[placer->core[i]] = true;
+		all++;
+		isolated += cpu->isolated;
+	}
+	return isolated > 0 ? isolated : all;
+}
+
+/* Where packets of a port whose node is unknown are best measured: where most cores are. */
+static int home_of(const struct placer *placer, const struct plan_group *group)
+{
+	uint32_t most = 0;
+	int home = placer->topology->cpus[placer->topology->nb_cpus - 1].node;
+
+	if (group->node != PLAN_NODE_ANY)
+		return group->node;
+	for (int node = 0; node < TOPOLOGY_NODES_MAX; node++) {
+		uint32_t cores = good_cores(placer, node);
+
+		if (cores > most) {
+			most = cores;
+			home = node;
+		}
+	}
+	return home >= 0 && home < TOPOLOGY_NODES_MAX ? home : 0;
+}
+
+uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
+{
+	static _Thread_local struct placer placer;
+
+	init_placer(&placer, topology);
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		uint32_t others = (plan->design->receiver ? 1 : 0) +
+				  (plan->replay ? 1 : 0); /* a replay is one group */
+		uint32_t cores = good_cores(&placer, plan->groups[g].node);
+
+		plan->groups[g].nb_workers = cores > others ? cores - others : 1;
+	}
+	return placer.nb_cores;
+}
+
+static void take_cpu(struct placer *placer, struct plan_lcore *lcore, uint32_t i)
+{
+	placer->busy[i] = true;
+	placer->polls[placer->core[i]]++;
+	lcore->cpu = (int)placer->topology->cpus[i].id;
+	lcore->node = placer->topology->cpus[i].node;
+}
+
+/* Those who poll, in the order in which they choose: receivers, workers, the feeder. */
+static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_LCORES_MAX])
+{
+	static const enum plan_role roles[] = {PLAN_RECEIVER, PLAN_WORKER, PLAN_FEEDER};
+	uint32_t n = 0;
+
+	for (size_t r = 0; r < sizeof(roles) / sizeof(roles[0]); r++)
+		for (uint32_t i = 0; i < plan->nb_lcores; i++)
+			if (plan->lcores[i].role == roles[r])
+				order[n++] = &plan->lcores[i];
+	return n;
+}
+
+static void place_polling(struct plan *plan, struct placer *placer)
+{
+	struct plan_lcore *order[PLAN_LCORES_MAX];
+	uint32_t n = order_polling(plan, order);
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i]->cpu = -1;
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t rank;
+			uint32_t cpu;
+
+			if (order[i]->cpu >= 0)
+				continue;
+			cpu = best_cpu(placer, plan->groups[order[i]->group].memory_node, &rank);
+			if (pass > 0 || is_good(rank))
+				take_cpu(placer, order[i], cpu);
+		}
+}
+
+/*
+ * The reporter, and with it all threads that are no lcores, stay off CPUs that poll, then off their
+ * cores, then off isolated CPUs, and near the first group.
+ */
+static uint64_t rank_ordinary(const struct placer *placer, uint32_t i, int node)
+{
+	const struct topology_cpu *cpu = &placer->topology->cpus[i];
+
+	return (placer->polls[placer->core[i]] > 0 ? (uint64_t)1 << 33 : 0) |
+	       (cpu->isolated ? (uint64_t)1 << 32 : 0) |
+	       topology_distance(placer->topology, node, cpu->node);
+}
+
+static void place_reporter(struct plan *plan, const struct placer *placer)
+{
+	const struct topology *topology = placer->topology;
+	struct plan_lcore *reporter = &plan->lcores[0];
+	int node = plan->groups[0].memory_node;
+	uint64_t best = UINT64_MAX;
+
+	for (uint32_t i = 0; i < topology->nb_cpus; i++) {
+		uint64_t rank = rank_ordinary(placer, i, node);
+
+		if (placer->busy[i] || rank > best)
+			continue;
+		if (rank < best) {
+			memset(&plan->ordinary, 0, sizeof(plan->ordinary));
+			reporter->cpu = (int)topology->cpus[i].id;
+			reporter->node = topology->cpus[i].node;
+		}
+		best = rank;
+		cpu_set_add(&plan->ordinary, topology->cpus[i].id);
+	}
+	if (best != UINT64_MAX)
+		return;
+	/* It may share the feeder's, whom a pause never hurts. */
+	reporter->cpu = plan->lcores[1].cpu;
+	reporter->node = plan->lcores[1].node;
+	cpu_set_add(&plan->ordinary, (uint32_t)reporter->cpu);
+}
+
+/* --- what the user should know --- */
+
+/* A list of workers, and whether a receiver is among them. */
+struct who {
+	struct cpu_set workers;
+	bool receiver;
+};
+
+static void add_who(struct who *who, const struct plan_lcore *lcore)
+{
+	if (lcore->role == PLAN_WORKER)
+		cpu_set_add(&who->workers, lcore->worker);
+	else
+		who->receiver = true;
+}
+
+/* "the receiver and workers 3-5"; false where it is nobody. */
+static bool print_who(const struct who *who, char *text, size_t size)
+{
+	uint32_t n = cpu_set_count(&who->workers);
+	char list[128];
+
+	cpu_set_print(&who->workers, list, sizeof(list));
+	snprintf(text, size, "%s%s%s%s", who->receiver ? "the receiver" : "",
+		who->receiver && n > 0 ? " and " : "",
+		n == 0   ? ""
+		: n == 1 ? "worker "
+			 : "workers ",
+		list);
+	return who->receiver || n > 0;
+}
+
+static void warn_remote(struct plan *plan, uint32_t g)
+{
+	struct who who = {0};
+	char text[192];
+
+	if (plan->groups[g].node == PLAN_NODE_ANY)
+		return;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+
+		if ((lcore->role == PLAN_RECEIVER || lcore->role == PLAN_WORKER) &&
+			lcore->group == g && lcore->node != plan->groups[g].node)
+			add_who(&who, lcore);
+	}
+	if (print_who(&who, text, sizeof(text)))
+		plan_warn(plan,
+			"%s: not on NUMA node %d as the port%s, because its free CPUs do not "
+			"suffice: packets cross between nodes",
+			text, plan->groups[g].node, plan->groups[g].nb_ports == 1 ? "" : "s");
+}
+
+static const struct topology_cpu *cpu_of(
+	const struct placer *placer, const struct plan_lcore *lcore, uint32_t *index)
+{
+	for (*index = 0; *index < placer->topology->nb_cpus; ++*index)
+		if ((int)placer->topology->cpus[*index].id == lcore->cpu)
+			return &placer->topology->cpus[*index];
+	return NULL;
+}
+
+static void warn_shared_cores(struct plan *plan, const struct placer *placer)
+{
+	struct who sharing = {0}, ordinary = {0};
+	char text[192];
+
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+		const struct topology_cpu *cpu;
+		uint32_t index;
+
+		if (lcore->role != PLAN_RECEIVER && lcore->role != PLAN_WORKER)
+			continue;
+		cpu = cpu_of(placer, lcore, &index);
+		if (cpu == NULL)
+			continue;
+		if (placer->polls[placer->core[index]] > 1)
+			add_who(&sharing, lcore);
+		if (placer->isolating && !cpu->isolated)
+			add_who(&ordinary, lcore);
+	}
+	if (print_who(&sharing, text, sizeof(text)))
+		plan_warn(plan,
+			"%s share physical cores with lcores that poll: fewer --workers may be "
+			"faster",
+			text);
+	if (print_who(&ordinary, text, sizeof(text)))
+		plan_warn(plan,
+			"%s: on CPUs that are not isolated, because those that are do not suffice "
+			"or are in another package",
+			text);
+}
+
+static void warn_shared_sketch(struct plan *plan)
+{
+	struct who who = {0};
+	char text[192];
+	int node = PLAN_NODE_ANY;
+
+	if (plan->sharing != SHARING_SHARED)
+		return;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &plan->lcores[i];
+
+		if (lcore->role != PLAN_WORKER)
+			continue;
+		if (lcore->worker == 0)
+			node = lcore->node;
+		else if (lcore->node != node)
+			add_who(&who, lcore);
+	}
+	if (print_who(&who, text, sizeof(text)))
+		plan_warn(plan,
+			"the shared sketch lies on NUMA node %d, from other nodes than %s: every "
+			"update crosses between nodes; --sharing separate avoids that",
+			node, text);
+}
+
+/* --- */
+
+static void float_all(struct plan *plan)
+{
+	plan->ordinary = plan->cpus;
+	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
+		plan->lcores[i].cpu = -1;
+		plan->lcores[i].node = PLAN_NODE_ANY;
+	}
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		plan->groups[g].memory_node = plan->groups[g].node;
+}
+
+static void init_plan_cpus(struct plan *plan, struct placer *placer)
+{
+	init_placer(placer, placer->topology);
+	plan->nb_cpus = placer->topology->nb_cpus;
+	for (uint32_t i = 0; i < plan->nb_cpus; i++)
+		cpu_set_add(&plan->cpus, placer->topology->cpus[i].id);
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		plan->groups[g].memory_node = home_of(placer, &plan->groups[g]);
+}
+
+void plan_place(struct plan *plan, const struct topology *topology)
+{
+	static _Thread_local struct placer placer;
+
+	placer.topology = topology;
+	init_plan_cpus(plan, &placer);
+	/* The reporter of a replay may share the feeder's CPU. */
+	plan->oversubscribed = plan_nb_polling(plan) + (plan->replay ? 0 : 1) > plan->nb_cpus;
+	if (plan->oversubscribed) {
+		float_all(plan);
+		return;
+	}
+	place_polling(plan, &placer);
+	place_reporter(plan, &placer);
+	for (uint32_t g = 0; g < plan->nb_groups; g++)
+		warn_remote(plan, g);
+	warn_shared_cores(plan, &placer);
+	warn_shared_sketch(plan);
+}
+
+void plan_place_one(struct plan *plan, const struct topology *topology)
+{
+	static _Thread_local struct placer placer;
+	uint64_t rank;
+
+	placer.topology = topology;
+	init_plan_cpus(plan, &placer);
+	take_cpu(&placer, &plan->lcores[0], best_cpu(&placer, plan->groups[0].memory_node, &rank));
+	cpu_set_add(&plan->ordinary, (uint32_t)plan->lcores[0].cpu);
+}

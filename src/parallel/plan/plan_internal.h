@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What the parts of the planner know of each other (plan.c, assign_cores.c, memory.c). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config;
+struct measurement_config;
+struct plan;
+struct topology;
+
+/* Polling lcores: feeder, receivers, workers. */
+uint32_t plan_nb_polling(const struct plan *plan);
+
+__attribute__((format(printf, 2, 3))) void plan_warn(struct plan *plan, const char *format, ...);
+/* Always false. */
+__attribute__((format(printf, 3, 4))) bool plan_refuse(
+	struct plan *plan, char *error, const char *format, ...);
+
+/*
+ * How many workers there is room for in each group by itself, into groups[].nb_workers. Returns the
+ * number of physical cores.
+ */
+uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
+/* Gives every lcore a CPU and a node, every group a node for its packets; warns. */
+void plan_place(struct plan *plan, const struct topology *topology);
+/* Places a single lcore, of group 0, that polls. */
+void plan_place_one(struct plan *plan, const struct topology *topology);
+
+/* As option_row.lacks, of options of pools of mbufs: sources that have none. */
+const char *plan_lacks_mbufs(
+	const struct config *config, const struct measurement_config *measurement);
+
+/* Sizes pools, adds up what every node is to hold, and compares with what it has. */
+bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
+	char *error);
+/* The same for sketches alone: pools are there already, and have their memory. */
+bool plan_memory_beside(struct plan *plan, const struct topology *topology, char *error);

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/run/measurements.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "base/log.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/shed/steps.h"
+#include "parallel/workers/node_memory.h"
+#include "parallel/workers/poll.h"
+#include "parallel/workers/worker.h"
+
+/* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
+static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
+{
+	counting->nb_key_rules = key_rules_distinct(
+		keys, counting->nb_measurements, counting->key_rules, counting->key_rule_of);
+}
+
+/* What a burst must bring for a measurement. */
+static void add_needs(
+	struct counting *counting, const struct plan_measurement *measurement, const bool replay)
+{
+	counting->details |= (measurement->ops->caps & SKETCH_DETAILS) != 0;
+	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
+	counting->overhead |= measurement->params.ip_bytes;
+	counting->extra |= measurement->params.key->extra;
+	/* Nobody tells live sketches to look around when nothing comes but their worker. */
+	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
+}
+
+static uint32_t priority_of(const struct plan_measurement *measurement)
+{
+	return steps_options(measurement->config)->priority;
+}
+
+static struct key_burst *create_bursts(
+	const struct counting *counting, uint32_t n, const struct plan_lcore *lcore)
+{
+	struct key_burst *bursts = memory_get(lcore->node, n * sizeof(bursts[0]));
+
+	for (uint32_t r = 0; bursts != NULL && r < n; r++) {
+		bursts[r].writer = lcore->worker;
+		bursts[r].has_overhead = counting->overhead;
+	}
+	return bursts;
+}
+
+static bool add_weights(struct counting *counting, const struct plan_lcore *lcore)
+{
+	counting->waiting = create_bursts(counting, counting->nb_key_rules, lcore);
+	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	if (counting->waiting == NULL || counting->weights == NULL)
+		return false;
+	counting->bursts[0].weights = &counting->weights[0];
+	counting->waiting[0].weights = &counting->weights[1];
+	return true;
+}
+
+uint32_t measurements_low_ranked(const struct plan *plan)
+{
+	uint32_t best = UINT32_MAX, low_ranked = 0;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		best = RTE_MIN(best, priority_of(&plan->measurements[m]));
+	for (uint32_t m = 0; m < plan->nb_measurements; m++)
+		low_ranked |= (uint32_t)(priority_of(&plan->measurements[m]) > best) << m;
+	return low_ranked;
+}
+
+/* What bursts need of which not everything is looked at. */
+static bool add_states(
+	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
+{
+	counting->low_ranked = measurements_low_ranked(plan);
+	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	counting->bursts[0].weights = counting->weights;
+	return counting->weights != NULL;
+}
+
+static uint32_t rule_bit(const struct counting *counting, uint32_t m)
+{
+	return UINT32_C(1) << counting->key_rule_of[m];
+}
+
+/* What it takes to know what is inside. */
+static void assign_networks(const struct measurements *measurements, struct counting *counting)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct closer *closer = measurements->closer[m];
+
+		if (closer == NULL)
+			continue;
+		counting->closer = true;
+		counting->networks_rule[m] = counting->key_rule_of[closer->networks];
+		counting->needs[m] = rule_bit(counting, closer->networks);
+		/* What is picked has its 5-tuple alone. */
+		if (measurements->plan.measurements[m].params.key->extra)
+			counting->needs[m] |= rule_bit(counting, m);
+	}
+}
+
+/* Room for what only some measurements look at. */
+static bool add_picked(const struct measurements *measurements, struct counting *counting,
+	const struct plan_lcore *lcore)
+{
+	if (counting->closer || measurements->kept_up)
+		counting->picked = create_bursts(counting, PICKED_BURSTS, lcore);
+	return counting->picked != NULL || !(counting->closer || measurements->kept_up);
+}
+
+/* The second generation's is the same one, or, where keys may be others, another of the same bursts. */
+static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	struct counting **counting = &measurements->counting[1][lcore->worker];
+	struct counting *first = measurements->counting[0][lcore->worker];
+
+	*counting = first;
+	if (measurements->steps == NULL)
+		return true;
+	*counting = memory_get(lcore->node, sizeof(*first));
+	if (*counting != NULL)
+		**counting = *first;
+	return *counting != NULL;
+}
+
+static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	const struct plan *plan = &measurements->plan;
+	struct counting *counting = memory_get(lcore->node, sizeof(*counting));
+
+	if (counting == NULL)
+		return false;
+	measurements->counting[0][lcore->worker] = counting;
+	counting->set = measurements->number;
+	counting->hash_key = measurements->hash_key;
+	counting->nb_measurements = plan->nb_measurements;
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct sketch_ops *ops = plan->measurements[m].ops;
+
+		counting->update[m] = ops->update[plan->sharing];
+		counting->update_weighted[m] = ops->update_weighted[plan->sharing];
+		counting->fetch[m] = ops->fetch;
+		add_needs(counting, &plan->measurements[m], plan->replay);
+	}
+	assign_rules(counting, measurements->keys[0]);
+	assign_networks(measurements, counting);
+	measurements->nb_bursts =
+		measurements->steps != NULL ? COSTS_KEYS_MAX : counting->nb_key_rules;
+	counting->bursts = create_bursts(counting, measurements->nb_bursts, lcore);
+	if (!add_picked(measurements, counting, lcore))
+		return false;
+	if (plan->collect.design != NULL || plan->kernel.on_path)
+		return counting->bursts != NULL && add_weights(counting, lcore);
+	if (counting->bursts != NULL && measurements->kept_up)
+		return add_states(counting, plan, lcore);
+	return counting->bursts != NULL;
+}
+
+static void wait_for_reporter(const void *arg)
+{
+	const struct plan *plan = arg;
+
+	poll_idle(plan->idle);
+}
+
+/* The sketches of one instance, in both generations. */
+static bool create_sketches(struct measurements *measurements, uint32_t instance, int node)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+			const struct plan_measurement *planned =
+				&measurements->plan.measurements[m];
+			struct sketch_params params = planned->params;
+
+			params.allocator = memory_on_node(node);
+			if (measurements->waits) {
+				params.wait = wait_for_reporter;
+				params.wait_arg = &measurements->plan;
+			}
+			measurements->sketches[g][instance][m] = planned->ops->create(&params);
+			if (measurements->sketches[g][instance][m] == NULL)
+				return false;
+			measurements->fitting[instance][m] = params.width;
+		}
+	return true;
+}
+
+static bool create_distinct(struct measurements *measurements, uint32_t worker, int node)
+{
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+			struct hyperloglog *distinct = memory_get(node, sizeof(struct hyperloglog));
+
+			measurements->distinct[g][worker][m] = distinct;
+			if (distinct == NULL)
+				return false;
+		}
+	return true;
+}
+
+static bool create_of_worker(struct measurements *measurements, const struct plan_lcore *lcore)
+{
+	uint32_t id = lcore->worker;
+
+	if (!create_counting(measurements, lcore) || !share_counting(measurements, lcore) ||
+		!create_distinct(measurements, id, lcore->node))
+		return false;
+	/* A shared instance lies on the node of the first worker. */
+	return plan_instance(&measurements->plan, id) != id ||
+	       create_sketches(measurements, id, lcore->node);
+}
+
+static bool create_closer(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		const struct measurement_config *config = plan->measurements[m].config;
+		struct closer *closer;
+
+		if (!within_given(config))
+			continue;
+		closer = memory_get(PLAN_NODE_ANY, sizeof(*closer));
+		measurements->closer[m] = closer;
+		if (closer == NULL)
+			return false;
+		while (strcmp(plan->measurements[closer->networks].config->name,
+			       within_options(config)->within.networks) != 0)
+			closer->networks++;
+	}
+	return true;
+}
+
+static bool create_workers(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+
+	for (uint32_t i = 0; i < plan->nb_lcores; i++)
+		if (plan->lcores[i].role == PLAN_WORKER &&
+			!create_of_worker(measurements, &plan->lcores[i]))
+			return false;
+	return true;
+}
+
+/* Steps, where some are to other keys. Returns false where there is no memory. */
+static bool create_steps(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+	bool needed = false;
+
+	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
+		needed |= measurements->kept_up && steps_to_keys(plan->measurements[m].config);
+		measurements->keys[0][m] = plan->measurements[m].params.key;
+		measurements->keys[1][m] = measurements->next_keys[m] = measurements->keys[0][m];
+	}
+	if (!needed)
+		return true;
+	measurements->steps = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(measurements->steps[0]));
+	for (uint32_t m = 0; measurements->steps != NULL && m < plan->nb_measurements; m++) {
+		char why[STEPS_WHY_MAX];
+
+		steps_parse(&measurements->steps[m],
+			steps_options(plan->measurements[m].config)->steps, why);
+	}
+	return measurements->steps != NULL;
+}
+
+/* Where a set lies another one may have lain before it, of which somebody still knows something. */
+static uint64_t next_number(void)
+{
+	static _Atomic uint64_t last;
+
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+struct measurements *measurements_create(
+	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up)
+{
+	struct measurements *measurements = calloc(1, sizeof(*measurements));
+
+	if (measurements == NULL)
+		return NULL;
+	measurements->number = next_number();
+	measurements->plan = *plan;
+	measurements->hash_key = hash_key;
+	measurements->waits = waits;
+	measurements->kept_up = kept_up;
+	if (create_steps(measurements) && create_closer(measurements) &&
+		create_workers(measurements))
+		return measurements;
+	measurements_destroy(measurements);
+	return NULL;
+}
+
+static void destroy_counting(struct measurements *measurements, uint32_t worker)
+{
+	struct counting *counting = measurements->counting[0][worker];
+
+	if (measurements->counting[1][worker] != counting)
+		memory_give_back(measurements->counting[1][worker], sizeof(*counting));
+	if (counting == NULL)
+		return;
+	memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
+	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
+	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	memory_give_back(counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
+	memory_give_back(counting, sizeof(*counting));
+}
+
+void measurements_destroy(struct measurements *measurements)
+{
+	if (measurements == NULL)
+		return;
+	for (uint32_t g = 0; g < 2; g++)
+		for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
+			for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+				struct sketch *sketch = measurements->sketches[g][w][m];
+
+				if (sketch != NULL)
+					sketch->ops->destroy(sketch);
+				memory_give_back(measurements->distinct[g][w][m],
+					sizeof(struct hyperloglog));
+			}
+	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
+		destroy_counting(measurements, w);
+	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
+		memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
+	free(measurements->steps);
+	if (measurements->config != NULL)
+		config_free(measurements->config);
+	free(measurements->config);
+	free(measurements);
+}
+
+void measurements_give(const struct measurements *measurements, struct generation *generation,
+	uint32_t worker, uint64_t epoch)
+{
+	uint32_t instance = plan_instance(&measurements->plan, worker);
+
+	generation->counting = measurements->counting[epoch & 1][worker];
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
+		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
+		generation->distinct[m] = measurements->distinct[epoch & 1][worker][m];
+		generation->within.sets[m] = measurements->closer[m] != NULL
+						     ? &measurements->closer[m]->sets[epoch & 1]
+						     : NULL;
+	}
+}
+
+void measurements_step(struct measurements *measurements, uint32_t m, uint32_t steps)
+{
+	const struct key_rule *own = measurements->plan.measurements[m].params.key, *key;
+
+	if (measurements->steps == NULL)
+		return;
+	key = steps_detail(&measurements->steps[m], steps).key;
+	measurements->next_keys[m] = key != NULL ? key : own;
+}
+
+void measurements_rekey(struct measurements *measurements, uint64_t epoch)
+{
+	const struct plan *plan = &measurements->plan;
+	const struct key_rule **keys = measurements->keys[epoch & 1];
+
+	if (memcmp(keys, measurements->next_keys, sizeof(measurements->next_keys)) == 0)
+		return;
+	memcpy(keys, measurements->next_keys, sizeof(measurements->next_keys));
+	for (uint32_t w = 0; w < plan->nb_workers; w++) {
+		struct counting *counting = measurements->counting[epoch & 1][w];
+
+		assign_rules(counting, keys);
+		assign_networks(measurements, counting);
+	}
+	for (uint32_t i = 0; i < plan->nb_instances; i++)
+		for (uint32_t m = 0; m < plan->nb_measurements; m++)
+			measurements->sketches[epoch & 1][i][m]->params.key = keys[m];
+}
+
+void measurements_look_closer(struct measurements *measurements, uint64_t epoch)
+{
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
+		if (measurements->closer[m] != NULL)
+			closer_renew(measurements->closer[m], measurements->hash_key, epoch);
+}
+
+static const struct measurement_config *config_of(
+	const struct measurements *measurements, uint32_t m)
+{
+	return measurements->plan.measurements[m].config;
+}
+
+/* Whether what is heavy for one is heavy for the other. */
+static bool same_networks(
+	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
+{
+	const struct within_choice *x = &within_options(config_of(a, m_a))->within;
+	const struct within_choice *y = &within_options(config_of(b, m_b))->within;
+
+	return strcmp(x->networks, y->networks) == 0 && x->share >= y->share &&
+	       x->share <= y->share &&
+	       key_rule_equal(a->plan.measurements[a->closer[m_a]->networks].params.key,
+		       b->plan.measurements[b->closer[m_b]->networks].params.key);
+}
+
+void measurements_follow(struct measurements *measurements, const struct measurements *before)
+{
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
+		for (uint32_t b = 0; b < before->plan.nb_measurements; b++)
+			if (measurements->closer[m] != NULL && before->closer[b] != NULL &&
+				same_networks(measurements, m, before, b))
+				measurements->closer[m]->heavy = before->closer[b]->heavy;
+}
+
+static void warn_if_narrow(struct measurements *measurements, const struct sketch *sketch,
+	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
+{
+	if (!rarely_due(&measurements->narrow[m], end, width))
+		return;
+	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu",
+		measurements->plan.measurements[m].config->name, instance,
+		(unsigned long long)width, (unsigned long long)sketch->params.width);
+}
+
+/* Puts an empty instance of another width in the place of this one, if there is memory. */
+static bool change_width(struct measurements *measurements, struct sketch **place,
+	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
+{
+	struct sketch *old = *place, *next;
+	struct sketch_params params = old->params;
+
+	params.width = width;
+	next = old->ops->create(&params);
+	if (next == NULL) {
+		warn_if_narrow(measurements, old, instance, m, end, width);
+		return false;
+	}
+	log_info("%s, instance %u: rows of %llu cells after %llu",
+		measurements->plan.measurements[m].config->name, instance,
+		(unsigned long long)width, (unsigned long long)old->params.width);
+	old->ops->destroy(old);
+	*place = next;
+	return true;
+}
+
+bool measurements_renew(struct measurements *measurements, uint64_t epoch, uint32_t instance,
+	uint32_t m, int64_t end)
+{
+	struct sketch **place = &measurements->sketches[epoch & 1][instance][m], *sketch = *place;
+	uint64_t *fitting = &measurements->fitting[instance][m], before = *fitting;
+	uint64_t width = sketch->params.width;
+
+	if (sketch->ops->fit != NULL) {
+		*fitting = sketch->ops->fit(sketch);
+		width = *fitting > before ? *fitting : before;
+	}
+	if (width != sketch->params.width &&
+		change_width(measurements, place, instance, m, end, width))
+		return true;
+	sketch->ops->reset(sketch);
+	return false;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Which rules the packets of an epoch are matched against, and how new ones come in: a thread reads
+ * the file and builds a table beside those in use, and a generation gets it when it is clean,
+ * before the epoch after next. So every epoch is of one table, and no worker waits or looks twice.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rx/filter/prefix_filter.h"
+#include "rx/kernel/program.h"
+
+struct monitor_tables {
+	const char *path;
+	enum monitor_side side;
+	uint32_t nb_workers;
+	struct monitor_table *of[2]; /* by generation */
+	struct monitor_table *next;  /* what generations get from now on */
+	/* Matches, too, before packets come here; NULL: there is none. */
+	const struct kernel_program *program;
+	struct kernel_rules *kernel; /* of `next` */
+
+	/* The thread's, from its start until `loaded`, with release. */
+	bool loading, again; /* the reporter's own */
+	pthread_t thread;
+	_Atomic bool loaded;
+	struct monitor_table *fresh; /* NULL: refused, and error says why */
+	struct kernel_rules *kernel_fresh;
+	char error[MONITOR_ERROR_MAX];
+};
+
+enum monitor_news {
+	MONITOR_NEWS_NONE,
+	MONITOR_NEWS_REFUSED, /* error says why; the rules stay as they were */
+	MONITOR_NEWS_LOADED,  /* next is the new table */
+};
+
+/* Takes over `rules`; program: NULL, or one that matches them, too. Returns false with one line in
+ * tables->error. */
+bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
+	struct monitor_rules *rules, uint32_t nb_workers, const struct kernel_program *program);
+void monitor_tables_stop(struct monitor_tables *tables);
+
+/*
+ * The reporter: begins to read the file again. While that is done, and until both generations have
+ * its table, another one is kept in mind: there are two tables at most.
+ */
+void monitor_tables_reload(struct monitor_tables *tables);
+/* The reporter: whether a reload has come to its end since the last call. */
+enum monitor_news monitor_tables_look(struct monitor_tables *tables);
+/* The reporter: a reload has not come to its end. */
+bool monitor_tables_busy(const struct monitor_tables *tables);
+/* The reporter: the generation of `epoch` belongs to nobody, and gets the newest table. */
+void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch);

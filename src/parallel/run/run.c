@@ -1,0 +1,891 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_launch.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/log.h"
+#include "parallel/sources/collector_source.h"
+#include "parallel/designs/digest_ring.h"
+#include "parallel/workers/forward.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/sources/kernel_source.h"
+#include "parallel/workers/node_memory.h"
+#include "parallel/designs/forward_off_path.h"
+#include "parallel/workers/pool.h"
+#include "parallel/designs/sync.h"
+#include "rx/port/live_ports.h"
+#include "rx/port/rss.h"
+#include "rx/port/sending.h"
+#include "parallel/sources/feeder.h"
+
+_Static_assert(PLAN_LCORES_MAX <= EPOCH_PARTICIPANTS_MAX, "every lcore may take part");
+
+static const struct plan_group *worker_group(const struct run *run, const struct worker *worker)
+{
+	return &run->plan->groups[worker->group];
+}
+
+static int worker_lcore(void *arg)
+{
+	struct worker *worker = arg;
+	const struct run *run = worker->run;
+
+	run->design->work(worker, worker_group(run, worker)->nb_workers);
+	/* Pairs with the acquire in run_finished(). */
+	atomic_store_explicit(&worker->finished, true, memory_order_release);
+	return 0;
+}
+
+static int receiver_lcore(void *arg)
+{
+	struct receiver *receiver = arg;
+
+	if (receiver->run->design->receive != NULL)
+		receiver->run->design->receive(receiver);
+	else
+		poll_until_end(&receiver->poller);
+	/* Pairs with the acquire in run_finished(). */
+	atomic_store_explicit(&receiver->finished, true, memory_order_release);
+	return 0;
+}
+
+/* A link that was told to go down may still do so for this long. */
+#define LINK_DOWN_MS 50
+
+/* A frame that was on its way into a packet socket as that was silenced is there after this. */
+#define SILENCED_MS 5
+
+/* Every packet comes by a packet socket, so that threads can sleep until there is one. */
+static bool may_block(const struct run *run)
+{
+	const struct plan *plan = run->plan;
+	bool all = !plan->replay && plan->nb_ports > 0 && plan->idle == IDLE_SLEEP;
+
+	for (uint32_t p = 0; all && p < plan->nb_ports; p++)
+		all = run->ports[p].sockets != NULL;
+	return all;
+}
+
+/* Long naps would delay forwarded packets, and fill queues of which valves see the level. */
+static void init_wait(const struct run *run, struct poller *poller)
+{
+	uint32_t slots = UINT32_MAX;
+
+	poller->wait_ms = poll_wait_ms(epoch_options(run->config)->interval);
+	for (uint32_t q = 0; q < poller->nb_queues; q++)
+		for (uint32_t p = 0; p < run->plan->nb_ports; p++)
+			if (run->ports[p].id == poller->queues[q].port) {
+				poller->fds[poller->nb_fds++] = socket_queues_fd(
+					run->ports[p].sockets, poller->queues[q].queue);
+				slots = RTE_MIN(slots, run->ports[p].slots);
+			}
+	if (run->plan->forward == FORWARD_OFF && !keep_up_given(run->config))
+		poller->nap_ns = poll_nap_ns(slots);
+}
+
+/* Polls queue `queue` of every port of a group. */
+static void init_poller(
+	struct run *run, struct poller *poller, uint32_t group, uint32_t queue, uint32_t burst)
+{
+	const struct plan *plan = run->plan;
+
+	poller->epochs = run->epochs;
+	poller->replay = plan->replay;
+	poller->idle = plan->idle;
+	poller->burst = burst;
+	for (uint32_t p = 0; p < plan->nb_ports; p++) {
+		if (plan->ports[p].group != group)
+			continue;
+		poller->queues[poller->nb_queues++] = (struct poll_queue){
+			.port = plan->replay ? feeder_port(run->feeder) : run->ports[p].id,
+			.queue = (uint16_t)queue,
+		};
+		if (!plan->replay && !run->ports[p].driver->polled)
+			poller->quiet_ms = LINK_DOWN_MS;
+		if (!plan->replay && run->ports[p].sockets != NULL)
+			poller->quiet_ms = RTE_MAX(poller->quiet_ms, (uint32_t)SILENCED_MS);
+	}
+	if (run->blocks)
+		init_wait(run, poller);
+}
+
+static void init_reader(struct run *run, struct reader *reader)
+{
+	reader->replay = run->plan->replay;
+	for (uint32_t p = 0; p < run->nb_ports; p++) {
+		reader->in_ports[run->ports[p].id] = (uint16_t)p;
+		port_clock_tell(&run->ports[p].clock, &reader->times);
+	}
+}
+
+/* Returns false where there is no memory. */
+static bool create_forward(
+	const struct run *run, const struct poller *poller, int node, struct forward **forward)
+{
+	if (run->plan->forward == FORWARD_OFF)
+		return true;
+	*forward = forward_create(run->plan, run->ports, poller, node);
+	return *forward != NULL;
+}
+
+static bool create_digest_ring(struct worker *worker, const struct plan *plan, int node)
+{
+	uint32_t size = plan->digest_ring * (PLAN_DIGEST_BYTES / DIGEST_UNIT);
+
+	worker->digests = memory_get(node, sizeof(*worker->digests));
+	if (worker->digests == NULL)
+		return false;
+	worker->digests->size = size;
+	worker->digests->units =
+		memory_get(node, DIGEST_RING_UNITS(size) * sizeof(worker->digests->units[0]));
+	return worker->digests->units != NULL;
+}
+
+static void destroy_digest_ring(struct digest_ring *ring)
+{
+	if (ring == NULL)
+		return;
+	memory_give_back(ring->units, DIGEST_RING_UNITS(ring->size) * sizeof(ring->units[0]));
+	memory_give_back(ring, sizeof(*ring));
+}
+
+static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
+{
+	static unsigned int serial; /* names are unique in the process */
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "worker%u_%u", worker, serial++);
+	return rte_ring_create(
+		name, plan->ring_size, pool_node(node), RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+bool run_waits(const struct run *run)
+{
+	return run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
+}
+
+/* Where nobody waits for a worker, and nothing was decided beforehand. */
+bool run_keeps_up(const struct run *run)
+{
+	return keep_up_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
+}
+
+static uint32_t entries_of(const struct run *run, uint16_t port)
+{
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		if (run->ports[p].id == port)
+			return run->plan->ports[p].entries;
+	return 0;
+}
+
+/* The queues that decide are the worker's own, or its ring. */
+static void start_valve(const struct run *run, struct worker *worker, struct keeper *keeper)
+{
+	struct poller *poller = &worker->poller;
+
+	poller->keeper = keeper;
+	keeper_govern(keeper, &worker->states, rte_get_tsc_hz() / 1000);
+	if (worker->ring != NULL) {
+		poller->burst = BURST_MAX;
+		valve_init(&keeper->valve, 1);
+		poll_queue_fill(
+			&poller->queues[0], rte_ring_get_capacity(worker->ring), worker->ring);
+		return;
+	}
+	valve_init(&keeper->valve, poller->nb_queues);
+	for (uint32_t q = 0; q < poller->nb_queues; q++) {
+		struct poll_queue *queue = &poller->queues[q];
+		struct rte_ring *ring =
+			run->feeder != NULL ? feeder_ring(run->feeder, queue->queue) : NULL;
+
+		poll_queue_fill(queue,
+			ring != NULL ? rte_ring_get_capacity(ring) : entries_of(run, queue->port),
+			ring);
+	}
+}
+
+/* Returns false where there is no memory. */
+static bool create_keeper(const struct run *run, struct worker *worker, int node)
+{
+	struct keeper *keeper;
+
+	if (!keep_up_given(run->config))
+		return true;
+	keeper = memory_get(node, sizeof(*keeper));
+	if (keeper == NULL)
+		return false;
+	worker->keeper = keeper;
+	keeper_init(keeper, run->hash_key.seed, worker->id);
+	if (run_keeps_up(run))
+		start_valve(run, worker, keeper);
+	return true;
+}
+
+static bool create_worker(struct run *run, const struct plan_lcore *lcore)
+{
+	const struct plan *plan = run->plan;
+	struct worker *worker = memory_get(lcore->node, sizeof(*worker));
+	uint32_t id = lcore->worker;
+
+	if (worker == NULL)
+		return false;
+	run->workers[run->nb_workers++] = worker;
+	worker->id = id;
+	worker->group = lcore->group;
+	worker->part = id - worker_group(run, worker)->first_worker;
+	worker->run = run;
+	worker->idle = plan->idle;
+	worker->blocks = run->blocks;
+	worker->wait_ms = poll_wait_ms(epoch_options(run->config)->interval);
+	worker->done = run->design->done;
+	worker->epochs = run->epochs;
+	init_reader(run, &worker->reader);
+	if (!run->design->receiver) {
+		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
+		if (!create_forward(run, &worker->poller, lcore->node, &worker->forward))
+			return false;
+	}
+	for (uint32_t g = 0; g < 2; g++)
+		parse_counts_reset(&worker->generations[g].counts);
+	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
+	if (plan->ring_size > 0)
+		worker->ring = create_worker_ring(plan, id, lcore->node);
+	if (plan->digest_ring > 0 && !create_digest_ring(worker, plan, lcore->node))
+		return false;
+	return worker->slot != NULL && (plan->ring_size == 0 || worker->ring != NULL) &&
+	       create_keeper(run, worker, lcore->node);
+}
+
+/* Returns false where there is no memory. */
+static bool create_off_path(struct run *run, struct receiver *receiver, int node)
+{
+	for (uint64_t epoch = 0; epoch < 2; epoch++)
+		parse_counts_reset(&receiver_generation(receiver, epoch)->counts);
+	if (run->plan->digest_ring == 0)
+		return true;
+	receiver->off_path = memory_get(node, sizeof(*receiver->off_path));
+	if (receiver->off_path == NULL)
+		return false;
+	init_reader(run, &receiver->off_path->reader);
+	return true;
+}
+
+static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
+{
+	const struct plan *plan = run->plan;
+	const struct plan_group *group = &plan->groups[lcore->group];
+	struct receiver *receiver = memory_get(lcore->node, sizeof(*receiver));
+	uint32_t held = run->design->held, burst = BURST_MAX * group->nb_workers;
+
+	if (receiver == NULL)
+		return false;
+	receiver->run = run;
+	receiver->participant = plan->nb_workers + run->nb_receivers;
+	receiver->nb_workers = group->nb_workers;
+	receiver->workers = run->workers + group->first_worker;
+	run->receivers[run->nb_receivers++] = receiver;
+	receiver->may_drop = !run_waits(run);
+	receiver->dispatch = async_options(run->config)->dispatch;
+	receiver->hashed = rss_mask_of(rss_options(run->config)->fields);
+	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
+		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
+	init_poller(run, &receiver->poller, lcore->group, 0,
+		held == 0 ? BURST_MAX : RTE_MIN(burst, held));
+	if (!create_forward(run, &receiver->poller, lcore->node, &receiver->forward) ||
+		!create_off_path(run, receiver, lcore->node))
+		return false;
+	run->design->connect(receiver);
+	receiver->groups = memory_get(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
+	return receiver->groups != NULL;
+}
+
+static bool refuse_workers(const struct run *run, char *error)
+{
+	snprintf(error, RUN_ERROR_MAX,
+		"no memory for the workers, whose sketches take %zu MB in all: lower --width, "
+		"--memory or --workers",
+		run->plan->sketch_bytes >> 20);
+	return false;
+}
+
+static bool create_lcores(struct run *run, char *error)
+{
+	for (uint32_t i = 0; i < run->plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &run->plan->lcores[i];
+		bool created = true;
+
+		if (lcore->role == PLAN_WORKER)
+			created = create_worker(run, lcore);
+		else if (lcore->role == PLAN_RECEIVER)
+			created = create_receiver(run, lcore);
+		if (!created)
+			return refuse_workers(run, error);
+	}
+	return true;
+}
+
+/* Every worker's generation, which belongs to nobody, counts what is to be measured in the epoch. */
+static void give_measurements(struct run *run, uint64_t epoch)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		measurements_give(run_measurements(run, epoch),
+			worker_generation(run->workers[w], epoch), w, epoch);
+}
+
+/* What was to lie on a node and does not. */
+static void warn_misplaced(const struct plan *plan)
+{
+	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
+		int node = plan->nodes[n].node;
+		struct memory_tally tally = memory_take_tally(node);
+
+		if (memory_is_misplaced(&tally))
+			log_warning(
+				"of %llu pages looked up that were planned on NUMA node %d, %llu "
+				"lie elsewhere, such as on node %d: packets and sketches cross "
+				"between nodes",
+				(unsigned long long)tally.pages, node,
+				(unsigned long long)tally.elsewhere, tally.where);
+	}
+}
+
+void run_say_warnings(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nb_warnings; i++)
+		log_warning("%s", plan->warnings[i]);
+}
+
+struct measurements *run_prepare(const struct run *run, const struct plan *plan)
+{
+	struct measurements *measurements = measurements_create(
+		plan, &run->hash_key, run_waits(run), keep_up_given(run->config));
+
+	if (measurements != NULL)
+		warn_misplaced(plan);
+	return measurements;
+}
+
+static bool create_measurements(struct run *run, char *error)
+{
+	struct measurements *first = run_prepare(run, run->plan);
+
+	if (first == NULL)
+		return refuse_workers(run, error);
+	for (uint64_t epoch = 0; epoch < 2; epoch++) {
+		run->measurements[epoch] = first;
+		give_measurements(run, epoch);
+	}
+	run->next = first;
+	return true;
+}
+
+/* One pool for the ports of each node, on that node. */
+static bool create_pools(struct run *run, char *error)
+{
+	const struct plan *plan = run->plan;
+
+	for (uint32_t g = 0; g < plan->nb_groups; g++) {
+		const struct plan_group *group = &plan->groups[g];
+		char name[RTE_MEMPOOL_NAMESIZE];
+
+		snprintf(name, sizeof(name), "ports%u", g);
+		run->pools[g] = pool_create(
+			name, group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
+		if (run->pools[g] != NULL)
+			continue;
+		snprintf(error, RUN_ERROR_MAX,
+			"no memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
+			"lower --mbufs or --descriptors%s",
+			group->mbufs, plan->mbuf_room, group->memory_node, rte_strerror(rte_errno),
+			group->packet_bytes >> 20,
+			plan->hugepages ? ", reserve hugepages on the node, or use --no-huge" : "");
+		return false;
+	}
+	return true;
+}
+
+static bool start_ports(struct run *run, char *error)
+{
+	const struct plan *plan = run->plan;
+
+	if (!create_pools(run, error))
+		return false;
+	for (uint32_t p = 0; p < run->nb_ports; p++) {
+		uint32_t group = plan->ports[p].group;
+
+		run->ports[p].dealt = plan->design->hashes &&
+				      async_options(run->config)->dispatch == DISPATCH_FLOW;
+		run->ports[p].headers_only = plan->forward == FORWARD_OFF &&
+					     filter_options(run->config)->expression == NULL;
+		run->ports[p].send_queues = (uint16_t)plan->ports[p].send_queues;
+		if (plan->forward != FORWARD_OFF)
+			run->ports[p].sends_chains =
+				port_chains(&run->ports[plan->ports[p].out], plan->mbuf_room);
+		if (!port_start(&run->ports[p], (uint16_t)plan->groups[group].nb_queues,
+			    plan->ports[p].descriptors, run->pools[group], error))
+			return false;
+		if (plan->forward != FORWARD_OFF)
+			port_sending_start(&run->ports[p]);
+		live_ports_say(&run->ports[p]);
+	}
+	return true;
+}
+
+static bool create_feeder(struct run *run, struct source *source, char *error)
+{
+	const struct plan *plan = run->plan;
+	const struct config *config = run->config;
+	struct feeder_params params = {
+		.source = source,
+		.epochs = run->epochs,
+		.nb_queues = plan->groups[0].nb_queues,
+		.descriptors = plan->ports[0].descriptors,
+		.mbufs = plan->groups[0].mbufs,
+		.mbuf_cache = plan->mbuf_cache,
+		.mbuf_room = plan->mbuf_room,
+		.node = plan->groups[0].memory_node,
+		.pace = feeder_options(config)->pace,
+		.pace_rate = feeder_options(config)->pace_rate,
+		.lossless = plan->collect.design != NULL,
+		.interval = epoch_options(config)->interval,
+		.packets = feeder_options(config)->packets,
+		.duration = feeder_options(config)->duration,
+		.idle = plan->idle,
+	};
+
+	run->feeder = feeder_create(&params, error);
+	return run->feeder != NULL;
+}
+
+/* But for sockets, which are the collector's, and the program in the kernel. */
+static bool create_input(struct run *run, struct source *source, char *error)
+{
+	if (run->plan->replay)
+		return create_feeder(run, source, error);
+	return run->plan->nb_ports == 0 || start_ports(run, error);
+}
+
+static bool create_collect(struct run *run, char *error)
+{
+	if (run->plan->collect.design == NULL)
+		return true;
+	_Static_assert(OPTION_WHY_MAX <= RUN_ERROR_MAX, "the line fits");
+	/* Datagrams are looked at whole. */
+	if (run->feeder != NULL)
+		feeder_set_reach(run->feeder, UINT32_MAX);
+	run->collect = collect_create(
+		&(struct collect_params){
+			.config = run->config,
+			.plan = run->plan,
+			.workers = run->workers,
+			.nb_workers = run->nb_workers,
+			.receiver = run->nb_receivers > 0 ? run->receivers[0] : NULL,
+		},
+		error);
+	return run->collect != NULL;
+}
+
+static bool create_kernel(struct run *run, char *error)
+{
+	if (run->plan->kernel.design == NULL)
+		return true;
+	_Static_assert(KERNEL_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	run->kernel = kernel_input_create(
+		&(struct kernel_input_params){
+			.config = run->config,
+			.plan = run->plan,
+			.workers = run->workers,
+			.nb_workers = run->nb_workers,
+		},
+		error);
+	return run->kernel != NULL;
+}
+
+/* What measurements may give up; and what they are to, where a file says. */
+bool run_decide(struct run *run, bool *mistake, char *error)
+{
+	const char *path = keep_up_options(run->config)->states_from;
+	const char *names[CONFIG_MEASUREMENTS_MAX];
+	struct decisions_plan plan = {
+		.nb_workers = run->plan->nb_workers,
+		.nb_measurements = run->plan->nb_measurements,
+		.names = names,
+		.steps = run->steps,
+	};
+
+	_Static_assert(DECISIONS_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	if (path == NULL)
+		return true;
+	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
+		const struct measurement_config *measurement = run->plan->measurements[m].config;
+		char why[STEPS_WHY_MAX];
+
+		names[m] = measurement->name;
+		plan.deep |=
+			(uint32_t)(run->plan->measurements[m].params.deep.deepest != FLOW_COUNT)
+			<< m;
+		steps_parse(&run->steps[m], steps_options(measurement)->steps, why);
+	}
+	run->decisions = decisions_read(path, &plan, mistake, error);
+	for (uint32_t w = 0; run->decisions != NULL && w < run->nb_workers; w++)
+		keeper_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
+	return run->decisions != NULL;
+}
+
+struct run *run_create(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, uint32_t nb_ports, char *error)
+{
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (run != NULL)
+		run->epochs = aligned_alloc(alignof(struct epochs), sizeof(*run->epochs));
+	if (run == NULL || run->epochs == NULL) {
+		snprintf(error, RUN_ERROR_MAX, "no memory for the run");
+		free(run);
+		return NULL;
+	}
+	run->config = config;
+	run->plan = plan;
+	run->ports = ports;
+	run->nb_ports = nb_ports;
+	run->design = plan->design;
+	run->blocks = may_block(run);
+	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
+	hash_key_init(&run->hash_key, seed_options(config)->seed);
+	if (create_input(run, source, error) && create_lcores(run, error) &&
+		create_measurements(run, error) && create_collect(run, error) &&
+		create_kernel(run, error))
+		return run;
+	run_destroy(run);
+	return NULL;
+}
+
+static void say_interpreted(const struct filter *filter)
+{
+	if (filter_interpreted(filter) > 0)
+		log_notice("--filter: this expression is interpreted, which costs more time per "
+			   "packet: no native code could be made of it here");
+}
+
+bool run_filter(struct run *run, const struct filter_set *set)
+{
+	if (set->n == 0)
+		return true;
+	/* Frames of records have no struct packet_meta. */
+	run->filter = filter_create(set, run->plan->replay && run->collect == NULL);
+	if (run->filter == NULL)
+		return false;
+	say_interpreted(run->filter);
+	if (run->collect != NULL) {
+		collect_set_filter(run->collect, run->filter);
+		return true;
+	}
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		run->workers[w]->reader.filter = run->filter;
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		if (run->receivers[r]->off_path != NULL)
+			run->receivers[r]->off_path->reader.filter = run->filter;
+	if (run->feeder != NULL)
+		feeder_set_reach(run->feeder, set->reach);
+	return true;
+}
+
+/* A generation that belongs to nobody gets the table that is its. */
+static void give_table(struct run *run, uint64_t epoch)
+{
+	struct monitor_table *table = run->monitor.of[epoch & 1];
+
+	for (uint32_t w = 0; table != NULL && w < run->nb_workers; w++) {
+		struct generation *generation = worker_generation(run->workers[w], epoch);
+
+		generation->monitor = table;
+		generation->rules = monitor_table_counts(table, epoch, w);
+	}
+}
+
+bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
+{
+	_Static_assert(MONITOR_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+
+	if (rules != NULL &&
+		!monitor_tables_start(&run->monitor, monitor_options(run->config)->file,
+			monitor_options(run->config)->side, rules, run->nb_workers,
+			run->kernel != NULL ? kernel_input_program(run->kernel) : NULL)) {
+		memcpy(error, run->monitor.error, MONITOR_ERROR_MAX);
+		return false;
+	}
+	give_table(run, 0);
+	give_table(run, 1);
+	if (run->kernel != NULL)
+		kernel_input_start(run->kernel);
+	return true;
+}
+
+/* Whether a valve has to guess what waits in a port's queues: its driver does not tell. */
+static bool must_guess(const struct run *run, uint16_t port)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct poller *poller = &run->workers[w]->poller;
+
+		for (uint32_t q = 0; q < poller->nb_queues; q++)
+			if (poller->queues[q].port == port &&
+				poller->queues[q].fill == QUEUE_FILL_POLLS)
+				return true;
+	}
+	return false;
+}
+
+void run_say_keep_up(const struct run *run)
+{
+	if (keep_up_options(run->config)->keep_up == KEEP_UP_OFF)
+		return;
+	if (!run_keeps_up(run))
+		log_notice("--keep-up: nothing is given up, as a replay without --pace waits");
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		if (must_guess(run, run->ports[p].id))
+			log_warning("%s: its driver does not tell how full a queue is: --keep-up "
+				    "goes by polls that find as much as they can take, and may "
+				    "notice too late",
+				run->ports[p].name);
+}
+
+void run_start(struct run *run)
+{
+	uint32_t feeder_lcore = 0;
+
+	for (uint32_t i = 0; i < run->plan->nb_lcores; i++) {
+		const struct plan_lcore *lcore = &run->plan->lcores[i];
+
+		if (lcore->role == PLAN_WORKER)
+			rte_eal_remote_launch(worker_lcore, run->workers[lcore->worker], i);
+		else if (lcore->role == PLAN_RECEIVER)
+			rte_eal_remote_launch(receiver_lcore, run->receivers[lcore->group], i);
+		else if (lcore->role == PLAN_FEEDER)
+			feeder_lcore = i;
+	}
+	if (run->feeder != NULL)
+		rte_eal_remote_launch(feeder_work, run->feeder, feeder_lcore);
+}
+
+void run_wake(struct run *run)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		worker_wake(run->workers[w]);
+}
+
+void run_stop(struct run *run)
+{
+	if (run->feeder != NULL)
+		feeder_stop(run->feeder);
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		port_silence(&run->ports[p]);
+	if (run->kernel != NULL)
+		kernel_input_stop(run->kernel);
+}
+
+bool run_finished(const struct run *run)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		/* Pairs with the release in worker_lcore(). */
+		if (!atomic_load_explicit(&run->workers[w]->finished, memory_order_acquire))
+			return false;
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		/* Pairs with the release in receiver_lcore(). */
+		if (!atomic_load_explicit(&run->receivers[r]->finished, memory_order_acquire))
+			return false;
+	return run->feeder == NULL || feeder_finished(run->feeder);
+}
+
+void run_join(struct run *run)
+{
+	for (uint32_t i = 1; i < run->plan->nb_lcores; i++)
+		rte_eal_wait_lcore(i);
+}
+
+static void destroy_worker(struct worker *worker)
+{
+	memory_give_back(worker->keeper, sizeof(*worker->keeper));
+	memory_give_back(worker->slot, sizeof(*worker->slot));
+	rte_ring_free(worker->ring);
+	destroy_digest_ring(worker->digests);
+	forward_destroy(worker->forward);
+	memory_give_back(worker, sizeof(*worker));
+}
+
+/* Unless a generation has them, or will have. */
+static void release_measurements(struct run *run, struct measurements *measurements)
+{
+	if (measurements == NULL || measurements == run->next ||
+		measurements == run->measurements[0] || measurements == run->measurements[1])
+		return;
+	measurements->next = run->unused;
+	run->unused = measurements;
+}
+
+void run_change(struct run *run, struct measurements *next)
+{
+	struct measurements *before = run->next;
+
+	run->next = next;
+	run->next_from = UINT64_MAX;
+	release_measurements(run, before);
+}
+
+struct measurements *run_take_unused(struct run *run)
+{
+	struct measurements *unused = run->unused;
+
+	run->unused = NULL;
+	return unused;
+}
+
+static void destroy_measurements(struct run *run)
+{
+	for (uint32_t g = 0; g < 2; g++) {
+		struct measurements *measurements = run->measurements[g];
+
+		run->measurements[g] = NULL;
+		release_measurements(run, measurements);
+	}
+	run_change(run, NULL);
+	while (run->unused != NULL) {
+		struct measurements *measurements = run->unused;
+
+		run->unused = measurements->next;
+		measurements_destroy(measurements);
+	}
+}
+
+void run_destroy(struct run *run)
+{
+	collect_destroy(run->collect);
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		struct receiver *receiver = run->receivers[r];
+
+		forward_destroy(receiver->forward);
+		memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
+		memory_give_back(
+			receiver->groups, receiver->nb_workers * sizeof(receiver->groups[0]));
+		memory_give_back(receiver, sizeof(*receiver));
+	}
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		destroy_worker(run->workers[w]);
+	destroy_measurements(run);
+	if (run->feeder != NULL)
+		feeder_destroy(run->feeder);
+	filter_destroy(run->filter);
+	monitor_tables_stop(&run->monitor);
+	kernel_input_destroy(run->kernel);
+	decisions_free(run->decisions);
+	ports_close(run->ports, run->nb_ports);
+	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
+		rte_mempool_free(run->pools[g]);
+	free(run->epochs);
+	free(run);
+}
+
+static void clear_rules(struct generation *generation)
+{
+	uint32_t n = generation->monitor != NULL ? monitor_table_rules(generation->monitor)->n : 0;
+
+	for (uint32_t r = 0; r < n; r++)
+		if (generation->rules[r].packets > 0)
+			generation->rules[r] = (struct monitor_count){0};
+}
+
+/* Returns whether the worker had counted anything. */
+static bool recycle_worker(struct worker *worker, uint64_t epoch)
+{
+	struct generation *generation = worker_generation(worker, epoch);
+	bool used = generation->counted > 0;
+
+	generation->received = generation->counted = 0;
+	generation->filtered = generation->measured = generation->duplicate = 0;
+	generation->ring_full = 0;
+	generation->undecoded = (struct sketch_undecoded){0};
+	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
+	generation->costs = (struct costs){0};
+	parse_counts_reset(&generation->counts);
+	if (worker->keeper != NULL)
+		generation->kept = (struct kept){0};
+	if (generation->counting->closer)
+		memset(generation->within.inside, 0, sizeof(generation->within.inside));
+	forward_recycle(worker->forward, epoch);
+	if (used)
+		clear_rules(generation);
+	for (uint32_t m = 0; used && m < generation->counting->nb_measurements; m++)
+		hyperloglog_reset(generation->distinct[m]);
+	return used;
+}
+
+static void begin_recycling(struct run *run, uint64_t epoch)
+{
+	run->recycling = (struct recycling){.begun = true};
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		run->recycling.used[plan_instance(run->plan, w)] |=
+			recycle_worker(run->workers[w], epoch);
+}
+
+/* The generation of `epoch` is clean: that of epoch + 2 may measure something else. */
+static void renew_measurements(struct run *run, uint64_t epoch)
+{
+	struct measurements **place = &run->measurements[epoch & 1], *before = *place;
+
+	if (before == run->next)
+		return;
+	if (run->next_from == UINT64_MAX) {
+		run->next_from = epoch + 2;
+		measurements_follow(run->next, before);
+	}
+	*place = run->next;
+	give_measurements(run, epoch);
+	release_measurements(run, before);
+}
+
+/* Clears an instance unless others take its place. Returns whether it is another one now. */
+static bool renew_instance(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
+{
+	struct measurements *measurements = run_measurements(run, epoch);
+
+	if (!run->recycling.used[instance] || measurements != run->next ||
+		!measurements_renew(
+			measurements, epoch, instance, m, epochs_info(run->epochs, epoch)->end))
+		return false;
+	give_measurements(run, epoch);
+	return true;
+}
+
+bool run_recycle(struct run *run, uint64_t epoch)
+{
+	struct recycling *recycling = &run->recycling;
+	const struct plan *plan = &run_measurements(run, epoch)->plan;
+
+	if (!recycling->begun)
+		begin_recycling(run, epoch);
+	while (recycling->renewed < plan->nb_instances * plan->nb_measurements) {
+		uint32_t instance = recycling->renewed / plan->nb_measurements;
+		uint32_t m = recycling->renewed++ % plan->nb_measurements;
+
+		if (renew_instance(run, epoch, instance, m))
+			return false;
+	}
+	recycling->begun = false;
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		receiver_recycle(run->receivers[r], epoch);
+	if (run->collect != NULL)
+		collect_recycle(run->collect, epoch);
+	renew_measurements(run, epoch);
+	measurements_rekey(run_measurements(run, epoch), epoch);
+	measurements_look_closer(run_measurements(run, epoch), epoch);
+	monitor_tables_renew(&run->monitor, epoch);
+	give_table(run, epoch);
+	epochs_recycle(run->epochs, epoch);
+	return true;
+}

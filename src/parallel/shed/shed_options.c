@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/shed/shed_options.h"
+
+#include <stddef.h>
+
+#include "parallel/epoch.h"
+#include "parallel/shed/steps.h"
+#include "rx/filter/prefix_file.h"
+#include "rx/kernel/options.h"
+#include "rx/port/forwarding.h"
+#include "sketch/measurement.h"
+
+const char *keep_up_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --keep-up";
+}
+
+const char *keep_up_given_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return keep_up_given(config) ? NULL : keep_up_option_lacks(config, measurement);
+}
+
+/* --- of a run --- */
+
+/* What these do with packets is for each of them. */
+static const char *lacks_choice(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return kernel_given(config)                    ? "with --kernel"
+	       : forward_asked(config)                 ? "with --forward"
+	       : monitor_options(config)->file != NULL ? "with --monitor"
+						       : NULL;
+}
+
+const char *keep_up_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[KEEP_UP_OFF] = "off",
+		[KEEP_UP_VALVE] = "valve",
+		[KEEP_UP_GREEDY] = "greedy",
+		[KEEP_UP_LSF] = "lsf",
+		[KEEP_UP_QUERIES] = "queries",
+		[KEEP_UP_BEST] = "best",
+		NULL,
+	};
+
+	return words[i];
+}
+
+static const char *lacks_governor(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return keep_up_governed(config) ? NULL : "without --keep-up greedy, lsf, queries or best";
+}
+
+static const struct option_row keep_up_rows[] = {
+	{
+		.name = "keep-up",
+		.placeholder = "HOW",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.set = "keep-up",
+		.word = keep_up_word,
+		.lacks = lacks_choice,
+		OPTION_FIELD(keep_up_options, keep_up),
+		.default_text = "off",
+		.help = "What a worker does whose queue fills up: off loses packets; valve lets "
+			"measurements of a worse --priority wait, then looks at one of 2 to 64 "
+			"packets, then only counts them, and says so beside each figure. The "
+			"others do that too, and every 10 ms decide which --steps measurements "
+			"take: best by priority, and then what costs least accuracy; queries turns "
+			"whole measurements off until the interval ends; greedy and lsf are for "
+			"experiments.",
+	},
+	{
+		.name = "reserve",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.lacks = lacks_governor,
+		OPTION_FIELD(keep_up_options, reserve),
+		.zero = true,
+		.default_text = "10%",
+		.help = "Share of a worker's time that is to be left free.",
+	},
+	{
+		.name = "states-from",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		.rare = true,
+		.set = "keep-up",
+		.lacks = lacks_choice,
+		.reads = option_names_file,
+		OPTION_FIELD(keep_up_options, states_from),
+		.default_note = "everything is looked at",
+		.help = "Look at as much as this file says, so that a capture gives the same "
+			"outputs each time. CSV with a header, as --states writes it; of its "
+			"columns 'worker' and 'packet' say from which packet of a worker on, and "
+			"'to' what: full, wait (only measurements of the best --priority), 1/2 to "
+			"1/64 (one of so many packets), count (none); or of the one in "
+			"'measurement' full, one of its --steps, or how its flows are held back.",
+	},
+	{0},
+};
+
+const struct option_owner keep_up_owner = {
+	.rows = keep_up_rows,
+	.size = sizeof(struct keep_up_options),
+};
+
+/* --- of a measurement --- */
+
+bool steps_to_keys(const struct measurement_config *measurement)
+{
+	char why[STEPS_WHY_MAX];
+	struct steps steps;
+
+	steps_parse(&steps, steps_options(measurement)->steps, why);
+	return steps_detail(&steps, steps.n).key != NULL;
+}
+
+static bool read_steps(const struct option_text *text)
+{
+	struct steps steps;
+	char why[STEPS_WHY_MAX];
+
+	if (!steps_parse(&steps, text->text, why))
+		return option_refuse(text, "%s", why);
+	*(const char **)text->field = text->text;
+	return true;
+}
+
+static const struct option_row steps_rows[] = {
+	{
+		.name = "priority",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = keep_up_given_lacks,
+		OPTION_FIELD(steps_options, priority),
+		.min = 1,
+		.max = 1000,
+		.default_text = "1",
+		.help = "With --keep-up, measurements of the lowest number are given up last.",
+	},
+	{
+		.name = "steps",
+		.placeholder = "STEP,...",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_OWN,
+		.rare = true,
+		.lacks = keep_up_given_lacks,
+		.read = read_steps,
+		OPTION_FIELD(steps_options, steps),
+		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
+		.help = "What a measurement may give up, one after another, where --keep-up says "
+			"so: rate:1/2 to rate:1/64 looks at one of so many packets, keys:1/2 to "
+			"keys:1/64 counts a share of a flow-table's keys, key:KEY coarser keys "
+			"(from the begin of an interval on), off sees none.",
+	},
+	{
+		.name = "deadline",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		.rare = true,
+		.lacks = keep_up_option_lacks,
+		OPTION_FIELD(steps_options, deadline),
+		.zero = true,
+		.zero_means = "no deadline",
+		.min = 1000 * 1000,
+		.max = OPTION_CENTURY,
+		.default_text = "0",
+		.help = "With --keep-up best and the like: once in so much time the measurement "
+			"has a whole interval at full detail, ahead of those of a better "
+			"--priority, as far as packets are not lost for it. 0: whenever it can.",
+	},
+	{0},
+};
+
+static bool check_steps(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct sketch_ops *ops = measurement_sketch(measurement);
+	const struct key_rule *key = &measurement_options(measurement)->key;
+	uint32_t shift = 0, keys = 0;
+	struct steps steps;
+	char text[STEPS_WHY_MAX];
+
+	if (steps_options(measurement)->deadline > 0 && epoch_options(config)->interval == 0)
+		return option_fault(fault, "deadline", measurement,
+			"needs intervals: --interval 0 has none that could be whole");
+	if (steps_options(measurement)->deadline > 0 &&
+		steps_options(measurement)->deadline < epoch_options(config)->interval)
+		return option_fault(fault, "deadline", measurement,
+			"is shorter than --interval: no interval can be whole so often");
+	steps_parse(&steps, steps_options(measurement)->steps, text);
+	for (uint32_t s = 0; s < steps.n; s++) {
+		const struct step *step = &steps.steps[s];
+		const char *why = step->kind == STEP_KEY && ops->check_key != NULL
+					  ? ops->check_key(&step->key)
+					  : NULL;
+
+		if (step->kind == STEP_KEY && !key_rule_is_coarser(&step->key, key))
+			why = "is not coarser than the key before it";
+		if (step->kind == STEP_KEY)
+			key = &step->key;
+		if (step->kind == STEP_RATE && step->shift <= shift)
+			why = "looks at no fewer packets than a step before it";
+		if (step->kind == STEP_RATE)
+			shift = step->shift;
+		if (step->kind == STEP_KEYS && step->shift <= keys)
+			why = "counts no fewer keys than a step before it";
+		if (step->kind == STEP_KEYS)
+			keys = step->shift;
+		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)
+			why = "is for --sketch flow-table, whose keys are records of their own";
+		if (step->kind == STEP_OFF && s + 1 < steps.n)
+			why = "nothing is left to be given up behind it";
+		if (why != NULL)
+			return option_fault(
+				fault, "steps", measurement, "'%s': %s", step->word, why);
+	}
+	return true;
+}
+
+const struct option_owner steps_owner = {
+	.rows = steps_rows,
+	.size = sizeof(struct steps_options),
+	.of_measurement = true,
+	.check = check_steps,
+};

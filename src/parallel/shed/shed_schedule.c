@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/shed/shed_schedule.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/regular_file.h"
+#include "base/signals.h"
+#include "base/units.h"
+
+#define LINE_FIELDS_MAX 32
+#define LINE_MAX_BYTES  4096
+
+enum field {
+	FIELD_WORKER,
+	FIELD_PACKET,
+	FIELD_TO,
+	FIELD_MEASUREMENT, /* the one that may be missing */
+	FIELDS,
+};
+
+static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measurement"};
+
+/* A file that is being read. */
+struct reading {
+	const char *path;
+	const struct decisions_plan *plan;
+	uint32_t line;
+	bool any;            /* rows behind the header */
+	uint32_t at[FIELDS]; /* of the columns; UINT32_MAX: there is none */
+	bool *mistake;
+	char *error; /* until there is another: no memory */
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(
+	const struct reading *reading, const char *format, ...)
+{
+	size_t used = (size_t)snprintf(
+		reading->error, DECISIONS_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
+	va_list args;
+
+	*reading->mistake = true;
+	if (used >= DECISIONS_ERROR_MAX)
+		return false;
+	va_start(args, format);
+	vsnprintf(reading->error + used, DECISIONS_ERROR_MAX - used, format, args);
+	va_end(args);
+	return false;
+}
+
+/*
+ * The field that begins here, without its quotes, none of which stands within; *rest is behind it.
+ * NULL: its quotes are not around it.
+ */
+static char *next_field(char **rest)
+{
+	char *field = *rest, *end;
+
+	if (*field != '"')
+		return strsep(rest, ",");
+	end = strchr(++field, '"');
+	if (end == NULL || (end[1] != ',' && end[1] != '\0'))
+		return NULL;
+	*end = '\0';
+	*rest = end[1] == ',' ? end + 2 : NULL;
+	return field;
+}
+
+/* Cuts the line at its commas. Returns how many fields it has; 0 where that cannot be said. */
+static uint32_t split(const struct reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
+{
+	uint32_t n = 0;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	for (; n < LINE_FIELDS_MAX && line != NULL; n++) {
+		fields[n] = next_field(&line);
+		if (fields[n] != NULL)
+			continue;
+		refuse(reading, "the quotes of field %u are not around it", n + 1);
+		return 0;
+	}
+	return n;
+}
+
+static bool read_header(struct reading *reading, char *line)
+{
+	char *fields[LINE_FIELDS_MAX];
+	uint32_t n = split(reading, line, fields);
+
+	for (uint32_t f = 0; f < FIELDS && n > 0; f++) {
+		reading->at[f] = UINT32_MAX;
+		for (uint32_t at = 0; at < n; at++) {
+			if (strcmp(fields[at], field_names[f]) != 0)
+				continue;
+			if (reading->at[f] != UINT32_MAX)
+				return refuse(reading, "column '%s' stands twice", field_names[f]);
+			reading->at[f] = at;
+		}
+		if (reading->at[f] == UINT32_MAX && f != FIELD_MEASUREMENT)
+			return refuse(reading, "no column '%s'", field_names[f]);
+	}
+	return n > 0;
+}
+
+/* What is decided, of all measurements or of the one that is named. */
+static bool read_what(
+	const struct reading *reading, const char *name, const char *to, struct decision *decision)
+{
+	const struct decisions_plan *plan = reading->plan;
+	uint32_t m = 0, steps;
+
+	decision->measurement = DECISION_OF_ALL;
+	if (*name == '\0')
+		return steps_find_level(to, &decision->level) ||
+		       refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
+			       1U << VALVE_SHIFT_MAX);
+	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
+		m++;
+	if (m == plan->nb_measurements)
+		return refuse(reading, "there is no measurement '%s'", name);
+	decision->measurement = (uint8_t)m;
+	decision->of_flows = steps_find_flows(to, &decision->flows);
+	if (decision->of_flows)
+		return (plan->deep >> m & 1) != 0 ||
+		       refuse(reading, "'%s': flows of measurement %s have no states (--deep)", to,
+			       name);
+	if (!steps_find(&plan->steps[m], to, &steps))
+		return refuse(
+			reading, "'%s' is neither full nor a step of measurement %s", to, name);
+	decision->steps = (uint8_t)steps;
+	return true;
+}
+
+static bool add_decision(struct decision_list *list, const struct decision *decision)
+{
+	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
+		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
+		void *more = realloc(list->decisions, room * sizeof(*decision));
+
+		if (more == NULL)
+			return false;
+		list->decisions = more;
+	}
+	list->decisions[list->n++] = *decision;
+	return true;
+}
+
+static bool read_row(struct reading *reading, char *line, struct decisions *decisions)
+{
+	const char *name = "";
+	struct decision decision = {0};
+	struct decision_list *list;
+	char *fields[LINE_FIELDS_MAX];
+	uint32_t n = split(reading, line, fields);
+	uint64_t worker;
+
+	if (n == 0)
+		return false;
+	reading->any = true;
+	for (uint32_t f = 0; f < FIELDS; f++)
+		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
+			return refuse(reading, "no %s", field_names[f]);
+	/* Of an interval as a whole. */
+	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
+		*fields[reading->at[FIELD_WORKER]] == '\0')
+		return true;
+	if (reading->at[FIELD_MEASUREMENT] != UINT32_MAX)
+		name = fields[reading->at[FIELD_MEASUREMENT]];
+	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
+		worker >= decisions->nb_workers)
+		return refuse(reading, "'%s': the run's workers are 0 to %u",
+			fields[reading->at[FIELD_WORKER]], decisions->nb_workers - 1);
+	list = &decisions->of[worker];
+	if (units_count(fields[reading->at[FIELD_PACKET]], &decision.packet) != NULL ||
+		decision.packet == UINT64_MAX)
+		return refuse(
+			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
+	if (list->n > 0 && list->decisions[list->n - 1].packet > decision.packet)
+		return refuse(reading, "packet %llu of worker %llu stands behind a later one",
+			(unsigned long long)decision.packet, (unsigned long long)worker);
+	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &decision))
+		return false;
+	return add_decision(list, &decision);
+}
+
+static bool read_lines(struct reading *reading, FILE *file, struct decisions *decisions)
+{
+	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
+	ssize_t length;
+	bool good = true;
+
+	while (good && (length = regular_file_line(file, line, sizeof(line))) >= 0) {
+		reading->line++;
+		if (signals_stop_requested())
+			good = refuse(reading, "ended before it was read");
+		else if (length > LINE_MAX_BYTES)
+			good = refuse(reading, "is longer than %d bytes", LINE_MAX_BYTES);
+		else if (strlen(line) != (size_t)length)
+			good = refuse(reading, "it has a NUL byte");
+		else if (reading->line == 1)
+			good = read_header(reading, line);
+		else if (line[strspn(line, "\r\n")] != '\0')
+			good = read_row(reading, line, decisions);
+	}
+	if (good && ferror(file)) {
+		snprintf(reading->error, DECISIONS_ERROR_MAX, "%s: cannot be read", reading->path);
+		return false;
+	}
+	if (good && reading->line == 0)
+		good = refuse(reading, "it is empty");
+	if (good && !reading->any)
+		good = refuse(reading, "no row stands behind the header");
+	return good;
+}
+
+/* Each list ends. */
+static bool end_lists(struct decisions *decisions)
+{
+	static const struct decision end = {.packet = UINT64_MAX};
+
+	for (uint32_t w = 0; w < decisions->nb_workers; w++)
+		if (!add_decision(&decisions->of[w], &end))
+			return false;
+	return true;
+}
+
+struct decisions *decisions_read(
+	const char *path, const struct decisions_plan *plan, bool *mistake, char *error)
+{
+	struct reading reading = {.path = path, .plan = plan, .mistake = mistake, .error = error};
+	struct decisions *decisions = calloc(1, sizeof(*decisions));
+	FILE *file;
+	bool good = false;
+
+	if (decisions != NULL)
+		decisions->of = calloc(plan->nb_workers, sizeof(decisions->of[0]));
+	file = regular_file_open(path);
+	*mistake = false;
+	if (file == NULL)
+		snprintf(error, DECISIONS_ERROR_MAX, "%s: %s", path,
+			errno != 0 ? strerror(errno) : "is no regular file");
+	else
+		snprintf(error, DECISIONS_ERROR_MAX, "no memory for %s", path);
+	if (file != NULL && decisions != NULL && decisions->of != NULL) {
+		decisions->nb_workers = plan->nb_workers;
+		good = read_lines(&reading, file, decisions) && end_lists(decisions);
+	}
+	if (file != NULL)
+		fclose(file);
+	if (good)
+		return decisions;
+	decisions_free(decisions);
+	return NULL;
+}
+
+void decisions_free(struct decisions *decisions)
+{
+	if (decisions == NULL)
+		return;
+	for (uint32_t w = 0; decisions->of != NULL && w < decisions->nb_workers; w++)
+		free(decisions->of[w].decisions);
+	free(decisions->of);
+	free(decisions);
+}

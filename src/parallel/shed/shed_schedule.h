@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What is to be given up and when, decided beforehand and read from a file (--states-from). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/shed/queue_shedding.h"
+#include "parallel/shed/steps.h"
+
+#define DECISION_OF_ALL UINT8_MAX
+
+/* From a packet of a worker on. */
+struct decision {
+	uint64_t packet;     /* its number among those that came to the worker, from 0 */
+	uint8_t measurement; /* that takes its first `steps` steps; DECISION_OF_ALL: it is of all */
+	uint8_t steps;
+	bool of_flows; /* no steps: its flows are looked at so */
+	struct flow_states flows;
+	struct burst_level level; /* of all */
+};
+
+/* Of all workers. */
+struct decisions {
+	uint32_t nb_workers;
+	struct decision_list {
+		struct decision *decisions; /* in the order of packets, with an end at UINT64_MAX */
+		uint32_t n;
+	} * of; /* [nb_workers] */
+};
+
+/* For whom a file may decide. */
+struct decisions_plan {
+	uint32_t nb_workers, nb_measurements;
+	const char *const *names;  /* of measurements, */
+	const struct steps *steps; /* and theirs */
+	uint32_t deep;             /* a bit each: their flows have states */
+};
+
+#define DECISIONS_ERROR_MAX 512
+
+/*
+ * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
+ * with one line in error[DECISIONS_ERROR_MAX]. *mistake: it is one in the text.
+ */
+struct decisions *decisions_read(
+	const char *path, const struct decisions_plan *plan, bool *mistake, char *error);
+void decisions_free(struct decisions *decisions); /* NULL is allowed */

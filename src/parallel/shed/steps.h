@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What a measurement may give up, one step after another. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "key/key.h"
+#include "parallel/shed/queue_shedding.h"
+#include "sketch/flow_states.h"
+
+#define STEPS_MAX     8
+#define STEP_WORD_MAX 128
+
+enum step_kind {
+	STEP_RATE, /* one of 2^shift packets is looked at */
+	STEP_KEYS, /* of a share of 2^-shift of the keys alone (sketch/key_sampling.h) */
+	STEP_KEY, /* keys are those of another rule; from an interval's begin on, for all workers */
+	STEP_OFF, /* no packet is */
+};
+
+struct step {
+	enum step_kind kind;
+	char word[STEP_WORD_MAX]; /* "rate:1/4", "keys:1/4", "key:src/24", "off" */
+	uint8_t shift;
+	struct key_rule key; /* its name lies in the word */
+};
+
+/* Stays where it was filled. */
+struct steps {
+	uint32_t n;
+	struct step steps[STEPS_MAX];
+};
+
+#define STEPS_WHY_MAX (KEY_RULE_WHY_MAX + STEP_WORD_MAX)
+
+/* Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
+bool steps_parse(struct steps *steps, const char *text, char *why);
+
+/* After the first n steps: the last of each kind counts. */
+struct detail {
+	bool off;
+	uint8_t shift, keys;        /* of STEP_RATE and STEP_KEYS */
+	const struct key_rule *key; /* NULL: the measurement's own */
+};
+
+struct detail steps_detail(const struct steps *steps, uint32_t n);
+
+/* What it does after n steps: the word of the last, or "full". */
+const char *steps_word(const struct steps *steps, uint32_t n);
+
+/* The number of steps after which it does that; false where there is no such number. */
+bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
+
+/* Of a burst: "full", "wait", "1/2" to "1/64", "count". */
+void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX]);
+
+/* False where the word is none of these. */
+bool steps_find_level(const char *word, struct burst_level *level);
+
+/*
+ * "flows:crt", what flows that are in count, rate and tcp are looked at as (struct flow_states);
+ * "flows:crt-ccr:SHARE" where those whose part of the hash is below SHARE are looked at otherwise.
+ */
+void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
+
+/* False where the word is none of these. */
+bool steps_find_flows(const char *word, struct flow_states *flows);

@@ -1,0 +1,1031 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/sources/collector_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "collect/fragments.h"
+#include "collect/listen.h"
+#include "collect/options.h"
+#include "collect/record_filter.h"
+#include "parallel/plan/design.h"
+#include "parallel/workers/node_memory.h"
+#include "parallel/workers/pool.h"
+#include "parallel/workers/rx_core.h"
+#include "rx/filter/filter.h"
+#include "rx/packet/meta.h"
+
+/* Records that may wait for a worker: half a MB of them. */
+#define RING_RECORDS 4096
+
+/* A datagram in a capture: of mbufs that are chained, which one segment cannot hold. */
+#define DATAGRAM_MAX (65536 * 2)
+
+/* How long sockets are read on after the end, at most. */
+#define DRAIN_MS 200
+
+/* The shortest time for which an exporter counts as alive after its last datagram. */
+#define EXPORTER_LIFE_NS (15 * (int64_t)SECOND_NS)
+
+/* Bytes of IP packets: the largest of most networks, and of any (a jumbogram's is in no record). */
+#define PACKET_EXPECTED 1500
+#define PACKET_MAX      (65535 + 40)
+
+/* Of a capture: datagrams that came in several packets. */
+static const struct fragments_limits fragments_limits = {
+	.datagrams = 256,
+	.bytes = (size_t)32 << 20,
+	.age = INT64_C(30) * 1000000000,
+};
+
+struct counter {
+	struct collect *collect;
+	struct worker *worker;
+	struct dedup *dedup;
+	struct rte_ring *ring; /* from the decoder; NULL: it is the same lcore */
+	struct collect_counts generations[2];
+	int64_t now; /* of the newest record of the last epoch that had some */
+	bool begins; /* an epoch: no record of it came yet */
+};
+
+/* Where marks are told from records: in the place of the exporter. */
+#define MARK EXPORTER_NONE
+
+enum mark {
+	MARK_EPOCH,  /* the next records are of epoch `time` */
+	MARK_END,    /* there are none; `time` is the epoch behind the last */
+	MARK_FORGET, /* slot `next` is another exporter's from now on */
+};
+
+struct collect {
+	struct collect_params params;
+	struct collector *collector;
+	struct exporter_rule rules[OPTION_LIST_MAX];
+	struct collect_generation generations[2];
+	uint32_t exporters_max;
+	uint32_t nb_counters;
+	struct counter *counters;  /* by worker */
+	struct receiver *receiver; /* that decodes; NULL: worker 0 does */
+
+	/* The decoder's. */
+	uint64_t epoch;
+	int64_t exporter_life;          /* ns, after its last datagram */
+	const struct filter *filter;    /* NULL: every record counts */
+	bool tags;                      /* the filter looks at VLAN tags */
+	struct listener *listener;      /* NULL: datagrams come from the feeder */
+	struct fragments *fragments;    /* on a replay */
+	struct fragments_counts unread; /* reported to the collector */
+	uint32_t nb_sockets;
+	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
+	bool lost_totals;                  /* in this epoch: a ring had no room for them */
+	uint64_t seed;                     /* of who gets which record */
+	uint8_t *linear;                   /* [DATAGRAM_MAX] */
+	uint32_t largest_frame;            /* the reporter's: over the epochs so far */
+	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
+};
+
+_Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
+
+/* --- rows of a generation --- */
+
+/* Room for n more items; NULL without memory, which the rows remember. */
+static void *add_rows(struct collect_rows *rows, size_t size, uint64_t n)
+{
+	if (rows->n + n > rows->room) {
+		uint64_t room = rows->room + rows->room / 2 + n + 64;
+		void *items = realloc(rows->items, room * size);
+
+		if (items == NULL) {
+			rows->no_memory = true;
+			return NULL;
+		}
+		rows->items = items;
+		rows->room = room;
+	}
+	rows->n += n;
+	return (char *)rows->items + (rows->n - n) * size;
+}
+
+static void add_exporter(void *arg, const struct exporter_row *row)
+{
+	struct collect_generation *generation = arg;
+	struct exporter_row *place = add_rows(&generation->exporters, sizeof(*row), 1);
+
+	if (place != NULL)
+		*place = *row;
+}
+
+static void add_link(void *arg, const struct link_row *row)
+{
+	struct collect_generation *generation = arg;
+	struct link_row *place = add_rows(&generation->links, sizeof(*row), 1);
+
+	if (place != NULL)
+		*place = *row;
+}
+
+static void add_path(void *arg, const struct path_row *row)
+{
+	struct collect_counts *counts = arg;
+	uint64_t bytes = path_row_bytes(row->nb_hops);
+	void *place = add_rows(&counts->paths, 1, bytes);
+
+	if (place == NULL)
+		return;
+	memcpy(place, row, bytes);
+	counts->nb_paths++;
+}
+
+static void clear_rows(struct collect_rows *rows)
+{
+	rows->n = 0;
+	rows->no_memory = false;
+}
+
+/* --- counting --- */
+
+static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
+{
+	return &counter->generations[epoch & 1];
+}
+
+/* What was added to bytes of layer 3 is not of IP packets. */
+static void tell_overhead(const struct counter *counter, struct key_burst *burst)
+{
+	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		burst->overhead[i] = (uint16_t)overhead;
+}
+
+static void count_doubt(struct collect_counts *counts, const struct dedup_counts *more)
+{
+	counts->counts.duplicate_packets += more->duplicate_packets;
+	counts->counts.duplicate_bytes += more->duplicate_bytes;
+	counts->counts.new_packets += more->new_packets;
+	counts->counts.new_bytes += more->new_bytes;
+	counts->counts.unknown |= more->unknown;
+	counts->counts.late |= more->late;
+	if (more->observers > counts->counts.observers)
+		counts->counts.observers = more->observers;
+}
+
+/* What the burst was worth, and the burst. */
+static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct collect_counts *counts = counts_of(counter, worker->epoch);
+
+	generation->received += of_burst->received;
+	generation->measured += of_burst->measured;
+	/* Of the whole epoch: what was held is received by one burst and measured by another. */
+	generation->duplicate = generation->received - generation->filtered - generation->measured;
+	generation->counts.bytes += of_burst->bytes;
+	if (of_burst->largest_frame > generation->counts.largest_frame)
+		generation->counts.largest_frame = of_burst->largest_frame;
+	if (of_burst->smallest_frame < generation->counts.smallest_frame)
+		generation->counts.smallest_frame = of_burst->smallest_frame;
+	if (of_burst->sampling > counts->counts.sampling)
+		counts->counts.sampling = of_burst->sampling;
+	count_doubt(counts, of_burst);
+	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
+	if (generation->counting->overhead)
+		tell_overhead(counter, &generation->counting->bursts[0]);
+	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
+}
+
+/* n <= BURST_MAX records of the worker's epoch. */
+static void count_records(
+	struct counter *counter, const struct observation *observations, uint32_t n)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
+	uint64_t start = rte_rdtsc();
+
+	dedup_burst(counter->dedup, observations, n, &generation->counting->bursts[0], &of_burst,
+		counts_of(counter, worker->epoch)->by_exporter);
+	generation->counted += n;
+	count_burst(counter, &of_burst);
+	/* Data that waited for its template has the time when it came; clocks are set back. */
+	if (counter->begins || observations[n - 1].time > counter->now)
+		counter->now = observations[n - 1].time;
+	counter->begins = false;
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+static void count_held_flows(struct counter *counter)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t start = rte_rdtsc();
+
+	for (;;) {
+		struct dedup_counts of_burst = {.smallest_frame = UINT32_MAX};
+
+		if (dedup_settle(counter->dedup, &generation->counting->bursts[0], &of_burst) == 0)
+			break;
+		count_burst(counter, &of_burst);
+	}
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+static void count_waiting(struct counter *counter)
+{
+	struct worker *worker = counter->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+}
+
+/* Exporters that sent no records in the epoch live, if they sent anything. */
+static void hear_others(struct counter *counter)
+{
+	const struct collect_rows *rows =
+		&counter->collect->generations[counter->worker->epoch & 1].exporters;
+	const struct exporter_row *exporters = rows->items;
+
+	for (uint64_t i = 0; i < rows->n; i++)
+		if (!exporters[i].sender && !exporters[i].others && exporters[i].records == 0 &&
+			exporters[i].datagrams > 0)
+			dedup_hear(counter->dedup, exporters[i].slot, counter->now);
+}
+
+static void learn(struct counter *counter, bool last)
+{
+	struct dedup_counts counts = {0};
+
+	hear_others(counter);
+	dedup_learn(counter->dedup, counter->now, last, &counts);
+	count_doubt(counts_of(counter, counter->worker->epoch), &counts);
+}
+
+/* Before the worker leaves its epoch. */
+static void end_counting(struct counter *counter, bool last)
+{
+	learn(counter, last);
+	count_held_flows(counter);
+	count_waiting(counter);
+	dedup_end_epoch(
+		counter->dedup, counter->now, add_path, counts_of(counter, counter->worker->epoch));
+	counter->begins = true;
+}
+
+/* What was counted of the exporter in this epoch goes where its row goes. */
+static void forget(struct counter *counter, uint32_t exporter)
+{
+	struct collect_counts *counts = counts_of(counter, counter->worker->epoch);
+	struct record_counts *of = &counts->by_exporter[exporter];
+
+	dedup_forget_exporter(counter->dedup, exporter);
+	counts->others.counted += of->counted;
+	counts->others.duplicate += of->duplicate;
+	counts->others.edge_only += of->edge_only;
+	*of = (struct record_counts){0};
+}
+
+/* --- one worker, which decodes and counts --- */
+
+static void count_here(void *arg, const struct observation *observations, uint32_t n)
+{
+	struct collect *collect = arg;
+
+	count_records(&collect->counters[0], observations, n);
+}
+
+static void forget_here(void *arg, uint32_t exporter)
+{
+	struct collect *collect = arg;
+
+	forget(&collect->counters[0], exporter);
+}
+
+/* --- several workers: records are dealt out --- */
+
+/* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
+static uint64_t hash_of(const struct collect *collect, const struct observation *observation)
+{
+	const size_t words =
+		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
+	uint64_t hash = collect->seed;
+
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)&observation->key4 + 8 * i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static struct counter *counter_of(struct collect *collect, const struct observation *observation)
+{
+	uint64_t hash = hash_of(collect, observation);
+
+	return &collect->counters[(uint32_t)(((hash & UINT32_MAX) * collect->nb_counters) >> 32)];
+}
+
+static void put_all(struct collect *collect, struct rte_ring *ring,
+	const struct observation *observations, uint32_t n)
+{
+	uint32_t done = 0;
+
+	while (done < n) {
+		done += rte_ring_sp_enqueue_burst_elem(
+			ring, &observations[done], sizeof(*observations), n - done, NULL);
+		if (done < n)
+			poll_idle(collect->params.plan->idle);
+	}
+}
+
+/*
+ * Live, what a full ring has no room for is lost and counted, so that a slow worker does not cost
+ * the others their datagrams; for marks some room is kept, and beyond it they wait.
+ */
+#define MARK_SLOTS 64
+
+/* That a record stands for; of totals, none. */
+static uint64_t told_packets(const struct observation *observation)
+{
+	return observation->flags & OBSERVATION_SINCE_START
+		       ? 0
+		       : observation->packets * observation->sampling;
+}
+
+/* A record's packets are received and filtered where its datagram is decoded. */
+static bool matches(void *arg, const struct observation *observation)
+{
+	struct collect *collect = arg;
+	uint8_t frame[RECORD_FRAME_MAX];
+	uint32_t len = record_frame_make(observation, collect->tags, frame);
+	uint64_t packets = told_packets(observation);
+
+	if (filter_match(collect->filter, frame, len, len))
+		return true;
+	if (collect->receiver != NULL) {
+		struct receiver_generation *generation =
+			receiver_generation(collect->receiver, collect->epoch);
+
+		generation->received += packets;
+		generation->filtered += packets;
+	} else {
+		struct worker *worker = collect->counters[0].worker;
+		struct generation *generation = worker_generation(worker, worker->epoch);
+
+		generation->received += packets;
+		generation->filtered += packets;
+	}
+	return false;
+}
+
+static void put_records(struct collect *collect, struct counter *counter,
+	const struct observation *observations, uint32_t n)
+{
+	struct receiver_generation *generation =
+		receiver_generation(collect->receiver, collect->epoch);
+	uint32_t room, put;
+
+	if (collect->listener == NULL) {
+		put_all(collect, counter->ring, observations, n);
+		return;
+	}
+	rte_ring_sp_enqueue_burst_elem(
+		counter->ring, observations, sizeof(*observations), 0, &room);
+	room = room > MARK_SLOTS ? room - MARK_SLOTS : 0;
+	put = n < room ? n : room;
+	put_all(collect, counter->ring, observations, put);
+	for (uint32_t i = put; i < n; i++) {
+		uint64_t packets = told_packets(&observations[i]);
+
+		generation->ring_full[counter - collect->counters] += packets;
+		generation->received += packets;
+		/* What came since the last total nobody knows now. */
+		collect->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
+	}
+}
+
+static void deal(void *arg, const struct observation *observations, uint32_t n)
+{
+	struct collect *collect = arg;
+
+	/* Runs of records that go to one worker; of a shuffled burst they are short. */
+	for (uint32_t begin = 0, end; begin < n; begin = end) {
+		struct counter *counter = counter_of(collect, &observations[begin]);
+
+		for (end = begin + 1; end < n && counter_of(collect, &observations[end]) == counter;
+			end++)
+			;
+		put_records(collect, counter, &observations[begin], end - begin);
+	}
+}
+
+static void put_marks(struct collect *collect, enum mark kind, uint64_t epoch, uint32_t slot)
+{
+	const struct observation mark = {
+		.exporter = MARK,
+		.flags = (uint16_t)kind,
+		.time = (int64_t)epoch,
+		.next = slot,
+	};
+
+	for (uint32_t w = 0; w < collect->nb_counters; w++)
+		put_all(collect, collect->counters[w].ring, &mark, 1);
+}
+
+static void forget_there(void *arg, uint32_t exporter)
+{
+	put_marks(arg, MARK_FORGET, 0, exporter);
+}
+
+/* Returns false when the mark was the end's. */
+static bool obey_mark(struct counter *counter, const struct observation *mark)
+{
+	struct worker *worker = counter->worker;
+
+	if (mark->flags == MARK_FORGET) {
+		forget(counter, mark->next);
+		return true;
+	}
+	end_counting(counter, mark->flags == MARK_END);
+	if (mark->flags == MARK_END) {
+		worker_leave(worker, (uint64_t)mark->time);
+		return false;
+	}
+	worker_enter_epoch(worker, (uint64_t)mark->time);
+	return true;
+}
+
+static void count_dealt(struct worker *worker, uint32_t nb_workers)
+{
+	struct counter *counter = &worker->collect->counters[worker->id];
+	struct observation records[BURST_MAX];
+
+	(void)nb_workers;
+	for (;;) {
+		uint32_t n = rte_ring_sc_dequeue_burst_elem(
+			counter->ring, records, sizeof(records[0]), BURST_MAX, NULL);
+
+		if (n == 0) {
+			count_waiting(counter);
+			worker_rest(worker);
+		}
+		for (uint32_t begin = 0, end; begin < n; begin = end) {
+			for (end = begin; end < n && records[end].exporter != MARK; end++)
+				;
+			if (end > begin)
+				count_records(counter, &records[begin], end - begin);
+			if (end < n && !obey_mark(counter, &records[end++]))
+				return;
+		}
+	}
+}
+
+/* --- datagrams --- */
+
+static const uint8_t *linear(struct collect *collect, const struct rte_mbuf *mbuf)
+{
+	uint32_t len = mbuf->pkt_len < DATAGRAM_MAX ? mbuf->pkt_len : DATAGRAM_MAX;
+
+	if (mbuf->nb_segs == 1)
+		return rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	return rte_pktmbuf_read(mbuf, 0, len, collect->linear);
+}
+
+/* What the feeder read from a capture. */
+static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32_t n)
+{
+	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+	struct datagram datagram;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct packet_meta *meta = packet_meta(pkts[i]);
+		const uint8_t *data = linear(collect, pkts[i]);
+
+		generation->taken++;
+		if (fragments_add(collect->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
+			    meta->wire_len, (enum link_type)meta->link, meta->time, &datagram))
+			collector_take(collect->collector, &datagram);
+		else if (datagram.proto != 0)
+			collector_take_stream(collect->collector, &datagram);
+	}
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+/* What the kernel dropped of a socket since it was last asked. */
+static void tell_drops(struct collect *collect, uint32_t socket)
+{
+	uint64_t dropped = listener_dropped(collect->listener, socket);
+
+	collector_dropped(collect->collector, socket, dropped - collect->dropped[socket]);
+	collect->dropped[socket] = dropped;
+}
+
+/* Returns the datagrams that came. */
+static uint32_t take_datagrams(struct collect *collect)
+{
+	struct datagram datagrams[LISTEN_BATCH];
+	uint32_t n = listener_receive(collect->listener, datagrams, LISTEN_BATCH);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == 0 || datagrams[i].socket != datagrams[i - 1].socket)
+			tell_drops(collect, datagrams[i].socket);
+		collector_take(collect->collector, &datagrams[i]);
+	}
+	atomic_fetch_add_explicit(&collect->datagrams, n, memory_order_relaxed);
+	return n;
+}
+
+/* Datagrams that a capture does not have whole, since the last epoch. */
+static void tell_unread(struct collect *collect, bool last)
+{
+	const struct fragments_counts *now = fragments_counted(collect->fragments);
+	struct fragments_counts *before = &collect->unread;
+	uint32_t *ports = fragments_lost_ports(collect->fragments);
+	struct collector_lost lost = {.ports = ports};
+
+	if (last) /* what waits will not be whole */
+		fragments_give_up(collect->fragments);
+	lost.counts[COLLECTOR_LOST_CUT] = now->cut - before->cut;
+	lost.counts[COLLECTOR_LOST_BAD_HEADERS] = now->bad - before->bad;
+	lost.counts[COLLECTOR_LOST_OVERLAPPING] = now->overlapping - before->overlapping;
+	lost.counts[COLLECTOR_LOST_FRAGMENTS] = now->given_up - before->given_up;
+	if (now->cut + now->bad + now->overlapping + now->given_up ==
+		before->cut + before->bad + before->overlapping + before->given_up)
+		return;
+	*before = *now;
+	collector_unread(collect->collector, &lost);
+	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
+}
+
+/* An exporter whose last datagram is not older counts as alive in the epoch. */
+static int64_t alive_since(const struct collect *collect)
+{
+	struct epochs *epochs = collect->params.workers[0]->epochs;
+
+	return epochs_info(epochs, collect->epoch)->start - collect->exporter_life;
+}
+
+/* Before the decoder leaves its epoch. */
+static void end_decoding(struct collect *collect, bool last)
+{
+	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+
+	for (uint32_t s = 0; s < collect->nb_sockets; s++)
+		tell_drops(collect, s);
+	if (collect->fragments != NULL)
+		tell_unread(collect, last);
+	generation->epoch = collector_end_epoch(
+		collect->collector, alive_since(collect), add_exporter, add_link, generation);
+	generation->epoch.losses_unknown |= collect->lost_totals;
+	collect->lost_totals = false;
+}
+
+/* --- the loops --- */
+
+static void enter_here(void *arg, uint64_t epoch)
+{
+	struct worker *worker = arg;
+	struct collect *collect = worker->collect;
+
+	end_decoding(collect, false);
+	end_counting(&collect->counters[0], false);
+	collect->epoch = epoch;
+	worker_enter_epoch(worker, epoch);
+}
+
+static void end_here(void *arg, uint64_t epoch)
+{
+	struct worker *worker = arg;
+	struct collect *collect = worker->collect;
+
+	end_decoding(collect, true);
+	end_counting(&collect->counters[0], true);
+	worker_leave(worker, epoch);
+}
+
+static void take_here(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct worker *worker = arg;
+
+	worker_generation(worker, worker->epoch)->rx_cycles += rx_cycles;
+	take_packets(worker->collect, pkts, n);
+}
+
+static void rest_here(void *arg)
+{
+	struct worker *worker = arg;
+
+	count_waiting(&worker->collect->counters[0]);
+	worker_rest(worker);
+}
+
+static void enter_there(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+	struct collect *collect = receiver->collect;
+
+	end_decoding(collect, false);
+	/* First: a ring may have no room until the workers' new generation is clean. */
+	receiver_leave(receiver, epoch);
+	put_marks(collect, MARK_EPOCH, epoch, 0);
+	collect->epoch = epoch;
+	receiver_wait(receiver);
+}
+
+static void end_there(void *arg, uint64_t epoch)
+{
+	struct receiver *receiver = arg;
+
+	end_decoding(receiver->collect, true);
+	receiver_leave(receiver, epoch);
+	put_marks(receiver->collect, MARK_END, epoch, 0);
+}
+
+static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct receiver *receiver = arg;
+
+	receiver_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
+	take_packets(receiver->collect, pkts, n);
+}
+
+/* Sockets were read to their end, after that of the run; or datagrams go on coming. */
+static bool is_drained(uint64_t *give_up, uint32_t received)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (*give_up == 0)
+		*give_up = now + DRAIN_MS * (rte_get_tsc_hz() / 1000);
+	return received == 0 || now >= *give_up;
+}
+
+static void rest(struct collect *collect, struct poller *poller, uint32_t received)
+{
+	collector_save_templates(collect->collector);
+	if (received == 0 && poller->rest != NULL)
+		poller->rest(poller->arg);
+	else if (collect->receiver == NULL)
+		count_waiting(&collect->counters[0]);
+	if (poller->idle == IDLE_SLEEP)
+		listener_rest(collect->listener, received);
+}
+
+/* What poll_until_end() is for devices; the poller has the functions, and no queues. */
+static void listen_until_end(struct collect *collect, struct poller *poller)
+{
+	uint64_t give_up = 0;
+
+	for (;;) {
+		/* Pairs with the release in epochs_open(). */
+		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(poller->epochs, open);
+		uint32_t received;
+
+		if (!ended && open > poller->epoch) {
+			poller->epoch = open;
+			poller->enter(poller->arg, open);
+		}
+		received = take_datagrams(collect);
+		if (ended && is_drained(&give_up, received)) {
+			poller->end(poller->arg, open);
+			return;
+		}
+		if (received < LISTEN_BATCH)
+			rest(collect, poller, received);
+	}
+}
+
+static void work_until_end(struct collect *collect, struct poller *poller)
+{
+	if (collect->listener != NULL)
+		listen_until_end(collect, poller);
+	else
+		poll_until_end(poller);
+}
+
+static void collect_work(struct worker *worker, uint32_t nb_workers)
+{
+	(void)nb_workers;
+	worker->poller.arg = worker;
+	worker->poller.enter = enter_here;
+	worker->poller.take = take_here;
+	worker->poller.rest = rest_here;
+	worker->poller.end = end_here;
+	work_until_end(worker->collect, &worker->poller);
+}
+
+static void deal_connect(struct receiver *receiver)
+{
+	receiver->poller.arg = receiver;
+	receiver->poller.enter = enter_there;
+	receiver->poller.take = take_there;
+	receiver->poller.end = end_there;
+}
+
+static void deal_receive(struct receiver *receiver)
+{
+	work_until_end(receiver->collect, &receiver->poller);
+}
+
+static const struct design_ops design_collect = {
+	.name = "collect",
+	.suits = "one core receives, decodes and counts",
+	.work = collect_work,
+	.done = worker_free,
+};
+
+static const struct design_ops design_collect_dealt = {
+	.name = "collect",
+	.suits = "one core receives and decodes, others count",
+	.receiver = true,
+	.connect = deal_connect,
+	.receive = deal_receive,
+	.work = count_dealt,
+	.done = worker_free,
+};
+
+/* --- putting it together --- */
+
+static void say_line(void *arg, bool warning, const char *line)
+{
+	(void)arg;
+	if (warning)
+		log_warning("%s", line);
+	else
+		log_notice("%s", line);
+}
+
+static bool refuse(char *error, const char *why)
+{
+	snprintf(error, OPTION_WHY_MAX, "%s", why);
+	return false;
+}
+
+static bool open_sockets(struct collect *collect, char *error)
+{
+	const struct collect_options *options = collect_options(collect->params.config);
+	struct listen_address addresses[OPTION_LIST_MAX];
+	uint32_t wanted = (uint32_t)options->receive_buffer, buffer;
+	const char *open;
+	char why[OPTION_WHY_MAX];
+
+	for (uint32_t i = 0; i < options->listen.n; i++)
+		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
+			return refuse(error, why); /* it was checked */
+	collect->listener = listener_open(addresses, options->listen.n, wanted, error);
+	collect->nb_sockets = options->listen.n;
+	if (collect->listener == NULL)
+		return false;
+	open = collect_open_address(collect->params.config);
+	if (open != NULL)
+		log_warning("--listen %s: any host can send records: its address is public; limit "
+			    "senders with --exporter PREFIX",
+			open);
+	buffer = listener_buffer(collect->listener, 0);
+	if (buffer < wanted)
+		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
+			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",
+			(unsigned long long)buffer >> 10, (unsigned long long)wanted >> 10);
+	return true;
+}
+
+static bool create_source(struct collect *collect, char *error)
+{
+	if (collect_listens(collect->params.config))
+		return open_sockets(collect, error);
+	collect->fragments = fragments_create(&fragments_limits);
+	collect->linear = malloc(DATAGRAM_MAX);
+	if (collect->fragments != NULL && collect->linear != NULL)
+		return true;
+	return refuse(error, "no memory for datagrams of a capture");
+}
+
+static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
+{
+	static unsigned int serial; /* names are unique in the process */
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "records%u_%u", worker, serial++);
+	return rte_ring_create_elem(name, sizeof(struct observation), RING_RECORDS,
+		pool_node(plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static bool create_counter(struct collect *collect, uint32_t w)
+{
+	struct counter *counter = &collect->counters[w];
+	struct dedup_params params = collect_dedup_params(collect->params.config);
+
+	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
+	params.seed = seed_options(collect->params.config)->seed;
+	params.allocator = memory_on_node(collect->params.plan->groups[0].memory_node);
+	counter->collect = collect;
+	counter->worker = collect->params.workers[w];
+	counter->dedup = dedup_create(&params);
+	for (uint32_t g = 0; g < 2; g++)
+		counter->generations[g].by_exporter =
+			calloc(params.exporters, sizeof(struct record_counts));
+	if (collect->receiver != NULL)
+		counter->ring = create_ring(collect->params.plan, w);
+	return counter->dedup != NULL && counter->generations[0].by_exporter != NULL &&
+	       counter->generations[1].by_exporter != NULL &&
+	       (collect->receiver == NULL || counter->ring != NULL);
+}
+
+static bool create_counters(struct collect *collect, char *error)
+{
+	collect->nb_counters = collect->params.nb_workers;
+	collect->counters = calloc(collect->nb_counters, sizeof(collect->counters[0]));
+	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
+		if (!create_counter(collect, w)) {
+			snprintf(error, OPTION_WHY_MAX,
+				"no memory for %llu observed flows: lower --observed-flows",
+				(unsigned long long)collect_options(collect->params.config)
+					->observed_flows);
+			return false;
+		}
+	return collect->counters != NULL || refuse(error, "no memory for the collector");
+}
+
+static bool create_collector(struct collect *collect, char *error)
+{
+	bool dealt = collect->receiver != NULL;
+	struct collector_params params =
+		collect_collector_params(collect->params.config, collect->rules);
+	char why[OPTION_WHY_MAX];
+
+	params.seed = seed_options(collect->params.config)->seed;
+	params.observe = dealt ? deal : count_here;
+	params.forget = dealt ? forget_there : forget_here;
+	params.matches =
+		filter_options(collect->params.config)->expression != NULL ? matches : NULL;
+	params.say = say_line;
+	params.arg = collect;
+	collect->exporters_max = params.exporters_max;
+	collect->collector = collector_create(&params, why);
+	if (collect->collector != NULL)
+		return true;
+	snprintf(error, OPTION_WHY_MAX, "%s", why);
+	return false;
+}
+
+struct collect *collect_create(const struct collect_params *params, char *error)
+{
+	struct collect *collect = calloc(1, sizeof(*collect));
+
+	if (collect == NULL) {
+		snprintf(error, OPTION_WHY_MAX, "no memory for the collector");
+		return NULL;
+	}
+	collect->params = *params;
+	collect->receiver = params->receiver;
+	collect->seed = seed_options(params->config)->seed;
+	collect->exporter_life = (int64_t)epoch_options(params->config)->interval;
+	if (collect->exporter_life < EXPORTER_LIFE_NS)
+		collect->exporter_life = EXPORTER_LIFE_NS;
+	if (params->receiver != NULL)
+		params->receiver->collect = collect;
+	for (uint32_t w = 0; w < params->nb_workers; w++)
+		params->workers[w]->collect = collect;
+	if (create_counters(collect, error) && create_collector(collect, error) &&
+		create_source(collect, error))
+		return collect;
+	collect_destroy(collect);
+	return NULL;
+}
+
+void collect_set_filter(struct collect *collect, const struct filter *filter)
+{
+	collect->filter = filter;
+	collect->tags = record_filter_has_tags(filter_options(collect->params.config)->expression);
+}
+
+static void destroy_counter(struct counter *counter)
+{
+	dedup_destroy(counter->dedup);
+	rte_ring_free(counter->ring);
+	for (uint32_t g = 0; g < 2; g++) {
+		free(counter->generations[g].by_exporter);
+		free(counter->generations[g].paths.items);
+	}
+}
+
+void collect_destroy(struct collect *collect)
+{
+	if (collect == NULL)
+		return;
+	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
+		destroy_counter(&collect->counters[w]);
+	free(collect->counters);
+	collector_destroy(collect->collector);
+	listener_close(collect->listener);
+	fragments_destroy(collect->fragments);
+	free(collect->linear);
+	for (uint32_t g = 0; g < 2; g++) {
+		free(collect->generations[g].exporters.items);
+		free(collect->generations[g].links.items);
+	}
+	free(collect);
+}
+
+/* A capture without a datagram has other packets, or none. */
+static void log_no_datagram(const struct fragments_counts *counts)
+{
+	if (counts->whole + counts->fragments > 0 ||
+		counts->not_udp + counts->cut + counts->bad == 0)
+		return;
+	log_warning("no UDP datagram in the capture: %llu packets are not IP, %llu are IP and not "
+		    "UDP, %llu are cut, %llu are malformed",
+		(unsigned long long)counts->not_ip,
+		(unsigned long long)(counts->not_udp - counts->not_ip),
+		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
+}
+
+bool collect_finish(struct collect *collect)
+{
+	bool saved = collector_finish(collect->collector);
+
+	if (collect->fragments != NULL)
+		log_no_datagram(fragments_counted(collect->fragments));
+	return saved;
+}
+
+uint32_t collect_exporters_max(const struct collect *collect)
+{
+	return collect->exporters_max;
+}
+
+uint64_t collect_datagrams(const struct collect *collect)
+{
+	return atomic_load_explicit(&collect->datagrams, memory_order_relaxed);
+}
+
+struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch)
+{
+	return &collect->generations[epoch & 1];
+}
+
+uint32_t collect_largest_frame(struct collect *collect, uint32_t seen)
+{
+	uint32_t overhead = collect_options(collect->params.config)->link_overhead;
+	uint32_t expected = PACKET_EXPECTED + overhead, limit = PACKET_MAX + overhead;
+
+	if (seen > limit)
+		seen = limit;
+	if (seen > collect->largest_frame)
+		collect->largest_frame = seen;
+	return collect->largest_frame > expected ? collect->largest_frame : expected;
+}
+
+struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch)
+{
+	return counts_of(&collect->counters[worker], epoch);
+}
+
+void collect_recycle(struct collect *collect, uint64_t epoch)
+{
+	struct collect_generation *generation = collect_generation(collect, epoch);
+
+	clear_rows(&generation->exporters);
+	clear_rows(&generation->links);
+	generation->epoch = (struct collector_epoch){0};
+	generation->taken = 0;
+	for (uint32_t w = 0; w < collect->nb_counters; w++) {
+		struct collect_counts *counts = collect_counts(collect, w, epoch);
+
+		clear_rows(&counts->paths);
+		counts->nb_paths = 0;
+		counts->counts = (struct dedup_counts){0};
+		counts->others = (struct record_counts){0};
+		memset(counts->by_exporter, 0,
+			collect->exporters_max * sizeof(counts->by_exporter[0]));
+	}
+}
+
+struct plan_collect collect_plan(const struct config *config)
+{
+	uint32_t workers = plan_options(config)->workers;
+
+	if (workers == 0)
+		workers = 1;
+	return (struct plan_collect){
+		.design = workers == 1 ? &design_collect : &design_collect_dealt,
+		.workers = workers,
+		.sockets = collect_options(config)->listen.n,
+		.bytes = collect_memory(config, workers) +
+			 (collect_listens(config) ? 0 : fragments_memory(&fragments_limits)) +
+			 (size_t)workers * 2 * collect_options(config)->exporters_max *
+				 sizeof(struct record_counts),
+		.ring_bytes = workers > 1 ? workers * RING_RECORDS * sizeof(struct observation) : 0,
+	};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A run whose input is what exporters tell, in place of packets (sketchtap collect). One lcore
+ * takes datagrams, from sockets or from the feeder, and decodes them; where there is one worker it
+ * is the same lcore, which also counts. With several, records are dealt out by the hash of their
+ * flow, so that all observers of one meet in one worker.
+ *
+ * Epochs are those of every run (parallel/epoch.h); what belongs to a generation here is written by
+ * the decoder, or a worker, while the epoch is its own, and read and cleared by the reporter
+ * afterwards.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/collector.h"
+#include "collect/dedup/dedup.h"
+#include "config/config.h"
+#include "parallel/epoch.h"
+#include "parallel/plan/plan.h"
+#include "parallel/workers/worker.h"
+
+struct filter;
+struct receiver;
+
+/* Rows of one kind; malloc's. */
+struct collect_rows {
+	void *items;
+	uint64_t n, room; /* items */
+	bool no_memory;   /* some are missing */
+};
+
+/* The decoder's side of a generation. */
+struct collect_generation {
+	struct collect_rows exporters; /* struct exporter_row */
+	struct collect_rows links;     /* struct link_row */
+	struct collector_epoch epoch;
+	uint64_t taken; /* from the feeder: packets of the capture */
+};
+
+/* A worker's. */
+struct collect_counts {
+	struct dedup_counts counts;
+	struct record_counts *by_exporter; /* [exporters] */
+	struct record_counts others;       /* of exporters whose slots were given to others */
+	struct collect_rows paths;         /* bytes: struct path_row, one behind the other */
+	uint64_t nb_paths;
+};
+
+/* Of a path row in memory, cut behind its last hop. */
+static inline uint64_t path_row_bytes(uint32_t nb_hops)
+{
+	uint64_t bytes = offsetof(struct path_row, hops) + nb_hops * sizeof(struct path_hop);
+
+	return (bytes + _Alignof(struct path_row) - 1) / _Alignof(struct path_row) *
+	       _Alignof(struct path_row);
+}
+
+struct collect_params {
+	const struct config *config;
+	const struct plan *plan;
+	struct worker *const *workers; /* [nb_workers], which are told of it */
+	uint32_t nb_workers;
+	struct receiver *receiver; /* NULL: the worker decodes */
+};
+
+/* NULL with a line in error[OPTION_WHY_MAX]. */
+struct collect *collect_create(const struct collect_params *params, char *error);
+void collect_destroy(struct collect *collect);
+
+/* Before the start: leaves out records whose packets do not match. */
+void collect_set_filter(struct collect *collect, const struct filter *filter);
+
+/* After the run: waits until the templates are kept, and says where they are not. Whether they are. */
+bool collect_finish(struct collect *collect);
+
+/* Exporters that have a number. */
+uint32_t collect_exporters_max(const struct collect *collect);
+/* Datagrams that came so far. Any thread. */
+uint64_t collect_datagrams(const struct collect *collect);
+/* The reporter's, of a closed epoch. */
+struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch);
+struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch);
+/*
+ * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
+ * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.
+ * Called by the reporter.
+ */
+uint32_t collect_largest_frame(struct collect *collect, uint32_t seen);
+/* Clears what the epoch left (the reporter). */
+void collect_recycle(struct collect *collect, uint64_t epoch);
+
+/* What plans are made with: the design, and what the collector takes of memory. */
+struct plan_collect collect_plan(const struct config *config);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/sources/kernel_plan.h"
+
+#include <stdio.h>
+
+#include "base/power_of_two.h"
+#include "rx/kernel/program.h"
+#include "parallel/plan/design.h"
+#include "parallel/sources/kernel_take.h"
+#include "rx/filter/filter.h"
+#include "sketch/iblt/iblt.h"
+#include "sketch/measurement.h"
+
+/*
+ * Entries of a ring where --ring-size does not say it: 1 MB for each CPU, which holds what comes in
+ * 13 ms at 1.2 Mpps while nobody reads.
+ */
+#define ENTRIES_DEFAULT 16384
+
+/*
+ * Of each CPU's table of flows, at most: two generations take 5 MB for a CPU. Flows for which that
+ * is too little go through the ring.
+ */
+#define BUCKETS_MAX 16384
+
+/*
+ * Of a row of each CPU's iblt, where --width does not say it: 29 MB in two generations, for 68 000
+ * IPv4 flows and half as many of IPv6. What is more cannot be decoded.
+ */
+#define CELLS_DEFAULT 32768
+
+/* Only iblts: then the program counts in such, too. They know no times, and no TCP flags. */
+static bool all_iblt(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (measurement_sketch(&config->measurements[m]) != &iblt_ops)
+			return false;
+	return true;
+}
+
+static bool is_on_path(const struct config *config)
+{
+	return designs[design_options(config)->design] == &design_rss;
+}
+
+/* As wide as the widest is asked to be. */
+static uint32_t cells_of(const struct config *config)
+{
+	uint64_t most = 0;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		uint64_t width = measurement_options(&config->measurements[m])->width;
+
+		if (width > most)
+			most = width;
+	}
+	return most > 0 ? (uint32_t)most : CELLS_DEFAULT;
+}
+
+/* As many as the measurements' tables have, within reason. */
+static uint32_t buckets_of(const struct config *config)
+{
+	uint64_t most = 1;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+		uint64_t width = measurement_params(measurement).width;
+
+		/* Not known yet, or --memory's: what finds no room here goes through the ring. */
+		if (width == 0)
+			width = measurement_sketch(measurement)->default_width;
+		if (width > most)
+			most = width;
+	}
+	return most < BUCKETS_MAX ? (uint32_t)power_of_two_at_least(most) : BUCKETS_MAX;
+}
+
+struct plan_kernel kernel_plan_make(const struct config *config)
+{
+	bool on_path = is_on_path(config);
+	uint32_t workers = plan_options(config)->workers;
+	/* The design of papers: one table for all CPUs. */
+	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
+	uint32_t cells = on_path && !all_share && all_iblt(config) ? cells_of(config) : 0;
+	uint32_t buckets = on_path && cells == 0 ? buckets_of(config) : 0;
+	uint32_t entries = config_asks(config, NULL, "ring-size") ? async_options(config)->ring_size
+								  : ENTRIES_DEFAULT;
+
+	return (struct plan_kernel){
+		.design = on_path ? &design_kernel_rss : &design_kernel_async,
+		.workers = workers > 0 ? workers : 1,
+		.interfaces = kernel_options(config)->places.n,
+		.entries = entries,
+		.on_path = on_path,
+		.buckets = buckets,
+		.all_share = all_share,
+		.cells = cells,
+		.bytes = kernel_program_bytes(&(struct kernel_program_params){
+			.slots = entries,
+			.buckets = buckets,
+			.all_share = all_share,
+			.cells = cells,
+		}),
+	};
+}
+
+bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *config, char *error)
+{
+	if (plan->cells == 0 || all_iblt(config))
+		return true;
+	snprintf(error, OPTION_WHY_MAX,
+		"the kernel counts in iblts since the start, and another sketch needs to know "
+		"more: start again");
+	return false;
+}
+
+/* What the kernel does not count; NULL: it counts this. */
+static const char *not_on_path(const struct measurement_config *measurement)
+{
+	struct sketch_params params = measurement_params(measurement);
+
+	/* To the others an entry for many packets would do as well; nobody has compared that. */
+	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
+		return "the kernel counts exactly, for flow-table and iblt";
+	if (params.key->extra)
+		return "the kernel counts 5-tuples, and what follows from them";
+	if (params.idle_timeout > 0)
+		return "the kernel counts by epochs, and knows no --idle-timeout";
+	return NULL;
+}
+
+static bool check_on_path(const struct config *config, struct option_fault *fault)
+{
+	const char *why = NULL;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++) {
+		const struct measurement_config *measurement = &config->measurements[m];
+
+		why = not_on_path(measurement);
+		if (why != NULL)
+			return option_fault(fault, "kernel", NULL,
+				"--design rss: measurement %.60s: %s; --design async takes any",
+				measurement->name, why);
+	}
+	if (filter_options(config)->expression != NULL)
+		why = "a filter looks at packets, which the kernel counts";
+	else if (plan_options(config)->workers > 1)
+		why = "the kernel counts, and one worker adds that up";
+	return why == NULL || option_fault(fault, "kernel", NULL,
+				      "--design rss: %s; --design async takes it", why);
+}
+
+bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct design_ops *design = designs[design_options(config)->design];
+
+	if (!kernel_given(config) || design == &design_async)
+		return true;
+	if (design == &design_rss)
+		return check_on_path(config, fault);
+	return option_fault(fault, "kernel", measurement,
+		"does not go with --design %s: give rss, where the kernel counts, or async, where "
+		"workers do",
+		design->name);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/sources/kernel_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "parallel/sources/kernel_take.h"
+#include "rx/filter/filter.h"
+#include "rx/port/clock.h"
+#include "rx/port/device_counter.h"
+#include "rx/port/interface.h"
+#include "rx/port/kernel_interface.h"
+#include "sketch/measurement.h"
+
+#define LOOK_EVERY_NS (SECOND_NS / 2)
+
+#define FRAME_OVERHEAD 22 /* Ethernet's header and two tags */
+
+/* An interface, and what it counts. */
+struct watched {
+	struct kernel_place place;
+	uint32_t index;
+	uint32_t mtu;
+	bool up, gone;
+	struct device_counter missed, errors;
+	uint64_t missed_told, errors_told;
+};
+
+struct kernel_input {
+	struct kernel_input_params params;
+	struct kernel_origin origin;
+	uint32_t nb_watched;
+	struct watched watched[OPTION_LIST_MAX];
+	int64_t looked; /* monotonic ns */
+	uint32_t nb_takers;
+	struct kernel_taker *takers; /* by worker */
+};
+
+/* --- putting it together --- */
+
+static bool create_takers(struct kernel_input *input, char *error)
+{
+	uint32_t rings = kernel_program_rings(input->origin.program), n = input->params.nb_workers;
+
+	if (n > rings) {
+		snprintf(error, KERNEL_ERROR_MAX,
+			"--workers %u: with --kernel there is a ring for each CPU, and this "
+			"machine has %u: give %u or fewer",
+			n, rings, rings);
+		return false;
+	}
+	input->takers = calloc(n, sizeof(input->takers[0]));
+	input->nb_takers = input->takers != NULL ? n : 0;
+	for (uint32_t w = 0; w < n; w++)
+		if (input->takers == NULL || !kernel_taker_start(&input->takers[w], &input->origin,
+						     input->params.workers[w], n)) {
+			snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory for its workers");
+			return false;
+		}
+	return true;
+}
+
+static void watch(struct watched *watched)
+{
+	struct kernel_interface counters = {0};
+	struct port_interface facts;
+
+	if (port_interface_read(watched->place.interface, &facts))
+		watched->mtu = facts.mtu;
+	watched->up =
+		kernel_interface_read(watched->index, &counters) == KERNEL_THERE && counters.up;
+	device_counter_start(&watched->missed, 64, false, counters.rx_missed_errors);
+	device_counter_start(&watched->errors, 64, false, counters.rx_errors);
+	if (!watched->up)
+		log_warning("%s: its link is down: nothing comes until it is up",
+			watched->place.interface);
+}
+
+/* On lo what leaves comes in: looked at once, it is one packet. */
+static void look_once(struct kernel_place *place)
+{
+	struct port_interface facts;
+
+	if ((place->directions & KERNEL_IN) != 0 && port_interface_read(place->interface, &facts) &&
+		facts.loops)
+		place->directions = KERNEL_IN;
+}
+
+static bool attach(struct kernel_input *input, char *error)
+{
+	const struct option_list *places = &kernel_options(input->params.config)->places;
+	char why[OPTION_WHY_MAX];
+
+	for (uint32_t i = 0; i < places->n; i++) {
+		struct watched *watched = &input->watched[i];
+
+		kernel_place_parse(places->texts[i], &watched->place, why); /* it was checked */
+		look_once(&watched->place);
+		if (!kernel_program_attach(
+			    input->origin.program, &watched->place, &watched->index, error))
+			return false;
+		input->origin.interfaces[input->nb_watched++] = watched->index;
+		input->origin.nb_interfaces = input->nb_watched;
+		watch(watched);
+	}
+	return true;
+}
+
+static void say(const char *line)
+{
+	log_info("--kernel: %s", line);
+}
+
+static enum kernel_times stamps_of(const struct config *config)
+{
+	switch (clock_options(config)->timestamps) {
+	case TIMESTAMPS_AUTO: return KERNEL_TIMES_EXACT;
+	case TIMESTAMPS_POLL: return KERNEL_TIMES_NONE;
+	case TIMESTAMPS_COARSE: break;
+	}
+	return KERNEL_TIMES_COARSE;
+}
+
+/* 0 without --monitor. */
+static uint32_t monitor_of(const struct config *config)
+{
+	static const uint32_t bits[] = {
+		[MONITOR_DST] = KERNEL_MONITOR_DST,
+		[MONITOR_SRC] = KERNEL_MONITOR_SRC,
+		[MONITOR_EITHER] = KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC,
+	};
+	const struct monitor_options *options = monitor_options(config);
+
+	return options->file != NULL ? bits[options->side] : 0;
+}
+
+struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
+{
+	struct kernel_input *input = calloc(1, sizeof(*input));
+	const struct kernel_program_params program = {
+		.slots = params->plan->kernel.entries,
+		.buckets = params->plan->kernel.buckets,
+		.all_share = params->plan->kernel.all_share,
+		.cells = params->plan->kernel.cells,
+		.seed = seed_options(params->config)->seed,
+		.headers_only = filter_options(params->config)->expression != NULL,
+		.monitor = monitor_of(params->config),
+		.say = say,
+	};
+
+	if (input == NULL) {
+		snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory");
+		return NULL;
+	}
+	input->params = *params;
+	input->origin.entries = params->plan->kernel.entries;
+	input->origin.on_path = params->plan->kernel.on_path;
+	input->origin.stamps = stamps_of(params->config);
+	input->origin.program = kernel_program_load(&program, error);
+	if (input->origin.program != NULL && create_takers(input, error) && attach(input, error))
+		return input;
+	kernel_input_destroy(input);
+	return NULL;
+}
+
+void kernel_input_destroy(struct kernel_input *input)
+{
+	if (input == NULL)
+		return;
+	kernel_program_close(input->origin.program);
+	for (uint32_t w = 0; w < input->nb_takers; w++)
+		kernel_taker_free(&input->takers[w]);
+	free(input->takers);
+	free(input);
+}
+
+const struct kernel_program *kernel_input_program(const struct kernel_input *input)
+{
+	return input->origin.program;
+}
+
+void kernel_input_start(struct kernel_input *input)
+{
+	if (measurements_any(input->params.config, SKETCH_DETAILS))
+		kernel_program_stamp(input->origin.program, input->origin.stamps);
+	kernel_program_measure(input->origin.program, true);
+}
+
+void kernel_input_stop(struct kernel_input *input)
+{
+	kernel_program_measure(input->origin.program, false);
+}
+
+uint64_t kernel_input_received(const struct kernel_input *input)
+{
+	uint64_t received = 0;
+
+	for (uint32_t cpu = 0; cpu < kernel_program_rings(input->origin.program); cpu++)
+		received += kernel_ring_received(kernel_program_ring(input->origin.program, cpu));
+	return received;
+}
+
+uint64_t kernel_input_difference(const struct kernel_input *input)
+{
+	uint64_t received = kernel_input_received(input), taken = 0;
+
+	for (uint32_t w = 0; w < input->nb_takers; w++)
+		taken += input->takers[w].taken;
+	return received > taken ? received - taken : taken - received;
+}
+
+/* --- the interfaces --- */
+
+/* What is received does not come where only what is sent is looked at. */
+static void read_counters(struct watched *watched, struct kernel_losses *losses)
+{
+	struct kernel_interface counters;
+
+	if (watched->gone || (watched->place.directions & KERNEL_IN) == 0 ||
+		kernel_interface_read(watched->index, &counters) != KERNEL_THERE)
+		return;
+	device_counter_read(&watched->missed, counters.rx_missed_errors);
+	device_counter_read(&watched->errors, counters.rx_errors);
+	losses->missed += watched->missed.total - watched->missed_told;
+	losses->errors += watched->errors.total - watched->errors_told;
+	watched->missed_told = watched->missed.total;
+	watched->errors_told = watched->errors.total;
+}
+
+struct kernel_losses kernel_input_losses(struct kernel_input *input)
+{
+	struct kernel_losses losses = {0};
+
+	for (uint32_t i = 0; i < input->nb_watched; i++) {
+		struct watched *watched = &input->watched[i];
+
+		read_counters(watched, &losses);
+		if (watched->mtu + FRAME_OVERHEAD > losses.largest_frame)
+			losses.largest_frame = watched->mtu + FRAME_OVERHEAD;
+	}
+	return losses;
+}
+
+static void say_link(const struct watched *watched, bool up, uint64_t epoch)
+{
+	if (up)
+		log_notice("epoch %llu: %s: link up", (unsigned long long)epoch,
+			watched->place.interface);
+	else
+		log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
+			watched->place.interface);
+}
+
+/* Returns false where the interface is gone. */
+static bool look_at(struct watched *watched, uint64_t epoch)
+{
+	struct kernel_interface counters;
+
+	switch (kernel_interface_read(watched->index, &counters)) {
+	case KERNEL_UNSAID: break;
+	case KERNEL_GONE:
+		watched->gone = true;
+		log_error("--kernel %s: the interface is gone, in epoch %llu: the run ends",
+			watched->place.interface, (unsigned long long)epoch);
+		return false;
+	case KERNEL_THERE:
+		if (counters.up != watched->up)
+			say_link(watched, counters.up, epoch);
+		watched->up = counters.up;
+	}
+	return true;
+}
+
+bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch)
+{
+	bool all_there = true;
+
+	if (now - input->looked < LOOK_EVERY_NS)
+		return true;
+	input->looked = now;
+	for (uint32_t i = 0; i < input->nb_watched; i++)
+		if (!input->watched[i].gone)
+			all_there &= look_at(&input->watched[i], epoch);
+	return all_there;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/sources/kernel_take.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "parallel/workers/worker.h"
+#include "rx/packet/parse.h"
+#include "rx/port/clock.h"
+
+/* Between looks into rings that had entries, where the kernel counts. */
+#define NAP_NS 1000000
+
+#define TCP               6
+#define UDP               17
+#define UDP_HEADER        8
+#define TCP_LENGTH_AT     12 /* bytes into the header */
+#define VLAN_AND_IN_PORTS 2  /* bytes of each */
+
+#define IPV6_HEADER   40
+#define HOP_BY_HOP    0    /* next header */
+#define JUMBO_PAYLOAD 0xc2 /* option of RFC 2675 */
+#define JUMBO_OPTION  8    /* bytes of a header with only that option */
+
+/* --- joined packets --- */
+
+/* As they were on the wire, or will be. */
+struct joined {
+	uint32_t packets;
+	uint32_t headers; /* bytes of each */
+	uint32_t segment; /* bytes behind them of each but the last; 0: all alike */
+	uint32_t payload; /* of all */
+};
+
+/* added: bytes of the headers that the kernel put there as it joined the packets. */
+static struct joined joined_of(const struct kernel_entry *entry, uint32_t headers, uint32_t added)
+{
+	struct joined joined = {.packets = entry->segments};
+
+	joined.headers = joined.packets > 1 && headers < entry->length ? headers : 0;
+	joined.payload = entry->length - joined.headers;
+	if (joined.headers > added)
+		joined.headers -= added;
+	/* Where it does not add up, they are as even as whole bytes allow. */
+	if ((uint64_t)entry->segment * (joined.packets - 1) < joined.payload &&
+		(uint64_t)entry->segment * joined.packets >= joined.payload)
+		joined.segment = entry->segment;
+	return joined;
+}
+
+/* Bytes on the wire of number i. */
+static uint32_t joined_length(const struct joined *joined, uint32_t i)
+{
+	uint64_t payload = joined->payload;
+
+	if (joined->packets == 1)
+		return joined->payload;
+	if (joined->segment == 0)
+		return joined->headers + (uint32_t)(payload * (i + 1) / joined->packets -
+						    payload * i / joined->packets);
+	return joined->headers +
+	       (i + 1 < joined->packets ? joined->segment : joined->payload - joined->segment * i);
+}
+
+/* Bytes of headers of a packet that was parsed here: those of what it carries are not known. */
+static uint32_t headers_of(
+	const uint8_t *data, uint32_t captured, const struct parsed *parsed, uint8_t proto)
+{
+	size_t at = parsed->transport_at;
+
+	if (proto == UDP)
+		return (uint32_t)at + UDP_HEADER;
+	if (proto == TCP && at + TCP_LENGTH_AT < captured)
+		return (uint32_t)at + (data[at + TCP_LENGTH_AT] >> 4) * 4u;
+	return (uint32_t)at;
+}
+
+/* --- a worker: from entries to a burst --- */
+
+/* What an entry says, ready to be counted. */
+struct told {
+	enum parse_verdict verdict;
+	struct key4 key4; /* where that is PARSE_IPV4 */
+	struct key6 key6; /* where that is PARSE_IPV6 */
+	struct key_extra extra;
+	struct joined joined;
+	int64_t time;
+};
+
+static void put16(uint8_t to[VLAN_AND_IN_PORTS], uint32_t number)
+{
+	to[0] = (uint8_t)(number >> 8);
+	to[1] = (uint8_t)number;
+}
+
+/* The number of the first --kernel that has it. */
+static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < origin->nb_interfaces && origin->interfaces[i] != index)
+		i++;
+	return i;
+}
+
+static void read_key(const struct kernel_entry *entry, struct told *told)
+{
+	if (entry->kind == KERNEL_ENTRY_IPV4) {
+		told->verdict = PARSE_IPV4;
+		told->key4 = (struct key4){0};
+		memcpy(&told->key4, entry->key, KERNEL_KEY4_BYTES);
+	} else {
+		told->verdict = PARSE_IPV6;
+		told->key6 = (struct key6){0};
+		memcpy(&told->key6, entry->key, KERNEL_KEY6_BYTES);
+	}
+	told->extra = (struct key_extra){0};
+	told->extra.tcp_flags[0] = entry->tcp_flags;
+	told->extra.dscp[0] = entry->dscp;
+	put16(told->extra.vlan, entry->vlan);
+	told->joined = joined_of(entry, entry->headers, 0);
+}
+
+/*
+ * Bytes of the hop-by-hop header that IPv6 gets as more than 64 KB are joined: one jumbo payload
+ * option. The packets do not have it on the wire.
+ */
+static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
+{
+	const uint8_t *ip = data + ip_at, *option = ip + IPV6_HEADER;
+
+	return ip_at + IPV6_HEADER + JUMBO_OPTION <= captured && ip[4] == 0 && ip[5] == 0 &&
+			       ip[6] == HOP_BY_HOP && option[1] == 0 && option[2] == JUMBO_PAYLOAD
+		       ? JUMBO_OPTION
+		       : 0;
+}
+
+static void read_headers(const struct kernel_entry *entry, struct told *told)
+{
+	const uint8_t *data = (const uint8_t *)(entry + 1);
+	struct parsed parsed;
+	uint32_t headers = 0;
+
+	told->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
+	/* A key that lacks what lies behind would be that of others. */
+	if (parsed.cut && entry->headers < entry->length &&
+		parse_verdicts[told->verdict].class == PARSE_CLASS_KEY)
+		told->verdict = PARSE_LONG_EXTENSION;
+	told->extra = parsed.extra;
+	if (told->verdict == PARSE_IPV4) {
+		told->key4 = parsed.key4;
+		headers = headers_of(data, entry->headers, &parsed, parsed.key4.proto);
+	} else if (told->verdict == PARSE_IPV6) {
+		told->key6 = parsed.key6;
+		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
+	}
+	told->joined = joined_of(entry, headers,
+		told->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
+}
+
+static void empty_burst(struct generation *generation)
+{
+	struct key_burst *burst = &generation->counting->bursts[0];
+
+	burst->n = 0;
+	burst->v6 = 0;
+}
+
+static void count_and_empty(struct generation *generation)
+{
+	worker_count_read(generation);
+	empty_burst(generation);
+}
+
+/* Leaves what matches a rule of the epoch. */
+static void match_weights(struct generation *generation, struct monitor_hits *hits)
+{
+	struct monitor_left_out left_out;
+
+	monitor_match_weights(
+		generation->monitor, &generation->counting->bursts[0], hits, &left_out);
+	generation->filtered += left_out.packets;
+	generation->measured -= left_out.packets;
+	generation->counts.bytes -= left_out.bytes;
+}
+
+/* The same of what stands for many packets. */
+static void count_weights(struct generation *generation)
+{
+	struct counting *counting = generation->counting;
+	struct monitor_hits hits;
+
+	if (generation->monitor != NULL)
+		match_weights(generation, &hits);
+	count_weighted_keys(counting, generation->sketch, generation->distinct);
+	/* It has its hashes now, and waits. */
+	if (generation->monitor != NULL)
+		monitor_credit_weights(
+			generation->monitor, &counting->waiting[0], &hits, generation->rules);
+	empty_burst(generation);
+}
+
+/* Where nobody asked for it when the packet came, it has the time at which it was taken. */
+static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
+{
+	return monotonic > 0 ? (int64_t)monotonic + taker->utc_of_monotonic
+			     : taker->worker->reader.times.polled;
+}
+
+/* Every packet of it is an entry of the burst, or of the next. */
+static void add_packets(struct generation *generation, const struct told *told)
+{
+	struct key_burst *burst = &generation->counting->bursts[0];
+	struct parse_counts *counts = &generation->counts;
+
+	for (uint32_t i = 0; i < told->joined.packets; i++) {
+		uint32_t length = joined_length(&told->joined, i), m = burst->n++;
+
+		if (told->verdict == PARSE_IPV6) {
+			burst->key6[m] = told->key6;
+			burst->v6 |= UINT64_C(1) << m;
+		} else {
+			burst->key4[m] = told->key4;
+		}
+		burst->wire_len[m] = length;
+		burst->time[m] = told->time;
+		burst->tcp_flags[m] = told->extra.tcp_flags[0];
+		burst->extra[m] = told->extra;
+		counts->bytes += length;
+		if (length < counts->smallest_frame)
+			counts->smallest_frame = length;
+		if (burst->n == BURST_MAX)
+			count_and_empty(generation);
+	}
+}
+
+static void note_largest(struct parse_counts *counts, const struct joined *joined)
+{
+	uint32_t first = joined_length(joined, 0);
+	uint32_t last = joined_length(joined, joined->packets - 1);
+	uint32_t largest = first > last ? first : last;
+
+	if (largest > counts->largest_frame)
+		counts->largest_frame = largest;
+}
+
+/* A filter looks at the first of joined packets. */
+static bool is_filtered(
+	const struct worker *worker, const struct kernel_entry *entry, const struct joined *joined)
+{
+	return worker->reader.filter != NULL && entry->kind == KERNEL_ENTRY_HEADERS &&
+	       !filter_match(worker->reader.filter, (const uint8_t *)(entry + 1), entry->headers,
+		       joined_length(joined, 0));
+}
+
+static void take_entry(
+	struct kernel_taker *taker, struct generation *generation, const struct kernel_entry *entry)
+{
+	struct told told;
+
+	if (entry->kind == KERNEL_ENTRY_HEADERS)
+		read_headers(entry, &told);
+	else
+		read_key(entry, &told);
+	taker->taken += told.joined.packets;
+	generation->received += told.joined.packets;
+	generation->counted += told.joined.packets;
+	if (is_filtered(taker->worker, entry, &told.joined)) {
+		generation->filtered += told.joined.packets;
+		return;
+	}
+	generation->counts.verdicts[told.verdict] += told.joined.packets;
+	note_largest(&generation->counts, &told.joined);
+	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
+		return;
+	told.time = utc_of(taker, entry->time);
+	put16(told.extra.in_port, in_port_of(taker->origin, entry->interface));
+	add_packets(generation, &told);
+}
+
+/* --- a worker: its rings --- */
+
+static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct generation *generation)
+{
+	uint64_t ring_full = kernel_ring_full(taker->readers[r].ring);
+	uint64_t more = ring_full - taker->ring_full[r];
+
+	taker->ring_full[r] = ring_full;
+	taker->taken += more;
+	generation->received += more;
+	generation->ring_full += more;
+}
+
+/* What the program left out by the rules of a generation that the worker's epoch has, too. */
+static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
+{
+	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
+	uint64_t *taken = &taker->filtered[r][epoch & 1];
+	uint64_t more = kernel_ring_filtered(taker->readers[r].ring, epoch) - *taken;
+
+	*taken += more;
+	taker->taken += more;
+	generation->received += more;
+	generation->counted += more;
+	generation->filtered += more;
+}
+
+/* Up to a burst of entries. Returns how many there were. */
+static uint32_t take_from_ring(
+	struct kernel_taker *taker, uint32_t r, struct generation *generation)
+{
+	struct kernel_reader *reader = &taker->readers[r];
+	const struct kernel_entry *entry;
+	uint32_t n = 0;
+
+	take_ring_full(taker, r, generation);
+	take_filtered(taker, r, taker->worker->epoch);
+	/* Where programs of the epoch before were late it has the same rules. */
+	take_filtered(taker, r, taker->worker->epoch + 1);
+	if (!kernel_reader_look(reader))
+		return 0;
+	while (n < BURST_MAX && (entry = kernel_reader_next(reader)) != NULL) {
+		take_entry(taker, generation, entry);
+		n++;
+	}
+	kernel_reader_release(reader);
+	return n;
+}
+
+/* A round over the rings. Returns the entries that were taken. */
+static uint32_t take_round(struct kernel_taker *taker)
+{
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct key_burst *burst = &generation->counting->bursts[0];
+	uint64_t start = rte_rdtsc();
+	uint32_t n = 0;
+
+	if (generation->counting->details)
+		worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
+	empty_burst(generation);
+	for (uint32_t r = 0; r < taker->nb_readers; r++)
+		n += take_from_ring(taker, r, generation);
+	if (n == 0)
+		return 0;
+	if (burst->n > 0)
+		count_and_empty(generation);
+	generation->ppt_cycles += rte_rdtsc() - start;
+	return n;
+}
+
+/* Once a second, so that they do not drift apart. */
+static void compare_clocks(struct kernel_taker *taker)
+{
+	int64_t monotonic = clock_now(CLOCK_MONOTONIC);
+
+	if (taker->compared != 0 && monotonic - taker->compared < SECOND_NS)
+		return;
+	taker->compared = monotonic;
+	taker->utc_of_monotonic = clock_now(CLOCK_REALTIME) - monotonic;
+}
+
+/* --- a worker: tables --- */
+
+/* An entry that stands for packets, at the end of the burst. */
+static void add_weight(struct generation *generation, const struct key *key, int64_t time,
+	uint8_t tcp_flags, uint64_t packets, uint64_t bytes)
+{
+	struct counting *counting = generation->counting;
+	struct key_burst *burst = &counting->bursts[0];
+	uint32_t m = burst->n++;
+
+	if (key->family == KEY_IPV4) {
+		burst->key4[m] = key->v4;
+	} else {
+		burst->key6[m] = key->v6;
+		burst->v6 |= UINT64_C(1) << m;
+	}
+	burst->weights->packets[m] = packets;
+	burst->weights->bytes[m] = bytes;
+	burst->time[m] = time;
+	burst->tcp_flags[m] = tcp_flags;
+	if (burst->n == BURST_MAX)
+		count_weights(generation);
+}
+
+static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, uint64_t packets)
+{
+	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
+
+	taker->taken += packets;
+	generation->received += packets;
+	generation->counted += packets;
+	generation->measured += packets;
+	generation->counts.verdicts[verdict] += packets;
+}
+
+/* A record lasts from its first packet to its last: these are entries of their own. */
+static void take_flow(void *arg, const struct kernel_flow *flow)
+{
+	struct kernel_taker *taker = arg;
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	uint64_t before = flow->packets - 1, bytes = flow->bytes * before / flow->packets;
+	const uint8_t tcp_flags = (uint8_t)flow->tcp_flags;
+	const bool ipv4 = flow->kind == KERNEL_ENTRY_IPV4;
+	struct key key = {.family = ipv4 ? KEY_IPV4 : KEY_IPV6};
+
+	if (ipv4)
+		memcpy(&key.v4, flow->key, KERNEL_KEY4_BYTES);
+	else
+		memcpy(&key.v6, flow->key, KERNEL_KEY6_BYTES);
+	count_taken(taker, ipv4 ? PARSE_IPV4 : PARSE_IPV6, flow->packets);
+	generation->counts.bytes += flow->bytes;
+	if (before > 0)
+		add_weight(generation, &key, utc_of(taker, flow->first), tcp_flags, before, bytes);
+	add_weight(generation, &key, utc_of(taker, flow->last), tcp_flags, 1, flow->bytes - bytes);
+}
+
+static void take_decoded(const struct sketch_candidate *flow, void *arg)
+{
+	struct kernel_taker *taker = arg;
+	struct worker *worker = taker->worker;
+
+	/* Of others nothing is sure: their packets are among the undecoded. */
+	if (flow->packets > 0)
+		add_weight(worker_generation(worker, worker->epoch), &flow->key,
+			worker->reader.times.polled, 0, flow->packets, flow->bytes);
+}
+
+/* All that the program counted is measured, also where nobody can say whose it is. */
+static struct kernel_tally take_cells(
+	struct kernel_taker *taker, const struct kernel_cells *cells, uint32_t which)
+{
+	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
+	struct kernel_tally tally =
+		kernel_cells_take(cells, which, take_decoded, taker, &generation->undecoded);
+
+	count_taken(taker, PARSE_IPV4, tally.packets4);
+	count_taken(taker, PARSE_IPV6, tally.packets6);
+	generation->counts.bytes += tally.bytes;
+	return tally;
+}
+
+/* What the program counted in the worker's epoch, which it counts in no more. */
+static void take_tables(struct kernel_taker *taker)
+{
+	struct worker *worker = taker->worker;
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct parse_counts *counts = &generation->counts;
+	const struct kernel_tables *tables = kernel_program_tables(taker->origin->program);
+	const struct kernel_cells *cells = kernel_program_cells(taker->origin->program);
+	uint64_t start = rte_rdtsc();
+	struct kernel_tally tally;
+
+	worker->reader.times.polled = packet_clock_now(&worker->reader.clock);
+	empty_burst(generation);
+	tally = cells != NULL ? take_cells(taker, cells, worker->epoch & 1)
+			      : kernel_tables_take(tables, worker->epoch & 1, take_flow, taker);
+	if (generation->counting->bursts[0].n > 0)
+		count_weights(generation);
+	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
+	if (tally.largest > counts->largest_frame)
+		counts->largest_frame = tally.largest;
+	if (tally.smallest > 0 && tally.smallest < counts->smallest_frame)
+		counts->smallest_frame = tally.smallest;
+	generation->ppt_cycles += rte_rdtsc() - start;
+}
+
+static void enter(struct kernel_taker *taker, uint64_t epoch)
+{
+	struct worker *worker = taker->worker;
+
+	/* The reporter opens an epoch whose generation is clean, so its rules are there. */
+	const bool other_rules = worker_generation(worker, epoch)->monitor !=
+				 worker_generation(worker, worker->epoch)->monitor;
+
+	for (uint32_t r = 0; r < taker->nb_readers; r++) {
+		take_filtered(taker, r, epoch); /* of programs that were late, by older rules */
+		kernel_reader_turn(&taker->readers[r], epoch);
+	}
+	if (taker->origin->on_path || other_rules)
+		kernel_program_wait(taker->origin->program);
+	/*
+	 * What a program left out counts in an epoch that has its rules. Entries of a ring are of
+	 * the epoch in which they are taken, and are matched there again.
+	 */
+	for (uint32_t r = 0; r < taker->nb_readers; r++)
+		take_filtered(taker, r, worker->epoch);
+	if (taker->origin->on_path)
+		take_tables(taker);
+	worker_enter_epoch(worker, epoch);
+	/* Measurements may have changed. */
+	kernel_program_stamp(taker->origin->program,
+		worker_generation(worker, epoch)->counting->details ? taker->origin->stamps
+								    : KERNEL_TIMES_NONE);
+}
+
+/*
+ * The kernel counts, and rings get only what its tables have no room for: once they are empty the
+ * worker sleeps until the reporter opens an epoch.
+ */
+static void rest_on_path(struct kernel_taker *taker)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct worker *worker = taker->worker;
+
+	if (taker->empty_rounds > 1)
+		wakeup_wait(&worker->wakeup, worker->wait_ms);
+	else
+		nanosleep(&nap, NULL);
+}
+
+/* What poll_until_end() is for devices. */
+static void take_until_end(struct worker *worker, uint32_t nb_workers)
+{
+	struct kernel_taker *taker = worker->taker;
+
+	(void)nb_workers;
+	for (;;) {
+		/*
+		 * Read before the rings: at the end the program has written all before. Pairs with
+		 * the release in epochs_open().
+		 */
+		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(worker->epochs, open);
+		uint32_t n;
+
+		if (!ended && open > worker->epoch)
+			enter(taker, open);
+		if (worker_generation(worker, worker->epoch)->counting->details)
+			compare_clocks(taker);
+		n = take_round(taker);
+		taker->empty_rounds = n > 0 ? 0 : taker->empty_rounds + 1;
+		if (n > 0)
+			continue;
+		if (ended) {
+			if (taker->origin->on_path)
+				take_tables(taker);
+			worker_leave(worker, open);
+			return;
+		}
+		if (taker->origin->on_path) {
+			rest_on_path(taker);
+		} else if (worker->idle == IDLE_SLEEP) {
+			worker_look_for_idle_keys(worker);
+			poll_nap(poll_nap_ns(taker->origin->entries));
+		} else {
+			worker_rest(worker);
+		}
+	}
+}
+
+const struct design_ops design_kernel_rss = {
+	.name = "rss",
+	.suits = "the kernel counts, on the core that a packet comes to",
+	.work = take_until_end,
+	.done = worker_free,
+};
+
+const struct design_ops design_kernel_async = {
+	.name = "async",
+	.suits = "the kernel tells of packets, other cores count",
+	.work = take_until_end,
+	.done = worker_free,
+};
+
+/* --- putting it together --- */
+
+bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *origin,
+	struct worker *worker, uint32_t nb_workers)
+{
+	uint32_t rings = kernel_program_rings(origin->program);
+
+	taker->origin = origin;
+	taker->worker = worker;
+	worker->taker = taker;
+	worker->blocks = origin->on_path;
+	taker->readers = calloc(rings, sizeof(taker->readers[0]));
+	taker->ring_full = calloc(rings, sizeof(taker->ring_full[0]));
+	taker->filtered = calloc(rings, sizeof(taker->filtered[0]));
+	if (taker->readers == NULL || taker->ring_full == NULL || taker->filtered == NULL)
+		return false;
+	for (uint32_t cpu = worker->id; cpu < rings; cpu += nb_workers)
+		kernel_reader_start(&taker->readers[taker->nb_readers++],
+			kernel_program_ring(origin->program, cpu), origin->entries);
+	return true;
+}
+
+void kernel_taker_free(struct kernel_taker *taker)
+{
+	free(taker->readers);
+	free(taker->ring_full);
+	free(taker->filtered);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/count.h"
+
+#include "parallel/shed/shed_setting.h"
+#include "parallel/workers/stage_timer.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* rules: those whose keys are asked for, a bit each. lap: NULL where the burst is not timed. */
+static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
+	const uint32_t rules, struct lap *lap)
+{
+	struct key_burst *full = &bursts[0];
+
+	for (uint32_t r = 0; r < counting->nb_key_rules; r++) {
+		if ((rules >> r & 1) == 0)
+			continue;
+		if (r > 0)
+			key_burst_mask(&bursts[r], full, counting->key_rules[r]);
+		if (r > 0 && counting->details)
+			key_burst_copy_details(&bursts[r], full);
+		hash_burst(counting->hash_key, &bursts[r]);
+		LAP(lap, key[r]);
+	}
+}
+
+static ALWAYS_INLINE void update(const struct counting *counting, const struct key_burst *bursts,
+	const sketch_update_fn *functions, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lap *lap)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
+
+		functions[m](sketch[m], burst);
+		LAP(lap, sketch[m]);
+		hyperloglog_update(distinct[m], burst);
+		LAP(lap, distinct[m]);
+	}
+}
+
+void count_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	hash_keys(counting, counting->bursts, UINT32_MAX, NULL);
+	update(counting, counting->bursts, counting->update, sketch, distinct, NULL);
+}
+
+void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lap *lap)
+{
+	hash_keys(counting, counting->bursts, UINT32_MAX, lap);
+	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
+}
+
+/* Key rules that are asked for of all packets, for measurements that are not off, a bit each. */
+static uint32_t rules_of(const struct counting *counting, const struct within *within,
+	const struct burst_state *state)
+{
+	uint32_t rules = 0;
+
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		const struct network_set *set = within->sets[m];
+		bool inside = set != NULL && set->n > 0;
+
+		if ((state->off >> m & 1) != 0)
+			continue;
+		if (inside)
+			rules |= counting->needs[m];
+		if (set == NULL || (inside && (state->sifting >> m & 1) != 0))
+			rules |= UINT32_C(1) << counting->key_rule_of[m];
+	}
+	return rules;
+}
+
+static void weigh(struct key_burst *burst, struct key_weights *weights, uint32_t shift)
+{
+	burst->weights = weights;
+	for (uint32_t i = 0; i < burst->n; i++) {
+		weights->packets[i] = UINT64_C(1) << shift;
+		weights->bytes[i] = (uint64_t)burst->wire_len[i] << shift;
+	}
+	weights->shift = shift;
+}
+
+uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m)
+{
+	if (within->sets[m] == NULL)
+		return UINT64_MAX;
+	return network_set_find(within->sets[m], &counting->bursts[counting->networks_rule[m]]);
+}
+
+/*
+ * The keys that measurement m has of some entries. hashed: rules whose keys are there of all of
+ * them, a bit each.
+ */
+static struct key_burst *pick(
+	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
+{
+	struct key_burst *tuples = &counting->picked[0], *keys = tuples;
+	uint32_t r = counting->key_rule_of[m];
+
+	if ((hashed >> r & 1) != 0) {
+		key_burst_pick(keys, &counting->bursts[r], entries, counting->details);
+		return keys;
+	}
+	key_burst_pick(tuples, &counting->bursts[0], entries, counting->details);
+	if (r > 0) {
+		keys = &counting->picked[1];
+		key_burst_mask(keys, tuples, counting->key_rules[r]);
+		if (counting->details)
+			key_burst_copy_details(keys, tuples);
+	}
+	hash_burst(counting->hash_key, keys);
+	return keys;
+}
+
+static void add_inside(struct inside *inside, const struct key_burst *burst, uint32_t shift)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		bytes += burst->wire_len[i];
+	inside->packets += burst->n;
+	inside->bytes += bytes;
+	inside->added += ((uint64_t)burst->n << shift) - burst->n;
+	inside->added_bytes += (bytes << shift) - bytes;
+}
+
+/* What measurement m looks at of the burst, and of these entries; NULL: nothing. */
+static const struct key_burst *burst_of(const struct counting *counting,
+	const struct within *within, uint32_t m, uint32_t hashed, uint64_t entries, uint32_t shift)
+{
+	struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
+
+	burst->weights = counting->weights;
+	if (entries == UINT64_MAX && within->sets[m] == NULL)
+		return burst;
+	entries &= within_entries(counting, within, m);
+	if (entries == 0)
+		return NULL;
+	burst = pick(counting, m, entries, hashed);
+	if (shift > 0)
+		weigh(burst, &counting->weights[1], shift);
+	return burst;
+}
+
+/* Of the entries whose keys are in the share of 2^-keys. */
+static struct sifted sum_share(const struct key_burst *burst, uint32_t keys, uint32_t shift)
+{
+	uint32_t packets = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t in = key_share_has(&burst->hash[i], keys);
+
+		packets += in;
+		bytes += burst->wire_len[i] & -in;
+	}
+	return (struct sifted){
+		packets, bytes, (uint64_t)packets << shift, (uint64_t)bytes << shift};
+}
+
+/* The entries whose keys are in the share; the others are added up by rank. */
+static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
+	uint32_t keys, uint32_t shift, struct sifted sifted[KEY_SHARE_MAX])
+{
+	struct key_burst *kept = &counting->picked[1];
+	struct sifted sum = sum_share(burst, 0, shift);
+	uint64_t entries = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		entries |= (uint64_t)key_share_has(&burst->hash[i], keys) << i;
+	for (uint32_t rank = 0; rank < keys; rank++) {
+		struct sifted rest = sum_share(burst, rank + 1, shift);
+
+		sifted_add(&sifted[rank], &sum);
+		sifted_subtract(&sifted[rank], &rest);
+		sum = rest;
+	}
+	key_burst_pick(kept, burst, entries, counting->details);
+	if (shift > 0)
+		weigh(kept, &counting->weights[1], shift);
+	return kept;
+}
+
+void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
+	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap)
+{
+	uint32_t hashed = rules_of(counting, within, state);
+
+	if (state->shift > 0)
+		weigh(&counting->bursts[0], counting->weights, state->shift);
+	hash_keys(counting, counting->bursts, hashed, lap);
+	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
+		uint32_t shift = state->shift + state->rarer[m];
+		uint64_t entries =
+			(state->rare >> m & 1) != 0 ? rarer[state->rarer[m]] : UINT64_MAX;
+		const struct key_burst *burst, *counted;
+
+		if ((state->off >> m & 1) != 0)
+			continue;
+		burst = counted = burst_of(counting, within, m, hashed, entries, shift);
+		if (burst != NULL && state->keys[m] > 0)
+			counted = sift(counting, burst, state->keys[m], shift, sifted[m]);
+		if (burst != NULL && within->sets[m] != NULL)
+			add_inside(&within->inside[m], counted, shift);
+		if (burst != NULL && counted->n > 0)
+			(shift > 0 ? counting->update_weighted : counting->update)[m](
+				sketch[m], counted);
+		LAP(lap, sketch[m]);
+		if (burst != NULL)
+			hyperloglog_update(distinct[m], burst);
+		LAP(lap, distinct[m]);
+	}
+}
+
+/* Leaves the entries that have packets, in their order. */
+static void leave_empty_out(struct key_burst *burst)
+{
+	struct key_weights *weights = burst->weights;
+	uint32_t kept = 0;
+	uint64_t v6;
+
+	while (kept < burst->n && weights->packets[kept] > 0)
+		kept++;
+	if (kept == burst->n)
+		return;
+	v6 = burst->v6 & ((UINT64_C(1) << kept) - 1);
+	for (uint32_t i = kept + 1; i < burst->n; i++) {
+		if (weights->packets[i] == 0)
+			continue;
+		v6 |= (burst->v6 >> i & 1) << kept;
+		key_burst_move(burst, kept, i);
+		weights->packets[kept] = weights->packets[i];
+		weights->bytes[kept] = weights->bytes[i];
+		kept++;
+	}
+	burst->n = kept;
+	burst->v6 = v6;
+}
+
+static void fetch(const struct counting *counting, struct sketch *const *sketch)
+{
+	for (uint32_t m = 0; m < counting->nb_measurements; m++)
+		if (counting->fetch[m] != NULL)
+			counting->fetch[m](sketch[m], &counting->bursts[counting->key_rule_of[m]]);
+}
+
+void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	struct key_burst *bursts = counting->bursts;
+
+	leave_empty_out(&bursts[0]);
+	for (uint32_t r = 1; r < counting->nb_key_rules; r++)
+		bursts[r].weights = bursts[0].weights;
+	hash_keys(counting, bursts, UINT32_MAX, NULL);
+	if (counting->waiting == NULL) {
+		update(counting, bursts, counting->update_weighted, sketch, distinct, NULL);
+		return;
+	}
+	count_waiting_keys(counting, sketch, distinct);
+	fetch(counting, sketch);
+	counting->bursts = counting->waiting;
+	counting->waiting = bursts;
+	counting->waits = true;
+}
+
+void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct)
+{
+	if (!counting->waits)
+		return;
+	update(counting, counting->waiting, counting->update_weighted, sketch, distinct, NULL);
+	counting->waits = false;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The second half of counting: from a burst of 5-tuples to the sketches of every measurement. The
+ * first half fills the burst: of packets (parallel/workers/worker.c), or of whatever else has keys.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "key/hash.h"
+#include "key/key_burst.h"
+#include "config/config.h"
+#include "parallel/workers/drill_down.h"
+#include "adapt/costs.h"
+#include "sketch/hyperloglog.h"
+#include "sketch/key_sampling.h"
+#include "sketch/sketch.h"
+
+/* One thread's. */
+struct counting {
+	/* Written before the start. */
+	uint64_t set; /* the number of what is measured (parallel/run/measurements.h) */
+	const struct hash_key *hash_key;
+	bool details;  /* a measurement asks for times or TCP flags */
+	bool extra;    /* a measurement's key has a field that is none of the 5-tuple */
+	bool overhead; /* a measurement asks for bytes of IP packets, and so for details */
+	bool tcp;      /* a measurement asks for what is known of TCP, and so for details */
+	bool rests;    /* a measurement has work for it when nothing comes */
+	uint32_t nb_measurements;
+	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
+	/* Measurement m counts bursts[key_rule_of[m]]. */
+	uint32_t key_rule_of[CONFIG_MEASUREMENTS_MAX];
+	uint32_t nb_key_rules;
+	const struct key_rule *key_rules[COSTS_KEYS_MAX]; /* the first is the 5-tuple */
+
+	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
+	struct key_burst *bursts;
+	/*
+	 * As many, where a burst with weights waits for the memory of its counters while the next is
+	 * filled; NULL: none waits.
+	 */
+	struct key_burst *waiting;
+	bool waits; /* there is one in waiting[] */
+
+	struct key_weights *
+		weights; /* of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
+	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
+		const struct sketch *sketch, const struct key_burst *burst);
+	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
+	uint32_t low_ranked; /* measurements that may wait for others, a bit each */
+
+	/* Of measurements that count what is inside networks alone
+	 * (parallel/workers/drill_down.h). */
+	bool closer;                                     /* there is one */
+	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* whose keys the networks are */
+	/* Key rules that are asked for of all packets, a bit each, where there are networks. */
+	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
+	struct key_burst
+		*picked; /* [PICKED_BURSTS]: what is inside, and its keys, or those of a share */
+};
+
+#define PICKED_BURSTS 2
+
+/* Masks, hashes, and updates sketch[nb_measurements] and distinct[nb_measurements]. */
+void count_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct);
+
+struct lap;
+/* The same, timed part by part. */
+void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct lap *lap);
+
+/* Entries of the burst that measurement m counts, a bit each: where its networks' keys are hashed. */
+uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m);
+
+/*
+ * The same of counting->bursts[0], which has lengths and, where packets stand for others, room for
+ * weights, in a state. rarer[k]: entries that one of 2^k is, a bit each. A measurement with networks
+ * counts what is inside; one that counts a share of its keys adds what others had to sifted[m], by
+ * their rank. lap: NULL where the burst is not timed.
+ */
+struct burst_state;
+void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
+	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap);
+
+/*
+ * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
+ * is no distinct key. Where bursts wait it is the one before that is counted, and counting->bursts
+ * are others afterwards.
+ */
+void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct);
+
+/* Counts the burst that waits, if there is one: before anybody looks at the sketches. */
+void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
+	struct hyperloglog *const *distinct);

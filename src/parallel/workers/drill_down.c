@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/drill_down.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "collect/options.h"
+#include "parallel/epoch.h"
+#include "parallel/shed/shed_options.h"
+#include "rx/kernel/options.h"
+#include "sketch/measurement.h"
+
+bool within_any(const struct config *config)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (within_given(&config->measurements[m]))
+			return true;
+	return false;
+}
+
+void closer_renew(struct closer *closer, const struct hash_key *hash_key, uint64_t epoch)
+{
+	struct network_set *set = &closer->sets[epoch & 1];
+
+	network_set_clear(set);
+	for (uint32_t i = 0; i < closer->heavy.n; i++) {
+		const struct key *key = &closer->heavy.of[i].key;
+
+		/* One key in millions of sets finds its slots taken. */
+		network_set_add(set, key, hash_one(hash_key, key));
+	}
+}
+
+_Static_assert(sizeof(struct closer) < NETWORKS_BYTES + 1024, "as planned");
+
+/* --- options --- */
+
+static bool read_within(const struct option_text *text)
+{
+	struct within_choice choice = {0};
+	const char *colon = strrchr(text->text, ':'), *why;
+	size_t len = colon != NULL ? (size_t)(colon - text->text) : 0;
+
+	if (len == 0 || len >= sizeof(choice.networks))
+		return option_refuse(text, "is not %s; write networks:5%%", text->row->placeholder);
+	memcpy(choice.networks, text->text, len);
+	why = units_fraction(colon + 1, &choice.share);
+	if (why != NULL)
+		return option_refuse(text, "has a share that %s", why);
+	if (choice.share <= 0 || choice.share >= 1)
+		return option_refuse(
+			text, "has a share that is out of range; give more than 0 and below 1");
+	*(struct within_choice *)text->field = choice;
+	return true;
+}
+
+static const struct measurement_config *find_measurement(
+	const struct config *config, const char *name)
+{
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (strcmp(config->measurements[m].name, name) == 0)
+			return &config->measurements[m];
+	return NULL;
+}
+
+/* Whether who names its networks does so, over others, by what itself counts. */
+static bool is_circle(const struct config *config, const struct measurement_config *measurement)
+{
+	const struct measurement_config *next = measurement;
+
+	for (uint32_t i = 0; i < config->nb_measurements && within_given(next); i++) {
+		next = find_measurement(config, within_options(next)->within.networks);
+		if (next == measurement || next == NULL)
+			break;
+	}
+	return next == measurement && within_given(measurement);
+}
+
+static bool check_within(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const char *name = within_options(measurement)->within.networks;
+	const struct measurement_config *networks = find_measurement(config, name);
+
+	if (!within_given(measurement))
+		return true;
+	if (networks == NULL)
+		return option_fault(fault, "within", measurement,
+			"no measurement is called '%s'; name one that counts networks", name);
+	if (networks == measurement)
+		return option_fault(fault, "within", measurement,
+			"'%s' is this measurement itself; name another", name);
+	if (is_circle(config, measurement))
+		return option_fault(fault, "within", measurement,
+			"'%s' looks, itself or over others, into what '%s' reports; leave it out "
+			"of one of them",
+			name, measurement->name);
+	if (steps_to_keys(measurement) || steps_to_keys(networks))
+		return option_fault(fault, "within", measurement,
+			"it and '%s' have to keep their keys: leave key:KEY out of steps", name);
+	if (measurement_options(networks)->key.extra)
+		return option_fault(fault, "within", measurement,
+			"'%s' has key = %s, which is more than addresses, ports and proto; name "
+			"one that has those alone, such as dst/24",
+			name, measurement_options(networks)->key.name);
+	return true;
+}
+
+static const char *lacks_intervals(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return kernel_given(config)                   ? "with --kernel"
+	       : collect_listens(config)              ? "with --listen"
+	       : epoch_options(config)->interval == 0 ? "with --interval 0"
+						      : NULL;
+}
+
+/* It may stand above the sections, for all of them. */
+static const char *lacks_within(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return within_any(config) ? NULL : "without --within";
+}
+
+static const struct option_row within_rows[] = {
+	{
+		.name = "within",
+		.placeholder = "MEASUREMENT:FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_OWN,
+		.rare = true,
+		.read = read_within,
+		.lacks = lacks_intervals,
+		OPTION_FIELD(within_options, within),
+		.default_note = "everything",
+		.help = "Look closer: count only what is inside the keys, such as networks, of "
+			"which this other measurement reported at least this share two intervals "
+			"before. At most 1024 keys, of addresses, ports and proto.",
+	},
+	{
+		.name = "stay",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		.rare = true,
+		.lacks = lacks_within,
+		OPTION_FIELD(within_options, stay),
+		.zero = true,
+		.zero_means = "not at all",
+		.min = 1,
+		.max = OPTION_CENTURY,
+		.default_text = "0",
+		.help = "With --within: how much longer a key is looked into that is not heavy "
+			"any more.",
+	},
+	{0},
+};
+
+const struct option_owner within_owner = {
+	.rows = within_rows,
+	.size = sizeof(struct within_options),
+	.of_measurement = true,
+	.check = check_within,
+};

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/node_memory.h"
+
+#include <linux/mempolicy.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/huge_map.h"
+#include "parallel/plan/topology.h"
+
+#define LOOKS_MAX 64 /* pages of one allocation that are looked up */
+
+static _Thread_local struct memory_tally tallies[TOPOLOGY_NODES_MAX];
+
+/* Preferred, not bound: a node that is full costs speed, not the run. */
+static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
+{
+	unsigned long nodes[16] = {0};
+
+	if (node < 0 || node >= (int)(sizeof(nodes) * 8))
+		return;
+	nodes[(size_t)node / (8 * sizeof(nodes[0]))] |= 1UL
+							<< (size_t)node % (8 * sizeof(nodes[0]));
+	syscall(SYS_mbind, memory, size, MPOL_PREFERRED, nodes, sizeof(nodes) * 8, flags);
+}
+
+static void *node_alloc(size_t size, void *arg)
+{
+	void *memory = huge_map(size);
+
+	if (memory == NULL)
+		return NULL;
+	prefer_node(memory, size, (int)(intptr_t)arg, 0);
+	memset(memory, 0, size);
+	memory_look(memory, size, (int)(intptr_t)arg);
+	return memory;
+}
+
+static void node_free(void *memory, size_t size, void *arg)
+{
+	(void)arg;
+	huge_unmap(memory, size);
+}
+
+struct sketch_allocator memory_on_node(int node)
+{
+	return (struct sketch_allocator){node_alloc, node_free, (void *)(intptr_t)node};
+}
+
+void *memory_get(int node, size_t size)
+{
+	return node_alloc(size, (void *)(intptr_t)node);
+}
+
+void memory_give_back(void *memory, size_t size)
+{
+	if (memory != NULL)
+		node_free(memory, size, NULL);
+}
+
+size_t memory_available(void)
+{
+	uint64_t bytes = topology_memory("");
+
+	return bytes > 0 ? bytes : SIZE_MAX;
+}
+
+void memory_move(void *memory, size_t size, int node)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)memory + size) / page * page;
+
+	if (begin < end)
+		prefer_node((void *)begin, end - begin, node, MPOL_MF_MOVE);
+}
+
+void memory_look(const void *memory, size_t size, int node)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t n = (size + page - 1) / page < LOOKS_MAX ? (size + page - 1) / page : LOOKS_MAX;
+	const void *pages[LOOKS_MAX];
+	int where[LOOKS_MAX];
+
+	if (node < 0 || node >= TOPOLOGY_NODES_MAX || size == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		pages[i] = (const char *)memory + size / n * i;
+	/* With no nodes to move to, it tells where the pages are. */
+	if (syscall(SYS_move_pages, 0, n, pages, NULL, where, 0) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (where[i] < 0) /* no page: nobody touched it */
+			continue;
+		tallies[node].pages++;
+		if (where[i] != node) {
+			tallies[node].elsewhere++;
+			tallies[node].where = where[i];
+		}
+	}
+}
+
+bool memory_is_misplaced(const struct memory_tally *tally)
+{
+	return tally->elsewhere * 100 > tally->pages;
+}
+
+struct memory_tally memory_take_tally(int node)
+{
+	struct memory_tally tally = {0};
+
+	if (node < 0 || node >= TOPOLOGY_NODES_MAX)
+		return tally;
+	tally = tallies[node];
+	tallies[node] = (struct memory_tally){0};
+	return tally;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/poll.h"
+
+#include <sys/poll.h>
+#include <sched.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+#include <rte_ring.h>
+
+#include "rx/packet/meta.h"
+#include "rx/port/packet_socket.h"
+
+/* A device on which packets go on coming is drained for so long. */
+#define DRAIN_MS 200
+
+/* Once a live run is stopped. Cycles of the clock; 0: it is not. */
+struct drain {
+	uint64_t give_up, quiet;
+};
+
+/* Yields before the first sleep, of rounds that found nothing and followed each other at once. */
+#define IDLE_YIELDS   8
+#define AT_ONCE_US    50
+#define IDLE_SLEEP_NS 1000 /* to which the kernel adds the thread's slack: 50 us as a rule */
+
+/* Longest nap while packets come, and the time in which one more may come. */
+#define NAP_MAX_NS         1000000u
+#define PACKET_NS          62u
+/* Longest sleep, and its share of an interval. */
+#define WAIT_MAX_MS        10
+#define WAITS_PER_INTERVAL 10
+/* Empty rounds with short naps before a poller blocks: about 1 ms. */
+#define ROUNDS_AWAKE       24
+
+static _Thread_local struct {
+	uint64_t last; /* TSC of the end of the last empty round */
+	uint32_t rounds;
+} yields;
+
+/*
+ * A thread that only yields is taken for one that needs no time: beside threads that spin it gets
+ * little. One that sleeps gets its turn when it wakes.
+ */
+bool poll_yields(void)
+{
+	if (rte_rdtsc() - yields.last > rte_get_tsc_hz() / 1000000 * AT_ONCE_US)
+		yields.rounds = 0;
+	if (yields.rounds < IDLE_YIELDS) {
+		yields.rounds++;
+		sched_yield();
+		yields.last = rte_rdtsc();
+		return true;
+	}
+	return false;
+}
+
+void poll_nap(uint32_t ns)
+{
+	const struct timespec nap = {.tv_nsec = ns};
+
+	if (poll_yields())
+		return;
+	nanosleep(&nap, NULL);
+	yields.last = rte_rdtsc();
+}
+
+uint32_t poll_nap_ns(uint32_t entries)
+{
+	return entries < NAP_MAX_NS / PACKET_NS ? entries * PACKET_NS : NAP_MAX_NS;
+}
+
+uint32_t poll_wait_ms(uint64_t interval)
+{
+	uint64_t ms = interval / WAITS_PER_INTERVAL / 1000000;
+
+	return interval == 0 || ms > WAIT_MAX_MS ? WAIT_MAX_MS : RTE_MAX((uint32_t)ms, 1u);
+}
+
+/*
+ * While packets come the poller naps, and takes in one round all that came meanwhile. If nap_ns is 0
+ * it naps as poll_idle() does, until nothing came for a while.
+ */
+void poll_wait(struct poller *poller)
+{
+	const struct timespec nap = {.tv_nsec = poller->nap_ns};
+	struct pollfd fds[OPTION_LIST_MAX];
+
+	poller->empty_rounds++;
+	if (poller->nap_ns > 0 ? poller->empty_rounds == 1 : poller->empty_rounds <= ROUNDS_AWAKE) {
+		if (poller->nap_ns > 0)
+			nanosleep(&nap, NULL);
+		else
+			poll_nap(IDLE_SLEEP_NS);
+		return;
+	}
+	for (uint32_t f = 0; f < poller->nb_fds; f++)
+		fds[f] = (struct pollfd){.fd = poller->fds[f], .events = POLLIN};
+	if (poll(fds, poller->nb_fds, (int)poller->wait_ms) <= 0)
+		return;
+	for (uint32_t f = 0; f < poller->nb_fds; f++)
+		if ((fds[f].revents & POLLERR) != 0)
+			packet_socket_clear_error(fds[f].fd);
+}
+
+void poll_idle(enum idle_mode idle)
+{
+	switch (idle) {
+	case IDLE_AUTO:
+	case IDLE_SPIN: rte_pause(); break;
+	case IDLE_YIELD: sched_yield(); break;
+	case IDLE_SLEEP: poll_nap(IDLE_SLEEP_NS); break;
+	}
+}
+
+static void enter(struct poller *poller, uint64_t epoch)
+{
+	poller->epoch = epoch;
+	poller->enter(poller->arg, epoch);
+}
+
+static void rest(struct poller *poller)
+{
+	if (poller->rest != NULL)
+		poller->rest(poller->arg);
+	else if (poller->nb_fds > 0)
+		poll_wait(poller);
+	else
+		poll_idle(poller->idle);
+}
+
+/* Cuts a replay's burst where the epoch changes. Marks never go back within a queue. */
+static void take_marked(
+	struct poller *poller, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	for (uint32_t begin = 0, end; begin < n; begin = end) {
+		uint32_t mark = packet_meta(pkts[begin])->epoch;
+
+		end = n;
+		if (packet_meta(pkts[n - 1])->epoch != mark)
+			for (end = begin + 1; packet_meta(pkts[end])->epoch == mark; end++)
+				;
+		if (mark != (uint32_t)poller->epoch)
+			enter(poller, poller->epoch + (uint32_t)(mark - (uint32_t)poller->epoch));
+		poller->take(poller->arg, pkts + begin, end - begin, rx_cycles);
+		rx_cycles = 0; /* they go to the burst's first epoch */
+	}
+}
+
+void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring)
+{
+	queue->entries = entries;
+	queue->ring = ring;
+	if (ring != NULL)
+		queue->fill = QUEUE_FILL_RING;
+	else if (rte_eth_rx_descriptor_status(queue->port, queue->queue, 0) >= 0)
+		queue->fill = QUEUE_FILL_DESCRIPTORS;
+	else if (rte_eth_rx_queue_count(queue->port, queue->queue) >= 0)
+		queue->fill = QUEUE_FILL_COUNT;
+	else
+		queue->fill = QUEUE_FILL_POLLS;
+}
+
+/* Of so many packets, the quarters of the entries that they fill: 0 to 3. */
+static uint32_t quarters_of(uint32_t entries, uint32_t packets)
+{
+	uint32_t quarter = entries >> 2, quarters = 0;
+
+	while (quarters < VALVE_QUARTERS - 1 && packets >= quarter * (quarters + 1))
+		quarters++;
+	return quarters;
+}
+
+/* Packets that wait, or at least so many; of QUEUE_FILL_POLLS a guess. */
+static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
+{
+	uint32_t quarter = queue->entries >> 2, quarters = 0;
+	int count;
+
+	switch (queue->fill) {
+	case QUEUE_FILL_RING: return rte_ring_count(queue->ring);
+	case QUEUE_FILL_COUNT:
+		count = rte_eth_rx_queue_count(queue->port, queue->queue);
+		return count > 0 ? (uint32_t)count : 0;
+	case QUEUE_FILL_DESCRIPTORS:
+		while (quarters < VALVE_QUARTERS - 1 &&
+			rte_eth_rx_descriptor_status(queue->port, queue->queue,
+				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
+			quarters++;
+		return quarters * quarter;
+	default: /* a full queue may last */
+		queue->full_polls += queue->full_polls < queue->entries;
+		return RTE_MIN(queue->full_polls * polled, queue->entries);
+	}
+}
+
+/*
+ * Whether the poll left something. One that found less than it can take may have: drivers give what
+ * suits them, some no more than 32 at a time, or up to the end of their ring.
+ */
+static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
+{
+	bool asked = queue->fill == QUEUE_FILL_DESCRIPTORS || queue->fill == QUEUE_FILL_COUNT;
+
+	return polled == poller->burst || (asked && polled > 0);
+}
+
+void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
+{
+	struct poll_queue *queue = &poller->queues[q];
+	struct keeper *keeper = poller->keeper;
+	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
+	uint32_t quarters = quarters_of(queue->entries, waiting);
+
+	if (polled < poller->burst && quarters == 0) {
+		keeper->backlog -= queue->waiting;
+		queue->waiting = 0;
+		queue->full_polls = 0;
+		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
+			valve_look(&keeper->valve, &queue->valve, 0, false);
+		return;
+	}
+	keeper->backlog = keeper->backlog + waiting - queue->waiting;
+	queue->waiting = waiting;
+	valve_look(&keeper->valve, &queue->valve, quarters, true);
+}
+
+/* One round over the queues. Returns the packets received. */
+static uint32_t poll_round(struct poller *poller)
+{
+	struct rte_mbuf *pkts[POLL_BURST_MAX];
+	uint32_t received = 0;
+
+	for (uint32_t q = 0; q < poller->nb_queues; q++) {
+		uint64_t start = rte_rdtsc(), rx_cycles;
+		uint16_t n = rte_eth_rx_burst(poller->queues[q].port, poller->queues[q].queue, pkts,
+			(uint16_t)poller->burst);
+
+		if (poller->keeper != NULL)
+			poll_look(poller, q, n);
+		if (n == 0) {
+			if (poller->empty != NULL)
+				poller->empty(poller->arg, q);
+			continue;
+		}
+		poller->polled = rte_rdtsc();
+		rx_cycles = poller->polled - start;
+		poller->queues[q].received += n;
+		poller->empty_rounds = 0;
+		poller->at = q;
+		if (poller->replay)
+			take_marked(poller, pkts, n, rx_cycles);
+		else
+			poller->take(poller->arg, pkts, n, rx_cycles);
+		received += n;
+	}
+	return received;
+}
+
+/* Was a round over the queues, after the end was announced, the last? */
+static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
+{
+	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
+
+	if (poller->replay)
+		return received == 0;
+	if (drain->give_up == 0)
+		drain->give_up = now + DRAIN_MS * ms;
+	if (received > 0 || drain->quiet == 0)
+		drain->quiet = now + poller->quiet_ms * ms;
+	return now >= drain->give_up || (received == 0 && now >= drain->quiet);
+}
+
+void poll_until_end(struct poller *poller)
+{
+	struct drain drain = {0};
+
+	for (;;) {
+		/*
+		 * Read before the poll: a round that finds nothing has seen every packet of the
+		 * older epochs. Pairs with the release in epochs_open().
+		 */
+		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
+		bool ended = epochs_is_end(poller->epochs, open);
+		uint32_t received;
+
+		if (!poller->replay && !ended && open > poller->epoch)
+			enter(poller, open);
+		received = poll_round(poller);
+		if (ended && is_drained(poller, &drain, received)) {
+			poller->end(poller->arg, open);
+			return;
+		}
+		if (received > 0)
+			continue;
+		if (!ended && open > poller->epoch)
+			enter(poller, open);
+		rest(poller);
+	}
+}

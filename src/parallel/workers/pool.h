@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+#include <rte_mempool.h>
+
+/* The node as EAL may be asked for it: without hugepages it knows of none. */
+int pool_node(int node);
+
+/*
+ * A pool of packet buffers on a NUMA node (-1: any), in ordinary memory too, where EAL knows of no
+ * nodes. Where its pages really are is in the node's tally (parallel/workers/node_memory.h). NULL
+ * with rte_errno.
+ */
+struct rte_mempool *pool_create(
+	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room, int node);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The first half of counting: from a burst of packets to a burst of keys (the second half is
+ * parallel/workers/count.h). Nothing looks at the packets afterwards. Of one lcore.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "key/key_burst.h"
+#include "parallel/workers/count.h"
+#include "parallel/workers/packet_clock.h"
+#include "rx/filter/filter.h"
+#include "rx/packet/packet_times.h"
+#include "rx/packet/parse_burst.h"
+
+struct reader {
+	/* Written before the start. */
+	bool replay;                         /* packets carry struct packet_meta */
+	const struct filter *filter;         /* NULL: everything is measured */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
+
+	/* Written by the lcore. */
+	struct packet_clock clock;
+	struct packet_times times;
+};
+
+/*
+ * Fills `burst` with the keys of n <= BURST_MAX packets, and what `counting` asks for beside them.
+ * Adds what the filter leaves out to *filtered. May change the order of the packets.
+ */
+void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
+	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
+
+/* The same, timed part by part. */
+struct lap;
+void reader_read_timed(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
+	uint64_t *filtered, struct lap *lap);
+
+/*
+ * Of packets that nobody looks at: adds their sizes to what `counts` has of frames, and returns
+ * their wire bytes.
+ */
+uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
+	struct parse_counts *counts);
+
+/* As reader_read(), for who goes on to use the packets, in their order. */
+void reader_read_ahead(struct reader *reader, const struct counting *counting,
+	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
+	struct parse_counts *counts, uint64_t *filtered);
+
+/*
+ * The TSC when a packet came that has just been polled, as it says itself; `polled` where it does
+ * not.
+ */
+uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

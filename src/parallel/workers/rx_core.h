@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The lcore that receives for the workers of a group, in the designs that have one. It takes part
+ * in epochs like a worker, for its own counters: what it received, and what found no room on the
+ * way to a worker.
+ */
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "parallel/epoch.h"
+#include "parallel/workers/poll.h"
+#include "parallel/workers/worker.h"
+#include "rx/packet/rss_hash.h"
+
+/* What a receiver counts in one epoch; see struct generation. */
+struct receiver_generation {
+	alignas(64) uint64_t received;
+	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
+	/* Off-path: what became of packets of which workers hear nothing, and TSC cycles of reading
+	 * headers and handing over digests, of sending. Bytes are the workers' to count. */
+	uint64_t filtered;
+	struct parse_counts counts;
+	uint64_t ppt_cycles, free_cycles;
+	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of its group */
+};
+
+/* Packets of one burst that go to one worker. */
+struct receiver_group {
+	uint32_t n;
+	struct rte_mbuf *pkts[POLL_BURST_MAX];
+};
+
+struct forward;
+struct off_path;
+
+struct receiver {
+	/* Written before the start, read by the receiver. */
+	const struct run *run;
+	struct collect *collect; /* NULL: packets are the input */
+	uint32_t participant;    /* its number among those who take part in epochs */
+	uint32_t nb_workers;     /* of its group */
+	struct worker *const *workers;
+	bool may_drop; /* async: a full ring costs packets, not time */
+	enum dispatch dispatch;
+	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
+	struct rss_mask hashed;      /* of packets that come without a hash */
+	struct poller poller;        /* the device's queues */
+	struct forward *forward;     /* where what it receives goes; NULL: to the workers */
+
+	/* Written by the receiver. */
+	alignas(64) uint64_t epoch;
+	struct receiver_generation generations[2];
+	struct receiver_group *groups; /* [nb_workers], async */
+	struct off_path *off_path;     /* NULL: packets are handed over, not digests */
+	uint32_t next; /* worker of the next packet where position decides: index modulo workers */
+
+	/* Set by the receiver when its loop ended, with release. */
+	alignas(64) _Atomic bool finished;
+};
+
+static inline struct receiver_generation *receiver_generation(
+	struct receiver *receiver, uint64_t epoch)
+{
+	return &receiver->generations[epoch & 1];
+}
+
+/* The receiver touches no epoch before `epoch` again. */
+void receiver_leave(struct receiver *receiver, uint64_t epoch);
+/* The reporter: the generation of `epoch` is clean again. */
+void receiver_recycle(struct receiver *receiver, uint64_t epoch);
+/* Waits until the generation of its epoch is clean. */
+void receiver_wait(const struct receiver *receiver);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/shed_worker.h"
+
+#include "base/random.h"
+#include "parallel/workers/count.h"
+
+static const struct states nothing_given_up = STATES_WHOLE;
+
+/* Decisions up to the next packet. */
+static void decide(struct keeper *keeper)
+{
+	const struct decision *next = keeper->decisions;
+
+	for (; next->packet <= keeper->packet; next++) {
+		keeper->stale = true;
+		if (next->measurement == DECISION_OF_ALL)
+			keeper->level = next->level;
+		else if (next->of_flows)
+			keeper->decided.flows[next->measurement] = next->flows;
+		else
+			states_step(
+				&keeper->decided, keeper->steps, next->measurement, next->steps);
+	}
+	keeper->decisions = next;
+}
+
+uint32_t keeper_take(struct keeper *keeper, uint32_t n)
+{
+	decide(keeper);
+	if (keeper->decisions->packet - keeper->packet < n)
+		n = (uint32_t)(keeper->decisions->packet - keeper->packet);
+	keeper->packet += n;
+	return n;
+}
+
+/* Pairs with the release in publish() (control/shed_controller.c). */
+static void take_states(struct keeper *keeper, struct states_line *line)
+{
+	const struct states *next = atomic_load_explicit(&line->next, memory_order_acquire);
+
+	if (next == keeper->states)
+		return;
+	keeper->states = next;
+	keeper->stale = true;
+	atomic_store_explicit(&line->taken_from, keeper->packet, memory_order_relaxed);
+	atomic_store_explicit(&line->taken, next->number, memory_order_release);
+}
+
+void keeper_obey(struct keeper *keeper, struct kept *kept)
+{
+	const struct valve *valve = &keeper->valve;
+	struct burst_level level = valve_burst_level(valve);
+
+	if (keeper->line != NULL)
+		take_states(keeper, keeper->line);
+	if (!valve->on)
+		return;
+	keeper->stale |= !burst_level_equal(level, keeper->level);
+	keeper->level = level;
+	if (keeper->backlog > kept->backlog_max)
+		kept->backlog_max = keeper->backlog;
+	if (valve->level > kept->level_max)
+		kept->level_max = valve->level;
+}
+
+static uint8_t most(uint8_t a, uint8_t b)
+{
+	return a > b ? a : b;
+}
+
+static void make_state(struct keeper *keeper, const struct counting *counting)
+{
+	const struct states *states =
+		keeper->states->of == counting->set ? keeper->states : &nothing_given_up;
+	const struct burst_level *level = &keeper->level;
+	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
+	struct burst_state *state = &keeper->state;
+	uint32_t on;
+
+	*state = (struct burst_state){
+		.off = states->off |
+		       (level->level >= VALVE_WAIT ? counting->low_ranked & ~states->first : 0),
+		.shift = VALVE_SHIFT_MAX,
+	};
+	on = all & ~state->off;
+	state->count_only = level->level == VALVE_COUNT || on == 0;
+	for (uint32_t left = on; left != 0; left &= left - 1) {
+		uint8_t shift = most(states->shift[__builtin_ctz(left)], level->shift);
+
+		if (shift < state->shift)
+			state->shift = shift;
+	}
+	for (uint32_t left = on; left != 0; left &= left - 1) {
+		uint32_t m = (uint32_t)__builtin_ctz(left);
+		uint8_t shift = most(states->shift[m], level->shift);
+
+		state->rarer[m] = (uint8_t)(shift - state->shift);
+		state->rare |= (uint32_t)(shift > state->shift) << m;
+		state->shifts |= UINT32_C(1) << state->rarer[m];
+		state->keys[m] = states->keys[m];
+		state->sifting |= (uint32_t)(states->keys[m] > 0) << m;
+	}
+	state->shifts &= ~UINT32_C(1);
+	keeper->flows = states->flows;
+	keeper->whole = states->off == 0 && state->rare == 0 && state->sifting == 0 &&
+			state->shift == level->shift;
+}
+
+const struct burst_state *keeper_state(
+	struct keeper *keeper, const struct counting *counting, uint64_t epoch)
+{
+	if (keeper->stale || keeper->state_of != epoch) {
+		if (keeper->states == &keeper->decided)
+			keeper->decided.of = counting->set;
+		make_state(keeper, counting);
+		keeper->state_of = epoch;
+		keeper->stale = false;
+		keeper->remade = true;
+	}
+	return &keeper->state;
+}
+
+/*
+ * Eight numbers of a byte each from a 64-bit one of SplitMix64: number i, whose trailing zeros say
+ * of how many packets or entries one is chosen. It hangs on its own byte alone, and not on how
+ * bursts were cut; who is one of 2^k is one of 2^(k-1).
+ */
+static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
+{
+	const uint64_t gamma = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t chosen = 0, bytes = 0;
+	uint8_t mask = (uint8_t)((1U << shift) - 1);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t number = first + i;
+
+		if (i == 0 || number % 8 == 0)
+			bytes = random_mix(seed + number / 8 * gamma);
+		chosen |= (uint64_t)((bytes >> number % 8 * 8 & mask) == 0) << i;
+	}
+	return chosen;
+}
+
+uint64_t keeper_choose(const struct keeper *keeper, uint32_t n)
+{
+	return choose(keeper->seed, keeper->packet - n, n, keeper->state.shift);
+}
+
+void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
+{
+	/* Independent of who is looked at. */
+	uint64_t seed = ~keeper->seed;
+
+	for (uint32_t left = keeper->state.shifts; left != 0; left &= left - 1) {
+		uint32_t shift = (uint32_t)__builtin_ctz(left);
+
+		rarer[shift] = choose(seed, keeper->entry, n, shift);
+	}
+	keeper->entry += n;
+}
+
+void kept_add(struct kept *kept, const struct burst_state *state, const struct kept_burst *burst,
+	const struct kept_burst *rarer, uint32_t nb_measurements)
+{
+	const uint64_t weight = UINT64_C(1) << state->shift;
+	const uint64_t added = burst->measured * (weight - 1),
+		       added_bytes = burst->bytes * (weight - 1);
+
+	kept->skipped += burst->skipped;
+	kept->skipped_bytes += burst->skipped_bytes;
+	kept->added += added;
+	kept->added_bytes += added_bytes;
+	for (uint32_t m = 0; m < nb_measurements; m++) {
+		const struct kept_burst *seen = &rarer[state->rarer[m]];
+		const uint64_t own = weight << state->rarer[m];
+		struct kept_of_measurement *of = &kept->of[m];
+
+		if ((state->off >> m & 1) != 0) {
+			of->measured += burst->measured;
+			of->bytes += burst->bytes;
+			of->added += added;
+			of->added_bytes += added_bytes;
+			of->unseen += burst->measured + burst->skipped;
+			of->unseen_bytes += burst->bytes + burst->skipped_bytes;
+			continue;
+		}
+		of->weight = own > of->weight ? own : of->weight;
+		if ((state->rare >> m & 1) == 0)
+			continue;
+		of->measured += burst->measured - seen->measured;
+		of->bytes += burst->bytes - seen->bytes;
+		of->added += added - seen->measured * (own - 1);
+		of->added_bytes += added_bytes - seen->bytes * (own - 1);
+	}
+}
+
+static const struct decision no_decision = {.packet = UINT64_MAX};
+
+void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker)
+{
+	/* The hash's key comes from the seed too, by another way. */
+	uint64_t state = ~seed;
+
+	*keeper = (struct keeper){
+		.seed = random_split(&state) ^ random_mix(worker),
+		.decisions = &no_decision,
+		.decided = STATES_WHOLE,
+		.stale = true,
+		.whole = true,
+	};
+	keeper->states = &keeper->decided;
+}
+
+void keeper_decide(struct keeper *keeper, const struct decisions *decisions,
+	const struct steps *steps, uint32_t worker)
+{
+	keeper->decisions = decisions->of[worker].decisions;
+	keeper->steps = steps;
+}
+
+void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted)
+{
+	atomic_store_explicit(&line->next, keeper->states, memory_order_relaxed);
+	keeper->line = line;
+	keeper->interrupted = interrupted;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parallel/workers/worker.h"
+
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "parallel/workers/forward.h"
+#include "parallel/workers/stage_timer.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+void worker_enter_epoch(struct worker *worker, uint64_t epoch)
+{
+	worker->epoch = epoch;
+	epochs_enter(worker->epochs, worker->id, epoch);
+	while (!epochs_is_ready(worker->epochs, epoch))
+		poll_idle(worker->idle);
+}
+
+void worker_leave(struct worker *worker, uint64_t epoch)
+{
+	worker->epoch = epoch;
+	epochs_enter(worker->epochs, worker->id, epoch);
+}
+
+static void look_for_idle_keys(const struct generation *generation, int64_t now)
+{
+	for (uint32_t m = 0; m < generation->counting->nb_measurements; m++) {
+		struct sketch *sketch = generation->sketch[m];
+
+		if (sketch->ops->rest != NULL)
+			sketch->ops->rest(sketch, now);
+	}
+}
+
+void worker_look_for_idle_keys(struct worker *worker)
+{
+	const struct generation *generation = worker_generation(worker, worker->epoch);
+
+	if (generation->counting->rests)
+		look_for_idle_keys(generation, packet_clock_now(&worker->reader.clock));
+}
+
+void worker_rest(struct worker *worker)
+{
+	worker_look_for_idle_keys(worker);
+	if (worker->poller.nb_fds > 0)
+		poll_wait(&worker->poller);
+	else if (!worker->blocks)
+		poll_idle(worker->idle);
+	else if (!poll_yields())
+		wakeup_wait(&worker->wakeup, worker->wait_ms);
+}
+
+/* Leaves the packets that match a rule of the epoch. */
+static void match(struct generation *generation, struct key_burst *burst, struct monitor_hits *hits)
+{
+	uint32_t n = burst->n;
+
+	generation->counts.bytes -= monitor_match(generation->monitor, burst, hits);
+	generation->filtered += n - burst->n;
+}
+
+/* lap: NULL where the burst is not timed. */
+static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *lap)
+{
+	static const struct burst_state in_full;
+	struct key_burst *full = &generation->counting->bursts[0];
+	struct monitor_hits hits;
+
+	if (full->n == 0)
+		return;
+	if (generation->monitor != NULL) {
+		match(generation, full, &hits);
+		LAP(lap, rules);
+	}
+	generation->measured += full->n;
+
+	if (generation->counting->closer)
+		count_some_keys(generation->counting, generation->sketch, generation->distinct,
+			&generation->within, &in_full, NULL, NULL, lap);
+	else if (lap == NULL)
+		count_keys(generation->counting, generation->sketch, generation->distinct);
+	else
+		count_keys_timed(
+			generation->counting, generation->sketch, generation->distinct, lap);
+	if (generation->monitor != NULL) {
+		monitor_credit(generation->monitor, full, &hits, generation->rules);
+		LAP(lap, rules);
+	}
+}
+
+void worker_count_read(struct generation *generation)
+{
+	count_read(generation, NULL);
+}
+
+void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
+{
+	(void)worker;
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+static ALWAYS_INLINE void count(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
+{
+	uint64_t start = rte_rdtsc(), counted;
+
+	generation->counted += n;
+	if (lap == NULL) {
+		reader_read(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered);
+	} else {
+		lap->last = start;
+		reader_read_timed(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered, lap);
+	}
+	count_read(generation, lap);
+	counted = rte_rdtsc();
+	worker->done(worker, pkts, n);
+	LAP(lap, free);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += counted - start;
+	generation->free_cycles += rte_rdtsc() - counted;
+}
+
+/* Of a burst that is timed part by part. */
+static struct lap begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
+{
+	generation->costs.bursts++;
+	generation->costs.packets += n;
+	generation->costs.receive += rx_cycles;
+	return (struct lap){.costs = &generation->costs};
+}
+
+/* A function of its own, so that other bursts run the code that they would without. */
+static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
+	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct lap lap = begin_lap(generation, n, rx_cycles);
+
+	count(worker, generation, pkts, n, rx_cycles, &lap);
+}
+
+/* Of entries of a burst. */
+static struct kept_burst entries_of(const struct key_burst *burst, uint64_t entries)
+{
+	struct kept_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
+
+	for (; entries != 0; entries &= entries - 1)
+		sum.bytes += burst->wire_len[__builtin_ctzll(entries)];
+	return sum;
+}
+
+/* Counts what was read of a burst, of which some may be seen by some measurements alone. */
+static void count_seen(struct worker *worker, struct generation *generation,
+	struct kept_burst *burst, const struct burst_state *state)
+{
+	struct counting *counting = generation->counting;
+	const struct key_burst *full = &counting->bursts[0];
+	struct kept_burst parts[VALVE_SHIFT_MAX + 1] = {{0}};
+	uint64_t rarer[VALVE_SHIFT_MAX + 1] = {0};
+
+	if (state->rare != 0) {
+		keeper_choose_rarer(worker->keeper, full->n, rarer);
+		for (uint32_t left = state->shifts; left != 0; left &= left - 1) {
+			uint32_t shift = (uint32_t)__builtin_ctz(left);
+
+			parts[shift] = entries_of(full, rarer[shift]);
+		}
+	}
+	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
+	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
+		state, rarer, generation->kept.sifted, NULL);
+}
+
+/* The packets of a burst whose measurements are not all there, or of which some stand for others. */
+static void count_some(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
+	const struct burst_state *state)
+{
+	struct key_burst *full = &generation->counting->bursts[0];
+	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
+	uint64_t bytes = generation->counts.bytes;
+	struct kept_burst burst = {0};
+	uint32_t nb_chosen = 0, nb_others = 0;
+
+	if (looked_at == UINT64_MAX) {
+		memcpy(chosen, pkts, n * sizeof(chosen[0]));
+		nb_chosen = n;
+	}
+	for (uint32_t i = nb_chosen; i < n; i++) {
+		bool is_chosen = looked_at >> i & 1;
+
+		chosen[nb_chosen] = others[nb_others] = pkts[i];
+		nb_chosen += is_chosen;
+		nb_others += !is_chosen;
+	}
+	burst.skipped = nb_others;
+	burst.skipped_bytes = reader_skip(&worker->reader, others, nb_others, &generation->counts);
+	reader_read(&worker->reader, generation->counting, chosen, nb_chosen, full,
+		&generation->counts, &generation->filtered);
+	burst.measured = full->n;
+	burst.bytes = generation->counts.bytes - bytes;
+	generation->measured += full->n;
+	count_seen(worker, generation, &burst, state);
+}
+
+static void count_none(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n)
+{
+	struct kept *kept = &generation->kept;
+	uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
+
+	kept->skipped += n;
+	kept->skipped_bytes += bytes;
+	kept->unseen += n;
+	kept->unseen_bytes += bytes;
+}
+
+/*
+ * Behind the last packet that the valve's level lets be looked at none is: of those it has not been
+ * asked whether they would be.
+ */
+static void count_sampled(struct worker *worker, struct generation *generation,
+	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
+{
+	const struct keeper *keeper = worker->keeper;
+	uint64_t looked_at = keeper_choose(keeper, n);
+	uint32_t some = keeper_cut(keeper, looked_at, n);
+
+	count_some(worker, generation, pkts, some, looked_at, state);
+	if (some < n)
+		count_none(worker, generation, pkts + some, n - some);
+}
+
+static void count_all(
+	struct worker *worker, struct generation *generation, struct rte_mbuf **pkts, uint32_t n)
+{
+	reader_read(&worker->reader, generation->counting, pkts, n,
+		&generation->counting->bursts[0], &generation->counts, &generation->filtered);
+	worker_count_read(generation);
+}
+
+/* Packets of one state. */
+static void count_state(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, const struct burst_state *state)
+{
+	if (state->count_only)
+		count_none(worker, generation, pkts, n);
+	else if (state->shift > 0)
+		count_sampled(worker, generation, pkts, n, state);
+	else if (state->off != 0 || state->rare != 0 || state->sifting != 0)
+		count_some(worker, generation, pkts, n, UINT64_MAX, state);
+	else
+		count_all(worker, generation, pkts, n);
+}
+
+/* The state of the next packets; flow tables are told of what it is for them. */
+static const struct burst_state *next_state(struct worker *worker, struct generation *generation)
+{
+	const struct counting *counting = generation->counting;
+	struct keeper *keeper = worker->keeper;
+	const struct burst_state *state = keeper_state(keeper, counting, worker->epoch);
+
+	for (uint32_t m = 0; keeper->remade && m < counting->nb_measurements; m++) {
+		struct sketch *sketch = generation->sketch[m];
+
+		if (sketch->ops->set_states != NULL)
+			sketch->ops->set_states(sketch, &keeper->flows[m]);
+	}
+	keeper->remade = false;
+	return state;
+}
+
+/* In an epoch, on packets. */
+static uint64_t cycles_of(const struct generation *generation)
+{
+	return generation->rx_cycles + generation->ppt_cycles + generation->free_cycles;
+}
+
+/* The same as worker_count() of packets of which not all are looked at by all. */
+static void count_kept(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
+	uint32_t n, uint64_t rx_cycles)
+{
+	struct keeper *keeper = worker->keeper;
+	uint64_t start = rte_rdtsc(), counted;
+
+	generation->counted += n;
+	keeper_obey(keeper, &generation->kept);
+	for (uint32_t begin = 0, part; begin < n; begin += part) {
+		part = keeper_take(keeper, n - begin);
+		count_state(worker, generation, pkts + begin, part, next_state(worker, generation));
+	}
+	counted = rte_rdtsc();
+	worker->done(worker, pkts, n);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += counted - start;
+	generation->free_cycles += rte_rdtsc() - counted;
+}
+
+void worker_count_kept(
+	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+	struct keeper *keeper = worker->keeper;
+	uint64_t before = cycles_of(generation);
+
+	if (keeper_is_calm(keeper, worker->epoch)) {
+		keeper->packet += n;
+		worker_count(worker, pkts, n, rx_cycles);
+	} else {
+		count_kept(worker, generation, pkts, n, rx_cycles);
+	}
+	keeper_tell(keeper, n, cycles_of(generation) - before);
+}
+
+void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	if (costs_due(&generation->bursts))
+		count_timed(worker, generation, pkts, n, rx_cycles);
+	else
+		count(worker, generation, pkts, n, rx_cycles, NULL);
+}
+
+static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
+{
+	uint64_t start = worker->poller.polled, read, sent;
+	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
+
+	generation->counted += n;
+	if (lap == NULL) {
+		reader_read_ahead(&worker->reader, generation->counting, pkts, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered);
+	} else {
+		struct rte_mbuf *copy[BURST_MAX]; /* they go on in their order */
+
+		memcpy(copy, pkts, n * sizeof(copy[0]));
+		lap->last = rte_rdtsc();
+		reader_read_timed(&worker->reader, generation->counting, copy, n,
+			&generation->counting->bursts[0], &generation->counts,
+			&generation->filtered, lap);
+	}
+	read = rte_rdtsc();
+	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
+	LAP(lap, free);
+	count_read(generation, lap);
+
+	generation->rx_cycles += rx_cycles;
+	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);
+	generation->free_cycles += sent - read;
+}
+
+static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
+	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct lap lap = begin_lap(generation, n, rx_cycles);
+
+	forward(worker, generation, pkts, n, rx_cycles, &lap);
+}
+
+void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
+{
+	struct generation *generation = worker_generation(worker, worker->epoch);
+
+	if (costs_due(&generation->bursts))
+		forward_timed(worker, generation, pkts, n, rx_cycles);
+	else
+		forward(worker, generation, pkts, n, rx_cycles, NULL);
+}

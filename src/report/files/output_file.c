@@ -1,0 +1,804 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/standard_files.h"
+#include "base/regular_file.h"
+#include "base/signals.h"
+#include "report/files/output_file.h"
+#include "report/files/output_mark.h"
+#include "report/files/output_tail.h"
+#include "report/files/rotation.h"
+
+#define OUTPUT_FILE_MODE 0644
+#define OUTPUT_LINE_MAX  512
+
+/* How long a reader is waited for when the run is to end, and how often that is looked
+ * at. */
+#define PATIENCE_MS 5000
+#define LOOK_MS     100
+
+#define IN_USE "another run writes to it; name another file, or stop that run"
+
+#define STATUS_MACHINE 1
+#define STATUS_EXISTS  2
+
+enum lock_result {
+	LOCK_OURS,
+	LOCK_READER, /* somebody reads under a lock, which hides whether a run has it */
+	LOCK_ANOTHER_RUN,
+};
+
+static const char *shown_name(const struct output_file *file)
+{
+	return standard_files_is_output(file->name) ? "standard output" : file->name;
+}
+
+/* Where the file is opened again. */
+static const char *path_of(const struct output_file *file)
+{
+	return file->target != NULL ? file->target : file->name;
+}
+
+__attribute__((format(printf, 3, 4))) static void say(
+	const struct output_file *file, bool warning, const char *format, ...)
+{
+	char line[OUTPUT_LINE_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	file->say(warning, line, file->say_arg);
+}
+
+static int fail(struct output_file *file, char *error, size_t size, const char *why)
+{
+	/* Room is left for the reason, however long the name is. */
+	snprintf(error, size, "%s %.300s: %s", file->option, shown_name(file), why);
+	return STATUS_MACHINE;
+}
+
+static int open_stdout(struct output_file *file, char *error, size_t size)
+{
+	struct stat st;
+
+	file->fd = STDOUT_FILENO;
+	if (fstat(file->fd, &st) < 0)
+		return fail(file, error, size, strerror(errno));
+	if (S_ISFIFO(st.st_mode)) {
+		int own = standard_files_own_pipe(STDOUT_FILENO);
+
+		file->fd = own >= 0 ? own : STDOUT_FILENO;
+	}
+	file->regular = S_ISREG(st.st_mode);
+	file->header_due = file->form.header.len > 0;
+	return 0;
+}
+
+/* Returns 0 with a descriptor in file->fd, or 1 with one line in error. */
+static int open_entry(struct output_file *file, const struct file_entry *entry, int flags,
+	char *error, size_t size)
+{
+	file->fd = file_entry_open(entry, flags, OUTPUT_FILE_MODE);
+	return file->fd >= 0 ? 0 : fail(file, error, size, file_error(errno));
+}
+
+static int open_new(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
+{
+	if (open_entry(file, entry, O_WRONLY | O_APPEND, error, size) != 0)
+		return STATUS_MACHINE;
+	file->created = true;
+	file->regular = true;
+	file->named = true;
+	file->header_due = true;
+	return 0;
+}
+
+/*
+ * Pipes, terminals, /dev/null: nothing in them can be overwritten. A FIFO waits for its reader, and
+ * no signal but one that asks for the end disturbs that.
+ */
+static int open_stream(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
+{
+	struct stat st;
+	int status;
+
+	do
+		status = open_entry(file, entry, O_WRONLY | O_NOCTTY, error, size);
+	while (status != 0 && errno == EINTR && !signals_stop_requested());
+	if (status != 0)
+		return status;
+	if (fstat(file->fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may take the room */
+	file->header_due = true;
+	return 0;
+}
+
+static int open_append(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
+{
+	struct output_mark mark;
+
+	if (open_entry(file, entry, O_RDWR | O_APPEND, error, size) != 0)
+		return STATUS_MACHINE;
+	file->appended = true;
+	file->had_mark = output_mark_read(file->fd, &mark);
+	if (file->had_mark)
+		file->next = mark.next;
+	return 0;
+}
+
+static int open_force(
+	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
+{
+	/* An append-only file (chattr +a) refuses this one, before anything was emptied. */
+	if (open_entry(file, entry, O_WRONLY, error, size) != 0)
+		return STATUS_MACHINE;
+	if (fcntl(file->fd, F_SETFL, O_APPEND) < 0)
+		return fail(file, error, size, strerror(errno));
+	return 0;
+}
+
+static int open_existing(struct output_file *file, enum output_file_mode mode,
+	const struct file_entry *entry, char *error, size_t size)
+{
+	int status;
+
+	if (mode == OUTPUT_NEW) {
+		fail(file, error, size,
+			"exists; --append goes on after its last epoch, --force overwrites it");
+		return STATUS_EXISTS;
+	}
+	status = mode == OUTPUT_APPEND ? open_append(file, entry, error, size)
+				       : open_force(file, entry, error, size);
+	if (status != 0)
+		return status;
+	file->regular = true;
+	file->named = true;
+	file->size = (uint64_t)entry->status.st_size;
+	file->header_due = true;
+	return 0;
+}
+
+static bool rotates(const struct output_file *file)
+{
+	return file->named && (file->limits.period > 0 || file->limits.size > 0);
+}
+
+/* A stop between completing a file and the first row of the next one must not restart numbering. */
+static void take_number_of_latest(struct output_file *file)
+{
+	struct output_tail tail;
+	struct stat st;
+	int fd = rotation_latest(path_of(file));
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 &&
+		output_tail_read(fd, &file->form, (uint64_t)st.st_size, &tail) == NULL) {
+		file->has_epoch = tail.has_epoch;
+		file->last_epoch = tail.last_epoch;
+	}
+	close(fd);
+}
+
+static int open_named(struct output_file *file, enum output_file_mode mode,
+	const struct file_entry *entry, char *error, size_t size)
+{
+	if (!entry->exists)
+		return open_new(file, entry, error, size);
+	if (S_ISDIR(entry->status.st_mode))
+		return fail(file, error, size, "is a directory; name a file");
+	if (!S_ISREG(entry->status.st_mode))
+		return open_stream(file, entry, error, size);
+	return open_existing(file, mode, entry, error, size);
+}
+
+int output_file_open(struct output_file *file, enum output_file_mode mode, char *error, size_t size)
+{
+	struct file_entry entry;
+	int status;
+
+	if (standard_files_is_output(file->name))
+		return open_stdout(file, error, size);
+	status = file_entry_find(&entry, file->name);
+	if (status != 0)
+		return fail(file, error, size, file_error(status));
+	status = open_named(file, mode, &entry, error, size);
+	file_entry_close(&entry);
+	file->appends = mode == OUTPUT_APPEND;
+	/* A name that is a link when the run starts is the user's; one that becomes a link is not. */
+	if (status == 0 && file->named && entry.is_link)
+		file->target = realpath(file->name, NULL);
+	return status;
+}
+
+/*
+ * Two runs that write to one file would take its epochs apart; the lock ends with the process. It
+ * is of the kind that only who may write to the file can take: whoever may just read it, and locks
+ * it for that, keeps nobody from measuring. A file system without locks is none of our business.
+ */
+static enum lock_result lock(int fd)
+{
+	for (;;) {
+		struct flock range = {.l_type = F_WRLCK, .l_start = INT64_MAX, .l_len = 1};
+
+		if (fcntl(fd, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES))
+			return LOCK_OURS;
+		if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_RDLCK)
+			return LOCK_READER;
+		if (range.l_type == F_WRLCK)
+			return LOCK_ANOTHER_RUN;
+	}
+}
+
+/* The name leads to the very file that is open, which holds the lock. */
+static bool is_open(const struct output_file *file, const struct stat *st)
+{
+	struct stat opened;
+
+	return fstat(file->fd, &opened) == 0 && opened.st_dev == st->st_dev &&
+	       opened.st_ino == st->st_ino;
+}
+
+/* Whether the name still leads to the file that is open. */
+static bool has_name(const struct output_file *file, const char *path)
+{
+	struct stat named;
+
+	return stat(path, &named) == 0 && is_open(file, &named);
+}
+
+int output_file_lock(struct output_file *file, char *error, size_t size)
+{
+	enum lock_result result;
+	struct stat st;
+
+	if (!file->named)
+		return 0;
+	result = lock(file->fd);
+	if (result == LOCK_ANOTHER_RUN)
+		return fail(file, error, size, IN_USE);
+	file->locked = true;
+	if (result == LOCK_READER)
+		say(file, true,
+			"%.300s: somebody who reads it has locked it: whether another run writes "
+			"to it cannot be told",
+			shown_name(file));
+	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
+	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->size)
+		return fail(file, error, size, "another run wrote to it just now; start again");
+	if (!has_name(file, file->name))
+		return fail(file, error, size, "was removed or replaced just now; start again");
+	return 0;
+}
+
+/*
+ * What the file of `size` bytes holds up to its last whole epoch. It is longer than its mark says
+ * where a kill came before the next one, and shorter where a power cut or another program took
+ * something away: then the last epoch is not known to be whole. Without a mark rows are taken as
+ * they are. Returns NULL or why rows cannot be appended.
+ */
+static const char *read_tail(const struct output_file *file, int fd, uint64_t size, uint64_t next,
+	struct output_tail *tail)
+{
+	struct output_mark mark;
+	bool marked = output_mark_read(fd, &mark);
+	uint64_t end = size, epoch;
+	const char *why;
+
+	if (marked && mark.whole < file->form.header.len) /* it was marked before it had a header */
+		mark.whole = file->form.header.len;
+	if (marked && size > mark.whole &&
+		!(output_tail_epoch_at(fd, &file->form, mark.whole, size, &epoch) &&
+			epoch + 1 == next))
+		end = mark.whole;
+	why = output_tail_read(fd, &file->form, end, tail);
+	if (why != NULL || !marked || size >= mark.whole || !tail->has_epoch)
+		return why;
+	end = output_tail_last_epoch(fd, &file->form, tail);
+	return output_tail_read(fd, &file->form, end, tail);
+}
+
+/* A file system that keeps no marks says so, where there is something to be marked. */
+static void say_if_unmarked(const struct output_file *file)
+{
+	struct output_mark mark;
+
+	if (file->has_epoch && !output_mark_read(file->fd, &mark) && errno == ENOTSUP)
+		say(file, true,
+			"%.300s: its file system keeps no extended attributes: had a run been "
+			"killed, part of an epoch would not be noticed",
+			shown_name(file));
+}
+
+int output_file_look(struct output_file *file, uint64_t next, char *error, size_t size)
+{
+	struct output_tail tail;
+	const char *why;
+
+	if (file->appended) {
+		why = read_tail(file, file->fd, file->size, next, &tail);
+		if (why != NULL)
+			return fail(file, error, size, why);
+		file->keep = tail.keep;
+		file->header_due = file->keep == 0;
+		file->has_epoch = tail.has_epoch;
+		file->last_epoch = tail.last_epoch;
+		file->has_start = tail.has_start;
+		file->start = tail.start;
+		say_if_unmarked(file);
+	}
+	if (file->appends && !file->has_epoch && rotates(file))
+		take_number_of_latest(file);
+	return 0;
+}
+
+/* Says in the file how much of it is whole. One that ends with half a row keeps what it said. */
+static void mark(struct output_file *file)
+{
+	struct stat st;
+
+	if (!file->named || file->gone || fstat(file->fd, &st) != 0)
+		return;
+	output_mark_write(
+		file->fd, &(struct output_mark){.whole = (uint64_t)st.st_size, .next = file->next});
+	file->marked = true;
+}
+
+void output_file_mark(struct output_file *file, uint64_t next)
+{
+	file->next = next;
+	mark(file);
+}
+
+int output_file_start(struct output_file *file, uint64_t next, char *error, size_t size)
+{
+	uint64_t cut = file->size - file->keep;
+
+	if (cut > 0 && ftruncate(file->fd, (off_t)file->keep) < 0)
+		return fail(file, error, size, strerror(errno));
+	if (cut > 0 && file->keep > 0)
+		say(file, true, "%.300s: removed an unfinished last %s of %llu bytes",
+			shown_name(file), file->had_mark ? "epoch" : "row",
+			(unsigned long long)cut);
+	output_file_mark(file, next);
+	return 0;
+}
+
+/* Nobody else has it, wrote to it, or can take it before it is closed here. */
+static bool is_ours_and_empty(const struct output_file *file)
+{
+	struct stat st;
+
+	return file->created && (file->locked || lock(file->fd) == LOCK_OURS) &&
+	       fstat(file->fd, &st) == 0 && st.st_size == 0 && has_name(file, file->name);
+}
+
+void output_file_abandon(struct output_file *file)
+{
+	struct file_entry entry;
+
+	if (is_ours_and_empty(file) && file_entry_find(&entry, file->name) == 0) {
+		if (entry.exists && !entry.is_link && is_open(file, &entry.status))
+			unlinkat(entry.folder, entry.name, 0);
+		file_entry_close(&entry);
+	}
+	output_file_close(file);
+}
+
+bool output_file_same(const struct output_file *a, const struct output_file *b)
+{
+	struct stat st_a, st_b;
+
+	return fstat(a->fd, &st_a) == 0 && fstat(b->fd, &st_b) == 0 && !S_ISCHR(st_a.st_mode) &&
+	       st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
+}
+
+/*
+ * Waits as long as the reader likes, but where the run is to end not for one that takes nothing for
+ * a while: returns false.
+ */
+static bool wait_until_writable(const struct output_file *file)
+{
+	struct pollfd pollfd = {.fd = file->fd, .events = POLLOUT};
+	int waited = 0;
+
+	while (poll(&pollfd, 1, LOOK_MS) <= 0) {
+		bool ends =
+			signals_stop_requested() || (file->over != NULL && atomic_load(file->over));
+
+		waited = ends ? waited + LOOK_MS : 0;
+		if (waited >= PATIENCE_MS)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Takes the last `done` bytes that were written off a regular file again. The file position, not
+ * the size before, tells where they begin: with O_APPEND it follows a file that was emptied in
+ * between. Returns false where that cannot be, also because somebody else wrote behind them.
+ */
+static bool roll_back(const struct output_file *file, size_t done)
+{
+	struct stat st;
+	off_t end;
+
+	if (!file->regular || done == 0)
+		return true;
+	end = lseek(file->fd, 0, SEEK_CUR);
+	return end >= (off_t)done && fstat(file->fd, &st) == 0 && st.st_size == end &&
+	       ftruncate(file->fd, end - (off_t)done) == 0 &&
+	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
+}
+
+/* The next row would continue the unfinished one: no more is written. */
+static void give_up(struct output_file *file, int error)
+{
+	say(file, true,
+		"%.300s: %s, and an unfinished row cannot be removed; its rows are lost from here "
+		"on",
+		shown_name(file), strerror(error));
+	file->gone = true;
+}
+
+/* write(2), but into a pipe or terminal no more than there is room for: it does not block. */
+static ssize_t write_some(const struct output_file *file, const char *data, size_t len)
+{
+	if (file->regular)
+		return write(file->fd, data, len);
+	if (!wait_until_writable(file)) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	return standard_files_write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Returns 0, or the errno for which the text was not written. */
+static int write_all(struct output_file *file, const struct text *text)
+{
+	size_t done = 0;
+
+	while (done < text->len) {
+		ssize_t n = write_some(file, text->data + done, text->len - done);
+		int error = n < 0 ? errno : EIO;
+
+		if (n > 0) {
+			done += (size_t)n;
+		} else if (error != EINTR && error != EAGAIN) {
+			if (!roll_back(file, done))
+				give_up(file, error);
+			return error;
+		}
+	}
+	return 0;
+}
+
+static void count_lost(struct output_file *file, int error, uint64_t rows)
+{
+	if (error == EPIPE && !file->gone && standard_files_is_output(file->name))
+		file->gone = file->unread = true;
+	if (file->unread)
+		return;
+	file->lost += rows;
+	file->lost_now += rows;
+	if (file->error == 0 && !file->gone) {
+		if (error == EPIPE)
+			say(file, true,
+				"%.300s: closed by its reader; its rows are lost from here on",
+				shown_name(file));
+		else if (error == ETIMEDOUT && !file->regular)
+			say(file, true,
+				"%.300s: its reader does not read, and the run is to end; its rows "
+				"are lost from here on",
+				shown_name(file));
+		else
+			say(file, true, "%.300s: %s; rows are lost until it can be written again",
+				shown_name(file), strerror(error));
+	}
+	file->gone |= error == EPIPE || (error == ETIMEDOUT && !file->regular);
+	file->error = error;
+}
+
+static void count_written(struct output_file *file, uint64_t rows)
+{
+	file->here += rows;
+	if (file->error != 0)
+		say(file, false, "%.300s: resumed; %llu rows were lost", shown_name(file),
+			(unsigned long long)file->lost_now);
+	file->error = 0;
+	file->lost_now = 0;
+}
+
+/* Returns 0 or an errno. */
+static int write_header(struct output_file *file)
+{
+	struct stat st;
+	int error;
+
+	if (file->named && fstat(file->fd, &st) == 0 && st.st_size == 0) {
+		file->header_due = true;
+		file->has_start = false;
+	}
+	if (!file->header_due)
+		return 0;
+	error = file->form.header.failed ? ENOMEM : write_all(file, &file->form.header);
+	file->header_due = error != 0;
+	return error;
+}
+
+void output_file_write_header(struct output_file *file)
+{
+	int error = file->gone ? 0 : write_header(file);
+
+	if (error != 0)
+		count_lost(file, error, 0);
+}
+
+/* Returns false where the rows were lost. */
+static bool write_rows(struct output_file *file, const struct output_rows *rows)
+{
+	int error = file->gone ? EPIPE : write_header(file);
+
+	if (error == 0)
+		error = rows->text->failed ? ENOMEM : write_all(file, rows->text);
+	if (error != 0)
+		count_lost(file, error, rows->n);
+	else
+		count_written(file, rows->n);
+	return error == 0;
+}
+
+/*
+ * In a folder where others may write, the name may be theirs by now. Returns NULL, or why the file
+ * that has it is not gone on in.
+ */
+static const char *distrust(const struct output_file *file, const struct stat *st)
+{
+	struct stat opened;
+
+	if (!S_ISREG(st->st_mode))
+		return "is no longer a regular file";
+	if (is_open(file, st))
+		return NULL;
+	if (st->st_nlink > 1)
+		return "is a file that has other names, too";
+	if (st->st_uid != geteuid() && st->st_uid != 0 &&
+		(fstat(file->fd, &opened) != 0 || st->st_uid != opened.st_uid))
+		return "belongs to another user now";
+	return NULL;
+}
+
+/* Opens the file that has the name, or makes it. Returns -1 where that fails, with the reason. */
+static int open_path(const char *path, const char **why)
+{
+	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
+	const int flags = O_RDWR | O_APPEND | O_NONBLOCK;
+	struct file_entry entry;
+	int fd = -1, error = file_entry_find(&entry, path);
+
+	if (error == 0) {
+		if (entry.is_link)
+			error = ELOOP;
+		else if ((fd = file_entry_open(&entry, flags, OUTPUT_FILE_MODE)) < 0)
+			error = errno;
+		file_entry_close(&entry);
+	}
+	if (error != 0)
+		*why = error == ELOOP || error == FILE_LINK_TO_NOTHING ? "is a symbolic link now"
+								       : file_error(error);
+	return fd;
+}
+
+/* Returns the new descriptor and what is in the file, or -1 with the reason. */
+static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
+{
+	int fd = open_path(path_of(file), why);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	*why = fstat(fd, &st) < 0 ? strerror(errno) : distrust(file, &st);
+	if (*why == NULL && !is_open(file, &st) && lock(fd) == LOCK_ANOTHER_RUN)
+		*why = IN_USE;
+	if (*why == NULL)
+		*why = read_tail(file, fd, (uint64_t)st.st_size, file->next, tail);
+	if (*why == NULL && (uint64_t)st.st_size > tail->keep &&
+		ftruncate(fd, (off_t)tail->keep) < 0)
+		*why = strerror(errno);
+	if (*why != NULL) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* A file system may say so late that the disk is full, and not for which rows. */
+static void said_late(struct output_file *file, const char *when)
+{
+	say(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
+		strerror(errno), when);
+	file->lost++;
+}
+
+/* Somebody may have it open and read it all the same. */
+static void say_if_deleted(struct output_file *file)
+{
+	struct stat st;
+
+	/* A memory file that is named by its descriptor never had a link. */
+	if (!file->named || file->here == 0 || fstat(file->fd, &st) != 0 || st.st_nlink > 0 ||
+		has_name(file, file->name))
+		return;
+	say(file, true,
+		"%.300s: the file was deleted while it was written to: %llu rows went into it, and "
+		"are lost unless somebody still has it open",
+		shown_name(file), (unsigned long long)file->here);
+}
+
+static void close_fd(struct output_file *file)
+{
+	say_if_deleted(file);
+	file->here = 0;
+	if (file->marked && !file->gone) /* what stands in it now is whole, whoever adds to it */
+		output_mark_remove(file->fd);
+	file->marked = false;
+	if (close(file->fd) != 0 && errno != EINTR)
+		said_late(file, "closed");
+}
+
+static void sync_rows(struct output_file *file)
+{
+	if (fdatasync(file->fd) != 0 && errno != EINVAL && errno != EROFS)
+		said_late(file, "synchronized");
+}
+
+/* Goes on in the file that now has the name. Returns NULL or why that cannot be. */
+static const char *change_file(struct output_file *file)
+{
+	struct output_tail tail = {0};
+	const char *why = NULL;
+	int fd = open_again(file, &tail, &why);
+
+	if (fd < 0)
+		return why;
+	close_fd(file);
+	lock(fd); /* had the old one the same file, its lock went with it */
+	file->fd = fd;
+	file->header_due = false;
+	file->has_start = tail.has_start;
+	file->start = tail.start;
+	file->gone = false;
+	file->stuck = false;
+	mark(file);
+	output_file_write_header(file);
+	return NULL;
+}
+
+const char *output_file_reopen(struct output_file *file)
+{
+	const char *why;
+
+	if (!file->named)
+		return NULL;
+	why = change_file(file);
+	if (why != NULL)
+		say(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
+			file->name, why);
+	return why;
+}
+
+static const char *rename_entry(struct output_file *file, const struct file_entry *entry)
+{
+	char name[NAME_MAX + 1];
+	const char *why;
+	int error = rotation_rename(entry, file->start, name);
+
+	if (error != 0)
+		return error == EEXIST ? "10000 names for this second are taken" : strerror(error);
+	sync_rows(file);
+	why = change_file(file);
+	if (why != NULL)
+		rotation_undo(entry, name);
+	error = rotation_sync_folder(entry);
+	if (why == NULL && error != 0)
+		say(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
+	return why;
+}
+
+/* Returns NULL or why the file keeps its name. */
+static const char *rename_complete(struct output_file *file)
+{
+	struct file_entry entry;
+	const char *why;
+
+	if (file_entry_find(&entry, path_of(file)) != 0)
+		return change_file(file);
+	/* Another file has the name if this one was moved away: then it is complete. */
+	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
+							   : change_file(file);
+	file_entry_close(&entry);
+	return why;
+}
+
+static void rotate(struct output_file *file)
+{
+	const char *why;
+
+	if (file->gone) /* ends with half a row: is never complete */
+		return;
+	why = rename_complete(file);
+	if (why != NULL && !file->stuck)
+		say(file, true, "%.300s: cannot be rotated: %s; it grows until it can be",
+			file->name, why);
+	file->stuck = why != NULL;
+}
+
+/* The number of the period in which a time lies. */
+static int64_t period_of(const struct output_file *file, int64_t time)
+{
+	int64_t period = (int64_t)file->limits.period;
+
+	return time / period - (time % period < 0);
+}
+
+static bool belong_here(const struct output_file *file, const struct output_rows *rows)
+{
+	struct stat st;
+
+	if (!file->has_start)
+		return true;
+	if (file->limits.period > 0 && period_of(file, rows->start) != period_of(file, file->start))
+		return false;
+	return file->limits.size == 0 || fstat(file->fd, &st) != 0 || st.st_size == 0 ||
+	       (uint64_t)st.st_size + rows->text->len <= file->limits.size;
+}
+
+void output_file_write(struct output_file *file, const struct output_rows *rows)
+{
+	if (rows->n == 0) { /* says nothing about whether the file can be written again */
+		output_file_write_header(file);
+		return;
+	}
+	if (rotates(file) && !belong_here(file, rows))
+		rotate(file);
+	if (write_rows(file, rows) && !file->has_start) {
+		file->has_start = true;
+		file->start = rows->start;
+	}
+}
+
+void output_file_pass(struct output_file *file, int64_t time)
+{
+	if (rotates(file) && file->limits.period > 0 && file->has_start &&
+		period_of(file, time) > period_of(file, file->start))
+		rotate(file);
+}
+
+void output_file_close(struct output_file *file)
+{
+	/* No row was to go behind a header that could not be written: that is what is lost. */
+	if (file->header_due && file->error != 0 && file->lost == 0)
+		file->lost = 1;
+	if (file->fd >= 0 && !standard_files_is_output(file->name))
+		close_fd(file);
+	else if (file->fd > STDERR_FILENO)
+		close(file->fd);
+	text_free(&file->form.header);
+	free(file->target);
+	file->target = NULL;
+}

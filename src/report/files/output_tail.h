@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What an existing file of ours holds, from its two ends: the rest is not read. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "report/formats/format.h"
+
+/* What a file of ours looks like. */
+struct output_form {
+	struct text header; /* first line, with its end; empty: none */
+	const struct format *format;
+	const struct columns *columns; /* of its rows */
+};
+
+struct output_tail {
+	uint64_t keep;  /* bytes up to the end of the last whole row; what follows is unfinished */
+	bool has_epoch; /* there is a row, and the last one is of this epoch */
+	uint64_t last_epoch;
+	bool has_start; /* the first row starts then, ns since 1970 */
+	int64_t start;
+};
+
+/* The epoch of the row that begins at `offset` and ends before `size`. Returns false where none
+ * does. */
+bool output_tail_epoch_at(
+	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch);
+
+/* Where the rows of the last epoch begin; the tail is that of this file. */
+uint64_t output_tail_last_epoch(
+	int fd, const struct output_form *form, const struct output_tail *tail);
+
+/* Returns NULL, or why rows cannot be appended to the file of `size` bytes. */
+const char *output_tail_read(
+	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail);

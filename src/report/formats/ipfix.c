@@ -1,0 +1,844 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A template is made when the first record needs it: of what the key rule has, and of what is known
+ * of the row (its shape). It has a plan by which its records are copied, and a message that it fills
+ * with them. A record has the key's fields, figures, and at its end what is the same in all of them.
+ */
+
+#include "report/formats/ipfix.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "config/config.h"
+#include "flow_protocols/netflow/element_number.h"
+#include "flow_protocols/put.h"
+
+#define VERSION        10
+#define HEADER         16
+#define SET_HEADER     4
+#define TEMPLATE_SET   2
+#define OPTIONS_SET    3
+#define VARIABLE       65535
+#define MILLISECOND_NS (SECOND_NS / 1000)
+#define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
+#define FIELDS_MAX     32
+#define CONSTANT_BYTES 16  /* the interfaces, the sampling interval, lengths of prefixes */
+#define COPIED         40  /* bytes that each piece of a key is copied with, wanted or not */
+#define NAME_BYTES     128 /* with the final 0; a longer name is cut */
+
+/* Templates of options have these numbers, those of records the ones from there on. */
+#define OPTIONS_WHO    256
+#define OPTIONS_LEDGER 257
+#define FIRST_TEMPLATE 258
+
+/* What a record has; of every mix of them there may be a template. */
+enum shape {
+	SHAPE_IPV4 = 1 << 0,
+	SHAPE_PACKETS = 1 << 1,
+	SHAPE_BYTES = 1 << 2,
+	SHAPE_TIMES = 1 << 3, /* and TCP flags: of a flow record */
+	SHAPE_LIMITS = 1 << 4,
+	SHAPE_END = 1 << 5,
+	SHAPE_IP_BYTES = 1 << 6, /* beside those of frames */
+	SHAPES = 1 << 7,
+};
+
+struct field {
+	uint16_t element, len;
+};
+
+enum piece_kind {
+	PIECE_COPY,      /* bytes of the key */
+	PIECE_ZEROS,     /* behind a prefix */
+	PIECE_MPLS,      /* a label, as the entry of a stack */
+	PIECE_INTERFACE, /* a port's number, counted from the first interface on */
+};
+
+struct piece {
+	uint8_t kind;
+	uint8_t from; /* in the row */
+	uint8_t len;
+};
+
+struct template
+{
+	uint16_t id;
+	uint32_t shape; /* enum shape, of bits */
+	bool key_flags; /* the key has the TCP flags already */
+	uint32_t nb_fields;
+	struct field fields[FIELDS_MAX];
+	uint32_t nb_pieces, nb_constants;
+	struct piece pieces[KEY_FIELD_COUNT + 2];
+	uint8_t constants[CONSTANT_BYTES];
+	uint32_t record_len;
+	bool told; /* to who receives */
+	/* The message that is being filled. */
+	uint32_t rows, len;
+	uint8_t message[];
+};
+
+struct domain {
+	uint32_t number, sequence;
+	char name[NAME_BYTES];
+	struct key_rule rule; /* that its templates are for; without fields: none yet */
+	uint32_t next_id;
+	struct template *templates[SHAPES];
+	bool told;         /* in this session, who it is, */
+	int64_t told_at;   /* and when all templates were told last, */
+	uint32_t messages; /* and how many messages went since */
+	/* Since the start. */
+	uint64_t exported, not_sent;
+	uint64_t offered, measured, ignored;
+};
+
+/* What no epoch that was seen here has; of any thread. */
+struct missed {
+	_Atomic uint64_t rows, offered, measured, ignored;
+};
+
+struct ipfix {
+	struct ipfix_options options;
+	struct missed missed[DOMAINS_MAX]; /* not in a domain's sums yet */
+	struct domain totals; /* the exporting process's own; `told`: of all domains who they are */
+	struct domain *domains[DOMAINS_MAX];
+	uint8_t *message; /* of all but rows: message_max bytes */
+};
+
+/* --- Templates */
+
+static const struct {
+	uint16_t ipv4, ipv6;               /* whole addresses, or what is no address */
+	uint16_t prefix4, prefix6;         /* less than that, */
+	uint16_t prefix_len4, prefix_len6; /* and how much of it counts */
+	uint8_t len;                       /* of what is no address */
+	uint8_t kind;                      /* enum piece_kind */
+} key_elements[KEY_FIELD_COUNT] = {
+	[KEY_SRC_IP] = {.ipv4 = IE_SOURCE_IPV4,
+		.ipv6 = IE_SOURCE_IPV6,
+		.prefix4 = IE_SOURCE_IPV4_PREFIX,
+		.prefix6 = IE_SOURCE_IPV6_PREFIX,
+		.prefix_len4 = IE_SOURCE_IPV4_PREFIX_LENGTH,
+		.prefix_len6 = IE_SOURCE_IPV6_PREFIX_LENGTH},
+	[KEY_DST_IP] = {.ipv4 = IE_DESTINATION_IPV4,
+		.ipv6 = IE_DESTINATION_IPV6,
+		.prefix4 = IE_DESTINATION_IPV4_PREFIX,
+		.prefix6 = IE_DESTINATION_IPV6_PREFIX,
+		.prefix_len4 = IE_DESTINATION_IPV4_PREFIX_LENGTH,
+		.prefix_len6 = IE_DESTINATION_IPV6_PREFIX_LENGTH},
+	[KEY_SRC_PORT] = {IE_SOURCE_PORT, .len = 2},
+	[KEY_DST_PORT] = {IE_DESTINATION_PORT, .len = 2},
+	[KEY_PROTO] = {IE_PROTOCOL, .len = 1},
+	[KEY_TCP_FLAGS] = {IE_TCP_CONTROL_BITS, .len = 1},
+	[KEY_VLAN] = {IE_VLAN, .len = 2},
+	[KEY_DSCP] = {IE_DSCP, .len = 1},
+	[KEY_MPLS] = {IE_MPLS_TOP_LABEL, .len = 3, .kind = PIECE_MPLS},
+	[KEY_IN_PORT] = {IE_INGRESS_INTERFACE, .len = 4, .kind = PIECE_INTERFACE},
+};
+
+bool ipfix_carries(const struct key_rule *rule, char *why)
+{
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		if (!key_rule_has(rule, (enum key_field_id)f) || key_elements[f].ipv4 != 0)
+			continue;
+		snprintf(why, IPFIX_WHY_MAX,
+			"has the field %s, for which IPFIX has no information element",
+			key_fields[f].word);
+		return false;
+	}
+	return true;
+}
+
+static void add_field(struct template *template, uint16_t element, uint32_t len)
+{
+	template->fields[template->nb_fields++] = (struct field){element, (uint16_t)len};
+	template->record_len += len;
+}
+
+/* Pieces that lie side by side are one. */
+static void add_piece(struct template *template, uint8_t kind, uint32_t from, uint32_t len)
+{
+	struct piece *last = template->pieces + template->nb_pieces - 1;
+
+	if (len == 0)
+		return;
+	if (template->nb_pieces > 0 && kind == PIECE_COPY && last->kind == PIECE_COPY &&
+		last->from + last->len == (int)from)
+		last->len = (uint8_t)(last->len + len);
+	else
+		template->pieces[template->nb_pieces++] =
+			(struct piece){kind, (uint8_t)from, (uint8_t)len};
+}
+
+/* The same in every record. */
+static void add_constant(struct template *template, uint16_t element, uint32_t value, uint32_t len)
+{
+	uint8_t *at = template->constants + template->nb_constants;
+
+	add_field(template, element, len);
+	if (len == 1)
+		put8(at, value);
+	else
+		put32(at, value);
+	template->nb_constants += len;
+}
+
+static void add_address(
+	struct template *template, const struct key_rule *rule, int field, uint32_t from)
+{
+	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
+	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
+	/* Beside other fields a prefix has no more bytes than it needs. */
+	uint32_t there = rule->extra ? (bits + 7) / 8 : len;
+
+	if (bits == 8 * len)
+		add_field(
+			template, ipv4 ? key_elements[field].ipv4 : key_elements[field].ipv6, len);
+	else
+		add_field(template,
+			ipv4 ? key_elements[field].prefix4 : key_elements[field].prefix6, len);
+	add_piece(template, PIECE_COPY, from, there);
+	add_piece(template, PIECE_ZEROS, 0, len - there);
+}
+
+static void add_key(struct template *template, const struct key_rule *rule, size_t key_at)
+{
+	const struct key_layout *layout = template->shape & SHAPE_IPV4 ? &rule->ipv4 : &rule->ipv6;
+
+	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
+		uint32_t from = (uint32_t)key_at + layout->at[f];
+
+		if (!key_rule_has(rule, (enum key_field_id)f))
+			continue;
+		if (key_fields[f].type == KEY_FIELD_ADDRESS) {
+			add_address(template, rule, f, from);
+		} else if (key_elements[f].ipv4 != 0) {
+			add_field(template, key_elements[f].ipv4, key_elements[f].len);
+			add_piece(template, key_elements[f].kind, from, key_elements[f].len);
+		}
+	}
+	template->key_flags = key_rule_has(rule, KEY_TCP_FLAGS);
+}
+
+/* In the order in which put_figures() has them. */
+static void add_figures(struct template *template)
+{
+	uint32_t shape = template->shape;
+
+	if (shape & SHAPE_PACKETS)
+		add_field(template, IE_PACKET_DELTA_COUNT, 8);
+	if (shape & SHAPE_PACKETS && shape & SHAPE_LIMITS) {
+		add_field(template, IE_LOWER_LIMIT, 8);
+		add_field(template, IE_UPPER_LIMIT, 8);
+	}
+	if (shape & SHAPE_IP_BYTES)
+		add_field(template, IE_OCTET_DELTA_COUNT, 8);
+	if (shape & SHAPE_BYTES)
+		add_field(template, IE_LAYER2_OCTET_DELTA_COUNT, 8);
+	if (shape & SHAPE_BYTES && shape & SHAPE_LIMITS) {
+		add_field(template, IE_LOWER_LIMIT, 8);
+		add_field(template, IE_UPPER_LIMIT, 8);
+	}
+	if (shape & SHAPE_LIMITS)
+		add_field(template, IE_CONFIDENCE, 8);
+	add_field(template, IE_START_MILLISECONDS, 8);
+	add_field(template, IE_END_MILLISECONDS, 8);
+	if (shape & SHAPE_TIMES && !template->key_flags)
+		add_field(template, IE_TCP_CONTROL_BITS, 1);
+	if (shape & SHAPE_END)
+		add_field(template, IE_END_REASON, 1);
+}
+
+static void add_constants(
+	struct template *template, const struct key_rule *rule, const struct ipfix_options *options)
+{
+	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
+
+	if (!key_rule_has(rule, KEY_IN_PORT))
+		add_constant(template, IE_INGRESS_INTERFACE, options->ingress, 4);
+	add_constant(template, IE_EGRESS_INTERFACE, options->egress, 4);
+	add_constant(template, IE_SAMPLING_INTERVAL, 1, 4);
+	for (int f = KEY_SRC_IP; f <= KEY_DST_IP; f++) {
+		uint32_t bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[f];
+
+		if (key_rule_has(rule, (enum key_field_id)f) && bits < (ipv4 ? 32 : 128))
+			add_constant(template,
+				ipv4 ? key_elements[f].prefix_len4 : key_elements[f].prefix_len6,
+				bits, 1);
+	}
+}
+
+static struct template *make_template(
+	const struct ipfix *ipfix, struct domain *domain, uint32_t shape)
+{
+	const struct ipfix_options *options = &ipfix->options;
+	struct template *template = calloc(1, sizeof(*template) + options->message_max + COPIED);
+
+	if (template == NULL)
+		return NULL;
+	template->id = (uint16_t)domain->next_id;
+	domain->next_id = domain->next_id < UINT16_MAX ? domain->next_id + 1 : FIRST_TEMPLATE;
+	template->shape = shape;
+	template->len = HEADER + SET_HEADER;
+	add_key(template, &domain->rule,
+		options->flows ? offsetof(struct report_flow, key)
+			       : offsetof(struct report_row, key));
+	add_figures(template);
+	add_constants(template, &domain->rule, options);
+	domain->templates[shape] = template;
+	return template;
+}
+
+/* --- Messages */
+
+static void put_header(uint8_t *message, uint32_t len, int64_t now, const struct domain *domain)
+{
+	uint8_t *at = put16(put16(message, VERSION), len);
+
+	put32(put32(put32(at, (uint64_t)(now / SECOND_NS)), domain->sequence), domain->number);
+}
+
+/* A message of which only the header is missing. False: it was not sent. */
+static bool send_message(struct domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
+	uint32_t data_records, const struct ipfix_sink *sink)
+{
+	put_header(message, len, sink->now(sink->arg), domain);
+	/* One that is lost leaves a gap, for who receives to see. */
+	domain->sequence += data_records;
+	domain->messages++;
+	return sink->send(sink->arg, message, len, rows);
+}
+
+static uint8_t *begin_set(uint8_t *at, uint16_t id)
+{
+	return put16(at, id) + 2;
+}
+
+static uint8_t *end_set(uint8_t *set, uint8_t *at)
+{
+	put16(set + 2, (uint64_t)(at - set));
+	return at;
+}
+
+/* The name last: nfdump 1.7.5 takes what stands behind a length that varies from a wrong place. */
+static const struct field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4}, {IE_SELECTOR_ALGORITHM, 2},
+	{IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}, {IE_DOMAIN_NAME, VARIABLE}};
+static const struct field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
+	{IE_OBSERVATION_MILLISECONDS, 8}, {IE_EXPORTED_FLOWS, 8}, {IE_NOT_SENT_FLOWS, 8},
+	{IE_PACKETS_OBSERVED, 8}, {IE_PACKETS_SELECTED, 8}, {IE_IGNORED_PACKETS, 8}};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static uint8_t *put_fields(uint8_t *at, const struct field *fields, uint32_t n)
+{
+	for (uint32_t f = 0; f < n; f++)
+		at = put16(put16(at, fields[f].element), fields[f].len);
+	return at;
+}
+
+/* With one field of scope. */
+static uint8_t *put_options_template(
+	uint8_t *at, uint16_t id, const struct field *fields, uint32_t n)
+{
+	return put_fields(put16(put16(put16(at, id), n), 1), fields, n);
+}
+
+/* All packets are looked at: systematic sampling of one, and then none is left out. */
+static uint8_t *put_who(uint8_t *at, const struct domain *domain)
+{
+	uint32_t len = (uint32_t)strlen(domain->name);
+
+	at = put32(put32(put16(put32(at, domain->number), 1), 1), 0);
+	return put_bytes(put8(at, len), domain->name, len);
+}
+
+/* In a message of `in`: its own, or the one of totals. */
+static bool tell_who(struct ipfix *ipfix, struct domain *in, const struct domain *domain,
+	const struct ipfix_sink *sink)
+{
+	uint8_t *set = ipfix->message + HEADER, *at = begin_set(set, OPTIONS_SET);
+
+	at = put_options_template(at, OPTIONS_WHO, who_fields, COUNT(who_fields));
+	set = end_set(set, at);
+	at = end_set(set, put_who(begin_set(set, OPTIONS_WHO), domain));
+	return send_message(in, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
+}
+
+static bool tell_who_is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
+{
+	for (uint32_t d = 0; d < DOMAINS_MAX; d++)
+		if (ipfix->domains[d] != NULL &&
+			!tell_who(ipfix, &ipfix->totals, ipfix->domains[d], sink))
+			return false;
+	return true;
+}
+
+/* As many as fit of the templates that are not told. */
+static uint8_t *put_templates(struct ipfix *ipfix, struct domain *domain)
+{
+	uint8_t *end = ipfix->message + ipfix->options.message_max;
+	uint8_t *at = begin_set(ipfix->message + HEADER, TEMPLATE_SET);
+
+	for (uint32_t s = 0; s < SHAPES; s++) {
+		struct template *template = domain->templates[s];
+
+		if (template == NULL || template->told || at + 4 + 4 * template->nb_fields > end)
+			continue;
+		at = put16(put16(at, template->id), template->nb_fields);
+		at = put_fields(at, template->fields, template->nb_fields);
+		template->told = true;
+	}
+	return end_set(ipfix->message + HEADER, at);
+}
+
+static void forget_templates(struct domain *domain)
+{
+	for (uint32_t s = 0; s < SHAPES; s++)
+		if (domain->templates[s] != NULL)
+			domain->templates[s]->told = false;
+}
+
+static void forget_all(const struct ipfix *ipfix, struct domain *domain)
+{
+	domain->told = false;
+	forget_templates(domain);
+	if (ipfix->options.reliable)
+		domain->sequence = 0;
+}
+
+static bool tell_templates(
+	struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+{
+	uint8_t *nothing = ipfix->message + HEADER + SET_HEADER, *at;
+
+	while ((at = put_templates(ipfix, domain)) > nothing)
+		if (!send_message(
+			    domain, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink))
+			return false;
+	return true;
+}
+
+static void begin_session(struct ipfix *ipfix)
+{
+	forget_all(ipfix, &ipfix->totals);
+	for (uint32_t d = 0; d < DOMAINS_MAX; d++)
+		if (ipfix->domains[d] != NULL)
+			forget_all(ipfix, ipfix->domains[d]);
+}
+
+static bool told_long_ago(const struct ipfix *ipfix, const struct domain *domain, int64_t now)
+{
+	return !ipfix->options.reliable &&
+	       (now < domain->told_at || now - domain->told_at >= IPFIX_REFRESH_NS ||
+		       domain->messages >= IPFIX_REFRESH_MESSAGES);
+}
+
+static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
+{
+	enum ipfix_peer peer = sink->peer(sink->arg);
+
+	if (peer == IPFIX_ANEW)
+		begin_session(ipfix);
+	return peer != IPFIX_GONE;
+}
+
+/* Whether all that the domain told is to be told again. */
+static bool renews(const struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+{
+	int64_t now = sink->now(sink->arg);
+
+	if (domain->told && !told_long_ago(ipfix, domain, now))
+		return false;
+	domain->told_at = now;
+	domain->messages = 0;
+	return true;
+}
+
+/*
+ * Before data: whoever receives it knows what it is. False: nobody does. Who the domain is goes
+ * into it once a session, before data: receivers that do not count records of options, which RFC
+ * 7011 does, take later ones for a gap. What is said again stands among the totals.
+ */
+static bool prepare(struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+{
+	if (!is_there(ipfix, sink))
+		return false;
+	if (renews(ipfix, domain, sink))
+		forget_templates(domain);
+	if (!tell_templates(ipfix, domain, sink)) {
+		forget_templates(domain);
+		return false;
+	}
+	domain->told = domain->told || tell_who(ipfix, domain, domain, sink);
+	return domain->told;
+}
+
+/* The same before totals. */
+static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
+{
+	struct domain *totals = &ipfix->totals;
+	uint8_t *set = ipfix->message + HEADER, *at;
+
+	if (!is_there(ipfix, sink))
+		return false;
+	if (!renews(ipfix, totals, sink))
+		return true;
+	at = put_options_template(
+		begin_set(set, OPTIONS_SET), OPTIONS_LEDGER, ledger_fields, COUNT(ledger_fields));
+	at = end_set(set, at);
+	totals->told =
+		send_message(totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink) &&
+		tell_who_is_there(ipfix, sink);
+	return totals->told;
+}
+
+static void flush(struct ipfix *ipfix, struct domain *domain, struct template *template,
+	const struct ipfix_sink *sink)
+{
+	uint32_t rows = template->rows, len = template->len;
+	uint8_t *set = template->message + HEADER;
+
+	template->rows = 0;
+	template->len = HEADER + SET_HEADER;
+	if (rows == 0)
+		return;
+	begin_set(set, template->id);
+	end_set(set, template->message + len);
+	if (prepare(ipfix, domain, sink) &&
+		send_message(domain, template->message, len, rows, rows, sink))
+		domain->exported += rows;
+	else
+		domain->not_sent += rows;
+}
+
+/* --- Records */
+
+static uint8_t *put_piece(
+	uint8_t *at, const struct ipfix *ipfix, const uint8_t *row, const struct piece *piece)
+{
+	const uint8_t *from = row + piece->from;
+
+	switch (piece->kind) {
+	case PIECE_ZEROS: memset(at, 0, piece->len); break;
+	case PIECE_MPLS: /* behind the label: its class, and whether it is the last one */
+		put8(put16(at, ((uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2]) >> 4),
+			(uint32_t)from[2] << 4);
+		break;
+	case PIECE_INTERFACE:
+		put32(at, ipfix->options.ingress + ((uint32_t)from[0] << 8 | from[1]));
+		break;
+	default: memcpy(at, from, COPIED); break;
+	}
+	return at + piece->len;
+}
+
+/* What is copied too much, another field is put over; behind the last there is room for it. */
+static inline uint8_t *put_key(
+	uint8_t *at, const struct ipfix *ipfix, const struct template *template, const void *row)
+{
+	for (uint32_t p = 0; p < template->nb_pieces; p++)
+		at = put_piece(at, ipfix, row, &template->pieces[p]);
+	return at;
+}
+
+_Static_assert(offsetof(struct report_flow, key) + KEY6_ROOM + COPIED <= sizeof(struct report_flow),
+	"what is copied too much is the row's");
+_Static_assert(offsetof(struct report_row, key) + KEY6_ROOM + COPIED <= sizeof(struct report_row),
+	"what is copied too much is the row's");
+
+static inline uint8_t *put_time(uint8_t *at, int64_t time)
+{
+	return put64(at, time > 0 ? (uint64_t)time / MILLISECOND_NS : 0);
+}
+
+static uint8_t *put_double(uint8_t *at, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return put64(at, bits);
+}
+
+/* Without an upper limit that is infinite. */
+static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool limits)
+{
+	at = put64(at, figure->value);
+	if (!limits)
+		return at;
+	at = put_double(at, (double)figure->low);
+	return put_double(at, figure->high_known ? (double)figure->high : INFINITY);
+}
+
+static inline uint8_t *put_flow(
+	uint8_t *at, const struct template *template, const struct report_flow *flow)
+{
+	/* flowEndReason: idle timeout, active timeout, forced end. */
+	static const uint8_t reasons[] = {
+		[FLOW_END_IDLE] = 1, [FLOW_END_INTERVAL] = 2, [FLOW_END_RUN] = 4};
+
+	at = put64(at, flow->packets);
+	if (template->shape & SHAPE_IP_BYTES)
+		at = put64(at, flow->ip_bytes);
+	at = put64(at, flow->bytes);
+	at = put_time(put_time(at, flow->first), flow->last);
+	if (!template->key_flags)
+		at = put8(at, flow->tcp_flags);
+	return put8(at, reasons[flow->end]);
+}
+
+static uint8_t *put_row(uint8_t *at, const struct template *template,
+	const struct report_epoch *epoch, const struct report_measurement *measurement,
+	const struct report_row *row)
+{
+	bool limits = (template->shape & SHAPE_LIMITS) != 0;
+	bool record = (template->shape & SHAPE_TIMES) != 0;
+
+	if (template->shape & SHAPE_PACKETS)
+		at = put_figure(at, &row->packets, limits);
+	if (template->shape & SHAPE_IP_BYTES)
+		at = put64(at, row->record.ip_bytes);
+	if (template->shape & SHAPE_BYTES)
+		at = put_figure(at, &row->bytes, limits);
+	if (limits)
+		at = put_double(at, measurement->confidence);
+	at = put_time(at, record ? row->record.first : epoch->start);
+	at = put_time(at, record ? row->record.last : epoch->end);
+	if (record && !template->key_flags)
+		at = put8(at, row->record.tcp_flags);
+	return at;
+}
+
+/* The template of the shape, with room for a record; NULL: there is no memory. */
+static inline struct template *template_for(
+	struct ipfix *ipfix, struct domain *domain, uint32_t shape, const struct ipfix_sink *sink)
+{
+	struct template *template = domain->templates[shape];
+
+	if (template == NULL)
+		return make_template(ipfix, domain, shape);
+	if (template->len + template->record_len > ipfix->options.message_max)
+		flush(ipfix, domain, template, sink);
+	return template;
+}
+
+static inline void end_record(struct template *template, uint8_t *at)
+{
+	memcpy(at, template->constants, sizeof(template->constants));
+	template->len += template->record_len;
+	template->rows++;
+}
+
+static void add_flows(struct ipfix *ipfix, struct domain *domain,
+	const struct report_measurement *measurement, const struct ipfix_sink *sink)
+{
+	for (size_t f = 0; f < measurement->nb_flows; f++) {
+		const struct report_flow *flow = &measurement->flows[f];
+		uint32_t shape = SHAPE_PACKETS | SHAPE_BYTES | SHAPE_TIMES | SHAPE_END |
+				 (measurement->ip_bytes ? SHAPE_IP_BYTES : 0) |
+				 (key_is_ipv4(&flow->key) ? SHAPE_IPV4 : 0);
+		struct template *template = template_for(ipfix, domain, shape, sink);
+		uint8_t *at;
+
+		if (template == NULL) {
+			domain->not_sent++;
+			continue;
+		}
+		at = put_key(template->message + template->len, ipfix, template, flow);
+		end_record(template, put_flow(at, template, flow));
+	}
+}
+
+static uint32_t shape_of(const struct report_measurement *measurement, const struct report_row *row)
+{
+	return (key_is_ipv4(&row->key) ? SHAPE_IPV4 : 0) |
+	       (row->packets.known ? SHAPE_PACKETS : 0) | (row->bytes.known ? SHAPE_BYTES : 0) |
+	       (row->record.known ? SHAPE_TIMES : 0) |
+	       (row->record.known && measurement->ip_bytes ? SHAPE_IP_BYTES : 0) |
+	       (measurement->confidence_known ? SHAPE_LIMITS : 0);
+}
+
+static void add_rows(struct ipfix *ipfix, struct domain *domain, const struct report_epoch *epoch,
+	const struct report_measurement *measurement, const struct ipfix_sink *sink)
+{
+	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
+		const struct report_row *row = &measurement->rows[r];
+		struct template *template =
+			template_for(ipfix, domain, shape_of(measurement, row), sink);
+		uint8_t *at;
+
+		if (template == NULL) {
+			domain->not_sent++;
+			continue;
+		}
+		at = put_key(template->message + template->len, ipfix, template, row);
+		end_record(template, put_row(at, template, epoch, measurement, row));
+	}
+}
+
+/* --- Epochs */
+
+static uint64_t rows_of(const struct ipfix *ipfix, const struct report_measurement *measurement)
+{
+	return ipfix->options.flows ? measurement->nb_flows : measurement->nb_rows;
+}
+
+uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch)
+{
+	uint64_t rows = 0;
+
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
+		rows += rows_of(ipfix, &epoch->measurements[m]);
+	return rows;
+}
+
+static void drop_templates(struct domain *domain)
+{
+	for (uint32_t s = 0; s < SHAPES; s++) {
+		free(domain->templates[s]);
+		domain->templates[s] = NULL;
+	}
+}
+
+/* Of the measurement with this number; NULL where it can have none. */
+static struct domain *domain_of(
+	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)
+{
+	struct domain *domain;
+
+	if (number >= DOMAINS_MAX)
+		return NULL;
+	if (ipfix->domains[number] == NULL)
+		ipfix->domains[number] = calloc(1, sizeof(*domain));
+	domain = ipfix->domains[number];
+	if (domain == NULL)
+		return NULL;
+	if (domain->next_id == 0) {
+		domain->next_id = FIRST_TEMPLATE;
+		domain->number = ipfix->options.domain + 1 + number;
+	}
+	if (!key_rule_equal(&domain->rule, measurement->key_rule)) {
+		drop_templates(domain);
+		domain->rule = *measurement->key_rule;
+	}
+	if (strncmp(domain->name, measurement->name, NAME_BYTES - 1) != 0) {
+		snprintf(domain->name, NAME_BYTES, "%s", measurement->name);
+		domain->told = false;
+		ipfix->totals.told = false;
+	}
+	return domain;
+}
+
+static void add_ledger(struct domain *domain, const struct report_epoch *epoch,
+	const struct report_measurement *measurement)
+{
+	struct ledger ledger = report_ledger(epoch, measurement);
+
+	domain->offered += ledger.offered;
+	domain->measured += ledger.measured;
+	domain->ignored += ledger_lost(&ledger) + ledger.skipped;
+}
+
+void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch)
+{
+	for (uint32_t m = 0; m < epoch->nb_measurements && m < DOMAINS_MAX; m++) {
+		const struct report_measurement *measurement = &epoch->measurements[m];
+		struct domain sums = {0};
+
+		if (!epoch->flows_only)
+			add_ledger(&sums, epoch, measurement);
+		atomic_fetch_add(&ipfix->missed[m].rows, rows_of(ipfix, measurement));
+		atomic_fetch_add(&ipfix->missed[m].offered, sums.offered);
+		atomic_fetch_add(&ipfix->missed[m].measured, sums.measured);
+		atomic_fetch_add(&ipfix->missed[m].ignored, sums.ignored);
+	}
+}
+
+static void add_missed(struct domain *domain, struct missed *missed)
+{
+	domain->not_sent += atomic_exchange(&missed->rows, 0);
+	domain->offered += atomic_exchange(&missed->offered, 0);
+	domain->measured += atomic_exchange(&missed->measured, 0);
+	domain->ignored += atomic_exchange(&missed->ignored, 0);
+}
+
+static void tell_ledger(
+	struct ipfix *ipfix, struct domain *domain, int64_t end, const struct ipfix_sink *sink)
+{
+	uint8_t *set = ipfix->message + HEADER, *at;
+
+	if (!prepare_totals(ipfix, sink))
+		return;
+	at = put_time(put32(begin_set(set, OPTIONS_LEDGER), domain->number), end);
+	at = put64(put64(at, domain->exported), domain->not_sent);
+	at = put64(put64(put64(at, domain->offered), domain->measured), domain->ignored);
+	at = end_set(set, at);
+	(void)send_message(
+		&ipfix->totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
+}
+
+void ipfix_epoch(
+	struct ipfix *ipfix, const struct report_epoch *epoch, const struct ipfix_sink *sink)
+{
+	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
+		const struct report_measurement *measurement = &epoch->measurements[m];
+		struct domain *domain = domain_of(ipfix, measurement, m);
+
+		if (domain == NULL)
+			continue;
+		if (ipfix->options.flows)
+			add_flows(ipfix, domain, measurement, sink);
+		else
+			add_rows(ipfix, domain, epoch, measurement, sink);
+		for (uint32_t s = 0; s < SHAPES; s++)
+			if (domain->templates[s] != NULL)
+				flush(ipfix, domain, domain->templates[s], sink);
+		if (epoch->flows_only)
+			continue;
+		add_ledger(domain, epoch, measurement);
+		add_missed(domain, &ipfix->missed[m]);
+		tell_ledger(ipfix, domain, epoch->end, sink);
+	}
+}
+
+struct ipfix *ipfix_create(const struct ipfix_options *options)
+{
+	struct ipfix *ipfix = calloc(1, sizeof(*ipfix));
+
+	if (ipfix == NULL)
+		return NULL;
+	ipfix->options = *options;
+	ipfix->totals.number = options->domain;
+	if (ipfix->options.message_max == 0)
+		ipfix->options.message_max = IPFIX_MESSAGE_MAX;
+	ipfix->message = malloc(ipfix->options.message_max);
+	if (ipfix->message != NULL)
+		return ipfix;
+	free(ipfix);
+	return NULL;
+}
+
+void ipfix_limit(struct ipfix *ipfix, uint32_t message_max)
+{
+	if (message_max < IPFIX_MESSAGE_MIN)
+		message_max = IPFIX_MESSAGE_MIN;
+	if (message_max < ipfix->options.message_max)
+		ipfix->options.message_max = message_max;
+}
+
+void ipfix_free(struct ipfix *ipfix)
+{
+	if (ipfix == NULL)
+		return;
+	for (uint32_t d = 0; d < DOMAINS_MAX; d++) {
+		if (ipfix->domains[d] != NULL)
+			drop_templates(ipfix->domains[d]);
+		free(ipfix->domains[d]);
+	}
+	free(ipfix->message);
+	free(ipfix);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/ledger/collector_report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "collect/dedup/estimate.h"
+#include "parallel/sources/collector_source.h"
+#include "sketch/counter.h"
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * Exporters that sample more coarsely than all that counted may have passed over packets. If all
+ * have one interval, what counted was seen by several of them, and so were those.
+ */
+static uint32_t silent_interval(const struct collector_epoch *epoch, double sampling)
+{
+	bool differ = epoch->finest != epoch->coarsest;
+
+	return (double)epoch->coarsest > sampling && (differ || sampling <= 1) ? epoch->coarsest
+									       : 0;
+}
+
+/* Packets that exporters lost, which may have been of any key, and as large as any. */
+static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
+{
+	if (epoch->lost_packets == 0)
+		return;
+	ledger->doubtful += epoch->lost_packets;
+	if (epoch->lost_interval > ledger->sampling)
+		ledger->sampling = epoch->lost_interval;
+	if (ledger->unsampled_frame > ledger->largest_frame)
+		ledger->largest_frame = ledger->unsampled_frame;
+}
+
+void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
+{
+	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+
+	bool late = false;
+
+	ledger->collected = true;
+	ledger->losses_unknown |= generation->epoch.losses_unknown;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct dedup_counts *counts = &collect_counts(run->collect, w, epoch)->counts;
+
+		ledger->duplicate += worker_generation(run->workers[w], epoch)->duplicate;
+		if (counts->sampling > ledger->sampling)
+			ledger->sampling = counts->sampling;
+		ledger->losses_unknown |= counts->unknown;
+		ledger->maybe_duplicate += counts->duplicate_packets;
+		ledger->maybe_duplicate_bytes += counts->duplicate_bytes;
+		ledger->maybe_new += counts->new_packets;
+		ledger->maybe_new_bytes += counts->new_bytes;
+		if (counts->observers > ledger->observers)
+			ledger->observers = counts->observers;
+		late |= counts->late;
+		if (counts->bytes_unknown)
+			ledger->missing_bytes = UINT64_MAX;
+	}
+	ledger->unsampled_frame = collect_largest_frame(run->collect, ledger->largest_frame);
+	ledger->overcount = generation->epoch.overcount;
+	add_lost(&generation->epoch, ledger);
+	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
+	if (late)
+		ledger->observers = 0;
+	ledger->offered = ledger->received;
+	/* Of the capture; packets that records stand for are nobody's to compare with. */
+	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
+}
+
+bool collected_anything(const struct run *run, uint64_t epoch)
+{
+	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+
+	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
+	       generation->exporters.n > 0;
+}
+
+/* Takes the rows away from the generation, which begins with none again. */
+static void *take_rows(struct collect_rows *rows, uint64_t *n)
+{
+	void *items = rows->items;
+
+	*n = rows->n;
+	*rows = (struct collect_rows){0};
+	return items;
+}
+
+/* Who counts records knows what became of them. */
+static void add_counts(const struct run *run, uint64_t epoch, struct report_collected *collected)
+{
+	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
+		struct exporter_row *row = &collected->exporters[i];
+
+		if (row->sender)
+			continue; /* it has no records */
+		for (uint32_t w = 0; w < run->nb_workers; w++) {
+			const struct collect_counts *of_worker =
+				collect_counts(run->collect, w, epoch);
+			const struct record_counts *counts =
+				row->others ? &of_worker->others
+					    : &of_worker->by_exporter[row->slot];
+
+			row->counts.counted += counts->counted;
+			row->counts.duplicate += counts->duplicate;
+			row->counts.edge_only += counts->edge_only;
+		}
+	}
+}
+
+/* The heaviest first; then by key. */
+static int by_packets(const void *a, const void *b)
+{
+	const struct path_row *x = *(const struct path_row *const *)a;
+	const struct path_row *y = *(const struct path_row *const *)b;
+
+	if (x->packets != y->packets)
+		return x->packets < y->packets ? 1 : -1;
+	return key_compare(&x->key, &y->key);
+}
+
+static bool take_paths(const struct run *run, uint64_t epoch, struct report_collected *collected)
+{
+	uint64_t n = 0;
+
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		n += collect_counts(run->collect, w, epoch)->nb_paths;
+	if (n == 0)
+		return true;
+	collected->paths = malloc(n * sizeof(collected->paths[0]));
+	collected->owned = calloc(run->nb_workers, sizeof(collected->owned[0]));
+	if (collected->paths == NULL || collected->owned == NULL)
+		return false;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		struct collect_counts *counts = collect_counts(run->collect, w, epoch);
+		uint64_t bytes, at = 0;
+		char *rows = take_rows(&counts->paths, &bytes);
+
+		collected->owned[collected->nb_owned++] = rows;
+		for (uint64_t i = 0; i < counts->nb_paths; i++) {
+			const struct path_row *row =
+				(const struct path_row *)(const void *)(rows + at);
+
+			collected->paths[collected->nb_paths++] = row;
+			at += path_row_bytes(row->nb_hops);
+		}
+		counts->nb_paths = 0;
+	}
+	qsort(collected->paths, collected->nb_paths, sizeof(collected->paths[0]), by_packets);
+	return true;
+}
+
+bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
+{
+	struct collect_generation *generation = collect_generation(run->collect, epoch);
+	struct report_collected *collected = calloc(1, sizeof(*collected));
+	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
+
+	if (collected == NULL)
+		return false;
+	report->collected = collected;
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		complete &= !collect_counts(run->collect, w, epoch)->paths.no_memory;
+	collected->exporters = take_rows(&generation->exporters, &collected->nb_exporters);
+	collected->links = take_rows(&generation->links, &collected->nb_links);
+	add_counts(run, epoch, collected);
+	return take_paths(run, epoch, collected) && complete;
+}
+
+/* Parameters of intervals of sampled figures. */
+struct doubt {
+	double sampling;      /* the coarsest of the records that counted */
+	double log_inverse;   /* each end fails with a probability of exp(-log_inverse) */
+	double overcount;     /* figures may be too large by this factor */
+	uint64_t not_sampled; /* packets that silent samplers may have passed over */
+};
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+	uint64_t result;
+
+	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
+}
+
+/* Largest weight of a packet that was counted, and of any. */
+struct unit {
+	uint64_t counted, any;
+};
+
+/* No more than the figure: a double has 53 bits. */
+static uint64_t without_overcount(uint64_t low, double overcount)
+{
+	double less = (double)low / overcount;
+
+	return overcount > 1 && less < (double)low ? (uint64_t)less : low;
+}
+
+/* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
+static void widen(struct report_figure *figure, const struct doubt *doubt, struct unit unit)
+{
+	double sampling = doubt->sampling, log_inverse = doubt->log_inverse;
+
+	if (figure->known)
+		figure->low = estimate_bound(without_overcount(figure->low, doubt->overcount),
+			sampling, unit.counted, log_inverse)
+				      .low;
+	if (figure->high_known)
+		figure->high = counter64_sum(
+			estimate_bound(figure->high, sampling, unit.any, log_inverse).high,
+			product(doubt->not_sampled, unit.any));
+}
+
+/* What is certain: each sampled packet was there. */
+static void forget_bounds(struct report_measurement *measurement, double sampling)
+{
+	double interval = sampling > 1 ? sampling : 1;
+
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		row->packets.low = (uint64_t)((double)row->packets.low / interval);
+		row->bytes.low = (uint64_t)((double)row->bytes.low / interval);
+		row->packets.high_known = row->bytes.high_known = false;
+	}
+	measurement->unlisted_packets.high_known = measurement->unlisted_bytes.high_known = false;
+}
+
+/* By packets that may be duplicates, and by duplicates that may be none: of any key. */
+static void doubt_figure(
+	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
+{
+	uint64_t least = observers > 0 ? figure->low / observers : 0;
+
+	if (figure->known && duplicate > 0)
+		figure->low = figure->low > least + duplicate ? figure->low - duplicate : least;
+	if (figure->high_known)
+		figure->high = new < UINT64_MAX - figure->high ? figure->high + new : UINT64_MAX;
+}
+
+void collected_doubt(struct report_measurement *measurement, const struct ledger *ledger)
+{
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		doubt_figure(&row->packets, ledger->maybe_duplicate, ledger->maybe_new,
+			ledger->observers);
+		doubt_figure(&row->bytes, ledger->maybe_duplicate_bytes, ledger->maybe_new_bytes,
+			ledger->observers);
+	}
+	doubt_figure(&measurement->unlisted_packets, 0, ledger->maybe_new, 1);
+	doubt_figure(&measurement->unlisted_bytes, 0, ledger->maybe_new_bytes, 1);
+}
+
+void collected_widen(
+	struct report_measurement *measurement, const struct ledger *ledger, double risk)
+{
+	struct doubt doubt = {
+		.sampling = ledger->sampling,
+		.overcount = ledger->overcount > 1 ? ledger->overcount : 1,
+	};
+	double risk_of_keys = risk / 4;
+	const struct unit one = {1, 1};
+	const struct unit frame = {ledger->largest_frame, ledger->unsampled_frame};
+	uint64_t keys;
+
+	if (!ledger_is_sampled(ledger))
+		return;
+	if (risk <= 0) {
+		forget_bounds(measurement, ledger->sampling);
+		return;
+	}
+	/* A quarter of the risk is that there were more packets than `keys`, of those of silent
+	 * samplers an eighth; the rest is two metrics' two ends. Any key may be among the rows, and
+	 * there are no more than packets. */
+	if (ledger->silent_interval > 0) {
+		risk_of_keys = risk / 8;
+		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));
+	}
+	keys = counter64_sum(estimate_bound(ledger->measured + ledger->doubtful, doubt.sampling, 1,
+				     -log(risk_of_keys))
+				     .high,
+		doubt.not_sampled);
+	doubt.log_inverse = log(16 / (3 * risk)) + log((double)keys + 1);
+	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
+		struct report_row *row = &measurement->rows[i];
+
+		widen(&row->packets, &doubt, one);
+		widen(&row->bytes, &doubt, frame);
+	}
+	widen(&measurement->unlisted_packets, &doubt, one);
+	widen(&measurement->unlisted_bytes, &doubt, frame);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/ledger/ledger.h"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "parallel/shed/shed_options.h"
+#include "parallel/sources/collector_source.h"
+#include "parallel/sources/kernel_source.h"
+#include "report/ledger/collector_report.h"
+
+static uint64_t cycles_to_ns(uint64_t cycles)
+{
+	return (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
+}
+
+void account_start(struct account *account, const struct run *run)
+{
+	*account = (struct account){.run = run};
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		port_meter_start(&account->meters[p], &run->ports[p], account->meters, p);
+}
+
+static void read_devices(struct account *account)
+{
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		port_meter_read(&account->meters[p]);
+}
+
+void account_sample(struct account *account, int64_t now)
+{
+	if (now - account->sampled < SECOND_NS)
+		return;
+	account->sampled = now;
+	read_devices(account);
+}
+
+uint64_t account_devices_received(const struct account *account)
+{
+	uint64_t received =
+		account->run->collect != NULL ? collect_datagrams(account->run->collect) : 0;
+
+	if (account->run->kernel != NULL)
+		received += kernel_input_received(account->run->kernel);
+	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
+		const struct port *port = &account->run->ports[p];
+		struct rte_eth_stats stats;
+		uint64_t of_sockets, lost;
+
+		if (port->sockets != NULL) {
+			if (socket_queues_count(port->sockets, &of_sockets, &lost))
+				received += of_sockets;
+		} else if (rte_eth_stats_get(port->id, &stats) == 0) {
+			received += stats.ipackets;
+		}
+	}
+	return received;
+}
+
+/* Of a column since the last ledger. */
+static uint64_t told_since(struct account *account, enum port_column column)
+{
+	uint64_t before = account->told[column], now = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		now += port_meter_count(&account->meters[p], column);
+	account->told[column] = now;
+	return now - before;
+}
+
+static void add_device_losses(struct account *account, struct ledger *ledger)
+{
+	read_devices(account);
+	ledger->nic_missed += told_since(account, PORT_MISSED);
+	ledger->nic_errors += told_since(account, PORT_ERRORS);
+	ledger->no_mbuf += told_since(account, PORT_NO_MBUF);
+	ledger->doubtful += told_since(account, PORT_DOUBTFUL);
+	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
+		struct port_meter *meter = &account->meters[p];
+
+		if (!meter->complete || meter->lost_gap)
+			ledger->losses_unknown = true;
+		meter->lost_gap = false;
+		if (meter->port->largest_frame > ledger->largest_frame)
+			ledger->largest_frame = meter->port->largest_frame;
+	}
+}
+
+static void add_kernel_losses(struct kernel_input *kernel, struct ledger *ledger)
+{
+	struct kernel_losses losses = kernel_input_losses(kernel);
+
+	ledger->nic_missed += losses.missed;
+	ledger->nic_errors += losses.errors;
+	if (losses.largest_frame > ledger->largest_frame)
+		ledger->largest_frame = losses.largest_frame;
+}
+
+/* Counters that are up to so much behind get the time to catch up. */
+static void wait_for_late_counters(const struct account *account)
+{
+	uint16_t longest = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
+		const struct port_driver *driver = account->run->ports[p].driver;
+
+		if (driver->late_ms > longest)
+			longest = driver->late_ms;
+	}
+	if (longest > 0)
+		rte_delay_us_sleep(longest * 1000U);
+}
+
+static uint64_t polled_from(const struct poller *poller, uint16_t port)
+{
+	uint64_t received = 0;
+
+	for (uint32_t q = 0; q < poller->nb_queues; q++)
+		if (poller->queues[q].port == port)
+			received += poller->queues[q].received;
+	return received;
+}
+
+static uint64_t received_from(const struct run *run, uint16_t port)
+{
+	uint64_t received = 0;
+
+	for (uint32_t r = 0; r < run->nb_receivers; r++)
+		received += polled_from(&run->receivers[r]->poller, port);
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		received += polled_from(&run->workers[w]->poller, port);
+	return received;
+}
+
+/*
+ * What a device says it gave us, against what we took, when all queues are empty. Where a device
+ * counts packets as they come and they go on coming, no queue ever is.
+ */
+static uint64_t port_difference(const struct account *account, uint32_t p)
+{
+	const struct port *port = &account->run->ports[p];
+	uint64_t device = port_meter_count(&account->meters[p], PORT_RECEIVED);
+	uint64_t received = received_from(account->run, port->id);
+
+	if (!port->driver->polled && !port->silenced) {
+		log_info("%s: its link stays up after the end, and what it counts is not "
+			 "compared with what was received",
+			port->name);
+		return 0;
+	}
+	if (device == UINT64_MAX) {
+		log_info("%s: it does not tell, or not for all of the time, how many packets it "
+			 "received, and nothing is compared with that",
+			port->name);
+		return 0;
+	}
+	return device > received ? device - received : received - device;
+}
+
+static uint64_t device_differences(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		sum += port_difference(account, p);
+	return sum;
+}
+
+static void add_verdicts(struct ledger *ledger, const struct parse_counts *counts)
+{
+	for (uint32_t v = 0; v < PARSE_VERDICT_COUNT; v++)
+		if (parse_verdicts[v].class == PARSE_CLASS_NON_IP)
+			ledger->non_ip += counts->verdicts[v];
+		else if (parse_verdicts[v].class == PARSE_CLASS_MALFORMED)
+			ledger->malformed += counts->verdicts[v];
+}
+
+/* What a receiver did that reads packets for its workers; 0 where it does not. */
+static void add_off_path(struct ledger *ledger, const struct receiver_generation *generation)
+{
+	ledger->filtered += generation->filtered;
+	add_verdicts(ledger, &generation->counts);
+	ledger->ppt_ns += cycles_to_ns(generation->ppt_cycles);
+	ledger->free_ns += cycles_to_ns(generation->free_cycles);
+}
+
+static void add_kept(struct ledger *ledger, const struct kept *kept)
+{
+	ledger->skipped += kept->skipped;
+	ledger->skipped_bytes += kept->skipped_bytes;
+	ledger->unseen += kept->unseen;
+	ledger->unseen_bytes += kept->unseen_bytes;
+	ledger->added += kept->added;
+	ledger->added_bytes += kept->added_bytes;
+}
+
+/* Frames that were not seen may have been longer than any that was. */
+static void add_largest_lost(const struct account *account, struct ledger *ledger)
+{
+	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)
+		return;
+	for (uint32_t p = 0; p < account->run->nb_ports; p++)
+		if (account->run->ports[p].largest_lost > ledger->largest_frame)
+			ledger->largest_frame = account->run->ports[p].largest_lost;
+}
+
+struct ledger account_epoch(
+	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last)
+{
+	const struct run *run = account->run;
+	uint32_t longest = 0; /* that was received */
+	struct ledger ledger = {
+		.nic_missed = info->dropped,
+		.largest_frame = run->collect == NULL ? info->largest_frame : 0,
+		.missing_bytes = run->collect == NULL ? info->missing_bytes : 0,
+		.smallest_frame = UINT32_MAX,
+	};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = worker_generation(run->workers[w], epoch);
+		const struct parse_counts *counts = &generation->counts;
+
+		ledger.received += generation->received;
+		ledger.measured += generation->measured;
+		ledger.filtered += generation->filtered;
+		add_verdicts(&ledger, counts);
+		ledger.ring_full += generation->ring_full;
+		ledger.bytes += counts->bytes;
+		ledger.kept_up |= run->workers[w]->keeper != NULL;
+		add_kept(&ledger, &generation->kept);
+		if (counts->largest_frame > longest)
+			longest = counts->largest_frame;
+		if (counts->smallest_frame < ledger.smallest_frame)
+			ledger.smallest_frame = counts->smallest_frame;
+		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
+		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
+		ledger.free_ns += cycles_to_ns(generation->free_cycles);
+	}
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		const struct receiver_generation *generation =
+			receiver_generation(run->receivers[r], epoch);
+
+		ledger.received += generation->received;
+		for (uint32_t w = 0; w < run->receivers[r]->nb_workers; w++)
+			ledger.ring_full += generation->ring_full[w];
+		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
+		add_off_path(&ledger, generation);
+		if (generation->counts.largest_frame > longest)
+			longest = generation->counts.largest_frame;
+	}
+	ledger.longest_frame = longest;
+	if (longest > ledger.largest_frame)
+		ledger.largest_frame = longest;
+	if (last)
+		wait_for_late_counters(account);
+	add_device_losses(account, &ledger);
+	if (run->kernel != NULL)
+		add_kernel_losses(run->kernel, &ledger);
+	add_largest_lost(account, &ledger);
+	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
+	if (run->collect != NULL)
+		collected_account(run, epoch, info->fed, &ledger);
+	else if (run->feeder != NULL)
+		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
+								: ledger.offered - info->fed;
+	else if (last)
+		ledger.unaccounted = run->kernel != NULL ? kernel_input_difference(run->kernel)
+							 : device_differences(account);
+	return ledger;
+}
+
+static const struct option_row ledger_rows[] = {
+	{
+		.name = "max-loss",
+		.rare = true,
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		OPTION_FIELD(ledger_options, max_loss),
+		.zero = true,
+		.one = true,
+		.default_text = "1",
+		.help = "Exit with status 1 where the whole run lost a larger share of the "
+			"packets that it was offered; all outputs are complete.",
+	},
+	{
+		.name = "max-skip",
+		.rare = true,
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FRACTION,
+		.lacks = keep_up_given_lacks,
+		OPTION_FIELD(ledger_options, max_skip),
+		.zero = true,
+		.one = true,
+		.default_text = "1",
+		.help = "Exit with status 1 where the whole run did not look at a larger share "
+			"of the packets that it was offered; all outputs are complete.",
+	},
+	{0},
+};
+
+const struct option_owner ledger_owner = {
+	.rows = ledger_rows,
+	.size = sizeof(struct ledger_options),
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/ledger/port_events.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define LOOK_EVERY_NS 500000000
+
+static void say_gone(const struct port *port, uint64_t epoch)
+{
+	struct text when = {0};
+
+	text_time(&when, clock_now(CLOCK_REALTIME));
+	text_char(&when, '\0');
+	log_error("--port %s: the device is gone since %s, epoch %llu: the run ends", port->name,
+		when.failed ? "?" : when.data, (unsigned long long)epoch);
+	text_free(&when);
+}
+
+static void say_up(const struct port_watch *watch, const char *what, uint64_t epoch)
+{
+	char speed[32] = "";
+
+	if (watch->speed > 0)
+		snprintf(speed, sizeof(speed), " at %u Mbit/s", watch->speed);
+	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, watch->port->name, what,
+		speed);
+}
+
+void port_log_start(struct port_log *log, const struct run *run)
+{
+	*log = (struct port_log){.run = run};
+	for (uint32_t p = 0; p < run->nb_ports; p++)
+		port_watch_start(&log->watches[p], &run->ports[p]);
+}
+
+bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct account *account)
+{
+	bool all_there = true;
+
+	if (now - log->looked < LOOK_EVERY_NS)
+		return true;
+	log->looked = now;
+	for (uint32_t p = 0; p < log->run->nb_ports; p++) {
+		struct port_watch *watch = &log->watches[p];
+
+		switch (port_watch_look(watch)) {
+		case PORT_SAME: break;
+		case PORT_UP: say_up(watch, "up", epoch); break;
+		case PORT_SPEED: say_up(watch, "changed", epoch); break;
+		case PORT_DOWN:
+			log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
+				watch->port->name);
+			port_meter_peer_left(&account->meters[p]);
+			break;
+		case PORT_GONE:
+			say_gone(watch->port, epoch);
+			port_meter_gone(&account->meters[p]);
+			all_there = false;
+			break;
+		}
+	}
+	return all_there;
+}

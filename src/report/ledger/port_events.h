@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* Looks at a run's live ports now and then, and says what became of them. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/ledger/ledger.h"
+#include "rx/port/link_monitor.h"
+
+struct port_log {
+	struct port_watch watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
+	const struct run *run;
+	int64_t looked; /* monotonic ns */
+};
+
+void port_log_start(struct port_log *log, const struct run *run);
+
+/*
+ * Call often; it looks twice a second. now: monotonic ns; epoch: the number of the open one. What a
+ * change of the link means for the account is noted there. Returns false, once, when a port is
+ * gone.
+ */
+bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct account *account);

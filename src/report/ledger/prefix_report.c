@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/ledger/prefix_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Adds what a worker saw. */
+static void add_count(struct monitor_count *sum, const struct monitor_count *count)
+{
+	sum->packets += count->packets;
+	sum->bytes += count->bytes;
+	for (uint32_t r = 0; r < MONITOR_REGISTERS; r++)
+		if (count->registers[r] > sum->registers[r])
+			sum->registers[r] = count->registers[r];
+}
+
+static struct monitor_count sum_of(
+	const struct run *run, struct monitor_table *table, uint64_t epoch, uint32_t rule)
+{
+	struct monitor_count sum = {0};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct monitor_count *count = &monitor_table_counts(table, epoch, w)[rule];
+
+		if (count->packets > 0)
+			add_count(&sum, count);
+	}
+	return sum;
+}
+
+static bool saw_packets(
+	const struct run *run, struct monitor_table *table, uint64_t epoch, uint32_t rule)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++)
+		if (monitor_table_counts(table, epoch, w)[rule].packets > 0)
+			return true;
+	return false;
+}
+
+bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report)
+{
+	struct monitor_table *table = run->monitor.of[epoch & 1];
+	const struct monitor_rules *rules;
+	uint32_t n = 0;
+
+	if (table == NULL)
+		return true;
+	rules = monitor_table_rules(table);
+	for (uint32_t i = 0; i < rules->n; i++)
+		n += saw_packets(run, table, epoch, i);
+	report->rules = calloc(n + 1, sizeof(report->rules[0]));
+	if (report->rules == NULL)
+		return false;
+	for (uint32_t i = 0; i < rules->n; i++) {
+		struct report_rule *row = &report->rules[report->nb_rules];
+		struct monitor_count sum;
+
+		if (!saw_packets(run, table, epoch, i))
+			continue;
+		sum = sum_of(run, table, epoch, i);
+		memcpy(row->prefix, rules->rules[i].prefix, sizeof(row->prefix));
+		memcpy(row->name, rules->rules[i].name, sizeof(row->name));
+		row->packets = sum.packets;
+		row->bytes = sum.bytes;
+		row->flows = monitor_flows(sum.registers);
+		if (row->flows > sum.packets) /* an estimate may be, flows are not */
+			row->flows = sum.packets;
+		report->nb_rules++;
+	}
+	return true;
+}

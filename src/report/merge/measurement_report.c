@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sketch/measurement.h"
+#include "report/merge/measurement_report.h"
+#include "report/ledger/collector_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/log_ratelimit.h"
+#include "parallel/workers/node_memory.h"
+#include "report/merge/rank.h"
+
+/* A measurement's: what merges its instances, and when something was said of it last. */
+struct measured {
+	struct merger *merger;
+	struct rarely shed, details, undecoded, incomplete, forgotten;
+};
+
+bool measured_create(struct measurements *measurements)
+{
+	const struct plan *plan = &measurements->plan;
+	struct measured *measured = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(*measured));
+
+	measurements->measured = measured;
+	for (uint32_t m = 0; measured != NULL && m < plan->nb_measurements; m++) {
+		struct sketch_params shape = plan->measurements[m].params;
+
+		shape.allocator = memory_on_node(PLAN_NODE_ANY);
+		measured[m].merger = merger_create(plan->measurements[m].ops, &shape);
+		if (measured[m].merger == NULL)
+			return false;
+		merger_reserve(measured[m].merger, plan->nb_instances);
+	}
+	return measured != NULL;
+}
+
+void measured_destroy(struct measurements *measurements)
+{
+	for (uint32_t m = 0; measurements->measured != NULL && m < CONFIG_MEASUREMENTS_MAX; m++)
+		merger_destroy(measurements->measured[m].merger);
+	free(measurements->measured);
+	measurements->measured = NULL;
+}
+
+void measured_drop_expired(const struct measurements *measurements)
+{
+	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
+		merger_drop_expired(measurements->measured[m].merger);
+}
+
+struct merger *measured_merger(const struct measurements *measurements, uint32_t m)
+{
+	return measurements->measured[m].merger;
+}
+
+/* What the workers counted that took part in the epoch: who counted nothing has nothing to say. */
+static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct sketch **parts,
+	struct hyperloglog **distinct, struct merge_input *input)
+{
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = worker_generation(run->workers[w], epoch);
+
+		if (generation->counted == 0)
+			continue;
+		input->undecoded.flows += generation->undecoded.flows;
+		input->undecoded.packets += generation->undecoded.packets;
+		input->undecoded.bytes += generation->undecoded.bytes;
+		distinct[input->nb_distinct++] = generation->distinct[m];
+		if (input->nb_parts == 0 || parts[input->nb_parts - 1] != generation->sketch[m])
+			parts[input->nb_parts++] = generation->sketch[m];
+	}
+}
+
+/* What the measurement did not see of the bursts that others saw, or not count of those that it saw,
+ * by rank; and the largest of its weights. */
+static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
+	struct report_measurement *out, struct sifted sifted[KEY_SHARE_MAX])
+{
+	out->weight = 1;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct kept *kept = &worker_generation(run->workers[w], epoch)->kept;
+		const struct kept_of_measurement *of = &kept->of[m];
+
+		out->waited.measured += of->measured;
+		out->waited.bytes += of->bytes;
+		out->waited.added += of->added;
+		out->waited.added_bytes += of->added_bytes;
+		out->waited.unseen += of->unseen;
+		out->waited.unseen_bytes += of->unseen_bytes;
+		for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
+			sifted_add(&sifted[rank], &kept->sifted[m][rank]);
+			sifted_add(&out->waited.sifted, &kept->sifted[m][rank]);
+		}
+		if (of->weight > out->weight)
+			out->weight = of->weight;
+	}
+}
+
+/* Of what was measured, what the measurement counts. */
+static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
+{
+	const struct closer *closer = run_measurements(run, epoch)->closer[m];
+
+	if (closer == NULL)
+		return;
+	out->only = true;
+	out->networks = closer->networks;
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct inside *inside =
+			&worker_generation(run->workers[w], epoch)->within.inside[m];
+
+		out->packets += inside->packets;
+		out->bytes += inside->bytes;
+		out->added += inside->added;
+		out->added_bytes += inside->added_bytes;
+	}
+}
+
+static double looked_at(const struct ledger *ledger)
+{
+	return ledger->received > 0
+		       ? (double)(ledger->received - ledger->skipped) / (double)ledger->received
+		       : 1;
+}
+
+static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m,
+	const struct ledger *of_all, struct report_measurement *out)
+{
+	const struct measurements *measurements = run_measurements(run, epoch);
+	const struct plan_measurement *planned = &measurements->plan.measurements[m];
+	struct merger *merger = measurements->measured[m].merger;
+	struct sketch *parts[PLAN_WORKERS_MAX];
+	struct hyperloglog *distinct[PLAN_WORKERS_MAX];
+	struct ledger ledger;
+	struct merge_input input = {
+		.parts = parts,
+		.distinct = distinct,
+		.ledger = &ledger,
+		.loss_known = !of_all->losses_unknown,
+		.confidence = measurement_options(planned->config)->confidence,
+		.wanted = measurement_options(planned->config)->top,
+	};
+	struct rank_limits limits = {
+		.top = measurement_options(planned->config)->top,
+		.threshold = measurement_options(planned->config)->threshold,
+	};
+
+	double confidence;
+
+	add_waited(run, epoch, m, out, input.sifted);
+	add_inside(run, epoch, m, &out->inside);
+	ledger = ledger_of_measurement(of_all, out);
+	ledger.weight = out->weight;
+	out->looked_at = looked_at(&ledger);
+	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
+	find_parts(run, epoch, m, parts, distinct, &input);
+	/* Half of the risk is the sampling's. */
+	confidence = input.confidence;
+	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
+		input.confidence = (1 + confidence) / 2;
+		input.sampling_risk = (1 - confidence) / 2;
+	}
+	if (!report_measurement_ask(out, planned->config->name,
+		    measurements_key(measurements, m, epoch), planned->ops->name) ||
+		merger_collect(merger, &input) != 0 || rank_flows(merger, &limits, out) != 0)
+		return false;
+	out->confidence = confidence;
+	out->ip_bytes = planned->params.ip_bytes;
+	out->deep = planned->params.deep.deepest != FLOW_COUNT;
+	collected_doubt(out, &ledger);
+	collected_widen(out, &ledger, (1 - confidence) / 2);
+	if (out->inside.only) /* what others have nobody knows */
+		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;
+	return true;
+}
+
+/* What is wrong with an epoch's answer, and how badly; now and then. */
+__attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness, struct rarely *rarely,
+	const struct report_epoch *report, uint32_t m, const char *format, ...)
+{
+	char what[256];
+	va_list args;
+
+	if (badness == 0 || !rarely_due(rarely, report->end, badness))
+		return;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	log_warning("epoch %llu, %s: %s%s", (unsigned long long)report->number,
+		report->measurements[m].name, what, rarely->since);
+}
+
+static void warn_of(struct measured *measured, const struct report_epoch *report, uint32_t m)
+{
+	const struct report_measurement *measurement = &report->measurements[m];
+	unsigned long long shed = measurement->shed_packets,
+			   undecoded = measurement->undecoded_packets,
+			   forgotten = measurement->forgotten_packets,
+			   unrecovered = merger_unrecovered(measured->merger);
+	/* Of a flow table that forgot some it is said already. */
+	bool incomplete = measurement->incomplete && forgotten == 0;
+
+	warn_if(shed, &measured->shed, report, m,
+		"%llu packets of new keys found no room: raise --width or --memory", shed);
+	warn_if(measurement->refused_details, &measured->details, report, m,
+		"%llu flows were only counted, in the place of --deep: raise --deep-flows",
+		(unsigned long long)measurement->refused_details);
+	warn_if(undecoded, &measured->undecoded, report, m,
+		"%llu flows were not decoded, and %llu packets are in no exact figure: raise "
+		"--width or --memory",
+		(unsigned long long)measurement->undecoded_flows, undecoded);
+	warn_if(forgotten, &measured->forgotten, report, m,
+		"flows that had ended are missing from --output with %llu packets: raise "
+		"--expired-keys, or shorten --interval",
+		forgotten);
+	if (incomplete && unrecovered == UINT64_MAX)
+		warn_if(unrecovered, &measured->incomplete, report, m,
+			"too many keys to find the heavy ones again");
+	else if (incomplete)
+		warn_if(unrecovered, &measured->incomplete, report, m,
+			"flows of up to %llu %s may be missing: too many keys to find them all "
+			"again",
+			unrecovered,
+			merger_metric(measured->merger) == SKETCH_PACKETS ? "packets" : "bytes");
+}
+
+bool measured_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
+{
+	struct measured *measured = run_measurements(run, epoch)->measured;
+	bool complete = true;
+
+	for (uint32_t m = 0; m < report->nb_measurements; m++) {
+		complete &= report_measurement(
+			run, epoch, m, &report->ledger, &report->measurements[m]);
+		warn_of(&measured[m], report, m);
+	}
+	return complete;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* What the epochs of a run add up to, for counters that only grow
+ * (report/metrics/metrics_text.h). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "parallel/plan/plan.h"
+#include "report/rows/report.h"
+
+struct metrics_worker {
+	uint32_t lcore;
+	uint64_t received, measured, ring_full, skipped, bytes, busy_ns;
+};
+
+/* A word, and where the count stands that it is for. */
+struct metrics_word {
+	const char *word;
+	size_t at;
+};
+
+#define METRICS_DATAGRAM_FATES 8
+#define METRICS_RECORD_FATES   3
+/* In struct exporter_row. */
+extern const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES];
+extern const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES];
+
+/* As the rows of --stats that have its name. */
+struct metrics_measurement {
+	char name[64];
+	uint64_t last; /* the epoch that has it, counted from 1 */
+	struct ledger ledger;
+};
+
+struct metrics_sums {
+	uint64_t epochs, late;
+	uint64_t last; /* epoch with packets, counted from 1 */
+	uint64_t closing_ns;
+	uint64_t expired;
+	struct ledger ledger;
+	uint64_t datagrams[METRICS_DATAGRAM_FATES],
+		records[METRICS_RECORD_FATES]; /* of exporters */
+	uint64_t unknown_template;
+	uint32_t nb_workers;
+	struct metrics_worker workers[PLAN_WORKERS_MAX];
+	/* Those of the last epoch with packets, and older ones as far as there is room. */
+	uint32_t nb_measurements;
+	struct metrics_measurement measurements[CONFIG_MEASUREMENTS_MAX];
+};
+
+/* Epochs in their order, the silent ones too; none of flows alone. */
+void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch);
+
+/* It is measured now; else the sums keep it in case that it comes back. */
+static inline bool metrics_sums_show(
+	const struct metrics_sums *sums, const struct metrics_measurement *measurement)
+{
+	return measurement->last == sums->last;
+}

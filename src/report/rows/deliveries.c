@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --deliveries: what became of the rows that went to each place, until the next epoch came. */
+
+#include "report/rows/rows.h"
+
+#define AT(member)    .at = offsetof(struct report_delivery, member)
+#define KNOWN(member) .known = offsetof(struct report_delivery, member)
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{"export", COLUMN_STRING, AT(name)},
+	{"kind", COLUMN_STRING, AT(kind)},
+	{"rows", COLUMN_U64, AT(rows)},
+	{"delivered", COLUMN_U64, AT(delivered)},
+	{"acknowledged", COLUMN_U64, AT(acknowledged)},
+	{"failed", COLUMN_U64, AT(failed)},
+	{"unknown", COLUMN_U64, AT(unknown)},
+	{"dropped", COLUMN_U64, AT(dropped)},
+	{"spooled", COLUMN_U64, AT(spooled)},
+	{"waiting", COLUMN_U64, AT(waiting)},
+	{"oldest", COLUMN_TIME, AT(oldest), KNOWN(waits)},
+	{"retries", COLUMN_U64, AT(retries)},
+	{"reconnects", COLUMN_U64, AT(reconnects)},
+	{"bytes", COLUMN_U64, AT(bytes)},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	(void)measurement;
+	return (struct output_items){
+		epoch->deliveries, epoch->nb_deliveries, sizeof(epoch->deliveries[0])};
+}
+
+const struct output output_deliveries = {
+	.option = "--deliveries",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --exporters: what each exporter sent and what became of it, a row for every domain of one. */
+
+#include "collect/exporters/collector_rows.h"
+#include "report/rows/rows.h"
+
+static void print_exporter(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct exporter_row *exporter = row->item;
+
+	(void)column;
+	if (exporter->others)
+		text_str(text, "others");
+	else
+		text_address(text, &exporter->address);
+}
+
+static void print_domain(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct exporter_row *exporter = row->item;
+
+	(void)column;
+	if (!exporter->others && !exporter->sender)
+		text_u64(text, exporter->domain);
+}
+
+static void print_protocol(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct exporter_row *exporter = row->item;
+
+	(void)column;
+	if (!exporter->others && !exporter->sender)
+		text_str(text, wire_protocol_names[exporter->protocol]);
+}
+
+static void print_sampling(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct exporter_row *exporter = row->item;
+
+	(void)column;
+	if (exporter->sampling > 0)
+		text_u64(text, exporter->sampling);
+}
+
+static void print_source(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct exporter_row *exporter = row->item;
+
+	(void)column;
+	if (exporter->sampling > 0)
+		text_str(text, sampling_source_words[exporter->sampling_source]);
+}
+
+#define COUNT(name, member)                                                                        \
+	{                                                                                          \
+		name, COLUMN_U64, .at = offsetof(struct exporter_row, member)                      \
+	}
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{"exporter", COLUMN_TEXT, .print = print_exporter},
+	{"domain", COLUMN_NUMBER, .print = print_domain},
+	{"protocol", COLUMN_TEXT, .print = print_protocol},
+	{"name", COLUMN_CHARS, .at = offsetof(struct exporter_row, name)},
+	COUNT("datagrams", datagrams),
+	COUNT("bytes", bytes),
+	COUNT("records", records),
+	COUNT("counted", counts.counted),
+	COUNT("duplicate", counts.duplicate),
+	COUNT("edge_only", counts.edge_only),
+	COUNT("waiting", waiting),
+	COUNT("unknown_template", unknown_template),
+	COUNT("unusable", unusable),
+	COUNT("malformed", malformed),
+	COUNT("refused", refused),
+	COUNT("shed", shed),
+	COUNT("lost_network", lost_network),
+	COUNT("lost_socket", lost_socket),
+	COUNT("reordered", reordered),
+	COUNT("repeated", repeated),
+	COUNT("restarts", restarts),
+	{"templates", COLUMN_U32, .at = offsetof(struct exporter_row, templates)},
+	{"sampling", COLUMN_NUMBER, .print = print_sampling},
+	{"sampling_source", COLUMN_TEXT, .print = print_source},
+	COUNT("lost_agent", lost_agent),
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	const struct report_collected *collected = epoch->collected;
+
+	(void)measurement;
+	if (collected == NULL)
+		return (struct output_items){0};
+	return (struct output_items){
+		collected->exporters, collected->nb_exporters, sizeof(collected->exporters[0])};
+}
+
+const struct output output_exporters = {
+	.option = "--exporters",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

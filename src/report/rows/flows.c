@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * --flows: a row for every record of a flow-table. They are written as they end, so the end of
+ * their interval is not known yet; what --output says of a key is the sum of its rows here.
+ */
+
+#include "report/rows/rows.h"
+
+static void print_end(struct text *text, const struct column *column, const struct output_row *row)
+{
+	static const char *const flow_ends[] = {
+		[FLOW_END_IDLE] = "idle",
+		[FLOW_END_INTERVAL] = "interval",
+		[FLOW_END_RUN] = "end",
+	};
+	const struct report_flow *flow = row->item;
+
+	(void)column;
+	text_str(text, flow_ends[flow->end]);
+}
+
+static void print_deep(struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct report_measurement *measurement = row->measurement;
+	const struct report_flow *flow = row->item;
+
+	if (measurement->deep)
+		deep_print(text, column, &measurement->figures[flow - measurement->flows]);
+}
+
+static void print_record(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct report_measurement *measurement = row->measurement;
+	const struct report_flow *flow = row->item;
+
+	(void)column;
+	text_u64(text, measurement->first_record + (uint64_t)(flow - measurement->flows));
+}
+
+#define AT(member) .at = offsetof(struct report_flow, member)
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	MEASUREMENT_NAME,
+	EPOCH_START,
+	KEY_COLUMNS(report_flow, key),
+	{"packets", COLUMN_U64, AT(packets)},
+	{"bytes", COLUMN_U64, AT(bytes)},
+	{"first", COLUMN_TIME, AT(first)},
+	{"last", COLUMN_TIME, AT(last)},
+	{"tcp_flags", COLUMN_U8, AT(tcp_flags)},
+	{"ended", COLUMN_WORD, .print = print_end},
+	ASKED_KEY_COLUMNS(report_flow, key),
+	DEEP_COLUMNS(print_deep),
+	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_REMOTE},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	(void)epoch;
+	return (struct output_items){
+		measurement->flows, measurement->nb_flows, sizeof(measurement->flows[0])};
+}
+
+const struct output output_flows = {
+	.option = "--flows",
+	OUTPUT_COLUMNS(columns),
+	.goflow2 = &goflow2_flows,
+	.items = items,
+};

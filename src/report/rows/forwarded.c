@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --forwarded: what left of an epoch's packets and what did not, a row for every direction. */
+
+#include "report/rows/rows.h"
+
+#define AT(member)    .at = offsetof(struct report_forwarded, member)
+#define COUNT(member) {#member, COLUMN_U64, AT(counts.member)},
+#define TIME(member)                                                                               \
+	{                                                                                          \
+#member, COLUMN_U64, AT(member), .known = offsetof(struct report_forwarded, timed) \
+	}
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{"in", COLUMN_STRING, AT(in)},
+	{"out", COLUMN_STRING, AT(out)},
+	COUNT(received) FORWARDED_FATES(COUNT) COUNT(bytes) TIME(p50_ns),
+	TIME(p99_ns),
+	TIME(p999_ns),
+	TIME(max_ns),
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	(void)measurement;
+	return (struct output_items){
+		epoch->forwarded, epoch->nb_forwarded, sizeof(epoch->forwarded[0])};
+}
+
+const struct output output_forwarded = {
+	.option = "--forwarded",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

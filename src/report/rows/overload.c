@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --states: what --keep-up gave up and took back, a row for each change and measurement. */
+
+#include "report/rows/rows.h"
+
+#define AT(member)    .at = offsetof(struct report_state, member)
+#define KNOWN(member) .known = offsetof(struct report_state, member)
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	{"time", COLUMN_TIME, AT(time)},
+	{"worker", COLUMN_U32, AT(worker), KNOWN(changed)},
+	{"packet", COLUMN_U64, AT(packet), KNOWN(changed)},
+	{"measurement", COLUMN_CHARS, AT(measurement)},
+	{"from", COLUMN_CHARS, AT(from)},
+	{"to", COLUMN_CHARS, AT(to)},
+	{"reason", COLUMN_STRING, AT(reason)},
+	{"backlog", COLUMN_U64, AT(backlog), KNOWN(changed)},
+	{"rate", COLUMN_RATIO, AT(rate)},
+	{"cost_ns", COLUMN_RATIO, AT(cost_ns), KNOWN(cost_known)},
+	{"target_ns", COLUMN_RATIO, AT(target_ns), KNOWN(target_known)},
+	{"share", COLUMN_RATIO, AT(share)},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	(void)measurement;
+	return (struct output_items){epoch->states, epoch->nb_states, sizeof(epoch->states[0])};
+}
+
+const struct output output_states = {
+	.option = "--states",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

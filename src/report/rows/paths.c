@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --paths: where flows went, a row for every flow that was told of. */
+
+#include "collect/exporters/collector_rows.h"
+#include "report/rows/rows.h"
+
+static const struct path_row *path_of(const struct output_row *row)
+{
+	return *(const struct path_row *const *)row->item;
+}
+
+/* A field of the 5-tuple. */
+static void print_key(struct text *text, const struct column *column, const struct output_row *row)
+{
+	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);
+}
+
+static void add_key(struct columns *columns, const struct column *column)
+{
+	(void)column;
+	for (uint32_t id = KEY_SRC_IP; id <= KEY_PROTO; id++)
+		columns_add(columns, &(struct column){
+					     .name = key_fields[id].name,
+					     .type = key_column_type(id),
+					     .index = id,
+					     .print = print_key,
+				     });
+}
+
+static void add_router(struct text *text, uint32_t exporter)
+{
+	char name[ROUTER_NAME_MAX];
+
+	router_name_get(exporter, name);
+	text_str(text, name);
+}
+
+/* r1:3>7 r4:1>2; an interface that is not known is left out. */
+static void print_path(struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct path_row *path = path_of(row);
+
+	(void)column;
+	for (uint32_t h = 0; h < path->nb_hops; h++) {
+		text_str(text, h > 0 ? " " : "");
+		add_router(text, path->hops[h].exporter);
+		text_char(text, ':');
+		if (path->hops[h].input > 0)
+			text_u64(text, path->hops[h].input);
+		text_char(text, '>');
+		if (path->hops[h].output > 0)
+			text_u64(text, path->hops[h].output);
+	}
+}
+
+static void print_ingress(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct path_row *path = path_of(row);
+
+	(void)column;
+	if (path->nb_hops > 0)
+		add_router(text, path->hops[0].exporter);
+}
+
+static void print_egress(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct path_row *path = path_of(row);
+
+	(void)column;
+	if (path->nb_hops > 0)
+		add_router(text, path->hops[path->nb_hops - 1].exporter);
+}
+
+#define COUNT(function, member)                                                                    \
+	static void function(                                                                      \
+		struct text *text, const struct column *column, const struct output_row *row)      \
+	{                                                                                          \
+		(void)column;                                                                      \
+		text_u64(text, path_of(row)->member);                                              \
+	}
+
+COUNT(print_observers, observers)
+COUNT(print_packets, packets)
+COUNT(print_bytes, bytes)
+COUNT(print_changed, changed)
+COUNT(print_ordered, ordered)
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{.expand = add_key},
+	{"path", COLUMN_TEXT, .print = print_path},
+	{"ingress", COLUMN_TEXT, .print = print_ingress},
+	{"egress", COLUMN_TEXT, .print = print_egress},
+	{"observers", COLUMN_NUMBER, .print = print_observers},
+	{"packets", COLUMN_NUMBER, .print = print_packets},
+	{"bytes", COLUMN_NUMBER, .print = print_bytes},
+	{"changed", COLUMN_NUMBER, .print = print_changed},
+	{"ordered", COLUMN_NUMBER, .print = print_ordered},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	const struct report_collected *collected = epoch->collected;
+
+	(void)measurement;
+	if (collected == NULL)
+		return (struct output_items){0};
+	return (struct output_items){
+		collected->paths, collected->nb_paths, sizeof(collected->paths[0])};
+}
+
+const struct output output_paths = {
+	.option = "--paths",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

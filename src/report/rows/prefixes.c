@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* --rules: what each rule of --monitor saw, a row for every one that saw packets. */
+
+#include "report/rows/rows.h"
+
+#define AT(member) .at = offsetof(struct report_rule, member)
+
+static const struct column columns[] = {
+	EPOCH_NUMBER,
+	EPOCH_START,
+	EPOCH_END,
+	{"prefix", COLUMN_CHARS, AT(prefix)},
+	{"name", COLUMN_CHARS, AT(name)},
+	{"packets", COLUMN_U64, AT(packets)},
+	{"bytes", COLUMN_U64, AT(bytes)},
+	{"flows", COLUMN_U64, AT(flows)},
+};
+
+static struct output_items items(
+	const struct report_epoch *epoch, const struct report_measurement *measurement)
+{
+	(void)measurement;
+	return (struct output_items){epoch->rules, epoch->nb_rules, sizeof(epoch->rules[0])};
+}
+
+const struct output output_rules = {
+	.option = "--rules",
+	OUTPUT_COLUMNS(columns),
+	.of_epoch = true,
+	.items = items,
+};

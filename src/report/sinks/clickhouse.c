@@ -1,0 +1,812 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A table of ClickHouse as a place of reports: clickhouse://, clickhouses://. An interval's rows are
+ * one INSERT by HTTP, which waits until the server has answered it. What is sent again has the same
+ * bytes, and each row says whose it is. Rows that the server refuses are sent again in halves, so
+ * that one of them does not take the others with it. No column is left out: the server refuses rows
+ * with one that the table lacks.
+ */
+
+#include "report/sinks/sink.h"
+
+#define PREFIX     "clickhouse://"
+#define PREFIX_TLS "clickhouses://"
+#define FORM       PREFIX "HOST[:PORT]/TABLE"
+#define FORM_TLS   PREFIX_TLS "HOST[:PORT]/TABLE"
+
+#ifdef CLICKHOUSE_MISSING
+
+const struct remote_scheme remote_clickhouse = {
+	.prefix = PREFIX, .form = FORM, .missing = CLICKHOUSE_MISSING};
+const struct remote_scheme remote_clickhouse_tls = {
+	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CLICKHOUSE_MISSING};
+
+#else
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/printable.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "report/sinks/socket_client.h"
+
+#define PORT       "8123"
+#define PORT_TLS   "8443"
+#define TABLE_MAX  200
+#define CONNECT_S  10L
+#define OPENING_S  5L
+#define LOOKING_S  2L /* for the columns of the table, of a server that need not be there */
+#define URL_MAX    1024
+#define SILENCE_S  60L /* in which nothing came or went */
+#define PAUSE_NS   (SECOND_NS / 10)
+#define BREAKS_MAX 3          /* in an interval: then nobody can say whether it was written */
+#define ANSWER_MAX (64 << 10) /* the columns of a table */
+
+#define TOKEN "insert_deduplication_token"
+#define WAIT  "wait_for_async_insert"
+
+#define EXCEPTION     "X-ClickHouse-Exception"
+#define EXCEPTION_MAX 160
+#define WORDS_MAX     240 /* bytes of the server's words in a message */
+#define LACK_ROOM     64
+
+#define HTTP_OK        200L
+#define HTTP_NOTHING   204L
+#define HTTP_MULTIPLE  300L
+#define HTTP_SERVER    500L
+#define PORT_TEXT_ROOM 16
+
+enum answer {
+	ANSWER_WRITTEN,
+	ANSWER_REFUSED, /* some of the rows; the next time too */
+	ANSWER_CLOSED,  /* so it will be until somebody mends what is no matter of the rows */
+	ANSWER_BUSY,    /* it was not written, and may be the next time */
+	ANSWER_DOUBT,   /* the same of what it may have written */
+	ANSWER_BROKEN,  /* there was none */
+};
+
+/* Rows that are sent by one request. */
+struct part {
+	const char *rows;
+	size_t len;
+	uint64_t n;
+	bool doubtful; /* an earlier request may have written some */
+};
+
+struct clickhouse_place {
+	struct remote remote;
+	char *server; /* its URL, up to the query */
+	const char *table;
+	struct columns *all; /* every column that such rows can have */
+
+	/* By the outlet's thread. */
+	CURL *curl;
+	struct curl_slist *get_headers, *post_headers;
+	char answer[ANSWER_MAX]; /* the first bytes of it, with a final 0 */
+	size_t answer_len;
+	bool has_headers;              /* the headers of the answer ended */
+	char exception[EXCEPTION_MAX]; /* a header or trailer that reports one; empty: none does */
+	curl_off_t moved;              /* bytes that came and went, of the request */
+	int64_t moved_at; /* monotonic ns: when that changed last, or the run went on */
+	int64_t backoff;  /* ns */
+	int64_t taken_at; /* monotonic ns: it wrote rows last, or the run went on */
+	uint32_t breaks;  /* requests with rows of the interval that had no answer */
+	uint32_t tries;   /* requests with rows of the interval */
+	uint32_t refused; /* requests with several rows that were refused */
+	long code;        /* of ClickHouse, of the last answer; 0: none */
+	bool no_tokens;   /* the server refuses the setting TOKEN */
+	bool no_wait;     /* the server refuses the setting WAIT */
+	char why[REMOTE_WHY_MAX];
+};
+
+/* --- One request */
+
+static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct clickhouse_place *place = arg;
+	size_t room = sizeof(place->answer) - 1 - place->answer_len;
+	size_t len = size * n < room ? size * n : room;
+
+	memcpy(place->answer + place->answer_len, bytes, len);
+	place->answer_len += len;
+	place->answer[place->answer_len] = '\0';
+	return place->answer_len < sizeof(place->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
+}
+
+/* The value of a header or trailer with that name. NULL if it has another one. */
+static const char *header_value(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncasecmp(line, name, len) == 0 && line[len] == ':' ? line + len + 1 : NULL;
+}
+
+/* An exception after the status was sent is in a header or trailer: its code, or its text.
+ * X-ClickHouse-Exception-Tag is in answers without one. */
+static void read_exception(struct clickhouse_place *place, const char *line, size_t len)
+{
+	char copy[EXCEPTION_MAX];
+	const char *code;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)strnlen(line, len), line);
+	copy[strcspn(copy, "\r\n")] = '\0';
+	code = header_value(copy, EXCEPTION "-Code");
+	if (code != NULL)
+		place->code = strtol(code, NULL, 10);
+	if (header_value(copy, EXCEPTION) != NULL ||
+		(code != NULL && strspn(code, " 0") < strlen(code)))
+		memcpy(place->exception, copy, sizeof(copy));
+}
+
+static size_t hear_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct clickhouse_place *place = arg;
+	size_t len = size * n;
+
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* also an interim answer has it */
+		place->has_headers = false;
+		place->exception[0] = '\0';
+		place->code = 0;
+	} else if (len > 0 && (line[0] == '\r' || line[0] == '\n')) {
+		place->has_headers = true;
+	} else {
+		read_exception(place, line, len);
+	}
+	return len;
+}
+
+/* Ends a request that stands still at the end of the run. */
+static int look_at_progress(
+	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
+{
+	struct clickhouse_place *place = arg;
+
+	(void)to_come;
+	(void)to_go;
+	if (came + went != place->moved)
+		place->moved_at = clock_now(CLOCK_MONOTONIC);
+	place->moved = came + went;
+	if (place->remote.outlet == NULL)
+		return signals_stop_requested();
+	return outlet_gives_up(place->remote.outlet, &place->moved_at);
+}
+
+static bool is_among(long code, const long *codes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
+#define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
+
+/* Errors of ClickHouse that pass: memory, threads and the disk, a quota, too many queries or parts,
+ * replicas that only read. */
+static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
+/* And of which it is not said what was written: timeouts, the network, replicas, Keeper, a server that
+ * stops, a disk that fails. */
+static const long doubtful_codes[] = {
+	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
+/* Of values and rows: they cannot be parsed, do not fit their column, break a constraint, are too
+ * many for one insert. */
+static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
+	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
+/* A setting is unknown, not to be changed by this user, or outside its limits. */
+static const long setting_codes[] = {115, 164, 452};
+/* Rows may have a column that the table lacks. */
+#define UNKNOWN_COLUMN        16L
+#define BAD_DATA              117L
+/* The same as statuses of HTTP, by the server or a proxy. */
+static const long busy_statuses[] = {408, 429, 503};
+static const long row_statuses[] = {413};
+
+/* The first line of the answer that is not empty, or the header that reports an exception. */
+static void note_answer(struct clickhouse_place *place, long status)
+{
+	const char *words = place->answer + strspn(place->answer, "\r\n");
+
+	if (place->answer_len == 0)
+		words = place->exception;
+	snprintf(place->why, sizeof(place->why), "HTTP %ld%s%.*s", status,
+		*words != '\0' ? ": " : "", (int)strcspn(words, "\r\n"), words);
+	if (strlen(place->why) > WORDS_MAX)
+		place->why[WORDS_MAX] = '\0';
+	make_printable(place->why);
+}
+
+/* The code of an exception, which may begin the answer or come after a part of it; 0: none. */
+static long read_code(const char *answer)
+{
+	static const char begin[] = "\nCode: ";
+	const char *at = strstr(answer, begin);
+
+	if (strncmp(answer, begin + 1, sizeof(begin) - 2) == 0)
+		return strtol(answer + sizeof(begin) - 2, NULL, 10);
+	return at != NULL ? strtol(at + sizeof(begin) - 1, NULL, 10) : 0;
+}
+
+/* Rows have a column that the table lacks. */
+static bool is_lacking(const struct clickhouse_place *place)
+{
+	return place->code == UNKNOWN_COLUMN ||
+	       (place->code == BAD_DATA && strstr(place->answer, "Unknown field") != NULL);
+}
+
+/* Returns what a complete answer means. */
+static enum answer read_answer(struct clickhouse_place *place)
+{
+	long status = 0, code = read_code(place->answer);
+
+	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (code != 0)
+		place->code = code;
+	code = place->code;
+	if ((status == HTTP_OK || status == HTTP_NOTHING) && place->answer_len == 0 &&
+		place->exception[0] == '\0')
+		return ANSWER_WRITTEN;
+	note_answer(place, status);
+	/* To an INSERT ClickHouse answers nothing: another server does, or a proxy for it. */
+	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
+		return ANSWER_DOUBT;
+	if (IS_AMONG(code, busy_codes) || (code == 0 && IS_AMONG(status, busy_statuses)))
+		return ANSWER_BUSY;
+	if (code == 0 && status >= HTTP_SERVER)
+		return ANSWER_DOUBT;
+	if (is_lacking(place))
+		return ANSWER_CLOSED;
+	if (IS_AMONG(code, row_codes) || (code == 0 && IS_AMONG(status, row_statuses)))
+		return ANSWER_REFUSED;
+	return ANSWER_CLOSED;
+}
+
+static void note(struct clickhouse_place *place, const char *why)
+{
+	snprintf(place->why, sizeof(place->why), "%s", why);
+	make_printable(place->why);
+}
+
+/* Sends a request, a GET where bytes is NULL. Returns false if no answer came whole, with `why`. */
+static bool exchange(struct clickhouse_place *place, const char *url, const char *bytes, size_t len)
+{
+	char error[CURL_ERROR_SIZE] = "";
+	CURLcode result;
+
+	place->answer_len = 0;
+	place->answer[0] = '\0';
+	place->has_headers = false;
+	place->exception[0] = '\0';
+	place->code = 0;
+	place->moved = 0;
+	curl_easy_setopt(place->curl, CURLOPT_URL, url);
+	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, error);
+	curl_easy_setopt(place->curl, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(place->curl, CURLOPT_HTTPHEADER,
+		bytes != NULL ? place->post_headers : place->get_headers);
+	if (bytes != NULL) { /* these make it a POST */
+		curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, bytes);
+		curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+	}
+	result = curl_easy_perform(place->curl);
+	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
+	/* Of an answer that is longer than we read its beginning is enough. */
+	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && place->answer_len > 0)) {
+		/* For libcurl an answer may end within its headers. */
+		if (place->has_headers)
+			return true;
+		note(place, "the answer ended within its headers");
+	} else if (result == CURLE_ABORTED_BY_CALLBACK) {
+		note(place, "no answer");
+	} else {
+		note(place, error[0] != '\0' ? error : curl_easy_strerror(result));
+	}
+	return false;
+}
+
+static enum answer post(
+	struct clickhouse_place *place, const char *url, const char *bytes, size_t len)
+{
+	bool answered = exchange(place, url, bytes, len);
+	enum answer answer = answered ? read_answer(place) : ANSWER_BROKEN;
+	curl_off_t sent = 0;
+
+	curl_easy_getinfo(place->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+	if (answer == ANSWER_WRITTEN && sent < (curl_off_t)len) {
+		note(place, "the answer came before all rows were sent");
+		return ANSWER_BROKEN;
+	}
+	return answered || sent > 0 ? answer : ANSWER_BUSY;
+}
+
+static bool is_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return len > 0 && !isdigit((unsigned char)name[0]);
+}
+
+/* --- Columns that the table lacks */
+
+/* Reads the columns of the table. Returns false where the server lists none: it does not answer, has
+ * no such table, does not show it to this user, or is not ClickHouse. */
+static bool describe(struct clickhouse_place *place)
+{
+	char url[URL_MAX];
+	long status = 0;
+
+	snprintf(url, sizeof(url), "%s?query=DESCRIBE%%20TABLE%%20%s%%20FORMAT%%20TabSeparated",
+		place->server, place->table);
+	if (!exchange(place, url, NULL, 0))
+		return false;
+	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
+	note_answer(place, status);
+	return status == HTTP_OK && place->exception[0] == '\0' && read_code(place->answer) == 0 &&
+	       is_name(place->answer, strcspn(place->answer, "\t")) &&
+	       place->answer_len < sizeof(place->answer) - 1;
+}
+
+/* Returns true if the table has a column. describe() read one per line: NAME, a tab, more fields. */
+static bool has_column(const struct clickhouse_place *place, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = place->answer; *line != '\0'; line += strcspn(line, "\n")) {
+		line += *line == '\n';
+		if (strncmp(line, name, len) == 0 && line[len] == '\t')
+			return true;
+	}
+	return false;
+}
+
+/* A type of ClickHouse that takes all values of the column, also that there is none. */
+static const char *type_of(const struct column *column)
+{
+	switch (column->type) {
+	case COLUMN_TIME: return "Nullable(DateTime)";
+	case COLUMN_RATIO:
+	case COLUMN_EXACT:
+	case COLUMN_FRACTION: return "Nullable(Float64)";
+	default: return column_is_number(column) ? "Nullable(UInt64)" : "String";
+	}
+}
+
+/* Returns true if rows have the column: those of text, or those that the run will send. */
+static bool is_sent(
+	const struct clickhouse_place *place, const struct column *column, const struct part *part)
+{
+	const struct columns *columns = place->remote.columns;
+
+	/* The label without the comma before it; a value has no quote in it that is not escaped. */
+	if (part != NULL)
+		return memmem(part->rows, part->len, column->label + 1, column->label_len - 1) !=
+		       NULL;
+	for (uint32_t c = 0; c < columns->n; c++)
+		if (strcmp(columns->list[c].name, column->name) == 0)
+			return true;
+	return false;
+}
+
+/* Returns true if the table lacks a column of the rows (NULL: of those that the run will send), as
+ * describe() read them. Then `why` says which, and what adds it. */
+static bool note_lacking(struct clickhouse_place *place, const struct part *part)
+{
+	char what[REMOTE_WHY_MAX];
+	size_t len = (size_t)snprintf(what, sizeof(what),
+		"the table lacks columns of these rows; run ALTER TABLE %s", place->table);
+	uint32_t n = 0, more = 0;
+
+	for (uint32_t c = 0; c < place->all->n; c++) {
+		const struct column *column = &place->all->list[c];
+
+		if (has_column(place, column->name) || !is_sent(place, column, part))
+			continue;
+		if (len < sizeof(what) - COLUMN_LABEL_ROOM - LACK_ROOM)
+			len += (size_t)snprintf(what + len, sizeof(what) - len,
+				"%s ADD COLUMN %s %s", n > 0 ? "," : "", column->name,
+				type_of(column));
+		else
+			more++;
+		n++;
+	}
+	if (more > 0)
+		snprintf(what + len, sizeof(what) - len, "; and %u more", more);
+	if (n > 0)
+		snprintf(place->why, sizeof(place->why), "%s", what);
+	return n > 0;
+}
+
+/* The server has refused rows for a column that the table lacks. */
+static void explain_lack(struct clickhouse_place *place, const struct part *part)
+{
+	char why[sizeof(place->why)];
+
+	memcpy(why, place->why, sizeof(why));
+	if (!describe(place) || !note_lacking(place, part))
+		memcpy(place->why, why, sizeof(why));
+}
+
+/* --- One INSERT */
+
+/* Returns true if the server refuses a setting, which it is not to get again. */
+static bool refuses_setting(const struct clickhouse_place *place, const char *name, bool *refuses)
+{
+	*refuses |= IS_AMONG(place->code, setting_codes) && strstr(place->answer, name) != NULL;
+	return *refuses;
+}
+
+/*
+ * By the token a server knows what it has written already, where the table remembers that. The same
+ * bytes have the same one: rows say which they are. A server that collects rows before it writes
+ * them answers when they are written. Older servers do not know these settings.
+ */
+static enum answer insert(struct clickhouse_place *place, const struct part *part)
+{
+	enum answer answer;
+	bool again;
+
+	do {
+		bool no_tokens = place->no_tokens, no_wait = place->no_wait;
+		char url[URL_MAX];
+		int len = snprintf(url, sizeof(url),
+			"%s?query=INSERT%%20INTO%%20%s%%20FORMAT%%20JSONEachRow"
+			"&date_time_input_format=best_effort&input_format_skip_unknown_fields=0%s",
+			place->server, place->table, no_wait ? "" : "&" WAIT "=1");
+
+		if (!no_tokens)
+			snprintf(url + len, sizeof(url) - (size_t)len,
+				"&" TOKEN "=%016" PRIx64 "-%zu",
+				checksum_add(CHECKSUM_START, part->rows, part->len), part->len);
+		answer = post(place, url, part->rows, part->len);
+		again = answer == ANSWER_CLOSED &&
+			((!no_wait && refuses_setting(place, WAIT, &place->no_wait)) ||
+				(!no_tokens && refuses_setting(place, TOKEN, &place->no_tokens)));
+	} while (again);
+	if (answer == ANSWER_CLOSED && is_lacking(place))
+		explain_lack(place, part);
+	return answer;
+}
+
+/* --- Until its fate is known */
+
+static void wait_to_try_again(struct clickhouse_place *place)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct remote *remote = &place->remote;
+
+	remote_say_waits(remote, place->why);
+	place->backoff = receiver_backoff(place->backoff, outlet_second(remote->outlet));
+	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
+		if (remote_hurries(remote)) {
+			place->backoff = 0;
+			place->moved_at = clock_now(CLOCK_MONOTONIC);
+			return;
+		}
+		nanosleep(&pause, NULL);
+		if (outlet_gives_up(remote->outlet, &place->moved_at))
+			remote_leave(remote, place->why);
+	}
+}
+
+static void say_breaks(struct clickhouse_place *place)
+{
+	char why[sizeof(place->why) + 64];
+
+	snprintf(why, sizeof(why), "%d requests with an interval's rows had no answer (%s)",
+		BREAKS_MAX, place->why);
+	remote_say_doubts(&place->remote, why);
+}
+
+/* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
+ * refusals in an interval it is the table that does not suit. */
+static bool is_split(struct clickhouse_place *place, const struct part *part)
+{
+	if (part->n == 1 || place->remote.left || place->refused == REMOTE_REFUSALS_MAX)
+		return false;
+	place->refused++;
+	/* At the end of the run it has no more time than one that takes nothing. */
+	if (outlet_gives_up(place->remote.outlet, &place->taken_at))
+		remote_leave(&place->remote, place->why);
+	return !place->remote.left;
+}
+
+/* Result of sending rows. FATE_SPLIT: they must be sent in halves. */
+enum fate {
+	FATE_WRITTEN,
+	FATE_LOST,
+	FATE_SPLIT,
+};
+
+/* With a spool, rows wait unless they were refused one by one. */
+static bool is_lost(
+	const struct clickhouse_place *place, enum answer answer, const struct part *part)
+{
+	return (answer == ANSWER_REFUSED && part->n == 1) ||
+	       ((answer == ANSWER_REFUSED || answer == ANSWER_CLOSED) &&
+		       place->remote.spooled == NULL);
+}
+
+/* Sends rows until their fate is known. */
+static enum fate send_part(struct clickhouse_place *place, struct part *part)
+{
+	struct remote *remote = &place->remote;
+
+	while (!remote->left) {
+		enum answer answer;
+
+		delivery_count(&remote->delivery.retries, place->tries++ > 0);
+		answer = insert(place, part);
+		if (answer == ANSWER_WRITTEN) {
+			delivery_count(&remote->delivery.bytes, part->len);
+			remote_say_takes(remote);
+			place->backoff = 0;
+			place->taken_at = clock_now(CLOCK_MONOTONIC);
+			return FATE_WRITTEN;
+		}
+		if (answer == ANSWER_REFUSED && is_split(place, part))
+			return FATE_SPLIT;
+		if (remote->left)
+			break;
+		if (is_lost(place, answer, part)) {
+			remote_say_refuses(remote, place->why);
+			break;
+		}
+		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
+		place->breaks += answer == ANSWER_BROKEN;
+		/* With a spool they wait: they are sent again with the same bytes. */
+		if (place->breaks >= BREAKS_MAX && remote->spooled == NULL) {
+			say_breaks(place);
+			break;
+		}
+		wait_to_try_again(place);
+	}
+	return FATE_LOST;
+}
+
+static struct part first_half(const struct part *part)
+{
+	size_t len = 0;
+
+	for (uint64_t row = 0; row < part->n / 2 && len < part->len; row++) {
+		const char *end = memchr(part->rows + len, '\n', part->len - len);
+
+		len = end != NULL ? (size_t)(end - part->rows) + 1 : part->len;
+	}
+	return (struct part){part->rows, len, part->n / 2, part->doubtful};
+}
+
+/* The first part is on top; each of those below has the rows of its half. */
+#define PARTS_MAX             65
+
+static void bring(struct remote *remote, uint64_t rows)
+{
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+	struct part parts[PARTS_MAX] = {{remote->text.data, remote->text.len, rows, false}};
+	uint32_t n = 1;
+
+	place->moved_at = place->taken_at = clock_now(CLOCK_MONOTONIC);
+	place->breaks = place->tries = place->refused = 0;
+	while (n > 0) {
+		struct part *part = &parts[n - 1], half;
+
+		switch (send_part(place, part)) {
+		case FATE_WRITTEN:
+			delivery_count(&remote->fates->acknowledged, part->n);
+			n--;
+			break;
+		case FATE_LOST:
+			delivery_count(
+				part->doubtful ? &remote->fates->unknown : &remote->fates->failed,
+				part->n);
+			n--;
+			break;
+		case FATE_SPLIT:
+			half = first_half(part);
+			*part = (struct part){part->rows + half.len, part->len - half.len,
+				part->n - half.n, part->doubtful};
+			parts[n++] = half;
+			break;
+		}
+	}
+}
+
+/* Whether there is a server that lets us in. */
+static bool reach(struct clickhouse_place *place)
+{
+	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
+	enum answer answer;
+
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, OPENING_S);
+	answer = post(place, place->server, query, strlen(query));
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, 0L);
+	return answer == ANSWER_WRITTEN;
+}
+
+/* Returns true if the table has all columns, or if that cannot be known now: then the server refuses
+ * what it lacks. */
+static bool suits(struct clickhouse_place *place)
+{
+	bool listed;
+
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, LOOKING_S);
+	listed = describe(place);
+	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, 0L);
+	return !listed || !note_lacking(place, NULL);
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+	const struct column_choice every = column_choice_every(remote->columns->choice.names);
+	CURL *curl = curl_easy_init();
+
+	place->curl = curl;
+	place->all = columns_of(outputs[remote->kind], &every);
+	/* No "Expect: 100-continue": a round trip less. Servers may want to know of every request how
+	 * long it is. */
+	place->post_headers = curl_slist_append(NULL, "Expect:");
+	place->get_headers = curl_slist_append(NULL, "Content-Length: 0");
+	snprintf(why, REMOTE_WHY_MAX, "there is no memory to send anything");
+	if (curl == NULL || place->post_headers == NULL || place->get_headers == NULL ||
+		place->all == NULL)
+		return 1;
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "sketchtap/" SKETCHTAP_VERSION);
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	/* What is given up does not wait for a name server that is silent. */
+	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+	/* A request that breaks on a connection that others had libcurl sends again by itself, and
+	 * tells of the second time alone: what came of the first nobody would know. */
+	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SILENCE_S);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, hear_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, place);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, hear_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, place);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
+	if (require && !reach(place))
+		return remote_absent(why, place->why);
+	if (suits(place))
+		return 0;
+	snprintf(why, REMOTE_WHY_MAX, "%s", place->why);
+	return 1;
+}
+
+/* --- What is asked for */
+
+/* TABLE or DATABASE.TABLE */
+static bool is_table(const char *table)
+{
+	size_t len = strlen(table), database = strcspn(table, ".");
+
+	if (len > TABLE_MAX)
+		return false;
+	return is_name(table, database) &&
+	       (database == len || is_name(table + database + 1, len - database - 1));
+}
+
+/* The address before the slash of HOST[:PORT]/TABLE. */
+static bool parse(const struct remote_scheme *scheme, const char *host, const char *slash,
+	struct receiver_address *address, char *why)
+{
+	char text[sizeof(address->host) + PORT_TEXT_ROOM];
+
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
+	return receiver_parse(text, RECEIVER_TCP,
+		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	struct receiver_address address;
+
+	if (strcspn(host, "@") < strcspn(host, "/")) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"names a user; write a line \"machine HOST login USER password PASSWORD\" "
+			"into ~/.netrc");
+		return false;
+	}
+	if (slash == NULL || !is_table(slash + 1)) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"must end with /TABLE or /DATABASE.TABLE, of letters, digits and '_'");
+		return false;
+	}
+	return parse(scheme, host, slash, &address, why);
+}
+
+static void free_place(struct remote *remote)
+{
+	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+
+	curl_easy_cleanup(place->curl);
+	curl_slist_free_all(place->get_headers);
+	curl_slist_free_all(place->post_headers);
+	free(place->all);
+	free(place->server);
+	free(place);
+}
+
+static void init_curl(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct clickhouse_place *place = calloc(1, sizeof(*place));
+	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
+	struct receiver_address address;
+	char why[REMOTE_WHY_MAX];
+
+	(void)number;
+	pthread_once(&once, init_curl);
+	if (place != NULL && parse(scheme, host, slash, &address, why) &&
+		asprintf(&place->server, "http%s://%s%s%s:%s/",
+			scheme == &remote_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
+			address.host, *host == '[' ? "]" : "", address.port) >= 0) {
+		place->table = slash + 1;
+		return &place->remote;
+	}
+	free(place);
+	return NULL;
+}
+
+/* A name is looked up for each connection. */
+static void reopen(void *arg)
+{
+	struct clickhouse_place *place = arg;
+
+	place->backoff = 0;
+}
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.write = remote_write, .reopen = reopen                                            \
+	}
+
+const struct remote_scheme remote_clickhouse = {
+	.prefix = PREFIX,
+	.form = FORM,
+	.rows = REMOTE_JSON,
+	.check = check,
+	.create = create,
+	.open = open_place,
+	.bring = bring,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_clickhouse_tls = {
+	.prefix = PREFIX_TLS,
+	.form = FORM_TLS,
+	.rows = REMOTE_JSON,
+	.check = check,
+	.create = create,
+	.open = open_place,
+	.bring = bring,
+	.free = free_place,
+	.ops = OPS,
+};
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report/sinks/file.h"
+#include "report/formats/format.h"
+#include "report/formats/table.h"
+
+static uint64_t lines_said(const struct file_place *place)
+{
+	return place->voice->lines_said != NULL ? place->voice->lines_said() : 0;
+}
+
+static bool concerns(const struct file_sink *sink, const struct report_epoch *epoch)
+{
+	return delivery_concerns(&sink->delivery, epoch);
+}
+
+static void format_rows(
+	struct file_place *place, struct file_sink *sink, const struct report_epoch *epoch)
+{
+	text_clear(&place->text);
+	if (sink->redrawn) {
+		screen_epoch(&place->text, &sink->screen, epoch, lines_said(place));
+	} else if (sink->columns == NULL) {
+		table_epoch(&place->text, epoch);
+	} else {
+		if (sink->file.form.format->header == NULL) {
+			columns_suit(&sink->columns, epoch);
+			sink->file.form.columns = sink->columns;
+		}
+		format_epoch(&place->text, sink->file.form.format, sink->columns, epoch);
+	}
+}
+
+/* What nobody wants to read any more is not lost, but it was not delivered either. */
+static void account(struct file_sink *sink, uint64_t rows, uint64_t lost, size_t bytes)
+{
+	bool arrived = lost == 0 && !sink->file.unread;
+
+	delivery_count(&sink->delivery.delivered, arrived ? rows : 0);
+	delivery_count(&sink->delivery.failed, arrived ? 0 : rows);
+	delivery_count(&sink->delivery.bytes, arrived ? bytes : 0);
+}
+
+/* What stands in place->text: so many rows of an epoch that starts then. */
+static void write_text(
+	struct file_place *place, struct file_sink *sink, uint64_t rows, int64_t start)
+{
+	if (sink->on_terminal)
+		voice_pause(place->voice);
+	output_file_write(&sink->file,
+		&(struct output_rows){.text = &place->text, .n = rows, .start = start});
+	if (sink->on_terminal)
+		voice_go_on(place->voice);
+}
+
+static void write_rows(
+	struct file_place *place, struct file_sink *sink, const struct report_epoch *epoch)
+{
+	uint64_t rows = delivery_rows(&sink->delivery, epoch), lost = sink->file.lost;
+
+	format_rows(place, sink, epoch);
+	write_text(place, sink, rows, epoch->start);
+	account(sink, rows, sink->file.lost - lost, place->text.len);
+}
+
+/* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
+static void write_epoch(void *arg, const struct report_epoch *epoch)
+{
+	struct file_place *place = arg;
+
+	for (uint32_t s = 0; s < place->nb_sinks; s++)
+		if (concerns(place->sinks[s], epoch))
+			write_rows(place, place->sinks[s], epoch);
+	if (!epoch->flows_only)
+		place->next_epoch = epoch->number + 1;
+	for (uint32_t s = 0; s < place->nb_sinks; s++)
+		if (concerns(place->sinks[s], epoch))
+			output_file_mark(&place->sinks[s]->file, place->next_epoch);
+	for (uint32_t s = 0; s < place->nb_sinks; s++)
+		if (concerns(place->sinks[s], epoch))
+			output_file_pass(&place->sinks[s]->file, epoch->end);
+}
+
+/* Nothing came until `time`. */
+static void pass(void *arg, int64_t time)
+{
+	struct file_place *place = arg;
+
+	for (uint32_t s = 0; s < place->nb_sinks; s++) {
+		struct file_sink *sink = place->sinks[s];
+
+		output_file_pass(&sink->file, time);
+		if (!sink->redrawn)
+			continue;
+		text_clear(&place->text);
+		screen_silence(&place->text, &sink->screen, time, lines_said(place));
+		write_text(place, sink, 1, time);
+	}
+}
+
+static void reopen_files(void *arg)
+{
+	struct file_place *place = arg;
+	struct writer_reopened reopened = {0};
+
+	for (uint32_t s = 0; s < place->nb_sinks; s++) {
+		struct output_file *file = &place->sinks[s]->file;
+		const char *why = output_file_reopen(file);
+
+		if (why == NULL)
+			reopened.files += file->named;
+		else
+			snprintf(reopened.error, sizeof(reopened.error),
+				"%.300s: cannot be opened again: %.100s", file->name, why);
+	}
+	place->reopened = reopened;
+}
+
+/* Who reads standard output may close it, as head does. */
+static void look_at_readers(void *arg)
+{
+	struct file_place *place = arg;
+
+	for (uint32_t s = 0; s < place->nb_sinks; s++) {
+		struct file_sink *sink = place->sinks[s];
+
+		if (!sink->file.unread || sink->left)
+			continue;
+		sink->left = true;
+		if (!place->alone)
+			voice_say(false,
+				"standard output: closed by its reader; the other outputs go on",
+				place->voice);
+		else if (place->voice->unread != NULL)
+			place->voice->unread();
+	}
+}
+
+static void write_headers(void *arg)
+{
+	struct file_place *place = arg;
+
+	for (uint32_t s = 0; s < place->nb_sinks; s++)
+		output_file_write_header(&place->sinks[s]->file);
+}
+
+const struct outlet_ops file_ops = {
+	.begin = write_headers,
+	.write = write_epoch,
+	.pass = pass,
+	.reopen = reopen_files,
+	.look = look_at_readers,
+};
+
+/* A pipe has no name to be opened by again. */
+const struct outlet_ops stream_ops = {
+	.begin = write_headers,
+	.write = write_epoch,
+	.pass = pass,
+	.look = look_at_readers,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A collector of IPFIX as a place of reports: ipfix://, ipfix+tcp:// */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/signals.h"
+#include "base/units.h"
+#include "report/sinks/ipfix_socket.h"
+#include "report/sinks/sink.h"
+#include "sketch/measurement.h"
+
+#define PORT       "4739"
+#define PATIENCE_S 10              /* with a receiver who takes nothing, */
+#define ENDING_NS  (2 * SECOND_NS) /* and at the end of the run */
+#define DOMAINS    100             /* observation domains of a place */
+_Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
+
+struct ipfix_place {
+	struct remote remote;
+	struct ipfix_socket *socket;
+	bool end_bounded; /* the run does not wait for rows; owned by its thread */
+};
+
+static int64_t patience(void *arg)
+{
+	const struct ipfix_place *place = arg;
+	struct outlet *outlet = place->remote.outlet;
+	int64_t left = remote_patience(&place->remote, PATIENCE_S);
+	bool ending = outlet != NULL && outlet_ending(outlet);
+
+	return ending && left > ENDING_NS ? ENDING_NS : left;
+}
+
+/* A source that waits, and is not stopped, waits for as long as it takes. */
+static int64_t left(void *arg)
+{
+	const struct ipfix_place *place = arg;
+	struct outlet *outlet = place->remote.outlet;
+	bool over = signals_stop_requested() || (place->end_bounded && outlet_ending(outlet));
+
+	return over ? outlet_share(outlet) : INT64_MAX;
+}
+
+static void say(bool warning, const char *line, void *arg)
+{
+	const struct ipfix_place *place = arg;
+
+	remote_say(&place->remote, warning, "%s", line);
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct ipfix_place *place = (struct ipfix_place *)remote;
+	const char *cannot = require ? ipfix_socket_open(place->socket) : NULL;
+
+	return cannot == NULL ? 0 : remote_absent(why, cannot);
+}
+
+static void write_report(void *arg, const struct report_epoch *epoch)
+{
+	struct ipfix_place *place = arg;
+	struct ipfix_account account;
+
+	place->end_bounded |= epoch->arrival_ns > 0;
+	account = ipfix_socket_write(place->socket, epoch);
+
+	delivery_count(&place->remote.delivery.delivered, account.delivered);
+	delivery_count(&place->remote.delivery.failed, account.failed);
+	delivery_count(&place->remote.delivery.bytes, account.bytes);
+	delivery_count(&place->remote.delivery.reconnects, account.reconnects);
+}
+
+static void miss(void *arg, const struct report_epoch *epoch)
+{
+	struct ipfix_place *place = arg;
+
+	ipfix_socket_miss(place->socket, epoch);
+}
+
+static void reopen(void *arg)
+{
+	struct ipfix_place *place = arg;
+
+	ipfix_socket_reopen(place->socket);
+}
+
+static bool parse(const struct remote_scheme *scheme, const char *url,
+	struct receiver_address *address, char *why)
+{
+	return receiver_parse(url + strlen(scheme->prefix),
+		scheme == &remote_ipfix_tcp ? RECEIVER_TCP : RECEIVER_UDP, PORT, address, why);
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	const struct config *config = request->config;
+	struct receiver_address address;
+	char field[IPFIX_WHY_MAX];
+
+	if (request->kind != ROWS_HEAVY_HITTERS && request->kind != ROWS_FLOWS) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"takes heavy hitters (--output) and records (--flows) alone; give a file");
+		return false;
+	}
+	if (request->format != FORMAT_AUTO) {
+		snprintf(why, REMOTE_WHY_MAX, "names a format, and IPFIX is one; leave it out");
+		return false;
+	}
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, field)) {
+			snprintf(why, REMOTE_WHY_MAX,
+				"cannot have the keys of measurement %.64s: %s",
+				config->measurements[m].name, field);
+			return false;
+		}
+	return parse(scheme, request->url, &address, why);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	struct ipfix_place *place = calloc(1, sizeof(*place));
+	uint32_t first = request->options->interface_index;
+	const struct ipfix_socket_options options = {
+		.records = {.flows = request->kind == ROWS_FLOWS,
+			.domain = number * DOMAINS,
+			.ingress = first > 0 ? first : 1,
+			.egress = 0},
+		.rate = request->options->rate,
+		.patience = patience,
+		.left = left,
+		.say = say,
+		.arg = place,
+	};
+	struct receiver_address address;
+	char why[REMOTE_WHY_MAX];
+
+	if (place != NULL && parse(scheme, request->url, &address, why))
+		place->socket = ipfix_socket_create(&address, &options);
+	if (place != NULL && place->socket != NULL)
+		return &place->remote;
+	free(place);
+	return NULL;
+}
+
+static void free_place(struct remote *remote)
+{
+	struct ipfix_place *place = (struct ipfix_place *)remote;
+
+	ipfix_socket_free(place->socket);
+	free(place);
+}
+
+static const char *const udp_keys[] = {"rate", "interface-index", NULL};
+static const char *const tcp_keys[] = {"interface-index", NULL};
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.write = write_report, .miss = miss, .reopen = reopen, .end = reopen               \
+	}
+
+const struct remote_scheme remote_ipfix = {
+	.prefix = "ipfix://",
+	.rows = REMOTE_ENCODED,
+	.keys = udp_keys,
+	.needs = OPTION_NEED_IP_BYTES,
+	.form = "ipfix://HOST[:PORT]",
+	.check = check,
+	.create = create,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_ipfix_tcp = {
+	.prefix = "ipfix+tcp://",
+	.rows = REMOTE_ENCODED,
+	.keys = tcp_keys,
+	.needs = OPTION_NEED_IP_BYTES,
+	.form = "ipfix+tcp://HOST[:PORT]",
+	.check = check,
+	.create = create,
+	.open = open_place,
+	.free = free_place,
+	.ops = OPS,
+};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sinks/ipfix_socket.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "report/sinks/sink_log.h"
+
+#define GAP_MAX_NS     (SECOND_NS / 2000) /* between datagrams: small buffers take as many */
+#define EARLY_NS       (SECOND_NS / 5000) /* so much is not worth a sleep */
+#define LINE_MAX_BYTES 512
+
+struct ipfix_socket {
+	struct ipfix_socket_options options;
+	struct ipfix *ipfix;
+	struct receiver receiver;
+
+	struct trouble loses; /* rows */
+	uint64_t lost;        /* of them, since it was said how many */
+
+	struct ipfix_account account; /* of the report */
+	/* UDP: of the report's datagram that went last. An answer that it was refused comes later. */
+	uint32_t last_rows, last_bytes;
+
+	/* Pacing; monotonic. */
+	int64_t next_at, gap_per_row; /* as planned, */
+	int64_t least_at;             /* and what is too early in any case */
+	uint64_t rows_left;           /* of the report */
+	bool hurried;                 /* the run ends, and its rest was spread over what is left */
+	uint64_t flow_rows;           /* that came while the epoch was open */
+	int64_t flow_gap_per_row;     /* as the epoch before had them */
+};
+
+static int64_t wall_clock(void *arg)
+{
+	(void)arg;
+	return clock_now(CLOCK_REALTIME);
+}
+
+__attribute__((format(printf, 3, 4))) static void say(
+	const struct ipfix_socket *ipfix, bool warning, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list args;
+
+	if (ipfix->options.say == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	ipfix->options.say(warning, line, ipfix->options.arg);
+}
+
+static bool is_udp(const struct ipfix_socket *ipfix)
+{
+	return ipfix->receiver.address.transport == RECEIVER_UDP;
+}
+
+static void heed_mtu(struct ipfix_socket *ipfix)
+{
+	uint32_t max = is_udp(ipfix) ? receiver_datagram_max(&ipfix->receiver) : 0;
+
+	if (max > 0)
+		ipfix_limit(ipfix->ipfix, max);
+}
+
+/* Rows of the datagram before are lost, too, where it was that which was refused. */
+static void take_back_last(struct ipfix_socket *ipfix)
+{
+	ipfix->account.delivered -= ipfix->last_rows;
+	ipfix->account.bytes -= ipfix->last_bytes;
+	ipfix->last_rows = 0;
+	ipfix->last_bytes = 0;
+}
+
+static enum ipfix_peer peer(void *arg)
+{
+	struct ipfix_socket *ipfix = arg;
+
+	if (receiver_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
+		return IPFIX_THERE;
+	take_back_last(ipfix);
+	if (receiver_look(&ipfix->receiver) != RECEIVER_ANEW)
+		return IPFIX_GONE;
+	ipfix->account.reconnects += ipfix->receiver.connects > 1;
+	heed_mtu(ipfix);
+	return IPFIX_ANEW;
+}
+
+/* How long messages may be follows from the way there: it is known before rows are put into them. */
+static void meet(struct ipfix_socket *ipfix)
+{
+	if (is_udp(ipfix) && ipfix->receiver.fd < 0 && receiver_reach(&ipfix->receiver))
+		heed_mtu(ipfix);
+}
+
+/* --- Sending */
+
+static void sleep_until(int64_t time)
+{
+	const struct timespec until = {time / SECOND_NS, time % SECOND_NS};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+/* At the end of the run the rest of a report has less time than it was planned to have. */
+static void hurry(struct ipfix_socket *ipfix, int64_t now)
+{
+	int64_t left = ipfix->options.left != NULL && !ipfix->hurried
+			       ? ipfix->options.left(ipfix->options.arg)
+			       : INT64_MAX;
+
+	if (left == INT64_MAX || ipfix->rows_left == 0)
+		return;
+	ipfix->hurried = true;
+	if (ipfix->gap_per_row <= left / (int64_t)ipfix->rows_left)
+		return;
+	ipfix->gap_per_row = left / (int64_t)ipfix->rows_left;
+	ipfix->next_at = now;
+}
+
+/*
+ * Where the thread did not get the CPU in time, datagrams come up to twice as fast until what was
+ * missed is made up for, so that a report leaves when it should; a rate that was asked for is kept.
+ */
+static void pace(struct ipfix_socket *ipfix, uint32_t rows)
+{
+	int64_t now = clock_now(CLOCK_MONOTONIC), gap, least, at;
+
+	hurry(ipfix, now);
+	ipfix->rows_left -= rows < ipfix->rows_left ? rows : ipfix->rows_left;
+	gap = ipfix->gap_per_row * rows;
+	if (gap > GAP_MAX_NS)
+		gap = GAP_MAX_NS;
+	least = gap / 2;
+	if (ipfix->options.rate > 0)
+		gap = least = (int64_t)((double)SECOND_NS / ipfix->options.rate);
+	if (ipfix->least_at < now - EARLY_NS)
+		ipfix->least_at = now - EARLY_NS;
+	at = ipfix->next_at > ipfix->least_at ? ipfix->next_at : ipfix->least_at;
+	if (at > now + EARLY_NS)
+		sleep_until(at);
+	ipfix->next_at += gap;
+	ipfix->least_at += least;
+}
+
+static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
+{
+	struct ipfix_socket *ipfix = arg;
+	int error;
+
+	if (ipfix->receiver.fd < 0)
+		return false;
+	if (is_udp(ipfix))
+		pace(ipfix, rows);
+	error = receiver_send(&ipfix->receiver, message, len);
+	if (error == EMSGSIZE)
+		heed_mtu(ipfix);
+	else if (error != 0)
+		take_back_last(ipfix);
+	if (error != 0)
+		return false;
+	ipfix->account.delivered += rows;
+	ipfix->account.bytes += len;
+	if (is_udp(ipfix) && rows > 0) {
+		ipfix->last_rows = rows;
+		ipfix->last_bytes = len;
+	}
+	return true;
+}
+
+/* --- Reports */
+
+/*
+ * An epoch's rows are spread over the next one, records that come while it is open as those of the
+ * epoch before needed; but no slower than small buffers take them. A source that waits has time.
+ */
+static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *epoch, uint64_t rows)
+{
+	int64_t duration = (int64_t)epoch->arrival_ns, now = clock_now(CLOCK_MONOTONIC);
+
+	if (ipfix->next_at < now)
+		ipfix->next_at = now;
+	ipfix->gap_per_row = GAP_MAX_NS;
+	ipfix->rows_left = rows;
+	ipfix->hurried = false;
+	if (epoch->flows_only) {
+		ipfix->flow_rows += rows;
+		if (ipfix->flow_gap_per_row > 0)
+			ipfix->gap_per_row = ipfix->flow_gap_per_row;
+		return;
+	}
+	ipfix->flow_gap_per_row = 0;
+	if (duration > 0 && rows > 0)
+		ipfix->gap_per_row = duration * 9 / 10 / (int64_t)rows;
+	if (duration > 0 && ipfix->flow_rows > 0)
+		ipfix->flow_gap_per_row = duration * 8 / 10 / (int64_t)ipfix->flow_rows;
+	ipfix->flow_rows = 0;
+}
+
+/* Once when rows begin to be lost, and once when they arrive again. */
+static void tell_losses(struct ipfix_socket *ipfix)
+{
+	bool lost = ipfix->account.failed > 0;
+	int64_t now = clock_now(CLOCK_MONOTONIC);
+	char often[TROUBLE_OFTEN_MAX];
+
+	ipfix->lost += ipfix->account.failed;
+	if (lost && trouble_begins(&ipfix->loses, now, often))
+		say(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
+			often);
+	if (lost || ipfix->account.delivered == 0 || !trouble_ends(&ipfix->loses, now))
+		return;
+	say(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
+	ipfix->lost = 0;
+}
+
+struct ipfix_account ipfix_socket_write(
+	struct ipfix_socket *ipfix, const struct report_epoch *epoch)
+{
+	const struct ipfix_sink sink = {ipfix, wall_clock, peer, send_message};
+	uint64_t rows = ipfix_rows(ipfix->ipfix, epoch);
+
+	ipfix->account = (struct ipfix_account){0};
+	ipfix->last_rows = 0;
+	ipfix->last_bytes = 0;
+	choose_pace(ipfix, epoch, rows);
+	meet(ipfix);
+	ipfix_epoch(ipfix->ipfix, epoch, &sink);
+	if (!receiver_heed(&ipfix->receiver))
+		take_back_last(ipfix);
+	ipfix->account.failed = rows - ipfix->account.delivered;
+	receiver_praise(&ipfix->receiver);
+	tell_losses(ipfix);
+	return ipfix->account;
+}
+
+const char *ipfix_socket_open(struct ipfix_socket *ipfix)
+{
+	return receiver_reach(&ipfix->receiver) ? NULL : ipfix->receiver.why;
+}
+
+void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
+{
+	ipfix_miss(ipfix->ipfix, epoch);
+}
+
+void ipfix_socket_reopen(struct ipfix_socket *ipfix)
+{
+	receiver_reopen(&ipfix->receiver);
+}
+
+struct ipfix_socket *ipfix_socket_create(
+	const struct receiver_address *address, const struct ipfix_socket_options *options)
+{
+	struct ipfix_socket *ipfix = calloc(1, sizeof(*ipfix));
+	struct ipfix_options records = options->records;
+
+	if (ipfix == NULL)
+		return NULL;
+	records.reliable = address->transport != RECEIVER_UDP;
+	ipfix->options = *options;
+	ipfix->receiver = (struct receiver){
+		.address = *address,
+		.patience = options->patience,
+		.arg = options->arg,
+	};
+	receiver_init(&ipfix->receiver);
+	ipfix->ipfix = ipfix_create(&records);
+	if (ipfix->ipfix != NULL)
+		return ipfix;
+	free(ipfix);
+	return NULL;
+}
+
+void ipfix_socket_free(struct ipfix_socket *ipfix)
+{
+	if (ipfix == NULL)
+		return;
+	receiver_free(&ipfix->receiver);
+	ipfix_free(ipfix->ipfix);
+	free(ipfix);
+}

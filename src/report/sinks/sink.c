@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sinks/sink.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "report/formats/format.h"
+
+#define OPENING_NS     (5 * SECOND_NS)
+#define LINE_MAX_BYTES 1024
+#define WHY_SHOWN      (REMOTE_WHY_MAX - 64)
+
+static const struct remote_scheme *const schemes[] = {
+	&remote_clickhouse,
+	&remote_clickhouse_tls,
+	&remote_ipfix,
+	&remote_ipfix_tcp,
+	&remote_kafka,
+	&remote_tcp,
+	&remote_unix,
+};
+
+#define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+
+static const struct remote_scheme *scheme_of(const char *url)
+{
+	for (uint32_t s = 0; s < SCHEMES; s++)
+		if (strncasecmp(url, schemes[s]->prefix, strlen(schemes[s]->prefix)) == 0)
+			return schemes[s];
+	return NULL;
+}
+
+bool remote_is_url(const char *name)
+{
+	size_t len = 0;
+
+	if (scheme_of(name) != NULL)
+		return true;
+	while (isalnum((unsigned char)name[len]) || name[len] == '+')
+		len++;
+	return len > 0 && strncmp(name + len, "://", 3) == 0;
+}
+
+const char *remote_meant(const char *name)
+{
+	for (uint32_t s = 0; s < SCHEMES; s++) {
+		size_t len = strcspn(schemes[s]->prefix, ":") + 1;
+
+		if (strncasecmp(name, schemes[s]->prefix, len) == 0 && scheme_of(name) == NULL)
+			return schemes[s]->form;
+	}
+	return NULL;
+}
+
+const char *const *remote_keys(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL ? scheme->keys : NULL;
+}
+
+bool remote_may_spool(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL && (scheme->bring != NULL || scheme->missing != NULL);
+}
+
+bool remote_may_require(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL && (scheme->open != NULL || scheme->missing != NULL);
+}
+
+uint32_t remote_needs(const char *name)
+{
+	const struct remote_scheme *scheme = scheme_of(name);
+
+	return scheme != NULL ? scheme->needs : 0;
+}
+
+void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
+{
+	const char *host = strstr(url, "://"), *query, *at, *from;
+	bool hides;
+
+	host = from = host != NULL ? host + 3 : url;
+	query = strchrnul(host, '?');
+	/* What stands before an @ may be a password, in which a / or ? was not written as %2F or %3F. */
+	hides = host > url && strchr(host, '@') != NULL;
+	at = memrchr(host, '@', (size_t)(query - host));
+	if (hides)
+		from = at != NULL ? at + 1 : query;
+	if (hides && from == query)
+		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s***", (int)(host - url), url);
+	else
+		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%.*s%s", (int)(host - url), url,
+			hides ? "***@" : "", (int)(query - from), from,
+			*query != '\0' ? "?***" : "");
+}
+
+static void say_schemes(char *why)
+{
+	int len = snprintf(why, REMOTE_WHY_MAX, "is of no kind that there is; allowed:");
+
+	for (uint32_t s = 0; s < SCHEMES && len < REMOTE_WHY_MAX; s++)
+		len += snprintf(why + len, (size_t)(REMOTE_WHY_MAX - len), "%s %s",
+			s > 0 ? "," : "", schemes[s]->form);
+}
+
+bool remote_check(const struct remote_request *request, char *why)
+{
+	const struct remote_scheme *scheme = scheme_of(request->url);
+
+	if (scheme == NULL) {
+		say_schemes(why);
+		return false;
+	}
+	if (scheme->missing != NULL) {
+		snprintf(why, REMOTE_WHY_MAX,
+			"cannot be had: sketchtap was built without it, because %s",
+			scheme->missing);
+		return false;
+	}
+	if (scheme->rows == REMOTE_JSON && request->format != FORMAT_AUTO &&
+		request->format != FORMAT_JSON) {
+		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
+		return false;
+	}
+	return scheme->check(scheme, request, why);
+}
+
+static const struct format *format_of(
+	const struct remote_scheme *scheme, const struct remote_request *request)
+{
+	switch (scheme->rows) {
+	case REMOTE_JSON: return &format_json;
+	case REMOTE_TEXT:
+		return formats[request->format != FORMAT_AUTO ? request->format
+							      : request->usual_format];
+	default: return NULL;
+	}
+}
+
+struct remote *remote_create(
+	const struct remote_request *request, uint32_t number, struct writer_voice *voice)
+{
+	const struct remote_scheme *scheme = scheme_of(request->url);
+	struct remote *remote = scheme->create(scheme, request, number);
+
+	if (remote == NULL)
+		return NULL;
+	remote->scheme = scheme;
+	remote->kind = request->kind;
+	remote->delivery =
+		(struct delivery){.name = request->name, .output = outputs[request->kind]};
+	remote->fates = &remote->delivery;
+	remote->voice = voice;
+	remote->queue = request->options->queue;
+	remote->format = format_of(scheme, request);
+	if (remote->format != NULL) {
+		struct column_choice choice = request->choice;
+
+		choice.remote = true;
+		choice.named = remote->format->named;
+		remote->columns = columns_of(outputs[request->kind], &choice);
+		if (remote->columns != NULL && remote->format->header != NULL)
+			remote->format->header(&remote->header, remote->columns);
+		if (remote->columns == NULL || remote->header.failed) {
+			remote_free(remote);
+			return NULL;
+		}
+	}
+	return remote;
+}
+
+void remote_free(struct remote *remote)
+{
+	free(remote->columns);
+	text_free(&remote->header);
+	text_free(&remote->text);
+	remote->scheme->free(remote);
+}
+
+int remote_absent(char *why, const char *reason)
+{
+	snprintf(why, REMOTE_WHY_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
+	return 1;
+}
+
+int remote_open(struct remote *remote, bool require, char *why)
+{
+	return remote->scheme->open != NULL ? remote->scheme->open(remote, require, why) : 0;
+}
+
+/* --- By the place's thread */
+
+int64_t remote_patience(const struct remote *remote, uint32_t usual)
+{
+	if (remote->outlet != NULL)
+		return outlet_patience(remote->outlet, usual);
+	return signals_stop_requested() ? 0 : OPENING_NS;
+}
+
+bool remote_copy_header(const struct remote *remote, struct text *header)
+{
+	text_add(header, remote->header.data, remote->header.len);
+	return !header->failed;
+}
+
+uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
+{
+	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+
+	/* A header was sent, and stays. */
+	if (rows > 0 && remote->format->header == NULL)
+		columns_suit(&remote->columns, epoch);
+	return rows;
+}
+
+uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text)
+{
+	uint64_t rows = remote_rows(remote, epoch);
+
+	if (rows == 0)
+		return 0;
+	text_clear(text);
+	format_epoch(text, remote->format, remote->columns, epoch);
+	if (!text->failed)
+		return rows;
+	delivery_count(&remote->delivery.failed, rows);
+	return 0;
+}
+
+void remote_write(void *arg, const struct report_epoch *epoch)
+{
+	struct remote *remote = arg;
+	uint64_t rows = remote_format(remote, epoch, &remote->text);
+
+	if (rows > 0)
+		remote->scheme->bring(remote, rows);
+}
+
+bool remote_roused(struct remote *remote)
+{
+	return outlet_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
+}
+
+bool remote_hurries(struct remote *remote)
+{
+	bool ends = !remote->hurried && outlet_ending(remote->outlet);
+
+	remote->hurried |= ends;
+	return remote_roused(remote) || ends;
+}
+
+void remote_say(const struct remote *remote, bool warning, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list args;
+	int len = snprintf(line, sizeof(line), "%.200s: ", remote->delivery.name);
+
+	va_start(args, format);
+	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
+	va_end(args);
+	voice_say(warning, line, remote->voice);
+}
+
+void remote_say_trouble(
+	const struct remote *remote, struct trouble *trouble, const char *why, const char *what)
+{
+	char often[TROUBLE_OFTEN_MAX];
+
+	if (trouble_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
+		remote_say(remote, true, "%s; %s%s", why, what, often);
+}
+
+void remote_say_waits(struct remote *remote, const char *why)
+{
+	remote_say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
+}
+
+void remote_say_refuses(struct remote *remote, const char *why)
+{
+	if (!remote->left)
+		remote_say_trouble(remote, &remote->refuses, why, "such rows are lost");
+}
+
+void remote_say_doubts(struct remote *remote, const char *why)
+{
+	if (!remote->left)
+		remote_say_trouble(
+			remote, &remote->doubts, why, "nobody can say which of them arrived");
+}
+
+/* Since that was said last. */
+static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
+{
+	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), before = *told;
+
+	*told = now;
+	return now - before;
+}
+
+static void say_takes(struct remote *remote)
+{
+	uint64_t failed = newly(&remote->delivery.failed, &remote->told_failed);
+	uint64_t unknown = newly(&remote->delivery.unknown, &remote->told_unknown);
+	char lost[48] = "", doubtful[64] = "";
+
+	if (failed > 0)
+		snprintf(lost, sizeof(lost), "; %llu were lost", (unsigned long long)failed);
+	if (unknown > 0)
+		snprintf(doubtful, sizeof(doubtful), "; of %llu nobody can say",
+			(unsigned long long)unknown);
+	remote_say(remote, false, "takes rows again%s%s", lost, doubtful);
+}
+
+void remote_say_takes(struct remote *remote)
+{
+	struct trouble *const troubles[] = {&remote->waits, &remote->refuses, &remote->doubts};
+	bool said = false;
+
+	for (size_t t = 0; t < sizeof(troubles) / sizeof(troubles[0]); t++)
+		if (trouble_goes_on(troubles[t]))
+			said |= trouble_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
+	if (said)
+		say_takes(remote);
+}
+
+void remote_leave(struct remote *remote, const char *why)
+{
+	if (!remote->left)
+		remote_say(remote, true, "%s at the end of the run; %s", why,
+			remote->spooled != NULL ? "its rows stay in the spool"
+						: "its rows are lost, or nobody can say");
+	remote->left = true;
+}

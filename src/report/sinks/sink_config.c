@@ -1,0 +1,842 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sinks/sink_config.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/standard_files.h"
+#include "base/units.h"
+#include "collect/options.h"
+#include "config/options.h"
+#include "parallel/shed/shed_options.h"
+#include "report/formats/format.h"
+#include "rx/filter/prefix_filter.h"
+#include "rx/port/forwarding.h"
+#include "sketch/measurement.h"
+
+#define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
+
+/* --- Which there are */
+
+static const struct place_options *options_of(const struct config_named *section)
+{
+	return (const struct place_options *)(const void *)section->storage;
+}
+
+static bool is_export(const struct config_named *named)
+{
+	return named->owner == &place_owner;
+}
+
+/* Heavy hitters go to standard output where nothing else is said. */
+static bool is_unsaid(const struct config *config, enum row_kind kind)
+{
+	if (kind != ROWS_HEAVY_HITTERS || config_asks(config, NULL, "output"))
+		return false;
+	for (uint32_t n = 0; n < config->nb_named; n++)
+		if (is_export(&config->named[n]) && options_of(&config->named[n])->kind == kind)
+			return true;
+	return false;
+}
+
+static bool next_of_options(
+	const struct config *config, struct place_walk *walk, struct asked_place *place)
+{
+	static const struct place_options nothing;
+	const struct option_list *rows = writer_options(config)->rows;
+
+	while (walk->kind < ROW_KINDS &&
+		(walk->i == rows[walk->kind].n || is_unsaid(config, walk->kind))) {
+		walk->kind++;
+		walk->i = 0;
+	}
+	if (walk->kind == ROW_KINDS)
+		return false;
+	*place = (struct asked_place){
+		.kind = walk->kind,
+		.text = rows[walk->kind].texts[walk->i++],
+		.label = outputs[walk->kind]->option,
+		.options = &nothing,
+	};
+	place->to = destination_of(place->text);
+	place->name = place->to.name;
+	return true;
+}
+
+static bool next_of_sections(
+	const struct config *config, struct place_walk *walk, struct asked_place *place)
+{
+	while (walk->i < config->nb_named) {
+		const struct config_named *section = &config->named[walk->i++];
+		const struct place_options *options = options_of(section);
+
+		if (!is_export(section) || options->url == NULL)
+			continue;
+		*place = (struct asked_place){
+			.kind = options->kind,
+			.text = options->url,
+			.to = destination_of(options->url),
+			.name = section->name,
+			.label = section->title,
+			.options = options,
+			.section = section,
+		};
+		if (place->to.format == FORMAT_AUTO)
+			place->to.format = options->format;
+		return true;
+	}
+	return false;
+}
+
+bool places_next(const struct config *config, struct place_walk *walk, struct asked_place *place)
+{
+	return next_of_options(config, walk, place) || next_of_sections(config, walk, place);
+}
+
+bool places_any(const struct config *config, enum row_kind kind)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	while (places_next(config, &walk, &place))
+		if (place.kind == kind)
+			return true;
+	return false;
+}
+
+/* --- What is asked of them */
+
+static uint32_t key_fields_of_run(const struct config *config)
+{
+	uint32_t fields = 0;
+
+	for (uint32_t m = 0; m < config->nb_measurements; m++)
+		fields |= measurement_options(&config->measurements[m])->key.fields;
+	return fields;
+}
+
+struct column_choice places_columns(const struct config *config, bool named)
+{
+	uint32_t fields = key_fields_of_run(config);
+
+	return (struct column_choice){
+		.key_fields = fields,
+		.records = measurements_any(config, SKETCH_RECORDS) ||
+			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
+		.collected = collect_asked(config),
+		.kept_up = keep_up_given(config),
+		.deep = measurements_deep(config),
+		.named = named,
+	};
+}
+
+/* What rows look like where nothing is said: --format is about heavy hitters. */
+enum output_format places_format(const struct config *config, enum row_kind kind)
+{
+	bool said = kind == ROWS_HEAVY_HITTERS && formats[writer_options(config)->format] != NULL;
+
+	return said ? writer_options(config)->format : FORMAT_CSV;
+}
+
+struct remote_request place_request(const struct config *config, const struct asked_place *place)
+{
+	struct remote_request request = {
+		.url = place->to.name,
+		.name = place->name,
+		.kind = place->kind,
+		.format = place->to.format,
+		.usual_format = places_format(config, place->kind),
+		.choice = places_columns(config, false),
+		.options = place->options,
+		.config = config,
+	};
+
+	request.choice.names = (enum column_names)place->options->names;
+	return request;
+}
+
+/* --- options --- */
+
+#define ROTATE_SIZE_MIN 1024
+#define ROTATE_TIME_MIN UINT64_C(1000000000) /* files are named by the second */
+
+/* One of the two limits, which a value may name once each. */
+static bool set_limit(const struct option_text *a, const char *text, struct rotate_limits *limits)
+{
+	bool is_time = units_time(text, &limits->period) == NULL, fits;
+
+	if (!is_time && units_size(text, &limits->size) != NULL)
+		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
+		       : limits->size >= ROTATE_SIZE_MIN;
+	return fits || option_refuse(a, is_time ? "is out of range; give 1s to 36525d"
+						: "is too small; give 1KB or more");
+}
+
+static bool read_rotate(const struct option_text *a)
+{
+	struct rotate_limits first = {0}, second = {0};
+	char text[64];
+	char *comma;
+
+	if (strlen(a->text) >= sizeof(text))
+		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+	strcpy(text, a->text);
+	comma = strchr(text, ',');
+	if (comma != NULL)
+		*comma = '\0';
+	if (!set_limit(a, text, &first) || (comma != NULL && !set_limit(a, comma + 1, &second)))
+		return false;
+	if ((first.period != 0 && second.period != 0) || (first.size != 0 && second.size != 0))
+		return option_refuse(a, "names two of a kind; write 1h, 1GB or 1h,1GB");
+	first.period += second.period;
+	first.size += second.size;
+	*(struct rotate_limits *)a->field = first;
+	return true;
+}
+
+/* The next byte of a path in which "./" and repeated slashes are skipped. */
+static const char *skip_nothing(const char *path, bool at_start)
+{
+	for (;;) {
+		if (at_start && path[0] == '.' && path[1] == '/')
+			path += 2;
+		else if (at_start && path[0] == '/')
+			path++;
+		else
+			return path;
+	}
+}
+
+/* Whether two texts name one file, as far as texts can tell. */
+static bool same_path(const char *a, const char *b)
+{
+	bool at_start = false;
+
+	if ((*a == '/') != (*b == '/'))
+		return false;
+	a = skip_nothing(a, true);
+	b = skip_nothing(b, true);
+	while (*a == *b) {
+		if (*a == '\0')
+			return true;
+		at_start = *a == '/';
+		a = skip_nothing(a + 1, at_start);
+		b = skip_nothing(b + 1, at_start);
+	}
+	return false;
+}
+
+#define FORMAT_CHOICE(name, word) [FORMAT_##name] = #word,
+
+OPTION_WORDS_OF(
+	format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE)[FORMAT_TABLE] = "table")
+
+#define FORMAT_NAMED(name, word) ", " #word
+static const char file_formats[] = ROW_FORMATS(FORMAT_NAMED);
+
+/* Whether a name begins with what was meant for a format: table:x, JSON:x, jsonl:x, ndjson:x. */
+static bool begins_as_format(const char *name)
+{
+	const char *word;
+	size_t len = 0;
+
+	while (isalpha((unsigned char)name[len]))
+		len++;
+	for (uint32_t i = 0; name[len] == ':' && (word = format_word(i)) != NULL; i++) {
+		size_t n = strlen(word);
+
+		if (len >= n && len <= n + NEAR_LETTERS &&
+			(strncasecmp(name, word, n) == 0 ||
+				strncasecmp(name + len - n, word, n) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* By the option, or by the key of the section; a phrase. */
+__attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fault,
+	const struct asked_place *place, const char *key, const char *format, ...)
+{
+	char why[sizeof(fault->why)];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(why, sizeof(why), format, arguments);
+	va_end(arguments);
+	option_fault(fault, place->section != NULL ? key : outputs[place->kind]->option + 2, NULL,
+		"%s", why);
+	fault->named = place->section;
+	return false;
+}
+
+static bool check_remote(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	static _Thread_local char key[REMOTE_KEY_MAX]; /* the fault has it, too */
+	struct remote_request request = place_request(config, place);
+	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
+
+	*key = '\0';
+	request.key = key;
+	if (remote_check(&request, why))
+		return true;
+	if (*key != '\0')
+		return refuse(fault, place, key, "%s", why);
+	remote_hide(place->text, shown);
+	return refuse(fault, place, "url", "'%s' %s", shown, why);
+}
+
+/* Whether no place that was asked for earlier is the same file. */
+static bool check_alone(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	struct place_walk walk = {0};
+	struct asked_place other;
+
+	while (places_next(config, &walk, &other) && other.text != place->text)
+		if (same_path(other.to.name, place->to.name))
+			return refuse(fault, place, "url",
+				"'%.200s' is where %s goes; give another file", place->to.name,
+				other.label);
+	return true;
+}
+
+static bool check_file(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	const char *name = place->to.name, *text = place->text, *form = remote_meant(name);
+
+	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
+		return refuse(fault, place, "url",
+			"'%.100s' looks like a format that is none; allowed: %s (a table "
+			"is --format table); a file that is called so is ./%.100s",
+			name, file_formats + 2, name);
+	if (form != NULL)
+		return refuse(fault, place, "url",
+			"'%.100s' is no URL; write %s (a file that is called so is ./%.100s)", name,
+			form, name);
+	if (*name == '\0')
+		return refuse(fault, place, "url",
+			"'%.200s' names no file; give %.200sFILE, or %.200s- for standard output",
+			text, text, text);
+	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
+}
+
+/* Keys of a section that every place heeds. */
+static const char *const keys_of_all[] = {"what", "url", "format", "names", "queue", NULL};
+
+static bool is_among(const char *key, const char *const *keys)
+{
+	while (keys != NULL && *keys != NULL && strcmp(key, *keys) != 0)
+		keys++;
+	return keys != NULL && *keys != NULL;
+}
+
+/* A property is one key of many that the row stands for. */
+static const char *key_as_written(const struct asked_place *place, const char *key)
+{
+	static _Thread_local char property[REMOTE_KEY_MAX]; /* the fault has it, too */
+	const char *first;
+
+	if (strcmp(key, "kafka") != 0)
+		return key;
+	first = place->options->kafka.texts[0];
+	snprintf(property, sizeof(property), "kafka.%.*s", (int)strcspn(first, "="), first);
+	return property;
+}
+
+/* Whether a section says nothing that its place cannot heed. */
+static bool check_keys(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	const char *key, *const *own = remote_keys(place->to.name);
+	char shown[REMOTE_SHOWN_MAX];
+
+	remote_hide(place->text, shown);
+	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
+		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
+			!(strcmp(key, "spool") == 0 && remote_may_spool(place->to.name)) &&
+			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
+			return refuse(fault, place, key_as_written(place, key),
+				strcmp(key, "require") != 0
+					? "has no effect on '%s'; leave it out"
+					: "'%s' never says whether anybody is there; leave it out",
+				shown);
+	return true;
+}
+
+static void folder_of(const struct spool_options *spool, char folder[PATH_MAX])
+{
+	uint32_t len = spool->folder_len;
+
+	while (len > 1 && spool->text[len - 1] == '/')
+		len--;
+	snprintf(folder, PATH_MAX, "%.*s", (int)len, spool->text);
+}
+
+static bool same_folder(const struct spool_options *a, const struct spool_options *b)
+{
+	char one[PATH_MAX], other[PATH_MAX];
+
+	if (a->text == NULL || b->text == NULL)
+		return false;
+	folder_of(a, one);
+	folder_of(b, other);
+	return same_path(one, other);
+}
+
+static bool check_spool(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	const struct place_options *options = place->options;
+
+	for (const struct config_named *other = config->named; other < place->section; other++)
+		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
+			return refuse(fault, place, "spool",
+				"'%.200s' is that of %s; give another folder", options->spool.text,
+				other->title);
+	return true;
+}
+
+/* Whether there are such rows: the option of the kind says what they lack. */
+static bool check_kind(
+	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+{
+	const struct config_row *row = options_find(config, outputs[place->kind]->option + 2);
+	const char *lacks = NULL;
+
+	if (row == NULL)
+		return refuse(fault, place, "what", "'%s': sketchtap %s has no such rows",
+			output_word(place->kind), config->command->name);
+	if (row->row->lacks != NULL)
+		lacks = row->row->lacks(config, NULL);
+	return lacks == NULL || refuse(fault, place, "what", "'%s' has no effect %s; leave it out",
+					output_word(place->kind), lacks);
+}
+
+/* GoFlow2's names: rows of it do not begin as those that files are read again by. */
+static bool check_names(const struct asked_place *place, const struct place_options *options,
+	struct option_fault *fault)
+{
+	if (options->names != COLUMN_NAMES_GOFLOW2)
+		return true;
+	if (outputs[place->kind]->goflow2 == NULL)
+		return refuse(fault, place, "names",
+			"'goflow2' has names for records alone; "
+			"write what = flows");
+	return remote_is_url(place->to.name) ||
+	       refuse(fault, place, "names", "'goflow2' is for what a URL names, not for a file");
+}
+
+static bool check_section(
+	const struct config *config, const struct config_named *section, struct option_fault *fault)
+{
+	static const char *const needed[][2] = {{"what", "ROWS"}, {"url", "URL"}};
+	const struct place_options *options = options_of(section);
+	struct asked_place place = {
+		.kind = options->kind, .text = options->url, .section = section};
+	char shown[REMOTE_SHOWN_MAX];
+
+	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
+		if (config_named_line(config, section, needed[k][0]) == 0)
+			return refuse(fault, &place, needed[k][0], "has no %s = %s", needed[k][0],
+				needed[k][1]);
+	place.to = destination_of(options->url);
+	remote_hide(options->url, shown);
+	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
+		return refuse(fault, &place, "format",
+			"'%s' names a format; leave one of the two out", shown);
+	place.options = options;
+	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
+	       check_names(&place, options, fault) && check_spool(config, &place, fault);
+}
+
+static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	(void)measurement;
+	for (uint32_t n = 0; n < config->nb_named; n++)
+		if (is_export(&config->named[n]) &&
+			!check_section(config, &config->named[n], fault))
+			return false;
+	while (places_next(config, &walk, &place))
+		if (remote_is_url(place.to.name) ? !check_remote(config, &place, fault)
+						 : !check_file(config, &place, fault))
+			return false;
+	return true;
+}
+
+bool writer_shows_table(const struct config *config, bool terminal)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	if (writer_options(config)->format != FORMAT_AUTO || !terminal)
+		return writer_options(config)->format == FORMAT_TABLE;
+	while (places_next(config, &walk, &place))
+		if (place.kind == ROWS_HEAVY_HITTERS && place.to.format == FORMAT_AUTO &&
+			standard_files_is_output(place.to.name))
+			return true;
+	return false;
+}
+
+bool writer_to_stdout(const struct config *config, enum row_kind kind)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	while (places_next(config, &walk, &place))
+		if (place.kind == kind && !standard_files_is_output(place.to.name))
+			return false;
+	return true;
+}
+
+bool writer_names_files(const struct config *config)
+{
+	for (enum row_kind kind = 0; kind < ROW_KINDS; kind++)
+		if (!writer_to_stdout(config, kind))
+			return true;
+	return false;
+}
+
+static const char *lacks_file(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+	bool url = false;
+
+	(void)measurement;
+	while (places_next(config, &walk, &place)) {
+		if (!standard_files_is_output(place.to.name) && !remote_is_url(place.to.name))
+			return NULL;
+		url |= remote_is_url(place.to.name);
+	}
+	return url ? "on what a URL names, only on a file such as --output FILE"
+		   : option_lacks_file(NULL);
+}
+
+static const char *lacks_records(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return measurements_any(config, SKETCH_RECORDS) ? NULL : "without --sketch flow-table";
+}
+
+#define ROWS_OPTION(word, kind)                                                                    \
+	.name = (word), .placeholder = "FILE", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,  \
+	.default_note = "not written", OPTION_FIELD(writer_options, rows[kind])
+
+static const struct option_row writer_rows[] = {
+	{
+		.name = "output",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_LIST,
+		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
+		.needs = remote_needs,
+		.default_text = "-",
+		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
+			"gets JSON lines in place of CSV; a file that is called so is "
+			"./json:FILE. tcp://HOST:PORT and unix:PATH get the rows of a file, "
+			"kafka://HOST[:PORT],.../TOPIC and "
+			"clickhouse://HOST[:PORT]/TABLE as JSON; "
+			"ipfix://HOST:PORT (UDP) and ipfix+tcp://HOST:PORT are collectors of "
+			"IPFIX, for --flows too. Repeatable, for several "
+			"destinations, as are --stats, --queues, --rules, --flows, --states, "
+			"--deliveries and --forwarded.",
+	},
+	{
+		ROWS_OPTION("stats", ROWS_STATS),
+		.help = "Where the account of each interval's packets goes, as CSV; - is "
+			"standard output.",
+	},
+	{
+		ROWS_OPTION("queues", ROWS_QUEUES),
+		.rare = true,
+		.help = "Where it goes how each interval's packets were spread over workers and "
+			"queues, as CSV; - is standard output.",
+	},
+	{
+		ROWS_OPTION("rules", ROWS_RULES),
+		.rare = true,
+		.lacks = monitor_option_lacks,
+		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
+			"- is standard output.",
+	},
+	{
+		ROWS_OPTION("flows", ROWS_FLOWS),
+		.rare = true,
+		.lacks = lacks_records,
+		.needs = remote_needs,
+		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
+			"it ended: by --idle-timeout, or with the interval; - is standard output.",
+	},
+	{
+		ROWS_OPTION("states", ROWS_STATES),
+		.rare = true,
+		.lacks = keep_up_option_lacks,
+		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
+			"output.",
+	},
+	{
+		ROWS_OPTION("deliveries", ROWS_DELIVERIES),
+		.rare = true,
+		.help = "Where it goes what became of each interval's rows of each export, as CSV; - is "
+			"standard output.",
+	},
+	{
+		ROWS_OPTION("forwarded", ROWS_FORWARDED),
+		.rare = true,
+		.lacks = forward_option_lacks,
+		.help = "Where it goes what --forward sent of each interval's packets, what it did "
+			"not and why, and how long packets took, as CSV; - is standard output.",
+	},
+	{
+		.name = "format",
+		.placeholder = "FORMAT",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_CHOICE,
+		.word = format_word,
+		OPTION_FIELD(writer_options, format),
+		.default_text = "auto",
+		.help = "Of the heavy hitters: csv, json, table (for people), or auto (a table "
+			"where standard output is a terminal, of a port one that is drawn again "
+			"and again; else CSV). Of what doctor finds: csv, or a table.",
+	},
+	{
+		.name = "append",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		.lacks = lacks_file,
+		OPTION_FIELD(writer_options, append),
+		.set = "existing",
+		.help = "Go on after the last interval of output files that exist. Without it "
+			"and without --force such files are refused.",
+	},
+	{
+		.name = "force",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_FLAG,
+		.lacks = lacks_file,
+		OPTION_FIELD(writer_options, force),
+		.set = "existing",
+		.help = "Replace output files that exist.",
+	},
+	{
+		.name = "rotate",
+		.placeholder = "TIME|SIZE",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_OWN,
+		.lacks = lacks_file,
+		.read = read_rotate,
+		OPTION_FIELD(writer_options, rotate),
+		.max = OPTION_CENTURY,
+		.default_note = "one file each",
+		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
+			"one grows beyond a size (1GB), or both (1h,1GB); what is written at once, "
+			"an interval or 65536 records of --flows, is in one file even so. "
+			"stats.csv is renamed to stats-20261120T170000Z.csv, by the second in "
+			"which its first interval starts, and never over a file that exists.",
+	},
+	{0},
+};
+
+static const char *lacks_collector(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return collect_asked(config) ? NULL : "without --listen";
+}
+
+/* The file of templates is replaced as a whole: nothing else may lie there. */
+static bool check_templates(const struct config *config,
+	const struct measurement_config *measurement, struct option_fault *fault)
+{
+	const char *file = collect_options(config)->templates;
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	(void)measurement;
+	while (file != NULL && places_next(config, &walk, &place))
+		if (same_path(place.to.name, file))
+			return option_fault(fault, "templates", NULL,
+				"'%.200s' is where %s goes; give another file", file, place.label);
+	return true;
+}
+
+static const struct option_row collected_rows[] = {
+	{
+		ROWS_OPTION("exporters", ROWS_EXPORTERS),
+		.lacks = lacks_collector,
+		.help = "Where the account of each exporter's datagrams and records goes, as CSV: "
+			"what was counted, lost, waits or could not be read; - is standard output.",
+	},
+	{
+		ROWS_OPTION("paths", ROWS_PATHS),
+		.lacks = lacks_collector,
+		.help = "Where the path of each flow through the exporters goes, as CSV; - is "
+			"standard output.",
+	},
+	{
+		ROWS_OPTION("links", ROWS_LINKS),
+		.lacks = lacks_collector,
+		.help = "Where the load of each exporter's interfaces goes, by records and by the "
+			"interfaces' own counters, as CSV; - is standard output.",
+	},
+	{0},
+};
+
+const struct option_owner collected_writer_owner = {
+	.rows = collected_rows,
+	.size = sizeof(struct writer_options),
+	.fills = &writer_owner,
+	.check = check_templates,
+};
+
+const struct option_owner writer_owner = {
+	.rows = writer_rows,
+	.size = sizeof(struct writer_options),
+	.check = check_outputs,
+};
+
+/* --- The sections */
+
+static const char *what_word(uint32_t i)
+{
+	return i < ROW_KINDS ? output_word(i) : NULL;
+}
+
+OPTION_WORDS_OF(row_format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE))
+
+/* Its bytes are those of layer 3. */
+static uint32_t names_need(const char *text)
+{
+	return strcmp(text, column_names_word(COLUMN_NAMES_GOFLOW2)) == 0 ? OPTION_NEED_IP_BYTES
+									  : 0;
+}
+
+#define QUEUE_MIN (1 << 12)
+#define SPOOL_MIN (1 << 20)
+
+static bool read_spool(const struct option_text *a)
+{
+	struct spool_options spool = {.text = a->text};
+	const char *comma = strrchr(a->text, ',');
+
+	if (comma == NULL || comma == a->text || units_size(comma + 1, &spool.size) != NULL)
+		return option_refuse(
+			a, "is no FOLDER,SIZE; write /var/lib/sketchtap/NAME/heavy,1GB");
+	if (spool.size < SPOOL_MIN)
+		return option_refuse(a, "is too small; give 1MB or more");
+	spool.folder_len = (uint32_t)(comma - a->text);
+	*(struct spool_options *)a->field = spool;
+	return true;
+}
+
+static const struct option_row place_rows[] = {
+	{
+		.name = "what",
+		.placeholder = "ROWS",
+		.type = OPTION_CHOICE,
+		.word = what_word,
+		OPTION_FIELD(place_options, kind),
+		.help = "Which rows go there, as by the option of that name (heavy-hitters: "
+			"--output):",
+	},
+	{
+		.name = "url",
+		.placeholder = "URL",
+		.type = OPTION_STRING,
+		.needs = remote_needs,
+		OPTION_FIELD(place_options, url),
+		.help = "Where they go: what the option takes, a FILE, FORMAT:FILE or a URL.",
+	},
+	{
+		.name = "format",
+		.placeholder = "FORMAT",
+		.type = OPTION_CHOICE,
+		.word = row_format_word,
+		OPTION_FIELD(place_options, format),
+		.help = "How they look there:",
+	},
+	{
+		.name = "names",
+		.placeholder = "NAMES",
+		.type = OPTION_CHOICE,
+		.word = column_names_word,
+		.needs = names_need,
+		OPTION_FIELD(place_options, names),
+		.help = "Whose names the columns have:",
+	},
+	{
+		.name = "queue",
+		.placeholder = "SIZE",
+		.type = OPTION_SIZE,
+		.min = QUEUE_MIN,
+		OPTION_FIELD(place_options, queue),
+		.default_note = "64MB, and more for records",
+		.help = "Memory that intervals may take which wait for the export; one waits "
+			"however large it is.",
+	},
+	{
+		.name = "require",
+		.placeholder = "yes|no",
+		.type = OPTION_FLAG,
+		OPTION_FIELD(place_options, require),
+		.help = "Where nobody is there at the start nothing is measured, and the run ends "
+			"with 1.",
+	},
+	{
+		.name = "spool",
+		.placeholder = "FOLDER,SIZE",
+		.type = OPTION_OWN,
+		.read = read_spool,
+		OPTION_FIELD(place_options, spool),
+		.help = "Where rows wait on a disk until the receiver has them, also over the end of "
+			"the run, and how much that may be.",
+	},
+	{
+		.name = "rate",
+		.placeholder = "N",
+		.type = OPTION_COUNT,
+		.min = 1,
+		.max = UINT32_MAX,
+		OPTION_FIELD(place_options, rate),
+		.default_note = "an interval's are spread over the next, 2000 a second at least",
+		.help = "Datagrams that are sent in a second, of ipfix://.",
+	},
+	{
+		.name = "interface-index",
+		.placeholder = "N",
+		.type = OPTION_COUNT,
+		.min = 1,
+		.max = UINT32_MAX - UINT16_MAX,
+		OPTION_FIELD(place_options, interface_index),
+		.default_note = "1",
+		.help = "The interface that records of ipfix:// came in by, that of the first port "
+			"where keys have in_port.",
+	},
+	{
+		.name = "kafka",
+		.placeholder = "VALUE",
+		.type = OPTION_PROPERTIES,
+		OPTION_FIELD(place_options, kafka),
+		.help = "A property of librdkafka, of kafka://.",
+	},
+	{0},
+};
+
+const struct option_owner place_owner = {
+	.rows = place_rows,
+	.size = sizeof(struct place_options),
+	.section = "export",
+};

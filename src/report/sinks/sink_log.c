@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include "report/sinks/sink_log.h"
+
+#include <stdio.h>
+
+void voice_pause(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_suspend(voice->progress);
+}
+
+void voice_go_on(const struct writer_voice *voice)
+{
+	if (voice->progress != NULL)
+		progress_resume(voice->progress);
+}
+
+void voice_say(bool warning, const char *line, void *arg)
+{
+	const struct writer_voice *voice = arg;
+
+	voice_pause(voice);
+	voice->say(warning, line, voice->arg);
+	voice_go_on(voice);
+}
+
+bool trouble_begins(struct trouble *trouble, int64_t now, char *often)
+{
+	if (trouble->said)
+		return false;
+	trouble->hushed = now < trouble->quiet_until;
+	if (trouble->hushed)
+		return false;
+	*often = '\0';
+	if (trouble->often > 0)
+		snprintf(often, TROUBLE_OFTEN_MAX, " (and so %u times since that was said)",
+			trouble->often);
+	trouble->often = 0;
+	trouble->said = true;
+	return true;
+}
+
+bool trouble_ends(struct trouble *trouble, int64_t now)
+{
+	bool said = trouble->said;
+
+	trouble->often += trouble->hushed;
+	if (said)
+		trouble->quiet_until = now + TROUBLE_QUIET_NS;
+	trouble->said = trouble->hushed = false;
+	return said;
+}

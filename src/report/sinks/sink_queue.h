@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A thread that brings reports to a place, behind a bounded queue: a place that takes nothing holds
+ * up neither the reporter nor any other place. What finds no room is dropped, by whole reports, and
+ * counted. What the place is and how rows look there is the business of its struct outlet_ops.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/rows/report.h"
+#include "report/sinks/delivery.h"
+
+#define OUTLET_QUEUE 16                 /* epochs that may wait, and accounts of deliveries */
+#define OUTLET_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
+
+struct outlet;
+
+/* By the outlet's own thread. */
+struct outlet_ops {
+	/* Before anything else; NULL: nothing. */
+	void (*begin)(void *place);
+	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
+	void (*write)(void *place, const struct report_epoch *epoch);
+	/* All that came was written, and nothing more will start before `time` (ns since 1970); NULL:
+	 * nothing. */
+	void (*pass)(void *place, int64_t time);
+	/* What the place's name stands for may have changed. NULL: nothing. */
+	void (*reopen)(void *place);
+	void (*look)(void *place); /* after each of these; NULL: nothing */
+	void (*end)(void *place);  /* nothing more comes; NULL: nothing */
+	/* By the thread that hands over: a report found no room, and will not come. NULL: nothing. */
+	void (*miss)(void *place, const struct report_epoch *epoch);
+};
+
+struct outlet_params {
+	const struct outlet_ops *ops;
+	void *place;
+	const char *name;             /* of the place, for a person */
+	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
+	uint32_t nb_deliveries;
+	/* Memory that epochs may take, and records; 0: OUTLET_BYTES, and of records what
+	 * outlet_bound_flows() says. One report waits however large it is. */
+	size_t queue;
+	void (*say)(bool warning, const char *line, void *arg);
+	void *say_arg;
+	bool keeps;     /* what the place does not take before the end is not lost */
+	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
+};
+
+/* Returns NULL where memory is missing. Its thread begins with outlet_start(). */
+struct outlet *outlet_create(const struct outlet_params *params);
+/* Returns 0 or an errno. */
+int outlet_start(struct outlet *outlet);
+/* One that was started has ended (outlet_end()). */
+void outlet_free(struct outlet *outlet);
+
+/*
+ * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
+ * is dropped, counted and said. Epochs, records and deliveries take no room from each other. Where
+ * outlet_wait() says that there is room, there is.
+ */
+void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
+/* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
+ * beyond `end` (monotonic ns). Returns false if there is still none. */
+bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_t end);
+/* By the thread that hands over: returns true if the last report of this kind was dropped. */
+bool outlet_drops(const struct outlet *outlet, const struct report_epoch *epoch);
+/* Whether there is room for what became of rows. */
+bool outlet_takes_deliveries(struct outlet *outlet);
+/* So much memory may records that wait take from now on, where `queue` does not say less. */
+void outlet_bound_flows(struct outlet *outlet, size_t bytes);
+void outlet_pass(struct outlet *outlet, int64_t time);
+/* Waits until all that was handed over is written. */
+void outlet_settle(struct outlet *outlet);
+/* Nothing more comes: its thread ends when what waits is written. */
+void outlet_finish(struct outlet *outlet);
+/* The same, and waits for that. Returns the rows that were dropped. */
+uint64_t outlet_end(struct outlet *outlet);
+
+/* Any thread. */
+void outlet_reopen(struct outlet *outlet);
+bool outlet_reopening(struct outlet *outlet);
+/* The run is over, or was asked to end: what waits is the last. */
+bool outlet_ending(struct outlet *outlet);
+/*
+ * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
+ * while the run goes on, then 5; once the run was asked to end, 15 are all there is, and from its end
+ * on where the place keeps the rest.
+ */
+int64_t outlet_patience(struct outlet *outlet, uint32_t usual);
+/* By its thread, where it is ending: ns in which the rest of the report in hand is to leave, so that
+ * what waits has left within 10 seconds. */
+int64_t outlet_share(struct outlet *outlet);
+/* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
+ * while the run does: it has no end before that. */
+bool outlet_gives_up(struct outlet *outlet, int64_t *since);
+/* What its place waits in, ns. */
+int64_t outlet_second(const struct outlet *outlet);
+/* By its thread: whether reopening was asked for while its place waits. Then it is done with that. */
+bool outlet_roused(struct outlet *outlet);
+/* When the oldest report that waits starts, ns since 1970; false: none does. */
+bool outlet_oldest(struct outlet *outlet, int64_t *start);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A place with a spool: its outlet's thread writes the rows of each report into the spool, and
+ * another one sends from there, so that neither a receiver that is gone nor a run that is killed
+ * loses any.
+ */
+
+#include "report/sinks/sink.h"
+#include "report/sinks/sink_queue.h"
+#include "report/sinks/spool.h"
+
+struct spooled;
+
+/*
+ * Opens the spool that the options name and takes over what an earlier run left there: those rows
+ * count as rows of the first interval. False with a phrase in why[SPOOL_WHY_MAX]; *damaged: not NULL
+ * where something in it was, to be said.
+ */
+bool spooled_open(struct remote *remote, const char *url, const struct place_options *options,
+	char *why, struct spool_found *found);
+void spooled_close(struct spooled *spooled); /* NULL is allowed */
+
+/* Of the struct spooled. */
+extern const struct outlet_ops spooled_ops;
+
+/* When the oldest that is in the spool starts. */
+bool spooled_oldest(struct spooled *spooled, int64_t *start);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Rows as text to a socket as a place of reports: tcp://, unix:. An epoch waits until it was taken
+ * whole; where the connection breaks meanwhile it is sent again, as a whole, over the next one.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "report/sinks/sink.h"
+#include "report/sinks/socket_client.h"
+
+#define PATIENCE_S 60 /* with a receiver who takes nothing */
+#define BREAKS_MAX 3  /* in an epoch: then nobody can say what of it arrived */
+#define PAUSE_NS   (SECOND_NS / 10)
+
+struct row_socket {
+	struct remote remote;
+	struct receiver receiver;
+};
+
+static int64_t patience(void *arg)
+{
+	const struct row_socket *place = arg;
+
+	return remote_patience(&place->remote, PATIENCE_S);
+}
+
+static bool send_header(struct row_socket *place)
+{
+	const struct text *header = &place->remote.header;
+	bool sent =
+		header->len == 0 || receiver_send(&place->receiver, header->data, header->len) == 0;
+
+	delivery_count(&place->remote.delivery.bytes, sent ? header->len : 0);
+	return sent;
+}
+
+/* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
+static bool reach(struct row_socket *place)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int64_t since = clock_now(CLOCK_MONOTONIC);
+	enum receiver_state state;
+
+	while ((state = receiver_look(&place->receiver)) != RECEIVER_THERE) {
+		if (state == RECEIVER_ANEW) {
+			delivery_count(
+				&place->remote.delivery.reconnects, place->receiver.connects > 1);
+			if (send_header(place))
+				break;
+		}
+		remote_say_waits(&place->remote, place->receiver.why);
+		if (remote_hurries(&place->remote))
+			receiver_reopen(&place->receiver);
+		else if (outlet_gives_up(place->remote.outlet, &since))
+			return false;
+		else
+			nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Sends the text. With a spool it waits until the other end has it: what only the kernel here has is lost
+ * with the connection. */
+static int send_text(struct row_socket *place)
+{
+	const struct remote *remote = &place->remote;
+	int error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
+
+	return error == 0 && remote->spooled != NULL ? receiver_drain(&place->receiver) : error;
+}
+
+/* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
+static _Atomic uint64_t *fate_of(struct row_socket *place)
+{
+	struct remote *remote = &place->remote;
+	struct delivery *delivery = &remote->delivery;
+	uint32_t breaks = 0;
+
+	for (uint32_t tries = 0; !remote->left && reach(place); tries++) {
+		int error;
+
+		delivery_count(&delivery->retries, tries > 0);
+		error = send_text(place);
+		if (error == 0) {
+			receiver_praise(&place->receiver);
+			delivery_count(&delivery->bytes, remote->text.len);
+			remote_say_takes(remote);
+			return &remote->fates->delivered;
+		}
+		remote_say_waits(remote, place->receiver.why);
+		breaks += place->receiver.sent > 0;
+		/* With a spool they wait, and what comes twice is known by its identity. */
+		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
+			remote_say_doubts(remote,
+				"the connection broke again and again in one interval's rows");
+			return &remote->fates->unknown;
+		}
+		if (error == ETIMEDOUT && outlet_ending(remote->outlet))
+			break;
+	}
+	remote_leave(remote, place->receiver.why);
+	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
+}
+
+static int open_place(struct remote *remote, bool require, char *why)
+{
+	struct row_socket *place = (struct row_socket *)remote;
+
+	if (!require || receiver_reach(&place->receiver))
+		return 0;
+	return remote_absent(why, place->receiver.why);
+}
+
+static void begin(void *arg)
+{
+	struct row_socket *place = arg;
+
+	place->receiver.second = outlet_second(place->remote.outlet);
+}
+
+static void bring(struct remote *remote, uint64_t rows)
+{
+	delivery_count(fate_of((struct row_socket *)remote), rows);
+}
+
+static void reopen(void *arg)
+{
+	struct row_socket *place = arg;
+
+	receiver_reopen(&place->receiver);
+}
+
+static bool parse(const struct remote_scheme *scheme, const char *url,
+	struct receiver_address *address, char *why)
+{
+	return receiver_parse(url + strlen(scheme->prefix),
+		scheme == &remote_unix ? RECEIVER_UNIX : RECEIVER_TCP, NULL, address, why);
+}
+
+static bool check(
+	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+{
+	struct receiver_address address;
+
+	return parse(scheme, request->url, &address, why);
+}
+
+static struct remote *create(
+	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+{
+	struct row_socket *place = calloc(1, sizeof(*place));
+	char why[REMOTE_WHY_MAX];
+
+	(void)number;
+	if (place == NULL)
+		return NULL;
+	place->receiver = (struct receiver){
+		.patience = patience,
+		.arg = place,
+	};
+	parse(scheme, request->url, &place->receiver.address, why);
+	receiver_init(&place->receiver);
+	return &place->remote;
+}
+
+static void free_place(struct remote *remote)
+{
+	struct row_socket *place = (struct row_socket *)remote;
+
+	receiver_free(&place->receiver);
+	free(place);
+}
+
+#define OPS                                                                                        \
+	{                                                                                          \
+		.begin = begin, .write = remote_write, .reopen = reopen, .end = reopen             \
+	}
+
+const struct remote_scheme remote_tcp = {
+	.prefix = "tcp://",
+	.form = "tcp://HOST:PORT",
+	.check = check,
+	.create = create,
+	.open = open_place,
+	.bring = bring,
+	.free = free_place,
+	.ops = OPS,
+};
+
+const struct remote_scheme remote_unix = {
+	.prefix = "unix:",
+	.form = "unix:PATH",
+	.check = check,
+	.create = create,
+	.open = open_place,
+	.bring = bring,
+	.free = free_place,
+	.ops = OPS,
+};

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/sinks/socket_client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/regular_file.h"
+#include "base/signals.h"
+#include "base/units.h"
+
+#define BACKOFF_MAX_S 30
+#define CONNECT_NS    (10 * SECOND_NS) /* at most, to be connected in */
+#define POLL_MS       100
+#define IDLE_NS       SECOND_NS       /* one that is left may do nothing with what it was sent, */
+#define LEAVING_NS    (5 * SECOND_NS) /* and take in all */
+#define LOOK_MS       10
+#define READS_MAX     64 /* of what it sends, which nobody asked for, at a time */
+#define HEADERS_UDP4  28
+#define HEADERS_UDP6  48
+
+/* --- The text */
+
+static bool read_port(const char *text, char *port, size_t size)
+{
+	char *end;
+	unsigned long number;
+
+	if (*text < '0' || *text > '9' || strlen(text) >= size)
+		return false;
+	number = strtoul(text, &end, 10);
+	snprintf(port, size, "%s", text);
+	return *end == '\0' && number >= 1 && number <= UINT16_MAX;
+}
+
+static bool read_path(const char *text, struct receiver_address *address, char *why)
+{
+	static const struct sockaddr_un unix_address;
+	const size_t max = sizeof(unix_address.sun_path) - 1;
+
+	if (*text == '\0' || strlen(text) > max) {
+		snprintf(why, RECEIVER_WHY_MAX, "must name a socket, by a path of 1 to %zu bytes",
+			max);
+		return false;
+	}
+	snprintf(address->host, sizeof(address->host), "%s", text);
+	address->port[0] = '\0';
+	return true;
+}
+
+#define HOST_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+static const char host_letters[] = HOST_LETTERS;
+static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* [fe80::1%eth0] */
+
+bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
+	struct receiver_address *address, char *why)
+{
+	const char *host = text, *end, *behind;
+
+	address->transport = transport;
+	if (transport == RECEIVER_UNIX)
+		return read_path(text, address, why);
+	end = host + strspn(host, *host == '[' ? ipv6_letters : host_letters);
+	behind = *host == '[' && *end == ']' ? end + 1 : end;
+	host += *text == '[';
+	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
+		(*text == '[') != (*end == ']')) {
+		snprintf(why, RECEIVER_WHY_MAX,
+			"names no host; write HOST:PORT, an IPv6 address in brackets");
+		return false;
+	}
+	memcpy(address->host, host, (size_t)(end - host));
+	address->host[end - host] = '\0';
+	snprintf(address->port, sizeof(address->port), "%s", port != NULL ? port : "");
+	if ((*behind == '\0' && port != NULL) ||
+		(*behind == ':' && read_port(behind + 1, address->port, sizeof(address->port))))
+		return true;
+	snprintf(why, RECEIVER_WHY_MAX,
+		"must end with a port from 1 to 65535, and nothing behind it");
+	return false;
+}
+
+/* --- Connections */
+
+void receiver_init(struct receiver *receiver)
+{
+	receiver->fd = -1;
+}
+
+static void hang_up(struct receiver *receiver)
+{
+	if (receiver->fd >= 0)
+		close(receiver->fd);
+	receiver->fd = -1;
+	receiver->fresh = false;
+	receiver->talks = false;
+	receiver->look_up = true;
+}
+
+/* Bytes that it has not taken yet; -1: not known. */
+static int queued(int fd)
+{
+	int bytes;
+
+	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
+}
+
+/* Takes what it sent. Returns what the last recv() did. */
+static ssize_t take_noise(struct receiver *receiver)
+{
+	char ignored[4096];
+	uint32_t reads = 0;
+	ssize_t len;
+
+	do {
+		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+		receiver->talks |= len > 0;
+	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
+	return len;
+}
+
+/*
+ * Where something is unread, or comes later, close(2) resets the connection: what the receiver has
+ * not read yet may be gone. So one that talks is heard until it has read the end; another takes what
+ * is on the way by itself.
+ */
+static void leave(struct receiver *receiver, int64_t longest)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), now = start, moved = start;
+	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	int before, left;
+	ssize_t len;
+
+	if (receiver->fd < 0 || receiver->address.transport == RECEIVER_UDP ||
+		shutdown(receiver->fd, SHUT_WR) < 0)
+		return;
+	before = queued(receiver->fd);
+	while (now - moved < IDLE_NS && now - start < longest) {
+		len = take_noise(receiver);
+		left = queued(receiver->fd);
+		if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR) ||
+			(left <= 0 && !receiver->talks))
+			break;
+		(void)poll(&polled, 1, LOOK_MS);
+		now = clock_now(CLOCK_MONOTONIC);
+		if (len > 0 || left != before)
+			moved = now;
+		before = left;
+	}
+}
+
+void receiver_reopen(struct receiver *receiver)
+{
+	int64_t patience = receiver->fd >= 0 ? receiver->patience(receiver->arg) : 0;
+
+	leave(receiver, patience < LEAVING_NS ? patience : LEAVING_NS);
+	hang_up(receiver);
+	receiver->retry_at = 0;
+	receiver->backoff = 0;
+}
+
+void receiver_praise(struct receiver *receiver)
+{
+	if (receiver->fd >= 0)
+		receiver->backoff = 0;
+}
+
+int64_t receiver_backoff(int64_t before, int64_t second)
+{
+	const int64_t max = BACKOFF_MAX_S * second;
+
+	if (before == 0)
+		return second;
+	return before < max / 2 ? 2 * before : max;
+}
+
+static void give_up(struct receiver *receiver, const char *why)
+{
+	hang_up(receiver);
+	receiver->turn++;
+	receiver->backoff = receiver_backoff(
+		receiver->backoff, receiver->second > 0 ? receiver->second : SECOND_NS);
+	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
+	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
+}
+
+/* --- Names: looked up by a thread of their own, for a name server that is silent keeps it for long */
+
+struct look_up {
+	struct receiver_address address;
+	struct addrinfo *found;
+	int error;         /* of getaddrinfo(), */
+	int number;        /* and its errno */
+	sem_t done;        /* posted last, where somebody waits */
+	atomic_bool alone; /* whose side comes second frees it or takes it */
+};
+
+static void free_look_up(struct look_up *look_up)
+{
+	sem_destroy(&look_up->done);
+	free(look_up);
+}
+
+static void *look_up_main(void *arg)
+{
+	struct look_up *look_up = arg;
+	const struct addrinfo hints = {
+		.ai_family = AF_UNSPEC,
+		.ai_socktype =
+			look_up->address.transport == RECEIVER_UDP ? SOCK_DGRAM : SOCK_STREAM,
+	};
+
+	look_up->error =
+		getaddrinfo(look_up->address.host, look_up->address.port, &hints, &look_up->found);
+	look_up->number = errno;
+	if (!atomic_exchange(&look_up->alone, true)) {
+		sem_post(&look_up->done);
+		return NULL;
+	}
+	if (look_up->error == 0)
+		freeaddrinfo(look_up->found);
+	free_look_up(look_up);
+	return NULL;
+}
+
+/* NULL: there is no memory, or no thread. */
+static struct look_up *begin_look_up(const struct receiver *receiver)
+{
+	struct look_up *look_up = calloc(1, sizeof(*look_up));
+	pthread_t thread;
+
+	if (look_up == NULL)
+		return NULL;
+	look_up->address = receiver->address;
+	sem_init(&look_up->done, 0, 0);
+	if (signals_start_thread(&thread, look_up_main, look_up) != 0) {
+		free_look_up(look_up);
+		return NULL;
+	}
+	pthread_detach(thread);
+	return look_up;
+}
+
+/* False: not yet, and it is to be waited for no longer now. */
+static bool wait_for_names(const struct receiver *receiver)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
+
+	do {
+		int64_t until = now + POLL_MS * (SECOND_NS / 1000);
+		const struct timespec time = {until / SECOND_NS, until % SECOND_NS};
+
+		/* The load pairs with the exchange in look_up_main(), for ThreadSanitizer, which
+		 * does not know this wait. */
+		if (sem_clockwait(&receiver->names->done, CLOCK_MONOTONIC, &time) == 0)
+			return atomic_load(&receiver->names->alone);
+		now = clock_now(CLOCK_MONOTONIC);
+	} while (now - start < receiver->patience(receiver->arg));
+	return false;
+}
+
+static void leave_look_up(struct receiver *receiver)
+{
+	struct look_up *look_up = receiver->names;
+
+	receiver->names = NULL;
+	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
+		return;
+	while (sem_wait(&look_up->done) != 0) /* look_up_main() posts it next */
+		;
+	if (look_up->error == 0)
+		freeaddrinfo(look_up->found);
+	free_look_up(look_up);
+}
+
+static void take_names(struct receiver *receiver, char *why, size_t size)
+{
+	struct look_up *look_up = receiver->names;
+
+	receiver->names = NULL;
+	if (look_up->error == 0) {
+		if (receiver->addresses != NULL)
+			freeaddrinfo(receiver->addresses);
+		receiver->addresses = look_up->found;
+		receiver->look_up = false;
+	}
+	snprintf(why, size, "%s",
+		look_up->error == EAI_SYSTEM ? strerror(look_up->number)
+					     : gai_strerror(look_up->error));
+	free_look_up(look_up);
+}
+
+/* Keeps what it has where a name cannot be looked up now. One that takes long goes on, for the next
+ * try. */
+static bool look_up(struct receiver *receiver)
+{
+	char why[128] = "the name server does not answer";
+
+	if (!receiver->look_up && receiver->addresses != NULL)
+		return true;
+	if (receiver->names == NULL)
+		receiver->names = begin_look_up(receiver);
+	if (receiver->names == NULL)
+		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
+	else if (wait_for_names(receiver))
+		take_names(receiver, why, sizeof(why));
+	if (receiver->addresses == NULL)
+		give_up(receiver, why);
+	return receiver->addresses != NULL;
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	leave(receiver, IDLE_NS);
+	hang_up(receiver);
+	leave_look_up(receiver);
+	if (receiver->addresses != NULL)
+		freeaddrinfo(receiver->addresses);
+	receiver->addresses = NULL;
+}
+
+/*
+ * Waits until something can be sent, or until it took nothing for so long. A slow one takes a little
+ * long before there is room for more.
+ */
+static bool wait_to_send(const struct receiver *receiver, int fd, int64_t longest)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC), waited, patience;
+	struct pollfd polled = {.fd = fd, .events = POLLOUT};
+	int before = queued(fd), now;
+
+	do {
+		int ready = poll(&polled, 1, POLL_MS);
+
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+		now = queued(fd);
+		if (now != before)
+			start = clock_now(CLOCK_MONOTONIC);
+		before = now;
+		waited = clock_now(CLOCK_MONOTONIC) - start;
+		patience = receiver->patience(receiver->arg);
+	} while (waited < (longest < patience ? longest : patience));
+	errno = ETIMEDOUT;
+	return false;
+}
+
+static bool finish_connecting(const struct receiver *receiver, int fd)
+{
+	socklen_t len = sizeof(errno);
+	int error = 0;
+
+	if (errno != EINPROGRESS || !wait_to_send(receiver, fd, CONNECT_NS) ||
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+		return false;
+	errno = error;
+	return error == 0;
+}
+
+/* Routers cut no datagram of ours in pieces, and what the way takes is known where we are told. */
+static void never_fragment(int fd, int family)
+{
+	static const int ipv4 = IP_PMTUDISC_DO, ipv6 = IPV6_PMTUDISC_DO;
+
+	if (family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &ipv6, sizeof(ipv6));
+	else
+		(void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &ipv4, sizeof(ipv4));
+}
+
+/* Where nobody listens at a port of this host the kernel may choose that very port for our end, and
+ * then it is ourselves who are there. */
+static bool is_itself(int fd)
+{
+	struct sockaddr_storage near = {0}, far = {0};
+	socklen_t near_len = sizeof(near), far_len = sizeof(far);
+
+	return getsockname(fd, (struct sockaddr *)&near, &near_len) == 0 &&
+	       getpeername(fd, (struct sockaddr *)&far, &far_len) == 0 && near_len == far_len &&
+	       memcmp(&near, &far, near_len) == 0;
+}
+
+/* Returns the descriptor, or -1 with errno. */
+static int connect_to(const struct receiver *receiver, const struct addrinfo *address)
+{
+	static const int one = 1;
+	int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		address->ai_protocol);
+	int error = 0;
+
+	if (fd < 0)
+		return -1;
+	if (receiver->address.transport == RECEIVER_TCP) {
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	} else if (receiver->address.transport == RECEIVER_UDP) {
+		never_fragment(fd, address->ai_family);
+	}
+	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 &&
+		!finish_connecting(receiver, fd))
+		error = errno;
+	else if (is_itself(fd))
+		error = ECONNREFUSED;
+	if (error == 0)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* Of several addresses the first that takes the connection; with UDP, where none is known to
+ * answer, each has its turn. */
+static int connect_any(const struct receiver *receiver)
+{
+	const struct addrinfo *address = receiver->addresses;
+	uint32_t n = 0;
+	int fd = -1;
+
+	for (; address != NULL; address = address->ai_next)
+		n++;
+	address = receiver->addresses;
+	if (receiver->address.transport == RECEIVER_UDP)
+		for (uint32_t skip = receiver->turn % n; skip > 0; skip--)
+			address = address->ai_next;
+	for (; n > 0 && fd < 0; n--) {
+		fd = connect_to(receiver, address);
+		address = address->ai_next != NULL ? address->ai_next : receiver->addresses;
+	}
+	return fd;
+}
+
+static int connect_unix(const struct receiver *receiver)
+{
+	struct sockaddr_un path = {.sun_family = AF_UNIX};
+	struct file_entry entry;
+	const struct addrinfo address = {
+		.ai_family = AF_UNIX,
+		.ai_socktype = SOCK_STREAM,
+		.ai_addr = (struct sockaddr *)&path,
+		.ai_addrlen = sizeof(path),
+	};
+	int fd = -1, error, len;
+
+	error = file_entry_find(&entry, receiver->address.host);
+	if (error == 0) {
+		error = entry.exists ? file_entry_check(&entry) : ENOENT;
+		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
+			entry.folder, entry.name);
+		/* receiver_parse() took none that is too long as it is. */
+		if ((size_t)len >= sizeof(path.sun_path))
+			memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
+		if (error == 0 && (fd = connect_to(receiver, &address)) < 0)
+			error = errno;
+		file_entry_close(&entry);
+	}
+	errno = error;
+	return fd;
+}
+
+bool receiver_heed(struct receiver *receiver)
+{
+	ssize_t len;
+
+	if (receiver->fd < 0)
+		return false;
+	len = take_noise(receiver);
+	if (len == 0 && receiver->address.transport != RECEIVER_UDP)
+		give_up(receiver, "the receiver closed the connection");
+	else if (len < 0 && errno != EAGAIN)
+		give_up(receiver, strerror(errno));
+	return receiver->fd >= 0;
+}
+
+enum receiver_state receiver_look(struct receiver *receiver)
+{
+	if (receiver_heed(receiver)) {
+		bool fresh = receiver->fresh;
+
+		receiver->fresh = false;
+		return fresh ? RECEIVER_ANEW : RECEIVER_THERE;
+	}
+	if (clock_now(CLOCK_MONOTONIC) < receiver->retry_at)
+		return RECEIVER_GONE;
+	if (receiver->address.transport == RECEIVER_UNIX) {
+		receiver->fd = connect_unix(receiver);
+	} else {
+		if (!look_up(receiver))
+			return RECEIVER_GONE;
+		receiver->fd = connect_any(receiver);
+	}
+	if (receiver->fd < 0) {
+		give_up(receiver, file_error(errno));
+		return RECEIVER_GONE;
+	}
+	receiver->connects++;
+	return RECEIVER_ANEW;
+}
+
+bool receiver_reach(struct receiver *receiver)
+{
+	receiver->fresh = receiver_look(receiver) != RECEIVER_GONE;
+	return receiver->fresh;
+}
+
+/* --- Sending */
+
+int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
+{
+	const char *late = "the receiver takes nothing";
+	int error = 0;
+
+	receiver->sent = 0;
+	while (receiver->sent < len && error == 0) {
+		ssize_t n;
+
+		if (receiver->patience(receiver->arg) == 0) {
+			error = ETIMEDOUT;
+			if (receiver->sent == 0)
+				late = "no time was left for it";
+			break;
+		}
+		n = send(receiver->fd, (const char *)bytes + receiver->sent, len - receiver->sent,
+			MSG_NOSIGNAL);
+
+		if (n >= 0)
+			receiver->sent += (size_t)n;
+		else if (errno == EAGAIN || errno == ENOBUFS)
+			error = wait_to_send(receiver, receiver->fd, INT64_MAX) ? 0 : errno;
+		else if (errno != EINTR)
+			error = errno;
+	}
+	if (error == EMSGSIZE)
+		snprintf(receiver->why, sizeof(receiver->why), "%s", strerror(error));
+	else if (error != 0)
+		give_up(receiver, error == ETIMEDOUT ? late : strerror(error));
+	return error;
+}
+
+int receiver_drain(struct receiver *receiver)
+{
+	int64_t start = clock_now(CLOCK_MONOTONIC);
+	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	int before = INT_MAX;
+
+	while (true) {
+		ssize_t len = take_noise(receiver);
+		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
+		int left = queued(receiver->fd);
+
+		/* One that closed the connection acknowledges no more. */
+		if (error == 0 && len == 0 && left > 0)
+			error = EPIPE;
+		if (error == 0 && left <= 0)
+			return 0;
+		if (left != before)
+			start = clock_now(CLOCK_MONOTONIC);
+		before = left;
+		if (error == 0 &&
+			clock_now(CLOCK_MONOTONIC) - start >= receiver->patience(receiver->arg))
+			error = ETIMEDOUT;
+		if (error != 0) {
+			give_up(receiver, error == ETIMEDOUT ? "the receiver takes nothing"
+							     : strerror(error));
+			return error;
+		}
+		(void)poll(&polled, 1, LOOK_MS);
+	}
+}
+
+uint32_t receiver_datagram_max(const struct receiver *receiver)
+{
+	struct sockaddr_storage to;
+	socklen_t len = sizeof(int), size = sizeof(to);
+	int mtu = 0, headers;
+	bool ipv6;
+
+	if (receiver->fd < 0 || getpeername(receiver->fd, (struct sockaddr *)&to, &size) < 0)
+		return 0;
+	ipv6 = to.ss_family == AF_INET6;
+	headers = ipv6 ? HEADERS_UDP6 : HEADERS_UDP4;
+	if (getsockopt(receiver->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU,
+		    &mtu, &len) < 0 ||
+		mtu <= headers)
+		return 0;
+	return (uint32_t)(mtu - headers);
+}

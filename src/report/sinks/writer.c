@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/identity.h"
+#include "base/standard_files.h"
+#include "report/formats/format.h"
+#include "report/rows/rows.h"
+#include "report/sinks/file.h"
+#include "report/sinks/sink.h"
+#include "report/sinks/sink_spool.h"
+#include "report/sinks/writer.h"
+#include "collect/options.h"
+#include "rx/kernel/options.h"
+#include "rx/port/port_name.h"
+
+#define WAIT_NS 50000000 /* the longest writer_wait() for one place */
+
+/* An outlet and what it brings reports to: files, or a place that a URL names. */
+struct route {
+	struct outlet *outlet;
+	struct file_place files;
+	struct remote *remote; /* NULL: files */
+	struct delivery **deliveries;
+	uint32_t nb_deliveries;
+	size_t queue; /* as of struct outlet_params; of files the largest that is said */
+};
+
+struct writer {
+	/* Written by writer_open() alone, then read. */
+	struct writer_voice voice;
+	struct file_sink **sinks; /* each the own of its route's thread */
+	uint32_t nb_sinks;
+	struct remote **remotes; /* [nb_remotes] */
+	uint32_t nb_remotes;
+	struct route *routes; /* [nb_routes] */
+	uint32_t nb_routes;
+	bool told;        /* there is a place for what became of rows */
+	bool end_bounded; /* set by the pushing thread: writer_bound_end() */
+
+	atomic_bool over; /* by the pushing thread; all that write to files read it */
+
+	/* The pushing thread's own: the epoch that was handed over last. */
+	bool has_last;
+	uint64_t last_number;
+	int64_t last_start, last_end;
+};
+
+/* Opening */
+
+/* Returns NULL where memory is missing. */
+static struct file_sink *add_sink(
+	struct writer *writer, const char *option, const char *name, const struct config *config)
+{
+	struct file_sink **sinks =
+		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
+	struct file_sink *sink = malloc(sizeof(*sink));
+
+	if (sinks != NULL)
+		writer->sinks = sinks;
+	if (sinks == NULL || sink == NULL) {
+		free(sink);
+		return NULL;
+	}
+	sinks[writer->nb_sinks++] = sink;
+	*sink = (struct file_sink){
+		.delivery = {.name = name},
+		.on_terminal = standard_files_is_output(name) && isatty(STDOUT_FILENO),
+		.file =
+			{
+				.name = name,
+				.option = option,
+				.limits = writer_options(config)->rotate,
+				.say = voice_say,
+				.say_arg = &writer->voice,
+				.over = &writer->over,
+				.fd = -1,
+			},
+	};
+	return sink;
+}
+
+/* Returns false where memory is missing. */
+static bool add_rows(struct writer *writer, const struct asked_place *place, enum output_format how,
+	const struct config *config)
+{
+	struct file_sink *sink = add_sink(writer, place->label, place->to.name, config);
+	const struct format *format = formats[how];
+	struct column_choice choice;
+
+	if (sink == NULL)
+		return false;
+	choice = places_columns(config, format->named);
+	choice.names = (enum column_names)place->options->names;
+	sink->columns = columns_of(outputs[place->kind], &choice);
+	if (sink->columns == NULL)
+		return false;
+	sink->delivery.name = place->name;
+	sink->delivery.output = outputs[place->kind];
+	sink->queue = place->options->queue;
+	sink->file.form.format = format;
+	sink->file.form.columns = sink->columns;
+	if (format->header != NULL)
+		format->header(&sink->file.form.header, sink->columns);
+	return true;
+}
+
+/* Returns false where memory is missing. */
+static bool add_remote(
+	struct writer *writer, const struct asked_place *place, const struct config *config)
+{
+	const struct remote_request request = place_request(config, place);
+	struct remote **remotes =
+		reallocarray(writer->remotes, writer->nb_remotes + 1, sizeof(writer->remotes[0]));
+	struct remote *remote;
+	uint32_t number = 0;
+
+	if (remotes == NULL)
+		return false;
+	writer->remotes = remotes;
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		number += remotes[r]->scheme->rows == REMOTE_ENCODED;
+	remote = remote_create(&request, number, &writer->voice);
+	if (remote == NULL)
+		return false;
+	remotes[writer->nb_remotes++] = remote;
+	return true;
+}
+
+static bool add_place(struct writer *writer, const struct asked_place *place,
+	const struct config *config, bool table)
+{
+	enum output_format how = place->to.format;
+
+	if (remote_is_url(place->to.name))
+		return add_remote(writer, place, config);
+	if (how == FORMAT_AUTO && table && place->kind == ROWS_HEAVY_HITTERS &&
+		standard_files_is_output(place->to.name))
+		return true; /* the table goes there */
+	if (how == FORMAT_AUTO)
+		how = places_format(config, place->kind);
+	return add_rows(writer, place, how, config);
+}
+
+static bool add_table(struct writer *writer, const struct config *config)
+{
+	struct file_sink *sink = add_sink(writer, "--format table", "-", config);
+
+	if (sink == NULL)
+		return false;
+	sink->redrawn = writer_options(config)->format == FORMAT_AUTO && screen_possible() &&
+			(port_given(config) || kernel_given(config) || collect_listens(config));
+	return true;
+}
+
+static bool add_sinks(struct writer *writer, const struct config *config)
+{
+	bool table = writer_shows_table(config, isatty(STDOUT_FILENO));
+	struct place_walk walk = {0};
+	struct asked_place place;
+
+	while (places_next(config, &walk, &place))
+		if (!add_place(writer, &place, config, table))
+			return false;
+	return !table || add_table(writer, config);
+}
+
+/* /dev/null may be named twice. */
+static bool is_device(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	if (standard_files_is_output(a) || standard_files_is_output(b))
+		return standard_files_is_output(a) && standard_files_is_output(b);
+	return strcmp(a, b) == 0 && !is_device(a);
+}
+
+/* Returns false where `same` is true of any two sinks, with one line in error. */
+static bool sinks_differ(const struct writer *writer,
+	bool (*same)(const struct file_sink *a, const struct file_sink *b), char *error)
+{
+	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
+		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
+			const struct file_sink *first = writer->sinks[a],
+					       *second = writer->sinks[b];
+
+			if (!same(first, second))
+				continue;
+			snprintf(error, WRITER_ERROR_MAX,
+				"%s and %s would both write to %.300s; name a file for one",
+				first->file.option, second->file.option, first->file.name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool same_sink_name(const struct file_sink *a, const struct file_sink *b)
+{
+	return same_name(a->file.name, b->file.name);
+}
+
+static bool same_sink_file(const struct file_sink *a, const struct file_sink *b)
+{
+	return output_file_same(&a->file, &b->file);
+}
+
+static enum output_file_mode file_mode(const struct config *config)
+{
+	if (writer_options(config)->append)
+		return OUTPUT_APPEND;
+	return writer_options(config)->force ? OUTPUT_FORCE : OUTPUT_NEW;
+}
+
+static int open_files(struct writer *writer, const struct config *config, char *error)
+{
+	enum output_file_mode mode = file_mode(config);
+
+	if (!sinks_differ(writer, same_sink_name, error))
+		return 2;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		int status =
+			output_file_open(&writer->sinks[s]->file, mode, error, WRITER_ERROR_MAX);
+
+		if (status != 0)
+			return status;
+	}
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s]->file;
+
+		if (!config_spares_inputs(
+			    config, file->option, file->name, file->fd, error, WRITER_ERROR_MAX))
+			return 2;
+	}
+	return sinks_differ(writer, same_sink_file, error) ? 0 : 1;
+}
+
+/*
+ * The files are open: claims them and finds where they go on. What one says of the others' epochs is
+ * not true of deliveries, which are written later. Returns 0 or the exit status.
+ */
+static int look_at_files(struct writer *writer, char *error)
+{
+	uint64_t next = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct output_file *file = &writer->sinks[s]->file;
+
+		if (output_file_lock(file, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+		if (file->next > next)
+			next = file->next;
+	}
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		struct file_sink *sink = writer->sinks[s];
+
+		if (output_file_look(&sink->file,
+			    sink->delivery.output == &output_deliveries ? sink->file.next : next,
+			    error, WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t first_epoch_of(const struct writer *writer)
+{
+	uint64_t first = 0;
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct output_file *file = &writer->sinks[s]->file;
+
+		if (file->has_epoch && file->last_epoch >= first)
+			first = file->last_epoch + 1;
+	}
+	return first;
+}
+
+/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit
+ * status. */
+static int open_sinks(
+	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
+{
+	int status = open_files(writer, config, error);
+
+	if (status == 0)
+		status = look_at_files(writer, error);
+	if (status != 0)
+		return status;
+	*first_epoch = first_epoch_of(writer);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		if (output_file_start(
+			    &writer->sinks[s]->file, *first_epoch, error, WRITER_ERROR_MAX) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static void writer_free(struct writer *writer)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++) {
+		outlet_free(writer->routes[r].outlet);
+		free(writer->routes[r].files.sinks);
+		free(writer->routes[r].deliveries);
+		text_free(&writer->routes[r].files.text);
+	}
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		free(writer->sinks[s]->columns);
+		free(writer->sinks[s]);
+	}
+	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
+		spooled_close(writer->remotes[r]->spooled);
+		remote_free(writer->remotes[r]);
+	}
+	free(writer->remotes);
+	free(writer->routes);
+	free(writer->sinks);
+	free(writer);
+}
+
+/* One with room for all sinks, or for a remote. Returns NULL where memory is missing. */
+static struct route *add_route(struct writer *writer, uint64_t first_epoch)
+{
+	struct route *route = &writer->routes[writer->nb_routes++];
+
+	*route = (struct route){
+		.files = {.voice = &writer->voice,
+			.alone = writer->nb_sinks + writer->nb_remotes == 1,
+			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
+			.next_epoch = first_epoch},
+		.deliveries = calloc(writer->nb_sinks + 1, sizeof(route->deliveries[0])),
+	};
+	return route->files.sinks != NULL && route->deliveries != NULL ? route : NULL;
+}
+
+static void add_to_route(struct route *route, struct file_sink *sink)
+{
+	route->deliveries[route->nb_deliveries++] = &sink->delivery;
+	route->files.sinks[route->files.nb_sinks++] = sink;
+	if (sink->queue > route->queue)
+		route->queue = sink->queue;
+}
+
+/* Regular files go together; anything else may hold up what goes there, and nothing else. */
+static bool make_routes(struct writer *writer, uint64_t first_epoch)
+{
+	struct route *files = NULL, *route;
+
+	writer->routes = calloc(writer->nb_sinks + writer->nb_remotes, sizeof(writer->routes[0]));
+	if (writer->routes == NULL)
+		return false;
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		bool regular = writer->sinks[s]->file.regular;
+
+		route = regular && files != NULL ? files : add_route(writer, first_epoch);
+		if (route == NULL)
+			return false;
+		if (regular)
+			files = route;
+		add_to_route(route, writer->sinks[s]);
+		writer->told |= writer->sinks[s]->delivery.output == &output_deliveries;
+	}
+	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
+		route = add_route(writer, first_epoch);
+		if (route == NULL)
+			return false;
+		route->remote = writer->remotes[r];
+		route->queue = route->remote->queue;
+		route->deliveries[route->nb_deliveries++] = &route->remote->delivery;
+		writer->told |= route->remote->delivery.output == &output_deliveries;
+	}
+	return true;
+}
+
+static bool is_regular(const struct route *route)
+{
+	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
+}
+
+static const struct outlet_ops *ops_of(const struct remote *remote)
+{
+	return remote->spooled != NULL ? &spooled_ops : &remote->scheme->ops;
+}
+
+static bool make_outlet(struct writer *writer, struct route *route)
+{
+	const struct outlet_ops *files = is_regular(route) ? &file_ops : &stream_ops;
+	const struct outlet_params params = {
+		.ops = route->remote == NULL ? files : ops_of(route->remote),
+		.place = route->remote == NULL            ? (void *)&route->files
+			 : route->remote->spooled == NULL ? (void *)route->remote
+							  : route->remote->spooled,
+		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
+		.deliveries = route->deliveries,
+		.nb_deliveries = route->nb_deliveries,
+		.queue = route->queue,
+		.keeps = route->remote != NULL && route->remote->spooled != NULL,
+		.say = voice_say,
+		.say_arg = &writer->voice,
+	};
+
+	route->outlet = outlet_create(&params);
+	if (route->remote != NULL)
+		route->remote->outlet = route->outlet;
+	return route->outlet != NULL;
+}
+
+/* Returns false where memory or threads are missing. Then none of them runs. */
+static bool start_outlets(struct writer *writer)
+{
+	uint32_t started = 0;
+
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!make_outlet(writer, &writer->routes[r]))
+			return false;
+	while (started < writer->nb_routes && outlet_start(writer->routes[started].outlet) == 0)
+		started++;
+	if (started == writer->nb_routes)
+		return true;
+	while (started > 0)
+		outlet_end(writer->routes[--started].outlet);
+	return false;
+}
+
+static int open_remote(
+	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+{
+	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
+	int status = remote_open(remote, place->options->require, why);
+
+	(void)writer;
+	if (status != 0) {
+		remote_hide(place->to.name, shown);
+		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", place->label, shown, why);
+	}
+	return status;
+}
+
+static int open_spool(
+	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+{
+	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
+	const struct place_options *options = place->options;
+	struct spool_found found;
+
+	if (options->spool.text == NULL)
+		return 0;
+	if (!spooled_open(remote, place->to.name, options, why, &found)) {
+		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
+			(int)options->spool.folder_len, options->spool.text, why);
+		return 1;
+	}
+	if (found.damaged > 0) {
+		snprintf(line, sizeof(line),
+			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
+			"as far as is known",
+			place->name, found.damaged, (unsigned long long)found.damaged_rows);
+		voice_say(true, line, &writer->voice);
+	}
+	if (found.rows > 0) {
+		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", place->name,
+			(unsigned long long)found.rows);
+		voice_say(false, line, &writer->voice);
+	}
+	return 0;
+}
+
+static int for_each_remote(struct writer *writer, const struct config *config,
+	int (*open)(struct writer *writer, struct remote *remote, const struct asked_place *place,
+		char *error),
+	char *error)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+	uint32_t r = 0;
+	int status = 0;
+
+	while (status == 0 && places_next(config, &walk, &place))
+		if (remote_is_url(place.to.name))
+			status = open(writer, writer->remotes[r++], &place, error);
+	return status;
+}
+
+/* Nobody's files are touched before all places that can say so are there. Returns 0 or the exit
+ * status. */
+static int open_places(
+	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
+{
+	int status = for_each_remote(writer, config, open_remote, error);
+
+	if (status == 0)
+		status = for_each_remote(writer, config, open_spool, error);
+	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
+}
+
+/* By which a person finds rows again. */
+static void say_run(struct writer *writer)
+{
+	char line[128];
+	uint32_t r = 0;
+
+	while (r < writer->nb_remotes && writer->remotes[r]->columns == NULL)
+		r++;
+	if (r == writer->nb_remotes)
+		return;
+	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
+	voice_say(false, line, &writer->voice);
+}
+
+struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+	uint64_t *first_epoch, int *status, char *error)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+
+	*status = 1;
+	if (writer != NULL)
+		writer->voice = *voice;
+	if (writer == NULL || !add_sinks(writer, config))
+		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
+	else
+		*status = open_places(writer, config, first_epoch, error);
+	if (writer == NULL)
+		return NULL;
+	if (*status == 0 && (!make_routes(writer, *first_epoch) || !start_outlets(writer))) {
+		snprintf(
+			error, WRITER_ERROR_MAX, "cannot start the threads that write the outputs");
+		*status = 1;
+	}
+	if (*status != 0) {
+		for (uint32_t s = 0; s < writer->nb_sinks; s++)
+			output_file_abandon(&writer->sinks[s]->file);
+		writer_free(writer);
+		return NULL;
+	}
+	writer_bound_flows(writer, WRITER_FLOWS);
+	say_run(writer);
+	return writer;
+}
+
+/* Other measurements */
+
+/* A column of `columns` that others lack; NULL: they have them all. */
+static const char *lacks_column(const struct columns *others, const struct columns *columns)
+{
+	for (uint32_t c = 0; c < columns->n; c++) {
+		uint32_t o = 0;
+
+		while (o < others->n && strcmp(others->list[o].name, columns->list[c].name) != 0)
+			o++;
+		if (o == others->n)
+			return columns->list[c].name;
+	}
+	return NULL;
+}
+
+/* Whether a header of these columns has all that rows then have. */
+static bool header_takes(const char *option, const char *name, const struct columns *header,
+	const struct column_choice *choice, char *error)
+{
+	struct columns *columns = columns_of(header->output, choice);
+	const char *lacks = columns != NULL ? lacks_column(header, columns) : "any memory";
+
+	free(columns);
+	if (lacks == NULL)
+		return true;
+	snprintf(error, WRITER_ERROR_MAX,
+		"%s %.300s: its header has no column %s; give it json: rows, which may change, or "
+		"start the run with such a measurement",
+		option, name, lacks);
+	return false;
+}
+
+static bool remote_takes(const struct remote *remote, const struct config *config,
+	const struct asked_place *place, char *error)
+{
+	const struct remote_request request = place_request(config, place);
+	char why[REMOTE_WHY_MAX];
+
+	if (remote_check(&request, why))
+		return remote->format == NULL || remote->format->header == NULL ||
+		       header_takes(
+			       place->label, request.url, remote->columns, &request.choice, error);
+	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", place->label, request.url, why);
+	return false;
+}
+
+/* What changes while the run goes on is no place: they are those that it began with. */
+static bool remotes_take(const struct writer *writer, const struct config *config, char *error)
+{
+	struct place_walk walk = {0};
+	struct asked_place place;
+	uint32_t r = 0;
+
+	while (places_next(config, &walk, &place))
+		if (remote_is_url(place.to.name) && r < writer->nb_remotes &&
+			!remote_takes(writer->remotes[r++], config, &place, error))
+			return false;
+	return true;
+}
+
+bool writer_takes(const struct writer *writer, const struct config *config, char *error)
+{
+	struct column_choice choice = places_columns(config, false);
+
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		const struct file_sink *sink = writer->sinks[s];
+		const struct format *format = sink->file.form.format;
+
+		choice.names =
+			sink->columns != NULL ? sink->columns->choice.names : COLUMN_NAMES_OURS;
+		if (format != NULL && format->header != NULL && !is_device(sink->file.name) &&
+			!header_takes(
+				sink->file.option, sink->file.name, sink->columns, &choice, error))
+			return false;
+	}
+	return remotes_take(writer, config, error);
+}
+
+/* The reporter's side */
+
+static bool tells(const struct route *route)
+{
+	for (uint32_t d = 0; d < route->nb_deliveries; d++)
+		if (route->deliveries[d]->output == &output_deliveries)
+			return true;
+	return false;
+}
+
+/* NULL where memory is missing. */
+static struct report_epoch *alloc_deliveries(const struct writer *writer)
+{
+	struct report_epoch *report = report_epoch_alloc(0, 0);
+
+	if (report == NULL)
+		return NULL;
+	report->deliveries =
+		calloc(writer->nb_sinks + writer->nb_remotes, sizeof(report->deliveries[0]));
+	if (report->deliveries == NULL) {
+		report_epoch_free(report);
+		return NULL;
+	}
+	report->deliveries_only = true;
+	return report;
+}
+
+/* What is in a spool is older than what is in the queue. */
+static bool find_oldest(const struct route *route, int64_t *start)
+{
+	return (route->remote != NULL && route->remote->spooled != NULL &&
+		       spooled_oldest(route->remote->spooled, start)) ||
+	       outlet_oldest(route->outlet, start);
+}
+
+/* What became of the rows of the last epoch; NULL where memory is missing. */
+static struct report_epoch *look_at_deliveries(struct writer *writer)
+{
+	struct report_epoch *report = alloc_deliveries(writer);
+	uint32_t n = 0;
+
+	if (report == NULL)
+		return NULL;
+	report->number = writer->last_number;
+	report->start = writer->last_start;
+	report->end = writer->last_end;
+	for (uint32_t r = 0; r < writer->nb_routes; r++) {
+		const struct route *route = &writer->routes[r];
+
+		for (uint32_t d = 0; d < route->nb_deliveries; d++) {
+			struct report_delivery *delivery = &report->deliveries[n];
+
+			if (route->deliveries[d]->output == &output_deliveries)
+				continue;
+			*delivery = delivery_look(route->deliveries[d]);
+			n++;
+			delivery->waits =
+				delivery->waiting > 0 && find_oldest(route, &delivery->oldest);
+		}
+	}
+	report->nb_deliveries = n;
+	return report;
+}
+
+struct report_epoch *writer_deliveries(const struct writer *writer)
+{
+	struct report_epoch *report = alloc_deliveries(writer);
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; report != NULL && r < writer->nb_routes; r++)
+		for (uint32_t d = 0; d < writer->routes[r].nb_deliveries; d++)
+			report->deliveries[n++] = delivery_totals(writer->routes[r].deliveries[d]);
+	if (report != NULL)
+		report->nb_deliveries = n;
+	return report;
+}
+
+static void push_to_all(struct writer *writer, struct report_epoch *epoch)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		outlet_push(writer->routes[r].outlet, epoch);
+	report_epoch_free(epoch);
+}
+
+static bool any_takes_deliveries(struct writer *writer)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (tells(&writer->routes[r]) && outlet_takes_deliveries(writer->routes[r].outlet))
+			return true;
+	return false;
+}
+
+/*
+ * What became of the last epoch is told when another begins. Where no place takes that, the next
+ * rows tell of both: an account without some of its rows does not balance.
+ */
+static void tell_deliveries(struct writer *writer)
+{
+	struct report_epoch *report =
+		writer->told && writer->has_last && any_takes_deliveries(writer)
+			? look_at_deliveries(writer)
+			: NULL;
+
+	if (report != NULL)
+		push_to_all(writer, report);
+	writer->has_last = false;
+}
+
+void writer_push(struct writer *writer, struct report_epoch *epoch)
+{
+	if (writer->has_last && writer->last_number != epoch->number)
+		tell_deliveries(writer);
+	writer->has_last = true;
+	writer->last_number = epoch->number;
+	writer->last_start = epoch->start;
+	writer->last_end = epoch->end;
+	push_to_all(writer, epoch);
+}
+
+void writer_bound_flows(struct writer *writer, uint64_t rows)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		outlet_bound_flows(writer->routes[r].outlet, rows * sizeof(struct report_flow));
+}
+
+void writer_bound_end(struct writer *writer)
+{
+	writer->end_bounded = true;
+}
+
+bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!outlet_wait(
+			    writer->routes[r].outlet, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
+			return false;
+	return true;
+}
+
+void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoch, int64_t ns)
+{
+	int64_t end = clock_now(CLOCK_MONOTONIC) + ns;
+
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!outlet_drops(writer->routes[r].outlet, epoch))
+			(void)outlet_wait(writer->routes[r].outlet, epoch, end);
+}
+
+void writer_pass(struct writer *writer, int64_t end)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		outlet_pass(writer->routes[r].outlet, end);
+}
+
+void writer_reopen(struct writer *writer)
+{
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		outlet_reopen(writer->routes[r].outlet);
+}
+
+bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
+{
+	*reopened = (struct writer_reopened){0};
+	for (uint32_t r = 0; r < writer->nb_routes; r++) {
+		const struct route *route = &writer->routes[r];
+
+		/* A place that a URL names looks its name up for each connection anyway. */
+		if (route->remote == NULL && outlet_reopening(route->outlet))
+			return true;
+		if (is_regular(route))
+			*reopened = route->files.reopened;
+	}
+	return false;
+}
+
+uint64_t writer_close(struct writer *writer)
+{
+	uint64_t lost = 0;
+
+	atomic_store(&writer->over, writer->end_bounded);
+	/* All at once: each may wait for somebody who takes nothing. */
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!tells(&writer->routes[r]))
+			outlet_finish(writer->routes[r].outlet);
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (!tells(&writer->routes[r]))
+			lost += outlet_end(writer->routes[r].outlet);
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (tells(&writer->routes[r]) && writer->routes[r].remote == NULL)
+			outlet_settle(writer->routes[r].outlet);
+	tell_deliveries(writer);
+	for (uint32_t r = 0; r < writer->nb_routes; r++)
+		if (tells(&writer->routes[r]))
+			lost += outlet_end(writer->routes[r].outlet);
+	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
+		output_file_close(&writer->sinks[s]->file);
+		lost += writer->sinks[s]->file.lost;
+	}
+	for (uint32_t r = 0; r < writer->nb_remotes; r++)
+		lost += delivery_lost(&writer->remotes[r]->delivery) + writer->remotes[r]->dropped;
+	writer_free(writer);
+	return lost;
+}

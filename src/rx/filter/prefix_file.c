@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/filter/prefix_file.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "base/regular_file.h"
+#include "base/signals.h"
+#include "config/config.h"
+
+#define BLANKS         " \t"
+#define LINE_MAX_BYTES 512
+
+/* What is being read. */
+struct reading {
+	const char *path;
+	unsigned long line;
+	bool *mistake;
+	char *error;
+	struct monitor_rules *rules;
+	uint32_t capacity;
+	unsigned long *lines; /* [capacity], where each rule stands */
+};
+
+/* A rule and where it stood, so that both are sorted together. */
+struct placed {
+	struct monitor_rule rule;
+	unsigned long line;
+};
+
+/* Behind what says where: in one line, whatever the file held. */
+__attribute__((format(printf, 3, 0))) static void add_reason(
+	struct reading *reading, int used, const char *format, va_list arguments)
+{
+	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
+	make_printable(reading->error);
+}
+
+__attribute__((format(printf, 2, 3))) static void refuse_file(
+	struct reading *reading, const char *format, ...)
+{
+	int used = snprintf(reading->error, MONITOR_ERROR_MAX, "%.200s: ", reading->path);
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_reason(reading, used, format, arguments);
+	va_end(arguments);
+}
+
+/* For what stands in a line. Returns false. */
+__attribute__((format(printf, 3, 4))) static bool refuse(
+	struct reading *reading, unsigned long line, const char *format, ...)
+{
+	int used = snprintf(
+		reading->error, MONITOR_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
+	va_list arguments;
+
+	*reading->mistake = true;
+	va_start(arguments, format);
+	add_reason(reading, used, format, arguments);
+	va_end(arguments);
+	return false;
+}
+
+static uint8_t mask_of(uint32_t length, uint32_t byte)
+{
+	uint32_t left = length > 8 * byte ? length - 8 * byte : 0;
+	uint32_t mask = left >= 8 ? 0xff : 0xff00 >> left;
+
+	return (uint8_t)mask;
+}
+
+static void print_prefix(struct monitor_rule *rule)
+{
+	char address[INET6_ADDRSTRLEN];
+
+	inet_ntop(rule->ipv6 ? AF_INET6 : AF_INET, rule->bits, address, sizeof(address));
+	snprintf(rule->prefix, sizeof(rule->prefix), "%s/%u", address, rule->length);
+}
+
+static bool parse_length(const char *text, uint32_t most, uint8_t *length)
+{
+	size_t digits = strspn(text, "0123456789");
+	unsigned long value = strtoul(text, NULL, 10);
+
+	*length = (uint8_t)value;
+	return digits > 0 && digits < 4 && text[digits] == '\0' && value <= most;
+}
+
+/* Host bits that are set are no mistake of typing alone: who wrote them meant another prefix. */
+static bool check_host_bits(struct reading *reading, struct monitor_rule *rule, const char *text)
+{
+	bool clear = true;
+
+	for (uint32_t b = 0; b < sizeof(rule->bits); b++) {
+		clear &= (rule->bits[b] & ~mask_of(rule->length, b)) == 0;
+		rule->bits[b] &= mask_of(rule->length, b);
+	}
+	print_prefix(rule);
+	return clear || refuse(reading, reading->line,
+				"%.60s has bits behind its length; write %s for the network, or "
+				"the address alone for the host",
+				text, rule->prefix);
+}
+
+static bool parse_prefix(struct reading *reading, const char *text, struct monitor_rule *rule)
+{
+	const char *slash = strchr(text, '/');
+	size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
+	char address[INET6_ADDRSTRLEN];
+	uint32_t most;
+
+	rule->ipv6 = memchr(text, ':', length) != NULL;
+	most = rule->ipv6 ? 128 : 32;
+	rule->length = (uint8_t)most;
+	if (length < sizeof(address)) {
+		memcpy(address, text, length);
+		address[length] = '\0';
+	}
+	if (length >= sizeof(address) ||
+		inet_pton(rule->ipv6 ? AF_INET6 : AF_INET, address, rule->bits) != 1)
+		return refuse(reading, reading->line,
+			"'%.60s' is no address; write PREFIX NAME, such as 192.0.2.0/24 office",
+			text);
+	if (slash != NULL && !parse_length(slash + 1, most, &rule->length))
+		return refuse(
+			reading, reading->line, "'%.60s': the length is not 0 to %u", text, most);
+	return check_host_bits(reading, rule, text);
+}
+
+static bool parse_name(struct reading *reading, const char *name, struct monitor_rule *rule)
+{
+	size_t length = strlen(name);
+
+	if (length == 0)
+		return refuse(
+			reading, reading->line, "%s has no name; write PREFIX NAME", rule->prefix);
+	if (length >= MONITOR_NAME_MAX)
+		return refuse(reading, reading->line, "the name has %zu bytes; at most %d fit",
+			length, MONITOR_NAME_MAX - 1);
+	for (size_t i = 0; i < length; i++)
+		if (iscntrl((unsigned char)name[i]))
+			return refuse(reading, reading->line,
+				"the name has a control character at byte %zu", i + 1);
+	memcpy(rule->name, name, length + 1);
+	return true;
+}
+
+static bool add_rule(struct reading *reading, const struct monitor_rule *rule)
+{
+	if (reading->rules->n == MONITOR_RULES_MAX)
+		return refuse(reading, reading->line, "more than %d rules", MONITOR_RULES_MAX);
+	if (reading->rules->n == reading->capacity) {
+		uint32_t capacity = 2 * reading->capacity;
+		struct monitor_rules *rules = realloc(
+			reading->rules, sizeof(*rules) + capacity * sizeof(rules->rules[0]));
+		unsigned long *lines = realloc(reading->lines, capacity * sizeof(*lines));
+
+		reading->rules = rules != NULL ? rules : reading->rules;
+		reading->lines = lines != NULL ? lines : reading->lines;
+		if (rules == NULL || lines == NULL) {
+			refuse_file(reading, "no memory for %u rules", capacity);
+			return false;
+		}
+		reading->capacity = capacity;
+	}
+	reading->lines[reading->rules->n] = reading->line;
+	reading->rules->rules[reading->rules->n++] = *rule;
+	return true;
+}
+
+/* text[length] is 0; a 0 before it is garbage. */
+static bool parse_line(struct reading *reading, char *text, size_t length)
+{
+	struct monitor_rule rule = {.parent = MONITOR_NO_RULE};
+	size_t word;
+	char *name;
+
+	while (length > 0 && strchr("\r\n" BLANKS, text[length - 1]) != NULL)
+		text[--length] = '\0';
+	if (strlen(text) != length)
+		return refuse(reading, reading->line, "is no text: it has a byte 0");
+	text += strspn(text, BLANKS);
+	if (*text == '\0' || *text == '#')
+		return true;
+	word = strcspn(text, BLANKS);
+	name = text + word + strspn(text + word, BLANKS);
+	text[word] = '\0';
+	return parse_prefix(reading, text, &rule) && parse_name(reading, name, &rule) &&
+	       add_rule(reading, &rule);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct monitor_rule *x = &((const struct placed *)a)->rule;
+	const struct monitor_rule *y = &((const struct placed *)b)->rule;
+	int order = x->ipv6 - y->ipv6;
+
+	if (order == 0)
+		order = memcmp(x->bits, y->bits, sizeof(x->bits));
+	if (order == 0)
+		order = x->length - y->length;
+	/* Equal prefixes: in the order of the file. */
+	return order != 0                                                            ? order
+	       : ((const struct placed *)a)->line < ((const struct placed *)b)->line ? -1
+										     : 1;
+}
+
+static bool holds(const struct monitor_rule *outer, const struct monitor_rule *inner)
+{
+	if (outer->ipv6 != inner->ipv6 || outer->length > inner->length)
+		return false;
+	for (uint32_t b = 0; b < sizeof(outer->bits); b++)
+		if (((outer->bits[b] ^ inner->bits[b]) & mask_of(outer->length, b)) != 0)
+			return false;
+	return true;
+}
+
+static bool same_prefix(const struct monitor_rule *a, const struct monitor_rule *b)
+{
+	return holds(a, b) && a->length == b->length;
+}
+
+/* Sorted, a prefix comes behind those that hold it: its parent is the last of them. */
+static void find_parent(struct monitor_rules *rules, uint32_t i)
+{
+	uint32_t parent = i > 0 ? i - 1 : MONITOR_NO_RULE;
+
+	while (parent != MONITOR_NO_RULE && !holds(&rules->rules[parent], &rules->rules[i]))
+		parent = rules->rules[parent].parent;
+	rules->rules[i].parent = parent;
+}
+
+static bool sort_rules(struct reading *reading)
+{
+	struct monitor_rules *rules = reading->rules;
+	struct placed *placed = malloc((rules->n + 1) * sizeof(*placed));
+	uint32_t n = 0;
+	bool ok = true;
+
+	if (placed == NULL) {
+		refuse_file(reading, "no memory for %u rules", rules->n);
+		return false;
+	}
+	for (uint32_t i = 0; i < rules->n; i++)
+		placed[i] = (struct placed){rules->rules[i], reading->lines[i]};
+	qsort(placed, rules->n, sizeof(*placed), compare);
+	for (uint32_t i = 0; i < rules->n && ok; i++) {
+		const struct monitor_rule *rule = &placed[i].rule;
+
+		if (i == 0 || !same_prefix(rule, &placed[i - 1].rule)) {
+			rules->rules[n] = *rule;
+			find_parent(rules, n);
+			rules->nb_ipv6 += rule->ipv6;
+			n++;
+		} else if (strcmp(rule->name, placed[i - 1].rule.name) != 0) {
+			ok = refuse(reading, placed[i].line, "%s is '%s' in line %lu already",
+				rule->prefix, placed[i - 1].rule.name, placed[i - 1].line);
+		}
+	}
+	rules->n = n;
+	free(placed);
+	return ok;
+}
+
+static bool read_lines(struct reading *reading, FILE *file)
+{
+	char text[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
+	ssize_t length;
+	bool ok = true;
+
+	while (ok && (length = regular_file_line(file, text, sizeof(text))) >= 0) {
+		reading->line++;
+		if (signals_stop_requested()) {
+			refuse_file(reading, "ended before it was read");
+			return false;
+		}
+		ok = length <= LINE_MAX_BYTES ? parse_line(reading, text, (size_t)length)
+					      : refuse(reading, reading->line,
+							"is longer than %d bytes", LINE_MAX_BYTES);
+	}
+	if (ok && ferror(file)) {
+		refuse_file(reading, "cannot be read behind line %lu: %s", reading->line,
+			strerror(errno));
+		return false;
+	}
+	if (ok && reading->rules->n == 0) {
+		*reading->mistake = true;
+		refuse_file(reading, "has no rule: nothing would be measured");
+		return false;
+	}
+	return ok;
+}
+
+/* NULL with an error. */
+static FILE *open_file(struct reading *reading)
+{
+	FILE *file = regular_file_open(reading->path);
+
+	if (file == NULL && errno == 0)
+		refuse_file(reading, "is no regular file; rules are read again at every reload");
+	else if (file == NULL)
+		refuse_file(reading, "cannot be opened: %s", strerror(errno));
+	return file;
+}
+
+struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *error)
+{
+	struct reading reading = {.path = path, .mistake = mistake, .error = error, .capacity = 64};
+	FILE *file = open_file(&reading);
+	bool ok;
+
+	*mistake = false;
+	if (file == NULL)
+		return NULL;
+	reading.rules = calloc(
+		1, sizeof(*reading.rules) + reading.capacity * sizeof(reading.rules->rules[0]));
+	reading.lines = malloc(reading.capacity * sizeof(*reading.lines));
+	ok = reading.rules != NULL && reading.lines != NULL;
+	if (!ok)
+		refuse_file(&reading, "no memory to read it");
+	ok = ok && read_lines(&reading, file) && sort_rules(&reading);
+	fclose(file);
+	free(reading.lines);
+	if (!ok) {
+		free(reading.rules);
+		return NULL;
+	}
+	return reading.rules;
+}
+
+void monitor_rules_free(struct monitor_rules *rules)
+{
+	free(rules);
+}
+
+/* --- options --- */
+
+OPTION_WORDS_OF(
+	side_word, [MONITOR_DST] = "dst", [MONITOR_SRC] = "src", [MONITOR_EITHER] = "either")
+
+const char *monitor_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return monitor_options(config)->file != NULL ? NULL : "without --monitor";
+}
+
+static const struct option_row monitor_rows[] = {
+	{
+		.name = "monitor",
+		.placeholder = "FILE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_STRING,
+		.reads = option_names_file,
+		OPTION_FIELD(monitor_options, file),
+		.default_note = "everything",
+		.help = "Measure only packets of the hosts and prefixes in a file, a line "
+			"'PREFIX NAME' for each; # begins a comment. The others are counted as "
+			"filtered. Read again on SIGHUP.",
+	},
+	{
+		.name = "monitor-side",
+		.placeholder = "SIDE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.lacks = monitor_option_lacks,
+		.word = side_word,
+		OPTION_FIELD(monitor_options, side),
+		.default_text = "either",
+		.help = "Which address of a packet --monitor looks up: dst, src or either.",
+	},
+	{0},
+};
+
+const struct option_owner monitor_owner = {
+	.rows = monitor_rows,
+	.size = sizeof(struct monitor_options),
+};

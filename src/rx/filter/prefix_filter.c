@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/filter/prefix_filter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_errno.h>
+#include <rte_fib6.h>
+#include <rte_memory.h>
+#include <rte_prefetch.h>
+
+#include "base/huge_map.h"
+#include "rx/filter/prefix_table.h"
+
+/* A next hop of IPv6 is a rule's number + 1; 0 is no rule. */
+#define NO_HOP 0
+
+/* Bytes of librte_fib: the first level, a second-level group, and a node of librte_rib's tree. */
+#define FIRST_LEVEL ((size_t)4 << 24)
+#define GROUP_BYTES ((size_t)4 * 256)
+#define NODE_BYTES  ((size_t)192)
+
+struct monitor_table {
+	struct monitor_rules *rules;
+	enum monitor_side side;
+	struct prefix_table *ipv4; /* NULL: there are no IPv4 rules */
+	struct rte_fib6 *ipv6;     /* NULL: there are no IPv6 rules */
+	uint32_t *parents;         /* [rules->n], what is read of a rule for every packet */
+	uint32_t nb_workers;
+	struct monitor_count *counts; /* [2][nb_workers][rules->n] */
+};
+
+/* Building */
+
+/* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as
+ * if no two shared one. */
+static uint32_t groups_of(const struct monitor_rules *rules)
+{
+	uint32_t groups = 0;
+
+	for (uint32_t i = rules->n - rules->nb_ipv6; i < rules->n; i++)
+		if (rules->rules[i].length > 24)
+			groups += (rules->rules[i].length - 24 + 7) / 8;
+	return groups;
+}
+
+size_t monitor_table_bytes(const struct monitor_rules *rules)
+{
+	/* Where there is no IPv6 rule, one may come by a reload. */
+	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
+	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
+}
+
+size_t monitor_ordinary_bytes(const struct monitor_rules *rules)
+{
+	/* An IPv4 rule may come by a reload, too. */
+	return prefix_table_bytes(rules->n) +
+	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
+}
+
+static size_t counts_size(uint32_t rules, uint32_t nb_workers)
+{
+	return (size_t)2 * nb_workers * rules * sizeof(struct monitor_count);
+}
+
+size_t monitor_worker_bytes(const struct monitor_rules *rules)
+{
+	return counts_size(rules->n, 1);
+}
+
+_Static_assert(MONITOR_RULES_MAX <= PREFIXES_MAX && MONITOR_NO_RULE == PREFIX_NONE,
+	"the place of a prefix is the number of its rule");
+
+static uint32_t host_order(const uint8_t *bits)
+{
+	uint32_t address;
+
+	memcpy(&address, bits, sizeof(address));
+	return rte_be_to_cpu_32(address);
+}
+
+static bool fill_ipv4(struct monitor_table *table)
+{
+	const struct monitor_rules *rules = table->rules;
+	uint32_t n = rules->n - rules->nb_ipv6;
+	struct prefix *prefixes;
+
+	if (n == 0)
+		return true;
+	prefixes = malloc(n * sizeof(*prefixes));
+	for (uint32_t i = 0; prefixes != NULL && i < n; i++)
+		prefixes[i] =
+			(struct prefix){host_order(rules->rules[i].bits), rules->rules[i].length};
+	if (prefixes != NULL)
+		table->ipv4 = prefix_table_create(prefixes, n);
+	free(prefixes);
+	return table->ipv4 != NULL;
+}
+
+static bool fill_ipv6(struct monitor_table *table)
+{
+	static unsigned int serial; /* names are unique in the process */
+	char name[32];
+	const struct monitor_rules *rules = table->rules;
+	struct rte_fib6_conf conf = {
+		.type = RTE_FIB6_TRIE,
+		.default_nh = NO_HOP,
+		.max_routes = (int)rules->nb_ipv6 + 1,
+		.trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = groups_of(rules) + 1},
+	};
+
+	if (rules->nb_ipv6 == 0)
+		return true;
+	snprintf(name, sizeof(name), "monitor6_%u", serial++);
+	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
+	/* The type of an address changed in DPDK 24.11, its bytes did not: no type suits both. */
+	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
+		int status = rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
+			rules->rules[i].length, i + 1);
+
+		if (status == 0)
+			continue;
+		rte_errno = -status;
+		return false;
+	}
+	return table->ipv6 != NULL;
+}
+
+static bool copy_parents(struct monitor_table *table)
+{
+	const struct monitor_rules *rules = table->rules;
+
+	table->parents = malloc((size_t)rules->n * sizeof(table->parents[0]));
+	for (uint32_t r = 0; table->parents != NULL && r < rules->n; r++)
+		table->parents[r] = rules->rules[r].parent;
+	return table->parents != NULL;
+}
+
+struct monitor_table *monitor_table_create(
+	struct monitor_rules *rules, enum monitor_side side, uint32_t nb_workers, char *error)
+{
+	struct monitor_table *table = calloc(1, sizeof(*table));
+
+	if (table == NULL) {
+		monitor_rules_free(rules);
+		snprintf(error, MONITOR_ERROR_MAX, "no memory for the rules");
+		return NULL;
+	}
+	table->rules = rules;
+	table->side = side;
+	table->nb_workers = nb_workers;
+	rte_errno = ENOMEM; /* what fails without a word of DPDK had no memory */
+	/* Not touched here: a page, which may hold the counters of several workers, lies where the
+	 * first of them is that writes to it. */
+	table->counts = huge_map(counts_size(rules->n, nb_workers));
+	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
+		return table;
+	snprintf(error, MONITOR_ERROR_MAX,
+		"no memory for %u rules: %zu MB for their counters, and tables of which %zu MB are "
+		"DPDK's: %s",
+		rules->n, counts_size(rules->n, nb_workers) >> 20, monitor_table_bytes(rules) >> 20,
+		rte_strerror(rte_errno));
+	monitor_table_destroy(table);
+	return NULL;
+}
+
+void monitor_table_destroy(struct monitor_table *table)
+{
+	if (table == NULL)
+		return;
+	prefix_table_destroy(table->ipv4);
+	rte_fib6_free(table->ipv6);
+	huge_unmap(table->counts, counts_size(table->rules->n, table->nb_workers));
+	free(table->parents);
+	monitor_rules_free(table->rules);
+	free(table);
+}
+
+const struct monitor_rules *monitor_table_rules(const struct monitor_table *table)
+{
+	return table->rules;
+}
+
+struct monitor_count *monitor_table_counts(
+	struct monitor_table *table, uint64_t epoch, uint32_t worker)
+{
+	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
+}
+
+/* Matching */
+
+/* One side of a burst's IPv4 packets: those that are IPv6 are no packets of it. */
+static void look_up_ipv4(
+	const struct prefix_table *ipv4, const struct key_burst *burst, bool source, uint32_t *hits)
+{
+	uint32_t addresses[BURST_MAX];
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		const struct key4 *key = &burst->key4[i];
+
+		addresses[i] = host_order(source ? key->src_ip : key->dst_ip);
+	}
+	prefix_table_look_up(ipv4, addresses, hits, burst->n);
+}
+
+/* Of at least one packet. */
+static void look_up_ipv6(
+	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
+{
+	uint8_t addresses[BURST_MAX][16];
+	uint64_t hops[BURST_MAX];
+	uint32_t at[BURST_MAX], n = 0;
+	uint64_t left = burst->v6;
+
+	do {
+		const struct key6 *key = &burst->key6[__builtin_ctzll(left)];
+
+		at[n] = (uint32_t)__builtin_ctzll(left);
+		memcpy(addresses[n++], source ? key->src_ip : key->dst_ip, 16);
+		left &= left - 1;
+	} while (left != 0);
+	rte_fib6_lookup_bulk(ipv6, (void *)addresses, hops, (int)n);
+	for (uint32_t i = 0; i < n; i++)
+		hits[at[i]] = (uint32_t)hops[i] - 1;
+}
+
+static void look_up(const struct monitor_table *table, const struct key_burst *burst, bool source,
+	uint32_t *hits)
+{
+	if (table->ipv4 != NULL)
+		look_up_ipv4(table->ipv4, burst, source, hits);
+	else
+		memset(hits, 0xff, burst->n * sizeof(hits[0]));
+	for (uint64_t left = burst->v6; left != 0; left &= left - 1)
+		hits[__builtin_ctzll(left)] = MONITOR_NO_RULE;
+	if (table->ipv6 != NULL && burst->v6 != 0)
+		look_up_ipv6(table->ipv6, burst, source, hits);
+}
+
+_Static_assert((uint32_t)NO_HOP - 1 == MONITOR_NO_RULE, "see look_up()");
+
+/* Moves packet `from` of the burst to `to`, which is not behind it. */
+static void move_packet(
+	struct key_burst *burst, struct monitor_hits *hits, uint32_t to, uint32_t from)
+{
+	key_burst_move(burst, to, from);
+	hits->dst[to] = hits->dst[from];
+	hits->src[to] = hits->src[from];
+}
+
+/* `weighted`, here and below, is a constant. */
+static inline __attribute__((always_inline)) struct monitor_left_out match(
+	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits,
+	const bool weighted)
+{
+	struct monitor_left_out left_out = {0};
+	uint64_t unmatched = 0, matched, v6 = 0;
+	uint32_t kept = 0, none = 0;
+
+	if (table->side != MONITOR_SRC)
+		look_up(table, burst, false, hits->dst);
+	else
+		memset(hits->dst, 0xff, sizeof(hits->dst));
+	if (table->side != MONITOR_DST)
+		look_up(table, burst, true, hits->src);
+	else
+		memset(hits->src, 0xff, sizeof(hits->src));
+	/* Most bursts end here, and a sum without places is taken of many packets at once. */
+	for (uint32_t i = 0; i < burst->n; i++)
+		none |= (hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE;
+	if (!none)
+		return left_out;
+	for (uint32_t i = 0; i < burst->n; i++)
+		unmatched |= (uint64_t)((hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE) << i;
+	matched = ~unmatched & UINT64_MAX >> (BURST_MAX - burst->n);
+	for (uint64_t left = unmatched; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		left_out.packets += weighted ? burst->weights->packets[i] : 1;
+		left_out.bytes += weighted ? burst->weights->bytes[i] : burst->wire_len[i];
+	}
+	for (uint64_t left = matched; left != 0; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(left);
+
+		v6 |= (burst->v6 >> i & 1) << kept;
+		move_packet(burst, hits, kept, i);
+		if (weighted) {
+			burst->weights->packets[kept] = burst->weights->packets[i];
+			burst->weights->bytes[kept] = burst->weights->bytes[i];
+		}
+		kept++;
+	}
+	burst->n = kept;
+	burst->v6 = v6;
+	return left_out;
+}
+
+uint64_t monitor_match(
+	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits)
+{
+	return match(table, burst, hits, false).bytes;
+}
+
+void monitor_match_weights(const struct monitor_table *table, struct key_burst *burst,
+	struct monitor_hits *hits, struct monitor_left_out *left_out)
+{
+	*left_out = match(table, burst, hits, true);
+}
+
+static inline uint32_t register_of(const struct key_hash *hash)
+{
+	return (uint32_t)((hash->lo >> 32) * MONITOR_REGISTERS >> 32);
+}
+
+static inline void credit(
+	struct monitor_count *count, uint64_t packets, uint64_t bytes, const struct key_hash *hash)
+{
+	uint32_t r = register_of(hash);
+	uint32_t low = (uint32_t)hash->hi;
+	uint8_t rank = (uint8_t)(low == 0 ? 33 : __builtin_clz(low) + 1);
+
+	count->packets += packets;
+	count->bytes += bytes;
+	if (count->registers[r] < rank)
+		count->registers[r] = rank;
+}
+
+static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
+{
+	while (rule != MONITOR_NO_RULE && rule != above)
+		rule = parents[rule];
+	return rule == above;
+}
+
+static inline __attribute__((always_inline)) void credit_all(const struct monitor_table *table,
+	const struct key_burst *burst, const struct monitor_hits *hits,
+	struct monitor_count *counts, const bool weighted)
+{
+	const uint32_t *parents = table->parents;
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint32_t hit = hits->dst[i] != MONITOR_NO_RULE ? hits->dst[i] : hits->src[i];
+
+		rte_prefetch0(&counts[hit]);
+		rte_prefetch0(&counts[hit].registers[register_of(&burst->hash[i])]);
+	}
+	for (uint32_t i = 0; i < burst->n; i++) {
+		uint64_t packets = weighted ? burst->weights->packets[i] : 1;
+		uint64_t bytes = weighted ? burst->weights->bytes[i] : burst->wire_len[i];
+
+		for (uint32_t r = hits->dst[i]; r != MONITOR_NO_RULE; r = parents[r])
+			credit(&counts[r], packets, bytes, &burst->hash[i]);
+		/* Where the two chains meet, they go on as one. */
+		for (uint32_t r = hits->src[i];
+			r != MONITOR_NO_RULE && !is_above(parents, r, hits->dst[i]); r = parents[r])
+			credit(&counts[r], packets, bytes, &burst->hash[i]);
+	}
+}
+
+void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
+	const struct monitor_hits *hits, struct monitor_count *counts)
+{
+	credit_all(table, burst, hits, counts, false);
+}
+
+void monitor_credit_weights(const struct monitor_table *table, const struct key_burst *burst,
+	const struct monitor_hits *hits, struct monitor_count *counts)
+{
+	credit_all(table, burst, hits, counts, true);
+}
+
+uint64_t monitor_flows(const uint8_t *registers)
+{
+	const double m = MONITOR_REGISTERS;
+	double sum = 0, estimate;
+	uint32_t zeros = 0;
+
+	for (uint32_t r = 0; r < MONITOR_REGISTERS; r++) {
+		sum += ldexp(1, -registers[r]);
+		zeros += registers[r] == 0;
+	}
+	estimate = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+	/* Linear counting where few registers are taken. */
+	if (estimate <= 2.5 * m && zeros > 0)
+		estimate = m * log(m / zeros);
+	return (uint64_t)llround(estimate);
+}

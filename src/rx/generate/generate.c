@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Synthetic traffic: flows whose sizes follow Zipf's law, or random headers. Frames are made in
+ * batches that stay in the cache. Every choice is made with integers, and what packet i is does not
+ * depend on how many packets follow it.
+ */
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "rx/packet/frame.h"
+#include "base/random.h"
+#include "rx/generate/arrivals.h"
+#include "rx/source.h"
+#include "rx/generate/synthetic.h"
+#include "rx/generate/zipf.h"
+
+#define BATCH      64 /* look-ups in the Zipf table that wait for memory together */
+#define CACHE_LINE 64
+#define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
+
+#define BENCHMARK_NET UINT32_C(0xc6120000) /* 198.18.0.0/15 (RFC 2544) */
+
+struct generator {
+	struct source source; /* first: what the callers hold */
+	struct synthetic_spec spec;
+	struct zipf zipf;         /* no cells where headers are random, or it drifts */
+	struct zipf_drift *drift; /* NULL: it does not */
+	struct frame_templates templates;
+	/* Streams of their own, so that the order in which a batch draws does not matter. */
+	struct random flow_random, packet_random;
+	uint64_t flow_key;     /* turns ranks into 5-tuples, another way for each seed */
+	_Atomic uint64_t made; /* packets made; written by the reader only */
+
+	struct arrivals arrivals;
+	uint32_t batch_next, batch_size;
+	uint32_t lengths[BATCH];
+	uint32_t stride; /* bytes from frame to frame */
+	uint8_t *frames;
+};
+
+/* A permutation of 32 bits: MurmurHash3's finalizer (Appleby 2011) between two additions. */
+static uint32_t permute32(uint32_t x, uint64_t key)
+{
+	x += (uint32_t)key;
+	x = (x ^ x >> 16) * UINT32_C(0x85ebca6b);
+	x = (x ^ x >> 13) * UINT32_C(0xc2b2ae35);
+	return (x ^ x >> 16) + (uint32_t)(key >> 32);
+}
+
+/* True for a share of all 32-bit fractions; share is x 10^6. */
+static bool within(uint32_t fraction, uint32_t share_e6)
+{
+	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
+}
+
+/* Scales 16 random bits to [0, bound). */
+static uint32_t scale16(uint64_t bits, uint32_t bound)
+{
+	return (uint32_t)(bits & 0xffff) * bound >> 16;
+}
+
+/* Four in five flows are TCP, one in a hundred is ICMP. */
+static enum frame_l4 pick_l4(uint64_t bits)
+{
+	uint32_t percent = scale16(bits, 100);
+
+	return percent < 80 ? FRAME_TCP : percent < 99 ? FRAME_UDP : FRAME_ICMP;
+}
+
+/* Ports: a client's and a service's, either way round. ICMP: the identifier. */
+static void pick_ports(struct frame_flow *flow, uint64_t bits)
+{
+	static const uint16_t services[2][16] = {
+		[FRAME_TCP] = {443, 443, 443, 443, 443, 443, 443, 80, 80, 22, 25, 53, 445, 993,
+			3389, 8080},
+		[FRAME_UDP] = {443, 443, 443, 443, 443, 443, 53, 53, 53, 53, 123, 123, 161, 500,
+			4500, 51820},
+	};
+	uint16_t client = (uint16_t)(1024 + scale16(bits, 65536 - 1024)), service;
+
+	if (flow->l4 == FRAME_ICMP) {
+		flow->src_port = client;
+		flow->dst_port = 0;
+		return;
+	}
+	service = services[flow->l4][bits >> 16 & 15];
+	flow->src_port = bits >> 20 & 1 ? client : service;
+	flow->dst_port = bits >> 20 & 1 ? service : client;
+}
+
+/*
+ * The flow of a rank. Its 32 permuted bits are the low halves of the two addresses, so no two ranks
+ * share a pair of addresses, whatever the rest (a hash) is. IPv6 and VLAN go by the fractional
+ * parts of multiples of the golden ratio and of the root of two, which are spread evenly over any
+ * run of ranks: then also about that share of the packets has them.
+ */
+static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
+{
+	uint32_t pair = permute32(rank, generator->flow_key);
+	uint64_t hash = random_mix(generator->flow_key + pair);
+	uint32_t key = (uint32_t)generator->flow_key;
+
+	flow->ipv6 = within(rank * UINT32_C(0x9e3779b9) + key, generator->spec.ipv6_e6);
+	flow->vlan = within(rank * UINT32_C(0x6a09e667) + key, generator->spec.vlan_e6);
+	flow->src = (pair >> 16) | (hash & 1) << 16;
+	flow->dst = (pair & 0xffff) | (hash >> 1 & 1) << 16;
+	if (!flow->ipv6) {
+		flow->src |= BENCHMARK_NET;
+		flow->dst |= BENCHMARK_NET;
+	}
+	flow->l4 = pick_l4(hash >> 2);
+	pick_ports(flow, hash >> 18);
+}
+
+/* A flow that no other packet is likely to have: all bits of addresses and ports are random. */
+static void flow_at_random(struct generator *generator, struct frame_flow *flow)
+{
+	struct random *random = &generator->flow_random;
+	uint64_t kind = random_next(random), ports = random_next(random);
+
+	flow->ipv6 = within((uint32_t)kind, generator->spec.ipv6_e6);
+	flow->vlan = within((uint32_t)(kind >> 32), generator->spec.vlan_e6);
+	flow->l4 = ports >> 63 ? FRAME_TCP : FRAME_UDP;
+	flow->src_port = (uint16_t)ports;
+	flow->dst_port = (uint16_t)(ports >> 16);
+	flow->src = random_next(random);
+	flow->dst = random_next(random);
+	if (!flow->ipv6) {
+		flow->src &= UINT32_MAX;
+		flow->dst &= UINT32_MAX;
+	}
+}
+
+static uint32_t pick_size(struct generator *generator)
+{
+	const struct synthetic_spec *spec = &generator->spec;
+	uint64_t number;
+
+	if (spec->size == SYNTHETIC_SIZE_IMIX) {
+		number = random_below(&generator->packet_random, SYNTHETIC_IMIX_TOTAL);
+		return number < 7 ? 64 : number < 11 ? 590 : 1514;
+	}
+	if (spec->size_min == spec->size_max)
+		return spec->size_min;
+	return spec->size_min + (uint32_t)random_below(&generator->packet_random,
+					spec->size_max - spec->size_min + 1);
+}
+
+static void make_frame(struct generator *generator, uint32_t slot, const struct frame_flow *flow)
+{
+	generator->lengths[slot] = frame_build(&generator->templates, flow, pick_size(generator),
+		generator->frames + (size_t)slot * generator->stride);
+}
+
+static void make_zipf(struct generator *generator, uint32_t count)
+{
+	struct zipf_draw draws[BATCH];
+	struct frame_flow flow;
+
+	for (uint32_t i = 0; i < count; i++)
+		draws[i] = zipf_draw(&generator->zipf, random_next(&generator->flow_random));
+	for (uint32_t i = 0; i < count; i++) {
+		flow_of_rank(generator, zipf_rank(&generator->zipf, draws[i]), &flow);
+		make_frame(generator, i, &flow);
+	}
+}
+
+/* How far the exponent is on its way, at the first packet of a batch. */
+static uint64_t drifted(const struct generator *generator)
+{
+	uint64_t done = atomic_load_explicit(&generator->made, memory_order_relaxed);
+	uint64_t all = generator->spec.packets;
+
+	if (generator->spec.drift_time > 0) {
+		done = (uint64_t)(generator->arrivals.time - START_NS);
+		all = generator->spec.drift_time;
+	}
+	return done >= all ? ZIPF_DRIFT_END
+			   : (uint64_t)((unsigned __int128)done * ZIPF_DRIFT_END / all);
+}
+
+/* As make_zipf(), until enough of what is drawn was kept. */
+static void make_drifting(struct generator *generator, uint32_t count)
+{
+	const struct zipf_drift *drift = generator->drift;
+	uint64_t x = drifted(generator);
+
+	for (uint32_t made = 0; made < count;) {
+		uint32_t wanted = count - made, coins[BATCH];
+		const struct zipf *ends[BATCH];
+		struct zipf_draw draws[BATCH];
+
+		for (uint32_t i = 0; i < wanted; i++) {
+			uint64_t choice = random_next(&generator->flow_random);
+
+			ends[i] = &drift->ends[choice >> 32 < x];
+			coins[i] = (uint32_t)choice;
+			draws[i] = zipf_draw(ends[i], random_next(&generator->flow_random));
+		}
+		for (uint32_t i = 0; i < wanted; i++) {
+			uint32_t rank = zipf_rank(ends[i], draws[i]);
+			struct frame_flow flow;
+
+			if (!zipf_drift_keeps(drift, x, rank, coins[i]))
+				continue;
+			flow_of_rank(generator, rank, &flow);
+			make_frame(generator, made++, &flow);
+		}
+	}
+}
+
+static void make_random(struct generator *generator, uint32_t count)
+{
+	struct frame_flow flow;
+
+	for (uint32_t i = 0; i < count; i++) {
+		flow_at_random(generator, &flow);
+		make_frame(generator, i, &flow);
+	}
+}
+
+/* Makes the next frames. Returns false at the end. */
+static bool make_batch(struct generator *generator)
+{
+	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
+	uint64_t packets = generator->spec.packets;
+	uint32_t count = BATCH;
+
+	if (packets > 0 && packets - made < BATCH)
+		count = (uint32_t)(packets - made);
+	if (generator->spec.random)
+		make_random(generator, count);
+	else if (generator->drift != NULL)
+		make_drifting(generator, count);
+	else
+		make_zipf(generator, count);
+	generator->batch_next = 0;
+	generator->batch_size = count;
+	atomic_store_explicit(&generator->made, made + count, memory_order_relaxed);
+	return count > 0;
+}
+
+static int generate_next(struct source *source, struct source_packet *packet)
+{
+	struct generator *generator = (struct generator *)source;
+	uint32_t slot;
+
+	if (generator->batch_next == generator->batch_size && !make_batch(generator))
+		return 0;
+	slot = generator->batch_next++;
+	packet->data = generator->frames + (size_t)slot * generator->stride;
+	packet->captured = generator->lengths[slot];
+	packet->wire_len = generator->lengths[slot];
+	packet->snaplen = 0;
+	packet->time = generator->arrivals.time;
+	packet->link = LINK_ETHERNET;
+	packet->filter = 0;
+	packet->in_port = 0;
+	packet->left_out = NULL;
+	arrivals_step(&generator->arrivals);
+	return 1;
+}
+
+static double generate_progress(const struct source *source)
+{
+	const struct generator *generator = (const struct generator *)source;
+	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
+
+	if (generator->spec.packets == 0)
+		return -1;
+	return (double)made / (double)generator->spec.packets;
+}
+
+/* Everything that packets depend on, as it is before the first one. */
+static void begin(struct generator *generator)
+{
+	uint64_t seed = generator->spec.seed;
+
+	random_init(&generator->flow_random, random_split(&seed));
+	random_init(&generator->packet_random, random_split(&seed));
+	generator->flow_key = random_split(&seed);
+	arrivals_begin(&generator->arrivals, &generator->spec, START_NS);
+	generator->batch_next = generator->batch_size = 0;
+	atomic_store_explicit(&generator->made, 0, memory_order_relaxed);
+}
+
+static void generate_restart(struct source *source, uint32_t payload)
+{
+	struct generator *generator = (struct generator *)source;
+
+	generator->templates.payload = payload < SOURCE_PAYLOAD_MAX ? payload : SOURCE_PAYLOAD_MAX;
+	begin(generator);
+}
+
+static void generate_close(struct source *source)
+{
+	struct generator *generator = (struct generator *)source;
+
+	zipf_fini(&generator->zipf);
+	if (generator->drift != NULL)
+		zipf_drift_fini(generator->drift);
+	free(generator->drift);
+	free(generator->frames);
+	free(generator);
+}
+
+/* Room for the longest frame, and a whole number of cache lines. */
+static uint32_t stride_of(const struct synthetic_spec *spec)
+{
+	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;
+
+	if (longest < FRAME_HEADERS_MAX + SOURCE_PAYLOAD_MAX)
+		longest = FRAME_HEADERS_MAX + SOURCE_PAYLOAD_MAX;
+	return (longest + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static bool allocate(struct generator *generator)
+{
+	const struct synthetic_spec *spec = &generator->spec;
+
+	generator->stride = stride_of(spec);
+	generator->frames = aligned_alloc(CACHE_LINE, (size_t)generator->stride * BATCH);
+	if (generator->frames == NULL)
+		return false;
+	memset(generator->frames, 0, (size_t)generator->stride * BATCH);
+	if (!spec->drifts)
+		return spec->random || zipf_init(&generator->zipf, spec->flows, spec->zipf_e6) == 0;
+	generator->drift = calloc(1, sizeof(*generator->drift));
+	return generator->drift != NULL &&
+	       zipf_drift_init(generator->drift, spec->flows, spec->zipf_e6, spec->zipf_to_e6) == 0;
+}
+
+struct source *generate_open(const struct synthetic_spec *spec, char *error)
+{
+	struct generator *generator = calloc(1, sizeof(*generator));
+
+	if (generator != NULL)
+		generator->spec = *spec;
+	if (generator == NULL || !allocate(generator)) {
+		source_error(error, "no memory for %llu synthetic flows of %d bytes",
+			(unsigned long long)spec->flows, spec->drifts ? 16 : 8);
+		if (generator != NULL)
+			generate_close(&generator->source);
+		return NULL;
+	}
+	generator->source.next = generate_next;
+	generator->source.progress = generate_progress;
+	generator->source.restart = generate_restart;
+	generator->source.close = generate_close;
+	generator->source.generated = true;
+	frame_templates_init(&generator->templates);
+	begin(generator);
+	return &generator->source;
+}
+
+static int open_specified(const struct config *config, struct source **source, char *error)
+{
+	struct synthetic_spec spec;
+
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error)) /* it was checked */
+		return 2;
+	*source = generate_open(&spec, error);
+	return *source != NULL ? 0 : 1;
+}
+
+const struct source_kind source_generate = {
+	.options = &synthetic_owner,
+	.open = open_specified,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/kernel/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rx/source.h"
+
+__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, OPTION_WHY_MAX, format, args);
+	va_end(args);
+	return false;
+}
+
+static bool is_text(const char *text, size_t length, const char *word)
+{
+	return length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+/* What the words behind the name said. */
+struct said {
+	bool hook, direction;
+};
+
+/* One of the two words behind the name. */
+static bool read_word(
+	const char *text, size_t length, struct kernel_place *place, struct said *said, char *why)
+{
+	bool *seen = strncmp(text, "hook", 4) == 0 ? &said->hook : &said->direction;
+
+	static const struct {
+		const char *word;
+		uint32_t directions;
+	} directions[] = {{"direction=both", KERNEL_IN | KERNEL_OUT}, {"direction=in", KERNEL_IN},
+		{"direction=out", KERNEL_OUT}};
+
+	if (is_text(text, length, "hook=tc"))
+		place->hook = KERNEL_HOOK_TC;
+	else if (is_text(text, length, "hook=xdp"))
+		place->hook = KERNEL_HOOK_XDP;
+	else
+		for (uint32_t i = 0;; i++) {
+			if (i == sizeof(directions) / sizeof(directions[0]))
+				return refuse(why,
+					"has '%.*s', which is none of hook=tc, hook=xdp, "
+					"direction=both, direction=in, direction=out",
+					(int)(length < 60 ? length : 60), text);
+			if (!is_text(text, length, directions[i].word))
+				continue;
+			place->directions = directions[i].directions;
+			break;
+		}
+	if (*seen)
+		return refuse(why, "says its hook or its direction twice");
+	*seen = true;
+	return true;
+}
+
+bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
+{
+	size_t length = strcspn(text, ",");
+	struct said said = {false, false};
+
+	*place = (struct kernel_place){.directions = KERNEL_IN | KERNEL_OUT};
+	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
+		return refuse(why,
+			"does not begin with the name of an interface, which has 1 to %d letters "
+			"and none of '/', ':' and white space",
+			IFNAMSIZ - 1);
+	memcpy(place->interface, text, length);
+	for (text += length; *text == ','; text += length) {
+		text++;
+		length = strcspn(text, ",");
+		if (!read_word(text, length, place, &said, why))
+			return false;
+	}
+	if (place->hook != KERNEL_HOOK_XDP)
+		return true;
+	if (said.direction && place->directions != KERNEL_IN)
+		return refuse(why, "asks hook=xdp for what goes out: it sees what comes in, alone; "
+				   "give direction=in, or hook=tc");
+	place->directions = KERNEL_IN;
+	return true;
+}
+
+static bool check_kernel(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *list = &kernel_options(config)->places;
+	struct kernel_place places[OPTION_LIST_MAX];
+	char why[OPTION_WHY_MAX];
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (!kernel_place_parse(list->texts[i], &places[i], why))
+			return option_fault(fault, "kernel", measurement, "'%.60s' %.220s",
+				list->texts[i], why);
+		for (uint32_t j = 0; j < i; j++)
+			if (strcmp(places[i].interface, places[j].interface) == 0 &&
+				(places[i].directions & places[j].directions) != 0)
+				return option_fault(fault, "kernel", measurement,
+					"'%.60s' looks at packets that '%.60s' looks at, too: they "
+					"would count twice",
+					list->texts[i], list->texts[j]);
+	}
+	return true;
+}
+
+static const struct option_row kernel_rows[] = {
+	{
+		.name = "kernel",
+		.placeholder = "IFACE[,hook=tc|xdp][,direction=both|in|out]",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		.set = SOURCE_SET,
+		OPTION_FIELD(kernel_options, places),
+		.help = "Measure an interface by a program in the kernel (eBPF), which looks at "
+			"each packet on its way and lets it go on: at tc (the default) what comes "
+			"in and goes out, at xdp what comes in, before anything else sees it. "
+			"Repeatable.",
+	},
+	{0},
+};
+
+const struct option_owner kernel_owner = {
+	.rows = kernel_rows,
+	.size = sizeof(struct kernel_options),
+	.check = check_kernel,
+};
+
+/* The row of --kernel in the table of sources; parallel/sources/kernel_source.c opens it. */
+const struct source_kind source_kernel = {.options = &kernel_owner};

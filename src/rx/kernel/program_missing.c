@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* In the place of program.c where it could not be built. */
+
+#include <stdio.h>
+
+#include "rx/kernel/program.h"
+#include "rx/kernel/shared_map.h"
+
+const char *kernel_program_missing(void)
+{
+	return KERNEL_MISSING;
+}
+
+struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error)
+{
+	(void)params;
+	snprintf(error, KERNEL_ERROR_MAX,
+		"--kernel: sketchtap was built without it, because " KERNEL_MISSING
+		": change that and build again, or use --port");
+	return NULL;
+}
+
+bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+	uint32_t *index, char *error)
+{
+	(void)program;
+	(void)place;
+	(void)index;
+	(void)error;
+	return false;
+}
+
+void kernel_program_measure(struct kernel_program *program, bool on)
+{
+	(void)program;
+	(void)on;
+}
+
+void kernel_program_stamp(struct kernel_program *program, enum kernel_times times)
+{
+	(void)program;
+	(void)times;
+}
+
+void kernel_program_detach(struct kernel_program *program)
+{
+	(void)program;
+}
+
+void kernel_program_close(struct kernel_program *program)
+{
+	(void)program;
+}
+
+uint32_t kernel_program_rings(const struct kernel_program *program)
+{
+	(void)program;
+	return 0;
+}
+
+struct kernel_ring *kernel_program_ring(const struct kernel_program *program, uint32_t cpu)
+{
+	(void)program;
+	(void)cpu;
+	return NULL;
+}
+
+int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook)
+{
+	(void)program;
+	(void)hook;
+	return -1;
+}
+
+const struct kernel_tables *kernel_program_tables(const struct kernel_program *program)
+{
+	(void)program;
+	return NULL;
+}
+
+const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)
+{
+	(void)program;
+	return NULL;
+}
+
+void kernel_program_wait(const struct kernel_program *program)
+{
+	(void)program;
+}
+
+void kernel_program_rules(
+	const struct kernel_program *program, uint64_t generation, const struct kernel_rules *rules)
+{
+	(void)program;
+	(void)generation;
+	(void)rules;
+}
+
+struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char *error)
+{
+	(void)rules;
+	snprintf(error, MONITOR_ERROR_MAX, KERNEL_MISSING);
+	return NULL;
+}
+
+bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
+{
+	(void)map;
+	(void)take;
+	(void)arg;
+	return false;
+}
+
+void kernel_rules_destroy(struct kernel_rules *rules)
+{
+	(void)rules;
+}
+
+uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
+{
+	(void)rules;
+	return 0;
+}
+
+uint64_t kernel_program_bytes(const struct kernel_program_params *params)
+{
+	(void)params;
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/* The consumer's side of a ring (layout.h). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rx/kernel/layout.h"
+
+struct kernel_reader {
+	struct kernel_ring *ring;
+	uint32_t slots; /* of it: a power of two */
+	uint64_t at;    /* slots read */
+	uint64_t head;  /* up to which they may be */
+};
+
+/* What came before this, nobody reads. */
+void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
+
+/* Looks what there is to read; false: nothing. */
+bool kernel_reader_look(struct kernel_reader *reader);
+
+/*
+ * The next of what there is; NULL behind the last. It stays until kernel_reader_release(); bytes of
+ * headers are behind it.
+ */
+static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader *reader)
+{
+	const struct kernel_entry *entries = (const struct kernel_entry *)(reader->ring + 1);
+	const struct kernel_entry *entry = &entries[reader->at & (reader->slots - 1)];
+
+	if (reader->at == reader->head)
+		return NULL;
+	reader->at += entry->kind == KERNEL_ENTRY_HEADERS ? 1 + KERNEL_HEADERS_SLOTS : 1;
+	return entry;
+}
+
+/* Which generation's tables and rules the program takes from now on, 0 or 1. */
+void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
+
+/* Gives back what was read. */
+void kernel_reader_release(struct kernel_reader *reader);
+
+/* Packets that came to it so far, and of these those that found no room. */
+uint64_t kernel_ring_received(const struct kernel_ring *ring);
+uint64_t kernel_ring_full(const struct kernel_ring *ring);
+/* And those that no rule of a generation holds. */
+uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* rte_dev_event_callback_register() */
+
+#include "rx/port/hot_unplug.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include <rte_dev.h>
+
+/* On the interrupt thread. */
+static void on_event(const char *device, enum rte_dev_event_type event, void *leaving)
+{
+	(void)device;
+	if (event == RTE_DEV_EVENT_REMOVE)
+		atomic_store_explicit((atomic_bool *)leaving, true, memory_order_relaxed);
+}
+
+void port_removal_hear(const char *device, atomic_bool *leaving)
+{
+	/* Without memory for it, it is as if nobody told. */
+	rte_dev_event_callback_register(device, on_event, leaving);
+}
+
+void port_removal_forget(const char *device, atomic_bool *leaving)
+{
+	while (rte_dev_event_callback_unregister(device, on_event, leaving) == -EAGAIN)
+		sched_yield(); /* it is being called */
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx/port/port_name.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/pci_address.h"
+#include "rx/port/drivers.h"
+#include "rx/port/packet_socket.h"
+#include <limits.h>
+#include "config/config.h"
+#include "rx/kernel/options.h"
+#include "rx/source.h"
+
+/*
+ * A packet socket's frame begins with a tpacket2_hdr and a sockaddr_ll; the packet lies behind them
+ * so that its network header is aligned: 80 - 14 bytes in for Ethernet (packet_rcv in the kernel's
+ * af_packet.c). The driver wants an mbuf that holds all behind the tpacket2_hdr.
+ */
+#define SOCKET_HEADER        32
+#define SOCKET_FRAME_DEFAULT 2048 /* the driver's */
+#define MBUF_HEADROOM        128  /* DPDK's */
+#define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
+/* Memory of a queue's ring where we choose it: holds what comes while a core is busy elsewhere. */
+#define SOCKET_RING_BYTES    (32u << 20)
+
+/* Drivers without a row have names that begin so, too. */
+static bool is_virtual(const char *name)
+{
+	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
+}
+
+__attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, PORT_DEVICE_MAX, format, args);
+	va_end(args);
+	return false;
+}
+
+bool port_is_pci(const char *spec)
+{
+	struct pci_address address;
+
+	return pci_address_parse(spec, strcspn(spec, ","), &address);
+}
+
+bool port_through_kernel(const struct port_name *name)
+{
+	return !name->pci &&
+	       (name->interface[0] != '\0' || port_driver_of_device(name->device)->makes_interface);
+}
+
+const char *port_devarg(const char *device, const char *key, int *length)
+{
+	size_t key_len = strlen(key);
+
+	for (const char *at = strchr(device, ','); at != NULL; at = strchr(at + 1, ',')) {
+		if (strncmp(at + 1, key, key_len) == 0 && at[1 + key_len] == '=') {
+			const char *value = at + key_len + 2;
+
+			*length = (int)strcspn(value, ",");
+			return value;
+		}
+	}
+	return NULL;
+}
+
+static uint32_t number_arg(const char *device, const char *key)
+{
+	int length;
+	const char *value = port_devarg(device, key, &length);
+
+	return value == NULL ? 0 : (uint32_t)strtoul(value, NULL, 10);
+}
+
+__attribute__((format(printf, 2, 3))) static void add_args(
+	struct port_name *name, const char *format, ...)
+{
+	size_t used = strlen(name->device);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(name->device + used, sizeof(name->device) - used, format, args);
+	va_end(args);
+}
+
+/* The frame for `mtu`: pages, because more than one page only fits a block that is one frame. */
+static uint32_t frame_for(uint32_t mtu)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint32_t frame = mtu + PORT_FRAME_OVERHEAD + PACKET_SOCKET_OFFSET;
+
+	if (frame <= SOCKET_FRAME_DEFAULT)
+		return SOCKET_FRAME_DEFAULT;
+	frame = (frame + page - 1) / page * page;
+	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
+}
+
+/* As many slots as the ring's memory holds, a power of two. */
+static uint32_t slots_for(uint32_t slot)
+{
+	uint32_t slots = 512;
+
+	while (slots * 2 <= SOCKET_RING_BYTES / slot)
+		slots *= 2;
+	return slots;
+}
+
+/*
+ * Gives the packet socket slots for `mtu`, unless its DEVARGS say their size. DPDK's driver, which
+ * sends, looks for frames one behind the other, the kernel begins every block with one: a block has
+ * to be whole frames. False where the DEVARGS are not so.
+ */
+static bool size_frames(
+	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
+{
+	uint32_t frame = number_arg(name->device, "framesz");
+	uint32_t block = number_arg(name->device, "blocksz");
+	uint32_t slots = number_arg(name->device, "framecnt");
+
+	if (frame == 0 && block == 0) {
+		frame = frame_for(mtu);
+		if (frame > SOCKET_FRAME_DEFAULT)
+			add_args(name, ",framesz=%u,blocksz=%u", frame, frame);
+	} else {
+		frame = frame > 0 ? frame : SOCKET_FRAME_DEFAULT;
+		block = block > 0 ? block : (uint32_t)sysconf(_SC_PAGESIZE);
+		if (frame <= PACKET_SOCKET_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
+			return refuse(error,
+				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
+				"at most %u: the driver loses its place otherwise",
+				spec, block, frame, SOCKET_FRAME_MAX);
+	}
+	if (ours && slots == 0)
+		add_args(name, ",framecnt=%u", slots_for(frame));
+	name->slot = frame;
+	name->slots = slots > 0 ? slots : slots_for(frame);
+	name->mbuf_room = frame - SOCKET_HEADER + MBUF_HEADROOM;
+	return true;
+}
+
+/* Frames of others would be looked into as if they were Ethernet's. */
+static bool check_kind(const struct port_name *name, const char *spec, char *error)
+{
+	return !name->facts.bare ||
+	       refuse(error,
+		       "--port %s: its frames are not Ethernet's; give the interface below it, or "
+		       "measure it by tcpdump -Ui %s -w - | sketchtap --pcap -",
+		       spec, name->interface);
+}
+
+/* Warns if the kernel joins packets before a packet socket sees them. */
+static void warn_of_joining(struct port_name *name)
+{
+	if (name->facts.merges && name->facts.bus[0] != '\0')
+		snprintf(name->warning, sizeof(name->warning),
+			"%s: the kernel joins packets of a flow before they are counted, as tcpdump "
+			"shows them: ethtool -K %s gro off lro off",
+			name->interface, name->interface);
+}
+
+static bool resolve_pci(
+	struct port_name *name, const struct pci_address *address, const char *devargs)
+{
+	name->pci = name->known = true;
+	snprintf(name->device, sizeof(name->device), PCI_ADDRESS_FORMAT "%s",
+		PCI_ADDRESS_ARGS(*address), devargs);
+	return true;
+}
+
+static bool resolve_interface(
+	struct port_name *name, const char *devargs, uint32_t mtu, const char *spec, char *error)
+{
+	struct pci_address address;
+
+	if (port_driver_of_card(name->facts.driver)->card_by_interface &&
+		pci_address_parse(name->facts.bus, strlen(name->facts.bus), &address)) {
+		resolve_pci(name, &address, devargs);
+		snprintf(name->notice, sizeof(name->notice),
+			"%s is the card at " PCI_ADDRESS_FORMAT, name->interface,
+			PCI_ADDRESS_ARGS(address));
+		return true;
+	}
+	name->known = true;
+	if (!check_kind(name, spec, error))
+		return false;
+	snprintf(name->device, sizeof(name->device), "%s_%s,iface=%s%s", PORT_DRIVER_OF_INTERFACE,
+		name->interface, name->interface, devargs);
+	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
+		return false;
+	warn_of_joining(name);
+	snprintf(name->notice, sizeof(name->notice),
+		"%s is received through packet sockets of the kernel, up to about a million "
+		"packets a second; net_af_xdp0,iface=%s is faster, and a card is fastest "
+		"by its PCI address",
+		name->interface, name->interface);
+	return true;
+}
+
+/* A virtual device over an interface of the kernel that must be there. */
+static bool resolve_over_interface(struct port_name *name, const char *spec, uint32_t mtu,
+	port_interface_fn lookup, char *error)
+{
+	int length;
+	const char *iface = port_devarg(name->device, "iface", &length);
+	const struct port_driver *driver = port_driver_of_device(name->device);
+
+	if (iface == NULL || !driver->on_interface || driver->makes_interface)
+		return true;
+	snprintf(name->interface, sizeof(name->interface), "%.*s", length, iface);
+	if (length >= IFNAMSIZ || !lookup(name->interface, &name->facts))
+		return refuse(error,
+			"--port %s: there is no interface %.*s in this network namespace; ip link "
+			"lists them",
+			spec, length, iface);
+	if (!check_kind(name, spec, error))
+		return false;
+	if (driver->sockets == AF_PACKET) {
+		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
+			    error))
+			return false;
+		warn_of_joining(name);
+	}
+	return true;
+}
+
+bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
+	port_interface_fn lookup, char *error)
+{
+	bool says_pci = strncmp(spec, "pci:", 4) == 0,
+	     says_virtual = strncmp(spec, "vdev:", 5) == 0;
+	const char *text = says_pci ? spec + 4 : says_virtual ? spec + 5 : spec;
+	size_t length = strcspn(text, ",");
+	char plain[PORT_NAME_MAX];
+	struct pci_address address;
+
+	*name = (struct port_name){0};
+	if (length == 0 || length >= sizeof(plain))
+		return refuse(error, "--port %.200s: no device has such a name", spec);
+	if (strlen(text) + 128 > sizeof(name->device)) /* room for what is added */
+		return refuse(error, "--port %.*s: its DEVARGS are too long", (int)length, text);
+	snprintf(plain, sizeof(plain), "%.*s", (int)length, text);
+	snprintf(name->called, sizeof(name->called), "%s", plain);
+	if (pci_address_parse(text, length, &address))
+		return resolve_pci(name, &address, text + length);
+	if (says_pci)
+		return refuse(error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
+	snprintf(name->device, sizeof(name->device), "%s", text);
+	name->known = is_virtual(plain);
+	if (!says_virtual && lookup(plain, &name->facts)) {
+		if (name->known)
+			return refuse(error,
+				"--port %s: is an interface of the kernel and the name of a "
+				"virtual device: give net_af_packet0,iface=%s for the interface, "
+				"or vdev:%s for the device",
+				spec, plain, text);
+		snprintf(name->interface, sizeof(name->interface), "%.*s", IFNAMSIZ - 1, plain);
+		return resolve_interface(name, text + length, mtu, spec, error);
+	}
+	return resolve_over_interface(name, spec, mtu, lookup, error);
+}
+
+bool port_can_send(const struct port_driver *driver, const char *device)
+{
+	int length;
+
+	if (driver->sends_to[0] == NULL)
+		return true;
+	for (const char *const *key = driver->sends_to; *key != NULL; key++)
+		if (port_devarg(device, *key, &length) != NULL)
+			return true;
+	return false;
+}
+
+/* --- options --- */
+
+/* A file in the DEVARGS of a port, as rx_pcap=FILE of net_pcap. */
+static bool is_in_devargs(const char *text, const struct stat *file)
+{
+	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
+		const char *value = rest + 1 + strcspn(rest + 1, ",=");
+		char path[PATH_MAX];
+
+		if (*value != '=')
+			continue;
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(value + 1, ","), value + 1);
+		if (option_names_file(path, file))
+			return true;
+	}
+	return false;
+}
+
+/* A stretch of a port's text. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+/* A port's name without its DEVARGS and without the bus that may stand before it. */
+static struct part port_name_part(const char *port)
+{
+	if (strncmp(port, "pci:", 4) == 0)
+		port += 4;
+	else if (strncmp(port, "vdev:", 5) == 0)
+		port += 5;
+	return (struct part){port, strcspn(port, ",")};
+}
+
+/* The interface of the kernel that its DEVARGS name; empty where they name none. */
+static struct part port_interface_part(const char *port)
+{
+	int length = 0;
+	const char *interface = port_devarg(port, "iface", &length);
+
+	return (struct part){interface, (size_t)length};
+}
+
+static bool same_part(struct part a, struct part b)
+{
+	return a.len > 0 && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
+}
+
+static bool same_pci(struct part a, struct part b)
+{
+	struct pci_address x, y;
+
+	return pci_address_parse(a.text, a.len, &x) && pci_address_parse(b.text, b.len, &y) &&
+	       x.domain == y.domain && x.bus == y.bus && x.device == y.device &&
+	       x.function == y.function;
+}
+
+/* Whether two ports are one device, as far as their texts can tell. */
+static bool same_port(const char *a, const char *b)
+{
+	struct part name_a = port_name_part(a), name_b = port_name_part(b);
+	struct part interface_a = port_interface_part(a), interface_b = port_interface_part(b);
+
+	return same_part(name_a, name_b) || same_pci(name_a, name_b) ||
+	       same_part(interface_a, interface_b) || same_part(name_a, interface_b) ||
+	       same_part(interface_a, name_b);
+}
+
+bool port_check_names(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct option_list *ports = &port_options(config)->names;
+
+	for (uint32_t i = 0; i < ports->n; i++) {
+		struct part name = port_name_part(ports->texts[i]);
+		struct pci_address address;
+		int shown = (int)(name.len < 100 ? name.len : 100);
+
+		if (name.len == 0)
+			return option_fault(fault, "port", measurement,
+				"'%.200s' has no name; write NAME[,DEVARGS]", ports->texts[i]);
+		if (strncmp(ports->texts[i], "pci:", 4) == 0 &&
+			!pci_address_parse(name.text, name.len, &address))
+			return option_fault(fault, "port", measurement,
+				"'%.*s' is not a PCI address such as 0000:3b:00.0", shown,
+				name.text);
+		for (uint32_t j = 0; j < i; j++)
+			if (same_port(ports->texts[i], ports->texts[j]))
+				return option_fault(fault, "port", measurement,
+					"'%.*s' is given twice, the other time as '%.100s': its "
+					"packets would count twice",
+					shown, name.text, ports->texts[j]);
+	}
+	return true;
+}
+
+const struct option_row *fed_source(const struct config *config)
+{
+	return port_given(config) || kernel_given(config) ? NULL
+							  : config_asks_of_set(config, SOURCE_SET);
+}
+
+const char *port_option_lacks(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	/* Where there is no source, that is what is missing. */
+	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
+}
+
+static const char *lacks_ring(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return kernel_given(config) ? "with --kernel, whose rings are --ring-size" : NULL;
+}
+
+static const struct option_row port_rows[] = {
+	{
+		.name = "port",
+		.letter = 'i',
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_LIST,
+		.reads = is_in_devargs,
+		OPTION_FIELD(port_options, names),
+		.set = SOURCE_SET,
+		.help = "Measure what a port receives: a PCI address (0000:3b:00.0), an interface "
+			"of the kernel (eth0) or a virtual device of DPDK (net_tap0,iface=probe0). "
+			"Repeatable: both directions of a tap.",
+	},
+	{
+		.name = "wait-link",
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_TIME,
+		.rare = true,
+		.lacks = port_option_lacks,
+		OPTION_FIELD(port_options, wait_link),
+		.zero = true,
+		.min = 1,
+		.max = OPTION_CENTURY,
+		.default_note = "start at once",
+		.help = "Begin when the link of every port is up, and give up after this time; 0: "
+			"do not wait.",
+	},
+	{
+		.name = "descriptors",
+		.placeholder = "N",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_ring,
+		OPTION_FIELD(port_options, descriptors),
+		.min = 64,
+		.max = 32768,
+		.power_of_two = true,
+		.default_note = "what suits the source",
+		.help = "Entries of each receive ring, a power of two.",
+	},
+	{0},
+};
+
+const struct option_owner port_owner = {
+	.rows = port_rows,
+	.size = sizeof(struct port_options),
+	.check = port_check_names,
+};

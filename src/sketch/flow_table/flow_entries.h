@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * The inside of the flow table (flow_table.h).
+ *
+ * An entry is a cache line. A table of `width` buckets has twice as many: entry b is the first one
+ * of bucket b, and the others are a pool from which buckets take what else falls into them. So
+ * `width` keys fit whatever their hashes. When the pool is empty a new key is shed, not counted;
+ * what is stored is not touched.
+ *
+ * The entries of a bucket are a chain (flow_list.c). A key's entry, once it counts, counts every
+ * later packet of the key, until it is removed because the key was idle (flow_idle.h); and an entry
+ * is stored exactly when its state says so.
+ */
+
+#include <endian.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "key/hash.h"
+#include "sketch/counter.h"
+#include "sketch/sketch.h"
+#include "sketch/weight.h"
+
+enum flow_state {
+	FLOW_FREE,
+	FLOW_CLAIMED, /* by a thread that is writing its key */
+	FLOW_STORED,
+};
+
+/*
+ * What is compared first: of a key4 all of it, of a key6 120 bits of its hash; and the family, in
+ * the last byte, which is reserved in a key4.
+ */
+struct flow_id {
+	uint64_t lo, hi;
+};
+
+_Static_assert(
+	sizeof(struct flow_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct flow_id) - 1,
+	"the family lies where no field of a key4 does");
+
+struct flow_entry {
+	struct flow_id id;
+	_Atomic uint64_t packets, bytes;
+	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
+	_Atomic uint32_t next;       /* what follows in the bucket; 0: nothing */
+	uint32_t bucket;             /* that it belongs to; of an entry of the pool */
+	_Atomic uint8_t state;       /* enum flow_state */
+	_Atomic uint8_t tcp_flags;
+	uint8_t spare[2]; /* of structures that sketchtap-bench compares with */
+	uint32_t deep;    /* flow_detail.h; 0 without --deep */
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");
+
+struct flow_idle;
+struct flow_deep;
+
+struct flow_table {
+	struct sketch sketch;
+	uint32_t nb_buckets;
+	uint64_t modulus_inverse;   /* flow_modulo() */
+	struct flow_entry *entries; /* [2 * nb_buckets] */
+	struct key6 *key6;          /* of each entry that is IPv6 */
+	_Atomic uint64_t *ip_bytes; /* of each entry; NULL: not asked for */
+	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
+	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
+	struct hash_key hash_key;
+
+	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the
+							       first ones counted as taken */
+	_Atomic uint64_t returned; /* entries to be taken again: FLOW_STACK_* */
+	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
+	_Atomic uint64_t shed_added, shed_added_bytes; /* struct sketch_shed */
+};
+
+/* flow_list.c: slots of update[] and update_weighted[]. */
+void flow_update_separate(struct sketch *sketch, const struct key_burst *burst);
+void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst);
+void flow_update_shared(struct sketch *sketch, const struct key_burst *burst);
+void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst);
+/* One thread: takes an entry out of its bucket. Another may move to its place. */
+void flow_remove(struct flow_table *table, uint32_t entry);
+
+extern const struct sketch_ops flow_table_ops;
+
+static inline struct flow_table *flow_table_of(struct sketch *sketch)
+{
+	return (struct flow_table *)sketch;
+}
+
+/* ---- Keys */
+
+static inline uint64_t flow_id_family(enum key_family family)
+{
+	return htole64((uint64_t)family << 56);
+}
+
+static inline struct flow_id flow_id_of(const struct key_burst *burst, uint32_t i)
+{
+	struct flow_id id;
+
+	if (burst->v6 >> i & 1) {
+		id.lo = burst->hash[i].lo;
+		id.hi = (burst->hash[i].hi & ~flow_id_family(UINT8_MAX)) | flow_id_family(KEY_IPV6);
+		return id;
+	}
+	memcpy(&id, &burst->key4[i], sizeof(id));
+	id.hi |= flow_id_family(KEY_IPV4);
+	return id;
+}
+
+static inline enum key_family flow_family(const struct flow_entry *entry)
+{
+	return (enum key_family)(le64toh(entry->id.hi) >> 56);
+}
+
+static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flow_id *b)
+{
+	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
+}
+
+/* Whether an entry that is stored has the key of packet i, whose id is given. */
+static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
+	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
+{
+	if (flow_ids_differ(&table->entries[entry].id, id) != 0)
+		return false;
+	return (burst->v6 >> i & 1) == 0 ||
+	       memcmp(&table->key6[entry], &burst->key6[i], sizeof(struct key6)) == 0;
+}
+
+/* ---- Buckets */
+
+/* ceil(2^64 / n), for flow_modulo(); 0 for n = 1. */
+static inline uint64_t flow_modulus_inverse(uint32_t n)
+{
+	return UINT64_MAX / n + 1;
+}
+
+/*
+ * hash % n without a division: Lemire, Kaser, Kurz, "Faster remainder by direct computation"
+ * (2019), section 3; exact for every hash and n of 32 bits.
+ */
+static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
+{
+	return (uint32_t)((unsigned __int128)(inverse * hash) * n >> 64);
+}
+
+/* Fills hash[0..n) of a burst whose own hashes are filled. */
+typedef void (*flow_hash_fn)(const struct key_burst *burst, uint32_t *hash);
+
+/* The run's keyed hash: nobody outside can aim keys at a bucket. */
+static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash)
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		hash[i] = (uint32_t)burst->hash[i].lo;
+}
+
+/* Bucket of every packet. Two loops, so that none asks which it is. `hash` is a constant. */
+static inline __attribute__((always_inline)) void flow_buckets(const struct flow_table *table,
+	const struct key_burst *burst, const flow_hash_fn hash, uint32_t *bucket)
+{
+	const uint32_t n = burst->n, nb_buckets = table->nb_buckets;
+	uint32_t hashes[BURST_MAX];
+
+	hash(burst, hashes);
+	if ((nb_buckets & (nb_buckets - 1)) == 0) {
+		for (uint32_t i = 0; i < n; i++) {
+			bucket[i] = hashes[i] & (nb_buckets - 1);
+			__builtin_prefetch(&table->entries[bucket[i]], 1);
+		}
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		bucket[i] = flow_modulo(hashes[i], nb_buckets, table->modulus_inverse);
+		__builtin_prefetch(&table->entries[bucket[i]], 1);
+	}
+}
+
+/* ---- Counting */
+
+/* What a burst and a table have: bits of `mode`, which is a constant wherever it is named. */
+enum flow_mode {
+	FLOW_WEIGHTED = 1 << 0,
+	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
+	/* some flows may not be looked at as their states say (flow_detail_update.c) */
+	FLOW_HELD = 1 << 2,
+};
+
+/* What a packet, or a group of packets of one key, adds to its entry. */
+struct flow_addition {
+	uint64_t packets, bytes, ip_bytes;
+	int64_t first, last;
+	uint8_t tcp_flags;
+};
+
+/* The bytes of the IP packets of entry i; all bytes where the burst has no overhead. */
+static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
+	const struct key_burst *burst, uint32_t i, const struct weight *weight)
+{
+	unsigned __int128 overhead;
+
+	if (!burst->has_overhead)
+		return weight->bytes;
+	overhead = (unsigned __int128)burst->overhead[i] * weight->packets;
+	return overhead < weight->bytes ? weight->bytes - (uint64_t)overhead : 0;
+}
+
+static inline __attribute__((always_inline)) struct flow_addition flow_addition_of(
+	const struct key_burst *burst, uint32_t i, const uint32_t mode)
+{
+	struct weight weight = weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0);
+
+	return (struct flow_addition){weight.packets, weight.bytes,
+		mode & FLOW_IP_BYTES ? flow_ip_bytes(burst, i, &weight) : 0, burst->time[i],
+		burst->time[i], burst->tcp_flags[i]};
+}
+
+/*
+ * *extreme := the lesser of it and time, or the greater. Mostly the lesser is that already. Returns
+ * what it was.
+ */
+static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_t *extreme,
+	int64_t time, const bool greater, const enum counter_policy policy)
+{
+	int64_t value = atomic_load_explicit(extreme, memory_order_relaxed);
+
+	while (greater ? time > value : time < value) {
+		if (policy == COUNTER_OWNED) {
+			atomic_store_explicit(extreme, time, memory_order_relaxed);
+			break;
+		}
+		if (atomic_compare_exchange_weak_explicit(
+			    extreme, &value, time, memory_order_relaxed, memory_order_relaxed))
+			break;
+	}
+	return value;
+}
+
+/* Packets do not fill 64 bits; weights might, and saturate (flow_is_saturated()). */
+static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic uint64_t *sum,
+	uint64_t amount, const enum counter_policy policy, const bool weighted)
+{
+	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
+}
+
+/* Whether an amount says "at least this". */
+static inline bool flow_is_saturated(uint64_t amount)
+{
+	return amount >= COUNTER64_GUARD;
+}
+
+/* What an entry had of those when something was added. */
+struct flow_before {
+	uint64_t packets;
+	int64_t last;
+};
+
+/*
+ * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
+ * (parallel/epoch.h), which orders everything before it.
+ */
+static inline __attribute__((always_inline)) struct flow_before flow_count(struct flow_table *table,
+	uint32_t number, const struct flow_addition *addition, const enum counter_policy policy,
+	const uint32_t mode)
+{
+	struct flow_entry *entry = &table->entries[number];
+	uint8_t flags = atomic_load_explicit(&entry->tcp_flags, memory_order_relaxed);
+	struct flow_before before;
+
+	before.packets = flow_add_amount(
+		&entry->packets, addition->packets, policy, (mode & FLOW_WEIGHTED) != 0);
+	flow_add_amount(&entry->bytes, addition->bytes, policy, (mode & FLOW_WEIGHTED) != 0);
+	if (mode & FLOW_IP_BYTES)
+		flow_add_amount(&table->ip_bytes[number], addition->ip_bytes, policy,
+			(mode & FLOW_WEIGHTED) != 0);
+	flow_stretch(&entry->first, addition->first, false, policy);
+	before.last = flow_stretch(&entry->last, addition->last, true, policy);
+	/* Check before write: a store would take the line from the others. */
+	if ((addition->tcp_flags & ~flags) == 0)
+		return before;
+	if (policy == COUNTER_OWNED)
+		atomic_store_explicit(
+			&entry->tcp_flags, flags | addition->tcp_flags, memory_order_relaxed);
+	else
+		atomic_fetch_or_explicit(
+			&entry->tcp_flags, addition->tcp_flags, memory_order_relaxed);
+	return before;
+}
+
+/* ---- Entries */
+
+/* Of no packet. */
+static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
+{
+	struct flow_entry *e = &table->entries[entry];
+
+	if (table->ip_bytes != NULL)
+		atomic_store_explicit(&table->ip_bytes[entry], 0, memory_order_relaxed);
+	atomic_store_explicit(&e->packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&e->first, INT64_MAX, memory_order_relaxed);
+	atomic_store_explicit(&e->last, INT64_MIN, memory_order_relaxed);
+	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
+}
+
+/* Writes the key of packet i into an entry that nobody else sees, and empties its counts. */
+static inline void flow_fill(struct flow_table *table, uint32_t entry, const struct flow_id *id,
+	const struct key_burst *burst, uint32_t i)
+{
+	struct flow_entry *e = &table->entries[entry];
+
+	e->id = *id;
+	if (burst->v6 >> i & 1)
+		table->key6[entry] = burst->key6[i];
+	flow_clear_counts(table, entry);
+}
+
+static inline uint64_t flow_nb_entries(const struct sketch_params *params)
+{
+	return 2 * params->width;
+}
+
+/* An entry of the pool; 0 where it is empty. */
+uint32_t flow_take(struct flow_table *table);
+/* Gives back what flow_take() gave. */
+void flow_return(struct flow_table *table, uint32_t entry);
+
+/* An addition of packets of the burst. */
+static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
+	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
+{
+	uint32_t shift = (mode & FLOW_WEIGHTED) != 0 ? burst->weights->shift : 0;
+
+	flow_add_amount(
+		&table->shed_packets, addition->packets, COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
+	flow_add_amount(
+		&table->shed_bytes, addition->bytes, COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
+	if (shift == 0)
+		return;
+	flow_add_amount(&table->shed_added, addition->packets - (addition->packets >> shift),
+		COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
+	flow_add_amount(&table->shed_added_bytes, addition->bytes - (addition->bytes >> shift),
+		COUNTER_ADD, (mode & FLOW_WEIGHTED) != 0);
+}

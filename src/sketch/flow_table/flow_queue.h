@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Entries on their way from the thread that updates a table to the one that reads what it gives
+ * out. One thread puts, one takes, and neither waits for the other: a full queue refuses.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sketch/flow_table/flow_detail.h"
+#include "sketch/flow_table/flow_entries.h"
+
+#define FLOW_QUEUE 8192 /* entries, a power of two */
+
+struct flow_queue {
+	struct flow_entry *entries;  /* [FLOW_QUEUE] */
+	struct key6 *key6;           /* of each that is IPv6 */
+	struct flow_detail *details; /* of each, with --deep; else NULL */
+	uint64_t *ip_bytes;          /* of each, of params.ip_bytes; else NULL */
+	/* How many there ever were. Each is written by one thread. */
+	_Atomic uint32_t put __attribute__((aligned(64)));
+	_Atomic uint32_t taken __attribute__((aligned(64)));
+};
+
+/* Returns false where there is no room. */
+static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_table *table,
+	uint32_t number, const struct flow_detail *detail)
+{
+	const struct flow_entry *entry = &table->entries[number];
+	uint32_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
+	uint32_t slot = put % FLOW_QUEUE;
+
+	/* Pairs with the release in flow_queue_release(): what stood in the slot was read. */
+	if (put - atomic_load_explicit(&queue->taken, memory_order_acquire) == FLOW_QUEUE)
+		return false;
+	queue->entries[slot] = *entry;
+	if (flow_family(entry) == KEY_IPV6)
+		queue->key6[slot] = table->key6[number];
+	if (queue->details != NULL)
+		queue->details[slot] = *detail;
+	if (queue->ip_bytes != NULL)
+		queue->ip_bytes[slot] =
+			atomic_load_explicit(&table->ip_bytes[number], memory_order_relaxed);
+	/* Pairs with the acquire in flow_queue_length(): the entry comes first. */
+	atomic_store_explicit(&queue->put, put + 1, memory_order_release);
+	return true;
+}
+
+/* The taker: so many entries may be read, the oldest of them in the slot that is written here. */
+static inline uint32_t flow_queue_length(const struct flow_queue *queue, uint32_t *oldest)
+{
+	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
+
+	*oldest = taken % FLOW_QUEUE;
+	/* Pairs with the release in flow_queue_put(). */
+	return atomic_load_explicit(&queue->put, memory_order_acquire) - taken;
+}
+
+/* The taker: the oldest n are not looked at any more. */
+static inline void flow_queue_release(struct flow_queue *queue, uint32_t n)
+{
+	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
+
+	/* Pairs with the acquire in flow_queue_put(). */
+	atomic_store_explicit(&queue->taken, taken + n, memory_order_release);
+}

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * One block of memory: struct flow_table, the entries, struct flow_deep with its details, struct
+ * flow_idle, bytes of IP packets, the IPv6 keys.
+ */
+
+#include "sketch/flow_table/flow_table.h"
+
+#include "sketch/counter.h"
+#include "sketch/flow_table/flow_detail.h"
+#include "sketch/flow_table/flow_idle.h"
+#include "sketch/measurement.h"
+#include "sketch/one_block.h"
+
+#define DEFAULT_WIDTH (UINT64_C(1) << 18)
+#define WIDTH_MIN     16
+#define WIDTH_MAX     (UINT64_C(1) << 30) /* entries are numbered with 32 bits */
+
+static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
+{
+	return (const struct flow_table *)sketch;
+}
+
+/*
+ * ---- The pool
+ *
+ * `returned` is a stack of entries, linked by their next: the number of the top one in the low
+ * half, 0 where it is empty, and in the high half how often it was changed. So a top that went and
+ * came back is not taken for one that stayed.
+ */
+
+#define STACK_TOP    UINT64_C(0xffffffff)
+#define STACK_CHANGE (STACK_TOP + 1)
+
+static uint32_t take_returned(struct flow_table *table)
+{
+	/* Pairs with the release in flow_return(): the entry's next comes first. */
+	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_acquire), rest;
+
+	do {
+		if ((stack & STACK_TOP) == 0)
+			return 0;
+		rest = atomic_load_explicit(
+			&table->entries[stack & STACK_TOP].next, memory_order_relaxed);
+		rest |= (stack & ~STACK_TOP) + STACK_CHANGE;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&table->returned, &stack, rest, memory_order_acquire, memory_order_acquire));
+	return (uint32_t)(stack & STACK_TOP);
+}
+
+uint32_t flow_take(struct flow_table *table)
+{
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+	uint32_t returned = take_returned(table);
+
+	if (returned != 0)
+		return returned;
+	while (used < flow_nb_entries(&table->sketch.params))
+		if (atomic_compare_exchange_weak_explicit(&table->used, &used, used + 1,
+			    memory_order_relaxed, memory_order_relaxed))
+			return used;
+	return take_returned(table);
+}
+
+void flow_return(struct flow_table *table, uint32_t entry)
+{
+	struct flow_entry *e = &table->entries[entry];
+	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_relaxed);
+
+	e->deep = 0;
+	atomic_store_explicit(&e->state, FLOW_FREE, memory_order_relaxed);
+	do
+		atomic_store_explicit(&e->next, (uint32_t)stack, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&table->returned, &stack,
+		((stack & ~STACK_TOP) + STACK_CHANGE) | entry, memory_order_release,
+		memory_order_relaxed));
+}
+
+/*
+ * ---- The sketch
+ */
+
+static uint32_t default_deep_flows(uint64_t width)
+{
+	uint64_t flows = width / FLOW_DEEP_WIDTH_PART;
+
+	return flows < FLOW_DEEP_FLOWS_MAX ? (uint32_t)flows : FLOW_DEEP_FLOWS_MAX;
+}
+
+static const char *check(struct sketch_params *params)
+{
+	if (params->depth == 0)
+		params->depth = 1;
+	if (params->width == 0)
+		params->width = DEFAULT_WIDTH;
+	params->candidates = 0; /* all of them */
+
+	if (params->depth != 1)
+		return "depth is 1: a flow table has one row of buckets";
+	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX)
+		return "a flow table has 16 to 1073741824 buckets";
+	if (params->deep.deepest != FLOW_COUNT && params->deep.flows == 0)
+		params->deep.flows = default_deep_flows(params->width);
+	return NULL;
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	return sizeof(struct flow_table) + flow_deep_memory(params) +
+	       (params->idle_timeout > 0 ? flow_idle_memory(params) : 0) +
+	       flow_nb_entries(params) * (sizeof(struct flow_entry) + sizeof(struct key6) +
+						 (params->ip_bytes ? sizeof(uint64_t) : 0));
+}
+
+static void empty(struct flow_table *table)
+{
+	atomic_store_explicit(&table->used, table->nb_buckets, memory_order_relaxed);
+	atomic_store_explicit(&table->returned, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_added, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->shed_added_bytes, 0, memory_order_relaxed);
+	if (table->idle != NULL)
+		flow_idle_reset(table->idle);
+	if (table->deep != NULL)
+		flow_deep_reset(table->deep);
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct flow_table *table = params->allocator.alloc(memory(params), params->allocator.arg);
+	void *behind;
+
+	if (table == NULL)
+		return NULL;
+	table->sketch.ops = &flow_table_ops;
+	table->sketch.params = *params;
+	table->nb_buckets = (uint32_t)params->width;
+	table->modulus_inverse = flow_modulus_inverse(table->nb_buckets);
+	table->entries = (struct flow_entry *)(table + 1);
+	behind = table->entries + flow_nb_entries(params);
+	if (params->deep.deepest != FLOW_COUNT) {
+		table->deep = flow_deep_init(behind, params);
+		behind = (char *)behind + flow_deep_memory(params);
+	}
+	if (params->idle_timeout > 0) {
+		table->idle = flow_idle_init(behind, params);
+		behind = (char *)behind + flow_idle_memory(params);
+	}
+	if (params->ip_bytes) {
+		table->ip_bytes = behind;
+		behind = table->ip_bytes + flow_nb_entries(params);
+	}
+	table->key6 = behind;
+	hash_key_init(&table->hash_key, params->seed);
+	empty(table);
+	return &table->sketch;
+}
+
+/* Entries that were never taken are still zero; IPv6 keys may stay. */
+static void reset(struct sketch *sketch)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	memset(table->entries, 0,
+		atomic_load_explicit(&table->used, memory_order_relaxed) * sizeof(*table->entries));
+	empty(table);
+}
+
+/*
+ * ---- What the table holds
+ */
+
+static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
+{
+	struct flow_id id = entry->id;
+	struct key key = {.family = flow_family(entry)};
+
+	if (key.family == KEY_IPV6) {
+		key.v6 = *key6;
+	} else {
+		id.hi &= ~flow_id_family(UINT8_MAX);
+		memcpy(&key.v4, &id, sizeof(key.v4));
+	}
+	return key;
+}
+
+/* Entries whose hashes are computed together. */
+struct listing {
+	const struct flow_table *table;
+	sketch_emit_fn emit;
+	void *arg;
+	bool expired; /* they are idle, whatever the time */
+	struct key_burst keys;
+	const struct flow_entry *entries[BURST_MAX];
+	const struct flow_detail *details[BURST_MAX];
+	uint64_t ip_bytes[BURST_MAX];
+};
+
+static bool is_idle(const struct listing *listing, const struct flow_entry *entry)
+{
+	const struct flow_idle *idle = listing->table->idle;
+
+	return listing->expired || (idle != NULL && flow_is_idle(idle, entry, idle->now));
+}
+
+static uint64_t amount_of(const struct flow_table *table, const struct sketch_candidate *candidate)
+{
+	return table->sketch.params.metric == SKETCH_PACKETS ? candidate->packets
+							     : candidate->bytes;
+}
+
+static void emit_listed(struct listing *listing)
+{
+	hash_burst(&listing->table->hash_key, &listing->keys);
+	for (uint32_t i = 0; i < listing->keys.n; i++) {
+		const struct flow_entry *e = listing->entries[i];
+		struct sketch_candidate candidate = {
+			.key = key_burst_get(&listing->keys, i),
+			.hash = listing->keys.hash[i],
+			.packets = atomic_load_explicit(&e->packets, memory_order_relaxed),
+			.bytes = atomic_load_explicit(&e->bytes, memory_order_relaxed),
+			.first = atomic_load_explicit(&e->first, memory_order_relaxed),
+			.last = atomic_load_explicit(&e->last, memory_order_relaxed),
+			.ip_bytes = listing->ip_bytes[i],
+			.tcp_flags = atomic_load_explicit(&e->tcp_flags, memory_order_relaxed),
+			.idle = is_idle(listing, e),
+		};
+
+		if (listing->table->deep != NULL)
+			candidate.figures = flow_deep_figures(e, listing->details[i]);
+		if (flow_is_saturated(amount_of(listing->table, &candidate)))
+			candidate.before = UINT64_MAX;
+		listing->emit(&candidate, listing->arg);
+	}
+	listing->keys.n = 0;
+	listing->keys.v6 = 0;
+}
+
+static void list_entry(struct listing *listing, const struct flow_entry *entry,
+	const struct key6 *key6, const struct flow_detail *detail, uint64_t ip_bytes)
+{
+	struct key key = key_of(entry, key6);
+	uint32_t i = listing->keys.n++;
+
+	listing->entries[i] = entry;
+	listing->details[i] = detail;
+	listing->ip_bytes[i] = ip_bytes;
+	if (key.family == KEY_IPV6) {
+		listing->keys.key6[i] = key.v6;
+		listing->keys.v6 |= UINT64_C(1) << i;
+	} else {
+		listing->keys.key4[i] = key.v4;
+	}
+	if (listing->keys.n == BURST_MAX)
+		emit_listed(listing);
+}
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	const struct flow_table *table = flow_table_of_const(sketch);
+	struct listing listing = {.table = table, .emit = emit, .arg = arg};
+	uint32_t used = atomic_load_explicit(&table->used, memory_order_relaxed);
+
+	for (uint32_t e = 0; e < used; e++) {
+		const struct flow_entry *entry = &table->entries[e];
+
+		if (atomic_load_explicit(&entry->state, memory_order_relaxed) == FLOW_STORED)
+			list_entry(&listing, entry, &table->key6[e],
+				table->deep != NULL ? flow_detail_of(table->deep->details, entry)
+						    : NULL,
+				table->ip_bytes != NULL ? atomic_load_explicit(&table->ip_bytes[e],
+								  memory_order_relaxed)
+							: 0);
+	}
+	emit_listed(&listing);
+}
+
+static void expired(struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	struct flow_table *table = flow_table_of(sketch);
+	struct flow_queue *queue;
+	uint32_t n, slot;
+
+	if (table->idle == NULL)
+		return;
+	queue = &table->idle->queue;
+	n = flow_queue_length(queue, &slot);
+	if (n > 0) {
+		struct listing listing = {
+			.table = table, .emit = emit, .arg = arg, .expired = true};
+
+		for (uint32_t i = 0; i < n; i++, slot = (slot + 1) % FLOW_QUEUE)
+			list_entry(&listing, &queue->entries[slot], &queue->key6[slot],
+				queue->details != NULL ? &queue->details[slot] : NULL,
+				queue->ip_bytes != NULL ? queue->ip_bytes[slot] : 0);
+		emit_listed(&listing);
+		flow_queue_release(queue, n);
+	}
+}
+
+static void rest(struct sketch *sketch, int64_t now)
+{
+	struct flow_table *table = flow_table_of(sketch);
+
+	if (table->idle == NULL || table->idle->now == INT64_MIN || now <= table->idle->now)
+		return;
+	table->idle->now = now;
+	flow_sweep(table);
+}
+
+static struct sketch_shed shed(const struct sketch *sketch)
+{
+	const struct flow_table *table = flow_table_of_const(sketch);
+
+	return (struct sketch_shed){
+		.packets = atomic_load_explicit(&table->shed_packets, memory_order_relaxed),
+		.bytes = atomic_load_explicit(&table->shed_bytes, memory_order_relaxed),
+		.added = atomic_load_explicit(&table->shed_added, memory_order_relaxed),
+		.added_bytes = atomic_load_explicit(&table->shed_added_bytes, memory_order_relaxed),
+		.details = table->deep != NULL ? table->deep->refused : 0,
+	};
+}
+
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	return shed(sketch).packets == 0;
+}
+
+/* All that was shed may have been of one key. */
+static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
+{
+	struct sketch_shed all = shed(sketch);
+	uint64_t most;
+
+	(void)hash;
+	most = sketch->params.metric == SKETCH_PACKETS ? all.packets : all.bytes;
+	return flow_is_saturated(most) ? UINT64_MAX : most;
+}
+
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < nb_parts; p++)
+		sum = counter64_sum(sum, missed(parts[p], NULL));
+	return sum;
+}
+
+static void set_states(struct sketch *sketch, const struct flow_states *states)
+{
+	struct flow_deep *deep = flow_table_of(sketch)->deep;
+
+	if (deep != NULL)
+		flow_deep_set_states(deep, states);
+}
+
+static const uint64_t *state_packets(const struct sketch *sketch)
+{
+	const struct flow_deep *deep = flow_table_of_const(sketch)->deep;
+
+	return deep != NULL ? deep->packets : NULL;
+}
+
+/* --- options --- */
+
+/* Why threads cannot share a table of these parameters. */
+static const char *check_shared(const struct sketch_params *params, const char **option)
+{
+	*option = "deep";
+	if (params->deep.deepest != FLOW_COUNT)
+		return "needs each flow's packets one after another, which threads that share a "
+		       "table do not bring; give --sharing separate";
+	*option = "idle-timeout";
+	return params->idle_timeout == 0
+		       ? NULL
+		       : "takes entries away, which others of a shared table may be looking at; "
+			 "give --sharing separate";
+}
+
+static void configure(struct sketch_params *params, const void *own)
+{
+	const struct flow_table_options *options = own;
+
+	if (options->buckets != 0)
+		params->width = options->buckets;
+	params->idle_timeout = options->idle_timeout;
+	params->deep = (struct sketch_deep){
+		.deepest = options->deep,
+		.flows = options->deep_flows,
+		.after = options->deep_after,
+		.share = options->deep_share,
+	};
+}
+
+static const char *lacks_flow_table(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return measurement_sketch(measurement) == &flow_table_ops ? NULL
+								  : "without --sketch flow-table";
+}
+
+static const char *lacks_idle_timeout(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->idle_timeout > 0 ? NULL : "without --idle-timeout";
+}
+
+static const char *lacks_deep(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->deep != FLOW_COUNT ? NULL : "without --deep";
+}
+
+static const char *lacks_deep_tcp(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL : "without --deep tcp";
+}
+
+const char *flow_depth_word(uint32_t i)
+{
+	static const char *const words[] = {
+		[FLOW_COUNT] = "count", [FLOW_RATE] = "rate", [FLOW_TCP] = "tcp", NULL};
+
+	return words[i];
+}
+
+OPTION_WORDS_OF(depth_suits, [FLOW_COUNT] = "packets, bytes, times, flags",
+	[FLOW_RATE] = "and peak rate, bursts, gaps between packets",
+	[FLOW_TCP] = "and retransmissions, order, zero windows")
+
+static bool check_deep(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct key_rule *key = &measurement_options(measurement)->key;
+
+	(void)config;
+	if (flow_table_options(measurement)->deep != FLOW_TCP ||
+		measurement_sketch(measurement) != &flow_table_ops ||
+		key_rule_equal(key, &key_rules[0]))
+		return true;
+	return option_fault(fault, "deep", measurement,
+		"tcp looks at the sequence numbers of a connection's direction, and a key of %s is "
+		"of several; give --key 5tuple or --deep rate",
+		key->name);
+}
+
+static const struct option_row flow_table_rows[] = {
+	{
+		.name = "buckets",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, buckets),
+		.set = "shape",
+		.min = WIDTH_MIN,
+		.max = UINT64_C(1) << 30,
+		.default_note = "--width",
+		.help = "Instead of --width: buckets of a flow-table, any number.",
+	},
+	{
+		.name = "idle-timeout",
+		.rare = true,
+		.placeholder = "TIME",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_TIME,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, idle_timeout),
+		.zero = true,
+		.zero_means = "never",
+		.min = 1000,
+		.max = OPTION_CENTURY,
+		.default_text = "0",
+		.help = "End a flow-table's record when its key had no packet for longer than "
+			"this, by the packets' time, and give its place to another key; --flows "
+			"has the records. For --sharing separate. 0: records end with the "
+			"interval.",
+	},
+	{
+		.name = "expired-keys",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_idle_timeout,
+		OPTION_FIELD(flow_table_options, expired_keys),
+		.min = 1,
+		.max = UINT64_C(1) << 28,
+		.default_text = "1000000",
+		.help = "Keys of records that --idle-timeout ended in an interval whose sums are "
+			"kept for --output, at about 200 bytes each. What further keys had is in "
+			"--flows alone, and in the bounds.",
+	},
+	{
+		.name = "deep",
+		.placeholder = "STATE",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_CHOICE,
+		.rare = true,
+		.word = flow_depth_word,
+		.suits = depth_suits,
+		.lacks = lacks_flow_table,
+		OPTION_FIELD(flow_table_options, deep),
+		.default_text = "count",
+		.help = "How closely a flow-table looks at flows that have had --deep-after "
+			"packets, at most; for --sharing separate, and tcp for --key 5tuple:",
+	},
+	{
+		.name = "deep-after",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_deep,
+		OPTION_FIELD(flow_table_options, deep_after),
+		.min = 1,
+		.max = UINT64_C(1) << 30,
+		.default_text = "16",
+		.help = "Packets after which a flow comes from state count to rate.",
+	},
+	{
+		.name = "deep-share",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.zero = true,
+		.one = true,
+		.lacks = lacks_deep_tcp,
+		OPTION_FIELD(flow_table_options, deep_share),
+		.default_text = "0.01",
+		.help = "Share of the packets of an interval so far (those of its instance) that "
+			"brings a flow from state rate to tcp; a burst does too.",
+	},
+	{
+		.name = "deep-flows",
+		.placeholder = "N",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_COUNT,
+		.rare = true,
+		.lacks = lacks_deep,
+		OPTION_FIELD(flow_table_options, deep_flows),
+		.min = 1,
+		.max = FLOW_DEEP_FLOWS_MAX,
+		.default_note = "an eighth of the width",
+		.help = "Flows of an instance that may come to other states than count, at 64 "
+			"bytes each. Further ones stay in it, and a warning says how many.",
+	},
+	{0},
+};
+
+const struct option_owner flow_table_owner = {
+	.rows = flow_table_rows,
+	.size = sizeof(struct flow_table_options),
+	.of_measurement = true,
+	.check = check_deep,
+};
+
+const struct sketch_ops flow_table_ops = {
+	.name = "flow-table",
+	.alias = "ft",
+	.options = &flow_table_owner,
+	.configure = configure,
+	.width_option = "buckets",
+	.check_shared = check_shared,
+	.suits = "exact packets, bytes, times and TCP flags, while every key fits",
+	.caps = SKETCH_EXACT | SKETCH_DETAILS | SKETCH_RECORDS,
+	.default_depth = 1,
+	.default_width = DEFAULT_WIDTH,
+	.check = check,
+	.memory = memory,
+	.create = create,
+	.destroy = one_block_destroy,
+	.reset = reset,
+	.update =
+		{[SHARING_SEPARATE] = flow_update_separate, [SHARING_SHARED] = flow_update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = flow_update_separate_weighted,
+		[SHARING_SHARED] = flow_update_shared_weighted},
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.missed = missed,
+	.unlisted = unlisted,
+	.shed = shed,
+	.expired = expired,
+	.rest = rest,
+	.set_states = set_states,
+	.state_packets = state_packets,
+};

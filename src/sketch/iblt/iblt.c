@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Counting into an invertible Bloom lookup table. One block of memory: struct iblt, IPv4 cells,
+ * IPv6 cells, filter, and what decoding writes down.
+ *
+ * How threads share it. Sums are added to atomically, each for itself: nobody reads them before the
+ * epoch was handed over. Of threads that count the first packets of a flow at once at least one
+ * finds a bit of the filter that it sets itself, and inserts the key; where several do, the key is
+ * there several times and divides out. That none of them sets a bit means that other keys had set
+ * them all, as it would be with one thread.
+ */
+
+#include "sketch/iblt/iblt.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sketch/burst_groups.h"
+#include "sketch/counter.h"
+#include "sketch/one_block.h"
+#include "sketch/weight.h"
+#include "sketch/measurement.h"
+
+#define DEFAULT_DEPTH 3
+#define DEFAULT_WIDTH (UINT64_C(1) << 17)
+#define WIDTH_MIN     16
+#define WIDTH_MAX     (UINT64_C(1) << 26)
+
+/* Rows do not shrink below: two of n flows share k cells with the chance n^2 / 2 / width^k. */
+#define FITTED_WIDTH_MIN (UINT64_C(1) << 14)
+
+/* The filter is so large that a full table expects fewer flows than this to be taken for others. */
+#define FILTER_ERRORS_MAX 0x1p-10
+
+static struct iblt *iblt_of(struct sketch *sketch)
+{
+	return (struct iblt *)sketch;
+}
+
+/*
+ * ---- Shape
+ */
+
+/* Where a random hypergraph begins to have a 2-core: Molloy, "The pure literal rule threshold and
+ * cores in random hypergraphs" (2004). */
+double iblt_threshold(uint32_t depth)
+{
+	return depth == 3 ? 0.8185 : 0.7723;
+}
+
+static const char *check(struct sketch_params *params)
+{
+	if (params->depth == 0)
+		params->depth = DEFAULT_DEPTH;
+	if (params->width == 0)
+		params->width = DEFAULT_WIDTH;
+	if (params->writers == 0)
+		params->writers = 1;
+	params->candidates = 0; /* all of them */
+
+	if (params->depth < IBLT_DEPTH_MIN || params->depth > IBLT_DEPTH_MAX)
+		return "a flow has 3 or 4 cells: depth is 3 or 4";
+	if (params->width < WIDTH_MIN || params->width > WIDTH_MAX ||
+		(params->width & (params->width - 1)) != 0)
+		return "a row has 16 to 67108864 cells, a power of two";
+	if (params->load > iblt_threshold(params->depth))
+		return "above this load flows cannot be decoded";
+	return NULL;
+}
+
+/*
+ * With n keys in `blocks` blocks a block has Poisson(m) of them, m = n / blocks. Of j keys each of
+ * 8 words of 64 bits has at most j bits, so that a new key finds all of its own set with
+ * probability at most (j/64)^8. E[j^8] is the sum over i of S(8,i) m^i, with Stirling numbers of
+ * the second kind; over the time in which the n keys come, m^i has the mean m^i / (i + 1).
+ */
+double iblt_filter_errors(double n, double blocks)
+{
+	static const double stirling[] = {1, 127, 966, 1701, 1050, 266, 28, 1};
+	double mean = n / blocks, power = 1, sum = 0;
+
+	for (uint32_t i = 1; i <= IBLT_FILTER_WORDS; i++) {
+		power *= mean;
+		sum += stirling[i - 1] * power / (i + 1);
+	}
+	return n * sum * 0x1p-48;
+}
+
+uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits)
+{
+	double cells = (double)((uint64_t)depth << bits);
+	double flows = iblt_threshold(depth) * cells * (1 + 1.0 / (1 << IBLT_LESS6));
+	uint32_t filter = bits;
+
+	while (iblt_filter_errors(flows, (double)(UINT64_C(1) << filter)) > FILTER_ERRORS_MAX)
+		filter++;
+	return filter;
+}
+
+static uint32_t width_bits(const struct sketch_params *params)
+{
+	return (uint32_t)__builtin_ctzll(params->width);
+}
+
+/* Sizes of the parts of the block, for rows of 2^bits cells. */
+static size_t cells_size(uint32_t depth, uint32_t bits, uint32_t shift)
+{
+	return ((size_t)depth << bits) << shift;
+}
+
+static size_t filter_size(uint32_t depth, uint32_t bits)
+{
+	return sizeof(struct iblt_block) << iblt_filter_bits(depth, bits);
+}
+
+static size_t pivots_size(uint32_t depth, uint32_t bits)
+{
+	return line_up(((size_t)depth << bits) * sizeof(uint32_t));
+}
+
+static size_t bitmap_size(uint32_t depth, uint32_t bits)
+{
+	return line_up(((size_t)depth << bits) / 8);
+}
+
+static size_t memory(const struct sketch_params *params)
+{
+	uint32_t depth = params->depth, bits = width_bits(params);
+
+	return line_up(sizeof(struct iblt)) + cells_size(depth, bits, IBLT_SHIFT4) +
+	       cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6) + filter_size(depth, bits) +
+	       pivots_size(depth, bits) + 2 * bitmap_size(depth, bits) +
+	       line_up(sizeof(struct iblt_result));
+}
+
+static struct sketch *create(const struct sketch_params *params)
+{
+	struct iblt *table = params->allocator.alloc(memory(params), params->allocator.arg);
+	uint32_t depth = params->depth, bits = width_bits(params);
+	uint8_t *at = (uint8_t *)table;
+
+	if (table == NULL)
+		return NULL;
+	table->sketch.ops = &iblt_ops;
+	table->sketch.params = *params;
+	hash_key_init(&table->hash_key, params->seed);
+	at += line_up(sizeof(*table));
+	table->rows[0] = (struct iblt_rows){.cells = at,
+		.family = KEY_IPV4,
+		.depth = depth,
+		.shift = IBLT_SHIFT4,
+		.lanes = IBLT_LANES4};
+	at += cells_size(depth, bits, IBLT_SHIFT4);
+	table->rows[1] = (struct iblt_rows){.cells = at,
+		.family = KEY_IPV6,
+		.depth = depth,
+		.shift = IBLT_SHIFT6,
+		.lanes = IBLT_LANES6};
+	at += cells_size(depth, bits - IBLT_LESS6, IBLT_SHIFT6);
+	table->filter = (struct iblt_block *)at;
+	at += filter_size(depth, bits);
+	table->pivots = (uint32_t *)at;
+	at += pivots_size(depth, bits);
+	table->is_pivot = (uint64_t *)at;
+	at += bitmap_size(depth, bits);
+	table->suspected = (uint64_t *)at;
+	at += bitmap_size(depth, bits);
+	table->result = (struct iblt_result *)at;
+	table->rows[0].bits = bits;
+	table->rows[1].bits = bits - IBLT_LESS6;
+	table->filter_bits = iblt_filter_bits(depth, bits);
+	return &table->sketch;
+}
+
+static bool is_known(const struct iblt *table)
+{
+	return atomic_load_explicit(&table->result->known, memory_order_relaxed);
+}
+
+/* Check before the write: the line is shared. */
+static void forget(struct iblt *table, bool ipv6)
+{
+	if (is_known(table))
+		atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
+	if (ipv6 && !iblt_seen_ipv6(table))
+		atomic_store_explicit(&table->seen_ipv6, true, memory_order_relaxed);
+}
+
+/* The least rows that the flows load no more than params.load, if that is asked for. */
+static uint64_t fit(const struct sketch *sketch)
+{
+	const struct sketch_params *params = &sketch->params;
+	const struct iblt *table = iblt_of_const(sketch);
+	uint64_t flows6 = table->result->inserted[1] << IBLT_LESS6;
+	uint64_t flows = table->result->inserted[0] > flows6 ? table->result->inserted[0] : flows6;
+	uint64_t width = FITTED_WIDTH_MIN;
+
+	if (params->load <= 0 || !is_known(table))
+		return params->width;
+	while (width < params->width_max &&
+		(double)flows > params->load * (double)(params->depth * width))
+		width *= 2;
+	return width < params->width_max ? width : params->width_max;
+}
+
+static void reset(struct sketch *sketch)
+{
+	struct iblt *table = iblt_of(sketch);
+
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++)
+		if (f == 0 || iblt_seen_ipv6(table))
+			memset(table->rows[f].cells, 0,
+				iblt_nb_cells(&table->rows[f]) << table->rows[f].shift);
+	memset(table->filter, 0, sizeof(*table->filter) << table->filter_bits);
+	atomic_store_explicit(&table->seen_ipv6, false, memory_order_relaxed);
+	atomic_store_explicit(&table->result->known, false, memory_order_relaxed);
+	atomic_store_explicit(&table->weight_packets, 0, memory_order_relaxed);
+	atomic_store_explicit(&table->weight_bytes, 0, memory_order_relaxed);
+	table->difference = false;
+}
+
+/*
+ * ---- Counting
+ */
+
+static inline __attribute__((always_inline)) const struct iblt_rows *rows_of(
+	const struct iblt *table, const struct key_burst *burst, uint32_t i, const bool ipv6)
+{
+	return ipv6 ? &table->rows[burst->v6 >> i & 1] : &table->rows[0];
+}
+
+static inline __attribute__((always_inline)) void fetch(const struct iblt *table,
+	const struct key_burst *burst, const uint32_t depth, const bool ipv6)
+{
+	for (uint32_t i = 0; i < burst->n; i++) {
+		const struct iblt_rows *rows = rows_of(table, burst, i, ipv6);
+
+		__builtin_prefetch(iblt_block(table, &burst->hash[i]), 1);
+#pragma GCC unroll 4
+		for (uint32_t row = 0; row < depth; row++)
+			__builtin_prefetch(
+				iblt_cell(rows, iblt_place(rows, &burst->hash[i], row)), 1);
+	}
+}
+
+static inline __attribute__((always_inline)) void count(const struct iblt_rows *rows,
+	const struct key_hash *hash, const struct weight *addition, const uint32_t depth,
+	const enum counter_policy policy)
+{
+#pragma GCC unroll 4
+	for (uint32_t row = 0; row < depth; row++) {
+		struct iblt_cell *cell = iblt_cell(rows, iblt_place(rows, hash, row));
+
+		sum64_add(&cell->packets, addition->packets, policy);
+		sum64_add(&cell->bytes, addition->bytes, policy);
+	}
+}
+
+/* Whether this thread set a bit: the flow is new, or another thread is inserting it just now. */
+static bool filter_add(
+	struct iblt_block *block, const struct key_hash *hash, enum counter_policy policy)
+{
+	bool added = false;
+
+	for (uint32_t w = 0; w < IBLT_FILTER_WORDS; w++) {
+		uint64_t bit = UINT64_C(1) << iblt_filter_bit(hash, w);
+		uint64_t word = atomic_load_explicit(&block->words[w], memory_order_relaxed);
+
+		if ((word & bit) != 0)
+			continue;
+		if (policy == COUNTER_OWNED)
+			atomic_store_explicit(&block->words[w], word | bit, memory_order_relaxed);
+		else
+			word = atomic_fetch_or_explicit(
+				&block->words[w], bit, memory_order_relaxed);
+		added |= (word & bit) == 0;
+	}
+	return added;
+}
+
+static void insert(
+	struct iblt *table, const struct key_burst *burst, uint32_t i, enum counter_policy policy)
+{
+	const struct key_hash *hash = &burst->hash[i];
+	const struct iblt_rows *rows = rows_of(table, burst, i, true);
+	uint32_t words[IBLT_LANES6];
+
+	if (!filter_add(iblt_block(table, hash), hash, policy))
+		return;
+	if (rows->family == KEY_IPV6)
+		memcpy(words, &burst->key6[i], sizeof(burst->key6[i]));
+	else
+		memcpy(words, &burst->key4[i], sizeof(burst->key4[i]));
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		struct iblt_cell *cell = iblt_cell(rows, iblt_place(rows, hash, row));
+
+		sum64_add(&cell->flows, 1, policy);
+		sum64_add(&cell->check, iblt_check(hash), policy);
+		for (uint32_t lane = 0; lane < rows->lanes; lane++)
+			sum64_add(&cell->lanes[lane], words[lane], policy);
+	}
+}
+
+/* Packets that the filter does not know yet; a key may be among them several times. */
+static inline __attribute__((always_inline)) uint64_t unknown(
+	const struct iblt *table, const struct key_burst *burst)
+{
+	uint64_t found = 0;
+
+	for (uint32_t i = 0; i < burst->n; i++)
+		found |= (uint64_t)!iblt_filter_has(
+				 iblt_block(table, &burst->hash[i]), &burst->hash[i])
+			 << i;
+	return found;
+}
+
+/* `weighted`, here and below, is a constant. */
+static inline __attribute__((always_inline)) void update_owned_of(struct iblt *table,
+	const struct key_burst *burst, const uint32_t depth, const bool ipv6, const bool weighted)
+{
+	fetch(table, burst, depth, ipv6);
+	for (uint64_t left = unknown(table, burst); left != 0;)
+		insert(table, burst, mask_next(&left), COUNTER_OWNED);
+	for (uint32_t i = 0; i < burst->n; i++) {
+		struct weight addition = weight_of(burst, i, weighted);
+
+		count(rows_of(table, burst, i, ipv6), &burst->hash[i], &addition, depth,
+			COUNTER_OWNED);
+	}
+}
+
+static void add_weights(struct iblt *table, uint64_t packets, uint64_t bytes)
+{
+	sum64_add_weight(&table->weight_packets, packets, COUNTER_CAS);
+	sum64_add_weight(&table->weight_bytes, bytes, COUNTER_CAS);
+}
+
+static void sum_weights(struct iblt *table, const struct key_burst *burst)
+{
+	struct weight sum = {0, 0};
+
+	for (uint32_t i = 0; i < burst->n; i++) {
+		sum.packets = counter64_sum(sum.packets, burst->weights->packets[i]);
+		sum.bytes = counter64_sum(sum.bytes, burst->weights->bytes[i]);
+	}
+	add_weights(table, sum.packets, sum.bytes);
+}
+
+static inline __attribute__((always_inline)) void count_separate(
+	struct iblt *table, const struct key_burst *burst, const bool weighted)
+{
+	forget(table, burst->v6 != 0);
+	if (weighted)
+		sum_weights(table, burst);
+	switch (table->sketch.params.depth << 1 | (burst->v6 != 0)) {
+	case 3 << 1: update_owned_of(table, burst, 3, false, weighted); break;
+	case 3 << 1 | 1: update_owned_of(table, burst, 3, true, weighted); break;
+	case 4 << 1: update_owned_of(table, burst, 4, false, weighted); break;
+	case 4 << 1 | 1: update_owned_of(table, burst, 4, true, weighted); break;
+	}
+}
+
+static void update_separate(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(iblt_of(sketch), burst, false);
+}
+
+static void update_separate_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_separate(iblt_of(sketch), burst, true);
+}
+
+/* Followers into their leader's addition (sketch/burst_groups.h). */
+static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
+	const struct burst_groups *groups, struct weight *additions, const bool weighted)
+{
+	for (uint32_t i = 0; i < burst->n; i++)
+		additions[i] = weight_of(burst, i, weighted);
+	for (uint64_t left = groups->followers; left != 0;) {
+		uint32_t i = mask_next(&left);
+
+		const struct weight addition = weight_of(burst, i, weighted);
+
+		additions[groups->leader[i]].packets += addition.packets;
+		additions[groups->leader[i]].bytes += addition.bytes;
+	}
+}
+
+static inline __attribute__((always_inline)) void update_atomic(struct iblt *table,
+	const struct key_burst *burst, const enum counter_policy policy, const bool weighted)
+{
+	const uint32_t depth = table->sketch.params.depth;
+	struct weight additions[BURST_MAX];
+	struct burst_groups groups;
+
+	forget(table, burst->v6 != 0);
+	if (weighted)
+		sum_weights(table, burst);
+	fetch(table, burst, depth, true);
+	burst_groups_find(&groups, burst);
+	sum_groups(burst, &groups, additions, weighted);
+	for (uint64_t left = unknown(table, burst) & groups.leaders; left != 0;)
+		insert(table, burst, mask_next(&left), policy);
+	for (uint64_t left = groups.leaders; left != 0;) {
+		uint32_t i = mask_next(&left);
+
+		count(rows_of(table, burst, i, true), &burst->hash[i], &additions[i], depth,
+			policy);
+	}
+}
+
+static inline __attribute__((always_inline)) void count_shared(
+	struct iblt *table, const struct key_burst *burst, const bool weighted)
+{
+	if (table->sketch.params.atomic == ATOMIC_ADD)
+		update_atomic(table, burst, COUNTER_ADD, weighted);
+	else
+		update_atomic(table, burst, COUNTER_CAS, weighted);
+}
+
+static void update_shared(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(iblt_of(sketch), burst, false);
+}
+
+static void update_shared_weighted(struct sketch *sketch, const struct key_burst *burst)
+{
+	count_shared(iblt_of(sketch), burst, true);
+}
+
+/*
+ * ---- Several tables
+ */
+
+static void add_cells(struct iblt_rows *to, const struct iblt_rows *from, uint64_t sign)
+{
+	for (uint64_t c = 0; c < iblt_nb_cells(to); c++) {
+		struct iblt_cell *a = iblt_cell(to, c), *b = iblt_cell(from, c);
+
+		sum64_add(&a->packets, sign * b->packets, COUNTER_OWNED);
+		sum64_add(&a->bytes, sign * b->bytes, COUNTER_OWNED);
+		sum64_add(&a->flows, b->flows, COUNTER_OWNED);
+		sum64_add(&a->check, b->check, COUNTER_OWNED);
+		for (uint32_t lane = 0; lane < to->lanes; lane++)
+			sum64_add(&a->lanes[lane], b->lanes[lane], COUNTER_OWNED);
+	}
+}
+
+static void unite_filters(struct iblt *to, const struct iblt *from)
+{
+	for (uint64_t b = 0; b >> to->filter_bits == 0; b++)
+		for (uint32_t w = 0; w < IBLT_FILTER_WORDS; w++)
+			atomic_fetch_or_explicit(&to->filter[b].words[w], from->filter[b].words[w],
+				memory_order_relaxed);
+}
+
+/* dst := dst + sign * src, of counts; keys are united. */
+static int combine(struct sketch *dst, const struct sketch *src, uint64_t sign)
+{
+	struct iblt *to = iblt_of(dst);
+	const struct iblt *from = iblt_of_const(src);
+
+	if (dst == src || dst->ops != src->ops || dst->params.depth != src->params.depth ||
+		to->rows[0].bits != from->rows[0].bits ||
+		dst->params.metric != src->params.metric || dst->params.seed != src->params.seed)
+		return -EINVAL;
+
+	forget(to, iblt_seen_ipv6(from));
+	add_cells(&to->rows[0], &from->rows[0], sign);
+	if (iblt_seen_ipv6(from))
+		add_cells(&to->rows[1], &from->rows[1], sign);
+	unite_filters(to, from);
+	add_weights(to, from->weight_packets, from->weight_bytes);
+	to->difference |= from->difference;
+	return 0;
+}
+
+static int merge(struct sketch *dst, const struct sketch *src)
+{
+	return combine(dst, src, 1);
+}
+
+/* Keys are added, not taken away: a flow of both would be without one otherwise. */
+static int subtract(struct sketch *dst, const struct sketch *src)
+{
+	int error = combine(dst, src, UINT64_MAX);
+
+	if (error == 0)
+		iblt_of(dst)->difference = true;
+	return error;
+}
+
+/*
+ * ---- What the table holds
+ */
+
+static void candidates(const struct sketch *sketch, sketch_emit_fn emit, void *arg)
+{
+	iblt_decode(iblt_of_const(sketch), emit, arg);
+}
+
+static const struct iblt_result *decoded(const struct sketch *sketch)
+{
+	const struct iblt *table = iblt_of_const(sketch);
+
+	if (!is_known(table))
+		iblt_decode(table, NULL, NULL);
+	return table->result;
+}
+
+static bool lists_all_keys(const struct sketch *sketch)
+{
+	return decoded(sketch)->complete;
+}
+
+static struct sketch_undecoded undecoded(const struct sketch *sketch)
+{
+	return decoded(sketch)->undecoded;
+}
+
+/* No packet of a key is outside its cells, and none is there whose key is not in the filter. */
+static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
+{
+	const struct iblt *table = iblt_of_const(sketch);
+	uint64_t most = 0;
+
+	if (!iblt_filter_has(iblt_block(table, hash), hash))
+		return 0;
+	if (table->difference || iblt_overflown(table))
+		return UINT64_MAX;
+	for (uint32_t f = 0; f < IBLT_FAMILIES; f++) { /* the hash does not tell which */
+		uint64_t least = iblt_bound(&table->rows[f], hash, sketch->params.metric);
+
+		most = least > most ? least : most;
+	}
+	return most;
+}
+
+static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t p = 0; p < nb_parts; p++)
+		sum = counter64_sum(sum, undecoded(parts[p]).largest);
+	return sum;
+}
+
+/* --- options --- */
+
+#define LOAD_MIN 0.01
+#define GROWTH   4 /* times the default width that rows grow to where nobody says how wide */
+
+static void configure(struct sketch_params *params, const void *own)
+{
+	const struct iblt_options *options = own;
+
+	params->load = options->load;
+	if (options->load > 0 && params->width == 0)
+		params->width = GROWTH * DEFAULT_WIDTH;
+}
+
+static const char *lacks_iblt(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)config;
+	return measurement_sketch(measurement) == &iblt_ops ? NULL : "without --sketch iblt";
+}
+
+static bool check_options(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	double load = iblt_options(measurement)->load;
+	double most = iblt_threshold(measurement_options(measurement)->depth == 4 ? 4 : 3);
+
+	(void)config;
+	return load <= 0 || (load >= LOAD_MIN && load <= most) ||
+	       option_fault(fault, "iblt-load", measurement,
+		       "flows decode up to a load of %g; give 0.01 to %g", most, most);
+}
+
+static const struct option_row iblt_rows[] = {
+	{
+		.name = "iblt-load",
+		.placeholder = "FRACTION",
+		.group = OPTION_GROUP_MEASURE,
+		.type = OPTION_FRACTION,
+		.rare = true,
+		.lacks = lacks_iblt,
+		OPTION_FIELD(iblt_options, load),
+		.zero = true,
+		.default_text = "0",
+		.help = "Fit an iblt's rows to the flows of the last two intervals: so many flows "
+			"a cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
+			"cells and grow to what --width or --memory allows, else to 524288. 0: the "
+			"size stays.",
+	},
+	{0},
+};
+
+const struct option_owner iblt_owner = {
+	.rows = iblt_rows,
+	.size = sizeof(struct iblt_options),
+	.of_measurement = true,
+	.check = check_options,
+};
+
+const struct sketch_ops iblt_ops = {
+	.name = "iblt",
+	.alias = "smon",
+	.options = &iblt_owner,
+	.configure = configure,
+	.width_option = "width",
+	.suits = "as exact, keys found by decoding: any number of workers add up",
+	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
+	.default_depth = DEFAULT_DEPTH,
+	.default_width = DEFAULT_WIDTH,
+	.check = check,
+	.memory = memory,
+	.create = create,
+	.destroy = one_block_destroy,
+	.reset = reset,
+	.fit = fit,
+	.update = {[SHARING_SEPARATE] = update_separate, [SHARING_SHARED] = update_shared},
+	.update_weighted = {[SHARING_SEPARATE] = update_separate_weighted,
+		[SHARING_SHARED] = update_shared_weighted},
+	.merge = merge,
+	.subtract = subtract,
+	.candidates = candidates,
+	.lists_all_keys = lists_all_keys,
+	.missed = missed,
+	.unlisted = unlisted,
+	.undecoded = undecoded,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * An invertible Bloom lookup table of flows: Goodrich and Mitzenmacher, "Invertible Bloom lookup
+ * tables" (2011), as FlowRadar (2016) and SMON (Zha et al. 2022) use it. This is the inside of it,
+ * for its own files and for tests; everybody else uses sketch.h. docs/IBLT.md has the reasons.
+ *
+ * A flow has one cell in each of k rows. Every packet is added to the packets and bytes of its k
+ * cells; the first packet of a flow, as a Bloom filter beside the cells tells, adds the key to them
+ * too. All that a cell holds are sums: cells of several threads or instances add up, and a key that
+ * was inserted n times is there n times and divides out.
+ *
+ * IPv4 and IPv6 have cells of their own, as their keys differ in size; they share the filter.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/option.h"
+#include "key/hash.h"
+#include "sketch/counter.h"
+#include "sketch/iblt/iblt_layout.h"
+#include "sketch/sketch.h"
+
+struct iblt_options {
+	double load; /* flows per cell that the next rows are made for; 0: the width stays */
+};
+
+OPTION_OWNER_OF_MEASUREMENT(iblt)
+
+#define IBLT_DEPTH_MIN 3
+#define IBLT_DEPTH_MAX 4
+#define IBLT_FAMILIES  2 /* IPv4, IPv6 */
+
+/* As struct iblt_sums; modulo 2^64. A lane holds 32 bits of keys, so 2^32 insertions of any keys fit. */
+struct iblt_cell {
+	_Atomic uint64_t packets, bytes;
+	_Atomic uint64_t flows;   /* insertions */
+	_Atomic uint64_t check;   /* of iblt_check() of the keys */
+	_Atomic uint64_t lanes[]; /* of the keys' words */
+};
+
+_Static_assert(sizeof(struct key4) == IBLT_LANES4 * sizeof(uint32_t) &&
+		       sizeof(struct key6) == IBLT_LANES6 * sizeof(uint32_t),
+	"a lane for each word");
+_Static_assert(sizeof(struct iblt_cell) == sizeof(struct iblt_sums), "the same cell");
+_Static_assert(sizeof(struct iblt_cell) + IBLT_LANES4 * sizeof(uint64_t) == 1 << IBLT_SHIFT4,
+	"an IPv4 cell is one cache line");
+_Static_assert(sizeof(struct iblt_cell) + IBLT_LANES6 * sizeof(uint64_t) <= 1 << IBLT_SHIFT6,
+	"an IPv6 cell is two cache lines");
+
+/* The cells of one address family, row by row. */
+struct iblt_rows {
+	uint8_t *cells;
+	enum key_family family;
+	uint32_t depth;
+	uint32_t bits;  /* log2 of the cells of a row */
+	uint32_t shift; /* log2 of a cell's size */
+	uint32_t lanes;
+};
+
+/* What decoding found. */
+struct iblt_result {
+	_Atomic bool known; /* the rest is of what the cells hold */
+	bool complete;      /* every flow was decoded, and is exact */
+	struct sketch_undecoded undecoded;
+	uint64_t inserted[IBLT_FAMILIES]; /* flows, the undecoded ones included */
+};
+
+/* One cache line: a key has one bit in each word. */
+struct iblt_block {
+	_Atomic uint64_t words[IBLT_FILTER_WORDS];
+} __attribute__((aligned(64)));
+
+struct iblt {
+	struct sketch sketch;
+	struct iblt_rows rows[IBLT_FAMILIES]; /* IPv4, IPv6 */
+	struct iblt_block *filter;
+	uint32_t filter_bits; /* log2 of its blocks */
+	struct hash_key hash_key;
+	/* What it was filled with, where that is not hash_burst(). */
+	void (*hash)(const void *arg, struct key_burst *burst);
+	const void *hash_arg;
+	bool difference; /* something was subtracted */
+
+	/* For the one that decodes. */
+	uint32_t *pivots;    /* [cells of a family]: where flows were found, in that order */
+	uint64_t *is_pivot;  /* bit c: cell c is one of them */
+	uint64_t *suspected; /* bit c: what cell c holds of its flows is not sure */
+
+	struct iblt_result *result;
+
+	_Atomic bool seen_ipv6;
+	/* Of weights, which may be more than sums hold; their sums saturate. */
+	_Atomic uint64_t weight_packets, weight_bytes;
+};
+
+extern const struct sketch_ops iblt_ops;
+
+static inline const struct iblt *iblt_of_const(const struct sketch *sketch)
+{
+	return (const struct iblt *)sketch;
+}
+
+static inline bool iblt_seen_ipv6(const struct iblt *table)
+{
+	return atomic_load_explicit(&table->seen_ipv6, memory_order_relaxed);
+}
+
+/* Whether sums of the metric may have wrapped; then they are no more than a lower bound. */
+static inline bool iblt_overflown(const struct iblt *table)
+{
+	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
+
+	return atomic_load_explicit(packets ? &table->weight_packets : &table->weight_bytes,
+		       memory_order_relaxed) >= COUNTER64_GUARD;
+}
+
+/* ---- Cells */
+
+static inline uint64_t iblt_nb_cells(const struct iblt_rows *rows)
+{
+	return (uint64_t)rows->depth << rows->bits;
+}
+
+static inline struct iblt_cell *iblt_cell(const struct iblt_rows *rows, uint64_t cell)
+{
+	return (struct iblt_cell *)(rows->cells + (cell << rows->shift));
+}
+
+/* Number of a key's cell in a row. */
+static inline __attribute__((always_inline)) uint64_t iblt_place(
+	const struct iblt_rows *rows, const struct key_hash *hash, uint32_t row)
+{
+	uint64_t mask = (UINT64_C(1) << rows->bits) - 1;
+
+	return ((uint64_t)row << rows->bits) + (iblt_lane_of(hash->lo, hash->hi, row) & mask);
+}
+
+static inline uint64_t iblt_check(const struct key_hash *hash)
+{
+	return iblt_check_of(hash->lo, hash->hi);
+}
+
+/* ---- Filter */
+
+static inline __attribute__((always_inline)) struct iblt_block *iblt_block(
+	const struct iblt *table, const struct key_hash *hash)
+{
+	return &table->filter[iblt_block_of(hash->lo, hash->hi, table->filter_bits)];
+}
+
+static inline __attribute__((always_inline)) uint32_t iblt_filter_bit(
+	const struct key_hash *hash, uint32_t word)
+{
+	return iblt_filter_bit_of(hash->lo, hash->hi, word);
+}
+
+static inline __attribute__((always_inline)) bool iblt_filter_has(
+	const struct iblt_block *block, const struct key_hash *hash)
+{
+	uint64_t all = 1;
+
+#pragma GCC unroll 8
+	for (uint32_t w = 0; w < IBLT_FILTER_WORDS; w++)
+		all &= atomic_load_explicit(&block->words[w], memory_order_relaxed) >>
+		       iblt_filter_bit(hash, w);
+	return all != 0;
+}
+
+/* Flows per cell up to which almost all tables decode; depth is 3 or 4. */
+double iblt_threshold(uint32_t depth);
+
+/* Expected number of flows that a filter of so many blocks takes for others while n come. */
+double iblt_filter_errors(double n, double blocks);
+
+/* log2 of the blocks of the filter beside rows of 2^bits cells. */
+uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
+
+/* ---- Decoding (iblt_decode.c) */
+
+/*
+ * Finds the flows, emits them (emit may be NULL), and sets what is known. The cells are used for
+ * it, and are as before when it returns.
+ */
+void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg);
+
+/* The least that a cell of the key holds, in the metric. */
+uint64_t iblt_bound(
+	const struct iblt_rows *rows, const struct key_hash *hash, enum sketch_metric metric);

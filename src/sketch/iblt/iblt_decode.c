@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Decoding an invertible Bloom lookup table by peeling, in the table's own cells. A cell that holds
+ * one flow alone, however often it was inserted, gives its key away, and what it counted; it
+ * becomes the flow's pivot, keeps its sums, and they are subtracted from the flow's other cells,
+ * which may then hold one flow alone, too. In the reverse order they are added again, and the table
+ * is as it was: when a flow is found none of its cells is the pivot of another flow, as it would
+ * not have been alone there.
+ *
+ * When nothing is left to peel, a cell that is no pivot must be empty. Where its flows are 0 and
+ * its packets are not, a flow that the filter took for a known one is in it: then every flow is
+ * suspected that is connected with it by cells that they share.
+ */
+
+#include <string.h>
+
+#include "sketch/iblt/iblt.h"
+
+/* Above so many expected errors of the filter cells that are not empty may hide one. */
+#define HIDDEN_ERRORS_MAX 0x1p-9
+
+struct decoder {
+	const struct iblt *table;
+	const struct iblt_rows *rows;
+	uint64_t nb_cells;
+	uint32_t nb_pivots;
+	bool filter_doubtful; /* it is so full that cells that are not empty may hide a flow */
+	struct key_burst one; /* for hash_burst() */
+	uint64_t left;        /* cells that are no pivots and not empty */
+	uint64_t suspects;    /* flows */
+	uint64_t largest[IBLT_DEPTH_MAX];
+	struct iblt_result *result;
+};
+
+/* A flow that was found. */
+struct found {
+	struct key key;
+	struct key_hash hash;
+	uint64_t times; /* it was inserted */
+	uint64_t packets, bytes;
+};
+
+static uint64_t get(const _Atomic uint64_t *sum)
+{
+	return atomic_load_explicit(sum, memory_order_relaxed);
+}
+
+static bool bit_get(const uint64_t *bits, uint64_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+static void bit_set(uint64_t *bits, uint64_t i)
+{
+	bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static uint64_t amount(const struct decoder *decoder, const struct iblt_cell *cell)
+{
+	return get(decoder->table->sketch.params.metric == SKETCH_PACKETS ? &cell->packets
+									  : &cell->bytes);
+}
+
+static bool is_empty(const struct iblt_cell *cell)
+{
+	return (get(&cell->flows) | get(&cell->packets) | get(&cell->bytes)) == 0;
+}
+
+/*
+ * ---- One flow alone
+ */
+
+/* words := the key's, where every sum is `times` the same 32 bits. */
+static bool divide(
+	const struct iblt_rows *rows, const struct iblt_cell *cell, uint64_t times, uint32_t *words)
+{
+	for (uint32_t lane = 0; lane < rows->lanes; lane++) {
+		uint64_t sum = get(&cell->lanes[lane]);
+		uint64_t word = times == 1 ? sum : sum / times;
+
+		if (word > UINT32_MAX || word * times != sum)
+			return false;
+		words[lane] = (uint32_t)word;
+	}
+	return true;
+}
+
+static void set_key(struct decoder *decoder, const uint32_t *words, struct found *found)
+{
+	struct key_burst *one = &decoder->one;
+
+	found->key = (struct key){.family = decoder->rows->family};
+	if (found->key.family == KEY_IPV6) {
+		memcpy(&found->key.v6, words, sizeof(found->key.v6));
+		one->key6[0] = found->key.v6;
+	} else {
+		memcpy(&found->key.v4, words, sizeof(found->key.v4));
+		one->key4[0] = found->key.v4;
+	}
+	one->n = 1;
+	one->v6 = found->key.family == KEY_IPV6;
+	if (decoder->table->hash != NULL)
+		decoder->table->hash(decoder->table->hash_arg, one);
+	else
+		hash_burst(&decoder->table->hash_key, one);
+	found->hash = one->hash[0];
+}
+
+/* Whether a cell holds one flow alone. */
+static bool find(struct decoder *decoder, uint64_t number, struct found *found)
+{
+	const struct iblt_rows *rows = decoder->rows;
+	const struct iblt_cell *cell = iblt_cell(rows, number);
+	uint32_t words[IBLT_LANES6];
+
+	found->times = get(&cell->flows);
+	if (found->times == 0 || found->times > UINT32_MAX ||
+		!divide(rows, cell, found->times, words))
+		return false;
+	set_key(decoder, words, found);
+	found->packets = get(&cell->packets);
+	found->bytes = get(&cell->bytes);
+	return iblt_place(rows, &found->hash, (uint32_t)(number >> rows->bits)) == number &&
+	       get(&cell->check) == found->times * iblt_check(&found->hash);
+}
+
+/*
+ * ---- Peeling
+ */
+
+/* Adds what a pivot holds, `sign` times, to another cell. */
+static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivot,
+	struct iblt_cell *cell, uint64_t sign)
+{
+	sum64_add(&cell->packets, sign * get(&pivot->packets), COUNTER_OWNED);
+	sum64_add(&cell->bytes, sign * get(&pivot->bytes), COUNTER_OWNED);
+	sum64_add(&cell->flows, sign * get(&pivot->flows), COUNTER_OWNED);
+	sum64_add(&cell->check, sign * get(&pivot->check), COUNTER_OWNED);
+	for (uint32_t lane = 0; lane < rows->lanes; lane++)
+		sum64_add(&cell->lanes[lane], sign * get(&pivot->lanes[lane]), COUNTER_OWNED);
+}
+
+/*
+ * A cell is queued once at most: it holds one flow alone from some time on, and nothing once that
+ * is found. Pivots are written over what was taken from the queue.
+ */
+static void peel(struct decoder *decoder)
+{
+	const struct iblt_rows *rows = decoder->rows;
+	uint32_t *queue = decoder->table->pivots;
+	struct found found, other;
+	uint64_t tail = 0;
+
+	for (uint64_t c = 0; c < decoder->nb_cells; c++)
+		if (find(decoder, c, &found))
+			queue[tail++] = (uint32_t)c;
+	for (uint64_t head = 0; head < tail; head++) {
+		uint64_t pivot = queue[head];
+
+		if (!find(decoder, pivot, &found)) /* it was found in another cell */
+			continue;
+		queue[decoder->nb_pivots++] = (uint32_t)pivot;
+		bit_set(decoder->table->is_pivot, pivot);
+		for (uint32_t row = 0; row < rows->depth; row++) {
+			uint64_t c = iblt_place(rows, &found.hash, row);
+
+			if (c == pivot)
+				continue;
+			add_pivot(rows, iblt_cell(rows, pivot), iblt_cell(rows, c), UINT64_MAX);
+			if (tail < decoder->nb_cells && find(decoder, c, &other))
+				queue[tail++] = (uint32_t)c;
+		}
+	}
+}
+
+static void unpeel(struct decoder *decoder)
+{
+	const struct iblt_rows *rows = decoder->rows;
+
+	for (uint32_t p = decoder->nb_pivots; p-- > 0;) {
+		uint64_t pivot = decoder->table->pivots[p];
+		struct found found;
+
+		find(decoder, pivot, &found);
+		for (uint32_t row = 0; row < rows->depth; row++) {
+			uint64_t c = iblt_place(rows, &found.hash, row);
+
+			if (c != pivot)
+				add_pivot(rows, iblt_cell(rows, pivot), iblt_cell(rows, c), 1);
+		}
+	}
+}
+
+/*
+ * ---- What is sure
+ */
+
+/* Cells that are no pivots and where a flow hides, or may. */
+static uint64_t suspect_cells(struct decoder *decoder)
+{
+	const struct iblt *table = decoder->table;
+	uint64_t suspected = 0;
+
+	for (uint64_t c = 0; c < decoder->nb_cells; c++) {
+		const struct iblt_cell *cell = iblt_cell(decoder->rows, c);
+
+		if (is_empty(cell) || bit_get(table->is_pivot, c))
+			continue;
+		decoder->left++;
+		if (get(&cell->flows) != 0 && !decoder->filter_doubtful)
+			continue;
+		bit_set(table->suspected, c);
+		suspected++;
+	}
+	return suspected;
+}
+
+/* All cells of the flow in a pivot, if one of them is; whether that is news. */
+static bool suspect_flow(struct decoder *decoder, uint32_t pivot)
+{
+	uint64_t *suspected = decoder->table->suspected;
+	uint32_t nb = 0, depth = decoder->rows->depth;
+	struct found found;
+
+	find(decoder, pivot, &found);
+	for (uint32_t row = 0; row < depth; row++)
+		nb += bit_get(suspected, iblt_place(decoder->rows, &found.hash, row));
+	if (nb == 0 || nb == depth)
+		return false;
+	for (uint32_t row = 0; row < depth; row++)
+		bit_set(suspected, iblt_place(decoder->rows, &found.hash, row));
+	return true;
+}
+
+static void suspect(struct decoder *decoder)
+{
+	const uint32_t *pivots = decoder->table->pivots;
+	bool news = suspect_cells(decoder) > 0;
+
+	while (news) {
+		news = false;
+		for (uint32_t p = 0; p < decoder->nb_pivots; p++)
+			news |= suspect_flow(decoder, pivots[p]);
+	}
+	for (uint32_t p = 0; p < decoder->nb_pivots; p++)
+		decoder->suspects += bit_get(decoder->table->suspected, pivots[p]);
+}
+
+/*
+ * At most so many of the flows that were inserted are expected to have found all their bits set by
+ * others: as many as if each had come last.
+ */
+static double expected_errors(const struct iblt *table)
+{
+	const uint64_t *inserted = table->result->inserted;
+	double blocks = (double)(UINT64_C(1) << table->filter_bits), sum = 0;
+
+	for (uint64_t b = 0; b >> table->filter_bits == 0; b++) {
+		double found = 1;
+
+		for (uint32_t w = 0; w < IBLT_FILTER_WORDS; w++)
+			found *= __builtin_popcountll(get(&table->filter[b].words[w])) / 64.0;
+		sum += found;
+	}
+	return (double)(inserted[0] + inserted[1]) * sum / blocks;
+}
+
+/*
+ * ---- Figures
+ */
+
+/* In each row the most that cells hold as they are now, suspected ones or the others. */
+static void look_for_largest(struct decoder *decoder, bool suspected)
+{
+	const struct iblt *table = decoder->table;
+
+	for (uint64_t c = 0; c < decoder->nb_cells; c++) {
+		uint64_t *largest = &decoder->largest[c >> decoder->rows->bits];
+		uint64_t held = amount(decoder, iblt_cell(decoder->rows, c));
+
+		if (bit_get(table->suspected, c) == suspected &&
+			(suspected || !bit_get(table->is_pivot, c)) && held > *largest)
+			*largest = held;
+	}
+}
+
+static uint64_t least_of_rows(const struct decoder *decoder)
+{
+	uint64_t least = decoder->largest[0];
+
+	for (uint32_t row = 1; row < decoder->rows->depth; row++)
+		least = decoder->largest[row] < least ? decoder->largest[row] : least;
+	return least;
+}
+
+static void emit_exact(struct decoder *decoder, sketch_emit_fn emit, void *arg)
+{
+	struct sketch_undecoded *rest = &decoder->result->undecoded;
+
+	for (uint32_t p = 0; p < decoder->nb_pivots; p++) {
+		uint64_t pivot = decoder->table->pivots[p];
+		struct sketch_candidate candidate;
+		struct found found;
+
+		if (bit_get(decoder->table->suspected, pivot))
+			continue;
+		find(decoder, pivot, &found);
+		rest->packets -= found.packets;
+		rest->bytes -= found.bytes;
+		if (emit == NULL || (found.packets | found.bytes) == 0)
+			continue;
+		candidate = (struct sketch_candidate){
+			.key = found.key,
+			.hash = found.hash,
+			.packets = found.packets,
+			.bytes = found.bytes,
+			.before = iblt_overflown(decoder->table) ? UINT64_MAX : 0,
+		};
+		emit(&candidate, arg);
+	}
+}
+
+uint64_t iblt_bound(
+	const struct iblt_rows *rows, const struct key_hash *hash, enum sketch_metric metric)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t row = 0; row < rows->depth; row++) {
+		const struct iblt_cell *cell = iblt_cell(rows, iblt_place(rows, hash, row));
+		uint64_t held = get(metric == SKETCH_PACKETS ? &cell->packets : &cell->bytes);
+
+		least = held < least ? held : least;
+	}
+	return least;
+}
+
+/* Keys of suspected flows, which their pivots hold only until they are unpeeled. */
+static struct found *keep_suspects(struct decoder *decoder, const struct sketch_allocator *from)
+{
+	struct found *kept = from->alloc(decoder->suspects * sizeof(*kept), from->arg);
+	uint64_t nb = 0;
+
+	for (uint32_t p = 0; kept != NULL && p < decoder->nb_pivots; p++)
+		if (bit_get(decoder->table->suspected, decoder->table->pivots[p]))
+			find(decoder, decoder->table->pivots[p], &kept[nb++]);
+	return kept;
+}
+
+/* What their cells hold is all that is known of them. */
+static void emit_suspects(
+	const struct decoder *decoder, const struct found *kept, sketch_emit_fn emit, void *arg)
+{
+	for (uint64_t s = 0; s < decoder->suspects; s++) {
+		struct sketch_candidate candidate = {
+			.key = kept[s].key,
+			.hash = kept[s].hash,
+			.before = decoder->table->difference || iblt_overflown(decoder->table)
+					  ? UINT64_MAX
+					  : iblt_bound(decoder->rows, &kept[s].hash,
+						    decoder->table->sketch.params.metric),
+		};
+
+		emit(&candidate, arg);
+	}
+}
+
+/* Sums over row 0, which has every flow and every packet once. */
+static uint64_t add_row(const struct decoder *decoder, struct sketch_undecoded *all)
+{
+	uint64_t flows = 0;
+
+	for (uint64_t c = 0; c >> decoder->rows->bits == 0; c++) {
+		const struct iblt_cell *cell = iblt_cell(decoder->rows, c);
+
+		flows += get(&cell->flows);
+		all->packets += get(&cell->packets);
+		all->bytes += get(&cell->bytes);
+	}
+	return flows;
+}
+
+static uint64_t flows_found(struct decoder *decoder)
+{
+	uint64_t flows = 0;
+
+	for (uint32_t p = 0; p < decoder->nb_pivots; p++)
+		flows += get(&iblt_cell(decoder->rows, decoder->table->pivots[p])->flows);
+	return flows;
+}
+
+static void sum_up(struct decoder *decoder, uint64_t flows, uint64_t found)
+{
+	struct sketch_undecoded *rest = &decoder->result->undecoded;
+	uint64_t largest = least_of_rows(decoder);
+
+	rest->flows += flows - found;
+	rest->largest = largest > rest->largest ? largest : rest->largest;
+	decoder->result->complete &= decoder->left == 0;
+}
+
+static void decode_family(struct decoder *decoder, uint32_t family, sketch_emit_fn emit, void *arg)
+{
+	const struct sketch_allocator *allocator = &decoder->table->sketch.params.allocator;
+	const struct iblt *table = decoder->table;
+	const uint64_t flows = decoder->result->inserted[family];
+	struct found *kept = NULL;
+	uint64_t found;
+
+	decoder->rows = &table->rows[family];
+	decoder->nb_cells = iblt_nb_cells(decoder->rows);
+	decoder->nb_pivots = 0;
+	decoder->left = 0;
+	decoder->suspects = 0;
+	memset(decoder->largest, 0, sizeof(decoder->largest));
+	memset(table->is_pivot, 0, (decoder->nb_cells + 63) / 64 * 8);
+	memset(table->suspected, 0, (decoder->nb_cells + 63) / 64 * 8);
+
+	peel(decoder);
+	found = flows_found(decoder);
+	decoder->filter_doubtful = found != flows && expected_errors(table) > HIDDEN_ERRORS_MAX;
+	suspect(decoder);
+	emit_exact(decoder, emit, arg);
+	if (decoder->left > 0)
+		look_for_largest(decoder, false);
+	if (emit != NULL && decoder->suspects > 0)
+		kept = keep_suspects(decoder, allocator);
+	unpeel(decoder);
+	if (decoder->left > 0)
+		look_for_largest(decoder, true);
+	sum_up(decoder, flows, found);
+	if (kept == NULL)
+		return;
+	emit_suspects(decoder, kept, emit, arg);
+	allocator->free(kept, decoder->suspects * sizeof(*kept), allocator->arg);
+}
+
+void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
+{
+	struct decoder decoder = {.table = table, .result = table->result};
+	struct iblt_result *result = table->result;
+	uint32_t families = iblt_seen_ipv6(table) ? IBLT_FAMILIES : 1;
+
+	result->complete = true;
+	result->undecoded = (struct sketch_undecoded){0};
+	memset(result->inserted, 0, sizeof(result->inserted));
+	for (uint32_t f = 0; f < families; f++) {
+		decoder.rows = &table->rows[f];
+		result->inserted[f] = add_row(&decoder, &result->undecoded);
+	}
+	for (uint32_t f = 0; f < families; f++)
+		decode_family(&decoder, f, emit, arg);
+	if ((table->difference || iblt_overflown(table)) && !result->complete)
+		result->undecoded.largest = UINT64_MAX;
+	atomic_store_explicit(&result->known, true, memory_order_relaxed);
+}

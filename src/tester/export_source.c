@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/export_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/signals.h"
+#include "flow_protocols/export.h"
+#include "flow_protocols/put.h"
+#include "rx/generate/synthetic.h"
+
+#define ETHERNET_LEN 14
+#define IPV4_LEN     20
+#define UDP_LEN      8
+#define HEADERS_LEN  (ETHERNET_LEN + IPV4_LEN + UDP_LEN)
+#define UDP          17
+#define TTL          64
+#define PORT_FROM    50000 /* and the router's number */
+
+/* A frame in the queue; its bytes follow. */
+struct queued {
+	int64_t time;
+	uint32_t len;
+};
+
+struct exports {
+	struct source source; /* first: what the callers hold */
+	struct source *traffic;
+	struct routers *routers;
+	struct random random; /* which datagrams are lost */
+	double drop;
+	uint16_t port;
+	bool out_of_memory;
+	int at_end;   /* what the traffic's next() returned in the end; 1: it goes on */
+	bool waiting; /* `packet` is still to be taken */
+	struct source_packet packet;
+	/* Datagrams that have left and were not read. */
+	uint8_t *queue;
+	size_t read, used, room;
+};
+
+/* --- frames --- */
+
+static uint32_t sum_words(const uint8_t *bytes, uint32_t len)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i + 1 < len; i += 2)
+		sum += (uint32_t)(bytes[i] << 8 | bytes[i + 1]);
+	return sum + (len % 2 != 0 ? (uint32_t)bytes[len - 1] << 8 : 0);
+}
+
+/* The Internet checksum (RFC 1071). */
+static uint32_t checksum(uint32_t sum)
+{
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum += sum >> 16;
+	return ~sum & 0xffff;
+}
+
+static void put_ipv4(uint8_t *ip, uint32_t router, uint32_t len)
+{
+	uint8_t *at = put16(put16(ip, 0x4500), IPV4_LEN + UDP_LEN + len);
+
+	at = put32(at, 0x4000); /* don't fragment */
+	at = put16(put8(put8(at, TTL), UDP), 0);
+	put32(put32(at, ROUTER_ADDRESS(router)), EXPORTS_COLLECTOR);
+	put16(ip + 10, checksum(sum_words(ip, IPV4_LEN)));
+}
+
+/* ip: the header before it */
+static void put_udp(uint8_t *ip, uint32_t router, uint16_t port, uint32_t len)
+{
+	uint8_t *udp = ip + IPV4_LEN;
+	uint32_t sum;
+
+	put16(put16(put16(put16(udp, PORT_FROM + router), port), UDP_LEN + len), 0);
+	sum = sum_words(ip + 12, 8) + UDP + UDP_LEN + len + sum_words(udp, UDP_LEN + len);
+	sum = checksum(sum);
+	put16(udp + 6, sum == 0 ? 0xffff : sum);
+}
+
+static void put_frame(
+	uint8_t *frame, uint32_t router, uint16_t port, const uint8_t *data, uint32_t len)
+{
+	/* Locally administered. */
+	static const uint8_t collector[6] = {0x02, 0, 0, 0, 1, 0}, from[5] = {0x02};
+	uint8_t *at = put_bytes(put_bytes(frame, collector, sizeof(collector)), from, sizeof(from));
+
+	at = put16(put8(at, router + 1), 0x0800);
+	memcpy(at + IPV4_LEN + UDP_LEN, data, len);
+	put_ipv4(at, router, len);
+	put_udp(at, router, port, len);
+}
+
+/* --- the queue --- */
+
+static bool is_lost(struct exports *exports)
+{
+	return exports->drop > 0 &&
+	       (double)(random_next(&exports->random) >> 11) * 0x1p-53 < exports->drop;
+}
+
+static uint8_t *room_in_queue(struct exports *exports, size_t len)
+{
+	if (exports->room - exports->used < len) {
+		size_t room = exports->room * 2 + len;
+		uint8_t *queue = realloc(exports->queue, room);
+
+		if (queue == NULL)
+			return NULL;
+		exports->queue = queue;
+		exports->room = room;
+	}
+	exports->used += len;
+	return exports->queue + exports->used - len;
+}
+
+static void send_datagram(
+	void *arg, uint32_t router, const uint8_t *data, uint32_t len, int64_t time)
+{
+	struct exports *exports = arg;
+	struct queued queued = {.time = time, .len = HEADERS_LEN + len};
+	uint8_t *at;
+
+	if (is_lost(exports))
+		return;
+	at = room_in_queue(exports, sizeof(queued) + queued.len);
+	if (at == NULL) {
+		exports->out_of_memory = true;
+		return;
+	}
+	memcpy(at, &queued, sizeof(queued));
+	put_frame(at + sizeof(queued), router, exports->port, data, len);
+}
+
+static void read_queue(struct exports *exports, struct source_packet *packet)
+{
+	struct queued queued;
+
+	memcpy(&queued, exports->queue + exports->read, sizeof(queued));
+	*packet = (struct source_packet){
+		.data = exports->queue + exports->read + sizeof(queued),
+		.captured = queued.len,
+		.wire_len = queued.len,
+		.time = queued.time < SOURCE_TIME_MAX ? queued.time : SOURCE_TIME_MAX,
+		.link = LINK_ETHERNET,
+	};
+	exports->read += sizeof(queued) + queued.len;
+}
+
+/* --- the source --- */
+
+/* Lets the routers do the next thing. False: there is none, or the end is asked for. */
+static bool go_on(struct exports *exports)
+{
+	int64_t due = routers_due(exports->routers);
+
+	/* Endless traffic may give nothing to export. */
+	if (signals_stop_requested()) {
+		exports->at_end = 0;
+		return false;
+	}
+	if (!exports->waiting && exports->at_end > 0) {
+		exports->at_end = exports->traffic->next(exports->traffic, &exports->packet);
+		exports->waiting = exports->at_end > 0;
+		if (!exports->waiting)
+			routers_end(exports->routers);
+	}
+	if (exports->waiting && due > exports->packet.time) {
+		routers_take(exports->routers, &exports->packet);
+		exports->waiting = false;
+		return true;
+	}
+	if (due == INT64_MAX)
+		return false;
+	routers_do(exports->routers);
+	return true;
+}
+
+static int exports_next(struct source *source, struct source_packet *packet)
+{
+	struct exports *exports = (struct exports *)source;
+
+	if (exports->read == exports->used) {
+		exports->read = 0;
+		exports->used = 0;
+		while (exports->used == 0 && !exports->out_of_memory && go_on(exports))
+			;
+	}
+	if (exports->out_of_memory) {
+		source_error(source->error, "no memory for the datagrams of routers: give a lower "
+					    "--routers");
+		return -1;
+	}
+	if (exports->used > 0) {
+		read_queue(exports, packet);
+		return 1;
+	}
+	if (exports->at_end < 0)
+		memcpy(source->error, exports->traffic->error, SOURCE_ERROR_MAX);
+	return exports->at_end;
+}
+
+static double exports_progress(const struct source *source)
+{
+	const struct exports *exports = (const struct exports *)source;
+
+	return exports->traffic->progress(exports->traffic);
+}
+
+static void exports_close(struct source *source)
+{
+	struct exports *exports = (struct exports *)source;
+
+	exports->traffic->close(exports->traffic);
+	routers_destroy(exports->routers);
+	free(exports->queue);
+	free(exports);
+}
+
+static uint16_t port_of(enum wire_protocol protocol)
+{
+	return protocol == WIRE_SFLOW ? 6343 : protocol == WIRE_IPFIX ? 4739 : 2055;
+}
+
+static struct routers *make_routers(const struct exports_params *params, struct exports *exports)
+{
+	struct routers_params of_routers = {
+		.protocol = params->protocol,
+		.n = params->routers,
+		.path = params->path,
+		.sampling = params->sampling,
+		.seed = params->seed,
+		.send = send_datagram,
+		.arg = exports,
+	};
+
+	return routers_create(&of_routers);
+}
+
+struct source *exports_open(
+	const struct exports_params *params, struct source *traffic, char *error)
+{
+	struct exports *exports = calloc(1, sizeof(*exports));
+
+	if (exports != NULL) {
+		exports->traffic = traffic;
+		exports->routers = make_routers(params, exports);
+	}
+	if (exports == NULL || exports->routers == NULL) {
+		source_error(error, "no memory for the flows of %u routers", params->routers);
+		traffic->close(traffic);
+		free(exports);
+		return NULL;
+	}
+	exports->source.next = exports_next;
+	exports->source.progress = exports_progress;
+	exports->source.close = exports_close;
+	exports->at_end = 1;
+	exports->drop = params->drop;
+	exports->port = port_of(params->protocol);
+	random_init(&exports->random, random_mix(params->seed + 2));
+	return &exports->source;
+}
+
+bool exports_wrap(const struct config *config, struct source **source, char *error)
+{
+	const struct exports_options *options = exports_options(config);
+	struct exports_params params = {
+		.protocol = options->protocol,
+		.routers = options->routers,
+		.path = options->path > 0 ? options->path : options->routers,
+		.sampling = options->sampling,
+		.drop = options->drop,
+	};
+	struct synthetic_spec spec;
+
+	if (!config_asks(config, NULL, "as"))
+		return true;
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error)) {
+		(*source)->close(*source);
+		return false;
+	}
+	params.seed = spec.seed;
+	*source = exports_open(&params, *source, error);
+	return *source != NULL;
+}
+
+/* --- options --- */
+
+OPTION_WORDS_OF(protocol_word, [WIRE_NETFLOW5] = "v5", [WIRE_NETFLOW9] = "v9",
+	[WIRE_IPFIX] = "ipfix", [WIRE_SFLOW] = "sflow")
+OPTION_WORDS_OF(protocol_suits, [WIRE_NETFLOW5] = "NetFlow v5, which has no IPv6",
+	[WIRE_NETFLOW9] = "NetFlow v9", [WIRE_IPFIX] = "IPFIX",
+	[WIRE_SFLOW] = "sFlow v5, with interface counters each 10 s")
+
+static const char *lacks_as(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	return config_asks(config, measurement, "as") ? NULL : "without --as";
+}
+
+static bool check_exports(const struct config *config, const struct measurement_config *measurement,
+	struct option_fault *fault)
+{
+	const struct exports_options *options = exports_options(config);
+
+	if (options->path > options->routers)
+		return option_fault(fault, "path", measurement,
+			"is %u, and there are %u routers; give --routers %u", options->path,
+			options->routers, options->path);
+	if (config_asks(config, measurement, "as") && options->protocol == WIRE_NETFLOW5 &&
+		options->sampling > EXPORT_V5_SAMPLES_MAX)
+		return option_fault(fault, "sampling", measurement,
+			"is %u; NetFlow v5 has room for %u, --as v9 for more", options->sampling,
+			EXPORT_V5_SAMPLES_MAX);
+	return true;
+}
+
+static const struct option_row exports_rows[] = {
+	{
+		.name = "as",
+		.placeholder = "FORMAT",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_CHOICE,
+		OPTION_FIELD(exports_options, protocol),
+		.word = protocol_word,
+		.suits = protocol_suits,
+		.default_note = "the traffic itself",
+		.help = "In the place of the traffic, the datagrams that routers on its way would "
+			"export about it, at the times when they would: a flow after 10 s, or 5 s "
+			"of silence. The same command without --as writes the traffic, which is "
+			"the truth about them. --packets and --duration are then of datagrams, "
+			"packets=... in SPEC of the traffic. One of:",
+	},
+	{
+		.name = "routers",
+		.placeholder = "N",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_COUNT,
+		.lacks = lacks_as,
+		OPTION_FIELD(exports_options, routers),
+		.min = 1,
+		.max = ROUTERS_MAX,
+		.default_text = "1",
+		.help = "Routers, each joined to each other: 192.0.2.1 and the following. Interface "
+			"N leads to router N, interfaces 101 to 104 to networks.",
+	},
+	{
+		.name = "path",
+		.placeholder = "N",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_COUNT,
+		.lacks = lacks_as,
+		OPTION_FIELD(exports_options, path),
+		.min = 1,
+		.max = ROUTERS_MAX,
+		.default_note = "all",
+		.help = "Routers that each packet passes; which, its source and destination "
+			"networks say.",
+	},
+	{
+		.name = "sampling",
+		.placeholder = "N",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_COUNT,
+		.lacks = lacks_as,
+		OPTION_FIELD(exports_options, sampling),
+		.min = 1,
+		.max = 65535,
+		.default_text = "1",
+		.help = "Each router looks at one of N packets, at random and for itself.",
+	},
+	{
+		.name = "drop",
+		.placeholder = "SHARE",
+		.group = OPTION_GROUP_SOURCE,
+		.type = OPTION_FRACTION,
+		.lacks = lacks_as,
+		OPTION_FIELD(exports_options, drop),
+		.zero = true,
+		.default_text = "0",
+		.help = "Each datagram is lost with this probability. Sequence numbers count it.",
+	},
+	{0},
+};
+
+const struct option_owner exports_owner = {
+	.rows = exports_rows,
+	.size = sizeof(struct exports_options),
+	.check = check_exports,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * `generate --as`: in the place of traffic, the datagrams of routers that it passes
+ * (tester/routers.h), as Ethernet frames to a collector. The traffic without --as, of the same
+ * SPEC, is the exact truth about them.
+ */
+
+#include "rx/source.h"
+#include "tester/routers.h"
+
+struct exports_options {
+	uint32_t protocol;                /* enum wire_protocol */
+	uint32_t routers, path, sampling; /* path 0: all routers */
+	double drop;
+};
+
+OPTION_OWNER(exports)
+
+struct exports_params {
+	enum wire_protocol protocol;
+	uint32_t routers, path, sampling; /* as struct routers_params' */
+	double drop; /* probability that a datagram is lost on its way; sequences count it */
+	uint64_t seed;
+};
+
+#define EXPORTS_COLLECTOR UINT32_C(0xc00002fe) /* 192.0.2.254 */
+
+/*
+ * A source of what is exported about the traffic, which it takes over. NULL and one line in
+ * error[SOURCE_ERROR_MAX] where memory is missing: the traffic is closed then.
+ */
+struct source *exports_open(
+	const struct exports_params *params, struct source *traffic, char *error);
+
+/* Puts it in the traffic's place where --as asks for it. False as above. */
+bool exports_wrap(const struct config *config, struct source **source, char *error);

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/loopback_test.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "base/histogram.h"
+#include "base/log.h"
+#include "base/regular_file.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "parallel/sources/feeder.h"
+#include "parallel/workers/pool.h"
+#include "tester/rate_search.h"
+#include "tester/return_window.h"
+#include "tester/tester.h"
+#include "tester/port_sender.h"
+#include "rx/packet/captured.h"
+#include "tester/stamp.h"
+#include "rx/port/live_ports.h"
+#include "rx/port/loss.h"
+#include "rx/port/port_name.h"
+
+#define RECEIVE_BURST 64
+/* Numbers that are kept, 2 MB of bits: a second and a half at ten million packets a second. */
+#define WINDOW        (UINT64_C(1) << 24)
+/* What is still under way gets so long after the last packet (RFC 2544, 23). */
+#define PATIENCE_NS   UINT64_C(2000000000)
+/* Second copies, when every packet is back. */
+#define COPIES_NS     UINT64_C(250000000)
+#define TRIAL_NS      UINT64_C(5000000000) /* of --find-rate, where no limit is given */
+#define FRAME_MAX     UINT16_MAX           /* of what is received in several mbufs */
+#define TIME_MASK     ((UINT64_C(1) << STAMP_TIME_BITS) - 1)
+
+_Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for it");
+
+/* What one trial told. */
+struct trial {
+	struct return_account account;
+	uint64_t changed, routed; /* of all that came back, copies too */
+	uint64_t foreign;         /* packets that are not ours */
+	uint64_t bytes;
+	uint64_t rate;             /* packets per second, as they were sent */
+	uint64_t unleft;           /* at least so many never left the sending port */
+	uint64_t missed;           /* lost by the receiving port, by its own count */
+	struct log_linear latency; /* ns */
+	uint64_t shortest;         /* of them */
+};
+
+struct returned {
+	struct sender sender;
+	const struct port *in;
+	uint32_t interface; /* of the kernel, which `in` sits on; 0: none */
+	struct port_meter meter;
+	struct stamp_secrets secrets;
+	struct return_window window;
+	uint64_t began; /* TSC, before the first packet */
+	uint64_t look;  /* TSC, of the next look whether the device is there */
+	/* TSC of the last packet that came for the first time. Copies, of which there may be any
+	 * number, are not waited for. */
+	uint64_t came;
+	uint64_t ns_per_cycle; /* x 2^32 */
+	uint64_t patience;     /* ns */
+	bool gone;
+	struct trial trial, best;
+	uint8_t frame[FRAME_MAX]; /* of several mbufs */
+};
+
+/* --- sending --- */
+
+static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
+{
+	const struct returned *returned = watcher;
+	struct stamp stamp = {
+		.number = (uint32_t)returned->window.next,
+		.time = rte_rdtsc() & TIME_MASK,
+	};
+
+	for (uint32_t i = 0; i < n; i++, stamp.number++)
+		stamp_write(&returned->secrets, &stamp, rte_pktmbuf_mtod(pkts[i], uint8_t *),
+			rte_pktmbuf_data_len(pkts[i]));
+}
+
+static void number_packets(void *watcher, uint32_t n)
+{
+	struct returned *returned = watcher;
+
+	return_window_sent(&returned->window, n);
+}
+
+/* --- receiving --- */
+
+/* The bytes of a frame, side by side; NULL where it is longer than any of ours. */
+static const uint8_t *whole_frame(struct returned *returned, const struct rte_mbuf *mbuf)
+{
+	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
+		return NULL;
+	return mbuf_read(mbuf, 0, rte_pktmbuf_pkt_len(mbuf), returned->frame);
+}
+
+static void take_latency(struct trial *trial, uint64_t ns)
+{
+	if (trial->latency.n == 0 || ns < trial->shortest)
+		trial->shortest = ns;
+	log_linear_add(&trial->latency, ns, 1);
+}
+
+static void compare(struct trial *trial, enum stamp_content content)
+{
+	trial->changed += content == STAMP_CHANGED;
+	trial->routed += content == STAMP_ROUTED;
+}
+
+/* now: TSC of the poll. False where it is not ours. */
+static bool take_packet(struct returned *returned, const struct rte_mbuf *mbuf, uint64_t now)
+{
+	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
+	const uint8_t *frame = whole_frame(returned, mbuf);
+	struct trial *trial = &returned->trial;
+	enum return_kind kind;
+	struct stamp stamp;
+	uint64_t age;
+
+	if (frame == NULL || !stamp_read(&returned->secrets, &stamp, frame, length))
+		return false;
+	age = (now - stamp.time) & TIME_MASK;
+	if (age > now - returned->began)
+		return false;
+	kind = return_window_take(&returned->window, stamp.number);
+	if (kind == RETURN_NONE)
+		return false;
+	if (kind == RETURN_FIRST) {
+		take_latency(trial, (uint64_t)((__uint128_t)age * returned->ns_per_cycle >> 32));
+		returned->came = now;
+	}
+	if (kind != RETURN_LATE)
+		compare(trial, stamp_compare(&returned->secrets, &stamp, frame, length));
+	return true;
+}
+
+/* Once a second. A device that is gone brings nothing more: the run ends as if asked to. */
+static void look_for_device(struct returned *returned, uint64_t now)
+{
+	struct kernel_interface interface;
+
+	if (now < returned->look || returned->gone)
+		return;
+	returned->look = now + rte_get_tsc_hz();
+	returned->gone = port_is_leaving(returned->in) ||
+			 (returned->interface != 0 && kernel_interface_read(returned->interface,
+							      &interface) == KERNEL_GONE);
+	if (returned->gone)
+		signals_request_stop();
+}
+
+static void receive(void *watcher)
+{
+	struct returned *returned = watcher;
+	struct rte_mbuf *pkts[RECEIVE_BURST];
+	uint16_t n = rte_eth_rx_burst(returned->in->id, 0, pkts, RECEIVE_BURST);
+	uint64_t now = rte_rdtsc();
+
+	if (n == 0) {
+		look_for_device(returned, now);
+		return;
+	}
+	for (uint16_t i = 0; i < n; i++)
+		if (!take_packet(returned, pkts[i], now))
+			returned->trial.foreign++;
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+static const struct sender_watch watch = {
+	.depart = stamp_packets,
+	.departed = number_packets,
+	.meanwhile = receive,
+};
+
+/* --- one trial --- */
+
+static uint64_t missed_so_far(struct returned *returned)
+{
+	static const enum port_column columns[] = {PORT_MISSED, PORT_ERRORS, PORT_NO_MBUF};
+	uint64_t sum = 0;
+
+	port_meter_read(&returned->meter);
+	for (size_t i = 0; i < RTE_DIM(columns); i++)
+		sum += port_meter_count(&returned->meter, columns[i]);
+	return sum;
+}
+
+/* Until nothing is to be expected any more; a signal that came before does not end it. */
+static void await_rest(struct returned *returned)
+{
+	const struct return_account *account = &returned->window.account;
+	bool stopped = signals_stop_requested();
+	uint64_t sent = rte_rdtsc();
+
+	for (;;) {
+		bool all = account->returned == account->sent;
+		uint64_t quiet = all ? RTE_MIN(COPIES_NS, returned->patience) : returned->patience;
+
+		receive(returned);
+		if (returned->gone || signals_stop_requested() != stopped ||
+			sender_clock_since(RTE_MAX(sent, returned->came)) >= quiet)
+			return;
+	}
+}
+
+static void run_trial(struct returned *returned, const struct feeder_options *limits)
+{
+	struct sender *sender = &returned->sender;
+	struct trial *trial = &returned->trial;
+	uint64_t missed = missed_so_far(returned);
+
+	memset(trial, 0, sizeof(*trial));
+	return_window_begin(&returned->window);
+	sender->source->restart(sender->source, STAMP_BYTES);
+	sender_send(sender, limits);
+	trial->bytes = sender->bytes;
+	trial->unleft = sender_drain(sender);
+	await_rest(returned);
+	trial->account = returned->window.account;
+	trial->missed = missed_so_far(returned) - missed;
+	/* Of n packets there are n - 1 times between them. */
+	if (sender->took > 0 && trial->account.sent > 1)
+		trial->rate = (uint64_t)((__uint128_t)(trial->account.sent - 1) * rte_get_tsc_hz() /
+					 sender->took);
+}
+
+/* --- what it says --- */
+
+static uint64_t lost_of(const struct trial *trial)
+{
+	return trial->account.sent - trial->account.returned;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void say_latency(const struct trial *trial)
+{
+	const struct log_linear *latency = &trial->latency;
+
+	if (latency->n == 0)
+		return;
+	log_notice("latency in us: min %.3f, p50 %.3f, p90 %.3f, p99 %.3f, p99.9 %.3f, max %.3f",
+		(double)trial->shortest / 1000, (double)log_linear_quantile(latency, 0.5) / 1000,
+		(double)log_linear_quantile(latency, 0.9) / 1000,
+		(double)log_linear_quantile(latency, 0.99) / 1000,
+		(double)log_linear_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
+}
+
+/* Losses of this host are none of the device under test. */
+static void say_own_losses(const struct returned *returned, const struct trial *trial)
+{
+	if (trial->missed > 0)
+		log_warning("--return %s: %" PRIu64 " packets were lost by this port, which counts "
+			    "them: its ring was full or they were damaged; a lower --pace loses "
+			    "none",
+			returned->in->name, trial->missed);
+	if (trial->unleft > 0 && lost_of(trial) > 0)
+		log_warning("--port %s: at least %" PRIu64 " of the lost packets never left: the "
+			    "interface is down, or drops them; ip -s link show %s counts them",
+			returned->sender.port->name, RTE_MIN(trial->unleft, lost_of(trial)),
+			returned->sender.port->interface);
+}
+
+static void say_trial(const struct returned *returned, const struct trial *trial)
+{
+	const struct return_account *account = &trial->account;
+
+	log_notice("sent %" PRIu64 " packets, %" PRIu64 " bytes, at %" PRIu64 " packets/s",
+		account->sent, trial->bytes, trial->rate);
+	log_notice("returned %" PRIu64 ", lost %" PRIu64 " (%.4g %%), out of order %" PRIu64
+		   ", twice %" PRIu64 ", changed %" PRIu64 ", routed %" PRIu64 ", late %" PRIu64
+		   ", foreign %" PRIu64,
+		account->returned, lost_of(trial), percent(lost_of(trial), account->sent),
+		account->out_of_order, account->twice, trial->changed, trial->routed, account->late,
+		trial->foreign);
+	say_latency(trial);
+	say_own_losses(returned, trial);
+}
+
+/* What the devices did that makes an account worthless. */
+static bool say_faults(const struct returned *returned, const struct trial *trial)
+{
+	const struct port *out = returned->sender.port;
+
+	if (sender_is_gone(&returned->sender))
+		log_error("--port %s: the device is gone", out->name);
+	else if (returned->gone)
+		log_error("--return %s: the device is gone", returned->in->name);
+	else if (trial->account.sent > 0 && trial->unleft >= trial->account.sent)
+		log_error("--port %s: no packet left it: its interface is down", out->name);
+	else
+		return false;
+	return true;
+}
+
+/* --- the search --- */
+
+static void say_step(const struct rate_search *search, const struct trial *trial, bool passed)
+{
+	log_notice("trial %u: %" PRIu64 " packets at %" PRIu64 " packets/s, %" PRIu64
+		   " lost (%.4g %%): %s",
+		search->trials, trial->account.sent, trial->rate, lost_of(trial),
+		percent(lost_of(trial), trial->account.sent), passed ? "passed" : "failed");
+}
+
+static void say_found(
+	const struct rate_search *search, const struct returned *returned, bool stopped)
+{
+	const char *why = stopped            ? "; the search was ended early"
+			  : search->high > 0 ? ""
+					     : "; it may be higher: no more was sent";
+
+	if (search->low == 0) {
+		log_notice("no rate was found at which no more than %.4g %% are lost%s",
+			search->loss * 100, stopped ? why : "");
+		return;
+	}
+	log_notice("highest rate with no more than %.4g %% lost: %" PRIu64 " packets/s%s",
+		search->loss * 100, returned->best.rate, why);
+	say_trial(returned, &returned->best);
+}
+
+/* Returns whether no device failed. */
+static bool find_rate(struct returned *returned, const struct config *config)
+{
+	struct feeder_options limits = *feeder_options(config);
+	struct rate_search search;
+	bool stopped = false;
+
+	if (limits.duration == 0 && limits.packets == 0)
+		limits.duration = TRIAL_NS;
+	returned->sender.again = true;
+	rate_search_init(&search, returned_options(config)->find.loss, limits.pace_rate);
+	while (rate_search_goes_on(&search)) {
+		uint64_t low = search.low;
+		bool passed;
+
+		limits.pace = search.asked > 0 ? PACE_RATE : PACE_UNPACED;
+		limits.pace_rate = search.asked;
+		run_trial(returned, &limits);
+		if (say_faults(returned, &returned->trial))
+			return false;
+		stopped = signals_stop_requested();
+		if (stopped)
+			break;
+		passed = rate_search_tell(&search, returned->trial.account.sent,
+			lost_of(&returned->trial), returned->trial.rate);
+		say_step(&search, &returned->trial, passed);
+		if (search.low > low)
+			returned->best = returned->trial;
+	}
+	say_found(&search, returned, stopped);
+	return true;
+}
+
+/* --- the histogram --- */
+
+/* NULL: none is asked for, or *status says why not. */
+static FILE *open_histogram(const struct config *config, int *status)
+{
+	const char *output = send_options(config)->output;
+	char error[SOURCE_ERROR_MAX];
+	FILE *file = NULL;
+	int fd;
+
+	*status = 0;
+	if (output == NULL)
+		return NULL;
+	if (!config_spares_inputs(config, "--output", output, -1, error, sizeof(error))) {
+		log_error("%s", error);
+		*status = 2;
+		return NULL;
+	}
+	fd = strcmp(output, "-") == 0 ? dup(STDOUT_FILENO)
+				      : regular_file_create(output, send_options(config)->force);
+	if (fd >= 0)
+		file = fdopen(fd, "w");
+	if (file != NULL)
+		return file;
+	*status = errno == EEXIST ? 2 : 1;
+	if (errno == EEXIST)
+		log_error("%s: exists; --force overwrites it", output);
+	else
+		log_error("%s: cannot be opened: %s", output, file_error(errno));
+	return NULL;
+}
+
+/* Steps in which there is a packet. */
+static bool write_histogram(FILE *file, const char *output, const struct log_linear *latency)
+{
+	int error = 0;
+
+	fprintf(file, "from_ns,to_ns,packets\n");
+	for (uint32_t step = 0; step < LOG_LINEAR_SIZE; step++)
+		if (latency->counts[step] > 0)
+			fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+				step > 0 ? log_linear_value(step - 1) + 1 : 0,
+				log_linear_value(step), latency->counts[step]);
+	if (fflush(file) != 0)
+		error = errno;
+	if (fclose(file) != 0 && error == 0)
+		error = errno;
+	if (error != 0 && error != EPIPE)
+		log_error("%s: cannot be written: %s", output, strerror(error));
+	return error == 0;
+}
+
+/* --- the run --- */
+
+void returned_say_error(const char *error)
+{
+	static const char port[] = "--port ";
+	bool is_of_port = strncmp(error, port, strlen(port)) == 0;
+
+	log_error("%s%s", is_of_port ? "--return " : "", error + (is_of_port ? strlen(port) : 0));
+}
+
+static bool start_ports(
+	struct returned *returned, const struct plan *plan, struct port *ports, uint32_t nb_ports)
+{
+	struct rte_mempool *pool = returned->sender.pool;
+	struct port *in = &ports[nb_ports - 1];
+	char error[PORT_ERROR_MAX];
+
+	in->send_queues = nb_ports == 1;
+	for (uint32_t p = 0; p < nb_ports; p++) {
+		if (port_start(&ports[p], &ports[p] == in, plan->ports[p].descriptors, pool, error))
+			continue;
+		if (p > 0)
+			returned_say_error(error);
+		else
+			log_error("%s", error);
+		return false;
+	}
+	live_ports_say(in);
+	if (in->interface[0] != '\0' && !port_is_pci(in->device))
+		returned->interface = if_nametoindex(in->interface);
+	port_meter_start(&returned->meter, in, NULL, 0);
+	return true;
+}
+
+static bool begin(struct returned *returned, const struct config *config, struct source *source)
+{
+	uint64_t linger = send_options(config)->linger, seed;
+
+	if (!return_window_init(&returned->window, WINDOW, 0) ||
+		getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed)) {
+		log_error("no memory for the numbers of packets");
+		return false;
+	}
+	stamp_secrets_init(&returned->secrets, seed);
+	returned->sender.source = source;
+	returned->sender.watch = &watch;
+	returned->sender.watcher = returned;
+	returned->ns_per_cycle = (uint64_t)(((__uint128_t)SECOND_NS << 32) / rte_get_tsc_hz());
+	returned->patience = linger > 0 ? linger : PATIENCE_NS;
+	returned->began = returned->came = returned->look = rte_rdtsc();
+	return true;
+}
+
+/* The ports run. */
+static int measure(struct returned *returned, const struct config *config)
+{
+	const struct trial *told = &returned->trial;
+	int status;
+	FILE *file = open_histogram(config, &status);
+
+	if (status != 0)
+		return status;
+	if (returned_options(config)->find.asked) {
+		status = find_rate(returned, config) ? 0 : 1;
+		told = &returned->best;
+	} else {
+		run_trial(returned, feeder_options(config));
+		say_trial(returned, told);
+		status = say_faults(returned, told) ? 1 : 0;
+	}
+	if (file != NULL && !write_histogram(file, send_options(config)->output, &told->latency))
+		status = 1;
+	return status;
+}
+
+int returned_measure(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, uint32_t nb_ports)
+{
+	static struct returned returned; /* too large for a stack */
+	const struct plan_group *group = &plan->groups[plan->ports[0].group];
+	uint32_t room = port_mbuf_room(&ports[nb_ports - 1], plan->mbuf_room);
+	int status = 1;
+
+	returned.sender.port = &ports[0];
+	returned.in = &ports[nb_ports - 1];
+	returned.sender.pool =
+		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
+	if (returned.sender.pool == NULL)
+		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
+			room, rte_strerror(rte_errno));
+	else if (start_ports(&returned, plan, ports, nb_ports) && begin(&returned, config, source))
+		status = measure(&returned, config);
+	return_window_fini(&returned.window);
+	ports_close(ports, nb_ports);
+	rte_mempool_free(returned.sender.pool);
+	return status;
+}
+
+/* --- options --- */
+
+static const char *lacks_port(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return port_given(config) ? NULL : "without --port";
+}
+
+static const char *lacks_return(
+	const struct config *config, const struct measurement_config *measurement)
+{
+	(void)measurement;
+	return returned_options(config)->port != NULL ? NULL : "without --return";
+}
+
+static bool read_find(const struct option_text *text)
+{
+	struct returned_find *find = text->field;
+	double loss;
+
+	if (units_fraction(text->text, &loss) != NULL || loss >= 1)
+		return option_refuse(text, "is not a share below 1; write 0, 0.001 or 0.1%%");
+	*find = (struct returned_find){.asked = true, .loss = loss};
+	return true;
+}
+
+static bool check_returned(const struct config *config,
+	const struct measurement_config *measurement, struct option_fault *fault)
+{
+	if (returned_options(config)->port == NULL)
+		return true;
+	if (config_asks(config, measurement, "as"))
+		return option_fault(fault, "as", measurement,
+			"contradicts --return: the packets of the traffic are measured, not what "
+			"routers tell of it");
+	if (returned_options(config)->port[0] == ',')
+		return option_fault(fault, "return", measurement,
+			"'%.200s' has no name; write NAME[,DEVARGS]",
+			returned_options(config)->port);
+	if (returned_options(config)->find.asked && feeder_options(config)->pace == PACE_RECORDED)
+		return option_fault(fault, "pace", measurement,
+			"contradicts --find-rate, which sets the rate; give the highest that it "
+			"may try");
+	if (returned_options(config)->find.asked && feeder_options(config)->packets == 1)
+		return option_fault(fault, "packets", measurement,
+			"contradicts --find-rate: one packet has no rate");
+	return true;
+}
+
+static const struct option_row returned_rows[] = {
+	{
+		.name = "return",
+		.placeholder = "NAME[,DEVARGS]",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_STRING,
+		.lacks = lacks_port,
+		OPTION_FIELD(returned_options, port),
+		.help = "Number and stamp every packet, receive what comes back on this port (the "
+			"same one: a loop), and say what was lost, out of order, twice, changed, "
+			"and how long it took; --output FILE gets the histogram, --linger says how "
+			"long to wait for the last ones, usually 2s.",
+	},
+	{
+		.name = "find-rate",
+		.placeholder = "LOSS",
+		.group = OPTION_GROUP_DESTINATION,
+		.type = OPTION_OWN,
+		.lacks = lacks_return,
+		.read = read_find,
+		OPTION_FIELD(returned_options, find),
+		.default_note = "one trial",
+		.help = "Search by halves for the highest rate, within 1%, that loses no more than "
+			"this share of the packets: 0, 0.001 or 0.1%. A trial takes --duration, "
+			"usually 5s; --pace is the highest rate to try.",
+	},
+	{0},
+};
+
+const struct option_owner returned_owner = {
+	.rows = returned_rows,
+	.size = sizeof(struct returned_options),
+	.check = check_returned,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * `sketchtap generate --port OUT --return IN`: every packet is numbered and stamped, and received
+ * again by the same thread. What is lost, late, repeated, out of order or changed is what the
+ * device between the two ports did to it. --find-rate looks for its highest rate.
+ */
+
+#include "config/config.h"
+#include "parallel/plan/plan.h"
+#include "rx/port/port.h"
+#include "rx/source.h"
+
+struct returned_options {
+	const char *port; /* NAME[,DEVARGS]; NULL: nothing is received */
+	struct returned_find {
+		bool asked;
+		double loss; /* share of the packets, below 1 */
+	} find;
+};
+
+OPTION_OWNER(returned)
+
+/* What is wrong with the port of --return, which is called one of --port where it is used. */
+void returned_say_error(const char *error);
+
+/*
+ * EAL is up with the plan of a sender that receives, and the ports are probed: ports[0] sends,
+ * ports[nb_ports - 1] receives. All are closed in the end. Returns the exit status, and says in one
+ * line what went wrong.
+ */
+int returned_measure(const struct config *config, const struct plan *plan, struct source *source,
+	struct port *ports, uint32_t nb_ports);

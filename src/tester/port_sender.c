@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/port_sender.h"
+
+#include <net/if.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "rx/port/link_status.h"
+#include "rx/port/sending.h"
+#include "rx/port/port_name.h"
+
+#define DRAIN_US    100000 /* what a device gets to send what it still holds */
+#define FLUSH_US    1000   /* how often a kernel interface is asked to go on */
+/* An interface that has sent nothing for so long sends no more. Counters may be a second late. */
+#define PATIENCE_NS UINT64_C(2000000000)
+#define LOOK_NS     UINT64_C(100000000) /* between two looks whether one that stalls is there */
+#define LAG_MAX     128 /* packets that may follow at once where the sender was held up */
+
+uint64_t sender_clock_since(uint64_t start_tsc)
+{
+	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * SECOND_NS / rte_get_tsc_hz());
+}
+
+bool sender_is_gone(const struct sender *sender)
+{
+	return sender->gone || port_is_leaving(sender->port);
+}
+
+/* Asked to, or because the device is, or takes no more. */
+static bool is_stopped(const struct sender *sender)
+{
+	return signals_stop_requested() || sender_is_gone(sender) || sender->overdue;
+}
+
+/* Has the watcher look in the place of a pause; false where nobody watches. */
+static bool look_meanwhile(const struct sender *sender)
+{
+	if (sender->watch == NULL)
+		return false;
+	sender->watch->meanwhile(sender->watcher);
+	return true;
+}
+
+/*
+ * The device takes nothing: an interface that was deleted never will, nor a memif whose server was
+ * not ready to answer when it connected.
+ */
+static void wait_for_device(struct sender *sender)
+{
+	struct kernel_interface interface;
+
+	if (!look_meanwhile(sender))
+		rte_pause();
+	if (sender_clock_since(sender->looked) < LOOK_NS)
+		return;
+	sender->looked = rte_rdtsc();
+	sender->overdue = sender->looked >= sender->end;
+	if (sender->interface != 0)
+		sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
+	if (!sender->told && !sender->gone && !port_link_is_up(sender->port)) {
+		log_warning("--port %s: its link is down: nothing leaves until it is up",
+			sender->port->name);
+		sender->told = true;
+	}
+}
+
+static uint32_t hand_over(struct sender *sender, struct rte_mbuf **pkts, uint32_t n)
+{
+	uint32_t done;
+
+	if (sender->watch == NULL)
+		return rte_eth_tx_burst(port_sender(sender->port), 0, pkts, (uint16_t)n);
+	sender->watch->depart(sender->watcher, pkts, n);
+	done = rte_eth_tx_burst(port_sender(sender->port), 0, pkts, (uint16_t)n);
+	sender->watch->departed(sender->watcher, done);
+	sender->watch->meanwhile(sender->watcher);
+	return done;
+}
+
+static void send_burst(struct sender *sender)
+{
+	uint32_t done = 0;
+
+	while (done < sender->n && !is_stopped(sender)) {
+		done += hand_over(sender, &sender->burst[done], sender->n - done);
+		if (done < sender->n)
+			wait_for_device(sender);
+	}
+	/* The program is to end before the port takes the rest. */
+	for (uint32_t i = done; i < sender->n; i++) {
+		sender->sent--;
+		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
+	}
+	rte_pktmbuf_free_bulk(&sender->burst[done], sender->n - done);
+	sender->n = 0;
+}
+
+/* False where the duration is over before it is due. */
+static bool wait_until_due(struct sender *sender, const struct source_packet *packet)
+{
+	uint64_t now = rte_rdtsc();
+	uint64_t cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+
+	if (now >= sender->end || cycles >= sender->end - now)
+		return false;
+	if (cycles > 0)
+		send_burst(sender);
+	while (cycles > 0 && !is_stopped(sender)) {
+		if (!look_meanwhile(sender) && !pacer_nap(cycles))
+			rte_pause();
+		cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
+	}
+	if (sender->watch != NULL)
+		pacer_forgive(&sender->pacer, sender->sent, LAG_MAX);
+	return true;
+}
+
+static bool add_packet(struct sender *sender, const struct source_packet *packet)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
+	char *data;
+
+	/* The driver gives mbufs back as it sends. */
+	while (mbuf == NULL && !is_stopped(sender)) {
+		send_burst(sender);
+		mbuf = rte_pktmbuf_alloc(sender->pool);
+		if (mbuf == NULL)
+			wait_for_device(sender);
+	}
+	if (mbuf == NULL)
+		return false;
+	data = rte_pktmbuf_append(mbuf, (uint16_t)packet->captured);
+	memcpy(data, packet->data, packet->captured);
+	sender->burst[sender->n++] = mbuf;
+	sender->sent++;
+	sender->bytes += packet->captured;
+	if (sender->n == SENDER_BURST)
+		send_burst(sender);
+	return true;
+}
+
+/* Before the first packet. */
+static void watch_interface(struct sender *sender)
+{
+	const struct port *port = sender->port;
+	uint32_t index = if_nametoindex(port->interface);
+
+	if (port->interface[0] == '\0' || port_is_pci(port->device) ||
+		kernel_interface_read(index, &sender->before) != KERNEL_THERE)
+		return;
+	sender->interface = index;
+	port_sending_sockets(port, index, &sender->sockets);
+}
+
+static bool next_packet(struct sender *sender, struct source_packet *packet)
+{
+	int result = sender->source->next(sender->source, packet);
+
+	if (result == 0 && sender->again) {
+		sender->source->restart(sender->source, SOURCE_PAYLOAD_MAX);
+		result = sender->source->next(sender->source, packet);
+	}
+	return result > 0;
+}
+
+/* With the first packet, which is of that time. */
+static void start_clock(
+	struct sender *sender, const struct feeder_options *limits, int64_t first_time)
+{
+	pacer_start(&sender->pacer, limits->pace, limits->pace_rate, first_time);
+	sender->begun = sender->pacer.start_tsc;
+	sender->end = UINT64_MAX;
+	/* A century is fewer than 2^64 cycles. */
+	if (limits->duration > 0)
+		sender->end = sender->pacer.start_tsc + (uint64_t)((__uint128_t)limits->duration *
+								   rte_get_tsc_hz() / SECOND_NS);
+}
+
+void sender_send(struct sender *sender, const struct feeder_options *limits)
+{
+	uint64_t most = limits->packets > 0 ? limits->packets : UINT64_MAX;
+	struct source_packet packet;
+
+	sender->sent = sender->bytes = 0;
+	sender->overdue = false;
+	sender->looked = sender->begun = rte_rdtsc();
+	watch_interface(sender);
+	while (!is_stopped(sender) && next_packet(sender, &packet)) {
+		if (sender->sent == 0)
+			start_clock(sender, limits, packet.time);
+		if (sender->sent == most || !wait_until_due(sender, &packet) ||
+			!add_packet(sender, &packet))
+			break;
+	}
+	send_burst(sender);
+	sender->took = rte_rdtsc() - sender->begun;
+}
+
+/* --- what left --- */
+
+static void pause_us(const struct sender *sender, uint64_t us)
+{
+	uint64_t start = rte_rdtsc();
+
+	if (!look_meanwhile(sender))
+		rte_delay_us_sleep((unsigned int)us);
+	while (sender->watch != NULL && sender_clock_since(start) < us * 1000)
+		look_meanwhile(sender);
+}
+
+/*
+ * The kernel sends what lies in a driver's sockets when it is asked to, as long as the interface
+ * has room; the driver asks only as it is given more. Until all has left, or nothing more does.
+ * Others may send on the interface, so its counters say no more than that the rest has not left.
+ */
+static uint64_t drain_interface(struct sender *sender)
+{
+	uint64_t moved = rte_rdtsc(), packets = 0, bytes = 0, missing;
+	bool empty;
+
+	do {
+		struct kernel_interface now;
+		enum kernel_presence presence;
+
+		pause_us(sender, FLUSH_US);
+		empty = kernel_sockets_flush(&sender->sockets);
+		presence = kernel_interface_read(sender->interface, &now);
+		sender->gone = presence == KERNEL_GONE;
+		if (presence != KERNEL_THERE ||
+			now.tx_packets - sender->before.tx_packets == packets)
+			continue;
+		packets = now.tx_packets - sender->before.tx_packets;
+		bytes = now.tx_bytes - sender->before.tx_bytes;
+		moved = rte_rdtsc();
+	} while (!sender->gone && (!empty || packets < sender->sent) &&
+		 sender_clock_since(moved) < PATIENCE_NS);
+	if (sender->gone || (empty && packets >= sender->sent))
+		return 0;
+	missing = packets < sender->sent ? sender->sent - packets : 1;
+	sender->sent -= missing;
+	sender->bytes = RTE_MIN(sender->bytes, bytes);
+	return missing;
+}
+
+uint64_t sender_drain(struct sender *sender)
+{
+	if (sender_is_gone(sender))
+		return 0;
+	if (sender->interface != 0 && sender->sent > 0)
+		return drain_interface(sender);
+	pause_us(sender, DRAIN_US);
+	return 0;
+}

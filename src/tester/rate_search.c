@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/rate_search.h"
+
+void rate_search_init(struct rate_search *search, double loss, uint64_t highest)
+{
+	*search = (struct rate_search){.loss = loss, .asked = highest};
+}
+
+bool rate_search_goes_on(const struct rate_search *search)
+{
+	if (search->trials == 0)
+		return true;
+	return search->trials < RATE_SEARCH_TRIALS_MAX && search->high > 1 &&
+	       search->high - search->low > search->high / RATE_SEARCH_RESOLUTION &&
+	       search->asked > search->low;
+}
+
+bool rate_search_tell(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate)
+{
+	bool passed = sent > 0 && (double)lost <= search->loss * (double)sent;
+
+	if (search->asked > 0 && rate > search->asked)
+		rate = search->asked;
+	if (passed && rate > search->low)
+		search->low = rate;
+	/* The first may have asked for more than can be sent; later ones did not. */
+	if (!passed)
+		search->high = search->trials == 0 && (search->asked == 0 || rate < search->asked)
+				       ? rate
+				       : search->asked;
+	search->trials++;
+	search->asked = search->low + (search->high - search->low) / 2;
+	return passed;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/return_window.h"
+
+#include <stdlib.h>
+
+bool return_window_init(struct return_window *window, uint64_t size, uint64_t next)
+{
+	*window = (struct return_window){
+		.seen = calloc(size / 64, sizeof(uint64_t)), .size = size, .next = next};
+	return_window_begin(window);
+	return window->seen != NULL;
+}
+
+void return_window_fini(struct return_window *window)
+{
+	free(window->seen);
+}
+
+void return_window_begin(struct return_window *window)
+{
+	window->first = window->expected = window->next;
+	window->account = (struct return_account){0};
+}
+
+static uint64_t *word_of(const struct return_window *window, uint64_t number)
+{
+	return &window->seen[(number & (window->size - 1)) / 64];
+}
+
+void return_window_sent(struct return_window *window, uint64_t n)
+{
+	for (uint64_t end = window->next + n; window->next < end; window->next++)
+		*word_of(window, window->next) &= ~(UINT64_C(1) << (window->next & 63));
+	window->account.sent += n;
+}
+
+static enum return_kind take_number(struct return_window *window, uint64_t number)
+{
+	uint64_t *word = word_of(window, number);
+	uint64_t bit = UINT64_C(1) << (number & 63);
+
+	if (*word & bit) {
+		window->account.twice++;
+		return RETURN_TWICE;
+	}
+	*word |= bit;
+	window->account.returned++;
+	if (number < window->expected)
+		window->account.out_of_order++;
+	else
+		window->expected = number + 1;
+	return RETURN_FIRST;
+}
+
+enum return_kind return_window_take(struct return_window *window, uint32_t number)
+{
+	/* From the newest packet back, in the arithmetic of 32 bits. */
+	uint64_t back = (uint32_t)((uint32_t)window->next - 1 - number);
+
+	if (back >= window->next)
+		return RETURN_NONE;
+	if (back >= window->size || window->next - 1 - back < window->first) {
+		window->account.late++;
+		return RETURN_LATE;
+	}
+	return take_number(window, window->next - 1 - back);
+}

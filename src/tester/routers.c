@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tester/routers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/units.h"
+#include "flow_protocols/export.h"
+#include "flow_protocols/put.h"
+#include "rx/packet/parse.h"
+#include "rx/packet/unaligned.h"
+#include "tester/flow_cache.h"
+
+#define BOOT_NS    (3600 * SECOND_NS) /* router r started r + 1 hours before its first packet */
+/* Before a counter of 32 bits could wrap, the flow is exported. */
+#define BYTES_MAX  (UINT32_MAX - (UINT32_C(1) << 17))
+#define LINK_SPEED UINT64_C(100000000000)
+#define INTERFACES (ROUTER_EDGES + ROUTERS_MAX) /* the edge's first, then those to routers */
+
+struct interface {
+	struct wire_counters counters;
+	struct wire_sampler sampler;
+	uint32_t counter_sequence;
+};
+
+struct router {
+	uint32_t number;
+	struct export_sender sender;
+	struct random random;
+	struct flow_cache cache;
+	struct interface *interfaces; /* [INTERFACES]; NULL: not sFlow */
+	uint32_t sequence;
+	uint64_t sent;
+	uint64_t ticks;
+	int64_t due; /* the next tick; INT64_MAX: none */
+	bool open;   /* the message is begun */
+	struct export_message message;
+};
+
+struct routers {
+	struct routers_params params;
+	uint64_t network_key; /* where networks are, another way for each seed */
+	bool started, ended;
+	int64_t end;  /* the last packet's time */
+	int64_t left; /* when the last datagram left */
+	int64_t due;  /* the earliest of all routers' */
+	struct router routers[ROUTERS_MAX];
+};
+
+/* A router on the way of a packet: interfaces by place in the router's array. */
+struct hop {
+	uint32_t router, input, output;
+	uint8_t next[4];
+};
+
+/* A packet, looked at once for all routers. */
+struct sight {
+	const struct source_packet *packet;
+	struct key key; /* family 0: it has none */
+	uint8_t tcp_flags, tos;
+	uint32_t bytes; /* of layer 3 */
+	uint32_t prefix_len;
+};
+
+/* --- the way of a packet --- */
+
+/* Of an address without its last byte. */
+static uint64_t network_hash(const struct routers *routers, const uint8_t *address, uint32_t len)
+{
+	uint64_t hash = routers->network_key + len;
+
+	for (uint32_t i = 0; i < len - 1; i++)
+		hash = (hash ^ address[i]) * UINT64_C(0x100000001b3);
+	return random_mix(hash);
+}
+
+static uint32_t edge_of(uint64_t network)
+{
+	return (uint32_t)(network >> 32) % ROUTER_EDGES;
+}
+
+/* Routers between the first and the last, all different: a shuffle that the two networks fix. */
+static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
+{
+	uint8_t others[ROUTERS_MAX];
+	uint32_t left = 0;
+
+	for (uint32_t r = 0; r < n; r++)
+		if (r != way[0] && r != way[path - 1])
+			others[left++] = (uint8_t)r;
+	for (uint32_t h = 1; h + 1 < path; h++) {
+		uint32_t pick = (uint32_t)(random_split(&seed) % left);
+
+		way[h] = others[pick];
+		others[pick] = others[--left];
+	}
+}
+
+static void find_way(const struct routers *routers, const struct key *key, struct hop *hops)
+{
+	bool ipv6 = key->family == KEY_IPV6;
+	uint32_t n = routers->params.n, path = routers->params.path;
+	uint64_t src = network_hash(routers, ipv6 ? key->v6.src_ip : key->v4.src_ip, ipv6 ? 16 : 4);
+	uint64_t dst = network_hash(routers, ipv6 ? key->v6.dst_ip : key->v4.dst_ip, ipv6 ? 16 : 4);
+	uint8_t way[ROUTERS_MAX];
+
+	way[0] = (uint8_t)(src % n);
+	if (path > 1) {
+		way[path - 1] = (uint8_t)(dst % n);
+		if (way[path - 1] == way[0])
+			way[path - 1] = (uint8_t)((way[0] + 1u) % n);
+		pick_between(way, path, n, src * 3 + dst);
+	}
+	for (uint32_t h = 0; h < path; h++) {
+		bool last = h + 1 == path;
+
+		hops[h].router = way[h];
+		hops[h].input = h == 0 ? edge_of(src) : ROUTER_EDGES + way[h - 1];
+		hops[h].output = last ? edge_of(dst) : ROUTER_EDGES + way[h + 1];
+		put32(hops[h].next, last ? 0 : ROUTER_ADDRESS(way[h + 1]));
+	}
+}
+
+/* What an operator calls an interface. */
+static uint32_t interface_number(uint32_t place)
+{
+	return place < ROUTER_EDGES ? ROUTER_EDGE_FIRST + place : place - ROUTER_EDGES + 1;
+}
+
+/* --- messages --- */
+
+static void send_message(struct routers *routers, struct router *router, int64_t now)
+{
+	if (!router->open)
+		return;
+	if (now < routers->left + ROUTER_MESSAGE_NS)
+		now = routers->left + ROUTER_MESSAGE_NS;
+	routers->left = now;
+	router->open = false;
+	router->sent++;
+	router->sequence += export_end(&router->message, &router->sender, now, router->sequence);
+	routers->params.send(routers->params.arg, router->number, router->message.bytes,
+		router->message.len, now);
+}
+
+static struct export_message *open_message(struct router *router)
+{
+	if (!router->open) {
+		export_begin(&router->message, &router->sender);
+		if (router->sent % ROUTER_TEMPLATE_MESSAGES == 0)
+			export_templates(&router->message, &router->sender);
+		router->open = true;
+	}
+	return &router->message;
+}
+
+/* The flows that a router exports at a time. */
+struct batch {
+	struct routers *routers;
+	struct router *router;
+	int64_t now;
+};
+
+static void send_flow(void *arg, const struct export_flow *flow)
+{
+	const struct batch *batch = arg;
+	struct router *router = batch->router;
+
+	if (export_flow(open_message(router), &router->sender, flow))
+		return;
+	send_message(batch->routers, router, batch->now);
+	export_flow(open_message(router), &router->sender, flow);
+}
+
+static void send_sample(struct routers *routers, struct router *router,
+	const struct export_sample *sample, int64_t now)
+{
+	if (export_sample(open_message(router), sample))
+		return;
+	send_message(routers, router, now);
+	export_sample(open_message(router), sample);
+}
+
+static void send_counters(
+	struct routers *routers, struct router *router, struct interface *interface, int64_t now)
+{
+	uint32_t sequence = ++interface->counter_sequence;
+
+	if (export_counters(open_message(router), sequence, &interface->counters))
+		return;
+	send_message(routers, router, now);
+	export_counters(open_message(router), sequence, &interface->counters);
+}
+
+/* --- packets --- */
+
+/* Bytes of layer 3, as the IP header says them; Ethernet pads short ones. */
+static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
+{
+	uint32_t at = 12;
+
+	while (at + 8 <= packet->captured && packet->data[at] == 0x81 && packet->data[at + 1] == 0)
+		at += 4;
+	at += 2 + (ipv6 ? 4 : 2);
+	if (at + 2 > packet->captured)
+		return 0;
+	return (uint32_t)(packet->data[at] << 8 | packet->data[at + 1]) + (ipv6 ? 40 : 0);
+}
+
+static void look(const struct source_packet *packet, struct sight *sight)
+{
+	struct parsed parsed;
+
+	memset(sight, 0, sizeof(*sight));
+	sight->packet = packet;
+	switch (parse_packet(packet->data, packet->captured, packet->link, &parsed)) {
+	case PARSE_IPV4:
+		sight->key.v4 = parsed.key4;
+		sight->key.family = KEY_IPV4;
+		sight->prefix_len = 24;
+		break;
+	case PARSE_IPV6:
+		sight->key.v6 = parsed.key6;
+		sight->key.family = KEY_IPV6;
+		sight->prefix_len = 120;
+		break;
+	default: return;
+	}
+	sight->bytes = ip_bytes(packet, sight->key.family == KEY_IPV6);
+	sight->tcp_flags = parsed.extra.tcp_flags[0];
+	sight->tos = (uint8_t)(parsed.extra.dscp[0] << 2);
+}
+
+static bool looks_at_it(struct router *router)
+{
+	return router->sender.sampling <= 1 ||
+	       random_below(&router->random, router->sender.sampling) == 0;
+}
+
+static void fill_flow(
+	struct export_flow *flow, const struct hop *hop, const struct sight *sight, int64_t now)
+{
+	if (flow->packets == 0) {
+		flow->first = now;
+		flow->input = interface_number(hop->input);
+		flow->output = interface_number(hop->output);
+		flow->tos = sight->tos;
+		memcpy(flow->next_hop, hop->next, sizeof(flow->next_hop));
+	}
+	flow->packets++;
+	flow->bytes += sight->bytes;
+	flow->last = now;
+	flow->tcp_flags |= sight->tcp_flags;
+}
+
+/* The flow goes on, as if it had just begun. */
+static void export_early(struct batch *batch, struct export_flow *flow)
+{
+	flow->end = EXPORT_ACTIVE;
+	send_flow(batch, flow);
+	flow->packets = 0;
+	flow->bytes = 0;
+	flow->tcp_flags = 0;
+}
+
+static void observe_flow(struct routers *routers, struct router *router, const struct hop *hop,
+	const struct sight *sight)
+{
+	int64_t now = sight->packet->time;
+	struct batch batch = {routers, router, now};
+	struct export_flow *flow;
+
+	if (sight->key.family != KEY_IPV4 &&
+		(sight->key.family != KEY_IPV6 || router->sender.protocol == WIRE_NETFLOW5))
+		return;
+	if (!looks_at_it(router))
+		return;
+	flow = flow_cache_get(&router->cache, &sight->key);
+	if (flow == NULL) {
+		flow_cache_empty(&router->cache, send_flow, &batch);
+		flow = flow_cache_get(&router->cache, &sight->key);
+	}
+	if (flow->bytes > BYTES_MAX)
+		export_early(&batch, flow);
+	fill_flow(flow, hop, sight, now);
+}
+
+static void count(const struct router *router, const struct hop *hop, uint32_t bytes)
+{
+	struct wire_counters *in = &router->interfaces[hop->input].counters;
+	struct wire_counters *out = &router->interfaces[hop->output].counters;
+
+	in->in_packets++;
+	in->in_bytes += bytes;
+	out->out_packets++;
+	out->out_bytes += bytes;
+}
+
+static void sample_packet(struct routers *routers, struct router *router, const struct hop *hop,
+	const struct sight *sight)
+{
+	const struct source_packet *packet = sight->packet;
+	struct wire_sampler *sampler = &router->interfaces[hop->input].sampler;
+	struct export_sample sample = {
+		.header = packet->data,
+		.captured = packet->captured,
+		.wire_len = packet->wire_len,
+		.input = interface_number(hop->input),
+		.output = interface_number(hop->output),
+		.prefix_len = sight->prefix_len,
+	};
+
+	count(router, hop, packet->wire_len);
+	sampler->pool++;
+	if (!looks_at_it(router))
+		return;
+	sampler->sequence++;
+	sample.sampler = *sampler;
+	memcpy(sample.next_hop, hop->next, sizeof(sample.next_hop));
+	send_sample(routers, router, &sample, packet->time);
+}
+
+static void start(struct routers *routers, int64_t now)
+{
+	for (uint32_t r = 0; r < routers->params.n; r++) {
+		struct router *router = &routers->routers[r];
+
+		router->sender.booted = now - (r + 1) * BOOT_NS;
+		if (router->sender.booted < 0)
+			router->sender.booted = 0;
+		router->due = now;
+	}
+	routers->left = now;
+	routers->due = now;
+	routers->started = true;
+	while (routers->due <= now)
+		routers_do(routers);
+}
+
+void routers_take(struct routers *routers, const struct source_packet *packet)
+{
+	struct hop hops[ROUTERS_MAX];
+	struct sight sight;
+
+	if (!routers->started)
+		start(routers, packet->time);
+	routers->end = packet->time;
+	look(packet, &sight);
+	find_way(routers, &sight.key, hops);
+	for (uint32_t h = 0; h < routers->params.path; h++) {
+		struct router *router = &routers->routers[hops[h].router];
+
+		if (router->interfaces != NULL)
+			sample_packet(routers, router, &hops[h], &sight);
+		else
+			observe_flow(routers, router, &hops[h], &sight);
+	}
+}
+
+/* --- time --- */
+
+/* Of the interfaces that there are: one to each other router, and the edge's. */
+static void send_all_counters(struct routers *routers, struct router *router, int64_t now)
+{
+	for (uint32_t i = 0; i < ROUTER_EDGES + routers->params.n; i++)
+		if (i != ROUTER_EDGES + router->number)
+			send_counters(routers, router, &router->interfaces[i], now);
+}
+
+/* The first tick comes with the first packet, at all routers; later ones take turns. */
+static int64_t next_tick(const struct routers *routers, const struct router *router)
+{
+	int64_t now = router->due;
+
+	if (router->ticks == 1)
+		now += ROUTER_TICK_NS * (int64_t)router->number / (int64_t)routers->params.n;
+	return now + ROUTER_TICK_NS;
+}
+
+static void tick(struct routers *routers, struct router *router)
+{
+	struct batch batch = {routers, router, router->due};
+	bool counts = router->interfaces != NULL && router->ticks % ROUTER_COUNTER_TICKS == 0;
+	bool done;
+
+	if (counts)
+		send_all_counters(routers, router, batch.now);
+	if (router->interfaces == NULL)
+		flow_cache_expire(&router->cache, batch.now - ROUTER_ACTIVE_NS,
+			batch.now - ROUTER_IDLE_NS, send_flow, &batch);
+	send_message(routers, router, batch.now);
+	router->ticks++;
+	done = router->interfaces != NULL ? counts : router->cache.n == 0;
+	router->due = routers->ended && done ? INT64_MAX : next_tick(routers, router);
+}
+
+void routers_do(struct routers *routers)
+{
+	int64_t due = INT64_MAX;
+
+	for (uint32_t r = 0; r < routers->params.n; r++) {
+		struct router *router = &routers->routers[r];
+
+		if (router->due == routers->due && router->due != INT64_MAX)
+			tick(routers, router);
+		if (router->due < due)
+			due = router->due;
+	}
+	routers->due = due;
+}
+
+int64_t routers_due(const struct routers *routers)
+{
+	return routers->due;
+}
+
+void routers_end(struct routers *routers)
+{
+	routers->ended = true;
+}
+
+/* --- all of them --- */
+
+static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
+{
+	struct router *router = &routers->routers[r];
+
+	router->number = r;
+	router->due = INT64_MAX;
+	router->sender = (struct export_sender){
+		.protocol = routers->params.protocol,
+		.domain = r + 1,
+		.sampling = routers->params.sampling,
+	};
+	put32(router->sender.address, ROUTER_ADDRESS(r));
+	random_init(&router->random, random_split(seed));
+	if (routers->params.protocol != WIRE_SFLOW)
+		return flow_cache_init(&router->cache);
+	router->sender.domain = 0;
+	router->sequence = 1;
+	router->interfaces = calloc(INTERFACES, sizeof(*router->interfaces));
+	if (router->interfaces == NULL)
+		return false;
+	for (uint32_t i = 0; i < INTERFACES; i++) {
+		struct interface *interface = &router->interfaces[i];
+
+		interface->counters.interface = interface_number(i);
+		interface->counters.speed = LINK_SPEED;
+		interface->sampler.source = interface_number(i);
+		interface->sampler.sampling = routers->params.sampling;
+	}
+	return true;
+}
+
+struct routers *routers_create(const struct routers_params *params)
+{
+	struct routers *routers = calloc(1, sizeof(*routers));
+	uint64_t seed = random_mix(params->seed + 1);
+
+	if (routers == NULL)
+		return NULL;
+	routers->params = *params;
+	routers->network_key = random_split(&seed);
+	routers->due = INT64_MAX;
+	for (uint32_t r = 0; r < params->n; r++) {
+		if (!set_up(routers, r, &seed)) {
+			routers_destroy(routers);
+			return NULL;
+		}
+	}
+	return routers;
+}
+
+void routers_destroy(struct routers *routers)
+{
+	if (routers == NULL)
+		return;
+	for (uint32_t r = 0; r < routers->params.n; r++) {
+		flow_cache_fini(&routers->routers[r].cache);
+		free(routers->routers[r].interfaces);
+	}
+	free(routers);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What no sketch can be cheaper than: reading the keys, hashing them, and incrementing one counter
+ * of each row at random, without looking at what it held.
+ */
+
+#include <stdlib.h>
+
+#include "tune/measure/bench_subject.h"
+#include "parallel/workers/node_memory.h"
+#include "parallel/plan/plan.h"
+#include "sketch/counter_rows.h"
+#include "sketch/row_index.h"
+
+struct floor_table {
+	uint32_t *counters;
+	char pad[56];
+};
+
+struct floor {
+	uint32_t depth, bits, threads;
+	struct floor_table tables[]; /* one a thread */
+};
+
+static size_t table_size(const struct floor *floor)
+{
+	return (size_t)floor->depth * sizeof(uint32_t) << floor->bits;
+}
+
+static void floor_close(void *state)
+{
+	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct floor *floor = state;
+
+	for (uint32_t t = 0; t < floor->threads; t++)
+		if (floor->tables[t].counters != NULL)
+			memory.free(floor->tables[t].counters, table_size(floor), memory.arg);
+	free(floor);
+}
+
+static void *floor_open(const struct contestant *contestant, const struct contest *contest)
+{
+	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct floor *floor =
+		calloc(1, sizeof(*floor) + contestant->threads * sizeof(floor->tables[0]));
+
+	if (floor == NULL)
+		return NULL;
+	floor->depth = contest->depth == 0 ? COUNTER_ROWS_DEPTH : contest->depth;
+	floor->bits = (uint32_t)__builtin_ctzll(contestant_width(contestant, contest));
+	floor->threads = contestant->threads;
+	for (uint32_t t = 0; t < floor->threads; t++) {
+		floor->tables[t].counters = memory.alloc(table_size(floor), memory.arg);
+		if (floor->tables[t].counters == NULL) {
+			floor_close(floor);
+			return NULL;
+		}
+	}
+	return floor;
+}
+
+static inline __attribute__((always_inline)) void increment(uint32_t *counters,
+	const struct key_burst *burst, const uint32_t depth, const uint32_t stride,
+	const uint32_t bits)
+{
+	for (uint32_t i = 0; i < BURST_MAX; i++)
+		for (uint32_t row = 0; row < depth; row++)
+			counters[((uint64_t)row << bits) +
+				 row_index(&burst->hash[i], row, stride, bits)]++;
+}
+
+static void floor_feed(void *state, uint32_t thread, const struct key_burst *burst)
+{
+	const struct floor *floor = state;
+	uint32_t *counters = floor->tables[thread].counters;
+
+	if (floor->depth == ROW_LANE_DEPTH)
+		increment(counters, burst, ROW_LANE_DEPTH, ROW_LANE_BITS, floor->bits);
+	else
+		increment(counters, burst, floor->depth, row_stride(floor->depth, floor->bits),
+			floor->bits);
+}
+
+static size_t floor_memory(const void *state)
+{
+	const struct floor *floor = state;
+
+	return table_size(floor) * floor->threads;
+}
+
+static bool floor_total(const void *state, uint64_t *total)
+{
+	const struct floor *floor = state;
+	uint64_t sum = 0;
+
+	for (uint32_t t = 0; t < floor->threads; t++)
+		for (size_t i = 0; i < table_size(floor) / sizeof(uint32_t); i++)
+			sum += floor->tables[t].counters[i];
+	*total = sum / floor->depth;
+	return true;
+}
+
+const struct contestant_ops contestant_keys = {0};
+
+const struct contestant_ops contestant_hashes = {.takes_hashes = true};
+
+const struct contestant_ops contestant_floor = {
+	.takes_hashes = true,
+	.open = floor_open,
+	.feed = floor_feed,
+	.memory = floor_memory,
+	.total = floor_total,
+	.close = floor_close,
+};

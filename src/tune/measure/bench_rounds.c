@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/measure/bench_rounds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "parallel/plan/plan.h"
+#include "base/signals.h"
+#include "tune/measure/cache_misses.h"
+
+struct pass {
+	const struct contestant *contestant;
+	const struct workload *workload;
+	void *state;
+};
+
+/* One thread's share of a pass: a run of bursts. */
+static void feed_share(void *arg, uint32_t t)
+{
+	const struct pass *pass = arg;
+	const struct contestant_ops *ops = pass->contestant->ops;
+	uint64_t bursts = workload_bursts(pass->workload), threads = pass->contestant->threads;
+	struct key_burst burst;
+
+	workload_burst_init(&burst);
+	burst.writer = t;
+	for (uint64_t b = bursts * t / threads; b < bursts * (t + 1) / threads; b++) {
+		workload_load(pass->workload, b, &burst);
+		if (ops->takes_hashes)
+			hash_burst(&pass->workload->hash_key, &burst);
+		if (ops->feed != NULL)
+			ops->feed(pass->state, t, &burst);
+		/* Keeps what nobody looks at. */
+		__asm__ volatile("" : : "r"(&burst) : "memory");
+	}
+}
+
+/* ns per packet, over all threads; 0 where threads could not be started. */
+static double run_pass(struct pass *pass, const struct cpus *cpus)
+{
+	double seconds[CONTESTANT_THREADS_MAX], sum = 0;
+
+	if (!cpus_run(cpus, pass->contestant->threads, feed_share, pass, seconds))
+		return 0;
+	for (uint32_t t = 0; t < pass->contestant->threads; t++)
+		sum += seconds[t];
+	return sum * 1e9 / (double)pass->workload->spec.packets;
+}
+
+static bool check_total(const struct pass *pass, char *error)
+{
+	uint64_t fed = pass->workload->spec.packets, total;
+
+	if (pass->contestant->ops->total == NULL ||
+		!pass->contestant->ops->total(pass->state, &total) || total == fed)
+		return true;
+	snprintf(error, CONTEST_ERROR_MAX,
+		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "
+		"nothing",
+		pass->contestant->name, plan_sharing_word(pass->contestant->sharing),
+		pass->contestant->threads, (unsigned long long)fed, (unsigned long long)total);
+	return false;
+}
+
+/* What is asked after every round: there may be no other. */
+static void note_size(const struct pass *pass, struct contest_result *result)
+{
+	result->memory = pass->contestant->ops->memory(pass->state);
+	if (pass->contestant->ops->refused != NULL)
+		result->refused = pass->contestant->ops->refused(pass->state);
+}
+
+static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
+{
+	const struct contestant_ops *ops = pass->contestant->ops;
+	struct contestant_flow flows[WORKLOAD_TOP_MOST];
+
+	if (ops->top == NULL || (ops->top_most > 0 && ops->top_most < top))
+		return (struct bench_accuracy){.known = false};
+	return bench_accuracy(
+		pass->workload, top, flows, ops->top(pass->state, pass->workload, flows, top));
+}
+
+static void judge(const struct pass *pass, struct contest_result *result)
+{
+	result->keeps_keys = pass->contestant->ops->top != NULL;
+	result->accuracy = judge_top(pass, WORKLOAD_TOP);
+	result->accuracy_most = judge_top(pass, WORKLOAD_TOP_MOST);
+}
+
+/* What reading the keys costs, and hashing them too, by the number of threads. */
+struct baseline {
+	double keys, hashes;
+};
+
+static double run_baseline(const struct contest *contest, const struct cpus *cpus,
+	const struct contestant_ops *ops, uint32_t threads)
+{
+	const struct contestant contestant = {.ops = ops, .threads = threads};
+	struct pass pass = {&contestant, contest->workload, NULL};
+
+	return run_pass(&pass, cpus);
+}
+
+/* One contestant's turn. Returns false where its count is wrong. */
+static bool take_turn(const struct contest *contest, const struct cpus *cpus,
+	const struct contestant *contestant, const struct baseline *baseline, uint32_t round,
+	bool last, struct contest_result *result, char *error)
+{
+	struct pass pass = {contestant, contest->workload, NULL};
+	double ns;
+	bool right;
+
+	pass.state = contestant->ops->open(contestant, contest);
+	if (pass.state == NULL) {
+		result->missing = "no memory";
+		return true;
+	}
+	ns = run_pass(&pass, cpus);
+	if (ns <= 0)
+		result->missing = "no thread";
+	result->ns[round] = ns - baseline->keys;
+	result->ready_ns[round] = ns - baseline->hashes;
+	right = result->missing != NULL || check_total(&pass, error);
+	note_size(&pass, result);
+	if (right && last)
+		judge(&pass, result);
+	contestant->ops->close(pass.state);
+	return right;
+}
+
+static bool run_round(const struct contest *contest, const struct cpus *cpus,
+	const struct contestant *contestants, uint32_t nb_contestants, uint32_t round, bool last,
+	struct contest_result *results, char *error)
+{
+	struct baseline baselines[CONTESTANT_THREADS_MAX + 1];
+	bool known[CONTESTANT_THREADS_MAX + 1] = {false};
+
+	for (uint32_t c = 0; c < nb_contestants; c++) {
+		uint32_t threads = contestants[c].threads;
+
+		if (results[c].missing != NULL)
+			continue;
+		if (!known[threads]) {
+			baselines[threads] = (struct baseline){
+				.keys = run_baseline(contest, cpus, &contestant_keys, threads),
+				.hashes = run_baseline(contest, cpus, &contestant_hashes, threads),
+			};
+			known[threads] = true;
+		}
+		if (!take_turn(contest, cpus, &contestants[c], &baselines[threads], round, last,
+			    &results[c], error))
+			return false;
+	}
+	return true;
+}
+
+bool contest_run(const struct contest *contest, const struct cpus *cpus,
+	const struct contestant *contestants, uint32_t nb_contestants, uint32_t rounds,
+	struct contest_result *results, uint32_t *rounds_done, char *error)
+{
+	memset(results, 0, nb_contestants * sizeof(results[0]));
+	for (uint32_t c = 0; c < nb_contestants; c++)
+		if (contestants[c].threads > cpus->n)
+			results[c].missing = "more threads than CPUs";
+	/* Nobody pays for the first touch of the keys. */
+	run_baseline(contest, cpus, &contestant_hashes, 1);
+	for (*rounds_done = 0; *rounds_done < rounds && !signals_stop_requested(); (*rounds_done)++)
+		if (!run_round(contest, cpus, contestants, nb_contestants, *rounds_done,
+			    *rounds_done + 1 == rounds, results, error))
+			return false;
+	return true;
+}
+
+/* Cache misses of a pass on this thread. */
+static uint64_t count_misses(int counter, struct pass *pass)
+{
+	cache_misses_start(counter);
+	feed_share(pass, 0);
+	return cache_misses_stop(counter);
+}
+
+bool contest_misses(
+	const struct contest *contest, const struct contestant *contestant, double *misses)
+{
+	const struct contestant reader = {.ops = &contestant_keys, .threads = 1};
+	struct pass pass = {contestant, contest->workload, NULL},
+		    reading = {&reader, contest->workload, NULL};
+	int counter = cache_misses_open();
+
+	if (counter >= 0)
+		pass.state = contestant->ops->open(contestant, contest);
+	if (pass.state != NULL) {
+		uint64_t all = count_misses(counter, &pass), read = count_misses(counter, &reading);
+
+		contestant->ops->close(pass.state);
+		*misses = ((double)all - (double)read) / (double)contest->workload->spec.packets;
+	}
+	cache_misses_close(counter);
+	return pass.state != NULL;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/measure/choices.h"
+
+#include <stdio.h>
+
+#include "base/signals.h"
+
+const struct option_values *choices_of(
+	const struct option_values *given, const struct option_values *otherwise)
+{
+	return given->n > 0 ? given : otherwise;
+}
+
+uint64_t choices_largest(const struct option_values *values)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < values->n; i++)
+		if (values->values[i] > value)
+			value = values->values[i];
+	return value;
+}
+
+bool choices_has(uint32_t set, uint32_t i)
+{
+	return set == 0 || (set >> i & 1) != 0;
+}
+
+/* One sketch with one number of threads. */
+static uint32_t add_sketch(const struct bench_options *bench, struct contestant ours,
+	struct contestant *contestants, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (choices_has(bench->sharings, SHARING_SEPARATE) && n < max)
+		contestants[n++] = ours;
+	ours.sharing = SHARING_SHARED;
+	for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_ADD; a++) {
+		ours.atomic = (enum sketch_atomic)a;
+		if (choices_has(bench->sharings, SHARING_SHARED) &&
+			choices_has(bench->atomics, a) && n < max)
+			contestants[n++] = ours;
+	}
+	return n;
+}
+
+uint32_t choices_contestants(const struct bench_options *bench, const struct option_values *threads,
+	struct contestant *contestants, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; sketches[s] != NULL; s++)
+		for (uint32_t t = 0; choices_has(bench->sketches, s) && t < threads->n; t++) {
+			const struct contestant ours = {
+				.name = sketches[s]->name,
+				.ops = &contestant_sketch,
+				.sketch = sketches[s],
+				.threads = (uint32_t)threads->values[t],
+			};
+
+			n += add_sketch(bench, ours, contestants + n, max - n);
+		}
+	return n;
+}
+
+bool choices_each_traffic(const struct option_values *zipf, const struct option_values *flows,
+	bool (*visit)(void *arg, uint64_t zipf, uint64_t flows), void *arg)
+{
+	for (uint32_t z = 0; z < zipf->n; z++) {
+		bool random = zipf->values[z] == BENCH_ZIPF_RANDOM;
+
+		for (uint32_t f = 0; f < (random ? 1 : flows->n); f++) {
+			if (signals_stop_requested())
+				return true;
+			if (!visit(arg, zipf->values[z], random ? 0 : flows->values[f]))
+				return false;
+		}
+	}
+	return true;
+}
+
+void choices_traffic(char text[CHOICES_TEXT_MAX], uint64_t zipf)
+{
+	if (zipf == BENCH_ZIPF_RANDOM)
+		snprintf(text, CHOICES_TEXT_MAX, "random");
+	else if (zipf == 0)
+		snprintf(text, CHOICES_TEXT_MAX, "uniform");
+	else
+		snprintf(text, CHOICES_TEXT_MAX, "zipf=%.7g", (double)zipf / 1e6);
+}

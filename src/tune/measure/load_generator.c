@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/measure/load_generator.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/signals.h"
+#include "tune/measure/cpus.h"
+#include "parallel/workers/poll.h"
+#include "base/random.h"
+#include "rx/generate/synthetic.h"
+
+/* References that an mbuf has, and how often it is used before it gets back what it lost. */
+#define REFERENCES 60000
+#define REFILL     20000
+
+#define PROTO_OFFSET 23 /* of an untagged IPv4 packet */
+#define KEY_OFFSET   26 /* addresses and ports */
+#define KEY_BYTES    12
+
+struct offer_queue {
+	struct rte_ring *ring;
+	const struct key4 *keys; /* [nb_keys], in turn */
+	struct key4 *own_keys;   /* the same where they had to be picked out */
+	uint64_t nb_keys, next_key;
+	struct rte_mbuf **mbufs; /* [nb_mbufs], in turn */
+	uint8_t **data;          /* their bytes */
+	uint32_t nb_mbufs, next_mbuf;
+	uint32_t passes; /* over the mbufs since their last refill */
+};
+
+struct offer {
+	struct offer_params params;
+	struct rte_mempool *pool;
+	struct offer_queue queues[OFFER_QUEUES_MAX];
+	char name[RTE_ETH_NAME_MAX_LEN];
+	uint16_t port;
+	uint64_t cycles;            /* that it is to run */
+	uint64_t until;             /* TSC; set when it runs */
+	struct offer_counts counts; /* written by the thread, read when it has ended */
+	_Atomic bool ended;
+};
+
+/* --- making it --- */
+
+/* The headers of a generated IPv4 packet; every mbuf begins with them. */
+static bool fill_mbufs(struct offer *offer)
+{
+	const struct offer_params *params = &offer->params;
+	struct source_packet packet;
+	char error[SOURCE_ERROR_MAX];
+	struct synthetic_spec spec;
+	struct source *source;
+
+	synthetic_parse("flows=1", &spec, error);
+	source = generate_open(&spec, error);
+	if (source == NULL || source->next(source, &packet) <= 0)
+		return false;
+	for (uint32_t q = 0; q < params->nb_queues; q++)
+		for (uint32_t i = 0; i < offer->queues[q].nb_mbufs; i++) {
+			struct rte_mbuf *mbuf = offer->queues[q].mbufs[i];
+
+			offer->queues[q].data[i] = rte_pktmbuf_mtod(mbuf, uint8_t *);
+			memset(offer->queues[q].data[i], 0, params->size);
+			memcpy(offer->queues[q].data[i], packet.data, packet.captured);
+			mbuf->data_len = (uint16_t)params->size;
+			mbuf->pkt_len = params->size;
+			mbuf->hash.rss = (uint32_t)random_mix(i);
+			mbuf->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
+			rte_mbuf_refcnt_set(mbuf, REFERENCES);
+		}
+	source->close(source);
+	return true;
+}
+
+static bool take_mbufs(struct offer *offer)
+{
+	uint32_t each = offer->params.mbufs / offer->params.nb_queues;
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	snprintf(name, sizeof(name), "%.20s", offer->name);
+	offer->pool = rte_pktmbuf_pool_create(
+		name, each * offer->params.nb_queues, 0, 0, OFFER_MBUF_ROOM, SOCKET_ID_ANY);
+	if (offer->pool == NULL)
+		return false;
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
+		struct offer_queue *queue = &offer->queues[q];
+
+		queue->nb_mbufs = each;
+		queue->mbufs = calloc(each, sizeof(queue->mbufs[0]));
+		queue->data = calloc(each, sizeof(queue->data[0]));
+		if (queue->mbufs == NULL || queue->data == NULL ||
+			rte_pktmbuf_alloc_bulk(offer->pool, queue->mbufs, each) != 0)
+			return false;
+	}
+	return fill_mbufs(offer);
+}
+
+static uint32_t queue_of(const struct offer *offer, const struct key4 *key)
+{
+	uint64_t words[2];
+
+	memcpy(words, key, sizeof(words));
+	return (uint32_t)(random_mix(words[0] ^ words[1]) % offer->params.nb_queues);
+}
+
+/* One queue takes the workload as it is; of several each gets its flows. */
+static bool spread_keys(struct offer *offer)
+{
+	const struct workload *workload = offer->params.workload;
+	uint64_t packets = workload->spec.packets;
+
+	if (offer->params.nb_queues == 1) {
+		offer->queues[0].keys = workload->keys;
+		offer->queues[0].nb_keys = packets;
+		return true;
+	}
+	for (uint64_t i = 0; i < packets; i++)
+		offer->queues[queue_of(offer, &workload->keys[i])].nb_keys++;
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
+		struct offer_queue *queue = &offer->queues[q];
+
+		queue->own_keys = aligned_alloc(64, (queue->nb_keys + 4) / 4 * 64);
+		if (queue->own_keys == NULL)
+			return false;
+		queue->keys = queue->own_keys;
+	}
+	for (uint64_t i = 0; i < packets; i++) {
+		struct offer_queue *queue = &offer->queues[queue_of(offer, &workload->keys[i])];
+
+		queue->own_keys[queue->next_key++] = workload->keys[i];
+	}
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++)
+		offer->queues[q].next_key = 0;
+	return true;
+}
+
+static bool make_port(struct offer *offer)
+{
+	struct rte_ring *rings[OFFER_QUEUES_MAX];
+	int port;
+
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
+		char name[RTE_RING_NAMESIZE];
+
+		snprintf(name, sizeof(name), "%.16s_%u", offer->name, q);
+		rings[q] = rte_ring_create(
+			name, OFFER_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		if (rings[q] == NULL)
+			return false;
+		offer->queues[q].ring = rings[q];
+	}
+	port = rte_eth_from_rings(
+		offer->name, rings, offer->params.nb_queues, rings, offer->params.nb_queues, 0);
+	offer->port = (uint16_t)(port < 0 ? RTE_MAX_ETHPORTS : port);
+	return port >= 0;
+}
+
+struct offer *offer_create(const struct offer_params *params, char *error)
+{
+	static unsigned int serial; /* names are unique in the process */
+	struct offer *offer = calloc(1, sizeof(*offer));
+
+	if (offer == NULL) {
+		snprintf(error, OFFER_ERROR_MAX, "no memory for the generator");
+		return NULL;
+	}
+	offer->params = *params;
+	offer->port = RTE_MAX_ETHPORTS;
+	snprintf(offer->name, sizeof(offer->name), "offer%u", serial++);
+	if (take_mbufs(offer) && spread_keys(offer) && make_port(offer))
+		return offer;
+	snprintf(error, OFFER_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
+		params->mbufs, rte_strerror(rte_errno));
+	offer_destroy(offer);
+	return NULL;
+}
+
+/* Every mbuf is the generator's alone now, whatever became of its other references. */
+static void give_back(struct offer_queue *queue)
+{
+	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
+		if (queue->mbufs[i] != NULL) {
+			rte_mbuf_refcnt_set(queue->mbufs[i], 1);
+			rte_pktmbuf_free(queue->mbufs[i]);
+		}
+}
+
+void offer_destroy(struct offer *offer)
+{
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
+		struct offer_queue *queue = &offer->queues[q];
+
+		give_back(queue);
+		rte_ring_free(queue->ring);
+		free(queue->mbufs);
+		free(queue->data);
+		free(queue->own_keys);
+	}
+	rte_mempool_free(offer->pool);
+	free(offer);
+}
+
+void offer_discard(struct offer *offer)
+{
+	rte_eth_dev_close(offer->port);
+	offer_destroy(offer);
+}
+
+uint16_t offer_port(const struct offer *offer)
+{
+	return offer->port;
+}
+
+const char *offer_name(const struct offer *offer)
+{
+	return offer->name;
+}
+
+/* --- running it --- */
+
+static bool is_over(const struct offer *offer)
+{
+	return rte_rdtsc() >= offer->until || signals_stop_requested();
+}
+
+/* Gives the mbufs the references back that workers have taken. */
+static void refill(struct offer_queue *queue)
+{
+	queue->passes = 0;
+	for (uint32_t i = 0; i < queue->nb_mbufs; i++)
+		rte_mbuf_refcnt_update(queue->mbufs[i], REFILL);
+}
+
+/*
+ * Makes the next burst of a queue. Its mbufs are nobody's: what is in flight are the last ones, and
+ * fewer than there are.
+ */
+static void write_burst(struct offer_queue *queue, struct rte_mbuf *burst[BURST_MAX])
+{
+	for (uint32_t i = 0; i < BURST_MAX; i++) {
+		uint32_t m = queue->next_mbuf + i;
+		const struct key4 *key = &queue->keys[queue->next_key];
+
+		if (m >= queue->nb_mbufs)
+			m -= queue->nb_mbufs;
+		memcpy(queue->data[m] + KEY_OFFSET, key, KEY_BYTES);
+		queue->data[m][PROTO_OFFSET] = key->proto;
+		burst[i] = queue->mbufs[m];
+		if (++queue->next_key == queue->nb_keys)
+			queue->next_key = 0;
+	}
+}
+
+static void used(struct offer_queue *queue, uint32_t n)
+{
+	queue->next_mbuf += n;
+	if (queue->next_mbuf < queue->nb_mbufs)
+		return;
+	queue->next_mbuf -= queue->nb_mbufs;
+	if (++queue->passes == REFILL)
+		refill(queue);
+}
+
+/* Offers one burst. Returns how many packets found room; without a rate it waits until all do. */
+static uint32_t offer_burst(struct offer *offer, struct offer_queue *queue)
+{
+	struct rte_mbuf *burst[BURST_MAX];
+	uint32_t n;
+
+	write_burst(queue, burst);
+	n = rte_ring_enqueue_burst(queue->ring, (void **)burst, BURST_MAX, NULL);
+	while (n < BURST_MAX && offer->params.rate == 0 && !is_over(offer)) {
+		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
+		n += rte_ring_enqueue_burst(queue->ring, (void **)(burst + n), BURST_MAX - n, NULL);
+	}
+	used(queue, n);
+	return n;
+}
+
+/* Packets behind what is due are sent at once, as far as they find room. */
+static void wait_until_due(const struct offer *offer, uint64_t start, uint64_t offered)
+{
+	double cycles = (double)offered / (double)offer->params.rate * (double)rte_get_tsc_hz();
+
+	while ((double)(rte_rdtsc() - start) < cycles && !is_over(offer))
+		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
+}
+
+static void *generate(void *arg)
+{
+	struct offer *offer = arg;
+	uint64_t start = rte_rdtsc(), offered = 0, taken = 0;
+
+	offer->until = start + offer->cycles;
+	for (uint32_t q = 0; !is_over(offer); q = (q + 1) % offer->params.nb_queues) {
+		if (offer->queues[q].nb_keys == 0)
+			continue;
+		if (offer->params.rate > 0)
+			wait_until_due(offer, start, offered);
+		taken += offer_burst(offer, &offer->queues[q]);
+		offered += BURST_MAX;
+	}
+	offer->counts = (struct offer_counts){
+		.offered = offered,
+		.taken = taken,
+		.seconds = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(),
+	};
+	/* Nobody reads the counts before the thread was joined. */
+	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
+	return NULL;
+}
+
+bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
+{
+	pthread_t thread;
+
+	offer->cycles = rte_get_tsc_hz() / 1000 * milliseconds;
+	if (!cpus_start(offer->params.cpu, generate, offer, &thread))
+		return false;
+	pthread_join(thread, NULL);
+	*counts = offer->counts;
+	return true;
+}
+
+uint64_t offer_left(const struct offer *offer)
+{
+	uint64_t left = 0;
+
+	for (uint32_t q = 0; q < offer->params.nb_queues; q++)
+		left += rte_ring_count(offer->queues[q].ring);
+	return left;
+}
+
+/* Takes packets until the generator has ended. */
+static void *take(void *arg)
+{
+	struct offer *offer = arg;
+	void *burst[BURST_MAX];
+
+	while (!atomic_load_explicit(&offer->ended, memory_order_relaxed))
+		for (uint32_t q = 0; q < offer->params.nb_queues; q++)
+			rte_ring_dequeue_burst(offer->queues[q].ring, burst, BURST_MAX, NULL);
+	return NULL;
+}
+
+double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds)
+{
+	uint64_t rate = offer->params.rate;
+	struct offer_counts counts;
+	pthread_t thread;
+	bool done;
+
+	offer->params.rate = 0;
+	atomic_store_explicit(&offer->ended, false, memory_order_relaxed);
+	if (!cpus_start(cpu, take, offer, &thread))
+		return 0;
+	done = offer_run(offer, milliseconds, &counts);
+	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
+	pthread_join(thread, NULL);
+	offer->params.rate = rate;
+	return done ? (double)counts.taken / counts.seconds : 0;
+}

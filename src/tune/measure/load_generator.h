@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * A generator that offers more than a worker can take: the rings of an ethdev are filled with
+ * packets that were built before. An mbuf is never given back: its reference count is far above
+ * one, the worker that frees it only lowers it, and the generator raises it again now and then. So
+ * the generator touches neither pool nor mbuf; of a packet it writes addresses and ports alone, the
+ * next key of the workload.
+ *
+ * With a rate, packets come at that rate whoever takes them, and those that find their ring full
+ * are lost, as on a card. Without, the generator waits for room.
+ *
+ * Queue q gets the flows whose hash chooses it, as RSS would; one that no flow chooses stays empty.
+ * The flow hash in the mbuf, by which
+ * --design async deals packets out, is that of the mbuf and not of the key.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tune/measure/workload.h"
+
+#define OFFER_QUEUES_MAX  16
+#define OFFER_ERROR_MAX   512
+#define OFFER_MBUF_ROOM   2176 /* as mbufs of live ports */
+#define OFFER_DESCRIPTORS 1024 /* entries of each ring */
+
+struct offer_params {
+	const struct workload *workload;
+	uint32_t nb_queues;
+	uint32_t mbufs; /* in all; more than all rings and bursts can hold */
+	uint32_t size;  /* bytes of a packet, 64 to 2048 */
+	uint64_t rate;  /* packets per second; 0: as many as are taken */
+	uint32_t cpu;   /* of the generator's thread */
+	bool yield;     /* it shares that CPU with others who poll */
+};
+
+struct offer_counts {
+	uint64_t offered, taken; /* packets: in all, and those that found room */
+	double seconds;
+};
+
+struct offer;
+
+/* EAL must be up. NULL with one line in error[OFFER_ERROR_MAX]. */
+struct offer *offer_create(const struct offer_params *params, char *error);
+/* Who polled it has closed the ethdev. */
+void offer_destroy(struct offer *offer);
+/* The same where nobody has. */
+void offer_discard(struct offer *offer);
+
+/* The ethdev, which whoever polls it configures, starts and closes; and its name. */
+uint16_t offer_port(const struct offer *offer);
+const char *offer_name(const struct offer *offer);
+
+/*
+ * Generates for so many milliseconds, or until a signal asks for the end, on a thread of its own,
+ * and waits for it. Returns false where there is no thread. The caller's thread sleeps, so that it
+ * needs no CPU while others poll.
+ */
+bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *counts);
+
+/* Packets that are in the rings. */
+uint64_t offer_left(const struct offer *offer);
+
+/*
+ * What the generator can do at most, in packets per second: for so many milliseconds a thread on
+ * CPU `cpu` takes packets out of the rings and does nothing else.
+ */
+double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/measure/pipeline.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_log.h>
+
+#include "base/log.h"
+#include "tune/measure/setup.h"
+#include "sketch/measurement.h"
+
+#define NAP_NS 1000000
+
+struct bench_stats pipeline_stats(
+	const struct pipeline_sample *samples, size_t offset, uint32_t rounds)
+{
+	double values[BENCH_ROUNDS_MAX];
+
+	for (uint32_t r = 0; r < rounds; r++)
+		memcpy(&values[r], (const char *)&samples[r] + offset, sizeof(double));
+	return bench_stats_of(values, rounds);
+}
+
+uint32_t pipeline_threads(const struct pipeline_setting *setting)
+{
+	return setting->workers + (design_find(setting->design)->receiver) + !setting->external;
+}
+
+static uint32_t nb_queues(const struct pipeline_setting *setting)
+{
+	return design_find(setting->design)->receiver ? 1 : setting->workers;
+}
+
+uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
+{
+	/* Rings of the device and of async's workers, and bursts in the hands of all. */
+	return nb_queues(setting) * (OFFER_DESCRIPTORS + 2 * BURST_MAX) +
+	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
+}
+
+struct pipeline_totals pipeline_add_up(const struct run *run)
+{
+	struct pipeline_totals totals = {0};
+
+	for (uint32_t w = 0; w < run->nb_workers; w++) {
+		const struct generation *generation = &run->workers[w]->generations[0];
+
+		totals.received += generation->received;
+		totals.counted += generation->counted;
+		totals.measured += generation->measured;
+		totals.rx += generation->rx_cycles;
+		totals.count += generation->ppt_cycles;
+		totals.free += generation->free_cycles;
+	}
+	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		const struct receiver_generation *generation = &run->receivers[r]->generations[0];
+
+		totals.received += generation->received;
+		for (uint32_t w = 0; w < run->nb_workers; w++)
+			totals.ring_full += generation->ring_full[w];
+		totals.rx += generation->rx_cycles;
+	}
+	return totals;
+}
+
+/* left: in the rings, where a machine that was too busy let nobody fetch them in time. */
+static bool check(const struct pipeline_totals *totals, const struct offer_counts *counts,
+	uint64_t left, char *error)
+{
+	if (totals->received + left == counts->taken &&
+		totals->counted + totals->ring_full == totals->received &&
+		totals->measured == totals->counted && totals->measured > 0)
+		return true;
+	snprintf(error, OFFER_ERROR_MAX,
+		"of %llu packets %llu were received, %llu lost between lcores and %llu measured: "
+		"the figures are worth nothing",
+		(unsigned long long)counts->taken, (unsigned long long)totals->received,
+		(unsigned long long)totals->ring_full, (unsigned long long)totals->measured);
+	return false;
+}
+
+/* Lets it run for so long, and stops everybody. */
+static bool let_run(
+	struct run *run, struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	bool ran;
+
+	run_start(run);
+	ran = offer_run(offer, milliseconds, counts);
+	epochs_end(run->epochs, 1);
+	while (!run_finished(run))
+		nanosleep(&nap, NULL);
+	run_join(run);
+	return ran;
+}
+
+struct pipeline_sample pipeline_sample_of(
+	const struct pipeline_totals *totals, uint64_t offered, double seconds)
+{
+	double ns = 1e9 / (double)rte_get_tsc_hz() / (double)totals->counted;
+	struct pipeline_sample sample = {
+		.offered_pps = (double)offered / seconds,
+		.measured_pps = (double)totals->measured / seconds,
+		.drop_rate = (double)(offered - totals->counted) / (double)offered,
+		.rejected = 1 - (double)totals->measured / (double)totals->counted,
+		.rx_ns = (double)totals->rx * ns,
+		.count_ns = (double)totals->count * ns,
+		.free_ns = (double)totals->free * ns,
+	};
+
+	sample.delay_ns = sample.rx_ns + sample.count_ns + sample.free_ns;
+	return sample;
+}
+
+static int pin_here(void *arg)
+{
+	const uint32_t *cpu = arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(*cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	return 0;
+}
+
+void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
+{
+	for (uint32_t i = 1; i < nb_lcores; i++) {
+		uint32_t cpu = cpus[(i - 1) % nb_cpus];
+
+		rte_eal_remote_launch(pin_here, &cpu, i);
+		rte_eal_wait_lcore(i);
+	}
+}
+
+/* The generator's ethdev, as port_probe() would describe it. */
+static struct port describe_port(const struct offer *offer, const struct config *config)
+{
+	struct port port = {
+		.id = offer_port(offer),
+		.node = PLAN_NODE_ANY,
+		.config = config,
+		.driver = port_driver_find("net_ring"),
+	};
+
+	snprintf(port.name, sizeof(port.name), "%s", offer_name(offer));
+	snprintf(port.device, sizeof(port.device), "%s", offer_name(offer));
+	return port;
+}
+
+bool pipeline_plan(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
+	char *error)
+{
+	struct plan_ports ports = {.nb_ports = 1};
+
+	ports.ports[0].name = port;
+	ports.ports[0].node = PLAN_NODE_ANY;
+	if (setting->rules != NULL)
+		ports.rules = (struct plan_rules){
+			.table_bytes = monitor_table_bytes(setting->rules),
+			.ordinary_bytes = monitor_ordinary_bytes(setting->rules),
+			.worker_bytes = monitor_worker_bytes(setting->rules),
+		};
+	setup_run_config(config, from, &setting->contestant);
+	edit_design_options(config)->design = design_index(setting->design);
+	edit_plan_options(config)->workers = setting->workers;
+	edit_measurement_options(&config->measurements[0])->width = setting->contestant.width;
+	if (setting->key != NULL)
+		edit_measurement_options(&config->measurements[0])->key = *setting->key;
+	if (!plan_make(plan, config, topology, &ports, error))
+		return false;
+	plan->measurements[0].ops = setting->contestant.sketch;
+	return true;
+}
+
+/* The run takes rules over; a setting keeps its own. */
+static bool add_rules(struct run *run, const struct monitor_rules *rules, char *error)
+{
+	size_t size = sizeof(*rules);
+	struct monitor_rules *copy;
+
+	if (rules == NULL)
+		return true;
+	size += rules->n * sizeof(rules->rules[0]);
+	copy = malloc(size);
+	if (copy == NULL) {
+		snprintf(error, OFFER_ERROR_MAX, "no memory for %u rules", rules->n);
+		return false;
+	}
+	memcpy(copy, rules, size);
+	return run_monitor(run, copy, error);
+}
+
+static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, struct offer *offer, const uint32_t *cpus,
+	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error)
+{
+	static struct config config;
+	static struct plan plan;
+	struct port port = describe_port(offer, &config);
+	struct offer_counts counts = {0};
+	struct pipeline_totals totals;
+	struct run *run;
+	bool right;
+
+	if (!pipeline_plan(setting, from, topology, port.name, &config, &plan, error))
+		return false;
+	/* Here the reporter sleeps and the generator polls. */
+	plan.idle = pipeline_threads(setting) > nb_cpus ? IDLE_SLEEP : IDLE_SPIN;
+	pipeline_pin(plan.nb_lcores, cpus, nb_cpus);
+	run = run_create(&config, &plan, NULL, &port, 1, error);
+	if (run == NULL)
+		return false;
+	if (!add_rules(run, setting->rules, error)) {
+		run_destroy(run);
+		return false;
+	}
+	right = let_run(run, offer, milliseconds, &counts);
+	if (!right)
+		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");
+	totals = pipeline_add_up(run);
+	run_destroy(run);
+	right = right && check(&totals, &counts, offer_left(offer), error);
+	if (right)
+		*sample = pipeline_sample_of(&totals, counts.offered, counts.seconds);
+	return right;
+}
+
+bool pipeline_run(const struct pipeline_setting *setting, const struct config *from,
+	const struct topology *topology, const uint32_t *cpus, uint32_t nb_cpus,
+	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
+{
+	struct offer_params params = {
+		.workload = setting->workload,
+		.nb_queues = nb_queues(setting),
+		.mbufs = setting->mbufs,
+		.size = setting->size,
+		.rate = setting->rate,
+		/* The last of those who poll. */
+		.cpu = cpus[(pipeline_threads(setting) - 1) % nb_cpus],
+		.yield = pipeline_threads(setting) > nb_cpus,
+	};
+	int level = rte_log_get_level(log_type);
+	struct offer *offer;
+	bool right;
+
+	offer = offer_create(&params, error);
+	if (offer == NULL)
+		return false;
+	/* Warnings are of rings that somebody else fills. */
+	rte_log_set_level((uint32_t)log_type, RTE_LOG_ERR);
+	right = run_offer(
+		setting, from, topology, offer, cpus, nb_cpus, milliseconds, sample, error);
+	rte_log_set_level((uint32_t)log_type, (uint32_t)level);
+	offer_destroy(offer);
+	return right;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/measure/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct bench_stats bench_stats_of(const double *values, uint32_t n)
+{
+	double sorted[BENCH_ROUNDS_MAX];
+
+	memcpy(sorted, values, n * sizeof(sorted[0]));
+	qsort(sorted, n, sizeof(sorted[0]), compare);
+	return (struct bench_stats){
+		.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2,
+		.min = sorted[0],
+		.max = sorted[n - 1],
+	};
+}
+
+struct bench_stats bench_stats_ratio(const double *values, const double *others, uint32_t n)
+{
+	double ratios[BENCH_ROUNDS_MAX];
+
+	for (uint32_t i = 0; i < n; i++)
+		ratios[i] = others[i] > 0 ? values[i] / others[i] : 0;
+	return bench_stats_of(ratios, n);
+}
+
+struct bench_stats bench_stats_difference(const double *values, const double *others, uint32_t n)
+{
+	double differences[BENCH_ROUNDS_MAX];
+
+	for (uint32_t i = 0; i < n; i++)
+		differences[i] = values[i] - others[i];
+	return bench_stats_of(differences, n);
+}

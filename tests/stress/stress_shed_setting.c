@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What a worker is to give up, on its way from the governor, under load: one thread takes states from a
+ * line as a worker does and tells what it did, the other publishes in two buffers as the governor does
+ * and reads the sums. The states are plain memory, so that ThreadSanitizer sees every access that the
+ * line does not order. All that a state says follows from its number.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parallel/workers/count.h"
+#include "parallel/workers/shed_worker.h"
+
+#define STATES       100000
+#define MEASUREMENTS 3
+#define STEPS        "rate:1/2, rate:1/8, off"
+
+struct stage {
+	struct steps steps[CONFIG_MEASUREMENTS_MAX];
+	struct states states[2];
+	struct states_line line;
+	struct counting counting;
+	struct keeper keeper;
+	struct kept kept;
+
+	/* Of the worker, for after it: */
+	uint64_t wrong, bursts, packets, cycles;
+};
+
+/* Whose states are published. */
+#define SET 5
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+/* How many steps measurement m is down in the state of this number. */
+static uint32_t steps_of(uint64_t number, uint32_t m)
+{
+	return (uint32_t)(number >> 2 * m) % 4;
+}
+
+/* Whether this is what the state of the number comes to. */
+static bool is_whole(const struct burst_state *state, const struct steps *steps, uint64_t number)
+{
+	uint8_t least = VALVE_SHIFT_MAX;
+	bool good = true, none = true;
+
+	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
+		struct detail detail = steps_detail(&steps[m], steps_of(number, m));
+
+		none &= detail.off;
+		if (!detail.off && detail.shift < least)
+			least = detail.shift;
+	}
+	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
+		struct detail detail = steps_detail(&steps[m], steps_of(number, m));
+
+		good &= (state->off >> m & 1) == detail.off;
+		if (!detail.off)
+			good &= state->shift + state->rarer[m] == detail.shift;
+	}
+	return good && state->shift == least && state->count_only == none;
+}
+
+static void *work(void *arg)
+{
+	struct stage *stage = arg;
+	struct keeper *keeper = &stage->keeper;
+	uint64_t number = 0;
+	uint32_t random = 1;
+
+	while (number < STATES) {
+		uint32_t n = 1 + next_random(&random) % 64, cycles = next_random(&random) % 1000;
+		const struct burst_state *state;
+
+		keeper_obey(keeper, &stage->kept);
+		stage->wrong += keeper_take(keeper, n) != n;
+		state = keeper_state(keeper, &stage->counting, stage->bursts / 100);
+		/* What it began with is of no number. */
+		if (keeper->states != &keeper->decided) {
+			stage->wrong += keeper->states->number < number ||
+					keeper->states->number > number + 1;
+			number = keeper->states->number;
+		}
+		stage->wrong += !is_whole(state, stage->steps, number);
+		keeper_tell(keeper, n, cycles);
+		stage->bursts++;
+		stage->packets += n;
+		stage->cycles += cycles;
+		if (next_random(&random) % 64 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static uint64_t sum_of(const _Atomic uint64_t sums[VALVE_COUNT + 1])
+{
+	uint64_t sum = 0;
+
+	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+		sum += atomic_load_explicit(&sums[l], memory_order_relaxed);
+	return sum;
+}
+
+/* The governor, without what it decides by. */
+static uint64_t publish_all(struct stage *stage)
+{
+	uint64_t packets = 0, from = 0, wrong = 0;
+
+	for (uint64_t number = 1; number <= STATES; number++) {
+		struct states *next = &stage->states[number % 2];
+		uint64_t now;
+
+		while (atomic_load_explicit(&stage->line.taken, memory_order_acquire) != number - 1)
+			sched_yield();
+		now = atomic_load_explicit(&stage->line.taken_from, memory_order_relaxed);
+		wrong += now < from;
+		from = now;
+		*next = (struct states){.number = number, .of = SET};
+		for (uint32_t m = 0; m < MEASUREMENTS; m++)
+			states_step(next, stage->steps, m, steps_of(number, m));
+		atomic_store_explicit(&stage->line.next, next, memory_order_release);
+		now = sum_of(stage->line.packets);
+		wrong += now < packets || now < from;
+		packets = now;
+	}
+	return wrong;
+}
+
+static void test_publish(void **state)
+{
+	struct stage *stage = aligned_alloc(64, sizeof(*stage));
+	char why[STEPS_WHY_MAX];
+	pthread_t worker;
+
+	(void)state;
+	assert_non_null(stage);
+	memset(stage, 0, sizeof(*stage));
+	for (uint32_t m = 0; m < MEASUREMENTS; m++)
+		assert_true(steps_parse(&stage->steps[m], STEPS, why));
+	stage->counting = (struct counting){.set = SET, .nb_measurements = MEASUREMENTS};
+	keeper_init(&stage->keeper, 7, 0);
+	keeper_govern(&stage->keeper, &stage->line, UINT64_MAX);
+	valve_init(&stage->keeper.valve, 1);
+	assert_int_equal(pthread_create(&worker, NULL, work, stage), 0);
+	assert_int_equal(publish_all(stage), 0);
+	pthread_join(worker, NULL);
+	assert_int_equal(stage->wrong, 0);
+	assert_true(stage->bursts >= STATES);
+	assert_int_equal(sum_of(stage->line.packets), stage->packets);
+	assert_int_equal(stage->line.smooth_packets, stage->packets);
+	assert_int_equal(stage->line.smooth_busy, stage->cycles);
+	assert_int_equal(stage->keeper.packet, stage->packets);
+	free(stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_publish),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Places that URLs name: their texts, and rows as text to sockets of the test's own. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "report/sinks/socket_client.h"
+#include "sender.h"
+
+/* --- The text */
+
+static void test_urls(void **state)
+{
+	static const char *const urls[] = {"tcp://a:1", "TCP://[::1]:65535",
+		"tcp://[fe80::1%eth0]:1", "unix:/run/vector.sock", "unix:rows", NULL};
+	static const char *const bad[] = {"tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0",
+		"tcp://a:65536", "tcp://a:12x", "tcp://a/b", "tcp://a:1/b", "tcp://[::1",
+		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://u@a:1", "tcp://a b:1",
+		"tcp://a?b:1", "tcp://[a]b]:1", "tcp://a:000004739", "unix:", "http://a:1",
+		"tpc://a:1", NULL};
+	char why[REMOTE_WHY_MAX], path[200] = "unix:";
+
+	(void)state;
+	assert_urls(urls, true);
+	assert_urls(bad, false);
+	memset(path + 5, 'p', 108);
+	assert_false(remote_check(&(struct remote_request){.url = path}, why));
+	assert_false(remote_is_url("flows.csv"));
+	assert_false(remote_is_url("./tcp://a:1"));
+	assert_false(remote_is_url("a/b://c"));
+}
+
+static void test_secrets(void **state)
+{
+	static const char *const urls[][2] = {
+		{"clickhouse://u:p@h/t", "clickhouse://***@h/t"},
+		{"tcp://u:p@x@h:1", "tcp://***@h:1"},
+		{"clickhouse://h/t?password=p", "clickhouse://h/t?***"},
+		{"clickhouse://u:p/p@h/t", "clickhouse://***@h/t"},
+		{"clickhouse://u:p?p@h/t", "clickhouse://***"},
+		{"http://://u:p@h/t", "http://***@h/t"},
+		{"json:https://h/a/b", "json:https://h/a/b"},
+		{"unix:/run/@a", "unix:/run/@a"},
+		{"tcp://h:0", "tcp://h:0"},
+	};
+	char shown[REMOTE_SHOWN_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		remote_hide(urls[i][0], shown);
+		assert_string_equal(shown, urls[i][1]);
+	}
+}
+
+static void test_hosts(void **state)
+{
+	static const struct {
+		const char *text, *host, *port;
+	} good[] = {
+		{"collector:4740", "collector", "4740"},
+		{"collector", "collector", "4739"},
+		{"10.0.0.1:1", "10.0.0.1", "1"},
+		{"[2001:db8::1]:65535", "2001:db8::1", "65535"},
+		{"[::1]", "::1", "4739"},
+	};
+	struct receiver_address address;
+	char why[RECEIVER_WHY_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(receiver_parse(good[i].text, RECEIVER_UDP, "4739", &address, why));
+		assert_string_equal(address.host, good[i].host);
+		assert_string_equal(address.port, good[i].port);
+	}
+}
+
+static struct text csv_rows(uint32_t n, bool header)
+{
+	return rows_of(&format_csv, n, header);
+}
+
+/* --- Receivers */
+
+static int listen_tcp(struct sender *sender, int buffer)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	if (buffer > 0)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 5), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	snprintf(sender->url, sizeof(sender->url), "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+	return fd;
+}
+
+static void take(int fd, const struct text *wanted)
+{
+	char bytes[65536];
+	size_t at = 0;
+
+	while (at < wanted->len) {
+		size_t left = wanted->len - at;
+		ssize_t n = recv(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), 0);
+
+		assert_true(n > 0);
+		assert_memory_equal(bytes, wanted->data + at, n);
+		at += (size_t)n;
+	}
+}
+
+static void assert_nothing_more(int fd)
+{
+	char byte;
+
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+}
+
+/* It goes away between epochs: nothing is lost, and a header begins each connection. */
+static void test_rows(void **state)
+{
+	struct sender sender = {0};
+	int listener = listen_tcp(&sender, 0), fd;
+	struct text first = csv_rows(2000, true), second = csv_rows(30, false),
+		    third = csv_rows(500, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, 2000);
+	push(&sender, 30);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	outlet_settle(sender.outlet);
+	close(fd);
+	push(&sender, 500);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &third);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.rows, 2530);
+	assert_int_equal(account.delivered, 2530);
+	assert_int_equal(account.reconnects, 1);
+	assert_int_equal(account.retries, 0);
+	assert_int_equal(account.bytes, first.len + second.len + third.len);
+	close(fd);
+	close(listener);
+	text_free(&first);
+	text_free(&second);
+	text_free(&third);
+}
+
+/* Ends a connection that has taken more than the header, as one that crashed. */
+static void break_off(int listener)
+{
+	const struct linger abort = {.l_onoff = 1};
+	int fd = accept(listener, NULL, NULL);
+	char bytes[1000];
+
+	assert_int_equal(recv(fd, bytes, sizeof(bytes), MSG_WAITALL), sizeof(bytes));
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort)), 0);
+	close(fd);
+}
+
+/* One that breaks off again and again is told of once. */
+static void test_flapping(void **state)
+{
+	struct sender sender = {.second = SHORT_SECOND};
+	int listener = listen_tcp(&sender, 4096), fd = -1;
+	struct text rows = csv_rows(MANY_MAX, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (fd >= 0)
+			close(fd);
+		push(&sender, MANY_MAX);
+		break_off(listener);
+		fd = accept(listener, NULL, NULL);
+		take(fd, &rows);
+		outlet_settle(sender.outlet);
+	}
+	account = stop(&sender);
+	assert_int_equal(account.delivered, 3 * MANY_MAX);
+	assert_true(account.retries >= 3);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	assert_non_null(strstr(last_notice, ": takes rows again"));
+	assert_null(strstr(last_notice, "lost"));
+	close(fd);
+	close(listener);
+	text_free(&rows);
+}
+
+/* Not again within a minute, unless it goes on; and then with how often it came. */
+static void test_trouble(void **state)
+{
+	struct trouble trouble = {0};
+	char often[TROUBLE_OFTEN_MAX];
+	const int64_t later = TROUBLE_QUIET_NS;
+
+	(void)state;
+	assert_false(trouble_ends(&trouble, 0));
+	assert_true(trouble_begins(&trouble, 1, often));
+	assert_string_equal(often, "");
+	assert_false(trouble_begins(&trouble, 2 * later, often));
+	assert_true(trouble_ends(&trouble, 2 * later));
+	for (int64_t i = 1; i <= 3; i++) {
+		assert_false(trouble_begins(&trouble, 2 * later + i, often));
+		assert_true(trouble_goes_on(&trouble));
+		assert_false(trouble_ends(&trouble, 2 * later + i));
+	}
+	assert_false(trouble_begins(&trouble, 3 * later - 1, often));
+	assert_true(trouble_begins(&trouble, 3 * later, often));
+	assert_string_equal(often, " (and so 3 times since that was said)");
+	assert_true(trouble_ends(&trouble, 3 * later));
+	assert_true(trouble_begins(&trouble, 4 * later, often));
+	assert_string_equal(often, "");
+}
+
+/* An epoch that broke off comes again as a whole. After three times nobody knows. */
+static void test_breaks(void **state)
+{
+	struct sender sender = {.second = SHORT_SECOND};
+	int listener = listen_tcp(&sender, 4096), fd;
+	struct text rows = csv_rows(MANY_MAX, true);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, MANY_MAX);
+	break_off(listener);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &rows);
+	outlet_settle(sender.outlet);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	close(fd);
+	push(&sender, MANY_MAX);
+	for (uint32_t i = 0; i < 3; i++)
+		break_off(listener);
+	account = stop(&sender);
+	assert_int_equal(account.delivered, MANY_MAX);
+	assert_int_equal(account.unknown, MANY_MAX);
+	assert_int_equal(account.retries, 3);
+	close(listener);
+	text_free(&rows);
+}
+
+static int listen_at(const struct sockaddr_un *at)
+{
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listener, (const struct sockaddr *)at, sizeof(*at)), 0);
+	assert_int_equal(listen(listener, 5), 0);
+	return listener;
+}
+
+/* Nobody is there, and then is: what waited arrives, in its order. */
+static void test_waiting(void **state)
+{
+	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	while (warnings == 0)
+		usleep(1000);
+	listener = listen_at(&at);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.delivered, 300);
+	assert_int_equal(account.reconnects, 0);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(notices, 1);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
+/* A reload is another try at once, however long the next is away; nothing comes twice. */
+static void test_roused(void **state)
+{
+	struct sender sender = {
+		.url = "unix:test_remote.sock", .second = 3600 * INT64_C(1000000000)};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	while (warnings == 0)
+		usleep(1000);
+	listener = listen_at(&at);
+	outlet_reopen(sender.outlet);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	outlet_settle(sender.outlet);
+	account = stop(&sender);
+	assert_nothing_more(fd);
+	assert_int_equal(account.delivered, 300);
+	assert_int_equal(account.reconnects + account.retries, 0);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
+/* The end of a run is another try at once, too: who is there again by then gets what waited. */
+static void test_back_at_the_end(void **state)
+{
+	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+	struct text first = csv_rows(100, true), second = csv_rows(200, false);
+	struct report_delivery account;
+	int listener, fd;
+
+	(void)state;
+	unlink(at.sun_path);
+	start(&sender);
+	push(&sender, 100);
+	push(&sender, 200);
+	usleep(20 * SHORT_SECOND / 1000); /* the next try is further away than the end has time */
+	listener = listen_at(&at);
+	account = stop(&sender);
+	assert_int_equal(account.delivered, 300);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &first);
+	take(fd, &second);
+	assert_nothing_more(fd);
+	close(fd);
+	close(listener);
+	unlink(at.sun_path);
+	text_free(&first);
+	text_free(&second);
+}
+
+/* One that takes nothing is left at the end, and so is what waits for it; the part of an epoch that
+ * it may have is unknown. */
+static void test_frozen(void **state)
+{
+	struct sender sender = {.second = SHORT_SECOND};
+	int listener = listen_tcp(&sender, 4096);
+	struct report_delivery account;
+
+	(void)state;
+	start(&sender);
+	push(&sender, MANY_MAX);
+	push(&sender, 7);
+	account = stop(&sender);
+	assert_int_equal(account.unknown, MANY_MAX);
+	assert_int_equal(account.failed, 7);
+	close(listener);
+}
+
+/* Reads slowly, says something for each piece, and gives up where nobody hears that. */
+struct talker {
+	int listener;
+	uint32_t connections;
+	uint32_t pause_us; /* 0: a millisecond */
+	uint64_t bytes;
+};
+
+static void *talk(void *arg)
+{
+	struct talker *talker = arg;
+	char bytes[4096];
+	ssize_t n;
+
+	for (uint32_t c = 0; c < talker->connections; c++) {
+		int fd = accept(talker->listener, NULL, NULL);
+
+		while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+			talker->bytes += (uint64_t)n;
+			if (send(fd, bytes, 100, MSG_NOSIGNAL) < 0)
+				break;
+			usleep(talker->pause_us > 0 ? talker->pause_us : 1000);
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+/* What was delivered arrives, however often it is connected to anew, and at the end. */
+static void test_talker(void **state)
+{
+	struct sender sender = {0};
+	struct talker talker = {.connections = 4};
+	struct report_delivery account;
+	pthread_t thread;
+
+	(void)state;
+	talker.listener = listen_tcp(&sender, 4096);
+	assert_int_equal(pthread_create(&thread, NULL, talk, &talker), 0);
+	start(&sender);
+	for (uint32_t c = 0; c < talker.connections; c++) {
+		if (c > 0)
+			outlet_reopen(sender.outlet);
+		push(&sender, 5000);
+		outlet_settle(sender.outlet);
+	}
+	account = stop(&sender);
+	pthread_join(thread, NULL);
+	assert_int_equal(account.delivered, talker.connections * 5000);
+	assert_int_equal(account.reconnects, talker.connections - 1);
+	assert_int_equal(account.bytes, talker.bytes);
+	close(talker.listener);
+}
+
+/* The same of one behind a spool, whose rows are not on the disk any more: at the end it reads for
+ * longer than a second. */
+static void test_talker_behind_a_spool(void **state)
+{
+	struct sender sender = {.spools = true};
+	struct talker talker = {.connections = 1, .pause_us = 12000};
+	struct report_delivery account;
+	pthread_t thread;
+
+	(void)state;
+	talker.listener = listen_tcp(&sender, 4096);
+	assert_int_equal(pthread_create(&thread, NULL, talk, &talker), 0);
+	start(&sender);
+	push(&sender, 3000);
+	while (sender.delivery->delivered < 3000)
+		usleep(1000);
+	account = stop(&sender);
+	pthread_join(thread, NULL);
+	assert_int_equal(account.bytes, talker.bytes);
+	close(talker.listener);
+}
+
+static void wait_for_delivery(const struct sender *sender, uint64_t rows)
+{
+	while (sender->delivery->delivered < rows)
+		usleep(1000);
+}
+
+/* Rows that the kernel has, and a receiver that reads none of them and is gone. With a spool it is not
+ * there before they were read (Unix), or the other end has them (TCP): they come again. */
+static void lose_connection(struct sender *sender, int listener)
+{
+	const struct linger abort = {.l_onoff = 1};
+	struct text rows = csv_rows(100, true);
+	struct report_delivery account;
+	int fd;
+
+	start(sender);
+	push(sender, 100);
+	fd = accept(listener, NULL, NULL);
+	usleep(300000); /* the kernel takes all that it has room for */
+	assert_int_equal(sender->delivery->delivered, 0);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
+	close(fd);
+	fd = accept(listener, NULL, NULL);
+	take(fd, &rows);
+	wait_for_delivery(sender, 100);
+	account = stop(sender);
+	assert_int_equal(account.delivered, 100);
+	assert_int_equal(account.retries, 1);
+	close(fd);
+	close(listener);
+	text_free(&rows);
+}
+
+static void test_lost_in_the_kernel(void **state)
+{
+	struct sender tcp = {.second = 10 * SHORT_SECOND, .spools = true};
+	struct sender local = {
+		.url = "unix:test_remote.sock", .second = 10 * SHORT_SECOND, .spools = true};
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
+
+	(void)state;
+	lose_connection(&tcp, listen_tcp(&tcp, 4096));
+	unlink(at.sun_path);
+	lose_connection(&local, listen_at(&at));
+	unlink(at.sun_path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_breaks),
+		cmocka_unit_test(test_flapping),
+		cmocka_unit_test(test_trouble),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_roused),
+		cmocka_unit_test(test_back_at_the_end),
+		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_talker),
+		cmocka_unit_test(test_talker_behind_a_spool),
+		cmocka_unit_test(test_lost_in_the_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
