@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Numbers of a datagram, wherever they stand. */
+/* Reads numbers in network byte order at any alignment. */
 
 #include <endian.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static inline uint64_t read_u64(const uint8_t *data)
 	return be64toh(value);
 }
 
-/* Of 0 to 8 bytes. */
+/* Reads a number of 0 to 8 bytes. */
 static inline uint64_t read_number(const uint8_t *data, uint32_t len)
 {
 	uint64_t value = 0;

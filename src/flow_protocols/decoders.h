@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The decoders behind wire_decode(), one of each format. The arguments are those. */
+/* Decoders of each format, called by wire_decode() with its arguments. */
 
 #include <stdint.h>
 
 #include "flow_protocols/flow_protocol.h"
 
-/* Adds unusable records to the result. */
+/* Counts records that cannot be used, by reason. */
 void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records);
 
 struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,

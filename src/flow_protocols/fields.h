@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The field specifiers of a template's definition, and where fields of a record end. */
+/* Field specifiers of a template definition, and lengths of variable fields. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "flow_protocols/big_endian.h"
 
-#define FIELD_VARIABLE       UINT16_MAX /* the length of a field that each record says anew */
+#define FIELD_VARIABLE       UINT16_MAX /* each record carries the length of the field */
 #define FIELD_ENTERPRISE_BIT 0x8000
 
 struct field {
@@ -18,8 +18,8 @@ struct field {
 };
 
 /*
- * Reads the specifier at data, of which `left` bytes are there, and returns its length; 0: it is
- * cut. Types of v9 have no enterprise: vendors took numbers from 32768 on.
+ * Reads a field specifier of at most `left` bytes. Returns its length, or 0 if it is truncated. v9
+ * types have no enterprise: vendors use numbers from 32768.
  */
 static inline uint32_t field_read(
 	const uint8_t *data, uint32_t left, bool ipfix, struct field *field)
@@ -39,8 +39,8 @@ static inline uint32_t field_read(
 }
 
 /*
- * The length of a field of variable length whose record goes on at data, and in *before the bytes
- * that say it (RFC 7011, 7). Where they are not there *before is 0.
+ * Reads the length prefix of a variable field (RFC 7011, 7). Returns the length of the value and
+ * stores the length of the prefix in *before, which is 0 if the prefix is truncated.
  */
 static inline uint32_t field_variable_len(const uint8_t *data, uint32_t left, uint32_t *before)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Numbers in network byte order, wherever they begin; each returns where the next one goes. */
+/*
+ * Writes numbers in network byte order at any alignment. Each function returns the position after
+ * the number.
+ */
 
 #include <endian.h>
 #include <stdint.h>

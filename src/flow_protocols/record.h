@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What an exporter's datagram says, whatever the protocol: records of flows or of sampled packets,
- * options, counters of interfaces. Numbers are the host's, keys in network byte order (key/key.h).
+ * Contents of a datagram, independent of the protocol: flow records, sampled packets, options and
+ * interface counters. Numbers are in host byte order, keys in network byte order (key/key.h).
  */
 
 #include <stdbool.h>
@@ -12,29 +12,29 @@
 
 #include "key/key.h"
 
-/* What a record brings; what it does not bring is 0. */
+/* Fields that a record carries. All others are 0. */
 enum flow_has {
-	FLOW_PACKETS = 1 << 0,       /* `packets`: since the exporter's last record of the flow */
-	FLOW_BYTES = 1 << 1,         /* `bytes`: of layer 3, as above */
-	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`: since the flow began */
+	FLOW_PACKETS = 1 << 0,       /* `packets`: since the previous record of the flow */
+	FLOW_BYTES = 1 << 1,         /* `bytes`: layer 3, since the previous record of the flow */
+	FLOW_TOTAL_PACKETS = 1 << 2, /* `total_packets`: since the start of the flow */
 	FLOW_TOTAL_BYTES = 1 << 3,
-	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` are those of frames */
+	FLOW_LAYER2_BYTES = 1 << 4, /* `bytes` include layer 2 */
 	FLOW_INPUT = 1 << 5,
 	FLOW_OUTPUT = 1 << 6,
 	FLOW_NEXT_HOP = 1 << 7,
 	FLOW_DIRECTION = 1 << 8,
-	FLOW_SAMPLER = 1 << 9,             /* `sampler`: whose interval an options record says */
-	FLOW_SAMPLING = 1 << 10,           /* `sampling`: the record, sample or header says it */
+	FLOW_SAMPLER = 1 << 9,             /* `sampler`: an options record has its interval */
+	FLOW_SAMPLING = 1 << 10,           /* `sampling`: from the record, sample or header */
 	FLOW_SAMPLE = 1 << 11,             /* a sampled packet: packets is 1 */
 	FLOW_REVERSE = 1 << 12,            /* the second half of a biflow (RFC 5103) */
 	FLOW_SAMPLED = 1 << 13,            /* sampled; without FLOW_SAMPLING the ratio is unknown */
-	FLOW_SELECTED = 1 << 14,           /* one of the flows that were selected (RFC 7014) */
-	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` are those of frames */
-	FLOW_ENDED = 1 << 16,              /* this is the flow's last record */
-	FLOW_SESSION = 1 << 17,   /* counts are those of the session, updates included (ASA) */
+	FLOW_SELECTED = 1 << 14,           /* belongs to a selection of flows (RFC 7014) */
+	FLOW_LAYER2_TOTAL_BYTES = 1 << 15, /* `total_bytes` include layer 2 */
+	FLOW_ENDED = 1 << 16,              /* last record of the flow */
+	FLOW_SESSION = 1 << 17,   /* counts cover the session, including earlier updates (ASA) */
 	FLOW_AGE = 1 << 18,       /* `age` */
 	FLOW_IDLE = 1 << 19,      /* `idle` */
-	FLOW_CUT_TIMES = 1 << 20, /* these are up to a second too large, and too small */
+	FLOW_CUT_TIMES = 1 << 20, /* `age` is up to 1 s too large, `idle` up to 1 s too small */
 	FLOW_EXPORTER = 1 << 21,  /* `exporter`: the record came from a mediator (RFC 6183) */
 	FLOW_EXPORTER_DOMAIN = 1 << 22, /* `exporter_domain` */
 };
@@ -46,21 +46,21 @@ enum flow_direction {
 
 struct flow_record {
 	struct key key;         /* the 5-tuple */
-	struct key_extra extra; /* as far as the record brings it; in_port is the collector's */
+	struct key_extra extra; /* fields that the record carries; the collector sets in_port */
 	uint32_t has;           /* enum flow_has */
-	uint32_t input, output; /* interfaces' SNMP indices */
-	uint32_t sampling;      /* of so many packets one was looked at; 1: all */
+	uint32_t input, output; /* SNMP interface indexes */
+	uint32_t sampling;      /* packets per sampled packet; 1: unsampled */
 	uint64_t sampler;       /* IPFIX selector or v9 sampler */
 	uint64_t packets, bytes;
 	uint64_t total_packets, total_bytes;
-	uint32_t age, idle;       /* ms from the flow's first packet, and its last, to the export */
+	uint32_t age, idle;       /* ms from the first and the last packet to the export */
 	uint8_t next_hop[16];     /* IPv4 in the first four bytes */
 	uint8_t exporter[16];     /* the original exporter; IPv4 in the first four bytes */
 	uint32_t exporter_domain; /* its observation domain */
 	bool next_hop_ipv6, exporter_ipv6;
 	uint8_t direction;    /* enum flow_direction */
-	uint8_t ttl;          /* of its packets, or the largest of them; 0: unknown */
-	uint8_t vlan_tags;    /* that its frames are known to have */
+	uint8_t ttl;          /* largest TTL of its packets; 0: unknown */
+	uint8_t vlan_tags;    /* VLAN tags that its frames have */
 	uint16_t template_id; /* v9 and IPFIX; else 0 */
 };
 
@@ -68,76 +68,76 @@ struct flow_record {
 
 _Static_assert(sizeof(struct flow_record) % FLOW_RECORD_BLOCK == 0, "whole blocks");
 
-/* As flow_record_copy(), from a record of zeroes. */
+/* Sets all fields to 0, as flow_record_copy() copies. */
 static inline void flow_record_clear(struct flow_record *record)
 {
 	for (size_t at = 0; at < sizeof(*record); at += FLOW_RECORD_BLOCK)
 		memset((uint8_t *)record + at, 0, FLOW_RECORD_BLOCK);
 }
 
-/* Copies a record in blocks that the compiler expands. A call of memcpy() costs more. */
+/* Copies a record in blocks that the compiler expands inline. A call of memcpy() is slower. */
 static inline void flow_record_copy(struct flow_record *to, const struct flow_record *from)
 {
 	for (size_t at = 0; at < sizeof(*to); at += FLOW_RECORD_BLOCK)
 		memcpy((uint8_t *)to + at, (const uint8_t *)from + at, FLOW_RECORD_BLOCK);
 }
 
-/* A sampling interval: packets were sampled, and nothing says how many passed for each. */
+/* Sampling interval of packets that are sampled at an unknown ratio. */
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum wire_option_has {
 	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
 	WIRE_OPTION_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
-	WIRE_OPTION_NAME = 1 << 3,      /* of the interface; of the exporter where there is none */
+	WIRE_OPTION_NAME = 1 << 3,      /* name of the interface, or of the exporter without an interface scope */
 	WIRE_OPTION_TEMPLATE = 1 << 4,  /* scope: `template_id` */
 	WIRE_OPTION_PART = 1 << 5,      /* scope: `part` */
 	WIRE_OPTION_DOMAIN = 1 << 6,    /* scope: `domain` */
-	WIRE_OPTION_FLOWS = 1 << 7,     /* flows are selected, not packets (RFC 7014) */
+	WIRE_OPTION_FLOWS = 1 << 7,     /* the sampling selects flows, not packets (RFC 7014) */
 };
 
-/* Counters of an exporter's own losses since it started. */
+/* Losses that an exporter counts since it started. */
 enum wire_lost {
-	WIRE_LOST_IGNORED_PACKETS, /* not metered */
+	WIRE_LOST_IGNORED_PACKETS, /* packets not metered */
 	WIRE_LOST_IGNORED_BYTES,
-	WIRE_LOST_FLOWS, /* metered and not sent */
+	WIRE_LOST_FLOWS, /* flows metered but not sent */
 	WIRE_LOST_PACKETS,
 	WIRE_LOST_BYTES,
 	WIRE_LOST_COUNT,
 };
 
-/* One record of an options template; without a scope it is about the whole domain. */
+/* Options record. Without a scope it describes the whole domain. */
 struct wire_option {
 	uint32_t has; /* enum wire_option_has */
 	uint32_t interface;
 	uint64_t sampler;
-	uint64_t part; /* hash of a scope that records do not name: line card, cache, process */
+	uint64_t part; /* hash of a scope that records do not carry: line card, cache, process */
 	uint32_t domain;
 	uint16_t template_id;
 	uint8_t has_lost; /* bits of enum wire_lost */
 	uint32_t sampling;
 	uint32_t name_len;
-	const uint8_t *name; /* of the datagram; any bytes */
+	const uint8_t *name; /* points into the datagram; any bytes */
 	uint64_t lost[WIRE_LOST_COUNT];
 };
 
 /*
- * sFlow: counters of an interface since its agent started. Unknown ones are UINT64_MAX. Those of
- * packets and discards have 32 bits there: they wrap, and so does their sum.
+ * sFlow: interface counters since the agent started. Unknown ones are UINT64_MAX. Packets and
+ * discards have 32 bits on the wire: they and their sum wrap.
  */
 struct wire_counters {
 	uint32_t interface;
-	uint64_t speed; /* bits per second; 0: unknown */
+	uint64_t speed; /* bit/s; 0: unknown */
 	uint64_t in_bytes, in_packets, out_bytes, out_packets;
 	uint64_t in_discards, out_discards;
 };
 
-/* sFlow: the state of a sampler, as each of its samples brings it. */
+/* sFlow: state of a sampler, part of each of its samples. */
 struct wire_sampler {
 	uint64_t source;    /* sFlowDataSource: class << 32 | index */
-	uint32_t sequence;  /* of its samples, from 1 */
-	uint32_t sampling;  /* its interval */
-	uint32_t pool;      /* packets that could have been sampled; wraps */
+	uint32_t sequence;  /* number of the sample, from 1 */
+	uint32_t sampling;  /* packets per sampled packet */
+	uint32_t pool;      /* packets that the sampler saw; wraps */
 	uint32_t drops;     /* samples that the agent lost; wraps */
 	uint32_t discarded; /* 1: a packet that the switch discarded (sFlow 5 discarded_packet) */
 };

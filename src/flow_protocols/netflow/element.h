@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * The information elements that are looked at, a row each: those of IPFIX, of which NetFlow v9's
- * field types are the first. All others are skipped by their length.
+ * Information elements of IPFIX and NetFlow v9 that the collector reads, one row each. The numbers
+ * of v9 field types are the first of IPFIX. The decoder skips all others by their length.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * What an element fills. Moves are made in this order: what is worked out of two elements has the
- * second behind the first.
+ * Destination of an element in a flow record. The decoder makes moves in this order, so that a
+ * value computed from two elements has the second one last.
  */
 enum element_use {
 	USE_SRC_IPV4,
@@ -27,7 +27,9 @@ enum element_use {
 	USE_DSCP,
 	USE_MPLS,
 	USE_TTL,
-	/* Of counters for one place, those after the first fill records in which it is 0. */
+	/*
+	 * If several counters have the same destination, later ones fill records in which it is 0.
+	 */
 	USE_PACKETS,
 	USE_INITIATOR_PACKETS,
 	USE_POST_PACKETS,
@@ -42,15 +44,15 @@ enum element_use {
 	USE_LAYER2_TOTAL_BYTES,
 	USE_FIREWALL_EVENT,
 	USE_END_REASON,
-	USE_START_UPTIME, /* when the flow began: ms of uptime */
+	USE_START_UPTIME, /* start of the flow, in ms of uptime */
 	USE_START_SECONDS,
 	USE_START_MILLISECONDS,
 	USE_START_NTP,
-	USE_END_UPTIME, /* when the last packet of the record came, in the same forms */
+	USE_END_UPTIME, /* last packet of the record, in the same forms */
 	USE_END_SECONDS,
 	USE_END_MILLISECONDS,
 	USE_END_NTP,
-	USE_DOT1Q_VLAN, /* of a tag in the frame */
+	USE_DOT1Q_VLAN, /* VLAN ID of a tag in the frame */
 	USE_DOT1Q_CUSTOMER,
 	USE_INPUT,
 	USE_OUTPUT,
@@ -61,34 +63,34 @@ enum element_use {
 	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
 	USE_SAMPLER,
-	USE_SAMPLING,       /* one of so many packets */
-	USE_SAMPLED_RUN,    /* so many packets in a row are looked at, */
-	USE_SKIPPED_RUN,    /* and then so many are not */
-	USE_SAMPLE_SIZE,    /* so many packets, */
-	USE_POPULATION,     /* of so many */
-	USE_PROBABILITY,    /* of a packet */
-	USE_ALGORITHM,      /* of sampling; 0: none */
-	USE_SAMPLED,        /* sampling without a ratio: times, ranges of a hash */
-	USE_FLOW_SELECTION, /* flows are selected (RFC 7014) */
-	/* Of options only. */
+	USE_SAMPLING,       /* packets per sampled packet */
+	USE_SAMPLED_RUN,    /* packets sampled in a row */
+	USE_SKIPPED_RUN,    /* packets skipped after them */
+	USE_SAMPLE_SIZE,    /* packets selected out of USE_POPULATION */
+	USE_POPULATION,
+	USE_PROBABILITY,    /* probability that a packet is selected */
+	USE_ALGORITHM,      /* sampling algorithm; 0: none */
+	USE_SAMPLED,        /* sampled without a ratio: by time, or by a range of hashes */
+	USE_FLOW_SELECTION, /* method of flow selection (RFC 7014) */
+	/* Only in options records. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
-	USE_LOST, /* an exporter's own losses; the rank is enum wire_lost */
+	USE_LOST, /* losses that the exporter reports; the rank is enum wire_lost */
 	ELEMENT_USE_COUNT,
 };
 
-/* Bit of a use that a packet's headers fill as well: up to USE_MPLS. */
+/* Bit of a use that packet headers also fill: up to USE_MPLS. */
 #define USE_BIT(use) (1U << (use))
 
 _Static_assert(USE_MPLS < 16, "the uses of headers have 16 bits");
 
-/* How its bytes are to be understood. */
+/* Encoding of an element. */
 enum element_form {
-	FORM_NUMBER, /* unsigned; shorter than its type where that is enough (RFC 7011, 6.2) */
+	FORM_NUMBER, /* unsigned; may be shorter than its type (RFC 7011, 6.2) */
 	FORM_ADDRESS,
 	FORM_TEXT,
 	FORM_FLOAT,
-	FORM_TOS, /* the DSCP, behind it two bits of ECN */
+	FORM_TOS, /* DSCP and two bits of ECN */
 	FORM_MPLS_ENTRY,
 };
 
@@ -97,20 +99,20 @@ struct element {
 	uint16_t number;
 	uint8_t use;     /* enum element_use */
 	uint8_t form;    /* enum element_form */
-	uint8_t rank;    /* of several elements for one use that with the lowest is taken */
-	bool reverse;    /* of the second direction of a biflow */
-	uint8_t min_len; /* of the field; a variable length only where it is a text */
-	uint8_t max_len; /* UINT8_MAX: any */
+	uint8_t rank;    /* the element with the lowest rank wins if several have one use */
+	bool reverse;    /* belongs to the second direction of a biflow */
+	uint8_t min_len; /* bytes; variable length only for text */
+	uint8_t max_len; /* bytes; UINT8_MAX: any */
 };
 
-/* Every row, by enterprise and number. */
+/* All rows, sorted by enterprise and number. */
 extern const struct element elements[];
 extern const uint32_t nb_elements;
 
-/* That fields of the second direction of a biflow have (RFC 5103). */
+/* Enterprise number of the second direction of a biflow (RFC 5103). */
 #define ENTERPRISE_REVERSE 29305
 
-/* NULL where it is none of them. */
+/* Returns NULL if no row has the number. */
 const struct element *element_find(uint32_t enterprise, uint16_t number);
 
 static inline bool element_is_counter(const struct element *element)
@@ -118,7 +120,7 @@ static inline bool element_is_counter(const struct element *element)
 	return element->use >= USE_PACKETS && element->use <= USE_LAYER2_TOTAL_BYTES;
 }
 
-/* Whether a field of it may be so long. */
+/* Returns true if a field of this element can have `len` bytes. */
 static inline bool element_length_fits(const struct element *element, uint32_t len)
 {
 	return len >= element->min_len &&

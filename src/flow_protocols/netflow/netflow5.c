@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* NetFlow v5: up to 30 records of 48 bytes behind a header, IPv4 alone. */
+/* NetFlow v5: a header and up to 30 IPv4 records of 48 bytes. */
 
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/decoders.h"
 
 #define RECORD 48
 
-/* Where its fields are in a record. */
+/* Offsets in a record. */
 enum {
 	SRC_IP = 0,
 	DST_IP = 4,
@@ -25,7 +25,7 @@ enum {
 	TOS = 39,
 };
 
-#define DSCP_SHIFT 2 /* in an octet whose low bits are ECN */
+#define DSCP_SHIFT 2 /* ECN has the low bits of the octet */
 
 #define AGE_MAX_MS (UINT32_C(1) << 31)
 
