@@ -4,10 +4,10 @@
 #include "base/random.h"
 #include "flow_protocols/big_endian.h"
 
-#define SECOND 1000000000LL /* in ns */
+#define SECOND 1000000000LL /* ns */
 
 enum {
-	VERSION_SFLOW = 0, /* the upper half of its 32 bits, which are 5 */
+	VERSION_SFLOW = 0, /* upper half of a 32-bit version 5 */
 	VERSION_NETFLOW5 = 5,
 	VERSION_NETFLOW9 = 9,
 	VERSION_IPFIX = 10,
@@ -17,14 +17,14 @@ enum {
 	NETFLOW5_HEADER = 24,
 	NETFLOW9_HEADER = 20,
 	IPFIX_HEADER = 16,
-	SFLOW_HEADER = 24, /* and the agent's address */
+	SFLOW_HEADER = 24, /* plus the agent address */
 };
 
 enum {
-	NETFLOW1_HEADER = 16, /* the shortest of all versions */
-	NETFLOW8_RECORD = 28, /* the same, of all aggregations */
+	NETFLOW1_HEADER = 16, /* shortest header of versions 1 to 8 */
+	NETFLOW8_RECORD = 28, /* shortest record of versions 1 to 8 */
 	SFLOW_VERSION_MAX = 15,
-	DTLS_FIRST = 20, /* content types of a record */
+	DTLS_FIRST = 20, /* content type of a record */
 	DTLS_LAST = 23,
 	DTLS_HEADER = 13,
 	DTLS_1_0 = 0xfeff,
@@ -35,7 +35,7 @@ enum {
 	IPFIX_SET_HEADER = 4,
 };
 
-#define NETFLOW5_INTERVAL 0x3fff /* behind two bits of mode */
+#define NETFLOW5_INTERVAL 0x3fff /* below two bits of mode */
 
 const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT] = {
 	[WIRE_NETFLOW5] = "netflow5",
@@ -150,7 +150,7 @@ static inline uint64_t read_word(const uint8_t *data)
 	return word;
 }
 
-/* Products do not depend on each other, so that they overlap. */
+/* Products are independent of each other, so that they overlap. */
 static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ ODD_BITS) * (b ^ ~ODD_BITS);
@@ -173,7 +173,10 @@ uint64_t wire_digest(const uint8_t *data, uint32_t len)
 	return random_mix(add_words(sum, last, 0));
 }
 
-/* Versions 1 to 8 have a count of records, which must fit: other protocols have the same number. */
+/*
+ * The record count of versions 1 to 8 must fit the length. Other protocols have the same version
+ * numbers.
+ */
 static bool is_old_netflow(const uint8_t *data, uint32_t len, uint32_t version)
 {
 	uint32_t count;

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * NetFlow v5 and v9, IPFIX (RFC 7011) and sFlow v5, from bytes to records. Pure functions: no
- * clock, no files, nothing is read outside data[0..len). Only a domain's templates are kept, by
- * who calls.
+ * Decoder of NetFlow v5 and v9, IPFIX (RFC 7011) and sFlow v5. Pure functions: no clock, no files,
+ * no reads outside data[0..len). The caller owns the templates of each domain.
  */
 
 #include <stdbool.h>
@@ -20,71 +19,71 @@ enum wire_protocol {
 	WIRE_PROTOCOL_COUNT,
 };
 
-/* "netflow5", "netflow9", "ipfix", "sflow". */
+/* Names in options and rows: "netflow5", "netflow9", "ipfix", "sflow". */
 extern const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT];
 
-/* What stands before the records. */
+/* Header of a message. */
 struct wire_header {
 	enum wire_protocol protocol;
-	uint32_t len;    /* of the header; records follow */
-	uint32_t total;  /* bytes of the whole message, as its header or else the datagram says */
+	uint32_t len;    /* bytes of the header */
+	uint32_t total;  /* bytes of the message by its header, else of the datagram */
 	uint32_t domain; /* v5: engine type << 8 | id; v9: source id; IPFIX: observation domain;
 			    sFlow: sub-agent */
 	uint32_t sequence;
-	uint32_t count;   /* records or samples, as the header says; 0: it does not (IPFIX) */
-	uint32_t uptime;  /* ms since the exporter started; wraps. 0: not told (IPFIX) */
-	int64_t exported; /* ns since 1970-01-01 UTC, by the exporter's clock; 0: not told (sFlow) */
-	uint16_t sampling;    /* v5: the interval; 0: none is said */
+	uint32_t count;   /* records or samples by the header; 0: no such field (IPFIX) */
+	uint32_t uptime;  /* ms since the exporter started; wraps. 0: unknown (IPFIX) */
+	int64_t exported; /* ns since 1970-01-01 UTC by the exporter's clock; 0: unknown (sFlow) */
+	uint16_t sampling;    /* v5: sampling interval; 0: none */
 	bool sampled;         /* v5: the header has a sampling mode */
-	uint8_t agent_family; /* sFlow: 4 or 6, or 0 where it is unknown */
-	uint8_t agent[16];    /* sFlow: the agent's address */
-	/* Set by the receiver, for sequence numbers. */
+	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
+	uint8_t agent[16];    /* sFlow: agent address */
+	/* Set by the collector, to recognize repeated messages. */
 	uint64_t digest; /* wire_digest() of what follows the header; sFlow: of its start */
 	int64_t came;    /* ns since 1970-01-01 UTC */
 };
 
-/* What is wrong with a message. */
+/* Fault of a message. */
 enum wire_fault {
 	WIRE_FINE,
-	WIRE_SHORT,    /* less than a header */
-	WIRE_VERSION,  /* of no protocol that is known */
-	WIRE_LENGTH,   /* a message, set, sample or record longer than what is there */
-	WIRE_SET,      /* a set's length is below 4, or its number reserved */
-	WIRE_TEMPLATE, /* a template without fields, with too many of length 0, or too many bytes */
-	WIRE_COUNT,    /* v9: the count of records disagrees with the sets; v5: with the length */
-	WIRE_TEMPLATE_ROOM,    /* the domain's templates have no room for another */
+	WIRE_SHORT,    /* shorter than its header */
+	WIRE_VERSION,  /* unknown protocol or version */
+	WIRE_LENGTH,   /* a message, set, sample or record exceeds the data */
+	WIRE_SET,      /* set with a length below 4 or a reserved number */
+	WIRE_TEMPLATE, /* template without fields, with too many of length 0, or with too many bytes */
+	WIRE_COUNT,    /* v9: record count differs from the sets; v5: from the length */
+	WIRE_TEMPLATE_ROOM,    /* template memory of the domain is full */
 	WIRE_TEMPLATE_CHANGES, /* more templates change than templates_begin() allows */
 	WIRE_FAULT_COUNT,
 };
 
-/* A few words for each. */
+/* Short description of each fault. */
 extern const char *const wire_fault_words[WIRE_FAULT_COUNT];
 
-/* Version word of a datagram, supported or not. */
+/* Kind of a datagram by its version, supported or not. */
 enum wire_family {
-	WIRE_FAMILY_NONE, /* no export that is known */
+	WIRE_FAMILY_NONE, /* not a known export */
 	WIRE_FAMILY_NETFLOW,
 	WIRE_FAMILY_SFLOW,
-	WIRE_FAMILY_DTLS, /* encrypted: its contents are unknown */
+	WIRE_FAMILY_DTLS, /* encrypted; contents unknown */
 };
 
 struct wire_version {
 	enum wire_family family;
 	uint32_t number;
-	bool supported; /* wire_read_header() reads it */
+	bool supported; /* wire_read_header() accepts it */
 };
 
 /* Reason for an unusable record. */
 enum wire_skip {
 	WIRE_SKIP_NO_ADDRESSES,
 	WIRE_SKIP_NO_PACKETS,
-	WIRE_SKIP_SECTION,         /* detail: the element that holds a section of the packet */
-	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: the protocol of the sampled header */
-	WIRE_SKIP_HEADER,          /* the packet's header is cut or contradictory */
-	WIRE_SKIP_OFFSET,          /* detail: the element whose section has no beginning */
+	WIRE_SKIP_SECTION,         /* detail: element that holds the packet section */
+	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: protocol of the sampled header */
+	WIRE_SKIP_HEADER,          /* the packet header is truncated or inconsistent */
+	WIRE_SKIP_OFFSET,          /* detail: element whose section lacks the start of the packet */
 	WIRE_SKIP_SAMPLE_FORMAT,   /* sFlow; detail: enterprise << 12 | format */
-	WIRE_SKIP_FLOW_FORMAT,     /* the same, of the flow records of a sample */
-	WIRE_SKIP_OTHERS,          /* reasons beyond WIRE_SKIPPED_MAX of one message */
+	WIRE_SKIP_FLOW_FORMAT,     /* same, for the flow records of a sample */
+	WIRE_SKIP_OTHERS,          /* more than WIRE_SKIPPED_MAX reasons in one message */
 	WIRE_SKIP_COUNT,
 };
 
@@ -94,73 +93,77 @@ struct wire_skipped {
 	uint32_t records; /* or samples */
 };
 
-#define WIRE_SKIPPED_MAX 8 /* reasons of one message; the last may be WIRE_SKIP_OTHERS */
+#define WIRE_SKIPPED_MAX 8 /* reasons per message; the last may be WIRE_SKIP_OTHERS */
 
 #define WIRE_BATCH 64
 
-/* Who is told what a message says, in its order. Every function must be there. */
+/* Callbacks that receive the contents of a message, in order. All are mandatory. */
 struct wire_sink {
-	struct flow_record *batch; /* [WIRE_BATCH], where records are put together */
+	struct flow_record *batch; /* [WIRE_BATCH], buffer for records */
 	void *arg;
-	/* The first n of the batch: n > 0. */
+	/* Receives the first n > 0 records of the batch. */
 	void (*records)(void *arg, uint32_t n);
 	void (*option)(void *arg, const struct wire_option *option);
-	/* A data set (its records, without the set's header) whose template is not known. */
+	/* Receives the body of a data set whose template is unknown. */
 	void (*unknown)(void *arg, uint16_t template_id, const uint8_t *set, uint32_t len);
-	/* A template that is new, or another than before; what waits for it can be decoded. */
+	/* Reports a new or changed template. Sets that waited for it can be decoded now. */
 	void (*template_known)(void *arg, uint16_t template_id);
 	void (*counters)(void *arg, const struct wire_counters *counters);
 	void (*sampler)(void *arg, const struct wire_sampler *sampler);
 };
 
-/* What was in a message. Faults do not undo what came before them. */
+/* Contents of a message. A fault does not discard the records before it. */
 struct wire_result {
-	enum wire_fault fault; /* the first; what could still be decoded was */
-	uint32_t records;      /* of flows, or sFlow's flow samples, given to the sink */
-	uint32_t options;      /* data records of options templates */
-	uint32_t templates;    /* definitions, of options too */
+	enum wire_fault fault; /* first fault; the decoder continues if it can */
+	uint32_t records;      /* flow records or sFlow flow samples passed to the sink */
+	uint32_t options;      /* options records */
+	uint32_t templates;    /* template definitions, including options templates */
 	uint32_t samples;      /* sFlow: samples of any kind */
 	uint32_t unusable;     /* records without counters or without a key */
-	uint32_t harmless;     /* of these, records without packets: of no IP, or events */
-	/* The other unusable records, and events, by reason. */
+	uint32_t harmless;     /* unusable records without packets: not IP, or events */
+	/* Other unusable records, and events, by reason. */
 	struct wire_skipped skipped[WIRE_SKIPPED_MAX];
 	uint32_t nb_skipped;
-	/* Data records, options' too: what an IPFIX sequence counts. Those of unknown sets are
-	 * not among them. */
+	/*
+	 * Data records including options: the unit of IPFIX sequence numbers. Unknown sets are not
+	 * included.
+	 */
 	uint32_t data_records;
-	bool unknown_sets; /* some could not be counted */
-	/* Steps apart from records: fields of definitions and of records that are walked, templates
-	 * that are read or moved. Bounded by the message's length. */
+	bool unknown_sets; /* records of unknown sets are not counted */
+	/*
+	 * Work besides records: fields of definitions and of records without fixed layout,
+	 * templates read or moved. Bounded by the length of the message.
+	 */
 	uint64_t work;
 };
 
 struct templates;
 
-/* Reads a message's header. WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
+/* Reads the header of a message. Returns WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
 enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header);
 
-/* Recognizes exports by their first bytes: also those of versions that are not decoded. */
+/* Recognizes exports by their first bytes, including versions that are not decoded. */
 struct wire_version wire_identify(const uint8_t *data, uint32_t len);
 
-/* Returns a hash of the bytes. It is not keyed. */
+/* Returns a hash without a key: senders can construct collisions. */
 uint64_t wire_digest(const uint8_t *data, uint32_t len);
 
 /* Returns true if all bytes are 0. */
 bool wire_is_padding(const uint8_t *data, uint32_t len);
 
-/* Returns true if a stream's bytes look like the start of an IPFIX message. */
+/* Returns true if the data looks like the start of an IPFIX message. */
 bool wire_is_ipfix(const uint8_t *data, uint32_t len);
 
 /*
- * Decodes the message data[0..len) whose header was read from it. `templates` are those of its
- * exporter's domain; NULL for v5 and sFlow.
+ * Decodes the message data[0..len) with the header that wire_read_header() returned for it.
+ * `templates` belong to the domain of the exporter; NULL for v5 and sFlow.
  */
 struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
 	const uint8_t *data, uint32_t len, const struct wire_sink *sink);
 
 /*
- * Decodes a data set that waited: records of the template, of a message with this header (its
- * times). As wire_decode().
+ * Decodes a data set that arrived before its template. `header` is the header of its message.
+ * Otherwise as wire_decode().
  */
 struct wire_result wire_decode_set(const struct wire_header *header, struct templates *templates,
 	uint16_t template_id, const uint8_t *set, uint32_t len, const struct wire_sink *sink);

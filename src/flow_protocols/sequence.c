@@ -7,13 +7,13 @@
 
 #define SECOND       1000000000LL /* ns */
 #define MS           1000000      /* ns */
-#define TOLERANCE    5000         /* ms that clocks and late messages may differ */
+#define TOLERANCE    5000         /* ms by which clocks and late messages may differ */
 #define VOTES_ENOUGH 3
 #define VOTES_MAX    16
-#define VOTES_MISSED 4       /* that a convention loses where another one was right */
+#define VOTES_MISSED 4       /* votes lost by a convention if another one was right */
 #define COPY_DELAY   MS      /* ns */
-#define OLD_ENOUGH   3       /* messages in succession with earlier times and low numbers */
-#define BURST        65536   /* datagrams that can be lost at once */
+#define OLD_ENOUGH   3       /* successive messages with earlier times and low numbers */
+#define BURST        65536   /* datagrams that can be lost in a burst */
 #define RATE_FACTOR  16      /* an exporter can reach 16 times its mean rate */
 #define RATE_MAX     1000000 /* datagrams per second */
 
@@ -28,11 +28,11 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_CONSTANT] = "nothing",
 };
 
-/* A message as its sequence number sees it. */
+/* Properties of a message that its sequence number depends on. */
 struct message {
 	uint32_t number, data, flows;
 	bool uncertain;
-	bool unknown_sets; /* with records, certainly */
+	bool unknown_sets; /* contains sets that could not be decoded */
 };
 
 static enum sequence_convention standard(enum wire_protocol protocol)
@@ -55,7 +55,7 @@ void sequence_init_like(struct sequence *sequence, const struct sequence *before
 	memcpy(sequence->votes, before->votes, sizeof(sequence->votes));
 }
 
-/* How far b is ahead of a; numbers wrap. */
+/* Returns the distance from a to b. Numbers wrap. */
 static inline int32_t ahead(uint32_t a, uint32_t b)
 {
 	return (int32_t)(b - a);
@@ -74,8 +74,8 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
 }
 
 /*
- * How many units are missing between the message that is farthest on and this one, by a convention;
- * below 0: it comes late. *certain: the records that decide could all be counted.
+ * Returns the units missing between the furthest message and this one under a convention; negative
+ * if the message is late. Sets *certain if all records that decide were counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
 	const struct message *message, bool *certain)
@@ -103,9 +103,9 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
 }
 
 /*
- * A convention whose next number was right gets a vote; where one was right, those that were wrong
- * lose some. Where none was, something else happened. Of records that cannot be counted only that
- * messages are counted can be learned, and only where that is expected.
+ * A convention that predicted the number gets a vote, and those that did not lose some. If none
+ * did, nothing changes. Messages with uncounted records give votes only to SEQUENCE_MESSAGES, and
+ * only if it is the standard.
  */
 static void vote(struct sequence *sequence, const struct message *message)
 {
@@ -139,9 +139,9 @@ static uint32_t most_votes(const struct sequence *sequence)
 }
 
 /*
- * It may be the one: nothing that was seen tells it from the one with most votes. One that is
- * recognized stays so until another is. Beside it, to be right once is chance: of messages of two
- * records each one that is lost looks as if records were counted.
+ * Returns true if the convention may be the right one. A recognized convention stays until another
+ * is recognized. One vote besides the leader is chance: with two records per message, each lost
+ * message looks like a count of records.
  */
 static bool is_possible(const struct sequence *sequence, uint32_t convention, uint32_t most)
 {
@@ -154,7 +154,7 @@ static bool is_possible(const struct sequence *sequence, uint32_t convention, ui
 	return sequence->votes[convention] * 2 > most;
 }
 
-/* True where it is known now, and was not, or was another. */
+/* Returns true if the convention is newly recognized or changed. */
 static bool recognize(struct sequence *sequence)
 {
 	uint32_t most = most_votes(sequence);
@@ -173,7 +173,7 @@ static bool recognize(struct sequence *sequence)
 	return true;
 }
 
-/* 0 where the conventions that are possible do not agree that something is missing, or late. */
+/* Returns the gap on which all possible conventions agree; 0 if they disagree. */
 static int32_t gap_of(const struct sequence *sequence, const struct message *message)
 {
 	int32_t least = INT32_MAX, largest = INT32_MIN;
@@ -190,11 +190,11 @@ static int32_t gap_of(const struct sequence *sequence, const struct message *mes
 		largest = gap > largest ? gap : largest;
 	}
 	if (least > 0)
-		return least <= largest ? least : 0; /* where none is possible, nothing is known */
+		return least <= largest ? least : 0; /* no possible convention: unknown */
 	return largest < 0 ? largest : 0;
 }
 
-/* Units of a window of messages: what is farther behind is not late. */
+/* Returns the window in units of the convention. Messages further behind are not late. */
 static int32_t window(const struct sequence *sequence)
 {
 	uint64_t mean = 1;
@@ -211,12 +211,12 @@ static uint32_t part_of(uint64_t hash)
 	return (uint32_t)(hash >> 32) | 1;
 }
 
-/* Odd constants, so that products of different numbers differ. */
+/* Odd factors keep products of different numbers distinct. */
 #define ODD_NUMBER UINT64_C(0x9e3779b97f4a7c15)
 #define ODD_TIME   UINT64_C(0xbf58476d1ce4e5b9)
 #define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
 
-/* Equal for messages that are equal. */
+/* Returns equal hashes for equal messages. */
 static struct sequence_print print_of(const struct wire_header *header)
 {
 	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
@@ -247,7 +247,7 @@ static bool is_recent(const struct sequence *sequence, uint32_t whole)
 
 static void remember(struct sequence *sequence, struct sequence_print print)
 {
-	/* It would wrap after 2^32 messages: the ring stays full. */
+	/* Avoids a wrap after 2^32 messages. The ring stays full. */
 	if (sequence->nb_recent == 2 * SEQUENCE_WINDOW)
 		sequence->nb_recent = SEQUENCE_WINDOW;
 	sequence->recent[sequence->nb_recent++ % SEQUENCE_WINDOW] = print;
@@ -266,7 +266,7 @@ bool sequence_take_copy(struct sequence *sequence, const struct wire_header *hea
 	return false;
 }
 
-/* Returns true if numbers may be constant: then equal messages may be different ones. */
+/* Returns true if numbers may be constant. Equal messages may then be different ones. */
 static bool may_stand_still(const struct sequence *sequence)
 {
 	if (sequence->convention != SEQUENCE_UNSURE)
@@ -274,7 +274,7 @@ static bool may_stand_still(const struct sequence *sequence)
 	return sequence->votes[SEQUENCE_CONSTANT] > sequence->votes[standard(sequence->protocol)];
 }
 
-/* With constant numbers, an equal message is a copy only if it comes at the same time. */
+/* With constant numbers, an equal message is a copy only if it arrives at the same time. */
 static bool is_same_moment(const struct sequence *sequence, const struct wire_header *header)
 {
 	int64_t passed = header->came - sequence->base.came;
@@ -296,14 +296,14 @@ static bool is_repeated(const struct sequence *sequence, const struct wire_heade
 enum life {
 	LIFE_UNTOLD,
 	LIFE_SAME,
-	LIFE_NEW,  /* the exporter started after the message before */
-	LIFE_SLOW, /* it may have started since: its uptime grew by less than the time */
-	LIFE_ODD,  /* the uptime is not a clock, or of another exporter */
+	LIFE_NEW,  /* started after the previous message */
+	LIFE_SLOW, /* may have restarted: its uptime grew by less than the time */
+	LIFE_ODD,  /* the uptime is no clock, or belongs to another exporter */
 };
 
 /*
- * An exporter that restarted after a message has an uptime of at most the time since then. The
- * exporter's clock and the receiver's measure this time. Either may have been set meanwhile.
+ * An exporter that restarted after a message has an uptime of at most the time since then, as
+ * measured by its own clock and by ours. Either clock may have been adjusted in between.
  */
 static enum life life_of(const struct sequence_base *base, const struct wire_header *header)
 {
@@ -330,7 +330,7 @@ static enum life life_of(const struct sequence_base *base, const struct wire_hea
 	return LIFE_SAME;
 }
 
-/* By its clock, the message was sent before the base. */
+/* Returns true if the message was sent before the base, by the exporter's clock. */
 static bool is_older(const struct sequence_base *base, const struct wire_header *header)
 {
 	if (header->uptime != 0 && base->uptime != 0)
@@ -339,8 +339,8 @@ static bool is_older(const struct sequence_base *base, const struct wire_header 
 }
 
 /*
- * Returns the number of units that can have been sent between two messages: a burst, and the time
- * multiplied by a rate far above the mean rate so far.
+ * Returns the most units that can have been sent between two messages: a burst, plus the time
+ * multiplied by a rate far above the mean so far.
  */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
 	const struct wire_header *header)
@@ -355,7 +355,7 @@ static double units_possible(const struct sequence *sequence, const struct seque
 	return datagrams * window(sequence) / SEQUENCE_WINDOW;
 }
 
-/* Returns true if the number is the next one, and another than that of the base. */
+/* Returns true if the number is the next one and differs from the base. */
 static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
 	const struct wire_header *header)
 {
@@ -373,9 +373,10 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 }
 
 /*
- * A number behind the base is late if it is within the window. A number farther behind, or farther
- * ahead than can have been sent, is out of range. The exporter restarted if its uptime shows it.
- * Without an uptime, it restarted if it can have counted from 0 to this number since.
+ * Classifies a message relative to a base. A number behind the base is late within the window. A
+ * number further behind, or further ahead than can have been sent, is out of range. A restart is
+ * shown by the uptime; without one, by a number that the exporter can have counted from 0 in the
+ * time since the base.
  */
 static enum sequence_fit fit_behind(const struct sequence *sequence,
 	const struct sequence_base *base, const struct wire_header *header)
@@ -416,7 +417,9 @@ static bool continues_aside(const struct sequence *sequence, const struct wire_h
 	       fit_behind(sequence, &sequence->aside, header) >= SEQUENCE_NEAR;
 }
 
-/* The clock was set back, and the numbers start at 0: this takes several messages. */
+/*
+ * Returns true if the clock was set back and the numbers start at 0. This takes several messages.
+ */
 static bool is_anew_and_older(const struct sequence *sequence, const struct wire_header *header)
 {
 	return !sequence->aside_proven && sequence->nb_aside + 1 >= OLD_ENOUGH &&
@@ -440,8 +443,8 @@ enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wir
 }
 
 /*
- * Lost units as datagrams of the mean size, at least one. What rounding said too much or too little
- * is made up for by the next.
+ * Converts lost units to datagrams of the mean size, at least one. The next call corrects the
+ * rounding of this one.
  */
 static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 {
@@ -468,7 +471,7 @@ static struct message message_of(const struct wire_header *header, const struct 
 	uint32_t data = result->data_records;
 
 	if (header->protocol == WIRE_NETFLOW5)
-		data = header->count; /* with those that are unusable */
+		data = header->count; /* includes unusable records */
 	return (struct message){
 		.number = header->sequence,
 		.data = data,
@@ -492,8 +495,8 @@ static struct sequence_base base_of(const struct wire_header *header, const stru
 }
 
 /*
- * Updates mean sizes and the list of recent messages. If records are counted, messages without
- * records are not listed: they share a number, and may repeat for a reason.
+ * Updates mean sizes and the list of recent messages. If numbers count records, messages without
+ * records are not listed: they legitimately repeat a number.
  */
 static void note(struct sequence *sequence, const struct wire_header *header,
 	const struct message *message, bool counted)
@@ -514,8 +517,9 @@ static void note(struct sequence *sequence, const struct wire_header *header,
 }
 
 /*
- * What a gap is worth; step: how far the number went on. True where the message is farther on than
- * those before. Until a convention is recognized a number that went on is none that came late.
+ * Converts a gap to losses. `step` is the advance of the number. Returns true if the message is
+ * ahead of all earlier ones. Until a convention is recognized, a message with a higher number is
+ * never late.
  */
 static bool judge(struct sequence *sequence, int32_t gap, int32_t step, struct sequence_news *news)
 {
@@ -536,7 +540,7 @@ static bool judge(struct sequence *sequence, int32_t gap, int32_t step, struct s
 	return true;
 }
 
-/* Before a large gap: a forged message may have made it. */
+/* Keeps the base before a large gap, which a forged message may have caused. */
 static void keep_base(struct sequence *sequence)
 {
 	sequence->aside = sequence->base;
@@ -546,8 +550,8 @@ static void keep_base(struct sequence *sequence)
 }
 
 /*
- * Selects the base that the message continues. A second message in succession confirms a jump, and
- * the old base is kept: forged or stray messages change nothing. Returns false if the message
+ * Selects the base that the message continues. A second successive message confirms a jump, and the
+ * old base is kept, so that forged or stray messages change nothing. Returns false if the message
  * continues neither base.
  */
 static bool find_line(struct sequence *sequence, const struct wire_header *header,

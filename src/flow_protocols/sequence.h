@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What an exporter's sequence numbers say: lost, reordered and repeated datagrams, and restarts.
- * What they count differs, not only by protocol: the convention that an exporter keeps is
- * recognized from its first messages (docs/COLLECTOR.md).
+ * Sequence numbers of an exporter: detects lost, reordered and repeated messages, and restarts.
+ * Exporters count different units, even of the same protocol. The first messages show which
+ * (docs/COLLECTOR.md).
  */
 
 #include <stdbool.h>
@@ -16,52 +16,52 @@ enum sequence_convention {
 	SEQUENCE_UNSURE,        /* not recognized yet */
 	SEQUENCE_MESSAGES,      /* v9, sFlow: messages before this one */
 	SEQUENCE_RECORDS,       /* v5, IPFIX: data records before this message */
-	SEQUENCE_FLOWS,         /* data records but those of options */
-	SEQUENCE_FLOWS_AFTER,   /* the same, this message's included (softflowd) */
-	SEQUENCE_RECORDS_AFTER, /* data records, this message's included */
-	SEQUENCE_CONSTANT,      /* always the same: says nothing */
+	SEQUENCE_FLOWS,         /* data records without options */
+	SEQUENCE_FLOWS_AFTER,   /* data records without options, including this message (softflowd) */
+	SEQUENCE_RECORDS_AFTER, /* data records, including this message */
+	SEQUENCE_CONSTANT,      /* constant: carries no information */
 	SEQUENCE_CONVENTION_COUNT,
 };
 
 extern const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT];
 
-#define SEQUENCE_WINDOW 64 /* late messages that are recognized as late or repeated */
+#define SEQUENCE_WINDOW 64 /* messages that may arrive late or repeated */
 
-/* The message that the next one is compared with. */
+/* The message to which the next one is compared. */
 struct sequence_base {
-	uint32_t number;        /* its sequence number */
-	uint32_t data;          /* its data records */
-	uint32_t flows;         /* its data records without those of options */
+	uint32_t number;        /* sequence number */
+	uint32_t data;          /* data records */
+	uint32_t flows;         /* data records without options */
 	bool uncertain;         /* not all of its records could be counted */
 	uint32_t uptime;        /* ms; 0: unknown */
 	int64_t exported, came; /* ns; exported 0: unknown */
 };
 
-/* Parts of hashes of a received message. */
+/* Hashes of a received message. */
 struct sequence_print {
 	uint32_t whole;
-	uint32_t body; /* without the header; 0: not counted, or a copy was received */
+	uint32_t body; /* without the header; 0: not counted, or its copy arrived */
 };
 
 struct sequence {
 	enum wire_protocol protocol;
 	enum sequence_convention convention;
-	/* The implementation's: the message that is farthest on, and what was seen of others. */
+	/* Private. The message that is furthest ahead. */
 	bool started;
 	struct sequence_base base;
-	/* A message with a number out of range, or the base before the numbers jumped. */
+	/* A message with a number out of range, or the base before a jump. */
 	struct sequence_base aside;
 	bool aside_proven;          /* it was a base */
 	uint32_t nb_aside;          /* messages in succession that continue it; 0: unused */
-	uint32_t aside_age;         /* messages since then that continued the base */
+	uint32_t aside_age;         /* later messages that continued the base */
 	uint32_t aside_lost;        /* datagrams reported as lost between it and the base */
-	uint32_t missing;           /* datagrams said lost that did not come yet */
+	uint32_t missing;           /* datagrams reported as lost and not arrived since */
 	int64_t first_came;         /* ns */
 	uint64_t taken;             /* messages since first_came */
-	uint64_t messages, records; /* received, for lost records in datagrams */
-	uint64_t lost, lost_units;  /* said, where records are counted */
+	uint64_t messages, records; /* received; their ratio converts lost records to datagrams */
+	uint64_t lost, lost_units;  /* reported so far, if the numbers count records */
 	struct sequence_print recent[SEQUENCE_WINDOW];
-	uint32_t nb_recent; /* ever; the ring's place is its remainder */
+	uint32_t nb_recent; /* total; modulo SEQUENCE_WINDOW: position in the ring */
 	uint32_t votes[SEQUENCE_CONVENTION_COUNT];
 };
 
@@ -77,14 +77,14 @@ enum sequence_fit {
 	SEQUENCE_REPEATED,  /* received before: must not be counted again */
 };
 
-/* What a message adds to the account. */
+/* Effect of a message on the loss counters. */
 struct sequence_news {
-	uint32_t lost;       /* datagrams that should have come before it, nearest whole number */
-	uint32_t lost_units; /* the same in what the sequence counts */
-	uint32_t recovered;  /* of those said lost before, came late: 0 or 1 */
-	uint32_t withdrawn;  /* reported as lost before, and they were not */
+	uint32_t lost;       /* datagrams missing before it, rounded */
+	uint32_t lost_units; /* missing units of the sequence */
+	uint32_t recovered;  /* earlier losses that arrived late: 0 or 1 */
+	uint32_t withdrawn;  /* earlier losses that did not happen */
 	bool jumped;         /* numbers continue out of range: the loss is unknown */
-	bool recognized;     /* the convention is known from now on */
+	bool recognized;     /* the convention is now known */
 };
 
 void sequence_init(struct sequence *sequence, enum wire_protocol protocol);

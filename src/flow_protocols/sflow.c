@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004), in XDR (RFC 4506): big-endian words;
- * what is opaque has its length before it and is filled up to a multiple of four.
+ * Decoder of sFlow version 5 (sflow.org, sflow_version_5.txt, July 2004) in XDR (RFC 4506): big-
+ * endian words; opaque data has a length prefix and is padded to a multiple of four.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include "flow_protocols/decoders.h"
 #include "flow_protocols/packet_section.h"
 
-/* Formats of enterprise 0: a word is enterprise << 12 | format. */
+/* Formats of enterprise 0. The format word is enterprise << 12 | format. */
 enum sample_format {
 	SAMPLE_FLOW = 1,
 	SAMPLE_COUNTERS = 2,
@@ -45,9 +45,9 @@ enum header_protocol {
 	HEADER_POS = 14,
 };
 
-/* What kind of number an interface is. */
+/* Format of an interface number. */
 enum interface_format {
-	INTERFACE_INDEX = 0, /* else a reason for which it was discarded, or how many there were */
+	INTERFACE_INDEX = 0, /* others: a reason for a discard, or a number of interfaces */
 };
 
 enum address_type {
@@ -55,9 +55,9 @@ enum address_type {
 	ADDRESS_IPV6 = 2,
 };
 
-#define INTERFACE_VALUE 0x3fffffffu /* as an index: none, the agent itself */
+#define INTERFACE_VALUE 0x3fffffffu /* as an index: none, or the agent itself */
 #define INTERFACE_SHIFT 30
-#define SOURCE_INDEX    0xffffffu /* of a source in one word */
+#define SOURCE_INDEX    0xffffffu /* index of a source in one word */
 #define CLASS_SHIFT     32        /* in struct wire_sampler */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
@@ -68,14 +68,14 @@ enum address_type {
 
 #define IPV4_RECORD     32 /* bytes of sampled_ipv4 */
 #define IPV6_RECORD     56
-#define RAW_RECORD      16 /* before the header's bytes */
+#define RAW_RECORD      16 /* bytes before the sampled header */
 #define SWITCH_RECORD   16
 #define GENERIC_RECORD  88
 #define DSCP_SHIFT      2
-#define FORMAT_BITS     12 /* below the enterprise */
+#define FORMAT_BITS     12 /* format bits below the enterprise */
 #define FORMAT_AND_SIZE 8
 
-/* What is left to be read. Every length in it was compared with what is there. */
+/* Unread data. Every length in it is checked against `left`. */
 struct words {
 	const uint8_t *at;
 	uint32_t left; /* bytes */
@@ -87,15 +87,15 @@ struct decoder {
 	uint32_t batched; /* records in the sink's batch */
 };
 
-/* One flow sample, while its records are read. */
+/* A flow sample while its records are read. */
 struct sample {
 	struct flow_record *record;
-	bool header;        /* a sampled header gave the key */
-	bool key;           /* something gave a key */
-	bool non_ip;        /* the header is of no IP packet */
-	enum wire_skip why; /* there is no key */
+	bool header;        /* the key comes from a sampled header */
+	bool key;           /* a key was found */
+	bool non_ip;        /* the sampled header is not IP */
+	enum wire_skip why; /* reason for a missing key */
 	uint32_t detail;
-	uint32_t vlan; /* of the record of the switch; 0: none */
+	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };
 
 static inline void fault(struct decoder *decoder, enum wire_fault what)
@@ -104,7 +104,7 @@ static inline void fault(struct decoder *decoder, enum wire_fault what)
 		decoder->result->fault = what;
 }
 
-/* The next n bytes, or NULL where there are fewer. */
+/* Returns the next n bytes, or NULL if there are fewer. */
 static inline const uint8_t *take(struct words *words, uint32_t n)
 {
 	const uint8_t *at = words->at;
@@ -117,8 +117,8 @@ static inline const uint8_t *take(struct words *words, uint32_t n)
 }
 
 /*
- * The next structure, which begins with its format and its length: its contents in *inner. False
- * where there is none that is whole.
+ * Reads the format and length of the next structure and stores its contents in *inner. Returns
+ * false if it is truncated.
  */
 static inline bool take_structure(struct words *words, uint32_t *format, struct words *inner)
 {
@@ -156,7 +156,7 @@ static inline bool link_of_header(uint32_t protocol, enum link_type *link)
 	}
 }
 
-/* 0: unknown; what another record of the packet told stays. */
+/* Sets the bytes. 0 means unknown and keeps the value of another record of the packet. */
 static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 {
 	if (bytes == 0)
@@ -165,7 +165,7 @@ static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 	record->has |= FLOW_BYTES;
 }
 
-/* sampled_header. False: longer than its record. */
+/* Reads a sampled_header. Returns false if it is longer than its record. */
 static inline bool read_header(struct words record, struct sample *sample)
 {
 	const uint8_t *head = take(&record, RAW_RECORD);
@@ -203,7 +203,10 @@ static inline bool read_header(struct words record, struct sample *sample)
 	return true;
 }
 
-/* Behind the addresses of sampled_ipv4 and sampled_ipv6: ports, TCP flags, type of service. */
+/*
+ * Reads ports, TCP flags and type of service, which follow the addresses of sampled_ipv4 and
+ * sampled_ipv6.
+ */
 static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t *words,
 	uint8_t *src_port, uint8_t *dst_port)
 {
@@ -291,7 +294,7 @@ static bool read_router(struct words record, struct sample *sample)
 	return true;
 }
 
-/* Records of the standard from 1001 on complete a packet; others may hold one. */
+/* Standard records from 1001 only complete a packet. Others may hold one. */
 static void note_format(uint32_t format, struct sample *sample)
 {
 	if (sample->why != WIRE_SKIP_NO_ADDRESSES ||
@@ -321,7 +324,7 @@ static void flush(struct decoder *decoder)
 	decoder->batched = 0;
 }
 
-/* Reads `count` records of a flow sample; all of them are of one packet, which is one record. */
+/* Reads `count` records of a flow sample, which all describe one packet, into one flow record. */
 static void read_packet(
 	struct decoder *decoder, uint32_t count, struct words *words, struct flow_record *record)
 {
@@ -364,7 +367,7 @@ static inline bool is_known(struct interface interface)
 	       interface.value != 0;
 }
 
-/* index_bits: those of an interface that its source has. */
+/* index_bits: mask of the interface index in the source. */
 static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
 	struct interface input, struct interface output)
 {
@@ -401,13 +404,13 @@ static inline struct interface interface_expanded(const uint8_t *words)
 {
 	uint32_t value = read_u32(words + 4);
 
-	/* "None" is the same number in both forms; as an expanded index it may be longer. */
+	/* The number for "none" is the same in both forms. An expanded index may be longer. */
 	return (struct interface){read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
 }
 
 /*
- * flow_sample: sequence, source, sampling, pool, drops, input, output, count; in the expanded one
- * the source and the interfaces have two words each.
+ * flow_sample: sequence, source, sampling, pool, drops, input, output, count. The expanded form has
+ * two words for the source and for each interface.
  */
 static void read_flow_sample(struct decoder *decoder, struct words words, bool expanded)
 {
@@ -446,8 +449,8 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 }
 
 /*
- * discarded_packet (sflow_drops.txt): sequence, source of two words, drops, ... Nobody sampled it:
- * where it was sampled too, that is another sample. So it is told, and no record.
+ * discarded_packet (sflow_drops.txt): sequence, source (two words), drops, ... The packet was not
+ * sampled, unless another sample has it. It is reported, but is not a record.
  */
 static void read_discarded(struct decoder *decoder, struct words words)
 {
@@ -464,7 +467,10 @@ static void read_discarded(struct decoder *decoder, struct words words)
 	decoder->sink->sampler(decoder->sink->arg, &sampler);
 }
 
-/* Packets: of one, several and all receivers. Where an agent does not know the last two, none. */
+/*
+ * Returns the sum of unicast, multicast and broadcast packets; unknown if the agent does not know
+ * the last two.
+ */
 static uint64_t sum_of_packets(const uint8_t *words)
 {
 	uint32_t sum = read_u32(words);
@@ -499,7 +505,7 @@ static void read_generic(struct decoder *decoder, const uint8_t *at)
 	decoder->sink->counters(decoder->sink->arg, &counters);
 }
 
-/* counters_sample: sequence, source (two words in the expanded one), count. */
+/* counters_sample: sequence, source (two words if expanded), count. */
 static void read_counters_sample(struct decoder *decoder, struct words words, bool expanded)
 {
 	const uint8_t *head = take(&words, expanded ? 16 : 12);
@@ -531,7 +537,7 @@ static void read_sample(struct decoder *decoder, uint32_t format, struct words w
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
 	default:
 		wire_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
-		/* Sampled packets are in formats of the standard, whatever a vendor adds. */
+		/* Vendor formats do not hold sampled packets. */
 		decoder->result->harmless += format >> FORMAT_BITS != 0;
 	}
 }

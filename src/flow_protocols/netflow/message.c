@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* NetFlow v9 (RFC 3954) and IPFIX (RFC 7011): a header, and sets of templates and of data. */
+/*
+ * Decoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011): a header, then sets of templates and data.
+ */
 
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/decoders.h"
@@ -9,13 +11,13 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-/* A message that is being decoded. */
+/* State of the message being decoded. */
 struct message {
 	const struct wire_sink *sink;
 	const struct wire_header *header;
 	struct templates *templates;
 	struct wire_result result;
-	uint32_t filled; /* of the sink's batch */
+	uint32_t filled; /* records in the sink's batch */
 	bool ipfix;
 };
 
@@ -25,7 +27,10 @@ static void say_fault(struct message *message, enum wire_fault fault)
 		message->result.fault = fault;
 }
 
-/* Before anything else is told, too: what a message says is told in its order. */
+/*
+ * Passes the batch to the sink. Also called before other callbacks, to keep the order of the
+ * message.
+ */
 static void flush(struct message *message)
 {
 	if (message->filled == 0)
@@ -49,7 +54,7 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t len)
 	(FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES | FLOW_LAYER2_BYTES |   \
 		FLOW_LAYER2_TOTAL_BYTES)
 
-/* What a record says of its other direction without being asked. */
+/* Turns a record into its opposite direction. */
 static void make_reverse(struct flow_record *record, uint32_t has)
 {
 	struct key *key = &record->key;
@@ -80,8 +85,8 @@ static inline bool has_counts(const struct flow_record *record)
 }
 
 /*
- * Of records and their other directions, which follow each other alike: keeps what has counts, and
- * one of each pair. Returns how many of the others are left.
+ * Keeps records with counts. records[i] and reverse[i] are the two directions of a flow: at least
+ * one stays. Returns the number of reverse records kept.
  */
 static uint32_t keep_with_counts(
 	struct flow_record *records, struct flow_record *reverse, uint32_t n)
@@ -116,7 +121,10 @@ static void decode_reverse(struct message *message, const struct template_entry 
 #define NTP_EPOCH  INT64_C(2208988800) /* seconds from 1900 to 1970 */
 #define AGE_MAX_MS (INT64_C(1) << 31)
 
-/* ms since 1970 of a time field; of one that is cut to seconds the first ms or the last. */
+/*
+ * Converts a time field to ms since 1970. If the field has seconds, a start becomes the first ms
+ * and an end the last ms.
+ */
 static int64_t time_ms(uint64_t time, enum element_use use)
 {
 	switch (use) {
@@ -139,10 +147,13 @@ static uint64_t read_time(const uint8_t *at, uint32_t len)
 	return time;
 }
 
-/* Headers cut the time of export to seconds: it was up to so many ms later. */
+/* Headers truncate the export time to seconds: it was up to 999 ms later. */
 #define HEADER_CUT_MS 999
 
-/* ms from a time to the export; below 0: unknown. `cut`: what the header's time may have lost. */
+/*
+ * Returns ms from a time to the export; negative: unknown. `cut`: largest truncation of the export
+ * time, in ms.
+ */
 static int64_t age_of(
 	const struct message *message, enum element_use use, uint64_t time, int64_t cut)
 {
@@ -175,8 +186,8 @@ static void set_idle(struct flow_record *record, int64_t idle)
 }
 
 /*
- * What nearly all routers send: ms in `len` bytes each, of uptime or since 1970, as `exported`, which
- * was up to `cut` later.
+ * Fast path for the format of nearly all routers: two times in ms with `len` bytes each. `exported`
+ * has the same unit and is truncated by up to `cut`.
  */
 static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *start,
 	const uint8_t *end, const uint32_t len, uint32_t stride, struct flow_record *records,
@@ -202,7 +213,7 @@ static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *
 	}
 }
 
-/* from[]: the fields of the first record. */
+/* from[]: fields of the first record. */
 static void set_times(const struct message *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct flow_record *records, uint32_t n)
 {
@@ -234,7 +245,7 @@ static void set_times(const struct message *message, const struct template_entry
 	}
 }
 
-/* n records, each entry->record_len after the other; from[]: the fields of the first. */
+/* Fills n records that are entry->record_len apart. from[]: fields of the first record. */
 static void make_rows(struct message *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
@@ -273,8 +284,8 @@ static void decode_rows(struct message *message, const struct template_entry *en
 }
 
 /*
- * The bytes of a set after its last record are padding (RFC 7011, 3.3.1), and 0. If they are not,
- * a record is cut, or its template is another one. v9 does not give padding a value.
+ * Bytes after the last record of a set are padding of 0 (RFC 7011, 3.3.1). Other bytes mean a
+ * truncated record or another template. v9 does not define the value of padding.
  */
 #define NETFLOW9_PADDING_MAX 3
 
@@ -284,7 +295,7 @@ static void check_rest(struct message *message, const uint8_t *data, uint32_t le
 		say_fault(message, WIRE_LENGTH);
 }
 
-/* How many records the batch takes; at least 1. */
+/* Returns how many records fit in the batch: at least 1. */
 static uint32_t batch_room(struct message *message, const struct template_entry *entry)
 {
 	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
@@ -294,7 +305,7 @@ static uint32_t batch_room(struct message *message, const struct template_entry 
 	return (WIRE_BATCH - message->filled) / each;
 }
 
-/* Frames that are not IP are no news; other records have a reason. */
+/* Counts unusable records: non-IP frames without a reason, others with one. */
 static void skip_records(struct message *message, const struct template_entry *entry, uint32_t n)
 {
 	if (entry->harmless)
@@ -328,7 +339,10 @@ static void decode_fixed(struct message *message, const struct template_entry *e
 	}
 }
 
-/* Finds the fields of a record, and returns its length; 0: it is cut. sections: NULL, or filled. */
+/*
+ * Locates the fields of a variable record. Returns its length, or 0 if it is truncated. Fills
+ * `sections` unless NULL.
+ */
 static uint32_t walk_record(const struct template_entry *entry, const uint8_t *data, uint32_t left,
 	const uint8_t **from, struct sections *sections)
 {
@@ -359,7 +373,7 @@ static uint32_t walk_record(const struct template_entry *entry, const uint8_t *d
 	return (uint32_t)(data - begin);
 }
 
-/* Parts of a key of either family. */
+/* Fields of a key, for both families. */
 struct key_parts {
 	uint8_t *src_ip, *dst_ip, *src_port, *dst_port, *proto;
 	uint32_t address_len;
@@ -377,7 +391,10 @@ static struct key_parts parts_of(struct key *key)
 #define SRC_ADDRESSES (USE_BIT(USE_SRC_IPV4) | USE_BIT(USE_SRC_IPV6))
 #define DST_ADDRESSES (USE_BIT(USE_DST_IPV4) | USE_BIT(USE_DST_IPV6))
 
-/* Copies a field that the record has from a to b. Returns false if b must have it and does not. */
+/*
+ * Copies a field from a to b if the record has it. Returns false if it is missing and `must` is
+ * set.
+ */
 static bool put_field(
 	uint32_t uses, uint32_t bits, const uint8_t *a, uint8_t *b, uint32_t len, bool must)
 {
@@ -390,8 +407,8 @@ static bool put_field(
 }
 
 /*
- * Fields of the record win over its section, which completes them. A section whose addresses or
- * protocol are not those of the fields is of another header (a tunnel, NAT), and does not count.
+ * Completes the fields of a record from its packet section. Returns false if addresses or protocol
+ * differ: the section then shows another header (tunnel, NAT).
  */
 static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 {
@@ -430,7 +447,7 @@ static void complete_extra(
 		memcpy(extra->mpls, of_section->mpls, sizeof(extra->mpls));
 }
 
-/* The counts of a record that is of one packet. bytes: of layer 3; 0: unknown. */
+/* Sets the counts of a record of one packet. bytes: layer 3; 0: unknown. */
 static void set_packet_counts(struct flow_record *record, const struct template_entry *entry,
 	const struct sections *sections, uint64_t bytes)
 {
@@ -465,7 +482,7 @@ static void skip_packet(
 	}
 }
 
-/* A record with a packet, or a part of one. */
+/* Decodes a record with a packet section. */
 static void decode_packet(struct message *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct sections *sections)
 {
@@ -591,7 +608,7 @@ static void decode_set(struct message *message, uint16_t set_id, const uint8_t *
 		say_fault(message, WIRE_SET);
 }
 
-/* Returns the number of sets. Of the last one that is cut, what is there is decoded. */
+/* Decodes all sets and returns their number. A truncated last set is decoded as far as it goes. */
 static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb_sets = 0;
@@ -619,8 +636,8 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 }
 
 /*
- * The header's count is of records, templates being such too (RFC 3954, 5.1); there are exporters
- * that count data records alone, or those of flows (softflowd), or sets.
+ * The header counts records including templates (RFC 3954, 5.1). Some exporters count only data
+ * records, flow records (softflowd) or sets.
  */
 static void check_count(struct message *message, const struct wire_header *header, uint32_t nb_sets)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Those of numbers stand in the order of lengths. */
+/* Operation of a move. Operations on numbers are ordered by length. */
 enum move_op {
 	MOVE_BYTES_1,
 	MOVE_BYTES_2,
@@ -32,7 +32,7 @@ enum move_op {
 	MOVE_NEXT_HOP_IPV6,
 	MOVE_EXPORTER_IPV4,
 	MOVE_EXPORTER_IPV6,
-	MOVE_SKIPPED_1, /* of these and of populations `sampling` has the other number */
+	MOVE_SKIPPED_1, /* these and populations combine with the number in `sampling` */
 	MOVE_SKIPPED_2,
 	MOVE_SKIPPED_3,
 	MOVE_SKIPPED_4,
@@ -44,7 +44,7 @@ enum move_op {
 	MOVE_DOUBLE,
 	MOVE_ALGORITHM_1,
 	MOVE_ALGORITHM_2,
-	MOVE_OTHER_1, /* a counter for a place that holds 0 */
+	MOVE_OTHER_1, /* stores a counter only if the target is 0 */
 	MOVE_OTHER_8 = MOVE_OTHER_1 + 7,
 	MOVE_OTHER_LAYER2_1,
 	MOVE_OTHER_LAYER2_8 = MOVE_OTHER_LAYER2_1 + 7,
@@ -52,24 +52,23 @@ enum move_op {
 	MOVE_END_REASON,
 	MOVE_DOT1Q_VLAN,
 	MOVE_DOT1Q_CUSTOMER,
-	MOVE_TIME, /* makes nothing: message.c reads it, whose length `to` is */
+	MOVE_TIME, /* no operation: message.c reads the field; `to` is its length */
 };
 
 #define FIREWALL_DELETED 2 /* RFC 8158 and IANA's registry of firewallEvent */
-#define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow goes on */
+#define ACTIVE_TIMEOUT   2 /* flowEndReason: the flow continues */
 #define END_REASON_MAX   5
 
 #define DSCP_SHIFT       2
 #define DSCP_BITS        0x3f
 #define VLAN_ID          0x0fff
-#define MPLS_LABEL_SHIFT 4 /* in three bytes: experimental bits and the bottom's */
+#define MPLS_LABEL_SHIFT 4 /* below the label in three bytes: traffic class and bottom bit */
 
 #define AT(member)  ((uint8_t)offsetof(struct flow_record, member))
 #define AT4(member) AT(key.v4.member)
 #define AT6(member) AT(key.v6.member)
 
-/* Where IPv4 addresses wait until it is known which family a record is of: behind the keys, in what
- * only aligns them. */
+/* IPv4 addresses of records whose family is not decided yet: in the padding after the IPv6 key. */
 enum {
 	WAITING_SRC = sizeof(struct key6),
 	WAITING_DST = WAITING_SRC + 4,
@@ -81,7 +80,7 @@ _Static_assert(offsetof(struct key, family) >= WAITING_END, "there is room behin
 _Static_assert(sizeof(((struct key *)0)->family) == 4, "a number of 32 bits can be moved there");
 _Static_assert(sizeof(struct flow_record) <= UINT8_MAX, "places are of a byte");
 
-/* Where a use's field goes; what must be said of each; its bytes, if they are copied. */
+/* Target of a use: offsets for both families, width if it is copied, and bits of enum flow_has. */
 struct target {
 	uint8_t ipv4, ipv6;
 	uint8_t width;
@@ -149,7 +148,7 @@ void move_choices_add(struct move_choices *choices, const struct field *field, u
 	*choice = (struct move_choice){.element = element, .at = at, .len = field->len};
 }
 
-/* The longest number that fits, the lowest bytes of the field. */
+/* Selects the move of a number. A field longer than the target keeps its low bytes. */
 static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8_t op_of_1)
 {
 	if (len > longest) {
@@ -159,7 +158,7 @@ static void number_move(struct move *move, uint32_t len, uint32_t longest, uint8
 	move->op = (uint8_t)(op_of_1 + len - 1);
 }
 
-/* The lowest bytes of the field to the lowest of the target, where both are big-endian. */
+/* Selects the move of a big-endian byte string, aligned at the low bytes. */
 static void bytes_move(struct move *move, uint32_t len, uint32_t width)
 {
 	if (len > width) {
@@ -239,12 +238,15 @@ static void drop(struct move_choice *choices, enum element_use use)
 	choices[use].element = NULL;
 }
 
-/* What the fields tell about sampling, whatever their values are: enum flow_has. */
+/*
+ * Returns the bits of enum flow_has that the fields imply about sampling, regardless of their
+ * values.
+ */
 static uint32_t sampling_of_fields(const struct move_choice *choices)
 {
 	if (chosen(choices, USE_FLOW_SELECTION))
 		return FLOW_SELECTED;
-	/* One half of a ratio gives none. */
+	/* half of a ratio is no ratio */
 	return chosen(choices, USE_SAMPLED) ||
 			       chosen(choices, USE_SAMPLED_RUN) !=
 				       chosen(choices, USE_SKIPPED_RUN) ||
@@ -259,7 +261,7 @@ static void drop_all(struct move_choice *choices, enum element_use from, enum el
 		drop(choices, use);
 }
 
-/* What only says something together with another element, that is not there. */
+/* Removes fields that need a second element which the template lacks. */
 static void drop_halves(struct move_choice *choices)
 {
 	if (!chosen(choices, USE_SAMPLED_RUN) || !chosen(choices, USE_SKIPPED_RUN)) {
@@ -282,7 +284,7 @@ static bool any_chosen(
 	return false;
 }
 
-/* The first use of a range that has a field; 0: none has. */
+/* Returns the first use of a range that has a field; 0: none. */
 static uint8_t first_chosen(
 	const struct move_choice *choices, enum element_use from, enum element_use to)
 {
@@ -292,7 +294,7 @@ static uint8_t first_chosen(
 	return 0;
 }
 
-/* Of several fields with one meaning. */
+/* Keeps only the first of several fields with one meaning. */
 static void keep_one(struct move_choice *choices, enum element_use from, enum element_use to)
 {
 	bool one = false;
@@ -304,12 +306,15 @@ static void keep_one(struct move_choice *choices, enum element_use from, enum el
 	}
 }
 
-/* What tells when a flow ends is for counters since its beginning only. */
+/* Removes end-of-flow fields unless the template has totals. */
 static void drop_session(struct move_choice *choices)
 {
 	bool totals = any_chosen(choices, USE_TOTAL_PACKETS, USE_LAYER2_TOTAL_BYTES);
 
-	/* Updates of ASA firewalls count since the last update, and the last record from the start. */
+	/*
+	 * Updates of ASA firewalls count since the last update, and the last record since the
+	 * start.
+	 */
 	if (!any_chosen(choices, USE_INITIATOR_PACKETS, USE_INITIATOR_PACKETS) ||
 		any_chosen(choices, USE_PACKETS, USE_PACKETS))
 		drop(choices, USE_FIREWALL_EVENT);
@@ -321,7 +326,7 @@ static void drop_session(struct move_choice *choices)
 		drop(choices, USE_DOT1Q_CUSTOMER);
 }
 
-/* A counter for a place for which another one was chosen. */
+/* Returns true if another counter was chosen for the same target. */
 static bool is_other(const struct move_choice *choices, enum element_use use)
 {
 	if (use < USE_PACKETS || use > USE_LAYER2_TOTAL_BYTES)
@@ -363,7 +368,7 @@ static uint32_t add_moves(
 	return has;
 }
 
-/* The reverse direction has no key of its own, and is told from the forward one. */
+/* Adds the moves of the reverse direction, whose key follows from the forward one. */
 static void add_reverse(struct move_plan *plan, struct move_choice *choices, bool variable)
 {
 	uint32_t before = plan->nb_moves;
@@ -403,13 +408,16 @@ void move_plan_make(
 		(plan->addresses || traits->header) &&
 		(traits->report || any_chosen(forward, USE_PACKETS, USE_LAYER2_TOTAL_BYTES) ||
 			any_chosen(choices->reverse, USE_PACKETS, USE_LAYER2_TOTAL_BYTES));
-	/* Without addresses the packet decides; until then fields wait where IPv6 has them. */
+	/*
+	 * The packet section decides if there are no addresses. Until then fields use the layout of
+	 * IPv6.
+	 */
 	plan->family = ipv6 || !plan->addresses ? KEY_IPV6 : KEY_IPV4;
 	plan->both_families = ipv4 && ipv6;
 	if (!plan->both_families)
 		drop(forward, USE_IP_VERSION);
 	sampling = sampling_of_fields(forward);
-	/* The same elements then describe how flows are selected. */
+	/* These elements then describe the selection of flows. */
 	if (sampling == FLOW_SELECTED)
 		drop_all(forward, USE_SAMPLING, USE_ALGORITHM);
 	drop_halves(forward);
@@ -427,7 +435,7 @@ void move_plan_make(
 
 uint32_t sampling_interval(double interval)
 {
-	if (!(interval >= 1)) /* also not a number */
+	if (!(interval >= 1)) /* also NaN */
 		return 0;
 	return interval < (double)SAMPLING_RATIO_UNKNOWN ? (uint32_t)lround(interval)
 							 : SAMPLING_RATIO_UNKNOWN;
@@ -438,7 +446,10 @@ static uint32_t interval_of(double probability)
 	return probability > 0 ? sampling_interval(1 / probability) : 0;
 }
 
-/* sampling := one of how many, where it was how many in a row, or of how many. */
+/*
+ * Combines two numbers to the interval: sampled packets in a row and skipped ones, or sample size
+ * and population (other_is_all).
+ */
 static void make_ratio(uint32_t *sampling, uint32_t other, bool other_is_all)
 {
 	double sampled = *sampling, all = other;
@@ -532,7 +543,7 @@ static void store_end_reason(struct flow_record *record, uint8_t reason)
 		record->has |= FLOW_ENDED;
 }
 
-/* A tag without an id may be there or not. */
+/* A tag with ID 0 does not prove that the frame has one. */
 static void store_dot1q(struct flow_record *record, const uint8_t *from, bool customer)
 {
 	uint32_t id = read_u16(from) & VLAN_ID;
@@ -546,7 +557,7 @@ static void store_dot1q(struct flow_record *record, const uint8_t *from, bool cu
 	}
 }
 
-/* Routers say 0 where there is none. */
+/* Address 0 means that there is no next hop. */
 static void store_next_hop(struct flow_record *record, const uint8_t *from, uint32_t len)
 {
 	static const uint8_t none[16];
@@ -569,7 +580,7 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	record->has |= FLOW_EXPORTER;
 }
 
-/* The same for each row; the switch is left once for all of them. */
+/* Applies a statement to each record, inside one switch for all. */
 #define EACH(statement)                                                                            \
 	do {                                                                                       \
 		for (uint32_t row = 0; row < n;                                                    \
@@ -579,7 +590,7 @@ static void store_exporter(struct flow_record *record, const uint8_t *from, uint
 	} while (0)
 #define RECORD (&records[row])
 
-/* Counters that come second, and what ends a session. */
+/* Moves of secondary counters and of end-of-flow fields. */
 static void make_counter_move(const struct move *move, const uint8_t *from, uint32_t stride,
 	struct flow_record *records, uint32_t n)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The templates of one domain of an exporter, each compiled into a list of moves from a record's
- * bytes to a struct flow_record. A definition replaces the one before it; one that is the same
- * changes nothing.
+ * Templates of one domain of an exporter, compiled into lists of moves (wire/moves.h). A new
+ * definition replaces the old one; an equal one changes nothing.
  */
 
 #include <stdbool.h>
@@ -13,34 +12,37 @@
 
 #include "flow_protocols/flow_protocol.h"
 
-/* At most `limit` bytes, all included. NULL: there is no memory. */
+/* Limits all memory of the templates to `limit` bytes. Returns NULL if out of memory. */
 struct templates *templates_create(size_t limit);
-/* From now on; what is there stays. */
+/* Changes the limit for new templates. Existing templates stay. */
 void templates_set_limit(struct templates *templates, size_t limit);
 void templates_destroy(struct templates *templates);
 
-/* Forgets them all, as when the exporter restarted. */
+/* Removes all templates, for example after a restart of the exporter. */
 void templates_forget(struct templates *templates);
 
 uint32_t templates_count(const struct templates *templates);
 size_t templates_bytes(const struct templates *templates);
 
-/* Since the templates were made: changes, so that who saves them knows when. */
+/* Returns the number of changes, so that the caller can tell when to save them. */
 uint64_t templates_changes(const struct templates *templates);
 
 /*
- * Every template as the bytes of its definition: a set of v9 or IPFIX, with the set's header, that
- * wire_decode() would take behind a message header; for files.
+ * Emits each template as a set of v9 or IPFIX with its header, for files. templates_take() reads
+ * it.
  */
 void templates_each(const struct templates *templates,
 	void (*emit)(void *arg, const uint8_t *set, uint32_t len), void *arg);
 
-/* Takes such a set in again. False where it is none, or has no room. */
+/*
+ * Adds the templates of a set from templates_each(). Returns false if the set is invalid or memory
+ * is full.
+ */
 bool templates_take(
 	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len);
 
 bool templates_has(const struct templates *templates, uint16_t id);
 
-/* Returns true if every definition of a set (its body) is known and the same. */
+/* Returns true if every definition in the body of a set is already known and equal. */
 bool templates_agree(
 	const struct templates *templates, uint16_t set_id, const uint8_t *data, uint32_t len);
