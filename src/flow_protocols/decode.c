@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "flow_protocols/decoders.h"
 
 struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
@@ -26,6 +27,7 @@ void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, 
 	struct wire_skipped *skipped = result->skipped;
 	uint32_t i = 0;
 
+	ASSERT(result->nb_skipped, <=, WIRE_SKIPPED_MAX);
 	result->unusable += records;
 	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail))
 		i++;

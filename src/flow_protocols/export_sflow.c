@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* sFlow version 5 (sflow.org/sflow_version_5.txt). */
+/* Encoder of sFlow version 5 (sflow.org, sflow_version_5.txt). */
 
+#include "base/assertion.h"
 #include "base/units.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/put.h"
@@ -12,12 +13,12 @@
 #define EXTENDED_ROUTER 1002
 #define GENERIC_COUNTER 1
 
-#define SAMPLE_LEN  32 /* before the records of a flow sample */
-#define RAW_LEN     16 /* before the bytes of the header */
+#define SAMPLE_LEN  32 /* bytes before the records of a flow sample */
+#define RAW_LEN     16 /* bytes before the sampled header */
 #define ROUTER_LEN  16
-#define COUNTER_LEN 12 /* before the records of a counter sample */
+#define COUNTER_LEN 12 /* bytes before the records of a counter sample */
 #define GENERIC_LEN 88
-#define TAG_LEN     8 /* format and length */
+#define TAG_LEN     8 /* bytes of format and length */
 
 #define ETHERNET       1 /* header_protocol */
 #define IPV4           1 /* address_type */
@@ -26,7 +27,7 @@
 #define FULL_DUPLEX    1
 #define ADMIN_AND_OPER 3 /* both are up */
 
-/* Where a sample of so many bytes goes; NULL: there is no room. */
+/* Returns the position for a sample of `len` bytes; NULL: the message is full. */
 static uint8_t *add_tagged(struct export_message *message, uint32_t format, uint32_t len)
 {
 	uint8_t *at = message->bytes + message->len;
@@ -34,6 +35,7 @@ static uint8_t *add_tagged(struct export_message *message, uint32_t format, uint
 	if (message->len + TAG_LEN + len > EXPORT_BYTES_MAX)
 		return NULL;
 	message->len += TAG_LEN + len;
+	VERIFY(message->len, <=, EXPORT_BYTES_MAX);
 	message->count++;
 	return put32(put32(at, format), len);
 }
@@ -85,8 +87,8 @@ bool export_counters(
 	at = put64(at, counters->speed);
 	at = put32(put32(at, FULL_DUPLEX), ADMIN_AND_OPER);
 	at = put32(put64(at, counters->in_bytes), counters->in_packets);
-	at = put32(at + 8, counters->in_discards); /* multicasts, broadcasts: none */
-	at = put64(at + 8, counters->out_bytes);   /* errors, unknown protocols: none */
+	at = put32(at + 8, counters->in_discards); /* no multicasts or broadcasts */
+	at = put64(at + 8, counters->out_bytes);   /* no errors or unknown protocols */
 	at = put32(at, counters->out_packets);
 	put32(at + 8, counters->out_discards);
 	return true;

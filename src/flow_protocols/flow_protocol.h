@@ -30,11 +30,11 @@ struct wire_header {
 	uint32_t domain; /* v5: engine type << 8 | id; v9: source id; IPFIX: observation domain;
 			    sFlow: sub-agent */
 	uint32_t sequence;
-	uint32_t count;   /* records or samples by the header; 0: no such field (IPFIX) */
-	uint32_t uptime;  /* ms since the exporter started; wraps. 0: unknown (IPFIX) */
-	int64_t exported; /* ns since 1970-01-01 UTC by the exporter's clock; 0: unknown (sFlow) */
-	uint16_t sampling;    /* v5: sampling interval; 0: none */
-	bool sampled;         /* v5: the header has a sampling mode */
+	uint32_t count;    /* records or samples by the header; 0: no such field (IPFIX) */
+	uint32_t uptime;   /* ms since the exporter started; wraps. 0: unknown (IPFIX) */
+	int64_t exported;  /* ns since 1970-01-01 UTC by the exporter's clock; 0: unknown (sFlow) */
+	uint16_t sampling; /* v5: sampling interval; 0: none */
+	bool sampled;      /* v5: the header has a sampling mode */
 	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];    /* sFlow: agent address */
 	/* Set by the collector, to recognize repeated messages. */
@@ -45,10 +45,10 @@ struct wire_header {
 /* Fault of a message. */
 enum wire_fault {
 	WIRE_FINE,
-	WIRE_SHORT,    /* shorter than its header */
-	WIRE_VERSION,  /* unknown protocol or version */
-	WIRE_LENGTH,   /* a message, set, sample or record exceeds the data */
-	WIRE_SET,      /* set with a length below 4 or a reserved number */
+	WIRE_SHORT,   /* shorter than its header */
+	WIRE_VERSION, /* unknown protocol or version */
+	WIRE_LENGTH,  /* a message, set, sample or record exceeds the data */
+	WIRE_SET,     /* set with a length below 4 or a reserved number */
 	WIRE_TEMPLATE, /* template without fields, with too many of length 0, or with too many bytes */
 	WIRE_COUNT,    /* v9: record count differs from the sets; v5: from the length */
 	WIRE_TEMPLATE_ROOM,    /* template memory of the domain is full */

@@ -79,7 +79,7 @@ static void set_extents(struct sections *sections)
 	}
 }
 
-/* Returns the element whose section follows the header of `element`; 0: none. */
+/* Returns the element of the section that follows the header in `element`; 0: none. */
 static uint32_t payload_of(uint32_t element)
 {
 	switch (element) {
@@ -89,7 +89,7 @@ static uint32_t payload_of(uint32_t element)
 	}
 }
 
-/* Returns where the header ends and its payload begins (IANA: elements 314 and 317), or NOWHERE. */
+/* Returns the offset of the payload after a header (IANA: elements 314 and 317), or NOWHERE. */
 static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 {
 	if (element == SECTION_IP_HEADER) {
@@ -103,7 +103,7 @@ static size_t end_of_header(uint32_t element, const uint8_t *data, size_t len)
 	return NOWHERE;
 }
 
-/* Returns where in the header's bytes data[0..len) another section begins, or NOWHERE. */
+/* Returns the offset in data[0..len) at which another section begins, or NOWHERE. */
 static size_t place_in(
 	uint32_t element, const uint8_t *data, size_t len, const struct section *other)
 {
@@ -117,7 +117,7 @@ static size_t place_in(
 	return end != NOWHERE ? end + other->offset : NOWHERE;
 }
 
-/* Joins to joined[0..len) what other sections have of the same header. Returns the new length. */
+/* Extends joined[0..len) by other sections of the same header. Returns the new length. */
 static size_t join(const struct sections *sections, uint32_t element, uint8_t *joined, size_t len)
 {
 	for (uint32_t pass = 0; pass < sections->n; pass++)
@@ -165,7 +165,7 @@ static enum section_verdict read_from(
 	return packet_part_read(&part, &flow->key, &flow->extra, &flow->bytes, &flow->ttl);
 }
 
-/* Payload of MPLS without its labels: any label stands for them. */
+/* Reads an MPLS payload without its labels. A placeholder label replaces them. */
 static enum section_verdict read_payload(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -195,7 +195,7 @@ static bool has_labels(const struct sections *sections)
 	return false;
 }
 
-/* Reads what begins with a section, if that is the beginning of a header. */
+/* Reads the packet from a section, if the section has the start of a header. */
 static enum section_verdict read_section(
 	const struct sections *sections, const struct section *section, struct packet_flow *flow)
 {
@@ -237,7 +237,7 @@ enum section_verdict sections_read(struct sections *sections, struct packet_flow
 		}
 		if (verdict < best)
 			best = verdict;
-		/* Other sections have other headers of the same packet. */
+		/* Other sections may have other headers of the same packet. */
 		complete(flow->extra.tcp_flags, one.extra.tcp_flags, sizeof(one.extra.tcp_flags));
 		complete(flow->extra.vlan, one.extra.vlan, sizeof(one.extra.vlan));
 		complete(flow->extra.dscp, one.extra.dscp, sizeof(one.extra.dscp));

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Flows of packets of which exporters send a part: the sampled header of sFlow, packet sections of
- * IPFIX (RFC 5477, RFC 7133) and of NetFlow v9. The parser of the packet path reads them. Pure
- * functions.
+ * Reads partial packets that exporters send: the sampled header of sFlow, and packet sections of
+ * IPFIX (RFC 5477, RFC 7133) and NetFlow v9, with the parser of the packet path. Pure functions.
  */
 
 #include <stdbool.h>
@@ -21,31 +20,31 @@ struct packet_part {
 	uint32_t len;
 	enum link_type link;
 	uint32_t frame;    /* bytes of the packet on the wire; 0: unknown */
-	uint32_t stripped; /* bytes of the frame that the exporter left out, at both ends */
+	uint32_t stripped; /* bytes that the exporter stripped, at both ends of the frame */
 };
 
 struct packet_flow {
 	struct key key;
 	struct key_extra extra;
 	uint64_t bytes; /* layer 3; 0: unknown */
-	uint8_t ttl;    /* or hop limit */
+	uint8_t ttl;    /* TTL or hop limit */
 };
 
-/* The smallest verdict of several sections counts. */
+/* Result of reading. The smallest value of several sections counts. */
 enum section_verdict {
 	SECTION_FLOW,
-	SECTION_CUT, /* or contradictory */
+	SECTION_CUT, /* truncated or inconsistent */
 	SECTION_NON_IP,
-	SECTION_OFFSET, /* no section has the beginning of its header */
-	SECTION_OTHER,  /* no section of a header that is read */
+	SECTION_OFFSET, /* no section has the start of its header */
+	SECTION_OTHER,  /* no section with a supported header */
 };
 
 #define PART_IPV6_HEADER    40
-#define PART_IPV4_TTL       8 /* bytes in front of it */
+#define PART_IPV4_TTL       8 /* offset in the header */
 #define PART_IPV6_HOP_LIMIT 7
-#define PART_PADDING_MAX    64 /* bytes of a frame's padding and trailer */
+#define PART_PADDING_MAX    64 /* bytes of padding and trailer in a frame */
 
-/* Returns true if a header ends before the ports that the packet has: its flow is unknown. */
+/* Returns true if the header is truncated before the ports: the flow is unknown. */
 static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint64_t bytes)
 {
 	return parsed->cut && parsed->transport_at + 4 > len &&
@@ -53,9 +52,9 @@ static inline bool ports_are_cut(const struct parsed *parsed, uint32_t len, uint
 }
 
 /*
- * Returns the packet's bytes of layer 3; 0: unknown. A sender may put any length into an IP header:
- * one that is longer than the frame, or leaves more of it than padding and a trailer, does not
- * count, but the frame's does. Some agents have left the stripped bytes out of the frame's length.
+ * Returns the layer 3 bytes of the packet; 0: unknown. A sender may write any length into an IP
+ * header. If it exceeds the frame, or leaves more of the frame than padding and trailer, the frame
+ * length counts. Some agents subtract the stripped bytes from the frame length.
  */
 static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, uint64_t ip_at)
 {
@@ -64,7 +63,7 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 	uint64_t told = ipv6 ? read_u16(ip + 4) : read_u16(ip + 2);
 	uint64_t room = part->frame > outside ? part->frame - outside : 0;
 
-	/* 0: a jumbogram, or left to a card that cuts the packet into segments. */
+	/* 0: a jumbogram, or a packet that the card segments. */
 	if (told == 0)
 		return room;
 	told += ipv6 ? PART_IPV6_HEADER : 0;
@@ -76,9 +75,9 @@ static inline uint64_t layer3_bytes(const struct packet_part *part, bool ipv6, u
 }
 
 /*
- * Reads the headers of one part. `extra` has what was found before the verdict, whatever that is;
- * the rest (as in struct packet_flow) is set with SECTION_FLOW only. SECTION_CUT includes a
- * packet whose ports are cut.
+ * Reads the headers of one part. `extra` holds the fields found before the verdict, whatever it is.
+ * The rest, as in struct packet_flow, is set only with SECTION_FLOW. SECTION_CUT includes a packet
+ * with truncated ports.
  */
 static inline enum section_verdict packet_part_read(const struct packet_part *part, struct key *key,
 	struct key_extra *extra, uint64_t *bytes, uint8_t *ttl)
@@ -105,7 +104,7 @@ static inline enum section_verdict packet_part_read(const struct packet_part *pa
 	return SECTION_FLOW;
 }
 
-/* Elements of IPFIX, and of NetFlow v9 (102 to 104), that describe one packet. */
+/* Elements of IPFIX and NetFlow v9 (102 to 104) that describe one packet. */
 enum section_element {
 	SECTION_OFFSET_OF_V9 = 102,    /* layer2packetSectionOffset */
 	SECTION_SIZE_OF_V9 = 103,      /* layer2packetSectionSize */
@@ -127,23 +126,23 @@ enum section_element {
 bool section_is_data(const struct field *field);
 /* Returns true if the field holds a header that packet_part_read() can read. */
 bool section_is_header(const struct field *field);
-/* Returns true if a record with this field and without counters is of one packet. */
+/* Returns true if a record with this field and without counters is one packet. */
 bool section_is_report(const struct field *field);
 
-#define SECTIONS_MAX 8 /* per record; further ones do not count */
+#define SECTIONS_MAX 8 /* sections per record; more are ignored */
 
 struct section {
 	uint16_t element;
-	uint16_t offset; /* bytes of the header before it */
+	uint16_t offset; /* bytes of the header before the section */
 	uint32_t len;
 	const uint8_t *data;
 };
 
-/* Sections of one record. Zeroed at first. */
+/* Sections of one record. The caller clears it. */
 struct sections {
 	struct section list[SECTIONS_MAX];
 	uint32_t n;
-	/* RFC 7133: the first offset is that of the first section, and so on. */
+	/* RFC 7133: the nth offset belongs to the nth section. */
 	uint16_t offsets[SECTIONS_MAX], exported[SECTIONS_MAX];
 	uint32_t nb_offsets, nb_exported;
 	uint32_t frame;     /* bytes; 0: unknown */
@@ -151,9 +150,9 @@ struct sections {
 	uint64_t ip_length; /* bytes; 0: unknown */
 };
 
-/* Takes a field of the record into account. */
+/* Adds a field of the record. */
 void sections_add(
 	struct sections *sections, const struct field *field, const uint8_t *data, uint32_t len);
 
-/* Reads the packet, after all fields were added. Fields of `flow` that it lacks are 0. */
+/* Reads the packet after all fields were added. Missing fields of `flow` are 0. */
 enum section_verdict sections_read(struct sections *sections, struct packet_flow *flow);

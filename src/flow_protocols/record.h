@@ -89,11 +89,12 @@ enum wire_option_has {
 	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
 	WIRE_OPTION_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
-	WIRE_OPTION_NAME = 1 << 3,      /* name of the interface, or of the exporter without an interface scope */
-	WIRE_OPTION_TEMPLATE = 1 << 4,  /* scope: `template_id` */
-	WIRE_OPTION_PART = 1 << 5,      /* scope: `part` */
-	WIRE_OPTION_DOMAIN = 1 << 6,    /* scope: `domain` */
-	WIRE_OPTION_FLOWS = 1 << 7,     /* the sampling selects flows, not packets (RFC 7014) */
+	WIRE_OPTION_NAME =
+		1 << 3, /* name of the interface, or of the exporter without an interface scope */
+	WIRE_OPTION_TEMPLATE = 1 << 4, /* scope: `template_id` */
+	WIRE_OPTION_PART = 1 << 5,     /* scope: `part` */
+	WIRE_OPTION_DOMAIN = 1 << 6,   /* scope: `domain` */
+	WIRE_OPTION_FLOWS = 1 << 7,    /* the sampling selects flows, not packets (RFC 7014) */
 };
 
 /* Losses that an exporter counts since it started. */

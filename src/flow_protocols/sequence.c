@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "flow_protocols/sequence.h"
 
 #include <string.h>
@@ -250,6 +251,7 @@ static void remember(struct sequence *sequence, struct sequence_print print)
 	/* Avoids a wrap after 2^32 messages. The ring stays full. */
 	if (sequence->nb_recent == 2 * SEQUENCE_WINDOW)
 		sequence->nb_recent = SEQUENCE_WINDOW;
+	ASSERT(sequence->nb_recent, <, 2 * SEQUENCE_WINDOW);
 	sequence->recent[sequence->nb_recent++ % SEQUENCE_WINDOW] = print;
 }
 
@@ -298,7 +300,7 @@ enum life {
 	LIFE_SAME,
 	LIFE_NEW,  /* started after the previous message */
 	LIFE_SLOW, /* may have restarted: its uptime grew by less than the time */
-	LIFE_ODD,  /* the uptime is no clock, or belongs to another exporter */
+	LIFE_ODD,  /* the uptime is not a clock, or belongs to another exporter */
 };
 
 /*
@@ -373,7 +375,7 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
 }
 
 /*
- * Classifies a message relative to a base. A number behind the base is late within the window. A
+ * Classifies a message relative to a base. A lower number than the base is late within the window. A
  * number further behind, or further ahead than can have been sent, is out of range. A restart is
  * shown by the uptime; without one, by a number that the exporter can have counted from 0 in the
  * time since the base.

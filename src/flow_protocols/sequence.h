@@ -13,11 +13,11 @@
 #include "flow_protocols/flow_protocol.h"
 
 enum sequence_convention {
-	SEQUENCE_UNSURE,        /* not recognized yet */
-	SEQUENCE_MESSAGES,      /* v9, sFlow: messages before this one */
-	SEQUENCE_RECORDS,       /* v5, IPFIX: data records before this message */
-	SEQUENCE_FLOWS,         /* data records without options */
-	SEQUENCE_FLOWS_AFTER,   /* data records without options, including this message (softflowd) */
+	SEQUENCE_UNSURE,      /* not recognized yet */
+	SEQUENCE_MESSAGES,    /* v9, sFlow: messages before this one */
+	SEQUENCE_RECORDS,     /* v5, IPFIX: data records before this message */
+	SEQUENCE_FLOWS,       /* data records without options */
+	SEQUENCE_FLOWS_AFTER, /* data records without options, including this message (softflowd) */
 	SEQUENCE_RECORDS_AFTER, /* data records, including this message */
 	SEQUENCE_CONSTANT,      /* constant: carries no information */
 	SEQUENCE_CONVENTION_COUNT,
@@ -67,7 +67,7 @@ struct sequence {
 
 /* Relation of a message to the messages before it, the worst first. */
 enum sequence_fit {
-	SEQUENCE_RESTARTED, /* by its uptime, the exporter started after the last message */
+	SEQUENCE_RESTARTED, /* the exporter started, by its uptime, after the last message */
 	SEQUENCE_ANEW,      /* the number is low again, and there is no uptime */
 	SEQUENCE_OFF,       /* the number is out of range, and there was no restart */
 	SEQUENCE_DOUBTFUL,  /* the number fits, the uptime does not */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/decoders.h"
 #include "flow_protocols/packet_section.h"
@@ -55,7 +56,7 @@ enum address_type {
 	ADDRESS_IPV6 = 2,
 };
 
-#define INTERFACE_VALUE 0x3fffffffu /* as an index: none, or the agent itself */
+#define INTERFACE_VALUE 0x3fffffffu /* index of no interface, or of the agent itself */
 #define INTERFACE_SHIFT 30
 #define SOURCE_INDEX    0xffffffu /* index of a source in one word */
 #define CLASS_SHIFT     32        /* in struct wire_sampler */
@@ -320,6 +321,7 @@ static void flush(struct decoder *decoder)
 {
 	if (decoder->batched == 0)
 		return;
+	ASSERT(decoder->batched, <=, WIRE_BATCH);
 	decoder->sink->records(decoder->sink->arg, decoder->batched);
 	decoder->batched = 0;
 }

@@ -110,7 +110,7 @@ const struct element elements[] = {
 	ROW(403, EXPORTER_IPV4, ADDRESS, 0, 4, 4), /* originalExporterIPv4Address */
 	ROW(404, EXPORTER_IPV6, ADDRESS, 0, 16, 16), /* originalExporterIPv6Address */
 	ROW(405, EXPORTER_DOMAIN, NUMBER, 0, 1, 8), /* originalObservationDomainId */
-	ROW(40005, FIREWALL_EVENT, NUMBER, 1, 1, 8), /* the same, of older Cisco ASA (v9) */
+	ROW(40005, FIREWALL_EVENT, NUMBER, 1, 1, 8), /* firewallEvent of older Cisco ASA (v9) */
 };
 /* clang-format on */
 

@@ -63,10 +63,10 @@ enum element_use {
 	USE_EXPORTER_DOMAIN,
 	USE_DIRECTION,
 	USE_SAMPLER,
-	USE_SAMPLING,       /* packets per sampled packet */
-	USE_SAMPLED_RUN,    /* packets sampled in a row */
-	USE_SKIPPED_RUN,    /* packets skipped after them */
-	USE_SAMPLE_SIZE,    /* packets selected out of USE_POPULATION */
+	USE_SAMPLING,    /* packets per sampled packet */
+	USE_SAMPLED_RUN, /* packets sampled in a row */
+	USE_SKIPPED_RUN, /* packets skipped after them */
+	USE_SAMPLE_SIZE, /* packets selected out of USE_POPULATION */
 	USE_POPULATION,
 	USE_PROBABILITY,    /* probability that a packet is selected */
 	USE_ALGORITHM,      /* sampling algorithm; 0: none */

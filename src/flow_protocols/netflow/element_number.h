@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Numbers of the information elements that are sent, after IANA's names of them. The first are
- * NetFlow v9's, too; what is read is in flow_protocols/netflow/element.c. */
+/*
+ * Element numbers of the encoder, with IANA's names. The first are also NetFlow v9 field types.
+ * netflow/element.c has the elements that the decoder reads.
+ */
 
 enum element_number {
 	IE_OCTET_DELTA_COUNT = 1,

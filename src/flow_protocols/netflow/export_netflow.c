@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * NetFlow v5, v9 (RFC 3954) and IPFIX (RFC 7011). A template's fields are a table, from which both
- * the template and its records are written.
+ * Encoder of NetFlow v5, v9 (RFC 3954) and IPFIX (RFC 7011). Tables of fields describe both the
+ * templates and their records.
  */
 
+#include "base/assertion.h"
 #include "base/units.h"
 #include "flow_protocols/export.h"
 #include "flow_protocols/netflow/element_number.h"
@@ -16,7 +17,7 @@
 #define HEADER_IPFIX 16
 #define SET_HEADER   4
 
-#define RANDOM_SAMPLING 2 /* as v5, v9 and IPFIX number it */
+#define RANDOM_SAMPLING 2 /* number in v5, v9 and IPFIX */
 
 struct field {
 	uint16_t element, len;
@@ -25,7 +26,7 @@ struct field {
 struct template
 {
 	uint16_t id;
-	uint16_t scopes; /* fields of the scope; 0: of flows */
+	uint16_t scopes; /* scope fields; 0: a template of flows */
 	const struct field *fields;
 	uint32_t nb_fields;
 };
@@ -61,7 +62,7 @@ struct template
 
 static const struct field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 static const struct field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
-/* The first is of the scope, 1: the whole system. */
+/* The first field is the scope. 1: the whole system. */
 static const struct field v9_sampling[] = {
 	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
 static const struct field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
@@ -121,7 +122,10 @@ static void close_set(struct export_message *message)
 	message->set_at = 0;
 }
 
-/* Where `len` more bytes of the set go, with room for the padding behind them; NULL: none. */
+/*
+ * Returns the position for `len` more bytes of the set, with room for padding; NULL: the message is
+ * full.
+ */
 static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uint32_t len)
 {
 	bool another = message->set_at == 0 || message->set_id != set_id;
@@ -138,6 +142,7 @@ static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uin
 	}
 	at = message->bytes + message->len;
 	message->len += len;
+	VERIFY(message->len, <=, EXPORT_BYTES_MAX);
 	return at;
 }
 
@@ -160,7 +165,7 @@ static void add_flow_template(struct export_message *message, const struct expor
 	message->count++;
 }
 
-/* v9 says how many bytes the fields' definitions have, IPFIX how many fields there are. */
+/* v9 has the bytes of the field specifiers here, IPFIX the number of fields. */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct template *template)
 {
@@ -175,7 +180,7 @@ static void add_options_template(struct export_message *message, const struct ex
 		at = put16(put16(at, template->nb_fields), template->scopes);
 	put_fields(at, template);
 	message->count++;
-	close_set(message); /* its padding is no template */
+	close_set(message); /* padding must not look like a template */
 }
 
 static void add_sampling(struct export_message *message, const struct export_sender *sender,

@@ -4,6 +4,7 @@
  * Decoder of NetFlow v9 (RFC 3954) and IPFIX (RFC 7011): a header, then sets of templates and data.
  */
 
+#include "base/assertion.h"
 #include "flow_protocols/big_endian.h"
 #include "flow_protocols/decoders.h"
 #include "flow_protocols/netflow/moves.h"
@@ -35,6 +36,7 @@ static void flush(struct message *message)
 {
 	if (message->filled == 0)
 		return;
+	ASSERT(message->filled, <=, WIRE_BATCH);
 	message->result.records += message->filled;
 	message->sink->records(message->sink->arg, message->filled);
 	message->filled = 0;
@@ -253,6 +255,9 @@ static void make_rows(struct message *message, const struct template_entry *entr
 	struct flow_record start = {.has = entry->has, .template_id = entry->id};
 	uint32_t forward = entry->nb_moves - entry->nb_reverse;
 
+	ASSERT(message->filled + n, <=, WIRE_BATCH);
+	ASSERT(entry->nb_reverse, <=, entry->nb_moves);
+	ASSERT(entry->nb_moves, <=, MOVES_MAX);
 	start.key.family = entry->family == KEY_IPV6 ? KEY_IPV6 : KEY_IPV4;
 	for (uint32_t i = 0; i < n; i++)
 		flow_record_copy(&records[i], &start);

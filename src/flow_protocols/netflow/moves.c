@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "flow_protocols/netflow/moves.h"
 
 #include <math.h>
@@ -345,6 +346,8 @@ static uint32_t add_moves(
 	for (uint32_t use = 0; use < ELEMENT_USE_COUNT; use++) {
 		const struct move_choice *choice = &choices[use];
 		struct move *move = &plan->moves[plan->nb_moves];
+
+		ASSERT(plan->nb_moves, <, MOVES_MAX);
 
 		if (choice->element == NULL)
 			continue;

@@ -25,7 +25,7 @@ struct move {
 /* The field of a template that a use reads. */
 struct move_choice {
 	const struct element *element; /* NULL: no field */
-	uint32_t at;                   /* offset in the record, or field index if the record is variable */
+	uint32_t at; /* offset in the record, or field index if the record is variable */
 	uint32_t len;
 };
 
@@ -43,12 +43,12 @@ struct move_plan {
 	uint32_t has, reverse_has;  /* bits of enum flow_has that every record sets */
 	uint8_t nb_moves;           /* both directions; moves of the second direction come last */
 	uint8_t nb_reverse;
-	uint8_t family; /* enum key_family */
-	uint16_t uses;  /* USE_BIT() of each use that the first direction fills */
-	bool addresses; /* has IP addresses */
-	bool usable;    /* has addresses, and counters or one packet */
-	uint8_t start;  /* use with the start of the flow; 0: none */
-	uint8_t end;    /* use with the last packet; 0: none */
+	uint8_t family;               /* enum key_family */
+	uint16_t uses;                /* USE_BIT() of each use that the first direction fills */
+	bool addresses;               /* has IP addresses */
+	bool usable;                  /* has addresses, and counters or one packet */
+	uint8_t start;                /* use with the start of the flow; 0: none */
+	uint8_t end;                  /* use with the last packet; 0: none */
 	uint8_t start_move, end_move; /* moves that locate these two fields */
 	bool both_families;           /* the addresses of a record decide the family */
 	bool sampling;                /* records carry their sampling */

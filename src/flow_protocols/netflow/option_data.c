@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Options are few: their definition is read anew with each record. */
+/* Reads options records. They are rare, so each record reads the definition again. */
 
 #include "flow_protocols/netflow/option_data.h"
 
 #include "base/random.h"
 #include "flow_protocols/netflow/moves.h"
 
-/* Scopes of v9 have numbers of their own (RFC 3954, 6.1). */
+/* Scope numbers of v9 (RFC 3954, 6.1). */
 enum netflow9_scope {
 	SCOPE_SYSTEM = 1,
 	SCOPE_INTERFACE = 2,
 	SCOPE_TEMPLATE = 5,
 };
 
-/* Scopes of IPFIX that are not elements of records. */
+/* Scope elements of IPFIX that flow records do not have. */
 enum ipfix_scope {
 	SCOPE_TEMPLATE_ID = 145,
 	SCOPE_OBSERVATION_DOMAIN = 149,
@@ -22,12 +22,12 @@ enum ipfix_scope {
 
 #define NOT_GIVEN (-1.0)
 
-/* What one record gives about sampling, before it becomes one interval. */
+/* Sampling fields of one record, before they become an interval. */
 struct ratios {
 	double sampled_run, skipped_run;
 	double sample_size, population;
 	double probability;
-	bool sampled; /* packets are sampled, by an element that has no ratio */
+	bool sampled; /* sampled, by an element without a ratio */
 	uint8_t name_rank;
 };
 
@@ -68,7 +68,7 @@ static void set_interface(struct wire_option *option, uint64_t interface)
 	option->has |= WIRE_OPTION_INTERFACE;
 }
 
-/* Names of a fixed length are filled up with zeros. */
+/* Stores a name. Zeros pad names of a fixed length. */
 static void set_name(struct wire_option *option, const uint8_t *data, uint32_t len)
 {
 	while (len > 0 && data[len - 1] == 0)
@@ -123,10 +123,10 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 	}
 }
 
-/* One half without the other, and a division by 0, leave the ratio unknown. */
+/* Computes the interval. Half of a ratio and a division by 0 leave it unknown. */
 static void end_sampling(struct wire_option *option, const struct ratios *ratios)
 {
-	/* The same elements then describe how flows are selected. */
+	/* These elements then describe the selection of flows. */
 	if (option->has & WIRE_OPTION_FLOWS) {
 		option->has &= ~(uint32_t)WIRE_OPTION_SAMPLING;
 		option->sampling = 0;
@@ -157,8 +157,8 @@ static uint64_t mix_part(
 }
 
 /*
- * A scope that records name, or the domain, selects what the option is about. Of line cards,
- * caches, processes and the like it is only known which options are about the same one.
+ * Reads a scope field. Interfaces, samplers, templates and the domain select flow records. Of line
+ * cards, caches and processes, only equality is known.
  */
 static void take_scope(struct wire_option *option, bool ipfix, const struct field *field,
 	const uint8_t *data, uint32_t len)
@@ -180,7 +180,7 @@ static void take_scope(struct wire_option *option, bool ipfix, const struct fiel
 	}
 }
 
-/* An element that records have too: interfaces and samplers. */
+/* Returns true for elements that flow records also have: interfaces and samplers. */
 static bool is_of_records(const struct element *element)
 {
 	return element != NULL && (element->use == USE_INPUT || element->use == USE_OUTPUT ||

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "flow_protocols/netflow/template.h"
 
 #include <stdlib.h>
@@ -9,36 +10,36 @@
 #include "flow_protocols/netflow/template_entry.h"
 #include "flow_protocols/packet_section.h"
 
-#define ETHER_TYPE 256 /* ethernetType: of records that are about frames */
+#define ETHER_TYPE 256 /* ethernetType: in records about frames */
 
-#define GROWTH        8            /* places for templates, at a time */
-#define COUNT_MAX     4096         /* templates: each change moves those behind it */
-#define HEAP_OVERHEAD 16           /* bytes that an allocation costs beside its own */
-#define RECORD_MAX    (65535 - 20) /* bytes: a message's headers are none of its */
-#define SPECIFIER     4            /* bytes, without an enterprise */
-#define EMPTY_MAX     16           /* fields of no bytes */
-#define CHANGES_LEAST 64           /* changes in a message of any length */
-#define CHANGE_BYTES  32           /* a message has one more change for 32 bytes */
-#define MOVED_SHIFT   4            /* to move 16 pointers takes the time of one field */
+#define GROWTH        8            /* growth of the list, in templates */
+#define COUNT_MAX     4096         /* templates; each change moves those after it */
+#define HEAP_OVERHEAD 16           /* bytes of overhead per allocation */
+#define RECORD_MAX    (65535 - 20) /* bytes, without the headers of a message */
+#define SPECIFIER     4            /* bytes of a field specifier without an enterprise */
+#define EMPTY_MAX     16           /* fields of length 0 */
+#define CHANGES_LEAST 64           /* template changes allowed in any message */
+#define CHANGE_BYTES  32           /* bytes per additional change */
+#define MOVED_SHIFT   4            /* moving 16 pointers costs as much as one field */
 
 struct templates {
-	struct template_entry **list; /* by id */
+	struct template_entry **list; /* sorted by ID */
 	uint32_t count, room;
-	uint32_t nb_options; /* of them, those of options */
+	uint32_t nb_options; /* options templates in the list */
 	size_t limit, bytes;
 	uint64_t changes, work;
-	uint32_t changes_left; /* in this message */
+	uint32_t changes_left; /* changes left in this message */
 };
 
-/* A definition as it stands in a set. */
+/* A definition in a set. */
 struct definition {
 	uint16_t set_id, id;
 	uint16_t nb_fields, nb_scopes;
 	uint32_t nb_empty;     /* fields of length 0 */
-	const uint8_t *data;   /* from the id on */
-	uint32_t len;          /* of data */
-	const uint8_t *fields; /* the specifiers */
-	uint32_t record_len;   /* the least */
+	const uint8_t *data;   /* starts at the ID */
+	uint32_t len;          /* bytes of `data` */
+	const uint8_t *fields; /* first field specifier */
+	uint32_t record_len;   /* bytes; minimum if variable */
 	bool variable;
 };
 
@@ -140,7 +141,7 @@ uint64_t templates_changes(const struct templates *templates)
 	return templates->changes;
 }
 
-/* The place of the first whose id is not below. */
+/* Returns the index of the first template with an ID of at least `id`. */
 static uint32_t place_of(const struct templates *templates, uint16_t id)
 {
 	uint32_t from = 0, to = templates->count;
@@ -173,7 +174,7 @@ bool templates_has(const struct templates *templates, uint16_t id)
 	return templates_find(templates, id) != NULL;
 }
 
-/* Moves those from a place on. */
+/* Moves the rest of the list, from `from` to `to`. */
 static void move_list(struct templates *templates, uint32_t to, uint32_t from)
 {
 	uint32_t n = templates->count - from;
@@ -184,19 +185,20 @@ static void move_list(struct templates *templates, uint32_t to, uint32_t from)
 
 static void free_place(struct templates *templates, uint32_t place)
 {
+	VERIFY(place, <, templates->count);
 	templates->nb_options -= templates->list[place]->options;
 	free_entry(templates, templates->list[place]);
 	templates->changes++;
 }
 
-/* Takes a free place out of the list. */
+/* Removes a free entry from the list. */
 static void close_place(struct templates *templates, uint32_t place)
 {
 	move_list(templates, place, place + 1);
 	templates->count--;
 }
 
-/* No record may be misread: a message that changes too much forgets all. */
+/* Removes a template. A message with too many changes forgets all, so that no record is misread. */
 static void withdraw(struct templates *templates, uint16_t id)
 {
 	uint32_t place = place_of(templates, id);
@@ -211,7 +213,10 @@ static void withdraw(struct templates *templates, uint16_t id)
 	close_place(templates, place);
 }
 
-/* In one pass; none where there is none of the kind: a datagram may ask for it thousands of times. */
+/*
+ * Removes all templates of one kind in one pass, and nothing if there are none: a datagram may
+ * request it thousands of times.
+ */
 static void withdraw_kind(struct templates *templates, bool options)
 {
 	uint32_t kept = 0;
@@ -237,7 +242,7 @@ static void withdraw_kind(struct templates *templates, bool options)
 	templates->nb_options = options ? 0 : kept;
 }
 
-/* Room in the list for one more. */
+/* Makes room for one more template. Returns false if memory is full. */
 static bool grow(struct templates *templates)
 {
 	size_t more = GROWTH * sizeof(*templates->list);
@@ -260,13 +265,13 @@ static bool grow(struct templates *templates)
 	return true;
 }
 
-/* Traits of a list of fields, next to its moves. */
+/* Properties of a list of fields besides its moves. */
 struct definition_traits {
-	bool non_ip;      /* records are of frames that are not IP */
-	bool counts;      /* there are counters, whether they can be read or not, or a packet */
-	uint16_t section; /* the element of a packet's section; 0: none */
-	bool packet;      /* there is a packet, or a part of one, that is read */
-	bool report;      /* a record is of one packet */
+	bool non_ip;      /* records are about non-IP frames */
+	bool counts;      /* has counters, readable or not, or a packet */
+	uint16_t section; /* element that holds a packet section; 0: none */
+	bool packet;      /* has a packet section that is read */
+	bool report;      /* a record is one packet */
 };
 
 static bool is_counter(const struct field *field)
@@ -284,7 +289,7 @@ static enum wire_skip skip_of(const struct move_plan *plan, const struct definit
 	return traits->section != 0 ? WIRE_SKIP_SECTION : WIRE_SKIP_NO_ADDRESSES;
 }
 
-/* Reads the list of fields, that was found whole before, once more. */
+/* Compiles the list of fields, which measure_fields() has already checked. */
 static struct definition_traits plan_definition(
 	const struct definition *definition, struct move_plan *plan)
 {
@@ -341,13 +346,13 @@ static void store_definition(struct template_entry *entry, const struct definiti
 	memcpy(set + SET_HEADER, definition->data, definition->len);
 }
 
-/* Returns true if records are walked field by field: fields of no bytes are left out of that. */
+/* Returns true if records are walked field by field. The walk leaves out fields of length 0. */
 static bool leaves_fields_out(const struct definition *definition)
 {
 	return definition->nb_empty > 0 && (definition->variable || is_options(definition->set_id));
 }
 
-/* Counts the fields that records are walked by, and their specifiers' bytes. */
+/* Counts the fields to walk, and the bytes of their specifiers. */
 static void count_walked(struct template_entry *entry, const struct definition *definition)
 {
 	const uint8_t *at = definition->fields, *end = definition->data + definition->len;
@@ -389,7 +394,7 @@ static void store_walked(struct template_entry *entry, const struct definition *
 	}
 }
 
-/* NULL: no room. */
+/* Returns NULL if memory is full. */
 static struct template_entry *make_entry(
 	struct templates *templates, const struct definition *definition)
 {
@@ -465,7 +470,7 @@ static bool is_acceptable(const struct definition *definition)
 	       definition->nb_empty <= EMPTY_MAX;
 }
 
-/* In the place of a template that is gone, or before that of the next id. */
+/* Stores a template at an index: replaces the old one, or inserts before the next ID. */
 static enum wire_fault define_at(struct templates *templates, uint32_t place, bool replaces,
 	const struct definition *definition)
 {
@@ -480,6 +485,7 @@ static enum wire_fault define_at(struct templates *templates, uint32_t place, bo
 		move_list(templates, place + 1, place);
 		templates->count++;
 	}
+	VERIFY(place, <, templates->count);
 	templates->list[place] = entry;
 	templates->nb_options += entry->options;
 	templates->changes++;
@@ -487,7 +493,7 @@ static enum wire_fault define_at(struct templates *templates, uint32_t place, bo
 	return WIRE_FINE;
 }
 
-/* The one before goes in any case: its records would be misread. */
+/* Defines a template. The old one is removed in any case: its records would be misread. */
 static enum wire_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
@@ -509,7 +515,7 @@ static enum wire_fault define(
 	return fault;
 }
 
-/* The field specifiers, and the length of a record; false: they are cut. */
+/* Finds the field specifiers and the record length. Returns false if they are truncated. */
 static bool measure_fields(struct definition *definition, uint32_t left)
 {
 	const uint8_t *at = definition->fields;
@@ -522,7 +528,7 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 			return false;
 		at += len;
 		left -= len;
-		/* A section depends on several fields of the record. */
+		/* A packet section needs several fields of the record. */
 		definition->variable |= section_is_report(&field);
 		if (field.len == FIELD_VARIABLE) {
 			definition->variable = true;
@@ -535,25 +541,25 @@ static bool measure_fields(struct definition *definition, uint32_t left)
 	return true;
 }
 
-/* The header of a definition of options, behind the id. */
+/* Reads the field counts of an options template, which follow its ID. */
 static bool read_options_counts(struct definition *definition)
 {
 	uint32_t first = read_u16(definition->data + 2), second = read_u16(definition->data + 4);
 
-	if (is_ipfix(definition->set_id)) { /* of fields, and of those that are scopes */
+	if (is_ipfix(definition->set_id)) { /* number of fields, and of scope fields */
 		definition->nb_fields = (uint16_t)first;
 		definition->nb_scopes = (uint16_t)second;
 		return second <= first;
 	}
-	/* bytes of scopes, and of others */
+	/* bytes of scope specifiers, and of others */
 	definition->nb_fields = (uint16_t)((first + second) / SPECIFIER);
 	definition->nb_scopes = (uint16_t)(first / SPECIFIER);
 	return first % SPECIFIER == 0 && second % SPECIFIER == 0;
 }
 
 /*
- * Reads the definition at data. WIRE_TEMPLATE: what follows cannot be found either; one without
- * fields is given back with nb_fields 0.
+ * Reads a definition. WIRE_TEMPLATE: the definitions after it cannot be found. A withdrawal has
+ * nb_fields 0.
  */
 static enum wire_fault read_definition(
 	struct definition *definition, uint16_t set_id, const uint8_t *data, uint32_t left)
@@ -564,7 +570,7 @@ static enum wire_fault read_definition(
 		.set_id = set_id, .id = read_u16(data), .nb_fields = read_u16(data + 2)};
 	definition->data = data;
 	definition->len = 4;
-	/* A withdrawal is of 4 bytes, of options too. */
+	/* A withdrawal has 4 bytes, also of an options template. */
 	if (definition->nb_fields == 0 && (is_ipfix(set_id) || !is_options(set_id)))
 		return WIRE_FINE;
 	if (left < header)

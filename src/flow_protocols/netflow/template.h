@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Templates of one domain of an exporter, compiled into lists of moves (wire/moves.h). A new
+ * Templates of one domain of an exporter, compiled into lists of moves (netflow/moves.h). A new
  * definition replaces the old one; an equal one changes nothing.
  */
 

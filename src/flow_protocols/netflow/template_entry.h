@@ -24,15 +24,13 @@ struct template_entry {
 	uint16_t id;
 	uint16_t record_len; /* bytes; minimum if the record is variable */
 	uint16_t definition_len;
-	uint16_t
-		nb_fields; /* fields to walk in a variable record, without those of length 0 */
+	uint16_t nb_fields; /* fields to walk in a variable record, without those of length 0 */
 	union {
 		uint16_t nb_scopes; /* options: number of scope fields, which come first */
 		uint16_t uses;      /* records: as in struct move_plan */
 	};
 	uint16_t nb_field_moves;
-	uint16_t
-		walk_len; /* bytes of these field specifiers; 0: they are in the definition */
+	uint16_t walk_len; /* bytes of these field specifiers; 0: they are in the definition */
 	/*
 	 * Bits of enum flow_has. Options templates: meaning of zero-length scopes, as bits of enum
 	 * wire_option_has and part of the scope.
@@ -40,13 +38,13 @@ struct template_entry {
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
-	uint8_t skip;     /* enum wire_skip, if unusable */
-	uint16_t section; /* element that holds a packet section; 0: none */
-	uint8_t start;    /* enum element_use with the start of the flow; 0: none */
-	uint8_t end;      /* enum element_use with the last packet; 0: none */
+	uint8_t skip;                 /* enum wire_skip, if unusable */
+	uint16_t section;             /* element that holds a packet section; 0: none */
+	uint8_t start;                /* enum element_use with the start of the flow; 0: none */
+	uint8_t end;                  /* enum element_use with the last packet; 0: none */
 	uint8_t start_move, end_move; /* indexes of the moves that locate them */
-	bool packet : 1; /* records hold a packet section; message.c completes them */
-	bool report : 1; /* a record is one packet */
+	bool packet : 1;              /* records hold a packet section; message.c completes them */
+	bool report : 1;              /* a record is one packet */
 	bool options : 1;
 	bool ipfix : 1;
 	bool variable : 1;
