@@ -35,7 +35,16 @@ enum option_level {
 
 struct option_origin {
 	enum option_level level;
-	uint32_t line; /* of the file; 0: not from it */
+	uint32_t line;  /* of the file; 0: not from it */
+	const char *as; /* name that it was given by, or CONFIG_SET; NULL: the row's */
+};
+
+#define CONFIG_SET "set" /* the option that sets keys of the configuration file */
+
+/* A text that a configuration owns. */
+struct config_text {
+	struct config_text *next;
+	char text[];
 };
 
 /* Where an owner's struct lies. */
@@ -86,6 +95,7 @@ struct config {
 	uint32_t nb_named;
 	struct config_named named[CONFIG_NAMED_MAX]; /* as they stand in the file */
 	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
+	struct config_text *texts; /* parts of values */
 	uint32_t nb_places, used;
 	struct option_place places[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];

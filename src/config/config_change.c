@@ -30,7 +30,7 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 
 	return strcmp(a, b) == 0 ||
 	       (row->type != OPTION_STRING && row->type != OPTION_LIST &&
-		       row->type != OPTION_PROPERTIES && option_set(row, a, x, why) &&
+		       row->type != OPTION_PROPERTIES && row->type != OPTION_PARTS && option_set(row, a, x, why) &&
 		       option_set(row, b, y, why) && memcmp(x, y, sizeof(x)) == 0);
 }
 
@@ -254,7 +254,8 @@ static bool give_words(const struct config *running, struct config_file *file, u
 		config_file_remove_settings(file, section, is_displaced, words[i].row->row);
 	for (int i = 0; i < n; i++)
 		if (*words[i].value != '\0' &&
-			!config_file_add_setting(file, section, words[i].row, words[i].value, 0))
+			!config_file_add_setting(file, section, words[i].row, words[i].value,
+				(struct option_origin){0}))
 			return refuse(error, "no memory for it");
 	return n >= 0;
 }

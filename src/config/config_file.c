@@ -132,7 +132,7 @@ static bool add_named(
 }
 
 bool config_file_add_setting(struct config_file *file, uint32_t section,
-	const struct config_row *row, const char *value, uint32_t line)
+	const struct config_row *row, const char *value, struct option_origin at)
 {
 	struct config_setting *settings =
 		reallocarray(file->settings, file->nb_settings + 1, sizeof(*settings));
@@ -142,8 +142,11 @@ bool config_file_add_setting(struct config_file *file, uint32_t section,
 		return false;
 	file->settings = settings;
 	setting = &settings[file->nb_settings];
-	*setting = (struct config_setting){
-		.row = *row, .value = strdup(value), .section = section, .line = line};
+	*setting = (struct config_setting){.row = *row,
+		.value = strdup(value),
+		.section = section,
+		.line = at.line,
+		.as = at.as};
 	file->nb_settings += setting->value != NULL;
 	return setting->value != NULL;
 }
@@ -300,12 +303,15 @@ static void open_section(struct reader *reader, char *text)
 }
 
 static const struct config_setting *find_setting(
-	const struct config_file *file, const char *key, uint32_t section)
+	const struct config_file *file, const struct option_row *row, const char *key,
+	uint32_t section)
 {
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
-		if (file->settings[i].section == section &&
-			config_setting_is(&file->settings[i], key))
-			return &file->settings[i];
+		const struct config_setting *setting = &file->settings[i];
+
+		if (setting->section == section && setting->row.row == row &&
+			(row->type != OPTION_PROPERTIES || config_setting_is(setting, key)))
+			return setting;
 	}
 	return NULL;
 }
@@ -349,6 +355,35 @@ static bool find_key(struct reader *reader, const char *key, struct config_row *
 	return false;
 }
 
+/* A property is kept as PROPERTY=VALUE; any other value as it is. */
+static const char *kept_value(
+	const struct option_row *row, const char *key, const char *value, char kept[LINE_BYTES])
+{
+	if (row->type != OPTION_PROPERTIES)
+		return value;
+	/* Both are parts of one line, with a byte between them. */
+	snprintf(kept, LINE_BYTES, "%.*s=%s",
+		(int)strcspn(key + strlen(row->name) + 1, "="), key + strlen(row->name) + 1, value);
+	return kept;
+}
+
+static bool has_key(const struct config_setting *setting, const void *key)
+{
+	return config_setting_is(setting, key);
+}
+
+bool config_file_set_named(struct config_file *file, uint32_t n, const struct config_row *row,
+	const char *key, const char *value)
+{
+	const struct option_origin at = {.line = file->named[n].line, .as = CONFIG_SET};
+	char kept[LINE_BYTES], name[200];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(key, "="), key);
+	config_file_remove_settings(file, CONFIG_FIRST_NAMED + n, has_key, name);
+	return config_file_add_setting(file, CONFIG_FIRST_NAMED + n, row,
+		kept_value(row->row, name, value, kept), at);
+}
+
 static void add_setting(struct reader *reader, const char *name, const char *value)
 {
 	const struct config_setting *before;
@@ -358,18 +393,14 @@ static void add_setting(struct reader *reader, const char *name, const char *val
 	if (reader->section < CONFIG_FIRST_NAMED ? !find_option(reader, name, &row)
 						 : !find_key(reader, name, &row))
 		return;
-	before = find_setting(reader->file, name, reader->section);
-	if (before != NULL && row.row->type != OPTION_LIST) {
+	before = find_setting(reader->file, row.row, name, reader->section);
+	if (before != NULL && row.row->type != OPTION_LIST && row.row->type != OPTION_PARTS) {
 		fail(reader, reader->line, "%s: stands on line %u already", name, before->line);
 		return;
 	}
-	if (row.row->type == OPTION_PROPERTIES) {
-		/* Both are parts of one line, with a byte between them. */
-		snprintf(property, sizeof(property), "%s=%s", name + strlen(row.row->name) + 1,
-			value);
-		value = property;
-	}
-	if (!config_file_add_setting(reader->file, reader->section, &row, value, reader->line))
+	value = kept_value(row.row, name, value, property);
+	if (!config_file_add_setting(reader->file, reader->section, &row, value,
+		    (struct option_origin){.line = reader->line, .as = options_name_as(row.row, name)}))
 		fail_read(reader, "no memory to read it", "free some memory");
 }
 
@@ -494,7 +525,8 @@ struct config_file *config_file_copy(const struct config_file *file)
 		const struct config_setting *setting = &file->settings[i];
 
 		copied = config_file_add_setting(
-			copy, setting->section, &setting->row, setting->value, setting->line);
+			copy, setting->section, &setting->row, setting->value,
+			(struct option_origin){.line = setting->line, .as = setting->as});
 	}
 	if (copied)
 		return copy;

@@ -23,6 +23,7 @@ struct config_setting {
 	char *value;      /* of a property PROPERTY=VALUE */
 	uint32_t section; /* of config_file.sections, or CONFIG_FIRST_NAMED + one of named */
 	uint32_t line;    /* 0: it stands in no file, but was said while the run went on */
+	const char *as;   /* as of an origin */
 };
 
 #define CONFIG_FIRST_NAMED (1 + CONFIG_MEASUREMENTS_MAX)
@@ -69,7 +70,10 @@ struct config_file *config_file_copy(const struct config_file *file);
 /* At most CONFIG_MEASUREMENTS_MAX of them. */
 bool config_file_add_section(struct config_file *file, const char *name);
 bool config_file_add_setting(struct config_file *file, uint32_t section,
-	const struct config_row *row, const char *value, uint32_t line);
+	const struct config_row *row, const char *value, struct option_origin at);
+/* Replaces "KEY=VALUE" of a section in file->named, or adds it, as --set. */
+bool config_file_set_named(struct config_file *file, uint32_t n, const struct config_row *row,
+	const char *key, const char *value);
 void config_file_remove_section(struct config_file *file, uint32_t section);
 /* Removes settings of a section that are chosen. */
 void config_file_remove_settings(struct config_file *file, uint32_t section,

@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "base/standard_files.h"
 #include "config/config_file.h"
+#include "config/option_parts.h"
 #include "config/option_value.h"
 #include "config/options.h"
 
@@ -93,20 +94,33 @@ static const struct option_row own_rows[] = {
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_ACTION,
-		.help = "Read options from a file; the command line wins over it.",
+		.help = "Read options from FILE. The command line takes precedence.",
+	},
+	{
+		.name = CONFIG_SET,
+		.placeholder = "KEY=VALUE",
+		.group = OPTION_GROUP_HOST,
+		.type = OPTION_ACTION,
+		.rare = true,
+		.help = "Set a key of the configuration file. KEY is that of the whole run, "
+			"measurement.NAME.KEY, or export.NAME.KEY of a section in the file. "
+			"Repeatable.",
+		.man = "Any option is a key. --set takes precedence over the file, and the last "
+		       "of --set and the option of the same name over the others.",
 	},
 	{
 		.name = "help",
 		.letter = 'h',
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_ACTION,
-		.help = "Print the usual options and exit; --help all prints every one.",
+		.help = "Print the usual options. --help all: print all.",
 	},
 	{
 		.name = "version",
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_ACTION,
-		.help = "Print the version and exit.",
+		.rare = true,
+		.help = "Print the version.",
 	},
 	{0},
 };
@@ -291,15 +305,37 @@ static const char *dashes_of(const struct option_origin *origin)
 	return origin->line > 0 || origin->level == OPTION_BY_CHANGE ? "" : "--";
 }
 
+#define NAME_ROOM 128
+
+/* An option as it was written; if it was not, as it is documented. */
+static void name_option(
+	const struct option_row *row, const struct option_origin *origin, char name[NAME_ROOM])
+{
+	const char *dashes = dashes_of(origin), *as = origin->as;
+	char part[64] = "";
+
+	if (as == NULL && row->hidden && row->part_of != NULL)
+		as = row->part_of;
+	if (as == NULL)
+		as = row->config_only && *dashes != '\0' ? CONFIG_SET : row->name;
+	if (row->part_of != NULL && strcmp(as, row->part_of) == 0)
+		option_part_name(row, part, sizeof(part));
+	else if (strcmp(as, CONFIG_SET) == 0)
+		snprintf(part, sizeof(part), "%s", row->name);
+	snprintf(name, NAME_ROOM, "%s%s%s%s", dashes, as, *part != '\0' ? " " : "", part);
+}
+
 static bool say_about(const struct giver *giver, const struct option_row *row,
 	const struct option_origin *origin, const char *why)
 {
+	char name[NAME_ROOM];
+
+	name_option(row, origin, name);
 	if (origin->line > 0)
 		snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
-			giver->config->file->path, origin->line, row->name, why);
+			giver->config->file->path, origin->line, name, why);
 	else
-		snprintf(giver->error, CONFIG_ERROR_MAX, "%s%s: %s", dashes_of(origin), row->name,
-			why);
+		snprintf(giver->error, CONFIG_ERROR_MAX, "%s: %s", name, why);
 	return false;
 }
 
@@ -336,19 +372,19 @@ static bool displace_rivals(const struct giver *giver, const struct config_row *
 			!option_is_set(other->row, field_block(giver, other)))
 			continue;
 		if (rival->level == origin->level) {
-			char why[OPTION_WHY_MAX];
+			char why[OPTION_WHY_MAX], name[NAME_ROOM];
 
-			snprintf(why, sizeof(why), "contradicts %s%s; give one of the two",
-				dashes_of(rival), other->row->name);
+			name_option(other->row, rival, name);
+			snprintf(why, sizeof(why), "contradicts %s; give one of the two", name);
 			return say_about(giver, row->row, origin, why);
 		}
 		option_clear(other->row, field_block(giver, other));
-		*rival = (struct option_origin){OPTION_BY_NOBODY, 0};
+		*rival = (struct option_origin){.level = OPTION_BY_NOBODY};
 	}
 	return true;
 }
 
-static bool give(const struct giver *giver, const struct config_row *row, const char *value,
+static bool give_one(const struct giver *giver, const struct config_row *row, const char *value,
 	struct option_origin origin)
 {
 	struct option_origin *before = origin_in(giver, row);
@@ -365,9 +401,49 @@ static bool give(const struct giver *giver, const struct config_row *row, const 
 	return displace_rivals(giver, row);
 }
 
+/* A new value of the whole takes the place of the parts that an earlier one gave. */
+static bool reset_parts(const struct giver *giver, const struct config_row *row)
+{
+	const struct config_row *part = NULL;
+
+	while ((part = option_next_part(giver->config, row->row, part)) != NULL) {
+		struct option_origin *before = origin_in(giver, part);
+
+		if (before->as == NULL || strcmp(before->as, row->row->name) != 0)
+			continue;
+		option_clear(part->row, field_block(giver, part));
+		*before = (struct option_origin){.level = OPTION_BY_NOBODY};
+		if (part->row->default_text != NULL &&
+			!give_one(giver, part, part->row->default_text,
+				(struct option_origin){.level = OPTION_BY_DEFAULT}))
+			return false;
+	}
+	return true;
+}
+
+static bool give(const struct giver *giver, const struct config_row *row, const char *value,
+	struct option_origin origin)
+{
+	struct option_piece pieces[OPTION_PIECES_MAX];
+	char why[OPTION_WHY_MAX];
+	int n = option_split(giver->config, row, value, pieces, why);
+
+	if (n < 0)
+		return say_about(giver, row->row, &origin, why);
+	if (row->row->type != OPTION_PARTS && !reset_parts(giver, row))
+		return false;
+	for (int i = 0; i < n; i++) {
+		if (pieces[i].row != row)
+			origin.as = row->row->name;
+		if (!give_one(giver, pieces[i].row, pieces[i].text, origin))
+			return false;
+	}
+	return true;
+}
+
 static bool give_defaults(const struct giver *giver)
 {
-	const struct option_origin origin = {OPTION_BY_DEFAULT, 0};
+	const struct option_origin origin = {.level = OPTION_BY_DEFAULT};
 
 	for (uint32_t i = 0; i < giver->config->nb_rows; i++) {
 		const struct config_row *row = &giver->config->rows[i];
@@ -395,7 +471,8 @@ static bool give_section(const struct giver *giver, uint32_t section, bool since
 
 		if (setting->section == section && (setting->line == 0) == since &&
 			!give(giver, options_find(giver->config, setting->row.row->name),
-				setting->value, (struct option_origin){level, setting->line}))
+				setting->value,
+				(struct option_origin){level, setting->line, setting->as}))
 			return false;
 	}
 	return true;
@@ -439,6 +516,26 @@ static bool give_named_defaults(const struct option_owner *owner, void *block)
 	return true;
 }
 
+static bool is_set(const struct config_setting *setting)
+{
+	return setting->as != NULL && strcmp(setting->as, CONFIG_SET) == 0;
+}
+
+/* What is wrong with a key of a section: by its line, or by --set. */
+static bool say_setting(const struct giver *giver, const struct config_named *named,
+	const struct config_setting *setting, const char *why)
+{
+	const char *key = setting->row.row->name;
+
+	if (is_set(setting))
+		snprintf(giver->error, CONFIG_ERROR_MAX, "--" CONFIG_SET " %s.%s.%s: %s",
+			named->owner->section, named->name, key, why);
+	else
+		snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
+			giver->config->file->path, setting->line, key, why);
+	return false;
+}
+
 static bool give_named(const struct giver *giver, uint32_t n)
 {
 	const struct config_file *file = giver->config->file;
@@ -452,12 +549,11 @@ static bool give_named(const struct giver *giver, uint32_t n)
 		return false;
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
-		const struct option_origin origin = {OPTION_BY_SECTION, setting->line};
 		char why[OPTION_WHY_MAX];
 
 		if (setting->section == CONFIG_FIRST_NAMED + n &&
 			!option_set(setting->row.row, setting->value, named->storage, why))
-			return say_about(giver, setting->row.row, &origin, why);
+			return say_setting(giver, named, setting, why);
 	}
 	return true;
 }
@@ -487,7 +583,8 @@ const char *config_named_key(
 	return NULL;
 }
 
-uint32_t config_named_line(
+/* Returns the setting of a section's key, or NULL. */
+static const struct config_setting *find_named_setting(
 	const struct config *config, const struct config_named *named, const char *key)
 {
 	const struct config_file *file = config->file;
@@ -496,8 +593,16 @@ uint32_t config_named_line(
 	for (uint32_t i = 0; file != NULL && i < file->nb_settings; i++)
 		if (file->settings[i].section == section &&
 			config_setting_is(&file->settings[i], key))
-			return file->settings[i].line;
-	return 0;
+			return &file->settings[i];
+	return NULL;
+}
+
+uint32_t config_named_line(
+	const struct config *config, const struct config_named *named, const char *key)
+{
+	const struct config_setting *setting = find_named_setting(config, named, key);
+
+	return setting != NULL ? setting->line : 0;
 }
 
 /* --- what cannot be --- */
@@ -526,11 +631,14 @@ static bool check_effects(const struct giver *giver, const struct measurement_co
 /* By the line of the key, or by that of the section where it has no such key. */
 static bool say_named_fault(const struct giver *giver, const struct option_fault *fault)
 {
-	uint32_t line = config_named_line(giver->config, fault->named, fault->option);
+	const struct config_setting *setting =
+		find_named_setting(giver->config, fault->named, fault->option);
 
+	if (setting != NULL && is_set(setting))
+		return say_setting(giver, fault->named, setting, fault->why);
 	snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s", giver->config->file->path,
-		line > 0 ? line : fault->named->line,
-		line > 0 ? fault->option : fault->named->title, fault->why);
+		setting != NULL ? setting->line : fault->named->line,
+		setting != NULL ? fault->option : fault->named->title, fault->why);
 	return false;
 }
 
@@ -598,6 +706,11 @@ static bool check(const struct giver *giver)
 struct argument {
 	const struct config_row *row;
 	const char *value; /* "yes" for a flag */
+	const char *as;    /* as of an origin */
+	/* --set of one section: its name, and the row if that is no option; NULL: of none. */
+	const char *section;
+	uint32_t section_len;
+	struct config_row key;
 };
 
 struct loader {
@@ -632,19 +745,60 @@ __attribute__((format(printf, 2, 3))) static enum config_result complain(
 	return CONFIG_EXIT_2;
 }
 
-/* An option of measurements goes to all of them. */
+static bool is_named(const struct argument *argument, const char *name)
+{
+	return strlen(name) == argument->section_len &&
+	       strncmp(name, argument->section, argument->section_len) == 0;
+}
+
+static bool say_no_section(
+	const struct giver *giver, const struct argument *argument, const char *word)
+{
+	int len = (int)argument->section_len;
+
+	snprintf(giver->error, CONFIG_ERROR_MAX,
+		"--" CONFIG_SET " %s.%.*s: no such section; add [%s %.*s] to the file of --config",
+		word, len, argument->section, word, len, argument->section);
+	return false;
+}
+
+/* An option of measurements goes to all of them, or to the one that --set names. */
 static bool give_argument(struct giver giver, const struct argument *argument)
 {
-	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0};
+	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
+	bool found = false;
 
+	if (argument->row == NULL) /* of a section: set_key() did it */
+		return true;
 	if (!argument->row->owner->of_measurement)
 		return give(&giver, argument->row, argument->value, origin);
 	for (uint32_t i = 0; i < giver.config->nb_measurements; i++) {
 		giver.measurement = &giver.config->measurements[i];
+		if (argument->section != NULL && !is_named(argument, giver.measurement->name))
+			continue;
+		found = true;
 		if (!give(&giver, argument->row, argument->value, origin))
 			return false;
 	}
-	return true;
+	return found || say_no_section(&giver, argument, "measurement");
+}
+
+/* Puts a key of a section [WORD NAME] in the place of the file's. */
+static bool set_key(const struct giver *giver, const struct argument *argument)
+{
+	struct config_file *file = giver->config->file;
+	char name[64];
+	uint32_t n;
+
+	snprintf(name, sizeof(name), "%.*s", (int)argument->section_len, argument->section);
+	n = file != NULL ? config_file_find_named(file, argument->key.owner, name) : 0;
+	if (file == NULL || n == file->nb_named)
+		return say_no_section(giver, argument, argument->key.owner->section);
+	if (config_file_set_named(file, n, &argument->key,
+		    argument->section + argument->section_len + 1, argument->value))
+		return true;
+	snprintf(giver->error, CONFIG_ERROR_MAX, "--" CONFIG_SET ": out of memory");
+	return false;
 }
 
 /* What was said of measurements while the run went on. */
@@ -685,7 +839,10 @@ static enum config_result apply(struct loader *loader)
 	if (result != CONFIG_OK)
 		return result;
 	good = give_defaults(&giver) && (config->file == NULL || give_section(&giver, 0, false)) &&
-	       make_measurements(giver) && make_named(&giver);
+	       make_measurements(giver);
+	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
+		good = loader->arguments[i].row != NULL || set_key(&giver, &loader->arguments[i]);
+	good = good && make_named(&giver);
 	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
 		good = give_argument(giver, &loader->arguments[i]);
 	good = good && give_changes(giver);
@@ -713,13 +870,14 @@ static enum config_result complain_unknown(const struct loader *loader, const ch
 {
 	const struct config_row *near = options_nearest(loader->config, name);
 	const struct command *other = other_command(loader, name, 0);
+	char spelled[NAME_ROOM];
 
 	if (other != NULL)
 		return complain(loader, "--%s: %s does not take it; %s does", name,
 			loader->config->command->name, other->name);
 	if (near != NULL)
-		return complain(loader, "--%.200s: unknown option; did you mean --%s?", name,
-			near->row->name);
+		return complain(loader, "--%.200s: unknown option; did you mean %s?", name,
+			options_spelling(near->row, spelled, sizeof(spelled)));
 	return complain(loader, "--%.200s: unknown option; --help all lists them", name);
 }
 
@@ -739,6 +897,72 @@ static enum config_result help(const struct loader *loader, const char *what)
 	return CONFIG_EXIT_0;
 }
 
+/* The key of a section behind "NAME.": the shortest name that a key follows. */
+static bool split_key(const struct loader *loader, const struct option_owner *owner, char *rest,
+	struct argument *argument)
+{
+	for (char *dot = strchr(rest, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+		const char *key = dot + 1;
+
+		if (owner != NULL)
+			argument->key = (struct config_row){options_find_key(owner, key), owner};
+		else
+			argument->row = options_find(loader->config, key);
+		if (owner != NULL ? argument->key.row == NULL
+				  : argument->row == NULL || !argument->row->owner->of_measurement)
+			continue;
+		argument->as = CONFIG_SET;
+		argument->section_len = (uint32_t)(dot - rest);
+		return argument->section_len > 0;
+	}
+	return false;
+}
+
+/* "measurement.NAME.KEY" or "WORD.NAME.KEY"; `at` is where this stands in the argument. */
+static bool read_section_key(
+	const struct loader *loader, char *name, const char *at, struct argument *argument)
+{
+	static const char measurement[] = "measurement.";
+	const struct option_owner *owner = NULL;
+	size_t len = sizeof(measurement) - 1;
+
+	if (strncmp(name, measurement, len) != 0) {
+		len = 0;
+		for (uint32_t k = 0; k < loader->config->nb_kinds && len == 0; k++) {
+			owner = loader->config->kinds[k];
+			if (strncmp(name, owner->section, strlen(owner->section)) == 0 &&
+				name[strlen(owner->section)] == '.')
+				len = strlen(owner->section) + 1;
+		}
+	}
+	argument->section = at + len;
+	return len > 0 && split_key(loader, owner, name + len, argument);
+}
+
+/* KEY=VALUE of --set. */
+static enum config_result read_set(struct loader *loader, const char *text)
+{
+	struct argument argument = {.as = CONFIG_SET};
+	const char *equals = strchr(text, '=');
+	char name[200], unknown[OPTION_WHY_MAX];
+
+	if (equals == NULL || equals == text)
+		return complain(loader,
+			"--" CONFIG_SET ": '%.200s': not KEY=VALUE; example: top=10", text);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	argument.value = equals + 1;
+	argument.row = options_find(loader->config, name);
+	if (argument.row == NULL && !read_section_key(loader, name, text, &argument)) {
+		options_say_unknown(loader->config, name, unknown, sizeof(unknown));
+		return complain(loader, "--" CONFIG_SET ": %s", unknown);
+	}
+	if (argument.row != NULL && argument.row->row->type == OPTION_ACTION)
+		return complain(loader, "--" CONFIG_SET ": %s: not a key of the file; give --%s",
+			name, name);
+	loader->arguments[loader->nb_arguments++] = argument;
+	return CONFIG_OK;
+}
+
 /* Options that are acted on rather than kept. Returns CONFIG_OK where reading goes on. */
 static enum config_result act(struct loader *loader, const struct argument *argument)
 {
@@ -748,6 +972,8 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 		fprintf(loader->out, "%s %s\n", loader->program->name, SKETCHTAP_VERSION);
 		return CONFIG_EXIT_0;
 	}
+	if (strcmp(argument->row->row->name, CONFIG_SET) == 0)
+		return read_set(loader, argument->value);
 	if (*argument->value == '\0')
 		return complain(loader, "--config: '' is empty; give FILE");
 	if (loader->path != NULL)
@@ -758,9 +984,9 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 }
 
 static enum config_result take(
-	struct loader *loader, const struct config_row *row, const char *value)
+	struct loader *loader, const struct config_row *row, const char *as, const char *value)
 {
-	const struct argument argument = {.row = row, .value = value};
+	const struct argument argument = {.row = row, .value = value, .as = as};
 
 	if (row->row->type == OPTION_ACTION)
 		return act(loader, &argument);
@@ -792,7 +1018,7 @@ static enum config_result read_option(
 		if (value == NULL)
 			return complain(loader, "--%s: needs %s", name, row->row->placeholder);
 	}
-	return take(loader, row, value);
+	return take(loader, row, options_name_as(row->row, name), value);
 }
 
 /* A letter that is no option. */
@@ -827,10 +1053,10 @@ static enum config_result read_letters(
 			if (*took_next && next == NULL)
 				return complain(
 					loader, "-%c: needs %s", *letters, row->row->placeholder);
-			return take(loader, row, *took_next ? next : letters + 1);
+			return take(loader, row, row->row->name, *took_next ? next : letters + 1);
 		}
 		if (row != NULL)
-			result = take(loader, row, *letters == 'h' ? "" : "yes");
+			result = take(loader, row, row->row->name, *letters == 'h' ? "" : "yes");
 		else
 			result = read_stray_letter(loader, *letters);
 	}
@@ -848,7 +1074,8 @@ static enum config_result read_word(struct loader *loader, const char *word)
 	const struct command *command = loader->config->command;
 
 	if (command->argument != NULL && (command->stray == NULL || looks_like_file(word)))
-		return take(loader, options_find(loader->config, command->argument), word);
+		return take(loader, options_find(loader->config, command->argument),
+			command->argument, word);
 	return complain(loader, "'%.200s': unexpected argument; %s, and --help lists %s", word,
 		command->stray != NULL ? command->stray : "options are --NAME VALUE",
 		command->stray != NULL ? "all options" : "them");
@@ -1026,5 +1253,11 @@ bool config_spares_inputs(const struct config *config, const char *option, const
 void config_free(struct config *config)
 {
 	config_file_free(config->file);
+	while (config->texts != NULL) {
+		struct config_text *next = config->texts->next;
+
+		free(config->texts);
+		config->texts = next;
+	}
 	*config = (struct config){0};
 }

@@ -50,6 +50,7 @@ enum option_type {
 	OPTION_OWN_LIST,   /* struct option_values; read() is given each part of the list A,B,... */
 	OPTION_ACTION,     /* nothing: config_load() acts on it; command line only */
 	OPTION_PROPERTIES, /* struct option_properties; keys NAME.PROPERTY of a section */
+	OPTION_PARTS,      /* nothing: its value is that of one of its parts; repeatable */
 };
 
 struct option_list {
@@ -84,9 +85,16 @@ enum option_need {
 
 struct option_row {
 	const char *name;        /* without the dashes */
+	const char *former;      /* name before it was renamed: accepted, not documented; or NULL */
 	const char *placeholder; /* of the value; NULL where there is none */
 	char letter;             /* what tcpdump calls it; 0: nothing */
 	bool rare;               /* left out of --help, not of --help all */
+	bool config_only;        /* documented as a key of the configuration file */
+	bool hidden;             /* accepted, but not documented by this name */
+	/* Option whose value may contain this one's, and the text in front of it there: ",after="
+	 * behind a comma, "async:" behind the option's own value, "queues=" in the place of it.
+	 * Both options belong to the same owner, or to the run. */
+	const char *part_of, *part;
 	enum option_group group;
 	enum option_type type;
 	const char *set; /* options of one set exclude each other; NULL: of none */
@@ -99,6 +107,7 @@ struct option_row {
 	/* Words of OPTION_CHOICE and OPTION_WORDS, from 0; NULL behind the last. */
 	const char *(*word)(uint32_t i);
 	const char *(*alias)(uint32_t i); /* a shorter one; NULL: none has one */
+	const char *(*former_word)(uint32_t i); /* accepted, not documented; NULL: none */
 	const char *(*suits)(uint32_t i); /* when to choose it, for help; NULL: not said */
 	bool (*read)(const struct option_text *text);
 	/* Why it has no effect ("without --port"); NULL: it has one. Then it is refused.
@@ -113,7 +122,8 @@ struct option_row {
 	const char *default_text; /* applied before anything else; NULL: the field stays 0 */
 	const char *default_note; /* what help says where default_text does not */
 	void (*note)(char *note, size_t size); /* the same, where it is found out */
-	const char *help;                      /* where it ends in a colon, the words follow */
+	const char *help; /* first sentence: its summary; if it ends in a colon, the words follow */
+	const char *man;  /* further sentences for the man page; or NULL */
 };
 
 /* What options say together that cannot be. */

@@ -188,13 +188,21 @@ static bool refuse_word(const struct option_text *a)
 	return option_refuse(a, "is not allowed; allowed: %s", list);
 }
 
+static bool is_word(const char *text, const char *(*word)(uint32_t i), uint32_t i)
+{
+	const char *one = word != NULL ? word(i) : NULL;
+
+	return one != NULL && strcmp(text, one) == 0;
+}
+
 static bool find_word(const struct option_text *a, uint32_t *i)
 {
 	const struct option_row *row = a->row;
 
 	for (*i = 0; row->word(*i) != NULL; ++*i)
 		if (strcmp(a->text, row->word(*i)) == 0 ||
-			(row->alias != NULL && strcmp(a->text, row->alias(*i)) == 0))
+			is_word(a->text, row->alias, *i) ||
+			is_word(a->text, row->former_word, *i))
 			return true;
 	return refuse_word(a);
 }
@@ -309,6 +317,7 @@ bool option_set(const struct option_row *row, const char *text, void *block, cha
 		[OPTION_OWN_LIST] = set_own_list,
 		[OPTION_ACTION] = set_nothing,
 		[OPTION_PROPERTIES] = add_property,
+		[OPTION_PARTS] = set_nothing,
 	};
 	const struct option_text a = {
 		.row = row,

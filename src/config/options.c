@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "config/option_parts.h"
+
 static const char *const group_names[OPTION_GROUP_COUNT] = {
 	[OPTION_GROUP_SOURCE] = "Source",
 	[OPTION_GROUP_DESTINATION] = "Destination",
@@ -13,8 +15,17 @@ static const char *const group_names[OPTION_GROUP_COUNT] = {
 	[OPTION_GROUP_HOST] = "Host",
 };
 
+static const char *const group_summaries[OPTION_GROUP_COUNT] = {
+	[OPTION_GROUP_SOURCE] = "where packets come from, and when to stop",
+	[OPTION_GROUP_DESTINATION] = "where packets or results go",
+	[OPTION_GROUP_MEASURE] = "which packets to count, by which key, and how",
+	[OPTION_GROUP_TRY] = "what to compare",
+	[OPTION_GROUP_REPORT] = "what to write, where and how often",
+	[OPTION_GROUP_HOST] = "cores, memory, logs and the configuration file",
+};
+
 static const char *const unit_lines[] = {
-	"N         5, 64K, 5M, 1G (powers of 1000; of 1024 where it is a power of two)",
+	"N         5, 64K, 5M, 1G (powers of 1000; of 1024 in --width and powers of two)",
 	"SIZE      4096, 4KB, 4MB, 1GB (bytes, powers of 1024)",
 	"TIME      10us, 500ms, 1s, 5m, 1h, 1d",
 	"RATE      500kpps, 2Mpps (packets per second)",
@@ -25,10 +36,33 @@ static const char *const unit_lines[] = {
 
 const struct config_row *options_find(const struct config *config, const char *name)
 {
-	for (uint32_t i = 0; i < config->nb_rows; i++)
-		if (strcmp(config->rows[i].row->name, name) == 0)
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct option_row *row = config->rows[i].row;
+
+		if (strcmp(row->name, name) == 0 ||
+			(row->former != NULL && strcmp(row->former, name) == 0))
 			return &config->rows[i];
+	}
 	return NULL;
+}
+
+const char *options_name_as(const struct option_row *row, const char *name)
+{
+	return row->former != NULL && strcmp(row->former, name) == 0 ? row->former : row->name;
+}
+
+const char *options_spelling(const struct option_row *row, char *text, size_t size)
+{
+	bool part = row->hidden && row->part_of != NULL;
+	char name[64];
+
+	if (part)
+		option_part_name(row, name, sizeof(name));
+	else
+		snprintf(name, sizeof(name), "%s", row->name);
+	snprintf(text, size, "--%s%s%s", part ? row->part_of : row->config_only ? CONFIG_SET : "",
+		(part || row->config_only) && *name != '\0' ? " " : "", name);
+	return text;
 }
 
 const struct config_row *options_find_letter(const struct config *config, char letter)
@@ -83,19 +117,19 @@ static unsigned int least_at_first(const char *name)
 	return len < 3 || len > NAME_MAX_LEN ? 0 : (unsigned int)len / 5 + 1;
 }
 
-/* Whether it is nearer than *least, which becomes its distance. */
-static bool is_nearer(const char *name, const struct option_row *row, unsigned int *least)
+/* Returns true if a known name is nearer than *least, which becomes its distance. */
+static bool is_nearer(const char *name, const char *known, unsigned int *least)
 {
-	size_t len = strlen(name), other = strlen(row->name);
+	size_t len = strlen(name), other = strlen(known);
 	unsigned int distance = 0;
 
 	if (*least == 0)
 		return false;
 	/* One that was cut short is the nearest; no fewer letters are put in than are missing. */
-	if (strncmp(row->name, name, len) != 0) {
+	if (strncmp(known, name, len) != 0) {
 		if ((len < other ? other - len : len - other) >= *least)
 			return false;
-		distance = edit_distance(name, row->name);
+		distance = edit_distance(name, known);
 	}
 	if (distance >= *least)
 		return false;
@@ -108,19 +142,32 @@ const struct config_row *options_nearest(const struct config *config, const char
 	const struct config_row *nearest = NULL;
 	unsigned int least = least_at_first(name);
 
-	for (uint32_t i = 0; i < config->nb_rows; i++)
-		if (is_nearer(name, config->rows[i].row, &least))
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct option_row *row = config->rows[i].row;
+
+		if (row->hidden && row->part_of == NULL)
+			continue;
+		if (is_nearer(name, row->name, &least) ||
+			(row->former != NULL && is_nearer(name, row->former, &least)))
 			nearest = &config->rows[i];
+	}
 	return nearest;
 }
 
 void options_say_unknown(const struct config *config, const char *name, char *text, size_t size)
 {
 	const struct config_row *near = options_nearest(config, name);
+	const struct option_row *row = near != NULL ? near->row : NULL;
+	char part[64] = "";
 
-	snprintf(text, size, "%.200s: unknown option%s%s%s", name,
-		near != NULL ? "; did you mean " : "", near != NULL ? near->row->name : "",
-		near != NULL ? "?" : "");
+	if (row != NULL && row->hidden) /* a part of another */
+		option_part_name(row, part, sizeof(part));
+	snprintf(text, size, "%.200s: unknown key%s%s%s%s%s", name,
+		row != NULL ? "; did you mean " : "",
+		row == NULL	? ""
+		: row->hidden ? row->part_of
+			      : row->name,
+		*part != '\0' ? " " : "", part, row != NULL ? "?" : "");
 }
 
 const struct option_row *options_find_key(const struct option_owner *owner, const char *key)
@@ -154,9 +201,9 @@ void options_say_unknown_key(
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(key, "."), key);
 	least = least_at_first(first);
 	for (const struct option_row *row = owner->rows; row->name != NULL; row++)
-		if (is_nearer(row->type == OPTION_PROPERTIES ? first : key, row, &least))
+		if (is_nearer(row->type == OPTION_PROPERTIES ? first : key, row->name, &least))
 			near = row;
-	used = snprintf(text, size, "%.200s: is no key of [%s NAME]", key, owner->section);
+	used = snprintf(text, size, "%.200s: unknown key of [%s NAME]", key, owner->section);
 	if (near != NULL) {
 		snprintf(text + used, size - (size_t)used, "; did you mean %s%s?", near->name,
 			key_rest(near));
@@ -165,7 +212,7 @@ void options_say_unknown_key(
 	for (const struct option_row *row = owner->rows; row->name != NULL && used < (int)size;
 		row++)
 		used += snprintf(text + used, size - (size_t)used, "%s %s%s",
-			row == owner->rows ? "; allowed:" : ",", row->name, key_rest(row));
+			row == owner->rows ? "; keys:" : ",", row->name, key_rest(row));
 }
 
 /* --- what is said of an option --- */
@@ -236,20 +283,20 @@ static void print_words(struct help_line *line, const char *text)
 	}
 }
 
-/* key: it is one of a section's, not an option. */
-static void print_row(const struct option_row *row, bool key, FILE *out)
+/* Where an option's help text begins: behind what was written, or on the next line. */
+static void begin_text(int written, FILE *out)
 {
-	struct help_line line = {.out = out, .column = HELP_COLUMN};
-	char note[NOTE_MAX], words[NOTE_MAX];
-	int written =
-		key ? fprintf(out, "  %s%s = %s", row->name, key_rest(row), row->placeholder)
-		    : fprintf(out, "  --%s%s%s", row->name, row->placeholder != NULL ? " " : "",
-			      row->placeholder != NULL ? row->placeholder : "");
-
 	if (written + 2 > HELP_COLUMN)
 		fprintf(out, "\n%*s", HELP_COLUMN, "");
 	else
 		fprintf(out, "%*s", HELP_COLUMN - written, "");
+}
+
+static void print_text(const struct option_row *row, FILE *out)
+{
+	struct help_line line = {.out = out, .column = HELP_COLUMN};
+	char note[NOTE_MAX], words[NOTE_MAX];
+
 	print_words(&line, row->help);
 	words_of(row, words);
 	print_words(&line, words + strspn(words, " "));
@@ -267,6 +314,68 @@ static void print_row(const struct option_row *row, bool key, FILE *out)
 	fputc('\n', out);
 }
 
+/* "--NAME VALUE", or "KEY = VALUE" in the file. */
+static int print_name(const struct option_row *row, bool key, FILE *out)
+{
+	const char *value = row->placeholder;
+
+	if (key)
+		return fprintf(out, "  %s%s = %s", row->name, key_rest(row),
+			value != NULL ? value : "yes|no");
+	return fprintf(out, "  --%s%s%s", row->name, value != NULL ? " " : "",
+		value != NULL ? value : "");
+}
+
+static void print_row(const struct option_row *row, bool key, FILE *out)
+{
+	begin_text(print_name(row, key, out), out);
+	print_text(row, out);
+}
+
+/* Parts of an option's value that are no options themselves. */
+static const struct option_row *next_hidden_part(
+	const struct config *config, const struct option_row *row, const struct config_row **part)
+{
+	while ((*part = option_next_part(config, row, *part)) != NULL)
+		if ((*part)->row->hidden)
+			return (*part)->row;
+	return NULL;
+}
+
+static void print_parts(const struct config *config, const struct option_row *row, FILE *out)
+{
+	const struct config_row *at = NULL;
+	const struct option_row *part;
+
+	while ((part = next_hidden_part(config, row, &at)) != NULL) {
+		begin_text(fprintf(out, "      %s%s", part->part + (*part->part == ','),
+				   part->placeholder),
+			out);
+		print_text(part, out);
+	}
+}
+
+/* The first sentence of a text, without its full stop; or all up to a colon. */
+static size_t summary_length(const char *help)
+{
+	const char *end = strstr(help, ". "), *colon = strstr(help, ": ");
+
+	if (end == NULL)
+		end = help + strlen(help) - 1;
+	return (size_t)((colon != NULL && colon < end ? colon : end) - help);
+}
+
+static void print_summary(const struct option_row *row, FILE *out)
+{
+	begin_text(print_name(row, false, out), out);
+	fprintf(out, "%.*s\n", (int)summary_length(row->help), row->help);
+}
+
+static bool is_listed(const struct option_row *row, bool all)
+{
+	return !row->hidden && !row->config_only && (all || !row->rare);
+}
+
 static void print_group(const struct config *config, enum option_group group, bool all, FILE *out)
 {
 	bool titled = false;
@@ -274,13 +383,55 @@ static void print_group(const struct config *config, enum option_group group, bo
 	for (uint32_t i = 0; i < config->nb_rows; i++) {
 		const struct option_row *row = config->rows[i].row;
 
-		if (row->group != group || (row->rare && !all))
+		if (row->group != group || !is_listed(row, all))
 			continue;
 		if (!titled)
 			fprintf(out, "\n%s:\n", group_names[group]);
 		titled = true;
+		if (!all) {
+			print_summary(row, out);
+			continue;
+		}
 		print_row(row, false, out);
+		print_parts(config, row, out);
 	}
+}
+
+static bool has_group(const struct config *config, enum option_group group)
+{
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (config->rows[i].row->group == group && is_listed(config->rows[i].row, true))
+			return true;
+	return false;
+}
+
+static bool has_config_only(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (config->rows[i].row->config_only)
+			return true;
+	return false;
+}
+
+#define CONFIG_KEYS "Keys of the configuration file"
+
+static void print_groups(const struct config *config, FILE *out)
+{
+	fprintf(out, "\nGroups of options:\n");
+	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
+		if (has_group(config, group))
+			fprintf(out, "  %-24s%s\n", group_names[group], group_summaries[group]);
+	if (has_config_only(config))
+		fprintf(out, "  %-24s%s\n", "Keys", "rare settings: in the file, or by --set");
+}
+
+static void print_config_only(const struct config *config, FILE *out)
+{
+	if (has_config_only(config))
+		fprintf(out, "\n" CONFIG_KEYS " (each option above is one too):\n");
+	for (uint32_t i = 0; i < config->nb_rows; i++)
+		if (config->rows[i].row->config_only)
+			print_row(config->rows[i].row, true, out);
 }
 
 static void print_keys(const struct option_owner *owner, FILE *out)
@@ -290,7 +441,7 @@ static void print_keys(const struct option_owner *owner, FILE *out)
 		print_row(row, true, out);
 }
 
-/* Of the command that may be left out: the others too. */
+/* The command that may be left out also lists the others. */
 static void print_usage(const struct command *command, const struct program *program, FILE *out)
 {
 	const struct command *const *each = program->commands;
@@ -301,16 +452,12 @@ static void print_usage(const struct command *command, const struct program *pro
 			command->about != NULL ? command->about : command->summary);
 		return;
 	}
+	fprintf(out, "Usage: %s [%s] %s\n       %s COMMAND --help\n\nCommands:\n",
+		program->name, command->name, command->usage, program->name);
 	for (; *each != NULL; each++)
-		fprintf(out, "%s %s %s%s%s %s\n%*s%s\n",
-			each == program->commands ? "Usage:" : "      ", program->name,
-			*each == command ? "[" : "", (*each)->name, *each == command ? "]" : "",
-			(*each)->usage, HELP_COLUMN, "", (*each)->summary);
+		fprintf(out, "  %-24s%s\n", (*each)->name, (*each)->summary);
 	for (; other != NULL && other->name != NULL; other++)
-		fprintf(out, "       %s %s %s\n%*s%s\n", program->name, other->name, other->usage,
-			HELP_COLUMN, "", other->summary);
-	fprintf(out, "       %s COMMAND --help\n%*sthe options of a command\n", program->name,
-		HELP_COLUMN, "");
+		fprintf(out, "  %-24s%s\n", other->name, other->summary);
 }
 
 static void print_lines(const char *title, const char *const *lines, FILE *out)
@@ -370,9 +517,12 @@ void options_help(const struct config *config, const struct program *program, bo
 	const struct command *command = config->command;
 
 	print_usage(command, program, out);
+	if (all)
+		print_groups(config, out);
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_group(config, group, all, out);
 	if (all) {
+		print_config_only(config, out);
 		for (uint32_t k = 0; k < config->nb_kinds; k++)
 			print_keys(config->kinds[k], out);
 		print_lines("Values", unit_lines, out);
@@ -382,7 +532,8 @@ void options_help(const struct config *config, const struct program *program, bo
 		}
 		print_terms(program->terms, out);
 	} else {
-		fprintf(out, "\n--help all lists every option and says how values are written.\n");
+		fprintf(out, "\n--help all: all options, keys and values. man %s: details.\n",
+			program->name);
 	}
 	if (command->examples != NULL)
 		print_lines("Examples", command->examples, out);
@@ -411,6 +562,10 @@ static void print_man_help(const struct option_row *option, FILE *out)
 	print_escaped(option->help, out);
 	words_of(option, words);
 	print_escaped(words, out);
+	if (option->man != NULL) {
+		fputs("\n\\&", out);
+		print_escaped(option->man, out);
+	}
 }
 
 static void print_man_default(const struct option_row *option, FILE *out)
@@ -426,7 +581,39 @@ static void print_man_default(const struct option_row *option, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_man_row(const struct config_row *row, FILE *out)
+/* What follows a name in the man page. */
+static void print_man_rest(const struct config_row *row, FILE *out)
+{
+	const struct option_row *option = row->row;
+
+	print_man_help(option, out);
+	if (option->letter != 0)
+		fprintf(out, " Also \\-%c.", option->letter);
+	if (row->owner->of_measurement && option->part_of == NULL)
+		fputs(" May be set in a [measurement] section.", out);
+	print_man_default(option, out);
+}
+
+static void print_man_parts(const struct config *config, const struct option_row *row, FILE *out)
+{
+	const struct config_row *at = NULL;
+	const struct option_row *part;
+	bool begun = false;
+
+	while ((part = next_hidden_part(config, row, &at)) != NULL) {
+		fprintf(out, "%s.TP\n\\fB", begun ? "" : ".RS\n");
+		begun = true;
+		print_escaped(part->part + (*part->part == ','), out);
+		fputs("\\fI", out);
+		print_escaped(part->placeholder, out);
+		fputs("\\fR", out);
+		print_man_rest(at, out);
+	}
+	if (begun)
+		fputs(".RE\n", out);
+}
+
+static void print_man_row(const struct config *config, const struct config_row *row, FILE *out)
 {
 	const struct option_row *option = row->row;
 
@@ -438,21 +625,35 @@ static void print_man_row(const struct config_row *row, FILE *out)
 		print_escaped(option->placeholder, out);
 		fputs("\\fR", out);
 	}
-	print_man_help(option, out);
-	if (option->letter != 0)
-		fprintf(out, " Also \\-%c.", option->letter);
-	if (row->owner->of_measurement)
-		fputs(" May stand in a [measurement] section.", out);
-	print_man_default(option, out);
+	print_man_rest(row, out);
+	print_man_parts(config, option, out);
+}
+
+static void print_man_key(const struct option_row *row, FILE *out)
+{
+	fputs(".TP\n\\fB", out);
+	print_escaped(row->name, out);
+	fprintf(out, "%s\\fR = \\fI%s\\fR", key_rest(row),
+		row->placeholder != NULL ? row->placeholder : "yes|no");
+}
+
+static void print_man_config_only(const struct config *config, FILE *out)
+{
+	if (has_config_only(config))
+		fputs(".SS " CONFIG_KEYS ", also for \\-\\-set\n", out);
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		if (!config->rows[i].row->config_only)
+			continue;
+		print_man_key(config->rows[i].row, out);
+		print_man_rest(&config->rows[i], out);
+	}
 }
 
 static void print_man_keys(const struct option_owner *owner, FILE *out)
 {
 	fprintf(out, ".SS Keys of a section [%s NAME]\n", owner->section);
 	for (const struct option_row *row = owner->rows; row->name != NULL; row++) {
-		fputs(".TP\n\\fB", out);
-		print_escaped(row->name, out);
-		fprintf(out, "%s\\fR = \\fI%s\\fR", key_rest(row), row->placeholder);
+		print_man_key(row, out);
 		print_man_help(row, out);
 		print_man_default(row, out);
 	}
@@ -463,12 +664,12 @@ static void print_man_group(const struct config *config, enum option_group group
 	bool titled = false;
 
 	for (uint32_t i = 0; i < config->nb_rows; i++) {
-		if (config->rows[i].row->group != group)
+		if (config->rows[i].row->group != group || !is_listed(config->rows[i].row, true))
 			continue;
 		if (!titled)
 			fprintf(out, ".SS %s\n", group_names[group]);
 		titled = true;
-		print_man_row(&config->rows[i], out);
+		print_man_row(config, &config->rows[i], out);
 	}
 }
 
@@ -511,6 +712,7 @@ void options_man(const struct config *config, FILE *out)
 {
 	for (enum option_group group = 0; group < OPTION_GROUP_COUNT; group++)
 		print_man_group(config, group, out);
+	print_man_config_only(config, out);
 	for (uint32_t k = 0; k < config->nb_kinds; k++)
 		print_man_keys(config->kinds[k], out);
 }
@@ -523,6 +725,14 @@ void options_words(const struct config *config, const struct program *program, F
 		fprintf(out, "%s\n", (*each)->name);
 	for (; other != NULL && other->name != NULL; other++)
 		fprintf(out, "%s\n", other->name);
-	for (uint32_t i = 0; i < config->nb_rows; i++)
-		fprintf(out, "--%s\n", config->rows[i].row->name);
+	for (uint32_t i = 0; i < config->nb_rows; i++) {
+		const struct option_row *row = config->rows[i].row;
+
+		if (is_listed(row, true))
+			fprintf(out, "--%s\n", row->name);
+		else if (row->config_only)
+			fprintf(out, "--" CONFIG_SET " %s=\n", row->name);
+		if (row->part_of != NULL && *row->part != ',')
+			fprintf(out, "--%s %s\n", row->part_of, row->part);
+	}
 }

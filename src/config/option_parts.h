@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/*
+ * Options whose value contains other options: --flow-detail rate,after=5 sets flow-detail and
+ * deep-after. Rows name the option that they are part of.
+ */
+
+#include "config/config.h"
+
+/* One option and its value, cut out of the value of the whole. */
+struct option_piece {
+	const struct config_row *row;
+	const char *text;
+};
+
+#define OPTION_PIECES_MAX 8
+
+/* Returns the part of an option after *after (NULL: the first); NULL if there is none left. */
+const struct config_row *option_next_part(const struct config *config,
+	const struct option_row *option, const struct config_row *after);
+/* Name of a part inside the value, without punctuation; empty for "async:". */
+void option_part_name(const struct option_row *part, char *name, size_t size);
+
+/*
+ * Cuts a value into the option's own, which comes first, and those of its parts. Texts belong to
+ * the configuration. Returns how many there are, or -1 with the reason in why[OPTION_WHY_MAX].
+ */
+int option_split(struct config *config, const struct config_row *row, const char *value,
+	struct option_piece pieces[OPTION_PIECES_MAX], char *why);
