@@ -20,7 +20,7 @@ static int run(struct config *config)
 {
 	char error[PROCESS_LIMITS_ERROR_MAX];
 
-	log_init(log_options(config)->level, log_options(config)->verbose);
+	log_init(log_level_asked(config), log_debug_asked(config));
 	if (!process_limits_check(error)) {
 		log_error("%s", error);
 		return 1;

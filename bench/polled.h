@@ -22,7 +22,7 @@ enum polled_kind {
 	POLLED_RECEIVE_AND_FREE,
 	POLLED_MEASURE,
 	POLLED_TIME,    /* the same, every burst part by part */
-	POLLED_KEPT_UP, /* with --keep-up valve, whose valve is told that polls empty the queue */
+	POLLED_KEPT_UP, /* with --overload valve, whose valve is told that polls empty the queue */
 	POLLED_COUNT_ONLY, /* the same, of a full queue, at its last level */
 };
 

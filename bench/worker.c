@@ -79,7 +79,7 @@ static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM
 static const struct option_values widths_default = {1, {0}}; /* the sketch's own */
 static const struct option_values one_thread = {1, {1}};
 
-/* The first sketch again, with --keep-up: nothing is given up, and all is. */
+/* The first sketch again, with --overload: nothing is given up, and all is. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
 static enum polled_kind kind_of(const struct contestant *contestant, uint32_t e)

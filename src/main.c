@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	case CONFIG_EXIT_1: return EXIT_MACHINE;
 	case CONFIG_EXIT_2: return EXIT_TEXT;
 	}
-	log_init(log_options(&config)->level, log_options(&config)->verbose);
+	log_init(log_level_asked(&config), log_debug_asked(&config));
 	if (!process_limits_check(error)) {
 		log_error("%s", error);
 		config_free(&config);

@@ -444,7 +444,7 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 			continue;
 		snprintf(error, PROFILE_ERROR_MAX,
 			"--profile %.100s: of another %s: '%.200s', here it is '%.200s'; make one here "
-			"with sketchtap-bench profile, or take it with --foreign-profile",
+			"with sketchtap-bench profile, or set foreign-profile = yes",
 			name, fact_names[f], profile->host.facts[f], host->facts[f]);
 		make_printable(error);
 		return false;
@@ -471,9 +471,9 @@ static const struct option_row profile_rows[] = {
 		.reads = option_names_file,
 		OPTION_FIELD(profile_options, file),
 		.default_note = "none",
-		.help = "What packets cost on this host, as sketchtap-bench profile writes it: plan "
-			"says what the host keeps up with, and ctl costs has it beside what is "
-			"measured. One of another CPU, build or DPDK is refused.",
+		.help = "Read the cost of packets on this host from FILE, as sketchtap-bench "
+			"profile writes it. plan then estimates capacity, and ctl costs compares. "
+			"A profile of another CPU, build or DPDK is refused.",
 	},
 	{
 		.name = "foreign-profile",
@@ -482,7 +482,8 @@ static const struct option_row profile_rows[] = {
 		.type = OPTION_FLAG,
 		OPTION_FIELD(profile_options, foreign),
 		.lacks = lacks_profile,
-		.help = "Take a --profile of another CPU, build or DPDK.",
+		.config_only = true,
+		.help = "Accept a --profile of another CPU, build or DPDK.",
 	},
 	{0},
 };

@@ -152,7 +152,7 @@ static void say_evictions(struct collector *collector)
 		return;
 	if (!collector_say(collector, true,
 		    "%" PRIu64 " exporters gave their place to others, because there are more "
-		    "than --exporters-max %u%s",
+		    "than exporters-max %u%s",
 		    n, collector->params.exporters_max, collector->eviction_said.since))
 		collector->eviction_said.said = false;
 }

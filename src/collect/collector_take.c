@@ -572,7 +572,7 @@ static const char *const doubt_words[] = {
 			     "taken to be unsampled until they do, or --exporter says sampling=N",
 	[SAMPLING_TOO_MANY] =
 		"describes the sampling of more than there is room for; of the others packets are "
-		"taken to be unsampled: lower --exporters-max, or let --exporter say sampling=N",
+		"taken to be unsampled: lower exporters-max, or let --exporter say sampling=N",
 	[SAMPLING_LATE] = "says only now how it samples; packets that it told of before were "
 			  "taken to be unsampled",
 	[SAMPLING_RATIO] = "samples packets and does not report its interval: upper bounds are "
@@ -1165,7 +1165,7 @@ struct collector *collector_create(const struct collector_params *params, char *
 	struct collector *collector;
 
 	if (params->exporters_max == 0 || params->exporters_max > ROUTER_UNKNOWN) {
-		snprintf(error, OPTION_WHY_MAX, "--exporters-max is 1 to %u", ROUTER_UNKNOWN);
+		snprintf(error, OPTION_WHY_MAX, "exporters-max is 1 to %u", ROUTER_UNKNOWN);
 		return NULL;
 	}
 	collector = aligned_alloc(64, (sizeof(*collector) + 63) / 64 * 64);

@@ -215,9 +215,9 @@ static const struct option_row collect_rows[] = {
 		.type = OPTION_LIST,
 		.set = SOURCE_SET,
 		OPTION_FIELD(collect_options, listen),
-		.help = "Receive datagrams of NetFlow v5 and v9, IPFIX and sFlow v5 at this UDP "
-			"address; :PORT is every address of this host, [ADDRESS]:PORT one of IPv6. "
-			"Any protocol may come to any port. Repeatable.",
+		.help = "Receive NetFlow v5 and v9, IPFIX and sFlow v5 on this UDP address. "
+			":PORT: all addresses of this host. [ADDRESS]:PORT: IPv6. Each port "
+			"accepts all protocols. Repeatable.",
 	},
 	{
 		.name = "exporter",
@@ -226,12 +226,13 @@ static const struct option_row collect_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
 		OPTION_FIELD(collect_options, exporters),
-		.default_note = "anybody, by address",
-		.help = "Only who sends from an address in one of these prefixes is listened to; "
-			"the rest is refused. Of sFlow the rule of the agent's address holds, or "
-			"else that of its sender. NAME is what outputs call it. sampling: of N packets it "
-			"looks at one, where it does not say so itself. edge: interfaces that lead "
-			"out of the network, as 1+3-5 or all. Repeatable; the longest prefix wins.",
+		.default_note = "all senders, named by address",
+		.help = "Accept datagrams only from senders in PREFIX, and call them NAME. "
+			"sampling=N: sampling interval of records that do not state it. "
+			"edge=LIST: interfaces that lead out of the network, such as 1+3-5 or "
+			"all. Repeatable; the longest prefix wins.",
+		.man = "For sFlow the rule of the agent address takes precedence over that of the "
+		       "sender.",
 	},
 	{
 		.name = "templates",
@@ -240,9 +241,8 @@ static const struct option_row collect_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
 		OPTION_FIELD(collect_options, templates),
-		.default_note = "kept in memory alone",
-		.help = "Keep templates of NetFlow v9 and IPFIX in this file, so that after a "
-			"restart nothing waits for exporters to send them again.",
+		.default_note = "kept in memory only",
+		.help = "Keep templates of NetFlow v9 and IPFIX in FILE across restarts.",
 	},
 	{
 		.name = "dedup",
@@ -254,10 +254,10 @@ static const struct option_row collect_rows[] = {
 		.suits = dedup_suits,
 		OPTION_FIELD(collect_options, dedup),
 		.default_text = "best",
-		.help = "How a flow that several exporters report is counted:",
+		.help = "Select how to count a flow that several exporters report:",
 	},
 	{
-		.name = "export-timeout",
+		.name = "active-timeout",
 		.lacks = lacks_collector,
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
@@ -266,12 +266,13 @@ static const struct option_row collect_rows[] = {
 		.min = 1000000,
 		.max = OPTION_CENTURY,
 		.default_text = "2m",
-		.help = "The longest time between an exporter's reports of a flow: the largest of "
-			"their active timeouts, and some. A flow that nobody reported for so long "
-			"is a new one.",
+		.former = "export-timeout",
+		.rare = true,
+		.help = "Treat a flow as ended after TIME without a record. Set it slightly above "
+			"the largest active timeout of your exporters.",
 	},
 	{
-		.name = "observed-flows",
+		.name = "flow-cache-size",
 		.lacks = lacks_collector,
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
@@ -280,9 +281,10 @@ static const struct option_row collect_rows[] = {
 		.min = 64,
 		.max = UINT64_C(1) << 30,
 		.default_text = "1M",
-		.help = "Flows of which it is remembered at once who reported how much; about 170 "
-			"bytes each. Records of more are counted by the edge rule, and said to be "
-			"(edge_only).",
+		.former = "observed-flows",
+		.rare = true,
+		.help = "Set the size of the flow cache, in flows of about 170 bytes. Records of "
+			"further flows are counted by the edge rule (column edge_only).",
 	},
 	{
 		.name = "link-overhead",
@@ -295,8 +297,9 @@ static const struct option_row collect_rows[] = {
 		.max = 256,
 		.zero = true,
 		.default_text = "14",
-		.help = "Added to the layer-3 bytes of each packet that a record tells, so that "
-			"bytes are those of a tap: 14 of Ethernet. 0: layer 3 alone.",
+		.config_only = true,
+		.help = "Add BYTES of layer 2 header to each packet of a record. 14: Ethernet. 0: "
+			"count layer 3 bytes.",
 	},
 	{
 		.name = "exporters-max",
@@ -309,9 +312,10 @@ static const struct option_row collect_rows[] = {
 		.min = 1,
 		.max = 65000,
 		.default_text = "10000",
-		.help = "Exporters, each of their domains counted, that are known at once. Where "
-			"there are more, newcomers take each other's places; an exporter that sent "
-			"two good datagrams is forgotten only after an hour of silence.",
+		.config_only = true,
+		.help = "Limit the number of exporters, one per observation domain. Above the "
+			"limit new exporters replace each other; one with two valid datagrams is "
+			"kept until it is silent for an hour.",
 	},
 	{
 		.name = "receive-buffer",
@@ -324,7 +328,8 @@ static const struct option_row collect_rows[] = {
 		.min = 4096,
 		.max = UINT64_C(1) << 30,
 		.default_text = "32MB",
-		.help = "What the kernel may hold of datagrams for each --listen.",
+		.config_only = true,
+		.help = "Set the receive buffer of each --listen socket.",
 	},
 	{0},
 };

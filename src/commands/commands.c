@@ -139,7 +139,7 @@ static int compile_filter(const struct config *config, struct source *source)
 	return EXIT_MACHINE;
 }
 
-static struct monitor_rules *rules; /* of --monitor; NULL: none, or a run has taken them over */
+static struct monitor_rules *rules; /* of --prefixes; NULL: none, or a run has taken them over */
 
 static int read_rules(const struct config *config)
 {
@@ -296,7 +296,7 @@ static void complete_profile(const struct config *config, const struct plan *pla
 		/* Without a file it is learnt from what packets take. */
 		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO,
 			"%s%s: has no figure of %s, and %s",
-			file != NULL ? "--profile " : "--keep-up", file != NULL ? file : "", text,
+			file != NULL ? "--profile " : "--overload", file != NULL ? file : "", text,
 			late ? "200 ms do not suffice for one"
 			     : "there is no memory to measure it");
 	}
@@ -340,14 +340,14 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
-/* The same of packets that were not looked at, and --max-skip. */
+/* The same of packets that were not looked at, and max-skip. */
 static bool skipped_too_much(const struct config *config, const struct ledger *sum)
 {
 	double share = sum->offered > 0 ? (double)sum->skipped / (double)sum->offered : 0;
 
 	if (share <= ledger_options(config)->max_skip)
 		return false;
-	log_error("did not look at %llu of %llu packets (%.4g %%), more than --max-skip %.4g %%",
+	log_error("did not look at %llu of %llu packets (%.4g %%), more than max-skip %.4g %%",
 		(unsigned long long)sum->skipped, (unsigned long long)sum->offered, share * 100,
 		ledger_options(config)->max_skip * 100);
 	return true;
@@ -834,7 +834,7 @@ static void suit_terminal(struct config *config)
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
-/* A collector counts rows as a run does. It matches no --monitor rules. */
+/* A collector counts rows as a run does. It matches no --prefixes rules. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &place_owner, &ledger_owner, &control_owner,
@@ -855,7 +855,7 @@ static const struct command_letter tcpdump_letters[] = {
 	{0, NULL},
 };
 
-#define STRAY "--pcap FILE measures a capture, --filter 'EXPRESSION' what matches"
+#define STRAY "give captures with --pcap FILE, filters with --filter 'EXPRESSION'"
 
 static const char *const run_examples[] = {
 	"sketchtap capture.pcap --key src/24",
@@ -867,7 +867,7 @@ static const char *const run_examples[] = {
 static const struct command run_of_program = {
 	.name = "run",
 	.usage = "[options] [FILE...]",
-	.summary = "measure the traffic of a link, or of captures",
+	.summary = "measure the traffic of links or captures",
 	.owners = commands_owners_of_run,
 	.argument = "pcap",
 	.stray = STRAY,
@@ -881,9 +881,9 @@ static const struct command run_of_program = {
 static const struct command plan_of_program = {
 	.name = "plan",
 	.usage = "[options]",
-	.summary = "print which core would do what; start nothing",
-	.about = "Prints which lcore would do what, on which NUMA node, with which queues and "
-		 "memory.",
+	.summary = "show cores, queues and memory of a run; start nothing",
+	.about = "Prints the lcores of a run with their tasks, NUMA nodes, queues and memory. Starts "
+		 "nothing.",
 	.owners = of_plan,
 	.argument = "pcap",
 	.stray = STRAY,
@@ -903,11 +903,11 @@ static bool check_doctor(const struct config *config, struct option_fault *fault
 static const struct command doctor_of_program = {
 	.name = "doctor",
 	.usage = "[options]",
-	.summary = "look whether this host suits a run; change nothing",
+	.summary = "check whether this host can run a configuration",
 	.about =
-		"Looks whether this host suits a run with these options. Each line is ok, warning "
-		"or missing,\nwith what was found and what mends it. Changes nothing. Exits with 0 "
-		"when nothing is missing.",
+		"Checks whether this host can run with these options. Each line is ok, warning or "
+		"missing, with\nthe value found and a command that fixes it. Changes nothing. Exits "
+		"with 0 if nothing is missing.",
 	.owners = of_doctor,
 	.argument = "pcap",
 	.stray = STRAY,
@@ -918,12 +918,12 @@ static const struct command doctor_of_program = {
 
 static const struct command generate_of_program = {
 	.name = "generate",
-	.usage = "--synthetic SPEC (--output FILE | --port NAME [--return NAME]) [options]",
-	.summary = "write or send synthetic traffic; measure what comes back",
+	.usage = "--synthetic SPEC (--output FILE | --port NAME [--rx-port NAME]) [options]",
+	.summary = "write or send synthetic traffic; test a device",
 	.about =
-		"Writes synthetic traffic to a capture file, or sends it on a port; with --as, "
-		"what routers on its\nway would export about it; with --return, what a device does to "
-		"it.",
+		"Writes synthetic traffic to a capture file, or sends it on a port.\n"
+		"--export-format: generate flow exports of simulated routers instead.\n"
+		"--rx-port: receive the packets again, and measure loss and latency of a device.",
 	.owners = of_generate,
 	.run = command_generate,
 };
@@ -933,9 +933,9 @@ static const struct command tune_of_program = {
 	.usage = "[--pcap FILE | --synthetic SPEC] [options] > FILE",
 	.summary = "find the fastest configuration of this host",
 	.about =
-		"Tries designs, sharings, sketches, sizes and numbers of workers on this host, and "
-		"prints the\nfastest that keeps within --memory and --error as a configuration "
-		"file, with the table that\nit was chosen from in comments.",
+		"Compares designs, sharings, sketches, widths and numbers of workers on this host. "
+		"Prints the\nfastest within --memory and --error as a configuration file, with all "
+		"results in comments.",
 	.owners = of_tune,
 	.argument = "pcap",
 	.stray = STRAY,
@@ -945,7 +945,7 @@ static const struct command tune_of_program = {
 
 static const char *const collect_examples[] = {
 	"sketchtap collect --listen :2055 --listen :6343 --exporters exporters.csv",
-	"sketchtap collect --pcap exports.pcap --key src-dst --paths paths.csv",
+	"sketchtap collect --pcap exports.pcap --key src-dst --export paths=paths.csv",
 	NULL,
 };
 
@@ -960,14 +960,14 @@ static bool check_collected(const struct config *config, struct option_fault *fa
 static const struct command collect_of_program = {
 	.name = "collect",
 	.usage = "(--listen ADDRESS:PORT | --pcap FILE) [options]",
-	.summary = "measure what routers and switches report: NetFlow, IPFIX, sFlow",
+	.summary = "measure a network from NetFlow, IPFIX and sFlow",
 	.about =
-		"Receives what routers, switches and hypervisors export, and measures the network "
-		"from it:\neach packet once, though several report it, each figure with its error, "
-		"each lost record\nwith its reason.",
+		"Receives flow exports of routers, switches and hypervisors, and measures the network "
+		"from them.\nCounts a packet once if several exporters report it. Figures have error "
+		"bounds.",
 	.owners = of_collect,
 	.argument = "pcap",
-	.stray = "--pcap FILE collects the datagrams of a capture",
+	.stray = "give captures of datagrams with --pcap FILE",
 	.examples = collect_examples,
 	.check = check_collected,
 	.at_terminal = suit_terminal,
@@ -975,25 +975,23 @@ static const struct command collect_of_program = {
 };
 
 static const struct program_term terms[] = {
-	{"sketch", "a table of fixed size that counts many keys, nearly exactly"},
-	{"heavy hitter", "a key with a large share of the packets or bytes"},
-	{"epoch", "one reporting interval; every row is of one epoch"},
-	{"ledger", "the account of all packets of an epoch, lost ones too"},
-	{"lcore", "a thread of DPDK's that polls, usually with a CPU of its own"},
-	{"rss", "design: the card spreads flows over queues, a worker polls each"},
-	{"async", "design: one core receives, and hands packets on through rings"},
-	{"sync", "design: one core receives, and waits until a burst is counted"},
-	{"key", "what is counted as one: by default the 5-tuple of a packet"},
-	{"candidate", "a key that looked heavy, and so is remembered beside the sketch"},
+	{"sketch", "table of fixed size that counts many keys with a bounded error"},
+	{"key", "packet fields that are counted together; by default the 5-tuple"},
+	{"heavy hitter", "key with a large share of the packets or bytes"},
+	{"interval", "reporting period; each row belongs to one interval (column epoch)"},
+	{"ledger", "every packet of an interval by term: measured, left out, or lost for a reason"},
+	{"bounds", "lowest and highest possible value of a figure, at a given confidence"},
+	{"lcore", "thread of DPDK that polls, usually on a CPU of its own"},
+	{"candidate", "key that was heavy recently, and is stored next to the sketch"},
 	{NULL, NULL},
 };
 
 static const struct program_other others[] = {
-	{"ctl", "[--name NAME] COMMAND", "ask a running one, or change what it measures", ctl},
-	{"follow", "[NAME] [--json]", "print the epochs of a running one as they close", follow},
-	{"top", "[NAME | FILE.csv...]", "show a running one on the terminal, or files of one", top},
+	{"ctl", "[--name NAME] COMMAND", "query a running instance, or change its measurements", ctl},
+	{"follow", "[NAME] [--json]", "print each interval of a running instance when it ends", follow},
+	{"top", "[NAME | FILE.csv...]", "show a running instance, or its files, on the terminal", top},
 	{"plot", "FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]",
-		"draw what files of one have", plot},
+		"draw a chart from output files", plot},
 	{0},
 };
 
@@ -1001,7 +999,7 @@ const struct program commands = {
 	.name = "sketchtap",
 	.commands = (const struct command *const[]){&run_of_program, &collect_of_program,
 		&plan_of_program, &doctor_of_program, &generate_of_program, &tune_of_program, NULL},
-	.hint = "a capture is measured with --pcap FILE",
+	.hint = "measure a capture with --pcap FILE",
 	.terms = terms,
 	.others = others,
 };

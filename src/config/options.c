@@ -367,7 +367,13 @@ static size_t summary_length(const char *help)
 
 static void print_summary(const struct option_row *row, FILE *out)
 {
-	begin_text(print_name(row, false, out), out);
+	const char *value = row->placeholder != NULL ? row->placeholder : "";
+	size_t len = strlen(value);
+
+	if (strlen(row->name) + len + strlen("  --  ") >= HELP_COLUMN)
+		len = strcspn(value, "[");
+	begin_text(fprintf(out, "  --%s%s%.*s", row->name, len > 0 ? " " : "", (int)len, value),
+		out);
 	fprintf(out, "%.*s\n", (int)summary_length(row->help), row->help);
 }
 
@@ -482,17 +488,28 @@ static const char *next_word(
 	return NULL;
 }
 
+/* The option of a choice, and the text in front of its words. */
+static const char *choice_name(const struct option_row *row, const char **before)
+{
+	bool part = row->hidden && row->part_of != NULL;
+
+	*before = part ? row->part : "";
+	return part ? row->part_of : row->name;
+}
+
 static void print_choices(const struct config *config, FILE *out)
 {
 	const char *word, *suits;
 	uint32_t row = 0, i = 0;
 
 	while ((word = next_word(config, &row, &i, &suits)) != NULL) {
-		const char *name = config->rows[row].row->name;
+		const char *name, *before;
 
 		if (suits == NULL)
 			continue;
-		fprintf(out, "  %-9s%-13s%s\n", i == 1 ? name : "", word, suits);
+		name = choice_name(config->rows[row].row, &before);
+		fprintf(out, "  %-15s%s%-*s%s\n", i == 1 ? name : "", before,
+			14 - (int)strlen(before), word, suits);
 	}
 }
 
@@ -686,7 +703,7 @@ static void print_man_lines(const char *const *lines, FILE *out)
 
 void options_man_terms(const struct config *config, const struct program *program, FILE *out)
 {
-	const char *word, *suits;
+	const char *word, *suits, *before;
 	uint32_t row = 0, i = 0;
 
 	fputs(".SH VALUES\n", out);
@@ -696,8 +713,9 @@ void options_man_terms(const struct config *config, const struct program *progra
 		if (suits == NULL)
 			continue;
 		fputs(".TP\n", out);
-		print_escaped(config->rows[row].row->name, out);
+		print_escaped(choice_name(config->rows[row].row, &before), out);
 		fputs(" \\fB", out);
+		print_escaped(before, out);
 		print_escaped(word, out);
 		fputs("\\fR\n\\&", out);
 		print_escaped(suits, out);

@@ -122,7 +122,7 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 
 static const char no_worker[] =
 	"write ctl states WORKER, with the number of a worker, or ctl states HOW, with a word of "
-	"--keep-up but off";
+	"--overload but off";
 static const char unchangeable[] = "--control read: this run can be asked, and not changed, here";
 
 static const char too_long[] = "the command is longer than the 1022 characters that a run reads";
@@ -514,7 +514,7 @@ static int answer_within_of(
 		return tell_error(answer, no_measurement);
 	inside = &measurement->inside;
 	if (!inside->only)
-		return tell_error(answer, "it counts everything: it has no --within");
+		return tell_error(answer, "it counts everything: within is not set");
 	networks = &epoch->measurements[inside->networks];
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
@@ -720,7 +720,7 @@ static const char *tell_states(
 	char *end;
 
 	if (governor == NULL)
-		return "nothing can be given up: the run has no --keep-up, or nothing that waits";
+		return "nothing can be given up: the run has no --overload, or nothing that waits";
 	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
 		worker = strtoul(parameters, &end, 10);
 		if (*end != '\0' || worker >= UINT32_MAX)
@@ -1063,8 +1063,9 @@ static const struct option_row control_rows[] = {
 		OPTION_FIELD(control_options, use),
 		.word = use_word,
 		.default_text = "change",
-		.help = "What the control socket is for: change what is measured and ask "
-			"(sketchtap ctl), or only read.",
+		.config_only = true,
+		.help = "Select what the control socket allows. change: change measurements "
+			"(sketchtap ctl). read: only query.",
 	},
 	{0},
 };

@@ -41,7 +41,7 @@ void control_offer(void);
  * changes any more. */
 void control_offer_profile(const struct profile *profile);
 
-/* Before control_start(): what decides of --keep-up, until control_stop(). NULL: nothing does. */
+/* Before control_start(): what decides of --overload, until control_stop(). NULL: nothing does. */
 struct governor;
 void control_offer_governor(struct governor *governor);
 
@@ -76,7 +76,7 @@ struct control_reloaded {
 	uint32_t outputs; /* files that were opened again */
 	bool changeable;  /* measurements can change; then what came of that: */
 	struct change_answer change;
-	bool has_monitor; /* there is --monitor */
+	bool has_monitor; /* there is --prefixes */
 	uint32_t rules;   /* of it, that hold from now on */
 	/* Why they are not what was asked for; empty: they are. */
 	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];

@@ -37,7 +37,7 @@ static void warn_if_full(struct closer *closer, const struct report_epoch *repor
 	if (left_out == 0 || !rarely_due(&closer->full, report->end, left_out))
 		return;
 	log_warning("epoch %llu, %s: %u keys of %s are heavy beside the %u that are looked into: "
-		    "raise the share of --within%s",
+		    "raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
 		within_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
 }

@@ -53,7 +53,7 @@ struct reporter_result {
 struct reporter;
 
 /* Takes all memory that reporting needs. NULL where there is none. profile: what packets take, as far
- * as it is known, for --keep-up; it outlives the reporter. */
+ * as it is known, for --overload; it outlives the reporter. */
 struct reporter *reporter_create(struct run *run, const struct profile *profile);
 void reporter_destroy(struct reporter *reporter);
 

@@ -53,7 +53,7 @@ struct governed {
 	bool busy;                /* the last window had some */
 };
 
-/* What --keep-up may take (docs/ADAPTIVE.md). */
+/* What --overload may take (docs/ADAPTIVE.md). */
 _Static_assert(
 	sizeof(struct governed) + sizeof(struct keeper) + sizeof(struct states_line) <= 8 << 10,
 	"8 KB of each worker");
@@ -118,7 +118,7 @@ static void put_states(struct governor *governor, uint32_t i)
 	}
 }
 
-/* With --keep-up queries a measurement is whole, or off: for that one step it has to have. */
+/* With --overload queries a measurement is whole, or off: for that one step it has to have. */
 static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
 {
 	const struct steps *steps = &governor->steps[m];
@@ -631,7 +631,7 @@ static void say(struct governor *governor, const struct report_epoch *report)
 
 	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
 		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
-			    "up detail, which --stats and --states tell%s",
+			    "up detail, which --stats and --export overload tell%s",
 			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
 			governor->warned.since);
 	for (uint32_t m = 0; m < report->nb_measurements; m++)
@@ -641,7 +641,7 @@ static void say(struct governor *governor, const struct report_epoch *report)
 	if (governor->log.missing > 0 &&
 		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
 		log_warning(
-			"epoch %llu: %llu changes are in no row of --states, which has room for "
+			"epoch %llu: %llu changes are in no row of --export overload, which has room for "
 			"%u in an interval%s",
 			(unsigned long long)report->number,
 			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What was given up and why, as --states tells it: rows that wait for the end of their epoch. */
+/* What was given up and why, as --export overload tells it: rows that wait for the end of their epoch. */
 
 #include <stdbool.h>
 #include <stdint.h>

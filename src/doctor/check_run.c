@@ -115,7 +115,7 @@ static void check_queue_fill(
 	if (driver->fill != PORT_FILL_GUESSED)
 		return;
 	finding_warning(finding,
-		"%s: its driver does not tell how full a queue is: --keep-up goes by polls that "
+		"%s: its driver does not tell how full a queue is: --overload goes by polls that "
 		"find as much as they can take, and may notice too late",
 		port->name);
 	finding_wanted(finding, "--design async, whose rings are looked at, or a port that tells");
@@ -201,7 +201,7 @@ static void check_receive_buffer(const struct host *host, struct finding *findin
 		return;
 	}
 	finding_warning(finding, "sockets get %s each: a burst of datagrams is lost", most);
-	finding_wanted(finding, "%s, or CAP_NET_ADMIN; --receive-buffer asks for another", size);
+	finding_wanted(finding, "%s, or CAP_NET_ADMIN; receive-buffer sets the size", size);
 	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
 }
 

@@ -62,14 +62,14 @@ _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the l
 /* clang-format off */
 #define KEY_EXTRA_FIELDS(FIELD)                                                                    \
 	FIELD(TCP_FLAGS, tcp_flags, 8, NUMBER, RECORD, "")                                         \
-	FIELD(VLAN, vlan, 12, NUMBER, ASKED, " (the outermost tag's)")                             \
+	FIELD(VLAN, vlan, 12, NUMBER, ASKED, " (outermost tag)")                                  \
 	FIELD(DSCP, dscp, 6, NUMBER, ASKED, "")                                                    \
-	FIELD(MPLS, mpls, 20, NUMBER, ASKED, " (the top label)")                                   \
+	FIELD(MPLS, mpls, 20, NUMBER, ASKED, " (top label)")                                       \
 	FIELD(IN_PORT, in_port, 16, NUMBER, ASKED,                                                 \
-		" (the number of the --port, capture file or exporter, from 0)")                   \
+		" (number of the --port, capture file or exporter, from 0)")                       \
 	FIELD(INGRESS, ingress, 16, ROUTER, ASKED, "")                                             \
 	FIELD(EGRESS, egress, 16, ROUTER, ASKED,                                                   \
-		" (the first and the last router that told of the flow, with collect)")
+		" (first and last router that reported the flow, in collect)")
 /* clang-format on */
 
 #define KEY_EXTRA_BYTES(name, word, bits, type, column, says) uint8_t word[((bits) + 7) / 8];

@@ -95,8 +95,8 @@ static const struct option_row epoch_rows[] = {
 		.min = 1000000,
 		.max = EPOCH_INTERVAL_MAX,
 		.default_text = "1s",
-		.help = "Report at each multiple of this time, 1ms to 2500d. 0: once, at the end; "
-			"so is a capture on a terminal, where no file is written.",
+		.help = "Report at each multiple of TIME, 1ms to 2500d. 0: report once, at the "
+			"end, as for a capture on a terminal.",
 	},
 	{0},
 };

@@ -308,9 +308,9 @@ static const struct option_row process_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(process_options, name),
 		.rare = true,
-		.default_note = "the process number",
-		.help = "What this run is called on this machine: sketchtap ctl --name NAME talks "
-			"to it. Two runs cannot have one name.",
+		.default_note = "the process ID",
+		.help = "Set the instance name, for sketchtap ctl --name NAME. Names are unique "
+			"on a host.",
 	},
 	{0},
 };

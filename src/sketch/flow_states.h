@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The states of a flow in a flow table with --deep, and how many of the flows are held back from
+ * The states of a flow in a flow table with --flow-detail, and how many of the flows are held back from
  * theirs. A flow has a state by its own packets; what is looked at in each of them is that of the
  * state to which this one is mapped (docs/FLOWTABLE.md).
  */
@@ -13,7 +13,7 @@
 #include "key/key_burst.h"
 
 enum flow_depth {
-	FLOW_COUNT, /* packets, bytes, times, flags, as without --deep */
+	FLOW_COUNT, /* packets, bytes, times, flags, as without --flow-detail */
 	FLOW_RATE,  /* and peak rate, bursts, gaps */
 	FLOW_TCP,   /* and retransmissions, order, zero windows */
 };

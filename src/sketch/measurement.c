@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/power_of_two.h"
+#include "base/units.h"
+
 #define THRESHOLD_MIN 1e-6 /* a million keys may reach it, and each must be remembered */
 
 const struct sketch_ops *measurement_sketch(const struct measurement_config *measurement)
@@ -132,6 +135,11 @@ static bool check_shape(const struct measurement_config *measurement, struct opt
 						 : "depth";
 	const char *why;
 
+	if (!ops->any_width && (options->width & (options->width - 1)) != 0)
+		return option_fault(fault, "width", measurement,
+			"%llu is not a power of two; the next is %llu",
+			(unsigned long long)options->width,
+			(unsigned long long)power_of_two_at_least(options->width));
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
 	if (options->memory != 0)
 		params.width = sketch_width_for(ops, &params, SIZE_MAX);
@@ -161,6 +169,22 @@ static bool check_measurement(const struct config *config,
 	return check_shape(measurement, fault);
 }
 
+/* A power of two for all sketches but the flow table: check_shape() knows which it is. */
+static bool read_width(const struct option_text *text)
+{
+	const struct option_row *row = text->row;
+	uint64_t width;
+	const char *why = units_entries(text->text, &width);
+
+	if (why != NULL)
+		return option_refuse(text, "%s", why);
+	if (width < row->min || width > row->max)
+		return option_refuse(text, "is out of range; give %llu to %llu",
+			(unsigned long long)row->min, (unsigned long long)row->max);
+	*(uint64_t *)text->field = width;
+	return true;
+}
+
 static const struct option_row measurement_rows[] = {
 	{
 		.name = "sketch",
@@ -172,7 +196,7 @@ static const struct option_row measurement_rows[] = {
 		.word = sketch_word,
 		OPTION_FIELD(measurement_options, sketch),
 		.default_text = "count-min",
-		.help = "What counts:",
+		.help = "Select the data structure that counts:",
 	},
 	{
 		.name = "key",
@@ -182,20 +206,22 @@ static const struct option_row measurement_rows[] = {
 		.read = read_key,
 		OPTION_FIELD(measurement_options, key),
 		.default_text = "5tuple",
-		.help = "What is counted: 5tuple, src, dst, src-dst, 6tuple (the 5-tuple and the "
-			"TCP flags), routers (ingress and egress), or src_port, dst_port, proto" KEY_EXTRA_FIELDS(
-				KEY_EXTRA_HELP) ". Several with commas: src,dst_port. Addresses as "
-						"prefixes: src/24 of IPv4, src/24/48 of IPv4 and IPv6.",
+		.help = "Count packets per KEY: 5tuple, src, dst, src-dst, 6tuple (5-tuple and TCP "
+			"flags), routers (ingress and egress), or fields: src_port, dst_port, "
+			"proto" KEY_EXTRA_FIELDS(KEY_EXTRA_HELP) ". Combine them with commas: "
+			"src,dst_port. Prefixes: src/24 for IPv4, src/24/48 for IPv4 and IPv6.",
 	},
 	{
-		.name = "count",
+		.name = "rank-by",
 		.placeholder = "METRIC",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.word = metric_word,
 		OPTION_FIELD(measurement_options, count),
 		.default_text = "packets",
-		.help = "What makes a key heavy: packets or bytes.",
+		.former = "count",
+		.rare = true,
+		.help = "Rank keys by METRIC: packets or bytes.",
 	},
 	{
 		.name = "depth",
@@ -207,23 +233,24 @@ static const struct option_row measurement_rows[] = {
 		OPTION_FIELD(measurement_options, depth),
 		.min = 1,
 		.max = 16,
-		.help = "Rows of the sketch. Of an iblt: cells of a flow, 3 or 4.",
+		.help = "Set the rows of the sketch. iblt: cells per flow, 3 or 4.",
 	},
 	{
 		.name = "width",
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
-		.type = OPTION_COUNT,
+		.type = OPTION_OWN,
 		.note = note_width,
 		OPTION_FIELD(measurement_options, width),
 		.set = "shape",
 		.min = 2,
 		.max = UINT64_C(1) << 32,
-		.power_of_two = true,
-		.help = "Counters of each row, a power of two. Depth times log2(width) is at "
-			"most 128. Of a flow-table: its buckets, and the keys that fit in any "
-			"case. Of an iblt: its cells of each row; depth times width times 0.7 IPv4 "
-			"flows can be decoded, and half as many IPv6 flows beside them.",
+		.rare = true,
+		.read = read_width,
+		.help = "Set the counters of each row, a power of two. depth x log2(width) is at "
+			"most 128. flow-table: buckets, any number; this many keys always fit. "
+			"iblt: cells of each row; depth x width x 0.7 flows can be decoded.",
+		.man = "In an iblt, half as many IPv6 flows can be decoded in addition.",
 	},
 	{
 		.name = "memory",
@@ -235,8 +262,8 @@ static const struct option_row measurement_rows[] = {
 		.set = "shape",
 		.min = 1,
 		.max = UINT64_MAX,
-		.help = "Instead of --width: the widest rows with which one instance of the "
-			"sketch fits. A run has workers x 2 instances.",
+		.help = "Set the size of one sketch copy instead of --width: the widest rows that "
+			"fit. A run has workers x 2 copies.",
 	},
 	{
 		.name = "top",
@@ -248,9 +275,9 @@ static const struct option_row measurement_rows[] = {
 		.min = 1,
 		.max = 1000 * 1000,
 		.default_text = "100",
-		.help = "Report the N heaviest keys of each interval. 0: as many as reach "
-			"--threshold. Without this or --threshold a terminal shows 20 of a "
-			"capture.",
+		.help = "Report the N largest keys of each interval. 0: all keys that reach "
+			"--threshold. A terminal shows 20 keys of a capture if neither option is "
+			"given.",
 	},
 	{
 		.name = "threshold",
@@ -261,8 +288,8 @@ static const struct option_row measurement_rows[] = {
 		OPTION_FIELD(measurement_options, threshold),
 		.zero = true,
 		.default_text = "0",
-		.help = "Report only keys that have at least this share of the interval's "
-			"packets, or of its bytes with --count bytes.",
+		.help = "Report only keys with at least this share of the packets of an interval, "
+			"or of its bytes with --rank-by bytes.",
 	},
 	{
 		.name = "confidence",
@@ -272,8 +299,8 @@ static const struct option_row measurement_rows[] = {
 		.rare = true,
 		OPTION_FIELD(measurement_options, confidence),
 		.default_text = "0.999",
-		.help = "Probability with which the bounds of all rows of an interval together "
-			"hold.",
+		.config_only = true,
+		.help = "Set the probability that all bounds of an interval hold together.",
 	},
 	{0},
 };

@@ -39,7 +39,7 @@ const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_param
 			       ? "cannot be shared by workers; give --sharing separate"
 			       : "is only for workers that share it; give --sharing shared";
 	if (weighted && ops->update_weighted[sharing] == NULL)
-		return "cannot count several packets at once, as collect, --kernel and --keep-up "
+		return "cannot count several packets at once, as collect, --kernel and --overload "
 		       "do; give another --sketch";
 	if (params->idle_timeout > 0 && (ops->expired == NULL || ops->rest == NULL))
 		return "cannot give out idle keys; leave out --idle-timeout";
@@ -47,7 +47,7 @@ const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_param
 		return "cannot change its width; leave out the option for its load";
 	if (params->deep.deepest != FLOW_COUNT &&
 		(ops->set_states == NULL || ops->state_packets == NULL))
-		return "has no flows with states; leave out --deep";
+		return "has no flows with states; leave out --flow-detail";
 	return NULL;
 }
 

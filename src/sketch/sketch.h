@@ -152,6 +152,7 @@ struct sketch_ops {
 	const struct option_owner *options;
 	void (*configure)(struct sketch_params *params, const void *options);
 	const char *width_option; /* by which configure() may give the width; NULL: none */
+	bool any_width; /* a width need not be a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
@@ -273,11 +274,11 @@ struct sketch_ops {
 	 * Of flows that have states (sketch/flow_states.h); NULL where there is no such thing.
 	 *
 	 * The thread that updates, between bursts: how flows are held back, from the next packet of
-	 * each on and beyond a reset. Without --deep it has no effect.
+	 * each on and beyond a reset. Without --flow-detail it has no effect.
 	 */
 	void (*set_states)(struct sketch *sketch, const struct flow_states *states);
 	/* [FLOW_STATES]: packets that met a flow in each state since the reset, however it was held
-	 * back; NULL without --deep. */
+	 * back; NULL without --flow-detail. */
 	const uint64_t *(*state_packets)(const struct sketch *sketch);
 };
 

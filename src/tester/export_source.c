@@ -190,8 +190,8 @@ static int exports_next(struct source *source, struct source_packet *packet)
 			;
 	}
 	if (exports->out_of_memory) {
-		source_error(source->error, "no memory for the datagrams of routers: give a lower "
-					    "--routers");
+		source_error(source->error, "out of memory for the datagrams of routers; simulate "
+					    "fewer routers");
 		return -1;
 	}
 	if (exports->used > 0) {
@@ -277,7 +277,7 @@ bool exports_wrap(const struct config *config, struct source **source, char *err
 	};
 	struct synthetic_spec spec;
 
-	if (!config_asks(config, NULL, "as"))
+	if (!config_asks(config, NULL, "export-format"))
 		return true;
 	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error)) {
 		(*source)->close(*source);
@@ -290,16 +290,17 @@ bool exports_wrap(const struct config *config, struct source **source, char *err
 
 /* --- options --- */
 
-OPTION_WORDS_OF(protocol_word, [WIRE_NETFLOW5] = "v5", [WIRE_NETFLOW9] = "v9",
+OPTION_WORDS_OF(protocol_word, [WIRE_NETFLOW5] = "netflow5", [WIRE_NETFLOW9] = "netflow9",
 	[WIRE_IPFIX] = "ipfix", [WIRE_SFLOW] = "sflow")
-OPTION_WORDS_OF(protocol_suits, [WIRE_NETFLOW5] = "NetFlow v5, which has no IPv6",
+OPTION_WORDS_OF(protocol_former, [WIRE_NETFLOW5] = "v5", [WIRE_NETFLOW9] = "v9")
+OPTION_WORDS_OF(protocol_suits, [WIRE_NETFLOW5] = "NetFlow v5, without IPv6",
 	[WIRE_NETFLOW9] = "NetFlow v9", [WIRE_IPFIX] = "IPFIX",
-	[WIRE_SFLOW] = "sFlow v5, with interface counters each 10 s")
+	[WIRE_SFLOW] = "sFlow v5, with interface counters every 10 s")
 
 static const char *lacks_as(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return config_asks(config, measurement, "as") ? NULL : "without --as";
+	return config_asks(config, measurement, "export-format") ? NULL : "without --export-format";
 }
 
 static bool check_exports(const struct config *config, const struct measurement_config *measurement,
@@ -309,31 +310,34 @@ static bool check_exports(const struct config *config, const struct measurement_
 
 	if (options->path > options->routers)
 		return option_fault(fault, "path", measurement,
-			"is %u, and there are %u routers; give --routers %u", options->path,
+			"is %u, and there are %u routers; give routers=%u", options->path,
 			options->routers, options->path);
-	if (config_asks(config, measurement, "as") && options->protocol == WIRE_NETFLOW5 &&
+	if (config_asks(config, measurement, "export-format") && options->protocol == WIRE_NETFLOW5 &&
 		options->sampling > EXPORT_V5_SAMPLES_MAX)
 		return option_fault(fault, "sampling", measurement,
-			"is %u; NetFlow v5 has room for %u, --as v9 for more", options->sampling,
+			"is %u; NetFlow v5 has room for %u, netflow9 for more", options->sampling,
 			EXPORT_V5_SAMPLES_MAX);
 	return true;
 }
 
 static const struct option_row exports_rows[] = {
 	{
-		.name = "as",
-		.placeholder = "FORMAT",
+		.name = "export-format",
+		.placeholder = "FORMAT[,routers=N][,hops=N][,sampling=N][,loss=F]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
 		OPTION_FIELD(exports_options, protocol),
 		.word = protocol_word,
 		.suits = protocol_suits,
 		.default_note = "the traffic itself",
-		.help = "In the place of the traffic, the datagrams that routers on its way would "
-			"export about it, at the times when they would: a flow after 10 s, or 5 s "
-			"of silence. The same command without --as writes the traffic, which is "
-			"the truth about them. --packets and --duration are then of datagrams, "
-			"packets=... in SPEC of the traffic. One of:",
+		.former = "as",
+		.former_word = protocol_former,
+		.help = "Generate the datagrams that routers on the path of the traffic export, "
+			"instead of the traffic:",
+		.man = "A flow is exported after 10 s, or after 5 s without a packet. --packets "
+		       "and --duration then limit datagrams, and packets=N in SPEC limits the "
+		       "traffic. The same command without --export-format writes the traffic "
+		       "itself.",
 	},
 	{
 		.name = "routers",
@@ -345,8 +349,11 @@ static const struct option_row exports_rows[] = {
 		.min = 1,
 		.max = ROUTERS_MAX,
 		.default_text = "1",
-		.help = "Routers, each joined to each other: 192.0.2.1 and the following. Interface "
-			"N leads to router N, interfaces 101 to 104 to networks.",
+		.hidden = true,
+		.part_of = "export-format",
+		.part = ",routers=",
+		.help = "Simulate N routers, each linked to all others: 192.0.2.1 and following.",
+		.man = "Interface N leads to router N, interfaces 101 to 104 to networks.",
 	},
 	{
 		.name = "path",
@@ -358,8 +365,10 @@ static const struct option_row exports_rows[] = {
 		.min = 1,
 		.max = ROUTERS_MAX,
 		.default_note = "all",
-		.help = "Routers that each packet passes; which, its source and destination "
-			"networks say.",
+		.hidden = true,
+		.part_of = "export-format",
+		.part = ",hops=",
+		.help = "Route each packet through N routers, chosen by its networks.",
 	},
 	{
 		.name = "sampling",
@@ -371,18 +380,24 @@ static const struct option_row exports_rows[] = {
 		.min = 1,
 		.max = 65535,
 		.default_text = "1",
-		.help = "Each router looks at one of N packets, at random and for itself.",
+		.hidden = true,
+		.part_of = "export-format",
+		.part = ",sampling=",
+		.help = "Sample one of N packets at random in each router.",
 	},
 	{
 		.name = "drop",
-		.placeholder = "SHARE",
+		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_FRACTION,
 		.lacks = lacks_as,
 		OPTION_FIELD(exports_options, drop),
 		.zero = true,
 		.default_text = "0",
-		.help = "Each datagram is lost with this probability. Sequence numbers count it.",
+		.hidden = true,
+		.part_of = "export-format",
+		.part = ",loss=",
+		.help = "Drop each datagram with this probability. Sequence numbers include it.",
 	},
 	{0},
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * `generate --as`: in the place of traffic, the datagrams of routers that it passes
- * (tester/routers.h), as Ethernet frames to a collector. The traffic without --as, of the same
+ * `generate --export-format`: in the place of traffic, the datagrams of routers that it passes
+ * (tester/routers.h), as Ethernet frames to a collector. The traffic without --export-format, of the same
  * SPEC, is the exact truth about them.
  */
 
@@ -34,5 +34,5 @@ struct exports_params {
 struct source *exports_open(
 	const struct exports_params *params, struct source *traffic, char *error);
 
-/* Puts it in the traffic's place where --as asks for it. False as above. */
+/* Puts it in the traffic's place where --export-format asks for it. False as above. */
 bool exports_wrap(const struct config *config, struct source **source, char *error);

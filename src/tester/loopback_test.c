@@ -267,7 +267,7 @@ static void say_latency(const struct trial *trial)
 static void say_own_losses(const struct returned *returned, const struct trial *trial)
 {
 	if (trial->missed > 0)
-		log_warning("--return %s: %" PRIu64 " packets were lost by this port, which counts "
+		log_warning("--rx-port %s: %" PRIu64 " packets were lost by this port, which counts "
 			    "them: its ring was full or they were damaged; a lower --pace loses "
 			    "none",
 			returned->in->name, trial->missed);
@@ -302,7 +302,7 @@ static bool say_faults(const struct returned *returned, const struct trial *tria
 	if (sender_is_gone(&returned->sender))
 		log_error("--port %s: the device is gone", out->name);
 	else if (returned->gone)
-		log_error("--return %s: the device is gone", returned->in->name);
+		log_error("--rx-port %s: the device is gone", returned->in->name);
 	else if (trial->account.sent > 0 && trial->unleft >= trial->account.sent)
 		log_error("--port %s: no packet left it: its interface is down", out->name);
 	else
@@ -429,7 +429,7 @@ void returned_say_error(const char *error)
 	static const char port[] = "--port ";
 	bool is_of_port = strncmp(error, port, strlen(port)) == 0;
 
-	log_error("%s%s", is_of_port ? "--return " : "", error + (is_of_port ? strlen(port) : 0));
+	log_error("%s%s", is_of_port ? "--rx-port " : "", error + (is_of_port ? strlen(port) : 0));
 }
 
 static bool start_ports(
@@ -510,7 +510,7 @@ int returned_measure(const struct config *config, const struct plan *plan, struc
 	returned.sender.pool =
 		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
 	if (returned.sender.pool == NULL)
-		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
+		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
 			room, rte_strerror(rte_errno));
 	else if (start_ports(&returned, plan, ports, nb_ports) && begin(&returned, config, source))
 		status = measure(&returned, config);
@@ -533,7 +533,7 @@ static const char *lacks_return(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return returned_options(config)->port != NULL ? NULL : "without --return";
+	return returned_options(config)->port != NULL ? NULL : "without --rx-port";
 }
 
 static bool read_find(const struct option_text *text)
@@ -554,7 +554,7 @@ static bool check_returned(const struct config *config,
 		return true;
 	if (config_asks(config, measurement, "as"))
 		return option_fault(fault, "as", measurement,
-			"contradicts --return: the packets of the traffic are measured, not what "
+			"contradicts --rx-port: the packets of the traffic are measured, not what "
 			"routers tell of it");
 	if (returned_options(config)->port[0] == ',')
 		return option_fault(fault, "return", measurement,
@@ -572,16 +572,17 @@ static bool check_returned(const struct config *config,
 
 static const struct option_row returned_rows[] = {
 	{
-		.name = "return",
+		.name = "rx-port",
 		.placeholder = "NAME[,DEVARGS]",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		.lacks = lacks_port,
 		OPTION_FIELD(returned_options, port),
-		.help = "Number and stamp every packet, receive what comes back on this port (the "
-			"same one: a loop), and say what was lost, out of order, twice, changed, "
-			"and how long it took; --output FILE gets the histogram, --linger says how "
-			"long to wait for the last ones, usually 2s.",
+		.former = "return",
+		.help = "Receive the sent packets on this port. Report loss, order, duplicates, "
+			"changes and latency. Use the same port for a loop.",
+		.man = "Each packet carries a sequence number and a timestamp. The key linger "
+		       "sets how long to wait for the last packets, by default 2s.",
 	},
 	{
 		.name = "find-rate",
@@ -592,9 +593,9 @@ static const struct option_row returned_rows[] = {
 		.read = read_find,
 		OPTION_FIELD(returned_options, find),
 		.default_note = "one trial",
-		.help = "Search by halves for the highest rate, within 1%, that loses no more than "
-			"this share of the packets: 0, 0.001 or 0.1%. A trial takes --duration, "
-			"usually 5s; --pace is the highest rate to try.",
+		.help = "Find the highest rate, within 1%, that loses at most this share of "
+			"packets. Examples: 0, 0.001, 0.1%. A trial lasts --duration, by default "
+			"5s. --pace is the highest rate to try.",
 	},
 	{0},
 };

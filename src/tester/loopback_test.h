@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * `sketchtap generate --port OUT --return IN`: every packet is numbered and stamped, and received
+ * `sketchtap generate --port OUT --rx-port IN`: every packet is numbered and stamped, and received
  * again by the same thread. What is lost, late, repeated, out of order or changed is what the
  * device between the two ports did to it. --find-rate looks for its highest rate.
  */
@@ -22,7 +22,7 @@ struct returned_options {
 
 OPTION_OWNER(returned)
 
-/* What is wrong with the port of --return, which is called one of --port where it is used. */
+/* What is wrong with the port of --rx-port, which is called one of --port where it is used. */
 void returned_say_error(const char *error);
 
 /*

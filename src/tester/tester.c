@@ -102,7 +102,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	sender.pool = pool_create(
 		"sender", group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
 	if (sender.pool == NULL) {
-		log_error("no memory for %u mbufs of %u bytes: %s; lower --mbufs", group->mbufs,
+		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
 			plan->mbuf_room, rte_strerror(rte_errno));
 	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
 		log_error("%s", error);
@@ -152,7 +152,7 @@ static bool check_send(const struct config *config, const struct measurement_con
 	if (options->output != NULL && nb_ports > 0)
 		return config_asks(config, measurement, "return") ||
 		       option_fault(fault, "port", measurement,
-			       "contradicts --output; give one of the two, or --return PORT too");
+			       "contradicts --output; give one of the two, or --rx-port PORT too");
 	for (size_t i = 0; options->output != NULL && i < RTE_DIM(of_port); i++)
 		if (config_asks(config, measurement, of_port[i]))
 			return option_fault(fault, of_port[i], measurement,
@@ -172,8 +172,8 @@ static const struct option_row send_rows[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		OPTION_FIELD(send_options, output),
-		.help = "Write a pcap file, or with --return the histogram of latencies as CSV; - "
-			"is standard output.",
+		.help = "Write packets to a pcap file. - is standard output. With --rx-port: "
+			"write a latency histogram as CSV.",
 	},
 	{
 		.name = "linger",
@@ -185,9 +185,9 @@ static const struct option_row send_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_note = "not at all",
-		.help = "Keep the port open so long after the last packet. Who receives from a "
-			"port in shared memory, such as memif, loses with it what is still "
-			"under way.",
+		.config_only = true,
+		.help = "Keep the port open for TIME after the last packet. When it closes, a "
+			"peer on shared memory such as memif loses the packets in transit.",
 	},
 	{
 		.name = "force",
@@ -195,7 +195,7 @@ static const struct option_row send_rows[] = {
 		.type = OPTION_FLAG,
 		.lacks = lacks_file,
 		OPTION_FIELD(send_options, force),
-		.help = "Replace an output file that exists. Without it such a file is refused.",
+		.help = "Overwrite an existing output file.",
 	},
 	{0},
 };
@@ -214,8 +214,8 @@ static const struct option_row send_port_rows[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_LIST,
 		OPTION_FIELD(port_options, names),
-		.help = "Send on a port: a PCI address (0000:3b:00.0), an interface of the kernel "
-			"(eth0) or a virtual device of DPDK (net_tap0,iface=probe0).",
+		.help = "Send on a port: PCI address (0000:3b:00.0), kernel interface (eth0) or "
+			"virtual device of DPDK (net_tap0,iface=probe0).",
 	},
 	{0},
 };

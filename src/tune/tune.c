@@ -474,10 +474,10 @@ static void print_config(const struct tune *tune, const struct try *try, FILE *o
 	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
 		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));
 	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
-	fprintf(out, "design = %s\nworkers = %u\nsharing = %s\n", try->setting.design,
-		try->setting.workers, plan_sharing_word(try->setting.contestant.sharing));
-	if (contestant->sharing == SHARING_SHARED)
-		fprintf(out, "atomic = %s\n", setup_atomic_name(contestant));
+	fprintf(out, "design = %s\nworkers = %u\nsharing = %s%s%s\n", try->setting.design,
+		try->setting.workers, plan_sharing_word(contestant->sharing),
+		contestant->sharing == SHARING_SHARED ? ":" : "",
+		contestant->sharing == SHARING_SHARED ? setup_atomic_name(contestant) : "");
 	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", contestant->sketch->name,
 		contestant->width, WORKLOAD_TOP);
 	if (machine_options(tune->config)->lcores != NULL)
@@ -673,10 +673,10 @@ static const struct option_row tune_rows[] = {
 		.word = design_word,
 		OPTION_FIELD(bench_options, designs),
 		.default_note = "all",
-		.help = "How packets reach the cores that count them: rss, async, sync.",
+		.help = "Compare these designs: rss, async, sync.",
 	},
 	BENCH_ROW_SHARING,
-	BENCH_ROW_ATOMIC(plan_atomic_word, "How workers add to a shared sketch: cas, add."),
+	BENCH_ROW_ATOMIC(plan_atomic_word, "Compare these atomic operations: cas, add."),
 	{
 		.name = "workers",
 		.placeholder = "N,...",
@@ -685,12 +685,12 @@ static const struct option_row tune_rows[] = {
 		OPTION_FIELD(bench_options, workers),
 		.min = 1,
 		.max = 16,
-		.default_note = "1,2,4,8,16, as many as there are CPUs",
-		.help = "Cores that count. With the generator's and the receiver's they must have "
-			"a CPU each; what has not is marked, and not measured while there is "
-			"anything else to choose.",
+		.default_note = "1,2,4,8,16, up to the number of CPUs",
+		.help = "Compare these numbers of counting cores. Each core, the generator and "
+			"the receiver need a CPU. Others are marked, and measured only if nothing "
+			"else remains.",
 	},
-	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M", "Counters of each row, or buckets, powers of two."),
+	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M", "Compare these numbers of counters of each row, or buckets; powers of two."),
 	{
 		.name = "memory",
 		.placeholder = "SIZE",
@@ -700,8 +700,7 @@ static const struct option_row tune_rows[] = {
 		.min = 1,
 		.max = UINT64_MAX,
 		.default_note = "any",
-		.help = "Memory that all of a run on one port may take: packets, rings, every "
-			"sketch of every worker, as sketchtap plan adds it up.",
+		.help = "Limit the memory of a run on one port, as sketchtap plan calculates it.",
 	},
 	{
 		.name = "error",
@@ -711,14 +710,25 @@ static const struct option_row tune_rows[] = {
 		OPTION_FIELD(bench_options, error),
 		.zero = true,
 		.default_text = "0.01",
-		.help = "Relative error that the 100 heaviest keys may have on average, against "
-			"exact counts of the same packets; a key that is not reported counts as 1.",
+		.help = "Limit the mean relative error of the 100 largest keys. A key that is not "
+			"reported counts as 1.",
 	},
 	BENCH_ROW_PACKETS(64, "4M",
-		"Packets that are taken from the traffic, at most. They stand for one "
-		"interval of a run: the more, the larger a sketch must be."),
-	BENCH_ROW_ROUNDS("3"),
-	BENCH_ROW_DURATION("100ms", "How long each configuration runs in each round."),
+		"Limit the packets that are taken from the traffic. They stand for one "
+		"interval of a run: the more packets, the larger the sketch must be."),
+	{
+		.name = "rounds",
+		.placeholder = "N",
+		.group = OPTION_GROUP_TRY,
+		.type = OPTION_COUNT,
+		.config_only = true,
+		OPTION_FIELD(bench_options, rounds),
+		.min = 1,
+		.max = 101,
+		.default_note = "3",
+		.help = "Measure each configuration N times, in turns.",
+	},
+	BENCH_ROW_DURATION("100ms", "Run each configuration for TIME in each round."),
 	{0},
 };
 

@@ -17,7 +17,7 @@
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
 #define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
 #define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
-#define OVERHEAD_MAX    256                 /* of --link-overhead, which totals have grown by */
+#define OVERHEAD_MAX    256                 /* of link-overhead, which totals have grown by */
 
 struct dedup {
 	struct dedup_params params;

@@ -32,7 +32,7 @@ struct dedup_params {
 	enum dedup_method method;
 	uint64_t flows;     /* that are observed at once */
 	uint32_t exporters; /* slots */
-	uint64_t timeout;   /* ns; --export-timeout */
+	uint64_t timeout;   /* ns; --active-timeout */
 	bool paths;         /* paths of flows are asked for */
 	bool routes;        /* ingress and egress of flows are asked for (--key routers) */
 	bool edges;         /* of some exporter it is known which interfaces are edges */

@@ -673,12 +673,12 @@ static struct worth take_all(struct known *known, struct record *record)
 }
 
 const struct dedup_ops dedup_methods[] = {
-	{"best", "the most that an observer saw; of samples those that came in by an edge", true,
+	{"best", "the largest count of any exporter; samples count at edge interfaces", true,
 		take_best},
-	{"exporter", "the first exporter that reports a flow counts", true, take_exporter},
-	{"window", "what comes within --export-timeout of a record that counted is told again",
+	{"exporter", "count records of the first exporter that reports the flow", true, take_exporter},
+	{"window", "ignore records within --active-timeout of a counted record",
 		true, take_window},
-	{"edge", "what enters at an edge interface counts; keeps no flows", false, worth_at_edge},
-	{"none", "every record counts", false, take_all},
+	{"edge", "count records that enter at an edge interface; keeps no flow cache", false, worth_at_edge},
+	{"none", "count every record", false, take_all},
 	{0},
 };

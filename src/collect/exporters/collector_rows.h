@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the collector says of an epoch beside the measurements: rows of --exporters, --paths and
- * --links. */
+/* What the collector says of an epoch beside the measurements: rows of --exporters, --export paths and
+ * --export links. */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct exporter_row {
 	uint32_t slot;
 	uint32_t domain;
 	enum wire_protocol protocol;
-	bool others; /* what has no row of its own: refused, no exports, beyond --exporters-max */
+	bool others; /* what has no row of its own: refused, no exports, beyond exporters-max */
 	bool sender; /* datagrams whose header cannot be read: no domain, no protocol, no slot */
 	char name[EXPORTER_NAME_MAX]; /* "": none */
 	uint64_t datagrams, bytes;

@@ -55,7 +55,7 @@ struct observation {
 	uint32_t sampling;      /* one of so many packets was looked at; 1: all, never 0 */
 	uint32_t next; /* the slot of the exporter at the next hop; EXPORTER_NONE: unknown */
 	uint64_t packets, bytes; /* as told, before they are multiplied by `sampling`; bytes with
-				    --link-overhead */
+				    link-overhead */
 	int64_t time;            /* when the record came: ns since 1970-01-01 UTC */
 	/* ms before `time`, of the first and the last packet; where `flags` say so. */
 	uint32_t first, last;

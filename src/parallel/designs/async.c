@@ -216,7 +216,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
-	.suits = "one queue for all: cards without RSS, tunnels that land on one queue",
+	.suits = "one receiver deals packets out over rings; for NICs without RSS and for tunnels",
 	.options = &async_owner,
 	.receiver = true,
 	.rings = true,
@@ -266,9 +266,11 @@ static const struct option_row async_rows[] = {
 		.word = dispatch_word,
 		OPTION_FIELD(async_options, dispatch),
 		.default_text = "flow",
-		.help = "Which worker the receiver of --design async chooses: flow (by the flow "
-			"hash, so that a flow stays on one worker) or round-robin (by the packet's "
-			"index).",
+		.hidden = true,
+		.part_of = "design",
+		.part = "async:",
+		.help = "Select the worker of a packet. flow: by flow hash, so that a flow stays "
+			"on one worker. round-robin: by packet number.",
 	},
 	{
 		.name = "ring-size",
@@ -282,10 +284,12 @@ static const struct option_row async_rows[] = {
 		.max = 65536,
 		.power_of_two = true,
 		.default_text = "1024",
-		.help = "Entries of each ring between the receiver of --design async and a worker, "
-			"a power of two: packets, or with --forward digests of 64 bytes, of IPv4 "
-			"twice as many, or with --kernel what each CPU tells of packets; of these "
-			"two there are 16384 where it is not given.",
+		.config_only = true,
+		.help = "Set the entries of each ring between the receiver and a worker, a power "
+			"of two. Entries are packets, or with --forward digests of 64 bytes, or "
+			"with --kernel packet records of a CPU.",
+		.man = "With --forward, IPv4 uses twice as many entries. With --forward or "
+		       "--kernel the default is 16384.",
 	},
 	{0},
 };

@@ -77,7 +77,7 @@ static bool check_design(const struct config *config, const struct measurement_c
 	if (keep_up_options(config)->keep_up != KEEP_UP_OFF &&
 		!designs[design_options(config)->design]->queues)
 		return option_fault(fault, "design", measurement,
-			"%s does not go with --keep-up: its workers have no queues of their own; "
+			"%s does not go with --overload: its workers have no queues of their own; "
 			"give rss or async",
 			designs[design_options(config)->design]->name);
 	if (!kernel_plan_check(config, measurement, fault))
@@ -100,10 +100,8 @@ static const struct option_row design_rows[] = {
 		.word = design_word,
 		OPTION_FIELD(design_options, design),
 		.default_text = "rss",
-		.help = "How packets reach the cores that count them: rss (each worker polls a "
-			"queue of its own, which the card or the feeder fills by flow hash), async "
-			"(one receiver deals them out over rings), sync (one receiver hands every "
-			"worker its part of a burst and waits for all).",
+		.rare = true,
+		.help = "Select how packets reach workers:",
 	},
 	{0},
 };

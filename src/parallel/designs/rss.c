@@ -76,7 +76,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_rss = {
 	.name = "rss",
-	.suits = "the card spreads flows over queues: the fastest; start here",
+	.suits = "each worker polls a queue that the NIC fills by flow hash; the fastest",
 	.forwards = true,
 	.queues = true,
 	.work = rss_work,

@@ -44,10 +44,10 @@ struct design_ops {
 	/* A receiver in every group polls one queue of each port for the workers. Without, each
 	 * worker polls a queue of its own. */
 	bool receiver;
-	bool rings;    /* between the receiver and each worker: --ring-size entries */
+	bool rings;    /* between the receiver and each worker: ring-size entries */
 	bool digests;  /* with --forward they hold what decides of packets, and no packets */
 	bool forwards; /* who polls may send before it is counted: --forward */
-	bool queues;   /* each worker has a queue or ring of its own, which --keep-up looks at */
+	bool queues;   /* each worker has a queue or ring of its own, which --overload looks at */
 	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
 	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
 			  BURST_MAX at once and hands them on */

@@ -148,8 +148,8 @@ static const struct option_row machine_rows[] = {
 		.type = OPTION_OWN,
 		.read = read_lcores,
 		OPTION_FIELD(machine_options, lcores),
-		.default_note = "those that the process may use",
-		.help = "The CPUs to run on.",
+		.default_note = "all CPUs of the process",
+		.help = "Run on these CPUs, such as 0-3,6.",
 	},
 	{0},
 };
@@ -167,8 +167,8 @@ static const struct option_row topology_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(topology_options, directory),
 		.default_note = "this machine",
-		.help = "Plan for another machine, whose files of /sys and /proc were copied to a "
-			"directory. docs/PLAN.md says which.",
+		.help = "Plan for another machine, from a copy of its /sys and /proc files in "
+			"DIR. docs/PLAN.md lists the files.",
 	},
 	{0},
 };

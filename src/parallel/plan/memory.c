@@ -78,7 +78,7 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		if (plan->nb_workers > 0 && pool_options(config)->mbufs > 0 &&
 			pool_options(config)->mbufs < needed) {
 			snprintf(error, PLAN_TEXT_MAX,
-				"--mbufs %u would run dry: these rings, bursts and caches hold up "
+				"mbufs %u would run dry: these rings, bursts and caches hold up "
 				"to %u",
 				pool_options(config)->mbufs, needed);
 			return false;
@@ -236,16 +236,16 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 
 	if (plan->collect.bytes > 0)
 		snprintf(others, sizeof(others),
-			", exporters and their flows %llu MB (lower --observed-flows)",
+			", exporters and their flows %llu MB (lower --flow-cache-size)",
 			(unsigned long long)MB(plan->collect.bytes));
 	else if (plan->kernel.bytes > 0)
 		snprintf(others, sizeof(others),
-			", the kernel's %llu MB (lower --ring-size or --width)",
+			", the kernel's %llu MB (lower ring-size or --width)",
 			(unsigned long long)MB(plan->kernel.bytes));
 	if (topology->memory > 0 && needed > topology->memory)
 		return plan_refuse(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
-			"tables of DPDK take %llu MB (lower --mbufs, --descriptors or --workers), "
+			"tables of DPDK take %llu MB (lower mbufs, descriptors or --workers), "
 			"sketches %llu MB (lower --width, --memory or --workers), rules in "
 			"ordinary memory %llu MB%s",
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
@@ -304,7 +304,8 @@ static const struct option_row pool_rows[] = {
 		.min = 512,
 		.max = UINT64_C(1) << 26,
 		.default_note = "computed from rings and workers",
-		.help = "Packet buffers of the pool; each NUMA node with ports has one.",
+		.config_only = true,
+		.help = "Set the packet buffers of a pool. Each NUMA node with ports has a pool.",
 	},
 	{0},
 };
@@ -320,7 +321,7 @@ static const struct option_row hugepages_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(hugepages_options, no_huge),
-		.help = "Do without hugepages. All memory is then on one NUMA node.",
+		.help = "Run without hugepages. All memory is then on one NUMA node.",
 	},
 	{0},
 };

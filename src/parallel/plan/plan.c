@@ -412,7 +412,7 @@ static uint32_t descriptors_of(
 
 	if (of_driver > 0 && asked > 0 && asked != of_driver)
 		plan_warn(plan,
-			"%.*s: its driver takes %u descriptors, whatever --descriptors says",
+			"%.*s: its driver takes %u descriptors, whatever descriptors says",
 			(int)strcspn(name, ","), name, of_driver);
 	if (of_driver > 0)
 		return of_driver;
@@ -562,7 +562,7 @@ const char *plan_sharing_word(uint32_t i)
 }
 
 OPTION_WORDS_OF(sharing_suits,
-	[SHARING_SEPARATE] = "one sketch a worker: the fastest; memory grows with workers",
+	[SHARING_SEPARATE] = "one sketch per worker: the fastest; memory grows with workers",
 	[SHARING_SHARED] = "one sketch for all: memory hardly grows, atomics cost time")
 
 const char *plan_atomic_word(uint32_t i)
@@ -572,8 +572,8 @@ const char *plan_atomic_word(uint32_t i)
 	return words[i];
 }
 
-OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "with shared: applies always",
-	[ATOMIC_ADD] = "with shared: faster where it applies")
+OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "compare-and-swap: always possible",
+	[ATOMIC_ADD] = "fetch-and-add: faster if possible")
 
 OPTION_WORDS_OF(idle_word, [IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield",
 	[IDLE_SLEEP] = "sleep")
@@ -612,7 +612,7 @@ static const char *not_for_deep(const struct config *config, enum flow_depth dee
 	if (deepest == FLOW_TCP && forward_asked(config) &&
 		designs[design_options(config)->design]->receiver)
 		return "tcp needs more of a packet than --forward with --design async gives to "
-		       "workers; give --design rss or --deep rate";
+		       "workers; give --design rss or --flow-detail rate";
 	return NULL;
 }
 
@@ -659,9 +659,9 @@ static const struct option_row plan_rows[] = {
 		.word = plan_sharing_word,
 		OPTION_FIELD(plan_options, sharing),
 		.default_text = "separate",
-		.help = "Whose sketch a worker updates: separate (its own; the reporter merges "
-			"them) or shared (one for all, updated atomically). With --kernel and "
-			"--design rss: whose table the program does, of CPUs.",
+		.help = "Select the sketch that a worker updates. separate: its own, and the "
+			"reporter merges them. shared: one for all, updated atomically. With "
+			"--kernel and --design rss: a table per CPU, or one.",
 	},
 	{
 		.name = "atomic",
@@ -674,8 +674,11 @@ static const struct option_row plan_rows[] = {
 		.word = plan_atomic_word,
 		OPTION_FIELD(plan_options, atomic),
 		.default_text = "cas",
-		.help = "How workers add to a shared sketch: cas (compare-and-swap) or add "
-			"(fetch-and-add where it can replace that).",
+		.hidden = true,
+		.part_of = "sharing",
+		.part = "shared:",
+		.help = "Select the atomic operation. cas: compare-and-swap. add: fetch-and-add "
+			"where possible.",
 	},
 	{
 		.name = "workers",
@@ -685,10 +688,10 @@ static const struct option_row plan_rows[] = {
 		OPTION_FIELD(plan_options, workers),
 		.min = 1,
 		.max = PLAN_WORKERS_MAX,
-		.default_note = "as many as there is room for",
-		.help = "Cores that count; with --design rss they also receive, and are at most 16 "
-			"with --pcap and --synthetic. The receiver of the other designs is one "
-			"more.",
+		.default_note = "as many as fit",
+		.help = "Set the number of counting cores. rss: they also receive, and are at "
+			"most 16 with --pcap and --synthetic. async, sync: the receiver is one "
+			"more core.",
 	},
 	{
 		.name = "mbuf-cache",
@@ -702,8 +705,9 @@ static const struct option_row plan_rows[] = {
 		.min = 1,
 		.max = 512,
 		.default_text = "256",
-		.help = "Packet buffers that a core may keep for itself before it goes to the "
-			"pool that all share; 0: none.",
+		.config_only = true,
+		.help = "Set the packet buffers that each core caches outside the shared pool. 0: "
+			"no cache.",
 	},
 	{
 		.name = "idle",
@@ -714,9 +718,9 @@ static const struct option_row plan_rows[] = {
 		.word = idle_word,
 		OPTION_FIELD(plan_options, idle),
 		.default_text = "auto",
-		.help = "What a core without packets does: spin, yield (to other threads), sleep "
-			"(yield, then sleep some 50us at a time) or auto (sleep where there are "
-			"more lcores than CPUs, and on interfaces of the kernel; else spin).",
+		.help = "Select what a core without packets does. spin: poll. yield: yield to "
+			"other threads. sleep: yield, then sleep 50us at a time. auto: sleep if "
+			"lcores outnumber CPUs or packets come from a kernel interface, else spin.",
 	},
 	{0},
 };
@@ -772,8 +776,8 @@ static const struct option_row seed_rows[] = {
 		.read = read_seed,
 		OPTION_FIELD(seed_options, seed),
 		.default_note = "random",
-		.help = "Fix the key of the hash, decimal or 0x hexadecimal: the same input, "
-			"options and seed give the same output.",
+		.help = "Fix the hash key: the same input, options and seed give the same output. "
+			"N is decimal or 0x hexadecimal.",
 	},
 	{0},
 };

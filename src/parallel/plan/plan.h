@@ -133,7 +133,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
-	size_t closer_bytes;         /* what it looks into (--within); 0: it counts everything */
+	size_t closer_bytes;         /* what it looks into (within); 0: it counts everything */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
 };
@@ -165,7 +165,7 @@ struct plan_kernel {
 	size_t bytes;     /* of all of these */
 };
 
-/* Bytes of ordinary memory with which a run decides what it looks at (--keep-up). */
+/* Bytes of ordinary memory with which a run decides what it looks at (--overload). */
 struct plan_keep_up {
 	size_t bytes, worker_bytes; /* of all and of each worker */
 };
@@ -209,7 +209,7 @@ struct plan {
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* of all rings of digests */
 	/* Of rules in ordinary memory, with their counters; of digests; of the collector; of the
-	 * kernel's rings; of --keep-up. */
+	 * kernel's rings; of --overload. */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
 	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */

@@ -164,7 +164,7 @@ static int panic_fd = -1;
 
 static void on_abort(int number)
 {
-	static const char line[] = "sketchtap: DPDK gave up while starting; --verbose shows why\n";
+	static const char line[] = "sketchtap: DPDK gave up while starting; --log-level debug shows why\n";
 	ssize_t written = write(panic_fd, line, sizeof(line) - 1);
 
 	(void)number;
@@ -240,13 +240,13 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_memory(&args, plan, config);
 	add_devices(&args, config);
 	for (const char *const *arg =
-			log_eal_args(log_options(config)->level, log_options(config)->verbose);
+			log_eal_args(log_level_asked(config), log_debug_asked(config));
 		*arg != NULL; arg++)
 		add_arg(&args, "%s", *arg);
 	add_user_args(&args, eal_options(config)->arguments);
 
 	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
-	silence = log_options(config)->verbose ? -1 : silence_begin(saved);
+	silence = log_debug_asked(config) ? -1 : silence_begin(saved);
 	keep_to_ordinary_cpus(plan);
 	take_turns();
 	signals_block(); /* the lcores' threads inherit it */
@@ -256,7 +256,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 		silence_end(silence, saved);
 	if (result < 0)
 		snprintf(error, EAL_ERROR_MAX,
-			"DPDK does not start: %s%s%s; --verbose shows what it says%s",
+			"DPDK does not start: %s%s%s; --log-level debug shows what it says%s",
 			rte_strerror(rte_errno),
 			eal_options(config)->arguments != NULL ? " with --eal " : "",
 			eal_options(config)->arguments != NULL ? eal_options(config)->arguments
@@ -311,7 +311,7 @@ static const struct option_row eal_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		OPTION_FIELD(eal_options, arguments),
-		.help = "More arguments for DPDK's EAL, separated by spaces.",
+		.help = "Pass more arguments to DPDK's EAL, separated by spaces.",
 	},
 	{0},
 };
@@ -322,14 +322,31 @@ const struct option_owner eal_owner = {
 	.check = check_eal,
 };
 
+#define LEVEL_DEBUG (LOG_LEVEL_INFO + 1) /* info, and the messages of DPDK */
+
+static bool log_debug_level(const struct config *config)
+{
+	return (uint32_t)log_options(config)->level >= LEVEL_DEBUG;
+}
+
+enum log_level log_level_asked(const struct config *config)
+{
+	return log_debug_level(config) ? LOG_LEVEL_INFO : log_options(config)->level;
+}
+
+bool log_debug_asked(const struct config *config)
+{
+	return log_options(config)->verbose || log_debug_level(config);
+}
+
 OPTION_WORDS_OF(level_word, [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",
-	[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info")
+	[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info", [LEVEL_DEBUG] = "debug")
 
 static const char *lacks_silence(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return log_options(config)->verbose ? "with --verbose" : NULL;
+	return log_options(config)->verbose && !log_debug_level(config) ? "with --log-level debug" : NULL;
 }
 
 static const struct option_row log_rows[] = {
@@ -343,15 +360,16 @@ static const struct option_row log_rows[] = {
 		.word = level_word,
 		OPTION_FIELD(log_options, level),
 		.default_text = "notice",
-		.help = "What is said on standard error: messages of this level and more urgent "
-			"ones (error, warning, notice, info).",
+		.help = "Log messages of LEVEL and above: error, warning, notice, info, debug. "
+			"debug also logs messages of DPDK.",
 	},
 	{
 		.name = "verbose",
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(log_options, verbose),
-		.help = "Say all there is on standard error, DPDK's own messages included.",
+		.hidden = true,
+		.help = "Log everything, including messages of DPDK.",
 	},
 	{0},
 };

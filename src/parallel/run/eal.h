@@ -22,6 +22,10 @@ struct log_options {
 
 OPTION_OWNER(log)
 
+/* Level of our messages. Returns true from the second if DPDK logs too. */
+enum log_level log_level_asked(const struct config *config);
+bool log_debug_asked(const struct config *config);
+
 #define EAL_ERROR_MAX 512
 
 /*

@@ -402,7 +402,7 @@ static bool create_pools(struct run *run, char *error)
 			continue;
 		snprintf(error, RUN_ERROR_MAX,
 			"no memory for %u mbufs of %u bytes on NUMA node %d: %s; they take %zu MB: "
-			"lower --mbufs or --descriptors%s",
+			"lower mbufs or descriptors%s",
 			group->mbufs, plan->mbuf_room, group->memory_node, rte_strerror(rte_errno),
 			group->packet_bytes >> 20,
 			plan->hugepages ? ", reserve hugepages on the node, or use --no-huge" : "");
@@ -647,10 +647,10 @@ void run_say_keep_up(const struct run *run)
 	if (keep_up_options(run->config)->keep_up == KEEP_UP_OFF)
 		return;
 	if (!run_keeps_up(run))
-		log_notice("--keep-up: nothing is given up, as a replay without --pace waits");
+		log_notice("--overload: nothing is given up, as a replay without --pace waits");
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (must_guess(run, run->ports[p].id))
-			log_warning("%s: its driver does not tell how full a queue is: --keep-up "
+			log_warning("%s: its driver does not tell how full a queue is: --overload "
 				    "goes by polls that find as much as they can take, and may "
 				    "notice too late",
 				run->ports[p].name);

@@ -69,7 +69,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	struct port *ports, uint32_t nb_ports, char *error);
 
 /*
- * Before run_start(): what --states-from says is given up. Returns false with one line in
+ * Before run_start(): what states-from says is given up. Returns false with one line in
  * error[RUN_ERROR_MAX]; *mistake: it is one in the file's text.
  */
 bool run_decide(struct run *run, bool *mistake, char *error);
@@ -112,7 +112,7 @@ bool run_waits(const struct run *run);
 /* Whether workers may give something up by themselves: they have valves. */
 bool run_keeps_up(const struct run *run);
 
-/* On the log: where --keep-up can do little, or has nothing to do. */
+/* On the log: where --overload can do little, or has nothing to do. */
 void run_say_keep_up(const struct run *run);
 
 /* Starts the workers, then the feeder. */

@@ -14,7 +14,7 @@ const char *keep_up_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --keep-up";
+	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --overload";
 }
 
 const char *keep_up_given_lacks(
@@ -32,7 +32,7 @@ static const char *lacks_choice(
 	(void)measurement;
 	return kernel_given(config)                    ? "with --kernel"
 	       : forward_asked(config)                 ? "with --forward"
-	       : monitor_options(config)->file != NULL ? "with --monitor"
+	       : monitor_options(config)->file != NULL ? "with --prefixes"
 						       : NULL;
 }
 
@@ -51,17 +51,24 @@ const char *keep_up_word(uint32_t i)
 	return words[i];
 }
 
+OPTION_WORDS_OF(keep_up_suits, [KEEP_UP_OFF] = "drop packets",
+	[KEEP_UP_VALVE] = "skip low-priority measurements, then sample, then only count",
+	[KEEP_UP_GREEDY] = "as valve, and reduce all measurements by one step at a time",
+	[KEEP_UP_LSF] = "as valve, and reduce one measurement after another, flow states first",
+	[KEEP_UP_QUERIES] = "as valve, and turn whole measurements off for an interval",
+	[KEEP_UP_BEST] = "as valve, and reduce by priority, then by least loss of accuracy")
+
 static const char *lacks_governor(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return keep_up_governed(config) ? NULL : "without --keep-up greedy, lsf, queries or best";
+	return keep_up_governed(config) ? NULL : "without --overload greedy, lsf, queries or best";
 }
 
 static const struct option_row keep_up_rows[] = {
 	{
-		.name = "keep-up",
-		.placeholder = "HOW",
+		.name = "overload",
+		.placeholder = "MODE",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
@@ -70,13 +77,12 @@ static const struct option_row keep_up_rows[] = {
 		.lacks = lacks_choice,
 		OPTION_FIELD(keep_up_options, keep_up),
 		.default_text = "off",
-		.help = "What a worker does whose queue fills up: off loses packets; valve lets "
-			"measurements of a worse --priority wait, then looks at one of 2 to 64 "
-			"packets, then only counts them, and says so beside each figure. The "
-			"others do that too, and every 10 ms decide which --steps measurements "
-			"take: best by priority, and then what costs least accuracy; queries turns "
-			"whole measurements off until the interval ends; greedy and lsf are for "
-			"experiments.",
+		.former = "keep-up",
+		.suits = keep_up_suits,
+		.help = "Select what to do under overload:",
+		.man = "--export overload writes every change. Under greedy, lsf, queries and "
+		       "best, a controller decides every 10 ms which steps measurements take. "
+		       "greedy and lsf are for experiments.",
 	},
 	{
 		.name = "reserve",
@@ -88,7 +94,9 @@ static const struct option_row keep_up_rows[] = {
 		OPTION_FIELD(keep_up_options, reserve),
 		.zero = true,
 		.default_text = "10%",
-		.help = "Share of a worker's time that is to be left free.",
+		.config_only = true,
+		.help = "Keep this share of each worker's time idle. For overload = greedy, lsf, "
+			"queries or best.",
 	},
 	{
 		.name = "states-from",
@@ -100,13 +108,15 @@ static const struct option_row keep_up_rows[] = {
 		.lacks = lacks_choice,
 		.reads = option_names_file,
 		OPTION_FIELD(keep_up_options, states_from),
-		.default_note = "everything is looked at",
-		.help = "Look at as much as this file says, so that a capture gives the same "
-			"outputs each time. CSV with a header, as --states writes it; of its "
-			"columns 'worker' and 'packet' say from which packet of a worker on, and "
-			"'to' what: full, wait (only measurements of the best --priority), 1/2 to "
-			"1/64 (one of so many packets), count (none); or of the one in "
-			"'measurement' full, one of its --steps, or how its flows are held back.",
+		.default_note = "no schedule",
+		.config_only = true,
+		.help = "Follow the schedule of detail in FILE, so that a capture gives the same "
+			"output each time. FILE is CSV, as --export overload writes it.",
+		.man = "The columns worker and packet name the packet of a worker from which on a "
+		       "row applies. Column to is the level: full, wait (only measurements of "
+		       "the best priority), 1/2 to 1/64 (one of N packets) or count (none). With "
+		       "a name in column measurement it is full, one of the steps of that "
+		       "measurement, or a limit of its flow states.",
 	},
 	{0},
 };
@@ -150,7 +160,8 @@ static const struct option_row steps_rows[] = {
 		.min = 1,
 		.max = 1000,
 		.default_text = "1",
-		.help = "With --keep-up, measurements of the lowest number are given up last.",
+		.config_only = true,
+		.help = "Set the priority under overload. 1 is highest.",
 	},
 	{
 		.name = "steps",
@@ -162,10 +173,11 @@ static const struct option_row steps_rows[] = {
 		.read = read_steps,
 		OPTION_FIELD(steps_options, steps),
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
-		.help = "What a measurement may give up, one after another, where --keep-up says "
-			"so: rate:1/2 to rate:1/64 looks at one of so many packets, keys:1/2 to "
-			"keys:1/64 counts a share of a flow-table's keys, key:KEY coarser keys "
-			"(from the begin of an interval on), off sees none.",
+		.config_only = true,
+		.help = "Reduce the detail of a measurement under overload in these steps. "
+			"rate:1/2 to rate:1/64: sample packets. keys:1/2 to keys:1/64: count a "
+			"share of the keys of a flow table. key:KEY: use a coarser key from the "
+			"next interval. off: count nothing.",
 	},
 	{
 		.name = "deadline",
@@ -180,9 +192,9 @@ static const struct option_row steps_rows[] = {
 		.min = 1000 * 1000,
 		.max = OPTION_CENTURY,
 		.default_text = "0",
-		.help = "With --keep-up best and the like: once in so much time the measurement "
-			"has a whole interval at full detail, ahead of those of a better "
-			"--priority, as far as packets are not lost for it. 0: whenever it can.",
+		.config_only = true,
+		.help = "Measure one whole interval at full detail at least once per TIME, if no "
+			"packets are lost by it. Takes precedence over priority. 0: no deadline.",
 	},
 	{0},
 };

@@ -27,7 +27,7 @@ struct keep_up_options {
 
 OPTION_OWNER(keep_up)
 
-/* The words of --keep-up; NULL behind the last. */
+/* The words of --overload; NULL behind the last. */
 const char *keep_up_word(uint32_t i);
 
 /* Whether the reporter decides, too. */
@@ -43,7 +43,7 @@ static inline bool keep_up_given(const struct config *config)
 	       keep_up_options(config)->states_from != NULL;
 }
 
-/* As option_row.lacks: without --keep-up, under which a run that goes by valves alone may be told to
+/* As option_row.lacks: without --overload, under which a run that goes by valves alone may be told to
  * decide; and without that and keep_up_given(). */
 const char *keep_up_option_lacks(
 	const struct config *config, const struct measurement_config *measurement);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What is to be given up and when, decided beforehand and read from a file (--states-from). */
+/* What is to be given up and when, decided beforehand and read from a file (states-from). */
 
 #include <stdbool.h>
 #include <stdint.h>

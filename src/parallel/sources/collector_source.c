@@ -747,7 +747,7 @@ static const struct design_ops design_collect = {
 
 static const struct design_ops design_collect_dealt = {
 	.name = "collect",
-	.suits = "one core receives and decodes, others count",
+	.suits = "one core receives and decodes, the others count",
 	.receiver = true,
 	.connect = deal_connect,
 	.receive = deal_receive,
@@ -849,7 +849,7 @@ static bool create_counters(struct collect *collect, char *error)
 	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
 		if (!create_counter(collect, w)) {
 			snprintf(error, OPTION_WHY_MAX,
-				"no memory for %llu observed flows: lower --observed-flows",
+				"no memory for %llu observed flows: lower --flow-cache-size",
 				(unsigned long long)collect_options(collect->params.config)
 					->observed_flows);
 			return false;

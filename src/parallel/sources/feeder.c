@@ -544,8 +544,8 @@ struct feeder *feeder_create(const struct feeder_params *params, char *error)
 		feeder->reta[i] = (uint8_t)(i % params->nb_queues);
 	if (packet_meta_register() < 0 || !create_rings(feeder)) {
 		snprintf(error, SOURCE_ERROR_MAX,
-			"no memory for %u mbufs and %u rings of %u: %s; lower --mbufs or "
-			"--descriptors",
+			"no memory for %u mbufs and %u rings of %u: %s; lower mbufs or "
+			"descriptors",
 			params->mbufs, params->nb_queues, params->descriptors,
 			rte_strerror(rte_errno));
 		feeder_destroy(feeder);
@@ -642,11 +642,12 @@ static const struct option_row feeder_rows[] = {
 		.type = OPTION_OWN,
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
-		.default_note = "as fast as nothing is lost",
-		.help = "Replay or generate at so many packets per second, or by the packets' "
-			"own time stamps. A paced source drops packets that find a full ring, "
-			"as a card does, and waits for no output. Packets that are generated at a "
-			"pace have the clock's time.",
+		.default_note = "as fast as possible without loss",
+		.rare = true,
+		.help = "Replay or generate at RATE, or by the timestamps of the capture "
+			"(recorded). A packet that finds a full ring is dropped, as by a NIC.",
+		.man = "The source waits for no output. Packets generated at a rate carry the "
+		       "time of the clock.",
 	},
 	{
 		.name = "duration",
@@ -657,8 +658,7 @@ static const struct option_row feeder_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_note = "no limit",
-		.help = "Stop after this time: packet time on replay and in files, the clock's on "
-			"a port and where traffic is generated at a pace.",
+		.help = "Stop after TIME. Captures and files: packet time. Else: the clock.",
 	},
 	{
 		.name = "packets",
@@ -670,7 +670,8 @@ static const struct option_row feeder_rows[] = {
 		.min = 1,
 		.max = UINT64_MAX,
 		.default_note = "no limit",
-		.help = "Stop after this many packets.",
+		.rare = true,
+		.help = "Stop after N packets.",
 	},
 	{0},
 };

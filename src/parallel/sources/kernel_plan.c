@@ -12,7 +12,7 @@
 #include "sketch/measurement.h"
 
 /*
- * Entries of a ring where --ring-size does not say it: 1 MB for each CPU, which holds what comes in
+ * Entries of a ring where ring-size does not say it: 1 MB for each CPU, which holds what comes in
  * 13 ms at 1.2 Mpps while nobody reads.
  */
 #define ENTRIES_DEFAULT 16384

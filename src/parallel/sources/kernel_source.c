@@ -123,7 +123,7 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-/* 0 without --monitor. */
+/* 0 without --prefixes. */
 static uint32_t monitor_of(const struct config *config)
 {
 	static const uint32_t bits[] = {

@@ -558,14 +558,14 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_kernel_rss = {
 	.name = "rss",
-	.suits = "the kernel counts, on the core that a packet comes to",
+	.suits = "the kernel counts, on the CPU that receives the packet",
 	.work = take_until_end,
 	.done = worker_free,
 };
 
 const struct design_ops design_kernel_async = {
 	.name = "async",
-	.suits = "the kernel tells of packets, other cores count",
+	.suits = "the kernel passes packet records to other cores, which count",
 	.work = take_until_end,
 	.done = worker_free,
 };

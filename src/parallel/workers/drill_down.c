@@ -122,7 +122,7 @@ static const char *lacks_within(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return within_any(config) ? NULL : "without --within";
+	return within_any(config) ? NULL : "if within is not set";
 }
 
 static const struct option_row within_rows[] = {
@@ -136,9 +136,10 @@ static const struct option_row within_rows[] = {
 		.lacks = lacks_intervals,
 		OPTION_FIELD(within_options, within),
 		.default_note = "everything",
-		.help = "Look closer: count only what is inside the keys, such as networks, of "
-			"which this other measurement reported at least this share two intervals "
-			"before. At most 1024 keys, of addresses, ports and proto.",
+		.config_only = true,
+		.help = "Drill down: count only packets that match a heavy key of another "
+			"measurement. A key is heavy if its share was at least FRACTION two "
+			"intervals earlier. At most 1024 keys of addresses, ports and proto.",
 	},
 	{
 		.name = "stay",
@@ -153,8 +154,8 @@ static const struct option_row within_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_text = "0",
-		.help = "With --within: how much longer a key is looked into that is not heavy "
-			"any more.",
+		.config_only = true,
+		.help = "Keep drilling into a key for TIME after it was last heavy.",
 	},
 	{0},
 };

@@ -46,7 +46,7 @@ struct generation {
 	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
 	uint64_t bursts; /* of packets, of all its epochs: which ones are timed part by part */
-	/* --monitor: the epoch's rules, and this worker's counters of them; NULL: none. */
+	/* --prefixes: the epoch's rules, and this worker's counters of them; NULL: none. */
 	const struct monitor_table *monitor;
 	struct monitor_count *rules;
 	/* What the epoch measures (parallel/run/measurements.h). */

@@ -7,7 +7,7 @@
  * goes, and rows stay as they are. A file that was closed in order has none.
  *
  * An epoch is written to all outputs, then it is marked in all. So where one says that epoch N is
- * next, epoch N - 1 is whole in every other one, marked there or not; but for --deliveries, which is
+ * next, epoch N - 1 is whole in every other one, marked there or not; but for --export deliveries, which is
  * written when the next epoch comes.
  */
 

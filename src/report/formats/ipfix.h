@@ -11,7 +11,7 @@
  * its counts are of all packets. A further domain has nothing but options: that again, with its
  * templates, and behind each epoch the totals of each measurement's ledger.
  *
- * Counts are those of the epoch with the weights of --keep-up or of exporters in them, so the rate
+ * Counts are those of the epoch with the weights of --overload or of exporters in them, so the rate
  * that is said is always 1:1: who multiplies by it must not do so a second time.
  */
 

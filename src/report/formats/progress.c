@@ -133,7 +133,8 @@ static const struct option_row progress_rows[] = {
 		.type = OPTION_FLAG,
 		.rare = true,
 		OPTION_FIELD(progress_options, none),
-		.help = "No progress line, even where standard error is a terminal.",
+		.config_only = true,
+		.help = "Draw no progress line on a terminal.",
 	},
 	{0},
 };

@@ -283,8 +283,8 @@ static const struct option_row ledger_rows[] = {
 		.zero = true,
 		.one = true,
 		.default_text = "1",
-		.help = "Exit with status 1 where the whole run lost a larger share of the "
-			"packets that it was offered; all outputs are complete.",
+		.help = "Exit with status 1 if the run lost a larger share of packets. All "
+			"outputs are complete.",
 	},
 	{
 		.name = "max-skip",
@@ -297,8 +297,9 @@ static const struct option_row ledger_rows[] = {
 		.zero = true,
 		.one = true,
 		.default_text = "1",
-		.help = "Exit with status 1 where the whole run did not look at a larger share "
-			"of the packets that it was offered; all outputs are complete.",
+		.config_only = true,
+		.help = "Exit with status 1 if the run skipped a larger share of packets under "
+			"overload. All outputs are complete.",
 	},
 	{0},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What each rule of --monitor saw in an epoch, over all workers. */
+/* What each rule of --prefixes saw in an epoch, over all workers. */
 
 #include "parallel/run/run.h"
 #include "report/rows/report.h"

@@ -205,7 +205,7 @@ static void warn_of(struct measured *measured, const struct report_epoch *report
 	warn_if(shed, &measured->shed, report, m,
 		"%llu packets of new keys found no room: raise --width or --memory", shed);
 	warn_if(measurement->refused_details, &measured->details, report, m,
-		"%llu flows were only counted, in the place of --deep: raise --deep-flows",
+		"%llu flows stayed at level count: raise max= of --flow-detail",
 		(unsigned long long)measurement->refused_details);
 	warn_if(undecoded, &measured->undecoded, report, m,
 		"%llu flows were not decoded, and %llu packets are in no exact figure: raise "
@@ -213,7 +213,7 @@ static void warn_of(struct measured *measured, const struct report_epoch *report
 		(unsigned long long)measurement->undecoded_flows, undecoded);
 	warn_if(forgotten, &measured->forgotten, report, m,
 		"flows that had ended are missing from --output with %llu packets: raise "
-		"--expired-keys, or shorten --interval",
+		"expired-keys, or shorten --interval",
 		forgotten);
 	if (incomplete && unrecovered == UINT64_MAX)
 		warn_if(unrecovered, &measured->incomplete, report, m,

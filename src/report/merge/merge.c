@@ -54,7 +54,7 @@ struct merger {
 	uint32_t nb_expired; /* so many, of which nothing is forgotten */
 	struct sketch_shed forgotten; /* of others */
 	struct flow *flows;
-	struct flow_figures *figures; /* of each, with --deep; else NULL */
+	struct flow_figures *figures; /* of each, with --flow-detail; else NULL */
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
 	uint32_t nb_slots; /* a power of two, twice max_flows */

@@ -43,7 +43,7 @@ struct merge_flow {
 	struct key key;
 	struct report_figure packets, bytes; /* low <= value <= high; loss is in high */
 	struct report_record record;
-	struct flow_figures figures; /* of parts with --deep */
+	struct flow_figures figures; /* of parts with --flow-detail */
 };
 
 struct merger;

@@ -19,7 +19,7 @@
 
 struct records_list {
 	struct report_flow *flows;
-	struct flow_figures *figures; /* of each, of a measurement with --deep */
+	struct flow_figures *figures; /* of each, of a measurement with --flow-detail */
 	size_t n, max;
 };
 

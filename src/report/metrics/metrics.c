@@ -422,10 +422,10 @@ static const struct option_row metrics_rows[] = {
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_STRING,
 		OPTION_FIELD(metrics_options, address),
-		.help = "Answer browsers, Prometheus, and whoever asks by HTTP, while the run "
-			"lasts: a page at /, /metrics, /healthz, and JSON (docs/EXPORTS.md). PORT "
-			"alone is that of 127.0.0.1, :PORT of all addresses. There is no password: "
-			"docs/EXPORTS.md has a proxy's settings.",
+		.help = "Serve HTTP: a web page (/), Prometheus metrics (/metrics), /healthz and "
+			"JSON. PORT: on 127.0.0.1. :PORT: on all addresses. There is no "
+			"authentication.",
+		.man = "docs/EXPORTS.md describes the paths and a proxy with a password.",
 	},
 	{
 		.name = "metrics-top",
@@ -437,8 +437,9 @@ static const struct option_row metrics_rows[] = {
 		OPTION_FIELD(metrics_options, top),
 		.max = METRICS_TOP_MAX,
 		.default_text = "0",
-		.help = "Heavy hitters of each measurement that /metrics has, up to 100; each is "
-			"six time series for as long as it is one.",
+		.config_only = true,
+		.help = "Add this number of heavy hitters of each measurement to /metrics, at "
+			"most 100. Each adds six time series.",
 	},
 	{0},
 };

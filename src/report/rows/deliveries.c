@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --deliveries: what became of the rows that went to each place, until the next epoch came. */
+/* --export deliveries: what became of the rows that went to each place, until the next epoch came. */
 
 #include "report/rows/rows.h"
 
@@ -36,7 +36,8 @@ static struct output_items items(
 }
 
 const struct output output_deliveries = {
-	.option = "--deliveries",
+	.option = "--export deliveries",
+	.word = "deliveries",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

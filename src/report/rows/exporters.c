@@ -107,6 +107,7 @@ static struct output_items items(
 
 const struct output output_exporters = {
 	.option = "--exporters",
+	.word = "exporters",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

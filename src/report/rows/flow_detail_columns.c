@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns of what a flow table looks at beside what it counts (--deep). What nothing was looked at
+ * Columns of what a flow table looks at beside what it counts (--flow-detail). What nothing was looked at
  * for is empty: without packets in rate or tcp no rate and no gap is known, and without one in tcp
  * nothing of TCP.
  */

@@ -67,6 +67,7 @@ static struct output_items items(
 
 const struct output output_flows = {
 	.option = "--flows",
+	.word = "flows",
 	OUTPUT_COLUMNS(columns),
 	.goflow2 = &goflow2_flows,
 	.items = items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --forwarded: what left of an epoch's packets and what did not, a row for every direction. */
+/* --export forwarded: what left of an epoch's packets and what did not, a row for every direction. */
 
 #include "report/rows/rows.h"
 
@@ -32,7 +32,8 @@ static struct output_items items(
 }
 
 const struct output output_forwarded = {
-	.option = "--forwarded",
+	.option = "--export forwarded",
+	.word = "forwarded",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

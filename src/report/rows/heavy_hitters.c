@@ -93,6 +93,7 @@ static struct output_items items(
 
 const struct output output_heavy_hitters = {
 	.option = "--output",
+	.word = "heavy-hitters",
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --links: the load of interfaces, a row for each direction of one. */
+/* --export links: the load of interfaces, a row for each direction of one. */
 
 #include "base/units.h"
 #include "collect/exporters/collector_rows.h"
@@ -139,7 +139,8 @@ static struct output_items items(
 }
 
 const struct output output_links = {
-	.option = "--links",
+	.option = "--export links",
+	.word = "links",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --states: what --keep-up gave up and took back, a row for each change and measurement. */
+/* --export overload: what --overload gave up and took back, a row for each change and measurement. */
 
 #include "report/rows/rows.h"
 
@@ -31,7 +31,8 @@ static struct output_items items(
 }
 
 const struct output output_states = {
-	.option = "--states",
+	.option = "--export overload",
+	.word = "states",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

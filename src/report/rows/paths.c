@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --paths: where flows went, a row for every flow that was told of. */
+/* --export paths: where flows went, a row for every flow that was told of. */
 
 #include "collect/exporters/collector_rows.h"
 #include "report/rows/rows.h"
@@ -116,7 +116,8 @@ static struct output_items items(
 }
 
 const struct output output_paths = {
-	.option = "--paths",
+	.option = "--export paths",
+	.word = "paths",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --rules: what each rule of --monitor saw, a row for every one that saw packets. */
+/* --export prefixes: what each rule of --prefixes saw, a row for every one that saw packets. */
 
 #include "report/rows/rows.h"
 
@@ -25,7 +25,8 @@ static struct output_items items(
 }
 
 const struct output output_rules = {
-	.option = "--rules",
+	.option = "--export prefixes",
+	.word = "rules",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --queues: how an epoch's packets were spread, a row for every worker. */
+/* --export queues: how an epoch's packets were spread, a row for every worker. */
 
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
@@ -80,7 +80,8 @@ static struct output_items items(
 }
 
 const struct output output_queues = {
-	.option = "--queues",
+	.option = "--export queues",
+	.word = "queues",
 	OUTPUT_COLUMNS(columns),
 	.of_epoch = true,
 	.items = items,

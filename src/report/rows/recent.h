@@ -3,7 +3,7 @@
 
 /*
  * The last epochs of a run, for whoever asks: the control socket (/sketchtap/follow) and --metrics
- * (/api/v1/epochs). An epoch is kept as what --stats and --queues say of it, with its ports and the
+ * (/api/v1/epochs). An epoch is kept as what --stats and --export queues say of it, with its ports and the
  * heaviest rows of each measurement; nobody changes it any more.
  *
  * One thread takes epochs, any others read, and none ever waits for another: a slot is one pointer.

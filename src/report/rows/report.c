@@ -33,7 +33,7 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	COLUMN(malformed, LEDGER_LEFT_OUT),
 	LOST(nic_missed, "the card had no free descriptor: workers were too slow or too few"),
 	LOST(nic_errors, "the card found them damaged: look at cable and optics"),
-	LOST(no_mbuf, "there were no packet buffers: raise --mbufs"),
+	LOST(no_mbuf, "there were no packet buffers: raise mbufs"),
 	LOST(ring_full, "a worker's ring was full: it was too slow for its share"),
 	LOST(shed, "a table was full of other keys: raise --width"),
 	COLUMN(unaccounted, LEDGER_NEITHER),

@@ -38,7 +38,7 @@ struct report_row {
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
-	struct flow_figures figures; /* of a measurement with --deep */
+	struct flow_figures figures; /* of a measurement with --flow-detail */
 	double share; /* of what was measured in the epoch, in the metric that is counted */
 };
 
@@ -67,7 +67,7 @@ struct report_flow {
 };
 
 /*
- * With --keep-up: what a measurement did not see of bursts that others did. Packets that were
+ * With --overload: what a measurement did not see of bursts that others did. Packets that were
  * measured, what the weights of others add beyond its own (modulo 2^64: it may be less than
  * nothing), and all packets of those bursts of which it saw none.
  */
@@ -121,7 +121,7 @@ struct report_measurement {
 	struct report_flow *flows;
 	size_t nb_flows;
 	uint64_t first_record; /* the number of the first of them in the run, from 0 */
-	/* With --deep: what each of them has beside, from malloc(); and flows that were only counted
+	/* With --flow-detail: what each of them has beside, from malloc(); and flows that were only counted
 	 * for lack of room. */
 	bool deep;
 	struct flow_figures *figures; /* [nb_flows] */
@@ -135,7 +135,7 @@ struct report_measurement {
  */
 struct ledger {
 	bool collected; /* of what exporters told: packets are those that their records stand for */
-	bool kept_up;   /* of a run with --keep-up, which may skip some */
+	bool kept_up;   /* of a run with --overload, which may skip some */
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
@@ -182,7 +182,7 @@ enum ledger_fate {
 enum ledger_when {
 	LEDGER_ALWAYS,
 	LEDGER_COLLECTED, /* what exporters told */
-	LEDGER_KEPT_UP,   /* runs with --keep-up */
+	LEDGER_KEPT_UP,   /* runs with --overload */
 };
 
 /* The counts of a ledger, in the order and by the names of the outputs' columns. */
@@ -280,7 +280,7 @@ struct report_load {
 	uint64_t received; /* packets that came to it, or would have but for ring_full */
 	uint64_t measured, ring_full, bytes;
 	uint64_t busy_ns; /* in which it received, counted and freed */
-	/* With --keep-up: what waited in its queue after a poll, at most and as far as that is known,
+	/* With --overload: what waited in its queue after a poll, at most and as far as that is known,
 	 * and the level that it came to (docs/ADAPTIVE.md). */
 	uint64_t backlog_max, level_max, skipped;
 };
@@ -293,7 +293,7 @@ struct report_port {
 	uint64_t nic_missed, nic_errors, no_mbuf; /* packets that it lost since the run began */
 };
 
-/* What a rule of --monitor saw in an epoch. */
+/* What a rule of --prefixes saw in an epoch. */
 struct report_rule {
 	char prefix[56], name[64];
 	uint64_t packets, bytes;
@@ -319,7 +319,7 @@ struct report_forwarded {
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
 
-/* What --keep-up gave up or took back; or what a measurement saw of an interval. */
+/* What --overload gave up or took back; or what a measurement saw of an interval. */
 struct report_state {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	bool changed; /* else of the interval, and of no worker */

@@ -24,7 +24,7 @@ const struct output *const outputs[ROW_KINDS] = {
 
 const char *output_word_of(const struct output *output)
 {
-	return output != &output_heavy_hitters ? output->option + strlen("--") : "heavy-hitters";
+	return output->word;
 }
 
 const char *output_word(enum row_kind kind)

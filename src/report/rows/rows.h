@@ -49,8 +49,8 @@ enum column_when {
 	COLUMN_ALWAYS,
 	COLUMN_RECORDS,   /* in runs with flow records, or with a key that has a column of theirs */
 	COLUMN_COLLECTED, /* in runs of collect */
-	COLUMN_KEPT_UP,   /* in runs with --keep-up */
-	COLUMN_DEEP,      /* in runs with --deep */
+	COLUMN_KEPT_UP,   /* in runs with --overload */
+	COLUMN_DEEP,      /* in runs with --flow-detail */
 	COLUMN_REMOTE,    /* in rows that go elsewhere than to a file */
 	COLUMN_NO_FILE,   /* in those, and in answers to who asks */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
@@ -133,7 +133,8 @@ struct column_table {
 extern const struct column_table goflow2_flows; /* goflow2.c */
 
 struct output {
-	const char *option; /* that names its files */
+	const char *option; /* that names its files: "--stats", "--export queues" */
+	const char *word;   /* name of the kind in rows: "stats" */
 	const struct column *columns;
 	uint32_t nb_columns;
 	const struct column_table *goflow2; /* by the names of GoFlow2; NULL: none */
@@ -147,7 +148,7 @@ struct output {
 extern const struct output output_heavy_hitters; /* heavy_hitters.c: a row per reported key */
 extern const struct output output_stats;         /* stats.c: a row per measurement */
 extern const struct output output_queues;        /* queues.c: a row per worker */
-extern const struct output output_rules;         /* prefixes.c: a row per rule of --monitor */
+extern const struct output output_rules;         /* rules.c: a row per rule of --prefixes */
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
 extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
 /* overload.c: a row per change, and one per measurement */

@@ -159,6 +159,7 @@ static struct output_items items(
 
 const struct output output_stats = {
 	.option = "--stats",
+	.word = "stats",
 	OUTPUT_COLUMNS(columns),
 	.items = items,
 };

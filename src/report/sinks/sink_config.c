@@ -258,6 +258,12 @@ static bool begins_as_format(const char *name)
 	return false;
 }
 
+/* The option that names files of a kind. */
+static const char *option_of_kind(enum row_kind kind)
+{
+	return kind == ROWS_HEAVY_HITTERS ? "output" : output_word(kind);
+}
+
 /* By the option, or by the key of the section; a phrase. */
 __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fault,
 	const struct asked_place *place, const char *key, const char *format, ...)
@@ -268,7 +274,7 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 	va_start(arguments, format);
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	option_fault(fault, place->section != NULL ? key : outputs[place->kind]->option + 2, NULL,
+	option_fault(fault, place->section != NULL ? key : option_of_kind(place->kind), NULL,
 		"%s", why);
 	fault->named = place->section;
 	return false;
@@ -403,20 +409,27 @@ static bool check_spool(
 	return true;
 }
 
+static const char *what_of(enum row_kind kind)
+{
+	return kind == ROWS_RULES    ? "prefixes"
+	       : kind == ROWS_STATES ? "overload"
+				     : output_word(kind);
+}
+
 /* Whether there are such rows: the option of the kind says what they lack. */
 static bool check_kind(
 	const struct config *config, const struct asked_place *place, struct option_fault *fault)
 {
-	const struct config_row *row = options_find(config, outputs[place->kind]->option + 2);
+	const struct config_row *row = options_find(config, option_of_kind(place->kind));
 	const char *lacks = NULL;
 
 	if (row == NULL)
 		return refuse(fault, place, "what", "'%s': sketchtap %s has no such rows",
-			output_word(place->kind), config->command->name);
+			what_of(place->kind), config->command->name);
 	if (row->row->lacks != NULL)
 		lacks = row->row->lacks(config, NULL);
 	return lacks == NULL || refuse(fault, place, "what", "'%s' has no effect %s; leave it out",
-					output_word(place->kind), lacks);
+					what_of(place->kind), lacks);
 }
 
 /* GoFlow2's names: rows of it do not begin as those that files are read again by. */
@@ -532,73 +545,99 @@ static const char *lacks_records(
 }
 
 #define ROWS_OPTION(word, kind)                                                                    \
-	.name = (word), .placeholder = "FILE", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,  \
+	.name = (word), .placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,  \
 	.default_note = "not written", OPTION_FIELD(writer_options, rows[kind])
 
 static const struct option_row writer_rows[] = {
 	{
 		.name = "output",
-		.placeholder = "FILE",
+		.placeholder = "FILE|URL",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
 		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
 		.needs = remote_needs,
 		.default_text = "-",
-		.help = "Where the heavy hitters go; - is standard output. json:FILE (or json:-) "
-			"gets JSON lines in place of CSV; a file that is called so is "
-			"./json:FILE. tcp://HOST:PORT and unix:PATH get the rows of a file, "
-			"kafka://HOST[:PORT],.../TOPIC and "
-			"clickhouse://HOST[:PORT]/TABLE as JSON; "
-			"ipfix://HOST:PORT (UDP) and ipfix+tcp://HOST:PORT are collectors of "
-			"IPFIX, for --flows too. Repeatable, for several "
-			"destinations, as are --stats, --queues, --rules, --flows, --states, "
-			"--deliveries and --forwarded.",
+		.part_of = "export",
+		.part = "heavy-hitters=",
+		.help = "Write heavy hitters to FILE or URL. - is standard output. json:FILE: "
+			"JSON lines instead of CSV; ./json:FILE is a file of that name. URLs: "
+			"tcp://HOST:PORT, unix:PATH, kafka://HOST[:PORT],.../TOPIC, "
+			"clickhouse://HOST[:PORT]/TABLE, ipfix://HOST:PORT (UDP), "
+			"ipfix+tcp://HOST:PORT. Repeatable.",
+		.man = "Sockets receive the rows of a file. Kafka and ClickHouse receive JSON. "
+		       "IPFIX collectors receive records; they also accept --flows.",
 	},
 	{
 		ROWS_OPTION("stats", ROWS_STATS),
-		.help = "Where the account of each interval's packets goes, as CSV; - is "
-			"standard output.",
+		.part_of = "export",
+		.part = "stats=",
+		.help = "Write the packet ledger of each interval to FILE or URL, as CSV. Each "
+			"packet has one term, and the terms add up. Repeatable.",
 	},
 	{
 		ROWS_OPTION("queues", ROWS_QUEUES),
 		.rare = true,
-		.help = "Where it goes how each interval's packets were spread over workers and "
-			"queues, as CSV; - is standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "queues=",
+		.help = "Write packets and losses of each worker and queue.",
 	},
 	{
 		ROWS_OPTION("rules", ROWS_RULES),
 		.rare = true,
 		.lacks = monitor_option_lacks,
-		.help = "Where the packets, bytes and flows of every rule of --monitor go, as CSV; "
-			"- is standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "prefixes=",
+		.help = "Write packets, bytes and flows of each prefix of --prefixes.",
 	},
 	{
 		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
 		.lacks = lacks_records,
 		.needs = remote_needs,
-		.help = "Where every record of every flow-table goes, as CSV, within seconds after "
-			"it ended: by --idle-timeout, or with the interval; - is standard output.",
+		.part_of = "export",
+		.part = "flows=",
+		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
+			"is written within seconds after it ends: after --idle-timeout, or with "
+			"the interval. Repeatable.",
 	},
 	{
 		ROWS_OPTION("states", ROWS_STATES),
 		.rare = true,
 		.lacks = keep_up_option_lacks,
-		.help = "Where it goes what --keep-up gave up, when and why, as CSV; - is standard "
-			"output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "overload=",
+		.help = "Write every change of measurement detail under overload.",
 	},
 	{
 		ROWS_OPTION("deliveries", ROWS_DELIVERIES),
 		.rare = true,
-		.help = "Where it goes what became of each interval's rows of each export, as CSV; - is "
-			"standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "deliveries=",
+		.help = "Write delivery counts of each export: delivered, failed, dropped, "
+			"waiting.",
 	},
 	{
 		ROWS_OPTION("forwarded", ROWS_FORWARDED),
 		.rare = true,
 		.lacks = forward_option_lacks,
-		.help = "Where it goes what --forward sent of each interval's packets, what it did "
-			"not and why, and how long packets took, as CSV; - is standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "forwarded=",
+		.help = "Write packets that --forward sent or lost, by reason, and their delay.",
+	},
+	{
+		.name = "export",
+		.placeholder = "KIND=FILE|URL",
+		.group = OPTION_GROUP_REPORT,
+		.type = OPTION_PARTS,
+		.rare = true,
+		.help = "Write rows of another KIND to FILE or URL, as CSV. - is standard output. "
+			"Kinds that are options also: heavy-hitters (--output), stats, flows, "
+			"exporters. Repeatable.",
 	},
 	{
 		.name = "format",
@@ -608,9 +647,8 @@ static const struct option_row writer_rows[] = {
 		.word = format_word,
 		OPTION_FIELD(writer_options, format),
 		.default_text = "auto",
-		.help = "Of the heavy hitters: csv, json, table (for people), or auto (a table "
-			"where standard output is a terminal, of a port one that is drawn again "
-			"and again; else CSV). Of what doctor finds: csv, or a table.",
+		.help = "Select the format of heavy hitters. csv, json, table, or auto: a table "
+			"on a terminal, else CSV. For doctor: csv or table.",
 	},
 	{
 		.name = "append",
@@ -619,8 +657,8 @@ static const struct option_row writer_rows[] = {
 		.lacks = lacks_file,
 		OPTION_FIELD(writer_options, append),
 		.set = "existing",
-		.help = "Go on after the last interval of output files that exist. Without it "
-			"and without --force such files are refused.",
+		.rare = true,
+		.help = "Append to existing output files, after their last interval.",
 	},
 	{
 		.name = "force",
@@ -629,7 +667,7 @@ static const struct option_row writer_rows[] = {
 		.lacks = lacks_file,
 		OPTION_FIELD(writer_options, force),
 		.set = "existing",
-		.help = "Replace output files that exist.",
+		.help = "Overwrite existing output files.",
 	},
 	{
 		.name = "rotate",
@@ -641,11 +679,12 @@ static const struct option_row writer_rows[] = {
 		OPTION_FIELD(writer_options, rotate),
 		.max = OPTION_CENTURY,
 		.default_note = "one file each",
-		.help = "Begin new output files at each multiple of a time in UTC (1h), or before "
-			"one grows beyond a size (1GB), or both (1h,1GB); what is written at once, "
-			"an interval or 65536 records of --flows, is in one file even so. "
-			"stats.csv is renamed to stats-20261120T170000Z.csv, by the second in "
-			"which its first interval starts, and never over a file that exists.",
+		.rare = true,
+		.help = "Start new output files at each multiple of TIME in UTC, before a file "
+			"exceeds SIZE, or both: 1h,1GB. stats.csv is renamed to "
+			"stats-20261120T170000Z.csv, by the start of its first interval.",
+		.man = "An existing file is never overwritten. An interval, or a write of up to "
+		       "65536 records of --flows, is never split.",
 	},
 	{0},
 };
@@ -677,20 +716,27 @@ static const struct option_row collected_rows[] = {
 	{
 		ROWS_OPTION("exporters", ROWS_EXPORTERS),
 		.lacks = lacks_collector,
-		.help = "Where the account of each exporter's datagrams and records goes, as CSV: "
-			"what was counted, lost, waits or could not be read; - is standard output.",
+		.part_of = "export",
+		.part = "exporters=",
+		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
+			"records that were counted, lost, waiting or not readable. Repeatable.",
 	},
 	{
 		ROWS_OPTION("paths", ROWS_PATHS),
 		.lacks = lacks_collector,
-		.help = "Where the path of each flow through the exporters goes, as CSV; - is "
-			"standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "paths=",
+		.help = "Write the path of each flow through the exporters.",
 	},
 	{
 		ROWS_OPTION("links", ROWS_LINKS),
 		.lacks = lacks_collector,
-		.help = "Where the load of each exporter's interfaces goes, by records and by the "
-			"interfaces' own counters, as CSV; - is standard output.",
+		.hidden = true,
+		.part_of = "export",
+		.part = "links=",
+		.help = "Write the load of each interface of the exporters, by records and by "
+			"interface counters.",
 	},
 	{0},
 };
@@ -712,7 +758,12 @@ const struct option_owner writer_owner = {
 
 static const char *what_word(uint32_t i)
 {
-	return i < ROW_KINDS ? output_word(i) : NULL;
+	return i < ROW_KINDS ? what_of(i) : NULL;
+}
+
+static const char *what_former(uint32_t i)
+{
+	return output_word(i);
 }
 
 OPTION_WORDS_OF(row_format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE))
@@ -745,12 +796,12 @@ static bool read_spool(const struct option_text *a)
 static const struct option_row place_rows[] = {
 	{
 		.name = "what",
-		.placeholder = "ROWS",
+		.placeholder = "KIND",
 		.type = OPTION_CHOICE,
 		.word = what_word,
 		OPTION_FIELD(place_options, kind),
-		.help = "Which rows go there, as by the option of that name (heavy-hitters: "
-			"--output):",
+		.former_word = what_former,
+		.help = "Select the kind of rows:",
 	},
 	{
 		.name = "url",
@@ -758,7 +809,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_STRING,
 		.needs = remote_needs,
 		OPTION_FIELD(place_options, url),
-		.help = "Where they go: what the option takes, a FILE, FORMAT:FILE or a URL.",
+		.help = "Write the rows to FILE, FORMAT:FILE or a URL, as of --output.",
 	},
 	{
 		.name = "format",
@@ -766,7 +817,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_CHOICE,
 		.word = row_format_word,
 		OPTION_FIELD(place_options, format),
-		.help = "How they look there:",
+		.help = "Select the format of the rows:",
 	},
 	{
 		.name = "names",
@@ -775,7 +826,7 @@ static const struct option_row place_rows[] = {
 		.word = column_names_word,
 		.needs = names_need,
 		OPTION_FIELD(place_options, names),
-		.help = "Whose names the columns have:",
+		.help = "Select the names of the columns:",
 	},
 	{
 		.name = "queue",
@@ -784,16 +835,15 @@ static const struct option_row place_rows[] = {
 		.min = QUEUE_MIN,
 		OPTION_FIELD(place_options, queue),
 		.default_note = "64MB, and more for records",
-		.help = "Memory that intervals may take which wait for the export; one waits "
-			"however large it is.",
+		.help = "Limit the memory of intervals that wait for this export. One interval "
+			"may always wait.",
 	},
 	{
 		.name = "require",
 		.placeholder = "yes|no",
 		.type = OPTION_FLAG,
 		OPTION_FIELD(place_options, require),
-		.help = "Where nobody is there at the start nothing is measured, and the run ends "
-			"with 1.",
+		.help = "Exit with status 1 if no receiver is reachable at the start.",
 	},
 	{
 		.name = "spool",
@@ -801,8 +851,8 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_OWN,
 		.read = read_spool,
 		OPTION_FIELD(place_options, spool),
-		.help = "Where rows wait on a disk until the receiver has them, also over the end of "
-			"the run, and how much that may be.",
+		.help = "Keep rows in FOLDER, up to SIZE, until the receiver accepts them, also "
+			"after the run.",
 	},
 	{
 		.name = "rate",
@@ -811,8 +861,8 @@ static const struct option_row place_rows[] = {
 		.min = 1,
 		.max = UINT32_MAX,
 		OPTION_FIELD(place_options, rate),
-		.default_note = "an interval's are spread over the next, 2000 a second at least",
-		.help = "Datagrams that are sent in a second, of ipfix://.",
+		.default_note = "spread over the next interval, 2000 or more",
+		.help = "Send N datagrams per second. For ipfix:// only.",
 	},
 	{
 		.name = "interface-index",
@@ -822,15 +872,15 @@ static const struct option_row place_rows[] = {
 		.max = UINT32_MAX - UINT16_MAX,
 		OPTION_FIELD(place_options, interface_index),
 		.default_note = "1",
-		.help = "The interface that records of ipfix:// came in by, that of the first port "
-			"where keys have in_port.",
+		.help = "Set the ingress interface of records. For ipfix:// only. With in_port in "
+			"the key: that of the first port.",
 	},
 	{
 		.name = "kafka",
 		.placeholder = "VALUE",
 		.type = OPTION_PROPERTIES,
 		OPTION_FIELD(place_options, kafka),
-		.help = "A property of librdkafka, of kafka://.",
+		.help = "Set a property of librdkafka. For kafka:// only.",
 	},
 	{0},
 };

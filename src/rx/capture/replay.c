@@ -674,8 +674,8 @@ static const struct option_row replay_rows[] = {
 		.reads = reads_capture,
 		OPTION_FIELD(replay_options, pcap),
 		.set = SOURCE_SET,
-		.help = "Measure a capture file, pcap or pcapng; - is standard input. "
-			"Repeatable: several files are merged by time.",
+		.help = "Read capture files, pcap or pcapng. - is standard input. Repeatable: "
+			"files are merged by time.",
 	},
 	{0},
 };

@@ -349,21 +349,23 @@ const char *monitor_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return monitor_options(config)->file != NULL ? NULL : "without --monitor";
+	return monitor_options(config)->file != NULL ? NULL : "without --prefixes";
 }
 
 static const struct option_row monitor_rows[] = {
 	{
-		.name = "monitor",
-		.placeholder = "FILE",
+		.name = "prefixes",
+		.placeholder = "FILE[,side=SIDE]",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_STRING,
 		.reads = option_names_file,
 		OPTION_FIELD(monitor_options, file),
 		.default_note = "everything",
-		.help = "Measure only packets of the hosts and prefixes in a file, a line "
-			"'PREFIX NAME' for each; # begins a comment. The others are counted as "
-			"filtered. Read again on SIGHUP.",
+		.former = "monitor",
+		.rare = true,
+		.help = "Measure only packets of the prefixes in FILE. Others are counted as "
+			"filtered. Each line is PREFIX NAME; # starts a comment. SIGHUP reloads "
+			"FILE.",
 	},
 	{
 		.name = "monitor-side",
@@ -375,7 +377,10 @@ static const struct option_row monitor_rows[] = {
 		.word = side_word,
 		OPTION_FIELD(monitor_options, side),
 		.default_text = "either",
-		.help = "Which address of a packet --monitor looks up: dst, src or either.",
+		.hidden = true,
+		.part_of = "prefixes",
+		.part = ",side=",
+		.help = "Match this address: dst, src or either.",
 	},
 	{0},
 };

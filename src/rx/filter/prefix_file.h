@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The rules of --monitor: lines "PREFIX NAME", IPv4 and IPv6, an address without a length being a
+ * The rules of --prefixes: lines "PREFIX NAME", IPv4 and IPv6, an address without a length being a
  * host. A comment begins with #; what ends a line may be CR LF.
  */
 
@@ -55,6 +55,6 @@ struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *
 
 void monitor_rules_free(struct monitor_rules *rules);
 
-/* As lacks() of an option that is for --monitor (config/option.h). */
+/* As lacks() of an option that is for --prefixes (config/option.h). */
 const char *monitor_option_lacks(
 	const struct config *config, const struct measurement_config *measurement);

@@ -305,10 +305,10 @@ static const struct option_row synthetic_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(synthetic_options, spec),
 		.set = SOURCE_SET,
-		.help = "Packets of the built-in generator, as SPEC says: name=value,... with "
-			"flows=1M, zipf=1.05|FROM-TO|random, size=64|imix|MIN-MAX, packets=5M, "
+		.help = "Generate packets by SPEC: name=value,... with flows=1M, "
+			"zipf=1.05|FROM-TO|random, size=64|imix|MIN-MAX, packets=5M, "
 			"rate=...|FROM-TO|sine:PEAK:PERIOD, over=1s, ipv6=0.0, vlan=0.0, seed=1. "
-			"The same SPEC gives the same packets everywhere.",
+			"The same SPEC gives the same packets on every host.",
 	},
 	{0},
 };

@@ -118,10 +118,9 @@ static const struct option_row kernel_rows[] = {
 		.type = OPTION_LIST,
 		.set = SOURCE_SET,
 		OPTION_FIELD(kernel_options, places),
-		.help = "Measure an interface by a program in the kernel (eBPF), which looks at "
-			"each packet on its way and lets it go on: at tc (the default) what comes "
-			"in and goes out, at xdp what comes in, before anything else sees it. "
-			"Repeatable.",
+		.help = "Measure an interface with an eBPF program. Packets continue unchanged. "
+			"hook=tc: both directions, unless direction is given. hook=xdp: incoming "
+			"packets, before the network stack. Repeatable.",
 	},
 	{0},
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The rules of --monitor as the program sees them: whether an address is in one of them. Which ones
+ * The rules of --prefixes as the program sees them: whether an address is in one of them. Which ones
  * it is in workers look up (rx/filter/prefix_filter.h).
  */
 

@@ -148,7 +148,7 @@ static bool refuse_load(int why, char *log, const struct kernel_program_params *
 	if (why == ENOMEM || why == E2BIG)
 		return refuse(error,
 			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
-			"lower --ring-size%s",
+			"lower ring-size%s",
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
 	if (why == EACCES && lacks_perfmon())
 		return refuse(error,
@@ -156,7 +156,7 @@ static bool refuse_load(int why, char *log, const struct kernel_program_params *
 			"CAP_PERFMON beside CAP_BPF and CAP_NET_ADMIN; it says: %.200s",
 			last[0] != '\0' ? last : strerror(why));
 	return refuse(error,
-		"--kernel: the kernel refuses the program: %.200s%s%s; --verbose shows all that "
+		"--kernel: the kernel refuses the program: %.200s%s%s; --log-level debug shows all that "
 		"it says",
 		last[0] != '\0' ? last : strerror(why), last[0] != '\0' ? ": " : "",
 		last[0] != '\0' ? strerror(why) : "");

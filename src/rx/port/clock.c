@@ -184,10 +184,9 @@ static const struct option_row clock_rows[] = {
 		.word = timestamps_word,
 		OPTION_FIELD(clock_options, timestamps),
 		.default_text = "auto",
-		.help = "Times of packets, where a measurement or --forward asks for them: auto "
-			"(when they came, by the device's time stamps, where it has any, or by the "
-			"kernel's), poll (when they were polled, or taken from the kernel: stamps "
-			"cost time) or coarse (of --kernel: its tick, 1 to 10 ms, which costs less).",
+		.help = "Select the timestamps of packets. auto: of the device or the kernel, if "
+			"a measurement or --forward needs them. poll: the time of the poll, which "
+			"costs less. coarse: for --kernel, its tick of 1 to 10 ms.",
 	},
 	{0},
 };

@@ -83,9 +83,10 @@ static const struct option_row forward_rows[] = {
 		.word = mode_word,
 		OPTION_FIELD(forward_options, mode),
 		.default_text = "off",
-		.help = "Send on what a --port receives, untouched, measured or not: pairs (out of "
-			"the other port of a pair: the first and the second, the third and the "
-			"fourth), loop (out of the port that it came in by) or off.",
+		.rare = true,
+		.help = "Forward received packets unmodified. pairs: to the other port of the "
+			"pair: first and second, third and fourth. loop: back out of the ingress "
+			"port. off: do not forward.",
 	},
 	{0},
 };

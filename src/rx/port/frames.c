@@ -116,9 +116,9 @@ static const struct option_row frames_rows[] = {
 		OPTION_FIELD(frames_options, mtu),
 		.min = 68,
 		.max = 65535,
-		.default_note = "what the device has",
-		.help = "Receive frames with up to N bytes behind the Ethernet header, or as many "
-			"as the device takes: for links with jumbo frames.",
+		.default_note = "that of the device",
+		.help = "Receive frames of up to N bytes after the Ethernet header. max: as long "
+			"as the device allows.",
 	},
 	{0},
 };

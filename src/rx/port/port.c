@@ -99,7 +99,7 @@ static bool make_virtual(
 	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return fail(error,
-		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --verbose "
+		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --log-level debug "
 		"shows what it says",
 		port->name, result == -1 ? "" : ": ", result == -1 ? "" : rte_strerror(-result),
 		explained ? ": " : "", explained ? reason : "");

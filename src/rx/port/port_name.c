@@ -393,7 +393,7 @@ static const char *lacks_ring(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return kernel_given(config) ? "with --kernel, whose rings are --ring-size" : NULL;
+	return kernel_given(config) ? "with --kernel, whose rings are ring-size" : NULL;
 }
 
 static const struct option_row port_rows[] = {
@@ -406,9 +406,9 @@ static const struct option_row port_rows[] = {
 		.reads = is_in_devargs,
 		OPTION_FIELD(port_options, names),
 		.set = SOURCE_SET,
-		.help = "Measure what a port receives: a PCI address (0000:3b:00.0), an interface "
-			"of the kernel (eth0) or a virtual device of DPDK (net_tap0,iface=probe0). "
-			"Repeatable: both directions of a tap.",
+		.help = "Receive from a port: PCI address (0000:3b:00.0), kernel interface (eth0) "
+			"or virtual device of DPDK (net_tap0,iface=probe0). Repeatable: both "
+			"directions of a tap.",
 	},
 	{
 		.name = "wait-link",
@@ -422,8 +422,7 @@ static const struct option_row port_rows[] = {
 		.min = 1,
 		.max = OPTION_CENTURY,
 		.default_note = "start at once",
-		.help = "Begin when the link of every port is up, and give up after this time; 0: "
-			"do not wait.",
+		.help = "Wait up to TIME until the links of all ports are up. 0: do not wait.",
 	},
 	{
 		.name = "descriptors",
@@ -436,8 +435,9 @@ static const struct option_row port_rows[] = {
 		.min = 64,
 		.max = 32768,
 		.power_of_two = true,
-		.default_note = "what suits the source",
-		.help = "Entries of each receive ring, a power of two.",
+		.default_note = "that of the driver",
+		.config_only = true,
+		.help = "Set the entries of each receive ring, a power of two.",
 	},
 	{0},
 };

@@ -164,12 +164,12 @@ static void explain_other_key(const struct port_rss *rss, struct port_messages *
 		return;
 	if (!rss->on && rss->key_wanted == RSS_KEY_GIVEN)
 		port_warn(messages,
-			"--rss-key: %s gives no hash, and the receiver computes it under the "
+			"rss-key: %s gives no hash, and the receiver computes it under the "
 			"symmetric key: the given one is not used",
 			rss->port);
 	else if (rss->on && rss->key_wanted != RSS_KEY_SYMMETRIC)
 		port_notice(messages,
-			"--rss-key: packets that %s gives no hash of are spread under the "
+			"rss-key: packets that %s gives no hash of are spread under the "
 			"symmetric key, maybe to another worker than the rest of their flow",
 			rss->port);
 }
@@ -181,11 +181,11 @@ static void explain_unused_key(const struct port_rss *rss, struct port_messages 
 		return;
 	if (rss->use == PORT_HASH_UNUSED)
 		port_warn(messages,
-			"--rss-key: %s has one queue and nothing to choose by a hash: the key is "
+			"rss-key: %s has one queue and nothing to choose by a hash: the key is "
 			"not used",
 			rss->port);
 	else
-		port_warn(messages, "--rss-key: %s does not hash: the key is not used", rss->port);
+		port_warn(messages, "rss-key: %s does not hash: the key is not used", rss->port);
 }
 
 static bool choose_key(struct port_rss *rss, const struct config *config,
@@ -197,10 +197,10 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	if (rss->key_wanted == RSS_KEY_GIVEN && len != rss_options(config)->key_len) {
 		if (len == 0)
 			snprintf(error, PORT_MESSAGE_MAX,
-				"--rss-key: %s does not take a key; give default", rss->port);
+				"rss-key: %s does not take a key; give default", rss->port);
 		else
 			snprintf(error, PORT_MESSAGE_MAX,
-				"--rss-key: %s takes a key of %u bytes, %u hexadecimal digits; %u "
+				"rss-key: %s takes a key of %u bytes, %u hexadecimal digits; %u "
 				"bytes are given",
 				rss->port, len, 2 * len, rss_options(config)->key_len);
 		return false;
@@ -475,9 +475,9 @@ static const struct option_row rss_rows[] = {
 		.word = fields_word,
 		OPTION_FIELD(rss_options, fields),
 		.default_text = "5tuple",
-		.help = "What a port spreads packets over the workers by: 5tuple (addresses, and "
-			"ports of TCP, UDP and SCTP; fragments by addresses), addresses, src or "
-			"dst. What a device cannot do is said at the start.",
+		.help = "Spread packets over queues by these fields. 5tuple: addresses, and ports "
+			"of TCP, UDP and SCTP; fragments by addresses. addresses: both. src, dst: "
+			"one. A warning reports fields that a device does not support.",
 	},
 	{
 		.name = "rss-key",
@@ -488,9 +488,10 @@ static const struct option_row rss_rows[] = {
 		.read = read_key,
 		OPTION_FIELD(rss_options, key),
 		.default_text = "symmetric",
-		.help = "Key of a port's flow hash: symmetric (both directions of a connection "
-			"reach one worker), default (the driver's) or its bytes in hexadecimal, as "
-			"many as the device takes.",
+		.config_only = true,
+		.help = "Set the key of a port's flow hash. symmetric: both directions of a "
+			"connection reach one worker. default: the key of the driver. Else "
+			"hexadecimal bytes, as many as the device needs.",
 	},
 	{0},
 };

@@ -15,7 +15,7 @@
 #define FLOW_BURST_PACKETS   16                   /* that a window of a burst has at least, */
 #define FLOW_BURST_MEANS     4                    /* and more than so many times the mean one */
 #define FLOW_DEEP_FLOWS_MAX  ((UINT32_C(1) << 27) - 1)
-#define FLOW_DEEP_WIDTH_PART 8 /* without --deep-flows: one flow in so many buckets */
+#define FLOW_DEEP_WIDTH_PART 8 /* without --flow-detail max=: one flow in so many buckets */
 
 /*
  * What every packet writes lies apart: side by side, compilers gather it into vectors, which takes
@@ -81,7 +81,7 @@ struct flow_deep {
 	struct flow_detail *details; /* [params.flows + 1] */
 } __attribute__((aligned(64)));
 
-/* Bytes of it, with its details; 0 without --deep. */
+/* Bytes of it, with its details; 0 without --flow-detail. */
 size_t flow_deep_memory(const struct sketch_params *params);
 /* In zeroed memory of so many bytes. */
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params);

@@ -381,7 +381,7 @@ static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct
 	return found;
 }
 
-/* As without --deep: first those whose key is the first of its bucket. */
+/* As without --flow-detail: first those whose key is the first of its bucket. */
 static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const bool details, const uint32_t mode)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Flows of a flow table that one thread updates, looked at more closely than counted (--deep;
+ * Flows of a flow table that one thread updates, looked at more closely than counted (--flow-detail;
  * docs/FLOWTABLE.md has the rules). Details are taken, and states change, strictly in the order of
  * the packets: nothing depends on where bursts were cut.
  */

@@ -51,7 +51,7 @@ struct flow_entry {
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
 	uint8_t spare[2]; /* of structures that sketchtap-bench compares with */
-	uint32_t deep;    /* flow_detail.h; 0 without --deep */
+	uint32_t deep;    /* flow_detail.h; 0 without --flow-detail */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct flow_entry) == 64, "a flow is one cache line");

@@ -18,7 +18,7 @@
 struct flow_queue {
 	struct flow_entry *entries;  /* [FLOW_QUEUE] */
 	struct key6 *key6;           /* of each that is IPv6 */
-	struct flow_detail *details; /* of each, with --deep; else NULL */
+	struct flow_detail *details; /* of each, with --flow-detail; else NULL */
 	uint64_t *ip_bytes;          /* of each, of params.ip_bytes; else NULL */
 	/* How many there ever were. Each is written by one thread. */
 	_Atomic uint32_t put __attribute__((aligned(64)));

@@ -413,14 +413,14 @@ static const char *lacks_deep(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
-	return flow_table_options(measurement)->deep != FLOW_COUNT ? NULL : "without --deep";
+	return flow_table_options(measurement)->deep != FLOW_COUNT ? NULL : "without --flow-detail";
 }
 
 static const char *lacks_deep_tcp(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
-	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL : "without --deep tcp";
+	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL : "without --flow-detail tcp";
 }
 
 const char *flow_depth_word(uint32_t i)
@@ -432,8 +432,8 @@ const char *flow_depth_word(uint32_t i)
 }
 
 OPTION_WORDS_OF(depth_suits, [FLOW_COUNT] = "packets, bytes, times, flags",
-	[FLOW_RATE] = "and peak rate, bursts, gaps between packets",
-	[FLOW_TCP] = "and retransmissions, order, zero windows")
+	[FLOW_RATE] = "also peak rate, bursts and gaps between packets",
+	[FLOW_TCP] = "also retransmissions, order and zero windows")
 
 static bool check_deep(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
@@ -447,7 +447,7 @@ static bool check_deep(const struct config *config, const struct measurement_con
 		return true;
 	return option_fault(fault, "deep", measurement,
 		"tcp looks at the sequence numbers of a connection's direction, and a key of %s is "
-		"of several; give --key 5tuple or --deep rate",
+		"of several; give --key 5tuple or --flow-detail rate",
 		key->name);
 }
 
@@ -464,7 +464,8 @@ static const struct option_row flow_table_rows[] = {
 		.min = WIDTH_MIN,
 		.max = UINT64_C(1) << 30,
 		.default_note = "--width",
-		.help = "Instead of --width: buckets of a flow-table, any number.",
+		.hidden = true,
+		.help = "Set the buckets of a flow table.",
 	},
 	{
 		.name = "idle-timeout",
@@ -479,9 +480,8 @@ static const struct option_row flow_table_rows[] = {
 		.min = 1000,
 		.max = OPTION_CENTURY,
 		.default_text = "0",
-		.help = "End a flow-table's record when its key had no packet for longer than "
-			"this, by the packets' time, and give its place to another key; --flows "
-			"has the records. For --sharing separate. 0: records end with the "
+		.help = "End the record of a key that had no packet for TIME, and reuse its "
+			"place. For flow-table with --sharing separate. 0: records end with the "
 			"interval.",
 	},
 	{
@@ -495,13 +495,14 @@ static const struct option_row flow_table_rows[] = {
 		.min = 1,
 		.max = UINT64_C(1) << 28,
 		.default_text = "1000000",
-		.help = "Keys of records that --idle-timeout ended in an interval whose sums are "
-			"kept for --output, at about 200 bytes each. What further keys had is in "
-			"--flows alone, and in the bounds.",
+		.config_only = true,
+		.help = "Limit the expired keys of an interval whose sums are kept for --output, "
+			"at about 200 bytes each. Packets of further keys are in --flows and in "
+			"the bounds only.",
 	},
 	{
-		.name = "deep",
-		.placeholder = "STATE",
+		.name = "flow-detail",
+		.placeholder = "LEVEL[,after=N][,share=F][,max=N]",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
@@ -510,8 +511,9 @@ static const struct option_row flow_table_rows[] = {
 		.lacks = lacks_flow_table,
 		OPTION_FIELD(flow_table_options, deep),
 		.default_text = "count",
-		.help = "How closely a flow-table looks at flows that have had --deep-after "
-			"packets, at most; for --sharing separate, and tcp for --key 5tuple:",
+		.former = "deep",
+		.help = "Limit the detail of flows in a flow-table. tcp needs --key 5tuple; rate "
+			"and tcp need --sharing separate. Levels:",
 	},
 	{
 		.name = "deep-after",
@@ -524,7 +526,10 @@ static const struct option_row flow_table_rows[] = {
 		.min = 1,
 		.max = UINT64_C(1) << 30,
 		.default_text = "16",
-		.help = "Packets after which a flow comes from state count to rate.",
+		.hidden = true,
+		.part_of = "flow-detail",
+		.part = ",after=",
+		.help = "Raise a flow from count to rate after N packets.",
 	},
 	{
 		.name = "deep-share",
@@ -537,8 +542,11 @@ static const struct option_row flow_table_rows[] = {
 		.lacks = lacks_deep_tcp,
 		OPTION_FIELD(flow_table_options, deep_share),
 		.default_text = "0.01",
-		.help = "Share of the packets of an interval so far (those of its instance) that "
-			"brings a flow from state rate to tcp; a burst does too.",
+		.hidden = true,
+		.part_of = "flow-detail",
+		.part = ",share=",
+		.help = "Raise a flow from rate to tcp at this share of the packets of the "
+			"interval so far, or after a burst.",
 	},
 	{
 		.name = "deep-flows",
@@ -551,8 +559,11 @@ static const struct option_row flow_table_rows[] = {
 		.min = 1,
 		.max = FLOW_DEEP_FLOWS_MAX,
 		.default_note = "an eighth of the width",
-		.help = "Flows of an instance that may come to other states than count, at 64 "
-			"bytes each. Further ones stay in it, and a warning says how many.",
+		.hidden = true,
+		.part_of = "flow-detail",
+		.part = ",max=",
+		.help = "Limit the flows above count of one sketch copy, 64 bytes each. A warning "
+			"reports further flows.",
 	},
 	{0},
 };
@@ -570,8 +581,9 @@ const struct sketch_ops flow_table_ops = {
 	.options = &flow_table_owner,
 	.configure = configure,
 	.width_option = "buckets",
+	.any_width = true,
 	.check_shared = check_shared,
-	.suits = "exact packets, bytes, times and TCP flags, while every key fits",
+	.suits = "exact packets, bytes, times and TCP flags, if every key fits",
 	.caps = SKETCH_EXACT | SKETCH_DETAILS | SKETCH_RECORDS,
 	.default_depth = 1,
 	.default_width = DEFAULT_WIDTH,

@@ -590,10 +590,11 @@ static const struct option_row iblt_rows[] = {
 		OPTION_FIELD(iblt_options, load),
 		.zero = true,
 		.default_text = "0",
-		.help = "Fit an iblt's rows to the flows of the last two intervals: so many flows "
-			"a cell, at most 0.8185 (0.7723 with --depth 4). They begin with 131072 "
-			"cells and grow to what --width or --memory allows, else to 524288. 0: the "
-			"size stays.",
+		.config_only = true,
+		.help = "Fit the rows of an iblt to the flows of the last two intervals: flows "
+			"per cell, at most 0.8185 (0.7723 with --depth 4). 0: fixed size.",
+		.man = "Rows start with 131072 cells and grow to --width or --memory, by default "
+		       "to 524288.",
 	},
 	{0},
 };
@@ -611,7 +612,7 @@ const struct sketch_ops iblt_ops = {
 	.options = &iblt_owner,
 	.configure = configure,
 	.width_option = "width",
-	.suits = "as exact, keys found by decoding: any number of workers add up",
+	.suits = "as exact; keys are decoded from sums, which any number of workers add up",
 	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
 	.default_depth = DEFAULT_DEPTH,
 	.default_width = DEFAULT_WIDTH,

@@ -339,7 +339,7 @@ static uint64_t total(const struct sketch *sketch)
 const struct sketch_ops reversible_ops = {
 	.name = "reversible",
 	.alias = "rs",
-	.suits = "keeps no keys: finds them from its counters; the dearest",
+	.suits = "stores no keys, recovers them from counters; the most expensive",
 	.caps = SKETCH_MERGEABLE,
 	.default_depth = COUNTER_ROWS_DEPTH,
 	.default_width = COUNTER_ROWS_WIDTH,

@@ -59,19 +59,21 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		.name = "sketch", .placeholder = "SKETCH,...", .group = OPTION_GROUP_TRY,          \
 		.type = OPTION_WORDS, .alias = sketch_alias, .word = sketch_word,                  \
 		OPTION_FIELD(bench_options, sketches), .default_note = "all",                      \
-		.help = "The sketches to try:",                                                    \
+		.help = "Compare these sketches:",                                                 \
 	}
 #define BENCH_ROW_SHARING                                                                          \
 	{                                                                                          \
 		.name = "sharing", .placeholder = "SHARING,...", .group = OPTION_GROUP_TRY,        \
 		.type = OPTION_WORDS, .word = plan_sharing_word,                                   \
 		OPTION_FIELD(bench_options, sharings), .default_note = "all",                      \
-		.help = "Whose sketch a thread updates: separate, shared.",                        \
+		.help = "Compare separate and shared sketches. shared: with every operation. "     \
+			"shared:cas, shared:add: with this one.",                                  \
 	}
 #define BENCH_ROW_ATOMIC(words, text)                                                              \
 	{                                                                                          \
 		.name = "atomic", .placeholder = "HOW,...", .group = OPTION_GROUP_TRY,             \
-		.type = OPTION_WORDS, .lacks = bench_lacks_shared, .word = (words),                \
+		.type = OPTION_WORDS, .hidden = true, .part_of = "sharing", .part = "shared:",     \
+		.lacks = bench_lacks_shared, .word = (words),                                      \
 		OPTION_FIELD(bench_options, atomics), .default_note = "all", .help = (text),       \
 	}
 #define BENCH_ROW_FLOWS(lack, otherwise)                                                           \
@@ -79,15 +81,15 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 		.name = "flows", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
 		.type = OPTION_COUNTS, .lacks = (lack), OPTION_FIELD(bench_options, flows),        \
 		.min = 1, .max = UINT64_C(1) << 28, .default_note = (otherwise),                   \
-		.help = "Flows that the packets are drawn from.",                                  \
+		.help = "Draw packets from N flows.",                                              \
 	}
 #define BENCH_ROW_ZIPF(lack, otherwise)                                                            \
 	{                                                                                          \
 		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
 		.type = OPTION_OWN_LIST, .lacks = (lack), .read = bench_read_zipf,                 \
 		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
-		.help = "How unequal flows are: exponents of Zipf's law, uniform, or random (all " \
-			"headers at random, nearly every packet a new flow).",                     \
+		.help = "Distribute packets over flows by Zipf exponents S, uniform, or random "   \
+			"(random headers: nearly every packet is a new flow).",                    \
 	}
 #define BENCH_ROW_WIDTH(otherwise, text)                                                           \
 	{                                                                                          \
@@ -106,7 +108,7 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 	{                                                                                          \
 		.name = "rounds", .placeholder = "N", .group = OPTION_GROUP_TRY,                   \
 		.type = OPTION_COUNT, OPTION_FIELD(bench_options, rounds), .min = 1, .max = 101,   \
-		.default_note = (otherwise), .help = "Rounds in which all take turns.",            \
+		.default_note = (otherwise), .help = "Measure everything N times, in turns.",      \
 	}
 #define BENCH_ROW_DURATION(otherwise, text)                                                        \
 	{                                                                                          \

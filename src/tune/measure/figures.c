@@ -277,7 +277,8 @@ static const struct option_row figures_rows[] = {
 		.type = OPTION_STRING,
 		OPTION_FIELD(figures_options, output),
 		.default_note = "not written",
-		.help = "Write the rows as CSV too; - is standard output, in place of the table.",
+		.help = "Also write the rows to FILE, as CSV. - is standard output, instead of "
+			"the table.",
 	},
 	{
 		.name = "force",
@@ -285,7 +286,7 @@ static const struct option_row figures_rows[] = {
 		.type = OPTION_FLAG,
 		.lacks = lacks_file,
 		OPTION_FIELD(figures_options, force),
-		.help = "Replace an output file that exists. Without it such a file is refused.",
+		.help = "Overwrite an existing output file.",
 	},
 	{0},
 };
