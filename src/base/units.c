@@ -19,7 +19,7 @@ struct unit {
 	uint64_t scale;
 };
 
-static const char too_large[] = "is too large";
+static const char too_large[] = "too large";
 
 static const struct unit count_units[] = {
 	{"", 1},
@@ -155,24 +155,24 @@ static const char *read_scaled(
 
 const char *units_count(const char *text, uint64_t *value)
 {
-	return read_scaled(text, count_units, "is not a count; write 5, 64K, 5M or 1G", value);
+	return read_scaled(text, count_units, "not a count; examples: 5, 64K, 5M, 1G", value);
 }
 
 const char *units_millionths(const char *text, uint64_t *e6)
 {
 	static const struct unit millionths[] = {{"", 1000 * 1000}, {NULL, 0}};
 
-	return read_scaled(text, millionths, "is not a number of at most six decimals", e6);
+	return read_scaled(text, millionths, "not a number with at most six decimals", e6);
 }
 
 const char *units_entries(const char *text, uint64_t *value)
 {
-	return read_scaled(text, entries_units, "is not a number; write 1024, 64K or 1M", value);
+	return read_scaled(text, entries_units, "not a number; examples: 1024, 64K, 1M", value);
 }
 
 const char *units_size(const char *text, uint64_t *bytes)
 {
-	return read_scaled(text, size_units, "is not a size; write 4096, 4KB, 4MB or 1GB", bytes);
+	return read_scaled(text, size_units, "not a size; examples: 4096, 4KB, 4MB, 1GB", bytes);
 }
 
 const char *units_time(const char *text, uint64_t *ns)
@@ -182,17 +182,17 @@ const char *units_time(const char *text, uint64_t *ns)
 		*ns = 0;
 		return NULL;
 	}
-	return read_scaled(text, time_units, "is not a time; write 500ms, 1s or 5m", ns);
+	return read_scaled(text, time_units, "not a time; examples: 500ms, 1s, 5m", ns);
 }
 
 const char *units_rate(const char *text, uint64_t *pps)
 {
-	return read_scaled(text, rate_units, "is not a rate; write 2Mpps, 500kpps or 100pps", pps);
+	return read_scaled(text, rate_units, "not a rate; examples: 2Mpps, 500kpps, 100pps", pps);
 }
 
 const char *units_fraction(const char *text, double *fraction)
 {
-	static const char malformed[] = "is not a fraction; write 0.25 or 25%";
+	static const char malformed[] = "not a fraction; examples: 0.25, 25%";
 	struct decimal number;
 	double value, divisor;
 	const char *why = read_decimal(&text, &number, malformed);
@@ -209,7 +209,7 @@ const char *units_fraction(const char *text, double *fraction)
 		divisor *= 10;
 	value /= divisor;
 	if (value > 1)
-		return "is above 1; write a fraction such as 0.25 or 25%";
+		return "above 1; examples: 0.25, 25%";
 	*fraction = value;
 	return NULL;
 }

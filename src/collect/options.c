@@ -164,12 +164,12 @@ static bool check_exporters(const struct config *config, struct option_fault *fa
 			if (exporter_rule_parse(list->texts[j], &other, why) &&
 				exporter_rule_same(&rule, &other))
 				return option_fault(fault, "exporter", NULL,
-					"'%.100s' is of the same prefix as '%.100s'; write one of them",
+					"'%.100s': same prefix as '%.100s'; omit one",
 					list->texts[i], list->texts[j]);
 	}
 	return collect_options(config)->dedup != DEDUP_EDGE || knows_edges(config) ||
 	       option_fault(fault, "dedup", NULL,
-		       "edge needs to know where the edge is; give --exporter PREFIX,edge=IF-LIST");
+		       "edge needs the edge interfaces; give --exporter PREFIX,edge=LIST");
 }
 
 static bool check_collect(const struct config *config, const struct measurement_config *measurement,
@@ -187,7 +187,7 @@ static bool check_collect(const struct config *config, const struct measurement_
 		for (uint32_t j = 0; j < i; j++)
 			if (strcmp(list->texts[i], list->texts[j]) == 0)
 				return option_fault(fault, "listen", NULL,
-					"'%.100s' is given twice; leave one out", list->texts[i]);
+					"'%.100s' is given twice; omit one", list->texts[i]);
 	}
 	return check_exporters(config, fault);
 }

@@ -731,11 +731,11 @@ static bool check_pace(const struct config *config, struct option_fault *fault)
 		return true;
 	if (collect_listens(config))
 		return option_fault(
-			fault, "pace", NULL, "contradicts --listen: datagrams come when they come");
+			fault, "pace", NULL, "contradicts --listen: exporters set the pace");
 	return !(port_given(config) || kernel_given(config)) ||
-	       option_fault(fault, "pace", NULL, "contradicts --%s: %s packets come when they come",
+	       option_fault(fault, "pace", NULL, "contradicts --%s: %s sets the pace",
 		       port_given(config) ? "port" : "kernel",
-		       port_given(config) ? "a port's" : "the kernel's");
+		       port_given(config) ? "the link" : "the kernel");
 }
 
 /* A profile is of workers that receive packets. */
@@ -744,7 +744,7 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 	return profile_options(config)->file == NULL ||
 	       (!kernel_given(config) && !collect_asked(config)) ||
 	       option_fault(fault, "profile", NULL,
-		       "contradicts --%s: a profile is of workers that get packets",
+		       "contradicts --%s: a profile needs workers that receive packets",
 		       kernel_given(config) ? "kernel" : "listen");
 }
 
@@ -781,7 +781,7 @@ static bool check_collector_takes(const struct config *config, struct option_fau
 
 		if (options_find(&collector, name) == NULL && is_asked(config, name, &measurement))
 			return option_fault(fault, name, measurement,
-				"has no effect with --listen: collect does not take it");
+				"has no effect with --listen: not an option of collect");
 	}
 	return true;
 }
@@ -896,7 +896,7 @@ static bool check_doctor(const struct config *config, struct option_fault *fault
 {
 	if (writer_options(config)->format == FORMAT_JSON)
 		return option_fault(
-			fault, "format", NULL, "json is not what doctor writes; give csv or table");
+			fault, "format", NULL, "json: not supported by doctor; give csv or table");
 	return check_pace(config, fault) && check_collector_takes(config, fault);
 }
 

@@ -105,7 +105,7 @@ bool config_measures_same(const struct config *a, const struct config *b)
 
 /* --- the file again --- */
 
-#define ADVICE "write what it was, or start the run again"
+#define ADVICE "restore it, or restart"
 
 /* Whether two sections that hold for the whole run say the same; says where not. */
 static bool keeps_section(const struct config *config, uint32_t section,
@@ -117,10 +117,10 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		find_change(running->file, section_running, config->file, section, false);
 
 	if (setting != NULL)
-		return refuse(error, "%.300s:%u: %s cannot change while the run goes on: " ADVICE,
+		return refuse(error, "%.300s:%u: %s: cannot change during a run; " ADVICE,
 			config->file->path, setting->line, setting->row.row->name);
 	return gone == NULL ||
-	       refuse(error, "%.300s: %s is gone, and cannot change while the run goes on: " ADVICE,
+	       refuse(error, "%.300s: %s: removed, but cannot change during a run; " ADVICE,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
@@ -136,8 +136,7 @@ static bool keeps_named(const struct config *config, const struct config *runnin
 			before++;
 		if (before == running->nb_named)
 			return refuse(error,
-				"%.300s:%u: %s cannot begin while the run goes on: leave it out, "
-				"or start the run again",
+				"%.300s:%u: %s: cannot be added during a run; omit it, or restart",
 				config->file->path, named->line, named->title);
 		if (!keeps_section(config, CONFIG_FIRST_NAMED + n, running,
 			    CONFIG_FIRST_NAMED + before, error))
@@ -145,7 +144,7 @@ static bool keeps_named(const struct config *config, const struct config *runnin
 	}
 	return config->nb_named == running->nb_named ||
 	       refuse(error,
-		       "%.300s: a section of the run is gone, and cannot change while it goes on: " ADVICE,
+		       "%.300s: a section was removed, but cannot change during a run; " ADVICE,
 		       config->file != NULL ? config->file->path : "--config");
 }
 
@@ -168,12 +167,12 @@ static bool add_section(struct config_file *file, const char *name, char *error)
 {
 	if (!config_file_is_name(name))
 		return refuse(error,
-			"'%.200s' is not a measurement's name; at most 63 of A-Z a-z 0-9 _ . -",
+			"'%.200s': not a name of a measurement; use at most 63 of A-Z a-z 0-9 _ . -",
 			name);
 	if (file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX)
-		return refuse(error, "measurement %s is one too many; at most %d", name,
+		return refuse(error, "measurement %s: one too many; the limit is %d", name,
 			CONFIG_MEASUREMENTS_MAX);
-	return config_file_add_section(file, name) || refuse(error, "no memory for it");
+	return config_file_add_section(file, name) || refuse(error, "out of memory");
 }
 
 /* What was said earlier of the option, or of one that it excludes. */
@@ -198,9 +197,9 @@ static const struct config_row *find_option(
 	if (row->owner->of_measurement)
 		return row;
 	if (row->row->type == OPTION_ACTION)
-		refuse(error, "%s: only the command line takes it", name);
+		refuse(error, "%s: only for the command line", name);
 	else
-		refuse(error, "%s: holds for the whole run, and cannot change while it goes on",
+		refuse(error, "%s: applies to the whole run; cannot change during a run",
 			name);
 	return NULL;
 }
@@ -216,9 +215,9 @@ static bool read_word(const struct config *running, char *text, struct word *wor
 	char *equals = strchr(text, '=');
 
 	if (equals == NULL)
-		return refuse(error, "'%.200s' is not OPTION=VALUE", text);
+		return refuse(error, "'%.200s': not KEY=VALUE", text);
 	if (equals == text)
-		return refuse(error, "'%.200s': no option before =", text);
+		return refuse(error, "'%.200s': no key before =", text);
 	*equals = '\0';
 	word->value = equals + 1;
 	word->row = find_option(running, text, error);
@@ -237,7 +236,7 @@ static int read_words(
 			return -1;
 		for (int i = 0; i < n; i++)
 			if (words[i].row == words[n].row) {
-				refuse(error, "%s: is given twice", words[n].row->row->name);
+				refuse(error, "%s: given twice", words[n].row->row->name);
 				return -1;
 			}
 	}
@@ -256,7 +255,7 @@ static bool give_words(const struct config *running, struct config_file *file, u
 		if (*words[i].value != '\0' &&
 			!config_file_add_setting(file, section, words[i].row, words[i].value,
 				(struct option_origin){0}))
-			return refuse(error, "no memory for it");
+			return refuse(error, "out of memory");
 	return n >= 0;
 }
 
@@ -267,22 +266,22 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	uint32_t section;
 
 	if (verb == NULL || name == NULL)
-		return refuse(error, "write add, change or remove, and a measurement's name");
+		return refuse(error, "write add, change or remove, and the name of a measurement");
 	section = config_file_find_section(file, name);
 	if (strcmp(verb, "add") == 0) {
 		if (section < file->nb_sections)
-			return refuse(error, "measurement %s is there already", name);
+			return refuse(error, "measurement %s: exists already", name);
 		return add_section(file, name, error) &&
 		       give_words(running, file, section, &rest, error);
 	}
 	if (strcmp(verb, "change") != 0 && strcmp(verb, "remove") != 0)
-		return refuse(error, "'%.200s' is not allowed; allowed: add, change, remove", verb);
+		return refuse(error, "'%.200s': unknown command; commands: add, change, remove", verb);
 	if (section == file->nb_sections)
-		return refuse(error, "no measurement is called '%.200s'", name);
+		return refuse(error, "'%.200s': no such measurement", name);
 	if (strcmp(verb, "change") == 0)
 		return give_words(running, file, section, &rest, error);
 	if (file->nb_sections == 2)
-		return refuse(error, "measurement %s is the last one", name);
+		return refuse(error, "measurement %s: the last one cannot be removed", name);
 	config_file_remove_section(file, section);
 	return true;
 }
@@ -307,7 +306,7 @@ enum config_result config_change(
 	enum config_result result = CONFIG_EXIT_1;
 
 	if (file == NULL || copy == NULL)
-		refuse(error, "no memory for it");
+		refuse(error, "out of memory");
 	else
 		result = edit(running, file, copy, error) ? CONFIG_OK : CONFIG_EXIT_2;
 	free(copy);

@@ -72,21 +72,21 @@ static ssize_t read_line(struct reader *reader, char *text, size_t size)
 	while ((c = getc(reader->stream)) != EOF && c != '\n') {
 		if ((c < ' ' && c != '\t' && c != '\r') || c == 0x7f) {
 			fail(reader, reader->line,
-				"byte 0x%02x is not text; give a configuration file", c);
+				"byte 0x%02x: not text; give a configuration file", c);
 			return -1;
 		}
 		text[len] = '\0';
 		if (len + 1 == size && is_comment(skip_blanks(text)))
 			continue; /* nobody reads it */
 		if (len + 1 == size) {
-			fail(reader, reader->line, "the line is too long; at most %zu bytes",
+			fail(reader, reader->line, "line too long; the limit is %zu bytes",
 				size - 1);
 			return -1;
 		}
 		text[len++] = (char)c;
 	}
 	if (ferror(reader->stream)) {
-		fail_read(reader, strerror(errno), "give a file that can be read to --config");
+		fail_read(reader, strerror(errno), "give a readable file to --config");
 		return -1;
 	}
 	if (c == EOF && len == 0)
@@ -189,16 +189,16 @@ static bool may_open(struct reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
 {
 	if (*name == '\0')
-		fail(reader, reader->line, "[%s] has no name; write [%s NAME]", word, word);
+		fail(reader, reader->line, "[%s]: no name; write [%s NAME]", word, word);
 	else if (!config_file_is_name(name))
 		fail(reader, reader->line,
-			"'%.200s' is not %s %s's name; at most 63 of A-Z a-z 0-9 _ . -", name,
+			"'%.200s': not a name of %s %s; use at most 63 of A-Z a-z 0-9 _ . -", name,
 			strchr("aeiou", *word) != NULL ? "an" : "a", word);
 	else if (same != NULL)
-		fail(reader, reader->line, "[%s %s] stands on line %u already", word, name,
+		fail(reader, reader->line, "[%s %s]: already on line %u", word, name,
 			same->line);
 	else if (full)
-		fail(reader, reader->line, "[%s %s] is one too many; at most %d", word, name, max);
+		fail(reader, reader->line, "[%s %s]: one too many; the limit is %d", word, name, max);
 	else
 		return true;
 	return false;
@@ -215,7 +215,7 @@ static void open_named(struct reader *reader, const struct option_owner *owner, 
 		return;
 	reader->section = CONFIG_FIRST_NAMED + file->nb_named;
 	if (!add_named(file, owner, name, reader->line))
-		fail_read(reader, "no memory to read it", "free some memory");
+		fail_read(reader, "out of memory", "free memory");
 }
 
 static void open_measurement(struct reader *reader, const char *name)
@@ -229,13 +229,13 @@ static void open_measurement(struct reader *reader, const char *name)
 		    file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX, CONFIG_MEASUREMENTS_MAX))
 		return;
 	if (!config_measures(reader->config)) {
-		fail(reader, reader->line, "[measurement %s]: %s measures nothing", name,
+		fail(reader, reader->line, "[measurement %s]: %s has no measurements", name,
 			reader->config->command->name);
 		return;
 	}
 	reader->section = file->nb_sections;
 	if (!config_file_add_section(file, name)) {
-		fail_read(reader, "no memory to read it", "free some memory");
+		fail_read(reader, "out of memory", "free memory");
 		return;
 	}
 	section->line = reader->line;
@@ -260,7 +260,7 @@ static void complain_section(struct reader *reader, const char *section)
 	for (uint32_t k = 0; k < config->nb_kinds && used < sizeof(list); k++)
 		used += (size_t)snprintf(
 			list + used, sizeof(list) - used, ", [%s NAME]", config->kinds[k]->section);
-	fail(reader, reader->line, "[%.200s] is not a section; %s and [measurement NAME] are",
+	fail(reader, reader->line, "[%.200s]: unknown section; sections: %s, [measurement NAME]",
 		section, list);
 }
 
@@ -272,14 +272,14 @@ static void open_section(struct reader *reader, char *text)
 	const char *rest;
 
 	if (end == NULL) {
-		fail(reader, reader->line, "the section has no ]");
+		fail(reader, reader->line, "section without ]");
 		return;
 	}
 	*end = '\0';
 	rest = skip_blanks(end + 1);
 	if (*rest != '\0' && !is_comment(rest)) {
 		fail(reader, reader->line,
-			"'%.200s' stands after the section; write it on a line of its own", rest);
+			"'%.200s' after the section; write it on its own line", rest);
 		return;
 	}
 	cut_blanks(name);
@@ -328,11 +328,11 @@ static bool find_option(struct reader *reader, const char *name, struct config_r
 		return false;
 	}
 	if (option->row->type == OPTION_ACTION) {
-		fail(reader, reader->line, "%s: only the command line takes it", name);
+		fail(reader, reader->line, "%s: only for the command line", name);
 		return false;
 	}
 	if (reader->section > 0 && !option->owner->of_measurement) {
-		fail(reader, reader->line, "%s: holds for the whole run; write it in [sketchtap]",
+		fail(reader, reader->line, "%s: applies to the whole run; write it in [sketchtap]",
 			name);
 		return false;
 	}
@@ -395,13 +395,13 @@ static void add_setting(struct reader *reader, const char *name, const char *val
 		return;
 	before = find_setting(reader->file, row.row, name, reader->section);
 	if (before != NULL && row.row->type != OPTION_LIST && row.row->type != OPTION_PARTS) {
-		fail(reader, reader->line, "%s: stands on line %u already", name, before->line);
+		fail(reader, reader->line, "%s: already on line %u", name, before->line);
 		return;
 	}
 	value = kept_value(row.row, name, value, property);
 	if (!config_file_add_setting(reader->file, reader->section, &row, value,
 		    (struct option_origin){.line = reader->line, .as = options_name_as(row.row, name)}))
-		fail_read(reader, "no memory to read it", "free some memory");
+		fail_read(reader, "out of memory", "free memory");
 }
 
 /* The first of = and : or the ; of a comment, which stands behind a blank. */
@@ -422,7 +422,7 @@ static void read_setting(struct reader *reader, char *text)
 	char *value;
 
 	if (*equals != '=' && *equals != ':') {
-		fail(reader, reader->line, "is neither NAME = VALUE nor a [section]");
+		fail(reader, reader->line, "neither KEY = VALUE nor a [section]");
 		return;
 	}
 	*equals = '\0';
@@ -431,7 +431,7 @@ static void read_setting(struct reader *reader, char *text)
 	cut_blanks(text);
 	cut_blanks(value);
 	if (*text == '\0')
-		fail(reader, reader->line, "no option before =");
+		fail(reader, reader->line, "no key before =");
 	else
 		add_setting(reader, text, value);
 }
@@ -443,11 +443,10 @@ static FILE *open_file(struct reader *reader, bool again)
 	FILE *stream = again ? regular_file_open(path) : fopen(path, "re");
 
 	if (stream == NULL && errno == 0)
-		fail_read(reader, "is no regular file, and cannot be read again",
-			"start the run with a file to change it, or give the change to "
-			"sketchtap ctl measure");
+		fail_read(reader, "not a regular file: cannot be read again",
+			"start the run with a file, or use sketchtap ctl measure");
 	else if (stream == NULL)
-		fail_read(reader, strerror(errno), "give a file that can be read to --config");
+		fail_read(reader, strerror(errno), "give a readable file to --config");
 	return stream;
 }
 
@@ -477,7 +476,7 @@ enum config_result config_file_read(struct config_file **file, const char *path,
 	reader.file = calloc(1, sizeof(*reader.file));
 	if (reader.file == NULL) {
 		snprintf(error, CONFIG_FILE_ERROR_MAX,
-			"%.300s: no memory to read it; free some memory", path);
+			"%.300s: out of memory", path);
 		return CONFIG_EXIT_1;
 	}
 	reader.file->path = path;

@@ -622,7 +622,7 @@ static bool check_effects(const struct giver *giver, const struct measurement_co
 		lacks = row->row->lacks(config, measurement);
 		if (lacks == NULL)
 			continue;
-		snprintf(why, sizeof(why), "has no effect %s; leave it out", lacks);
+		snprintf(why, sizeof(why), "has no effect %s; omit it", lacks);
 		return say_about(giver, row->row, origin_of(config, measurement, row), why);
 	}
 	return true;
@@ -873,12 +873,12 @@ static enum config_result complain_unknown(const struct loader *loader, const ch
 	char spelled[NAME_ROOM];
 
 	if (other != NULL)
-		return complain(loader, "--%s: %s does not take it; %s does", name,
+		return complain(loader, "--%s: not an option of %s; %s has it", name,
 			loader->config->command->name, other->name);
 	if (near != NULL)
 		return complain(loader, "--%.200s: unknown option; did you mean %s?", name,
 			options_spelling(near->row, spelled, sizeof(spelled)));
-	return complain(loader, "--%.200s: unknown option; --help all lists them", name);
+	return complain(loader, "--%.200s: unknown option; see --help all", name);
 }
 
 static enum config_result help(const struct loader *loader, const char *what)
@@ -893,7 +893,7 @@ static enum config_result help(const struct loader *loader, const char *what)
 		options_help(loader->config, loader->program, *what != '\0', loader->out);
 	else
 		return complain(
-			loader, "--help: '%.200s' is not known; write --help or --help all", what);
+			loader, "--help: '%.200s': unknown topic; write --help or --help all", what);
 	return CONFIG_EXIT_0;
 }
 
@@ -975,9 +975,9 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 	if (strcmp(argument->row->row->name, CONFIG_SET) == 0)
 		return read_set(loader, argument->value);
 	if (*argument->value == '\0')
-		return complain(loader, "--config: '' is empty; give FILE");
+		return complain(loader, "--config: '': empty; give FILE");
 	if (loader->path != NULL)
-		return complain(loader, "--config: '%.200s' is the second; one file is read",
+		return complain(loader, "--config: '%.200s': second file; give one",
 			argument->value);
 	loader->path = argument->value;
 	return CONFIG_OK;
@@ -1034,7 +1034,7 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 					  : complain(loader, "-%c: %s", letter, known->why);
 	other = other_command(loader, NULL, letter);
 	if (other != NULL)
-		return complain(loader, "-%c: %s does not take it; %s does", letter,
+		return complain(loader, "-%c: not an option of %s; %s has it", letter,
 			loader->config->command->name, other->name);
 	return complain(loader, "-%c: unknown option; --help lists them", letter);
 }
@@ -1167,7 +1167,7 @@ static enum config_result load_with(
 		result = load(loader, argc, argv);
 		free(loader->arguments);
 	} else {
-		complain(loader, "no memory for the arguments; free some memory");
+		complain(loader, "out of memory");
 		config->file = file;
 	}
 	if (result != CONFIG_OK)
@@ -1245,7 +1245,7 @@ bool config_spares_inputs(const struct config *config, const char *option, const
 	if ((fd >= 0 ? fstat(fd, &file) : stat(output, &file)) == 0)
 		input = input_option(config, &file);
 	if (input != NULL)
-		snprintf(error, size, "%s %.300s: is what --%s reads; name another file", option,
+		snprintf(error, size, "%s %.300s: --%s reads it; name another file", option,
 			output, input);
 	return input == NULL;
 }

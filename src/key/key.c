@@ -195,7 +195,7 @@ static void say_allowed(char *why)
 
 	for (size_t w = 0; w < NB_WORDS; w++)
 		used += (size_t)snprintf(why + used, KEY_RULE_WHY_MAX - used, "%s%s",
-			w == 0 ? "is not allowed; allowed: " : ", ", words[w].word);
+			w == 0 ? "not allowed; allowed: " : ", ", words[w].word);
 	for (int f = 0; f < KEY_FIELD_COUNT; f++)
 		if (!is_address(f))
 			used += (size_t)snprintf(
@@ -216,20 +216,20 @@ static bool add_word(struct key_rule *rule, const char **text, char *why)
 		return false;
 	}
 	if (twice != 0) {
-		snprintf(why, KEY_RULE_WHY_MAX, "has %s twice; give each field once",
+		snprintf(why, KEY_RULE_WHY_MAX, "%s is given twice; give each field once",
 			key_fields[__builtin_ctz(twice)].word);
 		return false;
 	}
 	*text += len;
 	rule->fields |= fields;
 	if (**text == '/' && ((fields & (fields - 1)) != 0 || !is_address(__builtin_ctz(fields)))) {
-		snprintf(why, KEY_RULE_WHY_MAX, "has a prefix of %.*s; src and dst alone have one",
+		snprintf(why, KEY_RULE_WHY_MAX, "prefix of %.*s; only src and dst have prefixes",
 			(int)len, *text - len);
 		return false;
 	}
 	if (!read_lengths(rule, __builtin_ctz(fields), text)) {
 		snprintf(why, KEY_RULE_WHY_MAX,
-			"has a prefix that cannot be; give /1 to /32 for IPv4, and behind it /1 to "
+			"invalid prefix; give /1 to /32 for IPv4, and after it /1 to "
 			"/128 for IPv6: src/24/48");
 		return false;
 	}

@@ -78,8 +78,8 @@ static bool check_interval(const struct config *config,
 		if (epoch_options(config)->interval == 0 &&
 			iblt_options(&config->measurements[m])->load > 0)
 			return option_fault(fault, "iblt-load", &config->measurements[m],
-				"has no effect with --interval 0: rows are fitted when an interval "
-				"is closed");
+				"has no effect with --interval 0: rows are fitted at the end of an "
+				"interval");
 	return true;
 }
 

@@ -295,7 +295,7 @@ static bool check_name(const struct config *config, const struct measurement_con
 	if (name == NULL || process_name_allowed(name))
 		return true;
 	return option_fault(fault, "name", measurement,
-		"'%.200s' is not allowed; write at most %d letters, digits, dots, dashes and "
+		"'%.200s': not allowed; write at most %d letters, digits, dots, dashes and "
 		"underscores",
 		name, PROCESS_NAME_MAX);
 }

@@ -121,7 +121,7 @@ static bool check_memory(const struct measurement_config *measurement, struct op
 	while (sketch_width_for(ops, &params, enough) == 0)
 		enough *= 2;
 	return option_fault(fault, "memory", measurement,
-		"%llu bytes are too few for one %s; give %lluKB", (unsigned long long)memory,
+		"%llu bytes: too small for one %s; give %lluKB", (unsigned long long)memory,
 		ops->name, (unsigned long long)(enough + 1023) / 1024);
 }
 
@@ -162,7 +162,7 @@ static bool check_measurement(const struct config *config,
 		return option_fault(fault, "key", measurement, "%s %s", options->key.name, why);
 	if (options->threshold > 0 && options->threshold < THRESHOLD_MIN)
 		return option_fault(fault, "threshold", measurement,
-			"is too small to be of use; give 0.000001 or more");
+			"too small; give 0.000001 or more");
 	if (options->top == 0 && options->threshold <= 0)
 		return option_fault(fault, "top", measurement,
 			"0 reports every key that reaches --threshold; give --threshold too");
@@ -179,7 +179,7 @@ static bool read_width(const struct option_text *text)
 	if (why != NULL)
 		return option_refuse(text, "%s", why);
 	if (width < row->min || width > row->max)
-		return option_refuse(text, "is out of range; give %llu to %llu",
+		return option_refuse(text, "out of range; give %llu to %llu",
 			(unsigned long long)row->min, (unsigned long long)row->max);
 	*(uint64_t *)text->field = width;
 	return true;

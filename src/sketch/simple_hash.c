@@ -750,7 +750,7 @@ static uint64_t total(const struct sketch *sketch)
 const struct sketch_ops simple_hash_ops = {
 	.name = "simple-hash",
 	.alias = "sht",
-	.suits = "the fastest; exact for heavy keys unless the table is heavily loaded",
+	.suits = "the fastest; exact for heavy keys if the table is lightly loaded",
 	.caps = SKETCH_MERGEABLE,
 	.default_depth = 1,
 	.default_width = DEFAULT_WIDTH,

@@ -310,12 +310,12 @@ static bool check_exports(const struct config *config, const struct measurement_
 
 	if (options->path > options->routers)
 		return option_fault(fault, "path", measurement,
-			"is %u, and there are %u routers; give routers=%u", options->path,
+			"%u: more than routers=%u; give routers=%u", options->path,
 			options->routers, options->path);
 	if (config_asks(config, measurement, "export-format") && options->protocol == WIRE_NETFLOW5 &&
 		options->sampling > EXPORT_V5_SAMPLES_MAX)
 		return option_fault(fault, "sampling", measurement,
-			"is %u; NetFlow v5 has room for %u, netflow9 for more", options->sampling,
+			"%u: NetFlow v5 has a maximum of %u; give netflow9", options->sampling,
 			EXPORT_V5_SAMPLES_MAX);
 	return true;
 }
@@ -332,8 +332,7 @@ static const struct option_row exports_rows[] = {
 		.default_note = "the traffic itself",
 		.former = "as",
 		.former_word = protocol_former,
-		.help = "Generate the datagrams that routers on the path of the traffic export, "
-			"instead of the traffic:",
+		.help = "Generate flow exports of routers on the path, instead of the traffic:",
 		.man = "A flow is exported after 10 s, or after 5 s without a packet. --packets "
 		       "and --duration then limit datagrams, and packets=N in SPEC limits the "
 		       "traffic. The same command without --export-format writes the traffic "

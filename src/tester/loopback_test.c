@@ -542,7 +542,7 @@ static bool read_find(const struct option_text *text)
 	double loss;
 
 	if (units_fraction(text->text, &loss) != NULL || loss >= 1)
-		return option_refuse(text, "is not a share below 1; write 0, 0.001 or 0.1%%");
+		return option_refuse(text, "not a share below 1; examples: 0, 0.001, 0.1%%");
 	*find = (struct returned_find){.asked = true, .loss = loss};
 	return true;
 }
@@ -553,17 +553,17 @@ static bool check_returned(const struct config *config,
 	if (returned_options(config)->port == NULL)
 		return true;
 	if (config_asks(config, measurement, "as"))
-		return option_fault(fault, "as", measurement,
-			"contradicts --rx-port: the packets of the traffic are measured, not what "
-			"routers tell of it");
+		return option_fault(fault, "export-format", measurement,
+			"contradicts --rx-port, which measures packets of the traffic; give one of "
+			"the two");
 	if (returned_options(config)->port[0] == ',')
-		return option_fault(fault, "return", measurement,
-			"'%.200s' has no name; write NAME[,DEVARGS]",
+		return option_fault(fault, "rx-port", measurement,
+			"'%.200s': no name; write NAME[,DEVARGS]",
 			returned_options(config)->port);
 	if (returned_options(config)->find.asked && feeder_options(config)->pace == PACE_RECORDED)
 		return option_fault(fault, "pace", measurement,
-			"contradicts --find-rate, which sets the rate; give the highest that it "
-			"may try");
+			"contradicts --find-rate, which sets the rate; give the highest rate to "
+			"try");
 	if (returned_options(config)->find.asked && feeder_options(config)->packets == 1)
 		return option_fault(fault, "packets", measurement,
 			"contradicts --find-rate: one packet has no rate");

@@ -144,23 +144,23 @@ static bool check_send(const struct config *config, const struct measurement_con
 		return false;
 	if (options->output == NULL && nb_ports == 0)
 		return option_fault(fault, NULL, measurement,
-			"nowhere to send it: give --output FILE or --port NAME");
+			"no destination: give --output FILE or --port NAME");
 	if (nb_ports > 1)
 		return option_fault(fault, "port", measurement,
-			"is given %u times; packets are sent on one port", nb_ports);
+			"given %u times; packets are sent on one port", nb_ports);
 	/* What comes back has a histogram. */
 	if (options->output != NULL && nb_ports > 0)
-		return config_asks(config, measurement, "return") ||
+		return config_asks(config, measurement, "rx-port") ||
 		       option_fault(fault, "port", measurement,
-			       "contradicts --output; give one of the two, or --rx-port PORT too");
+			       "contradicts --output; give one of the two, or also --rx-port PORT");
 	for (size_t i = 0; options->output != NULL && i < RTE_DIM(of_port); i++)
 		if (config_asks(config, measurement, of_port[i]))
 			return option_fault(fault, of_port[i], measurement,
-				"has no effect without --port; leave it out");
+				"has no effect without --port; omit it");
 	if (feeder_options(config)->pace != PACE_UNPACED && options->output != NULL)
 		return option_fault(fault, "pace", measurement,
-			"contradicts --output: a file is written as fast as it can be; rate=... in "
-			"SPEC sets its time stamps");
+			"contradicts --output: files are written at full speed; rate=... in SPEC "
+			"sets their timestamps");
 	return true;
 }
 

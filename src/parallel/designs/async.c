@@ -216,7 +216,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_async = {
 	.name = "async",
-	.suits = "one receiver deals packets out over rings; for NICs without RSS and for tunnels",
+	.suits = "one receiver deals packets out; for NICs without RSS, and tunnels",
 	.options = &async_owner,
 	.receiver = true,
 	.rings = true,

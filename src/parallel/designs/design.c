@@ -71,13 +71,13 @@ static bool check_design(const struct config *config, const struct measurement_c
 
 	if (forward_asked(config) && !designs[design_options(config)->design]->forwards)
 		return option_fault(fault, "design", measurement,
-			"%s does not go with --forward: packets would wait for every worker; give "
+			"%s contradicts --forward: packets would wait for every worker; give "
 			"rss or async",
 			designs[design_options(config)->design]->name);
 	if (keep_up_options(config)->keep_up != KEEP_UP_OFF &&
 		!designs[design_options(config)->design]->queues)
 		return option_fault(fault, "design", measurement,
-			"%s does not go with --overload: its workers have no queues of their own; "
+			"%s contradicts --overload: its workers have no queues of their own; "
 			"give rss or async",
 			designs[design_options(config)->design]->name);
 	if (!kernel_plan_check(config, measurement, fault))
@@ -85,8 +85,7 @@ static bool check_design(const struct config *config, const struct measurement_c
 	for (uint32_t i = 0; i < 2 && !uses_hash(config); i++)
 		if (config_asks(config, measurement, of_hash[i]))
 			return option_fault(fault, of_hash[i], measurement,
-				"has no effect without --port, and --design rss or async with "
-				"--dispatch flow; leave it out");
+				"has no effect without --port and --design rss or async:flow; omit it");
 	return true;
 }
 

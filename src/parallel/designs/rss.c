@@ -76,7 +76,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 
 const struct design_ops design_rss = {
 	.name = "rss",
-	.suits = "each worker polls a queue that the NIC fills by flow hash; the fastest",
+	.suits = "each worker polls a NIC queue, filled by flow hash; the fastest",
 	.forwards = true,
 	.queues = true,
 	.work = rss_work,

@@ -135,7 +135,7 @@ static bool read_lcores(const struct option_text *a)
 {
 	if (!is_lcore_list(a->text))
 		return option_refuse(
-			a, "is not a list of CPUs 0 to %d; write 0-3,6", CPU_SET_MAX - 1);
+			a, "not a list of CPUs 0 to %d; example: 0-3,6", CPU_SET_MAX - 1);
 	*(const char **)a->field = a->text;
 	return true;
 }

@@ -624,7 +624,7 @@ static bool check_deep(const struct config *config, struct option_fault *fault)
 		const char *why = deepest != FLOW_COUNT ? not_for_deep(config, deepest) : NULL;
 
 		if (why != NULL)
-			return option_fault(fault, "deep", measurement, "%s", why);
+			return option_fault(fault, "flow-detail", measurement, "%s", why);
 	}
 	return true;
 }
@@ -644,7 +644,7 @@ static bool check_plan(const struct config *config, const struct measurement_con
 		designs[design_options(config)->design]->receiver)
 		return true;
 	return option_fault(fault, "workers", measurement,
-		"%u are too many; with --design rss and --%s at most %d", workers, fed->name,
+		"%u: too many; with --design rss and --%s the limit is %d", workers, fed->name,
 		REPLAY_QUEUES_MAX);
 }
 
@@ -752,7 +752,7 @@ static bool read_seed(const struct option_text *a)
 		value = strtoull(a->text + 2, NULL, 16);
 	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
 		return option_refuse(
-			a, "is not a seed; write a number of 64 bits, decimal or 0x...");
+			a, "not a seed; write a number of 64 bits, decimal or 0x...");
 	options->seed = value;
 	options->given = true;
 	return true;

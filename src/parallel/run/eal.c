@@ -295,7 +295,7 @@ static bool check_eal(const struct config *config, const struct measurement_conf
 			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
 				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
 				return option_fault(fault, "eal", measurement,
-					"%.*s is not for --eal: sketchtap's own options say it",
+					"%.*s: not allowed; use the option of sketchtap",
 					(int)length, word);
 		}
 		word += length + (word[length] != '\0');

@@ -210,11 +210,11 @@ static bool check_steps(const struct config *config, const struct measurement_co
 
 	if (steps_options(measurement)->deadline > 0 && epoch_options(config)->interval == 0)
 		return option_fault(fault, "deadline", measurement,
-			"needs intervals: --interval 0 has none that could be whole");
+			"needs intervals; give --interval above 0");
 	if (steps_options(measurement)->deadline > 0 &&
 		steps_options(measurement)->deadline < epoch_options(config)->interval)
 		return option_fault(fault, "deadline", measurement,
-			"is shorter than --interval: no interval can be whole so often");
+			"shorter than --interval; give a longer time");
 	steps_parse(&steps, steps_options(measurement)->steps, text);
 	for (uint32_t s = 0; s < steps.n; s++) {
 		const struct step *step = &steps.steps[s];
@@ -223,11 +223,11 @@ static bool check_steps(const struct config *config, const struct measurement_co
 					  : NULL;
 
 		if (step->kind == STEP_KEY && !key_rule_is_coarser(&step->key, key))
-			why = "is not coarser than the key before it";
+			why = "not coarser than the key before it";
 		if (step->kind == STEP_KEY)
 			key = &step->key;
 		if (step->kind == STEP_RATE && step->shift <= shift)
-			why = "looks at no fewer packets than a step before it";
+			why = "samples no fewer packets than a step before it";
 		if (step->kind == STEP_RATE)
 			shift = step->shift;
 		if (step->kind == STEP_KEYS && step->shift <= keys)
@@ -235,9 +235,9 @@ static bool check_steps(const struct config *config, const struct measurement_co
 		if (step->kind == STEP_KEYS)
 			keys = step->shift;
 		if (step->kind == STEP_KEYS && (ops->caps & SKETCH_RECORDS) == 0)
-			why = "is for --sketch flow-table, whose keys are records of their own";
+			why = "needs --sketch flow-table";
 		if (step->kind == STEP_OFF && s + 1 < steps.n)
-			why = "nothing is left to be given up behind it";
+			why = "must be the last step";
 		if (why != NULL)
 			return option_fault(
 				fault, "steps", measurement, "'%s': %s", step->word, why);

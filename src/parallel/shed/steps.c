@@ -45,7 +45,7 @@ static const char *read_step(struct step *step, char *why)
 	if (read_share(step, "keys:"))
 		return NULL;
 	snprintf(why, STEPS_WHY_MAX,
-		"has '%s', which is no step: rate:1/2 to rate:1/%u, keys:1/2 to keys:1/%u, "
+		"'%s': unknown step; steps: rate:1/2 to rate:1/%u, keys:1/2 to keys:1/%u, "
 		"key:KEY, off",
 		step->word, 1U << VALVE_SHIFT_MAX, 1U << KEY_SHARE_MAX);
 	return why;
@@ -87,14 +87,14 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 	while (length > 0 && text[length - 1] == ' ')
 		length--;
 	if (steps->n == STEPS_MAX || length == 0 || length >= STEP_WORD_MAX) {
-		snprintf(why, STEPS_WHY_MAX, "is no list of 1 to %d steps", STEPS_MAX);
+		snprintf(why, STEPS_WHY_MAX, "not a list of 1 to %d steps", STEPS_MAX);
 		return why;
 	}
 	memcpy(step->word, text, length);
 	step->word[length] = '\0';
 	refused = read_step(step, why);
 	if (refused == NULL && steps_find(steps, step->word, &before)) {
-		snprintf(why, STEPS_WHY_MAX, "has '%s' twice", step->word);
+		snprintf(why, STEPS_WHY_MAX, "'%s' is given twice", step->word);
 		refused = why;
 	}
 	steps->n += refused == NULL;

@@ -143,7 +143,7 @@ static bool check_on_path(const struct config *config, struct option_fault *faul
 				measurement->name, why);
 	}
 	if (filter_options(config)->expression != NULL)
-		why = "a filter looks at packets, which the kernel counts";
+		why = "a filter needs packets, but the kernel counts them";
 	else if (plan_options(config)->workers > 1)
 		why = "the kernel counts, and one worker adds that up";
 	return why == NULL || option_fault(fault, "kernel", NULL,
@@ -160,7 +160,7 @@ bool kernel_plan_check(const struct config *config, const struct measurement_con
 	if (design == &design_rss)
 		return check_on_path(config, fault);
 	return option_fault(fault, "kernel", measurement,
-		"does not go with --design %s: give rss, where the kernel counts, or async, where "
-		"workers do",
+		"contradicts --design %s: give rss to count in the kernel, or async to count in "
+		"workers",
 		design->name);
 }

@@ -565,7 +565,7 @@ const struct design_ops design_kernel_rss = {
 
 const struct design_ops design_kernel_async = {
 	.name = "async",
-	.suits = "the kernel passes packet records to other cores, which count",
+	.suits = "the kernel passes packet records to the cores that count",
 	.work = take_until_end,
 	.done = worker_free,
 };

@@ -43,14 +43,14 @@ static bool read_within(const struct option_text *text)
 	size_t len = colon != NULL ? (size_t)(colon - text->text) : 0;
 
 	if (len == 0 || len >= sizeof(choice.networks))
-		return option_refuse(text, "is not %s; write networks:5%%", text->row->placeholder);
+		return option_refuse(text, "not %s; example: networks:5%%", text->row->placeholder);
 	memcpy(choice.networks, text->text, len);
 	why = units_fraction(colon + 1, &choice.share);
 	if (why != NULL)
-		return option_refuse(text, "has a share that %s", why);
+		return option_refuse(text, "share %s", why);
 	if (choice.share <= 0 || choice.share >= 1)
 		return option_refuse(
-			text, "has a share that is out of range; give more than 0 and below 1");
+			text, "share out of range; give more than 0 and below 1");
 	*(struct within_choice *)text->field = choice;
 	return true;
 }
@@ -87,22 +87,21 @@ static bool check_within(const struct config *config, const struct measurement_c
 		return true;
 	if (networks == NULL)
 		return option_fault(fault, "within", measurement,
-			"no measurement is called '%s'; name one that counts networks", name);
+			"'%s': no such measurement; name one that counts networks", name);
 	if (networks == measurement)
 		return option_fault(fault, "within", measurement,
-			"'%s' is this measurement itself; name another", name);
+			"'%s': is this measurement itself; name another", name);
 	if (is_circle(config, measurement))
 		return option_fault(fault, "within", measurement,
-			"'%s' looks, itself or over others, into what '%s' reports; leave it out "
-			"of one of them",
+			"'%s' drills down into '%s' in turn; omit it in one of them",
 			name, measurement->name);
 	if (steps_to_keys(measurement) || steps_to_keys(networks))
 		return option_fault(fault, "within", measurement,
-			"it and '%s' have to keep their keys: leave key:KEY out of steps", name);
+			"it and '%s' must keep their keys; omit key:KEY in steps", name);
 	if (measurement_options(networks)->key.extra)
 		return option_fault(fault, "within", measurement,
-			"'%s' has key = %s, which is more than addresses, ports and proto; name "
-			"one that has those alone, such as dst/24",
+			"'%s' has key = %s; name a measurement of addresses, ports and proto "
+			"only, such as dst/24",
 			name, measurement_options(networks)->key.name);
 	return true;
 }

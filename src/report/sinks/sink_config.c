@@ -170,11 +170,11 @@ static bool set_limit(const struct option_text *a, const char *text, struct rota
 	bool is_time = units_time(text, &limits->period) == NULL, fits;
 
 	if (!is_time && units_size(text, &limits->size) != NULL)
-		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+		return option_refuse(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
 		       : limits->size >= ROTATE_SIZE_MIN;
-	return fits || option_refuse(a, is_time ? "is out of range; give 1s to 36525d"
-						: "is too small; give 1KB or more");
+	return fits || option_refuse(a, is_time ? "out of range; give 1s to 36525d"
+						: "too small; give 1KB or more");
 }
 
 static bool read_rotate(const struct option_text *a)
@@ -184,7 +184,7 @@ static bool read_rotate(const struct option_text *a)
 	char *comma;
 
 	if (strlen(a->text) >= sizeof(text))
-		return option_refuse(a, "is neither a time nor a size; write 1h, 1GB or 1h,1GB");
+		return option_refuse(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	strcpy(text, a->text);
 	comma = strchr(text, ',');
 	if (comma != NULL)
@@ -192,7 +192,7 @@ static bool read_rotate(const struct option_text *a)
 	if (!set_limit(a, text, &first) || (comma != NULL && !set_limit(a, comma + 1, &second)))
 		return false;
 	if ((first.period != 0 && second.period != 0) || (first.size != 0 && second.size != 0))
-		return option_refuse(a, "names two of a kind; write 1h, 1GB or 1h,1GB");
+		return option_refuse(a, "two limits of one kind; examples: 1h, 1GB or 1h,1GB");
 	first.period += second.period;
 	first.size += second.size;
 	*(struct rotate_limits *)a->field = first;
@@ -307,7 +307,7 @@ static bool check_alone(
 	while (places_next(config, &walk, &other) && other.text != place->text)
 		if (same_path(other.to.name, place->to.name))
 			return refuse(fault, place, "url",
-				"'%.200s' is where %s goes; give another file", place->to.name,
+				"'%.200s': %s writes to it; name another file", place->to.name,
 				other.label);
 	return true;
 }
@@ -319,16 +319,16 @@ static bool check_file(
 
 	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
 		return refuse(fault, place, "url",
-			"'%.100s' looks like a format that is none; allowed: %s (a table "
-			"is --format table); a file that is called so is ./%.100s",
+			"'%.100s': unknown format; formats: %s (--format table for a table); "
+			"a file of this name is ./%.100s",
 			name, file_formats + 2, name);
 	if (form != NULL)
 		return refuse(fault, place, "url",
-			"'%.100s' is no URL; write %s (a file that is called so is ./%.100s)", name,
+			"'%.100s': not a URL; write %s; a file of this name is ./%.100s", name,
 			form, name);
 	if (*name == '\0')
 		return refuse(fault, place, "url",
-			"'%.200s' names no file; give %.200sFILE, or %.200s- for standard output",
+			"'%.200s': no file name; write %.200sFILE, or %.200s- for standard output",
 			text, text, text);
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
 }
@@ -370,8 +370,8 @@ static bool check_keys(
 			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
 			return refuse(fault, place, key_as_written(place, key),
 				strcmp(key, "require") != 0
-					? "has no effect on '%s'; leave it out"
-					: "'%s' never says whether anybody is there; leave it out",
+					? "has no effect on '%s'; omit it"
+					: "'%s': cannot be tested at the start; omit it",
 				shown);
 	return true;
 }
@@ -404,7 +404,7 @@ static bool check_spool(
 	for (const struct config_named *other = config->named; other < place->section; other++)
 		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
 			return refuse(fault, place, "spool",
-				"'%.200s' is that of %s; give another folder", options->spool.text,
+				"'%.200s': %s uses it; name another folder", options->spool.text,
 				other->title);
 	return true;
 }
@@ -428,7 +428,7 @@ static bool check_kind(
 			what_of(place->kind), config->command->name);
 	if (row->row->lacks != NULL)
 		lacks = row->row->lacks(config, NULL);
-	return lacks == NULL || refuse(fault, place, "what", "'%s' has no effect %s; leave it out",
+	return lacks == NULL || refuse(fault, place, "what", "'%s' has no effect %s; omit it",
 					what_of(place->kind), lacks);
 }
 
@@ -440,10 +440,10 @@ static bool check_names(const struct asked_place *place, const struct place_opti
 		return true;
 	if (outputs[place->kind]->goflow2 == NULL)
 		return refuse(fault, place, "names",
-			"'goflow2' has names for records alone; "
+			"'goflow2' names columns of records only; "
 			"write what = flows");
 	return remote_is_url(place->to.name) ||
-	       refuse(fault, place, "names", "'goflow2' is for what a URL names, not for a file");
+	       refuse(fault, place, "names", "'goflow2' is for URLs, not for files");
 }
 
 static bool check_section(
@@ -457,13 +457,13 @@ static bool check_section(
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
-			return refuse(fault, &place, needed[k][0], "has no %s = %s", needed[k][0],
+			return refuse(fault, &place, needed[k][0], "missing key; write %s = %s", needed[k][0],
 				needed[k][1]);
 	place.to = destination_of(options->url);
 	remote_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
 		return refuse(fault, &place, "format",
-			"'%s' names a format; leave one of the two out", shown);
+			"'%s' contains a format; omit one of the two", shown);
 	place.options = options;
 	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
 	       check_names(&place, options, fault) && check_spool(config, &place, fault);
@@ -533,7 +533,7 @@ static const char *lacks_file(
 			return NULL;
 		url |= remote_is_url(place.to.name);
 	}
-	return url ? "on what a URL names, only on a file such as --output FILE"
+	return url ? "on URLs, only on a file such as --output FILE"
 		   : option_lacks_file(NULL);
 }
 
@@ -708,7 +708,7 @@ static bool check_templates(const struct config *config,
 	while (file != NULL && places_next(config, &walk, &place))
 		if (same_path(place.to.name, file))
 			return option_fault(fault, "templates", NULL,
-				"'%.200s' is where %s goes; give another file", file, place.label);
+				"'%.200s': %s writes to it; name another file", file, place.label);
 	return true;
 }
 
@@ -785,9 +785,9 @@ static bool read_spool(const struct option_text *a)
 
 	if (comma == NULL || comma == a->text || units_size(comma + 1, &spool.size) != NULL)
 		return option_refuse(
-			a, "is no FOLDER,SIZE; write /var/lib/sketchtap/NAME/heavy,1GB");
+			a, "not FOLDER,SIZE; example: /var/lib/sketchtap/NAME/heavy,1GB");
 	if (spool.size < SPOOL_MIN)
-		return option_refuse(a, "is too small; give 1MB or more");
+		return option_refuse(a, "too small; give 1MB or more");
 	spool.folder_len = (uint32_t)(comma - a->text);
 	*(struct spool_options *)a->field = spool;
 	return true;

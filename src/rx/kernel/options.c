@@ -103,8 +103,8 @@ static bool check_kernel(const struct config *config, const struct measurement_c
 			if (strcmp(places[i].interface, places[j].interface) == 0 &&
 				(places[i].directions & places[j].directions) != 0)
 				return option_fault(fault, "kernel", measurement,
-					"'%.60s' looks at packets that '%.60s' looks at, too: they "
-					"would count twice",
+					"'%.60s' measures the same packets as '%.60s': they would "
+					"count twice; omit one",
 					list->texts[i], list->texts[j]);
 	}
 	return true;

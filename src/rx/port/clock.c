@@ -169,8 +169,7 @@ static bool check_times(const struct config *config, const struct measurement_co
 	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE || kernel_given(config))
 		return true;
 	return option_fault(fault, "timestamps", measurement,
-		"coarse is of --kernel: a port's packets bring the time of their device, or that "
-		"of their poll");
+		"coarse is for --kernel only; give auto or poll");
 }
 
 static const struct option_row clock_rows[] = {

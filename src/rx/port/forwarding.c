@@ -25,8 +25,8 @@ static bool check_pairs(const struct config *config, const struct measurement_co
 	if (forward_options(config)->mode != FORWARD_PAIRS || nb_ports % 2 == 0)
 		return true;
 	return option_fault(fault, "forward", measurement,
-		"pairs wants two, four, ... --port, and %u %s given; loop sends packets back out "
-		"of the port that they came in by",
+		"pairs needs an even number of --port, but %u %s given; loop sends packets back "
+		"out of their ingress port",
 		nb_ports, nb_ports == 1 ? "is" : "are");
 }
 
@@ -60,7 +60,7 @@ static bool check_files(const struct config *config, const struct measurement_co
 			snprintf(path, sizeof(path), "%.*s", length, value);
 			if (stat(path, &file) == 0 && is_read(ports, &file))
 				return option_fault(fault, "port", measurement,
-					"tx_pcap=%.200s would replace what rx_pcap= reads; give "
+					"tx_pcap=%.200s would overwrite the file of rx_pcap=; name "
 					"another file",
 					path);
 		}

@@ -359,17 +359,17 @@ bool port_check_names(const struct config *config, const struct measurement_conf
 
 		if (name.len == 0)
 			return option_fault(fault, "port", measurement,
-				"'%.200s' has no name; write NAME[,DEVARGS]", ports->texts[i]);
+				"'%.200s': no name; write NAME[,DEVARGS]", ports->texts[i]);
 		if (strncmp(ports->texts[i], "pci:", 4) == 0 &&
 			!pci_address_parse(name.text, name.len, &address))
 			return option_fault(fault, "port", measurement,
-				"'%.*s' is not a PCI address such as 0000:3b:00.0", shown,
+				"'%.*s': not a PCI address; example: 0000:3b:00.0", shown,
 				name.text);
 		for (uint32_t j = 0; j < i; j++)
 			if (same_port(ports->texts[i], ports->texts[j]))
 				return option_fault(fault, "port", measurement,
-					"'%.*s' is given twice, the other time as '%.100s': its "
-					"packets would count twice",
+					"'%.*s' is given twice, also as '%.100s': its packets would "
+					"count twice",
 					shown, name.text, ports->texts[j]);
 	}
 	return true;

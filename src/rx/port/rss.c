@@ -446,17 +446,17 @@ static bool read_key(const struct option_text *a)
 			continue;
 		if (digit < 0)
 			return option_refuse(a,
-				"is not a key; write symmetric, default, or its bytes in "
+				"not a key; write symmetric, default, or its bytes in "
 				"hexadecimal: 6d5a6d5a...");
 		if (digits == 2 * RSS_KEY_LEN_MAX)
-			return option_refuse(a, "is longer than %u bytes, which no device takes",
+			return option_refuse(a, "longer than %u bytes, the limit of all devices",
 				RSS_KEY_LEN_MAX);
 		bytes[digits / 2] =
 			(uint8_t)(digits % 2 == 0 ? digit << 4 : bytes[digits / 2] | digit);
 		digits++;
 	}
 	if (digits == 0 || digits % 2 != 0)
-		return option_refuse(a, "has %u hexadecimal digits; a byte has two", digits);
+		return option_refuse(a, "%u hexadecimal digits; a byte has two", digits);
 	options->key = RSS_KEY_GIVEN;
 	options->key_len = (uint8_t)(digits / 2);
 	return true;

@@ -368,15 +368,15 @@ static const uint64_t *state_packets(const struct sketch *sketch)
 /* Why threads cannot share a table of these parameters. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
-	*option = "deep";
+	*option = "flow-detail";
 	if (params->deep.deepest != FLOW_COUNT)
-		return "needs each flow's packets one after another, which threads that share a "
-		       "table do not bring; give --sharing separate";
+		return "needs the packets of a flow in order, which threads that share a table "
+		       "cannot provide; give --sharing separate";
 	*option = "idle-timeout";
 	return params->idle_timeout == 0
 		       ? NULL
-		       : "takes entries away, which others of a shared table may be looking at; "
-			 "give --sharing separate";
+		       : "frees entries that other threads of a shared table may read; give "
+			 "--sharing separate";
 }
 
 static void configure(struct sketch_params *params, const void *own)
@@ -445,9 +445,9 @@ static bool check_deep(const struct config *config, const struct measurement_con
 		measurement_sketch(measurement) != &flow_table_ops ||
 		key_rule_equal(key, &key_rules[0]))
 		return true;
-	return option_fault(fault, "deep", measurement,
-		"tcp looks at the sequence numbers of a connection's direction, and a key of %s is "
-		"of several; give --key 5tuple or --flow-detail rate",
+	return option_fault(fault, "flow-detail", measurement,
+		"tcp inspects sequence numbers of one direction of a connection, but key %s "
+		"combines several; give --key 5tuple or --flow-detail rate",
 		key->name);
 }
 

@@ -576,7 +576,7 @@ static bool check_options(const struct config *config, const struct measurement_
 	(void)config;
 	return load <= 0 || (load >= LOAD_MIN && load <= most) ||
 	       option_fault(fault, "iblt-load", measurement,
-		       "flows decode up to a load of %g; give 0.01 to %g", most, most);
+		       "flows can be decoded up to a load of %g; give 0.01 to %g", most, most);
 }
 
 static const struct option_row iblt_rows[] = {
@@ -612,7 +612,7 @@ const struct sketch_ops iblt_ops = {
 	.options = &iblt_owner,
 	.configure = configure,
 	.width_option = "width",
-	.suits = "as exact; keys are decoded from sums, which any number of workers add up",
+	.suits = "as exact; decodes keys from sums that any number of workers add up",
 	.caps = SKETCH_EXACT | SKETCH_MERGEABLE | SKETCH_SUBTRACTABLE,
 	.default_depth = DEFAULT_DEPTH,
 	.default_width = DEFAULT_WIDTH,

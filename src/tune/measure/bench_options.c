@@ -46,7 +46,7 @@ bool bench_read_zipf(const struct option_text *text)
 		return option_add_value(text, BENCH_ZIPF_RANDOM);
 	if (units_millionths(text->text, &e6) != NULL || e6 > ZIPF_E6_MAX)
 		return option_refuse(text,
-			"is not allowed; write exponents from 0 to 10 with at most six decimals, "
+			"not allowed; write exponents from 0 to 10 with at most six decimals, "
 			"uniform or random");
 	return option_add_value(text, e6);
 }
