@@ -1036,7 +1036,7 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 	if (other != NULL)
 		return complain(loader, "-%c: not an option of %s; %s has it", letter,
 			loader->config->command->name, other->name);
-	return complain(loader, "-%c: unknown option; --help lists them", letter);
+	return complain(loader, "-%c: unknown option; see --help", letter);
 }
 
 /* Letters as of tcpdump: a value stands right behind its letter, or in `next`. */
@@ -1076,9 +1076,8 @@ static enum config_result read_word(struct loader *loader, const char *word)
 	if (command->argument != NULL && (command->stray == NULL || looks_like_file(word)))
 		return take(loader, options_find(loader->config, command->argument),
 			command->argument, word);
-	return complain(loader, "'%.200s': unexpected argument; %s, and --help lists %s", word,
-		command->stray != NULL ? command->stray : "options are --NAME VALUE",
-		command->stray != NULL ? "all options" : "them");
+	return complain(loader, "'%.200s': unexpected argument; %s; see --help", word,
+		command->stray != NULL ? command->stray : "write options as --NAME VALUE");
 }
 
 static enum config_result read_arguments(

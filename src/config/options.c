@@ -367,14 +367,18 @@ static size_t summary_length(const char *help)
 
 static void print_summary(const struct option_row *row, FILE *out)
 {
+	struct help_line line = {.out = out, .column = HELP_COLUMN};
 	const char *value = row->placeholder != NULL ? row->placeholder : "";
 	size_t len = strlen(value);
+	char summary[300];
 
 	if (strlen(row->name) + len + strlen("  --  ") >= HELP_COLUMN)
 		len = strcspn(value, "[");
 	begin_text(fprintf(out, "  --%s%s%.*s", row->name, len > 0 ? " " : "", (int)len, value),
 		out);
-	fprintf(out, "%.*s\n", (int)summary_length(row->help), row->help);
+	snprintf(summary, sizeof(summary), "%.*s", (int)summary_length(row->help), row->help);
+	print_words(&line, summary);
+	fputc('\n', out);
 }
 
 static bool is_listed(const struct option_row *row, bool all)

@@ -305,7 +305,7 @@ def test_what_is_refused_changes_nothing(test):
         assert listed(test, process) == before, words
 
     for words, mentions in (
-            (('change', 'a', 'width=2047'), "width: '2047' is not a power of two; the next is 2048"),
+            (('change', 'a', 'width=2047'), "width: '2047': not a power of two; the next is 2048"),
             (('change', 'a', 'widt=2048'), 'widt: unknown option; did you mean width?'),
             (('change', 'a', 'sketch=none'), 'allowed: count-min'),
             (('change', 'a', 'interval=2s'), 'interval: holds for the whole run'),
@@ -313,7 +313,7 @@ def test_what_is_refused_changes_nothing(test):
             (('change', 'a', 'width=1024', 'memory=4MB'), 'memory: contradicts width;'),
             (('change', 'a', 'width=1024', 'width=2048'), 'width: is given twice'),
             (('change', 'a', 'buckets=100'), 'has no effect without --sketch flow-table'),
-            (('change', 'a', 'key=é'), "key: '??' is not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown option'),
+            (('change', 'a', 'key=é'), "key: '??': not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown option'),
             (('add', '\u0394'), "'??' is not a measurement"), (('change', 'a', 'key=\x01\x7f'), "key: '??' is not"),
             (('change', 'b', 'width=1024'), "no measurement is called 'b'"),
             (('add', 'a', 'key=dst'), 'measurement a is there already'),

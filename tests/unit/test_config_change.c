@@ -123,7 +123,7 @@ static void test_without_sections(void **state)
 	assert_string_equal(next.measurements[0].name, "main");
 	assert_int_equal(measurement_options(&next.measurements[0])->top, 7);
 	config_free(&next);
-	assert_refused(&first, "remove main", "measurement main is the last one");
+	assert_refused(&first, "remove main", "measurement main: the last one");
 	config_free(&first);
 }
 
@@ -134,19 +134,19 @@ static void test_refused(void **state)
 	} rows[] = {
 		{"", "write add, change or remove"},
 		{"add", "write add, change or remove"},
-		{"forget a", "'forget' is not allowed"},
-		{"add a", "is there already"},
-		{"add a/b", "is not a measurement's name"},
-		{"change b top=1", "no measurement is called 'b'"},
-		{"change a top", "'top' is not OPTION=VALUE"},
-		{"change a =src", "'=src': no option before ="},
-		{"change a =", "'=': no option before ="},
-		{"change a widht=1", "widht: unknown option; did you mean width?"},
-		{"change a workers=2", "workers: holds for the whole run"},
-		{"change a help=all", "help: only the command line takes it"},
-		{"change a config=/etc/passwd", "config: only the command line takes it"},
-		{"change a width=1000", "width: '1000' is not a power of two"},
-		{"change a top=1 top=2", "top: is given twice"},
+		{"forget a", "'forget': unknown command"},
+		{"add a", "exists already"},
+		{"add a/b", "not a name of a measurement"},
+		{"change b top=1", "'b': no such measurement"},
+		{"change a top", "'top': not KEY=VALUE"},
+		{"change a =src", "'=src': no key before ="},
+		{"change a =", "'=': no key before ="},
+		{"change a widht=1", "widht: unknown key; did you mean width?"},
+		{"change a workers=2", "workers: applies to the whole run"},
+		{"change a help=all", "help: only for the command line"},
+		{"change a config=/etc/passwd", "config: only for the command line"},
+		{"change a width=1000", "width: 1000 is not a power of two"},
+		{"change a top=1 top=2", "top: given twice"},
 		{"change a width=1024 memory=1MB", "memory: contradicts width"},
 		{"change a idle-timeout=1s", "idle-timeout: has no effect"},
 	};
@@ -173,7 +173,7 @@ static void test_too_many(void **state)
 		config = next;
 		assert_int_equal(config.nb_measurements, i + 1);
 	}
-	assert_refused(&config, "add more", "measurement more is one too many");
+	assert_refused(&config, "add more", "measurement more: one too many");
 	config_free(&config);
 }
 
@@ -197,10 +197,10 @@ static void test_read_again(void **state)
 	config_free(&next);
 	write_file("top = 7\nmax-loss = 51%\n[measurement a]\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
-	assert_non_null(strstr(error, ":2: max-loss cannot change while the run goes on"));
+	assert_non_null(strstr(error, ":2: max-loss: cannot change during a run"));
 	write_file("top = 7\n[measurement a]\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
-	assert_non_null(strstr(error, "max-loss is gone"));
+	assert_non_null(strstr(error, "max-loss: removed"));
 	/* Nor are the order of lines and how a value is written. */
 	write_file("max-loss = 0.5\ntop = 7\n[measurement a]\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
@@ -225,11 +225,11 @@ static void test_other_sections(void **state)
 	static const struct {
 		const char *text, *mentions;
 	} rows[] = {
-		{"[export x]\nwhat = stats\nurl = a\n", "a section of the run is gone"},
+		{"[export x]\nwhat = stats\nurl = a\n", "a section was removed"},
 		{"[export x]\nwhat = stats\nurl = a\n[export z]\nwhat = queues\nurl = b\n",
-			":4: [export z] cannot begin while the run goes on"},
+			":4: [export z]: cannot be added during a run"},
 		{"[export x]\nwhat = stats\nurl = a\n[export y]\nwhat = queues\nurl = c\n",
-			":6: url cannot change while the run goes on"},
+			":6: url: cannot change during a run"},
 	};
 	struct config first = load(text), next;
 	char error[CONFIG_ERROR_MAX];

@@ -125,19 +125,38 @@ static char *man_section_of(const struct config *config, const struct program *p
 	return section;
 }
 
-/* "--name PLACEHOLDER" as the first words of a line. */
+/* How help shows a row: as an option, a key of the file, or a part of another option's value. */
+static void entry_of(const struct option_row *row, char entry[160])
+{
+	const char *value = row->placeholder != NULL ? row->placeholder : "yes|no";
+
+	if (row->config_only)
+		snprintf(entry, 160, "%s = %s", row->name, value);
+	else if (row->hidden)
+		snprintf(entry, 160, "%s%s", row->part + (*row->part == ','), value);
+	else
+		snprintf(entry, 160, "--%s%s%s", row->name, row->placeholder != NULL ? " " : "",
+			row->placeholder != NULL ? row->placeholder : "");
+}
+
+/* The entry as the first words of a line. */
 static bool has_entry(const char *text, const struct option_row *row, const char *indent)
 {
 	for (const char *end = " \n"; *end != '\0'; end++) {
-		char entry[100];
+		char entry[160], line[200];
 
-		snprintf(entry, sizeof(entry), "\n%s--%s%s%s%c", indent, row->name,
-			row->placeholder != NULL ? " " : "",
-			row->placeholder != NULL ? row->placeholder : "", *end);
-		if (strstr(text, entry) != NULL)
+		entry_of(row, entry);
+		snprintf(line, sizeof(line), "\n%s%s%c", indent, entry, *end);
+		if (strstr(text, line) != NULL)
 			return true;
 	}
 	return false;
+}
+
+/* An old spelling of which no document speaks. */
+static bool is_alias(const struct option_row *row)
+{
+	return row->hidden && row->part_of == NULL;
 }
 
 /* Text with every run of blanks and line ends as one space. */
@@ -175,6 +194,15 @@ static bool has_words(const char *text, const struct option_row *row)
 	return found;
 }
 
+/* Begins a line of the short help. */
+static bool is_usual(const char *usual, const struct option_row *row)
+{
+	char entry[100];
+
+	snprintf(entry, sizeof(entry), "\n  --%s ", row->name);
+	return strstr(usual, entry) != NULL;
+}
+
 static void every_row_is_in_the_help_of_its_commands(void **state)
 {
 	EACH_COMMAND(config, program)
@@ -184,10 +212,16 @@ static void every_row_is_in_the_help_of_its_commands(void **state)
 
 		for (uint32_t i = 0; i < config->nb_rows; i++) {
 			const struct option_row *row = config->rows[i].row;
+			bool shown = !row->rare && !row->hidden && !row->config_only;
 
-			if (!has_entry(all, row, "  ") || !has_words(all, row) ||
-				has_entry(usual, row, "  ") == row->rare)
-				fail_msg("help of %s and row %s disagree", config->command->name,
+			if (!is_alias(row) && (!has_entry(all, row,
+						       row->hidden ? "      "
+								   : "  ") ||
+						      !has_words(all, row)))
+				fail_msg("--help all of %s lacks %s", config->command->name,
+					row->name);
+			if (is_usual(usual, row) != shown)
+				fail_msg("--help of %s and row %s disagree", config->command->name,
 					row->name);
 		}
 		free(all);
@@ -195,17 +229,70 @@ static void every_row_is_in_the_help_of_its_commands(void **state)
 	}
 }
 
-/* What a newcomer is shown first is 20 to 30 options. */
+#define HELP_LINES       48 /* two screens */
+#define HELP_OPTIONS_MAX 75
+
 static void usual_help_is_short(void **state)
 {
-	const struct config *config = run_options();
-	uint32_t usual = 0;
+	EACH_COMMAND(config, program)
+	{
+		char *help = help_of(config, program, false);
+		uint32_t lines = 0;
+
+		for (char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1, lines++)
+			if (strcspn(line, "\n") > HELP_WIDTH)
+				fail_msg("%.*s", (int)strcspn(line, "\n"), line);
+		if (lines > HELP_LINES)
+			fail_msg("--help of %s has %u lines", config->command->name, lines);
+		free(help);
+	}
+}
+
+static void options_are_few(void **state)
+{
+	static const char *names[CONFIG_ROWS_MAX];
+	uint32_t n = 0;
 
 	(void)state;
-	for (uint32_t i = 0; i < config->nb_rows; i++)
-		usual += !config->rows[i].row->rare;
-	assert_in_range(usual, 20, 30);
-	assert_true(config->nb_rows > 2 * usual);
+	for (const struct command *const *c = commands.commands; *c != NULL; c++) {
+		static struct config config;
+
+		config_init(&config, *c);
+		for (uint32_t i = 0; i < config.nb_rows; i++) {
+			const struct option_row *row = config.rows[i].row;
+			uint32_t k = 0;
+
+			while (k < n && strcmp(names[k], row->name) != 0)
+				k++;
+			if (k == n && !row->hidden && !row->config_only)
+				names[n++] = row->name;
+		}
+	}
+	assert_in_range(n, 20, HELP_OPTIONS_MAX);
+}
+
+/* Old names lead to the row, and nothing shows them. */
+static void former_names_are_found_and_hidden(void **state)
+{
+	EACH_COMMAND(config, program)
+	{
+		char *help = help_of(config, program, true);
+
+		for (uint32_t i = 0; i < config->nb_rows; i++) {
+			const struct option_row *row = config->rows[i].row;
+			char shown[100];
+
+			if (row->former != NULL)
+				assert_ptr_equal(options_find(config, row->former), &config->rows[i]);
+			if (row->former == NULL && !row->hidden)
+				continue;
+			snprintf(shown, sizeof(shown), "--%s ",
+				row->former != NULL ? row->former : row->name);
+			if (strstr(help, shown) != NULL)
+				fail_msg("help of %s shows %s", config->command->name, shown);
+		}
+		free(help);
+	}
 }
 
 static void every_row_is_in_the_man_page(void **state)
@@ -217,21 +304,26 @@ static void every_row_is_in_the_man_page(void **state)
 		for (uint32_t i = 0; i < config->nb_rows; i++) {
 			const struct option_row *row = config->rows[i].row;
 
-			if (!has_entry(section, row, "") || !has_words(section, row))
+			if (!is_alias(row) &&
+				(!has_entry(section, row, "") || !has_words(section, row)))
 				fail_msg("--%s is not in the man page", row->name);
 		}
 		free(section);
 	}
 }
 
-static bool is_any_option(const char *name)
+static bool is_documented(const char *name)
 {
 	const struct program *program;
 	uint32_t c = 0;
 
-	for (const struct config *config; (config = next_command(&c, &program)) != NULL;)
-		if (options_find(config, name) != NULL)
+	for (const struct config *config; (config = next_command(&c, &program)) != NULL;) {
+		const struct config_row *row = options_find(config, name);
+
+		if (row != NULL && strcmp(row->row->name, name) == 0 && !row->row->hidden &&
+			!row->row->config_only)
 			return true;
+	}
 	return false;
 }
 
@@ -265,7 +357,7 @@ static void every_option_of_the_prose_is_a_row(void **state)
 		assert_true(len < sizeof(name));
 		memcpy(name, at, len);
 		name[len] = '\0';
-		if (!is_word_of_others(name) && !is_any_option(name))
+		if (!is_word_of_others(name) && !is_documented(name))
 			fail_msg("the man page tells of --%s, which is no option", name);
 	}
 	free(page);
@@ -395,6 +487,8 @@ int main(void)
 		cmocka_unit_test(every_row_is_in_the_help_of_its_commands),
 		cmocka_unit_test(every_row_is_in_the_man_page),
 		cmocka_unit_test(usual_help_is_short),
+		cmocka_unit_test(options_are_few),
+		cmocka_unit_test(former_names_are_found_and_hidden),
 		cmocka_unit_test(every_option_of_the_prose_is_a_row),
 		cmocka_unit_test(help_fits_its_width),
 		cmocka_unit_test(names_and_letters_are_unique_per_command),

@@ -605,13 +605,12 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
 {
 	if (kernel_given(config))
-		return "looks at packets, and with --kernel only keys come from the kernel; leave "
-		       "one out";
+		return "needs packets, and --kernel passes only keys; omit one";
 	if (collect_asked(config))
-		return "looks at packets, and exporters tell of flows; leave it out";
+		return "needs packets, and exporters send flow records; omit it";
 	if (deepest == FLOW_TCP && forward_asked(config) &&
 		designs[design_options(config)->design]->receiver)
-		return "tcp needs more of a packet than --forward with --design async gives to "
+		return "tcp needs more of a packet than --forward with --design async passes to "
 		       "workers; give --design rss or --flow-detail rate";
 	return NULL;
 }
