@@ -756,5 +756,7 @@ void options_words(const struct config *config, const struct program *program, F
 			fprintf(out, "--" CONFIG_SET " %s=\n", row->name);
 		if (row->part_of != NULL && *row->part != ',')
 			fprintf(out, "--%s %s\n", row->part_of, row->part);
+		for (uint32_t w = 0; is_listed(row, true) && row->word != NULL && row->word(w) != NULL; w++)
+			fprintf(out, "--%s %s\n", row->name, row->word(w));
 	}
 }

@@ -643,7 +643,7 @@ UNLIKE_INTERFACES = {
 def sketches(binary):
     """Words of --sketch, from help."""
     text = subprocess.run([binary, '--help', 'all'], check=True, capture_output=True, text=True).stdout
-    listed = re.search(r'--sketch SKETCH\s+What counts: (.*?)\. ', ' '.join(text.split()))[1]
+    listed = re.search(r'--sketch SKETCH\s+Select the data structure that counts: (.*?)\. ', ' '.join(text.split()))[1]
     return tuple(re.findall(r'(\S+) \(', listed))
 
 

@@ -15,7 +15,7 @@ def test_help(test):
     result = test.run('--help', 'all').expect(0)
     assert result.stderr == '', result.describe()
     for option in ('--pcap', '--port', '--synthetic', '--workers', '--interval', '--output',
-                   '--stats', '--config', '--key', '--memory', '--confidence'):
+                   '--stats', '--config', '--key', '--memory', '--set', '--export'):
         assert option in result.stdout, f'{option} is not in --help'
     assert max(map(len, result.stdout.splitlines())) <= 100, 'lines of more than 100 columns'
 
@@ -33,14 +33,14 @@ def test_terms(test):
 def complete(test, program, *words):
     """What bash offers for the last word."""
     script = f'source {COMPLETION}; program=$1; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ' \
-             '_sketchtap "$program" "${!#}"; printf "%s\\n" "${COMPREPLY[@]}"'
+             '_sketchtap "$program" "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"'
     return test.run('-c', script, 'bash', program, 'sketchtap', *words, program=['bash']).expect(0).stdout.split()
 
 
 def test_completion(test):
     """Every option of every command that help has, and no other; then files."""
-    text = test.run('--help').expect(0).stdout.split('\n\n')[0]
-    commands = set(re.findall(r'^(?:Usage:)? +sketchtap \[?(\w+)', text, re.M)) - {'COMMAND'}
+    text = test.run('--help').expect(0).stdout.split('\nCommands:\n')[1].split('\n\n')[0]
+    commands = set(re.findall(r'^  (\w+)', text, re.M))
     assert commands == {word for word in complete(test, test.binary, '') if not word.startswith('-')}, commands
     assert complete(test, test.bench_binary, 'pi') == ['pipeline']
     assert '--rounds' in complete(test, test.bench_binary, 'kernels', '--r')
@@ -53,6 +53,9 @@ def test_completion(test):
         assert set(complete(test, test.binary, command, '--')) == options, command
     assert complete(test, test.binary, 'pla') == ['plan']
     assert complete(test, test.binary, 'run', '--workers', '') == []
+    assert complete(test, test.binary, 'run', '--set', 'conf') == ['confidence=']
+    assert complete(test, test.binary, 'run', '--export', 'q') == ['queues=']
+    assert set(complete(test, test.binary, 'run', '--design', '')) == {'rss', 'async', 'sync', 'async:'}
 
 
 def test_version(test):

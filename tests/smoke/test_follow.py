@@ -169,4 +169,4 @@ def test_nobody_and_noise(test):
         result = test.run('follow', *words, program=nobody).expect(2)
         result.expect_one_line('follow')
     assert 'Usage: sketchtap follow' in test.run('follow', '--help', program=nobody).expect(0).stdout
-    assert 'follow [NAME] [--json]' in test.run('--help').expect(0).stdout
+    assert re.search(r'^  follow  ', test.run('--help').expect(0).stdout, re.M)
