@@ -63,7 +63,7 @@ def outcome(test, common, text, number):
     """Standard output and the file, where names of files are the same word."""
     prefixes, file = test.path('prefixes'), test.path(f'file{number}')
     with open(prefixes, 'w', encoding='ascii') as stream:
-        stream.write('0.0.0.0/2 quarter\n64.0.0.0/2 second\n')
+        stream.write('0.0.0.0/1 lower\n128.0.0.0/1 upper\n')
     result = test.run(*common, *words(text, file, prefixes)).expect(0)
     assert not [line for line in result.error_lines() if 'option' in line], result.describe()
     written = b''
@@ -185,11 +185,11 @@ def test_no_old_spelling_is_documented(test):
 
 def test_former_keys_of_prefixes(test):
     """Old keys of --prefixes in a file."""
-    prefixes = written(test, 'prefixes', '0.0.0.0/2 quarter\n')
+    prefixes = written(test, 'prefixes', '0.0.0.0/1 lower\n128.0.0.0/1 upper\n')
     outputs = []
     for number, text in enumerate(('monitor = {p}\nmonitor-side = src\nrules = {f}\n',
                                    'prefixes = {p},side=src\nexport = prefixes={f}\n')):
         file = test.path(f'rules{number}')
         path = written(test, f'{number}.conf', text.format(p=prefixes, f=file))
         outputs.append((test.run(*WHOLE, '--config', path).expect(0).stdout, lib.read_text(file)))
-    assert outputs[0] == outputs[1] and 'quarter' in outputs[0][1], outputs
+    assert outputs[0] == outputs[1] and 'upper' in outputs[0][1], outputs
