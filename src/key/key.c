@@ -216,7 +216,7 @@ static bool add_word(struct key_rule *rule, const char **text, char *why)
 		return false;
 	}
 	if (twice != 0) {
-		snprintf(why, KEY_RULE_WHY_MAX, "%s is given twice; give each field once",
+		snprintf(why, KEY_RULE_WHY_MAX, "%s twice; give each field once",
 			key_fields[__builtin_ctz(twice)].word);
 		return false;
 	}

@@ -137,7 +137,7 @@ static bool check_shape(const struct measurement_config *measurement, struct opt
 
 	if (!ops->any_width && (options->width & (options->width - 1)) != 0)
 		return option_fault(fault, "width", measurement,
-			"%llu is not a power of two; the next is %llu",
+			"%llu: not a power of two; the next is %llu",
 			(unsigned long long)options->width,
 			(unsigned long long)power_of_two_at_least(options->width));
 	/* With --memory the width follows; what is wrong then is a depth that no width suits. */

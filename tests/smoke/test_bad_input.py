@@ -36,7 +36,7 @@ MISTAKES = {
     'memory for less than one counter': (TEXT, (*SOURCE, '--memory', '1'), '--memory'),
     'width and memory': (TEXT, (*SOURCE, '--width', '65536', '--memory', '4MB'),
                          '--memory: contradicts --width'),
-    'too few mbufs': (TEXT, (*SOURCE, '--mbufs', '512', '--workers', '2'), '--mbufs'),
+    'too few mbufs': (TEXT, (*SOURCE, '--mbufs', '512', '--workers', '2'), 'mbufs 512'),
     'threshold below use': (TEXT, (*SOURCE, '--top', '0', '--threshold', '0.0000000023'),
                             '--threshold'),
     'main lcore for EAL': (TEXT, (*SOURCE, '--eal', '--main-lcore=1'), '--main-lcore'),

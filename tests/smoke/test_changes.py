@@ -305,19 +305,19 @@ def test_what_is_refused_changes_nothing(test):
         assert listed(test, process) == before, words
 
     for words, mentions in (
-            (('change', 'a', 'width=2047'), "width: '2047': not a power of two; the next is 2048"),
+            (('change', 'a', 'width=2047'), "width: 2047: not a power of two; the next is 2048"),
             (('change', 'a', 'widt=2048'), 'widt: unknown option; did you mean width?'),
             (('change', 'a', 'sketch=none'), 'allowed: count-min'),
             (('change', 'a', 'interval=2s'), 'interval: holds for the whole run'),
-            (('change', 'a', 'width'), 'not OPTION=VALUE'),
+            (('change', 'a', 'width'), 'not KEY=VALUE'),
             (('change', 'a', 'width=1024', 'memory=4MB'), 'memory: contradicts width;'),
             (('change', 'a', 'width=1024', 'width=2048'), 'width: is given twice'),
             (('change', 'a', 'buckets=100'), 'has no effect without --sketch flow-table'),
             (('change', 'a', 'key=é'), "key: '??': not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown option'),
-            (('add', '\u0394'), "'??' is not a measurement"), (('change', 'a', 'key=\x01\x7f'), "key: '??' is not"),
+            (('add', '\u0394'), "'??': not a name of a measurement"), (('change', 'a', 'key=\x01\x7f'), "key: '??': not"),
             (('change', 'b', 'width=1024'), "no measurement is called 'b'"),
             (('add', 'a', 'key=dst'), 'measurement a is there already'),
-            (('add', 'x/y', 'key=dst'), 'is not a measurement'),
+            (('add', 'x/y', 'key=dst'), 'not a name of a measurement'),
             (('remove', 'a'), 'measurement a is the last one'),
             (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'allowed')):
         refused(2, mentions, 'measure', *words)
@@ -362,7 +362,7 @@ def test_a_configuration_that_is_no_file_any_more(test):
         before = listed(test, run)
         assert sorted(before) == ['a', 'b'], before
         result = ctl(test, run, 'reload', status=1)
-        assert 'is no regular file, and cannot be read again' in result.stderr, result.describe()
+        assert 'not a regular file: cannot be read again' in result.stderr, result.describe()
         assert listed(test, run) == before
         ctl(test, run, 'measure', 'add', 'c', 'key=dst_port')
         assert sorted(listed(test, run)) == ['a', 'b', 'c']

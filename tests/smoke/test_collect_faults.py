@@ -1800,7 +1800,7 @@ def address_flood(test, workers):
     path = world.capture.write(test.path('flood.pcap'))
     found, ledger, exporters, result = collect(
         test, '--pcap', path, *SMALL, '--interval', '0', '--exporters-max', '64', '--workers', workers)
-    check_said(result, ['gave their place to others, because there are more than --exporters-max 64'])
+    check_said(result, ['gave their place to others, because there are more than exporters-max 64'])
     got = {row['exporter']: row for row in exporters}
     for (_, row), counts in known.items():
         moved = {column: int(got[row[0]][column]) for column in COUNTS}

@@ -249,21 +249,21 @@ def test_sampled(test):
 
 def test_bad_input(test):
     for text, line, *mentions in (
-            ('[measurement a]\nwithin = b:5%\n', 2, "no measurement is called 'b'"),
-            ('[measurement a]\nwithin = a:5%\n', 2, "'a' is this measurement itself"),
+            ('[measurement a]\nwithin = b:5%\n', 2, "'b': no such measurement"),
+            ('[measurement a]\nwithin = a:5%\n', 2, "'a': is this measurement itself"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nwithin = c:5%\n[measurement c]\nwithin = a:5%\n', 2,
-             "'b' looks"),
+             "'b' drills"),
             ('[measurement a]\nwithin = b:5%\n[measurement b]\nkey = dst,vlan\n', 2, "'b' has key = dst,vlan"),
-            ('[measurement a]\nwithin = b\n[measurement b]\n', 2, "'b' is not MEASUREMENT:FRACTION"),
-            ('[measurement a]\nwithin = b:\n[measurement b]\n', 2, "has a share that"),
+            ('[measurement a]\nwithin = b\n[measurement b]\n', 2, "'b': not MEASUREMENT:FRACTION"),
+            ('[measurement a]\nwithin = b:\n[measurement b]\n', 2, "share not a fraction"),
             ('[measurement a]\nwithin = b:0\n[measurement b]\n', 2, 'more than 0'),
             ('[measurement a]\nwithin = b:100%\n[measurement b]\n', 2, 'below 1'),
             ('[measurement a]\nwithin = b:5\n[measurement b]\n', 2, 'share'),
-            (f'[measurement a]\nwithin = {"b" * 64}:5%\n[measurement b]\n', 2, 'is not'),
-            ('[measurement a]\nstay = 5s\n', 2, 'without --within'),
+            (f'[measurement a]\nwithin = {"b" * 64}:5%\n[measurement b]\n', 2, 'not MEAS'),
+            ('[measurement a]\nstay = 5s\n', 2, 'if within is not set'),
             ('[measurement a]\nwithin = b:5%\nstay = -1\n[measurement b]\n', 3, 'stay'),
-            ('keep-up = best\n[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 4, 'have to keep their keys'),
-            ('keep-up = best\n[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 3, 'leave key:KEY out'),
+            ('keep-up = best\n[measurement a]\nsteps = key:src\nwithin = b:5%\n[measurement b]\n', 4, 'must keep their keys'),
+            ('keep-up = best\n[measurement a]\nwithin = b:5%\n[measurement b]\nsteps = rate:1/2, key:src\n', 3, 'omit key:KEY'),
             ('interval = 0\n[measurement a]\nwithin = b:5%\n[measurement b]\n', 3, 'with --interval 0')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
@@ -358,7 +358,7 @@ def test_too_many(test):
         seen = {row['dst_ip'] for row in split[number, 'hosts']} & heavy
         assert {row['dst_ip'] for row in split[number, 'flows']} == seen, number
     warnings = [line for line in result.stderr.splitlines() if 'are looked into' in line]
-    assert len(warnings) == 1 and 'flows: ' in warnings[0] and '--within' in warnings[0], result.describe()
+    assert len(warnings) == 1 and 'flows: ' in warnings[0] and 'within' in warnings[0], result.describe()
 
 
 def test_forward(test):

@@ -45,11 +45,11 @@ def case(form):
 
 def test_mistakes(test):
     for options, *mentions in (
-            (('--as', 'v9', '--routers', '2', '--path', '3'), '--path', '--routers 3'),
-            (('--routers', '2'), '--routers', 'without --as'),
+            (('--as', 'v9', '--routers', '2', '--path', '3'), '--path', 'routers=3'),
+            (('--routers', '2'), '--routers', 'without --export-format'),
             (('--as', 'v5', '--sampling', '16384'), '--sampling', '16383'),
             (('--as', 'v9', '--drop', '1'), '--drop'),
-            (('--as', 'v10'), '--as', 'v5, v9, ipfix, sflow')):
+            (('--as', 'v10'), '--as', 'netflow5, netflow9, ipfix, sflow')):
         test.run('generate', '--synthetic', SPEC, '--output', '-', *options).expect(2).expect_one_line(*mentions)
 
 

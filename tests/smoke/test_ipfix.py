@@ -266,7 +266,7 @@ def test_names_of_goflow2(test):
 
 def test_bad_names(test):
     config = test.path('bad.conf')
-    for what, url, part in (('stats', 'tcp://127.0.0.1:1', 'records alone'), ('flows', 'file', 'not for a file')):
+    for what, url, part in (('stats', 'tcp://127.0.0.1:1', 'records only'), ('flows', 'file', 'not for files')):
         with open(config, 'w', encoding='ascii') as file:
             file.write(f'[export x]\nwhat = {what}\nurl = {url}\nformat = json\nnames = goflow2\n')
         test.run('--synthetic', 'flows=10,packets=10', '--sketch', 'flow-table', '--config', config).expect(
@@ -281,5 +281,5 @@ def test_bad_urls(test):
             (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST[:PORT] (a file that is called so is ./ipfix:127'),
             (('--output', 'ipfix://:1'), 'names no host'),
             (('--output', 'ipfix+tcp://[::1:1'), 'names no host'),
-            (('--output', 'ipfix://127.0.0.1:1', '--append'), 'on what a URL names, only on a file')):
+            (('--output', 'ipfix://127.0.0.1:1', '--append'), 'on URLs, only on a file')):
         test.run('--synthetic', 'flows=10,packets=10', *arguments).expect(2).expect_one_line(part)

@@ -174,7 +174,7 @@ def test_present_without(test):
     process = test.start('--port', 'net_null0', '--eal', '--no-pci', '--workers', '1', '--interval', '100ms',
                          '--output', os.devnull)
     client = test_control.connect(test, process)
-    assert 'no --keep-up' in client.ask('states')['error']
+    assert 'no --overload' in client.ask('states')['error']
     client.close()
     process.signal(signal.SIGTERM)
     test.wait(process).expect(0)
@@ -207,23 +207,23 @@ def test_flows_held_back(test):
     with open(states, 'w', encoding='utf-8') as stream:
         stream.write('worker,packet,measurement,to\n0,0,main,flows:crt\n')
     test.run('--synthetic', SYNTHETIC, '--workers', '1', '--sketch', 'flow-table', '--states-from', states).expect(
-        2).expect_one_line('have no states (--deep)')
+        2).expect_one_line('have no states (--flow-detail)')
 
 
 def test_bad_steps(test):
     for text, *mentions in (
-            ('steps = rate:1/3', "'rate:1/3', which is no step", 'rate:1/2 to rate:1/64'),
-            ('steps = keys:1/128', "'keys:1/128', which is no step", 'keys:1/2 to keys:1/64'),
-            ('sketch = iblt\nsteps = keys:1/4', "'keys:1/4'", 'is for --sketch flow-table'),
-            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/4', "has 'keys:1/4' twice"),
+            ('steps = rate:1/3', "'rate:1/3': unknown step", 'rate:1/2 to rate:1/64'),
+            ('steps = keys:1/128', "'keys:1/128': unknown step", 'keys:1/2 to keys:1/64'),
+            ('sketch = iblt\nsteps = keys:1/4', "'keys:1/4'", 'needs --sketch flow-table'),
+            ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/4', "'keys:1/4' is given twice"),
             ('sketch = ft\nsteps = keys:1/4,rate:1/2,keys:1/2', "'keys:1/2'", 'no fewer keys'),
-            ('steps = off, rate:1/2', "'off'", 'nothing is left'),
-            ('steps = rate:1/2, rate:1/2', "has 'rate:1/2' twice"),
+            ('steps = off, rate:1/2', "'off'", 'must be the last step'),
+            ('steps = rate:1/2, rate:1/2', "'rate:1/2' is given twice"),
             ('steps = key:nonsense', 'nonsense'),
             ('key = src/16\nsteps = key:src/24', 'key:src/24', 'not coarser'),
             ('steps = key:src, key:dst', 'key:dst', 'not coarser'),
             ('steps = rate:1/8, rate:1/2', 'rate:1/2', 'no fewer'),
-            ('steps = ,', 'is no list of'),
+            ('steps = ,', 'not a list of'),
             ('deadline = 100ms', 'shorter than --interval')):
         config = test.path('bad.conf')
         with open(config, 'w', encoding='utf-8') as stream:
@@ -235,12 +235,12 @@ def test_bad_steps(test):
             stream.write(f'[measurement first]\n{text}\n')
         test.run('plan', '--synthetic', SYNTHETIC, '--config', config, '--keep-up', 'valve').expect(0)
         test.run('--synthetic', SYNTHETIC, '--config', config).expect(2).expect_one_line(
-            'bad.conf:2:', text.split()[0], 'has no effect without --keep-up')
+            'bad.conf:2:', text.split()[0], 'has no effect without --overload')
     test.run('--synthetic', SYNTHETIC, '--deadline', '2s', '--states-from', 'x').expect(2).expect_one_line(
-        'deadline', 'without --keep-up')
-    test.run('--synthetic', SYNTHETIC, '--states', 'x').expect(2).expect_one_line('without --keep-up')
+        'deadline', 'without --overload')
+    test.run('--synthetic', SYNTHETIC, '--states', 'x').expect(2).expect_one_line('without --overload')
     test.run('--synthetic', SYNTHETIC, '--keep-up', 'valve', '--reserve', '5%').expect(2).expect_one_line(
-        'reserve', 'without --keep-up')
+        'reserve', 'without --overload')
 
 
 def cases(settings):

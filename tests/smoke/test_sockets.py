@@ -208,7 +208,7 @@ def test_required(test):
         result.expect(1).expect_one_line('[export x]', url)
         assert not os.path.exists(stats), url
     for url in (f'ipfix://127.0.0.1:{free}', test.path('rows.csv'), '-'):
-        run(url).expect(2).expect_one_line(f'{config}:4: require: ', url, 'never says whether anybody is there')
+        run(url).expect(2).expect_one_line(f'{config}:4: require: ', url, 'cannot be tested at the start')
         assert not os.path.exists(stats), url
     with socket.create_server(('127.0.0.1', 0)) as server:
         reader = Reader(server)

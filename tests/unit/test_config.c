@@ -653,7 +653,7 @@ static void single_values_are_checked(void **state)
 		{"--width 0", "--width: '0'", "2 to"},
 		{"--width 1", "--width: '1'", "2 to"},
 		{"--width 1000",
-			"--width: 1000 is not a power of two",
+			"--width: 1000: not a power of two",
 			"1024"},
 		{"--width 8589934592", "--width: '8589934592'", "4294967296"},
 		{"--memory 0", "--memory: '0'", "4KB"},

@@ -145,7 +145,7 @@ static void test_refused(void **state)
 		{"change a workers=2", "workers: applies to the whole run"},
 		{"change a help=all", "help: only for the command line"},
 		{"change a config=/etc/passwd", "config: only for the command line"},
-		{"change a width=1000", "width: 1000 is not a power of two"},
+		{"change a width=1000", "width: 1000: not a power of two"},
 		{"change a top=1 top=2", "top: given twice"},
 		{"change a width=1024 memory=1MB", "memory: contradicts width"},
 		{"change a idle-timeout=1s", "idle-timeout: has no effect"},

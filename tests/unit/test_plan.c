@@ -355,7 +355,7 @@ static void test_descriptors_of_a_driver(void **state)
 	assert_int_equal(plan.ports[1].descriptors, 4096);
 	assert_int_equal(plan.nb_warnings, 1);
 	assert_string_equal(plan.warnings[0],
-		"port: its driver takes 4096 descriptors, whatever --descriptors says");
+		"port: its driver takes 4096 descriptors, whatever descriptors says");
 	assert_true(plan.groups[0].mbufs >= 4 * (512 + 4096));
 }
 

@@ -259,7 +259,7 @@ static void says_what_differs(void **state)
 		strcpy(host.facts[f], "X");
 		assert_false(profile_is_of(&profile, &host, "file", error));
 		assert_non_null(strstr(error, says[f]));
-		assert_non_null(strstr(error, "--foreign-profile"));
+		assert_non_null(strstr(error, "foreign-profile"));
 	}
 	profile_free(&profile);
 }

@@ -692,7 +692,7 @@ static void test_missing_operations(void **state)
 				strstr(sketch_lacks(&ops, &loaded, sharing, false), "load"));
 			ops.set_states = NULL;
 			assert_non_null(
-				strstr(sketch_lacks(&ops, &deep, sharing, false), "--deep"));
+				strstr(sketch_lacks(&ops, &deep, sharing, false), "--flow-detail"));
 		}
 	}
 }

@@ -1500,7 +1500,7 @@ static void test_accounts_have_a_bound(void **state)
 		report_epoch_free(told);
 		report_epoch_free(epoch);
 	}
-	assert_int_equal(times_said(true, "--deliveries does not keep up"), 1);
+	assert_int_equal(times_said(true, "--export deliveries does not keep up"), 1);
 	assert_int_equal(times_said(true, "the disk does not keep up"), 1);
 	assert_int_equal(said.n, 2);
 	pthread_mutex_unlock(&stall.lock);
