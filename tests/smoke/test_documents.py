@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every example command of README.md, docs/ and config/ is one that the programs take.
+
+Commands are those of code blocks, fenced or indented, and of comments in config/. Measurements are planned, files are
+generated, and of other commands the names of options are checked. A line <!-- not run: REASON --> above a block says
+that its commands need something that a test does not have, such as a NIC: then only names are checked.
+"""
+
+import functools
+import glob
+import os
+import re
+import shlex
+
+import lib
+
+MARK = re.compile(r'<!-- not run: .+ -->$')
+OTHERS = ('ctl', 'follow', 'top', 'plot')
+PLANNED = ('run', 'collect', 'plan', 'doctor')
+PLACEHOLDER = re.compile(r'\.\.\.|\[[a-zA-Z]|^<|\b(?:NAME|FILE|DIR|COMMAND|WORKER|HOST|PORT|TIME|SPEC|VALUE|KEY)\b')
+
+
+def blocks(text):
+    """[(lines, whether they are only checked by name)] of a Markdown document."""
+    found, lines, fenced, marked, before = [], [], False, False, ''
+    for line in [*text.splitlines(), '']:
+        is_fence = line.lstrip().startswith('```')
+        indented = not fenced and line.startswith('    ') and (before == '' or before.startswith('    '))
+        if fenced and not is_fence or indented:
+            lines.append(line)
+        elif lines and (is_fence or line):
+            found.append((lines, marked))
+            lines, marked = [], False
+        if is_fence:
+            fenced = not fenced
+        elif not fenced and not indented and line:
+            marked = MARK.match(line) is not None
+        before = line
+    return found + ([(lines, marked)] if lines else [])
+
+
+def segments(line):
+    """The simple commands of a line of shell, without redirections."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words, redirected = [], False
+    for token in [*lexer, ';']:
+        if token and set(token) <= set('|&;()'):
+            if words:
+                yield words
+            words = []
+        elif token and set(token) <= set('<>'):
+            redirected = True
+            if words and words[-1].isdigit():
+                words.pop()
+        elif redirected:
+            redirected = False
+        else:
+            words.append(token)
+
+
+def commands_of(lines):
+    """Commands of sketchtap and sketchtap-bench in lines of shell."""
+    for line in '\n'.join(lines).replace('\\\n', ' ').splitlines():
+        line = re.sub(r'^\s*(?:\$ |# )?(?:sudo )?', '', line)
+        if not re.match(r'(?:time )?sketchtap(?:-bench)? ', line) and '; sketchtap ' not in line and '&& sketchtap' not in line:
+            continue
+        if re.match(r'sketchtap  ', line):  # output of top
+            continue
+        try:
+            found = list(segments(line))
+        except ValueError:
+            continue  # prose
+        for words in found:
+            while words and words[0] in ('sudo', 'time'):
+                words = words[1:]
+            if words and words[0] in ('sketchtap', 'sketchtap-bench'):
+                yield words
+
+
+def documents(test):
+    """[(file, command, whether it is only checked by name)]"""
+    root = test.settings.root
+    found = []
+    for path in [os.path.join(root, 'README.md'), *sorted(glob.glob(os.path.join(root, 'docs', '*.md')))]:
+        for lines, marked in blocks(lib.read_text(path)):
+            found += [(os.path.basename(path), words, marked) for words in commands_of(lines)]
+    for path in sorted(glob.glob(os.path.join(root, 'config', '*.conf'))):
+        lines = [line[1:] for line in lib.read_text(path).splitlines() if re.match(r'#   sketchtap ', line)]
+        found += [(os.path.basename(path), words, False) for words in
+                  commands_of([re.sub(r'(\.conf|\.pcap)  .*', r'\1', line) for line in lines])]
+    return found
+
+
+def command_of(words):
+    """(command, its words)"""
+    if len(words) > 1 and not words[1].startswith('-') and not re.search(r'[./]', words[1]):
+        return words[1], words[2:]
+    return ('run' if words[0] == 'sketchtap' else ''), words[1:]
+
+
+@functools.lru_cache(maxsize=None)
+def help_of(test, program, command):
+    words = () if not command else (command, '--help') if command in OTHERS else (command, '--help', 'all')
+    return test.run(*(words or ('--help',)), program=[program]).expect(0).stdout
+
+
+def check_names(test, name, words):
+    """Options are documented ones, and ctl has the request."""
+    program = test.binary if words[0] == 'sketchtap' else test.bench_binary
+    command, rest = command_of(words)
+    text = help_of(test, program, command)
+    for word in rest:
+        option = re.match(r'--[a-z][a-z0-9-]*', word)
+        assert not option or re.search(rf'(?<![a-z-]){option[0]}(?![a-z0-9-])', text), (name, ' '.join(words), option[0])
+    if command == 'ctl':
+        asks = [word for word in rest if not word.startswith('-')]
+        assert not asks or re.search(rf'\b{asks[0]}\b', text) or '--name' in rest, (name, words)
+
+
+def test_names(test):
+    found = documents(test)
+    assert len(found) > 60, found
+    wrong = []
+    for name, words, _ in found:
+        try:
+            check_names(test, name, words)
+        except AssertionError as error:
+            wrong.append(error.args[0])
+    assert not wrong, wrong
+
+
+def local(words, root):
+    """Words with ports, interfaces and files of this host in the place of those of the document."""
+    result, nulls, kernels = [], 0, 0
+    words = iter(words)
+    for word in words:
+        option, _, value = word.partition('=')
+        if option in ('--port', '-i', '--kernel', '--config', '--prefixes', '--monitor', '--profile', '--lcores'):
+            value = value or next(words)
+        if option in ('--port', '-i'):
+            result += ['--port', value if value.startswith('net_') else f'net_null{nulls}']
+            nulls += 1
+        elif option == '--kernel':
+            result += ['--kernel', 'lo' + value[len(value.split(',')[0]):]] if kernels == 0 else []
+            kernels += 1
+        elif option == '--config':
+            path = os.path.join(root, 'config', os.path.basename(value))
+            result += ['--config', path] if os.path.exists(path) else []
+        elif option in ('--prefixes', '--monitor'):
+            result += [option, '/dev/null' + value[len(value.split(',')[0]):]]
+        elif option not in ('--profile', '--lcores'):
+            result.append(word)
+    return result
+
+
+def collected(words):
+    """Options of collect as plan takes them: with a socket in the place of files."""
+    kept, words = [], iter(words)
+    for word in words:
+        if word in ('--pcap', '-r'):
+            next(words)
+        elif word.startswith('-'):
+            kept.append(word)
+        elif kept and kept[-1].startswith('-'):
+            kept.append(word)
+    return kept if '--listen' in kept or '--config' in kept else ['--listen', '127.0.0.1:2055', *kept]
+
+
+def run_one(test, words):
+    """Returns what is wrong; None: nothing, or it cannot be run here."""
+    command, rest = command_of(words)
+    if words[0] != 'sketchtap' or any(PLACEHOLDER.search(word) for word in rest) or '--help' in rest:
+        return None
+    rest = local(rest, test.settings.root)
+    if command in PLANNED:
+        rest = collected(rest) if command == 'collect' or '--listen' in rest else rest
+        if command == 'doctor' and not {'--port', '--kernel', '--pcap', '--listen', '--config', '--synthetic'} & set(rest):
+            rest += ['--port', 'net_null0']
+        result = test.run('plan', *rest)
+    elif command == 'generate' and '--port' not in rest:
+        result = test.run('generate', *rest, '--packets', '1', '--force', '--output', test.path('generated.pcap'))
+    else:
+        return None
+    built_without = 'built without' in result.stderr or 'was built' in result.stderr
+    return None if result.status == 0 or built_without else (' '.join(words), result.describe())
+
+
+def test_commands(test):
+    """What can be planned, or generated, is."""
+    wrong, run = [], 0
+    for name, words, marked in documents(test):
+        if marked:
+            continue
+        run += 1
+        fault = run_one(test, words)
+        wrong += [(name, *fault)] if fault else []
+    assert not wrong, '\n'.join(map(str, wrong))
+    assert run > 40, run
