@@ -197,3 +197,38 @@ def test_commands(test):
         wrong += [(name, *fault)] if fault else []
     assert not wrong, '\n'.join(map(str, wrong))
     assert run > 40, run
+
+
+def configurations(test):
+    """[(file, lines)] of blocks that are configuration files of sketchtap, whole or in part."""
+    keys = set(re.findall(r'^  (?:--)?([a-z][a-z-]*)(?: =|$| [A-Z])', help_of(test, test.binary, 'plan'), re.M))
+    root = test.settings.root
+    for path in [os.path.join(root, 'README.md'), *sorted(glob.glob(os.path.join(root, 'docs', '*.md')))]:
+        for lines, marked in blocks(lib.read_text(path)):
+            text = [line.strip() for line in lines if line.strip() and line.strip()[0] not in '#;']
+            settings = [line for line in text if re.match(r'[a-z][a-z.-]* *= *\S', line)]
+            sections = [line for line in text if re.match(r'\[(?:sketchtap|(?:measurement|export) [\w.-]+)\]$', line)]
+            if not marked and len(settings) + len(sections) == len(text) and (
+                    sections or any(line.split('=')[0].strip() in keys for line in settings)):
+                yield os.path.basename(path), [line.strip() for line in lines]
+
+
+def test_configurations(test):
+    """Blocks of keys and sections are planned; a source is added to those without one."""
+    found = list(configurations(test))
+    assert len(found) > 3, found
+    for number, (name, lines) in enumerate(found):
+        text = '\n'.join(lines) + '\n'
+        text = re.sub(r'^port *=.*', 'port = net_null0', text, flags=re.M)
+        text = re.sub(r'^(prefixes|monitor) *= *[^,\n]*', r'\1 = /dev/null', text, flags=re.M)
+        if not re.search(r'^(port|pcap|synthetic|kernel|listen) *=', text, re.M):
+            text = f'listen = 127.0.0.1:2055\n{text}' if name == 'COLLECTOR.md' else f'port = net_null0\n{text}'
+        if re.search(r'^what *= *flows', text, re.M) and not re.search(r'^sketch *=', text, re.M):
+            text = f'sketch = flow-table\n{text}'
+        if re.search(r'^what *= *(?:states|overload)|^priority|^steps', text, re.M) and not re.search(r'^(keep-up|overload) *=', text, re.M):
+            text = f'overload = best\n{text}'
+        path = test.path(f'{number}.conf')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        result = test.run('plan', '--config', path)
+        assert result.status == 0 or 'built without' in result.stderr, (name, text, result.describe())
