@@ -882,8 +882,9 @@ static const struct command plan_of_program = {
 	.name = "plan",
 	.usage = "[options]",
 	.summary = "show cores, queues and memory of a run; start nothing",
-	.about = "Prints the lcores of a run with their tasks, NUMA nodes, queues and memory. Starts "
-		 "nothing.",
+	.about =
+		"Prints the lcores of a run with their tasks, NUMA nodes, queues and memory. Starts "
+		"nothing.",
 	.owners = of_plan,
 	.argument = "pcap",
 	.stray = STRAY,
@@ -920,10 +921,9 @@ static const struct command generate_of_program = {
 	.name = "generate",
 	.usage = "--synthetic SPEC (--output FILE | --port NAME [--rx-port NAME]) [options]",
 	.summary = "write or send synthetic traffic; test a device",
-	.about =
-		"Writes synthetic traffic to a capture file, or sends it on a port.\n"
-		"--export-format: generate flow exports of simulated routers instead.\n"
-		"--rx-port: receive the packets again, and measure loss and latency of a device.",
+	.about = "Writes synthetic traffic to a capture file, or sends it on a port.\n"
+		 "--export-format: generate flow exports of simulated routers instead.\n"
+		 "--rx-port: receive the packets again, and measure loss and latency of a device.",
 	.owners = of_generate,
 	.run = command_generate,
 };
@@ -987,9 +987,12 @@ static const struct program_term terms[] = {
 };
 
 static const struct program_other others[] = {
-	{"ctl", "[--name NAME] COMMAND", "query a running instance, or change its measurements", ctl},
-	{"follow", "[NAME] [--json]", "print each interval of a running instance when it ends", follow},
-	{"top", "[NAME | FILE.csv...]", "show a running instance, or its files, on the terminal", top},
+	{"ctl", "[--name NAME] COMMAND", "query a running instance, or change its measurements",
+		ctl},
+	{"follow", "[NAME] [--json]", "print each interval of a running instance when it ends",
+		follow},
+	{"top", "[NAME | FILE.csv...]", "show a running instance, or its files, on the terminal",
+		top},
 	{"plot", "FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]",
 		"draw a chart from output files", plot},
 	{0},

@@ -94,7 +94,7 @@ struct config {
 	const struct option_owner *kinds[CONFIG_KINDS_MAX]; /* of such sections */
 	uint32_t nb_named;
 	struct config_named named[CONFIG_NAMED_MAX]; /* as they stand in the file */
-	struct config_file *file; /* owns the strings that came from it; NULL: there is none */
+	struct config_file *file;  /* owns the strings that came from it; NULL: there is none */
 	struct config_text *texts; /* parts of values */
 	uint32_t nb_places, used;
 	struct option_place places[CONFIG_BLOCKS_MAX];

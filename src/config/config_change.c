@@ -30,8 +30,9 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 
 	return strcmp(a, b) == 0 ||
 	       (row->type != OPTION_STRING && row->type != OPTION_LIST &&
-		       row->type != OPTION_PROPERTIES && row->type != OPTION_PARTS && option_set(row, a, x, why) &&
-		       option_set(row, b, y, why) && memcmp(x, y, sizeof(x)) == 0);
+		       row->type != OPTION_PROPERTIES && row->type != OPTION_PARTS &&
+		       option_set(row, a, x, why) && option_set(row, b, y, why) &&
+		       memcmp(x, y, sizeof(x)) == 0);
 }
 
 /* Of properties they are one list, as of an option that is repeated. */
@@ -199,8 +200,7 @@ static const struct config_row *find_option(
 	if (row->row->type == OPTION_ACTION)
 		refuse(error, "%s: only for the command line", name);
 	else
-		refuse(error, "%s: applies to the whole run; cannot change during a run",
-			name);
+		refuse(error, "%s: applies to the whole run; cannot change during a run", name);
 	return NULL;
 }
 
@@ -252,9 +252,8 @@ static bool give_words(const struct config *running, struct config_file *file, u
 	for (int i = 0; i < n; i++)
 		config_file_remove_settings(file, section, is_displaced, words[i].row->row);
 	for (int i = 0; i < n; i++)
-		if (*words[i].value != '\0' &&
-			!config_file_add_setting(file, section, words[i].row, words[i].value,
-				(struct option_origin){0}))
+		if (*words[i].value != '\0' && !config_file_add_setting(file, section, words[i].row,
+						       words[i].value, (struct option_origin){0}))
 			return refuse(error, "out of memory");
 	return n >= 0;
 }
@@ -275,7 +274,8 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 		       give_words(running, file, section, &rest, error);
 	}
 	if (strcmp(verb, "change") != 0 && strcmp(verb, "remove") != 0)
-		return refuse(error, "'%.200s': unknown command; commands: add, change, remove", verb);
+		return refuse(
+			error, "'%.200s': unknown command; commands: add, change, remove", verb);
 	if (section == file->nb_sections)
 		return refuse(error, "'%.200s': no such measurement", name);
 	if (strcmp(verb, "change") == 0)

@@ -195,10 +195,10 @@ static bool may_open(struct reader *reader, const char *word, const char *name,
 			"'%.200s': not a name of %s %s; use at most 63 of A-Z a-z 0-9 _ . -", name,
 			strchr("aeiou", *word) != NULL ? "an" : "a", word);
 	else if (same != NULL)
-		fail(reader, reader->line, "[%s %s]: already on line %u", word, name,
-			same->line);
+		fail(reader, reader->line, "[%s %s]: already on line %u", word, name, same->line);
 	else if (full)
-		fail(reader, reader->line, "[%s %s]: one too many; the limit is %d", word, name, max);
+		fail(reader, reader->line, "[%s %s]: one too many; the limit is %d", word, name,
+			max);
 	else
 		return true;
 	return false;
@@ -278,8 +278,8 @@ static void open_section(struct reader *reader, char *text)
 	*end = '\0';
 	rest = skip_blanks(end + 1);
 	if (*rest != '\0' && !is_comment(rest)) {
-		fail(reader, reader->line,
-			"'%.200s' after the section; write it on its own line", rest);
+		fail(reader, reader->line, "'%.200s' after the section; write it on its own line",
+			rest);
 		return;
 	}
 	cut_blanks(name);
@@ -302,9 +302,8 @@ static void open_section(struct reader *reader, char *text)
 	complain_section(reader, name);
 }
 
-static const struct config_setting *find_setting(
-	const struct config_file *file, const struct option_row *row, const char *key,
-	uint32_t section)
+static const struct config_setting *find_setting(const struct config_file *file,
+	const struct option_row *row, const char *key, uint32_t section)
 {
 	for (uint32_t i = 0; i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
@@ -362,8 +361,8 @@ static const char *kept_value(
 	if (row->type != OPTION_PROPERTIES)
 		return value;
 	/* Both are parts of one line, with a byte between them. */
-	snprintf(kept, LINE_BYTES, "%.*s=%s",
-		(int)strcspn(key + strlen(row->name) + 1, "="), key + strlen(row->name) + 1, value);
+	snprintf(kept, LINE_BYTES, "%.*s=%s", (int)strcspn(key + strlen(row->name) + 1, "="),
+		key + strlen(row->name) + 1, value);
 	return kept;
 }
 
@@ -380,8 +379,8 @@ bool config_file_set_named(struct config_file *file, uint32_t n, const struct co
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(key, "="), key);
 	config_file_remove_settings(file, CONFIG_FIRST_NAMED + n, has_key, name);
-	return config_file_add_setting(file, CONFIG_FIRST_NAMED + n, row,
-		kept_value(row->row, name, value, kept), at);
+	return config_file_add_setting(
+		file, CONFIG_FIRST_NAMED + n, row, kept_value(row->row, name, value, kept), at);
 }
 
 static void add_setting(struct reader *reader, const char *name, const char *value)
@@ -400,7 +399,8 @@ static void add_setting(struct reader *reader, const char *name, const char *val
 	}
 	value = kept_value(row.row, name, value, property);
 	if (!config_file_add_setting(reader->file, reader->section, &row, value,
-		    (struct option_origin){.line = reader->line, .as = options_name_as(row.row, name)}))
+		    (struct option_origin){
+			    .line = reader->line, .as = options_name_as(row.row, name)}))
 		fail_read(reader, "out of memory", "free memory");
 }
 
@@ -475,8 +475,7 @@ enum config_result config_file_read(struct config_file **file, const char *path,
 
 	reader.file = calloc(1, sizeof(*reader.file));
 	if (reader.file == NULL) {
-		snprintf(error, CONFIG_FILE_ERROR_MAX,
-			"%.300s: out of memory", path);
+		snprintf(error, CONFIG_FILE_ERROR_MAX, "%.300s: out of memory", path);
 		return CONFIG_EXIT_1;
 	}
 	reader.file->path = path;
@@ -523,8 +522,8 @@ struct config_file *config_file_copy(const struct config_file *file)
 	for (uint32_t i = 0; copied && i < file->nb_settings; i++) {
 		const struct config_setting *setting = &file->settings[i];
 
-		copied = config_file_add_setting(
-			copy, setting->section, &setting->row, setting->value,
+		copied = config_file_add_setting(copy, setting->section, &setting->row,
+			setting->value,
 			(struct option_origin){.line = setting->line, .as = setting->as});
 	}
 	if (copied)

@@ -892,8 +892,8 @@ static enum config_result help(const struct loader *loader, const char *what)
 	else if (strcmp(what, "all") == 0 || *what == '\0')
 		options_help(loader->config, loader->program, *what != '\0', loader->out);
 	else
-		return complain(
-			loader, "--help: '%.200s': unknown topic; write --help or --help all", what);
+		return complain(loader,
+			"--help: '%.200s': unknown topic; write --help or --help all", what);
 	return CONFIG_EXIT_0;
 }
 
@@ -947,8 +947,8 @@ static enum config_result read_set(struct loader *loader, const char *text)
 	char name[200], unknown[OPTION_WHY_MAX];
 
 	if (equals == NULL || equals == text)
-		return complain(loader,
-			"--" CONFIG_SET ": '%.200s': not KEY=VALUE; example: top=10", text);
+		return complain(
+			loader, "--" CONFIG_SET ": '%.200s': not KEY=VALUE; example: top=10", text);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
 	argument.value = equals + 1;
 	argument.row = options_find(loader->config, name);
@@ -977,8 +977,8 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 	if (*argument->value == '\0')
 		return complain(loader, "--config: '': empty; give FILE");
 	if (loader->path != NULL)
-		return complain(loader, "--config: '%.200s': second file; give one",
-			argument->value);
+		return complain(
+			loader, "--config: '%.200s': second file; give one", argument->value);
 	loader->path = argument->value;
 	return CONFIG_OK;
 }
@@ -1244,8 +1244,8 @@ bool config_spares_inputs(const struct config *config, const char *option, const
 	if ((fd >= 0 ? fstat(fd, &file) : stat(output, &file)) == 0)
 		input = input_option(config, &file);
 	if (input != NULL)
-		snprintf(error, size, "%s %.300s: --%s reads it; name another file", option,
-			output, input);
+		snprintf(error, size, "%s %.300s: --%s reads it; name another file", option, output,
+			input);
 	return input == NULL;
 }
 

@@ -106,9 +106,9 @@ struct option_row {
 	bool power_of_two;      /* OPTION_COUNT, OPTION_COUNTS */
 	/* Words of OPTION_CHOICE and OPTION_WORDS, from 0; NULL behind the last. */
 	const char *(*word)(uint32_t i);
-	const char *(*alias)(uint32_t i); /* a shorter one; NULL: none has one */
+	const char *(*alias)(uint32_t i);       /* a shorter one; NULL: none has one */
 	const char *(*former_word)(uint32_t i); /* accepted, not documented; NULL: none */
-	const char *(*suits)(uint32_t i); /* when to choose it, for help; NULL: not said */
+	const char *(*suits)(uint32_t i);       /* when to choose it, for help; NULL: not said */
 	bool (*read)(const struct option_text *text);
 	/* Why it has no effect ("without --port"); NULL: it has one. Then it is refused.
 	 * `measurement` is whose option it is; NULL: the run's. */

@@ -46,8 +46,8 @@ static char *keep_text(struct config *config, const char *text)
 }
 
 /* Returns the part that begins the text, behind a comma if `comma` is set; NULL if none does. */
-static const struct config_row *find_part(const struct config *config,
-	const struct option_row *option, const char *text, bool comma)
+static const struct config_row *find_part(
+	const struct config *config, const struct option_row *option, const char *text, bool comma)
 {
 	const struct config_row *part = NULL;
 
@@ -78,8 +78,8 @@ static void list_parts(
 	}
 }
 
-static int refuse_kind(const struct config *config, const struct option_row *option,
-	const char *value, char *why)
+static int refuse_kind(
+	const struct config *config, const struct option_row *option, const char *value, char *why)
 {
 	size_t len = strcspn(value, "=");
 	char list[240];
@@ -95,8 +95,8 @@ static int refuse_kind(const struct config *config, const struct option_row *opt
 }
 
 /* Refuses ",WORD=..." that is left of a value in which no comma can stand. */
-static bool has_strange_part(const struct config *config, const struct option_row *option,
-	const char *text, char *why)
+static bool has_strange_part(
+	const struct config *config, const struct option_row *option, const char *text, char *why)
 {
 	const char *comma = strrchr(text, ',');
 	char list[240];
@@ -156,8 +156,8 @@ static int cut_list(struct config *config, const struct config_row *row, const c
 		if (found != NULL) {
 			part = found;
 			all |= has_element(own, value, begin - 1) && end_values == values;
-			end_values += sprintf(end_values, "%s%.*s",
-				end_values > values ? "," : "", (int)(len - begin), value + begin);
+			end_values += sprintf(end_values, "%s%.*s", end_values > values ? "," : "",
+				(int)(len - begin), value + begin);
 			if (!has_element(own, value, begin - 1))
 				end_own += sprintf(end_own, "%s%.*s", end_own > own ? "," : "",
 					(int)begin - 1, value);

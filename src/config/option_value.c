@@ -18,8 +18,8 @@ bool option_refuse(const struct option_text *a, const char *format, ...)
 {
 	va_list arguments;
 	/* A value as long as the phrase would push out the reason. */
-	int used = snprintf(
-		a->why, OPTION_WHY_MAX, strlen(a->text) > 200 ? "'%.200s...': " : "'%s': ", a->text);
+	int used = snprintf(a->why, OPTION_WHY_MAX,
+		strlen(a->text) > 200 ? "'%.200s...': " : "'%s': ", a->text);
 
 	va_start(arguments, format);
 	vsnprintf(a->why + used, (size_t)(OPTION_WHY_MAX - used), format, arguments);
@@ -200,8 +200,7 @@ static bool find_word(const struct option_text *a, uint32_t *i)
 	const struct option_row *row = a->row;
 
 	for (*i = 0; row->word(*i) != NULL; ++*i)
-		if (strcmp(a->text, row->word(*i)) == 0 ||
-			is_word(a->text, row->alias, *i) ||
+		if (strcmp(a->text, row->word(*i)) == 0 || is_word(a->text, row->alias, *i) ||
 			is_word(a->text, row->former_word, *i))
 			return true;
 	return refuse_word(a);

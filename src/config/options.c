@@ -60,7 +60,10 @@ const char *options_spelling(const struct option_row *row, char *text, size_t si
 		option_part_name(row, name, sizeof(name));
 	else
 		snprintf(name, sizeof(name), "%s", row->name);
-	snprintf(text, size, "--%s%s%s", part ? row->part_of : row->config_only ? CONFIG_SET : "",
+	snprintf(text, size, "--%s%s%s",
+		part               ? row->part_of
+		: row->config_only ? CONFIG_SET
+				   : "",
 		(part || row->config_only) && *name != '\0' ? " " : "", name);
 	return text;
 }
@@ -164,7 +167,7 @@ void options_say_unknown(const struct config *config, const char *name, char *te
 		option_part_name(row, part, sizeof(part));
 	snprintf(text, size, "%.200s: unknown key%s%s%s%s%s", name,
 		row != NULL ? "; did you mean " : "",
-		row == NULL	? ""
+		row == NULL   ? ""
 		: row->hidden ? row->part_of
 			      : row->name,
 		*part != '\0' ? " " : "", part, row != NULL ? "?" : "");
@@ -322,8 +325,8 @@ static int print_name(const struct option_row *row, bool key, FILE *out)
 	if (key)
 		return fprintf(out, "  %s%s = %s", row->name, key_rest(row),
 			value != NULL ? value : "yes|no");
-	return fprintf(out, "  --%s%s%s", row->name, value != NULL ? " " : "",
-		value != NULL ? value : "");
+	return fprintf(
+		out, "  --%s%s%s", row->name, value != NULL ? " " : "", value != NULL ? value : "");
 }
 
 static void print_row(const struct option_row *row, bool key, FILE *out)
@@ -374,8 +377,8 @@ static void print_summary(const struct option_row *row, FILE *out)
 
 	if (strlen(row->name) + len + strlen("  --  ") >= HELP_COLUMN)
 		len = strcspn(value, "[");
-	begin_text(fprintf(out, "  --%s%s%.*s", row->name, len > 0 ? " " : "", (int)len, value),
-		out);
+	begin_text(
+		fprintf(out, "  --%s%s%.*s", row->name, len > 0 ? " " : "", (int)len, value), out);
 	snprintf(summary, sizeof(summary), "%.*s", (int)summary_length(row->help), row->help);
 	print_words(&line, summary);
 	fputc('\n', out);
@@ -462,8 +465,8 @@ static void print_usage(const struct command *command, const struct program *pro
 			command->about != NULL ? command->about : command->summary);
 		return;
 	}
-	fprintf(out, "Usage: %s [%s] %s\n       %s COMMAND --help\n\nCommands:\n",
-		program->name, command->name, command->usage, program->name);
+	fprintf(out, "Usage: %s [%s] %s\n       %s COMMAND --help\n\nCommands:\n", program->name,
+		command->name, command->usage, program->name);
 	for (; *each != NULL; each++)
 		fprintf(out, "  %-24s%s\n", (*each)->name, (*each)->summary);
 	for (; other != NULL && other->name != NULL; other++)
@@ -756,7 +759,8 @@ void options_words(const struct config *config, const struct program *program, F
 			fprintf(out, "--" CONFIG_SET " %s=\n", row->name);
 		if (row->part_of != NULL && *row->part != ',')
 			fprintf(out, "--%s %s\n", row->part_of, row->part);
-		for (uint32_t w = 0; is_listed(row, true) && row->word != NULL && row->word(w) != NULL; w++)
+		for (uint32_t w = 0;
+			is_listed(row, true) && row->word != NULL && row->word(w) != NULL; w++)
 			fprintf(out, "--%s %s\n", row->name, row->word(w));
 	}
 }

@@ -37,9 +37,9 @@
 		"closed; of 40 exports at most. No parameters",                                     \
 		{"", "what became of rows of each export, 40 exports at most"})                     \
 	COMMAND(within,                                                                             \
-		"Keys that a measurement with within looks into after the last epoch with "       \
+		"Keys that a measurement with within looks into after the last epoch with "         \
 		"packets, 60 at most. Parameters: measurement",                                     \
-		{"MEASUREMENT", "what a measurement with within looks into, 60 keys at most"})    \
+		{"MEASUREMENT", "what a measurement with within looks into, 60 keys at most"})      \
 	COMMAND(plan, "Which lcore does what, with which queues and memory. No parameters",         \
 		{"", "lcores, queues, memory, measurements"})                                       \
 	COMMAND(costs,                                                                              \
@@ -47,10 +47,10 @@
 		"packets that were timed. Parameters: worker (all)",                                \
 		{"[WORKER]", "what a packet of the last epoch cost, part by part"})                 \
 	COMMAND(states,                                                                             \
-		"What --overload has given up at present. Parameters: a worker (all), or another "   \
-		"way to keep up, a word of --overload but off",                                      \
-		{"[WORKER]", "what --overload has given up"},                                        \
-		{"HOW", "keeps up in another way, a word of --overload but off"})                    \
+		"What --overload has given up at present. Parameters: a worker (all), or another "  \
+		"way to keep up, a word of --overload but off",                                     \
+		{"[WORKER]", "what --overload has given up"},                                       \
+		{"HOW", "keeps up in another way, a word of --overload but off"})                   \
 	COMMAND(measure,                                                                            \
 		"Changes what is measured. Parameters: add|change NAME OPTION=VALUE..., or remove " \
 		"NAME",                                                                             \
@@ -60,6 +60,6 @@
 			"measures it otherwise; OPTION= takes back what was said"},                 \
 		{"remove NAME", "measures it no more"})                                             \
 	COMMAND(reload,                                                                             \
-		"As SIGHUP: opens outputs, reads --config and --prefixes again; tells what was "     \
+		"As SIGHUP: opens outputs, reads --config and --prefixes again; tells what was "    \
 		"refused. No parameters",                                                           \
 		{"", "as SIGHUP: configuration, rules and outputs again"})

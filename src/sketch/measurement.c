@@ -161,8 +161,8 @@ static bool check_measurement(const struct config *config,
 	if (why != NULL)
 		return option_fault(fault, "key", measurement, "%s %s", options->key.name, why);
 	if (options->threshold > 0 && options->threshold < THRESHOLD_MIN)
-		return option_fault(fault, "threshold", measurement,
-			"too small; give 0.000001 or more");
+		return option_fault(
+			fault, "threshold", measurement, "too small; give 0.000001 or more");
 	if (options->top == 0 && options->threshold <= 0)
 		return option_fault(fault, "top", measurement,
 			"0 reports every key that reaches --threshold; give --threshold too");
@@ -208,8 +208,9 @@ static const struct option_row measurement_rows[] = {
 		.default_text = "5tuple",
 		.help = "Count packets per KEY: 5tuple, src, dst, src-dst, 6tuple (5-tuple and TCP "
 			"flags), routers (ingress and egress), or fields: src_port, dst_port, "
-			"proto" KEY_EXTRA_FIELDS(KEY_EXTRA_HELP) ". Combine them with commas: "
-			"src,dst_port. Prefixes: src/24 for IPv4, src/24/48 for IPv4 and IPv6.",
+			"proto" KEY_EXTRA_FIELDS(
+				KEY_EXTRA_HELP) ". Combine them with commas: "
+						"src,dst_port. Prefixes: src/24 for IPv4, src/24/48 for IPv4 and IPv6.",
 	},
 	{
 		.name = "rank-by",

@@ -152,7 +152,7 @@ struct sketch_ops {
 	const struct option_owner *options;
 	void (*configure)(struct sketch_params *params, const void *options);
 	const char *width_option; /* by which configure() may give the width; NULL: none */
-	bool any_width; /* a width need not be a power of two */
+	bool any_width;           /* a width need not be a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;

@@ -312,8 +312,8 @@ static bool check_exports(const struct config *config, const struct measurement_
 		return option_fault(fault, "path", measurement,
 			"%u: more than routers=%u; give routers=%u", options->path,
 			options->routers, options->path);
-	if (config_asks(config, measurement, "export-format") && options->protocol == WIRE_NETFLOW5 &&
-		options->sampling > EXPORT_V5_SAMPLES_MAX)
+	if (config_asks(config, measurement, "export-format") &&
+		options->protocol == WIRE_NETFLOW5 && options->sampling > EXPORT_V5_SAMPLES_MAX)
 		return option_fault(fault, "sampling", measurement,
 			"%u: NetFlow v5 has a maximum of %u; give netflow9", options->sampling,
 			EXPORT_V5_SAMPLES_MAX);

@@ -267,7 +267,8 @@ static void say_latency(const struct trial *trial)
 static void say_own_losses(const struct returned *returned, const struct trial *trial)
 {
 	if (trial->missed > 0)
-		log_warning("--rx-port %s: %" PRIu64 " packets were lost by this port, which counts "
+		log_warning("--rx-port %s: %" PRIu64
+			    " packets were lost by this port, which counts "
 			    "them: its ring was full or they were damaged; a lower --pace loses "
 			    "none",
 			returned->in->name, trial->missed);
@@ -510,8 +511,8 @@ int returned_measure(const struct config *config, const struct plan *plan, struc
 	returned.sender.pool =
 		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
 	if (returned.sender.pool == NULL)
-		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
-			room, rte_strerror(rte_errno));
+		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs, room,
+			rte_strerror(rte_errno));
 	else if (start_ports(&returned, plan, ports, nb_ports) && begin(&returned, config, source))
 		status = measure(&returned, config);
 	return_window_fini(&returned.window);
@@ -558,8 +559,7 @@ static bool check_returned(const struct config *config,
 			"the two");
 	if (returned_options(config)->port[0] == ',')
 		return option_fault(fault, "rx-port", measurement,
-			"'%.200s': no name; write NAME[,DEVARGS]",
-			returned_options(config)->port);
+			"'%.200s': no name; write NAME[,DEVARGS]", returned_options(config)->port);
 	if (returned_options(config)->find.asked && feeder_options(config)->pace == PACE_RECORDED)
 		return option_fault(fault, "pace", measurement,
 			"contradicts --find-rate, which sets the rate; give the highest rate to "

@@ -690,7 +690,8 @@ static const struct option_row tune_rows[] = {
 			"the receiver need a CPU. Others are marked, and measured only if nothing "
 			"else remains.",
 	},
-	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M", "Compare these numbers of counters of each row, or buckets; powers of two."),
+	BENCH_ROW_WIDTH("4K,16K,64K,256K,1M",
+		"Compare these numbers of counters of each row, or buckets; powers of two."),
 	{
 		.name = "memory",
 		.placeholder = "SIZE",

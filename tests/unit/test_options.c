@@ -214,10 +214,9 @@ static void every_row_is_in_the_help_of_its_commands(void **state)
 			const struct option_row *row = config->rows[i].row;
 			bool shown = !row->rare && !row->hidden && !row->config_only;
 
-			if (!is_alias(row) && (!has_entry(all, row,
-						       row->hidden ? "      "
-								   : "  ") ||
-						      !has_words(all, row)))
+			if (!is_alias(row) &&
+				(!has_entry(all, row, row->hidden ? "      " : "  ") ||
+					!has_words(all, row)))
 				fail_msg("--help all of %s lacks %s", config->command->name,
 					row->name);
 			if (is_usual(usual, row) != shown)
@@ -283,7 +282,8 @@ static void former_names_are_found_and_hidden(void **state)
 			char shown[100];
 
 			if (row->former != NULL)
-				assert_ptr_equal(options_find(config, row->former), &config->rows[i]);
+				assert_ptr_equal(
+					options_find(config, row->former), &config->rows[i]);
 			if (row->former == NULL && !row->hidden)
 				continue;
 			snprintf(shown, sizeof(shown), "--%s ",

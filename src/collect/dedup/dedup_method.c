@@ -675,10 +675,11 @@ static struct worth take_all(struct known *known, struct record *record)
 const struct dedup_ops dedup_methods[] = {
 	{"best", "the largest count of any exporter; samples count at edge interfaces", true,
 		take_best},
-	{"exporter", "count records of the first exporter that reports the flow", true, take_exporter},
-	{"window", "ignore records within --active-timeout of a counted record",
-		true, take_window},
-	{"edge", "count records that enter at an edge interface; keeps no flow cache", false, worth_at_edge},
+	{"exporter", "count records of the first exporter that reports the flow", true,
+		take_exporter},
+	{"window", "ignore records within --active-timeout of a counted record", true, take_window},
+	{"edge", "count records that enter at an edge interface; keeps no flow cache", false,
+		worth_at_edge},
 	{"none", "count every record", false, take_all},
 	{0},
 };

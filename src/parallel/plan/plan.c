@@ -411,8 +411,7 @@ static uint32_t descriptors_of(
 	const char *name = plan->ports[p].name;
 
 	if (of_driver > 0 && asked > 0 && asked != of_driver)
-		plan_warn(plan,
-			"%.*s: its driver takes %u descriptors, whatever descriptors says",
+		plan_warn(plan, "%.*s: its driver takes %u descriptors, whatever descriptors says",
 			(int)strcspn(name, ","), name, of_driver);
 	if (of_driver > 0)
 		return of_driver;
@@ -750,8 +749,7 @@ static bool read_seed(const struct option_text *a)
 	if (is_hexadecimal(a->text))
 		value = strtoull(a->text + 2, NULL, 16);
 	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
-		return option_refuse(
-			a, "not a seed; write a number of 64 bits, decimal or 0x...");
+		return option_refuse(a, "not a seed; write a number of 64 bits, decimal or 0x...");
 	options->seed = value;
 	options->given = true;
 	return true;

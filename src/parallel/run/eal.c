@@ -164,7 +164,8 @@ static int panic_fd = -1;
 
 static void on_abort(int number)
 {
-	static const char line[] = "sketchtap: DPDK gave up while starting; --log-level debug shows why\n";
+	static const char line[] =
+		"sketchtap: DPDK gave up while starting; --log-level debug shows why\n";
 	ssize_t written = write(panic_fd, line, sizeof(line) - 1);
 
 	(void)number;
@@ -346,7 +347,8 @@ static const char *lacks_silence(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return log_options(config)->verbose && !log_debug_level(config) ? "with --log-level debug" : NULL;
+	return log_options(config)->verbose && !log_debug_level(config) ? "with --log-level debug"
+									: NULL;
 }
 
 static const struct option_row log_rows[] = {

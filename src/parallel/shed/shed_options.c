@@ -209,8 +209,8 @@ static bool check_steps(const struct config *config, const struct measurement_co
 	char text[STEPS_WHY_MAX];
 
 	if (steps_options(measurement)->deadline > 0 && epoch_options(config)->interval == 0)
-		return option_fault(fault, "deadline", measurement,
-			"needs intervals; give --interval above 0");
+		return option_fault(
+			fault, "deadline", measurement, "needs intervals; give --interval above 0");
 	if (steps_options(measurement)->deadline > 0 &&
 		steps_options(measurement)->deadline < epoch_options(config)->interval)
 		return option_fault(fault, "deadline", measurement,

@@ -125,7 +125,8 @@ static bool read_what(
 	decision->of_flows = steps_find_flows(to, &decision->flows);
 	if (decision->of_flows)
 		return (plan->deep >> m & 1) != 0 ||
-		       refuse(reading, "'%s': flows of measurement %s have no states (--flow-detail)", to,
+		       refuse(reading,
+			       "'%s': flows of measurement %s have no states (--flow-detail)", to,
 			       name);
 	if (!steps_find(&plan->steps[m], to, &steps))
 		return refuse(

@@ -49,8 +49,7 @@ static bool read_within(const struct option_text *text)
 	if (why != NULL)
 		return option_refuse(text, "share %s", why);
 	if (choice.share <= 0 || choice.share >= 1)
-		return option_refuse(
-			text, "share out of range; give more than 0 and below 1");
+		return option_refuse(text, "share out of range; give more than 0 and below 1");
 	*(struct within_choice *)text->field = choice;
 	return true;
 }
@@ -93,8 +92,8 @@ static bool check_within(const struct config *config, const struct measurement_c
 			"'%s': is this measurement itself; name another", name);
 	if (is_circle(config, measurement))
 		return option_fault(fault, "within", measurement,
-			"'%s' drills down into '%s' in turn; omit it in one of them",
-			name, measurement->name);
+			"'%s' drills down into '%s' in turn; omit it in one of them", name,
+			measurement->name);
 	if (steps_to_keys(measurement) || steps_to_keys(networks))
 		return option_fault(fault, "within", measurement,
 			"it and '%s' must keep their keys; omit key:KEY in steps", name);

@@ -274,8 +274,8 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 	va_start(arguments, format);
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	option_fault(fault, place->section != NULL ? key : option_of_kind(place->kind), NULL,
-		"%s", why);
+	option_fault(
+		fault, place->section != NULL ? key : option_of_kind(place->kind), NULL, "%s", why);
 	fault->named = place->section;
 	return false;
 }
@@ -457,8 +457,8 @@ static bool check_section(
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
-			return refuse(fault, &place, needed[k][0], "missing key; write %s = %s", needed[k][0],
-				needed[k][1]);
+			return refuse(fault, &place, needed[k][0], "missing key; write %s = %s",
+				needed[k][0], needed[k][1]);
 	place.to = destination_of(options->url);
 	remote_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
@@ -533,8 +533,7 @@ static const char *lacks_file(
 			return NULL;
 		url |= remote_is_url(place.to.name);
 	}
-	return url ? "on URLs, only on a file such as --output FILE"
-		   : option_lacks_file(NULL);
+	return url ? "on URLs, only on a file such as --output FILE" : option_lacks_file(NULL);
 }
 
 static const char *lacks_records(
@@ -545,8 +544,9 @@ static const char *lacks_records(
 }
 
 #define ROWS_OPTION(word, kind)                                                                    \
-	.name = (word), .placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT, .type = OPTION_LIST,  \
-	.default_note = "not written", OPTION_FIELD(writer_options, rows[kind])
+	.name = (word), .placeholder = "FILE|URL", .group = OPTION_GROUP_REPORT,                   \
+	.type = OPTION_LIST, .default_note = "not written",                                        \
+	OPTION_FIELD(writer_options, rows[kind])
 
 static const struct option_row writer_rows[] = {
 	{

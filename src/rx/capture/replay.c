@@ -660,8 +660,9 @@ static bool check_replay(const struct config *config, const struct measurement_c
 
 	for (uint32_t i = 0; i < pcap->n; i++)
 		times += strcmp(pcap->texts[i], "-") == 0;
-	return times <= 1 || option_fault(fault, "pcap", measurement,
-				     "- is given %u times; standard input can be read only once", times);
+	return times <= 1 ||
+	       option_fault(fault, "pcap", measurement,
+		       "- is given %u times; standard input can be read only once", times);
 }
 
 static const struct option_row replay_rows[] = {

@@ -168,8 +168,8 @@ static bool check_times(const struct config *config, const struct measurement_co
 {
 	if (clock_options(config)->timestamps != TIMESTAMPS_COARSE || kernel_given(config))
 		return true;
-	return option_fault(fault, "timestamps", measurement,
-		"coarse is for --kernel only; give auto or poll");
+	return option_fault(
+		fault, "timestamps", measurement, "coarse is for --kernel only; give auto or poll");
 }
 
 static const struct option_row clock_rows[] = {

@@ -420,7 +420,8 @@ static const char *lacks_deep_tcp(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
-	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL : "without --flow-detail tcp";
+	return flow_table_options(measurement)->deep == FLOW_TCP ? NULL
+								 : "without --flow-detail tcp";
 }
 
 const char *flow_depth_word(uint32_t i)

@@ -72,8 +72,8 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 #define BENCH_ROW_ATOMIC(words, text)                                                              \
 	{                                                                                          \
 		.name = "atomic", .placeholder = "HOW,...", .group = OPTION_GROUP_TRY,             \
-		.type = OPTION_WORDS, .hidden = true, .part_of = "sharing", .part = "shared:",     \
-		.lacks = bench_lacks_shared, .word = (words),                                      \
+		.type = OPTION_WORDS, .hidden = true, .part_of = "sharing",                        \
+		.part = "shared:", .lacks = bench_lacks_shared, .word = (words),                   \
 		OPTION_FIELD(bench_options, atomics), .default_note = "all", .help = (text),       \
 	}
 #define BENCH_ROW_FLOWS(lack, otherwise)                                                           \
