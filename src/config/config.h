@@ -35,8 +35,8 @@ enum option_level {
 
 struct option_origin {
 	enum option_level level;
-	uint32_t line;  /* of the file; 0: not from it */
-	const char *as; /* name that it was given by, or CONFIG_SET; NULL: the row's */
+	uint32_t line;  /* in the file; 0: not from a file */
+	const char *as; /* name used by the user, or CONFIG_SET; NULL: the name of the row */
 };
 
 #define CONFIG_SET "set" /* the option that sets keys of the configuration file */

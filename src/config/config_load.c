@@ -307,7 +307,7 @@ static const char *dashes_of(const struct option_origin *origin)
 
 #define NAME_ROOM 128
 
-/* An option as it was written; if it was not, as it is documented. */
+/* Names an option as the user wrote it, or else as it is documented. */
 static void name_option(
 	const struct option_row *row, const struct option_origin *origin, char name[NAME_ROOM])
 {
@@ -401,7 +401,7 @@ static bool give_one(const struct giver *giver, const struct config_row *row, co
 	return displace_rivals(giver, row);
 }
 
-/* A new value of the whole takes the place of the parts that an earlier one gave. */
+/* Resets the parts that an earlier value of the option contained. */
 static bool reset_parts(const struct giver *giver, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
@@ -521,7 +521,7 @@ static bool is_set(const struct config_setting *setting)
 	return setting->as != NULL && strcmp(setting->as, CONFIG_SET) == 0;
 }
 
-/* What is wrong with a key of a section: by its line, or by --set. */
+/* Reports an error in a key of a section, with its line or with --set. */
 static bool say_setting(const struct giver *giver, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
@@ -707,7 +707,7 @@ struct argument {
 	const struct config_row *row;
 	const char *value; /* "yes" for a flag */
 	const char *as;    /* as of an origin */
-	/* --set of one section: its name, and the row if that is no option; NULL: of none. */
+	/* Section of --set, or NULL; and the row of a key that is not an option. */
 	const char *section;
 	uint32_t section_len;
 	struct config_row key;
@@ -768,7 +768,7 @@ static bool give_argument(struct giver giver, const struct argument *argument)
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
 	bool found = false;
 
-	if (argument->row == NULL) /* of a section: set_key() did it */
+	if (argument->row == NULL) /* set_key() has set it */
 		return true;
 	if (!argument->row->owner->of_measurement)
 		return give(&giver, argument->row, argument->value, origin);
@@ -783,7 +783,7 @@ static bool give_argument(struct giver giver, const struct argument *argument)
 	return found || say_no_section(&giver, argument, "measurement");
 }
 
-/* Puts a key of a section [WORD NAME] in the place of the file's. */
+/* Replaces a key of a section [WORD NAME]. */
 static bool set_key(const struct giver *giver, const struct argument *argument)
 {
 	struct config_file *file = giver->config->file;
@@ -897,7 +897,7 @@ static enum config_result help(const struct loader *loader, const char *what)
 	return CONFIG_EXIT_0;
 }
 
-/* The key of a section behind "NAME.": the shortest name that a key follows. */
+/* Splits "NAME.KEY" at the first dot that a known key follows. */
 static bool split_key(const struct loader *loader, const struct option_owner *owner, char *rest,
 	struct argument *argument)
 {
@@ -918,7 +918,7 @@ static bool split_key(const struct loader *loader, const struct option_owner *ow
 	return false;
 }
 
-/* "measurement.NAME.KEY" or "WORD.NAME.KEY"; `at` is where this stands in the argument. */
+/* Reads "measurement.NAME.KEY" or "WORD.NAME.KEY". `at` is the same text in the argument. */
 static bool read_section_key(
 	const struct loader *loader, char *name, const char *at, struct argument *argument)
 {
@@ -939,7 +939,7 @@ static bool read_section_key(
 	return len > 0 && split_key(loader, owner, name + len, argument);
 }
 
-/* KEY=VALUE of --set. */
+/* Reads KEY=VALUE of --set. */
 static enum config_result read_set(struct loader *loader, const char *text)
 {
 	struct argument argument = {.as = CONFIG_SET};

@@ -91,9 +91,9 @@ struct option_row {
 	bool rare;               /* left out of --help, not of --help all */
 	bool config_only;        /* documented as a key of the configuration file */
 	bool hidden;             /* accepted, but not documented by this name */
-	/* Option whose value may contain this one's, and the text in front of it there: ",after="
-	 * behind a comma, "async:" behind the option's own value, "queues=" in the place of it.
-	 * Both options belong to the same owner, or to the run. */
+	/* Option whose value may contain this one, and the prefix of this one there. ",after=": after a
+	 * comma. "async:": after the value of the option. "queues=": instead of that value. Both options
+	 * have the same owner, or none is of measurements. */
 	const char *part_of, *part;
 	enum option_group group;
 	enum option_type type;

@@ -45,7 +45,7 @@ static char *keep_text(struct config *config, const char *text)
 	return kept->text;
 }
 
-/* Returns the part that begins the text, behind a comma if `comma` is set; NULL if none does. */
+/* Returns the part whose prefix the text starts with, or NULL. comma: only prefixes with a comma. */
 static const struct config_row *find_part(
 	const struct config *config, const struct option_row *option, const char *text, bool comma)
 {
@@ -60,7 +60,7 @@ static const struct config_row *find_part(
 	return NULL;
 }
 
-/* Lists "queues, links" or, behind a comma, "after=N, share=F". */
+/* Lists the names of all parts: "queues, links". */
 static void list_parts(
 	const struct config *config, const struct option_row *option, char *list, size_t size)
 {
@@ -94,7 +94,7 @@ static int refuse_kind(
 	return -1;
 }
 
-/* Refuses ",WORD=..." that is left of a value in which no comma can stand. */
+/* Rejects an unknown ",WORD=..." in a value that cannot contain a comma. */
 static bool has_strange_part(
 	const struct config *config, const struct option_row *option, const char *text, char *why)
 {
@@ -109,7 +109,7 @@ static bool has_strange_part(
 	return true;
 }
 
-/* Cuts ",after=N" off the end of the text, as often as it ends so. */
+/* Removes all parts such as ",after=N" from the end of the text. */
 static int cut_end(const struct config *config, const struct option_row *option, char *text,
 	struct option_piece *pieces, int n)
 {
@@ -134,8 +134,7 @@ static bool has_element(const char *list, const char *element, size_t len)
 }
 
 /*
- * Cuts a list A,B:x,B:y into A,B and x,y. A plain B next to B:x means every value of the part, as
- * without the part.
+ * Splits a list A,B:x,B:y into A,B and x,y. A plain B next to B:x selects all values of the part.
  */
 static int cut_list(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece *pieces)

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Options whose value contains other options: --flow-detail rate,after=5 sets flow-detail and
- * deep-after. Rows name the option that they are part of.
+ * Splits option values that contain other options: --flow-detail rate,after=5 sets flow-detail and
+ * deep-after (option_row.part_of).
  */
 
 #include "config/config.h"
 
-/* One option and its value, cut out of the value of the whole. */
+/* One option and its value. */
 struct option_piece {
 	const struct config_row *row;
 	const char *text;
@@ -23,8 +23,9 @@ const struct config_row *option_next_part(const struct config *config,
 void option_part_name(const struct option_row *part, char *name, size_t size);
 
 /*
- * Cuts a value into the option's own, which comes first, and those of its parts. Texts belong to
- * the configuration. Returns how many there are, or -1 with the reason in why[OPTION_WHY_MAX].
+ * Splits a value into the value of the option itself, which comes first, and those of its parts.
+ * The configuration owns the texts. Returns their number, or -1 with the reason in
+ * why[OPTION_WHY_MAX].
  */
 int option_split(struct config *config, const struct config_row *row, const char *value,
 	struct option_piece pieces[OPTION_PIECES_MAX], char *why);

@@ -286,7 +286,7 @@ static void print_words(struct help_line *line, const char *text)
 	}
 }
 
-/* Where an option's help text begins: behind what was written, or on the next line. */
+/* Moves to the column of help texts, on the next line if necessary. */
 static void begin_text(int written, FILE *out)
 {
 	if (written + 2 > HELP_COLUMN)
@@ -335,7 +335,7 @@ static void print_row(const struct option_row *row, bool key, FILE *out)
 	print_text(row, out);
 }
 
-/* Parts of an option's value that are no options themselves. */
+/* Returns the next part that is not an option itself, or NULL. */
 static const struct option_row *next_hidden_part(
 	const struct config *config, const struct option_row *row, const struct config_row **part)
 {
@@ -605,7 +605,7 @@ static void print_man_default(const struct option_row *option, FILE *out)
 	fputc('\n', out);
 }
 
-/* What follows a name in the man page. */
+/* Prints the text that follows a name in the man page. */
 static void print_man_rest(const struct config_row *row, FILE *out)
 {
 	const struct option_row *option = row->row;

@@ -11,9 +11,9 @@
 const struct config_row *options_find(const struct config *config, const char *name);
 /* The same for -LETTER. */
 const struct config_row *options_find_letter(const struct config *config, char letter);
-/* The name of the row that was written: its own or the former one. */
+/* Returns the name of the row that equals `name`: the current or the former one. */
 const char *options_name_as(const struct option_row *row, const char *name);
-/* How the command line spells an option: "--top", "--set confidence", "--flow-detail after". */
+/* Writes the documented spelling: "--top", "--set confidence", "--flow-detail after". Returns text. */
 const char *options_spelling(const struct option_row *row, char *text, size_t size);
 /* The option whose name is nearest to a mistyped one; NULL where none is near. */
 const struct config_row *options_nearest(const struct config *config, const char *name);

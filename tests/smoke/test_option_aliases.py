@@ -149,7 +149,7 @@ def test_set(test):
     for wrong, mentions in {
             'top': "--set: 'top': not KEY=VALUE",
             '=5': 'not KEY=VALUE',
-            'treshold=5': '--set: treshold: unknown key; did you mean threshold?',
+            'interva=5s': '--set: interva: unknown key; did you mean interval?',
             'help=all': '--set: help: not a key of the file; give --help',
             'top=x': "--set top: 'x': not a count",
             'measurement.z.top=5': '--set measurement.z: no such section; add [measurement z]',
