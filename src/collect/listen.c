@@ -122,7 +122,7 @@ bool listen_parse(const char *text, struct listen_address *address, char *why)
 	if (!parse_address(text, (size_t)(colon - text), address)) {
 		snprintf(why, OPTION_WHY_MAX,
 			"must begin with an IPv4 address, an IPv6 address in brackets, or * for "
-			"all; names are not looked up");
+			"all; names are not resolved");
 		return false;
 	}
 	return true;
@@ -330,8 +330,7 @@ static void explain(const struct listen_address *addresses, uint32_t at, char *e
 	for (uint32_t i = 0; i < at && reason == EADDRINUSE; i++)
 		if (holds(&addresses[i], address) || holds(address, &addresses[i])) {
 			snprintf(error, OPTION_WHY_MAX,
-				"--listen %s and --listen %s have addresses in common: leave one "
-				"of them out",
+				"--listen %s and --listen %s have addresses in common; omit one",
 				addresses[i].text, address->text);
 			return;
 		}
@@ -407,7 +406,7 @@ struct listener *listener_open(
 	struct listener *listener = make_listener(n);
 
 	if (listener == NULL) {
-		snprintf(error, OPTION_WHY_MAX, "there is no memory for the sockets of --listen");
+		snprintf(error, OPTION_WHY_MAX, "out of memory for the sockets of --listen");
 		return NULL;
 	}
 	if (!open_all(listener, addresses, n, buffer, error)) {

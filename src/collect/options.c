@@ -159,7 +159,7 @@ static bool check_exporters(const struct config *config, struct option_fault *fa
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!exporter_rule_parse(list->texts[i], &rule, why))
 			return option_fault(
-				fault, "exporter", NULL, "'%.100s' %s", list->texts[i], why);
+				fault, "exporter", NULL, "'%.100s': %s", list->texts[i], why);
 		for (uint32_t j = 0; j < i; j++)
 			if (exporter_rule_parse(list->texts[j], &other, why) &&
 				exporter_rule_same(&rule, &other))
@@ -183,7 +183,7 @@ static bool check_collect(const struct config *config, const struct measurement_
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!listen_parse(list->texts[i], &address, why))
 			return option_fault(
-				fault, "listen", NULL, "'%.100s' %s", list->texts[i], why);
+				fault, "listen", NULL, "'%.100s': %s", list->texts[i], why);
 		for (uint32_t j = 0; j < i; j++)
 			if (strcmp(list->texts[i], list->texts[j]) == 0)
 				return option_fault(fault, "listen", NULL,

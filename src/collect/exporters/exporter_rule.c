@@ -53,11 +53,11 @@ static bool read_prefix(char *text, struct exporter_rule *rule, char *why)
 		rule->prefix[10] = rule->prefix[11] = 0xff;
 		longest = 32;
 	} else if (inet_pton(AF_INET6, text, rule->prefix) != 1) {
-		return refuse(why, "is no address or prefix", text);
+		return refuse(why, "not an address or prefix", text);
 	}
 	bits = longest;
 	if (slash != NULL && (!read_number(slash, slash + strlen(slash), &bits) || bits > longest))
-		return refuse(why, "is no length of a prefix", slash);
+		return refuse(why, "not a prefix length", slash);
 	rule->bits = bits + 128 - longest;
 	clear_host_bits(rule);
 	return true;
@@ -77,12 +77,12 @@ static bool read_edges(const char *text, size_t len, struct exporter_rule *rule,
 	uint32_t first, last;
 
 	if (!read_number(text, dash != NULL ? dash : end, &first))
-		return refuse(why, "edge= takes interfaces as 1+2+5-7, or all", text);
+		return refuse(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
 	last = first;
 	if (dash != NULL && (!read_number(dash + 1, end, &last) || last < first))
-		return refuse(why, "edge= takes interfaces as 1+2+5-7, or all", text);
+		return refuse(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
 	if (last - first >= EDGES_MAX - rule->nb_edges) {
-		snprintf(why, OPTION_WHY_MAX, "edge= takes at most %zu interfaces, or all",
+		snprintf(why, OPTION_WHY_MAX, "edge= is limited to %zu interfaces; give all",
 			EDGES_MAX);
 		return false;
 	}
@@ -115,7 +115,7 @@ static bool read_sampling(const char *text, struct exporter_rule *rule, char *wh
 	uint64_t sampling;
 
 	if (units_count(text, &sampling) != NULL || sampling == 0 || sampling > UINT32_MAX)
-		return refuse(why, "sampling= takes N: one of N packets is looked at", text);
+		return refuse(why, "sampling= needs N, to sample 1 of N packets", text);
 	rule->sampling = (uint32_t)sampling;
 	return true;
 }
@@ -126,7 +126,7 @@ static bool read_name(const char *text, struct exporter_rule *rule, char *why)
 		return refuse(why, "a name has 1 to 47 characters", text);
 	for (const char *c = text; *c != '\0'; c++)
 		if (*c <= ' ' || *c > '~' || strchr(":>/\"", *c) != NULL)
-			return refuse(why, "a name has no blanks, and none of : > / \"", text);
+			return refuse(why, "a name must not contain blanks or : > / \"", text);
 	snprintf(rule->name, sizeof(rule->name), "%s", text);
 	return true;
 }
@@ -137,7 +137,7 @@ static bool read_setting(const char *text, struct exporter_rule *rule, char *why
 		return read_sampling(text + 9, rule, why);
 	if (strncmp(text, "edge=", 5) == 0)
 		return read_edge_list(text + 5, rule, why);
-	return refuse(why, "is neither sampling=N nor edge=IF-LIST", text);
+	return refuse(why, "neither sampling=N nor edge=LIST", text);
 }
 
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why)
@@ -147,7 +147,7 @@ bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why
 
 	memset(rule, 0, sizeof(*rule));
 	if (strlen(text) >= sizeof(copy))
-		return refuse(why, "is too long", text);
+		return refuse(why, "too long", text);
 	memcpy(copy, text, strlen(text) + 1);
 	first = strsep(&rest, ",");
 	name = strchr(first, '=');

@@ -404,7 +404,7 @@ static bool check_metrics(const struct config *config, const struct measurement_
 
 	(void)measurement;
 	return text == NULL || parse_address(text, &address, why) ||
-	       option_fault(fault, "metrics", NULL, "'%.60s' %.200s", text, why);
+	       option_fault(fault, "metrics", NULL, "'%.60s': %.200s", text, why);
 }
 
 static const char *lacks_metrics(

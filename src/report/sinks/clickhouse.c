@@ -721,7 +721,7 @@ static bool check(
 
 	if (strcspn(host, "@") < strcspn(host, "/")) {
 		snprintf(why, REMOTE_WHY_MAX,
-			"names a user; write a line \"machine HOST login USER password PASSWORD\" "
+			"contains a user; write a line \"machine HOST login USER password PASSWORD\" "
 			"into ~/.netrc");
 		return false;
 	}

@@ -103,17 +103,17 @@ static bool check(
 
 	if (request->kind != ROWS_HEAVY_HITTERS && request->kind != ROWS_FLOWS) {
 		snprintf(why, REMOTE_WHY_MAX,
-			"takes heavy hitters (--output) and records (--flows) alone; give a file");
+			"accepts heavy hitters (--output) and records (--flows) only; give a file");
 		return false;
 	}
 	if (request->format != FORMAT_AUTO) {
-		snprintf(why, REMOTE_WHY_MAX, "names a format, and IPFIX is one; leave it out");
+		snprintf(why, REMOTE_WHY_MAX, "IPFIX is a format; omit the other one");
 		return false;
 	}
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
 		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, field)) {
 			snprintf(why, REMOTE_WHY_MAX,
-				"cannot have the keys of measurement %.64s: %s",
+				"cannot encode the keys of measurement %.64s: %s",
 				config->measurements[m].name, field);
 			return false;
 		}

@@ -54,21 +54,21 @@ static bool check_property(
 		conf, property->name, property->in_file ? "" : property->value, why, KAFKA_WHY_MAX);
 
 	if (is_of_url(property->name))
-		snprintf(why, KAFKA_WHY_MAX, "brokers are named by the URL; leave it out");
+		snprintf(why, KAFKA_WHY_MAX, "the URL has the brokers; omit it");
 	else if (strcmp(property->name, "delivery.report.only.error") == 0)
-		snprintf(why, KAFKA_WHY_MAX, "hides what is acknowledged; leave it out");
+		snprintf(why, KAFKA_WHY_MAX, "hides acknowledgements; omit it");
 	else if (result == RD_KAFKA_CONF_UNKNOWN)
-		snprintf(why, KAFKA_WHY_MAX, "is no property of librdkafka %s",
+		snprintf(why, KAFKA_WHY_MAX, "not a property of librdkafka %s",
 			rd_kafka_version_str());
 	else if (property->in_file && *property->value == '\0')
-		snprintf(why, KAFKA_WHY_MAX, "names no file");
+		snprintf(why, KAFKA_WHY_MAX, "no file name");
 	else if (ends_with(property->name, "key.pem"))
 		snprintf(why, KAFKA_WHY_MAX,
-			"is a secret of several lines; write kafka.ssl.key.location = FILE");
+			"a secret of several lines; write kafka.ssl.key.location = FILE");
 	else if (!property->in_file && is_secret(property->name))
 		snprintf(why, KAFKA_WHY_MAX,
-			"is a secret; write kafka.%s.file = FILE, with a file that has it in its "
-			"first line",
+			"a secret; write kafka.%s.file = FILE, with the secret in the first line "
+			"of FILE",
 			property->name);
 	else
 		return property->in_file || result == RD_KAFKA_CONF_OK;
@@ -99,7 +99,7 @@ static bool read_first_line(const char *path, char value[VALUE_MAX], char why[KA
 
 	if (!read)
 		snprintf(why, KAFKA_WHY_MAX, "%.150s: %s", path,
-			stream == NULL || ferror(stream) ? strerror(errno) : "is empty");
+			stream == NULL || ferror(stream) ? strerror(errno) : "empty");
 	if (stream != NULL)
 		fclose(stream);
 	if (read)

@@ -109,7 +109,7 @@ void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 
 static void say_schemes(char *why)
 {
-	int len = snprintf(why, REMOTE_WHY_MAX, "is of no kind that there is; allowed:");
+	int len = snprintf(why, REMOTE_WHY_MAX, "unknown kind of URL; allowed:");
 
 	for (uint32_t s = 0; s < SCHEMES && len < REMOTE_WHY_MAX; s++)
 		len += snprintf(why + len, (size_t)(REMOTE_WHY_MAX - len), "%s %s",
@@ -126,13 +126,13 @@ bool remote_check(const struct remote_request *request, char *why)
 	}
 	if (scheme->missing != NULL) {
 		snprintf(why, REMOTE_WHY_MAX,
-			"cannot be had: sketchtap was built without it, because %s",
+			"not supported: sketchtap was built without it, because %s",
 			scheme->missing);
 		return false;
 	}
 	if (scheme->rows == REMOTE_JSON && request->format != FORMAT_AUTO &&
 		request->format != FORMAT_JSON) {
-		snprintf(why, REMOTE_WHY_MAX, "gets rows as JSON alone; write it without a format");
+		snprintf(why, REMOTE_WHY_MAX, "receives JSON only; omit the format");
 		return false;
 	}
 	return scheme->check(scheme, request, why);

@@ -294,7 +294,7 @@ static bool check_remote(
 	if (*key != '\0')
 		return refuse(fault, place, key, "%s", why);
 	remote_hide(place->text, shown);
-	return refuse(fault, place, "url", "'%s' %s", shown, why);
+	return refuse(fault, place, "url", "'%s': %s", shown, why);
 }
 
 /* Whether no place that was asked for earlier is the same file. */

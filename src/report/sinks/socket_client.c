@@ -54,7 +54,7 @@ static bool read_path(const char *text, struct receiver_address *address, char *
 	const size_t max = sizeof(unix_address.sun_path) - 1;
 
 	if (*text == '\0' || strlen(text) > max) {
-		snprintf(why, RECEIVER_WHY_MAX, "must name a socket, by a path of 1 to %zu bytes",
+		snprintf(why, RECEIVER_WHY_MAX, "must contain the path of a socket, of 1 to %zu bytes",
 			max);
 		return false;
 	}
@@ -81,7 +81,7 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
 		(*text == '[') != (*end == ']')) {
 		snprintf(why, RECEIVER_WHY_MAX,
-			"names no host; write HOST:PORT, an IPv6 address in brackets");
+			"no host; write HOST:PORT, an IPv6 address in brackets");
 		return false;
 	}
 	memcpy(address->host, host, (size_t)(end - host));
@@ -91,7 +91,7 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 		(*behind == ':' && read_port(behind + 1, address->port, sizeof(address->port))))
 		return true;
 	snprintf(why, RECEIVER_WHY_MAX,
-		"must end with a port from 1 to 65535, and nothing behind it");
+		"must end with a port from 1 to 65535");
 	return false;
 }
 

@@ -185,7 +185,7 @@ static const struct field fields[] = {
 	{"packets", "a count, such as 5M; 0 is endless", read_packets},
 	{"rate",
 		"1pps to 1Gpps, such as 2Mpps, FROM-TO, where FROM may be 0, or sine:PEAK:PERIOD "
-		"with a packet or more in each period, of 1d at most",
+		"with one or more packets per period of up to 1d",
 		read_rate},
 	{"over", "a time up to 1d, such as 500ms", read_over},
 	{"ipv6", "a share from 0 to 1", read_ipv6},
@@ -198,7 +198,7 @@ static const struct field fields[] = {
 
 static bool fail(char *error, const char *item, const char *why)
 {
-	source_error(error, "%.80s: %s", *item != '\0' ? item : "an empty field", why);
+	source_error(error, "%.80s: %s", *item != '\0' ? item : "empty field", why);
 	return false;
 }
 
@@ -217,18 +217,18 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 			f++;
 		if (f == FIELD_COUNT || equals == NULL)
 			return fail(error, item,
-				"not a field; write NAME=VALUE with flows, zipf, size, packets, "
-				"rate, over, ipv6, vlan or seed, or the word random or uniform");
+				"unknown field; fields: flows, zipf, size, packets, rate, over, "
+				"ipv6, vlan, seed, random, uniform");
 	}
 	if (*seen >> f & 1)
 		return fail(error, item,
-			f == FIELD_ZIPF ? "the second of zipf=, random and uniform"
+			f == FIELD_ZIPF ? "contradicts an earlier zipf=, random or uniform"
 					: "given twice");
 	*seen |= 1u << f;
 	if (equals != NULL && !fields[f].read(equals + 1, spec)) {
 		char why[192];
 
-		snprintf(why, sizeof(why), "allowed is %s", fields[f].allowed);
+		snprintf(why, sizeof(why), "allowed: %s", fields[f].allowed);
 		return fail(error, item, why);
 	}
 	return true;
@@ -250,7 +250,7 @@ static bool settle_changes(struct synthetic_spec *spec, char *error)
 		return fail(error, "over", "needs rate=FROM-TO or zipf=FROM-TO");
 	if (spec->drift_time == 0 && spec->drifts && spec->packets == 0)
 		return fail(error, "zipf=FROM-TO",
-			"without an end (packets=0) it needs a time, such as over=10s");
+			"needs over=TIME if packets=0; example: over=10s");
 	if (spec->load == SYNTHETIC_RAMP)
 		spec->load_time = spec->drift_time > 0 ? spec->drift_time : (uint64_t)SECOND_NS;
 	return true;

@@ -47,7 +47,7 @@ static bool read_word(
 		for (uint32_t i = 0;; i++) {
 			if (i == sizeof(directions) / sizeof(directions[0]))
 				return refuse(why,
-					"has '%.*s', which is none of hook=tc, hook=xdp, "
+					"'%.*s': unknown setting; settings: hook=tc, hook=xdp, "
 					"direction=both, direction=in, direction=out",
 					(int)(length < 60 ? length : 60), text);
 			if (!is_text(text, length, directions[i].word))
@@ -56,7 +56,7 @@ static bool read_word(
 			break;
 		}
 	if (*seen)
-		return refuse(why, "says its hook or its direction twice");
+		return refuse(why, "hook or direction given twice");
 	*seen = true;
 	return true;
 }
@@ -69,8 +69,8 @@ bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
 	*place = (struct kernel_place){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
 		return refuse(why,
-			"does not begin with the name of an interface, which has 1 to %d letters "
-			"and none of '/', ':' and white space",
+			"must begin with an interface name: 1 to %d characters without '/', ':' "
+			"and white space",
 			IFNAMSIZ - 1);
 	memcpy(place->interface, text, length);
 	for (text += length; *text == ','; text += length) {
@@ -82,8 +82,8 @@ bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
 	if (place->hook != KERNEL_HOOK_XDP)
 		return true;
 	if (said.direction && place->directions != KERNEL_IN)
-		return refuse(why, "asks hook=xdp for what goes out: it sees what comes in, alone; "
-				   "give direction=in, or hook=tc");
+		return refuse(why, "hook=xdp receives incoming packets only; give direction=in or "
+				   "hook=tc");
 	place->directions = KERNEL_IN;
 	return true;
 }
@@ -97,7 +97,7 @@ static bool check_kernel(const struct config *config, const struct measurement_c
 
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!kernel_place_parse(list->texts[i], &places[i], why))
-			return option_fault(fault, "kernel", measurement, "'%.60s' %.220s",
+			return option_fault(fault, "kernel", measurement, "'%.60s': %.220s",
 				list->texts[i], why);
 		for (uint32_t j = 0; j < i; j++)
 			if (strcmp(places[i].interface, places[j].interface) == 0 &&
