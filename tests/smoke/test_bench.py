@@ -579,8 +579,9 @@ def test_tune(test):
         best = max(float(row['measured_mpps']) for row in measured)
         assert float(chosen['measured_mpps']) >= 0.96 * best, (chosen, best)
     config = read_config(result.stdout)
-    for name in ('design', 'sharing', 'sketch', 'workers', 'width'):
+    for name in ('design', 'sketch', 'workers', 'width'):
         assert config[name] == chosen[name], (config, chosen)
+    assert config['sharing'] == ':'.join(filter(None, (chosen['sharing'], chosen['atomic']))), (config, chosen)
 
     tuned = test.path('tuned.conf')
     with open(tuned, 'w', encoding='utf-8') as file:
@@ -663,6 +664,6 @@ def test_mistakes_of_tune(test):
 
 def test_help(test):
     result = test.bench('kernels', '--help').expect(0)
-    for option in ('--sketch', '--sharing', '--atomic', '--threads', '--flows', '--zipf',
+    for option in ('--sketch', '--sharing', '--threads', '--flows', '--zipf',
                    '--width', '--rounds', '--quick', '--output'):
         assert option in result.stdout, f'{option} is not in the help'

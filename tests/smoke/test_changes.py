@@ -306,20 +306,20 @@ def test_what_is_refused_changes_nothing(test):
 
     for words, mentions in (
             (('change', 'a', 'width=2047'), "width: 2047: not a power of two; the next is 2048"),
-            (('change', 'a', 'widt=2048'), 'widt: unknown option; did you mean width?'),
+            (('change', 'a', 'widt=2048'), 'widt: unknown key; did you mean width?'),
             (('change', 'a', 'sketch=none'), 'allowed: count-min'),
-            (('change', 'a', 'interval=2s'), 'interval: holds for the whole run'),
+            (('change', 'a', 'interval=2s'), 'interval: applies to the whole run'),
             (('change', 'a', 'width'), 'not KEY=VALUE'),
             (('change', 'a', 'width=1024', 'memory=4MB'), 'memory: contradicts width;'),
-            (('change', 'a', 'width=1024', 'width=2048'), 'width: is given twice'),
+            (('change', 'a', 'width=1024', 'width=2048'), 'width: given twice'),
             (('change', 'a', 'buckets=100'), 'has no effect without --sketch flow-table'),
-            (('change', 'a', 'key=é'), "key: '??': not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown option'),
+            (('change', 'a', 'key=é'), "key: '??': not allowed"), (('change', 'a', 'kéy=src'), 'k??y: unknown key'),
             (('add', '\u0394'), "'??': not a name of a measurement"), (('change', 'a', 'key=\x01\x7f'), "key: '??': not"),
-            (('change', 'b', 'width=1024'), "no measurement is called 'b'"),
-            (('add', 'a', 'key=dst'), 'measurement a is there already'),
+            (('change', 'b', 'width=1024'), "'b': no such measurement"),
+            (('add', 'a', 'key=dst'), 'measurement a: exists already'),
             (('add', 'x/y', 'key=dst'), 'not a name of a measurement'),
-            (('remove', 'a'), 'measurement a is the last one'),
-            (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'allowed')):
+            (('remove', 'a'), 'measurement a: the last one'),
+            (('remove', 'a', 'b'), 'unexpected'), (('remove',), 'NAME'), (('rename', 'a', 'b'), 'unknown command')):
         refused(2, mentions, 'measure', *words)
     refused(1, 'MB of memory are needed', 'measure', 'change', 'a', 'width=4G')
     refused(1, 'its header has no column vlan', 'measure', 'add', 'b', 'key=src,vlan')

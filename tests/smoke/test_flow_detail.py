@@ -325,7 +325,7 @@ def test_no_room(test):
     assert len(looked) == 10 and set(looked) < set(deep), looked
     for key in looked:
         assert found[key] == flows[key].row(), key
-    said = re.search(r'(\d+) flows were only counted.*--deep-flows', result.stderr)
+    said = re.search(r'(\d+) flows stayed at level count: raise max= of --flow-detail', result.stderr)
     assert said and int(said[1]) == len(deep) - 10, result.stderr
 
 
@@ -365,9 +365,9 @@ def test_tshark_agrees(test):
 def test_what_cannot_be(test):
     path = made_up(test, 1, 1, 6)
     for options, said in (
-            (('--sharing', 'shared', '--deep', 'rate'), '--deep: needs each flow'),
+            (('--sharing', 'shared', '--deep', 'rate'), '--deep: needs the packets of a flow'),
             (('--sharing', 'shared', '--deep', 'tcp'), '--sharing separate'),
-            (('--key', 'src', '--deep', 'tcp'), '--deep: tcp looks at'),
+            (('--key', 'src', '--deep', 'tcp'), '--deep: tcp inspects'),
             (('--deep', 'packets'), '--deep:'),
             (('--deep', 'rate', '--deep-share', '0.1'), '--deep-share: has no effect'),
             (('--deep-after', '4'), '--deep-after: has no effect'),

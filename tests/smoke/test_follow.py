@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 

@@ -275,11 +275,11 @@ def test_bad_names(test):
 
 def test_bad_urls(test):
     for arguments, part in (
-            (('--stats', 'ipfix://127.0.0.1:1'), 'heavy hitters (--output) and records (--flows) alone'),
-            (('--output', 'json:ipfix://127.0.0.1:1'), 'names a format'),
+            (('--stats', 'ipfix://127.0.0.1:1'), 'heavy hitters (--output) and records (--flows) only'),
+            (('--output', 'json:ipfix://127.0.0.1:1'), 'IPFIX is a format'),
             (('--output', 'ipfix://127.0.0.1:0'), 'port'),
-            (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST[:PORT] (a file that is called so is ./ipfix:127'),
-            (('--output', 'ipfix://:1'), 'names no host'),
-            (('--output', 'ipfix+tcp://[::1:1'), 'names no host'),
+            (('--output', 'ipfix:127.0.0.1:4739'), 'write ipfix://HOST[:PORT]; a file of this name is ./ipfix:127'),
+            (('--output', 'ipfix://:1'), 'no host'),
+            (('--output', 'ipfix+tcp://[::1:1'), 'no host'),
             (('--output', 'ipfix://127.0.0.1:1', '--append'), 'on URLs, only on a file')):
         test.run('--synthetic', 'flows=10,packets=10', *arguments).expect(2).expect_one_line(part)

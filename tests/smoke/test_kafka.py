@@ -218,7 +218,7 @@ def test_refused_rows(test):
 def test_properties(test):
     """Those that librdkafka does not know are told with file and line."""
     config = test.path('run.conf')
-    for number, (line, part) in enumerate((('acks = some', 'Invalid value'), ('retires = 3', 'is no property'),
+    for number, (line, part) in enumerate((('acks = some', 'Invalid value'), ('retires = 3', 'not a property'),
                                            ('sasl.password = x', 'sasl.password.file = FILE'))):
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write('[export heavy]\nwhat = heavy-hitters\nurl = kafka://127.0.0.1/heavy\n'

@@ -698,7 +698,7 @@ BAD = (
     (('--kernel', 'eth0', '--design', 'rss', '--sketch', 'flow-table', '--workers', '2'), 'one worker', 'async'),
     (('--kernel', 'eth0', '--design', 'sync'), '--design sync'),
     (('--kernel', 'eth0', '--kernel', 'eth0,direction=in'), 'eth0', 'count twice'),
-    (('--kernel', 'eth0,hook=xdp,direction=out'), 'what goes out'),
+    (('--kernel', 'eth0,hook=xdp,direction=out'), 'incoming packets only'),
     (('--kernel', 'eth0,hok=xdp'), "'hok=xdp'", 'hook=xdp'),
     (('--kernel', 'eth0', '--port', 'eth1'), '--kernel', '--port'),
     (('--kernel', 'eth0', '--pace', 'recorded'), '--pace', 'contradicts --kernel'),

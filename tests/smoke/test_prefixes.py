@@ -152,7 +152,7 @@ def test_mistakes(test):
     bad = write_rules(test, [('10.0.0.0/8', 'a'), ('10.1.2.3/24', 'b')], 'bad')
     test.run(*synthetic, '--monitor', bad).expect(2).expect_one_line('bad, line 2', 'write 10.1.2.0/24')
     test.run(*synthetic, '--monitor', test.path('none')).expect(1).expect_one_line('cannot be opened')
-    test.run(*synthetic, '--rules', '-').expect(2).expect_one_line('--rules', '--monitor')
+    test.run(*synthetic, '--rules', '-').expect(2).expect_one_line('--rules', '--prefixes')
     good = write_rules(test, [('10.0.0.0/8', 'a')])
     test.run(*synthetic, '--monitor', good, '--monitor-side', 'both').expect(2)
     test.run(*synthetic, '--monitor', good, '--rules', test.path('x'), '--stats', test.path('x')).expect(2)

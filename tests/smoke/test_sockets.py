@@ -247,8 +247,8 @@ def test_key_of_another_place(test):
 
 
 def test_bad_urls(test):
-    for url, part in (('tcp://127.0.0.1', 'port'), ('json:tcp://:1', 'names no host'), ('unix:', 'by a path'),
-                      ('tcp:localhost:9000', 'write tcp://HOST:PORT (a file that is called so is ./tcp:localhost'),
+    for url, part in (('tcp://127.0.0.1', 'port'), ('json:tcp://:1', 'no host'), ('unix:', 'the path of a socket'),
+                      ('tcp:localhost:9000', 'write tcp://HOST:PORT; a file of this name is ./tcp:localhost'),
                       ('json:TCP:h', 'write tcp://HOST:PORT'), ('kafka:/b/t', 'write kafka://'),
                       ('http://a:1/b', 'allowed: '), ('./x/../tcp://a:1', 'No such file')):
         test.run('--synthetic', 'flows=10,packets=10', '--output', url).expect(

@@ -509,16 +509,16 @@ static void test_properties_that_are_none(void **state)
 	static const struct {
 		const char *text, *key, *why;
 	} cases[] = {
-		{"retires=3", "kafka.retires", "is no property of librdkafka"},
+		{"retires=3", "kafka.retires", "not a property of librdkafka"},
 		{"acks=some", "kafka.acks", "Invalid value"},
 		{"linger.ms=-1", "kafka.linger.ms", "outside allowed range"},
-		{"bootstrap.servers=a", "kafka.bootstrap.servers", "brokers are named by the URL"},
+		{"bootstrap.servers=a", "kafka.bootstrap.servers", "the URL has the brokers"},
 		{"sasl.password=x", "kafka.sasl.password", "kafka.sasl.password.file = FILE"},
 		{"ssl.key.pem=x", "kafka.ssl.key.pem", "kafka.ssl.key.location = FILE"},
 		{"delivery.report.only.error=true", "kafka.delivery.report.only.error",
-			"leave it out"},
-		{"sasl.password.file=", "kafka.sasl.password.file", "names no file"},
-		{"nothing.file=/dev/null", "kafka.nothing.file", "is no property"},
+			"omit it"},
+		{"sasl.password.file=", "kafka.sasl.password.file", "no file name"},
+		{"nothing.file=/dev/null", "kafka.nothing.file", "not a property"},
 	};
 
 	(void)state;

@@ -52,11 +52,11 @@ static void test_hooks_and_directions(void **state)
 static void test_what_is_none(void **state)
 {
 	(void)state;
-	assert_refused("", "name of an interface");
-	assert_refused(",hook=tc", "name of an interface");
-	assert_refused("a234567890123456", "name of an interface");
-	assert_refused("et/h0", "name of an interface");
-	assert_refused("eth 0", "name of an interface");
+	assert_refused("", "an interface name");
+	assert_refused(",hook=tc", "an interface name");
+	assert_refused("a234567890123456", "an interface name");
+	assert_refused("et/h0", "an interface name");
+	assert_refused("eth 0", "an interface name");
 	assert_refused("eth0,", "''");
 	assert_refused("eth0,tc", "'tc'");
 	assert_refused("eth0,hook=tcx", "'hook=tcx'");
@@ -64,8 +64,8 @@ static void test_what_is_none(void **state)
 	assert_refused("eth0,hook=tc,hook=xdp", "twice");
 	assert_refused("eth0,direction=in,hook=tc,direction=both", "twice");
 	assert_refused("eth0,direction=up", "'direction=up'");
-	assert_refused("eth0,hook=xdp,direction=out", "what goes out");
-	assert_refused("eth0,direction=both,hook=xdp", "what goes out");
+	assert_refused("eth0,hook=xdp,direction=out", "incoming packets only");
+	assert_refused("eth0,direction=both,hook=xdp", "incoming packets only");
 }
 
 int main(void)

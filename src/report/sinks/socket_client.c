@@ -54,8 +54,8 @@ static bool read_path(const char *text, struct receiver_address *address, char *
 	const size_t max = sizeof(unix_address.sun_path) - 1;
 
 	if (*text == '\0' || strlen(text) > max) {
-		snprintf(why, RECEIVER_WHY_MAX, "must contain the path of a socket, of 1 to %zu bytes",
-			max);
+		snprintf(why, RECEIVER_WHY_MAX,
+			"must contain the path of a socket, of 1 to %zu bytes", max);
 		return false;
 	}
 	snprintf(address->host, sizeof(address->host), "%s", text);
@@ -90,8 +90,7 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 	if ((*behind == '\0' && port != NULL) ||
 		(*behind == ':' && read_port(behind + 1, address->port, sizeof(address->port))))
 		return true;
-	snprintf(why, RECEIVER_WHY_MAX,
-		"must end with a port from 1 to 65535");
+	snprintf(why, RECEIVER_WHY_MAX, "must end with a port from 1 to 65535");
 	return false;
 }
 

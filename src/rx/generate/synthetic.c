@@ -249,8 +249,8 @@ static bool settle_changes(struct synthetic_spec *spec, char *error)
 	if (spec->drift_time > 0 && !spec->drifts && spec->load != SYNTHETIC_RAMP)
 		return fail(error, "over", "needs rate=FROM-TO or zipf=FROM-TO");
 	if (spec->drift_time == 0 && spec->drifts && spec->packets == 0)
-		return fail(error, "zipf=FROM-TO",
-			"needs over=TIME if packets=0; example: over=10s");
+		return fail(
+			error, "zipf=FROM-TO", "needs over=TIME if packets=0; example: over=10s");
 	if (spec->load == SYNTHETIC_RAMP)
 		spec->load_time = spec->drift_time > 0 ? spec->drift_time : (uint64_t)SECOND_NS;
 	return true;
