@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the user asked for: a command's options applied to a configuration file and a command line,
- * checked as far as the text alone can be. What the options are is their owners' business.
+ * A configuration: the options of a command with the values of a configuration file and a command
+ * line. Checks everything that can be checked without the machine. Owners define the options.
  */
 
 #include <stdbool.h>
@@ -13,24 +13,24 @@
 #include "config/option.h"
 
 #define CONFIG_MEASUREMENTS_MAX 16
-#define CONFIG_ROWS_MAX         128 /* of a command */
+#define CONFIG_ROWS_MAX         128 /* options of a command */
 #define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (64 << 10) /* of all a run's structs */
+#define CONFIG_BLOCK_BYTES      (64 << 10) /* of all structs of a run */
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
-#define CONFIG_KINDS_MAX        4  /* of sections with keys of their own */
-#define CONFIG_NAMED_MAX        32 /* of such sections */
+#define CONFIG_KINDS_MAX        4  /* kinds of sections with their own keys */
+#define CONFIG_NAMED_MAX        32 /* number of such sections */
 #define CONFIG_TITLE_MAX        80
 #define NAMED_BLOCK_BYTES       512
 
-/* Who gave an option. A later one of the list wins over an earlier one. */
+/* Origin of a value. A later level takes precedence over an earlier one. */
 enum option_level {
 	OPTION_BY_NOBODY,
 	OPTION_BY_DEFAULT,
 	OPTION_BY_FILE,    /* for the whole run */
 	OPTION_BY_SECTION, /* of the file */
 	OPTION_BY_COMMAND_LINE,
-	OPTION_BY_CHANGE, /* while the run goes on */
+	OPTION_BY_CHANGE, /* sketchtap ctl measure */
 };
 
 struct option_origin {
@@ -47,22 +47,22 @@ struct config_text {
 	char text[];
 };
 
-/* Where an owner's struct lies. */
+/* Location of the struct of an owner. */
 struct option_place {
 	const struct option_owner *owner;
 	uint32_t offset;
 };
 
-/* One question put to the traffic: a section [measurement NAME], or the command line's own. */
+/* A measurement: a section [measurement NAME], or the only one of the command line. */
 struct measurement_config {
-	const char *name;                              /* "main" where there is one */
+	const char *name;                              /* "main" if there is no section */
 	struct option_origin origins[CONFIG_ROWS_MAX]; /* by row of the configuration */
 	uint32_t nb_places, used;
 	struct option_place places[MEASUREMENT_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
 
-/* A section with keys of its own: [export NAME]. */
+/* A section with its own keys: [export NAME]. */
 struct config_named {
 	const struct option_owner *owner;
 	const char *name;
@@ -101,35 +101,35 @@ struct config {
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
 };
 
-/* A letter of tcpdump that is no option. */
+/* A letter of tcpdump that is not an option. */
 struct command_letter {
 	char letter;     /* 0 ends the list */
-	const char *why; /* it is refused; NULL: it changes nothing */
+	const char *why; /* reason to reject it; NULL: ignored */
 };
 
 struct command {
 	const char *name;                         /* one word */
-	const char *usage;                        /* what stands behind the name */
+	const char *usage;                        /* text after the name */
 	const char *summary;                      /* a line */
 	const char *about;                        /* sentences for its help; NULL: the summary */
 	const struct option_owner *const *owners; /* NULL at the end */
-	const char *argument;                     /* the option that words go to; NULL: none */
-	const char *stray; /* what to do about a word that looks like no file; NULL: nothing more */
+	const char *argument; /* option that gets words without an option; NULL: none */
+	const char *stray;    /* advice for a word that does not look like a file; NULL: none */
 	const struct command_letter *letters; /* NULL: none */
 	const char *const *examples;          /* lines, NULL at the end; NULL: none */
-	/* As of an owner, after those of all owners. NULL: nothing. */
+	/* As check() of an owner, called last. NULL: no check. */
 	bool (*check)(const struct config *config, struct option_fault *fault);
-	/* Suits what nobody asked for to a person who reads a terminal. NULL: nothing. */
+	/* Changes defaults if standard output is a terminal. NULL: none. */
 	void (*at_terminal)(struct config *config);
 	int (*run)(struct config *config); /* returns the exit status */
 };
 
-/* A word of help that a newcomer may not know. */
+/* A term that --help all explains. */
 struct program_term {
 	const char *word, *meaning;
 };
 
-/* A command that reads its own words. */
+/* A command with its own arguments. */
 struct program_other {
 	const char *name;
 	const char *usage, *summary;       /* as of a command */
@@ -139,56 +139,53 @@ struct program_other {
 struct program {
 	const char *name;
 	const struct command *const *commands; /* NULL at the end */
-	bool named;       /* a command must be named; else the first may be left out */
-	const char *hint; /* for who gave an unknown command; NULL: none */
-	const struct program_other *others; /* up to one without a name; NULL: none */
-	const struct program_term *terms;   /* up to one without a word; NULL: none */
+	bool named;       /* the command must be named; else the first is the default */
+	const char *hint; /* advice for an unknown command; NULL: none */
+	const struct program_other *others; /* the last one has no name; NULL: none */
+	const struct program_term *terms;   /* the last one has no word; NULL: none */
 };
 
-#define CONFIG_ERROR_MAX 1024 /* of a line that says what is wrong */
+#define CONFIG_ERROR_MAX 1024 /* bytes of an error line */
 
 enum config_result {
 	CONFIG_OK,
 	CONFIG_EXIT_0, /* --help or --version was answered on `out` */
-	CONFIG_EXIT_1, /* the machine said no (a configuration file that cannot be read): one line
-			  on `err` */
-	CONFIG_EXIT_2, /* a mistake in the text: one line on `err` */
+	CONFIG_EXIT_1, /* failure of the system, such as an unreadable file: one line on `err` */
+	CONFIG_EXIT_2, /* error in the text: one line on `err` */
 };
 
 /*
- * Reads argv, and the file that --config names under it (the command line wins). Strings of the
- * result live until config_free(), as long as argv does. What is not CONFIG_OK needs no
- * config_free().
+ * Reads argv and the file of --config. Strings of the result are valid until config_free(), and as
+ * long as argv. After a result other than CONFIG_OK, config_free() is not needed.
  */
 enum config_result config_load(struct config *config, const struct program *program, int argc,
 	char *const argv[], FILE *out, FILE *err);
 void config_free(struct config *config);
 
-/* An empty configuration with the options of a command. */
+/* Makes an empty configuration with the options of a command. */
 void config_init(struct config *config, const struct command *command);
-/* Whether the command has options of measurements. */
+/* Returns true if the command has options of measurements. */
 bool config_measures(const struct config *config);
 
-/* Where the section has the key (NAME.PROPERTY of properties); 0: nowhere. */
+/* Returns the line of a key (NAME or NAME.PROPERTY) of the section, or 0. */
 uint32_t config_named_line(
 	const struct config *config, const struct config_named *named, const char *key);
 
-/* Its keys, from 0, as rows name them; NULL behind the last. */
+/* Returns the keys of the section by row name, from 0; NULL after the last. */
 const char *config_named_key(
 	const struct config *config, const struct config_named *named, uint32_t i);
 
 /*
- * The command line of a running configuration again, with `file` in the place of what --config
- * names; NULL: that is read again. `file` is taken over, in any case. As config_load(), but that the
- * line is left in error[CONFIG_ERROR_MAX].
+ * Loads the command line of a running configuration again, with `file` instead of the file of
+ * --config; NULL: reads that file again. Takes ownership of `file`. As config_load(), but writes the
+ * error line to error[CONFIG_ERROR_MAX].
  */
 enum config_result config_load_again(
 	struct config *config, const struct config *running, struct config_file *file, char *error);
 
 /*
- * Returns false with one line in error[size] where the output of an option is a regular file that
- * the run reads. fd is of the output where it is open, so that no other file can be meant than the
- * one that is written; -1: what the name stands for now.
+ * Returns false with one line in error[size] if the output of an option is a regular file that the
+ * run reads. fd: the open output, so that the file cannot be another one; -1: look up the name.
  */
 bool config_spares_inputs(const struct config *config, const char *option, const char *output,
 	int fd, char *error, size_t size);

@@ -515,8 +515,7 @@ static void test_properties_that_are_none(void **state)
 		{"bootstrap.servers=a", "kafka.bootstrap.servers", "the URL has the brokers"},
 		{"sasl.password=x", "kafka.sasl.password", "kafka.sasl.password.file = FILE"},
 		{"ssl.key.pem=x", "kafka.ssl.key.pem", "kafka.ssl.key.location = FILE"},
-		{"delivery.report.only.error=true", "kafka.delivery.report.only.error",
-			"omit it"},
+		{"delivery.report.only.error=true", "kafka.delivery.report.only.error", "omit it"},
 		{"sasl.password.file=", "kafka.sasl.password.file", "no file name"},
 		{"nothing.file=/dev/null", "kafka.nothing.file", "not a property"},
 	};
