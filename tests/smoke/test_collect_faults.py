@@ -1740,7 +1740,7 @@ def core(test):
 BAD_TEXTS = (
     (('--exporter', '192.0.2.0/33'), 'not a prefix length'),
     (('--exporter', '192.0.2'), 'not an address or prefix'),
-    (('--exporter', ''), 'is empty'),
+    (('--exporter', ''), "'': empty"),
     (('--exporter', '192.0.2.1='), 'a name has 1 to 47'),
     (('--exporter', '192.0.2.1=' + 'a' * 48), 'a name has 1 to 47'),
     (('--exporter', '192.0.2.1=a b'), 'a name must not contain'),
