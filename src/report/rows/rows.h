@@ -148,7 +148,7 @@ struct output {
 extern const struct output output_heavy_hitters; /* heavy_hitters.c: a row per reported key */
 extern const struct output output_stats;         /* stats.c: a row per measurement */
 extern const struct output output_queues;        /* queues.c: a row per worker */
-extern const struct output output_rules;         /* rules.c: a row per rule of --prefixes */
+extern const struct output output_rules;         /* prefixes.c: a row per rule of --prefixes */
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
 extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
 /* overload.c: a row per change, and one per measurement */
