@@ -329,10 +329,10 @@ def test_what_is_refused_changes_nothing(test):
     for words in (('a', '0'), ('a', '41'), ('a', 'x'), ('a,b,c',)):
         refused(2, 'write ctl top MEASUREMENT N, with N from 1 to 40', 'top', *words)
     for status, text, mentions in (
-            (2, '[measurement a]\nkey = src\nfoo = 3\n', 'run.conf:3: foo: unknown option'),
-            (2, 'top = 7\ninterval = 3s\n[measurement a]\nkey = src\n', 'interval cannot change while the run goes on'),
-            (2, 'top = 7\nname = other\n[measurement a]\nkey = src\n', 'name cannot change while the run goes on'),
-            (2, 'top = 7\nworkers = 1\n[measurement a]\nkey = dst\n', 'workers cannot change'),
+            (2, '[measurement a]\nkey = src\nfoo = 3\n', 'run.conf:3: foo: unknown key'),
+            (2, 'top = 7\ninterval = 3s\n[measurement a]\nkey = src\n', 'interval: cannot change during a run'),
+            (2, 'top = 7\nname = other\n[measurement a]\nkey = src\n', 'name: cannot change during a run'),
+            (2, 'top = 7\nworkers = 1\n[measurement a]\nkey = dst\n', 'workers: cannot change'),
             (1, '[measurement a]\nkey = src\nwidth = 4G\n', 'MB of memory are needed')):
         with open(config, 'w', encoding='utf-8') as stream:
             stream.write(text)
@@ -342,7 +342,7 @@ def test_what_is_refused_changes_nothing(test):
     os.unlink(config)
     refused(1, 'run.conf: No such file or directory', 'reload')
     process.signal(signal.SIGHUP)
-    test.until_said(process, 'run.conf: No such file or directory; give a file that can be read to --config; the '
+    test.until_said(process, 'run.conf: No such file or directory; give a readable file to --config; the '
                              'measurements stay as they were')
     assert listed(test, process) == before
     stop(test, process)

@@ -142,7 +142,7 @@ def test_bad_destinations(test):
         for name in ('table:a', 'auto:a', 'JSON:a', 'Csv:-', 'jsonl:a', 'ndjson:a'):
             for option in ('--output', '--stats'):
                 result = test.run(*SOURCE, option, name).expect(2)
-                result.expect_one_line(option, f"'{name}'", 'allowed: csv, json', f'./{name}')
+                result.expect_one_line(option, f"'{name}'", 'formats: csv, json', f'./{name}')
             assert not os.path.exists(name), name
         test.run(*SOURCE, '--output', 'json:table:b').expect(0)
         assert os.path.exists('table:b')

@@ -327,7 +327,7 @@ def test_returning_interface_is_deleted(test):
     test.until(lambda: device.space.received('back') > 500, 'packets come back')
     device.space.ip('link', 'del', 'back')
     result = test.wait(process).expect(1)
-    assert '--return back: the device is gone' in result.stderr, result.describe()
+    assert '--rx-port back: the device is gone' in result.stderr, result.describe()
 
 
 def test_histogram_replaces_nothing_unasked(test):

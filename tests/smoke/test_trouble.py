@@ -272,7 +272,7 @@ def test_devargs_that_mean_nothing(test):
     """Drivers return -1, which is no "Operation not permitted"."""
     for port in ('net_memif0,role=conductor', 'net_pcap0,rx_pcap=/nonexistent', 'net_tap0,iface=a/b'):
         result = test.run('--port', port, '--no-huge', '--output', '/dev/null').expect(1)
-        result.expect_one_line('--port ' + port.split(',')[0], '--verbose')
+        result.expect_one_line('--port ' + port.split(',')[0], '--log-level debug')
         assert 'not permitted' not in result.stderr, result.describe()
 
 

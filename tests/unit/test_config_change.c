@@ -15,6 +15,7 @@
 
 #include "commands/commands.h"
 #include "config/config_change.h"
+#include "sketch/flow_table.h"
 #include "sketch/measurement.h"
 
 static char path[] = "/tmp/sketchtap-change-XXXXXX";
@@ -125,6 +126,32 @@ static void test_without_sections(void **state)
 	config_free(&next);
 	assert_refused(&first, "remove main", "measurement main: the last one");
 	config_free(&first);
+}
+
+/* A value with parts, and an old name, replace what was given before. */
+static void test_parts(void **state)
+{
+	struct config first =
+		load("[measurement a]\nsketch = flow-table\nflow-detail = tcp,after=3\n");
+	struct config next = change(&first, "change a flow-detail=rate,max=50");
+	const struct measurement_config *a = &next.measurements[0];
+
+	(void)state;
+	assert_int_equal(flow_table_options(a)->deep, FLOW_RATE);
+	assert_int_equal(flow_table_options(a)->deep_after, 16);
+	assert_int_equal(flow_table_options(a)->deep_flows, 50);
+	assert_false(config_measures_same(&first, &next));
+	config_free(&first);
+	first = change(&next, "change a deep=tcp");
+	assert_int_equal(flow_table_options(&first.measurements[0])->deep, FLOW_TCP);
+	assert_int_equal(flow_table_options(&first.measurements[0])->deep_flows, 0);
+	config_free(&next);
+	next = change(&first, "change a flow-detail=");
+	assert_int_equal(flow_table_options(&next.measurements[0])->deep, FLOW_COUNT);
+	assert_int_equal(flow_table_options(&next.measurements[0])->deep_after, 16);
+	assert_refused(&next, "change a flow-detail=rate,after=0", "flow-detail after: '0'");
+	config_free(&first);
+	config_free(&next);
 }
 
 static void test_refused(void **state)
@@ -274,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_taken_back),
 		cmocka_unit_test(test_without_sections),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_other_sections),
