@@ -159,12 +159,12 @@ struct runner {
 	enum way way;
 	struct choose_problem problem;
 	struct demand demand;
-	struct decider decider;
+	struct step_hysteresis decider;
 	uint8_t steps[2][SYSTEM_ITEMS_MAX];
 	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
 	double at; /* when the next window begins */
-	struct valve valve;
-	struct valve_queue queue;
+	struct queue_shedding valve;
+	struct shedding_queue queue;
 	double skipped;
 };
 
@@ -202,8 +202,8 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 	struct runner *runner = context;
 	double quarters = floor(backlog / (runner->load->entries / VALVE_QUARTERS)), looked_at = n;
 
-	valve_look(&runner->valve, &runner->queue, (uint32_t)fmin(quarters, VALVE_QUARTERS - 1),
-		backlog >= 1);
+	queue_shedding_look(&runner->valve, &runner->queue,
+		(uint32_t)fmin(quarters, VALVE_QUARTERS - 1), backlog >= 1);
 	/* Nothing waits: which measurements may is the operator's to say. */
 	if (runner->valve.level == VALVE_SOME)
 		looked_at = fmin(n / (1U << runner->valve.shift), VALVE_LOOKS_MAX);
@@ -236,7 +236,7 @@ static void prepare(
 	runner->decider.before =
 		(struct choice){.step = runner->steps[1], .flows = runner->flows[1]};
 	runner->decider.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX));
-	valve_init(&runner->valve, 1);
+	queue_shedding_init(&runner->valve, 1);
 }
 
 double system_full_ns(const struct system *system, double uncached)

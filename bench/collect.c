@@ -98,7 +98,7 @@ static bool take_turns(struct rounds_bench *bench, struct entry *entries, uint32
 	return true;
 }
 
-static struct exported *make_exports(const struct rounds_bench *bench, enum wire_protocol protocol,
+static struct exported *make_exports(const struct rounds_bench *bench, enum flow_protocol protocol,
 	uint64_t flows, uint32_t routers, uint64_t seed)
 {
 	uint64_t wanted = bench->quick ? QUICK_RECORDS : RECORDS, cycle = flows * routers;
@@ -159,7 +159,7 @@ static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t 
 }
 
 static bool run_traffic(
-	struct rounds_bench *bench, enum wire_protocol protocol, uint64_t flows, uint32_t routers)
+	struct rounds_bench *bench, enum flow_protocol protocol, uint64_t flows, uint32_t routers)
 {
 	struct exported *exported = make_exports(bench, protocol, flows, routers, bench->seed);
 	struct entry entries[ENTRIES_MAX];
@@ -188,7 +188,7 @@ static bool run_memory(struct rounds_bench *bench)
 			for (uint32_t r = 0; r < 2; r++) {
 				if (p == WIRE_SFLOW && f == 1 && r == 1)
 					continue;
-				if (!run_traffic(bench, (enum wire_protocol)p,
+				if (!run_traffic(bench, (enum flow_protocol)p,
 					    bench->quick ? flow_counts[f] / 10 : flow_counts[f],
 					    router_counts[r]))
 					return false;
@@ -222,7 +222,7 @@ static bool run_decoders(struct rounds_bench *bench)
 	figures_heading(&bench->figures, "decoders alone (libfixbuf %s)",
 		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
 	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT && fine; p++) {
-		exported[p] = make_exports(bench, (enum wire_protocol)p, 10000, 1, bench->seed);
+		exported[p] = make_exports(bench, (enum flow_protocol)p, 10000, 1, bench->seed);
 		fine = exported[p] != NULL &&
 		       open_entry(bench, &entries[n++], COLLECTING_RECORDS, exported[p]);
 		snprintf(entries[p].name, sizeof(entries[p].name), "decode: %s",

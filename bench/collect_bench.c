@@ -25,7 +25,7 @@ struct collecting {
 	struct collecting_counts counts;
 
 	/* Of records alone. */
-	struct wire_sink sink;
+	struct record_handler sink;
 	struct flow_record batch[WIRE_BATCH];
 	struct templates *templates[COLLECTING_ROUTERS_MAX + 1]; /* by domain */
 
@@ -54,7 +54,7 @@ static void add_records(void *arg, uint32_t n)
 	collecting->counts.records += n;
 }
 
-static void ignore_option(void *arg, const struct wire_option *option)
+static void ignore_option(void *arg, const struct option_record *option)
 {
 	(void)arg;
 	(void)option;
@@ -74,13 +74,13 @@ static void ignore_template(void *arg, uint16_t id)
 	(void)id;
 }
 
-static void ignore_counters(void *arg, const struct wire_counters *counters)
+static void ignore_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	(void)counters;
 }
 
-static void ignore_sampler(void *arg, const struct wire_sampler *sampler)
+static void ignore_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	(void)sampler;
@@ -89,14 +89,14 @@ static void ignore_sampler(void *arg, const struct wire_sampler *sampler)
 static void decode(struct collecting *collecting, const struct datagram *datagram)
 {
 	struct templates **templates;
-	struct wire_header header;
+	struct datagram_header header;
 
-	if (wire_read_header(datagram->data, datagram->len, &header) != WIRE_FINE)
+	if (flow_protocol_read_header(datagram->data, datagram->len, &header) != WIRE_FINE)
 		return;
 	templates = &collecting->templates[header.domain % (COLLECTING_ROUTERS_MAX + 1)];
 	if (*templates == NULL)
 		*templates = templates_create(TEMPLATE_BYTES);
-	wire_decode(&header, *templates, datagram->data, datagram->len, &collecting->sink);
+	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &collecting->sink);
 }
 
 /* --- more --- */
@@ -208,7 +208,7 @@ static bool create_sketch(struct collecting *collecting, uint64_t seed)
 
 static void set_sink(struct collecting *collecting)
 {
-	collecting->sink = (struct wire_sink){
+	collecting->sink = (struct record_handler){
 		.batch = collecting->batch,
 		.arg = collecting,
 		.records = add_records,

@@ -12,7 +12,7 @@
 #define EXPORTED_SAMPLING          1000 /* of sFlow; the others look at every packet */
 
 struct exported_spec {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint64_t flows;
 	uint32_t routers; /* that report each of them, each in an order of its own */
 	uint32_t cycles;  /* reports of all flows by all routers, one after the other */

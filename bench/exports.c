@@ -294,7 +294,7 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 	const struct ipfix_socket_options options = {
 		.records = {.flows = true, .ingress = 1}, .patience = patience};
 	struct receiver_address address;
-	struct ipfix_account account;
+	struct ipfix_counts account;
 	struct ipfix_socket *ipfix;
 	struct reader reader;
 	struct took took = {0};

@@ -97,7 +97,7 @@ struct flow_tables {
 	struct cpus cpus;
 	struct figures figures;
 	struct flow_variant variants[FLOW_VARIANTS_MAX];
-	struct contestant tables[FLOW_VARIANTS_MAX];
+	struct bench_subject tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
 	struct contest_result results[FLOW_VARIANTS_MAX];
 	/* The last size of the traffic that was a power of two; ns of each table, 0: not measured. */
@@ -232,10 +232,10 @@ static void cell_result(
 
 /* A row of one table; chains: where they are known and it has any. */
 static void print_table(struct flow_tables *bench, uint32_t t, const char *traffic,
-	const struct contest *contest, const struct chains *chains, uint32_t rounds)
+	const struct bench_rounds *contest, const struct chains *chains, uint32_t rounds)
 {
 	const struct workload *workload = contest->workload;
-	const struct contestant *table = &bench->tables[t];
+	const struct bench_subject *table = &bench->tables[t];
 	struct figures *figures = &bench->figures;
 	double misses;
 
@@ -252,7 +252,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 		cell_result(bench, t, workload, rounds);
 		cell_power(bench, t, contest->width,
 			bench_stats_of(bench->results[t].ns, rounds).median);
-		if (contest_misses(contest, table, &misses))
+		if (bench_rounds_misses(contest, table, &misses))
 			figures_cell(figures, "misses", "%.2f", misses);
 	} else {
 		figures_cell(figures, "note",
@@ -266,7 +266,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 
 /* How many of the buckets that have keys have so many: rows of the CSV alone. */
 static void print_lengths(struct flow_tables *bench, const char *traffic,
-	const struct contest *contest, const struct chains *chains)
+	const struct bench_rounds *contest, const struct chains *chains)
 {
 	struct figures *figures = &bench->figures;
 	FILE *table = figures->table;
@@ -344,15 +344,15 @@ static const struct chains *find_chains(const struct workload *workload, uint64_
 	return &all[hash];
 }
 
-static bool run_size(struct flow_tables *bench, const char *traffic, const struct contest *contest,
-	struct fastest *fastest)
+static bool run_size(struct flow_tables *bench, const char *traffic,
+	const struct bench_rounds *contest, struct fastest *fastest)
 {
 	const struct workload *workload = contest->workload;
 	struct chains chains[TABLE_HASH_COUNT] = {0};
 	char error[CONTEST_ERROR_MAX];
 	uint32_t rounds;
 
-	if (!contest_run(contest, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,
+	if (!bench_rounds_run(contest, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,
 		    bench->results, &rounds, error)) {
 		log_error("%s", error);
 		return false;
@@ -374,7 +374,8 @@ static bool run_size(struct flow_tables *bench, const char *traffic, const struc
 /* All sizes. Takes the workload. */
 static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
 {
-	struct contest contest = {.workload = workload, .seed = seed_options(bench->config)->seed};
+	struct bench_rounds contest = {
+		.workload = workload, .seed = seed_options(bench->config)->seed};
 	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
 	bool right = workload_add_flow_hashes(workload);
 

@@ -55,7 +55,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 }
 
 uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
-	struct flow_variant *variants, struct contestant *contestants)
+	struct flow_variant *variants, struct bench_subject *contestants)
 {
 	uint32_t n = 0;
 
@@ -66,7 +66,7 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 				continue;
 			variants[n] =
 				(struct flow_variant){(enum flow_structure)s, (enum table_hash)h};
-			contestants[n] = (struct contestant){
+			contestants[n] = (struct bench_subject){
 				.name = "flow-table",
 				.ops = h == TABLE_HASH_AES ? &contestant_table
 							   : &contestant_table_hashing,
@@ -78,7 +78,7 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 	return n;
 }
 
-size_t flow_variant_memory(const struct contestant *contestant, uint64_t buckets)
+size_t flow_variant_memory(const struct bench_subject *contestant, uint64_t buckets)
 {
 	struct sketch_params params = {.width = buckets};
 

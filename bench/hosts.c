@@ -115,15 +115,15 @@ static bool draw_keys(const struct workload_spec *spec, struct key4 *keys)
 	return true;
 }
 
-static struct monitor_rules *make_rules(uint32_t hosts)
+static struct prefix_list *make_rules(uint32_t hosts)
 {
-	struct monitor_rules *rules = calloc(1, sizeof(*rules) + hosts * sizeof(rules->rules[0]));
+	struct prefix_list *rules = calloc(1, sizeof(*rules) + hosts * sizeof(rules->rules[0]));
 
 	if (rules == NULL)
 		return NULL;
 	rules->n = hosts;
 	for (uint32_t h = 0; h < hosts; h++) {
-		struct monitor_rule *rule = &rules->rules[h];
+		struct prefix_entry *rule = &rules->rules[h];
 		uint32_t address = htobe32(FIRST_HOST + h);
 
 		rule->length = 32;
@@ -193,10 +193,10 @@ static double exact_share(const struct entry *entry, uint64_t seed)
 
 static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 {
-	const struct contest contest = {
+	const struct bench_rounds contest = {
 		.workload = workload, .seed = seed_options(hosts->config)->seed};
 	static struct contest_result results[ENTRIES];
-	struct contestant contestants[ENTRIES];
+	struct bench_subject contestants[ENTRIES];
 	char error[CONTEST_ERROR_MAX];
 	uint32_t rounds;
 
@@ -204,7 +204,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 		contestants[e] = hosts->entries[e].setting.contestant;
 		contestants[e].ops = &contestant_sketch;
 	}
-	if (!contest_run(&contest, &hosts->cpus, contestants, ENTRIES, hosts->rounds, results,
+	if (!bench_rounds_run(&contest, &hosts->cpus, contestants, ENTRIES, hosts->rounds, results,
 		    &rounds, error)) {
 		log_error("%s", error);
 		return false;
@@ -231,7 +231,7 @@ static double ring_ns(const struct entry *behind, const struct entry *inline_, u
 static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint32_t rounds)
 {
 	const struct entry *entry = &hosts->entries[e];
-	const struct contestant *contestant = &entry->setting.contestant;
+	const struct bench_subject *contestant = &entry->setting.contestant;
 	struct sketch_params shape = {.width = contestant->width};
 	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
@@ -275,7 +275,7 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 /* --- all of it --- */
 
 static void add_entries(
-	struct hosts *hosts, const struct workload *workload, const struct monitor_rules *rules)
+	struct hosts *hosts, const struct workload *workload, const struct prefix_list *rules)
 {
 	uint32_t n = 0;
 
@@ -332,7 +332,7 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
 	};
 	struct workload *workload =
 		workload_create_from(&spec, draw_keys, seed_options(hosts->config)->seed);
-	struct monitor_rules *rules = make_rules(nb_hosts);
+	struct prefix_list *rules = make_rules(nb_hosts);
 	bool right = workload != NULL && rules != NULL;
 	uint32_t rounds = 0;
 
@@ -352,7 +352,7 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
 	if (workload != NULL)
 		workload_destroy(workload);
 	if (rules != NULL)
-		monitor_rules_free(rules);
+		prefix_rules_free(rules);
 	return right;
 }
 

@@ -299,13 +299,13 @@ static struct kernel_program *load_with_rules(
 {
 	struct kernel_program *program = load_ours(bench,
 		(struct kernel_program_params){.buckets = buckets, .monitor = KERNEL_MONITOR_SRC});
-	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
+	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	struct kernel_rules *maps = NULL;
 
 	for (uint32_t i = 0; rules != NULL && i < n; i++) {
 		uint32_t address = UINT32_C(10) << 24 | (first + i);
 
-		rules->rules[rules->n++] = (struct monitor_rule){
+		rules->rules[rules->n++] = (struct prefix_entry){
 			.length = 32,
 			.bits = {(uint8_t)(address >> 24), (uint8_t)(address >> 16),
 				(uint8_t)(address >> 8), (uint8_t)address},

@@ -70,7 +70,7 @@ struct kernels {
 	struct topology topology;
 	struct cpus cpus;
 	struct figures figures;
-	struct contestant contestants[CONTEST_CONTESTANTS_MAX];
+	struct bench_subject contestants[CONTEST_CONTESTANTS_MAX];
 	uint32_t nb_contestants;
 	struct contest_result results[CONTEST_CONTESTANTS_MAX];
 };
@@ -83,10 +83,10 @@ static const struct option_values widths_quick = {1, {1 << 16}};
 static const struct option_values threads_default = {2, {1, 2}};
 
 static void add_contestant(struct kernels *kernels, const char *name,
-	const struct contestant_ops *ops, uint64_t threads)
+	const struct bench_subject_ops *ops, uint64_t threads)
 {
 	kernels->contestants[kernels->nb_contestants++] =
-		(struct contestant){.name = name, .ops = ops, .threads = (uint32_t)threads};
+		(struct bench_subject){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
 /* The floor comes first: once for each number of threads. */
@@ -108,7 +108,7 @@ static void choose_contestants(struct kernels *kernels)
 }
 
 static const struct contest_result *result_of(
-	const struct kernels *kernels, const struct contestant_ops *ops, uint32_t threads)
+	const struct kernels *kernels, const struct bench_subject_ops *ops, uint32_t threads)
 {
 	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
 		if (kernels->contestants[c].ops == ops &&
@@ -125,7 +125,7 @@ static void cell_ratio(struct figures *figures, const char *column,
 			bench_stats_ratio(result->ns, other->ns, rounds).median);
 }
 
-static void cell_times(struct figures *figures, const struct contestant *contestant,
+static void cell_times(struct figures *figures, const struct bench_subject *contestant,
 	const struct contest_result *result, uint32_t rounds)
 {
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
@@ -162,7 +162,7 @@ static uint64_t zipf_of(const struct workload_spec *spec)
 	return spec->random ? BENCH_ZIPF_RANDOM : spec->zipf_e6;
 }
 
-static void cell_contest(struct figures *figures, const struct contest *contest)
+static void cell_contest(struct figures *figures, const struct bench_rounds *contest)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
 	char traffic[CHOICES_TEXT_MAX];
@@ -178,9 +178,9 @@ static void cell_contest(struct figures *figures, const struct contest *contest)
 }
 
 static void print_contestant(
-	struct kernels *kernels, const struct contest *contest, uint32_t c, uint32_t rounds)
+	struct kernels *kernels, const struct bench_rounds *contest, uint32_t c, uint32_t rounds)
 {
-	const struct contestant *contestant = &kernels->contestants[c];
+	const struct bench_subject *contestant = &kernels->contestants[c];
 	const struct contest_result *result = &kernels->results[c];
 	struct figures *figures = &kernels->figures;
 
@@ -205,7 +205,8 @@ static void print_contestant(
 	figures_row(figures);
 }
 
-static void print_contest(struct kernels *kernels, const struct contest *contest, uint32_t rounds)
+static void print_contest(
+	struct kernels *kernels, const struct bench_rounds *contest, uint32_t rounds)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
 	char traffic[CHOICES_TEXT_MAX], flows[CHOICES_TEXT_MAX] = "";
@@ -223,7 +224,7 @@ static void print_contest(struct kernels *kernels, const struct contest *contest
 /* All widths on one workload. Returns false where a contestant counted wrongly. */
 static bool run_workload(struct kernels *kernels, const struct workload *workload)
 {
-	struct contest contest = {
+	struct bench_rounds contest = {
 		.workload = workload, .seed = seed_options(kernels->config)->seed};
 
 	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
@@ -231,7 +232,7 @@ static bool run_workload(struct kernels *kernels, const struct workload *workloa
 		uint32_t rounds;
 
 		contest.width = kernels->widths->values[w];
-		if (!contest_run(&contest, &kernels->cpus, kernels->contestants,
+		if (!bench_rounds_run(&contest, &kernels->cpus, kernels->contestants,
 			    kernels->nb_contestants, kernels->rounds, kernels->results, &rounds,
 			    error)) {
 			log_error("%s", error);

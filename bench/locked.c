@@ -49,7 +49,7 @@ const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch)
 }
 
 uint32_t locked_contestants(const struct bench_options *bench, const struct option_values *threads,
-	struct contestant *contestants, uint32_t max)
+	struct bench_subject *contestants, uint32_t max)
 {
 	struct bench_options separate = *bench;
 	uint32_t n;

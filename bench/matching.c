@@ -15,20 +15,20 @@
 #define PACKETS (1u << 20)
 
 struct matching {
-	struct monitor_table *table;
+	struct prefix_filter *table;
 	uint32_t addresses[PACKETS]; /* network byte order */
 	struct key_burst burst;
-	struct monitor_hits hits;
+	struct prefix_matches hits;
 };
 
 /* Sorted, as a file of rules is once it is read. */
-static struct monitor_rules *random_hosts(uint32_t n, struct random *random)
+static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 {
-	struct monitor_rules *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
+	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	uint64_t apart = (UINT64_C(1) << 32) / n;
 
 	for (uint32_t r = 0; rules != NULL && r < n; r++) {
-		struct monitor_rule *rule = &rules->rules[r];
+		struct prefix_entry *rule = &rules->rules[r];
 		uint32_t address = htonl((uint32_t)(r * apart + random_below(random, apart)));
 
 		memcpy(rule->bits, &address, sizeof(address));
@@ -42,7 +42,7 @@ static struct monitor_rules *random_hosts(uint32_t n, struct random *random)
 
 static void draw_packets(struct matching *matching, struct random *random)
 {
-	const struct monitor_rules *rules = monitor_table_rules(matching->table);
+	const struct prefix_list *rules = prefix_table_rules(matching->table);
 
 	for (uint32_t p = 0; p < PACKETS; p++)
 		memcpy(&matching->addresses[p], rules->rules[random_below(random, rules->n)].bits,
@@ -52,7 +52,7 @@ static void draw_packets(struct matching *matching, struct random *random)
 struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
 {
 	struct matching *matching = aligned_alloc(64, (sizeof(*matching) + 63) / 64 * 64);
-	struct monitor_rules *hosts;
+	struct prefix_list *hosts;
 	struct random random;
 	struct hash_key key;
 	char error[MONITOR_ERROR_MAX];
@@ -63,7 +63,7 @@ struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
 	random_init(&random, 1);
 	hosts = random_hosts(rules, &random);
 	if (hosts != NULL)
-		matching->table = monitor_table_create(hosts, MONITOR_DST, 1, error);
+		matching->table = prefix_filter_create(hosts, MONITOR_DST, 1, error);
 	if (matching->table == NULL) {
 		free(matching);
 		return NULL;
@@ -77,26 +77,26 @@ struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
 
 void matching_destroy(struct matching *matching)
 {
-	monitor_table_destroy(matching->table);
+	prefix_filter_destroy(matching->table);
 	free(matching);
 }
 
 size_t matching_bytes(uint32_t rules)
 {
 	struct random random;
-	struct monitor_rules *hosts;
+	struct prefix_list *hosts;
 	size_t bytes;
 
 	random_init(&random, 1);
 	hosts = random_hosts(rules, &random);
-	bytes = hosts != NULL ? monitor_table_bytes(hosts) : 0;
-	monitor_rules_free(hosts);
+	bytes = hosts != NULL ? prefix_filter_bytes(hosts) : 0;
+	prefix_rules_free(hosts);
 	return bytes;
 }
 
 uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching_part part)
 {
-	struct monitor_count *counts = monitor_table_counts(matching->table, 0, 0);
+	struct prefix_counts *counts = prefix_table_counts(matching->table, 0, 0);
 	struct key_burst *burst = &matching->burst;
 	uint64_t matched = 0;
 
@@ -107,9 +107,9 @@ uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching
 		for (uint32_t i = 0; i < BURST_MAX; i++)
 			memcpy(burst->key4[i].dst_ip, &addresses[i], sizeof(addresses[i]));
 		if (part >= MATCHING_MATCH)
-			monitor_match(matching->table, burst, &matching->hits);
+			prefix_match(matching->table, burst, &matching->hits);
 		if (part >= MATCHING_CREDIT)
-			monitor_credit(matching->table, burst, &matching->hits, counts);
+			prefix_credit(matching->table, burst, &matching->hits, counts);
 		matched += burst->n;
 		/* Keeps what nobody looks at. */
 		__asm__ volatile("" : : "r"(burst), "r"(&matching->hits) : "memory");

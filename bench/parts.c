@@ -201,7 +201,7 @@ static const struct part programs[] = {
 struct entrant {
 	const char *name;
 	const char *sketch;
-	const struct contestant_ops *rival;
+	const struct bench_subject_ops *rival;
 	uint64_t width;   /* 0: the sketch's own */
 	uint32_t sharing; /* threads that share it; 0: one that has it alone */
 	enum sketch_metric metric;
@@ -278,12 +278,12 @@ static struct workload *make_workload(const struct parts *parts, uint32_t zipf_e
 	return workload_create(&spec, parts->seed);
 }
 
-static struct contestant contestant_of(const struct entrant *entrant)
+static struct bench_subject contestant_of(const struct entrant *entrant)
 {
 	const struct sketch_ops *sketch =
 		entrant->sketch != NULL ? sketch_find(entrant->sketch) : NULL;
 
-	return (struct contestant){
+	return (struct bench_subject){
 		.name = entrant->name,
 		.ops = sketch != NULL ? &contestant_sketch : entrant->rival,
 		.sketch = sketch,
@@ -296,7 +296,7 @@ static struct contestant contestant_of(const struct entrant *entrant)
 }
 
 /* Of threads that share their work, each counts its part at the same time. */
-static void print_entrant(struct parts *parts, const struct contestant *entrant,
+static void print_entrant(struct parts *parts, const struct bench_subject *entrant,
 	const struct contest_result *result, uint32_t round)
 {
 	struct figures *figures = &parts->figures;
@@ -316,13 +316,15 @@ static bool run_contest(
 	struct parts *parts, uint32_t c, const struct workload *workload, uint32_t round)
 {
 	static struct contest_result results[ENTRANTS_MAX];
-	const struct contest contest = {.workload = workload, .width = WIDTH, .seed = parts->seed};
-	struct contestant entrants[ENTRANTS_MAX];
+	const struct bench_rounds contest = {
+		.workload = workload, .width = WIDTH, .seed = parts->seed};
+	struct bench_subject entrants[ENTRANTS_MAX];
 	uint32_t n = 0, done;
 
 	for (; n < ENTRANTS_MAX && contests[c].entrants[n].name != NULL; n++)
 		entrants[n] = contestant_of(&contests[c].entrants[n]);
-	if (!contest_run(&contest, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
+	if (!bench_rounds_run(
+		    &contest, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
 		done == 0)
 		return false;
 	for (uint32_t e = 0; e < n; e++)
@@ -578,7 +580,7 @@ static const struct part surroundings[] = {
 
 static bool start_eal(struct parts *parts)
 {
-	const struct contestant whole = {.sketch = sketch_find("count-min")};
+	const struct bench_subject whole = {.sketch = sketch_find("count-min")};
 
 	setup_run_config(&parts->run_config, parts->config, &whole);
 	edit_feeder_options(&parts->run_config)->packets = parts->packets;

@@ -612,7 +612,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 		.cpu = pipeline->cpus.ids[pipeline->cpus.n - 1],
 	};
 	char error[OFFER_ERROR_MAX];
-	struct offer *offer;
+	struct load_generator *offer;
 	double ceiling;
 
 	if (!load_workload(pipeline, ZIPF_E6, FLOWS)) {
@@ -620,13 +620,13 @@ static bool print_ceiling(struct pipeline *pipeline)
 		return false;
 	}
 	params.workload = pipeline->workload;
-	offer = offer_create(&params, error);
+	offer = load_generator_create(&params, error);
 	if (offer == NULL) {
 		log_error("%s", error);
 		return false;
 	}
-	ceiling = offer_ceiling(offer, pipeline->cpus.ids[0], CEILING_MS);
-	offer_discard(offer);
+	ceiling = load_generator_ceiling(offer, pipeline->cpus.ids[0], CEILING_MS);
+	load_generator_discard(offer);
 	figures_heading(&pipeline->figures, "the generator alone");
 	figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
 	figures_cell(&pipeline->figures, "experiment", "generator");

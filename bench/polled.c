@@ -205,9 +205,9 @@ static void turn_valve_on(struct run *run)
 	struct worker *worker = run->workers[0];
 	struct rte_ring *ring = feeder_ring(run->feeder, 0);
 
-	valve_init(&worker->keeper->valve, 1);
+	queue_shedding_init(&worker->keeper->valve, 1);
 	worker->poller.keeper = worker->keeper;
-	keeper_govern(worker->keeper, &worker->states, rte_get_tsc_hz() / 1000);
+	shed_worker_govern(worker->keeper, &worker->states, rte_get_tsc_hz() / 1000);
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 

@@ -215,7 +215,7 @@ static void make_config(struct profiling *profiling, const struct config *config
 	profiling->config = *config;
 	edit_port_options(&profiling->config)->names.n = 0;
 	edit_forward_options(&profiling->config)->mode = FORWARD_OFF;
-	*edit_keep_up_options(&profiling->config) = (struct keep_up_options){0};
+	*edit_shed_policy_options(&profiling->config) = (struct shed_policy_options){0};
 	edit_design_options(&profiling->config)->design = 0;
 	edit_plan_options(&profiling->config)->workers = 1;
 	edit_epoch_options(&profiling->config)->interval = 0;

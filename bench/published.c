@@ -64,7 +64,7 @@ static size_t block_memory(const void *state)
 }
 
 /* Bytes that count-min has. */
-static size_t budget(const struct contestant *contestant, const struct contest *contest)
+static size_t budget(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
@@ -197,8 +197,8 @@ struct octo {
 	struct octo_message queue[OCTO_QUEUE];
 };
 
-static void *octo_open(
-	const struct contestant *contestant, const struct contest *contest, uint32_t threshold)
+static void *octo_open(const struct bench_subject *contestant, const struct bench_rounds *contest,
+	uint32_t threshold)
 {
 	uint64_t width = contestant_width(contestant, contest);
 	size_t counters = OCTO_ROWS * width, header = line_up(sizeof(struct octo));
@@ -217,12 +217,13 @@ static void *octo_open(
 	return octo;
 }
 
-static void *octo127_open(const struct contestant *contestant, const struct contest *contest)
+static void *octo127_open(
+	const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return octo_open(contestant, contest, 127);
 }
 
-static void *octo63_open(const struct contestant *contestant, const struct contest *contest)
+static void *octo63_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return octo_open(contestant, contest, 63);
 }
@@ -372,7 +373,7 @@ static uint32_t octo_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-const struct contestant_ops contestant_octosketch = {
+const struct bench_subject_ops contestant_octosketch = {
 	.takes_hashes = true,
 	.open = octo127_open,
 	.feed = octo_feed,
@@ -382,7 +383,7 @@ const struct contestant_ops contestant_octosketch = {
 	.close = block_close,
 };
 
-static const struct contestant_ops octo63 = {
+static const struct bench_subject_ops octo63 = {
 	.takes_hashes = true,
 	.open = octo63_open,
 	.feed = octo_feed,
@@ -413,7 +414,8 @@ struct elastic {
 	uint8_t *light;
 };
 
-static void *elastic_open(const struct contestant *contestant, const struct contest *contest)
+static void *elastic_open(
+	const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	size_t header = line_up(sizeof(struct elastic)), size = budget(contestant, contest);
 	struct elastic *elastic = block_open(size);
@@ -572,7 +574,7 @@ static uint32_t elastic_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-const struct contestant_ops contestant_elastic = {
+const struct bench_subject_ops contestant_elastic = {
 	.takes_hashes = true,
 	.open = elastic_open,
 	.feed = elastic_feed,
@@ -604,7 +606,7 @@ struct coco_bucket {
 	uint32_t *count;
 };
 
-static void *coco_open(const struct contestant *contestant, const struct contest *contest)
+static void *coco_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	size_t header = line_up(sizeof(struct coco)), size = budget(contestant, contest);
 	struct coco *coco = block_open(size);
@@ -685,7 +687,7 @@ static uint32_t coco_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-static const struct contestant_ops cocosketch = {
+static const struct bench_subject_ops cocosketch = {
 	.takes_hashes = true,
 	.open = coco_open,
 	.feed = coco_feed,
@@ -710,7 +712,7 @@ struct space_saving {
 	uint32_t hand, least;
 };
 
-static void *saving_open(const struct contestant *contestant, const struct contest *contest)
+static void *saving_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	size_t header = line_up(sizeof(struct space_saving)), size = budget(contestant, contest);
 	struct space_saving *saving = block_open(size);
@@ -788,7 +790,7 @@ static uint32_t saving_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-static const struct contestant_ops space_saving = {
+static const struct bench_subject_ops space_saving = {
 	.takes_hashes = true,
 	.open = saving_open,
 	.feed = saving_feed,

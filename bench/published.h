@@ -8,8 +8,8 @@
 /* A row without a name ends them. */
 extern const struct published {
 	const char *name;
-	const struct contestant_ops *ops;
+	const struct bench_subject_ops *ops;
 } published[];
 
 /* The quickest of them. */
-extern const struct contestant_ops contestant_octosketch, contestant_elastic;
+extern const struct bench_subject_ops contestant_octosketch, contestant_elastic;

@@ -38,7 +38,7 @@ static void make_name(char *name, size_t size, const char *kind)
 
 /* columns: counters of a row; it makes as many as 4 / error_rate. */
 static struct rte_member_setsum *create_member(
-	const struct contest *contest, double columns, uint32_t flags, float sample_rate)
+	const struct bench_rounds *contest, double columns, uint32_t flags, float sample_rate)
 {
 	char name[RTE_MEMBER_NAMESIZE];
 	struct rte_member_parameters params = {
@@ -63,13 +63,14 @@ static struct rte_member_setsum *create_member(
  * two rows differ by a constant XOR, and with a power of two of columns keys that collide in one
  * row collide in all of them. A little fewer columns, and the remainder of the division hides that.
  */
-static void *member_open(const struct contestant *contestant, const struct contest *contest)
+static void *member_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return create_member(
 		contest, (double)contestant_width(contestant, contest) * 63 / 64 - 1, 0, 1);
 }
 
-static void *member_bytes_open(const struct contestant *contestant, const struct contest *contest)
+static void *member_bytes_open(
+	const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	(void)contestant;
 	return create_member(
@@ -155,7 +156,7 @@ static void member_close(void *state)
 	rte_member_free(state);
 }
 
-const struct contestant_ops contestant_member = {
+const struct bench_subject_ops contestant_member = {
 	.open = member_open,
 	.feed = member_feed,
 	.memory = member_memory,
@@ -165,7 +166,7 @@ const struct contestant_ops contestant_member = {
 	.close = member_close,
 };
 
-const struct contestant_ops contestant_member_bytes = {
+const struct bench_subject_ops contestant_member_bytes = {
 	.open = member_bytes_open,
 	.feed = member_bytes_feed,
 	.memory = member_memory,
@@ -199,7 +200,7 @@ static uint64_t exact_entries(uint64_t keys)
 	return keys + keys / 8 + 1024;
 }
 
-static void *exact_open(const struct contestant *contestant, const struct contest *contest)
+static void *exact_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
 	char name[RTE_HASH_NAMESIZE];
@@ -289,7 +290,7 @@ static uint32_t exact_top(void *state, const struct workload *workload,
 	return n;
 }
 
-const struct contestant_ops contestant_rte_hash = {
+const struct bench_subject_ops contestant_rte_hash = {
 	.open = exact_open,
 	.feed = exact_feed,
 	.memory = exact_memory,

@@ -131,7 +131,7 @@ static bool worker_missing(struct rounds_bench *in)
 
 bool outlets_worker(struct rounds_bench *in)
 {
-	const struct contestant contestant = {.sketch = sketch_find("flow-table"), .threads = 1};
+	const struct bench_subject contestant = {.sketch = sketch_find("flow-table"), .threads = 1};
 	static struct beside_bench bench;
 	bool fine;
 
@@ -272,16 +272,16 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-static struct writer_voice voice = {.say = hear};
+static struct sink_log voice = {.say = hear};
 
 /* Rows through an outlet, from the hand-over until all have their fate. Returns seconds; 0: they
  * have not. */
-static double time_outlet(const struct remote_request *request, struct report_epoch *epoch)
+static double time_outlet(const struct sink_request *request, struct report_epoch *epoch)
 {
-	struct remote *remote = remote_create(request, 0, &voice);
+	struct sink *remote = sink_create(request, 0, &voice);
 	char why[REMOTE_WHY_MAX];
 	struct delivery *delivery;
-	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
+	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
 	int64_t start;
 	double seconds;
 
@@ -292,29 +292,29 @@ static double time_outlet(const struct remote_request *request, struct report_ep
 	params.place = remote;
 	params.name = request->url;
 	params.deliveries = &delivery;
-	remote->outlet = outlet_create(&params);
-	if (remote->outlet == NULL || remote_open(remote, false, why) != 0 ||
-		outlet_start(remote->outlet) != 0) {
-		outlet_free(remote->outlet);
-		remote_free(remote);
+	remote->outlet = sink_queue_create(&params);
+	if (remote->outlet == NULL || sink_open(remote, false, why) != 0 ||
+		sink_queue_start(remote->outlet) != 0) {
+		sink_queue_free(remote->outlet);
+		sink_free(remote);
 		return 0;
 	}
-	outlet_push(remote->outlet, epoch); /* it is connected, and has memory for the text */
-	outlet_settle(remote->outlet);
+	sink_queue_push(remote->outlet, epoch); /* it is connected, and has memory for the text */
+	sink_queue_settle(remote->outlet);
 	start = clock_now(CLOCK_MONOTONIC);
-	outlet_push(remote->outlet, epoch);
-	outlet_settle(remote->outlet);
+	sink_queue_push(remote->outlet, epoch);
+	sink_queue_settle(remote->outlet);
 	seconds = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e9;
-	outlet_end(remote->outlet);
+	sink_queue_end(remote->outlet);
 	if (atomic_load(&delivery->acknowledged) != 2 * epoch->measurements[0].nb_flows)
 		seconds = 0;
-	outlet_free(remote->outlet);
-	remote_free(remote);
+	sink_queue_free(remote->outlet);
+	sink_free(remote);
 	return seconds;
 }
 
 /* The same rows, made before it begins. */
-static double time_loop(struct mock_broker *broker, const struct remote_request *request,
+static double time_loop(struct mock_broker *broker, const struct sink_request *request,
 	const struct report_epoch *epoch, struct text *text)
 {
 	struct column_choice choice = request->choice;
@@ -346,10 +346,10 @@ static bool print_rate(
 
 static bool run_kafka(struct rounds_bench *in, struct mock_broker *broker)
 {
-	static const struct place_options options;
+	static const struct sink_options options;
 	const size_t rows = in->quick ? QUICK_ROWS : KAFKA_ROWS;
 	char url[96];
-	const struct remote_request request = {
+	const struct sink_request request = {
 		.url = url,
 		.name = url,
 		.kind = ROWS_FLOWS,

@@ -306,7 +306,7 @@ static void hear(bool warning, const char *line, void *arg)
 
 static bool open_writer(struct places *places, char *error)
 {
-	const struct writer_voice voice = {.say = hear};
+	const struct sink_log voice = {.say = hear};
 	char words[3][16] = {"sketchtap", "run", "--config"};
 	char *arguments[] = {words[0], words[1], words[2], places->path, NULL};
 	uint64_t first;

@@ -54,7 +54,7 @@ static const struct figures_column columns[] = {
 
 /* Whoever takes turns; number 0 receives and frees. */
 struct entrant {
-	struct contestant contestant;
+	struct bench_subject contestant;
 	enum polled_kind kind;
 	struct config config;
 	struct plan plan;
@@ -82,7 +82,7 @@ static const struct option_values one_thread = {1, {1}};
 /* The first sketch again, with --overload: nothing is given up, and all is. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
-static enum polled_kind kind_of(const struct contestant *contestant, uint32_t e)
+static enum polled_kind kind_of(const struct bench_subject *contestant, uint32_t e)
 {
 	return contestant->name == kept_up[0]   ? POLLED_KEPT_UP
 	       : contestant->name == kept_up[1] ? POLLED_COUNT_ONLY
@@ -93,14 +93,14 @@ static enum polled_kind kind_of(const struct contestant *contestant, uint32_t e)
 /* The first entrant counts nothing: any sketch does for its plan. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
-	struct contestant contestants[ENTRANTS_MAX];
+	struct bench_subject contestants[ENTRANTS_MAX];
 	uint32_t n = choices_contestants(
 		bench_options(bench->config), &one_thread, contestants + 1, ENTRANTS_MAX - 1);
 
 	n += locked_contestants(bench_options(bench->config), &one_thread, contestants + 1 + n,
 		ENTRANTS_MAX - 1 - n);
 
-	contestants[0] = (struct contestant){
+	contestants[0] = (struct bench_subject){
 		.name = "receive and free", .sketch = sketches[0], .threads = 1};
 	for (uint32_t k = 0; k < 2 && n + 1 < ENTRANTS_MAX; k++, n++) {
 		contestants[n + 1] = contestants[1];
@@ -113,7 +113,7 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 		entrant->kind = kind_of(&entrant->contestant, bench->nb_entrants);
 		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
 		if (entrant->kind >= POLLED_KEPT_UP)
-			edit_keep_up_options(&entrant->config)->keep_up = KEEP_UP_VALVE;
+			edit_shed_policy_options(&entrant->config)->keep_up = KEEP_UP_VALVE;
 		edit_feeder_options(&entrant->config)->packets = bench->packets;
 		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
 			    &bench->topology, error))

@@ -19,7 +19,7 @@
 #define BEYOND_CACHE  4 /* times the cache, that uncached flows take */
 
 /* One measuring of a part. */
-struct bout {
+struct calibration_run {
 	const struct calibration *calibration;
 	const struct key_rule *rule;
 	struct hash_key hash_key;
@@ -69,9 +69,10 @@ bool calibrate_add(struct profile *profile, struct profile_row *row, double *ns,
 	return profile_add(profile, row);
 }
 
-static struct bout *begin(const struct calibration *calibration, const struct key_rule *rule)
+static struct calibration_run *begin(
+	const struct calibration *calibration, const struct key_rule *rule)
 {
-	struct bout *bout = aligned_alloc(64, (sizeof(*bout) + 63) / 64 * 64);
+	struct calibration_run *bout = aligned_alloc(64, (sizeof(*bout) + 63) / 64 * 64);
 
 	if (bout == NULL)
 		return NULL;
@@ -87,7 +88,7 @@ static struct bout *begin(const struct calibration *calibration, const struct ke
 	return NULL;
 }
 
-static void end(struct bout *bout)
+static void end(struct calibration_run *bout)
 {
 	free(bout->ns);
 	free(bout);
@@ -101,7 +102,7 @@ static bool say_late(const struct calibration *calibration, bool late)
 }
 
 /* Or nobody waits for it any more. */
-static bool is_late(const struct bout *bout)
+static bool is_late(const struct calibration_run *bout)
 {
 	const struct calibration *calibration = bout->calibration;
 
@@ -111,14 +112,14 @@ static bool is_late(const struct bout *bout)
 }
 
 /* What took so long, of n packets. */
-static void note(struct bout *bout, uint64_t cycles, uint32_t n)
+static void note(struct calibration_run *bout, uint64_t cycles, uint32_t n)
 {
 	if (bout->n < bout->calibration->samples)
 		bout->ns[bout->n++] = (double)cycles * bout->calibration->ns / n;
 }
 
 /* Packet i of the burst := one of flow number `flow`. */
-static void make_packet(struct bout *bout, uint32_t i, uint64_t flow)
+static void make_packet(struct calibration_run *bout, uint32_t i, uint64_t flow)
 {
 	uint64_t one = random_mix(bout->calibration->seed + flow), two = random_mix(one + flow);
 	struct key4 *key = &bout->packets.key4[i];
@@ -140,7 +141,7 @@ static void make_packet(struct bout *bout, uint32_t i, uint64_t flow)
 }
 
 /* From packets to what a sketch is fed. */
-static void make_keys(struct bout *bout)
+static void make_keys(struct calibration_run *bout)
 {
 	key_burst_mask(&bout->keys, &bout->packets, bout->rule);
 	key_burst_copy_details(&bout->keys, &bout->packets);
@@ -152,7 +153,7 @@ static void make_keys(struct bout *bout)
 bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_TIMER, .single = true}};
-	struct bout *bout;
+	struct calibration_run *bout;
 	bool added;
 
 	if (profile_find(profile, &row.what) != NULL)
@@ -170,14 +171,14 @@ bool calibrate_timer(const struct calibration *calibration, struct profile *prof
 	return added;
 }
 
-static void make_random_packets(struct bout *bout)
+static void make_random_packets(struct calibration_run *bout)
 {
 	bout->packets.n = BURST_MAX;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
 		make_packet(bout, i, random_next(&bout->random));
 }
 
-static void time_key(struct bout *bout)
+static void time_key(struct calibration_run *bout)
 {
 	const struct calibration *calibration = bout->calibration;
 
@@ -200,7 +201,7 @@ bool calibrate_key(
 	const struct calibration *calibration, const struct key_rule *rule, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_KEY}};
-	struct bout *bout;
+	struct calibration_run *bout;
 	bool added;
 
 	if (strlen(rule->name) >= PROFILE_KEY_MAX)
@@ -221,7 +222,7 @@ bool calibrate_distinct(const struct calibration *calibration, struct profile *p
 {
 	struct profile_row row = {.what = {.part = PROFILE_DISTINCT}};
 	struct hyperloglog *distinct;
-	struct bout *bout;
+	struct calibration_run *bout;
 	bool added = false;
 
 	if (profile_find(profile, &row.what) != NULL)
@@ -250,7 +251,7 @@ bool calibrate_distinct(const struct calibration *calibration, struct profile *p
 /* --- sketches --- */
 
 struct fed {
-	struct bout *bout;
+	struct calibration_run *bout;
 	struct sketch *sketch;
 	sketch_update_fn update;
 	uint64_t flows; /* as many as are too many for a cache, or there is room for */
@@ -260,7 +261,7 @@ struct fed {
 /* Feeds the packets that were made. */
 static void feed(struct fed *fed, bool timed)
 {
-	struct bout *bout = fed->bout;
+	struct calibration_run *bout = fed->bout;
 	uint64_t start;
 
 	make_keys(bout);
@@ -282,7 +283,7 @@ static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t st
 /* n packets of flows that are drawn at random from the first ones. */
 static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 {
-	struct bout *bout = fed->bout;
+	struct calibration_run *bout = fed->bout;
 
 	bout->packets.n = n;
 	for (uint32_t i = 0; i < n; i++)
@@ -300,7 +301,7 @@ static void feed_into_state(struct fed *fed)
 /* All flows from empty, again and again with others, until there are samples enough. */
 static bool time_new(struct fed *fed, uint32_t n)
 {
-	struct bout *bout = fed->bout;
+	struct calibration_run *bout = fed->bout;
 
 	for (uint32_t fill = 0; fill < FILLS_MAX && bout->n < bout->calibration->samples; fill++) {
 		fed->first += fed->flows;
@@ -318,7 +319,7 @@ static bool time_new(struct fed *fed, uint32_t n)
 
 static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t n)
 {
-	struct bout *bout = fed->bout;
+	struct calibration_run *bout = fed->bout;
 	uint64_t flows = traffic == PROFILE_ONE ? 1 : fed->flows;
 
 	bout->n = 0;

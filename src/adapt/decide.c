@@ -8,7 +8,7 @@
 #define MUCH   1.5                    /* times the time that was too little: another load */
 #define FORGET (10 * DECIDE_CALM_MAX) /* windows without going down, until half is forgotten */
 
-void decide_init(struct decider *decider, const struct choose_problem *problem)
+void decide_init(struct step_hysteresis *decider, const struct choose_problem *problem)
 {
 	choose_full(problem, decider->work, &decider->now);
 	decider->calm = 0;
@@ -18,7 +18,7 @@ void decide_init(struct decider *decider, const struct choose_problem *problem)
 	decider->tried_ns = decider->failed_ns = 0;
 }
 
-static void swap(struct decider *decider)
+static void swap(struct step_hysteresis *decider)
 {
 	struct choice now = decider->now;
 
@@ -47,7 +47,7 @@ static void copy(const struct choose_problem *problem, struct choice *to, const 
 }
 
 static enum decided down(
-	struct decider *decider, const struct choose_problem *problem, double target_ns)
+	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
 {
 	bool failed = decider->since_up < DECIDE_CALM_MAX;
 
@@ -71,7 +71,7 @@ static enum decided down(
 }
 
 /* It has not gone down for long. */
-static void forget(struct decider *decider)
+static void forget(struct step_hysteresis *decider)
 {
 	decider->since_down = 0;
 	decider->calm_least /= 2;
@@ -82,14 +82,14 @@ static void forget(struct decider *decider)
 }
 
 /* Whether it has fitted for long enough to be tried. */
-static bool is_time(const struct decider *decider)
+static bool is_time(const struct step_hysteresis *decider)
 {
 	return decider->calm >= decider->calm_least ||
 	       (decider->calm >= DECIDE_CALM && decider->target_ns > MUCH * decider->failed_ns);
 }
 
 static enum decided up(
-	struct decider *decider, const struct choose_problem *problem, double target_ns)
+	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
 {
 	copy(problem, &decider->before, &decider->now);
 	if (!choose_back(decider->how, problem, target_ns, decider->work, &decider->before)) {
@@ -112,7 +112,8 @@ static enum decided up(
 	return DECIDED_UP;
 }
 
-enum decided decide(struct decider *decider, const struct choose_problem *problem, double target_ns)
+enum decided decide(
+	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
 {
 	if (decider->since_up < DECIDE_CALM_MAX)
 		decider->since_up++;

@@ -14,7 +14,7 @@
 #define DECIDE_CALM     10
 #define DECIDE_CALM_MAX 6000
 
-struct decider {
+struct step_hysteresis {
 	enum choose_how how;
 	struct choice now, before; /* their arrays are the caller's, and so is work */
 	void *work;                /* of choose_work_size() */
@@ -37,11 +37,11 @@ enum decided {
 };
 
 /* Begins with full detail. */
-void decide_init(struct decider *decider, const struct choose_problem *problem);
+void decide_init(struct step_hysteresis *decider, const struct choose_problem *problem);
 
 /*
  * Whether decider->now has changed; decider->before then is what it was. The problem's figures may be
  * new in each window, its measurements may not.
  */
 enum decided decide(
-	struct decider *decider, const struct choose_problem *problem, double target_ns);
+	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns);

@@ -7,7 +7,7 @@
 
 #define FACT_MAX 256
 
-struct facts {
+struct host_facts {
 	char machine[FACT_MAX]; /* CPU model, CPUs, caches */
 	char kernel[FACT_MAX];
 	char dpdk[FACT_MAX];     /* version, and what its memory is made of */
@@ -17,10 +17,10 @@ struct facts {
 };
 
 /* Fills the facts. argv[argc] is the command line. */
-void facts_read(struct facts *facts, int argc, char *const argv[]);
+void facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
 /* Of them, those without which a profile is worth nothing. */
 void facts_of_host(struct profile_host *host);
 
 /* After EAL's start: adds what its memory is made of. */
-void facts_add_memory(struct facts *facts);
+void facts_add_memory(struct host_facts *facts);

@@ -7,12 +7,12 @@
 #define SAY_EACH_NS INT64_C(60000000000)
 
 /* A clock that was set back ends the minute. */
-static bool said_just_now(const struct rarely *rarely, int64_t end)
+static bool said_just_now(const struct log_ratelimit *rarely, int64_t end)
 {
 	return rarely->said && end >= rarely->said_at && end - rarely->said_at < SAY_EACH_NS;
 }
 
-bool rarely_due(struct rarely *rarely, int64_t end, uint64_t badness)
+bool log_ratelimit_due(struct log_ratelimit *rarely, int64_t end, uint64_t badness)
 {
 	if (said_just_now(rarely, end) && badness / 2 <= rarely->worst) {
 		rarely->unsaid++;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Remembers what was said of one thing. Zeroed at the start. */
-struct rarely {
+struct log_ratelimit {
 	bool said;
 	int64_t said_at; /* ns since 1970-01-01 UTC, by the epochs */
 	uint64_t worst;  /* of what was said within the minute */
@@ -21,4 +21,4 @@ struct rarely {
  * True where it is to be said; rarely->epochs is then how many epochs it was so since it was last
  * said, this one included, and rarely->since ends the sentence with that where it is more than one.
  */
-bool rarely_due(struct rarely *rarely, int64_t end, uint64_t badness);
+bool log_ratelimit_due(struct log_ratelimit *rarely, int64_t end, uint64_t badness);

@@ -21,7 +21,7 @@
 
 static void complain_of_silence(int seconds)
 {
-	complain(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
+	cli_error(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
 		seconds);
 }
 
@@ -47,7 +47,7 @@ static bool is_run(int fd, bool quiet)
 	} else if (quiet) {
 		/* Whoever asks will try again. */
 	} else if (n == 0) {
-		complain(0, "one closes the connection: it ends, or ten others are connected");
+		cli_error(0, "one closes the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
 		complain_of_silence(PATIENCE_S);
 	}
@@ -124,11 +124,11 @@ static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 	if (quiet)
 		return -1;
 	if (n > 1)
-		complain(0, "%d run: %s; say which with --name NAME", n, names);
+		cli_error(0, "%d run: %s; say which with --name NAME", n, names);
 	else if (wanted != NULL)
-		complain(0, "no sketchtap --name %s answers", wanted);
+		cli_error(0, "no sketchtap --name %s answers", wanted);
 	else
-		complain(0, "no sketchtap answers; RUNTIME_DIRECTORY may name where it runs");
+		cli_error(0, "no sketchtap answers; RUNTIME_DIRECTORY may name where it runs");
 	return -1;
 }
 
@@ -152,7 +152,7 @@ void connection_complain(void)
 	if (errno == EAGAIN)
 		complain_of_silence(ANSWER_PATIENCE_S);
 	else
-		complain(0, "the run closed the connection: it ends, or ten others are connected");
+		cli_error(0, "the run closed the connection: it ends, or ten others are connected");
 }
 
 bool connection_send(int fd, const char *command)

@@ -46,7 +46,7 @@ static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start
 /* The files of a kind, one after the other, and the row that comes next. */
 struct rows {
 	const char *option; /* that writes them */
-	struct recorded_files files;
+	struct csv_replay_files files;
 	uint32_t open;             /* so many were opened; the last of them is `file` */
 	FILE *file;                /* NULL: none is open */
 	uint64_t line;             /* of it */
@@ -58,7 +58,7 @@ struct rows {
 	uint64_t epoch; /* of it */
 };
 
-struct recorded {
+struct csv_replay {
 	struct rows outputs, stats;
 	uint64_t last; /* epoch, and one */
 	bool cut;
@@ -74,7 +74,7 @@ static const char *path_of(const struct rows *rows)
 }
 
 __attribute__((format(printf, 4, 5))) static bool refuse(
-	struct recorded *recorded, const struct rows *rows, int status, const char *format, ...)
+	struct csv_replay *recorded, const struct rows *rows, int status, const char *format, ...)
 {
 	int used = snprintf(recorded->error, sizeof(recorded->error), "%.200s", path_of(rows));
 	va_list args;
@@ -113,7 +113,7 @@ static char *next_field(char **rest)
 	return field;
 }
 
-static bool split(struct recorded *recorded, struct rows *rows)
+static bool split(struct csv_replay *recorded, struct rows *rows)
 {
 	char *rest = rows->text;
 
@@ -130,7 +130,7 @@ static bool split(struct recorded *recorded, struct rows *rows)
 }
 
 /* False at the end of the file, and where something is wrong. */
-static bool read_line(struct recorded *recorded, struct rows *rows)
+static bool read_line(struct csv_replay *recorded, struct rows *rows)
 {
 	size_t len = 0;
 	int byte;
@@ -174,7 +174,7 @@ static bool needs(const struct rows *rows, enum column column)
 	return strcmp(rows->option, "--output") == 0 ? !of_stats : !of_output;
 }
 
-static bool read_header(struct recorded *recorded, struct rows *rows)
+static bool read_header(struct csv_replay *recorded, struct rows *rows)
 {
 	if (!read_line(recorded, rows)) {
 		if (recorded->status == 0)
@@ -199,7 +199,7 @@ static bool read_header(struct recorded *recorded, struct rows *rows)
 	return true;
 }
 
-static bool open_next(struct recorded *recorded, struct rows *rows)
+static bool open_next(struct csv_replay *recorded, struct rows *rows)
 {
 	if (rows->file != NULL)
 		fclose(rows->file);
@@ -221,7 +221,7 @@ static const char *field(const struct rows *rows, uint32_t at)
 	return at != NOWHERE ? rows->fields[at] : "";
 }
 
-static bool read_count(struct recorded *recorded, const struct rows *rows, uint32_t at,
+static bool read_count(struct csv_replay *recorded, const struct rows *rows, uint32_t at,
 	uint64_t *value, bool *known)
 {
 	const char *text = field(rows, at);
@@ -240,7 +240,7 @@ static bool read_count(struct recorded *recorded, const struct rows *rows, uint3
 }
 
 /* Makes the next row ready, where there is one. */
-static void next_row(struct recorded *recorded, struct rows *rows)
+static void next_row(struct csv_replay *recorded, struct rows *rows)
 {
 	bool known;
 
@@ -267,7 +267,7 @@ static void next_row(struct recorded *recorded, struct rows *rows)
 	rows->there = true;
 }
 
-static bool read_figure(struct recorded *recorded, const struct rows *rows, enum column value,
+static bool read_figure(struct csv_replay *recorded, const struct rows *rows, enum column value,
 	enum column low, enum column high, struct report_figure *figure)
 {
 	bool low_known;
@@ -284,7 +284,8 @@ static bool is_of_key(const struct rows *rows, uint32_t f)
 	       (f != KEY_TCP_FLAGS || field(rows, rows->at_first)[0] == '\0');
 }
 
-static bool read_times(struct recorded *recorded, const struct rows *rows, struct seen_epoch *epoch)
+static bool read_times(
+	struct csv_replay *recorded, const struct rows *rows, struct epoch_view *epoch)
 {
 	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
 		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
@@ -293,19 +294,21 @@ static bool read_times(struct recorded *recorded, const struct rows *rows, struc
 }
 
 /* That of the row; NULL where there is no memory. */
-static struct seen_measurement *measurement_of(const struct rows *rows, struct seen_epoch *epoch)
+static struct epoch_view_measurement *measurement_of(
+	const struct rows *rows, struct epoch_view *epoch)
 {
 	const char *name = field(rows, rows->at[MEASUREMENT]);
-	struct seen_measurement *measurement = seen_find(epoch, name);
+	struct epoch_view_measurement *measurement = epoch_view_find(epoch, name);
 
-	return measurement != NULL ? measurement : seen_add_measurement(epoch, name);
+	return measurement != NULL ? measurement : epoch_view_add_measurement(epoch, name);
 }
 
-static bool take_hitter(struct recorded *recorded, struct seen_epoch *epoch)
+static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
 {
 	const struct rows *rows = &recorded->outputs;
-	struct seen_measurement *measurement = measurement_of(rows, epoch);
-	struct seen_row *row = measurement != NULL ? seen_add_row(epoch, measurement) : NULL;
+	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
+	struct epoch_view_row *row =
+		measurement != NULL ? epoch_view_add_row(epoch, measurement) : NULL;
 	uint64_t rank;
 	bool known;
 
@@ -320,15 +323,15 @@ static bool take_hitter(struct recorded *recorded, struct seen_epoch *epoch)
 	row->share = strtod(field(rows, rows->at[SHARE]), NULL);
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
 		if (is_of_key(rows, f))
-			row->fields[f] = seen_copy(epoch, field(rows, rows->at_key[f]));
-	seen_name_flow(epoch, row);
+			row->fields[f] = epoch_view_copy(epoch, field(rows, rows->at_key[f]));
+	epoch_view_name_flow(epoch, row);
 	return true;
 }
 
-static bool take_ledger(struct recorded *recorded, struct seen_epoch *epoch)
+static bool take_ledger(struct csv_replay *recorded, struct epoch_view *epoch)
 {
 	const struct rows *rows = &recorded->stats;
-	struct seen_measurement *measurement = measurement_of(rows, epoch);
+	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
 	bool known;
 
 	if (measurement == NULL || !read_times(recorded, rows, epoch) ||
@@ -346,19 +349,19 @@ static bool take_ledger(struct recorded *recorded, struct seen_epoch *epoch)
 		measurement->ledger.kept_up |= known && ledger_columns[c].when == LEDGER_KEPT_UP;
 	}
 	if (measurement->sketch == NULL)
-		measurement->sketch = seen_copy(epoch, field(rows, rows->at[SKETCH]));
+		measurement->sketch = epoch_view_copy(epoch, field(rows, rows->at[SKETCH]));
 	epoch->ledger = measurement->ledger;
 	epoch->told_account = true;
 	return true;
 }
 
 /* How far shares are away from those of what rows count so. */
-static double misfit(const struct seen_measurement *measurement, bool bytes)
+static double misfit(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	double sum = 0, first = 0, share = 0;
 
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
-		const struct seen_row *row = &measurement->rows[r];
+		const struct epoch_view_row *row = &measurement->rows[r];
 		const struct report_figure *figure = bytes ? &row->bytes : &row->packets;
 		double off;
 
@@ -376,8 +379,8 @@ static double misfit(const struct seen_measurement *measurement, bool bytes)
 
 /* --- epochs --- */
 
-static void take_rows(struct recorded *recorded, struct rows *rows, struct seen_epoch *epoch,
-	bool (*take)(struct recorded *recorded, struct seen_epoch *epoch))
+static void take_rows(struct csv_replay *recorded, struct rows *rows, struct epoch_view *epoch,
+	bool (*take)(struct csv_replay *recorded, struct epoch_view *epoch))
 {
 	while (rows->there && rows->epoch == epoch->number && recorded->status == 0 &&
 		!epoch->failed) {
@@ -388,14 +391,14 @@ static void take_rows(struct recorded *recorded, struct rows *rows, struct seen_
 	}
 }
 
-struct seen_epoch *recorded_next(struct recorded *recorded)
+struct epoch_view *csv_replay_next(struct csv_replay *recorded)
 {
 	const struct rows *outputs = &recorded->outputs, *stats = &recorded->stats;
-	struct seen_epoch *epoch;
+	struct epoch_view *epoch;
 
 	if (recorded->status != 0 || (!outputs->there && !stats->there))
 		return NULL;
-	epoch = seen_alloc();
+	epoch = epoch_view_alloc();
 	if (epoch != NULL) {
 		epoch->number = !stats->there || (outputs->there && outputs->epoch < stats->epoch)
 					? outputs->epoch
@@ -414,11 +417,11 @@ struct seen_epoch *recorded_next(struct recorded *recorded)
 	}
 	if (recorded->status == 0)
 		return epoch;
-	seen_free(epoch);
+	epoch_view_free(epoch);
 	return NULL;
 }
 
-void recorded_take_stats(char **words, int *n, struct recorded_files *stats)
+void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 {
 	int begin = *n, end = *n;
 
@@ -432,7 +435,7 @@ void recorded_take_stats(char **words, int *n, struct recorded_files *stats)
 		*n -= 2;
 		words[--begin] = path;
 	}
-	*stats = (struct recorded_files){&words[begin], (uint32_t)(end - begin)};
+	*stats = (struct csv_replay_files){&words[begin], (uint32_t)(end - begin)};
 }
 
 static void close_rows(struct rows *rows)
@@ -441,7 +444,7 @@ static void close_rows(struct rows *rows)
 		fclose(rows->file);
 }
 
-void recorded_close(struct recorded *recorded)
+void csv_replay_close(struct csv_replay *recorded)
 {
 	if (recorded == NULL)
 		return;
@@ -450,17 +453,17 @@ void recorded_close(struct recorded *recorded)
 	free(recorded);
 }
 
-static bool begin(struct recorded *recorded, struct rows *rows)
+static bool begin(struct csv_replay *recorded, struct rows *rows)
 {
 	if (rows->files.n > 0 && open_next(recorded, rows))
 		next_row(recorded, rows);
 	return recorded->status == 0;
 }
 
-struct recorded *recorded_open(const struct recorded_files *outputs,
-	const struct recorded_files *stats, char *error, int *status)
+struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
+	const struct csv_replay_files *stats, char *error, int *status)
 {
-	struct recorded *recorded = calloc(1, sizeof(*recorded));
+	struct csv_replay *recorded = calloc(1, sizeof(*recorded));
 
 	*status = EXIT_MACHINE;
 	snprintf(error, RECORDED_ERROR_MAX, "there is no memory");
@@ -474,17 +477,17 @@ struct recorded *recorded_open(const struct recorded_files *outputs,
 		return recorded;
 	*status = recorded->status;
 	snprintf(error, RECORDED_ERROR_MAX, "%s", recorded->error);
-	recorded_close(recorded);
+	csv_replay_close(recorded);
 	return NULL;
 }
 
-int recorded_status(const struct recorded *recorded, const char **error)
+int csv_replay_status(const struct csv_replay *recorded, const char **error)
 {
 	*error = recorded->error;
 	return recorded->status;
 }
 
-bool recorded_cut(const struct recorded *recorded)
+bool csv_replay_cut(const struct csv_replay *recorded)
 {
 	return recorded->cut;
 }

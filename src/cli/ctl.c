@@ -142,7 +142,7 @@ static void print_all(const struct json_node *node)
 		if (!is_refusal(part))
 			continue;
 		join(node, part->name, line);
-		complain(0, "reload: %s", line);
+		cli_error(0, "reload: %s", line);
 	}
 }
 
@@ -159,12 +159,12 @@ static int print_answer(
 	int status = 0;
 
 	if (node == NULL || !node->is_object) {
-		status = complain(EXIT_RUN, "the run does not know ctl %s", words->list[0]);
+		status = cli_error(EXIT_RUN, "the run does not know ctl %s", words->list[0]);
 	} else if (json_find(node, "error") != NULL) {
 		char line[LINE_SIZE] = "";
 
 		join(node, "error", line);
-		status = complain(failure(node), "%s", line);
+		status = cli_error(failure(node), "%s", line);
 	} else {
 		if (words->json)
 			puts(answer);
@@ -183,7 +183,7 @@ static int ask_and_print(
 	int status = EXIT_RUN;
 
 	if (answer == NULL)
-		return complain(EXIT_RUN, "no memory for the answer");
+		return cli_error(EXIT_RUN, "no memory for the answer");
 	if (ask(words->name, command, answer))
 		status = print_answer(words, answer, print);
 	free(answer);
@@ -202,7 +202,8 @@ static bool put_together(
 		size_t len = strlen(words[i]);
 
 		if (used + 1 + len >= COMMAND_SIZE) {
-			complain(0, "the command is longer than the %d characters that a run reads",
+			cli_error(0,
+				"the command is longer than the %d characters that a run reads",
 				COMMAND_SIZE - 1);
 			return false;
 		}
@@ -243,7 +244,7 @@ static const struct use *find_use(const struct command *command, const char *ver
 		used += (size_t)snprintf(
 			verbs + used, sizeof(verbs) - used, ", %.*s", len, use->words);
 	}
-	complain(0, "%s '%s': allowed: %s", command->name, verb, verbs + 2);
+	cli_error(0, "%s '%s': allowed: %s", command->name, verb, verbs + 2);
 	return NULL;
 }
 
@@ -268,10 +269,10 @@ static int ask_measure(const struct words *words)
 	if (strcmp(verb, "list") == 0)
 		return ask_and_print(words, CONTROL_PATH "plan", print_list);
 	if (words->n < 3)
-		return complain(EXIT_TEXT, "measure %s: needs the NAME of a measurement", verb);
+		return cli_error(EXIT_TEXT, "measure %s: needs the NAME of a measurement", verb);
 	for (int i = 1; i < words->n; i++)
 		if (strpbrk(words->list[i], " \t\r\n") != NULL || *words->list[i] == '\0')
-			return complain(EXIT_TEXT, "'%s': is no word", words->list[i]);
+			return cli_error(EXIT_TEXT, "'%s': is no word", words->list[i]);
 	if (!put_together(command, "measure", ' ', words->n - 1, words->list + 1))
 		return EXIT_TEXT;
 	return ask_and_print(words, command, print_change);
@@ -285,14 +286,14 @@ static int ask_command(const struct words *words)
 	int most;
 
 	if (row == NULL)
-		return complain(EXIT_TEXT, "ctl '%s': allowed: %s; --help says more",
+		return cli_error(EXIT_TEXT, "ctl '%s': allowed: %s; --help says more",
 			words->list[0], command_names + 2);
 	use = find_use(row, words->n > 1 ? words->list[1] : "");
 	if (use == NULL)
 		return EXIT_TEXT;
 	most = most_words(use);
 	if (words->n - 1 > most)
-		return complain(EXIT_TEXT, "'%s': unexpected argument", words->list[1 + most]);
+		return cli_error(EXIT_TEXT, "'%s': unexpected argument", words->list[1 + most]);
 	if (verb_length(use) > 0)
 		return ask_measure(words);
 	if (!put_together(command, row->name, ',', words->n - 1, words->list + 1))
@@ -321,7 +322,7 @@ static int read_words(int argc, char **argv, struct words *words)
 		const char *name = option_value("--name", argc, argv, &i), *format;
 
 		if (name != NULL && !process_name_allowed(name))
-			return complain(
+			return cli_error(
 				EXIT_TEXT, "ctl --name '%.100s': is no name of a run", name);
 		if (name != NULL) {
 			words->name = name;
@@ -329,14 +330,14 @@ static int read_words(int argc, char **argv, struct words *words)
 		}
 		format = option_value("--format", argc, argv, &i);
 		if (format == NULL || (strcmp(format, "text") != 0 && strcmp(format, "json") != 0))
-			return complain(EXIT_TEXT,
+			return cli_error(EXIT_TEXT,
 				"ctl %s: allowed: --name NAME, --format text or json, --help",
 				argv[i]);
 		words->json = strcmp(format, "json") == 0;
 	}
 	words->n = argc - i;
 	words->list = argv + i;
-	return words->n > 0 ? 0 : complain(EXIT_TEXT, "ctl: give a command; --help lists them");
+	return words->n > 0 ? 0 : cli_error(EXIT_TEXT, "ctl: give a command; --help lists them");
 }
 
 static void print_usage(void)

@@ -14,11 +14,11 @@
 #define ROWS_MORE    40 /* that /sketchtap/top has */
 #define PARTS_MAX    UINT16_MAX
 
-struct watch {
+struct epoch_stream {
 	int fd;
 	bool everything;
 	char *rows_of;
-	struct seen_epoch *epoch; /* of which not all parts are there; NULL: none */
+	struct epoch_view *epoch; /* of which not all parts are there; NULL: none */
 	uint64_t parts;           /* of it, that were asked for */
 	bool asked_rows;          /* the question is of its rows, */
 	bool asked_deliveries;    /* or of deliveries */
@@ -27,21 +27,21 @@ struct watch {
 };
 
 /* Who is gone is noticed where the answer is taken. */
-static void ask(struct watch *watch)
+static void ask(struct epoch_stream *watch)
 {
 	connection_send(watch->fd, watch->question);
 }
 
-static void ask_epoch(struct watch *watch, uint64_t number, uint64_t part)
+static void ask_epoch(struct epoch_stream *watch, uint64_t number, uint64_t part)
 {
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow,%llu,%llu",
 		(unsigned long long)number, (unsigned long long)part);
 	ask(watch);
 }
 
-struct watch *watch_begin(int fd, bool everything)
+struct epoch_stream *epoch_stream_begin(int fd, bool everything)
 {
-	struct watch *watch = fd >= 0 ? calloc(1, sizeof(*watch)) : NULL;
+	struct epoch_stream *watch = fd >= 0 ? calloc(1, sizeof(*watch)) : NULL;
 
 	if (watch == NULL) {
 		if (fd >= 0)
@@ -55,28 +55,28 @@ struct watch *watch_begin(int fd, bool everything)
 	return watch;
 }
 
-struct watch *watch_open(const char *name, bool everything, bool quiet)
+struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet)
 {
-	return watch_begin(connection_open(name, quiet), everything);
+	return epoch_stream_begin(connection_open(name, quiet), everything);
 }
 
-void watch_close(struct watch *watch)
+void epoch_stream_close(struct epoch_stream *watch)
 {
 	if (watch == NULL)
 		return;
 	close(watch->fd);
-	seen_free(watch->epoch);
+	epoch_view_free(watch->epoch);
 	free(watch->rows_of);
 	free(watch);
 }
 
-void watch_rows_of(struct watch *watch, const char *measurement)
+void epoch_stream_rows_of(struct epoch_stream *watch, const char *measurement)
 {
 	free(watch->rows_of);
 	watch->rows_of = measurement != NULL ? strdup(measurement) : NULL;
 }
 
-int watch_fd(const struct watch *watch)
+int epoch_stream_fd(const struct epoch_stream *watch)
 {
 	return watch->fd;
 }
@@ -84,13 +84,13 @@ int watch_fd(const struct watch *watch)
 /* --- what is answered --- */
 
 /* All that was wanted is there. */
-static enum watch_news hand_over(struct watch *watch, struct seen_epoch **epoch)
+static enum stream_event hand_over(struct epoch_stream *watch, struct epoch_view **epoch)
 {
 	*epoch = watch->epoch;
 	watch->epoch = NULL;
 	watch->asked_rows = watch->asked_deliveries = false;
 	if ((*epoch)->failed) {
-		seen_free(*epoch);
+		epoch_view_free(*epoch);
 		*epoch = NULL;
 		return WATCH_ODD;
 	}
@@ -99,7 +99,7 @@ static enum watch_news hand_over(struct watch *watch, struct seen_epoch **epoch)
 }
 
 /* What is told beside epochs, of the last one, comes behind all else. */
-static enum watch_news ask_deliveries(struct watch *watch, struct seen_epoch **epoch)
+static enum stream_event ask_deliveries(struct epoch_stream *watch, struct epoch_view **epoch)
 {
 	if (!watch->everything)
 		return hand_over(watch, epoch);
@@ -110,18 +110,18 @@ static enum watch_news ask_deliveries(struct watch *watch, struct seen_epoch **e
 	return WATCH_NOTHING;
 }
 
-static enum watch_news take_deliveries(
-	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
+static enum stream_event take_deliveries(
+	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
 {
-	seen_add_deliveries(watch->epoch, json_find(answer, "rows"));
+	epoch_view_add_deliveries(watch->epoch, json_find(answer, "rows"));
 	return hand_over(watch, epoch);
 }
 
 /* Whether the epoch's measurement may have more rows than it came with. */
-static bool ask_rows(struct watch *watch)
+static bool ask_rows(struct epoch_stream *watch)
 {
-	const struct seen_measurement *measurement =
-		watch->rows_of != NULL ? seen_find(watch->epoch, watch->rows_of) : NULL;
+	const struct epoch_view_measurement *measurement =
+		watch->rows_of != NULL ? epoch_view_find(watch->epoch, watch->rows_of) : NULL;
 
 	if (measurement == NULL || measurement->nb_rows < ROWS_KEPT)
 		return false;
@@ -133,16 +133,16 @@ static bool ask_rows(struct watch *watch)
 }
 
 /* Of an epoch that is the last no more they are another's. */
-static enum watch_news take_rows(
-	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
+static enum stream_event take_rows(
+	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
 {
-	struct seen_measurement *measurement =
-		seen_find(watch->epoch, json_value(answer, "measurement"));
+	struct epoch_view_measurement *measurement =
+		epoch_view_find(watch->epoch, json_value(answer, "measurement"));
 	const struct json_node *number = json_find(answer, "epoch");
 
 	if (measurement != NULL && number != NULL &&
 		strtoull(number->value, NULL, 10) == watch->epoch->number)
-		seen_set_rows(watch->epoch, measurement, json_find(answer, "rows"));
+		epoch_view_set_rows(watch->epoch, measurement, json_find(answer, "rows"));
 	return ask_deliveries(watch, epoch);
 }
 
@@ -152,8 +152,8 @@ static bool has_all_measurements(const struct json_node *answer)
 	return json_find(answer, "ports") != NULL || json_find(answer, "workers") != NULL;
 }
 
-static enum watch_news take_parts(
-	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
+static enum stream_event take_parts(
+	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
 {
 	uint64_t number = strtoull(json_value(answer, "epoch"), NULL, 10);
 	uint64_t parts = strtoull(json_value(answer, "parts"), NULL, 10);
@@ -161,18 +161,18 @@ static enum watch_news take_parts(
 
 	/* Its further parts were asked for too late: this is the oldest that is there. */
 	if (watch->epoch != NULL && watch->epoch->number != number) {
-		seen_free(watch->epoch);
+		epoch_view_free(watch->epoch);
 		watch->epoch = NULL;
 		ask_epoch(watch, number, 0);
 		return WATCH_NOTHING;
 	}
 	if (watch->epoch == NULL) {
-		watch->epoch = seen_alloc();
+		watch->epoch = epoch_view_alloc();
 		watch->parts = 0;
 	}
 	if (watch->epoch == NULL || left > parts)
 		return WATCH_ODD;
-	seen_add_answer(watch->epoch, answer);
+	epoch_view_add_answer(watch->epoch, answer);
 	if (left > 0 && (watch->everything || !has_all_measurements(answer))) {
 		/* Each answer brings some, or there was no end. */
 		if (parts - left <= watch->parts || parts > PARTS_MAX)
@@ -186,8 +186,8 @@ static enum watch_news take_parts(
 	return ask_deliveries(watch, epoch);
 }
 
-static enum watch_news take_answer(
-	struct watch *watch, const struct json_node *answer, struct seen_epoch **epoch)
+static enum stream_event take_answer(
+	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
 {
 	if (watch->asked_deliveries)
 		return take_deliveries(watch, answer, epoch);
@@ -203,9 +203,9 @@ static enum watch_news take_answer(
 	return WATCH_NOTHING;
 }
 
-enum watch_news watch_take(struct watch *watch, struct seen_epoch **epoch)
+enum stream_event epoch_stream_take(struct epoch_stream *watch, struct epoch_view **epoch)
 {
-	enum watch_news news = WATCH_ODD;
+	enum stream_event news = WATCH_ODD;
 	struct json_node *root;
 
 	*epoch = NULL;

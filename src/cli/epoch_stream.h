@@ -3,14 +3,14 @@
 
 /*
  * Watches a run by its control socket: one epoch after the other as they close. Nothing blocks but
- * watch_open(): watch_fd() is ready when watch_take() has something to read.
+ * epoch_stream_open(): epoch_stream_fd() is ready when epoch_stream_take() has something to read.
  */
 
 #include <stdint.h>
 
 #include "cli/epoch_view.h"
 
-enum watch_news {
+enum stream_event {
 	WATCH_EPOCH,   /* there is one, which is the caller's */
 	WATCH_NOTHING, /* not yet */
 	WATCH_ENDED,   /* the run ended, and said so; every epoch was seen that was there */
@@ -18,22 +18,22 @@ enum watch_news {
 	WATCH_ODD,     /* it answers what is no answer: another version, or no memory */
 };
 
-struct watch;
+struct epoch_stream;
 
 /*
  * Begins with the last epoch that was closed. everything: with ports, workers and deliveries too. NULL: no run
  * answers, with the reason on standard error, or quiet.
  */
-struct watch *watch_open(const char *name, bool everything, bool quiet);
+struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet);
 /* The same of a run that is connected; takes the socket over. -1: NULL. */
-struct watch *watch_begin(int fd, bool everything);
-void watch_close(struct watch *watch); /* NULL is allowed */
+struct epoch_stream *epoch_stream_begin(int fd, bool everything);
+void epoch_stream_close(struct epoch_stream *watch); /* NULL is allowed */
 
 /* Of a measurement that has as many rows as an epoch is kept with: it shall have more, while it
  * is the last. NULL: of none. */
-void watch_rows_of(struct watch *watch, const char *measurement);
+void epoch_stream_rows_of(struct epoch_stream *watch, const char *measurement);
 
-int watch_fd(const struct watch *watch);
+int epoch_stream_fd(const struct epoch_stream *watch);
 
-/* Reads one answer and asks on. Blocks where watch_fd() is not ready. */
-enum watch_news watch_take(struct watch *watch, struct seen_epoch **epoch);
+/* Reads one answer and asks on. Blocks where epoch_stream_fd() is not ready. */
+enum stream_event epoch_stream_take(struct epoch_stream *watch, struct epoch_view **epoch);

@@ -9,12 +9,12 @@
 
 /* --- memory --- */
 
-struct seen_epoch *seen_alloc(void)
+struct epoch_view *epoch_view_alloc(void)
 {
-	return calloc(1, sizeof(struct seen_epoch));
+	return calloc(1, sizeof(struct epoch_view));
 }
 
-static void free_rows(struct seen_measurement *measurement)
+static void free_rows(struct epoch_view_measurement *measurement)
 {
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
 		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
@@ -26,7 +26,7 @@ static void free_rows(struct seen_measurement *measurement)
 	measurement->nb_rows = 0;
 }
 
-void seen_free(struct seen_epoch *epoch)
+void epoch_view_free(struct epoch_view *epoch)
 {
 	if (epoch == NULL)
 		return;
@@ -53,7 +53,7 @@ void seen_free(struct seen_epoch *epoch)
 
 /* Room for one more of n, which is all 0. The array grows by doubling. NULL where there is no
  * memory. */
-static void *grow(struct seen_epoch *epoch, void *array, uint32_t n, size_t size)
+static void *grow(struct epoch_view *epoch, void *array, uint32_t n, size_t size)
 {
 	void *grown = array;
 
@@ -66,7 +66,7 @@ static void *grow(struct seen_epoch *epoch, void *array, uint32_t n, size_t size
 	return grown;
 }
 
-char *seen_copy(struct seen_epoch *epoch, const char *text)
+char *epoch_view_copy(struct epoch_view *epoch, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -76,22 +76,24 @@ char *seen_copy(struct seen_epoch *epoch, const char *text)
 	return copy;
 }
 
-struct seen_measurement *seen_add_measurement(struct seen_epoch *epoch, const char *name)
+struct epoch_view_measurement *epoch_view_add_measurement(
+	struct epoch_view *epoch, const char *name)
 {
-	struct seen_measurement *grown = grow(
+	struct epoch_view_measurement *grown = grow(
 		epoch, epoch->measurements, epoch->nb_measurements, sizeof(*epoch->measurements));
 
 	if (grown == NULL)
 		return NULL;
 	epoch->measurements = grown;
 	grown += epoch->nb_measurements++;
-	grown->name = seen_copy(epoch, name);
+	grown->name = epoch_view_copy(epoch, name);
 	return grown;
 }
 
-struct seen_row *seen_add_row(struct seen_epoch *epoch, struct seen_measurement *measurement)
+struct epoch_view_row *epoch_view_add_row(
+	struct epoch_view *epoch, struct epoch_view_measurement *measurement)
 {
-	struct seen_row *grown =
+	struct epoch_view_row *grown =
 		grow(epoch, measurement->rows, measurement->nb_rows, sizeof(*measurement->rows));
 
 	if (grown == NULL)
@@ -100,18 +102,18 @@ struct seen_row *seen_add_row(struct seen_epoch *epoch, struct seen_measurement 
 	return &grown[measurement->nb_rows++];
 }
 
-void seen_name_flow(struct seen_epoch *epoch, struct seen_row *row)
+void epoch_view_name_flow(struct epoch_view *epoch, struct epoch_view_row *row)
 {
 	struct text text = {0};
 
 	table_flow_of(&text, (const char *const *)row->fields);
 	text_char(&text, '\0');
 	epoch->failed |= text.failed;
-	row->flow = text.failed ? NULL : seen_copy(epoch, text.data);
+	row->flow = text.failed ? NULL : epoch_view_copy(epoch, text.data);
 	text_free(&text);
 }
 
-struct seen_measurement *seen_find(const struct seen_epoch *epoch, const char *name)
+struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name)
 {
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		if (strcmp(epoch->measurements[m].name, name) == 0)
@@ -119,19 +121,19 @@ struct seen_measurement *seen_find(const struct seen_epoch *epoch, const char *n
 	return NULL;
 }
 
-const struct ledger *seen_ledger(const struct seen_epoch *epoch)
+const struct ledger *epoch_view_ledger(const struct epoch_view *epoch)
 {
 	return epoch->nb_measurements == 1 ? &epoch->measurements[0].ledger : &epoch->ledger;
 }
 
-uint64_t seen_duration(const struct seen_epoch *epoch)
+uint64_t epoch_view_duration(const struct epoch_view *epoch)
 {
 	return epoch->end > epoch->start ? (uint64_t)epoch->end - (uint64_t)epoch->start : 0;
 }
 
-uint64_t seen_rate_time(const struct seen_epoch *epoch)
+uint64_t epoch_view_rate_time(const struct epoch_view *epoch)
 {
-	return epoch->took > 0 ? epoch->took : seen_duration(epoch);
+	return epoch->took > 0 ? epoch->took : epoch_view_duration(epoch);
 }
 
 /* --- what answers say --- */
@@ -180,37 +182,37 @@ static struct report_figure read_figure(
 	};
 }
 
-void seen_set_rows(struct seen_epoch *epoch, struct seen_measurement *measurement,
+void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
 	const struct json_node *rows)
 {
 	free_rows(measurement);
 	for (const struct json_node *part = rows != NULL ? rows->first : NULL; part != NULL;
 		part = part->next) {
-		struct seen_row *row = seen_add_row(epoch, measurement);
+		struct epoch_view_row *row = epoch_view_add_row(epoch, measurement);
 
 		if (row == NULL)
 			return;
 		row->rank = (uint32_t)strtoul(part->name, NULL, 10);
 		for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
 			if (json_find(part, key_fields[f].name) != NULL)
-				row->fields[f] =
-					seen_copy(epoch, json_value(part, key_fields[f].name));
+				row->fields[f] = epoch_view_copy(
+					epoch, json_value(part, key_fields[f].name));
 		row->packets = read_figure(part, "packets", "packets_low", "packets_high");
 		row->bytes = read_figure(part, "bytes", "bytes_low", "bytes_high");
 		row->share = fraction(part, "share");
-		seen_name_flow(epoch, row);
+		epoch_view_name_flow(epoch, row);
 	}
 }
 
-static void add_measurement(struct seen_epoch *epoch, const struct json_node *part)
+static void add_measurement(struct epoch_view *epoch, const struct json_node *part)
 {
-	struct seen_measurement *measurement =
-		seen_add_measurement(epoch, json_value(part, "name"));
+	struct epoch_view_measurement *measurement =
+		epoch_view_add_measurement(epoch, json_value(part, "name"));
 
 	if (measurement == NULL)
 		return;
-	measurement->key = seen_copy(epoch, json_value(part, "key"));
-	measurement->sketch = seen_copy(epoch, json_value(part, "sketch"));
+	measurement->key = epoch_view_copy(epoch, json_value(part, "key"));
+	measurement->sketch = epoch_view_copy(epoch, json_value(part, "sketch"));
 	measurement->counts_bytes = strcmp(json_value(part, "count"), "bytes") == 0;
 	read_ledger(part, &measurement->ledger);
 	measurement->distinct_keys = number(part, "distinct_keys");
@@ -220,24 +222,25 @@ static void add_measurement(struct seen_epoch *epoch, const struct json_node *pa
 	measurement->confidence = fraction(part, "confidence");
 	measurement->looked_at = fraction(part, "looked_at");
 	measurement->weight = number(part, "weight");
-	seen_set_rows(epoch, measurement, json_find(part, "rows"));
+	epoch_view_set_rows(epoch, measurement, json_find(part, "rows"));
 }
 
-static void add_port(struct seen_epoch *epoch, const struct json_node *part)
+static void add_port(struct epoch_view *epoch, const struct json_node *part)
 {
-	struct seen_port *grown = grow(epoch, epoch->ports, epoch->nb_ports, sizeof(*epoch->ports));
+	struct epoch_view_port *grown =
+		grow(epoch, epoch->ports, epoch->nb_ports, sizeof(*epoch->ports));
 
 	if (grown == NULL)
 		return;
 	epoch->ports = grown;
-	grown[epoch->nb_ports++] = (struct seen_port){
-		.name = seen_copy(epoch, json_value(part, "name")),
+	grown[epoch->nb_ports++] = (struct epoch_view_port){
+		.name = epoch_view_copy(epoch, json_value(part, "name")),
 		.up = is_true(part, "up"),
 		.speed = (uint32_t)number(part, "speed_mbits"),
 	};
 }
 
-static void add_worker(struct seen_epoch *epoch, const struct json_node *part)
+static void add_worker(struct epoch_view *epoch, const struct json_node *part)
 {
 	struct report_load *grown =
 		grow(epoch, epoch->workers, epoch->nb_workers, sizeof(*epoch->workers));
@@ -259,17 +262,17 @@ static void add_worker(struct seen_epoch *epoch, const struct json_node *part)
 	};
 }
 
-static void add_delivery(struct seen_epoch *epoch, const struct json_node *part)
+static void add_delivery(struct epoch_view *epoch, const struct json_node *part)
 {
-	struct seen_delivery *grown =
+	struct epoch_view_delivery *grown =
 		grow(epoch, epoch->deliveries, epoch->nb_deliveries, sizeof(*epoch->deliveries));
 
 	if (grown == NULL)
 		return;
 	epoch->deliveries = grown;
-	grown[epoch->nb_deliveries++] = (struct seen_delivery){
-		.name = seen_copy(epoch, json_value(part, "export")),
-		.kind = seen_copy(epoch, json_value(part, "kind")),
+	grown[epoch->nb_deliveries++] = (struct epoch_view_delivery){
+		.name = epoch_view_copy(epoch, json_value(part, "export")),
+		.kind = epoch_view_copy(epoch, json_value(part, "kind")),
 		.rows = number(part, "rows"),
 		.delivered = number(part, "delivered"),
 		.acknowledged = number(part, "acknowledged"),
@@ -280,7 +283,7 @@ static void add_delivery(struct seen_epoch *epoch, const struct json_node *part)
 	};
 }
 
-static void read_head(struct seen_epoch *epoch, const struct json_node *answer)
+static void read_head(struct epoch_view *epoch, const struct json_node *answer)
 {
 	epoch->number = number(answer, "epoch");
 	epoch->closed = number(answer, "closed");
@@ -294,13 +297,13 @@ static void read_head(struct seen_epoch *epoch, const struct json_node *answer)
 	read_ledger(answer, &epoch->ledger);
 	epoch->ledger.doubtful = number(answer, "doubtful");
 	epoch->ledger.losses_unknown = !is_true(answer, "losses_known");
-	epoch->design = seen_copy(epoch, json_value(answer, "design"));
-	epoch->sharing = seen_copy(epoch, json_value(answer, "sharing"));
+	epoch->design = epoch_view_copy(epoch, json_value(answer, "design"));
+	epoch->sharing = epoch_view_copy(epoch, json_value(answer, "sharing"));
 	epoch->told_account = true;
 }
 
-static void add_each(struct seen_epoch *epoch, const struct json_node *several,
-	void (*add)(struct seen_epoch *epoch, const struct json_node *part))
+static void add_each(struct epoch_view *epoch, const struct json_node *several,
+	void (*add)(struct epoch_view *epoch, const struct json_node *part))
 {
 	if (several == NULL)
 		return;
@@ -308,12 +311,12 @@ static void add_each(struct seen_epoch *epoch, const struct json_node *several,
 		add(epoch, part);
 }
 
-void seen_add_deliveries(struct seen_epoch *epoch, const struct json_node *rows)
+void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node *rows)
 {
 	add_each(epoch, rows, add_delivery);
 }
 
-void seen_add_answer(struct seen_epoch *epoch, const struct json_node *answer)
+void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer)
 {
 	if (!epoch->told_account)
 		read_head(epoch, answer);

@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 
-int complain(int status, const char *format, ...)
+int cli_error(int status, const char *format, ...)
 {
 	char line[COMPLAINT_MAX];
 	va_list arguments;

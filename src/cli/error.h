@@ -6,4 +6,4 @@
 #define COMPLAINT_MAX 2048
 
 /* Returns the status. */
-__attribute__((format(printf, 2, 3))) int complain(int status, const char *format, ...);
+__attribute__((format(printf, 2, 3))) int cli_error(int status, const char *format, ...);

@@ -39,7 +39,7 @@ struct missed {
 };
 
 static struct missed missed_before(
-	const struct following *following, const struct seen_epoch *epoch)
+	const struct following *following, const struct epoch_view *epoch)
 {
 	if (following->closed == 0 || epoch->closed <= following->closed + 1)
 		return (struct missed){0};
@@ -111,7 +111,7 @@ static bool is_number(const char *text)
 	       (*text != '0' || text[1] == '\0');
 }
 
-static void add_row(struct text *text, const struct seen_row *row)
+static void add_row(struct text *text, const struct epoch_view_row *row)
 {
 	text_printf(text, "{\"rank\":%u", row->rank);
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
@@ -127,7 +127,7 @@ static void add_row(struct text *text, const struct seen_row *row)
 	text_printf(text, ",\"share\":%.6f}", row->share);
 }
 
-static void add_measurement(struct text *text, const struct seen_measurement *measurement)
+static void add_measurement(struct text *text, const struct epoch_view_measurement *measurement)
 {
 	const struct ledger *ledger = &measurement->ledger;
 
@@ -156,7 +156,7 @@ static void add_measurement(struct text *text, const struct seen_measurement *me
 	text_str(text, "]}");
 }
 
-static void add_json(struct text *text, const struct seen_epoch *epoch, const struct missed *missed)
+static void add_json(struct text *text, const struct epoch_view *epoch, const struct missed *missed)
 {
 	text_printf(text, "{\"epoch\":%llu", (unsigned long long)epoch->number);
 	add_moment(text, "start", epoch->start);
@@ -189,9 +189,9 @@ static void add_json(struct text *text, const struct seen_epoch *epoch, const st
 
 /* "8.12M", a second's; nothing where the epoch has no length. */
 static void add_rate(
-	struct text *text, const struct seen_epoch *epoch, uint64_t amount, uint32_t factor)
+	struct text *text, const struct epoch_view *epoch, uint64_t amount, uint32_t factor)
 {
-	uint64_t duration = seen_rate_time(epoch);
+	uint64_t duration = epoch_view_rate_time(epoch);
 
 	if (duration > 0)
 		table_human(text, report_per_second((unsigned __int128)amount * factor, duration));
@@ -199,7 +199,7 @@ static void add_rate(
 		text_char(text, '-');
 }
 
-static void add_heaviest(struct text *text, const struct seen_measurement *measurement)
+static void add_heaviest(struct text *text, const struct epoch_view_measurement *measurement)
 {
 	text_printf(text, "; %s: ", measurement->name);
 	if (measurement->nb_rows == 0)
@@ -209,9 +209,9 @@ static void add_heaviest(struct text *text, const struct seen_measurement *measu
 			measurement->rows[0].share * 100);
 }
 
-static void add_line(struct text *text, const struct seen_epoch *epoch)
+static void add_line(struct text *text, const struct epoch_view *epoch)
 {
-	const struct ledger *ledger = seen_ledger(epoch);
+	const struct ledger *ledger = epoch_view_ledger(epoch);
 
 	text_printf(text, "%llu  ", (unsigned long long)epoch->number);
 	text_time(text, epoch->start);
@@ -236,7 +236,7 @@ static void add_line(struct text *text, const struct seen_epoch *epoch)
 static void say_missed(const struct missed *missed)
 {
 	if (missed->epochs > 0)
-		complain(0,
+		cli_error(0,
 			"warning: %llu epochs are missing, of the numbers %llu to %llu: a run keeps "
 			"its last 300",
 			(unsigned long long)missed->epochs, (unsigned long long)missed->first,
@@ -254,15 +254,15 @@ static bool print(const struct text *text, int *status)
 	if (printed)
 		return true;
 	if (text->failed)
-		*status = complain(EXIT_RUN, "no memory for a line");
+		*status = cli_error(EXIT_RUN, "no memory for a line");
 	else if (errno == EPIPE)
 		*status = 0;
 	else
-		*status = complain(EXIT_RUN, "standard output: %s", strerror(errno));
+		*status = cli_error(EXIT_RUN, "standard output: %s", strerror(errno));
 	return false;
 }
 
-void following_add(struct following *following, const struct seen_epoch *epoch, struct text *text)
+void following_add(struct following *following, const struct epoch_view *epoch, struct text *text)
 {
 	struct missed missed = missed_before(following, epoch);
 
@@ -276,7 +276,7 @@ void following_add(struct following *following, const struct seen_epoch *epoch, 
 	following->number = epoch->number;
 }
 
-static bool print_epoch(struct following *following, const struct seen_epoch *epoch, int *status)
+static bool print_epoch(struct following *following, const struct epoch_view *epoch, int *status)
 {
 	struct text text = {0};
 	bool printed;
@@ -293,7 +293,7 @@ static int end(const struct following *following)
 	int status = 0;
 
 	if (!following->json)
-		return complain(0, "the run ended");
+		return cli_error(0, "the run ended");
 	text_str(&text, "{\"ended\":true}\n");
 	print(&text, &status);
 	text_free(&text);
@@ -304,10 +304,10 @@ static int end(const struct following *following)
 #define SILENCE_S 10
 
 /* Waits for the run. Returns false if the reader of standard output has left. */
-static bool wait_for_news(const struct watch *watch)
+static bool wait_for_news(const struct epoch_stream *watch)
 {
 	struct pollfd files[] = {
-		{.fd = watch_fd(watch), .events = POLLIN},
+		{.fd = epoch_stream_fd(watch), .events = POLLIN},
 		{.fd = STDOUT_FILENO}, /* only for what is wrong there */
 	};
 
@@ -316,7 +316,7 @@ static bool wait_for_news(const struct watch *watch)
 	while ((n = poll(files, 2, timeout)) == 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
-		complain(0,
+		cli_error(0,
 			"the run has not answered for %d s: it is stopped, or the machine is too busy; "
 			"follow goes on when it does",
 			SILENCE_S);
@@ -325,26 +325,26 @@ static bool wait_for_news(const struct watch *watch)
 	return (files[1].revents & POLLERR) == 0;
 }
 
-static int follow_run(struct following *following, struct watch *watch)
+static int follow_run(struct following *following, struct epoch_stream *watch)
 {
-	struct seen_epoch *epoch;
+	struct epoch_view *epoch;
 	int status = 0;
 	bool printed;
 
 	while (wait_for_news(watch)) {
-		switch (watch_take(watch, &epoch)) {
+		switch (epoch_stream_take(watch, &epoch)) {
 		case WATCH_NOTHING: break;
 		case WATCH_ENDED: return end(following);
 		case WATCH_GONE:
-			return complain(EXIT_RUN,
+			return cli_error(EXIT_RUN,
 				"the run is gone without a word: it was killed, or ended while this "
 				"program stood still");
 		case WATCH_ODD:
-			return complain(EXIT_RUN,
+			return cli_error(EXIT_RUN,
 				"the run does not answer what follow asks: it is of another version");
 		case WATCH_EPOCH:
 			printed = print_epoch(following, epoch, &status);
-			seen_free(epoch);
+			epoch_view_free(epoch);
 			if (!printed)
 				return status;
 		}
@@ -359,10 +359,11 @@ static int read_arguments(int argc, char **argv, struct following *following)
 		if (strcmp(argv[i], "--json") == 0)
 			following->json = true;
 		else if (argv[i][0] == '-' || following->name != NULL)
-			return complain(EXIT_TEXT, "follow '%.100s': allowed: NAME, --json, --help",
-				argv[i]);
+			return cli_error(EXIT_TEXT,
+				"follow '%.100s': allowed: NAME, --json, --help", argv[i]);
 		else if (argv[i][0] == '\0' || !process_name_allowed(argv[i]))
-			return complain(EXIT_TEXT, "follow '%.100s': is no name of a run", argv[i]);
+			return cli_error(
+				EXIT_TEXT, "follow '%.100s': is no name of a run", argv[i]);
 		else
 			following->name = argv[i];
 	}
@@ -372,7 +373,7 @@ static int read_arguments(int argc, char **argv, struct following *following)
 int follow(int argc, char **argv)
 {
 	struct following following = {0};
-	struct watch *watch;
+	struct epoch_stream *watch;
 	int status;
 
 	for (int i = 1; i < argc; i++)
@@ -383,11 +384,11 @@ int follow(int argc, char **argv)
 	status = read_arguments(argc, argv, &following);
 	if (status != 0)
 		return status;
-	watch = watch_open(following.name, false, false);
+	watch = epoch_stream_open(following.name, false, false);
 	if (watch == NULL)
 		return EXIT_RUN;
 	signal(SIGPIPE, SIG_IGN);
 	status = follow_run(&following, watch);
-	watch_close(watch);
+	epoch_stream_close(watch);
 	return status;
 }

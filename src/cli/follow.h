@@ -17,4 +17,4 @@ struct following {
 };
 
 /* Adds the epoch's line. */
-void following_add(struct following *following, const struct seen_epoch *epoch, struct text *text);
+void following_add(struct following *following, const struct epoch_view *epoch, struct text *text);

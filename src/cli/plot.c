@@ -447,25 +447,25 @@ static int write_picture(const char *path, const struct text *text)
 	int fd, error;
 
 	if (text->failed)
-		return complain(EXIT_MACHINE, "plot: there is no memory for the picture");
+		return cli_error(EXIT_MACHINE, "plot: there is no memory for the picture");
 	fd = regular_file_create(path, true);
 	file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (file == NULL) {
 		error = errno;
 		if (fd >= 0)
 			close(fd);
-		return complain(EXIT_MACHINE, "plot: %.200s: %s", path, file_error(error));
+		return cli_error(EXIT_MACHINE, "plot: %.200s: %s", path, file_error(error));
 	}
 	written = fwrite(text->data, 1, text->len, file) == text->len;
 	if (fclose(file) == 0 && written)
 		return 0;
-	return complain(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
+	return cli_error(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
 }
 
 /* --- the command --- */
 
 struct asked {
-	struct recorded_files outputs, stats;
+	struct csv_replay_files outputs, stats;
 	char *measurement;
 	const char *picture;
 };
@@ -475,14 +475,14 @@ static int read_arguments(int n, char **words, struct asked *asked)
 {
 	uint32_t names = 0;
 
-	recorded_take_stats(words, &n, &asked->stats);
+	csv_replay_take_stats(words, &n, &asked->stats);
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "--measurement") == 0 && i + 1 < n)
 			asked->measurement = words[++i];
 		else if (words[i][0] != '-')
 			words[names++] = words[i];
 		else
-			return complain(EXIT_TEXT,
+			return cli_error(EXIT_TEXT,
 				"plot '%.100s': allowed: FILE.csv... PICTURE.svg, --stats FILE.csv, "
 				"--measurement NAME, --help",
 				words[i]);
@@ -490,26 +490,26 @@ static int read_arguments(int n, char **words, struct asked *asked)
 	if (asked->measurement != NULL)
 		make_printable(asked->measurement); /* as names that files have */
 	if (names < 2)
-		return complain(EXIT_TEXT,
+		return cli_error(EXIT_TEXT,
 			"plot: name files of --output and a picture: FILE.csv... PICTURE.svg");
-	asked->outputs = (struct recorded_files){words, names - 1};
+	asked->outputs = (struct csv_replay_files){words, names - 1};
 	asked->picture = words[names - 1];
 	if (strlen(asked->picture) < 5 ||
 		strcmp(asked->picture + strlen(asked->picture) - 4, ".svg") != 0)
-		return complain(EXIT_TEXT, "plot '%.100s': the picture comes last, and is a .svg",
+		return cli_error(EXIT_TEXT, "plot '%.100s': the picture comes last, and is a .svg",
 			asked->picture);
 	return 0;
 }
 
 /* What a pipe brings is gone when it was read once. Returns 0, or the exit status. */
-static int check_twice(const struct recorded_files *files)
+static int check_twice(const struct csv_replay_files *files)
 {
 	struct stat file;
 
 	for (uint32_t f = 0; f < files->n; f++)
 		if (stat(files->paths[f], &file) == 0 && !S_ISREG(file.st_mode) &&
 			!S_ISDIR(file.st_mode))
-			return complain(EXIT_MACHINE,
+			return cli_error(EXIT_MACHINE,
 				"plot: %.200s: is no file that can be read twice; write what it "
 				"brings to one",
 				files->paths[f]);
@@ -525,11 +525,11 @@ static int draw_files(const struct asked *asked)
 		series_read(&asked->outputs, &asked->stats, asked->measurement, error, &status);
 
 	if (series == NULL)
-		return complain(status, "plot: %s", error);
+		return cli_error(status, "plot: %s", error);
 	if (series->cut)
-		complain(0, "warning: the last line of a file has no end, and was left out");
+		cli_error(0, "warning: the last line of a file has no end, and was left out");
 	if (series->others && asked->measurement == NULL)
-		complain(0,
+		cli_error(0,
 			"of several measurements the first is drawn, %.100s; --measurement NAME "
 			"draws another",
 			series->measurement);

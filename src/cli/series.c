@@ -18,7 +18,7 @@ struct sum {
 };
 
 /* What the first reading finds. */
-struct survey {
+struct series_scan {
 	void *sums; /* of tsearch() */
 	struct sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
@@ -27,9 +27,9 @@ struct survey {
 	bool failed;
 };
 
-static struct survey *looking; /* by twalk(), which gives nothing else */
+static struct series_scan *looking; /* by twalk(), which gives nothing else */
 
-static double counted(const struct seen_row *row, bool bytes)
+static double counted(const struct epoch_view_row *row, bool bytes)
 {
 	return (double)(bytes ? row->bytes : row->packets).value;
 }
@@ -50,7 +50,7 @@ static struct sum *make_sum(const char *flow)
 	return sum;
 }
 
-static void add_row(struct survey *survey, const struct seen_row *row, bool bytes)
+static void add_row(struct series_scan *survey, const struct epoch_view_row *row, bool bytes)
 {
 	struct sum *sum = make_sum(row->flow);
 	struct sum **found = sum != NULL ? tsearch(sum, &survey->sums, compare_sums) : NULL;
@@ -87,7 +87,7 @@ static void keep_heavy(const void *node, VISIT which, int depth)
 
 /* --- reading --- */
 
-static struct seen_measurement *chosen(struct series *series, const struct seen_epoch *epoch)
+static struct epoch_view_measurement *chosen(struct series *series, const struct epoch_view *epoch)
 {
 	if (series->measurement == NULL && epoch->nb_measurements > 0)
 		series->measurement = strdup(epoch->measurements[0].name);
@@ -95,13 +95,13 @@ static struct seen_measurement *chosen(struct series *series, const struct seen_
 		return NULL;
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		series->others |= strcmp(epoch->measurements[m].name, series->measurement) != 0;
-	return seen_find(epoch, series->measurement);
+	return epoch_view_find(epoch, series->measurement);
 }
 
 static void survey_epoch(
-	struct series *series, struct survey *survey, const struct seen_epoch *epoch)
+	struct series *series, struct series_scan *survey, const struct epoch_view *epoch)
 {
-	const struct seen_measurement *measurement = chosen(series, epoch);
+	const struct epoch_view_measurement *measurement = chosen(series, epoch);
 
 	if (measurement == NULL)
 		return;
@@ -124,22 +124,22 @@ static void add_figure(struct series_figure *sum, const struct report_figure *fi
 }
 
 /* Of all flows of the epoch, by the share of the first row. */
-static double total_of(const struct seen_measurement *measurement, bool bytes)
+static double total_of(const struct epoch_view_measurement *measurement, bool bytes)
 {
-	const struct seen_row *row = measurement->rows;
+	const struct epoch_view_row *row = measurement->rows;
 
 	return measurement->nb_rows > 0 && row->share > 0 ? counted(row, bytes) / row->share : 0;
 }
 
 static void take_flows(const struct series *series, struct series_step *step,
-	const struct seen_measurement *measurement)
+	const struct epoch_view_measurement *measurement)
 {
 	double total = total_of(measurement, series->bytes);
 
 	for (uint32_t f = 0; f < series->nb_flows; f++)
 		step->flows[f].total += total;
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
-		const struct seen_row *row = &measurement->rows[r];
+		const struct epoch_view_row *row = &measurement->rows[r];
 
 		for (uint32_t f = 0; f < series->nb_flows; f++)
 			if (strcmp(series->flows[f], row->flow) == 0)
@@ -149,9 +149,9 @@ static void take_flows(const struct series *series, struct series_step *step,
 }
 
 static void take_epoch(
-	struct series *series, const struct survey *survey, const struct seen_epoch *epoch)
+	struct series *series, const struct series_scan *survey, const struct epoch_view *epoch)
 {
-	const struct seen_measurement *measurement = chosen(series, epoch);
+	const struct epoch_view_measurement *measurement = chosen(series, epoch);
 	uint64_t each = (survey->epochs + SERIES_STEPS - 1) / SERIES_STEPS;
 	struct series_step *step;
 
@@ -167,7 +167,7 @@ static void take_epoch(
 	}
 	step->epochs++;
 	step->end = epoch->end;
-	step->seconds += (double)seen_duration(epoch) / SECOND_NS;
+	step->seconds += (double)epoch_view_duration(epoch) / SECOND_NS;
 	take_flows(series, step, measurement);
 	series->told_losses |= epoch->told_account;
 	series->untold += !epoch->told_account;
@@ -178,35 +178,35 @@ static void take_epoch(
 }
 
 /* Every epoch of the files; steps NULL: into the survey. */
-static bool read_all(struct series *series, struct survey *survey,
-	const struct recorded_files *outputs, const struct recorded_files *stats, char *error,
+static bool read_all(struct series *series, struct series_scan *survey,
+	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
 {
-	struct recorded *recorded = recorded_open(outputs, stats, error, status);
-	struct seen_epoch *epoch;
+	struct csv_replay *recorded = csv_replay_open(outputs, stats, error, status);
+	struct epoch_view *epoch;
 	const char *line;
 
 	if (recorded == NULL)
 		return false;
-	while ((epoch = recorded_next(recorded)) != NULL) {
+	while ((epoch = csv_replay_next(recorded)) != NULL) {
 		if (series->steps == NULL)
 			survey_epoch(series, survey, epoch);
 		else
 			take_epoch(series, survey, epoch);
-		seen_free(epoch);
+		epoch_view_free(epoch);
 	}
-	*status = recorded_status(recorded, &line);
+	*status = csv_replay_status(recorded, &line);
 	if (*status != 0)
 		snprintf(error, RECORDED_ERROR_MAX, "%s", line);
-	series->cut = recorded_cut(recorded);
-	recorded_close(recorded);
+	series->cut = csv_replay_cut(recorded);
+	csv_replay_close(recorded);
 	return *status == 0;
 }
 
 /* --- all of it --- */
 
 /* What the first reading found. */
-static bool choose(struct series *series, struct survey *survey)
+static bool choose(struct series *series, struct series_scan *survey)
 {
 	series->bytes = survey->of_bytes > survey->of_packets;
 	looking = survey;
@@ -227,8 +227,9 @@ static bool fail(char *error, int *status, int exit, const char *what, const cha
 	return false;
 }
 
-static bool fill(struct series *series, struct survey *survey, const struct recorded_files *outputs,
-	const struct recorded_files *stats, char *error, int *status)
+static bool fill(struct series *series, struct series_scan *survey,
+	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
+	int *status)
 {
 	const char *path = outputs->paths[0];
 
@@ -245,11 +246,11 @@ static bool fill(struct series *series, struct survey *survey, const struct reco
 	return read_all(series, survey, outputs, stats, error, status);
 }
 
-struct series *series_read(const struct recorded_files *outputs, const struct recorded_files *stats,
-	const char *measurement, char *error, int *status)
+struct series *series_read(const struct csv_replay_files *outputs,
+	const struct csv_replay_files *stats, const char *measurement, char *error, int *status)
 {
 	struct series *series = calloc(1, sizeof(*series));
-	struct survey survey = {0};
+	struct series_scan survey = {0};
 	bool filled = false;
 
 	if (series != NULL && measurement != NULL)

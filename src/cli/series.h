@@ -47,6 +47,6 @@ struct series {
  * Reads the files, twice. measurement: by name; NULL: the first. NULL with a line in
  * error[RECORDED_ERROR_MAX], and the exit status.
  */
-struct series *series_read(const struct recorded_files *outputs, const struct recorded_files *stats,
-	const char *measurement, char *error, int *status);
+struct series *series_read(const struct csv_replay_files *outputs,
+	const struct csv_replay_files *stats, const char *measurement, char *error, int *status);
 void series_free(struct series *series); /* NULL is allowed */

@@ -48,9 +48,9 @@ static const char usage[] =
 
 struct screen {
 	struct view view;
-	struct watch *watch;       /* NULL: the run is gone, or there is none */
-	struct recorded *recorded; /* NULL: a run is watched */
-	int64_t due;               /* monotonic ns, when its next interval is shown */
+	struct epoch_stream *watch;  /* NULL: the run is gone, or there is none */
+	struct csv_replay *recorded; /* NULL: a run is watched */
+	int64_t due;                 /* monotonic ns, when its next interval is shown */
 	struct picture picture;
 	bool colors, quit;
 };
@@ -106,7 +106,7 @@ static int open_terminal(struct screen *screen, SCREEN **terminal)
 	screen->picture.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	*terminal = newterm(NULL, stdout, stdin);
 	if (*terminal == NULL)
-		return complain(EXIT_RUN,
+		return cli_error(EXIT_RUN,
 			"top: the terminal %.60s is not known; set TERM, for instance to vt100",
 			getenv("TERM") != NULL ? getenv("TERM") : "of no name");
 	set_term(*terminal);
@@ -154,7 +154,7 @@ static void type_find(struct view *view, int key)
 
 static void scroll_by(struct view *view, int rows)
 {
-	const struct seen_measurement *measurement = view_measurement(view);
+	const struct epoch_view_measurement *measurement = view_measurement(view);
 	int64_t last =
 		measurement != NULL && measurement->nb_rows > 0 ? measurement->nb_rows - 1 : 0;
 	int64_t first = (int64_t)view->first + rows;
@@ -165,21 +165,21 @@ static void scroll_by(struct view *view, int rows)
 /* Of a file; it has no more at its end. */
 static void next_recorded(struct screen *screen)
 {
-	struct seen_epoch *epoch;
+	struct epoch_view *epoch;
 	const char *error;
 	uint64_t stays;
 
 	if (screen->recorded == NULL)
 		return;
-	epoch = recorded_next(screen->recorded);
+	epoch = csv_replay_next(screen->recorded);
 	if (epoch == NULL) {
 		screen->due = INT64_MAX;
-		screen->view.gone = recorded_status(screen->recorded, &error) != 0
+		screen->view.gone = csv_replay_status(screen->recorded, &error) != 0
 					    ? "THE FILE IS DAMAGED HERE"
 					    : "THE END";
 		return;
 	}
-	stays = seen_duration(epoch);
+	stays = epoch_view_duration(epoch);
 	screen->due = clock_now(CLOCK_MONOTONIC) +
 		      (stays > 0 && stays < STAYS_NS ? (int64_t)stays : STAYS_NS);
 	view_add(&screen->view, epoch);
@@ -188,10 +188,10 @@ static void next_recorded(struct screen *screen)
 /* More of the measurement that is shown, from the next epoch on. */
 static void ask_for_rows(struct screen *screen)
 {
-	const struct seen_measurement *measurement = view_measurement(&screen->view);
+	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
 
 	if (screen->watch != NULL && measurement != NULL)
-		watch_rows_of(screen->watch, measurement->name);
+		epoch_stream_rows_of(screen->watch, measurement->name);
 }
 
 static void next_measurement(struct screen *screen)
@@ -243,16 +243,16 @@ static void press(struct screen *screen, int key)
 
 static void leave_run(struct screen *screen, const char *why)
 {
-	watch_close(screen->watch);
+	epoch_stream_close(screen->watch);
 	screen->watch = NULL;
 	screen->view.gone = why;
 }
 
 static void take_news(struct screen *screen)
 {
-	struct seen_epoch *epoch;
+	struct epoch_view *epoch;
 
-	switch (watch_take(screen->watch, &epoch)) {
+	switch (epoch_stream_take(screen->watch, &epoch)) {
 	case WATCH_NOTHING: break;
 	case WATCH_EPOCH:
 		view_add(&screen->view, epoch);
@@ -267,7 +267,7 @@ static void take_news(struct screen *screen)
 /* Another run of the name is seen from its beginning on; until it answers the last one stays. */
 static void look_again(struct screen *screen)
 {
-	screen->watch = watch_open(screen->view.run, true, true);
+	screen->watch = epoch_stream_open(screen->view.run, true, true);
 	if (screen->watch == NULL)
 		return;
 	view_clear(&screen->view);
@@ -294,7 +294,7 @@ static void wait_for_news(struct screen *screen)
 	bool listens = screen->watch != NULL && !screen->view.frozen;
 	struct pollfd files[] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
-		{.fd = listens ? watch_fd(screen->watch) : -1, .events = POLLIN},
+		{.fd = listens ? epoch_stream_fd(screen->watch) : -1, .events = POLLIN},
 	};
 	int n = poll(files, 2, AGAIN_MS);
 
@@ -326,8 +326,8 @@ static bool run_screen(struct screen *screen)
 
 static void free_screen(struct screen *screen)
 {
-	watch_close(screen->watch);
-	recorded_close(screen->recorded);
+	epoch_stream_close(screen->watch);
+	csv_replay_close(screen->recorded);
 	view_clear(&screen->view);
 	free(screen->view.measurement);
 	picture_free(&screen->picture);
@@ -347,15 +347,15 @@ static int show_screen(struct screen *screen)
 	endwin();
 	delscreen(terminal);
 	if (!drawn)
-		return complain(EXIT_RUN, "top: there is no memory");
-	status = screen->recorded != NULL ? recorded_status(screen->recorded, &error) : 0;
-	return status != 0 ? complain(status, "%s", error) : 0;
+		return cli_error(EXIT_RUN, "top: there is no memory");
+	status = screen->recorded != NULL ? csv_replay_status(screen->recorded, &error) : 0;
+	return status != 0 ? cli_error(status, "%s", error) : 0;
 }
 
 /* What the command line says. */
 struct asked {
 	const char *name; /* NULL: the one that runs */
-	struct recorded_files outputs, stats;
+	struct csv_replay_files outputs, stats;
 };
 
 static bool names_file(const char *word)
@@ -368,7 +368,7 @@ static bool names_file(const char *word)
 /* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
 static int read_arguments(int n, char **words, struct asked *asked)
 {
-	recorded_take_stats(words, &n, &asked->stats);
+	csv_replay_take_stats(words, &n, &asked->stats);
 	asked->outputs.paths = words;
 	for (int i = 0; i < n; i++) {
 		if (words[i][0] != '-' && asked->name == NULL && names_file(words[i])) {
@@ -377,14 +377,14 @@ static int read_arguments(int n, char **words, struct asked *asked)
 			   asked->outputs.n == 0 && process_name_allowed(words[i])) {
 			asked->name = words[i];
 		} else {
-			return complain(EXIT_TEXT,
+			return cli_error(EXIT_TEXT,
 				"top '%.100s': allowed: NAME, or FILE.csv... --stats FILE.csv, "
 				"--help",
 				words[i]);
 		}
 	}
 	if (asked->stats.n > 0 && asked->outputs.n == 0)
-		return complain(EXIT_TEXT, "top --stats %.100s: name a file of --output, too",
+		return cli_error(EXIT_TEXT, "top --stats %.100s: name a file of --output, too",
 			asked->stats.paths[0]);
 	return 0;
 }
@@ -396,12 +396,12 @@ static int look_at(struct screen *screen, const struct asked *asked)
 
 	if (asked->outputs.n == 0) {
 		screen->view.run = asked->name;
-		screen->watch = watch_open(asked->name, true, false);
+		screen->watch = epoch_stream_open(asked->name, true, false);
 		return screen->watch != NULL ? show_screen(screen) : EXIT_RUN;
 	}
 	screen->view.run = asked->outputs.paths[0];
-	screen->recorded = recorded_open(&asked->outputs, &asked->stats, error, &status);
-	return screen->recorded != NULL ? show_screen(screen) : complain(status, "%s", error);
+	screen->recorded = csv_replay_open(&asked->outputs, &asked->stats, error, &status);
+	return screen->recorded != NULL ? show_screen(screen) : cli_error(status, "%s", error);
 }
 
 static bool wants_help(int argc, char **argv)
@@ -427,12 +427,12 @@ int top(int argc, char **argv)
 	if (status != 0)
 		return status;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return complain(EXIT_TEXT,
+		return cli_error(EXIT_TEXT,
 			"top draws on a terminal, and standard input or output is none; for scripts "
 			"there is sketchtap follow --json");
 	screen = calloc(1, sizeof(*screen));
 	if (screen == NULL)
-		return complain(EXIT_RUN, "top: there is no memory");
+		return cli_error(EXIT_RUN, "top: there is no memory");
 	sigaction(SIGINT, &stopping, NULL);
 	sigaction(SIGTERM, &stopping, NULL);
 	sigaction(SIGHUP, &stopping, NULL);

@@ -9,6 +9,6 @@ int top(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	return complain(1, "top: sketchtap was built without it, because " TOP_MISSING
-			   ": change that and build again, or use sketchtap follow");
+	return cli_error(1, "top: sketchtap was built without it, because " TOP_MISSING
+			    ": change that and build again, or use sketchtap follow");
 }

@@ -10,12 +10,12 @@
 
 /* --- what is looked at --- */
 
-void view_add(struct view *view, struct seen_epoch *epoch)
+void view_add(struct view *view, struct epoch_view *epoch)
 {
 	if (view->nb_epochs > 0 && epoch->closed > view->epochs[0]->closed + 1)
 		view->missed += epoch->closed - view->epochs[0]->closed - 1;
 	if (view->nb_epochs == VIEW_EPOCHS)
-		seen_free(view->epochs[--view->nb_epochs]);
+		epoch_view_free(view->epochs[--view->nb_epochs]);
 	memmove(view->epochs + 1, view->epochs, view->nb_epochs * sizeof(view->epochs[0]));
 	view->epochs[0] = epoch;
 	view->nb_epochs++;
@@ -24,26 +24,26 @@ void view_add(struct view *view, struct seen_epoch *epoch)
 void view_clear(struct view *view)
 {
 	while (view->nb_epochs > 0)
-		seen_free(view->epochs[--view->nb_epochs]);
+		epoch_view_free(view->epochs[--view->nb_epochs]);
 	view->missed = 0;
 }
 
 /* That of the name; where it is gone, or none was chosen, the first. */
-struct seen_measurement *view_measurement(const struct view *view)
+struct epoch_view_measurement *view_measurement(const struct view *view)
 {
-	const struct seen_epoch *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
-	struct seen_measurement *named;
+	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
+	struct epoch_view_measurement *named;
 
 	if (epoch == NULL || epoch->nb_measurements == 0)
 		return NULL;
-	named = view->measurement != NULL ? seen_find(epoch, view->measurement) : NULL;
+	named = view->measurement != NULL ? epoch_view_find(epoch, view->measurement) : NULL;
 	return named != NULL ? named : &epoch->measurements[0];
 }
 
 bool view_next_measurement(struct view *view)
 {
-	const struct seen_measurement *shown = view_measurement(view);
-	const struct seen_epoch *epoch = view->epochs[0];
+	const struct epoch_view_measurement *shown = view_measurement(view);
+	const struct epoch_view *epoch = view->epochs[0];
 	uint32_t next;
 	char *name;
 
@@ -61,7 +61,7 @@ bool view_next_measurement(struct view *view)
 
 bool view_shows_bytes(const struct view *view)
 {
-	const struct seen_measurement *measurement = view_measurement(view);
+	const struct epoch_view_measurement *measurement = view_measurement(view);
 
 	return view->metric_chosen ? view->bytes : measurement != NULL && measurement->counts_bytes;
 }
@@ -69,12 +69,12 @@ bool view_shows_bytes(const struct view *view)
 /* --- lines --- */
 
 /* Behind the last line: a sheet whose rows are used up takes no more. */
-struct sheet {
+struct screen_lines {
 	struct picture *picture;
 	uint32_t n, max;
 };
 
-static struct text *add_line(struct sheet *sheet, enum picture_style style)
+static struct text *add_line(struct screen_lines *sheet, enum picture_style style)
 {
 	struct picture_line *line;
 
@@ -133,7 +133,8 @@ static void add_rate(struct text *text, uint64_t duration, uint64_t amount, bool
 		table_human(text, amount);
 }
 
-static void draw_title(struct sheet *sheet, const struct view *view, const struct seen_epoch *epoch)
+static void draw_title(
+	struct screen_lines *sheet, const struct view *view, const struct epoch_view *epoch)
 {
 	struct text *text = add_line(sheet, PICTURE_TITLE);
 
@@ -149,16 +150,16 @@ static void draw_title(struct sheet *sheet, const struct view *view, const struc
 		text_printf(text, "  epoch %llu  ", (unsigned long long)epoch->number);
 		text_time(text, epoch->start);
 		text_str(text, "  ");
-		add_seconds(text, seen_duration(epoch));
+		add_seconds(text, epoch_view_duration(epoch));
 		text_str(text, epoch->took > 0 ? " of generated time" : "");
 	}
 }
 
 static void draw_rates(
-	struct sheet *sheet, const struct seen_epoch *epoch, const struct ledger *ledger)
+	struct screen_lines *sheet, const struct epoch_view *epoch, const struct ledger *ledger)
 {
 	struct text *text = add_line(sheet, PICTURE_PLAIN);
-	uint64_t duration = seen_rate_time(epoch);
+	uint64_t duration = epoch_view_rate_time(epoch);
 
 	if (text == NULL)
 		return;
@@ -190,7 +191,8 @@ static uint32_t most_lost(const struct ledger *ledger)
 	return most;
 }
 
-static void draw_ledger(struct sheet *sheet, const struct view *view, const struct ledger *ledger)
+static void draw_ledger(
+	struct screen_lines *sheet, const struct view *view, const struct ledger *ledger)
 {
 	bool lost = ledger_lost(ledger) > 0 || ledger->losses_unknown || ledger->doubtful > 0 ||
 		    ledger->unaccounted > 0;
@@ -210,9 +212,9 @@ static void draw_ledger(struct sheet *sheet, const struct view *view, const stru
 		text_printf(text, "%s: %s", ledger_columns[most].name, ledger_columns[most].why);
 }
 
-static void draw_workers(struct sheet *sheet, const struct seen_epoch *epoch)
+static void draw_workers(struct screen_lines *sheet, const struct epoch_view *epoch)
 {
-	uint64_t duration = seen_rate_time(epoch);
+	uint64_t duration = epoch_view_rate_time(epoch);
 	struct text *text =
 		epoch->nb_workers > 0 && duration > 0 ? add_line(sheet, PICTURE_PLAIN) : NULL;
 
@@ -224,7 +226,7 @@ static void draw_workers(struct sheet *sheet, const struct seen_epoch *epoch)
 			(double)epoch->workers[w].busy_ns / (double)duration * 100);
 }
 
-static void draw_ports(struct sheet *sheet, const struct seen_epoch *epoch)
+static void draw_ports(struct screen_lines *sheet, const struct epoch_view *epoch)
 {
 	struct text *text;
 	bool down = false;
@@ -236,7 +238,7 @@ static void draw_ports(struct sheet *sheet, const struct seen_epoch *epoch)
 		return;
 	text_str(text, "ports");
 	for (uint32_t p = 0; p < epoch->nb_ports; p++) {
-		const struct seen_port *port = &epoch->ports[p];
+		const struct epoch_view_port *port = &epoch->ports[p];
 
 		text_printf(
 			text, "%s %s %s", p > 0 ? "," : "", port->name, port->up ? "up" : "DOWN");
@@ -249,25 +251,25 @@ static void draw_ports(struct sheet *sheet, const struct seen_epoch *epoch)
 
 /* --- deliveries --- */
 
-static uint64_t taken(const struct seen_delivery *place)
+static uint64_t taken(const struct epoch_view_delivery *place)
 {
 	return place->delivered + place->acknowledged;
 }
 
-static uint64_t not_taken(const struct seen_delivery *place)
+static uint64_t not_taken(const struct epoch_view_delivery *place)
 {
 	return place->failed + place->unknown + place->dropped;
 }
 
 /* All places in a line, with the one that has lost most. */
-static void draw_deliveries(struct sheet *sheet, const struct seen_epoch *epoch)
+static void draw_deliveries(struct screen_lines *sheet, const struct epoch_view *epoch)
 {
 	uint64_t all = 0, waiting = 0, bad = 0;
-	const struct seen_delivery *worst = epoch->deliveries;
+	const struct epoch_view_delivery *worst = epoch->deliveries;
 	struct text *text;
 
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct seen_delivery *place = &epoch->deliveries[d];
+		const struct epoch_view_delivery *place = &epoch->deliveries[d];
 
 		all += taken(place);
 		waiting += place->waiting;
@@ -297,14 +299,14 @@ static void add_amount(struct text *text, uint64_t amount)
 }
 
 /* Columns of 8, then what it is. */
-static void draw_places(struct sheet *sheet, const struct seen_epoch *epoch)
+static void draw_places(struct screen_lines *sheet, const struct epoch_view *epoch)
 {
 	struct text *text = add_line(sheet, PICTURE_HEAD);
 
 	if (text != NULL)
 		text_str(text, "    rows   taken  failed unknown dropped   waits export, kind");
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct seen_delivery *place = &epoch->deliveries[d];
+		const struct epoch_view_delivery *place = &epoch->deliveries[d];
 
 		text = add_line(sheet, not_taken(place) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
 		if (text == NULL)
@@ -321,16 +323,16 @@ static void draw_places(struct sheet *sheet, const struct seen_epoch *epoch)
 
 /* --- rows --- */
 
-static const struct report_figure *figure_of(const struct seen_row *row, bool bytes)
+static const struct report_figure *figure_of(const struct epoch_view_row *row, bool bytes)
 {
 	return bytes ? &row->bytes : &row->packets;
 }
 
 /* Of a row's flow in an earlier epoch; NULL: it had none, or was not among the rows. */
-static const struct seen_row *earlier_row(
+static const struct epoch_view_row *earlier_row(
 	const struct view *view, uint32_t e, const char *measurement, const char *flow)
 {
-	const struct seen_measurement *then = seen_find(view->epochs[e], measurement);
+	const struct epoch_view_measurement *then = epoch_view_find(view->epochs[e], measurement);
 
 	for (uint32_t r = 0; then != NULL && r < then->nb_rows; r++)
 		if (strcmp(then->rows[r].flow, flow) == 0)
@@ -340,14 +342,15 @@ static const struct seen_row *earlier_row(
 
 /* The oldest first, of the largest of them; blank where the row was not among the first. */
 static void add_past(struct text *text, const struct picture *picture, const struct view *view,
-	const struct seen_measurement *measurement, const struct seen_row *row, bool bytes)
+	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
+	bool bytes)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char letters[] = "_.:-=+*#";
 	uint64_t values[VIEW_EPOCHS] = {0}, largest = 1;
 
 	for (uint32_t e = 0; e < view->nb_epochs; e++) {
-		const struct seen_row *then =
+		const struct epoch_view_row *then =
 			e == 0 ? row : earlier_row(view, e, measurement->name, row->flow);
 
 		values[e] = then != NULL ? figure_of(then, bytes)->value : 0;
@@ -383,8 +386,9 @@ static void add_error(struct text *text, const struct report_figure *figure)
 }
 
 /* Columns: rank 4, rate 8, error 7, share 7, past 10, flow; a blank before each. */
-static void draw_row(struct sheet *sheet, const struct view *view, const struct seen_epoch *epoch,
-	const struct seen_measurement *measurement, const struct seen_row *row)
+static void draw_row(struct screen_lines *sheet, const struct view *view,
+	const struct epoch_view *epoch, const struct epoch_view_measurement *measurement,
+	const struct epoch_view_row *row)
 {
 	bool bytes = view_shows_bytes(view);
 	bool found = view->find[0] != '\0' && strstr(row->flow, view->find) != NULL;
@@ -397,7 +401,7 @@ static void draw_row(struct sheet *sheet, const struct view *view, const struct 
 	text_printf(text, "%4u", row->rank);
 	begin = text->len;
 	if (figure->known)
-		add_rate(text, seen_rate_time(epoch), figure->value, bytes);
+		add_rate(text, epoch_view_rate_time(epoch), figure->value, bytes);
 	else
 		text_char(text, '?');
 	align(text, begin, 8);
@@ -415,12 +419,12 @@ static void draw_row(struct sheet *sheet, const struct view *view, const struct 
 	text_printf(text, " %s", row->flow);
 }
 
-static void draw_head(
-	struct sheet *sheet, const struct view *view, const struct seen_measurement *measurement)
+static void draw_head(struct screen_lines *sheet, const struct view *view,
+	const struct epoch_view_measurement *measurement)
 {
 	static const char *const orders[VIEW_ORDERS] = {"", ", by what is shown", ", by flow"};
 	bool bytes = view_shows_bytes(view);
-	bool rates = seen_rate_time(view->epochs[0]) > 0;
+	bool rates = epoch_view_rate_time(view->epochs[0]) > 0;
 	struct text *text = add_line(sheet, PICTURE_TITLE);
 
 	if (text == NULL)
@@ -447,8 +451,8 @@ static void draw_head(
 
 static int compare_shown(const void *a, const void *b, void *bytes)
 {
-	const struct seen_row *x = *(const struct seen_row *const *)a;
-	const struct seen_row *y = *(const struct seen_row *const *)b;
+	const struct epoch_view_row *x = *(const struct epoch_view_row *const *)a;
+	const struct epoch_view_row *y = *(const struct epoch_view_row *const *)b;
 	uint64_t left = figure_of(x, bytes != NULL)->value;
 	uint64_t right = figure_of(y, bytes != NULL)->value;
 
@@ -458,18 +462,18 @@ static int compare_shown(const void *a, const void *b, void *bytes)
 
 static int compare_flows(const void *a, const void *b, void *bytes)
 {
-	const struct seen_row *x = *(const struct seen_row *const *)a;
-	const struct seen_row *y = *(const struct seen_row *const *)b;
+	const struct epoch_view_row *x = *(const struct epoch_view_row *const *)a;
+	const struct epoch_view_row *y = *(const struct epoch_view_row *const *)b;
 
 	(void)bytes;
 	return strcmp(x->flow, y->flow);
 }
 
 /* Returns false where memory is missing. */
-static bool draw_rows(
-	struct sheet *sheet, const struct view *view, const struct seen_measurement *measurement)
+static bool draw_rows(struct screen_lines *sheet, const struct view *view,
+	const struct epoch_view_measurement *measurement)
 {
-	const struct seen_row **rows;
+	const struct epoch_view_row **rows;
 
 	if (measurement->nb_rows == 0) {
 		struct text *text = add_line(sheet, PICTURE_DIM);
@@ -495,7 +499,7 @@ static bool draw_rows(
 
 /* --- all of it --- */
 
-static void draw_help(struct sheet *sheet)
+static void draw_help(struct screen_lines *sheet)
 {
 	static const char *const lines[] = {
 		"m, Tab      the next measurement",
@@ -523,10 +527,10 @@ static void draw_help(struct sheet *sheet)
 	}
 }
 
-static bool draw_epoch(struct sheet *sheet, const struct view *view)
+static bool draw_epoch(struct screen_lines *sheet, const struct view *view)
 {
-	const struct seen_epoch *epoch = view->epochs[0];
-	const struct seen_measurement *measurement = view_measurement(view);
+	const struct epoch_view *epoch = view->epochs[0];
+	const struct epoch_view_measurement *measurement = view_measurement(view);
 	const struct ledger *ledger = measurement != NULL ? &measurement->ledger : &epoch->ledger;
 
 	if (epoch->told_account) {
@@ -546,9 +550,10 @@ static bool draw_epoch(struct sheet *sheet, const struct view *view)
 
 bool picture_draw(struct picture *picture, const struct view *view)
 {
-	const struct seen_epoch *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
+	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
 	/* The last line is the footer's, where there is more than one. */
-	struct sheet sheet = {picture, 0, picture->rows > 1 ? picture->rows - 1 : picture->rows};
+	struct screen_lines sheet = {
+		picture, 0, picture->rows > 1 ? picture->rows - 1 : picture->rows};
 	bool drawn = true;
 
 	for (uint32_t r = 0; r < PICTURE_ROWS_MAX; r++) {

@@ -23,7 +23,7 @@ enum view_order {
 /* What is looked at, and how. */
 struct view {
 	const char *run;                        /* its name; NULL: the only one */
-	struct seen_epoch *epochs[VIEW_EPOCHS]; /* the newest first; they are the view's */
+	struct epoch_view *epochs[VIEW_EPOCHS]; /* the newest first; they are the view's */
 	uint32_t nb_epochs;
 	uint64_t missed;           /* epochs that were gone before they were seen */
 	const char *gone;          /* why no others come; NULL: they do */
@@ -37,11 +37,11 @@ struct view {
 };
 
 /* Takes the epoch: it is the newest. */
-void view_add(struct view *view, struct seen_epoch *epoch);
+void view_add(struct view *view, struct epoch_view *epoch);
 /* Forgets all epochs. */
 void view_clear(struct view *view);
 /* The measurement that is shown; NULL: there is none. */
-struct seen_measurement *view_measurement(const struct view *view);
+struct epoch_view_measurement *view_measurement(const struct view *view);
 /* Shows the next one. False where memory is missing. */
 bool view_next_measurement(struct view *view);
 bool view_shows_bytes(const struct view *view);

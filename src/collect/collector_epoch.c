@@ -148,7 +148,7 @@ static void say_evictions(struct collector *collector)
 	uint64_t n = collector->evicted;
 
 	collector->evicted = 0;
-	if (n == 0 || !rarely_due(&collector->eviction_said, collector->now, n))
+	if (n == 0 || !log_ratelimit_due(&collector->eviction_said, collector->now, n))
 		return;
 	if (!collector_say(collector, true,
 		    "%" PRIu64 " exporters gave their place to others, because there are more "

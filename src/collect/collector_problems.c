@@ -247,9 +247,9 @@ static bool has_other_uses(const struct wire_version *version)
 }
 
 void collector_take_unreadable(
-	struct collector *collector, const struct datagram *datagram, enum wire_fault fault)
+	struct collector *collector, const struct datagram *datagram, enum decode_fault fault)
 {
-	struct wire_version version = wire_identify(datagram->data, datagram->len);
+	struct wire_version version = flow_protocol_identify(datagram->data, datagram->len);
 	bool stream = datagram->proto != 0, exports = !version.supported;
 	enum problem kind = problem_of(datagram, &version);
 	uint32_t detail = version.number;
@@ -257,7 +257,7 @@ void collector_take_unreadable(
 	if (has_other_uses(&version) && !collector_is_export_port(collector, datagram->dst_port))
 		version.family = WIRE_FAMILY_NONE;
 	if (stream) {
-		exports = wire_is_ipfix(datagram->data, datagram->len);
+		exports = flow_protocol_is_ipfix(datagram->data, datagram->len);
 		detail = 0;
 	} else if (version.family == WIRE_FAMILY_NONE) {
 		if (!is_exporter(collector, &datagram->src) ||

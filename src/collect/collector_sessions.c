@@ -164,7 +164,7 @@ const struct session *session_like(const struct domain *domain, const struct ses
 
 /* Returns the session with this key that the datagram fits best; NULL if there is none. */
 static struct session *find_by_key(const struct domain *domain, const struct session_key *key,
-	const struct wire_header *header, enum sequence_fit *fit)
+	const struct datagram_header *header, enum sequence_fit *fit)
 {
 	struct session *best = NULL;
 
@@ -186,7 +186,7 @@ static struct session *find_by_key(const struct domain *domain, const struct ses
 
 /* Returns true if the message has no templates that the session does not have. */
 static bool templates_fit(const struct session *session, const struct datagram *datagram,
-	const struct wire_header *header)
+	const struct datagram_header *header)
 {
 	const uint8_t *set = datagram->data + header->len, *end = datagram->data + datagram->len;
 
@@ -211,7 +211,8 @@ static bool templates_fit(const struct session *session, const struct datagram *
  * another collector repeats the number. Returns NULL if it is another process.
  */
 static struct session *find_by_number(const struct domain *domain, const struct session_key *key,
-	const struct datagram *datagram, const struct wire_header *header, enum sequence_fit *fit)
+	const struct datagram *datagram, const struct datagram_header *header,
+	enum sequence_fit *fit)
 {
 	for (struct session *s = domain->sessions; s != NULL; s = s->next) {
 		*fit = sequence_fit(&s->sequence, header);
@@ -226,7 +227,8 @@ static struct session *find_by_number(const struct domain *domain, const struct 
 }
 
 struct session *session_find(struct collector *collector, struct domain *domain,
-	const struct datagram *datagram, const struct wire_header *header, enum sequence_fit *fit)
+	const struct datagram *datagram, const struct datagram_header *header,
+	enum sequence_fit *fit)
 {
 	struct session_key key = {datagram->dst, datagram->src_port, datagram->dst_port};
 	struct session *found = find_by_key(domain, &key, header, fit), *before = found;
@@ -376,7 +378,7 @@ void domain_count_restarts(struct collector *collector, struct domain *domain)
 }
 
 bool session_take_copy(
-	struct domain *domain, const struct session *session, const struct wire_header *header)
+	struct domain *domain, const struct session *session, const struct datagram_header *header)
 {
 	for (struct session *s = domain->sessions; s != NULL; s = s->next)
 		if (s != session && !same_destination(&s->key, &session->key) &&
@@ -408,7 +410,7 @@ static size_t bytes_of_others(const struct domain *domain, const struct session 
 bool session_make_templates(struct collector *collector, struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
-	enum wire_protocol protocol = domain->row.protocol;
+	enum flow_protocol protocol = domain->row.protocol;
 	struct session *worst;
 	size_t limit, others;
 

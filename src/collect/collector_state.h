@@ -107,7 +107,7 @@ struct domain {
 	bool clock_said, doubt_seen;
 	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing */
 	uint16_t ports_due[2];                   /* source ports of two processes; 0: nothing */
-	enum sampling_doubt doubt_due;
+	enum sampling_certainty doubt_due;
 	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
 	uint32_t pool_interval;
 	struct exporter_row row;
@@ -175,7 +175,7 @@ struct collector {
 	uint32_t first_line, nb_lines;
 	bool said;
 	int64_t said_at, now;
-	struct rarely eviction_said;
+	struct log_ratelimit eviction_said;
 	bool file_fails_said;
 
 	struct template_saver *saver; /* NULL: templates are not kept */
@@ -186,15 +186,15 @@ struct collector {
 	struct domain *original; /* exporter of the records; differs for a mediator's */
 	struct session *session;
 	bool copy; /* its records were counted before: only templates and options are read */
-	struct observer observer;
-	const struct wire_header *header;
+	struct observation_point observer;
+	const struct datagram_header *header;
 	bool retrying, still_unknown; /* sets that waited */
 	uint32_t sets_left;           /* that may begin to wait, of its datagram */
 	uint32_t domains_left;        /* that may be new, of its datagram */
 	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;
-	struct wire_sink sink;
+	struct record_handler sink;
 	struct observation observations[BURST_MAX];
 	struct flow_record batch[WIRE_BATCH];
 };
@@ -223,7 +223,7 @@ void collector_prove(struct collector *collector, struct domain *domain);
 
 /* Counts a datagram whose header cannot be read. It is not refused. */
 void collector_take_unreadable(
-	struct collector *collector, const struct datagram *datagram, enum wire_fault fault);
+	struct collector *collector, const struct datagram *datagram, enum decode_fault fault);
 /* Before the rows of an epoch: decides which of its strangers are exporters. */
 void collector_judge_strangers(struct collector *collector);
 /* Emits the rows of senders. Returns true if exports were lost. */
@@ -290,12 +290,13 @@ struct session *session_add_any(struct collector *collector, struct domain *doma
  * datagram to the messages of the session.
  */
 struct session *session_find(struct collector *collector, struct domain *domain,
-	const struct datagram *datagram, const struct wire_header *header, enum sequence_fit *fit);
+	const struct datagram *datagram, const struct datagram_header *header,
+	enum sequence_fit *fit);
 /* A message of the session is about to be decoded. */
 void session_heard(struct collector *collector, struct session *session);
 /* Returns true if a copy of the message to another collector was counted. */
 bool session_take_copy(
-	struct domain *domain, const struct session *session, const struct wire_header *header);
+	struct domain *domain, const struct session *session, const struct datagram_header *header);
 /* Returns the session of a domain with the same ports, else the first; NULL if there is none. */
 const struct session *session_like(const struct domain *domain, const struct session *session);
 /* Counts restarts that only one message shows so far. */

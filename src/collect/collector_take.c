@@ -51,7 +51,7 @@ size_t collector_memory(const struct collector_params *params)
 /* A new domain takes the time of many records. */
 #define DOMAINS_NEW 4
 
-/* --- what wire_decode() tells --- */
+/* --- what flow_protocol_decode() tells --- */
 
 static void flush(struct collector *collector)
 {
@@ -160,7 +160,7 @@ static void note_refusals(struct collector *collector, struct refusals *refusals
 /* The sampling intervals of records so far. */
 static void note_intervals(struct collector *collector)
 {
-	const struct observer *observer = &collector->observer;
+	const struct observation_point *observer = &collector->observer;
 	struct domain *domain = collector->domain, *original = collector->original;
 
 	if (observer->finest == 0)
@@ -178,9 +178,9 @@ static void note_intervals(struct collector *collector)
 }
 
 /* Returns whether the datagram's records may stand for more than was taken. */
-static enum sampling_doubt doubt_of(struct collector *collector)
+static enum sampling_certainty doubt_of(struct collector *collector)
 {
-	const struct observer *observer = &collector->observer;
+	const struct observation_point *observer = &collector->observer;
 	struct sampling *sampling = &collector->session->sampling;
 
 	sampling->named |= (observer->has & FLOW_SAMPLER) != 0;
@@ -192,11 +192,11 @@ static enum sampling_doubt doubt_of(struct collector *collector)
 }
 
 /* Notes the sampling of the records so far. Returns what there is to doubt. */
-static enum sampling_doubt end_original(struct collector *collector)
+static enum sampling_certainty end_original(struct collector *collector)
 {
-	struct observer *observer = &collector->observer;
+	struct observation_point *observer = &collector->observer;
 	struct domain *original = collector->original;
-	enum sampling_doubt doubt = doubt_of(collector);
+	enum sampling_certainty doubt = doubt_of(collector);
 
 	original->doubted |= doubt != SAMPLING_SURE && doubt != SAMPLING_LATE;
 	exporter_row_sampled(&original->row, observer->coarsest, observer->source);
@@ -216,7 +216,7 @@ static uint32_t rule_sampling(const struct exporter_rule *rule)
 /* The following records are of this exporter. */
 static void begin_original(struct collector *collector, struct domain *original)
 {
-	struct observer *observer = &collector->observer;
+	struct observation_point *observer = &collector->observer;
 
 	collector->original = original;
 	observer->slot = slot_of(collector, original);
@@ -359,7 +359,7 @@ static const struct session *sibling(const struct collector *collector, const st
 }
 
 /* Whether records of the domain that the option is about counted as unsampled before. */
-static bool counted_unsampled(const struct collector *collector, const struct wire_option *option)
+static bool counted_unsampled(const struct collector *collector, const struct option_record *option)
 {
 	const struct session *session = collector->session;
 
@@ -408,7 +408,7 @@ static bool is_certain(const struct session *session)
 }
 
 /* Losses that the exporter reports of itself. They may be of any of its domains. */
-static void note_reported(struct collector *collector, const struct wire_option *option)
+static void note_reported(struct collector *collector, const struct option_record *option)
 {
 	struct domain *domain = collector->domain;
 	struct reported_loss loss = losses_reported(&collector->session->reported, option);
@@ -427,7 +427,7 @@ static void note_reported(struct collector *collector, const struct wire_option 
 		collector_note_lost(collector, loss.packets, interval);
 }
 
-static void on_option(void *arg, const struct wire_option *option)
+static void on_option(void *arg, const struct option_record *option)
 {
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
@@ -490,7 +490,7 @@ static void on_template_known(void *arg, uint16_t template_id)
 		collector->known[collector->nb_known++] = template_id;
 }
 
-static void on_counters(void *arg, const struct wire_counters *counters)
+static void on_counters(void *arg, const struct interface_counters *counters)
 {
 	struct collector *collector = arg;
 
@@ -502,7 +502,7 @@ static void on_counters(void *arg, const struct wire_counters *counters)
 }
 
 /* A sample pool that disagrees with the interval. */
-static void note_pool(struct collector *collector, const struct wire_sampler *sampler,
+static void note_pool(struct collector *collector, const struct sampler_state *sampler,
 	const struct sampler_news *news)
 {
 	struct domain *domain = collector->domain;
@@ -520,7 +520,7 @@ static void note_pool(struct collector *collector, const struct wire_sampler *sa
 	}
 }
 
-static void on_sampler(void *arg, const struct wire_sampler *sampler)
+static void on_sampler(void *arg, const struct sampler_state *sampler)
 {
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
@@ -548,7 +548,7 @@ static int64_t clock_offset(const struct collector *collector)
 
 static bool is_clock_off(const struct collector *collector)
 {
-	const struct wire_header *header = collector->header;
+	const struct datagram_header *header = collector->header;
 	int64_t offset = clock_offset(collector);
 	/* v9 and IPFIX cut their time to seconds. */
 	int64_t coarse = header->protocol == WIRE_NETFLOW5 ? 0 : SECOND_NS;
@@ -631,7 +631,7 @@ static bool is_standard(const struct sequence *sequence)
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
 
-static void account_sequence(struct collector *collector, const struct sequence_news *news)
+static void account_sequence(struct collector *collector, const struct sequence_result *news)
 {
 	struct domain *domain = collector->domain;
 	const struct sequence *sequence = &collector->session->sequence;
@@ -661,7 +661,7 @@ static bool is_farther(int32_t ms, int32_t limit)
  */
 static void note_start(struct collector *collector, struct session *session)
 {
-	const struct wire_header *header = collector->header;
+	const struct datagram_header *header = collector->header;
 	int64_t started = header->exported / 1000000 - header->uptime;
 	int32_t moved; /* uptimes wrap */
 
@@ -680,7 +680,7 @@ static void note_start(struct collector *collector, struct session *session)
 _Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == WIRE_SKIP_OTHERS, "the same order");
 
 static void account_templates(
-	struct collector *collector, struct session *session, const struct wire_result *result)
+	struct collector *collector, struct session *session, const struct decode_result *result)
 {
 	if (result->templates > 0)
 		session->from_file = false;
@@ -694,7 +694,7 @@ static void account_templates(
 	}
 }
 
-static void account(struct collector *collector, const struct wire_result *result)
+static void account(struct collector *collector, const struct decode_result *result)
 {
 	struct domain *domain = collector->domain;
 	struct session *session = collector->session;
@@ -718,20 +718,20 @@ static void account(struct collector *collector, const struct wire_result *resul
 static bool decode_waiting(void *arg, const struct waiting_set *set)
 {
 	struct collector *collector = arg;
-	struct wire_result result;
+	struct decode_result result;
 
 	collector->header = &set->header;
 	collector->observer.time = set->time;
 	collector->still_unknown = false;
-	result = wire_decode_set(&set->header, collector->session->templates, set->template_id,
-		set->data, set->len, &collector->sink);
+	result = flow_protocol_decode_set(&set->header, collector->session->templates,
+		set->template_id, set->data, set->len, &collector->sink);
 	if (!collector->still_unknown)
 		account(collector, &result);
 	return !collector->still_unknown;
 }
 
 /* Says what there is to doubt of the datagram's records. */
-static void note_doubt(struct collector *collector, enum sampling_doubt doubt)
+static void note_doubt(struct collector *collector, enum sampling_certainty doubt)
 {
 	struct domain *domain = collector->domain;
 
@@ -745,15 +745,15 @@ static void note_doubt(struct collector *collector, enum sampling_doubt doubt)
 }
 
 static void decode(
-	struct collector *collector, const struct datagram *datagram, struct wire_result *result)
+	struct collector *collector, const struct datagram *datagram, struct decode_result *result)
 {
-	const struct wire_header *header = collector->header;
+	const struct datagram_header *header = collector->header;
 	const struct templates *templates = collector->session->templates;
 	uint32_t index = session_index(collector, collector->session);
 
 	collector->nb_known = 0;
-	*result = wire_decode(header, collector->session->templates, datagram->data, datagram->len,
-		&collector->sink);
+	*result = flow_protocol_decode(header, collector->session->templates, datagram->data,
+		datagram->len, &collector->sink);
 	account(collector, result);
 	if (collector->nb_known > 0 && waiting_count(collector->waiting, index) > 0) {
 		collector->retrying = true;
@@ -828,7 +828,7 @@ uint32_t domain_interval(const struct collector *collector, const struct domain 
 static void start_observer(struct collector *collector, const struct datagram *datagram)
 {
 	const struct domain *domain = collector->domain;
-	struct observer *observer = &collector->observer;
+	struct observation_point *observer = &collector->observer;
 
 	/* In place: a literal is built elsewhere and copied. */
 	memset(observer, 0, sizeof(*observer));
@@ -845,7 +845,7 @@ static void start_observer(struct collector *collector, const struct datagram *d
 }
 
 /* sFlow: a datagram that is not the next one leaves open where missing samples were lost. */
-static void note_break(struct session *session, const struct wire_header *header)
+static void note_break(struct session *session, const struct datagram_header *header)
 {
 	if (header->protocol != WIRE_SFLOW)
 		return;
@@ -854,18 +854,18 @@ static void note_break(struct session *session, const struct wire_header *header
 }
 
 /* Returns true if the datagram could be read to its end, and had something in it. */
-static bool is_good(const struct wire_result *result)
+static bool is_good(const struct decode_result *result)
 {
 	return result->fault == WIRE_FINE &&
 	       result->data_records + result->templates + result->samples > 0;
 }
 
 static void take_from(struct collector *collector, struct session *session,
-	const struct datagram *datagram, const struct wire_header *header)
+	const struct datagram *datagram, const struct datagram_header *header)
 {
 	struct domain *domain = collector->domain;
-	struct sequence_news news;
-	struct wire_result result;
+	struct sequence_result news;
+	struct decode_result result;
 	bool copy;
 
 	session_heard(collector, session);
@@ -886,8 +886,8 @@ static void take_from(struct collector *collector, struct session *session,
 }
 
 /* An exporter of sFlow is the agent, where it says who that is. */
-static void identify(
-	const struct datagram *datagram, const struct wire_header *header, struct exporter_id *id)
+static void identify(const struct datagram *datagram, const struct datagram_header *header,
+	struct exporter_id *id)
 {
 	static const struct in6_addr none;
 	struct in6_addr agent = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
@@ -949,7 +949,7 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 
 /* NULL: it is counted already. */
 static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
-	const struct wire_header *header)
+	const struct datagram_header *header)
 {
 	struct domain *domain = NULL;
 	struct exporter_id id;
@@ -989,7 +989,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
  * first sample of sFlow has a number and a pool of its own, so that the headers of packets, most of
  * the message, need not be read.
  */
-static uint32_t digest_bytes(const struct wire_header *header, uint32_t len)
+static uint32_t digest_bytes(const struct datagram_header *header, uint32_t len)
 {
 	return header->protocol == WIRE_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
 }
@@ -999,11 +999,11 @@ static uint32_t take_message(
 	struct collector *collector, const struct datagram *datagram, bool first)
 {
 	struct datagram message = *datagram;
-	struct wire_header header;
+	struct datagram_header header;
 	struct domain *domain;
 	struct session *session;
 	enum sequence_fit fit;
-	enum wire_fault fault = wire_read_header(datagram->data, datagram->len, &header);
+	enum decode_fault fault = flow_protocol_read_header(datagram->data, datagram->len, &header);
 	uint32_t len = datagram->len;
 
 	if (fault != WIRE_FINE) {
@@ -1018,7 +1018,7 @@ static uint32_t take_message(
 		len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)
-		header.digest = wire_digest(
+		header.digest = flow_protocol_digest(
 			datagram->data + header.len, digest_bytes(&header, len - header.len));
 	domain = domain_of(collector, datagram, &header);
 	if (domain == NULL)
@@ -1059,7 +1059,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 		taken = take_message(collector, &left, left.len == datagram->len);
 		left.data += taken;
 		left.len -= taken;
-	} while (wire_is_ipfix(left.data, left.len));
+	} while (flow_protocol_is_ipfix(left.data, left.len));
 }
 
 /* The bit of a port to which streams of IPFIX come. */
@@ -1074,7 +1074,7 @@ static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfi
 
 void collector_take_stream(struct collector *collector, const struct datagram *segment)
 {
-	bool ipfix = wire_is_ipfix(segment->data, segment->len);
+	bool ipfix = flow_protocol_is_ipfix(segment->data, segment->len);
 
 	if (!is_stream_port(collector, segment->dst_port, ipfix))
 		return;
@@ -1179,7 +1179,7 @@ struct collector *collector_create(const struct collector_params *params, char *
 		collector_destroy(collector);
 		return NULL;
 	}
-	collector->sink = (struct wire_sink){
+	collector->sink = (struct record_handler){
 		.batch = collector->batch,
 		.arg = collector,
 		.records = on_records,

@@ -24,7 +24,7 @@ struct problems {
 enum detail {
 	DETAIL_NONE,
 	DETAIL_NUMBER,
-	DETAIL_FAULT,    /* enum wire_fault */
+	DETAIL_FAULT,    /* enum decode_fault */
 	DETAIL_SECTION,  /* an information element */
 	DETAIL_PROTOCOL, /* sFlow's header_protocol */
 	DETAIL_FORMAT,   /* sFlow's data_format: enterprise << 12 | format */

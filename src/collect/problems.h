@@ -15,7 +15,7 @@
 
 enum problem {
 	/* Datagrams. */
-	PROBLEM_MALFORMED,       /* detail: enum wire_fault */
+	PROBLEM_MALFORMED,       /* detail: enum decode_fault */
 	PROBLEM_NETFLOW_VERSION, /* detail: the version */
 	PROBLEM_SFLOW_VERSION,   /* detail: the version */
 	PROBLEM_DTLS,
@@ -28,7 +28,7 @@ enum problem {
 	PROBLEM_JUMP,      /* of a sequence number */
 	/* Data sets. */
 	PROBLEM_NO_TEMPLATE,
-	/* Records: in the order of enum wire_skip. */
+	/* Records: in the order of enum flow_protocol_skip. */
 	PROBLEM_NO_ADDRESSES,
 	PROBLEM_NO_PACKETS,
 	PROBLEM_SECTION,         /* detail: the element */
@@ -57,7 +57,7 @@ enum problem {
 struct problem_source {
 	struct in6_addr address; /* ::, where a kind has no exporters */
 	uint32_t domain;
-	uint32_t protocol; /* enum wire_protocol; WIRE_PROTOCOL_COUNT: a sender */
+	uint32_t protocol; /* enum flow_protocol; WIRE_PROTOCOL_COUNT: a sender */
 };
 
 struct problem_entry {

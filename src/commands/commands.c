@@ -139,16 +139,16 @@ static int compile_filter(const struct config *config, struct source *source)
 	return EXIT_MACHINE;
 }
 
-static struct monitor_rules *rules; /* of --prefixes; NULL: none, or a run has taken them over */
+static struct prefix_list *rules; /* of --prefixes; NULL: none, or a run has taken them over */
 
 static int read_rules(const struct config *config)
 {
 	char error[MONITOR_ERROR_MAX];
 	bool mistake;
 
-	if (monitor_options(config)->file == NULL)
+	if (prefix_options(config)->file == NULL)
 		return 0;
-	rules = monitor_rules_read(monitor_options(config)->file, &mistake, error);
+	rules = prefix_rules_read(prefix_options(config)->file, &mistake, error);
 	if (rules != NULL)
 		return 0;
 	log_error("%s", error);
@@ -188,11 +188,11 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	/* Two tables at once while rules are read again, and those may be half as many again. */
 	if (rules != NULL)
 		machine->ports.rules = (struct plan_rules){
-			.table_bytes = monitor_table_bytes(rules) / 2 * 5,
-			.ordinary_bytes = (monitor_ordinary_bytes(rules) + in_kernel) / 2 * 5,
-			.worker_bytes = monitor_worker_bytes(rules) / 2 * 5,
+			.table_bytes = prefix_filter_bytes(rules) / 2 * 5,
+			.ordinary_bytes = (prefix_ordinary_bytes(rules) + in_kernel) / 2 * 5,
+			.worker_bytes = prefix_worker_bytes(rules) / 2 * 5,
 		};
-	machine->ports.keep_up = governor_memory(config);
+	machine->ports.keep_up = shed_controller_memory(config);
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);
@@ -315,7 +315,7 @@ static int probe_ports(const struct config *config, const struct plan *plan, str
 		if (port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error))
 			continue;
 		if (p > 0 && returned_options(config)->port != NULL)
-			returned_say_error(error);
+			loopback_say_error(error);
 		else
 			log_error("%s", error);
 		return EXIT_MACHINE;
@@ -431,7 +431,7 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	if (run->collect != NULL)
 		failed |= !collect_finish(run->collect);
 	failed |= lost_too_much(run->config, result);
-	if (keep_up_given(run->config))
+	if (shed_policy_given(run->config))
 		failed |= skipped_too_much(run->config, &result->sum);
 	for (unsigned int i = 0; run->feeder != NULL && feeder_warning(run->feeder, i, warning);
 		i++)
@@ -473,7 +473,7 @@ static void say_where_control_is(const struct config *config)
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
 	struct reporter_params *params)
 {
-	const struct writer_voice voice = {
+	const struct sink_log voice = {
 		.say = say,
 		.unread = signals_request_stop,
 		.progress = params->progress,
@@ -615,8 +615,8 @@ static int command_run(struct config *config)
 			status = probe_ports(config, &plan, ports);
 			if (status == 0)
 				status = fit_plan(config, &machine, ports, &plan);
-			if (status == 0 &&
-				(profile_options(config)->file != NULL || keep_up_governed(config)))
+			if (status == 0 && (profile_options(config)->file != NULL ||
+						   shed_policy_governed(config)))
 				complete_profile(config, &plan);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);
@@ -680,7 +680,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 	}
 	status = probe_ports(config, &plan, ports);
 	if (status == 0)
-		status = receives ? returned_measure(config, &plan, source, ports, nb_ports)
+		status = receives ? loopback_measure(config, &plan, source, ports, nb_ports)
 				  : send_to_port(config, &plan, source, ports);
 	eal_stop();
 	return status;
@@ -719,7 +719,7 @@ static int resolve_ports(struct config *config)
 		live_ports_resolve_beside(
 			port_names, config, returned_options(config)->port, error))
 		return 0;
-	returned_say_error(error);
+	loopback_say_error(error);
 	return EXIT_MACHINE;
 }
 
@@ -799,7 +799,7 @@ static bool needs_intervals(const struct config *config)
 		if (steps_options(&config->measurements[m])->deadline > 0 ||
 			iblt_options(&config->measurements[m])->load > 0)
 			return true;
-	return within_any(config);
+	return drill_down_any(config);
 }
 
 /*
@@ -828,16 +828,16 @@ static void suit_terminal(struct config *config)
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
-	&sources_owner, &feeder_owner, &measurement_owner, &keep_up_owner, &steps_owner,           \
-		&within_owner, &filter_owner, &monitor_owner, &design_owner, &plan_owner,          \
-		&seed_owner, &epoch_owner, &writer_owner, &place_owner, &ledger_owner,             \
+	&sources_owner, &feeder_owner, &measurement_owner, &shed_policy_owner, &steps_owner,       \
+		&drill_down_owner, &filter_owner, &prefix_owner, &design_owner, &plan_owner,       \
+		&seed_owner, &epoch_owner, &writer_owner, &sink_owner, &ledger_owner,              \
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
 /* A collector counts rows as a run does. It matches no --prefixes rules. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
-	&collected_writer_owner, &writer_owner, &place_owner, &ledger_owner, &control_owner,
+	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,
 	&progress_owner, &metrics_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_plan[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
@@ -1021,6 +1021,6 @@ int commands_run(struct config *config, const struct notify *service_manager)
 		status = resolve_ports(config);
 	if (status == 0)
 		status = config->command->run(config);
-	monitor_rules_free(rules);
+	prefix_rules_free(rules);
 	return status;
 }

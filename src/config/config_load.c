@@ -26,8 +26,8 @@ static const struct option_owner *block_of(const struct option_owner *owner)
 	return owner->fills != NULL ? owner->fills : owner;
 }
 
-static const struct option_place *find_place(
-	const struct option_place *places, uint32_t n, const struct option_owner *owner)
+static const struct option_source *find_place(
+	const struct option_source *places, uint32_t n, const struct option_owner *owner)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (places[i].owner == block_of(owner))
@@ -36,27 +36,27 @@ static const struct option_place *find_place(
 }
 
 /* Of `room` bytes, of which *used are taken. */
-static const struct option_place *add_place(struct option_place *places, uint32_t *n,
+static const struct option_source *add_place(struct option_source *places, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
 	uint32_t size = (uint32_t)(block_of(owner)->size + 15) & ~15u;
 
 	assert(size <= sizeof(zeros) && *used + size <= room);
-	places[*n] = (struct option_place){block_of(owner), *used};
+	places[*n] = (struct option_source){block_of(owner), *used};
 	*used += size;
 	return &places[(*n)++];
 }
 
 const void *config_block(const struct config *config, const struct option_owner *owner)
 {
-	const struct option_place *place = find_place(config->places, config->nb_places, owner);
+	const struct option_source *place = find_place(config->places, config->nb_places, owner);
 
 	return place != NULL ? config->storage + place->offset : zeros;
 }
 
 void *config_edit(struct config *config, const struct option_owner *owner)
 {
-	const struct option_place *place = find_place(config->places, config->nb_places, owner);
+	const struct option_source *place = find_place(config->places, config->nb_places, owner);
 
 	assert(place != NULL || config->nb_places < CONFIG_BLOCKS_MAX);
 	if (place == NULL)
@@ -68,7 +68,7 @@ void *config_edit(struct config *config, const struct option_owner *owner)
 const void *measurement_block(
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
-	const struct option_place *place =
+	const struct option_source *place =
 		find_place(measurement->places, measurement->nb_places, owner);
 
 	return place != NULL ? measurement->storage + place->offset : zeros;
@@ -76,7 +76,7 @@ const void *measurement_block(
 
 void *measurement_edit(struct measurement_config *measurement, const struct option_owner *owner)
 {
-	const struct option_place *place =
+	const struct option_source *place =
 		find_place(measurement->places, measurement->nb_places, owner);
 
 	assert(place != NULL || measurement->nb_places < MEASUREMENT_BLOCKS_MAX);
@@ -292,7 +292,7 @@ bool option_fault(struct option_fault *fault, const char *option,
 /* --- giving values --- */
 
 /* What options are given to: the run (NULL), or one measurement. */
-struct giver {
+struct option_target {
 	struct config *config;
 	struct measurement_config *measurement;
 	char *error; /* [CONFIG_ERROR_MAX] */
@@ -325,7 +325,7 @@ static void name_option(
 	snprintf(name, NAME_ROOM, "%s%s%s%s", dashes, as, *part != '\0' ? " " : "", part);
 }
 
-static bool say_about(const struct giver *giver, const struct option_row *row,
+static bool say_about(const struct option_target *giver, const struct option_row *row,
 	const struct option_origin *origin, const char *why)
 {
 	char name[NAME_ROOM];
@@ -339,13 +339,14 @@ static bool say_about(const struct giver *giver, const struct option_row *row,
 	return false;
 }
 
-static void *field_block(const struct giver *giver, const struct config_row *row)
+static void *field_block(const struct option_target *giver, const struct config_row *row)
 {
 	return row->owner->of_measurement ? measurement_edit(giver->measurement, row->owner)
 					  : config_edit(giver->config, row->owner);
 }
 
-static struct option_origin *origin_in(const struct giver *giver, const struct config_row *row)
+static struct option_origin *origin_in(
+	const struct option_target *giver, const struct config_row *row)
 {
 	struct option_origin *origins =
 		row->owner->of_measurement ? giver->measurement->origins : giver->config->origins;
@@ -357,7 +358,7 @@ static struct option_origin *origin_in(const struct giver *giver, const struct c
  * Options of a set exclude each other where the same level gives them; else the one that is given
  * now, on the higher level, takes the place of the other.
  */
-static bool displace_rivals(const struct giver *giver, const struct config_row *row)
+static bool displace_rivals(const struct option_target *giver, const struct config_row *row)
 {
 	const struct option_origin *origin = origin_in(giver, row);
 
@@ -384,8 +385,8 @@ static bool displace_rivals(const struct giver *giver, const struct config_row *
 	return true;
 }
 
-static bool give_one(const struct giver *giver, const struct config_row *row, const char *value,
-	struct option_origin origin)
+static bool give_one(const struct option_target *giver, const struct config_row *row,
+	const char *value, struct option_origin origin)
 {
 	struct option_origin *before = origin_in(giver, row);
 	void *block = field_block(giver, row);
@@ -402,7 +403,7 @@ static bool give_one(const struct giver *giver, const struct config_row *row, co
 }
 
 /* Resets the parts that an earlier value of the option contained. */
-static bool reset_parts(const struct giver *giver, const struct config_row *row)
+static bool reset_parts(const struct option_target *giver, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
 
@@ -421,7 +422,7 @@ static bool reset_parts(const struct giver *giver, const struct config_row *row)
 	return true;
 }
 
-static bool give(const struct giver *giver, const struct config_row *row, const char *value,
+static bool give(const struct option_target *giver, const struct config_row *row, const char *value,
 	struct option_origin origin)
 {
 	struct option_piece pieces[OPTION_PIECES_MAX];
@@ -441,7 +442,7 @@ static bool give(const struct giver *giver, const struct config_row *row, const 
 	return true;
 }
 
-static bool give_defaults(const struct giver *giver)
+static bool give_defaults(const struct option_target *giver)
 {
 	const struct option_origin origin = {.level = OPTION_BY_DEFAULT};
 
@@ -459,7 +460,7 @@ static bool give_defaults(const struct giver *giver)
  * The settings of one section of the file; section 0 holds for the whole run. Or, since the run
  * goes on, those that were said of it.
  */
-static bool give_section(const struct giver *giver, uint32_t section, bool since)
+static bool give_section(const struct option_target *giver, uint32_t section, bool since)
 {
 	const struct config_file *file = giver->config->file;
 	enum option_level level = since         ? OPTION_BY_CHANGE
@@ -488,7 +489,7 @@ static struct measurement_config *add_measurement(struct config *config, const c
 }
 
 /* The file's sections are the measurements; without any there is one, "main". */
-static bool make_measurements(struct giver giver)
+static bool make_measurements(struct option_target giver)
 {
 	struct config *config = giver.config;
 	const struct config_file *file = config->file;
@@ -522,7 +523,7 @@ static bool is_set(const struct config_setting *setting)
 }
 
 /* Reports an error in a key of a section, with its line or with --set. */
-static bool say_setting(const struct giver *giver, const struct config_named *named,
+static bool say_setting(const struct option_target *giver, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
 	const char *key = setting->row.row->name;
@@ -536,7 +537,7 @@ static bool say_setting(const struct giver *giver, const struct config_named *na
 	return false;
 }
 
-static bool give_named(const struct giver *giver, uint32_t n)
+static bool give_named(const struct option_target *giver, uint32_t n)
 {
 	const struct config_file *file = giver->config->file;
 	struct config_named *named = &giver->config->named[n];
@@ -559,7 +560,7 @@ static bool give_named(const struct giver *giver, uint32_t n)
 }
 
 /* Sections with keys of their own. */
-static bool make_named(const struct giver *giver)
+static bool make_named(const struct option_target *giver)
 {
 	struct config *config = giver->config;
 
@@ -608,7 +609,8 @@ uint32_t config_named_line(
 /* --- what cannot be --- */
 
 /* Refuses what is asked for and would have no effect. */
-static bool check_effects(const struct giver *giver, const struct measurement_config *measurement)
+static bool check_effects(
+	const struct option_target *giver, const struct measurement_config *measurement)
 {
 	const struct config *config = giver->config;
 
@@ -629,7 +631,7 @@ static bool check_effects(const struct giver *giver, const struct measurement_co
 }
 
 /* By the line of the key, or by that of the section where it has no such key. */
-static bool say_named_fault(const struct giver *giver, const struct option_fault *fault)
+static bool say_named_fault(const struct option_target *giver, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
 		find_named_setting(giver->config, fault->named, fault->option);
@@ -642,7 +644,7 @@ static bool say_named_fault(const struct giver *giver, const struct option_fault
 	return false;
 }
 
-static bool say_fault(const struct giver *giver, const struct option_fault *fault)
+static bool say_fault(const struct option_target *giver, const struct option_fault *fault)
 {
 	const struct config_row *row =
 		fault->option != NULL ? options_find(giver->config, fault->option) : NULL;
@@ -657,8 +659,8 @@ static bool say_fault(const struct giver *giver, const struct option_fault *faul
 }
 
 /* Parts are asked before whose they are: what is wrong with their options is told by their names. */
-static bool check_owner(const struct giver *giver, const struct measurement_config *measurement,
-	const struct option_owner *owner)
+static bool check_owner(const struct option_target *giver,
+	const struct measurement_config *measurement, const struct option_owner *owner)
 {
 	struct option_fault fault;
 
@@ -670,7 +672,8 @@ static bool check_owner(const struct giver *giver, const struct measurement_conf
 }
 
 /* What the owners of one kind say. */
-static bool check_owners(const struct giver *giver, const struct measurement_config *measurement)
+static bool check_owners(
+	const struct option_target *giver, const struct measurement_config *measurement)
 {
 	const struct option_owner *const *owners = giver->config->command->owners;
 
@@ -680,8 +683,8 @@ static bool check_owners(const struct giver *giver, const struct measurement_con
 	return true;
 }
 
-static bool check_measurements(const struct giver *giver,
-	bool (*check)(const struct giver *, const struct measurement_config *))
+static bool check_measurements(const struct option_target *giver,
+	bool (*check)(const struct option_target *, const struct measurement_config *))
 {
 	for (uint32_t m = 0; m < giver->config->nb_measurements; m++)
 		if (!check(giver, &giver->config->measurements[m]))
@@ -689,7 +692,7 @@ static bool check_measurements(const struct giver *giver,
 	return true;
 }
 
-static bool check(const struct giver *giver)
+static bool check(const struct option_target *giver)
 {
 	const struct config *config = giver->config;
 	struct option_fault fault;
@@ -726,7 +729,7 @@ struct loader {
 };
 
 /* One line, whatever the texts in it hold. */
-__attribute__((format(printf, 2, 3))) static enum config_result complain(
+__attribute__((format(printf, 2, 3))) static enum config_result cli_error(
 	const struct loader *loader, const char *format, ...)
 {
 	char line[CONFIG_ERROR_MAX];
@@ -752,7 +755,7 @@ static bool is_named(const struct argument *argument, const char *name)
 }
 
 static bool say_no_section(
-	const struct giver *giver, const struct argument *argument, const char *word)
+	const struct option_target *giver, const struct argument *argument, const char *word)
 {
 	int len = (int)argument->section_len;
 
@@ -763,7 +766,7 @@ static bool say_no_section(
 }
 
 /* An option of measurements goes to all of them, or to the one that --set names. */
-static bool give_argument(struct giver giver, const struct argument *argument)
+static bool give_argument(struct option_target giver, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
 	bool found = false;
@@ -784,7 +787,7 @@ static bool give_argument(struct giver giver, const struct argument *argument)
 }
 
 /* Replaces a key of a section [WORD NAME]. */
-static bool set_key(const struct giver *giver, const struct argument *argument)
+static bool set_key(const struct option_target *giver, const struct argument *argument)
 {
 	struct config_file *file = giver->config->file;
 	char name[64];
@@ -802,7 +805,7 @@ static bool set_key(const struct giver *giver, const struct argument *argument)
 }
 
 /* What was said of measurements while the run went on. */
-static bool give_changes(struct giver giver)
+static bool give_changes(struct option_target giver)
 {
 	const struct config_file *file = giver.config->file;
 
@@ -824,7 +827,7 @@ static enum config_result read_file(struct loader *loader)
 	result = config_file_read(
 		&loader->config->file, loader->path, loader->again, loader->config, error);
 	if (result != CONFIG_OK)
-		complain(loader, "%s", error);
+		cli_error(loader, "%s", error);
 	return result;
 }
 
@@ -832,7 +835,7 @@ static enum config_result apply(struct loader *loader)
 {
 	struct config *config = loader->config;
 	char error[CONFIG_ERROR_MAX];
-	const struct giver giver = {config, &config->common, error};
+	const struct option_target giver = {config, &config->common, error};
 	enum config_result result = read_file(loader);
 	bool good;
 
@@ -848,7 +851,7 @@ static enum config_result apply(struct loader *loader)
 	good = good && give_changes(giver);
 	if (good && config->command->at_terminal != NULL && isatty(fileno(loader->out)))
 		config->command->at_terminal(config);
-	return good && check(&giver) ? CONFIG_OK : complain(loader, "%s", error);
+	return good && check(&giver) ? CONFIG_OK : cli_error(loader, "%s", error);
 }
 
 /* Another command that has such an option; NULL where none has. */
@@ -873,12 +876,12 @@ static enum config_result complain_unknown(const struct loader *loader, const ch
 	char spelled[NAME_ROOM];
 
 	if (other != NULL)
-		return complain(loader, "--%s: not an option of %s; %s has it", name,
+		return cli_error(loader, "--%s: not an option of %s; %s has it", name,
 			loader->config->command->name, other->name);
 	if (near != NULL)
-		return complain(loader, "--%.200s: unknown option; did you mean %s?", name,
+		return cli_error(loader, "--%.200s: unknown option; did you mean %s?", name,
 			options_spelling(near->row, spelled, sizeof(spelled)));
-	return complain(loader, "--%.200s: unknown option; see --help all", name);
+	return cli_error(loader, "--%.200s: unknown option; see --help all", name);
 }
 
 static enum config_result help(const struct loader *loader, const char *what)
@@ -892,7 +895,7 @@ static enum config_result help(const struct loader *loader, const char *what)
 	else if (strcmp(what, "all") == 0 || *what == '\0')
 		options_help(loader->config, loader->program, *what != '\0', loader->out);
 	else
-		return complain(loader,
+		return cli_error(loader,
 			"--help: '%.200s': unknown topic; write --help or --help all", what);
 	return CONFIG_EXIT_0;
 }
@@ -947,17 +950,17 @@ static enum config_result read_set(struct loader *loader, const char *text)
 	char name[200], unknown[OPTION_WHY_MAX];
 
 	if (equals == NULL || equals == text)
-		return complain(
+		return cli_error(
 			loader, "--" CONFIG_SET ": '%.200s': not KEY=VALUE; example: top=10", text);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
 	argument.value = equals + 1;
 	argument.row = options_find(loader->config, name);
 	if (argument.row == NULL && !read_section_key(loader, name, text, &argument)) {
 		options_say_unknown(loader->config, name, unknown, sizeof(unknown));
-		return complain(loader, "--" CONFIG_SET ": %s", unknown);
+		return cli_error(loader, "--" CONFIG_SET ": %s", unknown);
 	}
 	if (argument.row != NULL && argument.row->row->type == OPTION_ACTION)
-		return complain(loader, "--" CONFIG_SET ": %s: not a key of the file; give --%s",
+		return cli_error(loader, "--" CONFIG_SET ": %s: not a key of the file; give --%s",
 			name, name);
 	loader->arguments[loader->nb_arguments++] = argument;
 	return CONFIG_OK;
@@ -975,9 +978,9 @@ static enum config_result act(struct loader *loader, const struct argument *argu
 	if (strcmp(argument->row->row->name, CONFIG_SET) == 0)
 		return read_set(loader, argument->value);
 	if (*argument->value == '\0')
-		return complain(loader, "--config: '': empty; give FILE");
+		return cli_error(loader, "--config: '': empty; give FILE");
 	if (loader->path != NULL)
-		return complain(
+		return cli_error(
 			loader, "--config: '%.200s': second file; give one", argument->value);
 	loader->path = argument->value;
 	return CONFIG_OK;
@@ -1011,12 +1014,12 @@ static enum config_result read_option(
 	if (strcmp(name, "help") == 0)
 		return help(loader, next != NULL && *next != '-' ? next : "");
 	if (row->row->placeholder == NULL && equals != NULL)
-		return complain(loader, "--%s: takes no value", name);
+		return cli_error(loader, "--%s: takes no value", name);
 	if (row->row->placeholder != NULL) {
 		*took_next = equals == NULL;
 		value = equals != NULL ? equals + 1 : next;
 		if (value == NULL)
-			return complain(loader, "--%s: needs %s", name, row->row->placeholder);
+			return cli_error(loader, "--%s: needs %s", name, row->row->placeholder);
 	}
 	return take(loader, row, options_name_as(row->row, name), value);
 }
@@ -1031,12 +1034,12 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 		known++;
 	if (known != NULL && known->letter != 0)
 		return known->why == NULL ? CONFIG_OK
-					  : complain(loader, "-%c: %s", letter, known->why);
+					  : cli_error(loader, "-%c: %s", letter, known->why);
 	other = other_command(loader, NULL, letter);
 	if (other != NULL)
-		return complain(loader, "-%c: not an option of %s; %s has it", letter,
+		return cli_error(loader, "-%c: not an option of %s; %s has it", letter,
 			loader->config->command->name, other->name);
-	return complain(loader, "-%c: unknown option; see --help", letter);
+	return cli_error(loader, "-%c: unknown option; see --help", letter);
 }
 
 /* Letters as of tcpdump: a value stands right behind its letter, or in `next`. */
@@ -1051,7 +1054,7 @@ static enum config_result read_letters(
 		if (row != NULL && row->row->placeholder != NULL) {
 			*took_next = letters[1] == '\0';
 			if (*took_next && next == NULL)
-				return complain(
+				return cli_error(
 					loader, "-%c: needs %s", *letters, row->row->placeholder);
 			return take(loader, row, row->row->name, *took_next ? next : letters + 1);
 		}
@@ -1076,7 +1079,7 @@ static enum config_result read_word(struct loader *loader, const char *word)
 	if (command->argument != NULL && (command->stray == NULL || looks_like_file(word)))
 		return take(loader, options_find(loader->config, command->argument),
 			command->argument, word);
-	return complain(loader, "'%.200s': unexpected argument; %s; see --help", word,
+	return cli_error(loader, "'%.200s': unexpected argument; %s; see --help", word,
 		command->stray != NULL ? command->stray : "write options as --NAME VALUE");
 }
 
@@ -1113,7 +1116,7 @@ static enum config_result complain_command(const struct loader *loader, const ch
 	for (const struct program_other *other = program->others;
 		other != NULL && other->name != NULL && used < sizeof(list); other++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, ", %s", other->name);
-	return complain(loader, "'%.200s': unknown command; allowed: %s%s%s", name, list,
+	return cli_error(loader, "'%.200s': unknown command; allowed: %s%s%s", name, list,
 		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
 }
 
@@ -1166,7 +1169,7 @@ static enum config_result load_with(
 		result = load(loader, argc, argv);
 		free(loader->arguments);
 	} else {
-		complain(loader, "out of memory");
+		cli_error(loader, "out of memory");
 		config->file = file;
 	}
 	if (result != CONFIG_OK)

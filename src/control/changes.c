@@ -140,7 +140,7 @@ static struct config *read_config(const struct changes *changes, struct change *
 static void destroy_set(struct measurements *set)
 {
 	if (set != NULL)
-		measured_destroy(set);
+		measurement_report_destroy(set);
 	measurements_destroy(set);
 }
 
@@ -177,7 +177,7 @@ static struct measurements *make_set(
 		return NULL;
 	run_say_warnings(&plan);
 	measurements = run_prepare(changes->params.run, &plan);
-	if (measurements != NULL && measured_create(measurements))
+	if (measurements != NULL && measurement_report_create(measurements))
 		return measurements;
 	destroy_set(measurements);
 	snprintf(error, CHANGE_ERROR_MAX, "no memory for the sketches: lower width or memory");

@@ -28,7 +28,7 @@
 #define WITHIN_KEYS_MAX   60  /* the same of keys alone, of nearly 200 bytes */
 
 /* The account of one epoch, or of several together. */
-struct account_sum {
+struct ledger_sum {
 	uint64_t epochs;
 	int64_t start, end;
 	struct ledger ledger;
@@ -48,13 +48,13 @@ static struct {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
 	struct changes *changes;                            /* NULL: nothing can change */
 	bool read_only;
-	struct report_epoch *last;       /* with packets; NULL: none yet */
-	struct report_epoch *deliveries; /* of all rows until the last; NULL: not told */
-	uint64_t number;                 /* of the epoch that was closed last */
-	struct account_sum epoch;        /* its account */
-	struct account_sum total;        /* since the start */
-	const struct profile *profile;   /* NULL: none */
-	struct governor *governor;       /* NULL: nothing can be given up */
+	struct report_epoch *last;        /* with packets; NULL: none yet */
+	struct report_epoch *deliveries;  /* of all rows until the last; NULL: not told */
+	uint64_t number;                  /* of the epoch that was closed last */
+	struct ledger_sum epoch;          /* its account */
+	struct ledger_sum total;          /* since the start */
+	const struct profile *profile;    /* NULL: none */
+	struct shed_controller *governor; /* NULL: nothing can be given up */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* that is done */
 } control = {
@@ -135,15 +135,15 @@ static const char no_epoch[] = "no epoch with packets was closed yet";
 
 static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *ports = tell_dict(answer, "ports");
+	struct rte_tel_data *ports = reply_dict(answer, "ports");
 
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
 		const struct plan_port *port = &plan->ports[p];
-		struct rte_tel_data *dict = tell_numbered(ports, p);
+		struct rte_tel_data *dict = reply_numbered(ports, p);
 
 		if (dict == NULL)
 			return;
-		tell_text(dict, "name", "%s", port->name);
+		reply_text(dict, "name", "%s", port->name);
 		rte_tel_data_add_dict_int(dict, "node", port->node);
 		rte_tel_data_add_dict_uint(dict, "group", port->group);
 		rte_tel_data_add_dict_uint(dict, "queues", plan->groups[port->group].nb_queues);
@@ -153,11 +153,11 @@ static void add_ports(struct rte_tel_data *answer, const struct plan *plan)
 
 static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *groups = tell_dict(answer, "groups");
+	struct rte_tel_data *groups = reply_dict(answer, "groups");
 
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		const struct plan_group *group = &plan->groups[g];
-		struct rte_tel_data *dict = tell_numbered(groups, g);
+		struct rte_tel_data *dict = reply_numbered(groups, g);
 
 		if (dict == NULL)
 			return;
@@ -172,11 +172,11 @@ static void add_groups(struct rte_tel_data *answer, const struct plan *plan)
 
 static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 {
-	struct rte_tel_data *lcores = tell_dict(answer, "lcores");
+	struct rte_tel_data *lcores = reply_dict(answer, "lcores");
 
 	for (uint32_t i = 0; i < plan->nb_lcores; i++) {
 		const struct plan_lcore *lcore = &plan->lcores[i];
-		struct rte_tel_data *dict = tell_numbered(lcores, i);
+		struct rte_tel_data *dict = reply_numbered(lcores, i);
 
 		if (dict == NULL)
 			return;
@@ -191,11 +191,11 @@ static void add_lcores(struct rte_tel_data *answer, const struct plan *plan)
 static void add_measurements(
 	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
-	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
+	struct rte_tel_data *measurements = reply_dict(answer, "measurements");
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *planned = &plan->measurements[m];
-		struct rte_tel_data *dict = tell_numbered(measurements, m);
+		struct rte_tel_data *dict = reply_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
@@ -208,7 +208,7 @@ static void add_measurements(
 			planned->params.metric == SKETCH_BYTES ? "bytes" : "packets");
 		rte_tel_data_add_dict_uint(dict, "top", measurement_options(planned->config)->top);
 		if (measurement_options(planned->config)->threshold > 0)
-			tell_text(dict, "threshold", "%.15g",
+			reply_text(dict, "threshold", "%.15g",
 				measurement_options(planned->config)->threshold);
 		rte_tel_data_add_dict_uint(dict, "instance_bytes", planned->instance_bytes);
 		if (planned->params.idle_timeout > 0)
@@ -228,8 +228,8 @@ static void add_plan(
 	struct rte_tel_data *answer, const struct plan *plan, const struct change_since *since)
 {
 	rte_tel_data_start_dict(answer);
-	tell_text(answer, "host", "%s", identity_host());
-	tell_text(answer, "run", "%s", identity_run());
+	reply_text(answer, "host", "%s", identity_host());
+	reply_text(answer, "run", "%s", identity_run());
 	rte_tel_data_add_dict_string(answer, "design", plan->design->name);
 	rte_tel_data_add_dict_string(answer, "sharing", plan_sharing_word(plan->sharing));
 	rte_tel_data_add_dict_uint(answer, "workers", plan->nb_workers);
@@ -267,7 +267,7 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 	(void)command;
 	(void)parameters;
 	if (plan == NULL)
-		tell_error(answer, nothing_runs);
+		reply_error(answer, nothing_runs);
 	else
 		add_plan(answer, plan, since);
 	end_reading(turn);
@@ -276,14 +276,14 @@ static int answer_plan(const char *command, const char *parameters, struct rte_t
 
 /* --- /sketchtap/stats --- */
 
-static void add_account(struct rte_tel_data *dict, const struct account_sum *sum)
+static void add_account(struct rte_tel_data *dict, const struct ledger_sum *sum)
 {
-	tell_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
+	reply_account(dict, sum->start, sum->end, sum->took, &sum->ledger, sum->expired);
 }
 
 static int answer_stats(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
-	struct account_sum epoch, total;
+	struct ledger_sum epoch, total;
 	struct rte_tel_data *dict;
 	uint64_t number;
 
@@ -295,11 +295,11 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	total = control.total;
 	pthread_mutex_unlock(&control.lock);
 	if (total.epochs == 0)
-		return tell_error(answer, "no epoch was closed yet");
+		return reply_error(answer, "no epoch was closed yet");
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", number);
 	add_account(answer, &epoch);
-	dict = tell_dict(answer, "total");
+	dict = reply_dict(answer, "total");
 	if (dict == NULL)
 		return 0;
 	rte_tel_data_add_dict_uint(dict, "epochs", total.epochs);
@@ -332,13 +332,13 @@ static void give_back(struct report_epoch *epoch)
 static void add_rows(
 	struct rte_tel_data *answer, const struct report_measurement *measurement, uint32_t n)
 {
-	struct rte_tel_data *rows = tell_dict(answer, "rows");
+	struct rte_tel_data *rows = reply_dict(answer, "rows");
 	size_t room = ANSWER_BYTES - TOP_HEAD_BYTES;
 
 	n = n < measurement->nb_rows ? n : measurement->nb_rows;
 	for (uint32_t r = 0; rows != NULL && r < n; r++) {
 		const struct report_row *row = &measurement->rows[r];
-		size_t bytes = tell_row_bytes(measurement->key_rule, row);
+		size_t bytes = reply_row_bytes(measurement->key_rule, row);
 		struct rte_tel_data *dict;
 
 		if (bytes > room) {
@@ -346,10 +346,10 @@ static void add_rows(
 			return;
 		}
 		room -= bytes;
-		dict = tell_numbered(rows, row->rank);
+		dict = reply_numbered(rows, row->rank);
 		if (dict == NULL)
 			return;
-		tell_row(dict, measurement->key_rule, row);
+		reply_row(dict, measurement->key_rule, row);
 	}
 }
 
@@ -371,17 +371,17 @@ static int answer_top_of(
 	const struct report_measurement *measurement = find_measurement(epoch, name);
 
 	if (measurement == NULL)
-		return tell_error(answer, no_measurement);
+		return reply_error(answer, no_measurement);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
-	tell_time(answer, "start", epoch->start);
-	tell_time(answer, "end", epoch->end);
+	reply_time(answer, "start", epoch->start);
+	reply_time(answer, "end", epoch->end);
 	rte_tel_data_add_dict_string(answer, "measurement", measurement->name);
 	rte_tel_data_add_dict_uint(answer, "distinct_keys", measurement->distinct_keys);
 	if (measurement->confidence_known)
-		tell_text(answer, "confidence", "%.15g", measurement->confidence);
+		reply_text(answer, "confidence", "%.15g", measurement->confidence);
 	if (epoch->ledger.kept_up) {
-		tell_text(answer, "looked_at", "%.6f", measurement->looked_at);
+		reply_text(answer, "looked_at", "%.6f", measurement->looked_at);
 		rte_tel_data_add_dict_uint(answer, "weight", measurement->weight);
 	}
 	add_rows(answer, measurement, n);
@@ -422,10 +422,10 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 
 	(void)command;
 	if (!read_top(parameters, name, &n))
-		return tell_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
+		return reply_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
 	epoch = take(&control.last);
 	if (epoch == NULL)
-		return tell_error(answer, no_epoch);
+		return reply_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
 	give_back(epoch);
 	return 0;
@@ -443,7 +443,7 @@ static int answer_follow(const char *command, const char *parameters, struct rte
 
 static void tell_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
 {
-	tell_text(dict, "export", "%s", delivery->name);
+	reply_text(dict, "export", "%s", delivery->name);
 	rte_tel_data_add_dict_string(dict, "kind", delivery->kind);
 	rte_tel_data_add_dict_uint(dict, "rows", delivery->rows);
 	rte_tel_data_add_dict_uint(dict, "delivered", delivery->delivered);
@@ -462,9 +462,9 @@ static void tell_deliveries(struct rte_tel_data *answer, const struct report_epo
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", told->number);
 	rte_tel_data_add_dict_uint(answer, "left_off", told->nb_deliveries - n);
-	rows = tell_dict(answer, "rows");
+	rows = reply_dict(answer, "rows");
 	for (uint32_t d = 0; d < n; d++) {
-		struct rte_tel_data *dict = tell_numbered(rows, d + 1);
+		struct rte_tel_data *dict = reply_numbered(rows, d + 1);
 
 		if (dict == NULL)
 			return;
@@ -480,7 +480,7 @@ static int answer_deliveries(
 	(void)command;
 	(void)parameters;
 	if (told == NULL)
-		return tell_error(answer,
+		return reply_error(answer,
 			"what became of rows is told when an epoch with packets is closed; none "
 			"was yet");
 	tell_deliveries(answer, told);
@@ -493,14 +493,14 @@ static int answer_deliveries(
 static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
 	const struct report_inside *inside)
 {
-	struct rte_tel_data *keys = tell_dict(answer, "keys");
+	struct rte_tel_data *keys = reply_dict(answer, "keys");
 
 	for (uint32_t k = 0; k < inside->nb_keys && k < WITHIN_KEYS_MAX; k++) {
-		struct rte_tel_data *dict = tell_numbered(keys, k + 1);
+		struct rte_tel_data *dict = reply_numbered(keys, k + 1);
 
 		if (dict == NULL)
 			return;
-		tell_key(dict, rule, &inside->keys[k]);
+		reply_key(dict, rule, &inside->keys[k]);
 	}
 }
 
@@ -511,10 +511,10 @@ static int answer_within_of(
 	const struct report_inside *inside;
 
 	if (measurement == NULL)
-		return tell_error(answer, no_measurement);
+		return reply_error(answer, no_measurement);
 	inside = &measurement->inside;
 	if (!inside->only)
-		return tell_error(answer, "it counts everything: within is not set");
+		return reply_error(answer, "it counts everything: within is not set");
 	networks = &epoch->measurements[inside->networks];
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
@@ -532,10 +532,10 @@ static int answer_within(const char *command, const char *parameters, struct rte
 
 	(void)command;
 	if (parameters == NULL || *parameters == '\0')
-		return tell_mistake(answer, "write ctl within MEASUREMENT");
+		return reply_mistake(answer, "write ctl within MEASUREMENT");
 	epoch = take(&control.last);
 	if (epoch == NULL)
-		return tell_error(answer, no_epoch);
+		return reply_error(answer, no_epoch);
 	answer_within_of(answer, epoch, parameters);
 	give_back(epoch);
 	return 0;
@@ -547,25 +547,25 @@ static void add_ns(
 	struct rte_tel_data *dict, const char *name, uint64_t ns, const struct costs *costs)
 {
 	if (dict != NULL)
-		tell_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
+		reply_text(dict, name, "%.2f", (double)ns / (double)costs->packets);
 }
 
 static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct costs *costs, uint32_t *key_of)
 {
 	const struct key_rule *rules[CONFIG_MEASUREMENTS_MAX], *distinct[COSTS_KEYS_MAX];
-	struct rte_tel_data *keys = tell_dict(answer, "keys");
+	struct rte_tel_data *keys = reply_dict(answer, "keys");
 	uint32_t n;
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		rules[m] = epoch->measurements[m].key_rule;
 	n = key_rules_distinct(rules, epoch->nb_measurements, distinct, key_of);
 	for (uint32_t r = 0; r < n; r++) {
-		struct rte_tel_data *dict = tell_numbered(keys, r);
+		struct rte_tel_data *dict = reply_numbered(keys, r);
 
 		if (dict == NULL)
 			return;
-		tell_text(dict, "key", "%s", distinct[r]->name);
+		reply_text(dict, "key", "%s", distinct[r]->name);
 		add_ns(dict, "ns", costs->key[r], costs);
 	}
 }
@@ -573,16 +573,16 @@ static void add_costs_of_keys(struct rte_tel_data *answer, const struct report_e
 static void add_costs_of_measurements(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct costs *costs, const uint32_t *key_of)
 {
-	struct rte_tel_data *measurements = tell_dict(answer, "measurements");
+	struct rte_tel_data *measurements = reply_dict(answer, "measurements");
 
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
-		struct rte_tel_data *dict = tell_numbered(measurements, m);
+		struct rte_tel_data *dict = reply_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
-		tell_text(dict, "name", "%s", epoch->measurements[m].name);
+		reply_text(dict, "name", "%s", epoch->measurements[m].name);
 		rte_tel_data_add_dict_uint(dict, "key", key_of[m]);
-		tell_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
+		reply_text(dict, "sketch", "%s", epoch->measurements[m].sketch);
 		add_ns(dict, "sketch_ns", costs->sketch[m], costs);
 		add_ns(dict, "distinct_ns", costs->distinct[m], costs);
 	}
@@ -593,14 +593,14 @@ static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
 	const struct capacity_state states[] = {capacity_full(), capacity_count_only()};
-	struct rte_tel_data *told = tell_dict(answer, "profile");
+	struct rte_tel_data *told = reply_dict(answer, "profile");
 
 	for (uint32_t s = 0; s < RTE_DIM(states); s++) {
-		struct rte_tel_data *dict = tell_numbered(told, s);
+		struct rte_tel_data *dict = reply_numbered(told, s);
 
 		if (dict == NULL)
 			return;
-		tell_text(dict, "state", "%s", states[s].name);
+		reply_text(dict, "state", "%s", states[s].name);
 		for (uint32_t t = PROFILE_CACHED; t < PROFILE_TRAFFICS; t++) {
 			struct profile_what missing;
 			char name[32];
@@ -609,7 +609,7 @@ static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 			snprintf(name, sizeof(name), "%s_ns", profile_traffic_names[t]);
 			if (capacity_ns(control.profile, &worker, &states[s],
 				    (enum profile_traffic)t, &ns, &missing))
-				tell_text(dict, name, "%.2f", ns);
+				reply_text(dict, name, "%.2f", ns);
 		}
 	}
 }
@@ -673,11 +673,11 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 
 	(void)command;
 	if (epoch == NULL)
-		return tell_error(answer, no_epoch);
+		return reply_error(answer, no_epoch);
 	if (!sum_costs(parameters, epoch, &costs))
-		tell_mistake(answer, "write ctl costs WORKER, with the number of a worker");
+		reply_mistake(answer, "write ctl costs WORKER, with the number of a worker");
 	else if (costs.packets == 0)
-		tell_error(answer,
+		reply_error(answer,
 			"no burst of that epoch was timed: one in 64 of those is that workers "
 			"receive, or are dealt as packets, and look at in full");
 	else
@@ -688,19 +688,19 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 
 /* --- /sketchtap/states --- */
 
-static void add_present(struct rte_tel_data *answer, const struct governor_present *present)
+static void add_present(struct rte_tel_data *answer, const struct shed_status *present)
 {
 	struct rte_tel_data *measurements;
 	char level[STEP_WORD_MAX];
 
 	steps_level_word(present->level, level);
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_string(answer, "keep_up", keep_up_word(present->how));
+	rte_tel_data_add_dict_string(answer, "keep_up", shed_policy_word(present->how));
 	rte_tel_data_add_dict_uint(answer, "workers", present->nb_workers);
 	rte_tel_data_add_dict_string(answer, "level", level);
-	measurements = tell_dict(answer, "measurements");
+	measurements = reply_dict(answer, "measurements");
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
-		struct rte_tel_data *dict = tell_numbered(measurements, m);
+		struct rte_tel_data *dict = reply_numbered(measurements, m);
 
 		if (dict == NULL)
 			return;
@@ -712,10 +712,10 @@ static void add_present(struct rte_tel_data *answer, const struct governor_prese
 
 /* Returns NULL, or why not. */
 static const char *tell_states(
-	struct governor *governor, const char *parameters, struct rte_tel_data *answer)
+	struct shed_controller *governor, const char *parameters, struct rte_tel_data *answer)
 {
 	unsigned long worker = UINT32_MAX;
-	struct governor_present present;
+	struct shed_status present;
 	uint32_t how = KEEP_UP_VALVE;
 	char *end;
 
@@ -726,26 +726,27 @@ static const char *tell_states(
 		if (*end != '\0' || worker >= UINT32_MAX)
 			return no_worker;
 	} else if (parameters != NULL) {
-		while (keep_up_word(how) != NULL && strcmp(keep_up_word(how), parameters) != 0)
+		while (shed_policy_word(how) != NULL &&
+			strcmp(shed_policy_word(how), parameters) != 0)
 			how++;
-		if (keep_up_word(how) == NULL)
+		if (shed_policy_word(how) == NULL)
 			return no_worker;
 		if (control.read_only)
 			return unchangeable;
-		governor_ask(governor, (enum keep_up)how);
+		shed_controller_ask(governor, (enum shed_policy)how);
 	}
-	if (!governor_tell(governor, (uint32_t)worker, &present))
+	if (!shed_controller_tell(governor, (uint32_t)worker, &present))
 		return no_worker;
 	if (parameters != NULL && worker == UINT32_MAX)
-		present.how = (enum keep_up)how;
+		present.how = (enum shed_policy)how;
 	add_present(answer, &present);
 	return NULL;
 }
 
 /* It lives until nobody reads. */
-static struct governor *offered_governor(void)
+static struct shed_controller *offered_governor(void)
 {
-	struct governor *governor;
+	struct shed_controller *governor;
 
 	pthread_mutex_lock(&control.lock);
 	governor = control.governor;
@@ -764,9 +765,9 @@ static int answer_states(const char *command, const char *parameters, struct rte
 		why = tell_states(offered_governor(), parameters, answer);
 	end_reading(turn);
 	if (why == no_worker)
-		tell_mistake(answer, why);
+		reply_mistake(answer, why);
 	else if (why != NULL)
-		tell_error(answer, why);
+		reply_error(answer, why);
 	return 0;
 }
 
@@ -796,7 +797,7 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 		size_t length = strnlen(text, piece);
 
 		snprintf(piece_name, sizeof(piece_name), i == 1 ? "%s" : "%s_%u", name, i);
-		tell_text(dict, piece_name, "%.*s", (int)length, text);
+		reply_text(dict, piece_name, "%.*s", (int)length, text);
 		text += length;
 	}
 }
@@ -884,7 +885,7 @@ static int answer_reload(const char *command, const char *parameters, struct rte
 		changes_await_reload(changes, &reloaded.change);
 	end_answer();
 	if (why != NULL)
-		return tell_error(answer, why);
+		return reply_error(answer, why);
 	rte_tel_data_start_dict(answer);
 	add_reloaded(answer, &reloaded);
 	return 0;
@@ -908,9 +909,9 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 		change = changes_ask(changes, parameters);
 	end_answer();
 	if (why == too_long)
-		return tell_mistake(answer, why);
+		return reply_mistake(answer, why);
 	if (why != NULL)
-		return tell_error(answer, why);
+		return reply_error(answer, why);
 	rte_tel_data_start_dict(answer);
 	add_answer(answer, "error", &change);
 	return 0;
@@ -958,7 +959,7 @@ void control_settle(void)
 	pthread_mutex_unlock(&control.lock);
 }
 
-void control_offer_governor(struct governor *governor)
+void control_offer_governor(struct shed_controller *governor)
 {
 	control.governor = governor;
 }
@@ -1019,7 +1020,7 @@ void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries
 	control.total.expired += epoch->expired;
 	control.total.took += epoch->took;
 	control.number = epoch->number;
-	control.epoch = (struct account_sum){
+	control.epoch = (struct ledger_sum){
 		1, epoch->start, epoch->end, epoch->ledger, epoch->expired, epoch->took};
 	if (control.plan != NULL && epoch->nb_measurements > 0)
 		before = replace(&control.last, epoch);

@@ -42,8 +42,8 @@ void control_offer(void);
 void control_offer_profile(const struct profile *profile);
 
 /* Before control_start(): what decides of --overload, until control_stop(). NULL: nothing does. */
-struct governor;
-void control_offer_governor(struct governor *governor);
+struct shed_controller;
+void control_offer_governor(struct shed_controller *governor);
 
 /*
  * The plan's measurements hold from first_epoch on. From control_start() to control_stop() the

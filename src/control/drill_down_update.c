@@ -31,15 +31,15 @@ static uint32_t learn(struct networks *heavy, const struct report_measurement *n
 	return left_out;
 }
 
-static void warn_if_full(struct closer *closer, const struct report_epoch *report,
+static void warn_if_full(struct drill_down *closer, const struct report_epoch *report,
 	const struct measurement_config *config, uint32_t left_out)
 {
-	if (left_out == 0 || !rarely_due(&closer->full, report->end, left_out))
+	if (left_out == 0 || !log_ratelimit_due(&closer->full, report->end, left_out))
 		return;
 	log_warning("epoch %llu, %s: %u keys of %s are heavy beside the %u that are looked into: "
 		    "raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
-		within_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
+		drill_down_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
 }
 
 /* A set of measurements looks into what is heavy for it. Returns how many found no room. */
@@ -47,8 +47,8 @@ static uint32_t look(
 	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
 {
 	const struct plan *plan = &measurements->plan;
-	const struct within_options *options = within_options(plan->measurements[m].config);
-	struct closer *closer = measurements->closer[m];
+	const struct drill_down_options *options = drill_down_options(plan->measurements[m].config);
+	struct drill_down *closer = measurements->closer[m];
 	uint32_t left_out;
 
 	networks_forget(&closer->heavy, report->end, options->stay);
@@ -71,7 +71,7 @@ static bool say(struct report_inside *inside, const struct networks *heavy)
 	return true;
 }
 
-bool drill_look(struct run *run, uint64_t epoch, struct report_epoch *report)
+bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *report)
 {
 	struct measurements *now = run_measurements(run, epoch);
 	struct measurements *other = run_measurements(run, epoch + 1);

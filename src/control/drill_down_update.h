@@ -10,4 +10,4 @@
  * Learns which networks are heavy, for every measurement that looks closer, and says so in the
  * report. Before the generation of `epoch` is handed back. Returns false where there is no memory.
  */
-bool drill_look(struct run *run, uint64_t epoch, struct report_epoch *report);
+bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *report);

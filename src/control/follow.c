@@ -175,14 +175,15 @@ static void tell_head(struct rte_tel_data *answer, const struct report_epoch *ep
 {
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
-	tell_account(answer, epoch->start, epoch->end, epoch->took, &epoch->ledger, epoch->expired);
+	reply_account(
+		answer, epoch->start, epoch->end, epoch->took, &epoch->ledger, epoch->expired);
 	rte_tel_data_add_dict_uint(answer, "duration_ns", report_duration(epoch));
 	rte_tel_data_add_dict_uint(answer, "live", epoch->live);
 	rte_tel_data_add_dict_uint(answer, "late", epoch->late);
 	rte_tel_data_add_dict_uint(answer, "closing_ns", epoch->closing_ns);
 	rte_tel_data_add_dict_uint(answer, "doubtful", epoch->ledger.doubtful);
-	tell_text(answer, "design", "%s", epoch->design);
-	tell_text(answer, "sharing", "%s", epoch->sharing);
+	reply_text(answer, "design", "%s", epoch->design);
+	reply_text(answer, "sharing", "%s", epoch->sharing);
 }
 
 static void tell_measurement(
@@ -192,27 +193,27 @@ static void tell_measurement(
 	struct ledger ledger = report_ledger(epoch, measurement);
 	struct rte_tel_data *rows;
 
-	tell_text(dict, "name", "%s", measurement->name);
-	tell_text(dict, "key", "%s", measurement->key_rule->name);
-	tell_text(dict, "sketch", "%s", measurement->sketch);
-	tell_text(dict, "count", "%s", measurement->counts_bytes ? "bytes" : "packets");
-	tell_ledger(dict, &ledger);
+	reply_text(dict, "name", "%s", measurement->name);
+	reply_text(dict, "key", "%s", measurement->key_rule->name);
+	reply_text(dict, "sketch", "%s", measurement->sketch);
+	reply_text(dict, "count", "%s", measurement->counts_bytes ? "bytes" : "packets");
+	reply_ledger(dict, &ledger);
 	rte_tel_data_add_dict_uint(dict, "distinct_keys", measurement->distinct_keys);
 	rte_tel_data_add_dict_uint(dict, "distinct_exact", measurement->distinct_exact);
 	rte_tel_data_add_dict_uint(dict, "incomplete", measurement->incomplete);
 	if (measurement->confidence_known)
-		tell_text(dict, "confidence", "%.15g", measurement->confidence);
+		reply_text(dict, "confidence", "%.15g", measurement->confidence);
 	if (ledger.kept_up) {
-		tell_text(dict, "looked_at", "%.6f", measurement->looked_at);
+		reply_text(dict, "looked_at", "%.6f", measurement->looked_at);
 		rte_tel_data_add_dict_uint(dict, "weight", measurement->weight);
 	}
-	rows = tell_dict(dict, "rows");
+	rows = reply_dict(dict, "rows");
 	for (uint32_t r = 0; rows != NULL && r < measurement->nb_rows; r++) {
-		struct rte_tel_data *row = tell_numbered(rows, measurement->rows[r].rank);
+		struct rte_tel_data *row = reply_numbered(rows, measurement->rows[r].rank);
 
 		if (row == NULL)
 			return;
-		tell_row(row, measurement->key_rule, &measurement->rows[r]);
+		reply_row(row, measurement->key_rule, &measurement->rows[r]);
 	}
 }
 
@@ -223,7 +224,7 @@ static size_t measurement_bytes(const struct report_epoch *epoch, uint64_t numbe
 		MEASUREMENT_BYTES + strlen(measurement->name) + strlen(measurement->key_rule->name);
 
 	for (uint32_t r = 0; r < measurement->nb_rows; r++)
-		bytes += tell_row_bytes(measurement->key_rule, &measurement->rows[r]);
+		bytes += reply_row_bytes(measurement->key_rule, &measurement->rows[r]);
 	return bytes;
 }
 
@@ -231,7 +232,7 @@ static void tell_port(struct rte_tel_data *dict, const struct report_epoch *epoc
 {
 	const struct report_port *port = &epoch->ports[number];
 
-	tell_text(dict, "name", "%s", port->name);
+	reply_text(dict, "name", "%s", port->name);
 	rte_tel_data_add_dict_uint(dict, "up", port->up);
 	rte_tel_data_add_dict_uint(dict, "speed_mbits", port->speed);
 }
@@ -305,8 +306,8 @@ static bool tell_parts(struct rte_tel_data *answer, const struct report_epoch *e
 		if (bytes > *room && *room < ANSWER_BYTES - HEAD_BYTES)
 			return false;
 		if (several == NULL)
-			several = tell_dict(answer, kind->name);
-		dict = tell_numbered(several, i);
+			several = reply_dict(answer, kind->name);
+		dict = reply_numbered(several, i);
 		if (dict == NULL)
 			return false;
 		kind->tell(dict, epoch, i);
@@ -324,7 +325,7 @@ static int tell_epoch(struct rte_tel_data *answer, const struct report_epoch *ep
 	uint64_t parts = kinds_of(epoch, kinds), left = parts;
 
 	if (part > 0 && part >= parts)
-		return tell_mistake(answer, "PART: the epoch has no part of this number");
+		return reply_mistake(answer, "PART: the epoch has no part of this number");
 	rte_tel_data_start_dict(answer);
 	tell_head(answer, epoch, count);
 	left -= part;
@@ -357,7 +358,7 @@ int follow_answer(const char *parameters, struct rte_tel_data *answer)
 	struct question question;
 
 	if (!read_question(parameters, &question))
-		return tell_mistake(answer,
+		return reply_mistake(answer,
 			"write ctl follow EPOCH PART, both numbers from 0 on, or nothing for the "
 			"last epoch");
 	count_in();

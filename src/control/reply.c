@@ -9,21 +9,21 @@
 #include "base/printable.h"
 #include "base/text.h"
 
-int tell_error(struct rte_tel_data *answer, const char *why)
+int reply_error(struct rte_tel_data *answer, const char *why)
 {
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "error", why);
 	return 0;
 }
 
-int tell_mistake(struct rte_tel_data *answer, const char *why)
+int reply_mistake(struct rte_tel_data *answer, const char *why)
 {
-	tell_error(answer, why);
+	reply_error(answer, why);
 	rte_tel_data_add_dict_uint(answer, "mistake", 1);
 	return 0;
 }
 
-void tell_time(struct rte_tel_data *dict, const char *name, int64_t ns)
+void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 {
 	struct text text = {0};
 
@@ -36,7 +36,7 @@ void tell_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 
 /* In ASCII: DPDK takes a byte above it for a negative index of its table of escapes, and
  * sends what lies there. */
-void tell_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
+void reply_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
 	char value[TELL_TEXT_MAX];
 	va_list arguments;
@@ -48,7 +48,7 @@ void tell_text(struct rte_tel_data *dict, const char *name, const char *format, 
 	rte_tel_data_add_dict_string(dict, name, value);
 }
 
-struct rte_tel_data *tell_dict(struct rte_tel_data *dict, const char *name)
+struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name)
 {
 	struct rte_tel_data *inner = rte_tel_data_alloc();
 
@@ -61,14 +61,14 @@ struct rte_tel_data *tell_dict(struct rte_tel_data *dict, const char *name)
 	return NULL;
 }
 
-struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number)
+struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number)
 {
 	char name[16];
 
 	if (several == NULL)
 		return NULL;
 	snprintf(name, sizeof(name), "%u", number);
-	return tell_dict(several, name);
+	return reply_dict(several, name);
 }
 
 static void tell_figure(struct rte_tel_data *dict, const char *name, const char *low,
@@ -82,7 +82,7 @@ static void tell_figure(struct rte_tel_data *dict, const char *name, const char 
 		rte_tel_data_add_dict_uint(dict, high, figure->high);
 }
 
-void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key)
+void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key)
 {
 	for (int f = 0; f < KEY_FIELD_COUNT; f++) {
 		char field[KEY_FIELD_TEXT_MAX + 1];
@@ -94,12 +94,12 @@ void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const stru
 	}
 }
 
-void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
+void reply_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
 {
-	tell_key(dict, rule, &row->key);
+	reply_key(dict, rule, &row->key);
 	tell_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
 	tell_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
-	tell_text(dict, "share", "%.6f", row->share);
+	reply_text(dict, "share", "%.6f", row->share);
 }
 
 static size_t text_bytes(size_t name, size_t value)
@@ -115,7 +115,7 @@ static size_t figure_bytes(size_t name, const struct report_figure *figure)
 	return 3 * (name + (size_t)digits + sizeof("\"\":,") - 1) + sizeof("_low_high") - 1;
 }
 
-size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row)
+size_t reply_row_bytes(const struct key_rule *rule, const struct report_row *row)
 {
 	size_t bytes = sizeof("\"4294967295\":{},") + text_bytes(strlen("share"), 8) +
 		       figure_bytes(strlen("packets"), &row->packets) +
@@ -129,7 +129,7 @@ size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row)
 	return bytes;
 }
 
-void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
+void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
 {
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
 		if (ledger_has(ledger, c) && ledger_column_known(ledger, c))
@@ -137,18 +137,18 @@ void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger)
 				dict, ledger_columns[c].name, ledger_column(ledger, c));
 }
 
-void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
+void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired)
 {
 	uint64_t duration = end > start ? (uint64_t)end - (uint64_t)start : 0;
 
-	tell_time(dict, "start", start);
-	tell_time(dict, "end", end);
+	reply_time(dict, "start", start);
+	reply_time(dict, "end", end);
 	if (took > 0) {
 		rte_tel_data_add_dict_uint(dict, "processing_ns", took);
 		duration = took;
 	}
-	tell_ledger(dict, ledger);
+	reply_ledger(dict, ledger);
 	rte_tel_data_add_dict_int(dict, "losses_known", !ledger->losses_unknown);
 	if (duration > 0) {
 		rte_tel_data_add_dict_uint(
@@ -159,5 +159,5 @@ void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_
 			report_per_second((unsigned __int128)ledger->bytes * 8, duration));
 	rte_tel_data_add_dict_uint(dict, "expired_records", expired);
 	if (ledger->offered > 0)
-		tell_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
+		reply_text(dict, "drop_rate", "%.6f", ledger_drop_rate(ledger));
 }

@@ -21,26 +21,27 @@
 #define ANSWER_BYTES 16000
 
 /* Why there is no answer. Returns 0, as handlers do. */
-int tell_error(struct rte_tel_data *answer, const char *why);
+int reply_error(struct rte_tel_data *answer, const char *why);
 /* One that can be seen in the text of the question. */
-int tell_mistake(struct rte_tel_data *answer, const char *why);
+int reply_mistake(struct rte_tel_data *answer, const char *why);
 
-void tell_time(struct rte_tel_data *dict, const char *name, int64_t ns);
-__attribute__((format(printf, 3, 4))) void tell_text(
+void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns);
+__attribute__((format(printf, 3, 4))) void reply_text(
 	struct rte_tel_data *dict, const char *name, const char *format, ...);
 
 /* A dictionary inside another, which frees it; NULL where there is no memory. */
-struct rte_tel_data *tell_dict(struct rte_tel_data *dict, const char *name);
+struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
 /* A dictionary in one of several, by its number; NULL without the several, or memory. */
-struct rte_tel_data *tell_numbered(struct rte_tel_data *several, uint32_t number);
+struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
 /* By the names of the outputs' columns. What is not known is left out. */
-void tell_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
-void tell_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
+void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
+void reply_row(
+	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
 /* What such a row takes in the answer, with its rank, at most. */
-size_t tell_row_bytes(const struct key_rule *rule, const struct report_row *row);
-void tell_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
+size_t reply_row_bytes(const struct key_rule *rule, const struct report_row *row);
+void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. Where
  * time stamps are generated rates are by `took` (struct report_epoch), which is added; else it is 0. */
-void tell_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
+void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

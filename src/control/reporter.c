@@ -53,8 +53,8 @@ struct reporter {
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
 	bool warned;           /* that it waits long */
 	bool recycling;        /* the epoch before that one */
-	struct rarely drowns;
-	struct rarely missing; /* bytes, that the source lost */
+	struct log_ratelimit drowns;
+	struct log_ratelimit missing; /* bytes, that the source lost */
 	struct worker_loads loads;
 	struct records records;
 	int64_t records_written; /* monotonic ns, when none waited last */
@@ -69,11 +69,11 @@ struct reporter {
 	uint64_t open;
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
-	struct account account;
+	struct ledger_state account;
 	struct port_log links;
 	struct forwarded forwarded;
-	struct governor *governor; /* NULL: nothing can be given up */
-	int64_t arrival_ns;        /* report_epoch.arrival_ns of the newest report */
+	struct shed_controller *governor; /* NULL: nothing can be given up */
+	int64_t arrival_ns;               /* report_epoch.arrival_ns of the newest report */
 };
 
 static uint64_t monotonic_now(void)
@@ -110,7 +110,7 @@ static bool limits_reached(struct reporter *reporter, int64_t monotonic)
 	if (feeder_options(config)->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
 		return false;
 	reporter->asked_monotonic = monotonic;
-	return account_devices_received(&reporter->account) >= feeder_options(config)->packets;
+	return ledger_devices_received(&reporter->account) >= feeder_options(config)->packets;
 }
 
 static void look_at_clock(struct reporter *reporter, struct clock_time now)
@@ -128,7 +128,7 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 }
 
 /* Closes the open live epoch when its time has come and the next generation is clean. */
-static void tell_time(struct reporter *reporter)
+static void reply_time(struct reporter *reporter)
 {
 	struct epochs *epochs = reporter->run->epochs;
 	struct epoch_clock *clock = &reporter->clock;
@@ -206,7 +206,7 @@ static struct report_epoch *begin_report(
 {
 	const struct run *run = reporter->run;
 	bool silent = ledger->offered == 0 && ledger->unaccounted == 0 &&
-		      (run->collect == NULL || !collected_anything(run, reporter->epoch));
+		      (run->collect == NULL || !collector_report_anything(run, reporter->epoch));
 	uint32_t nb_measurements = run_measurements(run, reporter->epoch)->plan.nb_measurements;
 	struct report_epoch *report =
 		report_epoch_alloc(silent ? 0 : nb_measurements, run->nb_workers);
@@ -384,7 +384,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 /* Keys that the only measurement did not count nobody did. */
 static void sum_up_sifted(struct reporter_result *result, const struct report_epoch *report)
 {
-	const struct sifted *sifted = &report->measurements[0].waited.sifted;
+	const struct key_sample_counts *sifted = &report->measurements[0].waited.sifted;
 
 	if (report->nb_measurements != 1)
 		return;
@@ -410,7 +410,7 @@ static void warn_of_missing_bytes(struct reporter *reporter, const struct report
 	uint64_t missing = report->ledger.missing_bytes;
 	char number[32] = "an unknown number of";
 
-	if (missing == 0 || !rarely_due(&reporter->missing, report->end, missing))
+	if (missing == 0 || !log_ratelimit_due(&reporter->missing, report->end, missing))
 		return;
 	if (report->ledger.collected) {
 		log_warning("interval %llu: flow records without a count of bytes: their bytes are "
@@ -432,7 +432,7 @@ static void close_epoch(struct reporter *reporter)
 	struct epoch_info info = *epochs_info(run->epochs, reporter->epoch);
 	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
-	struct ledger ledger = account_epoch(&reporter->account, reporter->epoch, &info, last);
+	struct ledger ledger = ledger_epoch(&reporter->account, reporter->epoch, &info, last);
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
 	int64_t began = clock_now(CLOCK_MONOTONIC);
 	bool complete;
@@ -440,11 +440,12 @@ static void close_epoch(struct reporter *reporter)
 	records_take(&reporter->records, reporter->epoch);
 	/* Who sent what is told even where it cannot be said what it adds up to. */
 	complete = report != NULL &&
-		   (run->collect == NULL || collected_report(run, reporter->epoch, report));
-	complete = complete && measured_report(run, reporter->epoch, report) &&
-		   monitor_report(run, reporter->epoch, report);
-	complete &= drill_look(run, reporter->epoch, report);
-	complete &= report == NULL || governor_close(reporter->governor, reporter->epoch, report);
+		   (run->collect == NULL || collector_report_report(run, reporter->epoch, report));
+	complete = complete && measurement_report_report(run, reporter->epoch, report) &&
+		   prefix_rows_report(run, reporter->epoch, report);
+	complete &= drill_down_update(run, reporter->epoch, report);
+	complete &= report == NULL ||
+		    shed_controller_close(reporter->governor, reporter->epoch, report);
 	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
 		reporter->params.first_epoch + info.number, last, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
@@ -466,7 +467,7 @@ static void close_epoch(struct reporter *reporter)
 		hand_over(reporter, report);
 	}
 	if (!complete)
-		measured_drop_expired(run_measurements(run, reporter->epoch));
+		measurement_report_drop_expired(run_measurements(run, reporter->epoch));
 	complete &= !records_next_epoch(&reporter->records);
 	if (!complete) {
 		reporter->result.out_of_memory = true;
@@ -528,7 +529,7 @@ static void reload(struct reporter *reporter)
 	reporter->reload = control_reload_asked();
 	service_reloading(&reporter->service, monotonic_now());
 	writer_reopen(reporter->params.writer);
-	monitor_tables_reload(&reporter->run->monitor);
+	prefix_tables_reload(&reporter->run->monitor);
 	if (reporter->changes != NULL)
 		changes_reload(reporter->changes);
 	reporter->reloading = true;
@@ -536,10 +537,10 @@ static void reload(struct reporter *reporter)
 
 static void look_at_rules(struct reporter *reporter)
 {
-	struct monitor_tables *tables = &reporter->run->monitor;
+	struct prefix_reload *tables = &reporter->run->monitor;
 	char *error = reporter->reloaded.rules_error;
 
-	switch (monitor_tables_look(tables)) {
+	switch (prefix_tables_look(tables)) {
 	case MONITOR_NEWS_NONE: break;
 	case MONITOR_NEWS_REFUSED:
 		log_warning("%s; the rules stay as they were", tables->error);
@@ -548,7 +549,7 @@ static void look_at_rules(struct reporter *reporter)
 	case MONITOR_NEWS_LOADED:
 		error[0] = '\0';
 		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
-			tables->path, monitor_table_rules(tables->next)->n);
+			tables->path, prefix_table_rules(tables->next)->n);
 		break;
 	}
 }
@@ -558,11 +559,11 @@ _Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CON
 
 static void end_reload(struct reporter *reporter)
 {
-	const struct monitor_tables *tables = &reporter->run->monitor;
+	const struct prefix_reload *tables = &reporter->run->monitor;
 	struct control_reloaded *reloaded = &reporter->reloaded;
 	struct writer_reopened reopened;
 
-	if (writer_reopening(reporter->params.writer, &reopened) || monitor_tables_busy(tables))
+	if (writer_reopening(reporter->params.writer, &reopened) || prefix_tables_busy(tables))
 		return;
 	if (reporter->changes != NULL && changes_reloading(reporter->changes, &reloaded->change))
 		return;
@@ -573,7 +574,7 @@ static void end_reload(struct reporter *reporter)
 	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
 	reloaded->has_monitor = tables->next != NULL;
 	if (reloaded->has_monitor)
-		reloaded->rules = monitor_table_rules(tables->next)->n;
+		reloaded->rules = prefix_table_rules(tables->next)->n;
 	service_ready(&reporter->service);
 	control_reload_done(reporter->reload, reloaded);
 	reporter->reloading = false;
@@ -604,7 +605,7 @@ static void look_at_ports(struct reporter *reporter)
 
 	if (reporter->stopping)
 		return;
-	account_sample(&reporter->account, now);
+	ledger_sample(&reporter->account, now);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_clock_look(&reporter->run->ports[p].clock, now);
 	all_there = port_log_look(&reporter->links, now, number, &reporter->account);
@@ -660,9 +661,9 @@ static void report_epochs(struct reporter *reporter)
 		look_at_changes(reporter);
 		if (live && !ended) {
 			look_at_ports(reporter);
-			tell_time(reporter);
+			reply_time(reporter);
 		}
-		governor_look(reporter->governor, clock_now(CLOCK_MONOTONIC), open);
+		shed_controller_look(reporter->governor, clock_now(CLOCK_MONOTONIC), open);
 		look_at_records(reporter);
 		if (reporter->recycling) {
 			recycle(reporter, reporter->epoch - 1);
@@ -697,8 +698,9 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 	reporter->run = run;
 	records_init(&reporter->records, run, hand_over_some, reporter);
 	if (run_keeps_up(run))
-		reporter->governor = governor_create(run, profile);
-	if (worker_loads_init(&reporter->loads, run) && measured_create(run_measurements(run, 0)) &&
+		reporter->governor = shed_controller_create(run, profile);
+	if (worker_loads_init(&reporter->loads, run) &&
+		measurement_report_create(run_measurements(run, 0)) &&
 		(reporter->governor != NULL || !run_keeps_up(run)))
 		return reporter;
 	reporter_destroy(reporter);
@@ -708,10 +710,10 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 void reporter_destroy(struct reporter *reporter)
 {
 	changes_free(reporter->changes);
-	governor_destroy(reporter->governor);
+	shed_controller_destroy(reporter->governor);
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
-		measured_destroy(run_measurements(reporter->run, epoch));
-	measured_destroy(reporter->run->next);
+		measurement_report_destroy(run_measurements(reporter->run, epoch));
+	measurement_report_destroy(reporter->run->next);
 	worker_loads_fini(&reporter->loads);
 	records_fini(&reporter->records);
 	free(reporter);
@@ -749,7 +751,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 		writer_bound_end(params->writer);
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
-	account_start(&reporter->account, reporter->run);
+	ledger_start(&reporter->account, reporter->run);
 	port_log_start(&reporter->links, reporter->run);
 	forwarded_start(&reporter->forwarded, reporter->run);
 	start_changes(reporter);

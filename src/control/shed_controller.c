@@ -27,42 +27,43 @@
 #define SCALE_MAX  10
 
 /* What a worker has said of itself. */
-struct said {
+struct worker_report {
 	uint64_t packets[VALVE_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
 	uint64_t backlog, taken;
 };
 
 /* A worker. */
-struct governed {
+struct shed_controller_worker {
 	struct worker *worker;
-	struct said last; /* at the end of the last window */
+	struct worker_report last; /* at the end of the last window */
 	double scale, last_target_ns;
 	struct demand demand;
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
-	struct decider decider;
+	struct step_hysteresis decider;
 	/* One of them is published; the other one is nobody's when the worker has that. */
-	struct states states[2];
+	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;              /* the published one is in no row yet, */
-	struct state_why why;     /* and this is why it was made */
-	uint32_t held_off;        /* until the epoch ends, a bit each */
-	struct burst_level level; /* the highest in the last window with packets */
-	bool busy;                /* the last window had some */
+	bool untold;                   /* the published one is in no row yet, */
+	struct state_why why;          /* and this is why it was made */
+	uint32_t held_off;             /* until the epoch ends, a bit each */
+	struct burst_shed_level level; /* the highest in the last window with packets */
+	bool busy;                     /* the last window had some */
 };
 
 /* What --overload may take (docs/ADAPTIVE.md). */
-_Static_assert(
-	sizeof(struct governed) + sizeof(struct keeper) + sizeof(struct states_line) <= 8 << 10,
+_Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker) +
+			       sizeof(struct shed_mailbox) <=
+		       8 << 10,
 	"8 KB of each worker");
 _Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "1 MB of what is told");
 
-struct governor {
+struct shed_controller {
 	const struct run *run;
 	const struct profile *profile;
-	enum keep_up how;
+	enum shed_policy how;
 	_Atomic int asked; /* another one; KEEP_UP_OFF: none */
 	int64_t looked;    /* monotonic ns: the end of the last window */
 	uint64_t open;
@@ -84,15 +85,15 @@ struct governor {
 	uint32_t useless;   /* measurements of which it was said that a step saves nothing */
 
 	void *work;
-	struct state_log log;
+	struct shed_log log;
 	/* Workers that gave something up in the epoch, at most at a time; and whether some did in the
 	 * one before. */
 	uint32_t reduced;
 	bool was_reduced;
-	struct rarely warned, warned_missing;
+	struct log_ratelimit warned, warned_missing;
 	pthread_mutex_t lock; /* of what control asks for: states[at] and level of each worker */
 	uint32_t nb_workers;
-	struct governed workers[];
+	struct shed_controller_worker workers[];
 };
 
 static double ns_of(uint64_t cycles)
@@ -102,12 +103,12 @@ static double ns_of(uint64_t cycles)
 
 /* --- what a packet takes --- */
 
-static enum flow_depth deepest_of(const struct governor *governor, uint32_t m)
+static enum flow_depth deepest_of(const struct shed_controller *governor, uint32_t m)
 {
 	return governor->plan->measurements[m].params.deep.deepest;
 }
 
-static void put_states(struct governor *governor, uint32_t i)
+static void put_states(struct shed_controller *governor, uint32_t i)
 {
 	struct choose_states *states = &governor->flows[i];
 	uint32_t m = governor->order[i];
@@ -119,14 +120,14 @@ static void put_states(struct governor *governor, uint32_t i)
 }
 
 /* With --overload queries a measurement is whole, or off: for that one step it has to have. */
-static uint32_t steps_taken(const struct governor *governor, uint32_t m, uint32_t step)
+static uint32_t steps_taken(const struct shed_controller *governor, uint32_t m, uint32_t step)
 {
 	const struct steps *steps = &governor->steps[m];
 
 	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
 }
 
-static struct detail detail_of(const struct governor *governor, uint32_t m, uint32_t step)
+static struct detail detail_of(const struct shed_controller *governor, uint32_t m, uint32_t step)
 {
 	return steps_detail(&governor->steps[m], steps_taken(governor, m, step));
 }
@@ -147,7 +148,7 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
  * the packets that are looked at. Where measurements look at different ones that is too little; a
  * worker's scale makes up for it.
  */
-static void put_costs(struct governor *governor)
+static void put_costs(struct shed_controller *governor)
 {
 	const struct packet_costs *costs = &governor->costs;
 	double shared = costs->parse / governor->problem.nb_items;
@@ -193,14 +194,14 @@ static double error_of(const struct detail *detail)
 	return counted * error + (1 - counted) * TYPICAL_PACKETS / TYPICAL_KEY;
 }
 
-static uint32_t rank_of(const struct governor *governor, uint32_t m)
+static uint32_t rank_of(const struct shed_controller *governor, uint32_t m)
 {
 	if ((governor->due >> m & 1) != 0)
 		return 0;
 	return steps_options(governor->plan->measurements[m].config)->priority;
 }
 
-static void make_item(struct governor *governor, uint32_t i)
+static void make_item(struct shed_controller *governor, uint32_t i)
 {
 	uint32_t m = governor->order[i];
 	const struct steps *steps = &governor->steps[m];
@@ -223,7 +224,7 @@ static void make_item(struct governor *governor, uint32_t i)
 	}
 }
 
-static enum choose_how choose_how_of(enum keep_up how)
+static enum choose_how choose_how_of(enum shed_policy how)
 {
 	switch (how) {
 	case KEEP_UP_GREEDY: return CHOOSE_GREEDY;
@@ -234,7 +235,7 @@ static enum choose_how choose_how_of(enum keep_up how)
 }
 
 /* In the order of ranks; those of the same rank in the order in which they were asked for. */
-static void rank_measurements(struct governor *governor)
+static void rank_measurements(struct shed_controller *governor)
 {
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
 		uint32_t i = m;
@@ -249,7 +250,7 @@ static void rank_measurements(struct governor *governor)
 }
 
 /* By the ranks that measurements have now. */
-static void make_problem(struct governor *governor)
+static void make_problem(struct shed_controller *governor)
 {
 	rank_measurements(governor);
 	governor->problem = (struct choose_problem){
@@ -262,9 +263,9 @@ static void make_problem(struct governor *governor)
 }
 
 /* In full. */
-static void begin_worker(const struct governor *governor, struct governed *of)
+static void begin_worker(const struct shed_controller *governor, struct shed_controller_worker *of)
 {
-	of->decider = (struct decider){
+	of->decider = (struct step_hysteresis){
 		.how = choose_how_of(governor->how),
 		.now = {.step = of->now, .flows = of->flows_now},
 		.before = {.step = of->before, .flows = of->flows_before},
@@ -275,8 +276,8 @@ static void begin_worker(const struct governor *governor, struct governed *of)
 }
 
 /* Other measurements, or another way to choose: all begin in full. */
-static void begin(
-	struct governor *governor, const struct measurements *measurements, enum keep_up how)
+static void begin(struct shed_controller *governor, const struct measurements *measurements,
+	enum shed_policy how)
 {
 	const struct plan *plan = &measurements->plan;
 
@@ -303,16 +304,16 @@ static void begin(
 
 /* That the worker has, or is to have; of measurements before these it gives up nothing. */
 static uint32_t published_steps(
-	const struct governor *governor, const struct governed *of, uint32_t m)
+	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t m)
 {
-	const struct states *states = &of->states[of->at];
+	const struct shed_setting *states = &of->states[of->at];
 
 	return states->of == governor->set ? states->step[m] : 0;
 }
 
 /* Of these workers the most steps that one has taken, and how many have taken none. */
 static uint32_t most_steps(
-	const struct governor *governor, uint32_t m, uint32_t worker, uint32_t *whole)
+	const struct shed_controller *governor, uint32_t m, uint32_t worker, uint32_t *whole)
 {
 	uint32_t most = 0;
 
@@ -330,10 +331,10 @@ static uint32_t most_steps(
 
 /* --- a window of a worker --- */
 
-static struct said hear(const struct worker *worker)
+static struct worker_report hear(const struct worker *worker)
 {
-	const struct states_line *line = &worker->states;
-	struct said said;
+	const struct shed_mailbox *line = &worker->states;
+	struct worker_report said;
 
 	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
 		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
@@ -345,7 +346,7 @@ static struct said hear(const struct worker *worker)
 	return said;
 }
 
-static uint64_t all_packets(const struct said *said)
+static uint64_t all_packets(const struct worker_report *said)
 {
 	uint64_t packets = 0;
 
@@ -355,9 +356,10 @@ static uint64_t all_packets(const struct said *said)
 }
 
 /* Rows of what the worker has taken. */
-static void tell_taken(struct governor *governor, struct governed *of, const struct said *said)
+static void tell_taken(struct shed_controller *governor, struct shed_controller_worker *of,
+	const struct worker_report *said)
 {
-	const struct states *states = &of->states[of->at], *before = &of->states[!of->at];
+	const struct shed_setting *states = &of->states[of->at], *before = &of->states[!of->at];
 	uint64_t packet =
 		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
 
@@ -392,7 +394,8 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 }
 
 /* What is to be published of an item; what was held off stays so. */
-static uint32_t wanted_steps(const struct governor *governor, const struct governed *of, uint32_t i)
+static uint32_t wanted_steps(
+	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t i)
 {
 	uint32_t m = governor->order[i];
 	bool held_off = of->held_off >> m & 1;
@@ -402,14 +405,15 @@ static uint32_t wanted_steps(const struct governor *governor, const struct gover
 }
 
 /* Gives the worker what is decided, when it has what it was given before. */
-static void publish(struct governor *governor, struct governed *of, const struct said *said)
+static void publish(struct shed_controller *governor, struct shed_controller_worker *of,
+	const struct worker_report *said)
 {
-	const struct states *now = &of->states[of->at];
-	struct states *next = &of->states[!of->at];
+	const struct shed_setting *now = &of->states[of->at];
+	struct shed_setting *next = &of->states[!of->at];
 
 	if (said->taken != now->number)
 		return;
-	*next = (struct states)STATES_WHOLE;
+	*next = (struct shed_setting)STATES_WHOLE;
 	next->number = now->number + 1;
 	next->of = governor->set;
 	next->first = governor->due;
@@ -418,7 +422,7 @@ static void publish(struct governor *governor, struct governed *of, const struct
 
 		if (governor->how == KEEP_UP_QUERIES && steps > 0)
 			of->held_off |= UINT32_C(1) << m;
-		states_step(next, governor->steps, m, steps);
+		shed_setting_step(next, governor->steps, m, steps);
 		if (governor->items[i].states != NULL)
 			next->flows[m] = flows_of(&of->decider.now.flows[i], governor->flows[i].n);
 	}
@@ -435,9 +439,10 @@ static void publish(struct governor *governor, struct governed *of, const struct
 }
 
 /* Whether the worker has what is decided: not so after a deadline, or with measurements held off. */
-static bool has_decided(const struct governor *governor, const struct governed *of)
+static bool has_decided(
+	const struct shed_controller *governor, const struct shed_controller_worker *of)
 {
-	const struct states *states = &of->states[of->at];
+	const struct shed_setting *states = &of->states[of->at];
 	bool same = states->of == governor->set;
 
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
@@ -447,8 +452,8 @@ static bool has_decided(const struct governor *governor, const struct governed *
 }
 
 /* What a packet took in full bursts, against the sum of its parts. */
-static void learn(const struct governor *governor, struct governed *of, const struct said *now,
-	double *cost_ns)
+static void learn(const struct shed_controller *governor, struct shed_controller_worker *of,
+	const struct worker_report *now, double *cost_ns)
 {
 	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
 	uint64_t busy = now->smooth_busy - of->last.smooth_busy;
@@ -467,10 +472,10 @@ static void learn(const struct governor *governor, struct governed *of, const st
 }
 
 /* The valve's levels: a row for a window in which the highest is another. */
-static void note_valve(struct governor *governor, struct governed *of, const struct said *now,
-	struct state_why why)
+static void note_valve(struct shed_controller *governor, struct shed_controller_worker *of,
+	const struct worker_report *now, struct state_why why)
 {
-	struct burst_level to = {.level = VALVE_COUNT};
+	struct burst_shed_level to = {.level = VALVE_COUNT};
 	uint64_t packets = all_packets(now) - all_packets(&of->last);
 	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
 
@@ -489,17 +494,18 @@ static void note_valve(struct governor *governor, struct governed *of, const str
 }
 
 /* What the worker did since the last row; rows are in the order of its packets. */
-static void tell_all(struct governor *governor, struct governed *of, const struct said *now,
-	const struct state_why *why)
+static void tell_all(struct shed_controller *governor, struct shed_controller_worker *of,
+	const struct worker_report *now, const struct state_why *why)
 {
 	tell_taken(governor, of, now);
 	if (all_packets(now) > all_packets(&of->last))
 		note_valve(governor, of, now, *why);
 }
 
-static void look_at_worker(struct governor *governor, struct governed *of, double seconds)
+static void look_at_worker(
+	struct shed_controller *governor, struct shed_controller_worker *of, double seconds)
 {
-	struct said now = hear(of->worker);
+	struct worker_report now = hear(of->worker);
 	struct demand_window window = {
 		.seconds = seconds,
 		.packets =
@@ -531,7 +537,7 @@ static void look_at_worker(struct governor *governor, struct governed *of, doubl
  * Keys are the same for all workers: as coarse as the one needs that is to give up most. By what is
  * decided: a worker to which nothing comes takes no states.
  */
-static void step_keys(struct governor *governor, uint64_t open)
+static void step_keys(struct shed_controller *governor, uint64_t open)
 {
 	struct measurements *measurements = run_measurements(governor->run, open);
 
@@ -550,10 +556,11 @@ static void step_keys(struct governor *governor, uint64_t open)
 /* --- all workers --- */
 
 /* Measurements of which the worker looks at flows less closely than they are: a bit each. */
-static uint32_t held_back(const struct governor *governor, const struct governed *of)
+static uint32_t held_back(
+	const struct shed_controller *governor, const struct shed_controller_worker *of)
 {
 	static const struct flow_states whole = FLOW_STATES_IDENTITY;
-	const struct states *states = &of->states[of->at];
+	const struct shed_setting *states = &of->states[of->at];
 	uint32_t held = 0;
 
 	for (uint32_t m = 0; states->of == governor->set && m < governor->plan->nb_measurements;
@@ -562,7 +569,8 @@ static uint32_t held_back(const struct governor *governor, const struct governed
 	return held;
 }
 
-static bool gives_up(const struct governor *governor, const struct governed *of)
+static bool gives_up(
+	const struct shed_controller *governor, const struct shed_controller_worker *of)
 {
 	if (!of->busy)
 		return false;
@@ -572,12 +580,12 @@ static bool gives_up(const struct governor *governor, const struct governed *of)
 	return held_back(governor, of) != 0 || of->level.level > VALVE_FULL;
 }
 
-static void watch(struct governor *governor)
+static void watch(struct shed_controller *governor)
 {
 	uint32_t workers = 0;
 
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct governed *of = &governor->workers[w];
+		const struct shed_controller_worker *of = &governor->workers[w];
 
 		governor->held_back |= held_back(governor, of);
 		workers += gives_up(governor, of);
@@ -596,7 +604,7 @@ static uint32_t useless_step(const struct choose_item *item)
 }
 
 /* Steps that are passed over, by what packets took in an epoch. */
-static void say_useless(struct governor *governor)
+static void say_useless(struct shed_controller *governor)
 {
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		const struct choose_item *item = &governor->items[i];
@@ -614,7 +622,8 @@ static void say_useless(struct governor *governor)
 }
 
 /* Whether the epoch has all of a measurement: by its report, as nobody looks while an epoch is merged. */
-static bool is_whole(const struct governor *governor, const struct report_epoch *report, uint32_t m)
+static bool is_whole(
+	const struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
 	const struct key_rule *own = governor->plan->measurements[m].params.key;
@@ -625,11 +634,12 @@ static bool is_whole(const struct governor *governor, const struct report_epoch 
 }
 
 /* Of an epoch that ends: whether less was measured, or all again; and what is in no row. */
-static void say(struct governor *governor, const struct report_epoch *report)
+static void say(struct shed_controller *governor, const struct report_epoch *report)
 {
 	bool less = governor->reduced > 0;
 
-	if (governor->reduced > 0 && rarely_due(&governor->warned, report->end, governor->reduced))
+	if (governor->reduced > 0 &&
+		log_ratelimit_due(&governor->warned, report->end, governor->reduced))
 		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
 			    "up detail, which --stats and --export overload tell%s",
 			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
@@ -639,7 +649,7 @@ static void say(struct governor *governor, const struct report_epoch *report)
 	if (!less && governor->was_reduced)
 		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
 	if (governor->log.missing > 0 &&
-		rarely_due(&governor->warned_missing, report->end, governor->log.missing))
+		log_ratelimit_due(&governor->warned_missing, report->end, governor->log.missing))
 		log_warning(
 			"epoch %llu: %llu changes are in no row of --export overload, which has room for "
 			"%u in an interval%s",
@@ -654,15 +664,15 @@ static void say(struct governor *governor, const struct report_epoch *report)
  * Measurements of a new epoch may be others; and so may be the way to choose. Before anything else:
  * those of the last epoch are freed once no epoch has them.
  */
-static void follow(struct governor *governor, uint64_t open)
+static void follow(struct shed_controller *governor, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(governor->run, open);
 	bool others = measurements->number != governor->set;
 	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
 
 	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
-		struct governed *of = &governor->workers[w];
-		struct said said = hear(of->worker);
+		struct shed_controller_worker *of = &governor->workers[w];
+		struct worker_report said = hear(of->worker);
 
 		tell_taken(governor, of, &said);
 	}
@@ -670,13 +680,13 @@ static void follow(struct governor *governor, uint64_t open)
 		governor->useless = 0;
 	if (others || asked != KEEP_UP_OFF)
 		begin(governor, measurements,
-			asked != KEEP_UP_OFF ? (enum keep_up)asked : governor->how);
+			asked != KEEP_UP_OFF ? (enum shed_policy)asked : governor->how);
 	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
 		governor->workers[w].held_off = 0;
 	governor->open = open;
 }
 
-void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
+void shed_controller_look(struct shed_controller *governor, int64_t monotonic, uint64_t open)
 {
 	const struct run *run;
 
@@ -700,7 +710,7 @@ void governor_look(struct governor *governor, int64_t monotonic, uint64_t open)
 }
 
 /* Whether a measurement is to have the interval after the one that is open in full. */
-static bool is_due(struct governor *governor, const struct report_epoch *report, uint32_t m)
+static bool is_due(struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
 {
 	const struct measurement_config *config = governor->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
@@ -714,7 +724,7 @@ static bool is_due(struct governor *governor, const struct report_epoch *report,
 }
 
 /* Deadlines change ranks: what is given up is chosen anew. */
-static void look_at_deadlines(struct governor *governor, const struct report_epoch *report)
+static void look_at_deadlines(struct shed_controller *governor, const struct report_epoch *report)
 {
 	uint32_t due = 0;
 
@@ -725,7 +735,7 @@ static void look_at_deadlines(struct governor *governor, const struct report_epo
 	governor->due = due;
 	make_problem(governor);
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		struct governed *of = &governor->workers[w];
+		struct shed_controller_worker *of = &governor->workers[w];
 
 		/* What failed before is not forgotten: the load is what it was. */
 		of->decider.calm = 0;
@@ -736,7 +746,8 @@ static void look_at_deadlines(struct governor *governor, const struct report_epo
 	}
 }
 
-bool governor_close(struct governor *governor, uint64_t epoch, struct report_epoch *report)
+bool shed_controller_close(
+	struct shed_controller *governor, uint64_t epoch, struct report_epoch *report)
 {
 	struct costs sum = {0};
 
@@ -752,8 +763,8 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 			look_at_deadlines(governor, report);
 	}
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		struct governed *of = &governor->workers[w];
-		struct said now = hear(of->worker);
+		struct shed_controller_worker *of = &governor->workers[w];
+		struct worker_report now = hear(of->worker);
 
 		tell_all(governor, of, &now,
 			&(struct state_why){.time = clock_time_now().real, .backlog = now.backlog});
@@ -763,12 +774,13 @@ bool governor_close(struct governor *governor, uint64_t epoch, struct report_epo
 	return state_log_close(&governor->log, report);
 }
 
-bool governor_tell(struct governor *governor, uint32_t worker, struct governor_present *present)
+bool shed_controller_tell(
+	struct shed_controller *governor, uint32_t worker, struct shed_status *present)
 {
 	if (worker != UINT32_MAX && worker >= governor->nb_workers)
 		return false;
 	pthread_mutex_lock(&governor->lock);
-	*present = (struct governor_present){
+	*present = (struct shed_status){
 		.how = governor->how,
 		.nb_workers = governor->nb_workers,
 		.nb_measurements = governor->plan->nb_measurements,
@@ -789,39 +801,39 @@ bool governor_tell(struct governor *governor, uint32_t worker, struct governor_p
 	return true;
 }
 
-void governor_ask(struct governor *governor, enum keep_up how)
+void shed_controller_ask(struct shed_controller *governor, enum shed_policy how)
 {
 	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
 }
 
-struct plan_keep_up governor_memory(const struct config *config)
+struct plan_keep_up shed_controller_memory(const struct config *config)
 {
 	struct plan_keep_up memory = {0};
 
-	if (!keep_up_given(config))
+	if (!shed_policy_given(config))
 		return memory;
-	memory.worker_bytes = sizeof(struct keeper);
-	if (keep_up_options(config)->keep_up == KEEP_UP_OFF)
+	memory.worker_bytes = sizeof(struct shed_worker);
+	if (shed_policy_options(config)->keep_up == KEEP_UP_OFF)
 		return memory;
-	memory.worker_bytes += sizeof(struct governed);
-	memory.bytes = sizeof(struct governor) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
+	memory.worker_bytes += sizeof(struct shed_controller_worker);
+	memory.bytes = sizeof(struct shed_controller) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
 	if (writer_options(config)->rows[ROWS_STATES].n > 0)
 		memory.bytes += STATE_ROWS_MAX * sizeof(struct report_state);
 	return memory;
 }
 
-struct governor *governor_create(const struct run *run, const struct profile *profile)
+struct shed_controller *shed_controller_create(const struct run *run, const struct profile *profile)
 {
-	bool told = places_any(run->config, ROWS_STATES);
+	bool told = sink_config_any(run->config, ROWS_STATES);
 	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
-	struct governor *governor =
+	struct shed_controller *governor =
 		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
 
 	if (governor == NULL)
 		return NULL;
 	governor->work = malloc(work);
 	if (governor->work == NULL || (told && !state_log_init(&governor->log))) {
-		governor_destroy(governor);
+		shed_controller_destroy(governor);
 		return NULL;
 	}
 	pthread_mutex_init(&governor->lock, NULL);
@@ -829,16 +841,16 @@ struct governor *governor_create(const struct run *run, const struct profile *pr
 	governor->profile = profile;
 	governor->nb_workers = run->nb_workers;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct governed *of = &governor->workers[w];
+		struct shed_controller_worker *of = &governor->workers[w];
 
 		of->worker = run->workers[w];
-		of->demand.reserve = keep_up_options(run->config)->reserve;
+		of->demand.reserve = shed_policy_options(run->config)->reserve;
 	}
-	begin(governor, run_measurements(run, 0), keep_up_options(run->config)->keep_up);
+	begin(governor, run_measurements(run, 0), shed_policy_options(run->config)->keep_up);
 	return governor;
 }
 
-void governor_destroy(struct governor *governor)
+void shed_controller_destroy(struct shed_controller *governor)
 {
 	if (governor == NULL)
 		return;

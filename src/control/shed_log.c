@@ -5,20 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool state_log_init(struct state_log *log)
+bool state_log_init(struct shed_log *log)
 {
-	*log = (struct state_log){.rows = calloc(STATE_ROWS_MAX, sizeof(log->rows[0]))};
+	*log = (struct shed_log){.rows = calloc(STATE_ROWS_MAX, sizeof(log->rows[0]))};
 	return log->rows != NULL;
 }
 
-void state_log_fini(struct state_log *log)
+void state_log_fini(struct shed_log *log)
 {
 	free(log->rows);
 }
 
 /* NULL where there is no room, or nobody reads it. */
 static struct report_state *add_row(
-	struct state_log *log, uint32_t worker, uint64_t packet, const struct state_why *why)
+	struct shed_log *log, uint32_t worker, uint64_t packet, const struct state_why *why)
 {
 	struct report_state *row;
 
@@ -48,9 +48,8 @@ static struct report_state *add_row(
 	return row;
 }
 
-void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
-	const char *measurement, const struct steps *steps, uint32_t from, uint32_t to,
-	const struct state_why *why)
+void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
 	struct detail detail = steps_detail(steps, to);
@@ -63,7 +62,7 @@ void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
 	row->share = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
 }
 
-void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
+void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why)
 {
@@ -80,8 +79,8 @@ void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
 	row->share = (double)to->share / ((double)UINT32_MAX + 1);
 }
 
-void state_log_level(struct state_log *log, uint32_t worker, uint64_t packet,
-	struct burst_level from, struct burst_level to, const struct state_why *why)
+void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
+	struct burst_shed_level from, struct burst_shed_level to, const struct state_why *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
 
@@ -107,7 +106,7 @@ static void put_measurement(struct report_state *row, const struct report_epoch 
 	snprintf(row->measurement, sizeof(row->measurement), "%s", measurement->name);
 }
 
-bool state_log_close(struct state_log *log, struct report_epoch *report)
+bool state_log_close(struct shed_log *log, struct report_epoch *report)
 {
 	uint32_t n = log->n + report->nb_measurements;
 

@@ -14,7 +14,7 @@
 /* In an interval, at most: changes beyond them are in no row. */
 #define STATE_ROWS_MAX 2048
 
-struct state_log {
+struct shed_log {
 	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: nobody reads them */
 	uint32_t n;
 	uint64_t missing; /* changes of the interval that are in no row */
@@ -31,22 +31,21 @@ struct state_why {
 };
 
 /* False where there is no memory. */
-bool state_log_init(struct state_log *log);
-void state_log_fini(struct state_log *log);
+bool state_log_init(struct shed_log *log);
+void state_log_fini(struct shed_log *log);
 
 /* From its packet on a worker's measurement is so many steps down. */
-void state_log_step(struct state_log *log, uint32_t worker, uint64_t packet,
-	const char *measurement, const struct steps *steps, uint32_t from, uint32_t to,
-	const struct state_why *why);
+void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why);
 
 /* From its packet on flows are held back otherwise, if they are; why->share is not looked at. */
-void state_log_flows(struct state_log *log, uint32_t worker, uint64_t packet,
+void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why);
 
 /* A worker's valve in a window. */
-void state_log_level(struct state_log *log, uint32_t worker, uint64_t packet,
-	struct burst_level from, struct burst_level to, const struct state_why *why);
+void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
+	struct burst_shed_level from, struct burst_shed_level to, const struct state_why *why);
 
 /* The rows so far, and one of each measurement, become the report's. False: no memory. */
-bool state_log_close(struct state_log *log, struct report_epoch *report);
+bool state_log_close(struct shed_log *log, struct report_epoch *report);

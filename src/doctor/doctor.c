@@ -212,7 +212,7 @@ static void read_port(struct host_port *port, const struct port_name *name)
 
 static void read_place(struct host_port *port, const char *text)
 {
-	struct kernel_place place;
+	struct attach_point place;
 	char why[OPTION_WHY_MAX];
 
 	kernel_place_parse(text, &place, why); /* it was checked */
@@ -233,7 +233,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge_directory = directory,
 		.forwards = plan->forward != FORWARD_OFF,
 		.queue_fill =
-			keep_up_options(config)->keep_up != KEEP_UP_OFF && !plan->design->rings,
+			shed_policy_options(config)->keep_up != KEEP_UP_OFF && !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.open_listen = collect_open_address(config),

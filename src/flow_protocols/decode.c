@@ -2,19 +2,20 @@
 #include "base/assertion.h"
 #include "flow_protocols/decoders.h"
 
-struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
-	const uint8_t *data, uint32_t len, const struct wire_sink *sink)
+struct decode_result flow_protocol_decode(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink)
 {
 	switch (header->protocol) {
 	case WIRE_NETFLOW5: return netflow5_decode(header, data, len, sink);
 	case WIRE_NETFLOW9:
 	case WIRE_IPFIX: return message_decode(header, templates, data, len, sink);
 	case WIRE_SFLOW: return sflow_decode(header, data, len, sink);
-	default: return (struct wire_result){.fault = WIRE_VERSION};
+	default: return (struct decode_result){.fault = WIRE_VERSION};
 	}
 }
 
-bool wire_is_padding(const uint8_t *data, uint32_t len)
+bool flow_protocol_is_padding(const uint8_t *data, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
 		if (data[i] != 0)
@@ -22,7 +23,8 @@ bool wire_is_padding(const uint8_t *data, uint32_t len)
 	return true;
 }
 
-void wire_skip(struct wire_result *result, enum wire_skip why, uint32_t detail, uint32_t records)
+void flow_protocol_skip(struct decode_result *result, enum flow_protocol_skip why, uint32_t detail,
+	uint32_t records)
 {
 	struct wire_skipped *skipped = result->skipped;
 	uint32_t i = 0;

@@ -19,7 +19,7 @@
 
 /* Identity of the exporter. */
 struct export_sender {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint32_t domain;    /* v5: engine ID, below 256; sFlow: sub-agent */
 	uint32_t sampling;  /* packets per sampled packet; 1: unsampled */
 	uint8_t address[4]; /* sFlow: agent address */
@@ -45,7 +45,7 @@ struct export_flow {
 
 /* A packet sampled by sFlow. */
 struct export_sample {
-	struct wire_sampler sampler;
+	struct sampler_state sampler;
 	const uint8_t *header; /* start of an Ethernet frame */
 	uint32_t captured;     /* bytes at `header`; at most EXPORT_SAMPLE_BYTES are sent */
 	uint32_t wire_len;     /* frame length without FCS */
@@ -75,8 +75,8 @@ void export_templates(struct export_message *message, const struct export_sender
 bool export_flow(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow);
 bool export_sample(struct export_message *message, const struct export_sample *sample);
-bool export_counters(
-	struct export_message *message, uint32_t sequence, const struct wire_counters *counters);
+bool export_counters(struct export_message *message, uint32_t sequence,
+	const struct interface_counters *counters);
 
 /*
  * Ends a message that is sent at `now`, in ns since 1970-01-01 UTC. Returns the increment of the

@@ -73,8 +73,8 @@ bool export_sample(struct export_message *message, const struct export_sample *s
 	return true;
 }
 
-bool export_counters(
-	struct export_message *message, uint32_t sequence, const struct wire_counters *counters)
+bool export_counters(struct export_message *message, uint32_t sequence,
+	const struct interface_counters *counters)
 {
 	uint8_t *at = add_tagged(message, COUNTER_SAMPLE, COUNTER_LEN + TAG_LEN + GENERIC_LEN);
 

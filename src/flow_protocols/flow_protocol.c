@@ -56,7 +56,8 @@ const char *const wire_fault_words[WIRE_FAULT_COUNT] = {
 	[WIRE_TEMPLATE_CHANGES] = "too many templates change at once",
 };
 
-static enum wire_fault read_netflow5(const uint8_t *data, uint32_t len, struct wire_header *header)
+static enum decode_fault read_netflow5(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < NETFLOW5_HEADER)
 		return WIRE_SHORT;
@@ -71,7 +72,8 @@ static enum wire_fault read_netflow5(const uint8_t *data, uint32_t len, struct w
 	return WIRE_FINE;
 }
 
-static enum wire_fault read_netflow9(const uint8_t *data, uint32_t len, struct wire_header *header)
+static enum decode_fault read_netflow9(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < NETFLOW9_HEADER)
 		return WIRE_SHORT;
@@ -84,7 +86,8 @@ static enum wire_fault read_netflow9(const uint8_t *data, uint32_t len, struct w
 	return WIRE_FINE;
 }
 
-static enum wire_fault read_ipfix(const uint8_t *data, uint32_t len, struct wire_header *header)
+static enum decode_fault read_ipfix(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < IPFIX_HEADER)
 		return WIRE_SHORT;
@@ -96,7 +99,8 @@ static enum wire_fault read_ipfix(const uint8_t *data, uint32_t len, struct wire
 	return header->total < IPFIX_HEADER || header->total > len ? WIRE_LENGTH : WIRE_FINE;
 }
 
-static enum wire_fault read_sflow(const uint8_t *data, uint32_t len, struct wire_header *header)
+static enum decode_fault read_sflow(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	static const uint8_t address_bytes[] = {0, 4, 16};
 	static const uint8_t families[] = {0, 4, 6};
@@ -121,9 +125,10 @@ static enum wire_fault read_sflow(const uint8_t *data, uint32_t len, struct wire
 	return WIRE_FINE;
 }
 
-enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header)
+enum decode_fault flow_protocol_read_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
-	*header = (struct wire_header){.total = len};
+	*header = (struct datagram_header){.total = len};
 	if (len < 2)
 		return WIRE_SHORT;
 	switch (read_u16(data)) {
@@ -158,7 +163,7 @@ static inline uint64_t add_words(uint64_t sum, uint64_t a, uint64_t b)
 	return (sum << 5 | sum >> 59) + ((uint64_t)product ^ (uint64_t)(product >> 64));
 }
 
-uint64_t wire_digest(const uint8_t *data, uint32_t len)
+uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len)
 {
 	uint64_t sum = len, other = ODD_BITS, last = 0;
 
@@ -201,7 +206,7 @@ static bool is_dtls(const uint8_t *data, uint32_t len)
 	       (read_u16(data + 1) == DTLS_1_0 || read_u16(data + 1) == DTLS_1_2);
 }
 
-struct wire_version wire_identify(const uint8_t *data, uint32_t len)
+struct wire_version flow_protocol_identify(const uint8_t *data, uint32_t len)
 {
 	uint32_t version = len < 2 ? 0 : read_u16(data);
 
@@ -218,7 +223,7 @@ struct wire_version wire_identify(const uint8_t *data, uint32_t len)
 	return (struct wire_version){0};
 }
 
-bool wire_is_ipfix(const uint8_t *data, uint32_t len)
+bool flow_protocol_is_ipfix(const uint8_t *data, uint32_t len)
 {
 	uint32_t total, set, set_len;
 

@@ -11,7 +11,7 @@
 
 #include "flow_protocols/record.h"
 
-enum wire_protocol {
+enum flow_protocol {
 	WIRE_NETFLOW5,
 	WIRE_NETFLOW9,
 	WIRE_IPFIX,
@@ -23,8 +23,8 @@ enum wire_protocol {
 extern const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT];
 
 /* Header of a message. */
-struct wire_header {
-	enum wire_protocol protocol;
+struct datagram_header {
+	enum flow_protocol protocol;
 	uint32_t len;    /* bytes of the header */
 	uint32_t total;  /* bytes of the message by its header, else of the datagram */
 	uint32_t domain; /* v5: engine type << 8 | id; v9: source id; IPFIX: observation domain;
@@ -38,12 +38,13 @@ struct wire_header {
 	uint8_t agent_family; /* sFlow: 4 or 6; 0: unknown */
 	uint8_t agent[16];    /* sFlow: agent address */
 	/* Set by the collector, to recognize repeated messages. */
-	uint64_t digest; /* wire_digest() of what follows the header; sFlow: of its start */
-	int64_t came;    /* ns since 1970-01-01 UTC */
+	uint64_t
+		digest; /* flow_protocol_digest() of what follows the header; sFlow: of its start */
+	int64_t came;   /* ns since 1970-01-01 UTC */
 };
 
 /* Fault of a message. */
-enum wire_fault {
+enum decode_fault {
 	WIRE_FINE,
 	WIRE_SHORT,   /* shorter than its header */
 	WIRE_VERSION, /* unknown protocol or version */
@@ -70,11 +71,11 @@ enum wire_family {
 struct wire_version {
 	enum wire_family family;
 	uint32_t number;
-	bool supported; /* wire_read_header() accepts it */
+	bool supported; /* flow_protocol_read_header() accepts it */
 };
 
 /* Reason for an unusable record. */
-enum wire_skip {
+enum flow_protocol_skip {
 	WIRE_SKIP_NO_ADDRESSES,
 	WIRE_SKIP_NO_PACKETS,
 	WIRE_SKIP_SECTION,         /* detail: element that holds the packet section */
@@ -88,7 +89,7 @@ enum wire_skip {
 };
 
 struct wire_skipped {
-	enum wire_skip why;
+	enum flow_protocol_skip why;
 	uint32_t detail;  /* 0: none */
 	uint32_t records; /* or samples */
 };
@@ -98,29 +99,29 @@ struct wire_skipped {
 #define WIRE_BATCH 64
 
 /* Callbacks that receive the contents of a message, in order. All are mandatory. */
-struct wire_sink {
+struct record_handler {
 	struct flow_record *batch; /* [WIRE_BATCH], buffer for records */
 	void *arg;
 	/* Receives the first n > 0 records of the batch. */
 	void (*records)(void *arg, uint32_t n);
-	void (*option)(void *arg, const struct wire_option *option);
+	void (*option)(void *arg, const struct option_record *option);
 	/* Receives the body of a data set whose template is unknown. */
 	void (*unknown)(void *arg, uint16_t template_id, const uint8_t *set, uint32_t len);
 	/* Reports a new or changed template. Sets that waited for it can be decoded now. */
 	void (*template_known)(void *arg, uint16_t template_id);
-	void (*counters)(void *arg, const struct wire_counters *counters);
-	void (*sampler)(void *arg, const struct wire_sampler *sampler);
+	void (*counters)(void *arg, const struct interface_counters *counters);
+	void (*sampler)(void *arg, const struct sampler_state *sampler);
 };
 
 /* Contents of a message. A fault does not discard the records before it. */
-struct wire_result {
-	enum wire_fault fault; /* first fault; the decoder continues if it can */
-	uint32_t records;      /* flow records or sFlow flow samples passed to the sink */
-	uint32_t options;      /* options records */
-	uint32_t templates;    /* template definitions, including options templates */
-	uint32_t samples;      /* sFlow: samples of any kind */
-	uint32_t unusable;     /* records without counters or without a key */
-	uint32_t harmless;     /* unusable records without packets: not IP, or events */
+struct decode_result {
+	enum decode_fault fault; /* first fault; the decoder continues if it can */
+	uint32_t records;        /* flow records or sFlow flow samples passed to the sink */
+	uint32_t options;        /* options records */
+	uint32_t templates;      /* template definitions, including options templates */
+	uint32_t samples;        /* sFlow: samples of any kind */
+	uint32_t unusable;       /* records without counters or without a key */
+	uint32_t harmless;       /* unusable records without packets: not IP, or events */
 	/* Other unusable records, and events, by reason. */
 	struct wire_skipped skipped[WIRE_SKIPPED_MAX];
 	uint32_t nb_skipped;
@@ -140,30 +141,33 @@ struct wire_result {
 struct templates;
 
 /* Reads the header of a message. Returns WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
-enum wire_fault wire_read_header(const uint8_t *data, uint32_t len, struct wire_header *header);
+enum decode_fault flow_protocol_read_header(
+	const uint8_t *data, uint32_t len, struct datagram_header *header);
 
 /* Recognizes exports by their first bytes, including versions that are not decoded. */
-struct wire_version wire_identify(const uint8_t *data, uint32_t len);
+struct wire_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
 /* Returns a hash without a key: senders can construct collisions. */
-uint64_t wire_digest(const uint8_t *data, uint32_t len);
+uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);
 
 /* Returns true if all bytes are 0. */
-bool wire_is_padding(const uint8_t *data, uint32_t len);
+bool flow_protocol_is_padding(const uint8_t *data, uint32_t len);
 
 /* Returns true if the data looks like the start of an IPFIX message. */
-bool wire_is_ipfix(const uint8_t *data, uint32_t len);
+bool flow_protocol_is_ipfix(const uint8_t *data, uint32_t len);
 
 /*
- * Decodes the message data[0..len) with the header that wire_read_header() returned for it.
+ * Decodes the message data[0..len) with the header that flow_protocol_read_header() returned for it.
  * `templates` belong to the domain of the exporter; NULL for v5 and sFlow.
  */
-struct wire_result wire_decode(const struct wire_header *header, struct templates *templates,
-	const uint8_t *data, uint32_t len, const struct wire_sink *sink);
+struct decode_result flow_protocol_decode(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink);
 
 /*
  * Decodes a data set that arrived before its template. `header` is the header of its message.
- * Otherwise as wire_decode().
+ * Otherwise as flow_protocol_decode().
  */
-struct wire_result wire_decode_set(const struct wire_header *header, struct templates *templates,
-	uint16_t template_id, const uint8_t *set, uint32_t len, const struct wire_sink *sink);
+struct decode_result flow_protocol_decode_set(const struct datagram_header *header,
+	struct templates *templates, uint16_t template_id, const uint8_t *set, uint32_t len,
+	const struct record_handler *sink);

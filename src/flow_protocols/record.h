@@ -108,7 +108,7 @@ enum wire_lost {
 };
 
 /* Options record. Without a scope it describes the whole domain. */
-struct wire_option {
+struct option_record {
 	uint32_t has; /* enum wire_option_has */
 	uint32_t interface;
 	uint64_t sampler;
@@ -126,7 +126,7 @@ struct wire_option {
  * sFlow: interface counters since the agent started. Unknown ones are UINT64_MAX. Packets and
  * discards have 32 bits on the wire: they and their sum wrap.
  */
-struct wire_counters {
+struct interface_counters {
 	uint32_t interface;
 	uint64_t speed; /* bit/s; 0: unknown */
 	uint64_t in_bytes, in_packets, out_bytes, out_packets;
@@ -134,7 +134,7 @@ struct wire_counters {
 };
 
 /* sFlow: state of a sampler, part of each of its samples. */
-struct wire_sampler {
+struct sampler_state {
 	uint64_t source;    /* sFlowDataSource: class << 32 | index */
 	uint32_t sequence;  /* number of the sample, from 1 */
 	uint32_t sampling;  /* packets per sampled packet */

@@ -36,13 +36,13 @@ struct message {
 	bool unknown_sets; /* contains sets that could not be decoded */
 };
 
-static enum sequence_convention standard(enum wire_protocol protocol)
+static enum sequence_convention standard(enum flow_protocol protocol)
 {
 	return protocol == WIRE_NETFLOW9 || protocol == WIRE_SFLOW ? SEQUENCE_MESSAGES
 								   : SEQUENCE_RECORDS;
 }
 
-void sequence_init(struct sequence *sequence, enum wire_protocol protocol)
+void sequence_init(struct sequence *sequence, enum flow_protocol protocol)
 {
 	*sequence = (struct sequence){.protocol = protocol};
 }
@@ -218,7 +218,7 @@ static uint32_t part_of(uint64_t hash)
 #define ODD_LENGTH UINT64_C(0x94d049bb133111eb)
 
 /* Returns equal hashes for equal messages. */
-static struct sequence_print print_of(const struct wire_header *header)
+static struct sequence_print print_of(const struct datagram_header *header)
 {
 	uint64_t number = (uint64_t)header->sequence << 32 | header->uptime;
 	uint64_t length = (uint64_t)header->total << 32 | header->count;
@@ -255,7 +255,7 @@ static void remember(struct sequence *sequence, struct sequence_print print)
 	sequence->recent[sequence->nb_recent++ % SEQUENCE_WINDOW] = print;
 }
 
-bool sequence_take_copy(struct sequence *sequence, const struct wire_header *header)
+bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header)
 {
 	uint32_t n = nb_recent(sequence), body = part_of(header->digest);
 
@@ -277,7 +277,7 @@ static bool may_stand_still(const struct sequence *sequence)
 }
 
 /* With constant numbers, an equal message is a copy only if it arrives at the same time. */
-static bool is_same_moment(const struct sequence *sequence, const struct wire_header *header)
+static bool is_same_moment(const struct sequence *sequence, const struct datagram_header *header)
 {
 	int64_t passed = header->came - sequence->base.came;
 
@@ -285,7 +285,7 @@ static bool is_same_moment(const struct sequence *sequence, const struct wire_he
 }
 
 /* Returns true if the same message was received before. */
-static bool is_repeated(const struct sequence *sequence, const struct wire_header *header)
+static bool is_repeated(const struct sequence *sequence, const struct datagram_header *header)
 {
 	bool behind =
 		ahead(sequence->base.number, header->sequence) <= 0 ||
@@ -307,7 +307,7 @@ enum life {
  * An exporter that restarted after a message has an uptime of at most the time since then, as
  * measured by its own clock and by ours. Either clock may have been adjusted in between.
  */
-static enum life life_of(const struct sequence_base *base, const struct wire_header *header)
+static enum life life_of(const struct sequence_base *base, const struct datagram_header *header)
 {
 	int64_t passed = (header->came - base->came) / MS, least = passed, most = passed;
 	uint32_t advance = header->uptime - base->uptime; /* wraps after 49.7 days */
@@ -333,7 +333,7 @@ static enum life life_of(const struct sequence_base *base, const struct wire_hea
 }
 
 /* Returns true if the message was sent before the base, by the exporter's clock. */
-static bool is_older(const struct sequence_base *base, const struct wire_header *header)
+static bool is_older(const struct sequence_base *base, const struct datagram_header *header)
 {
 	if (header->uptime != 0 && base->uptime != 0)
 		return ahead(header->uptime, base->uptime) > 0;
@@ -345,7 +345,7 @@ static bool is_older(const struct sequence_base *base, const struct wire_header 
  * multiplied by a rate far above the mean so far.
  */
 static double units_possible(const struct sequence *sequence, const struct sequence_base *base,
-	const struct wire_header *header)
+	const struct datagram_header *header)
 {
 	double passed = (double)(header->came - base->came) / SECOND;
 	double seen = (double)(base->came - sequence->first_came) / SECOND;
@@ -359,7 +359,7 @@ static double units_possible(const struct sequence *sequence, const struct seque
 
 /* Returns true if the number is the next one and differs from the base. */
 static bool is_next(const struct sequence *sequence, const struct sequence_base *base,
-	const struct wire_header *header)
+	const struct datagram_header *header)
 {
 	uint32_t most = most_votes(sequence);
 
@@ -381,7 +381,7 @@ static bool is_next(const struct sequence *sequence, const struct sequence_base 
  * time since the base.
  */
 static enum sequence_fit fit_behind(const struct sequence *sequence,
-	const struct sequence_base *base, const struct wire_header *header)
+	const struct sequence_base *base, const struct datagram_header *header)
 {
 	enum life life = life_of(base, header);
 	int32_t step = ahead(base->number, header->sequence), far = window(sequence);
@@ -412,7 +412,7 @@ static enum sequence_fit fit_behind(const struct sequence *sequence,
 	return step <= far ? SEQUENCE_NEAR : SEQUENCE_FAR;
 }
 
-static bool continues_aside(const struct sequence *sequence, const struct wire_header *header)
+static bool continues_aside(const struct sequence *sequence, const struct datagram_header *header)
 {
 	return sequence->nb_aside > 0 &&
 	       (sequence->aside_proven || ahead(sequence->aside.number, header->sequence) >= 0) &&
@@ -422,7 +422,7 @@ static bool continues_aside(const struct sequence *sequence, const struct wire_h
 /*
  * Returns true if the clock was set back and the numbers start at 0. This takes several messages.
  */
-static bool is_anew_and_older(const struct sequence *sequence, const struct wire_header *header)
+static bool is_anew_and_older(const struct sequence *sequence, const struct datagram_header *header)
 {
 	return !sequence->aside_proven && sequence->nb_aside + 1 >= OLD_ENOUGH &&
 	       is_older(&sequence->base, header) &&
@@ -430,7 +430,8 @@ static bool is_anew_and_older(const struct sequence *sequence, const struct wire
 	       header->sequence <= units_possible(sequence, &sequence->base, header);
 }
 
-enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wire_header *header)
+enum sequence_fit sequence_fit(
+	const struct sequence *sequence, const struct datagram_header *header)
 {
 	enum sequence_fit fit;
 
@@ -468,7 +469,8 @@ static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 	return (uint32_t)datagrams;
 }
 
-static struct message message_of(const struct wire_header *header, const struct wire_result *result)
+static struct message message_of(
+	const struct datagram_header *header, const struct decode_result *result)
 {
 	uint32_t data = result->data_records;
 
@@ -483,7 +485,8 @@ static struct message message_of(const struct wire_header *header, const struct 
 	};
 }
 
-static struct sequence_base base_of(const struct wire_header *header, const struct message *message)
+static struct sequence_base base_of(
+	const struct datagram_header *header, const struct message *message)
 {
 	return (struct sequence_base){
 		.number = message->number,
@@ -500,7 +503,7 @@ static struct sequence_base base_of(const struct wire_header *header, const stru
  * Updates mean sizes and the list of recent messages. If numbers count records, messages without
  * records are not listed: they legitimately repeat a number.
  */
-static void note(struct sequence *sequence, const struct wire_header *header,
+static void note(struct sequence *sequence, const struct datagram_header *header,
 	const struct message *message, bool counted)
 {
 	struct sequence_print print = print_of(header);
@@ -523,7 +526,8 @@ static void note(struct sequence *sequence, const struct wire_header *header,
  * ahead of all earlier ones. Until a convention is recognized, a message with a higher number is
  * never late.
  */
-static bool judge(struct sequence *sequence, int32_t gap, int32_t step, struct sequence_news *news)
+static bool judge(
+	struct sequence *sequence, int32_t gap, int32_t step, struct sequence_result *news)
 {
 	if (sequence->convention == SEQUENCE_CONSTANT)
 		return true;
@@ -556,8 +560,8 @@ static void keep_base(struct sequence *sequence)
  * old base is kept, so that forged or stray messages change nothing. Returns false if the message
  * continues neither base.
  */
-static bool find_line(struct sequence *sequence, const struct wire_header *header,
-	const struct message *message, enum sequence_fit fit, struct sequence_news *news)
+static bool find_line(struct sequence *sequence, const struct datagram_header *header,
+	const struct message *message, enum sequence_fit fit, struct sequence_result *news)
 {
 	struct sequence_base base;
 
@@ -593,11 +597,11 @@ static bool find_line(struct sequence *sequence, const struct wire_header *heade
 	return false;
 }
 
-struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
-	const struct wire_result *result, bool counted)
+struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
+	const struct decode_result *result, bool counted)
 {
 	struct message message = message_of(header, result);
-	struct sequence_news news = {0};
+	struct sequence_result news = {0};
 	enum sequence_fit fit = SEQUENCE_NEXT;
 	bool farther = true;
 

@@ -44,7 +44,7 @@ struct sequence_print {
 };
 
 struct sequence {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	enum sequence_convention convention;
 	/* Private. The message that is furthest ahead. */
 	bool started;
@@ -78,7 +78,7 @@ enum sequence_fit {
 };
 
 /* Effect of a message on the loss counters. */
-struct sequence_news {
+struct sequence_result {
 	uint32_t lost;       /* datagrams missing before it, rounded */
 	uint32_t lost_units; /* missing units of the sequence */
 	uint32_t recovered;  /* earlier losses that arrived late: 0 or 1 */
@@ -87,20 +87,21 @@ struct sequence_news {
 	bool recognized;     /* the convention is now known */
 };
 
-void sequence_init(struct sequence *sequence, enum wire_protocol protocol);
+void sequence_init(struct sequence *sequence, enum flow_protocol protocol);
 
 /* Initializes the numbers of an exporter that restarted. The convention is kept. */
 void sequence_init_like(struct sequence *sequence, const struct sequence *before);
 
 /* Returns the relation of a message with this header. Changes nothing. */
-enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wire_header *header);
+enum sequence_fit sequence_fit(
+	const struct sequence *sequence, const struct datagram_header *header);
 
 /*
  * Returns true if a message with the same contents was counted, and removes it: each message has
  * one copy. For messages of one exporter to several collectors.
  */
-bool sequence_take_copy(struct sequence *sequence, const struct wire_header *header);
+bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header);
 
 /* Call after decoding, but not for repeated messages. counted: its records were counted. */
-struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
-	const struct wire_result *result, bool counted);
+struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
+	const struct decode_result *result, bool counted);

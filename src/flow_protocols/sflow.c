@@ -59,7 +59,7 @@ enum address_type {
 #define INTERFACE_VALUE 0x3fffffffu /* index of no interface, or of the agent itself */
 #define INTERFACE_SHIFT 30
 #define SOURCE_INDEX    0xffffffu /* index of a source in one word */
-#define CLASS_SHIFT     32        /* in struct wire_sampler */
+#define CLASS_SHIFT     32        /* in struct sampler_state */
 #define VLAN_ID_MAX     4094
 #define UNKNOWN32       UINT32_MAX
 
@@ -83,23 +83,23 @@ struct words {
 };
 
 struct decoder {
-	const struct wire_sink *sink;
-	struct wire_result *result;
+	const struct record_handler *sink;
+	struct decode_result *result;
 	uint32_t batched; /* records in the sink's batch */
 };
 
 /* A flow sample while its records are read. */
 struct sample {
 	struct flow_record *record;
-	bool header;        /* the key comes from a sampled header */
-	bool key;           /* a key was found */
-	bool non_ip;        /* the sampled header is not IP */
-	enum wire_skip why; /* reason for a missing key */
+	bool header;                 /* the key comes from a sampled header */
+	bool key;                    /* a key was found */
+	bool non_ip;                 /* the sampled header is not IP */
+	enum flow_protocol_skip why; /* reason for a missing key */
 	uint32_t detail;
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };
 
-static inline void fault(struct decoder *decoder, enum wire_fault what)
+static inline void fault(struct decoder *decoder, enum decode_fault what)
 {
 	if (decoder->result->fault == WIRE_FINE)
 		decoder->result->fault = what;
@@ -347,7 +347,7 @@ static void read_packet(
 		return;
 	}
 	if (!sample.key) {
-		wire_skip(decoder->result, sample.why, sample.detail, 1);
+		flow_protocol_skip(decoder->result, sample.why, sample.detail, 1);
 		return;
 	}
 	if (read_u16(record->extra.vlan) == 0 && sample.vlan != 0) {
@@ -419,7 +419,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 	const uint8_t *head = take(&words, expanded ? 44 : 32);
 	struct flow_record *record = &decoder->sink->batch[decoder->batched];
 	struct interface input, output;
-	struct wire_sampler sampler;
+	struct sampler_state sampler;
 	const uint8_t *rest;
 
 	if (head == NULL) {
@@ -427,7 +427,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 		return;
 	}
 	rest = head + (expanded ? 12 : 8);
-	sampler = (struct wire_sampler){
+	sampler = (struct sampler_state){
 		.source = expanded ? source_of(read_u32(head + 4), read_u32(head + 8))
 				   : source_of(head[4], read_u32(head + 4) & SOURCE_INDEX),
 		.sequence = read_u32(head),
@@ -457,7 +457,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
 static void read_discarded(struct decoder *decoder, struct words words)
 {
 	const uint8_t *head = take(&words, 32);
-	struct wire_sampler sampler = {.discarded = 1};
+	struct sampler_state sampler = {.discarded = 1};
 
 	if (head == NULL) {
 		fault(decoder, WIRE_LENGTH);
@@ -493,7 +493,7 @@ static uint64_t widened(uint32_t counter)
 static void read_generic(struct decoder *decoder, const uint8_t *at)
 {
 	uint64_t speed = read_u64(at + 8);
-	struct wire_counters counters = {
+	struct interface_counters counters = {
 		.interface = read_u32(at),
 		.speed = speed == UINT64_MAX ? 0 : speed,
 		.in_bytes = read_u64(at + 24),
@@ -538,16 +538,16 @@ static void read_sample(struct decoder *decoder, uint32_t format, struct words w
 	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
 	default:
-		wire_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
+		flow_protocol_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
 		/* Vendor formats do not hold sampled packets. */
 		decoder->result->harmless += format >> FORMAT_BITS != 0;
 	}
 }
 
-struct wire_result sflow_decode(const struct wire_header *header, const uint8_t *data, uint32_t len,
-	const struct wire_sink *sink)
+struct decode_result sflow_decode(const struct datagram_header *header, const uint8_t *data,
+	uint32_t len, const struct record_handler *sink)
 {
-	struct wire_result result = {0};
+	struct decode_result result = {0};
 	struct decoder decoder = {.sink = sink, .result = &result};
 	struct words words, sample;
 	uint32_t format;
@@ -565,7 +565,7 @@ struct wire_result sflow_decode(const struct wire_header *header, const uint8_t 
 		result.samples++;
 		read_sample(&decoder, format, sample);
 	}
-	if (!wire_is_padding(words.at, words.left))
+	if (!flow_protocol_is_padding(words.at, words.left))
 		fault(&decoder, WIRE_COUNT);
 	flush(&decoder);
 	result.data_records = result.records + result.unusable;

@@ -14,7 +14,7 @@ static inline uint32_t first_slot(struct key_hash hash)
 	return (uint32_t)(hash.lo >> 34) % NETWORK_SLOTS;
 }
 
-void network_set_clear(struct network_set *set)
+void key_set_clear(struct key_set *set)
 {
 	if (set->n == 0)
 		return;
@@ -23,7 +23,7 @@ void network_set_clear(struct network_set *set)
 	memset(set->slots, 0, sizeof(set->slots));
 }
 
-bool network_set_add(struct network_set *set, const struct key *key, struct key_hash hash)
+bool key_set_add(struct key_set *set, const struct key *key, struct key_hash hash)
 {
 	uint32_t slot = first_slot(hash), bit = filter_bit(hash), probes = 1;
 
@@ -48,7 +48,7 @@ static bool is_entry(const struct key *key, const struct key_burst *burst, uint3
 				       : memcmp(&key->v4, &burst->key4[i], sizeof(key->v4)) == 0;
 }
 
-static bool has(const struct network_set *set, const struct key_burst *burst, uint32_t i)
+static bool has(const struct key_set *set, const struct key_burst *burst, uint32_t i)
 {
 	struct key_hash hash = burst->hash[i];
 	uint32_t slot = first_slot(hash);
@@ -64,7 +64,7 @@ static bool has(const struct network_set *set, const struct key_burst *burst, ui
 	return false;
 }
 
-uint64_t network_set_find(const struct network_set *set, const struct key_burst *burst)
+uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst)
 {
 	uint64_t maybe = 0, found = 0;
 

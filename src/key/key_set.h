@@ -19,7 +19,7 @@
 #define NETWORK_PROBES      32
 
 /* Zeroed, it is empty. */
-struct network_set {
+struct key_set {
 	uint32_t n;
 	/* Of each hash one bit: most that is not in the set ends there. */
 	uint64_t filter[NETWORK_FILTER_BITS / 64];
@@ -28,11 +28,11 @@ struct network_set {
 	struct key keys[NETWORKS_MAX];
 };
 
-void network_set_clear(struct network_set *set);
+void key_set_clear(struct key_set *set);
 /* Of a key that is not in it, with its hash. Returns false where it has no room. */
-bool network_set_add(struct network_set *set, const struct key *key, struct key_hash hash);
+bool key_set_add(struct key_set *set, const struct key *key, struct key_hash hash);
 /* Entries of a burst with hashes that are in the set, a bit each. */
-uint64_t network_set_find(const struct network_set *set, const struct key_burst *burst);
+uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst);
 
 /* Zeroed, it is empty. */
 struct networks {
@@ -44,7 +44,7 @@ struct networks {
 };
 
 /* Of who looks into such keys: the list, and a set for each generation. */
-#define NETWORKS_BYTES (sizeof(struct networks) + 2 * sizeof(struct network_set))
+#define NETWORKS_BYTES (sizeof(struct networks) + 2 * sizeof(struct key_set))
 
 /* At `now` those go that were heavy last more than `stay` ns ago. */
 void networks_forget(struct networks *networks, int64_t now, uint64_t stay);

@@ -30,12 +30,13 @@ static inline uint32_t key_share_rank(const struct key_hash *hash)
 }
 
 /* Packets of keys that were in no share that was counted then, and what they would have counted. */
-struct sifted {
+struct key_sample_counts {
 	uint64_t packets, bytes;
 	uint64_t counted, counted_bytes; /* with their weights */
 };
 
-static inline void sifted_add(struct sifted *sum, const struct sifted *sifted)
+static inline void key_sample_add(
+	struct key_sample_counts *sum, const struct key_sample_counts *sifted)
 {
 	sum->packets += sifted->packets;
 	sum->bytes += sifted->bytes;
@@ -43,7 +44,8 @@ static inline void sifted_add(struct sifted *sum, const struct sifted *sifted)
 	sum->counted_bytes += sifted->counted_bytes;
 }
 
-static inline void sifted_subtract(struct sifted *sum, const struct sifted *sifted)
+static inline void key_sample_subtract(
+	struct key_sample_counts *sum, const struct key_sample_counts *sifted)
 {
 	sum->packets -= sifted->packets;
 	sum->bytes -= sifted->bytes;

@@ -220,7 +220,7 @@ static void exports_close(struct source *source)
 	free(exports);
 }
 
-static uint16_t port_of(enum wire_protocol protocol)
+static uint16_t port_of(enum flow_protocol protocol)
 {
 	return protocol == WIRE_SFLOW ? 6343 : protocol == WIRE_IPFIX ? 4739 : 2055;
 }

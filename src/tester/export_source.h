@@ -11,7 +11,7 @@
 #include "tester/routers.h"
 
 struct exports_options {
-	uint32_t protocol;                /* enum wire_protocol */
+	uint32_t protocol;                /* enum flow_protocol */
 	uint32_t routers, path, sampling; /* path 0: all routers */
 	double drop;
 };
@@ -19,7 +19,7 @@ struct exports_options {
 OPTION_OWNER(exports)
 
 struct exports_params {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint32_t routers, path, sampling; /* as struct routers_params' */
 	double drop; /* probability that a datagram is lost on its way; sequences count it */
 	uint64_t seed;

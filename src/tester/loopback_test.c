@@ -46,7 +46,7 @@ _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for it
 
 /* What one trial told. */
 struct trial {
-	struct return_account account;
+	struct loopback_counts account;
 	uint64_t changed, routed; /* of all that came back, copies too */
 	uint64_t foreign;         /* packets that are not ours */
 	uint64_t bytes;
@@ -202,7 +202,7 @@ static uint64_t missed_so_far(struct returned *returned)
 /* Until nothing is to be expected any more; a signal that came before does not end it. */
 static void await_rest(struct returned *returned)
 {
-	const struct return_account *account = &returned->window.account;
+	const struct loopback_counts *account = &returned->window.account;
 	bool stopped = signals_stop_requested();
 	uint64_t sent = rte_rdtsc();
 
@@ -281,7 +281,7 @@ static void say_own_losses(const struct returned *returned, const struct trial *
 
 static void say_trial(const struct returned *returned, const struct trial *trial)
 {
-	const struct return_account *account = &trial->account;
+	const struct loopback_counts *account = &trial->account;
 
 	log_notice("sent %" PRIu64 " packets, %" PRIu64 " bytes, at %" PRIu64 " packets/s",
 		account->sent, trial->bytes, trial->rate);
@@ -425,7 +425,7 @@ static bool write_histogram(FILE *file, const char *output, const struct log_lin
 
 /* --- the run --- */
 
-void returned_say_error(const char *error)
+void loopback_say_error(const char *error)
 {
 	static const char port[] = "--port ";
 	bool is_of_port = strncmp(error, port, strlen(port)) == 0;
@@ -445,7 +445,7 @@ static bool start_ports(
 		if (port_start(&ports[p], &ports[p] == in, plan->ports[p].descriptors, pool, error))
 			continue;
 		if (p > 0)
-			returned_say_error(error);
+			loopback_say_error(error);
 		else
 			log_error("%s", error);
 		return false;
@@ -498,7 +498,7 @@ static int measure(struct returned *returned, const struct config *config)
 	return status;
 }
 
-int returned_measure(const struct config *config, const struct plan *plan, struct source *source,
+int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports)
 {
 	static struct returned returned; /* too large for a stack */

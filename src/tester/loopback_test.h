@@ -23,12 +23,12 @@ struct returned_options {
 OPTION_OWNER(returned)
 
 /* What is wrong with the port of --rx-port, which is called one of --port where it is used. */
-void returned_say_error(const char *error);
+void loopback_say_error(const char *error);
 
 /*
  * EAL is up with the plan of a sender that receives, and the ports are probed: ports[0] sends,
  * ports[nb_ports - 1] receives. All are closed in the end. Returns the exit status, and says in one
  * line what went wrong.
  */
-int returned_measure(const struct config *config, const struct plan *plan, struct source *source,
+int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports);

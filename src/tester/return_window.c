@@ -19,7 +19,7 @@ void return_window_fini(struct return_window *window)
 void return_window_begin(struct return_window *window)
 {
 	window->first = window->expected = window->next;
-	window->account = (struct return_account){0};
+	window->account = (struct loopback_counts){0};
 }
 
 static uint64_t *word_of(const struct return_window *window, uint64_t number)

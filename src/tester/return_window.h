@@ -18,7 +18,7 @@ enum return_kind {
 };
 
 /* Of one trial. What was sent and has not returned is lost. */
-struct return_account {
+struct loopback_counts {
 	uint64_t sent, returned;
 	uint64_t out_of_order; /* of those returned: behind one with a higher number (RFC 4737) */
 	uint64_t twice;        /* further copies of those returned */
@@ -31,7 +31,7 @@ struct return_window {
 	uint64_t next;     /* number of the next packet */
 	uint64_t first;    /* of the trial */
 	uint64_t expected; /* behind the highest that returned */
-	struct return_account account;
+	struct loopback_counts account;
 };
 
 /* False without memory. `next`: the number of the first packet. */

@@ -19,8 +19,8 @@
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX) /* the edge's first, then those to routers */
 
 struct interface {
-	struct wire_counters counters;
-	struct wire_sampler sampler;
+	struct interface_counters counters;
+	struct sampler_state sampler;
 	uint32_t counter_sequence;
 };
 
@@ -55,7 +55,7 @@ struct hop {
 };
 
 /* A packet, looked at once for all routers. */
-struct sight {
+struct packet_info {
 	const struct source_packet *packet;
 	struct key key; /* family 0: it has none */
 	uint8_t tcp_flags, tos;
@@ -208,7 +208,7 @@ static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 	return (uint32_t)(packet->data[at] << 8 | packet->data[at + 1]) + (ipv6 ? 40 : 0);
 }
 
-static void look(const struct source_packet *packet, struct sight *sight)
+static void look(const struct source_packet *packet, struct packet_info *sight)
 {
 	struct parsed parsed;
 
@@ -238,8 +238,8 @@ static bool looks_at_it(struct router *router)
 	       random_below(&router->random, router->sender.sampling) == 0;
 }
 
-static void fill_flow(
-	struct export_flow *flow, const struct hop *hop, const struct sight *sight, int64_t now)
+static void fill_flow(struct export_flow *flow, const struct hop *hop,
+	const struct packet_info *sight, int64_t now)
 {
 	if (flow->packets == 0) {
 		flow->first = now;
@@ -265,7 +265,7 @@ static void export_early(struct batch *batch, struct export_flow *flow)
 }
 
 static void observe_flow(struct routers *routers, struct router *router, const struct hop *hop,
-	const struct sight *sight)
+	const struct packet_info *sight)
 {
 	int64_t now = sight->packet->time;
 	struct batch batch = {routers, router, now};
@@ -288,8 +288,8 @@ static void observe_flow(struct routers *routers, struct router *router, const s
 
 static void count(const struct router *router, const struct hop *hop, uint32_t bytes)
 {
-	struct wire_counters *in = &router->interfaces[hop->input].counters;
-	struct wire_counters *out = &router->interfaces[hop->output].counters;
+	struct interface_counters *in = &router->interfaces[hop->input].counters;
+	struct interface_counters *out = &router->interfaces[hop->output].counters;
 
 	in->in_packets++;
 	in->in_bytes += bytes;
@@ -298,10 +298,10 @@ static void count(const struct router *router, const struct hop *hop, uint32_t b
 }
 
 static void sample_packet(struct routers *routers, struct router *router, const struct hop *hop,
-	const struct sight *sight)
+	const struct packet_info *sight)
 {
 	const struct source_packet *packet = sight->packet;
-	struct wire_sampler *sampler = &router->interfaces[hop->input].sampler;
+	struct sampler_state *sampler = &router->interfaces[hop->input].sampler;
 	struct export_sample sample = {
 		.header = packet->data,
 		.captured = packet->captured,
@@ -341,7 +341,7 @@ static void start(struct routers *routers, int64_t now)
 void routers_take(struct routers *routers, const struct source_packet *packet)
 {
 	struct hop hops[ROUTERS_MAX];
-	struct sight sight;
+	struct packet_info sight;
 
 	if (!routers->started)
 		start(routers, packet->time);

@@ -34,7 +34,7 @@
 #define ROUTER_ADDRESS(r) (UINT32_C(0xc0000201) + (r))
 
 struct routers_params {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint32_t n;        /* 1 to ROUTERS_MAX */
 	uint32_t path;     /* routers that a packet passes, up to n */
 	uint32_t sampling; /* each looks at one of so many packets, at random; 1: at all */

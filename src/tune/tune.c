@@ -119,7 +119,7 @@ static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 }
 
 /* All designs, numbers of workers and widths of one sketch and its way of being shared. */
-static bool add_contestant(struct tune *tune, const struct contestant *contestant)
+static bool add_contestant(struct tune *tune, const struct bench_subject *contestant)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
 
@@ -150,7 +150,7 @@ static bool add_contestant(struct tune *tune, const struct contestant *contestan
 static bool add_tries(struct tune *tune)
 {
 	static const struct option_values one = {1, {1}};
-	struct contestant contestants[OPTION_VALUES_MAX * 4];
+	struct bench_subject contestants[OPTION_VALUES_MAX * 4];
 	uint32_t n = choices_contestants(
 		bench_options(tune->config), &one, contestants, OPTION_VALUES_MAX * 4);
 	for (uint32_t c = 0; c < n; c++) {
@@ -229,12 +229,12 @@ static bool is_as_right(const struct try *a, const struct try *b)
 
 static bool count_traffic(struct tune *tune, struct try *try, char *error)
 {
-	const struct contest contest = {
+	const struct bench_rounds contest = {
 		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
 	static struct contest_result result;
 	uint32_t rounds;
 
-	if (!contest_run(
+	if (!bench_rounds_run(
 		    &contest, &tune->cpus, &try->setting.contestant, 1, 1, &result, &rounds, error))
 		return false;
 	if (rounds == 0)
@@ -426,7 +426,7 @@ static void cell_note(struct tune *tune, const struct try *try)
 
 static void print_try(struct tune *tune, const struct try *try)
 {
-	const struct contestant *contestant = &try->setting.contestant;
+	const struct bench_subject *contestant = &try->setting.contestant;
 	struct figures *figures = &tune->figures;
 	char source[FIGURES_CELL_MAX];
 
@@ -469,7 +469,7 @@ static void print_table(struct tune *tune)
 /* The options that make a run of this try, one a line. */
 static void print_config(const struct tune *tune, const struct try *try, FILE *out)
 {
-	const struct contestant *contestant = &try->setting.contestant;
+	const struct bench_subject *contestant = &try->setting.contestant;
 
 	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
 		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));

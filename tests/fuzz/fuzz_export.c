@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TEMPLATE_BYTES 2048
 
 struct domain {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint32_t number;
 	struct templates *templates;
 };
@@ -29,7 +29,7 @@ struct domain {
 struct datagram {
 	uint8_t *bytes; /* of exactly its length, so that ASan sees one too many */
 	uint32_t len;
-	struct wire_header header;
+	struct datagram_header header;
 	struct domain *domain; /* NULL: it is not decoded */
 };
 
@@ -133,7 +133,7 @@ static void take_records(void *arg, uint32_t n)
 	told->records += n;
 }
 
-static void take_option(void *arg, const struct wire_option *option)
+static void take_option(void *arg, const struct option_record *option)
 {
 	struct told *told = arg;
 	bool named = (option->has & WIRE_OPTION_NAME) != 0;
@@ -170,24 +170,24 @@ static void take_known(void *arg, uint16_t id)
 	told->known++;
 }
 
-static void take_counters(void *arg, const struct wire_counters *counters)
+static void take_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	(void)counters;
 	abort();
 }
 
-static void take_sampler(void *arg, const struct wire_sampler *sampler)
+static void take_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	(void)sampler;
 	abort();
 }
 
-static struct wire_sink sink_of(struct told *told, const struct datagram *datagram)
+static struct record_handler sink_of(struct told *told, const struct datagram *datagram)
 {
 	*told = (struct told){.begin = datagram->bytes, .end = datagram->bytes + datagram->len};
-	return (struct wire_sink){
+	return (struct record_handler){
 		.batch = told->batch,
 		.arg = told,
 		.records = take_records,
@@ -206,7 +206,7 @@ static void check_records(uint32_t flows, const struct told *told)
 	require(told->records >= flows && told->records - flows <= told->reverse);
 }
 
-static void check_result(const struct wire_result *result, const struct told *told)
+static void check_result(const struct decode_result *result, const struct told *told)
 {
 	require(result->fault < WIRE_FAULT_COUNT);
 	require(result->records == told->records);
@@ -218,7 +218,7 @@ static void check_result(const struct wire_result *result, const struct told *to
 	require(result->samples == 0);
 }
 
-static struct domain *find_domain(const struct wire_header *header)
+static struct domain *find_domain(const struct datagram_header *header)
 {
 	struct domain *domain;
 
@@ -237,9 +237,10 @@ static struct domain *find_domain(const struct wire_header *header)
 
 static void decode(struct datagram *datagram)
 {
-	enum wire_fault fault = wire_read_header(datagram->bytes, datagram->len, &datagram->header);
-	struct wire_sink sink;
-	struct wire_result result;
+	enum decode_fault fault =
+		flow_protocol_read_header(datagram->bytes, datagram->len, &datagram->header);
+	struct record_handler sink;
+	struct decode_result result;
 	static struct told told;
 
 	if ((fault != WIRE_FINE && fault != WIRE_LENGTH) || datagram->header.protocol == WIRE_SFLOW)
@@ -248,8 +249,8 @@ static void decode(struct datagram *datagram)
 	if (datagram->domain == NULL)
 		return;
 	sink = sink_of(&told, datagram);
-	result = wire_decode(&datagram->header, datagram->domain->templates, datagram->bytes,
-		datagram->len, &sink);
+	result = flow_protocol_decode(&datagram->header, datagram->domain->templates,
+		datagram->bytes, datagram->len, &sink);
 	check_result(&result, &told);
 	require(templates_bytes(datagram->domain->templates) <= TEMPLATE_BYTES);
 }
@@ -267,12 +268,13 @@ static void decode_alike(const struct domain *copy, const struct datagram *datag
 {
 	static struct told told[2];
 	struct templates *both[2] = {datagram->domain->templates, copy->templates};
-	struct wire_result result[2];
+	struct decode_result result[2];
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct wire_sink sink = sink_of(&told[i], datagram);
+		struct record_handler sink = sink_of(&told[i], datagram);
 
-		result[i] = wire_decode_set(&datagram->header, both[i], id, set, len, &sink);
+		result[i] =
+			flow_protocol_decode_set(&datagram->header, both[i], id, set, len, &sink);
 		check_result(&result[i], &told[i]);
 	}
 	require(result[0].fault == result[1].fault);

@@ -98,7 +98,7 @@ static const char *after_value(const char *at, int depth)
 
 /* --- what is made of an epoch --- */
 
-static void check_line(const struct seen_epoch *epoch, bool json)
+static void check_line(const struct epoch_view *epoch, bool json)
 {
 	struct following following = {.json = json};
 	struct text text = {0};
@@ -143,15 +143,15 @@ static void check_pictures(struct view *view)
 static void answer_all(const char *data, size_t size, bool everything)
 {
 	int ends[2];
-	struct watch *watch;
+	struct epoch_stream *watch;
 	struct view view = {0};
-	struct seen_epoch *epoch;
-	enum watch_news news = WATCH_NOTHING;
+	struct epoch_view *epoch;
+	enum stream_event news = WATCH_NOTHING;
 	char question[512], last[512] = "";
 	size_t at = 0;
 
 	require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-	watch = watch_begin(ends[0], everything);
+	watch = epoch_stream_begin(ends[0], everything);
 	require(watch != NULL);
 	while (at < size && (news == WATCH_NOTHING || news == WATCH_EPOCH)) {
 		size_t len = strnlen(data + at, size - at);
@@ -171,7 +171,7 @@ static void answer_all(const char *data, size_t size, bool everything)
 		if (send(ends[1], data + at, len, MSG_DONTWAIT) != (ssize_t)len)
 			break; /* it is longer than any */
 		at += len + 1;
-		news = watch_take(watch, &epoch);
+		news = epoch_stream_take(watch, &epoch);
 		if (news != WATCH_EPOCH)
 			continue;
 		check_line(epoch, false);
@@ -179,10 +179,10 @@ static void answer_all(const char *data, size_t size, bool everything)
 		view_add(&view, epoch);
 		check_pictures(&view);
 		if (epoch->nb_measurements > 0)
-			watch_rows_of(watch, epoch->measurements[0].name);
+			epoch_stream_rows_of(watch, epoch->measurements[0].name);
 	}
 	view_clear(&view);
-	watch_close(watch);
+	epoch_stream_close(watch);
 	close(ends[1]);
 }
 

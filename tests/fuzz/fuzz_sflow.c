@@ -34,13 +34,13 @@ static void take_records(void *arg, uint32_t n)
 	given += n;
 }
 
-static void take_counters(void *arg, const struct wire_counters *counters)
+static void take_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	require(counters->speed != UINT64_MAX);
 }
 
-static void take_sampler(void *arg, const struct wire_sampler *sampler)
+static void take_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	require(sampler->discarded <= 1);
@@ -48,14 +48,14 @@ static void take_sampler(void *arg, const struct wire_sampler *sampler)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct wire_sink sink = {
+	struct record_handler sink = {
 		.batch = batch,
 		.records = take_records,
 		.counters = take_counters,
 		.sampler = take_sampler,
 	};
-	struct wire_header header = {.protocol = WIRE_SFLOW};
-	struct wire_result result;
+	struct datagram_header header = {.protocol = WIRE_SFLOW};
+	struct decode_result result;
 	uint8_t *copy;
 
 	if (size == 0)

@@ -26,10 +26,10 @@ static void hear(bool warning, const char *line, void *arg)
 
 static void try_kind(const char *url, enum row_kind kind)
 {
-	static struct writer_voice voice = {.say = hear};
+	static struct sink_log voice = {.say = hear};
 	static const struct config config;
-	static const struct place_options options;
-	const struct remote_request request = {
+	static const struct sink_options options;
+	const struct sink_request request = {
 		.url = url,
 		.name = url,
 		.kind = kind,
@@ -39,11 +39,11 @@ static void try_kind(const char *url, enum row_kind kind)
 	};
 	char why[REMOTE_WHY_MAX] = "";
 
-	if (remote_check(&request, why)) {
-		struct remote *remote = remote_create(&request, 0, &voice);
+	if (sink_check(&request, why)) {
+		struct sink *remote = sink_create(&request, 0, &voice);
 
 		require(remote != NULL && why[0] == '\0');
-		remote_free(remote);
+		sink_free(remote);
 	} else {
 		require(why[0] != '\0' && strlen(why) < sizeof(why));
 	}
@@ -57,10 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(url != NULL);
 	memcpy(url, data, size);
 	url[size] = '\0';
-	if (strlen(url) > 0 && remote_is_url(url)) {
+	if (strlen(url) > 0 && sink_is_url(url)) {
 		try_kind(url, ROWS_HEAVY_HITTERS);
 		try_kind(url, ROWS_STATS);
-		remote_hide(url, shown);
+		sink_hide(url, shown);
 		require(strlen(shown) < sizeof(shown));
 		/* Before it is a scheme, or the path of a socket. */
 		place = strstr(shown, "://");

@@ -248,7 +248,7 @@ static void create_run(void)
 	hash_key_init(&run.hash_key, 1);
 	run.next = run.measurements[0] = run.measurements[1] = run_prepare(&run, &plan);
 	assert_non_null(run.next);
-	assert_true(measured_create(run.next));
+	assert_true(measurement_report_create(run.next));
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		struct worker *worker = run.workers[w] = zeroed(sizeof(*worker));
 
@@ -269,7 +269,7 @@ static void say(bool warning, const char *line, void *arg)
 
 static void free_set(struct measurements *set)
 {
-	measured_destroy(set);
+	measurement_report_destroy(set);
 	measurements_destroy(set);
 }
 
@@ -304,7 +304,7 @@ static void check_last_change(void)
 
 static void every_request_is_answered(void **state)
 {
-	const struct writer_voice voice = {.say = say};
+	const struct sink_log voice = {.say = say};
 	pthread_t askers[ASKERS], readers[READERS], workers[WORKERS], writer_of_file, reporter;
 	struct changes_params params = {.run = &run, .publish = publish, .settle = settle};
 	char error[WRITER_ERROR_MAX];

@@ -27,11 +27,11 @@
 
 struct stage {
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
-	struct states states[2];
-	struct states_line line;
+	struct shed_setting states[2];
+	struct shed_mailbox line;
 	struct counting counting;
-	struct keeper keeper;
-	struct kept kept;
+	struct shed_worker keeper;
+	struct shed_counts kept;
 
 	/* Of the worker, for after it: */
 	uint64_t wrong, bursts, packets, cycles;
@@ -53,7 +53,7 @@ static uint32_t steps_of(uint64_t number, uint32_t m)
 }
 
 /* Whether this is what the state of the number comes to. */
-static bool is_whole(const struct burst_state *state, const struct steps *steps, uint64_t number)
+static bool is_whole(const struct burst_shedding *state, const struct steps *steps, uint64_t number)
 {
 	uint8_t least = VALVE_SHIFT_MAX;
 	bool good = true, none = true;
@@ -78,17 +78,17 @@ static bool is_whole(const struct burst_state *state, const struct steps *steps,
 static void *work(void *arg)
 {
 	struct stage *stage = arg;
-	struct keeper *keeper = &stage->keeper;
+	struct shed_worker *keeper = &stage->keeper;
 	uint64_t number = 0;
 	uint32_t random = 1;
 
 	while (number < STATES) {
 		uint32_t n = 1 + next_random(&random) % 64, cycles = next_random(&random) % 1000;
-		const struct burst_state *state;
+		const struct burst_shedding *state;
 
-		keeper_obey(keeper, &stage->kept);
-		stage->wrong += keeper_take(keeper, n) != n;
-		state = keeper_state(keeper, &stage->counting, stage->bursts / 100);
+		shed_worker_obey(keeper, &stage->kept);
+		stage->wrong += shed_worker_take(keeper, n) != n;
+		state = shed_worker_state(keeper, &stage->counting, stage->bursts / 100);
 		/* What it began with is of no number. */
 		if (keeper->states != &keeper->decided) {
 			stage->wrong += keeper->states->number < number ||
@@ -96,7 +96,7 @@ static void *work(void *arg)
 			number = keeper->states->number;
 		}
 		stage->wrong += !is_whole(state, stage->steps, number);
-		keeper_tell(keeper, n, cycles);
+		shed_worker_tell(keeper, n, cycles);
 		stage->bursts++;
 		stage->packets += n;
 		stage->cycles += cycles;
@@ -121,7 +121,7 @@ static uint64_t publish_all(struct stage *stage)
 	uint64_t packets = 0, from = 0, wrong = 0;
 
 	for (uint64_t number = 1; number <= STATES; number++) {
-		struct states *next = &stage->states[number % 2];
+		struct shed_setting *next = &stage->states[number % 2];
 		uint64_t now;
 
 		while (atomic_load_explicit(&stage->line.taken, memory_order_acquire) != number - 1)
@@ -129,9 +129,9 @@ static uint64_t publish_all(struct stage *stage)
 		now = atomic_load_explicit(&stage->line.taken_from, memory_order_relaxed);
 		wrong += now < from;
 		from = now;
-		*next = (struct states){.number = number, .of = SET};
+		*next = (struct shed_setting){.number = number, .of = SET};
 		for (uint32_t m = 0; m < MEASUREMENTS; m++)
-			states_step(next, stage->steps, m, steps_of(number, m));
+			shed_setting_step(next, stage->steps, m, steps_of(number, m));
 		atomic_store_explicit(&stage->line.next, next, memory_order_release);
 		now = sum_of(stage->line.packets);
 		wrong += now < packets || now < from;
@@ -152,9 +152,9 @@ static void test_publish(void **state)
 	for (uint32_t m = 0; m < MEASUREMENTS; m++)
 		assert_true(steps_parse(&stage->steps[m], STEPS, why));
 	stage->counting = (struct counting){.set = SET, .nb_measurements = MEASUREMENTS};
-	keeper_init(&stage->keeper, 7, 0);
-	keeper_govern(&stage->keeper, &stage->line, UINT64_MAX);
-	valve_init(&stage->keeper.valve, 1);
+	shed_worker_init(&stage->keeper, 7, 0);
+	shed_worker_govern(&stage->keeper, &stage->line, UINT64_MAX);
+	queue_shedding_init(&stage->keeper.valve, 1);
 	assert_int_equal(pthread_create(&worker, NULL, work, stage), 0);
 	assert_int_equal(publish_all(stage), 0);
 	pthread_join(worker, NULL);

@@ -288,7 +288,7 @@ static void write_config(const char *path, const struct receiver_of *receivers)
 
 static void run_all(const struct config *config, struct receiver_of *receivers)
 {
-	const struct writer_voice voice = {.say = hear};
+	const struct sink_log voice = {.say = hear};
 	char error[WRITER_ERROR_MAX];
 	pthread_t pusher, reopener;
 	struct writer *writer;

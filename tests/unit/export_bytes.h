@@ -113,7 +113,7 @@ struct seen {
 	struct flow_record batch[WIRE_BATCH];
 	struct flow_record records[SEEN_MAX];
 	uint32_t n;
-	struct wire_option options[SEEN_MAX];
+	struct option_record options[SEEN_MAX];
 	char names[16][64];
 	uint32_t nb_options;
 	uint16_t unknown[64], known[64];
@@ -139,7 +139,7 @@ static inline void seen_records(void *arg, uint32_t n)
 	note(seen, 'r');
 }
 
-static inline void seen_option(void *arg, const struct wire_option *option)
+static inline void seen_option(void *arg, const struct option_record *option)
 {
 	struct seen *seen = arg;
 
@@ -171,21 +171,21 @@ static inline void seen_known(void *arg, uint16_t id)
 	note(seen, 't');
 }
 
-static inline void seen_counters(void *arg, const struct wire_counters *counters)
+static inline void seen_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	(void)counters;
 }
 
-static inline void seen_sampler(void *arg, const struct wire_sampler *sampler)
+static inline void seen_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	(void)sampler;
 }
 
-static inline struct wire_sink seen_sink(struct seen *seen)
+static inline struct record_handler seen_sink(struct seen *seen)
 {
-	return (struct wire_sink){.batch = seen->batch,
+	return (struct record_handler){.batch = seen->batch,
 		.arg = seen,
 		.records = seen_records,
 		.option = seen_option,
@@ -196,25 +196,25 @@ static inline struct wire_sink seen_sink(struct seen *seen)
 }
 
 /* Decodes a copy that has exactly its size, so that ASan sees a byte too many. */
-static inline struct wire_result decode_copy(
+static inline struct decode_result decode_copy(
 	const uint8_t *data, uint32_t len, struct templates *templates, struct seen *seen)
 {
-	struct wire_result result = {0};
-	struct wire_sink sink = seen_sink(seen);
+	struct decode_result result = {0};
+	struct record_handler sink = seen_sink(seen);
 	uint8_t *copy = malloc(len > 0 ? len : 1);
-	struct wire_header header;
+	struct datagram_header header;
 
 	assert(copy != NULL);
 	memcpy(copy, data, len);
 	memset(seen, 0, sizeof(*seen));
-	result.fault = wire_read_header(copy, len, &header);
+	result.fault = flow_protocol_read_header(copy, len, &header);
 	if (result.fault == WIRE_FINE)
-		result = wire_decode(&header, templates, copy, len, &sink);
+		result = flow_protocol_decode(&header, templates, copy, len, &sink);
 	free(copy);
 	return result;
 }
 
-static inline struct wire_result decode_bytes(
+static inline struct decode_result decode_bytes(
 	struct bytes *bytes, struct templates *templates, struct seen *seen)
 {
 	end_message(bytes);

@@ -24,16 +24,16 @@ static void hear(bool warning, const char *line, void *arg)
 	*(warning ? &warnings : &notices) += 1;
 }
 
-static struct writer_voice voice = {.say = hear};
+static struct sink_log voice = {.say = hear};
 
-static struct place_options place_options;
+static struct sink_options sink_options;
 
-static inline struct remote_request request_of(const char *url)
+static inline struct sink_request request_of(const char *url)
 {
-	return (struct remote_request){
+	return (struct sink_request){
 		.url = url,
 		.name = url,
-		.options = &place_options,
+		.options = &sink_options,
 		.kind = ROWS_FLOWS,
 		.usual_format = FORMAT_CSV,
 		.choice = {.key_fields = UINT32_MAX, .records = true},
@@ -44,11 +44,11 @@ static inline struct remote_request request_of(const char *url)
 static inline void assert_urls(const char *const *urls, bool good)
 {
 	for (; *urls != NULL; urls++) {
-		const struct remote_request request = request_of(*urls);
+		const struct sink_request request = request_of(*urls);
 		char why[REMOTE_WHY_MAX] = "";
 
-		assert_true(remote_is_url(*urls));
-		assert_int_equal(remote_check(&request, why), good);
+		assert_true(sink_is_url(*urls));
+		assert_int_equal(sink_check(&request, why), good);
 		assert_int_equal(why[0] == '\0', good);
 	}
 }
@@ -57,21 +57,21 @@ static inline void assert_urls(const char *const *urls, bool good)
 static inline void assert_json_alone(const char *const *urls)
 {
 	for (; *urls != NULL; urls++) {
-		struct remote_request request = request_of(*urls);
+		struct sink_request request = request_of(*urls);
 		char why[REMOTE_WHY_MAX];
 
 		request.format = FORMAT_JSON;
-		assert_true(remote_check(&request, why));
+		assert_true(sink_check(&request, why));
 		request.format = FORMAT_CSV;
-		assert_false(remote_check(&request, why));
+		assert_false(sink_check(&request, why));
 	}
 }
 
 /* --- A place with its thread, and what the rows are */
 
 struct sender {
-	struct remote *remote;
-	struct outlet *outlet;
+	struct sink *remote;
+	struct sink_queue *outlet;
 	struct delivery *delivery;
 	char url[128];
 	int64_t second; /* of its patience; 0: as it is used */
@@ -84,7 +84,7 @@ struct sender {
 
 static inline void open_spool(struct sender *sender)
 {
-	struct place_options options = {.spool = {.text = sender->spool, .size = 1 << 24}};
+	struct sink_options options = {.spool = {.text = sender->spool, .size = 1 << 24}};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
 
@@ -110,15 +110,15 @@ static inline void remove_spool(struct sender *sender)
 
 static inline void start(struct sender *sender)
 {
-	const struct remote_request request = request_of(sender->url);
-	struct outlet_params params = {.nb_deliveries = 1, .say = hear};
+	const struct sink_request request = request_of(sender->url);
+	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
 	char why[REMOTE_WHY_MAX];
 
 	warnings = notices = 0;
-	assert_true(remote_check(&request, why));
-	sender->remote = remote_create(&request, 0, &voice);
+	assert_true(sink_check(&request, why));
+	sender->remote = sink_create(&request, 0, &voice);
 	assert_non_null(sender->remote);
-	assert_int_equal(remote_open(sender->remote, sender->require, why), 0);
+	assert_int_equal(sink_open(sender->remote, sender->require, why), 0);
 	sender->delivery = &sender->remote->delivery;
 	if (sender->spools)
 		open_spool(sender);
@@ -128,24 +128,24 @@ static inline void start(struct sender *sender)
 	params.name = sender->url;
 	params.second = sender->second;
 	params.deliveries = &sender->delivery;
-	sender->outlet = outlet_create(&params);
+	sender->outlet = sink_queue_create(&params);
 	assert_non_null(sender->outlet);
 	sender->remote->outlet = sender->outlet;
-	outlet_bound_flows(sender->outlet, SIZE_MAX);
-	assert_int_equal(outlet_start(sender->outlet), 0);
+	sink_queue_bound_flows(sender->outlet, SIZE_MAX);
+	assert_int_equal(sink_queue_start(sender->outlet), 0);
 }
 
 static inline struct report_delivery stop(struct sender *sender)
 {
 	struct report_delivery account;
 
-	assert_int_equal(outlet_end(sender->outlet), 0);
+	assert_int_equal(sink_queue_end(sender->outlet), 0);
 	account = delivery_look(sender->delivery);
 	assert_int_equal(account.waiting, 0);
-	outlet_free(sender->outlet);
+	sink_queue_free(sender->outlet);
 	if (sender->spools)
 		remove_spool(sender);
-	remote_free(sender->remote);
+	sink_free(sender->remote);
 	return account;
 }
 
@@ -160,14 +160,14 @@ static inline void push(struct sender *sender, uint32_t n)
 {
 	struct report_epoch *epoch = many_flows(n);
 
-	outlet_push(sender->outlet, epoch);
+	sink_queue_push(sender->outlet, epoch);
 	report_epoch_free(epoch);
 }
 
 /* The rows as files have them, and who tells them. */
 static inline struct text rows_of(const struct format *format, uint32_t n, bool header)
 {
-	const struct remote_request request = request_of("");
+	const struct sink_request request = request_of("");
 	struct column_choice choice = request.choice;
 	struct columns *columns;
 	struct report_epoch *epoch = many_flows(n);

@@ -53,7 +53,7 @@ static void ratios(void **state)
 
 static void drowning_needs_loss_or_no_time(void **state)
 {
-	struct rarely watch = {0};
+	struct log_ratelimit watch = {0};
 
 	(void)state;
 	epoch.ledger = (struct ledger){0};
@@ -62,13 +62,13 @@ static void drowning_needs_loss_or_no_time(void **state)
 	loads[0].busy_ns = 960000000;
 	assert_true(balance_drowns(&watch, &epoch));
 	/* In packet time a worker has no such share. */
-	watch = (struct rarely){0};
+	watch = (struct log_ratelimit){0};
 	epoch.live = false;
 	assert_false(balance_drowns(&watch, &epoch));
 	epoch.ledger.nic_missed = 1;
 	assert_true(balance_drowns(&watch, &epoch));
 	/* Even, or alone: all drown, or nobody else could help. */
-	watch = (struct rarely){0};
+	watch = (struct log_ratelimit){0};
 	receive(4, 35, 25, 20, 20);
 	assert_false(balance_drowns(&watch, &epoch));
 	receive(1, 35, 0, 0, 0);
@@ -80,7 +80,7 @@ static void drowning_needs_loss_or_no_time(void **state)
 /* An hour of it is said sixty times. */
 static void said_once_a_minute(void **state)
 {
-	struct rarely watch = {0};
+	struct log_ratelimit watch = {0};
 	uint64_t said = 0, counted = 0;
 
 	(void)state;
@@ -102,18 +102,18 @@ static void said_once_a_minute(void **state)
  * it. */
 static void said_when_it_gets_worse(void **state)
 {
-	struct rarely watch = {0};
+	struct log_ratelimit watch = {0};
 
 	(void)state;
-	assert_true(rarely_due(&watch, 0, 100));
+	assert_true(log_ratelimit_due(&watch, 0, 100));
 	assert_string_equal(watch.since, "");
-	assert_false(rarely_due(&watch, 1, 199));
-	assert_true(rarely_due(&watch, 2, 250));
+	assert_false(log_ratelimit_due(&watch, 1, 199));
+	assert_true(log_ratelimit_due(&watch, 2, 250));
 	assert_int_equal(watch.epochs, 2);
 	assert_string_equal(watch.since, "; so it was in 2 epochs since this was last said");
-	assert_false(rarely_due(&watch, 3, 400));
-	assert_true(rarely_due(&watch, -3600 * SECOND_NS, 1));
-	assert_false(rarely_due(&watch, -3599 * SECOND_NS, 1));
+	assert_false(log_ratelimit_due(&watch, 3, 400));
+	assert_true(log_ratelimit_due(&watch, -3600 * SECOND_NS, 1));
+	assert_false(log_ratelimit_due(&watch, -3599 * SECOND_NS, 1));
 }
 
 int main(void)

@@ -309,7 +309,7 @@ struct faulty {
 
 static uint32_t forgets;
 
-static void *faulty_open(const struct contestant *contestant, const struct contest *contest)
+static void *faulty_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	struct faulty *faulty = calloc(1, sizeof(*faulty));
 
@@ -341,7 +341,7 @@ static bool faulty_total(const void *arg, uint64_t *total)
 	return true;
 }
 
-static const struct contestant_ops faulty_ops = {
+static const struct bench_subject_ops faulty_ops = {
 	.open = faulty_open,
 	.feed = faulty_feed,
 	.memory = faulty_memory,
@@ -353,8 +353,8 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 {
 	static struct contest_result results[2];
 	struct workload *workload = create(300, false, 6400);
-	struct contest contest = {.workload = workload, .width = 1024, .seed = 1};
-	const struct contestant contestants[] = {
+	struct bench_rounds contest = {.workload = workload, .width = 1024, .seed = 1};
+	const struct bench_subject contestants[] = {
 		{.name = "faulty", .ops = &faulty_ops, .threads = 1},
 		{.name = "crowd", .ops = &faulty_ops, .threads = 64},
 	};
@@ -368,12 +368,12 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 	cpus_init(&cpus, &topology);
 	cpus.n = cpus.n > 63 ? 63 : cpus.n;
 	forgets = 0;
-	assert_true(contest_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
+	assert_true(bench_rounds_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
 	assert_int_equal(rounds, 2);
 	assert_null(results[0].missing);
 	assert_string_equal(results[1].missing, "more threads than CPUs");
 	forgets = 1;
-	assert_false(contest_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
+	assert_false(bench_rounds_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
 	assert_non_null(strstr(error, "faulty"));
 	assert_non_null(strstr(error, "fed 6400 packets and counted 6300"));
 	workload_destroy(workload);
@@ -383,10 +383,10 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 static void our_contestants_count_every_packet(void **state)
 {
 	static struct contest_result results[64];
-	struct contestant contestants[64] = {
+	struct bench_subject contestants[64] = {
 		{.name = "floor", .ops = &contestant_floor, .threads = 1}};
 	struct workload *workload = create(3000, false, 12800);
-	struct contest contest = {.workload = workload, .width = 4096, .seed = 1};
+	struct bench_rounds contest = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
 	char error[CONTEST_ERROR_MAX];
 	struct cpus cpus;
@@ -401,7 +401,7 @@ static void our_contestants_count_every_packet(void **state)
 			for (uint32_t shared = 0;
 				shared < SHARING_COUNT && sketches[s]->update[shared] != NULL;
 				shared++)
-				contestants[n++] = (struct contestant){
+				contestants[n++] = (struct bench_subject){
 					.name = sketches[s]->name,
 					.ops = &contestant_sketch,
 					.sketch = sketches[s],
@@ -409,7 +409,7 @@ static void our_contestants_count_every_packet(void **state)
 					.metric = (enum sketch_metric)metric,
 					.threads = cpus.n > 1 ? 2 : 1,
 				};
-	if (!contest_run(&contest, &cpus, contestants, n, 2, results, &rounds, error))
+	if (!bench_rounds_run(&contest, &cpus, contestants, n, 2, results, &rounds, error))
 		fail_msg("%s", error);
 	for (uint32_t c = 1; c < n; c++) {
 		assert_null(results[c].missing);
@@ -426,7 +426,7 @@ static void a_plan_has_the_contestants_sketch(void **state)
 	static struct config from, config;
 	static struct plan plan;
 	const struct sketch_ops locked = *sketch_find("count-min");
-	const struct contestant contestant = {.sketch = &locked, .sharing = SHARING_SHARED};
+	const struct bench_subject contestant = {.sketch = &locked, .sharing = SHARING_SHARED};
 	char error[PLAN_TEXT_MAX];
 
 	(void)state;

@@ -139,7 +139,7 @@ static struct report_delivery stop_both(struct server *server, struct sender *se
 {
 	struct report_delivery account;
 
-	outlet_settle(sender->outlet);
+	sink_queue_settle(sender->outlet);
 	account = stop(sender);
 	shutdown(server->listener, SHUT_RDWR);
 	pthread_join(server->thread, NULL);
@@ -650,7 +650,7 @@ static void test_too_many_refusals(void **state)
 /* The columns that a run of many_flows() sends, but for one of them, as the server lists them. */
 static char *list_without(const char *without)
 {
-	const struct remote_request request = request_of("");
+	const struct sink_request request = request_of("");
 	struct column_choice choice = request.choice;
 	struct text list = {0};
 	struct columns *columns;
@@ -673,8 +673,8 @@ static int open_listed(const char *description, char *why)
 	struct server server = {.description = description};
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
-	struct remote_request request;
-	struct remote *remote;
+	struct sink_request request;
+	struct sink *remote;
 	char url[64];
 	int status;
 
@@ -687,10 +687,10 @@ static int open_listed(const char *description, char *why)
 	server.serve = serve_by_judge;
 	assert_int_equal(pthread_create(&server.thread, NULL, server.serve, &server), 0);
 	request = request_of(url);
-	remote = remote_create(&request, 0, &voice);
+	remote = sink_create(&request, 0, &voice);
 	assert_non_null(remote);
-	status = remote_open(remote, false, why);
-	remote_free(remote);
+	status = sink_open(remote, false, why);
+	sink_free(remote);
 	shutdown(server.listener, SHUT_RDWR);
 	pthread_join(server.thread, NULL);
 	close(server.listener);
@@ -1023,7 +1023,7 @@ static void test_gone(void **state)
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 5);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	push(&sender, 7);
 	account = stop(&sender);
 	pthread_join(server.thread, NULL);
@@ -1083,8 +1083,8 @@ static void test_required(void **state)
 	struct sender sender = {.require = true};
 	struct report_delivery account;
 	char why[REMOTE_WHY_MAX] = "";
-	struct remote_request request;
-	struct remote *remote;
+	struct sink_request request;
+	struct sink *remote;
 
 	(void)state;
 	start_both(&server, &sender);
@@ -1099,17 +1099,17 @@ static void test_required(void **state)
 
 	start_both(&other, &sender);
 	request = request_of(sender.url);
-	remote = remote_create(&request, 0, &voice);
+	remote = sink_create(&request, 0, &voice);
 	assert_non_null(remote);
-	assert_int_equal(remote_open(remote, true, why), 1);
+	assert_int_equal(sink_open(remote, true, why), 1);
 	assert_string_equal(why, "HTTP 403: Code: 516, who?; start it, or leave out require");
-	remote_free(remote);
+	sink_free(remote);
 	stop_both(&other, &sender);
 	free_bodies(&other);
-	remote = remote_create(&request, 0, &voice);
-	assert_int_equal(remote_open(remote, true, why), 1);
+	remote = sink_create(&request, 0, &voice);
+	assert_int_equal(sink_open(remote, true, why), 1);
 	assert_non_null(strstr(why, "onnect"));
-	remote_free(remote);
+	sink_free(remote);
 }
 
 static void test_nobody(void **state)

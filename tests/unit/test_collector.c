@@ -27,7 +27,7 @@
 #define T0 (INT64_C(1700000000) * SECOND_NS)
 
 /* What the next message's sequence number says. */
-static struct sequence_news script;
+static struct sequence_result script;
 static enum sequence_fit fit = SEQUENCE_NEXT;
 static uint32_t restarts; /* of all exporters: sequences of before do not continue */
 
@@ -41,7 +41,7 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_CONSTANT] = "constant",
 };
 
-void sequence_init(struct sequence *sequence, enum wire_protocol protocol)
+void sequence_init(struct sequence *sequence, enum flow_protocol protocol)
 {
 	*sequence = (struct sequence){
 		.protocol = protocol, .convention = SEQUENCE_FLOWS, .missing = restarts};
@@ -52,7 +52,8 @@ void sequence_init_like(struct sequence *sequence, const struct sequence *before
 	sequence_init(sequence, before->protocol);
 }
 
-enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wire_header *header)
+enum sequence_fit sequence_fit(
+	const struct sequence *sequence, const struct datagram_header *header)
 {
 	(void)header;
 	if (!sequence->started)
@@ -62,22 +63,22 @@ enum sequence_fit sequence_fit(const struct sequence *sequence, const struct wir
 
 static bool is_copy;
 
-bool sequence_take_copy(struct sequence *sequence, const struct wire_header *header)
+bool sequence_take_copy(struct sequence *sequence, const struct datagram_header *header)
 {
 	(void)sequence;
 	(void)header;
 	return is_copy;
 }
 
-struct sequence_news sequence_end(struct sequence *sequence, const struct wire_header *header,
-	const struct wire_result *result, bool counted)
+struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
+	const struct decode_result *result, bool counted)
 {
-	struct sequence_news news = script;
+	struct sequence_result news = script;
 
 	(void)header;
 	(void)result;
 	(void)counted;
-	script = (struct sequence_news){0};
+	script = (struct sequence_result){0};
 	fit = SEQUENCE_NEXT;
 	sequence->started = true;
 	return news;
@@ -156,7 +157,7 @@ static void start(const struct collector_params *with)
 	char error[OPTION_WHY_MAX];
 
 	memset(&t, 0, sizeof(t));
-	script = (struct sequence_news){0};
+	script = (struct sequence_result){0};
 	fit = SEQUENCE_NEXT;
 	t.collector = collector_create(with, error);
 	assert_non_null(t.collector);

@@ -451,7 +451,7 @@ static void parts_of_values_are_cut_off(void **state)
 {
 	static const struct {
 		const char *line, *file;
-		enum monitor_side side;
+		enum prefix_side side;
 	} rows[] = {
 		{"--pcap a --prefixes f,side=src", "f", MONITOR_SRC},
 		{"--pcap a --prefixes a,b,side=dst", "a,b", MONITOR_DST},
@@ -468,8 +468,8 @@ static void parts_of_values_are_cut_off(void **state)
 		char *words = load(&result, rows[i].line);
 
 		assert_string_equal(result.err, "");
-		assert_string_equal(monitor_options(&result.config)->file, rows[i].file);
-		assert_int_equal(monitor_options(&result.config)->side, rows[i].side);
+		assert_string_equal(prefix_options(&result.config)->file, rows[i].file);
+		assert_int_equal(prefix_options(&result.config)->side, rows[i].side);
 		attempt_free(&result);
 		free(words);
 	}
@@ -1331,33 +1331,33 @@ static void sections_say_where_rows_go(void **state)
 		"format = json\nurl : b ; so long\n";
 	struct attempt result;
 	char *words = load_file(&result, text, "");
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
 	(void)state;
 	assert_string_equal(result.err, "");
 	assert_int_equal(result.config.nb_measurements, 1);
 	assert_int_equal(measurement_options(&result.config.measurements[0])->top, 3);
 	/* In the place of standard output, which nobody asked for. */
-	assert_true(places_next(&result.config, &walk, &place));
+	assert_true(sink_config_next(&result.config, &walk, &place));
 	assert_string_equal(place.name, "ledger.csv");
 	assert_null(place.section);
-	assert_true(places_next(&result.config, &walk, &place));
+	assert_true(sink_config_next(&result.config, &walk, &place));
 	assert_int_equal(place.kind, ROWS_HEAVY_HITTERS);
 	assert_string_equal(place.name, "x");
 	assert_string_equal(place.to.name, "tcp://a:1");
-	assert_true(places_next(&result.config, &walk, &place));
+	assert_true(sink_config_next(&result.config, &walk, &place));
 	assert_int_equal(place.kind, ROWS_STATS);
 	assert_int_equal(place.to.format, FORMAT_JSON);
 	assert_string_equal(place.to.name, "b");
 	assert_string_equal(place.label, "[export y]");
-	assert_false(places_next(&result.config, &walk, &place));
+	assert_false(sink_config_next(&result.config, &walk, &place));
 	attempt_free(&result);
 	free(words);
 
 	words = load_file(&result, text, "--output o");
-	walk = (struct place_walk){0};
-	assert_true(places_next(&result.config, &walk, &place));
+	walk = (struct sink_config_iter){0};
+	assert_true(sink_config_next(&result.config, &walk, &place));
 	assert_string_equal(place.name, "o");
 	attempt_free(&result);
 	free(words);
@@ -1658,7 +1658,8 @@ static void examples_load(void **state)
 		if (i == 1 || i == 3) /* what docs start as services */
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
-			assert_int_equal(keep_up_options(&result.config)->keep_up, KEEP_UP_BEST);
+			assert_int_equal(
+				shed_policy_options(&result.config)->keep_up, KEEP_UP_BEST);
 			assert_true(steps_options(&result.config.measurements[1])->priority <
 				    steps_options(&result.config.measurements[0])->priority);
 		}

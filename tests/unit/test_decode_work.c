@@ -43,7 +43,7 @@ static void count_records(void *arg, uint32_t n)
 	counted.calls += n;
 }
 
-static void count_option(void *arg, const struct wire_option *option)
+static void count_option(void *arg, const struct option_record *option)
 {
 	(void)arg;
 	(void)option;
@@ -68,21 +68,21 @@ static void count_known(void *arg, uint16_t id)
 	counted.known++;
 }
 
-static void count_counters(void *arg, const struct wire_counters *counters)
+static void count_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	(void)counters;
 	counted.calls++;
 }
 
-static void count_sampler(void *arg, const struct wire_sampler *sampler)
+static void count_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	(void)sampler;
 	counted.calls++;
 }
 
-static const struct wire_sink sink = {
+static const struct record_handler sink = {
 	.batch = counted.batch,
 	.records = count_records,
 	.option = count_option,
@@ -107,15 +107,15 @@ static int drop_templates(void **state)
 }
 
 /* Decodes the message, whose work is bounded. */
-static struct wire_result decode(void)
+static struct decode_result decode(void)
 {
-	struct wire_header header;
-	struct wire_result result;
+	struct datagram_header header;
+	struct decode_result result;
 
 	end_message(&bytes);
 	counted.calls = counted.known = counted.unknown = 0;
-	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
-	result = wire_decode(&header, templates, bytes.data, bytes.len, &sink);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	result = flow_protocol_decode(&header, templates, bytes.data, bytes.len, &sink);
 	assert_true(result.work + counted.calls <= (uint64_t)EACH_BYTE * bytes.len + AT_LEAST);
 	return result;
 }

@@ -58,7 +58,7 @@ struct reader_router {
 };
 
 struct reader {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	int64_t time; /* of the datagram, ns */
 	bool sums_only;
 	struct reader_router routers[ROUTERS_MAX];

@@ -50,8 +50,8 @@ struct stage {
 	struct run run;
 	struct epochs epochs;
 	struct measurements *set;
-	const struct states *has[WORKERS]; /* NULL: full */
-	struct governor *governor;
+	const struct shed_setting *has[WORKERS]; /* NULL: full */
+	struct shed_controller *governor;
 	int64_t now;
 	uint64_t open;
 	bool whole[MEASUREMENTS]; /* in the interval that is open, of all workers */
@@ -85,7 +85,7 @@ static void make_measurement(uint32_t m, const char *may_give_up)
 }
 
 /* Steps of the second measurement; the others have those above. */
-static int create_with(void **state, enum keep_up how, const char *second, double second_ns)
+static int create_with(void **state, enum shed_policy how, const char *second, double second_ns)
 {
 	static const struct profile nothing;
 	struct stage *stage = aligned_alloc(64, sizeof(*stage));
@@ -98,7 +98,8 @@ static int create_with(void **state, enum keep_up how, const char *second, doubl
 	edit_plan_options(&config)->workers = 1;
 	edit_hugepages_options(&config)->no_huge = true;
 	edit_epoch_options(&config)->interval = (uint64_t)WINDOWS * WINDOW_NS;
-	*edit_keep_up_options(&config) = (struct keep_up_options){.keep_up = how, .reserve = 0.1};
+	*edit_shed_policy_options(&config) =
+		(struct shed_policy_options){.keep_up = how, .reserve = 0.1};
 	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
 		make_measurement(m, m == 1 ? second : steps[m]);
 		stage->sketch_ns[m] = m == 1 ? second_ns : SKETCH_NS;
@@ -124,7 +125,7 @@ static int create_with(void **state, enum keep_up how, const char *second, doubl
 	stage->now = 1;
 	stage->stalled = WORKERS;
 	stage->flooded = ALL;
-	stage->governor = governor_create(&stage->run, &nothing);
+	stage->governor = shed_controller_create(&stage->run, &nothing);
 	*state = stage;
 	return stage->governor != NULL ? 0 : -1;
 }
@@ -144,7 +145,7 @@ static int destroy(void **state)
 {
 	struct stage *stage = *state;
 
-	governor_destroy(stage->governor);
+	shed_controller_destroy(stage->governor);
 	measurements_destroy(stage->set);
 	free(stage->workers);
 	free(stage);
@@ -152,7 +153,7 @@ static int destroy(void **state)
 }
 
 /* What a packet takes of a worker, with the states that it has. */
-static double packet_ns(const struct stage *stage, const struct states *states)
+static double packet_ns(const struct stage *stage, const struct shed_setting *states)
 {
 	double ns = FIXED_NS, most = 0;
 
@@ -176,8 +177,8 @@ static void work(struct stage *stage, uint32_t windows)
 {
 	stage->busy = 0;
 	for (uint32_t w = 0; w < WORKERS; w++) {
-		struct states_line *line = &stage->workers[w].states;
-		const struct states *states = atomic_load(&line->next);
+		struct shed_mailbox *line = &stage->workers[w].states;
+		const struct shed_setting *states = atomic_load(&line->next);
 		double load = stage->flooded == ALL || stage->flooded == w ? LOAD : CALM_LOAD;
 		double full_ns = packet_ns(stage, NULL);
 		double ns, packets = load * windows * WINDOW_NS / full_ns;
@@ -198,7 +199,7 @@ static void work(struct stage *stage, uint32_t windows)
 			stage->whole[m] &= stage->has[w] == NULL || stage->has[w]->step[m] == 0;
 	}
 	stage->now += (int64_t)windows * WINDOW_NS;
-	governor_look(stage->governor, stage->now, stage->open);
+	shed_controller_look(stage->governor, stage->now, stage->open);
 }
 
 static void end_interval(struct stage *stage)
@@ -222,7 +223,7 @@ static void end_interval(struct stage *stage)
 		report->measurements[m].looked_at = stage->whole[m] ? 1 : 0.5;
 		report->measurements[m].weight = stage->whole[m] ? 1 : 2;
 	}
-	assert_true(governor_close(stage->governor, stage->open, report));
+	assert_true(shed_controller_close(stage->governor, stage->open, report));
 	report_epoch_free(report);
 	epochs_recycle(&stage->epochs, stage->open);
 	stage->open++;
@@ -278,7 +279,7 @@ static void test_reporter_stands_still(void **state)
 static void test_stalled(void **state)
 {
 	struct stage *stage = *state;
-	struct states kept;
+	struct shed_setting kept;
 
 	for (uint32_t i = 0; i < 3; i++)
 		work_interval(stage);
@@ -304,7 +305,7 @@ static void test_one_floods(void **state)
 	for (uint32_t i = 0; i < DEADLINE - 2; i++)
 		assert_int_equal(work_interval(stage), 0);
 	for (uint32_t w = 0; w < WORKERS; w++) {
-		const struct states *has = stage->has[w];
+		const struct shed_setting *has = stage->has[w];
 		bool gives_up = has != NULL && (has->step[0] | has->step[1] | has->step[2]) != 0;
 
 		assert_int_equal(gives_up, w == stage->flooded);

@@ -296,7 +296,7 @@ static void decode_all(struct templates *templates, uint32_t *options,
 	void (*each)(const struct flow_record *record, void *arg), void *arg)
 {
 	for (uint32_t m = 0; m < receiver.n; m++) {
-		struct wire_result result =
+		struct decode_result result =
 			decode_copy(receiver.bytes[m], receiver.lens[m], templates, &seen);
 
 		assert_int_equal(result.fault, WIRE_FINE);

@@ -109,7 +109,7 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 /* A message; returns how many data records it has. */
 static uint32_t take(const uint8_t *message, uint32_t len)
 {
-	struct wire_result result = decode_copy(message, len, templates, &seen);
+	struct decode_result result = decode_copy(message, len, templates, &seen);
 
 	assert_int_equal(result.fault, WIRE_FINE);
 	assert_false(result.unknown_sets);
@@ -141,7 +141,7 @@ static void test_datagrams(void **state)
 	int fd = open_at(false, 0);
 	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 0);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_account account;
+	struct ipfix_counts account;
 	uint32_t sequence = 0;
 
 	(void)state;
@@ -170,7 +170,7 @@ static void test_nobody(void **state)
 	in_port_t port = port_of(fd);
 	struct ipfix_socket *ipfix = open_to(false, port, 0);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_account account;
+	struct ipfix_counts account;
 	uint32_t sequence = 0, first;
 
 	(void)state;
@@ -300,7 +300,7 @@ static void test_hurried(void **state)
 	struct receiver_address address;
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_account account;
+	struct ipfix_counts account;
 	char text[64], why[RECEIVER_WHY_MAX];
 	int64_t took;
 
@@ -351,7 +351,7 @@ static void test_stream(void **state)
 	int listener = open_at(true, 0), fd;
 	struct ipfix_socket *ipfix = open_to(true, port_of(listener), 0);
 	struct report_epoch *epoch = many_flows(2000);
-	struct ipfix_account account;
+	struct ipfix_counts account;
 
 	(void)state;
 	many.n = 2000;
@@ -406,7 +406,7 @@ static void test_frozen(void **state)
 	int listener = open_at(true, 0);
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_account account;
+	struct ipfix_counts account;
 	static const int small = 4096;
 
 	(void)state;

@@ -97,7 +97,7 @@ static void assert_messages(const struct text *wanted)
 
 static void give(struct option_properties *properties)
 {
-	place_options.kafka = *properties;
+	sink_options.kafka = *properties;
 }
 
 static void test_urls(void **state)
@@ -161,7 +161,7 @@ static struct report_delivery fail_once(void)
 
 	start_producer(&sender, TOPIC);
 	push(&sender, 5);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	assert_int_equal(sender.delivery->failed, 5);
 	assert_int_equal(warnings, 1);
 	push(&sender, 7);
@@ -397,7 +397,7 @@ static void test_waiting(void **state)
 		usleep(1000);
 	assert_int_equal(sender.delivery->acknowledged, 0);
 	rd_kafka_mock_broker_set_up(cluster, 1);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	account = stop(&sender);
 	assert_int_equal(account.acknowledged, 40);
 	assert_int_equal(warnings, 1);
@@ -433,10 +433,10 @@ static void test_properties(void **state)
 		2, {"message.timeout.ms=1500", "client.id=of the section"}});
 	start_producer(&sender, TOPIC);
 	push(&sender, 1);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
 	push(&sender, 30);
-	outlet_settle(sender.outlet); /* by itself, as long as the run may last */
+	sink_queue_settle(sender.outlet); /* by itself, as long as the run may last */
 	account = stop(&sender);
 	give(&(struct option_properties){0});
 	assert_int_equal(account.acknowledged, 1);
@@ -449,17 +449,17 @@ static void test_properties(void **state)
 static void assert_open(bool require, int expected, const char *says)
 {
 	char url[128], why[REMOTE_WHY_MAX] = "";
-	struct remote_request request;
-	struct remote *remote;
+	struct sink_request request;
+	struct sink *remote;
 
 	snprintf(url, sizeof(url), "kafka://%s/" TOPIC, rd_kafka_mock_cluster_bootstraps(cluster));
 	request = request_of(url);
-	remote = remote_create(&request, 0, &voice);
+	remote = sink_create(&request, 0, &voice);
 	assert_non_null(remote);
-	assert_int_equal(remote_open(remote, require, why), expected);
+	assert_int_equal(sink_open(remote, require, why), expected);
 	if (expected != 0 && strstr(why, says) == NULL)
 		fail_msg("\"%s\" does not say \"%s\"", why, says);
-	remote_free(remote);
+	sink_free(remote);
 }
 
 static void test_secret_of_a_file(void **state)
@@ -522,12 +522,12 @@ static void test_properties_that_are_none(void **state)
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct remote_request request = request_of("kafka://a/t");
+		struct sink_request request = request_of("kafka://a/t");
 		char key[REMOTE_KEY_MAX] = "", why[REMOTE_WHY_MAX] = "";
 
 		give(&(struct option_properties){2, {"linger.ms=5", cases[c].text}});
 		request.key = key;
-		assert_false(remote_check(&request, why));
+		assert_false(sink_check(&request, why));
 		assert_string_equal(key, cases[c].key);
 		assert_non_null(strstr(why, cases[c].why));
 	}
@@ -543,7 +543,7 @@ static void test_silent(void **state)
 	(void)state;
 	start_producer(&sender, TOPIC);
 	push(&sender, 1);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
 	push(&sender, 30);
 	account = stop(&sender);

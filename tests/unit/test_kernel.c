@@ -15,7 +15,7 @@
 static void assert_place(
 	const char *text, const char *interface, enum kernel_hook hook, uint32_t directions)
 {
-	struct kernel_place place;
+	struct attach_point place;
 	char why[OPTION_WHY_MAX] = "";
 
 	if (!kernel_place_parse(text, &place, why))
@@ -27,7 +27,7 @@ static void assert_place(
 
 static void assert_refused(const char *text, const char *part)
 {
-	struct kernel_place place;
+	struct attach_point place;
 	char why[OPTION_WHY_MAX] = "";
 
 	if (kernel_place_parse(text, &place, why))

@@ -671,10 +671,10 @@ static void test_full_cells(void **state)
 #define LOOKUPS 6000
 
 /* What rules say, one after the other. */
-static bool is_held(const struct monitor_rules *rules, bool ipv6, const uint8_t *address)
+static bool is_held(const struct prefix_list *rules, bool ipv6, const uint8_t *address)
 {
 	for (uint32_t i = 0; i < rules->n; i++) {
-		const struct monitor_rule *rule = &rules->rules[i];
+		const struct prefix_entry *rule = &rules->rules[i];
 		uint32_t bit = 0;
 
 		while (bit < rule->length &&
@@ -715,12 +715,12 @@ static void choose_prefix(struct random *random, char (*texts)[64], uint32_t n)
 			texts[n][0] = '\0';
 }
 
-static struct monitor_rules *make_rules(struct random *random)
+static struct prefix_list *make_rules(struct random *random)
 {
 	char path[] = "/tmp/test_kernel_program.XXXXXX", error[MONITOR_ERROR_MAX];
 	static char texts[RULES][64];
 	FILE *file = fdopen(mkstemp(path), "w");
-	struct monitor_rules *rules;
+	struct prefix_list *rules;
 	bool mistake;
 
 	assert_non_null(file);
@@ -730,17 +730,17 @@ static struct monitor_rules *make_rules(struct random *random)
 			fprintf(file, "%s rule%u\n", texts[i], i);
 	}
 	fclose(file);
-	rules = monitor_rules_read(path, &mistake, error);
+	rules = prefix_rules_read(path, &mistake, error);
 	unlink(path);
 	assert_non_null(rules);
 	return rules;
 }
 
-static struct monitor_rules *use_rules(
+static struct prefix_list *use_rules(
 	struct world *world, struct random *random, uint64_t generation)
 {
 	char error[MONITOR_ERROR_MAX];
-	struct monitor_rules *rules = make_rules(random);
+	struct prefix_list *rules = make_rules(random);
 	struct kernel_rules *maps = kernel_rules_create(rules, error);
 
 	assert_non_null(maps);
@@ -750,7 +750,7 @@ static struct monitor_rules *use_rules(
 }
 
 /* Which packets pass is what the rules say of their addresses; the others are in the right count. */
-static void match_all(struct world *world, struct random *random, const struct monitor_rules *rules,
+static void match_all(struct world *world, struct random *random, const struct prefix_list *rules,
 	uint32_t monitor, uint64_t generation)
 {
 	uint64_t filtered = kernel_ring_filtered(world->reader.ring, generation);
@@ -796,12 +796,12 @@ static void test_rules(void **state)
 		random_init(&random, 20 + side);
 		set_up_as(&world, &params);
 		for (uint64_t generation = 0; generation < 2; generation++) {
-			struct monitor_rules *rules = use_rules(&world, &random, generation);
+			struct prefix_list *rules = use_rules(&world, &random, generation);
 
 			kernel_reader_turn(&world.reader, generation);
 			kernel_program_wait(world.program);
 			match_all(&world, &random, rules, sides[side], generation);
-			monitor_rules_free(rules);
+			prefix_rules_free(rules);
 		}
 		tear_down(&world);
 	}
@@ -833,7 +833,7 @@ static void test_verifier(void **state)
 /* --- filters, where the kernel has no links --- */
 
 static const struct kernel_program_params as_before = {.slots = 64, .no_links = true};
-static const struct kernel_place loopback = {
+static const struct attach_point loopback = {
 	.interface = "lo", .directions = KERNEL_IN | KERNEL_OUT};
 
 /* A network of our own: nobody else's filters are touched, and none of ours stays. */
@@ -931,8 +931,8 @@ static void test_filters_without_root(void **state)
 /* As two --kernel say it. */
 static void test_filters_of_one_direction_each(void **state)
 {
-	static const struct kernel_place in = {.interface = "lo", .directions = KERNEL_IN};
-	static const struct kernel_place out = {.interface = "lo", .directions = KERNEL_OUT};
+	static const struct attach_point in = {.interface = "lo", .directions = KERNEL_IN};
+	static const struct attach_point out = {.interface = "lo", .directions = KERNEL_OUT};
 	char error[KERNEL_ERROR_MAX];
 	struct kernel_program *program;
 	uint32_t index;

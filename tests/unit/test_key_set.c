@@ -20,7 +20,7 @@
 
 static uint64_t state = 1;
 static struct hash_key hash_key;
-static struct network_set set;
+static struct key_set set;
 static struct networks list;
 
 static uint32_t below(uint32_t n)
@@ -102,7 +102,7 @@ static uint32_t draw_networks(
 	static struct key_burst packets, keys;
 	uint32_t drawn = 0;
 
-	network_set_clear(&set);
+	key_set_clear(&set);
 	for (uint32_t tries = 0; drawn < n && tries < 8 * n; tries++) {
 		struct key key;
 
@@ -118,7 +118,7 @@ static uint32_t draw_networks(
 			packets.v6 & 1 ? packets.key6[0].dst_ip : packets.key4[0].dst_ip,
 			packets.v6 & 1 ? 16 : 4);
 		key = key_burst_get(&keys, 0);
-		assert_true(network_set_add(&set, &key, hash_one(&hash_key, &key)));
+		assert_true(key_set_add(&set, &key, hash_one(&hash_key, &key)));
 	}
 	return drawn;
 }
@@ -142,7 +142,7 @@ static void check_rule(const struct rule *rule, uint32_t n)
 			expected |= (uint64_t)is_inside(networks, drawn, rule, &packets, i) << i;
 		key_burst_mask(&keys, &packets, &parsed);
 		hash_burst(&hash_key, &keys);
-		if (network_set_find(&set, &keys) != expected)
+		if (key_set_find(&set, &keys) != expected)
 			fail_msg("%s, %u networks", text, drawn);
 		inside += (uint32_t)__builtin_popcountll(expected);
 	}
@@ -174,9 +174,9 @@ static void as_many_as_there_can_be(void **test_state)
 		check_rule(&rules[r], NETWORKS_MAX);
 	assert_int_equal(set.n, NETWORKS_MAX);
 	key.v4.dst_ip[0] = 250;
-	assert_false(network_set_add(&set, &key, hash_one(&hash_key, &key)));
-	network_set_clear(&set);
-	assert_true(network_set_add(&set, &key, hash_one(&hash_key, &key)));
+	assert_false(key_set_add(&set, &key, hash_one(&hash_key, &key)));
+	key_set_clear(&set);
+	assert_true(key_set_add(&set, &key, hash_one(&hash_key, &key)));
 }
 
 /* Where hashes say nothing, probing ends, and keys tell. */
@@ -186,19 +186,19 @@ static void same_hashes(void **test_state)
 	uint32_t added = 0;
 
 	(void)test_state;
-	network_set_clear(&set);
+	key_set_clear(&set);
 	for (uint32_t i = 0; i < BURST_MAX; i++) {
 		struct key key = {.family = KEY_IPV4};
 
 		key.v4.dst_ip[3] = (uint8_t)i;
 		burst.key4[i] = key.v4;
-		added += network_set_add(&set, &key, burst.hash[i]);
+		added += key_set_add(&set, &key, burst.hash[i]);
 	}
 	assert_int_equal(added, NETWORK_PROBES);
 	burst.n = BURST_MAX;
-	assert_true(network_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 1);
+	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 1);
 	burst.v6 = 1;
-	assert_true(network_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 2);
+	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 2);
 }
 
 static struct key numbered(uint32_t n)

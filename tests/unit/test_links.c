@@ -57,7 +57,7 @@ static void count_packets(struct model *model, uint32_t exporter)
 
 static void read_counters(struct model *model, uint32_t exporter)
 {
-	struct wire_counters counters = {
+	struct interface_counters counters = {
 		.interface = 1 + (uint32_t)random_below(&model->random, INTERFACES),
 	};
 	struct known *known = &model->known[exporter][counters.interface];

@@ -154,26 +154,26 @@ static void test_no_key_steps(void **state)
 /* What is given up of a set is not given up of another one, which may lie in its place. */
 static void test_states_of_another_set(void **state)
 {
-	static struct states_line line;
+	static struct shed_mailbox line;
 	struct measurements *first = measurements_create(&plan, &hash_key, false, true), *second;
-	struct states states = STATES_WHOLE;
-	struct keeper keeper;
-	struct kept kept = {0};
+	struct shed_setting states = STATES_WHOLE;
+	struct shed_worker keeper;
+	struct shed_counts kept = {0};
 
 	(void)state;
 	assert_non_null(first);
-	keeper_init(&keeper, 1, 0);
-	keeper_govern(&keeper, &line, UINT64_MAX);
+	shed_worker_init(&keeper, 1, 0);
+	shed_worker_govern(&keeper, &line, UINT64_MAX);
 	states.number = 1;
 	states.of = first->number;
 	states.off = 1;
 	atomic_store_explicit(&line.next, &states, memory_order_release);
-	keeper_obey(&keeper, &kept);
-	assert_int_equal(keeper_state(&keeper, first->counting[0][0], 0)->off, 1);
+	shed_worker_obey(&keeper, &kept);
+	assert_int_equal(shed_worker_state(&keeper, first->counting[0][0], 0)->off, 1);
 	measurements_destroy(first);
 	second = measurements_create(&plan, &hash_key, false, true);
 	assert_non_null(second);
-	assert_int_equal(keeper_state(&keeper, second->counting[0][0], 1)->off, 0);
+	assert_int_equal(shed_worker_state(&keeper, second->counting[0][0], 1)->off, 0);
 	measurements_destroy(second);
 }
 

@@ -82,25 +82,25 @@ static void put_given_data(uint32_t id, const struct given *fields, uint32_t n)
 	end_set(&bytes, set);
 }
 
-static struct wire_result decode(void)
+static struct decode_result decode(void)
 {
 	return decode_bytes(&bytes, templates, &seen);
 }
 
 /* Where the header already says that something is wrong, too. */
-static struct wire_result decode_anyway(uint32_t len)
+static struct decode_result decode_anyway(uint32_t len)
 {
-	struct wire_result result = {0};
-	struct wire_sink sink = seen_sink(&seen);
-	struct wire_header header;
+	struct decode_result result = {0};
+	struct record_handler sink = seen_sink(&seen);
+	struct datagram_header header;
 	uint8_t *copy = malloc(len);
 
 	assert_non_null(copy);
 	memcpy(copy, bytes.data, len);
 	memset(&seen, 0, sizeof(seen));
-	result.fault = wire_read_header(copy, len, &header);
+	result.fault = flow_protocol_read_header(copy, len, &header);
 	if (result.fault == WIRE_FINE || result.fault == WIRE_LENGTH)
-		result = wire_decode(&header, templates, copy, len, &sink);
+		result = flow_protocol_decode(&header, templates, copy, len, &sink);
 	free(copy);
 	return result;
 }
@@ -111,7 +111,7 @@ static const struct given ends[] = {
 #define ENDS ((uint32_t)COUNT(ends))
 
 /* Decodes a record of the fields behind ends[] (of `skip` of which it has none). */
-static struct wire_result decode_fields(
+static struct decode_result decode_fields(
 	bool ipfix, uint32_t skip, const struct given *fields, uint32_t n)
 {
 	struct given all[64];
@@ -127,7 +127,7 @@ static struct wire_result decode_fields(
 static const struct flow_record *record_of(
 	bool ipfix, uint32_t skip, const struct given *fields, uint32_t n)
 {
-	struct wire_result result = decode_fields(ipfix, skip, fields, n);
+	struct decode_result result = decode_fields(ipfix, skip, fields, n);
 
 	assert_int_equal(result.fault, WIRE_FINE);
 	assert_int_equal(result.records, 1);
@@ -227,12 +227,12 @@ static void check_record5(const struct flow_record *record, uint32_t i)
 
 static void v5_records(void **state)
 {
-	struct wire_header header;
-	struct wire_result result;
+	struct datagram_header header;
+	struct decode_result result;
 
 	(void)state;
 	build5(30, 30, 0);
-	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
 	assert_int_equal(header.protocol, WIRE_NETFLOW5);
 	assert_int_equal(header.sequence, 77);
 	assert_int_equal(header.domain, 3 << 8 | 9);
@@ -264,7 +264,7 @@ static void v5_sampling(void **state)
 
 static void v5_count_disagrees_with_the_length(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	build5(5, 3, 0);
@@ -307,7 +307,7 @@ static void v5_padding(void **state)
 static void check_version(
 	const uint8_t *data, uint32_t len, enum wire_family family, uint32_t number, bool supported)
 {
-	struct wire_version version = wire_identify(data, len);
+	struct wire_version version = flow_protocol_identify(data, len);
 
 	assert_int_equal(version.family, family);
 	assert_int_equal(version.number, family == WIRE_FAMILY_NONE ? 0 : number);
@@ -345,8 +345,8 @@ static void versions_are_recognized(void **state)
 	check_version(data, 12, WIRE_FAMILY_NONE, 0, false);
 }
 
-static void check_reason(const struct wire_result *result, uint32_t i, enum wire_skip why,
-	uint32_t detail, uint32_t records)
+static void check_reason(const struct decode_result *result, uint32_t i,
+	enum flow_protocol_skip why, uint32_t detail, uint32_t records)
 {
 	assert_in_range(i, 0, result->nb_skipped - 1);
 	assert_int_equal(result->skipped[i].why, why);
@@ -362,7 +362,7 @@ static void unusable_records_have_reasons(void **state)
 	const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 1, 0}};
 	const struct given payload[] = {{314, 20, 1, 0}};
 	const struct given offset[] = {{409, 2, 20, 0}, {313, 20, 1, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin(true, 0);
@@ -417,7 +417,7 @@ static void put_raw_record(bool ipfix, uint32_t id, const struct raw *fields, ui
 	end_set(&bytes, set);
 }
 
-static struct wire_result decode_raw(bool ipfix, const struct raw *fields, uint32_t n)
+static struct decode_result decode_raw(bool ipfix, const struct raw *fields, uint32_t n)
 {
 	begin(ipfix, 2);
 	put_raw_record(ipfix, 256, fields, n);
@@ -426,7 +426,7 @@ static struct wire_result decode_raw(bool ipfix, const struct raw *fields, uint3
 
 static const struct flow_record *raw_record(bool ipfix, const struct raw *fields, uint32_t n)
 {
-	struct wire_result result = decode_raw(ipfix, fields, n);
+	struct decode_result result = decode_raw(ipfix, fields, n);
 
 	assert_int_equal(result.fault, WIRE_FINE);
 	assert_int_equal(result.records, 1);
@@ -499,7 +499,7 @@ static void cut_sections(void **state)
 	(void)state;
 	for (uint32_t len = 0; len <= sizeof(tagged_frame); len++) {
 		struct raw field = {315, VARIABLE, tagged_frame, len};
-		struct wire_result result;
+		struct decode_result result;
 
 		if (len >= IPV4_AT + 24) {
 			check_packet(raw_record(true, &field, 1));
@@ -557,7 +557,7 @@ static void sections_are_joined(void **state)
 	const struct raw beyond[] = {{409, 2, offsets + 2, 2}, {313, VARIABLE, IP_PART, 28}};
 	const struct raw gap[] = {{409, 2, offsets, 2}, {409, 2, offsets + 2, 2},
 		{313, VARIABLE, IP_PART, 19}, {313, VARIABLE, IP_PART + 20, 8}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	check_packet(raw_record(true, ahead, COUNT(ahead)));
@@ -625,7 +625,7 @@ static void sections_of_other_packets(void **state)
 	const struct raw field = {315, VARIABLE, frame, sizeof(frame)};
 	const struct raw typed[] = {{408, 2, wifi, 2}, field};
 	const struct flow_record *record;
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	memcpy(frame, tagged_frame, sizeof(frame));
@@ -666,7 +666,7 @@ static void reports_without_sections(void **state)
 static void cut_headers(void **state)
 {
 	static const uint32_t lens[] = {24, 20, 16};
-	struct wire_header header;
+	struct datagram_header header;
 
 	(void)state;
 	for (uint32_t p = 0; p < COUNT(lens); p++) {
@@ -679,7 +679,8 @@ static void cut_headers(void **state)
 		for (uint32_t len = 0; len < lens[p]; len++) {
 			assert_int_equal(
 				decode_copy(bytes.data, len, templates, &seen).fault, WIRE_SHORT);
-			assert_int_equal(wire_read_header(bytes.data, len, &header), WIRE_SHORT);
+			assert_int_equal(
+				flow_protocol_read_header(bytes.data, len, &header), WIRE_SHORT);
 		}
 		assert_int_equal(decode().fault, WIRE_FINE);
 	}
@@ -723,7 +724,7 @@ static void counters_of_no_length(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(lens); i++) {
 		struct given field = {2, lens[i], 1, 0};
-		struct wire_result result = decode_fields(true, 2, &field, 1);
+		struct decode_result result = decode_fields(true, 2, &field, 1);
 
 		assert_int_equal(result.fault, WIRE_FINE);
 		assert_int_equal(result.records, 0);
@@ -737,7 +738,7 @@ static void addresses_of_wrong_length(void **state)
 {
 	static const struct given wrong[] = {{8, 3, 1, 0}, {12, 5, 1, 0}, {27, 4, 1, 0},
 		{28, 17, 1, 0}, {15, 16, 1, 0}, {62, 4, 1, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(wrong); i++) {
@@ -1254,7 +1255,7 @@ static void biflows(void **state)
 	struct given fields[] = {{7, 2, 1234, 0}, {11, 2, 53, 0}, {4, 1, 17, 0}, {10, 4, 7, 0},
 		{14, 4, 8, 0}, {6, 1, 0x12, 0}, {2, 8, 20, REVERSE}, {1, 8, 2000, REVERSE},
 		{6, 1, 0x18, REVERSE}};
-	struct wire_result result = decode_fields(true, 0, fields, COUNT(fields));
+	struct decode_result result = decode_fields(true, 0, fields, COUNT(fields));
 
 	(void)state;
 	assert_int_equal(result.fault, WIRE_FINE);
@@ -1299,7 +1300,7 @@ static void biflows_of_v9(void **state)
 	struct given fields[] = {{8, 4, 0x0a000001, 0}, {12, 4, 0x0a000002, 0}, {298, 8, 10, 0},
 		{231, 8, 1000, 0}, {7, 2, 1234, 0}, {11, 2, 53, 0}, {4, 1, 17, 0}, {10, 4, 7, 0},
 		{14, 4, 8, 0}, {299, 8, 30, 0}, {232, 8, 3000, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin(false, 2);
@@ -1345,7 +1346,7 @@ static void many_biflows(void **state)
 
 /* --- fields that are skipped --- */
 
-static void check_skipped(const struct wire_result *result)
+static void check_skipped(const struct decode_result *result)
 {
 	assert_int_equal(result->fault, WIRE_FINE);
 	assert_int_equal(result->records, 1);
@@ -1363,7 +1364,7 @@ static void enterprise_elements(void **state)
 	static const struct given fields[] = {
 		{2, 4, 99, 6871}, {8, 4, 99, 9}, {1, 8, 99, 35632}, {4, 1, 17, 0}};
 	static const struct given vendor[] = {{0x8002, 4, 99, 0}, {4, 1, 17, 0}};
-	struct wire_result result = decode_fields(true, 0, fields, COUNT(fields));
+	struct decode_result result = decode_fields(true, 0, fields, COUNT(fields));
 
 	(void)state;
 	check_skipped(&result);
@@ -1374,7 +1375,7 @@ static void enterprise_elements(void **state)
 static void zero_length_fields(void **state)
 {
 	static const struct given fields[] = {{210, 0, 0, 0}, {6, 0, 0, 0}, {4, 1, 17, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	for (uint32_t ipfix = 0; ipfix < 2; ipfix++) {
@@ -1428,7 +1429,7 @@ static void variable_length_fields(void **state)
 			for (uint32_t form = len > 254; form < 2; form++) {
 				uint32_t set =
 					begin_variable(numbers[i].number, numbers[i].enterprise);
-				struct wire_result result;
+				struct decode_result result;
 
 				put_variable_record(len, form != 0);
 				end_set(&bytes, set);
@@ -1440,7 +1441,7 @@ static void variable_length_fields(void **state)
 static void many_variable_records(void **state)
 {
 	uint32_t set = begin_variable(291, 0);
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	for (uint32_t i = 0; i < 200; i++)
@@ -1460,7 +1461,7 @@ static void cut_variable_records(void **state)
 	(void)state;
 	for (uint32_t cut = 1; cut < 40; cut++) {
 		uint32_t set = begin_variable(292, 0), all;
-		struct wire_result result;
+		struct decode_result result;
 
 		put_variable_record(3, false);
 		put_variable_record(20, true);
@@ -1501,7 +1502,7 @@ static void variable_addresses(void **state)
 static void variable_length_in_v9(void **state)
 {
 	const struct spec specs[] = {{8, 4, 0}, {82, VARIABLE, 0}, {2, 4, 0}};
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t set;
 
 	(void)state;
@@ -1536,7 +1537,7 @@ static void padding(void **state)
 	(void)state;
 	for (uint32_t n = 0; n < 16; n++) {
 		uint32_t set;
-		struct wire_result result;
+		struct decode_result result;
 
 		begin(n % 2, 3);
 		put_ends(n % 2);
@@ -1554,7 +1555,7 @@ static void padding(void **state)
 /* Zeros behind the last set; as a set they would be one of templates, of length 0. */
 static void padding_that_looks_like_a_set(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	for (uint32_t n = 1; n < 24; n++) {
@@ -1590,7 +1591,7 @@ static void rests_of_sets(void **state)
 		for (uint32_t rest = 1; rest < 12; rest++)
 			for (uint32_t byte = 0; byte < 2; byte++) {
 				bool fine = byte == 0 || (!ipfix && rest <= 3);
-				struct wire_result result;
+				struct decode_result result;
 				uint32_t set;
 
 				begin(ipfix, 2);
@@ -1609,7 +1610,7 @@ static void set_lengths_that_are_none(void **state)
 {
 	(void)state;
 	for (uint32_t len = 0; len < 4; len++) {
-		struct wire_result result;
+		struct decode_result result;
 
 		begin(true, 0);
 		put_ends(true);
@@ -1650,7 +1651,7 @@ static void cut_messages(void **state)
 	end_message(&bytes);
 	whole = bytes.len;
 	for (uint32_t len = 16; len < whole; len++) {
-		struct wire_result result;
+		struct decode_result result;
 
 		templates_forget(templates);
 		result = decode_anyway(len);
@@ -1661,8 +1662,8 @@ static void cut_messages(void **state)
 
 static void message_length_disagrees(void **state)
 {
-	struct wire_result result;
-	struct wire_header header;
+	struct decode_result result;
+	struct datagram_header header;
 
 	(void)state;
 	begin(true, 0);
@@ -1674,11 +1675,11 @@ static void message_length_disagrees(void **state)
 	result = decode_anyway(bytes.len);
 	assert_int_equal(result.fault, WIRE_FINE);
 	assert_int_equal(result.records, 1);
-	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
 	assert_int_equal(header.total, bytes.len - 20);
 	/* Longer, and shorter than its own header. */
 	overwrite_u16(&bytes, 2, bytes.len + 1);
-	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_LENGTH);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_LENGTH);
 	result = decode_anyway(bytes.len);
 	assert_int_equal(result.fault, WIRE_LENGTH);
 	assert_int_equal(result.records, 2);
@@ -1695,13 +1696,13 @@ static void v9_count(void **state)
 {
 	static const struct {
 		uint32_t count;
-		enum wire_fault fault;
+		enum decode_fault fault;
 	} cases[] = {{7, WIRE_FINE}, {6, WIRE_FINE}, {3, WIRE_FINE}, {0, WIRE_COUNT},
 		{2, WIRE_COUNT}, {8, WIRE_COUNT}, {65535, WIRE_COUNT}};
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(cases); i++) {
-		struct wire_result result;
+		struct decode_result result;
 
 		begin(false, cases[i].count);
 		put_ends(false);
@@ -1726,9 +1727,9 @@ static void v9_count(void **state)
 /* Set by set, with the records of each length whole. */
 static void unknown_sets_wait(void **state)
 {
-	struct wire_sink sink;
-	struct wire_header header;
-	struct wire_result result;
+	struct record_handler sink;
+	struct datagram_header header;
+	struct decode_result result;
 	uint8_t waiting[2 * 16];
 
 	(void)state;
@@ -1737,7 +1738,7 @@ static void unknown_sets_wait(void **state)
 	put_given_values(ends, ENDS);
 	put_given_values(ends, ENDS);
 	end_set(&bytes, set);
-	assert_int_equal(wire_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
 	memcpy(waiting, bytes.data + bytes.len - sizeof(waiting), sizeof(waiting));
 	result = decode();
 	assert_true(result.unknown_sets);
@@ -1752,11 +1753,11 @@ static void unknown_sets_wait(void **state)
 	assert_int_equal(seen.known[0], 256);
 	memset(&seen, 0, sizeof(seen));
 	sink = seen_sink(&seen);
-	result = wire_decode_set(&header, templates, 256, waiting, sizeof(waiting), &sink);
+	result = flow_protocol_decode_set(&header, templates, 256, waiting, sizeof(waiting), &sink);
 	assert_int_equal(result.records, 2);
 	assert_int_equal(result.data_records, 2);
 	assert_int_equal(seen.records[1].packets, 10);
-	result = wire_decode_set(&header, templates, 257, waiting, sizeof(waiting), &sink);
+	result = flow_protocol_decode_set(&header, templates, 257, waiting, sizeof(waiting), &sink);
 	assert_true(result.unknown_sets);
 }
 
@@ -1779,7 +1780,7 @@ static void order_of_a_message(void **state)
 static void redefinition_in_a_datagram(void **state)
 {
 	static const struct given wide[] = {{2, 8, 5, 0}, {12, 4, 2, 0}, {8, 4, 1, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin(true, 0);
@@ -1810,7 +1811,7 @@ static void redefinition_in_a_datagram(void **state)
 static void what_is_not_ip(void **state)
 {
 	static const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 7, 0}, {1, 4, 420, 0}};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin(true, 0);
@@ -1844,10 +1845,10 @@ static void put_options_template(
 }
 
 /* Of v9, the scope is 1: the system. */
-static const struct wire_option *option_of(bool ipfix, const struct given *fields, uint32_t n)
+static const struct option_record *option_of(bool ipfix, const struct given *fields, uint32_t n)
 {
 	struct spec specs[16];
-	struct wire_result result;
+	struct decode_result result;
 
 	begin(ipfix, 2);
 	for (uint32_t i = 0; i < n; i++)
@@ -1864,7 +1865,7 @@ static const struct wire_option *option_of(bool ipfix, const struct given *field
 
 static void check_option_sampling(const struct given *fields, uint32_t n, uint32_t expected)
 {
-	const struct wire_option *option = option_of(true, fields, n);
+	const struct option_record *option = option_of(true, fields, n);
 
 	if (expected == 0) {
 		assert_null(option);
@@ -1882,7 +1883,7 @@ static void check_option_sampling(const struct given *fields, uint32_t n, uint32
 
 static void sampling_of_options(void **state)
 {
-	const struct wire_option *option;
+	const struct option_record *option;
 	static const uint64_t tenth = UINT64_C(0x3fb999999999999a);
 
 	(void)state;
@@ -1943,7 +1944,7 @@ static void ratios_that_are_unknown(void **state)
 
 static void scopes_of_options(void **state)
 {
-	const struct wire_option *option;
+	const struct option_record *option;
 
 	(void)state;
 	option = option_of(true, (struct given[]){{302, 8, 1000, 0}, {34, 4, 10, 0}}, 2);
@@ -2000,7 +2001,7 @@ static void parts_of_options(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < n; i++) {
 		struct given fields[] = {scopes[i].scope, {34, 4, 10, 0}};
-		const struct wire_option *option = option_of(scopes[i].ipfix, fields, 2);
+		const struct option_record *option = option_of(scopes[i].ipfix, fields, 2);
 
 		assert_int_equal(option->has, WIRE_OPTION_PART | WIRE_OPTION_SAMPLING);
 		parts[i] = option->part;
@@ -2049,7 +2050,7 @@ static void names_of_interfaces(void **state)
 	assert_int_equal(seen.options[2].interface, 2);
 	bytes.len -= 6; /* and a cut one */
 	overwrite_u16(&bytes, set + 2, bytes.len - set);
-	struct wire_result result = decode();
+	struct decode_result result = decode();
 	assert_int_equal(result.fault, WIRE_LENGTH);
 	assert_int_equal(result.options, 2);
 }

@@ -17,15 +17,16 @@
 #define EXPORTERS 16
 #define CRAFTED   500
 
-static struct observers create(uint64_t seed)
+static struct observation_points create(uint64_t seed)
 {
-	struct observers observers;
+	struct observation_points observers;
 
-	assert_true(observers_init(&observers, EXPORTERS, seed, &sketch_allocator_malloc));
+	assert_true(observation_points_init(&observers, EXPORTERS, seed, &sketch_allocator_malloc));
 	return observers;
 }
 
-static uint32_t hop(struct observers *observers, uint32_t exporter, uint32_t input, uint32_t output)
+static uint32_t hop(
+	struct observation_points *observers, uint32_t exporter, uint32_t input, uint32_t output)
 {
 	struct observation observation;
 
@@ -34,11 +35,11 @@ static uint32_t hop(struct observers *observers, uint32_t exporter, uint32_t inp
 	observation.input = input;
 	observation.output = output;
 	observation.next = EXPORTER_NONE;
-	return observers_hop(observers, &observation);
+	return observation_points_hop(observers, &observation);
 }
 
 /* Cells that a search goes through at most. */
-static uint32_t longest_run(const struct observers *observers)
+static uint32_t longest_run(const struct observation_points *observers)
 {
 	uint32_t longest = 0, run = 0;
 
@@ -52,7 +53,7 @@ static uint32_t longest_run(const struct observers *observers)
 /* Pairs that meet in one cell by a hash without a key, whoever sends them. */
 static void test_crafted_pairs(void **state)
 {
-	struct observers observers = create(7);
+	struct observation_points observers = create(7);
 	uint32_t made = 0;
 
 	(void)state;
@@ -66,12 +67,12 @@ static void test_crafted_pairs(void **state)
 	}
 	assert_int_equal(observers.nb_hops, CRAFTED);
 	assert_true(longest_run(&observers) < 20);
-	observers_fini(&observers, &sketch_allocator_malloc);
+	observation_points_fini(&observers, &sketch_allocator_malloc);
 }
 
 static void test_seeds_differ(void **state)
 {
-	struct observers a = create(1), b = create(2);
+	struct observation_points a = create(1), b = create(2);
 	uint32_t same = 0;
 
 	(void)state;
@@ -82,14 +83,14 @@ static void test_seeds_differ(void **state)
 	for (uint32_t at = 0; at <= a.mask; at++)
 		same += a.index[at] && a.index[at] == b.index[at];
 	assert_true(same < 5);
-	observers_fini(&a, &sketch_allocator_malloc);
-	observers_fini(&b, &sketch_allocator_malloc);
+	observation_points_fini(&a, &sketch_allocator_malloc);
+	observation_points_fini(&b, &sketch_allocator_malloc);
 }
 
 /* One exporter has a quarter of the hops at most, and what it says beyond is told without pairs. */
 static void test_quota(void **state)
 {
-	struct observers observers = create(7);
+	struct observation_points observers = create(7);
 	uint32_t quarter = observers.hops_max / 4, number;
 
 	(void)state;
@@ -105,16 +106,16 @@ static void test_quota(void **state)
 	assert_int_equal(observers.hops[number].input, 5);
 	assert_int_equal(observers.hops[number].output, 6);
 	/* Its slot's next exporter begins with none. */
-	observers_forget(&observers, 3);
+	observation_points_forget(&observers, 3);
 	number = hop(&observers, 3, 77, 78);
 	assert_int_equal(observers.hops[number].input, 77);
-	observers_fini(&observers, &sketch_allocator_malloc);
+	observation_points_fini(&observers, &sketch_allocator_malloc);
 }
 
 /* What no flow uses is given back, whose it ever is; the rest is found where it was. */
 static void test_sweep(void **state)
 {
-	struct observers observers = create(7);
+	struct observation_points observers = create(7);
 	uint8_t *in_use = calloc(observers.hops_max, 1);
 	uint32_t kept[EXPORTERS];
 
@@ -131,9 +132,9 @@ static void test_sweep(void **state)
 				in_use[number] = pair == 100 && round == 0;
 			}
 		}
-		assert_true(observers_want_sweep(&observers));
-		observers_sweep(&observers, in_use);
-		assert_false(observers_want_sweep(&observers));
+		assert_true(observation_points_want_sweep(&observers));
+		observation_points_sweep(&observers, in_use);
+		assert_false(observation_points_want_sweep(&observers));
 		assert_int_equal(observers.used, EXPORTERS);
 		for (uint32_t e = 0; e < EXPORTERS; e++) {
 			assert_int_equal(hop(&observers, e, 100, 0), kept[e]);
@@ -141,7 +142,7 @@ static void test_sweep(void **state)
 		}
 	}
 	free(in_use);
-	observers_fini(&observers, &sketch_allocator_malloc);
+	observation_points_fini(&observers, &sketch_allocator_malloc);
 }
 
 int main(void)

@@ -30,17 +30,17 @@ static uint32_t number(void *queue)
 	return (uint32_t) * (int *)queue;
 }
 
-static void begin(struct poller *poller, struct keeper *keeper, enum queue_fill expected)
+static void begin(struct poller *poller, struct shed_worker *keeper, enum queue_fill expected)
 {
 	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .keeper = keeper};
-	keeper_init(keeper, 1, 0);
-	valve_init(&keeper->valve, 1);
+	shed_worker_init(keeper, 1, 0);
+	queue_shedding_init(&keeper->valve, 1);
 	rte_eth_fp_ops[0].rxq.data = queues;
 	poll_queue_fill(&poller->queues[0], ENTRIES, NULL);
 	assert_int_equal(poller->queues[0].fill, expected);
 }
 
-static void look(struct poller *poller, uint32_t polled, int left, enum valve_level expected)
+static void look(struct poller *poller, uint32_t polled, int left, enum shed_level expected)
 {
 	packets = left;
 	poll_look(poller, 0, polled);
@@ -51,11 +51,11 @@ static void look(struct poller *poller, uint32_t polled, int left, enum valve_le
 static void check_asked(enum queue_fill fill)
 {
 	struct poller poller;
-	struct keeper keeper;
+	struct shed_worker keeper;
 
 	begin(&poller, &keeper, fill);
 	look(&poller, 32, 100, VALVE_FULL);
-	assert_true(keeper_is_calm(&keeper, 0));
+	assert_true(shed_worker_is_calm(&keeper, 0));
 	look(&poller, 32, 300, VALVE_WAIT);
 	look(&poller, 32, 1000, VALVE_COUNT);
 	assert_true(keeper.backlog >= 768);
@@ -63,7 +63,7 @@ static void check_asked(enum queue_fill fill)
 	look(&poller, 32, 300, VALVE_SOME);
 	look(&poller, 64, 1, VALVE_WAIT);
 	look(&poller, 32, 0, VALVE_FULL);
-	assert_true(keeper_is_calm(&keeper, 0));
+	assert_true(shed_worker_is_calm(&keeper, 0));
 	look(&poller, 64, 1000, VALVE_COUNT);
 	look(&poller, 0, 0, VALVE_SOME);
 }
@@ -88,12 +88,12 @@ static void test_count(void **state)
 static void test_polls(void **state)
 {
 	struct poller poller;
-	struct keeper keeper;
+	struct shed_worker keeper;
 
 	(void)state;
 	begin(&poller, &keeper, QUEUE_FILL_POLLS);
 	for (uint32_t i = 1; i < ENTRIES / BURST; i++)
-		look(&poller, BURST, 0, (enum valve_level)(i * BURST / (ENTRIES / 4)));
+		look(&poller, BURST, 0, (enum shed_level)(i * BURST / (ENTRIES / 4)));
 	for (uint32_t i = 0; i < 2 * ENTRIES; i++)
 		look(&poller, BURST, 0, VALVE_COUNT);
 	assert_int_equal(keeper.backlog, ENTRIES);

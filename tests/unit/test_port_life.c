@@ -578,7 +578,7 @@ static void a_function_that_may_not_see_everything(void **state)
 static void changes_of_a_link(void **state)
 {
 	struct port port = make_port("mlx5_pci", &(struct config){0});
-	struct port_watch watch;
+	struct link_monitor watch;
 
 	(void)state;
 	device.speed = 100000;
@@ -607,7 +607,7 @@ static void a_card_that_is_asked_back_is_gone(void **state)
 {
 	struct config config = {0};
 	struct port port = make_port("net_i40e", &config);
-	struct port_watch watch;
+	struct link_monitor watch;
 	struct port_meter meter;
 	char error[PORT_ERROR_MAX];
 
@@ -696,16 +696,16 @@ static void a_card_that_went_just_now_is_not_read(void **state)
 /* Nobody polled what the device has counted. */
 static uint64_t unaccounted_of(const char *driver, bool silenced)
 {
-	static struct account account;
+	static struct ledger_state account;
 	struct port port = make_port(driver, &(struct config){0});
 	const struct epoch_info info = {0};
 	struct run run = {.ports = &port, .nb_ports = 1};
 
 	make_device(NULL);
 	port.silenced = silenced;
-	account_start(&account, &run);
+	ledger_start(&account, &run);
 	device.received = 5;
-	return account_epoch(&account, 0, &info, true).unaccounted;
+	return ledger_epoch(&account, 0, &info, true).unaccounted;
 }
 
 static void a_count_that_goes_on_is_not_compared(void **state)
@@ -719,21 +719,21 @@ static void a_count_that_goes_on_is_not_compared(void **state)
 /* Each epoch's ledger has what came since the one before, beside what the feeder dropped. */
 static void losses_of_devices_are_in_the_ledger(void **state)
 {
-	static struct account account;
+	static struct ledger_state account;
 	struct port port = make_port("net_pcap", &(struct config){0});
 	const struct epoch_info info = {.dropped = 2};
 	struct run run = {.ports = &port, .nb_ports = 1};
 
 	(void)state;
 	device.missed = 1000;
-	account_start(&account, &run);
+	ledger_start(&account, &run);
 	for (uint64_t epoch = 0; epoch < 3; epoch++) {
 		struct ledger ledger;
 
 		device.missed += 7 + epoch;
 		device.errors += 5 * epoch;
 		device.no_mbuf += 3;
-		ledger = account_epoch(&account, epoch, &info, false);
+		ledger = ledger_epoch(&account, epoch, &info, false);
 		assert_int_equal(ledger.nic_missed, 9 + epoch);
 		assert_int_equal(ledger.nic_errors, 5 * epoch);
 		assert_int_equal(ledger.no_mbuf, 3);

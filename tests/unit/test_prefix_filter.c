@@ -49,17 +49,17 @@ static int stop_eal(void **state)
 	return eal_end();
 }
 
-static struct monitor_rules *read_bytes(const char *text, size_t length)
+static struct prefix_list *read_bytes(const char *text, size_t length)
 {
 	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	assert_int_equal(fwrite(text, 1, length, file), length);
 	fclose(file);
-	return monitor_rules_read(path, &mistake, error);
+	return prefix_rules_read(path, &mistake, error);
 }
 
-static struct monitor_rules *read_text(const char *text)
+static struct prefix_list *read_text(const char *text)
 {
 	return read_bytes(text, strlen(text));
 }
@@ -68,16 +68,16 @@ static struct monitor_rules *read_text(const char *text)
 
 static void files_are_sorted_into_chains(void **state)
 {
-	struct monitor_rules *rules = read_text("\xEF\xBB\xBF"
-						"10.1.0.0/16 ten one\r\n"
-						"# customers\r\n"
-						"\n"
-						"  2001:db8::1\thost six\n"
-						"10.0.0.0/8 ten\n"
-						"10.1.0.0/16 ten one\n"
-						"0.0.0.0/0 all\n"
-						"10.1.2.3 host\n"
-						"::/0 all six # and this is its name");
+	struct prefix_list *rules = read_text("\xEF\xBB\xBF"
+					      "10.1.0.0/16 ten one\r\n"
+					      "# customers\r\n"
+					      "\n"
+					      "  2001:db8::1\thost six\n"
+					      "10.0.0.0/8 ten\n"
+					      "10.1.0.0/16 ten one\n"
+					      "0.0.0.0/0 all\n"
+					      "10.1.2.3 host\n"
+					      "::/0 all six # and this is its name");
 
 	(void)state;
 	assert_non_null(rules);
@@ -94,7 +94,7 @@ static void files_are_sorted_into_chains(void **state)
 	assert_int_equal(rules->rules[3].parent, 2);
 	assert_int_equal(rules->rules[4].parent, MONITOR_NO_RULE);
 	assert_int_equal(rules->rules[5].parent, 4);
-	monitor_rules_free(rules);
+	prefix_rules_free(rules);
 }
 
 static void bad_lines_are_named(void **state)
@@ -132,7 +132,7 @@ static void bad_lines_are_named(void **state)
 	assert_null(read_text(longest));
 	assert_non_null(strstr(error, "at most 63 fit"));
 	free(longest);
-	assert_null(monitor_rules_read("/nonexistent/rules", &mistake, error));
+	assert_null(prefix_rules_read("/nonexistent/rules", &mistake, error));
 	assert_false(mistake);
 	assert_non_null(strstr(error, "/nonexistent/rules: cannot be opened"));
 }
@@ -145,14 +145,14 @@ static void what_is_no_file_is_refused(void **state)
 	(void)state;
 	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
-	assert_null(monitor_rules_read(fifo, &mistake, error));
+	assert_null(prefix_rules_read(fifo, &mistake, error));
 	assert_false(mistake);
 	unlink(fifo);
 	assert_non_null(strstr(error, "is no regular file"));
-	assert_null(monitor_rules_read("/dev/zero", &mistake, error));
+	assert_null(prefix_rules_read("/dev/zero", &mistake, error));
 	assert_false(mistake);
 	assert_non_null(strstr(error, "is no regular file"));
-	assert_null(monitor_rules_read("/", &mistake, error));
+	assert_null(prefix_rules_read("/", &mistake, error));
 	assert_false(mistake);
 	assert_non_null(strstr(error, "is no regular file"));
 }
@@ -161,7 +161,7 @@ static void what_is_no_file_is_refused(void **state)
 static void long_lines_are_refused(void **state)
 {
 	char text[600] = "10.0.0.0/8 a";
-	struct monitor_rules *rules;
+	struct prefix_list *rules;
 
 	(void)state;
 	memset(text + strlen(text), ' ', 511 - strlen(text));
@@ -169,7 +169,7 @@ static void long_lines_are_refused(void **state)
 	rules = read_text(text);
 	assert_non_null(rules);
 	assert_int_equal(rules->n, 1);
-	monitor_rules_free(rules);
+	prefix_rules_free(rules);
 	text[511] = ' ';
 	text[512] = '\n';
 	assert_null(read_text(text));
@@ -185,14 +185,14 @@ static void garbage_is_refused(void **state)
 	random_init(&random, 1);
 	for (uint32_t t = 0; t < 3000; t++) {
 		size_t length = random_below(&random, sizeof(text));
-		struct monitor_rules *rules;
+		struct prefix_list *rules;
 
 		for (size_t i = 0; i < length; i++)
 			text[i] = "10./8:abcdef# \t\r\n\0\xff"[random_below(&random, 19)];
 		rules = read_bytes(text, length);
 		if (rules == NULL)
 			assert_null(strchr(error, '\n'));
-		monitor_rules_free(rules);
+		prefix_rules_free(rules);
 	}
 }
 
@@ -218,7 +218,7 @@ static uint8_t mask_of(uint32_t length, uint32_t byte)
 	return (uint8_t)mask;
 }
 
-static struct monitor_rules *random_rules(struct random *random, uint32_t n)
+static struct prefix_list *random_rules(struct random *random, uint32_t n)
 {
 	FILE *file = fopen(path, "w");
 
@@ -237,10 +237,10 @@ static struct monitor_rules *random_rules(struct random *random, uint32_t n)
 		fprintf(file, "%s/%u same\n", text, length);
 	}
 	fclose(file);
-	return monitor_rules_read(path, &mistake, error);
+	return prefix_rules_read(path, &mistake, error);
 }
 
-static bool holds(const struct monitor_rule *rule, bool ipv6, const uint8_t *bits)
+static bool holds(const struct prefix_entry *rule, bool ipv6, const uint8_t *bits)
 {
 	if (rule->ipv6 != ipv6)
 		return false;
@@ -251,7 +251,7 @@ static bool holds(const struct monitor_rule *rule, bool ipv6, const uint8_t *bit
 }
 
 /* The naive search. */
-static uint32_t longest(const struct monitor_rules *rules, bool ipv6, const uint8_t *bits)
+static uint32_t longest(const struct prefix_list *rules, bool ipv6, const uint8_t *bits)
 {
 	uint32_t best = MONITOR_NO_RULE;
 
@@ -292,12 +292,12 @@ static void fill_burst(struct random *random, struct key_burst *burst, struct si
 }
 
 /* An entry stands for more packets than it has bytes, so that neither is taken for the other. */
-static void check_weights(const struct monitor_table *table, const struct key_burst *burst)
+static void check_weights(const struct prefix_filter *table, const struct key_burst *burst)
 {
 	static struct key_burst plain, weighted;
 	static struct key_weights weights;
-	struct monitor_hits hits = {0}, weighted_hits = {0};
-	struct monitor_left_out left_out;
+	struct prefix_matches hits = {0}, weighted_hits = {0};
+	struct prefix_unmatched left_out;
 	uint64_t packets = 0, bytes;
 
 	plain = weighted = *burst;
@@ -306,8 +306,8 @@ static void check_weights(const struct monitor_table *table, const struct key_bu
 		packets += weights.packets[i] = 1000 * burst->wire_len[i];
 		weights.bytes[i] = burst->wire_len[i];
 	}
-	bytes = monitor_match(table, &plain, &hits);
-	monitor_match_weights(table, &weighted, &weighted_hits, &left_out);
+	bytes = prefix_match(table, &plain, &hits);
+	prefix_match_weights(table, &weighted, &weighted_hits, &left_out);
 	assert_int_equal(weighted.n, plain.n);
 	assert_int_equal(weighted.v6, plain.v6);
 	assert_memory_equal(weighted_hits.dst, hits.dst, plain.n * sizeof(hits.dst[0]));
@@ -322,12 +322,12 @@ static void check_weights(const struct monitor_table *table, const struct key_bu
 }
 
 /* What is left of the burst, its order, and what every rule is credited. */
-static void check_side(const struct monitor_table *table, struct monitor_count *counts,
-	enum monitor_side side, struct random *random)
+static void check_side(const struct prefix_filter *table, struct prefix_counts *counts,
+	enum prefix_side side, struct random *random)
 {
 	static struct key_burst burst;
 	static uint64_t expected[RULES];
-	const struct monitor_rules *rules = monitor_table_rules(table);
+	const struct prefix_list *rules = prefix_table_rules(table);
 	struct hash_key key;
 	uint32_t matched = 0;
 
@@ -336,13 +336,13 @@ static void check_side(const struct monitor_table *table, struct monitor_count *
 	memset(counts, 0, rules->n * sizeof(counts[0]));
 	for (uint32_t b = 0; b < BURSTS; b++) {
 		struct sides sides[BURST_MAX];
-		struct monitor_hits hits;
+		struct prefix_matches hits;
 		uint64_t bytes, left_out = 0;
 		uint32_t kept = 0;
 
 		fill_burst(random, &burst, sides);
 		check_weights(table, &burst);
-		bytes = monitor_match(table, &burst, &hits);
+		bytes = prefix_match(table, &burst, &hits);
 		for (uint32_t i = 0; i < BURST_MAX; i++) {
 			const struct sides *s = &sides[i];
 			uint32_t dst = side == MONITOR_SRC ? MONITOR_NO_RULE
@@ -371,7 +371,7 @@ static void check_side(const struct monitor_table *table, struct monitor_count *
 		assert_int_equal(bytes, left_out);
 		matched += kept;
 		hash_burst(&key, &burst);
-		monitor_credit(table, &burst, &hits, counts);
+		prefix_credit(table, &burst, &hits, counts);
 	}
 	assert_in_range(matched, 1, BURSTS * BURST_MAX);
 	for (uint32_t r = 0; r < rules->n; r++)
@@ -387,26 +387,26 @@ static void longest_prefix_wins(void **state)
 	random_init(&random, 2);
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 		for (uint32_t side = MONITOR_DST; side <= MONITOR_EITHER; side++) {
-			struct monitor_rules *rules = random_rules(&random, sizes[s]);
-			struct monitor_table *table;
+			struct prefix_list *rules = random_rules(&random, sizes[s]);
+			struct prefix_filter *table;
 
 			assert_non_null(rules);
-			table = monitor_table_create(rules, side, 1, error);
+			table = prefix_filter_create(rules, side, 1, error);
 			if (table == NULL)
 				fail_msg("%s", error);
 			if (sizes[s] >= 100)
-				check_side(table, monitor_table_counts(table, 1, 0), side, &random);
-			monitor_table_destroy(table);
+				check_side(table, prefix_table_counts(table, 1, 0), side, &random);
+			prefix_filter_destroy(table);
 		}
 }
 
-static void check_family(const struct monitor_table *table, bool ipv6, struct key_burst *burst,
+static void check_family(const struct prefix_filter *table, bool ipv6, struct key_burst *burst,
 	const struct sides *sides)
 {
-	struct monitor_hits hits;
+	struct prefix_matches hits;
 	uint32_t n = burst->n, kept = 0;
 
-	monitor_match(table, burst, &hits);
+	prefix_match(table, burst, &hits);
 	for (uint32_t i = 0; i < n; i++) {
 		if (sides[i].ipv6 != ipv6)
 			continue;
@@ -426,8 +426,8 @@ static void rules_of_one_family(void **state)
 	(void)state;
 	random_init(&random, 4);
 	for (uint32_t ipv6 = 0; ipv6 < 2; ipv6++) {
-		struct monitor_table *table =
-			monitor_table_create(read_text(rules[ipv6]), MONITOR_EITHER, 1, error);
+		struct prefix_filter *table =
+			prefix_filter_create(read_text(rules[ipv6]), MONITOR_EITHER, 1, error);
 
 		assert_non_null(table);
 		for (uint32_t b = 0; b < 64 * BURST_MAX; b++) {
@@ -439,7 +439,7 @@ static void rules_of_one_family(void **state)
 			burst.v6 &= UINT64_MAX >> (64 - burst.n);
 			check_family(table, ipv6 != 0, &burst, sides);
 		}
-		monitor_table_destroy(table);
+		prefix_filter_destroy(table);
 	}
 }
 
@@ -453,7 +453,7 @@ static void no_memory_is_said(void **state)
 	rte_errno = EEXIST;
 	/* Counters beyond what addresses reach. */
 	assert_null(
-		monitor_table_create(random_rules(&random, 1000), MONITOR_DST, UINT32_MAX, error));
+		prefix_filter_create(random_rules(&random, 1000), MONITOR_DST, UINT32_MAX, error));
 	assert_non_null(strstr(error, "no memory for "));
 	assert_non_null(strstr(error, rte_strerror(ENOMEM)));
 }
@@ -462,16 +462,16 @@ static void no_memory_is_said(void **state)
 static void flows_are_estimated(void **state)
 {
 	static const uint32_t flows[] = {1, 10, 100, 10000, 300000};
-	struct monitor_table *table;
+	struct prefix_filter *table;
 	struct hash_key key;
 
 	(void)state;
 	hash_key_init(&key, 7);
-	table = monitor_table_create(read_text("0.0.0.0/0 all\n"), MONITOR_DST, 2, error);
+	table = prefix_filter_create(read_text("0.0.0.0/0 all\n"), MONITOR_DST, 2, error);
 	for (size_t f = 0; f < sizeof(flows) / sizeof(flows[0]); f++) {
 		static struct key_burst burst;
-		struct monitor_hits hits;
-		struct monitor_count *counts = monitor_table_counts(table, 0, 1);
+		struct prefix_matches hits;
+		struct prefix_counts *counts = prefix_table_counts(table, 0, 1);
 		double estimate;
 
 		memset(counts, 0, sizeof(*counts));
@@ -480,14 +480,14 @@ static void flows_are_estimated(void **state)
 			memcpy(burst.key4[0].src_ip, &flow, 4);
 			burst.n = 1;
 			hash_burst(&key, &burst);
-			assert_int_equal(monitor_match(table, &burst, &hits), 0);
-			monitor_credit(table, &burst, &hits, counts);
+			assert_int_equal(prefix_match(table, &burst, &hits), 0);
+			prefix_credit(table, &burst, &hits, counts);
 		}
-		estimate = (double)monitor_flows(counts->registers);
+		estimate = (double)prefix_flows(counts->registers);
 		assert_true(estimate > 0.5 * flows[f] && estimate < 1.5 * flows[f] + 0.5);
 		assert_int_equal(counts->packets, flows[f]);
 	}
-	monitor_table_destroy(table);
+	prefix_filter_destroy(table);
 }
 
 /* Ends the process as well: the last test. */

@@ -17,7 +17,7 @@
 
 #define SEED 1
 
-static const struct contestant_ops *find(const char *name)
+static const struct bench_subject_ops *find(const char *name)
 {
 	const struct published *sketch = published;
 
@@ -38,11 +38,11 @@ static struct workload *create(uint64_t flows, uint64_t packets)
 }
 
 /* One that has counted the workload. */
-static void *count(const struct contestant_ops *ops, const struct workload *workload,
+static void *count(const struct bench_subject_ops *ops, const struct workload *workload,
 	uint64_t width, uint64_t seed)
 {
-	const struct contestant contestant = {.ops = ops, .threads = 1};
-	const struct contest contest = {.workload = workload, .width = width, .seed = seed};
+	const struct bench_subject contestant = {.ops = ops, .threads = 1};
+	const struct bench_rounds contest = {.workload = workload, .width = width, .seed = seed};
 	struct key_burst burst;
 	void *state = ops->open(&contestant, &contest);
 
@@ -56,7 +56,7 @@ static void *count(const struct contestant_ops *ops, const struct workload *work
 	return state;
 }
 
-static uint32_t top_of(const struct contestant_ops *ops, void *state,
+static uint32_t top_of(const struct bench_subject_ops *ops, void *state,
 	const struct workload *workload, struct contestant_flow *flows)
 {
 	uint32_t n = ops->top(state, workload, flows, WORKLOAD_TOP_MOST);
@@ -133,7 +133,7 @@ static void octosketch_is_count_min(void **state)
 			rows[row][row_index(&hash, row, ROW_LANE_BITS, BITS)]++;
 	}
 	for (uint32_t s = 0; s < 2; s++) {
-		const struct contestant_ops *ops = find(names[s]);
+		const struct bench_subject_ops *ops = find(names[s]);
 		void *counted = count(ops, workload, 1 << BITS, SEED);
 		uint64_t total;
 		uint32_t n;
@@ -165,7 +165,7 @@ static void octosketch_is_count_min(void **state)
 static void elastic_never_undercounts(void **state)
 {
 	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
-	const struct contestant_ops *ops = find("elastic");
+	const struct bench_subject_ops *ops = find("elastic");
 	struct workload *workload = create(200000, 256000);
 	void *counted = count(ops, workload, 1 << 10, SEED);
 	struct bench_accuracy accuracy;
@@ -195,7 +195,7 @@ static void cocosketch_is_unbiased(void **state)
 {
 	enum { RUNS = 300, PACKETS = 128000, RANK = 900 };
 	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
-	const struct contestant_ops *ops = find("cocosketch");
+	const struct bench_subject_ops *ops = find("cocosketch");
 	struct workload *workload = create(200000, PACKETS);
 	const struct workload_flow *asked = &workload->top[RANK];
 	const struct key4 *key = &workload->keys[asked->first - 1];
@@ -228,7 +228,7 @@ static void space_saving_keeps_its_bounds(void **state)
 {
 	enum { PACKETS = 1024000, BYTES = 48 }; /* a place takes less */
 	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
-	const struct contestant_ops *ops = find("space-saving");
+	const struct bench_subject_ops *ops = find("space-saving");
 	struct workload *workload = create(500000, PACKETS);
 	void *counted = count(ops, workload, 16, SEED);
 	uint64_t most = PACKETS / (ops->memory(counted) / BYTES), total;

@@ -43,9 +43,9 @@ struct model {
 	struct shape shape;
 	enum arrivals arrivals;
 	struct random random;
-	struct keeper keeper;
-	struct kept kept;
-	struct valve_queue queues[QUEUES_MAX];
+	struct shed_worker keeper;
+	struct shed_counts kept;
+	struct shedding_queue queues[QUEUES_MAX];
 	double waiting[QUEUES_MAX]; /* may be a part of a packet */
 	double now, turn;           /* when the rate changes next */
 	double rate, period;
@@ -94,21 +94,21 @@ static void pass(struct model *model, double time)
 
 static uint64_t draw(struct model *model, uint32_t n)
 {
-	return model->unlucky ? UINT64_MAX >> (BURST - n) : keeper_choose(&model->keeper, n);
+	return model->unlucky ? UINT64_MAX >> (BURST - n) : shed_worker_choose(&model->keeper, n);
 }
 
 /* As worker_count_kept() does; returns the time that it took. */
 static double count(struct model *model, uint32_t n)
 {
 	static const struct counting counting = {.nb_measurements = 1};
-	const struct burst_state *state;
+	const struct burst_shedding *state;
 	const struct shape *shape = &model->shape;
 	uint32_t some, looks;
 	uint64_t drawn;
 
-	keeper_obey(&model->keeper, &model->kept);
-	assert_int_equal(keeper_take(&model->keeper, n), n);
-	state = keeper_state(&model->keeper, &counting, 0);
+	shed_worker_obey(&model->keeper, &model->kept);
+	assert_int_equal(shed_worker_take(&model->keeper, n), n);
+	state = shed_worker_state(&model->keeper, &counting, 0);
 	if (state->count_only) {
 		model->counted += n;
 		return n * shape->c_count;
@@ -118,7 +118,7 @@ static double count(struct model *model, uint32_t n)
 		return n * shape->c_full;
 	}
 	drawn = draw(model, n);
-	some = valve_cut(drawn, n);
+	some = queue_shedding_cut(drawn, n);
 	looks = (uint32_t)__builtin_popcountll(
 		some < 64 ? drawn & ((UINT64_C(1) << some) - 1) : drawn);
 	assert_true(looks <= VALVE_LOOKS_MAX);
@@ -138,9 +138,9 @@ static void poll_queue(struct model *model, uint32_t q)
 	quarters = (uint32_t)(floor(model->waiting[q]) / (model->shape.entries / 4));
 	model->keeper.backlog = (uint64_t)model->waiting[q];
 	if (n < BURST)
-		valve_look(&model->keeper.valve, &model->queues[q], 0, false);
+		queue_shedding_look(&model->keeper.valve, &model->queues[q], 0, false);
 	else
-		valve_look(&model->keeper.valve, &model->queues[q],
+		queue_shedding_look(&model->keeper.valve, &model->queues[q],
 			quarters < VALVE_QUARTERS ? quarters : VALVE_QUARTERS - 1, true);
 	pass(model, n > 0 ? count(model, n) : 1);
 }
@@ -150,8 +150,8 @@ static void start(
 {
 	*model = (struct model){.shape = *shape, .arrivals = arrivals};
 	random_init(&model->random, seed);
-	keeper_init(&model->keeper, seed, 0);
-	valve_init(&model->keeper.valve, shape->nb_queues);
+	shed_worker_init(&model->keeper, seed, 0);
+	queue_shedding_init(&model->keeper.valve, shape->nb_queues);
 	model->period = exp(uniform(&model->random) * log(shape->entries * 100));
 	model->unlucky = seed % 3 == 0;
 }
@@ -273,21 +273,21 @@ static void test_beyond(void **state)
 	assert_true(model.highest > 1);
 }
 
-static void look(struct valve *valve, struct valve_queue *queue, uint32_t quarters, bool waiting,
-	enum valve_level expected, uint32_t shift)
+static void look(struct queue_shedding *valve, struct shedding_queue *queue, uint32_t quarters,
+	bool waiting, enum shed_level expected, uint32_t shift)
 {
-	valve_look(valve, queue, quarters, waiting);
+	queue_shedding_look(valve, queue, quarters, waiting);
 	assert_int_equal(valve->level, expected);
 	assert_int_equal(valve->shift, shift);
 }
 
 static void test_levels(void **state)
 {
-	struct valve_queue first = {0}, second = {0};
-	struct valve valve;
+	struct shedding_queue first = {0}, second = {0};
+	struct queue_shedding valve;
 
 	(void)state;
-	valve_init(&valve, 2);
+	queue_shedding_init(&valve, 2);
 	look(&valve, &first, 0, true, VALVE_FULL, 2);
 	look(&valve, &first, 1, true, VALVE_WAIT, 2);
 	look(&valve, &first, 0, true, VALVE_WAIT, 2); /* it is not empty yet */
@@ -304,8 +304,8 @@ static void test_levels(void **state)
 	look(&valve, &first, 0, false, VALVE_WAIT, 3);
 	look(&valve, &second, 0, false, VALVE_FULL, 3);
 	for (uint32_t i = 0; i < 10; i++) {
-		valve_look(&valve, &first, 3, true);
-		valve_look(&valve, &first, 1, true);
+		queue_shedding_look(&valve, &first, 3, true);
+		queue_shedding_look(&valve, &first, 1, true);
 	}
 	assert_int_equal(valve.shift, VALVE_SHIFT_MAX);
 }
@@ -313,12 +313,12 @@ static void test_levels(void **state)
 static void test_cut(void **state)
 {
 	(void)state;
-	assert_int_equal(valve_cut(0, 64), 64);
-	assert_int_equal(valve_cut(UINT32_MAX, 64), 64);
-	assert_int_equal(valve_cut(UINT64_MAX, 64), 32);
-	assert_int_equal(valve_cut(UINT64_MAX << 1, 64), 33);
-	assert_int_equal(valve_cut(UINT64_MAX << 32, 64), 64);
-	assert_int_equal(valve_cut(UINT64_MAX >> 31, 33), 32);
+	assert_int_equal(queue_shedding_cut(0, 64), 64);
+	assert_int_equal(queue_shedding_cut(UINT32_MAX, 64), 64);
+	assert_int_equal(queue_shedding_cut(UINT64_MAX, 64), 32);
+	assert_int_equal(queue_shedding_cut(UINT64_MAX << 1, 64), 33);
+	assert_int_equal(queue_shedding_cut(UINT64_MAX << 32, 64), 64);
+	assert_int_equal(queue_shedding_cut(UINT64_MAX >> 31, 33), 32);
 }
 
 /* Each packet by itself, at its rate; and however bursts are cut. */
@@ -326,25 +326,25 @@ static void test_choice(void **state)
 {
 	(void)state;
 	for (uint8_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++) {
-		struct keeper whole, cut;
+		struct shed_worker whole, cut;
 		struct random random;
 		uint64_t chosen = 0, both = 0, packets = UINT64_C(1) << 18;
 		double mean = ldexp((double)packets, -shift), pairs = ldexp(mean, -shift);
 		bool last = false;
 
 		random_init(&random, shift);
-		keeper_init(&whole, 5, 3);
-		keeper_init(&cut, 5, 3);
+		shed_worker_init(&whole, 5, 3);
+		shed_worker_init(&cut, 5, 3);
 		whole.state.shift = cut.state.shift = shift;
 		for (uint64_t at = 0; at < packets; at += BURST) {
 			uint64_t bits, parts = 0;
 
-			keeper_take(&whole, BURST);
-			bits = keeper_choose(&whole, BURST);
+			shed_worker_take(&whole, BURST);
+			bits = shed_worker_choose(&whole, BURST);
 			for (uint32_t begin = 0, n; begin < BURST; begin += n) {
 				n = 1 + (uint32_t)random_below(&random, BURST - begin);
-				keeper_take(&cut, n);
-				parts |= keeper_choose(&cut, n) << begin;
+				shed_worker_take(&cut, n);
+				parts |= shed_worker_choose(&cut, n) << begin;
 			}
 			assert_int_equal(bits, parts);
 			for (uint32_t i = 0; i < BURST; i++) {
@@ -364,52 +364,52 @@ static void test_choice(void **state)
 /* Other workers and other seeds choose others. */
 static void test_choice_of_others(void **state)
 {
-	struct keeper a, b, c;
+	struct shed_worker a, b, c;
 
 	(void)state;
-	keeper_init(&a, 5, 0);
-	keeper_init(&b, 5, 1);
-	keeper_init(&c, 6, 0);
+	shed_worker_init(&a, 5, 0);
+	shed_worker_init(&b, 5, 1);
+	shed_worker_init(&c, 6, 0);
 	a.state.shift = b.state.shift = c.state.shift = 1;
 	a.packet = b.packet = c.packet = BURST;
-	assert_int_not_equal(keeper_choose(&a, BURST), keeper_choose(&b, BURST));
-	assert_int_not_equal(keeper_choose(&a, BURST), keeper_choose(&c, BURST));
+	assert_int_not_equal(shed_worker_choose(&a, BURST), shed_worker_choose(&b, BURST));
+	assert_int_not_equal(shed_worker_choose(&a, BURST), shed_worker_choose(&c, BURST));
 }
 
 /* What a governor lets be looked at is all looked at while the valve is open. */
 static void test_cut_of_level(void **state)
 {
-	struct keeper keeper;
+	struct shed_worker keeper;
 
 	(void)state;
-	keeper_init(&keeper, 5, 0);
-	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
-	valve_init(&keeper.valve, 1);
-	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
+	shed_worker_init(&keeper, 5, 0);
+	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
+	queue_shedding_init(&keeper.valve, 1);
+	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
 	keeper.valve.level = VALVE_WAIT;
-	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), BURST);
+	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
 	keeper.valve.level = VALVE_SOME;
-	assert_int_equal(keeper_cut(&keeper, UINT64_MAX, BURST), VALVE_LOOKS_MAX);
+	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), VALVE_LOOKS_MAX);
 }
 
 /* Of a worse priority, but due: it does not wait, also where the better one is off. */
 static void test_first(void **state)
 {
 	const struct counting counting = {.set = 7, .nb_measurements = 2, .low_ranked = 1 << 1};
-	struct states states = STATES_WHOLE;
-	struct keeper keeper;
+	struct shed_setting states = STATES_WHOLE;
+	struct shed_worker keeper;
 
 	(void)state;
-	keeper_init(&keeper, 5, 0);
+	shed_worker_init(&keeper, 5, 0);
 	states.of = counting.set;
 	states.off = 1 << 0;
 	keeper.states = &states;
-	keeper.level = (struct burst_level){.level = VALVE_WAIT};
-	assert_true(keeper_state(&keeper, &counting, 0)->count_only);
+	keeper.level = (struct burst_shed_level){.level = VALVE_WAIT};
+	assert_true(shed_worker_state(&keeper, &counting, 0)->count_only);
 	states.first = 1 << 1;
 	keeper.stale = true;
-	assert_false(keeper_state(&keeper, &counting, 0)->count_only);
-	assert_int_equal(keeper_state(&keeper, &counting, 0)->off, 1 << 0);
+	assert_false(shed_worker_state(&keeper, &counting, 0)->count_only);
+	assert_int_equal(shed_worker_state(&keeper, &counting, 0)->off, 1 << 0);
 }
 
 int main(void)

@@ -144,7 +144,7 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 {
 	struct plan_ports ports = {0};
 	struct reporter_params params = {0};
-	const struct writer_voice voice = {.say = say};
+	const struct sink_log voice = {.say = say};
 	struct progress progress;
 	struct synthetic_spec spec;
 	struct reporter_result result;

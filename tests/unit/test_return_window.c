@@ -36,7 +36,7 @@ struct network {
 struct oracle {
 	uint64_t start, first, next, expected, size;
 	uint8_t came[PACKETS_MAX];
-	struct return_account account;
+	struct loopback_counts account;
 };
 
 static struct network network;
@@ -95,7 +95,7 @@ static void begin_trial(struct return_window *window)
 {
 	return_window_begin(window);
 	oracle.first = oracle.expected = oracle.next;
-	oracle.account = (struct return_account){0};
+	oracle.account = (struct loopback_counts){0};
 }
 
 static void send_burst(struct return_window *window, uint64_t n, uint64_t now)
@@ -127,10 +127,10 @@ static void run(uint64_t seed, uint64_t size, uint64_t start)
 		send_burst(&window, 1 + random_below(&network.random, 32), now);
 		land(&window, now);
 		assert_memory_equal(
-			&window.account, &oracle.account, sizeof(struct return_account));
+			&window.account, &oracle.account, sizeof(struct loopback_counts));
 	}
 	land(&window, UINT64_MAX);
-	assert_memory_equal(&window.account, &oracle.account, sizeof(struct return_account));
+	assert_memory_equal(&window.account, &oracle.account, sizeof(struct loopback_counts));
 	return_window_fini(&window);
 }
 

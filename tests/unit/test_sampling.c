@@ -19,7 +19,7 @@
 
 static void learn(struct sampling *sampling, uint32_t scope, uint64_t id, uint32_t interval)
 {
-	struct wire_option option = {
+	struct option_record option = {
 		.has = WIRE_OPTION_SAMPLING | scope,
 		.sampler = id,
 		.interface = (uint32_t)id,
@@ -33,7 +33,7 @@ static void learn(struct sampling *sampling, uint32_t scope, uint64_t id, uint32
 }
 
 static struct sampling_verdict ask(const struct sampling *sampling,
-	const struct flow_record *record, enum wire_protocol protocol, uint32_t configured)
+	const struct flow_record *record, enum flow_protocol protocol, uint32_t configured)
 {
 	return sampling_of(
 		&(struct sampling_knowledge){
@@ -42,7 +42,7 @@ static struct sampling_verdict ask(const struct sampling *sampling,
 }
 
 static void expect(const struct sampling *sampling, const struct flow_record *record,
-	enum wire_protocol protocol, uint32_t configured, uint32_t interval,
+	enum flow_protocol protocol, uint32_t configured, uint32_t interval,
 	enum sampling_source wanted)
 {
 	struct sampling_verdict verdict = ask(sampling, record, protocol, configured);
@@ -96,7 +96,7 @@ static void the_order_holds(void **state)
 static void a_part_of_another_domain_comes_first(void **state)
 {
 	struct sampling process = {0};
-	const struct wire_option option = {
+	const struct option_record option = {
 		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN | WIRE_OPTION_PART,
 		.domain = 7,
 		.part = 5,
@@ -122,10 +122,10 @@ static void an_unknown_ratio_is_doubted(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
-		verdict = ask(&sampling, &sampled, (enum wire_protocol)protocol, 0);
+		verdict = ask(&sampling, &sampled, (enum flow_protocol)protocol, 0);
 		assert_int_equal(verdict.interval, 1);
 		assert_int_equal(verdict.doubt, SAMPLING_RATIO);
-		verdict = ask(&sampling, &sampled, (enum wire_protocol)protocol, 64);
+		verdict = ask(&sampling, &sampled, (enum flow_protocol)protocol, 64);
 		assert_int_equal(verdict.interval, 64);
 		assert_int_equal(verdict.doubt, SAMPLING_SURE);
 	}
@@ -203,7 +203,7 @@ static void parts_are_compared_before_records(void **state)
 static void domain_0_describes_others(void **state)
 {
 	struct sampling own = {.seed = 12345}, process = {.seed = 54321};
-	struct wire_option option = {
+	struct option_record option = {
 		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 100};
 	struct flow_record record = {.has = FLOW_INPUT, .input = 3, .template_id = 256};
 	struct sampling_knowledge seven = {
@@ -222,7 +222,7 @@ static void domain_0_describes_others(void **state)
 	assert_int_equal(sampling_of(&seven, &record).interval, 200);
 	assert_int_equal(sampling_of(&eight, &record).interval, 1);
 	/* A domain describes itself, whatever domain 0 says; and describes no other. */
-	option = (struct wire_option){
+	option = (struct option_record){
 		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 5};
 	assert_false(sampling_learn(&own, 8, &option, 1024));
 	assert_int_equal(sampling_of(&seven, &record).interval, 200);
@@ -236,7 +236,7 @@ static void domain_0_describes_others(void **state)
 static void describe(
 	struct sampling *process, uint32_t domain, uint32_t scope, uint64_t id, uint32_t interval)
 {
-	struct wire_option option = {
+	struct option_record option = {
 		.has = WIRE_OPTION_DOMAIN | scope |
 		       (interval > 0 ? WIRE_OPTION_SAMPLING : WIRE_OPTION_FLOWS),
 		.domain = domain,
@@ -269,7 +269,7 @@ static void domain_0_describes_parts_of_others(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		static const struct {
 			uint32_t domain, interval;
-			enum sampling_doubt doubt;
+			enum sampling_certainty doubt;
 		} wanted[] = {{7, 1000, SAMPLING_SURE}, {8, 20, SAMPLING_PARTS},
 			{9, 6, SAMPLING_SURE}, {10, 1, SAMPLING_SURE}};
 
@@ -323,7 +323,8 @@ static void domain_0_is_not_what_it_describes(void **state)
 static void flow_selection_is_not_packet_sampling(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
-	struct wire_option option = {.has = WIRE_OPTION_FLOWS | WIRE_OPTION_SAMPLER, .sampler = 5};
+	struct option_record option = {
+		.has = WIRE_OPTION_FLOWS | WIRE_OPTION_SAMPLER, .sampler = 5};
 	struct flow_record record = {.has = FLOW_SAMPLER, .sampler = 5}, silent = {0};
 	struct sampling_verdict verdict;
 
@@ -387,7 +388,7 @@ static void it_is_written_and_read(void **state)
 	learn(&sampling, WIRE_OPTION_PART, 2, 12);
 	learn(&sampling, WIRE_OPTION_TEMPLATE, 300, UNKNOWN);
 	learn(&sampling, WIRE_OPTION_DOMAIN, 9, 90);
-	sampling_learn(&sampling, 0, &(struct wire_option){.has = WIRE_OPTION_FLOWS}, 1024);
+	sampling_learn(&sampling, 0, &(struct option_record){.has = WIRE_OPTION_FLOWS}, 1024);
 	len = sampling_write(&sampling, bytes);
 	assert_int_equal(len, 8 * 16);
 	assert_true(sampling_read(&read, bytes, len, 1024));
@@ -424,7 +425,7 @@ static void it_is_written_and_read(void **state)
 static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_t lost)
 {
 	struct sampling_checks *checks = sampling_checks_create();
-	struct wire_sampler sampler = {.source = 5,
+	struct sampler_state sampler = {.source = 5,
 		.sampling = said,
 		.pool = UINT32_MAX - 9999,
 		.sequence = UINT32_MAX - 100,
@@ -469,7 +470,7 @@ static void a_pool_that_disagrees_is_told(void **state)
 static void a_pool_that_stands_still_says_nothing(void **state)
 {
 	struct sampling_checks *checks = sampling_checks_create();
-	struct wire_sampler sampler = {.source = 1, .sampling = 100};
+	struct sampler_state sampler = {.source = 1, .sampling = 100};
 
 	(void)state;
 	for (uint32_t i = 0; i < 10000; i++) {
@@ -480,8 +481,8 @@ static void a_pool_that_stands_still_says_nothing(void **state)
 }
 
 /* The next sample of a sampler, after `lost` of them that it counts as drops and `gap` others. */
-static struct sampler_news next_sample(struct sampling_checks *checks, struct wire_sampler *sampler,
-	uint32_t breaks, uint32_t lost, uint32_t gap)
+static struct sampler_news next_sample(struct sampling_checks *checks,
+	struct sampler_state *sampler, uint32_t breaks, uint32_t lost, uint32_t gap)
 {
 	sampler->drops += lost;
 	sampler->sequence += gap + 1;
@@ -492,9 +493,9 @@ static struct sampler_news next_sample(struct sampling_checks *checks, struct wi
 static void samples_that_an_agent_lost_are_counted(void **state)
 {
 	struct sampling_checks *checks = sampling_checks_create();
-	struct wire_sampler sampler = {
+	struct sampler_state sampler = {
 		.source = 5, .sampling = 100, .drops = UINT32_MAX - 2, .sequence = UINT32_MAX - 3};
-	struct wire_sampler late;
+	struct sampler_state late;
 
 	(void)state;
 	/* Losses before the first sample may be old. */
@@ -526,7 +527,7 @@ static void samples_that_an_agent_lost_are_counted(void **state)
 static void packets_beyond_the_samples_are_counted(void **state)
 {
 	struct sampling_checks *checks = sampling_checks_create();
-	struct wire_sampler sampler = {.source = 5, .sampling = 100};
+	struct sampler_state sampler = {.source = 5, .sampling = 100};
 	int64_t excess = 0;
 
 	(void)state;
@@ -540,7 +541,7 @@ static void packets_beyond_the_samples_are_counted(void **state)
 	}
 	assert_in_range(excess, 800 * 200, 900 * 200);
 	/* A pool with too few has none. */
-	sampler = (struct wire_sampler){.source = 6, .sampling = 100};
+	sampler = (struct sampler_state){.source = 6, .sampling = 100};
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct sampler_news news;
 
@@ -555,7 +556,7 @@ static void packets_beyond_the_samples_are_counted(void **state)
 static struct reported_loss report(struct reported_losses *reported, uint64_t part, uint32_t has,
 	uint64_t ignored, uint64_t flows, uint64_t packets)
 {
-	struct wire_option option = {
+	struct option_record option = {
 		.has = WIRE_OPTION_PART,
 		.part = part,
 		.has_lost = (uint8_t)has,

@@ -21,12 +21,12 @@
 #define START    (1700000000 * SECOND)
 
 struct sent {
-	struct wire_header header;
-	struct wire_result result;
+	struct datagram_header header;
+	struct decode_result result;
 };
 
 struct exporter {
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	enum sequence_convention convention;
 	uint32_t number;
 	uint32_t sent; /* since it started */
@@ -92,7 +92,7 @@ static struct sent make(struct exporter *exporter)
 	return sent;
 }
 
-static void add(struct totals *totals, const struct sequence_news *news)
+static void add(struct totals *totals, const struct sequence_result *news)
 {
 	totals->lost += news->lost;
 	totals->lost_units += news->lost_units;
@@ -105,7 +105,7 @@ static void add(struct totals *totals, const struct sequence_news *news)
 static void give(struct sequence *sequence, const struct sent *sent, struct totals *totals)
 {
 	enum sequence_fit fit = sequence_fit(sequence, &sent->header);
-	struct sequence_news news;
+	struct sequence_result news;
 
 	if (fit == SEQUENCE_REPEATED) {
 		totals->repeated++;
@@ -329,7 +329,7 @@ static void two_records_each(void **state)
 
 /* Gives messages of these sequence numbers, each of as many records. */
 static struct totals give_numbers(
-	enum wire_protocol protocol, const uint32_t *numbers, uint32_t n, uint32_t records)
+	enum flow_protocol protocol, const uint32_t *numbers, uint32_t n, uint32_t records)
 {
 	struct totals totals = {0};
 	struct sequence sequence;

@@ -276,8 +276,8 @@ static const uint8_t udp6_packet[] = {
 static struct {
 	struct flow_record batch[WIRE_BATCH];
 	struct flow_record records[GIVEN_MAX];
-	struct wire_counters counters[GIVEN_MAX];
-	struct wire_sampler samplers[GIVEN_MAX];
+	struct interface_counters counters[GIVEN_MAX];
+	struct sampler_state samplers[GIVEN_MAX];
 	uint32_t nb_records, nb_counters, nb_samplers;
 } given;
 
@@ -290,32 +290,32 @@ static void take_records(void *arg, uint32_t n)
 	given.nb_records += n;
 }
 
-static void take_counters(void *arg, const struct wire_counters *counters)
+static void take_counters(void *arg, const struct interface_counters *counters)
 {
 	(void)arg;
 	assert_true(given.nb_counters < GIVEN_MAX);
 	given.counters[given.nb_counters++] = *counters;
 }
 
-static void take_sampler(void *arg, const struct wire_sampler *sampler)
+static void take_sampler(void *arg, const struct sampler_state *sampler)
 {
 	(void)arg;
 	assert_true(given.nb_samplers < GIVEN_MAX);
 	given.samplers[given.nb_samplers++] = *sampler;
 }
 
-static struct wire_result decode(const uint8_t *data, uint32_t len, uint32_t samples)
+static struct decode_result decode(const uint8_t *data, uint32_t len, uint32_t samples)
 {
-	struct wire_sink sink = {
+	struct record_handler sink = {
 		.batch = given.batch,
 		.records = take_records,
 		.counters = take_counters,
 		.sampler = take_sampler,
 	};
-	struct wire_header header = {
+	struct datagram_header header = {
 		.protocol = WIRE_SFLOW, .len = 28, .total = len, .count = samples};
 	uint8_t *copy = malloc(len);
-	struct wire_result result;
+	struct decode_result result;
 
 	assert_non_null(copy);
 	memcpy(copy, data, len);
@@ -327,7 +327,7 @@ static struct wire_result decode(const uint8_t *data, uint32_t len, uint32_t sam
 	return result;
 }
 
-static struct wire_result decode_built(void)
+static struct decode_result decode_built(void)
 {
 	return decode(built.bytes, built.len, built.samples);
 }
@@ -346,7 +346,7 @@ static uint32_t number16(const uint8_t *bytes)
 static void header_of_ethernet(void **state)
 {
 	const struct flow_record *record = &given.records[0];
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample;
 
 	(void)state;
@@ -384,7 +384,7 @@ static void header_of_ethernet(void **state)
 static void header_of_no_ip(void **state)
 {
 	uint8_t frame[60] = {[12] = 0x08, [13] = 0x06};
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample;
 
 	(void)state;
@@ -405,7 +405,7 @@ static void header_of_no_ip(void **state)
 
 static void headers_of_ip(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample;
 
 	(void)state;
@@ -455,7 +455,7 @@ static void headers_of_labels(void **state)
 	static const uint8_t labels[] = {0, 1, 0x40, 64, 0, 2, 0x31, 64}; /* 20, 35 */
 	uint8_t packet[sizeof(labels) + sizeof(tcp_frame) - TCP_IP_AT];
 	const uint32_t len = sizeof(packet) - sizeof(labels);
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample;
 
 	(void)state;
@@ -489,7 +489,7 @@ static void headers_of_labels(void **state)
 /* Each protocol that is not read has its reason; beyond the places there is one for all. */
 static void many_reasons_are_kept_apart(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin_datagram();
@@ -516,7 +516,7 @@ static void many_reasons_are_kept_apart(void **state)
 static void unknown_formats_have_reasons(void **state)
 {
 	const uint32_t vendor = 4413u << 12 | 7;
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample, record;
 
 	(void)state;
@@ -795,7 +795,7 @@ static void labels_in_a_header(void **state)
 	for (uint32_t pseudowire = 0; pseudowire < 2; pseudowire++) {
 		uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 1, 64};
 		uint32_t len = 18, sample;
-		struct wire_result result;
+		struct decode_result result;
 
 		memcpy(frame + len, macs, pseudowire * sizeof(macs));
 		len += pseudowire * (uint32_t)sizeof(macs);
@@ -901,7 +901,7 @@ static void counters_of_interfaces(void **state)
 
 static void discarded_packets(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t sample;
 
 	(void)state;
@@ -960,7 +960,7 @@ static void every_cut(void **state)
 	build_many(3);
 	each = (built.len - 28) / 3;
 	for (uint32_t len = 28; len < built.len; len++) {
-		struct wire_result result = decode(built.bytes, len, 3);
+		struct decode_result result = decode(built.bytes, len, 3);
 
 		assert_int_equal(result.fault, WIRE_LENGTH);
 		assert_int_equal(result.records, (len - 28) / each);
@@ -971,7 +971,7 @@ static void every_cut(void **state)
 static void lengths_and_counts_that_lie(void **state)
 {
 	static const uint32_t lies[] = {UINT32_MAX, 0x80000000, 0xfffffffc, 100000};
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {

@@ -36,7 +36,7 @@ struct governed {
 	uint8_t steps[2][ITEMS];
 	struct choose_flows flows[2][ITEMS];
 	uint64_t work[4096];
-	struct decider decider;
+	struct step_hysteresis decider;
 	struct demand demand;
 };
 
@@ -54,7 +54,7 @@ static void begin(struct governed *governed, enum choose_how how, enum demand_ho
 {
 	governed->problem.items = governed->items;
 	assert_true(choose_work_size(ITEMS) <= sizeof(governed->work));
-	governed->decider = (struct decider){.how = how,
+	governed->decider = (struct step_hysteresis){.how = how,
 		.now = {.step = governed->steps[0], .flows = governed->flows[0]},
 		.before = {.step = governed->steps[1], .flows = governed->flows[1]},
 		.work = governed->work};
@@ -579,8 +579,8 @@ struct modelled {
 	enum offered offered;
 	enum way way;
 	struct governed governed;
-	struct valve valve;
-	struct valve_queue queue;
+	struct queue_shedding valve;
+	struct shedding_queue queue;
 	double entries;
 };
 
@@ -616,7 +616,7 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 	struct modelled *modelled = context;
 	double quarters = fmin(floor(4 * backlog / modelled->entries), VALVE_QUARTERS - 1);
 
-	valve_look(&modelled->valve, &modelled->queue, (uint32_t)quarters, backlog >= 1);
+	queue_shedding_look(&modelled->valve, &modelled->queue, (uint32_t)quarters, backlog >= 1);
 	if (modelled->valve.level == VALVE_COUNT)
 		return n * COUNT_NS;
 	if (modelled->valve.level == VALVE_SOME)
@@ -648,7 +648,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 		.looked_at = {1}};
 	governed->items[0] = (struct choose_item){.ns = {1}, .states = &governed->states};
 	begin(governed, CHOOSE_LSF, way == WAY_RATE ? DEMAND_RATE : DEMAND_AHEAD);
-	valve_init(&modelled.valve, 1);
+	queue_shedding_init(&modelled.valve, 1);
 	return queue_model_run(&queue);
 }
 

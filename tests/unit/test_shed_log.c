@@ -14,7 +14,7 @@
 
 #define MORE 5
 
-static void add_changes(struct state_log *log, uint32_t n)
+static void add_changes(struct shed_log *log, uint32_t n)
 {
 	static const struct state_why why = {.time = 1, .reason = "load", .rate = 2};
 	struct steps steps;
@@ -26,7 +26,7 @@ static void add_changes(struct state_log *log, uint32_t n)
 }
 
 /* The report has the first of them, and a row of its measurement. */
-static void expect_rows(struct state_log *log, uint32_t n)
+static void expect_rows(struct shed_log *log, uint32_t n)
 {
 	struct report_epoch *report = report_epoch_alloc(1, 1);
 	static const char *const words[] = {"full", "rate:1/2", "off"};
@@ -49,7 +49,7 @@ static void expect_rows(struct state_log *log, uint32_t n)
 
 static void test_room(void **state)
 {
-	struct state_log log;
+	struct shed_log log;
 
 	(void)state;
 	assert_true(state_log_init(&log));

@@ -37,10 +37,10 @@ static void test_urls(void **state)
 	assert_urls(urls, true);
 	assert_urls(bad, false);
 	memset(path + 5, 'p', 108);
-	assert_false(remote_check(&(struct remote_request){.url = path}, why));
-	assert_false(remote_is_url("flows.csv"));
-	assert_false(remote_is_url("./tcp://a:1"));
-	assert_false(remote_is_url("a/b://c"));
+	assert_false(sink_check(&(struct sink_request){.url = path}, why));
+	assert_false(sink_is_url("flows.csv"));
+	assert_false(sink_is_url("./tcp://a:1"));
+	assert_false(sink_is_url("a/b://c"));
 }
 
 static void test_secrets(void **state)
@@ -60,7 +60,7 @@ static void test_secrets(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		remote_hide(urls[i][0], shown);
+		sink_hide(urls[i][0], shown);
 		assert_string_equal(shown, urls[i][1]);
 	}
 }
@@ -148,7 +148,7 @@ static void test_rows(void **state)
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	close(fd);
 	push(&sender, 500);
 	fd = accept(listener, NULL, NULL);
@@ -196,7 +196,7 @@ static void test_flapping(void **state)
 		break_off(listener);
 		fd = accept(listener, NULL, NULL);
 		take(fd, &rows);
-		outlet_settle(sender.outlet);
+		sink_queue_settle(sender.outlet);
 	}
 	account = stop(&sender);
 	assert_int_equal(account.delivered, 3 * MANY_MAX);
@@ -213,26 +213,26 @@ static void test_flapping(void **state)
 /* Not again within a minute, unless it goes on; and then with how often it came. */
 static void test_trouble(void **state)
 {
-	struct trouble trouble = {0};
+	struct log_ratelimit_state trouble = {0};
 	char often[TROUBLE_OFTEN_MAX];
 	const int64_t later = TROUBLE_QUIET_NS;
 
 	(void)state;
-	assert_false(trouble_ends(&trouble, 0));
-	assert_true(trouble_begins(&trouble, 1, often));
+	assert_false(log_ratelimit_ends(&trouble, 0));
+	assert_true(log_ratelimit_begins(&trouble, 1, often));
 	assert_string_equal(often, "");
-	assert_false(trouble_begins(&trouble, 2 * later, often));
-	assert_true(trouble_ends(&trouble, 2 * later));
+	assert_false(log_ratelimit_begins(&trouble, 2 * later, often));
+	assert_true(log_ratelimit_ends(&trouble, 2 * later));
 	for (int64_t i = 1; i <= 3; i++) {
-		assert_false(trouble_begins(&trouble, 2 * later + i, often));
-		assert_true(trouble_goes_on(&trouble));
-		assert_false(trouble_ends(&trouble, 2 * later + i));
+		assert_false(log_ratelimit_begins(&trouble, 2 * later + i, often));
+		assert_true(log_ratelimit_goes_on(&trouble));
+		assert_false(log_ratelimit_ends(&trouble, 2 * later + i));
 	}
-	assert_false(trouble_begins(&trouble, 3 * later - 1, often));
-	assert_true(trouble_begins(&trouble, 3 * later, often));
+	assert_false(log_ratelimit_begins(&trouble, 3 * later - 1, often));
+	assert_true(log_ratelimit_begins(&trouble, 3 * later, often));
 	assert_string_equal(often, " (and so 3 times since that was said)");
-	assert_true(trouble_ends(&trouble, 3 * later));
-	assert_true(trouble_begins(&trouble, 4 * later, often));
+	assert_true(log_ratelimit_ends(&trouble, 3 * later));
+	assert_true(log_ratelimit_begins(&trouble, 4 * later, often));
 	assert_string_equal(often, "");
 }
 
@@ -250,7 +250,7 @@ static void test_breaks(void **state)
 	break_off(listener);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &rows);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	close(fd);
@@ -325,11 +325,11 @@ static void test_roused(void **state)
 	while (warnings == 0)
 		usleep(1000);
 	listener = listen_at(&at);
-	outlet_reopen(sender.outlet);
+	sink_queue_reopen(sender.outlet);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
-	outlet_settle(sender.outlet);
+	sink_queue_settle(sender.outlet);
 	account = stop(&sender);
 	assert_nothing_more(fd);
 	assert_int_equal(account.delivered, 300);
@@ -430,9 +430,9 @@ static void test_talker(void **state)
 	start(&sender);
 	for (uint32_t c = 0; c < talker.connections; c++) {
 		if (c > 0)
-			outlet_reopen(sender.outlet);
+			sink_queue_reopen(sender.outlet);
 		push(&sender, 5000);
-		outlet_settle(sender.outlet);
+		sink_queue_settle(sender.outlet);
 	}
 	account = stop(&sender);
 	pthread_join(thread, NULL);

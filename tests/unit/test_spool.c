@@ -30,7 +30,7 @@ static struct spool *open_it(uint64_t size, uint64_t rows)
 {
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
-	const struct spool_place place = {path, size, KIND, URL};
+	const struct spool_position place = {path, size, KIND, URL};
 	struct spool *spool = spool_open(&place, &found, why);
 
 	if (spool == NULL)
@@ -175,7 +175,7 @@ static int clean(void **state);
 
 static void refuse(const char *kind, const char *url, const char *mentions)
 {
-	const struct spool_place place = {path, SIZE, kind, url};
+	const struct spool_position place = {path, SIZE, kind, url};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
 
@@ -211,7 +211,7 @@ static void test_refused(void **state)
 static void test_other_places(void **state)
 {
 	struct spool *spool = open_it(SIZE, 0);
-	struct spool_place place = {path, SIZE, KIND, "tcp://other:1"};
+	struct spool_position place = {path, SIZE, KIND, "tcp://other:1"};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX], name[128];
 
@@ -256,7 +256,7 @@ static bool there_is(const char *name)
 /* What a run did not finish goes; what was damaged stays, whatever comes and is damaged then. */
 static void test_what_is_left(void **state)
 {
-	const struct spool_place place = {path, SIZE, KIND, URL};
+	const struct spool_position place = {path, SIZE, KIND, URL};
 	struct spool *spool = open_it(SIZE, 0);
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
@@ -351,7 +351,7 @@ static void test_first_lines(void **state)
 		{"rows=4 start=0 header=0 bytes=300 ", 4},
 		{"rows=18446744073709551600 start=0 header=4 bytes=18446744073709551615 ", 0},
 	};
-	const struct spool_place place = {path, SIZE, KIND, URL};
+	const struct spool_position place = {path, SIZE, KIND, URL};
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -480,7 +480,7 @@ static void test_damaged(void **state)
 	for (long at = 0;; at++) {
 		struct spool *spool = open_it(SIZE, 0);
 		struct spool_segment segment;
-		const struct spool_place place = {path, SIZE, KIND, URL};
+		const struct spool_position place = {path, SIZE, KIND, URL};
 		struct spool_found found;
 		char why[SPOOL_WHY_MAX], first;
 		FILE *file;

@@ -43,12 +43,12 @@ static void begin(bool ipfix)
 		begin_netflow9(&bytes, 1);
 }
 
-static struct wire_result decode(void)
+static struct decode_result decode(void)
 {
 	return decode_bytes(&bytes, templates, &seen);
 }
 
-static struct wire_result define(bool ipfix, uint32_t id, const struct spec *specs, uint32_t n)
+static struct decode_result define(bool ipfix, uint32_t id, const struct spec *specs, uint32_t n)
 {
 	begin(ipfix);
 	put_template(&bytes, ipfix ? 2 : 0, id, specs, n);
@@ -85,7 +85,7 @@ static void put_options_template(bool ipfix, uint32_t id, uint32_t first, uint32
 }
 
 /* A withdrawal, or any definition of which only the header is there. */
-static struct wire_result say(bool ipfix, uint32_t set_id, uint32_t id, uint32_t count)
+static struct decode_result say(bool ipfix, uint32_t set_id, uint32_t id, uint32_t count)
 {
 	uint32_t set;
 
@@ -101,7 +101,7 @@ static void same_definition_changes_nothing(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
-		struct wire_result result = define(true, 256, plain, COUNT(plain));
+		struct decode_result result = define(true, 256, plain, COUNT(plain));
 
 		assert_int_equal(result.fault, WIRE_FINE);
 		assert_int_equal(result.templates, 1);
@@ -118,7 +118,7 @@ static void same_definition_changes_nothing(void **state)
 static void several_definitions_in_a_set(void **state)
 {
 	uint32_t set;
-	struct wire_result result;
+	struct decode_result result;
 
 	(void)state;
 	begin(true);
@@ -275,7 +275,7 @@ static void longer_than_the_datagram(void **state)
 /* 65 535 fields have no room in a message; of 16 000, their records have 16 000 bytes. */
 static void many_fields(void **state)
 {
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t set;
 
 	(void)state;
@@ -332,7 +332,7 @@ static void fields_of_no_bytes_are_few(void **state)
 		for (uint32_t i = 0; i < COUNT(numbers); i++) {
 			bool ipfix = kind & 1, options = kind & 2, few = numbers[i] <= 16;
 			uint32_t set;
-			struct wire_result result;
+			struct decode_result result;
 
 			templates_forget(templates);
 			begin(ipfix);
@@ -444,7 +444,7 @@ static void options_definitions(void **state)
 	static const struct {
 		bool ipfix;
 		uint32_t first, second;
-		enum wire_fault fault;
+		enum decode_fault fault;
 	} cases[] = {{true, 2, 1, WIRE_FINE}, {true, 2, 2, WIRE_FINE}, {true, 2, 3, WIRE_TEMPLATE},
 		{true, 3, 1, WIRE_LENGTH}, {false, 4, 4, WIRE_FINE}, {false, 0, 8, WIRE_FINE},
 		{false, 8, 0, WIRE_FINE}, {false, 4, 8, WIRE_LENGTH}, {false, 3, 5, WIRE_TEMPLATE},
@@ -555,7 +555,7 @@ static void all_numbers(void **state)
 
 struct saved {
 	struct templates *into;
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	uint32_t n;
 };
 

@@ -17,14 +17,14 @@
 
 #define START INT64_C(1795528800000000000) /* 2026-11-24T14:00:00Z */
 
-static void add_row(struct seen_epoch *epoch, struct seen_measurement *measurement,
+static void add_row(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
 	const char *flow, uint64_t packets, uint64_t low, uint64_t high)
 {
-	struct seen_row *row = seen_add_row(epoch, measurement);
+	struct epoch_view_row *row = epoch_view_add_row(epoch, measurement);
 
 	assert_non_null(row);
 	row->rank = measurement->nb_rows;
-	row->flow = seen_copy(epoch, flow);
+	row->flow = epoch_view_copy(epoch, flow);
 	row->packets = (struct report_figure){
 		.value = packets, .low = low, .high = high, .known = true, .high_known = true};
 	row->bytes = (struct report_figure){.value = packets * (row->rank == 2 ? 1500 : 100),
@@ -34,10 +34,10 @@ static void add_row(struct seen_epoch *epoch, struct seen_measurement *measureme
 }
 
 /* The epoch of a second; the flow of 10.0.0.2 is in those of an even number alone. */
-static struct seen_epoch *epoch_of(uint64_t number)
+static struct epoch_view *epoch_of(uint64_t number)
 {
-	struct seen_epoch *epoch = seen_alloc();
-	struct seen_measurement *measurement;
+	struct epoch_view *epoch = epoch_view_alloc();
+	struct epoch_view_measurement *measurement;
 
 	assert_non_null(epoch);
 	epoch->number = number;
@@ -50,10 +50,10 @@ static struct seen_epoch *epoch_of(uint64_t number)
 		.measured = 999000,
 		.nic_missed = 1000,
 		.bytes = 99900000};
-	measurement = seen_add_measurement(epoch, "main");
+	measurement = epoch_view_add_measurement(epoch, "main");
 	assert_non_null(measurement);
-	measurement->key = seen_copy(epoch, "5tuple");
-	measurement->sketch = seen_copy(epoch, "count-min");
+	measurement->key = epoch_view_copy(epoch, "5tuple");
+	measurement->sketch = epoch_view_copy(epoch, "count-min");
 	measurement->ledger = epoch->ledger;
 	measurement->distinct_keys = 12345;
 	add_row(epoch, measurement, "10.0.0.1:1 -> 10.0.0.9:80 tcp", 100000 * (1 + number),
@@ -62,7 +62,7 @@ static struct seen_epoch *epoch_of(uint64_t number)
 		add_row(epoch, measurement, "10.0.0.2:1 -> 10.0.0.9:443 tcp", 50000, 50000, 50000);
 	epoch->ports = calloc(1, sizeof(epoch->ports[0]));
 	epoch->nb_ports = 1;
-	epoch->ports[0] = (struct seen_port){strdup("eth1"), true, 100000};
+	epoch->ports[0] = (struct epoch_view_port){strdup("eth1"), true, 100000};
 	epoch->workers = calloc(2, sizeof(epoch->workers[0]));
 	epoch->nb_workers = 2;
 	epoch->workers[0].busy_ns = SECOND_NS / 2;
@@ -170,7 +170,7 @@ static void test_bytes(void **state)
 static void test_counted_metric(void **state)
 {
 	struct view view = {0};
-	struct seen_epoch *epoch = epoch_of(0);
+	struct epoch_view *epoch = epoch_of(0);
 	static const char *const screen[] = {
 		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
 		ACCOUNT,
@@ -192,11 +192,11 @@ static void test_counted_metric(void **state)
 	view_clear(&view);
 }
 
-static void add_place(struct seen_epoch *epoch, const struct seen_delivery *place)
+static void add_place(struct epoch_view *epoch, const struct epoch_view_delivery *place)
 {
 	epoch->deliveries[epoch->nb_deliveries] = *place;
-	epoch->deliveries[epoch->nb_deliveries].name = seen_copy(epoch, place->name);
-	epoch->deliveries[epoch->nb_deliveries++].kind = seen_copy(epoch, place->kind);
+	epoch->deliveries[epoch->nb_deliveries].name = epoch_view_copy(epoch, place->name);
+	epoch->deliveries[epoch->nb_deliveries++].kind = epoch_view_copy(epoch, place->kind);
 }
 
 /* A line for all places, and one for each in the place of flows. */
@@ -224,13 +224,13 @@ static void test_deliveries(void **state)
 
 	(void)state;
 	view_add(&view, epoch_of(0));
-	view.epochs[0]->deliveries = calloc(2, sizeof(struct seen_delivery));
+	view.epochs[0]->deliveries = calloc(2, sizeof(struct epoch_view_delivery));
 	assert_non_null(view.epochs[0]->deliveries);
-	add_place(view.epochs[0], &(struct seen_delivery){.name = (char[]){"top.csv"},
+	add_place(view.epochs[0], &(struct epoch_view_delivery){.name = (char[]){"top.csv"},
 					  .kind = (char[]){"heavy-hitters"},
 					  .rows = 1000,
 					  .delivered = 1000});
-	add_place(view.epochs[0], &(struct seen_delivery){.name = (char[]){"kafka://b/t"},
+	add_place(view.epochs[0], &(struct epoch_view_delivery){.name = (char[]){"kafka://b/t"},
 					  .kind = (char[]){"stats"},
 					  .rows = 2522,
 					  .acknowledged = 2500,
@@ -258,12 +258,12 @@ static void test_rows_alone(void **state)
 		"   1     500  exact   0.1%          # 10.0.0.1",
 		NULL,
 	};
-	struct seen_epoch *epoch = seen_alloc();
+	struct epoch_view *epoch = epoch_view_alloc();
 
 	(void)state;
 	assert_non_null(epoch);
 	epoch->number = 7;
-	add_row(epoch, seen_add_measurement(epoch, "main"), "10.0.0.1", 500, 500, 500);
+	add_row(epoch, epoch_view_add_measurement(epoch, "main"), "10.0.0.1", 500, 500, 500);
 	view_add(&view, epoch);
 	assert_screen(&view, 24, 80, screen);
 	view_clear(&view);

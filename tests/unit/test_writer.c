@@ -78,7 +78,7 @@ static void count_unread(void)
 	times_unread++;
 }
 
-static const struct writer_voice voice = {.say = hear, .unread = count_unread};
+static const struct sink_log voice = {.say = hear, .unread = count_unread};
 
 /* How often a line with this part was said, as a warning or as a notice. */
 static int times_said(bool warning, const char *part)
@@ -1466,25 +1466,25 @@ static void write_when_free(void *place, const struct report_epoch *epoch)
 /* Neither kind of report takes room of the other, and each loss is said once. */
 static void test_accounts_have_a_bound(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
+	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
 	const int pushed = 4 * OUTLET_QUEUE;
 	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct delivery of_stats = {.name = "s", .output = &output_stats};
 	struct delivery of_all = {.name = "d", .output = &output_deliveries};
 	struct delivery *deliveries[] = {&of_stats, &of_all};
-	const struct outlet_params params = {.ops = &ops,
+	const struct sink_queue_params params = {.ops = &ops,
 		.place = &stall,
 		.name = "the disk",
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
 		.say = hear};
-	struct outlet *outlet = outlet_create(&params);
+	struct sink_queue *outlet = sink_queue_create(&params);
 	uint64_t dropped;
 
 	(void)state;
 	assert_non_null(outlet);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(outlet_start(outlet), 0);
+	assert_int_equal(sink_queue_start(outlet), 0);
 	for (int number = 0; number < pushed; number++) {
 		struct report_epoch *told = report_epoch_alloc(0, 0),
 				    *epoch = epoch_of((uint64_t)number, ROWS);
@@ -1492,11 +1492,11 @@ static void test_accounts_have_a_bound(void **state)
 		told->deliveries_only = true;
 		told->deliveries = calloc(1, sizeof(told->deliveries[0]));
 		told->nb_deliveries = 1;
-		outlet_push(outlet, told);
+		sink_queue_push(outlet, told);
 		/* One that it took later would make room, and the next loss would be another. */
 		while (!atomic_load(&stall.begun))
 			usleep(1000);
-		outlet_push(outlet, epoch);
+		sink_queue_push(outlet, epoch);
 		report_epoch_free(told);
 		report_epoch_free(epoch);
 	}
@@ -1504,16 +1504,16 @@ static void test_accounts_have_a_bound(void **state)
 	assert_int_equal(times_said(true, "the disk does not keep up"), 1);
 	assert_int_equal(said.n, 2);
 	pthread_mutex_unlock(&stall.lock);
-	dropped = outlet_end(outlet);
+	dropped = sink_queue_end(outlet);
 	assert_int_equal(dropped, of_stats.dropped + of_all.dropped);
 	assert_int_equal(dropped, stall.missed);
 	assert_int_equal(dropped + stall.written, 2 * pushed);
 	assert_int_equal(stall.written, 2 * OUTLET_QUEUE + 1);
-	outlet_free(outlet);
+	sink_queue_free(outlet);
 }
 
 struct sharer {
-	struct outlet *outlet;
+	struct sink_queue *outlet;
 	int64_t shares[3];
 	uint32_t n;
 };
@@ -1523,20 +1523,20 @@ static void look_at_share(void *place, const struct report_epoch *epoch)
 	struct sharer *sharer = place;
 
 	(void)epoch;
-	while (!outlet_ending(sharer->outlet))
+	while (!sink_queue_ending(sharer->outlet))
 		usleep(1000);
-	sharer->shares[sharer->n++] = outlet_share(sharer->outlet);
+	sharer->shares[sharer->n++] = sink_queue_share(sharer->outlet);
 }
 
 /* The ten seconds at the end are shared among the reports that wait. */
 static void test_shares(void **state)
 {
-	static const struct outlet_ops ops = {.write = look_at_share};
+	static const struct sink_queue_ops ops = {.write = look_at_share};
 	struct report_epoch *epoch = epoch_of(0, ROWS);
 	struct sharer sharer = {0};
 	struct delivery of_stats = {.name = "s", .output = &output_stats};
 	struct delivery *deliveries[] = {&of_stats};
-	const struct outlet_params params = {.ops = &ops,
+	const struct sink_queue_params params = {.ops = &ops,
 		.place = &sharer,
 		.name = "the place",
 		.deliveries = deliveries,
@@ -1545,49 +1545,49 @@ static void test_shares(void **state)
 	const int64_t second = INT64_C(1000000000);
 
 	(void)state;
-	sharer.outlet = outlet_create(&params);
+	sharer.outlet = sink_queue_create(&params);
 	assert_non_null(sharer.outlet);
 	for (int e = 0; e < 3; e++)
-		outlet_push(sharer.outlet, epoch);
-	assert_int_equal(outlet_start(sharer.outlet), 0);
-	assert_int_equal(outlet_end(sharer.outlet), 0);
+		sink_queue_push(sharer.outlet, epoch);
+	assert_int_equal(sink_queue_start(sharer.outlet), 0);
+	assert_int_equal(sink_queue_end(sharer.outlet), 0);
 	assert_int_equal(sharer.n, 3);
 	for (int e = 0; e < 3; e++)
 		assert_in_range(sharer.shares[e], 9 * second / (3 - e),
 			10 * second / (3 - e) + second / 100);
-	outlet_free(sharer.outlet);
+	sink_queue_free(sharer.outlet);
 	report_epoch_free(epoch);
 }
 
 /* Epochs that find no room and have no rows for the place are no loss to speak of. */
 static void test_nothing_lost(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
+	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
 	struct report_epoch *epoch = epoch_of(0, 3); /* without records */
 	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct delivery of_flows = {.name = "f", .output = &output_flows};
 	struct delivery *deliveries[] = {&of_flows};
-	const struct outlet_params params = {.ops = &ops,
+	const struct sink_queue_params params = {.ops = &ops,
 		.place = &stall,
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 1,
 		.say = hear};
-	struct outlet *outlet = outlet_create(&params);
+	struct sink_queue *outlet = sink_queue_create(&params);
 
 	(void)state;
 	assert_non_null(outlet);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(outlet_start(outlet), 0);
+	assert_int_equal(sink_queue_start(outlet), 0);
 	for (int number = 0; number < 2 * OUTLET_QUEUE; number++)
-		outlet_push(outlet, epoch);
+		sink_queue_push(outlet, epoch);
 	assert_true(stall.missed > 0);
 	pthread_mutex_unlock(&stall.lock);
-	outlet_settle(outlet);
-	outlet_push(outlet, epoch);
-	assert_int_equal(outlet_end(outlet), 0);
+	sink_queue_settle(outlet);
+	sink_queue_push(outlet, epoch);
+	assert_int_equal(sink_queue_end(outlet), 0);
 	assert_int_equal(said.n, 0);
-	outlet_free(outlet);
+	sink_queue_free(outlet);
 	report_epoch_free(epoch);
 }
 
@@ -1595,7 +1595,7 @@ static void test_nothing_lost(void **state)
  * it is. After a loss the next waits until half of it is free. */
 static void test_epochs_are_bounded_in_bytes(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free, .miss = count_missed};
+	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
 	const uint32_t rows = 1000;
 	struct report_epoch *epoch = epoch_of(0, rows), *large = epoch_of(0, 100 * rows);
 	struct report_epoch *flows = sample_flows(0);
@@ -1604,54 +1604,54 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	struct delivery of_rows = {.name = "h", .output = &output_heavy_hitters};
 	struct delivery of_flows = {.name = "f", .output = &output_flows};
 	struct delivery *deliveries[] = {&of_rows, &of_flows};
-	const struct outlet_params params = {.ops = &ops,
+	const struct sink_queue_params params = {.ops = &ops,
 		.place = &stall,
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
 		.queue = 4 * bytes + bytes / 2,
 		.say = hear};
-	struct outlet *outlet = outlet_create(&params);
+	struct sink_queue *outlet = sink_queue_create(&params);
 
 	(void)state;
 	assert_in_range(bytes, rows * sizeof(struct report_row),
 		rows * sizeof(struct report_row) + 10 * sizeof(struct report_measurement));
 	assert_non_null(outlet);
-	outlet_bound_flows(outlet, SIZE_MAX);
+	sink_queue_bound_flows(outlet, SIZE_MAX);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(outlet_start(outlet), 0);
-	outlet_push(outlet, epoch);
+	assert_int_equal(sink_queue_start(outlet), 0);
+	sink_queue_push(outlet, epoch);
 	while (!atomic_load(&stall.begun))
 		usleep(1000);
 	for (int number = 0; number < 10; number++)
-		outlet_push(outlet, epoch);
+		sink_queue_push(outlet, epoch);
 	assert_int_equal(of_rows.dropped, 6 * rows);
-	assert_false(outlet_wait(outlet, epoch, clock_now(CLOCK_MONOTONIC) + 1000000));
+	assert_false(sink_queue_wait(outlet, epoch, clock_now(CLOCK_MONOTONIC) + 1000000));
 	for (uint32_t n = 0; n < 100; n++)
-		outlet_push(outlet, flows);
+		sink_queue_push(outlet, flows);
 	assert_int_equal(of_flows.dropped, 0);
 	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
-	outlet_settle(outlet);
+	sink_queue_settle(outlet);
 	assert_int_equal(stall.written, 1 + 4 + 100);
 
 	/* More than all of it: when nothing else waits. */
 	pthread_mutex_lock(&stall.lock);
 	atomic_store(&stall.begun, false);
-	assert_true(outlet_wait(outlet, large, INT64_MAX));
-	outlet_push(outlet, large);
+	assert_true(sink_queue_wait(outlet, large, INT64_MAX));
+	sink_queue_push(outlet, large);
 	while (!atomic_load(&stall.begun))
 		usleep(1000);
 	assert_int_equal(times_said(false, "the place keeps up again; 6000 rows were lost"), 1);
-	outlet_push(outlet, large);
-	outlet_push(outlet, epoch);
+	sink_queue_push(outlet, large);
+	sink_queue_push(outlet, epoch);
 	assert_int_equal(of_rows.dropped, 7 * rows);
 	/* Within a minute it is not told again. */
 	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
-	assert_int_equal(outlet_end(outlet), 7 * rows);
+	assert_int_equal(sink_queue_end(outlet), 7 * rows);
 	assert_int_equal(stall.written, 1 + 4 + 100 + 2);
-	outlet_free(outlet);
+	sink_queue_free(outlet);
 	report_epoch_free(epoch);
 	report_epoch_free(large);
 	report_epoch_free(flows);
@@ -1660,7 +1660,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 /* The section's bound holds for records, too, where it is less than that of the run. */
 static void test_records_have_the_smaller_bound(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free};
+	static const struct sink_queue_ops ops = {.write = write_when_free};
 	struct report_epoch *flows = sample_flows(0);
 	const size_t bytes = output_bytes(flows);
 	const struct {
@@ -1673,28 +1673,28 @@ static void test_records_have_the_smaller_bound(void **state)
 		struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
 		struct delivery of_flows = {.name = "f", .output = &output_flows};
 		struct delivery *delivery = &of_flows;
-		const struct outlet_params params = {.ops = &ops,
+		const struct sink_queue_params params = {.ops = &ops,
 			.place = &stall,
 			.name = "the place",
 			.deliveries = &delivery,
 			.nb_deliveries = 1,
 			.queue = bounds[b].queue,
 			.say = hear};
-		struct outlet *outlet = outlet_create(&params);
+		struct sink_queue *outlet = sink_queue_create(&params);
 
 		assert_non_null(outlet);
-		outlet_bound_flows(outlet, bounds[b].run);
+		sink_queue_bound_flows(outlet, bounds[b].run);
 		pthread_mutex_lock(&stall.lock);
-		assert_int_equal(outlet_start(outlet), 0);
-		outlet_push(outlet, flows);
+		assert_int_equal(sink_queue_start(outlet), 0);
+		sink_queue_push(outlet, flows);
 		while (!atomic_load(&stall.begun))
 			usleep(1000);
 		for (uint32_t n = 0; n < 20; n++)
-			outlet_push(outlet, flows);
+			sink_queue_push(outlet, flows);
 		pthread_mutex_unlock(&stall.lock);
-		assert_int_equal(outlet_end(outlet), 3 * (20 - bounds[b].wait));
+		assert_int_equal(sink_queue_end(outlet), 3 * (20 - bounds[b].wait));
 		assert_int_equal(stall.written, 1 + bounds[b].wait);
-		outlet_free(outlet);
+		sink_queue_free(outlet);
 	}
 	report_epoch_free(flows);
 }
@@ -1703,22 +1703,22 @@ static void test_records_have_the_smaller_bound(void **state)
  * takes a little. */
 static void test_patience_at_the_end(void **state)
 {
-	static const struct outlet_ops ops = {.write = write_when_free};
-	struct outlet_params params = {.ops = &ops, .say = hear, .second = 1000000};
+	static const struct sink_queue_ops ops = {.write = write_when_free};
+	struct sink_queue_params params = {.ops = &ops, .say = hear, .second = 1000000};
 
 	(void)state;
 	for (int keeps = 0; keeps < 2; keeps++) {
-		struct outlet *outlet;
+		struct sink_queue *outlet;
 
 		params.keeps = keeps == 1;
-		outlet = outlet_create(&params);
+		outlet = sink_queue_create(&params);
 		assert_non_null(outlet);
-		assert_int_equal(outlet_patience(outlet, 60), 60 * params.second);
-		outlet_finish(outlet);
-		assert_in_range(outlet_patience(outlet, 60), 1, 5 * params.second);
+		assert_int_equal(sink_queue_patience(outlet, 60), 60 * params.second);
+		sink_queue_finish(outlet);
+		assert_in_range(sink_queue_patience(outlet, 60), 1, 5 * params.second);
 		usleep(16000);
-		assert_int_equal(outlet_patience(outlet, 60), keeps ? 0 : 5 * params.second);
-		outlet_free(outlet);
+		assert_int_equal(sink_queue_patience(outlet, 60), keeps ? 0 : 5 * params.second);
+		sink_queue_free(outlet);
 	}
 }
 

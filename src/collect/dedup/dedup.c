@@ -23,7 +23,7 @@ struct dedup {
 	struct dedup_params params;
 	const struct dedup_ops *ops;
 	struct hash_key hash_key;
-	struct known known;
+	struct dedup_context known;
 	struct flow_path *paths; /* of each entry; NULL: not asked for */
 	uint8_t *hops_in_use;
 	bool keeps; /* flows of all records, not only of totals */
@@ -58,13 +58,13 @@ static size_t paths_bytes(const struct dedup_params *params)
 /* One byte for each hop that there may be, in the place of a hop's 32. */
 static size_t in_use_bytes(const struct dedup_params *params)
 {
-	return observers_memory(params->exporters) / sizeof(struct hop);
+	return observation_points_memory(params->exporters) / sizeof(struct hop);
 }
 
 size_t dedup_memory(const struct dedup_params *params)
 {
 	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
-	       observers_memory(params->exporters) + routes_memory(params->flows) +
+	       observation_points_memory(params->exporters) + routes_memory(params->flows) +
 	       params->exporters + roles_memory(params->exporters) + paths_bytes(params) +
 	       in_use_bytes(params) + (holds_flows(params) ? held_flows_memory(params->flows) : 0);
 }
@@ -72,10 +72,11 @@ size_t dedup_memory(const struct dedup_params *params)
 static bool init(struct dedup *dedup, const struct dedup_params *params)
 {
 	const struct sketch_allocator *allocator = &params->allocator;
-	struct known *known = &dedup->known;
+	struct dedup_context *known = &dedup->known;
 
 	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
-		!observers_init(&known->observers, params->exporters, params->seed, allocator) ||
+		!observation_points_init(
+			&known->observers, params->exporters, params->seed, allocator) ||
 		!routes_init(&known->routes, params->flows, params->seed, known->flows.timeout,
 			allocator) ||
 		!roles_init(&known->roles, params->exporters, params->seed, allocator))
@@ -124,7 +125,7 @@ void dedup_destroy(struct dedup *dedup)
 		return;
 	params = dedup->params;
 	observed_flows_fini(&dedup->known.flows, &params.allocator);
-	observers_fini(&dedup->known.observers, &params.allocator);
+	observation_points_fini(&dedup->known.observers, &params.allocator);
 	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
 	roles_fini(&dedup->known.roles, &params.allocator);
 	held_flows_fini(&dedup->known.held, params.flows, &params.allocator);
@@ -136,7 +137,7 @@ void dedup_destroy(struct dedup *dedup)
 
 /* The share of the hop's observer, or what it holds of its totals; NULL: there is none. */
 static inline struct share *find_share(
-	struct known *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
+	struct dedup_context *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
 {
 	const struct hop *hops = known->observers.hops;
 	uint32_t observer = hops[hop].observer;
@@ -152,8 +153,8 @@ static inline struct share *find_share(
 	return NULL;
 }
 
-static struct share *get_share(
-	struct known *known, struct record *record, uint32_t hop, bool total, uint32_t *number)
+static struct share *get_share(struct dedup_context *known, struct record *record, uint32_t hop,
+	bool total, uint32_t *number)
 {
 	struct share *share = find_share(known, record->flow, hop, total, number);
 
@@ -232,7 +233,7 @@ static void difference(struct share *last, struct record *record)
 }
 
 /* Counts from 0 again, before a share is too large for its bits. */
-static void begin_anew(struct known *known, struct flow *flow)
+static void begin_anew(struct dedup_context *known, struct flow *flow)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&known->flows, flow, i);
@@ -252,7 +253,7 @@ static void begin_anew(struct known *known, struct flow *flow)
 }
 
 /* A share of samples has only what waits (dedup_method.c). */
-static bool waits(const struct known *known, const struct record *record)
+static bool waits(const struct dedup_context *known, const struct record *record)
 {
 	return known->held.room > 0 && record->observation->sampling > 1;
 }
@@ -280,7 +281,7 @@ static void set_sampled(struct record *record)
 	share->bytes = 0;
 }
 
-static void add_to_share(struct known *known, struct record *record, uint32_t hop)
+static void add_to_share(struct dedup_context *known, struct record *record, uint32_t hop)
 {
 	struct share *share = record->share;
 	uint64_t packets, bytes;
@@ -311,7 +312,7 @@ static void add_to_share(struct known *known, struct record *record, uint32_t ho
 }
 
 /* What is looked up for all records of a burst before any is counted. */
-struct ahead {
+struct lookup_batch {
 	uint32_t guess[BURST_MAX]; /* the flow's entry */
 	uint32_t hop[BURST_MAX];
 };
@@ -329,8 +330,8 @@ static struct share begin_session(
 }
 
 /* When the flow was last told of, before the record; for one that is new, now. */
-static uint32_t last_heard(
-	const struct known *known, const struct key_hash *hash, uint32_t guess, uint32_t now)
+static uint32_t last_heard(const struct dedup_context *known, const struct key_hash *hash,
+	uint32_t guess, uint32_t now)
 {
 	const struct flow *flow = guess != FLOW_NONE ? &known->flows.flows[guess] : NULL;
 
@@ -338,8 +339,8 @@ static uint32_t last_heard(
 }
 
 /* Finds the flow and the observer's share, and adds the record to it. False: there is no room. */
-static bool find_flow(struct known *known, struct record *record, const struct key_hash *hash,
-	uint32_t hop, uint32_t guess)
+static bool find_flow(struct dedup_context *known, struct record *record,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess)
 {
 	uint32_t unused, before, flags;
 	struct share *last;
@@ -416,7 +417,7 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 }
 
 /* What a path needs to know of the record, and what a key does of the path. */
-static void follow(struct dedup *dedup, struct record *record, const struct worth *worth,
+static void follow(struct dedup *dedup, struct record *record, const struct record_value *worth,
 	struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
@@ -436,13 +437,13 @@ static void follow(struct dedup *dedup, struct record *record, const struct wort
 }
 
 /* What could not be found is decided by the edge; a total that cannot be differenced is nothing. */
-static struct worth without_flow(struct dedup *dedup, struct record *record)
+static struct record_value without_flow(struct dedup *dedup, struct record *record)
 {
 	record->flow = NULL;
 	record->share = NULL;
 	if (record->observation->flags & OBSERVATION_SINCE_START) {
 		record->packets = record->bytes = 0;
-		return (struct worth){0, 0, 1};
+		return (struct record_value){0, 0, 1};
 	}
 	if (!dedup->ops->flows)
 		return dedup->ops->take(&dedup->known, record);
@@ -450,7 +451,7 @@ static struct worth without_flow(struct dedup *dedup, struct record *record)
 }
 
 /* Whether frames of these sizes are known; most are. No product overflows: packets have 40 bits. */
-static bool are_frames_known(const struct dedup_counts *counts, const struct worth *worth)
+static bool are_frames_known(const struct dedup_counts *counts, const struct record_value *worth)
 {
 	const uint64_t limit = UINT64_C(1) << 24;
 
@@ -459,7 +460,7 @@ static bool are_frames_known(const struct dedup_counts *counts, const struct wor
 	       worth->bytes <= counts->largest_frame * worth->packets;
 }
 
-static void count_frames(struct dedup_counts *counts, const struct worth *worth)
+static void count_frames(struct dedup_counts *counts, const struct record_value *worth)
 {
 	uint64_t least, most;
 	uint32_t smallest, largest;
@@ -477,16 +478,16 @@ static void count_frames(struct dedup_counts *counts, const struct worth *worth)
 }
 
 /* Behind count(): of packets whose sizes the record does not tell. */
-static void count_hidden_frames(const struct observation *observation, const struct worth *worth,
-	struct dedup_counts *counts)
+static void count_hidden_frames(const struct observation *observation,
+	const struct record_value *worth, struct dedup_counts *counts)
 {
-	if (hides_frames(observation) && worth->packets > 0 &&
+	if (frame_sizes_unknown(observation) && worth->packets > 0 &&
 		counts->largest_frame < FRAME_EXPECTED)
 		counts->largest_frame = FRAME_EXPECTED;
 }
 
 /* What is in doubt since it was told last. */
-static void tell_doubt(struct known *known, struct dedup_counts *counts)
+static void tell_doubt(struct dedup_context *known, struct dedup_counts *counts)
 {
 	if (known->roles.reporting <= 1) /* nobody reports a packet again */
 		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
@@ -499,7 +500,7 @@ static void tell_doubt(struct known *known, struct dedup_counts *counts)
 	known->doubt = (struct role_doubt){0};
 }
 
-static void count_worth(const struct worth *worth, struct dedup_counts *counts)
+static void count_worth(const struct record_value *worth, struct dedup_counts *counts)
 {
 	counts->measured += worth->packets;
 	counts->bytes += worth->bytes;
@@ -507,7 +508,7 @@ static void count_worth(const struct worth *worth, struct dedup_counts *counts)
 		counts->sampling = worth->sampling;
 }
 
-static inline void count(uint64_t received, bool counted, const struct worth *worth,
+static inline void count(uint64_t received, bool counted, const struct record_value *worth,
 	struct dedup_counts *counts, struct record_counts *exporter)
 {
 	counts->received += received;
@@ -525,11 +526,11 @@ static inline void count(uint64_t received, bool counted, const struct worth *wo
  * Packets that count wait, where the first and the last router are asked for, while those of the
  * route are not known since an epoch before this one, and while the flow is held.
  */
-static void await_routers(struct dedup *dedup, struct record *record, struct worth *worth)
+static void await_routers(struct dedup *dedup, struct record *record, struct record_value *worth)
 {
-	struct known *known = &dedup->known;
+	struct dedup_context *known = &dedup->known;
 	const struct route *route;
-	struct held_flow *held;
+	struct deferred_flow *held;
 
 	if (!record->share || worth->packets == 0)
 		return;
@@ -542,7 +543,7 @@ static void await_routers(struct dedup *dedup, struct record *record, struct wor
 		return;
 	held_flow_add_sure(held, worth);
 	record->held = true;
-	*worth = (struct worth){0, 0, 1};
+	*worth = (struct record_value){0, 0, 1};
 }
 
 static bool has_totals(const struct observation *observation)
@@ -550,11 +551,11 @@ static bool has_totals(const struct observation *observation)
 	return observation->flags & OBSERVATION_SINCE_START;
 }
 
-static struct worth take(struct dedup *dedup, struct record *record, const struct key_hash *hash,
-	const struct ahead *ahead, uint32_t i, bool *edge_only)
+static struct record_value take(struct dedup *dedup, struct record *record,
+	const struct key_hash *hash, const struct lookup_batch *ahead, uint32_t i, bool *edge_only)
 {
 	bool totals = has_totals(record->observation);
-	struct worth worth;
+	struct record_value worth;
 	bool found;
 
 	if (!dedup->keeps && !totals)
@@ -571,8 +572,9 @@ static struct worth take(struct dedup *dedup, struct record *record, const struc
 }
 
 /* Whether nothing is asked of the record but to be added: most are such. */
-static inline bool is_common(const struct known *known, const struct observation *observation,
-	const struct flow *flow, const struct key_hash *hash, uint32_t now)
+static inline bool is_common(const struct dedup_context *known,
+	const struct observation *observation, const struct flow *flow, const struct key_hash *hash,
+	uint32_t now)
 {
 	return observation->sampling == 1 && !has_totals(observation) &&
 	       observation->packets < SHARE_PACKETS_LIMIT &&
@@ -605,8 +607,8 @@ static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *mos
  * `best` of an unsampled record by an observer that told of the flow before, without paths: as
  * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
  */
-static inline bool take_common(struct known *known, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct worth *worth)
+static inline bool take_common(struct dedup_context *known, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *worth)
 {
 	uint64_t packets, bytes, most, counted;
 	struct record record;
@@ -645,7 +647,7 @@ static inline bool take_common(struct known *known, const struct observation *ob
 		record.number = (uint32_t)(share - flow->shares);
 		add_evidence(known, &record);
 	}
-	*worth = (struct worth){0, 0, 1};
+	*worth = (struct record_value){0, 0, 1};
 	counted = flow->packets;
 	if (packets <= counted)
 		return true;
@@ -685,9 +687,9 @@ static inline bool is_same_hop(const struct observation *a, const struct observa
 
 /* All waits for memory of a burst together. */
 static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
-	struct key_burst *burst, struct ahead *ahead)
+	struct key_burst *burst, struct lookup_batch *ahead)
 {
-	struct known *known = &dedup->known;
+	struct dedup_context *known = &dedup->known;
 
 	hash_burst(&dedup->hash_key, burst);
 	for (uint32_t i = 0; i < n; i++)
@@ -701,7 +703,7 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 		}
 		roles_hear(&known->roles, observations[i].exporter, ticks_of(observations[i].time));
 		roles_report(&known->roles, observations[i].exporter, observations[i].sampling);
-		ahead->hop[i] = observers_hop(&known->observers, &observations[i]);
+		ahead->hop[i] = observation_points_hop(&known->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
@@ -723,13 +725,13 @@ static inline void note_unknown(const struct observation *observation, struct de
 }
 
 /* Any record. Apart from dedup_burst(), whose loop needs the registers. */
-static __attribute__((noinline)) struct worth take_record(struct dedup *dedup,
-	const struct ahead *ahead, uint32_t i, const struct observation *observation,
+static __attribute__((noinline)) struct record_value take_record(struct dedup *dedup,
+	const struct lookup_batch *ahead, uint32_t i, const struct observation *observation,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *exporter)
 {
 	struct record record;
 	bool edge_only = false;
-	struct worth worth;
+	struct record_value worth;
 
 	set_record(&record, observation);
 	worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
@@ -753,14 +755,14 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 {
 	bool common = dedup->params.method == DEDUP_BEST && !dedup->paths;
 	struct key_weights *weights = burst->weights;
-	struct ahead ahead;
+	struct lookup_batch ahead;
 
 	fill_burst(observations, n, burst);
 	look_ahead(dedup, observations, n, burst, &ahead);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct observation *observation = &observations[i];
 		struct record_counts *exporter = &by_exporter[observation->exporter];
-		struct worth worth;
+		struct record_value worth;
 
 		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
 				      ahead.guess[i], &worth))
@@ -775,7 +777,8 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 }
 
 /* Before the burst has it: under which routers it counts, and that its path has it. */
-static void settle_path(struct dedup *dedup, struct held_flow *held, const struct worth *worth)
+static void settle_path(
+	struct dedup *dedup, struct deferred_flow *held, const struct record_value *worth)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
 	/* For the route, if no record had to know it. */
@@ -798,7 +801,7 @@ static void settle_path(struct dedup *dedup, struct held_flow *held, const struc
 }
 
 static void put_held(
-	const struct held_flow *held, const struct worth *worth, struct key_burst *burst)
+	const struct deferred_flow *held, const struct record_value *worth, struct key_burst *burst)
 {
 	uint32_t i = burst->n++;
 
@@ -815,8 +818,8 @@ static void put_held(
 	burst->weights->bytes[i] = worth->bytes;
 }
 
-static void count_held(
-	const struct held_flow *held, const struct worth *worth, struct dedup_counts *counts)
+static void count_held(const struct deferred_flow *held, const struct record_value *worth,
+	struct dedup_counts *counts)
 {
 	if (counts->measured == 0 || held->smallest_frame < counts->smallest_frame)
 		counts->smallest_frame = held->smallest_frame;
@@ -825,11 +828,11 @@ static void count_held(
 	count_worth(worth, counts);
 }
 
-static void settle(struct dedup *dedup, struct held_flow *held, struct key_burst *burst,
+static void settle(struct dedup *dedup, struct deferred_flow *held, struct key_burst *burst,
 	struct dedup_counts *counts)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
-	struct worth worth = worth_of_held(&dedup->known, held);
+	struct record_value worth = worth_of_held(&dedup->known, held);
 
 	flow_add(flow, worth.packets, worth.bytes);
 	worth.packets += held->sure_packets;
@@ -851,7 +854,7 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
 {
-	struct known *known = &dedup->known;
+	struct dedup_context *known = &dedup->known;
 
 	roles_end_epoch(&known->roles, &known->observers, &known->flows, ticks_of(now), last,
 		&known->doubt);
@@ -861,12 +864,12 @@ void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_count
 
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
 {
-	struct known *known = &dedup->known;
+	struct dedup_context *known = &dedup->known;
 
 	burst->n = 0;
 	burst->v6 = 0;
 	while (burst->n < BURST_MAX) {
-		struct held_flow *held = held_flows_settle(&known->held, &known->flows);
+		struct deferred_flow *held = held_flows_settle(&known->held, &known->flows);
 
 		if (!held)
 			break;
@@ -887,7 +890,7 @@ static void sweep_hops(struct dedup *dedup)
 		for (uint32_t i = 0; !(flow->flags & FLOW_MORE) && i < flow->nb; i++)
 			dedup->hops_in_use[observed_flows_share(flows, flow, i)->hop] = 1;
 	}
-	observers_sweep(&dedup->known.observers, dedup->hops_in_use);
+	observation_points_sweep(&dedup->known.observers, dedup->hops_in_use);
 }
 
 static void emit_paths(
@@ -911,13 +914,13 @@ void dedup_end_epoch(struct dedup *dedup, int64_t now,
 	roles_begin_epoch(&dedup->known.roles);
 	dedup->known.routes.epoch++;
 	observed_flows_expire(&dedup->known.flows, ticks_of(now));
-	if (observers_want_sweep(&dedup->known.observers))
+	if (observation_points_want_sweep(&dedup->known.observers))
 		sweep_hops(dedup);
 }
 
 void dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
 {
-	observers_forget(&dedup->known.observers, exporter);
+	observation_points_forget(&dedup->known.observers, exporter);
 	roles_forget(&dedup->known.roles, exporter);
 	dedup->known.has_ingress[exporter] = 0;
 }

@@ -10,11 +10,11 @@
 /* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
 #define SAMPLES_UNBIASED 16
 
-#define NOTHING ((struct worth){0, 0, 1})
+#define NOTHING ((struct record_value){0, 0, 1})
 
-static struct worth whole(const struct record *record)
+static struct record_value whole(const struct record *record)
 {
-	return (struct worth){
+	return (struct record_value){
 		record->packets, record->bytes, (double)record->observation->sampling};
 }
 
@@ -26,13 +26,13 @@ static uint64_t part_bytes(const struct record *record, uint64_t packets)
 	return (uint64_t)((double)record->bytes * (double)packets / (double)record->packets + 0.5);
 }
 
-static struct worth part(const struct record *record, uint64_t packets, double sampling)
+static struct record_value part(const struct record *record, uint64_t packets, double sampling)
 {
-	return (struct worth){packets, part_bytes(record, packets), sampling};
+	return (struct record_value){packets, part_bytes(record, packets), sampling};
 }
 
 /* So many of the record's packets were taken for duplicates, and may be none. */
-static void doubt_new(struct known *known, const struct record *record, uint64_t packets)
+static void doubt_new(struct dedup_context *known, const struct record *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
 
@@ -41,7 +41,8 @@ static void doubt_new(struct known *known, const struct record *record, uint64_t
 }
 
 /* So many of the record's packets counted, and may be duplicates. */
-static void doubt_duplicate(struct known *known, const struct record *record, uint64_t packets)
+static void doubt_duplicate(
+	struct dedup_context *known, const struct record *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
 
@@ -50,7 +51,7 @@ static void doubt_duplicate(struct known *known, const struct record *record, ui
 }
 
 /* The most bytes that an observer without sampling has. */
-static uint64_t most_bytes(struct known *known, const struct record *record)
+static uint64_t most_bytes(struct dedup_context *known, const struct record *record)
 {
 	uint64_t most = 0;
 
@@ -148,7 +149,7 @@ static uint64_t begin_of(struct record *record)
 	return at;
 }
 
-void find_begin(struct known *known, struct record *record)
+void find_begin(struct dedup_context *known, struct record *record)
 {
 	record->joins = record->is_new || came_back(&known->flows, record);
 	record->begin = begin_of(record);
@@ -181,11 +182,11 @@ static bool is_of_before(const struct record *record)
 	       (int32_t)(flow->moved_at - record->last) > 0;
 }
 
-static struct worth insert_before(struct known *known, struct record *record)
+static struct record_value insert_before(struct dedup_context *known, struct record *record)
 {
 	struct flow *flow = record->flow;
 	uint64_t end = record->share->packets;
-	struct worth worth = {0, 0, 1};
+	struct record_value worth = {0, 0, 1};
 
 	if (end <= flow->moved_behind)
 		return NOTHING;
@@ -225,7 +226,7 @@ static void set_doubted(struct flow *flow, uint64_t packets)
  * record whose place is not certain may bring duplicates.
  */
 static void doubt_counted(
-	struct known *known, const struct record *record, const struct worth *worth)
+	struct dedup_context *known, const struct record *record, const struct record_value *worth)
 {
 	struct flow *flow = record->flow;
 	uint64_t packets = worth->packets;
@@ -243,9 +244,9 @@ static void doubt_counted(
 	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
 
-static struct worth best_unsampled(struct known *known, struct record *record)
+static struct record_value best_unsampled(struct dedup_context *known, struct record *record)
 {
-	struct worth worth = {0, 0, 1};
+	struct record_value worth = {0, 0, 1};
 	struct flow *flow = record->flow;
 	uint64_t end, bytes;
 
@@ -284,7 +285,7 @@ static struct worth best_unsampled(struct known *known, struct record *record)
 	return worth;
 }
 
-void add_evidence(struct known *known, const struct record *record)
+void add_evidence(struct dedup_context *known, const struct record *record)
 {
 	const struct observation *observation = record->observation;
 	uint32_t duration = record->has_first ? record->now - record->first : 0;
@@ -304,7 +305,7 @@ void add_evidence(struct known *known, const struct record *record)
 		});
 }
 
-struct route *route_of(struct known *known, struct record *record)
+struct route *route_of(struct dedup_context *known, struct record *record)
 {
 	struct route *route;
 
@@ -312,8 +313,8 @@ struct route *route_of(struct known *known, struct record *record)
 		record->route = route_key(&known->routes, record->observation);
 	route = route_find(&known->routes, record->route, record->now);
 	if (route->ends_known &&
-		route->ends_generation !=
-			observers_ends_generation(&known->observers, route->ingress, route->egress))
+		route->ends_generation != observation_points_ends_generation(
+						  &known->observers, route->ingress, route->egress))
 		route->ends_known = false;
 	return route;
 }
@@ -321,18 +322,18 @@ struct route *route_of(struct known *known, struct record *record)
 /* --- samples: the edge that they came in by --- */
 
 /* An exporter that died, or told nothing of the flow for the timeout, does not tell of it any more. */
-static bool is_stale(const struct known *known, const struct share *share, uint32_t now)
+static bool is_stale(const struct dedup_context *known, const struct share *share, uint32_t now)
 {
 	const struct hop *hop = &known->observers.hops[share->hop];
 
 	return (int32_t)(now - share_time(&known->flows, share, now)) >
 		       (int32_t)known->flows.timeout ||
-	       !observers_has(&known->observers, hop) ||
+	       !observation_points_has(&known->observers, hop) ||
 	       !roles_is_alive(&known->roles, hop->exporter);
 }
 
 /* Whether an observer that does not sample tells of the flow. */
-static bool any_unsampled(struct known *known, struct flow *flow, uint32_t now)
+static bool any_unsampled(struct dedup_context *known, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		const struct share *share = observed_flows_share(&known->flows, flow, i);
@@ -353,10 +354,10 @@ static enum interface_role role_at(const struct role_interface *interface, const
 }
 
 /* Its packets wait in the share until the epoch ends. False: there is no room. */
-static bool hold_samples(struct known *known, struct record *record)
+static bool hold_samples(struct dedup_context *known, struct record *record)
 {
 	struct share *share = record->share;
-	struct held_flow *held;
+	struct deferred_flow *held;
 
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
@@ -372,7 +373,7 @@ static bool hold_samples(struct known *known, struct record *record)
 }
 
 /* Of an interface whose role is open: the flow's first living observer counts. */
-static uint32_t first_observer(struct known *known, struct flow *flow, uint32_t now)
+static uint32_t first_observer(struct dedup_context *known, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		const struct share *share = observed_flows_share(&known->flows, flow, i);
@@ -383,7 +384,7 @@ static uint32_t first_observer(struct known *known, struct flow *flow, uint32_t 
 	return 0;
 }
 
-static struct worth without_room(struct known *known, struct record *record)
+static struct record_value without_room(struct dedup_context *known, struct record *record)
 {
 	if (first_observer(known, record->flow, record->now) == record->number) {
 		doubt_duplicate(known, record, record->packets);
@@ -393,7 +394,7 @@ static struct worth without_room(struct known *known, struct record *record)
 	return NOTHING;
 }
 
-static struct worth best_sampled(struct known *known, struct record *record)
+static struct record_value best_sampled(struct dedup_context *known, struct record *record)
 {
 	const struct hop *hop = &known->observers.hops[record->share->hop];
 	struct role_interface *interface;
@@ -422,7 +423,7 @@ static struct worth best_sampled(struct known *known, struct record *record)
 	return hold_samples(known, record) ? NOTHING : without_room(known, record);
 }
 
-static struct worth take_best(struct known *known, struct record *record)
+static struct record_value take_best(struct dedup_context *known, struct record *record)
 {
 	if (record->observation->sampling == 1)
 		return best_unsampled(known, record);
@@ -438,7 +439,7 @@ struct held_share {
 };
 
 static uint32_t find_waiting(
-	struct known *known, struct flow *flow, uint32_t now, struct held_share *waiting)
+	struct dedup_context *known, struct flow *flow, uint32_t now, struct held_share *waiting)
 {
 	uint32_t n = 0;
 
@@ -487,7 +488,7 @@ static bool is_behind(
 	       (more <= 0 || more * more <= 25 * sampling * (own + sampling));
 }
 
-static void add_share(struct worth *worth, const struct share *share)
+static void add_share(struct record_value *worth, const struct share *share)
 {
 	worth->packets += share->packets;
 	worth->bytes += share->bytes;
@@ -499,10 +500,10 @@ static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *sh
 	*bytes = counter64_sum(*bytes, share->bytes);
 }
 
-struct worth worth_of_held(struct known *known, const struct held_flow *held)
+struct record_value worth_of_held(struct dedup_context *known, const struct deferred_flow *held)
 {
 	struct flow *flow = &known->flows.flows[held->flow];
-	struct worth worth = {0, 0, (double)held->sampling};
+	struct record_value worth = {0, 0, (double)held->sampling};
 	struct role_doubt *doubt = &known->doubt;
 	struct held_share waiting[SHARES_MAX];
 	const struct held_share *owner;
@@ -559,7 +560,7 @@ static bool tells_more(const struct record *record, uint64_t counted)
 }
 
 /* The first observer of a flow counts, until it is silent. */
-static struct worth take_exporter(struct known *known, struct record *record)
+static struct record_value take_exporter(struct dedup_context *known, struct record *record)
 {
 	struct flow *flow = record->flow;
 	bool sampled = record->observation->sampling > 1;
@@ -581,7 +582,7 @@ static struct worth take_exporter(struct known *known, struct record *record)
 }
 
 /* Its mean is of those that had a sample, and too large of flows with few. */
-static struct worth window_sampled(struct known *known, struct record *record)
+static struct record_value window_sampled(struct dedup_context *known, struct record *record)
 {
 	uint64_t packets = 0, observers = 0, worth;
 	uint32_t sampling = record->observation->sampling;
@@ -606,7 +607,7 @@ static struct worth window_sampled(struct known *known, struct record *record)
 	return part(record, worth, (double)record->flow->coarsest);
 }
 
-static struct worth take_window(struct known *known, struct record *record)
+static struct record_value take_window(struct dedup_context *known, struct record *record)
 {
 	struct flow *flow = record->flow;
 	bool first = !(flow->flags & FLOW_UNSAMPLED);
@@ -627,13 +628,13 @@ static struct worth take_window(struct known *known, struct record *record)
 }
 
 /* Whether it is in the lowest slot among those that report flows between its prefixes. */
-static bool is_lowest(struct known *known, const struct record *record)
+static bool is_lowest(struct dedup_context *known, const struct record *record)
 {
 	const struct observation *observation = record->observation;
 	struct route *route =
 		route_find(&known->routes, route_key(&known->routes, observation), record->now);
-	uint32_t observer =
-		observers_number(&known->observers, observation->exporter, observation->side);
+	uint32_t observer = observation_points_number(
+		&known->observers, observation->exporter, observation->side);
 	uint32_t slots = UINT32_C(1) << GENERATION_SHIFT;
 	bool other = observer != route->lowest;
 
@@ -645,7 +646,7 @@ static bool is_lowest(struct known *known, const struct record *record)
 	return true;
 }
 
-static bool counts_at_edge(struct known *known, const struct record *record)
+static bool counts_at_edge(struct dedup_context *known, const struct record *record)
 {
 	const struct observation *observation = record->observation;
 
@@ -661,12 +662,12 @@ static bool counts_at_edge(struct known *known, const struct record *record)
 	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
 }
 
-struct worth worth_at_edge(struct known *known, struct record *record)
+struct record_value worth_at_edge(struct dedup_context *known, struct record *record)
 {
 	return counts_at_edge(known, record) ? whole(record) : NOTHING;
 }
 
-static struct worth take_all(struct known *known, struct record *record)
+static struct record_value take_all(struct dedup_context *known, struct record *record)
 {
 	(void)known;
 	return whole(record);

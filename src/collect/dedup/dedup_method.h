@@ -18,11 +18,11 @@
 #include "collect/exporters/observation.h"
 
 /* What methods know beside a flow. */
-struct known {
+struct dedup_context {
 	struct observed_flows flows;
-	struct observers observers;
+	struct observation_points observers;
 	struct routes routes;
-	struct held_flows held;
+	struct deferred_flows held;
 	struct roles roles;
 	struct role_doubt doubt; /* of the burst, or the epoch's end */
 	uint8_t *has_ingress;    /* of each slot: it reports flows where they come in */
@@ -32,20 +32,20 @@ struct known {
 struct dedup_ops {
 	const char *word, *suits;
 	bool flows; /* keeps flows; what finds no room is worth what the edge rule says */
-	struct worth (*take)(struct known *known, struct record *record);
+	struct record_value (*take)(struct dedup_context *known, struct record *record);
 };
 
 /* The route of the record, whose key is kept in it. */
-struct route *route_of(struct known *known, struct record *record);
+struct route *route_of(struct dedup_context *known, struct record *record);
 
 /* Where an unsampled record begins, in packets of the flow; before the share has the record. */
-void find_begin(struct known *known, struct record *record);
+void find_begin(struct dedup_context *known, struct record *record);
 
 /* The record, which its share has, is evidence of the roles of interfaces. */
-void add_evidence(struct known *known, const struct record *record);
+void add_evidence(struct dedup_context *known, const struct record *record);
 
 /* What the samples of a held flow bring, by the roles as they are known now. */
-struct worth worth_of_held(struct known *known, const struct held_flow *held);
+struct record_value worth_of_held(struct dedup_context *known, const struct deferred_flow *held);
 
 /* In the order of enum dedup_method; a row without a word ends it. */
 extern const struct dedup_ops dedup_methods[];
@@ -55,4 +55,4 @@ extern const struct dedup_ops dedup_methods[];
  * in the core where any exporter has an edge. Where none has, of those that report flows between
  * two prefixes the one in the lowest slot counts.
  */
-struct worth worth_at_edge(struct known *known, struct record *record);
+struct record_value worth_at_edge(struct dedup_context *known, struct record *record);

@@ -21,13 +21,13 @@ static uint32_t room_for(uint64_t flows)
 
 size_t held_flows_memory(uint64_t flows)
 {
-	return room_for(flows) * sizeof(struct held_flow);
+	return room_for(flows) * sizeof(struct deferred_flow);
 }
 
 bool held_flows_init(
-	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
 {
-	*held = (struct held_flows){
+	*held = (struct deferred_flows){
 		.flows = allocator->alloc(held_flows_memory(flows), allocator->arg),
 		.room = room_for(flows),
 	};
@@ -35,31 +35,31 @@ bool held_flows_init(
 }
 
 void held_flows_fini(
-	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
 {
 	if (held->flows)
 		allocator->free(held->flows, held_flows_memory(flows), allocator->arg);
 }
 
-static struct held_flow *add(struct held_flows *held, struct flow *flow, uint32_t number)
+static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow, uint32_t number)
 {
-	struct held_flow *place;
+	struct deferred_flow *place;
 
 	if (held->nb == held->room)
 		return NULL;
 	flow->flags |= FLOW_HELD;
 	flow->held = held->nb++;
 	place = held_flow_of(held, flow);
-	*place = (struct held_flow){.flow = number, .smallest_frame = UINT32_MAX};
+	*place = (struct deferred_flow){.flow = number, .smallest_frame = UINT32_MAX};
 	return place;
 }
 
-struct held_flow *held_flows_get(
-	struct held_flows *held, const struct observed_flows *flows, struct record *record)
+struct deferred_flow *held_flows_get(
+	struct deferred_flows *held, const struct observed_flows *flows, struct record *record)
 {
 	const struct observation *observation = record->observation;
 	struct flow *flow = record->flow;
-	struct held_flow *place;
+	struct deferred_flow *place;
 
 	if (flow->flags & FLOW_HELD)
 		place = held_flow_of(held, flow);
@@ -76,12 +76,12 @@ struct held_flow *held_flows_get(
 	place->time = observation->time;
 	place->route = record->route;
 	place->tcp_flags |= observation->extra.tcp_flags[0];
-	if (hides_frames(observation) && place->largest_frame < FRAME_EXPECTED)
+	if (frame_sizes_unknown(observation) && place->largest_frame < FRAME_EXPECTED)
 		place->largest_frame = FRAME_EXPECTED;
 	return place;
 }
 
-static void add_frames(struct held_flow *held, uint64_t packets, uint64_t bytes)
+static void add_frames(struct deferred_flow *held, uint64_t packets, uint64_t bytes)
 {
 	uint64_t least, most;
 
@@ -103,7 +103,7 @@ static float above(double value)
 	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
 }
 
-void held_flow_add_samples(struct held_flow *held, const struct record *record)
+void held_flow_add_samples(struct deferred_flow *held, const struct record *record)
 {
 	held->packets = counter64_sum(held->packets, record->packets);
 	held->bytes = counter64_sum(held->bytes, record->bytes);
@@ -112,7 +112,7 @@ void held_flow_add_samples(struct held_flow *held, const struct record *record)
 	add_frames(held, record->packets, record->bytes);
 }
 
-void held_flow_add_sure(struct held_flow *held, const struct worth *worth)
+void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth)
 {
 	held->sure_packets = counter64_sum(held->sure_packets, worth->packets);
 	held->sure_bytes = counter64_sum(held->sure_bytes, worth->bytes);
@@ -121,9 +121,9 @@ void held_flow_add_sure(struct held_flow *held, const struct worth *worth)
 	add_frames(held, worth->packets, worth->bytes);
 }
 
-struct held_flow *held_flows_settle(struct held_flows *held, struct observed_flows *flows)
+struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct observed_flows *flows)
 {
-	struct held_flow *place;
+	struct deferred_flow *place;
 
 	if (held->settled == held->nb) {
 		held->settled = held->nb = 0;

@@ -23,50 +23,51 @@
 #include "key/key.h"
 #include "sketch/sketch.h"
 
-struct held_flow {
+struct deferred_flow {
 	struct key_extra extra; /* of its last record; so is the time */
 	struct key6 key;        /* an IPv4 flow's in its first bytes */
 	int64_t time;
 	uint64_t route;          /* the key of it */
 	uint64_t packets, bytes; /* of samples: what they stand for, and may bring at most */
 	uint64_t sure_packets, sure_bytes; /* that count, whatever comes */
-	float sure_sampling;               /* the coarsest of those; as struct worth's or above */
-	uint32_t flow;                     /* the entry */
+	float sure_sampling; /* the coarsest of those; as struct record_value's or above */
+	uint32_t flow;       /* the entry */
 	uint32_t smallest_frame, largest_frame; /* as struct dedup_counts' */
 	uint32_t sampling;                      /* the coarsest of the samples */
 	uint8_t family, tcp_flags;
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct held_flow) == 128, "two cache lines");
+_Static_assert(sizeof(struct deferred_flow) == 128, "two cache lines");
 
-struct held_flows {
-	struct held_flow *flows;
+struct deferred_flows {
+	struct deferred_flow *flows;
 	uint32_t nb, room;
 	uint32_t settled; /* of nb */
 };
 
 size_t held_flows_memory(uint64_t flows);
 bool held_flows_init(
-	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
+	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
 void held_flows_fini(
-	struct held_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
+	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
 
 /* What is held of the record's flow, which is held from now on; NULL: there is no room. */
-struct held_flow *held_flows_get(
-	struct held_flows *held, const struct observed_flows *flows, struct record *record);
+struct deferred_flow *held_flows_get(
+	struct deferred_flows *held, const struct observed_flows *flows, struct record *record);
 
 /* Of a flow that is held. */
-static inline struct held_flow *held_flow_of(const struct held_flows *held, const struct flow *flow)
+static inline struct deferred_flow *held_flow_of(
+	const struct deferred_flows *held, const struct flow *flow)
 {
 	return &held->flows[flow->held];
 }
 
 /* The record's samples bring nothing yet. */
-void held_flow_add_samples(struct held_flow *held, const struct record *record);
+void held_flow_add_samples(struct deferred_flow *held, const struct record *record);
 /* That much counts, later. */
-void held_flow_add_sure(struct held_flow *held, const struct worth *worth);
+void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth);
 
 /*
  * The next that is to be settled, which is no longer held; NULL: there is none, and all are gone.
  */
-struct held_flow *held_flows_settle(struct held_flows *held, struct observed_flows *flows);
+struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct observed_flows *flows);

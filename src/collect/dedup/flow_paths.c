@@ -41,8 +41,8 @@ static void turn_window(struct flow_path *path, uint32_t now, uint32_t length)
 	path->stale = true;
 }
 
-void flow_path_report(struct flow_path *path, struct known *known, const struct record *record,
-	const struct worth *worth)
+void flow_path_report(struct flow_path *path, struct dedup_context *known,
+	const struct record *record, const struct record_value *worth)
 {
 	uint32_t bit = UINT32_C(1) << record->number;
 
@@ -58,7 +58,7 @@ void flow_path_report(struct flow_path *path, struct known *known, const struct 
 
 /* Of exporters that are there still. */
 static uint32_t hops_of(
-	struct known *known, struct flow *flow, uint32_t shares, const struct hop **hops)
+	struct dedup_context *known, struct flow *flow, uint32_t shares, const struct hop **hops)
 {
 	uint32_t n = 0;
 
@@ -67,7 +67,7 @@ static uint32_t hops_of(
 
 		if (!(shares >> i & 1))
 			continue;
-		hop = observers_living_hop(
+		hop = observation_points_living_hop(
 			&known->observers, observed_flows_share(&known->flows, flow, i)->hop);
 		if (hop)
 			hops[n++] = hop;
@@ -75,20 +75,21 @@ static uint32_t hops_of(
 	return n;
 }
 
-static uint32_t ends_generation(const struct flow_path *path, const struct known *known)
+static uint32_t ends_generation(const struct flow_path *path, const struct dedup_context *known)
 {
-	return observers_ends_generation(&known->observers, path->ingress, path->egress) &
+	return observation_points_ends_generation(&known->observers, path->ingress, path->egress) &
 	       GENERATION_MASK;
 }
 
 static void set_route_ends(
-	struct route *route, const struct known *known, uint16_t ingress, uint16_t egress)
+	struct route *route, const struct dedup_context *known, uint16_t ingress, uint16_t egress)
 {
 	if (!route->ends_known)
 		route->ends_since = known->routes.epoch;
 	route->ingress = ingress;
 	route->egress = egress;
-	route->ends_generation = observers_ends_generation(&known->observers, ingress, egress);
+	route->ends_generation =
+		observation_points_ends_generation(&known->observers, ingress, egress);
 	route->ends_known = true;
 }
 
@@ -96,7 +97,7 @@ static void set_route_ends(
  * A flow of which but one exporter is known takes the ends of its route, if that exporter is not
  * known to be one of them.
  */
-void flow_path_ends(struct flow_path *path, struct known *known, struct record *record)
+void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record)
 {
 	const struct hop *hops[SHARES_MAX];
 	struct path_hop way[PATH_HOPS_MAX];
@@ -134,7 +135,7 @@ static void set_key(struct key *key, const struct flow_path *path, const struct 
 	}
 }
 
-void flow_path_emit(struct flow_path *path, struct known *known, struct flow *flow,
+void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,
 	void (*emit)(void *arg, const struct path_row *row), void *arg)
 {
 	const struct hop *hops[SHARES_MAX];

@@ -24,7 +24,7 @@ struct flow_path {
 	uint32_t told;        /* those of the last row */
 	uint16_t window;
 	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none is there any more */
-	uint16_t ends_generation : 15; /* observers_ends_generation() of these */
+	uint16_t ends_generation : 15; /* observation_points_ends_generation() of these */
 	bool stale : 1;                /* these, since the way changed */
 };
 
@@ -34,12 +34,12 @@ _Static_assert(sizeof(struct flow_path) == 80, "ten words");
 size_t flow_paths_memory(uint64_t flows);
 
 /* The record was taken, and is worth that. */
-void flow_path_report(struct flow_path *path, struct known *known, const struct record *record,
-	const struct worth *worth);
+void flow_path_report(struct flow_path *path, struct dedup_context *known,
+	const struct record *record, const struct record_value *worth);
 
 /* The first and the last exporter that is known. */
-void flow_path_ends(struct flow_path *path, struct known *known, struct record *record);
+void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record);
 
 /* Emits the row of a flow that was reported in the epoch, and begins the next epoch. */
-void flow_path_emit(struct flow_path *path, struct known *known, struct flow *flow,
+void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,
 	void (*emit)(void *arg, const struct path_row *row), void *arg);

@@ -189,10 +189,10 @@ static uint32_t get(
 	return roles->nb - 1;
 }
 
-static uint32_t whole_of(
-	struct roles *roles, const struct observers *observers, uint32_t exporter, uint32_t now)
+static uint32_t whole_of(struct roles *roles, const struct observation_points *observers,
+	uint32_t exporter, uint32_t now)
 {
-	uint32_t observer = observers_number(observers, exporter, WHOLE_EXPORTER);
+	uint32_t observer = observation_points_number(observers, exporter, WHOLE_EXPORTER);
 	struct role_exporter *of = &roles->exporters[exporter];
 
 	if (of->whole > 0 && roles->interfaces[of->whole - 1].observer == observer)
@@ -202,7 +202,7 @@ static uint32_t whole_of(
 }
 
 struct role_interface *roles_interface(
-	struct roles *roles, struct observers *observers, uint32_t number, uint32_t now)
+	struct roles *roles, struct observation_points *observers, uint32_t number, uint32_t now)
 {
 	struct hop *hop = &observers->hops[number];
 	uint32_t whole, interface;
@@ -337,7 +337,7 @@ struct seen {
 };
 
 /* Of all that is known of a flow, each exporter once. Returns how many. */
-static uint32_t collect_seen(struct roles *roles, struct observers *observers,
+static uint32_t collect_seen(struct roles *roles, struct observation_points *observers,
 	struct observed_flows *flows, struct flow *flow, uint32_t now, struct seen *seen)
 {
 	uint32_t n = 0, number = flow_number(flows, flow);
@@ -349,7 +349,7 @@ static uint32_t collect_seen(struct roles *roles, struct observers *observers,
 		struct role_interface *interface;
 
 		if (of->flow == 0 || of->samples == 0 || of->hash != (uint32_t)flow->hash.lo ||
-			share->total || !observers_has(observers, hop) ||
+			share->total || !observation_points_has(observers, hop) ||
 			roles->exporters[hop->exporter].rate >= ROLE_RATES ||
 			roles->exporters[hop->exporter].sampling == 0)
 			continue;
@@ -496,7 +496,7 @@ static void find_order(const struct seen *seen, uint32_t n, int8_t order[SHARES_
 			}
 }
 
-static void learn_flow(struct roles *roles, struct observers *observers,
+static void learn_flow(struct roles *roles, struct observation_points *observers,
 	struct observed_flows *flows, struct flow *flow, uint32_t now)
 {
 	struct seen seen[SHARES_MAX];
@@ -691,8 +691,8 @@ static bool is_first(const struct roles *roles, const struct role_evidence_of *o
 	return true;
 }
 
-static void learn(struct roles *roles, struct observers *observers, struct observed_flows *flows,
-	uint32_t now)
+static void learn(struct roles *roles, struct observation_points *observers,
+	struct observed_flows *flows, uint32_t now)
 {
 	set_rates(roles);
 	for (uint32_t at = 0; at < EVIDENCE_ROOM; at++) {
@@ -957,7 +957,7 @@ static void decide(struct roles *roles, struct role_doubt *doubt)
 /* --- room --- */
 
 /* Gives up interfaces of exporters that are gone, or that were silent for long. */
-static void compact(struct roles *roles, const struct observers *observers, uint32_t now)
+static void compact(struct roles *roles, const struct observation_points *observers, uint32_t now)
 {
 	uint32_t *moved = roles->marks, nb = 0, pairs = 0;
 
@@ -970,7 +970,8 @@ static void compact(struct roles *roles, const struct observers *observers, uint
 		struct role_exporter *exporter = &roles->exporters[interface->exporter];
 
 		moved[i] = INTERFACE_NONE;
-		if (interface->observer != observers_number(observers, interface->exporter, side) ||
+		if (interface->observer !=
+				observation_points_number(observers, interface->exporter, side) ||
 			(int32_t)(now - interface->heard) > INTERFACE_FORGOTTEN)
 			continue;
 		moved[i] = nb;
@@ -995,8 +996,8 @@ static void compact(struct roles *roles, const struct observers *observers, uint
 	roles->generation = roles->generation == UINT16_MAX ? 1 : roles->generation + 1;
 }
 
-void roles_end_epoch(struct roles *roles, struct observers *observers, struct observed_flows *flows,
-	uint32_t now, bool last, struct role_doubt *doubt)
+void roles_end_epoch(struct roles *roles, struct observation_points *observers,
+	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt)
 {
 	uint32_t window = WINDOW_LEAST + longest(roles);
 

@@ -30,7 +30,7 @@ enum interface_role {
 };
 
 struct role_interface {
-	uint32_t observer; /* observers_number() */
+	uint32_t observer; /* observation_points_number() */
 	uint32_t input;
 	uint32_t heard; /* ticks */
 	uint16_t exporter;
@@ -115,7 +115,7 @@ void roles_fini(struct roles *roles, const struct sketch_allocator *allocator);
 
 /* The hop's input interface; NULL: there is no room. */
 struct role_interface *roles_interface(
-	struct roles *roles, struct observers *observers, uint32_t hop, uint32_t now);
+	struct roles *roles, struct observation_points *observers, uint32_t hop, uint32_t now);
 
 /*
  * A record of a flow that is wanted adds to the evidence: `packets` as told, not multiplied. duration: ticks from its first
@@ -154,13 +154,13 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now);
  * The epoch is over: learns where a window is, or where `last`, and sets the roles. For the epoch
  * that is over `doubt` says what is left open.
  */
-void roles_end_epoch(struct roles *roles, struct observers *observers, struct observed_flows *flows,
-	uint32_t now, bool last, struct role_doubt *doubt);
+void roles_end_epoch(struct roles *roles, struct observation_points *observers,
+	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt);
 
 /* Behind roles_end_epoch(): forgets evidence of which roles were learned. */
 void roles_begin_epoch(struct roles *roles);
 
-/* The slot is another exporter's from now on; after observers_forget(). */
+/* The slot is another exporter's from now on; after observation_points_forget(). */
 void roles_forget(struct roles *roles, uint32_t exporter);
 
 /* Whether the exporter was heard lately. */

@@ -48,16 +48,16 @@ static size_t taken_bytes(uint32_t exporters)
 	return exporters * sizeof(uint32_t);
 }
 
-size_t observers_memory(uint32_t exporters)
+size_t observation_points_memory(uint32_t exporters)
 {
 	return hops_bytes(exporters) + index_bytes(exporters) + generation_bytes(exporters) +
 	       taken_bytes(exporters);
 }
 
-bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
-	const struct sketch_allocator *allocator)
+bool observation_points_init(struct observation_points *observers, uint32_t exporters,
+	uint64_t seed, const struct sketch_allocator *allocator)
 {
-	*observers = (struct observers){
+	*observers = (struct observation_points){
 		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
 		.index = allocator->alloc(index_bytes(exporters), allocator->arg),
 		.generation = allocator->alloc(generation_bytes(exporters), allocator->arg),
@@ -77,7 +77,8 @@ static void release(const struct sketch_allocator *allocator, void *memory, size
 		allocator->free(memory, size, allocator->arg);
 }
 
-void observers_fini(struct observers *observers, const struct sketch_allocator *allocator)
+void observation_points_fini(
+	struct observation_points *observers, const struct sketch_allocator *allocator)
 {
 	release(allocator, observers->hops, hops_bytes(observers->nb_exporters));
 	release(allocator, observers->index, index_bytes(observers->nb_exporters));
@@ -85,8 +86,8 @@ void observers_fini(struct observers *observers, const struct sketch_allocator *
 	release(allocator, observers->taken, taken_bytes(observers->nb_exporters));
 }
 
-static uint32_t home(
-	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+static uint32_t home(const struct observation_points *observers, uint32_t observer, uint32_t input,
+	uint32_t output)
 {
 	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ observers->seed) + observer;
 
@@ -94,8 +95,8 @@ static uint32_t home(
 }
 
 /* A hop's place in the index, or the free one where it belongs. */
-static uint32_t find(
-	const struct observers *observers, uint32_t observer, uint32_t input, uint32_t output)
+static uint32_t find(const struct observation_points *observers, uint32_t observer, uint32_t input,
+	uint32_t output)
 {
 	uint32_t at = home(observers, observer, input, output);
 
@@ -108,7 +109,7 @@ static uint32_t find(
 	return at;
 }
 
-static uint32_t take_hop(struct observers *observers)
+static uint32_t take_hop(struct observation_points *observers)
 {
 	uint32_t number = observers->free_hops;
 
@@ -120,7 +121,7 @@ static uint32_t take_hop(struct observers *observers)
 }
 
 /* Whether there is room for one more pair of the exporter's interfaces. */
-static bool has_room(const struct observers *observers, uint32_t exporter)
+static bool has_room(const struct observation_points *observers, uint32_t exporter)
 {
 	if (observers->taken[exporter] >= observers->hops_max / HOPS_QUOTA)
 		return false;
@@ -129,7 +130,7 @@ static bool has_room(const struct observers *observers, uint32_t exporter)
 }
 
 /* Without its interfaces where there is no room for more pairs of them. */
-static uint32_t add_hop(struct observers *observers, const struct observation *observation,
+static uint32_t add_hop(struct observation_points *observers, const struct observation *observation,
 	uint32_t observer, uint32_t at)
 {
 	uint32_t input = observation->input, output = observation->output;
@@ -160,7 +161,7 @@ static uint32_t add_hop(struct observers *observers, const struct observation *o
 	return number;
 }
 
-static void set_next(const struct observers *observers, struct hop *hop, uint32_t next)
+static void set_next(const struct observation_points *observers, struct hop *hop, uint32_t next)
 {
 	uint16_t generation = next == EXPORTER_NONE ? 0 : observers->generation[next];
 
@@ -170,9 +171,11 @@ static void set_next(const struct observers *observers, struct hop *hop, uint32_
 	hop->next_generation = generation;
 }
 
-uint32_t observers_hop(struct observers *observers, const struct observation *observation)
+uint32_t observation_points_hop(
+	struct observation_points *observers, const struct observation *observation)
 {
-	uint32_t observer = observers_number(observers, observation->exporter, observation->side);
+	uint32_t observer =
+		observation_points_number(observers, observation->exporter, observation->side);
 	uint32_t at = find(observers, observer, observation->input, observation->output);
 	uint32_t number = observers->index[at] ? observers->index[at] - 1
 					       : add_hop(observers, observation, observer, at);
@@ -187,18 +190,19 @@ uint32_t observers_hop(struct observers *observers, const struct observation *ob
 	return number;
 }
 
-const struct hop *observers_living_hop(struct observers *observers, uint32_t number)
+const struct hop *observation_points_living_hop(
+	struct observation_points *observers, uint32_t number)
 {
 	struct hop *hop = &observers->hops[number];
 
-	if (!observers_has(observers, hop))
+	if (!observation_points_has(observers, hop))
 		return NULL;
 	if (hop->next != EXPORTER_NONE && hop->next_generation != observers->generation[hop->next])
 		hop->next = EXPORTER_NONE;
 	return hop;
 }
 
-void observers_forget(struct observers *observers, uint32_t exporter)
+void observation_points_forget(struct observation_points *observers, uint32_t exporter)
 {
 	uint32_t next = (observers->generation[exporter] + UINT32_C(1)) % GENERATIONS;
 
@@ -206,23 +210,23 @@ void observers_forget(struct observers *observers, uint32_t exporter)
 	observers->taken[exporter] = 0;
 }
 
-bool observers_want_sweep(const struct observers *observers)
+bool observation_points_want_sweep(const struct observation_points *observers)
 {
 	return observers->turned_away || observers->used > observers->hops_max / 2;
 }
 
-static void give_up(struct observers *observers, uint32_t number)
+static void give_up(struct observation_points *observers, uint32_t number)
 {
 	struct hop *hop = &observers->hops[number];
 
-	if (observers_has(observers, hop))
+	if (observation_points_has(observers, hop))
 		observers->taken[hop->exporter]--;
 	observers->used--;
 	*hop = (struct hop){.next_free = observers->free_hops};
 	observers->free_hops = number;
 }
 
-void observers_sweep(struct observers *observers, const uint8_t *in_use)
+void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use)
 {
 	for (uint32_t at = 0; at <= observers->mask; at++)
 		observers->index[at] = 0;

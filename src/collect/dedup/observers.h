@@ -42,7 +42,7 @@ struct hop {
 
 _Static_assert(sizeof(struct hop) == 32, "two to a cache line");
 
-struct observers {
+struct observation_points {
 	struct hop *hops;
 	uint32_t *index;      /* hop + 1; 0: free */
 	uint16_t *generation; /* of each slot */
@@ -53,44 +53,48 @@ struct observers {
 	uint32_t used;
 	uint32_t free_hops; /* a list; HOP_NONE ends it */
 	uint32_t mask;
-	bool turned_away; /* a pair of interfaces, since the last observers_sweep() */
+	bool turned_away; /* a pair of interfaces, since the last observation_points_sweep() */
 };
 
-size_t observers_memory(uint32_t exporters);
-bool observers_init(struct observers *observers, uint32_t exporters, uint64_t seed,
-	const struct sketch_allocator *allocator);
-void observers_fini(struct observers *observers, const struct sketch_allocator *allocator);
+size_t observation_points_memory(uint32_t exporters);
+bool observation_points_init(struct observation_points *observers, uint32_t exporters,
+	uint64_t seed, const struct sketch_allocator *allocator);
+void observation_points_fini(
+	struct observation_points *observers, const struct sketch_allocator *allocator);
 
 /* The number of the observation's hop, a new one where it has none; HOP_NONE: no room. */
-uint32_t observers_hop(struct observers *observers, const struct observation *observation);
+uint32_t observation_points_hop(
+	struct observation_points *observers, const struct observation *observation);
 
 /* NULL where its exporter is gone. Its next hop is unknown where that exporter is gone. */
-const struct hop *observers_living_hop(struct observers *observers, uint32_t number);
+const struct hop *observation_points_living_hop(
+	struct observation_points *observers, uint32_t number);
 
 /* The slot is another exporter's from now on. */
-void observers_forget(struct observers *observers, uint32_t exporter);
+void observation_points_forget(struct observation_points *observers, uint32_t exporter);
 
 /* Whether hops that no flow uses may take room that is needed. */
-bool observers_want_sweep(const struct observers *observers);
+bool observation_points_want_sweep(const struct observation_points *observers);
 /* Gives up hops but for those that are in use: in_use[hop]. */
-void observers_sweep(struct observers *observers, const uint8_t *in_use);
+void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use);
 
-static inline uint32_t observers_number(
-	const struct observers *observers, uint32_t exporter, uint32_t side)
+static inline uint32_t observation_points_number(
+	const struct observation_points *observers, uint32_t exporter, uint32_t side)
 {
 	return (uint32_t)observers->generation[exporter] << GENERATION_SHIFT |
 	       exporter * OBSERVER_SIDES | side;
 }
 
 /* Whether the hop's slot is still its exporter's. */
-static inline bool observers_has(const struct observers *observers, const struct hop *hop)
+static inline bool observation_points_has(
+	const struct observation_points *observers, const struct hop *hop)
 {
-	return hop->observer == observers_number(observers, hop->exporter, hop->side);
+	return hop->observer == observation_points_number(observers, hop->exporter, hop->side);
 }
 
 /* Another number, when one of these slots was given to another exporter since. */
-static inline uint16_t observers_ends_generation(
-	const struct observers *observers, uint32_t ingress, uint32_t egress)
+static inline uint16_t observation_points_ends_generation(
+	const struct observation_points *observers, uint32_t ingress, uint32_t egress)
 {
 	return (uint16_t)(observers->generation[ingress] + observers->generation[egress]);
 }

@@ -52,13 +52,13 @@ static inline void record_times(struct record *record)
  */
 #define FRAME_EXPECTED 1514
 
-static inline bool hides_frames(const struct observation *observation)
+static inline bool frame_sizes_unknown(const struct observation *observation)
 {
 	return observation->sampling > 1 && observation->packets > 1;
 }
 
 /* What it brings: packets <= those of the record. */
-struct worth {
+struct record_value {
 	uint64_t packets, bytes;
 	double sampling; /* as struct dedup_counts */
 };

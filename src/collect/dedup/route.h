@@ -22,7 +22,7 @@ struct route {
 	uint32_t lowest;          /* observer, of those that the edge rule saw */
 	uint32_t lowest_heard;    /* when it was */
 	uint16_t ingress, egress; /* exporters of the last path that was known */
-	uint16_t ends_generation; /* observers_ends_generation() of ingress and egress */
+	uint16_t ends_generation; /* observation_points_ends_generation() of ingress and egress */
 	bool ends_known;
 	uint32_t ends_since; /* the epoch in which ends became known */
 };

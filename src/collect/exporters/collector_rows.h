@@ -38,7 +38,7 @@ struct exporter_row {
 	struct in6_addr address; /* sFlow: the agent's */
 	uint32_t slot;
 	uint32_t domain;
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 	bool others; /* what has no row of its own: refused, no exports, beyond exporters-max */
 	bool sender; /* datagrams whose header cannot be read: no domain, no protocol, no slot */
 	char name[EXPORTER_NAME_MAX]; /* "": none */

@@ -28,7 +28,7 @@
 struct exporter_id {
 	struct in6_addr address;
 	uint32_t domain;
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 };
 
 #define EXPORTER_PROOFS     2

@@ -16,14 +16,14 @@
 #define FORGET_EPOCHS 600
 #define GONE_PART     4 /* links that are gone have one more place for 4 */
 
-struct passed {
+struct traffic_sum {
 	uint64_t packets, bytes;
 };
 
 struct link_side {
-	struct passed own, others; /* by records of the interface; of interfaces across */
-	struct passed last;        /* counters, as they were last */
-	struct passed counted;
+	struct traffic_sum own, others; /* by records of the interface; of interfaces across */
+	struct traffic_sum last;        /* counters, as they were last */
+	struct traffic_sum counted;
 	uint64_t counted_ns; /* over which its bytes were */
 };
 
@@ -42,9 +42,9 @@ struct link {
 /* An exporter's slot. */
 struct owner {
 	uint32_t links;
-	uint32_t generation;   /* grows when the slot is another's */
-	uint32_t starts;       /* of the exporter */
-	struct passed nowhere; /* records that have no link, neither way */
+	uint32_t generation;        /* grows when the slot is another's */
+	uint32_t starts;            /* of the exporter */
+	struct traffic_sum nowhere; /* records that have no link, neither way */
 };
 
 struct links {
@@ -226,7 +226,7 @@ static struct link *find(struct links *links, uint32_t exporter, uint32_t interf
 	return &links->all[*cell - 1];
 }
 
-static void pass(struct passed *passed, const struct observation *observation)
+static void pass(struct traffic_sum *passed, const struct observation *observation)
 {
 	uint64_t packets, bytes;
 
@@ -282,9 +282,10 @@ static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced
 }
 
 /* Unknown counters stay as they are. False: one went back. */
-static bool difference(const struct link_side *side, const struct passed *now, struct passed *grown)
+static bool difference(
+	const struct link_side *side, const struct traffic_sum *now, struct traffic_sum *grown)
 {
-	*grown = (struct passed){0};
+	*grown = (struct traffic_sum){0};
 	if (now->bytes != UINT64_MAX && side->last.bytes != UINT64_MAX &&
 		!advance(side->last.bytes, now->bytes, false, &grown->bytes))
 		return false;
@@ -296,20 +297,20 @@ static bool difference(const struct link_side *side, const struct passed *now, s
 	       side->last.bytes == UINT64_MAX || grown->packets <= grown->bytes / 20 + 1;
 }
 
-static bool has_bytes(const struct link_side *side, const struct passed *now)
+static bool has_bytes(const struct link_side *side, const struct traffic_sum *now)
 {
 	return now->bytes != UINT64_MAX && side->last.bytes != UINT64_MAX;
 }
 
-void links_counters(
-	struct links *links, uint32_t exporter, const struct wire_counters *counters, int64_t time)
+void links_counters(struct links *links, uint32_t exporter,
+	const struct interface_counters *counters, int64_t time)
 {
 	struct link *link = find(links, exporter, counters->interface);
-	struct passed now[2] = {
+	struct traffic_sum now[2] = {
 		[LINK_IN] = {counters->in_packets, counters->in_bytes},
 		[LINK_OUT] = {counters->out_packets, counters->out_bytes},
 	};
-	struct passed grown[2];
+	struct traffic_sum grown[2];
 	uint32_t starts = links->owners[exporter].starts;
 	bool moved, goes_on;
 
@@ -336,7 +337,7 @@ void links_counters(
 	link->starts = starts;
 }
 
-void links_learn(struct links *links, uint32_t exporter, const struct wire_option *option)
+void links_learn(struct links *links, uint32_t exporter, const struct option_record *option)
 {
 	struct link *link;
 	char name[INTERFACE_NAME_MAX];
@@ -369,7 +370,7 @@ void links_forget(struct links *links, uint32_t exporter)
 	links->gone += owner->links;
 	while (owner->links > 0)
 		give_back(links, exporter);
-	owner->nowhere = (struct passed){0};
+	owner->nowhere = (struct traffic_sum){0};
 	owner->generation++;
 }
 
@@ -385,7 +386,7 @@ static int by_place(const void *a, const void *b)
 static bool fill_row(const struct link *link, enum link_direction direction, struct link_row *row)
 {
 	const struct link_side *side = &link->sides[direction];
-	const struct passed *records = side->own.packets > 0 ? &side->own : &side->others;
+	const struct traffic_sum *records = side->own.packets > 0 ? &side->own : &side->others;
 
 	*row = (struct link_row){
 		.interface = link->interface,
@@ -406,7 +407,7 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 static void emit_nowhere(struct links *links, uint32_t exporter,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
 {
-	struct passed *nowhere = &links->owners[exporter].nowhere;
+	struct traffic_sum *nowhere = &links->owners[exporter].nowhere;
 	struct link_row row = {
 		.direction = LINK_NEITHER,
 		.packets = nowhere->packets,
@@ -416,7 +417,7 @@ static void emit_nowhere(struct links *links, uint32_t exporter,
 	if (nowhere->packets == 0)
 		return;
 	emit(arg, exporter, &row);
-	*nowhere = (struct passed){0};
+	*nowhere = (struct traffic_sum){0};
 }
 
 static void start_epoch(struct link *link, bool silent)
@@ -425,7 +426,7 @@ static void start_epoch(struct link *link, bool silent)
 	for (int i = 0; i < 2; i++) {
 		struct link_side *side = &link->sides[i];
 
-		side->own = side->others = side->counted = (struct passed){0};
+		side->own = side->others = side->counted = (struct traffic_sum){0};
 		side->counted_ns = 0;
 	}
 }

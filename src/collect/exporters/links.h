@@ -32,10 +32,10 @@ void links_destroy(struct links *links);
 
 /* Observations of one exporter. */
 void links_count(struct links *links, const struct observation *observations, uint32_t n);
-void links_counters(
-	struct links *links, uint32_t exporter, const struct wire_counters *counters, int64_t time);
+void links_counters(struct links *links, uint32_t exporter,
+	const struct interface_counters *counters, int64_t time);
 /* Its name or speed, where the option says it of an interface. */
-void links_learn(struct links *links, uint32_t exporter, const struct wire_option *option);
+void links_learn(struct links *links, uint32_t exporter, const struct option_record *option);
 
 /* The exporter restarted: its counters start anew. */
 void links_restart(struct links *links, uint32_t exporter);

@@ -50,7 +50,7 @@ uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, 
 	return left;
 }
 
-static uint64_t scope_of(const struct wire_option *option)
+static uint64_t scope_of(const struct option_record *option)
 {
 	uint64_t scope = random_mix(option->part ^ (uint64_t)option->has << 32);
 
@@ -69,7 +69,7 @@ static int find_scope(const struct reported_losses *reported, uint64_t scope)
 }
 
 struct reported_loss losses_reported(
-	struct reported_losses *reported, const struct wire_option *option)
+	struct reported_losses *reported, const struct option_record *option)
 {
 	uint64_t grown[WIRE_LOST_COUNT] = {0};
 	struct reported_loss loss = {0};

@@ -53,4 +53,4 @@ struct reported_loss {
 /* The first record of a scope reports nothing: its losses may be old. Nor do scopes for which there
  * is no room. */
 struct reported_loss losses_reported(
-	struct reported_losses *reported, const struct wire_option *option);
+	struct reported_losses *reported, const struct option_record *option);

@@ -70,7 +70,7 @@ static void complete_counts(const struct flow_record *record, struct observation
 }
 
 /* Returns false if the record has no counts. */
-static bool count(const struct observer *observer, const struct flow_record *record,
+static bool count(const struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	bool layer2 = choose_counts(record, observation);
@@ -95,7 +95,7 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /* The key is the one that a packet of the flow has, so that observers agree on it. */
-static void put_key(const struct observer *observer, const struct flow_record *record,
+static void put_key(const struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->family = (uint8_t)record->key.family;
@@ -140,7 +140,7 @@ static inline bool tells_side(const struct flow_record *record)
 	       ((record->has & both) != both || record->input != 0 || record->output != 0);
 }
 
-static void put_place(const struct observer *observer, const struct flow_record *record,
+static void put_place(const struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->exporter = observer->slot;
@@ -171,7 +171,7 @@ static void read_next_hop(const struct flow_record *record, uint64_t words[2])
 	words[1] = htobe64(UINT64_C(0xffff) << 32 | be32toh(ipv4));
 }
 
-static uint32_t exporter_of(struct observer *observer, const struct flow_record *record)
+static uint32_t exporter_of(struct observation_point *observer, const struct flow_record *record)
 {
 	uint64_t words[2], last[2];
 
@@ -193,7 +193,7 @@ static uint64_t place_of(const struct flow_record *record, const struct observat
 	       (uint64_t)record->template_id << 32 | (uint64_t)egress << 48 | record->sampler << 49;
 }
 
-static __attribute__((noinline)) void decide_sampling(struct observer *observer,
+static __attribute__((noinline)) void decide_sampling(struct observation_point *observer,
 	const struct flow_record *record, const struct observation *observation)
 {
 	struct sampling_verdict verdict = sampling_of(&observer->sampling, record);
@@ -213,7 +213,7 @@ static __attribute__((noinline)) void decide_sampling(struct observer *observer,
 		observer->doubt = verdict.doubt;
 }
 
-static void put_sampling(struct observer *observer, const struct flow_record *record,
+static void put_sampling(struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	if (!observer->decided || !sampling_is_same(&observer->sampling, &observer->basis, record))
@@ -240,7 +240,7 @@ static void put_times(const struct flow_record *record, struct observation *obse
 	observation->ttl = record->ttl;
 }
 
-bool observe(struct observer *observer, const struct flow_record *record,
+bool observe(struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->flags = 0;

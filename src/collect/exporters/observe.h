@@ -12,7 +12,7 @@
 #include "collect/exporters/sampling.h"
 
 /* Whose records they are; for those of one datagram. */
-struct observer {
+struct observation_point {
 	uint32_t slot;
 	uint32_t link_overhead;
 	int64_t time;
@@ -35,7 +35,7 @@ struct observer {
 	 * any, and what there is to doubt. */
 	uint32_t has;
 	bool unsampled;
-	enum sampling_doubt doubt;
+	enum sampling_certainty doubt;
 	/* The verdict on the last record, and what it depended on. Cleared by observe_anew(). */
 	bool decided;
 	struct sampling_verdict verdict;
@@ -43,11 +43,11 @@ struct observer {
 };
 
 /* Forgets the verdict on the last record. Call it when the exporter or its options change. */
-static inline void observe_anew(struct observer *observer)
+static inline void observe_anew(struct observation_point *observer)
 {
 	observer->decided = false;
 }
 
 /* False: it brings no packets. */
-bool observe(struct observer *observer, const struct flow_record *record,
+bool observe(struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation);

@@ -188,7 +188,7 @@ void sampling_settle(struct sampling *sampling)
 	sampling->parts_changed = false;
 }
 
-static enum interval_kind scope_of(const struct wire_option *option, uint64_t *id)
+static enum interval_kind scope_of(const struct option_record *option, uint64_t *id)
 {
 	*id = option->sampler;
 	if (option->has & WIRE_OPTION_SAMPLER)
@@ -206,7 +206,7 @@ static enum interval_kind scope_of(const struct wire_option *option, uint64_t *i
 	return OF_DOMAIN;
 }
 
-bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
+bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct option_record *option,
 	uint32_t limit)
 {
 	uint64_t about =
@@ -310,7 +310,7 @@ static uint32_t by_fields(
 
 /* By options; 0: nothing is known. */
 static uint32_t by_options(const struct sampling_knowledge *knowledge,
-	const struct flow_record *record, enum sampling_doubt *doubt)
+	const struct flow_record *record, enum sampling_certainty *doubt)
 {
 	const struct sampling *own = knowledge->own, *process = knowledge->process;
 	struct parts parts = compare_parts(own);
@@ -382,7 +382,7 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
 	return knowledge->own->has_samplers || process_describes(knowledge, OF_ANY_SAMPLER);
 }
 
-static enum sampling_source source_of_record(enum wire_protocol protocol)
+static enum sampling_source source_of_record(enum flow_protocol protocol)
 {
 	switch (protocol) {
 	case WIRE_SFLOW: return SAMPLING_SAMPLE;
@@ -392,7 +392,7 @@ static enum sampling_source source_of_record(enum wire_protocol protocol)
 }
 
 /* Nothing says that the record is sampled; it may be sampled all the same. */
-static enum sampling_doubt doubt_unsampled(
+static enum sampling_certainty doubt_unsampled(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
 	if (knowledge->own->turned_away ||
@@ -470,7 +470,7 @@ void sampling_checks_destroy(struct sampling_checks *checks)
 }
 
 static void start(
-	struct check *check, uint64_t owner, uint32_t breaks, const struct wire_sampler *sampler)
+	struct check *check, uint64_t owner, uint32_t breaks, const struct sampler_state *sampler)
 {
 	bool said = check->owner == owner && check->source == sampler->source && check->said;
 
@@ -489,7 +489,7 @@ static void start(
 
 /* The sampler's cell, or one that is given to it. */
 static struct check *find_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct wire_sampler *sampler)
+	const struct sampler_state *sampler)
 {
 	struct check *recent = checks->recent, *set, *oldest;
 
@@ -569,7 +569,7 @@ static void compare_pool(
 }
 
 struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct wire_sampler *sampler)
+	const struct sampler_state *sampler)
 {
 	struct sampler_news news = {0};
 	struct check *check;

@@ -39,7 +39,7 @@ struct sampling {
 };
 
 /* Why packets of records of which nothing says that they are sampled may be so all the same. */
-enum sampling_doubt {
+enum sampling_certainty {
 	SAMPLING_SURE,
 	SAMPLING_UNSAID,   /* they name a sampler of whose interval nothing was said */
 	SAMPLING_UNNAMED,  /* samplers were described, and no record has a field for one */
@@ -62,7 +62,7 @@ struct sampling_interval {
  * another domain.
  */
 #define SAMPLING_LIMIT_MAX 1024
-bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct wire_option *option,
+bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct option_record *option,
 	uint32_t limit);
 /* Before records are looked up: finds once what else each of them would. */
 void sampling_settle(struct sampling *sampling);
@@ -84,13 +84,13 @@ struct sampling_knowledge {
 	const struct sampling *process; /* by options of domain 0; NULL: none, or the same */
 	uint32_t domain;
 	uint32_t configured; /* --exporter ...,sampling=N; 0: not set */
-	enum wire_protocol protocol;
+	enum flow_protocol protocol;
 };
 
 struct sampling_verdict {
 	uint32_t interval; /* 1 or more; 1 if the ratio is unknown */
 	enum sampling_source source;
-	enum sampling_doubt
+	enum sampling_certainty
 		doubt; /* never SAMPLING_UNNAMED or SAMPLING_LATE: the caller sees those */
 };
 
@@ -180,4 +180,4 @@ struct sampler_news {
  * missing or late so far; what is missing then was not lost by the agent.
  */
 struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct wire_sampler *sampler);
+	const struct sampler_state *sampler);

@@ -52,11 +52,11 @@ static bool read_hex(const char *text, uint8_t *set, uint32_t *len)
 	return true;
 }
 
-static bool read_protocol(const char *word, enum wire_protocol *protocol)
+static bool read_protocol(const char *word, enum flow_protocol *protocol)
 {
 	for (uint32_t i = 0; i < WIRE_PROTOCOL_COUNT; i++) {
 		if (strcmp(word, wire_protocol_names[i]) == 0) {
-			*protocol = (enum wire_protocol)i;
+			*protocol = (enum flow_protocol)i;
 			return true;
 		}
 	}

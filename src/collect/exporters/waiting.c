@@ -34,7 +34,7 @@ struct bucket {
 };
 
 /* What an exporter holds; a member of its class's ring where it holds any. */
-struct holder {
+struct waiting_exporter {
 	uint32_t oldest, newest; /* sets, by their first blocks */
 	uint32_t sets, blocks;
 	uint32_t before, after;
@@ -51,7 +51,8 @@ struct waiting {
 	struct place *places;   /* [nb_blocks], of the set whose first block it is */
 	struct bucket *buckets; /* [bucket_mask + 1], of sets by exporter and template */
 	uint64_t bucket_mask, seed;
-	struct holder *holders; /* [nb_holders], then sentinels: of unproven, of proven classes */
+	struct waiting_exporter
+		*holders; /* [nb_holders], then sentinels: of unproven, of proven classes */
 	uint8_t scratch[SET_MAX];
 };
 
@@ -73,7 +74,7 @@ size_t waiting_memory(size_t bytes, uint32_t exporters)
 
 	return sizeof(struct waiting) + blocks * (sizeof(struct block) + sizeof(struct place)) +
 	       buckets_for(blocks) * sizeof(struct bucket) +
-	       ((size_t)exporters + RINGS) * sizeof(struct holder);
+	       ((size_t)exporters + RINGS) * sizeof(struct waiting_exporter);
 }
 
 struct waiting *waiting_create(size_t bytes, uint32_t exporters)
@@ -89,7 +90,7 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 	waiting->nb_holders = exporters;
 	waiting->blocks = malloc((size_t)waiting->nb_blocks * sizeof(struct block) + 1);
 	waiting->places = malloc((size_t)waiting->nb_blocks * sizeof(struct place) + 1);
-	waiting->holders = calloc((size_t)exporters + RINGS, sizeof(struct holder));
+	waiting->holders = calloc((size_t)exporters + RINGS, sizeof(struct waiting_exporter));
 	waiting->bucket_mask = buckets_for(waiting->nb_blocks) - 1;
 	waiting->buckets = malloc((waiting->bucket_mask + 1) * sizeof(struct bucket));
 	if (waiting->blocks == NULL || waiting->places == NULL || waiting->holders == NULL ||
@@ -136,7 +137,7 @@ static uint32_t first_ring(const struct waiting *waiting, bool proven)
 
 static void leave_class(struct waiting *waiting, uint32_t exporter)
 {
-	struct holder *holder = &waiting->holders[exporter];
+	struct waiting_exporter *holder = &waiting->holders[exporter];
 
 	if (holder->blocks == 0)
 		return;
@@ -146,7 +147,7 @@ static void leave_class(struct waiting *waiting, uint32_t exporter)
 
 static void enter_class(struct waiting *waiting, uint32_t exporter)
 {
-	struct holder *holder = &waiting->holders[exporter];
+	struct waiting_exporter *holder = &waiting->holders[exporter];
 	uint32_t sentinel;
 
 	if (holder->blocks == 0)
@@ -160,7 +161,7 @@ static void enter_class(struct waiting *waiting, uint32_t exporter)
 
 static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
 {
-	struct holder *holder = &waiting->holders[exporter];
+	struct waiting_exporter *holder = &waiting->holders[exporter];
 
 	leave_class(waiting, exporter);
 	waiting->held[holder->proven] -= holder->blocks;
@@ -216,7 +217,7 @@ static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint
 static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
 {
 	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
-	struct holder *holder = &waiting->holders[exporter];
+	struct waiting_exporter *holder = &waiting->holders[exporter];
 
 	waiting->places[first] = (struct place){
 		.older = holder->sets > 0 ? holder->newest : NONE,
@@ -237,7 +238,7 @@ static void unlist(struct waiting *waiting, uint32_t first)
 {
 	const struct place *place = &waiting->places[first];
 	struct bucket *bucket = bucket_of(waiting, place->exporter, place->template_id);
-	struct holder *holder = &waiting->holders[place->exporter];
+	struct waiting_exporter *holder = &waiting->holders[place->exporter];
 
 	*(place->older != NONE ? &waiting->places[place->older].newer : &holder->oldest) =
 		place->newer;
@@ -276,7 +277,7 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 /* The exporter whose oldest set makes room for n blocks of this one. */
 static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
-	const struct holder *own = &waiting->holders[exporter];
+	const struct waiting_exporter *own = &waiting->holders[exporter];
 	uint32_t largest = largest_holder(waiting, own->proven);
 
 	if (largest == NONE || waiting->held[own->proven] + n <= waiting->nb_blocks / 2)
@@ -316,7 +317,7 @@ static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg)
 {
-	struct holder *holder = &waiting->holders[exporter];
+	struct waiting_exporter *holder = &waiting->holders[exporter];
 	uint32_t n = blocks_needed(set->len), first;
 
 	if (set->len > SET_MAX || n > waiting->nb_blocks) {
@@ -379,7 +380,7 @@ uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter)
 
 uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time)
 {
-	const struct holder *holder = &waiting->holders[exporter];
+	const struct waiting_exporter *holder = &waiting->holders[exporter];
 	uint32_t sets = holder->sets;
 
 	while (holder->sets > 0 && head_of(waiting, holder->oldest).time < time)

@@ -16,7 +16,7 @@
 #include "flow_protocols/flow_protocol.h"
 
 struct waiting_set {
-	struct wire_header header;
+	struct datagram_header header;
 	int64_t time; /* of its datagram */
 	uint16_t template_id;
 	bool proven; /* its exporter is */

@@ -14,15 +14,15 @@
 
 /* State of the message being decoded. */
 struct message {
-	const struct wire_sink *sink;
-	const struct wire_header *header;
+	const struct record_handler *sink;
+	const struct datagram_header *header;
 	struct templates *templates;
-	struct wire_result result;
+	struct decode_result result;
 	uint32_t filled; /* records in the sink's batch */
 	bool ipfix;
 };
 
-static void say_fault(struct message *message, enum wire_fault fault)
+static void say_fault(struct message *message, enum decode_fault fault)
 {
 	if (message->result.fault == WIRE_FINE)
 		message->result.fault = fault;
@@ -296,7 +296,7 @@ static void decode_rows(struct message *message, const struct template_entry *en
 
 static void check_rest(struct message *message, const uint8_t *data, uint32_t len)
 {
-	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !wire_is_padding(data, len))
+	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !flow_protocol_is_padding(data, len))
 		say_fault(message, WIRE_LENGTH);
 }
 
@@ -318,7 +318,8 @@ static void skip_records(struct message *message, const struct template_entry *e
 	if (entry->non_ip)
 		message->result.unusable += n;
 	else if (n > 0)
-		wire_skip(&message->result, (enum wire_skip)entry->skip, entry->section, n);
+		flow_protocol_skip(
+			&message->result, (enum flow_protocol_skip)entry->skip, entry->section, n);
 }
 
 static void decode_fixed(struct message *message, const struct template_entry *entry,
@@ -420,8 +421,8 @@ static bool complete_key(uint32_t uses, struct key *key, struct key *of_section)
 	struct key_parts fields = parts_of(key), section = parts_of(of_section);
 	bool addresses = uses & (SRC_ADDRESSES | DST_ADDRESSES);
 
-	if (addresses && wire_is_padding(fields.src_ip, fields.address_len) &&
-		wire_is_padding(fields.dst_ip, fields.address_len)) {
+	if (addresses && flow_protocol_is_padding(fields.src_ip, fields.address_len) &&
+		flow_protocol_is_padding(fields.dst_ip, fields.address_len)) {
 		uses &= ~(SRC_ADDRESSES | DST_ADDRESSES);
 		addresses = false;
 	}
@@ -478,12 +479,12 @@ static void skip_packet(
 		message->result.harmless++;
 		break;
 	case SECTION_OFFSET:
-		wire_skip(&message->result, WIRE_SKIP_OFFSET, entry->section, 1);
+		flow_protocol_skip(&message->result, WIRE_SKIP_OFFSET, entry->section, 1);
 		break;
 	case SECTION_OTHER:
-		wire_skip(&message->result, WIRE_SKIP_SECTION, entry->section, 1);
+		flow_protocol_skip(&message->result, WIRE_SKIP_SECTION, entry->section, 1);
 		break;
-	default: wire_skip(&message->result, WIRE_SKIP_HEADER, 0, 1);
+	default: flow_protocol_skip(&message->result, WIRE_SKIP_HEADER, 0, 1);
 	}
 }
 
@@ -545,7 +546,7 @@ static void decode_options(struct message *message, const struct template_entry 
 {
 	flush(message);
 	while (len >= entry->record_len) {
-		struct wire_option option;
+		struct option_record option;
 		uint32_t record_len = option_read(entry, data, len, &option);
 
 		if (record_len == 0) {
@@ -593,7 +594,7 @@ static void decode_templates(
 	struct message *message, uint16_t set_id, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb;
-	enum wire_fault fault = templates_read_set(
+	enum decode_fault fault = templates_read_set(
 		message->templates, set_id, data, len, template_known, message, &nb);
 
 	message->result.templates += nb;
@@ -622,7 +623,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 		uint32_t set_len = read_u16(data + 2);
 
 		if (set_len < SET_HEADER) {
-			if (!wire_is_padding(data, len))
+			if (!flow_protocol_is_padding(data, len))
 				say_fault(message, WIRE_SET);
 			return nb_sets;
 		}
@@ -635,7 +636,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
 		data += set_len;
 		len -= set_len;
 	}
-	if (!wire_is_padding(data, len))
+	if (!flow_protocol_is_padding(data, len))
 		say_fault(message, WIRE_LENGTH);
 	return nb_sets;
 }
@@ -644,9 +645,10 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
  * The header counts records including templates (RFC 3954, 5.1). Some exporters count only data
  * records, flow records (softflowd) or sets.
  */
-static void check_count(struct message *message, const struct wire_header *header, uint32_t nb_sets)
+static void check_count(
+	struct message *message, const struct datagram_header *header, uint32_t nb_sets)
 {
-	const struct wire_result *result = &message->result;
+	const struct decode_result *result = &message->result;
 
 	if (message->ipfix || result->unknown_sets ||
 		header->count == result->data_records + result->templates ||
@@ -656,8 +658,8 @@ static void check_count(struct message *message, const struct wire_header *heade
 	say_fault(message, WIRE_COUNT);
 }
 
-static struct message begin(
-	const struct wire_header *header, struct templates *templates, const struct wire_sink *sink)
+static struct message begin(const struct datagram_header *header, struct templates *templates,
+	const struct record_handler *sink)
 {
 	return (struct message){
 		.sink = sink,
@@ -667,15 +669,16 @@ static struct message begin(
 	};
 }
 
-struct wire_result message_decode(const struct wire_header *header, struct templates *templates,
-	const uint8_t *data, uint32_t len, const struct wire_sink *sink)
+struct decode_result message_decode(const struct datagram_header *header,
+	struct templates *templates, const uint8_t *data, uint32_t len,
+	const struct record_handler *sink)
 {
 	struct message message = begin(header, templates, sink);
 	uint32_t nb_sets;
 	uint64_t work;
 
 	if (len < header->len || header->total < header->len)
-		return (struct wire_result){.fault = WIRE_SHORT};
+		return (struct decode_result){.fault = WIRE_SHORT};
 	if (header->total > len)
 		say_fault(&message, WIRE_LENGTH);
 	else
@@ -689,8 +692,9 @@ struct wire_result message_decode(const struct wire_header *header, struct templ
 	return message.result;
 }
 
-struct wire_result wire_decode_set(const struct wire_header *header, struct templates *templates,
-	uint16_t template_id, const uint8_t *set, uint32_t len, const struct wire_sink *sink)
+struct decode_result flow_protocol_decode_set(const struct datagram_header *header,
+	struct templates *templates, uint16_t template_id, const uint8_t *set, uint32_t len,
+	const struct record_handler *sink)
 {
 	struct message message = begin(header, templates, sink);
 

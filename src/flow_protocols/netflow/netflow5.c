@@ -60,8 +60,8 @@ static inline void read_record(const uint8_t *data, uint32_t uptime,
 	record->has |= FLOW_AGE | FLOW_IDLE;
 }
 
-struct wire_result netflow5_decode(const struct wire_header *header, const uint8_t *data,
-	uint32_t len, const struct wire_sink *sink)
+struct decode_result netflow5_decode(const struct datagram_header *header, const uint8_t *data,
+	uint32_t len, const struct record_handler *sink)
 {
 	struct flow_record start = {
 		.key.family = KEY_IPV4,
@@ -70,16 +70,16 @@ struct wire_result netflow5_decode(const struct wire_header *header, const uint8
 		       (header->sampled ? FLOW_SAMPLED : 0),
 		.sampling = header->sampling,
 	};
-	struct wire_result result = {0};
+	struct decode_result result = {0};
 	uint32_t there, n, end;
 
 	if (len < header->len)
-		return (struct wire_result){.fault = WIRE_SHORT};
+		return (struct decode_result){.fault = WIRE_SHORT};
 	there = (len - header->len) / RECORD;
 	n = header->count < there ? header->count : there;
 	/* Zeros after the last record are padding. */
 	end = header->len + n * RECORD;
-	if (header->count > there || !wire_is_padding(data + end, len - end))
+	if (header->count > there || !flow_protocol_is_padding(data + end, len - end))
 		result.fault = WIRE_COUNT;
 	data += header->len;
 	while (result.records < n) {

@@ -31,13 +31,13 @@ struct ratios {
 	uint8_t name_rank;
 };
 
-static void set_interval(struct wire_option *option, uint32_t interval)
+static void set_interval(struct option_record *option, uint32_t interval)
 {
 	option->sampling = interval;
 	option->has |= WIRE_OPTION_SAMPLING;
 }
 
-static void set_sampling(struct wire_option *option, double interval)
+static void set_sampling(struct option_record *option, double interval)
 {
 	uint32_t whole = sampling_interval(interval);
 
@@ -60,7 +60,7 @@ static double read_real(const uint8_t *data, uint32_t len)
 	return real;
 }
 
-static void set_interface(struct wire_option *option, uint64_t interface)
+static void set_interface(struct option_record *option, uint64_t interface)
 {
 	if (option->has & WIRE_OPTION_INTERFACE)
 		return;
@@ -69,7 +69,7 @@ static void set_interface(struct wire_option *option, uint64_t interface)
 }
 
 /* Stores a name. Zeros pad names of a fixed length. */
-static void set_name(struct wire_option *option, const uint8_t *data, uint32_t len)
+static void set_name(struct option_record *option, const uint8_t *data, uint32_t len)
 {
 	while (len > 0 && data[len - 1] == 0)
 		len--;
@@ -80,7 +80,7 @@ static void set_name(struct wire_option *option, const uint8_t *data, uint32_t l
 	option->has |= WIRE_OPTION_NAME;
 }
 
-static void take_field(struct wire_option *option, struct ratios *ratios,
+static void take_field(struct option_record *option, struct ratios *ratios,
 	const struct element *element, const uint8_t *data, uint32_t len)
 {
 	uint64_t number = len <= 8 ? read_number(data, len) : 0;
@@ -124,7 +124,7 @@ static void take_field(struct wire_option *option, struct ratios *ratios,
 }
 
 /* Computes the interval. Half of a ratio and a division by 0 leave it unknown. */
-static void end_sampling(struct wire_option *option, const struct ratios *ratios)
+static void end_sampling(struct option_record *option, const struct ratios *ratios)
 {
 	/* These elements then describe the selection of flows. */
 	if (option->has & WIRE_OPTION_FLOWS) {
@@ -160,7 +160,7 @@ static uint64_t mix_part(
  * Reads a scope field. Interfaces, samplers, templates and the domain select flow records. Of line
  * cards, caches and processes, only equality is known.
  */
-static void take_scope(struct wire_option *option, bool ipfix, const struct field *field,
+static void take_scope(struct option_record *option, bool ipfix, const struct field *field,
 	const uint8_t *data, uint32_t len)
 {
 	uint64_t number = len <= 8 ? read_number(data, len) : 0;
@@ -189,7 +189,7 @@ static bool is_of_records(const struct element *element)
 
 void option_add_empty_scope(struct template_entry *entry, const struct field *field)
 {
-	struct wire_option option = {.part = entry->reverse_has};
+	struct option_record option = {.part = entry->reverse_has};
 
 	if (entry->ipfix && is_of_records(element_find(field->enterprise, field->number)))
 		return;
@@ -200,14 +200,14 @@ void option_add_empty_scope(struct template_entry *entry, const struct field *fi
 }
 
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
-	struct wire_option *option)
+	struct option_record *option)
 {
 	const uint8_t *at = template_fields(entry), *begin = data;
 	const uint8_t *end = template_fields_end(entry);
 	struct ratios ratios = {
 		NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, false, UINT8_MAX};
 
-	*option = (struct wire_option){0};
+	*option = (struct option_record){0};
 	for (uint32_t i = 0; i < entry->nb_fields; i++) {
 		const struct element *element;
 		struct field field;

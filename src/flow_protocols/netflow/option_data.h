@@ -16,4 +16,4 @@ void option_add_empty_scope(struct template_entry *entry, const struct field *fi
 
 /* Reads a record of at most `left` bytes. Returns its length, or 0 if it is truncated. */
 uint32_t option_read(const struct template_entry *entry, const uint8_t *data, uint32_t left,
-	struct wire_option *option);
+	struct option_record *option);

@@ -282,7 +282,8 @@ static bool is_counter(const struct field *field)
 	return element != NULL && element_is_counter(element);
 }
 
-static enum wire_skip skip_of(const struct move_plan *plan, const struct definition_traits *traits)
+static enum flow_protocol_skip skip_of(
+	const struct move_plan *plan, const struct definition_traits *traits)
 {
 	if (plan->addresses)
 		return WIRE_SKIP_NO_PACKETS;
@@ -471,7 +472,7 @@ static bool is_acceptable(const struct definition *definition)
 }
 
 /* Stores a template at an index: replaces the old one, or inserts before the next ID. */
-static enum wire_fault define_at(struct templates *templates, uint32_t place, bool replaces,
+static enum decode_fault define_at(struct templates *templates, uint32_t place, bool replaces,
 	const struct definition *definition)
 {
 	struct template_entry *entry;
@@ -494,12 +495,12 @@ static enum wire_fault define_at(struct templates *templates, uint32_t place, bo
 }
 
 /* Defines a template. The old one is removed in any case: its records would be misread. */
-static enum wire_fault define(
+static enum decode_fault define(
 	struct templates *templates, const struct definition *definition, bool *changed)
 {
 	uint32_t place = place_of(templates, definition->id);
 	bool replaces = stands_at(templates, place, definition->id);
-	enum wire_fault fault = WIRE_TEMPLATE;
+	enum decode_fault fault = WIRE_TEMPLATE;
 
 	*changed = false;
 	if (replaces && is_same(templates->list[place], definition))
@@ -561,7 +562,7 @@ static bool read_options_counts(struct definition *definition)
  * Reads a definition. WIRE_TEMPLATE: the definitions after it cannot be found. A withdrawal has
  * nb_fields 0.
  */
-static enum wire_fault read_definition(
+static enum decode_fault read_definition(
 	struct definition *definition, uint16_t set_id, const uint8_t *data, uint32_t left)
 {
 	uint32_t header = is_options(set_id) ? 6 : 4;
@@ -581,7 +582,7 @@ static enum wire_fault read_definition(
 	return measure_fields(definition, left - header) ? WIRE_FINE : WIRE_LENGTH;
 }
 
-static enum wire_fault take_withdrawal(
+static enum decode_fault take_withdrawal(
 	struct templates *templates, const struct definition *definition)
 {
 	if (!is_ipfix(definition->set_id)) {
@@ -595,16 +596,16 @@ static enum wire_fault take_withdrawal(
 	return WIRE_FINE;
 }
 
-enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
+enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb)
 {
-	enum wire_fault first = WIRE_FINE;
+	enum decode_fault first = WIRE_FINE;
 
 	*nb = 0;
-	while (len >= 4 && !wire_is_padding(data, len)) {
+	while (len >= 4 && !flow_protocol_is_padding(data, len)) {
 		struct definition definition;
-		enum wire_fault fault = read_definition(&definition, set_id, data, len);
+		enum decode_fault fault = read_definition(&definition, set_id, data, len);
 		bool all = definition.nb_fields == 0 && is_ipfix(set_id) && definition.id == set_id;
 		bool changed = false;
 
@@ -633,7 +634,7 @@ enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
 bool templates_agree(
 	const struct templates *templates, uint16_t set_id, const uint8_t *data, uint32_t len)
 {
-	while (len >= 4 && !wire_is_padding(data, len)) {
+	while (len >= 4 && !flow_protocol_is_padding(data, len)) {
 		const struct template_entry *entry;
 		struct definition definition;
 
@@ -659,7 +660,7 @@ void templates_each(const struct templates *templates,
 }
 
 bool templates_take(
-	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len)
+	struct templates *templates, enum flow_protocol protocol, const uint8_t *set, uint32_t len)
 {
 	uint16_t first = protocol == WIRE_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
 	uint32_t nb;

@@ -39,7 +39,7 @@ void templates_each(const struct templates *templates,
  * is full.
  */
 bool templates_take(
-	struct templates *templates, enum wire_protocol protocol, const uint8_t *set, uint32_t len);
+	struct templates *templates, enum flow_protocol protocol, const uint8_t *set, uint32_t len);
 
 bool templates_has(const struct templates *templates, uint16_t id);
 

@@ -38,7 +38,7 @@ struct template_entry {
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
-	uint8_t skip;                 /* enum wire_skip, if unusable */
+	uint8_t skip;                 /* enum flow_protocol_skip, if unusable */
 	uint16_t section;             /* element that holds a packet section; 0: none */
 	uint8_t start;                /* enum element_use with the start of the flow; 0: none */
 	uint8_t end;                  /* enum element_use with the last packet; 0: none */
@@ -103,6 +103,6 @@ uint64_t templates_work(const struct templates *templates);
  * Adds the definitions in the body of a set and stores their number in *nb, including unchanged
  * ones. Calls known() for each new or changed template.
  */
-enum wire_fault templates_read_set(struct templates *templates, uint16_t set_id,
+enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb);

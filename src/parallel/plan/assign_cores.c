@@ -22,7 +22,7 @@
 #include "parallel/plan/plan.h"
 #include "parallel/plan/plan_internal.h"
 
-struct placer {
+struct core_allocator {
 	const struct topology *topology;
 	bool isolating;                    /* some CPU is isolated */
 	uint32_t nb_cores;                 /* whole cores */
@@ -43,7 +43,7 @@ struct placer {
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
 
-static void init_placer(struct placer *placer, const struct topology *topology)
+static void init_placer(struct core_allocator *placer, const struct topology *topology)
 {
 	memset(placer, 0, sizeof(*placer));
 	placer->topology = topology;
@@ -61,13 +61,13 @@ static void init_placer(struct placer *placer, const struct topology *topology)
 	}
 }
 
-static bool on_core_0(const struct placer *placer, uint32_t i)
+static bool on_core_0(const struct core_allocator *placer, uint32_t i)
 {
 	return placer->topology->cpus[0].id == 0 && placer->core[i] == placer->core[0];
 }
 
 /* For an lcore that belongs on `node`, which is a real one. */
-static uint64_t rank_cpu(const struct placer *placer, uint32_t i, int node)
+static uint64_t rank_cpu(const struct core_allocator *placer, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &placer->topology->cpus[i];
 	uint32_t distance = topology_distance(placer->topology, node, cpu->node);
@@ -91,7 +91,7 @@ static uint64_t rank_cpu(const struct placer *placer, uint32_t i, int node)
 	return rank | (uint64_t)placer->polls[placer->core[i]] << RANK_SHARED;
 }
 
-static uint32_t best_cpu(const struct placer *placer, int node, uint64_t *rank)
+static uint32_t best_cpu(const struct core_allocator *placer, int node, uint64_t *rank)
 {
 	uint32_t best = NOBODY;
 
@@ -114,7 +114,7 @@ static bool is_good(uint64_t rank)
 }
 
 /* Whole cores, but for CPU 0's, on a node or, where it is PLAN_NODE_ANY, on all of them. */
-static uint32_t good_cores(const struct placer *placer, int node)
+static uint32_t good_cores(const struct core_allocator *placer, int node)
 {
 	bool counted[TOPOLOGY_CPUS_MAX] = {false};
 	uint32_t all = 0, isolated = 0;
@@ -133,7 +133,7 @@ static uint32_t good_cores(const struct placer *placer, int node)
 }
 
 /* Where packets of a port whose node is unknown are best measured: where most cores are. */
-static int home_of(const struct placer *placer, const struct plan_group *group)
+static int home_of(const struct core_allocator *placer, const struct plan_group *group)
 {
 	uint32_t most = 0;
 	int home = placer->topology->cpus[placer->topology->nb_cpus - 1].node;
@@ -153,7 +153,7 @@ static int home_of(const struct placer *placer, const struct plan_group *group)
 
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct placer placer;
+	static _Thread_local struct core_allocator placer;
 
 	init_placer(&placer, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
@@ -166,7 +166,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 	return placer.nb_cores;
 }
 
-static void take_cpu(struct placer *placer, struct plan_lcore *lcore, uint32_t i)
+static void take_cpu(struct core_allocator *placer, struct plan_lcore *lcore, uint32_t i)
 {
 	placer->busy[i] = true;
 	placer->polls[placer->core[i]]++;
@@ -187,7 +187,7 @@ static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_L
 	return n;
 }
 
-static void place_polling(struct plan *plan, struct placer *placer)
+static void place_polling(struct plan *plan, struct core_allocator *placer)
 {
 	struct plan_lcore *order[PLAN_LCORES_MAX];
 	uint32_t n = order_polling(plan, order);
@@ -211,7 +211,7 @@ static void place_polling(struct plan *plan, struct placer *placer)
  * The reporter, and with it all threads that are no lcores, stay off CPUs that poll, then off their
  * cores, then off isolated CPUs, and near the first group.
  */
-static uint64_t rank_ordinary(const struct placer *placer, uint32_t i, int node)
+static uint64_t rank_ordinary(const struct core_allocator *placer, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &placer->topology->cpus[i];
 
@@ -220,7 +220,7 @@ static uint64_t rank_ordinary(const struct placer *placer, uint32_t i, int node)
 	       topology_distance(placer->topology, node, cpu->node);
 }
 
-static void place_reporter(struct plan *plan, const struct placer *placer)
+static void place_reporter(struct plan *plan, const struct core_allocator *placer)
 {
 	const struct topology *topology = placer->topology;
 	struct plan_lcore *reporter = &plan->lcores[0];
@@ -302,7 +302,7 @@ static void warn_remote(struct plan *plan, uint32_t g)
 }
 
 static const struct topology_cpu *cpu_of(
-	const struct placer *placer, const struct plan_lcore *lcore, uint32_t *index)
+	const struct core_allocator *placer, const struct plan_lcore *lcore, uint32_t *index)
 {
 	for (*index = 0; *index < placer->topology->nb_cpus; ++*index)
 		if ((int)placer->topology->cpus[*index].id == lcore->cpu)
@@ -310,7 +310,7 @@ static const struct topology_cpu *cpu_of(
 	return NULL;
 }
 
-static void warn_shared_cores(struct plan *plan, const struct placer *placer)
+static void warn_shared_cores(struct plan *plan, const struct core_allocator *placer)
 {
 	struct who sharing = {0}, ordinary = {0};
 	char text[192];
@@ -380,7 +380,7 @@ static void float_all(struct plan *plan)
 		plan->groups[g].memory_node = plan->groups[g].node;
 }
 
-static void init_plan_cpus(struct plan *plan, struct placer *placer)
+static void init_plan_cpus(struct plan *plan, struct core_allocator *placer)
 {
 	init_placer(placer, placer->topology);
 	plan->nb_cpus = placer->topology->nb_cpus;
@@ -392,7 +392,7 @@ static void init_plan_cpus(struct plan *plan, struct placer *placer)
 
 void plan_place(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct placer placer;
+	static _Thread_local struct core_allocator placer;
 
 	placer.topology = topology;
 	init_plan_cpus(plan, &placer);
@@ -412,7 +412,7 @@ void plan_place(struct plan *plan, const struct topology *topology)
 
 void plan_place_one(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct placer placer;
+	static _Thread_local struct core_allocator placer;
 	uint64_t rank;
 
 	placer.topology = topology;

@@ -91,7 +91,7 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 static void assign_networks(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct closer *closer = measurements->closer[m];
+		const struct drill_down *closer = measurements->closer[m];
 
 		if (closer == NULL)
 			continue;
@@ -221,16 +221,16 @@ static bool create_closer(struct measurements *measurements)
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct measurement_config *config = plan->measurements[m].config;
-		struct closer *closer;
+		struct drill_down *closer;
 
-		if (!within_given(config))
+		if (!drill_down_given(config))
 			continue;
 		closer = memory_get(PLAN_NODE_ANY, sizeof(*closer));
 		measurements->closer[m] = closer;
 		if (closer == NULL)
 			return false;
 		while (strcmp(plan->measurements[closer->networks].config->name,
-			       within_options(config)->within.networks) != 0)
+			       drill_down_options(config)->within.networks) != 0)
 			closer->networks++;
 	}
 	return true;
@@ -385,7 +385,7 @@ void measurements_look_closer(struct measurements *measurements, uint64_t epoch)
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		if (measurements->closer[m] != NULL)
-			closer_renew(measurements->closer[m], measurements->hash_key, epoch);
+			drill_down_renew(measurements->closer[m], measurements->hash_key, epoch);
 }
 
 static const struct measurement_config *config_of(
@@ -398,8 +398,8 @@ static const struct measurement_config *config_of(
 static bool same_networks(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {
-	const struct within_choice *x = &within_options(config_of(a, m_a))->within;
-	const struct within_choice *y = &within_options(config_of(b, m_b))->within;
+	const struct within_choice *x = &drill_down_options(config_of(a, m_a))->within;
+	const struct within_choice *y = &drill_down_options(config_of(b, m_b))->within;
 
 	return strcmp(x->networks, y->networks) == 0 && x->share >= y->share &&
 	       x->share <= y->share &&
@@ -419,7 +419,7 @@ void measurements_follow(struct measurements *measurements, const struct measure
 static void warn_if_narrow(struct measurements *measurements, const struct sketch *sketch,
 	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
 {
-	if (!rarely_due(&measurements->narrow[m], end, width))
+	if (!log_ratelimit_due(&measurements->narrow[m], end, width))
 		return;
 	log_warning("%s, instance %u: no memory for rows of %llu cells after %llu",
 		measurements->plan.measurements[m].config->name, instance,

@@ -44,8 +44,9 @@ struct measurements {
 	/* The width that would have suited the last epoch in which the instance was used; the first
 	 * one's at the start. */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	struct rarely narrow[CONFIG_MEASUREMENTS_MAX];  /* no memory for the width that fits */
-	struct closer *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
+	struct log_ratelimit
+		narrow[CONFIG_MEASUREMENTS_MAX];            /* no memory for the width that fits */
+	struct drill_down *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
 	struct measured *measured; /* the reporter's (measurement_report.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
 	struct measurements *next; /* in a list of those that nobody uses any more */

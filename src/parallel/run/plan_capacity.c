@@ -118,12 +118,12 @@ static void add_levels(struct states *states, const struct plan *plan)
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		state.of[m].looked_at = waiting >> m & 1 ? 0 : 1;
-	steps_level_word((struct burst_level){.level = VALVE_WAIT}, state.name);
+	steps_level_word((struct burst_shed_level){.level = VALVE_WAIT}, state.name);
 	if (waiting != 0)
 		add_state(states, &state);
 	for (uint8_t shift = VALVE_SHIFT_MIN; shift <= VALVE_SHIFT_MAX; shift++) {
 		steps_level_word(
-			(struct burst_level){.level = VALVE_SOME, .shift = shift}, state.name);
+			(struct burst_shed_level){.level = VALVE_SOME, .shift = shift}, state.name);
 		for (uint32_t m = 0; m < plan->nb_measurements; m++)
 			state.of[m].looked_at = waiting >> m & 1 ? 0 : 1.0 / (1U << shift);
 		add_state(states, &state);
@@ -137,9 +137,9 @@ static void make_states(struct states *states, const struct plan *plan, const st
 
 	states->n = 0;
 	add_state(states, &full);
-	if (keep_up_governed(config))
+	if (shed_policy_governed(config))
 		add_all_steps(states, plan);
-	if (keep_up_options(config)->keep_up != KEEP_UP_OFF)
+	if (shed_policy_options(config)->keep_up != KEEP_UP_OFF)
 		add_levels(states, plan);
 	add_state(states, &count);
 }

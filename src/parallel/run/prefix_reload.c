@@ -7,31 +7,31 @@
 #define END_PATIENCE_S 5
 
 /* A table of rules, which it takes over, and what the program has of them. */
-static struct monitor_table *create(
-	struct monitor_tables *tables, struct monitor_rules *rules, struct kernel_rules **kernel)
+static struct prefix_filter *create(
+	struct prefix_reload *tables, struct prefix_list *rules, struct kernel_rules **kernel)
 {
-	struct monitor_table *table =
-		monitor_table_create(rules, tables->side, tables->nb_workers, tables->error);
+	struct prefix_filter *table =
+		prefix_filter_create(rules, tables->side, tables->nb_workers, tables->error);
 
 	if (table == NULL || tables->program == NULL)
 		return table;
-	*kernel = kernel_rules_create(monitor_table_rules(table), tables->error);
+	*kernel = kernel_rules_create(prefix_table_rules(table), tables->error);
 	if (*kernel != NULL)
 		return table;
-	monitor_table_destroy(table);
+	prefix_filter_destroy(table);
 	return NULL;
 }
 
-static void tell_program(const struct monitor_tables *tables, uint64_t epoch)
+static void tell_program(const struct prefix_reload *tables, uint64_t epoch)
 {
 	if (tables->program != NULL)
 		kernel_program_rules(tables->program, epoch, tables->kernel);
 }
 
-bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
-	struct monitor_rules *rules, uint32_t nb_workers, const struct kernel_program *program)
+bool prefix_tables_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
+	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program)
 {
-	*tables = (struct monitor_tables){
+	*tables = (struct prefix_reload){
 		.path = path, .side = side, .nb_workers = nb_workers, .program = program};
 	tables->next = create(tables, rules, &tables->kernel);
 	tables->of[0] = tables->of[1] = tables->next;
@@ -44,23 +44,23 @@ bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum 
 
 static void *load(void *arg)
 {
-	struct monitor_tables *tables = arg;
+	struct prefix_reload *tables = arg;
 	bool mistake;
-	struct monitor_rules *rules = monitor_rules_read(tables->path, &mistake, tables->error);
+	struct prefix_list *rules = prefix_rules_read(tables->path, &mistake, tables->error);
 
 	tables->fresh = rules != NULL ? create(tables, rules, &tables->kernel_fresh) : NULL;
-	/* Pairs with the acquire in monitor_tables_look(). */
+	/* Pairs with the acquire in prefix_tables_look(). */
 	atomic_store_explicit(&tables->loaded, true, memory_order_release);
 	return NULL;
 }
 
 /* Both generations have the newest table: there is no other. */
-static bool settled(const struct monitor_tables *tables)
+static bool settled(const struct prefix_reload *tables)
 {
 	return tables->of[0] == tables->next && tables->of[1] == tables->next;
 }
 
-void monitor_tables_reload(struct monitor_tables *tables)
+void prefix_tables_reload(struct prefix_reload *tables)
 {
 	if (tables->path == NULL)
 		return;
@@ -73,18 +73,18 @@ void monitor_tables_reload(struct monitor_tables *tables)
 }
 
 /* A table that is to be used no more, unless a generation still has it. */
-static void release(struct monitor_tables *tables, struct monitor_table *table)
+static void release(struct prefix_reload *tables, struct prefix_filter *table)
 {
 	if (table != tables->next && table != tables->of[0] && table != tables->of[1])
-		monitor_table_destroy(table);
+		prefix_filter_destroy(table);
 }
 
-enum monitor_news monitor_tables_look(struct monitor_tables *tables)
+enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
 {
-	struct monitor_table *before = tables->next;
+	struct prefix_filter *before = tables->next;
 
 	if (!tables->loading && tables->again) /* the file may have changed meanwhile */
-		monitor_tables_reload(tables);
+		prefix_tables_reload(tables);
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
 		return MONITOR_NEWS_NONE;
@@ -100,14 +100,14 @@ enum monitor_news monitor_tables_look(struct monitor_tables *tables)
 	return tables->next != before ? MONITOR_NEWS_LOADED : MONITOR_NEWS_REFUSED;
 }
 
-bool monitor_tables_busy(const struct monitor_tables *tables)
+bool prefix_tables_busy(const struct prefix_reload *tables)
 {
 	return tables->loading || tables->again;
 }
 
-void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch)
+void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch)
 {
-	struct monitor_table *before = tables->of[epoch & 1];
+	struct prefix_filter *before = tables->of[epoch & 1];
 
 	if (before == tables->next)
 		return;
@@ -116,9 +116,9 @@ void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch)
 	release(tables, before);
 }
 
-void monitor_tables_stop(struct monitor_tables *tables)
+void prefix_tables_stop(struct prefix_reload *tables)
 {
-	struct monitor_table *table;
+	struct prefix_filter *table;
 
 	tables->again = false;
 	if (tables->loading) {
@@ -128,7 +128,7 @@ void monitor_tables_stop(struct monitor_tables *tables)
 				tables->path);
 			pthread_join(tables->thread, NULL);
 		}
-		monitor_table_destroy(tables->fresh);
+		prefix_filter_destroy(tables->fresh);
 		kernel_rules_destroy(tables->kernel_fresh);
 		tables->loading = false;
 	}
@@ -137,7 +137,7 @@ void monitor_tables_stop(struct monitor_tables *tables)
 		tables->of[g] = NULL;
 		release(tables, table);
 	}
-	monitor_table_destroy(tables->next);
+	prefix_filter_destroy(tables->next);
 	kernel_rules_destroy(tables->kernel);
 	tables->next = NULL;
 	tables->kernel = NULL;

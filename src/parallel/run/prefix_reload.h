@@ -15,12 +15,12 @@
 #include "rx/filter/prefix_filter.h"
 #include "rx/kernel/program.h"
 
-struct monitor_tables {
+struct prefix_reload {
 	const char *path;
-	enum monitor_side side;
+	enum prefix_side side;
 	uint32_t nb_workers;
-	struct monitor_table *of[2]; /* by generation */
-	struct monitor_table *next;  /* what generations get from now on */
+	struct prefix_filter *of[2]; /* by generation */
+	struct prefix_filter *next;  /* what generations get from now on */
 	/* Matches, too, before packets come here; NULL: there is none. */
 	const struct kernel_program *program;
 	struct kernel_rules *kernel; /* of `next` */
@@ -29,12 +29,12 @@ struct monitor_tables {
 	bool loading, again; /* the reporter's own */
 	pthread_t thread;
 	_Atomic bool loaded;
-	struct monitor_table *fresh; /* NULL: refused, and error says why */
+	struct prefix_filter *fresh; /* NULL: refused, and error says why */
 	struct kernel_rules *kernel_fresh;
 	char error[MONITOR_ERROR_MAX];
 };
 
-enum monitor_news {
+enum prefix_reload_result {
 	MONITOR_NEWS_NONE,
 	MONITOR_NEWS_REFUSED, /* error says why; the rules stay as they were */
 	MONITOR_NEWS_LOADED,  /* next is the new table */
@@ -42,18 +42,18 @@ enum monitor_news {
 
 /* Takes over `rules`; program: NULL, or one that matches them, too. Returns false with one line in
  * tables->error. */
-bool monitor_tables_start(struct monitor_tables *tables, const char *path, enum monitor_side side,
-	struct monitor_rules *rules, uint32_t nb_workers, const struct kernel_program *program);
-void monitor_tables_stop(struct monitor_tables *tables);
+bool prefix_tables_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
+	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program);
+void prefix_tables_stop(struct prefix_reload *tables);
 
 /*
  * The reporter: begins to read the file again. While that is done, and until both generations have
  * its table, another one is kept in mind: there are two tables at most.
  */
-void monitor_tables_reload(struct monitor_tables *tables);
+void prefix_tables_reload(struct prefix_reload *tables);
 /* The reporter: whether a reload has come to its end since the last call. */
-enum monitor_news monitor_tables_look(struct monitor_tables *tables);
+enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables);
 /* The reporter: a reload has not come to its end. */
-bool monitor_tables_busy(const struct monitor_tables *tables);
+bool prefix_tables_busy(const struct prefix_reload *tables);
 /* The reporter: the generation of `epoch` belongs to nobody, and gets the newest table. */
-void monitor_tables_renew(struct monitor_tables *tables, uint64_t epoch);
+void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch);

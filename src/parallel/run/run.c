@@ -86,7 +86,7 @@ static void init_wait(const struct run *run, struct poller *poller)
 					run->ports[p].sockets, poller->queues[q].queue);
 				slots = RTE_MIN(slots, run->ports[p].slots);
 			}
-	if (run->plan->forward == FORWARD_OFF && !keep_up_given(run->config))
+	if (run->plan->forward == FORWARD_OFF && !shed_policy_given(run->config))
 		poller->nap_ns = poll_nap_ns(slots);
 }
 
@@ -174,7 +174,7 @@ bool run_waits(const struct run *run)
 /* Where nobody waits for a worker, and nothing was decided beforehand. */
 bool run_keeps_up(const struct run *run)
 {
-	return keep_up_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
+	return shed_policy_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
 }
 
 static uint32_t entries_of(const struct run *run, uint16_t port)
@@ -186,20 +186,20 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 }
 
 /* The queues that decide are the worker's own, or its ring. */
-static void start_valve(const struct run *run, struct worker *worker, struct keeper *keeper)
+static void start_valve(const struct run *run, struct worker *worker, struct shed_worker *keeper)
 {
 	struct poller *poller = &worker->poller;
 
 	poller->keeper = keeper;
-	keeper_govern(keeper, &worker->states, rte_get_tsc_hz() / 1000);
+	shed_worker_govern(keeper, &worker->states, rte_get_tsc_hz() / 1000);
 	if (worker->ring != NULL) {
 		poller->burst = BURST_MAX;
-		valve_init(&keeper->valve, 1);
+		queue_shedding_init(&keeper->valve, 1);
 		poll_queue_fill(
 			&poller->queues[0], rte_ring_get_capacity(worker->ring), worker->ring);
 		return;
 	}
-	valve_init(&keeper->valve, poller->nb_queues);
+	queue_shedding_init(&keeper->valve, poller->nb_queues);
 	for (uint32_t q = 0; q < poller->nb_queues; q++) {
 		struct poll_queue *queue = &poller->queues[q];
 		struct rte_ring *ring =
@@ -214,15 +214,15 @@ static void start_valve(const struct run *run, struct worker *worker, struct kee
 /* Returns false where there is no memory. */
 static bool create_keeper(const struct run *run, struct worker *worker, int node)
 {
-	struct keeper *keeper;
+	struct shed_worker *keeper;
 
-	if (!keep_up_given(run->config))
+	if (!shed_policy_given(run->config))
 		return true;
 	keeper = memory_get(node, sizeof(*keeper));
 	if (keeper == NULL)
 		return false;
 	worker->keeper = keeper;
-	keeper_init(keeper, run->hash_key.seed, worker->id);
+	shed_worker_init(keeper, run->hash_key.seed, worker->id);
 	if (run_keeps_up(run))
 		start_valve(run, worker, keeper);
 	return true;
@@ -365,7 +365,7 @@ void run_say_warnings(const struct plan *plan)
 struct measurements *run_prepare(const struct run *run, const struct plan *plan)
 {
 	struct measurements *measurements = measurements_create(
-		plan, &run->hash_key, run_waits(run), keep_up_given(run->config));
+		plan, &run->hash_key, run_waits(run), shed_policy_given(run->config));
 
 	if (measurements != NULL)
 		warn_misplaced(plan);
@@ -511,7 +511,7 @@ static bool create_kernel(struct run *run, char *error)
 /* What measurements may give up; and what they are to, where a file says. */
 bool run_decide(struct run *run, bool *mistake, char *error)
 {
-	const char *path = keep_up_options(run->config)->states_from;
+	const char *path = shed_policy_options(run->config)->states_from;
 	const char *names[CONFIG_MEASUREMENTS_MAX];
 	struct decisions_plan plan = {
 		.nb_workers = run->plan->nb_workers,
@@ -535,7 +535,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 	}
 	run->decisions = decisions_read(path, &plan, mistake, error);
 	for (uint32_t w = 0; run->decisions != NULL && w < run->nb_workers; w++)
-		keeper_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
+		shed_worker_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
 	return run->decisions != NULL;
 }
 
@@ -600,23 +600,23 @@ bool run_filter(struct run *run, const struct filter_set *set)
 /* A generation that belongs to nobody gets the table that is its. */
 static void give_table(struct run *run, uint64_t epoch)
 {
-	struct monitor_table *table = run->monitor.of[epoch & 1];
+	struct prefix_filter *table = run->monitor.of[epoch & 1];
 
 	for (uint32_t w = 0; table != NULL && w < run->nb_workers; w++) {
 		struct generation *generation = worker_generation(run->workers[w], epoch);
 
 		generation->monitor = table;
-		generation->rules = monitor_table_counts(table, epoch, w);
+		generation->rules = prefix_table_counts(table, epoch, w);
 	}
 }
 
-bool run_monitor(struct run *run, struct monitor_rules *rules, char *error)
+bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 {
 	_Static_assert(MONITOR_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 
 	if (rules != NULL &&
-		!monitor_tables_start(&run->monitor, monitor_options(run->config)->file,
-			monitor_options(run->config)->side, rules, run->nb_workers,
+		!prefix_tables_start(&run->monitor, prefix_options(run->config)->file,
+			prefix_options(run->config)->side, rules, run->nb_workers,
 			run->kernel != NULL ? kernel_input_program(run->kernel) : NULL)) {
 		memcpy(error, run->monitor.error, MONITOR_ERROR_MAX);
 		return false;
@@ -644,7 +644,7 @@ static bool must_guess(const struct run *run, uint16_t port)
 
 void run_say_keep_up(const struct run *run)
 {
-	if (keep_up_options(run->config)->keep_up == KEEP_UP_OFF)
+	if (shed_policy_options(run->config)->keep_up == KEEP_UP_OFF)
 		return;
 	if (!run_keeps_up(run))
 		log_notice("--overload: nothing is given up, as a replay without --pace waits");
@@ -781,7 +781,7 @@ void run_destroy(struct run *run)
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
 	filter_destroy(run->filter);
-	monitor_tables_stop(&run->monitor);
+	prefix_tables_stop(&run->monitor);
 	kernel_input_destroy(run->kernel);
 	decisions_free(run->decisions);
 	ports_close(run->ports, run->nb_ports);
@@ -793,11 +793,11 @@ void run_destroy(struct run *run)
 
 static void clear_rules(struct generation *generation)
 {
-	uint32_t n = generation->monitor != NULL ? monitor_table_rules(generation->monitor)->n : 0;
+	uint32_t n = generation->monitor != NULL ? prefix_table_rules(generation->monitor)->n : 0;
 
 	for (uint32_t r = 0; r < n; r++)
 		if (generation->rules[r].packets > 0)
-			generation->rules[r] = (struct monitor_count){0};
+			generation->rules[r] = (struct prefix_counts){0};
 }
 
 /* Returns whether the worker had counted anything. */
@@ -814,7 +814,7 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->costs = (struct costs){0};
 	parse_counts_reset(&generation->counts);
 	if (worker->keeper != NULL)
-		generation->kept = (struct kept){0};
+		generation->kept = (struct shed_counts){0};
 	if (generation->counting->closer)
 		memset(generation->within.inside, 0, sizeof(generation->within.inside));
 	forward_recycle(worker->forward, epoch);
@@ -884,7 +884,7 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	renew_measurements(run, epoch);
 	measurements_rekey(run_measurements(run, epoch), epoch);
 	measurements_look_closer(run_measurements(run, epoch), epoch);
-	monitor_tables_renew(&run->monitor, epoch);
+	prefix_tables_renew(&run->monitor, epoch);
 	give_table(run, epoch);
 	epochs_recycle(run->epochs, epoch);
 	return true;

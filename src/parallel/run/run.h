@@ -48,8 +48,8 @@ struct run {
 	struct receiver *receivers[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
-	struct monitor_tables monitor;              /* no tables: there are no rules */
-	struct decisions *decisions; /* what is given up and when; NULL: nothing is decided */
+	struct prefix_reload monitor;               /* no tables: there are no rules */
+	struct shed_schedule *decisions; /* what is given up and when; NULL: nothing is decided */
 	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* of these */
 	struct collect *collect;                     /* NULL: packets are the input */
 	struct kernel_input *kernel;                 /* NULL: they come from elsewhere */
@@ -85,7 +85,7 @@ bool run_filter(struct run *run, const struct filter_set *set);
  * From here on a program in the kernel counts.
  * Returns false with one line in error[RUN_ERROR_MAX].
  */
-bool run_monitor(struct run *run, struct monitor_rules *rules, char *error);
+bool run_monitor(struct run *run, struct prefix_list *rules, char *error);
 
 /* What the epoch measures. */
 static inline struct measurements *run_measurements(const struct run *run, uint64_t epoch)

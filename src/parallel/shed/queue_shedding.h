@@ -18,18 +18,18 @@
 /* Of a burst of VALVE_SOME, packets that are looked at, at most. */
 #define VALVE_LOOKS_MAX 32
 
-enum valve_level {
+enum shed_level {
 	VALVE_FULL,
 	VALVE_WAIT,  /* measurements that may */
 	VALVE_SOME,  /* one of 2^shift packets is looked at */
 	VALVE_COUNT, /* none is */
 };
 
-struct valve {
+struct queue_shedding {
 	bool on; /* written before the start */
 	uint32_t nb_queues;
 
-	uint8_t level; /* enum valve_level, */
+	uint8_t level; /* enum shed_level, */
 	uint8_t shift; /* and what VALVE_SOME is, then or next time */
 	uint32_t
 		nb_full[VALVE_QUARTERS]; /* queues with so many quarters full, at their last look */
@@ -37,38 +37,38 @@ struct valve {
 };
 
 /* What is looked at of a burst. */
-struct burst_level {
-	uint8_t level; /* enum valve_level */
+struct burst_shed_level {
+	uint8_t level; /* enum shed_level */
 	uint8_t shift; /* of VALVE_SOME; else 0 */
 };
 
-static inline struct burst_level valve_burst_level(const struct valve *valve)
+static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *valve)
 {
-	return (struct burst_level){
+	return (struct burst_shed_level){
 		valve->level, valve->level == VALVE_SOME ? valve->shift : (uint8_t)0};
 }
 
-static inline bool burst_level_equal(struct burst_level a, struct burst_level b)
+static inline bool burst_level_equal(struct burst_shed_level a, struct burst_shed_level b)
 {
 	return a.level == b.level && a.shift == b.shift;
 }
 
 /* Of a queue, as it was at the last look. */
-struct valve_queue {
+struct shedding_queue {
 	uint8_t quarters; /* that are full: 0 to 3 */
 	bool waiting;     /* the poll did not take all */
 };
 
-static inline void valve_init(struct valve *valve, uint32_t nb_queues)
+static inline void queue_shedding_init(struct queue_shedding *valve, uint32_t nb_queues)
 {
-	*valve = (struct valve){.on = true,
+	*valve = (struct queue_shedding){.on = true,
 		.nb_queues = nb_queues,
 		.shift = VALVE_SHIFT_MIN,
 		.nb_full = {nb_queues}};
 }
 
 /* Of the fullest queue. */
-static inline uint32_t valve_quarters(const struct valve *valve)
+static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valve)
 {
 	uint32_t quarters = VALVE_QUARTERS - 1;
 
@@ -82,9 +82,9 @@ static inline uint32_t valve_quarters(const struct valve *valve)
  * quarter more than it took, and to VALVE_FULL where they are empty. What is looked at at
  * VALVE_SOME halves each time that this was not enough, and doubles each time that it was.
  */
-static inline void valve_decide(struct valve *valve)
+static inline void queue_shedding_decide(struct queue_shedding *valve)
 {
-	uint32_t quarters = valve_quarters(valve);
+	uint32_t quarters = queue_shedding_quarters(valve);
 
 	if (quarters > valve->level) {
 		valve->level = (uint8_t)quarters;
@@ -100,18 +100,18 @@ static inline void valve_decide(struct valve *valve)
 }
 
 /* A poll of the queue has left so much in it. */
-static inline void valve_look(
-	struct valve *valve, struct valve_queue *queue, uint32_t quarters, bool waiting)
+static inline void queue_shedding_look(
+	struct queue_shedding *valve, struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
 	valve->nb_full[queue->quarters]--;
 	valve->nb_full[quarters]++;
 	valve->nb_waiting += waiting - queue->waiting;
-	*queue = (struct valve_queue){(uint8_t)quarters, waiting};
-	valve_decide(valve);
+	*queue = (struct shedding_queue){(uint8_t)quarters, waiting};
+	queue_shedding_decide(valve);
 }
 
 /* Of n packets of which `looked_at` has a bit each, how many it takes to the last that may be. */
-static inline uint32_t valve_cut(uint64_t looked_at, uint32_t n)
+static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {
 	uint32_t looks = (uint32_t)__builtin_popcountll(looked_at);
 

@@ -10,17 +10,17 @@
 #include "rx/port/forwarding.h"
 #include "sketch/measurement.h"
 
-const char *keep_up_option_lacks(
+const char *shed_policy_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return keep_up_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --overload";
+	return shed_policy_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --overload";
 }
 
-const char *keep_up_given_lacks(
+const char *shed_policy_given_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return keep_up_given(config) ? NULL : keep_up_option_lacks(config, measurement);
+	return shed_policy_given(config) ? NULL : shed_policy_option_lacks(config, measurement);
 }
 
 /* --- of a run --- */
@@ -30,13 +30,13 @@ static const char *lacks_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return kernel_given(config)                    ? "with --kernel"
-	       : forward_asked(config)                 ? "with --forward"
-	       : monitor_options(config)->file != NULL ? "with --prefixes"
-						       : NULL;
+	return kernel_given(config)                   ? "with --kernel"
+	       : forward_asked(config)                ? "with --forward"
+	       : prefix_options(config)->file != NULL ? "with --prefixes"
+						      : NULL;
 }
 
-const char *keep_up_word(uint32_t i)
+const char *shed_policy_word(uint32_t i)
 {
 	static const char *const words[] = {
 		[KEEP_UP_OFF] = "off",
@@ -62,7 +62,8 @@ static const char *lacks_governor(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return keep_up_governed(config) ? NULL : "without --overload greedy, lsf, queries or best";
+	return shed_policy_governed(config) ? NULL
+					    : "without --overload greedy, lsf, queries or best";
 }
 
 static const struct option_row keep_up_rows[] = {
@@ -73,9 +74,9 @@ static const struct option_row keep_up_rows[] = {
 		.type = OPTION_CHOICE,
 		.rare = true,
 		.set = "keep-up",
-		.word = keep_up_word,
+		.word = shed_policy_word,
 		.lacks = lacks_choice,
-		OPTION_FIELD(keep_up_options, keep_up),
+		OPTION_FIELD(shed_policy_options, keep_up),
 		.default_text = "off",
 		.former = "keep-up",
 		.suits = keep_up_suits,
@@ -91,7 +92,7 @@ static const struct option_row keep_up_rows[] = {
 		.type = OPTION_FRACTION,
 		.rare = true,
 		.lacks = lacks_governor,
-		OPTION_FIELD(keep_up_options, reserve),
+		OPTION_FIELD(shed_policy_options, reserve),
 		.zero = true,
 		.default_text = "10%",
 		.config_only = true,
@@ -107,7 +108,7 @@ static const struct option_row keep_up_rows[] = {
 		.set = "keep-up",
 		.lacks = lacks_choice,
 		.reads = option_names_file,
-		OPTION_FIELD(keep_up_options, states_from),
+		OPTION_FIELD(shed_policy_options, states_from),
 		.default_note = "no schedule",
 		.config_only = true,
 		.help = "Follow the schedule of detail in FILE, so that a capture gives the same "
@@ -121,9 +122,9 @@ static const struct option_row keep_up_rows[] = {
 	{0},
 };
 
-const struct option_owner keep_up_owner = {
+const struct option_owner shed_policy_owner = {
 	.rows = keep_up_rows,
-	.size = sizeof(struct keep_up_options),
+	.size = sizeof(struct shed_policy_options),
 };
 
 /* --- of a measurement --- */
@@ -155,7 +156,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = keep_up_given_lacks,
+		.lacks = shed_policy_given_lacks,
 		OPTION_FIELD(steps_options, priority),
 		.min = 1,
 		.max = 1000,
@@ -169,7 +170,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.lacks = keep_up_given_lacks,
+		.lacks = shed_policy_given_lacks,
 		.read = read_steps,
 		OPTION_FIELD(steps_options, steps),
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
@@ -185,7 +186,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = keep_up_option_lacks,
+		.lacks = shed_policy_option_lacks,
 		OPTION_FIELD(steps_options, deadline),
 		.zero = true,
 		.zero_means = "no deadline",

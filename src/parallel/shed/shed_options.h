@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 
-enum keep_up {
+enum shed_policy {
 	KEEP_UP_OFF,
 	KEEP_UP_VALVE, /* a worker's queues decide */
 	/* And so does the reporter, every 10 ms (adapt/choose.h). */
@@ -19,35 +19,35 @@ enum keep_up {
 	KEEP_UP_BEST,
 };
 
-struct keep_up_options {
-	enum keep_up keep_up;
+struct shed_policy_options {
+	enum shed_policy keep_up;
 	double reserve;          /* share of a worker's time that is to be left free */
 	const char *states_from; /* NULL: nothing is decided beforehand */
 };
 
-OPTION_OWNER(keep_up)
+OPTION_OWNER(shed_policy)
 
 /* The words of --overload; NULL behind the last. */
-const char *keep_up_word(uint32_t i);
+const char *shed_policy_word(uint32_t i);
 
 /* Whether the reporter decides, too. */
-static inline bool keep_up_governed(const struct config *config)
+static inline bool shed_policy_governed(const struct config *config)
 {
-	return keep_up_options(config)->keep_up > KEEP_UP_VALVE;
+	return shed_policy_options(config)->keep_up > KEEP_UP_VALVE;
 }
 
 /* Whether a run may give anything up. */
-static inline bool keep_up_given(const struct config *config)
+static inline bool shed_policy_given(const struct config *config)
 {
-	return keep_up_options(config)->keep_up != KEEP_UP_OFF ||
-	       keep_up_options(config)->states_from != NULL;
+	return shed_policy_options(config)->keep_up != KEEP_UP_OFF ||
+	       shed_policy_options(config)->states_from != NULL;
 }
 
 /* As option_row.lacks: without --overload, under which a run that goes by valves alone may be told to
- * decide; and without that and keep_up_given(). */
-const char *keep_up_option_lacks(
+ * decide; and without that and shed_policy_given(). */
+const char *shed_policy_option_lacks(
 	const struct config *config, const struct measurement_config *measurement);
-const char *keep_up_given_lacks(
+const char *shed_policy_given_lacks(
 	const struct config *config, const struct measurement_config *measurement);
 
 /* Of a measurement. */

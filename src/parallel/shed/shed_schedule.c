@@ -106,8 +106,8 @@ static bool read_header(struct reading *reading, char *line)
 }
 
 /* What is decided, of all measurements or of the one that is named. */
-static bool read_what(
-	const struct reading *reading, const char *name, const char *to, struct decision *decision)
+static bool read_what(const struct reading *reading, const char *name, const char *to,
+	struct shed_schedule_entry *decision)
 {
 	const struct decisions_plan *plan = reading->plan;
 	uint32_t m = 0, steps;
@@ -135,7 +135,7 @@ static bool read_what(
 	return true;
 }
 
-static bool add_decision(struct decision_list *list, const struct decision *decision)
+static bool add_decision(struct decision_list *list, const struct shed_schedule_entry *decision)
 {
 	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
 		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
@@ -149,10 +149,10 @@ static bool add_decision(struct decision_list *list, const struct decision *deci
 	return true;
 }
 
-static bool read_row(struct reading *reading, char *line, struct decisions *decisions)
+static bool read_row(struct reading *reading, char *line, struct shed_schedule *decisions)
 {
 	const char *name = "";
-	struct decision decision = {0};
+	struct shed_schedule_entry decision = {0};
 	struct decision_list *list;
 	char *fields[LINE_FIELDS_MAX];
 	uint32_t n = split(reading, line, fields);
@@ -187,7 +187,7 @@ static bool read_row(struct reading *reading, char *line, struct decisions *deci
 	return add_decision(list, &decision);
 }
 
-static bool read_lines(struct reading *reading, FILE *file, struct decisions *decisions)
+static bool read_lines(struct reading *reading, FILE *file, struct shed_schedule *decisions)
 {
 	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
@@ -218,9 +218,9 @@ static bool read_lines(struct reading *reading, FILE *file, struct decisions *de
 }
 
 /* Each list ends. */
-static bool end_lists(struct decisions *decisions)
+static bool end_lists(struct shed_schedule *decisions)
 {
-	static const struct decision end = {.packet = UINT64_MAX};
+	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};
 
 	for (uint32_t w = 0; w < decisions->nb_workers; w++)
 		if (!add_decision(&decisions->of[w], &end))
@@ -228,11 +228,11 @@ static bool end_lists(struct decisions *decisions)
 	return true;
 }
 
-struct decisions *decisions_read(
+struct shed_schedule *decisions_read(
 	const char *path, const struct decisions_plan *plan, bool *mistake, char *error)
 {
 	struct reading reading = {.path = path, .plan = plan, .mistake = mistake, .error = error};
-	struct decisions *decisions = calloc(1, sizeof(*decisions));
+	struct shed_schedule *decisions = calloc(1, sizeof(*decisions));
 	FILE *file;
 	bool good = false;
 
@@ -257,7 +257,7 @@ struct decisions *decisions_read(
 	return NULL;
 }
 
-void decisions_free(struct decisions *decisions)
+void decisions_free(struct shed_schedule *decisions)
 {
 	if (decisions == NULL)
 		return;

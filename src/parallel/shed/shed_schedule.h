@@ -12,20 +12,21 @@
 #define DECISION_OF_ALL UINT8_MAX
 
 /* From a packet of a worker on. */
-struct decision {
+struct shed_schedule_entry {
 	uint64_t packet;     /* its number among those that came to the worker, from 0 */
 	uint8_t measurement; /* that takes its first `steps` steps; DECISION_OF_ALL: it is of all */
 	uint8_t steps;
 	bool of_flows; /* no steps: its flows are looked at so */
 	struct flow_states flows;
-	struct burst_level level; /* of all */
+	struct burst_shed_level level; /* of all */
 };
 
 /* Of all workers. */
-struct decisions {
+struct shed_schedule {
 	uint32_t nb_workers;
 	struct decision_list {
-		struct decision *decisions; /* in the order of packets, with an end at UINT64_MAX */
+		struct shed_schedule_entry
+			*decisions; /* in the order of packets, with an end at UINT64_MAX */
 		uint32_t n;
 	} * of; /* [nb_workers] */
 };
@@ -44,6 +45,6 @@ struct decisions_plan {
  * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
  * with one line in error[DECISIONS_ERROR_MAX]. *mistake: it is one in the text.
  */
-struct decisions *decisions_read(
+struct shed_schedule *decisions_read(
 	const char *path, const struct decisions_plan *plan, bool *mistake, char *error);
-void decisions_free(struct decisions *decisions); /* NULL is allowed */
+void decisions_free(struct shed_schedule *decisions); /* NULL is allowed */

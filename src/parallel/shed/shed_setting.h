@@ -17,7 +17,7 @@
 #include "sketch/flow_states.h"
 
 /* Not changed while it is published. */
-struct states {
+struct shed_setting {
 	uint64_t number; /* among those that the worker was given, from 0 */
 	/* Of which set of measurements these are, by its number: of others nothing is given up. */
 	uint64_t of;
@@ -30,7 +30,7 @@ struct states {
 };
 
 /* Of a burst: what levels and states come to. */
-struct burst_state {
+struct burst_shedding {
 	bool count_only; /* no packet is looked at */
 	uint8_t shift;   /* one of 2^shift is, for those that look at most */
 	uint32_t off;    /* measurements that do not see them, a bit each */
@@ -44,9 +44,9 @@ struct burst_state {
 };
 
 /* Of a worker. */
-struct states_line {
+struct shed_mailbox {
 	/* Written by the reporter, with release: pairs with the worker's acquire. */
-	alignas(64) _Atomic(const struct states *) next;
+	alignas(64) _Atomic(const struct shed_setting *) next;
 
 	/* Written by the worker. Sums over all of the run, at each level of the valve: */
 	alignas(64) _Atomic uint64_t packets[VALVE_COUNT + 1];
@@ -67,8 +67,8 @@ struct states_line {
 	}
 
 /* Measurement m takes the first `steps` of its steps. */
-static inline void states_step(
-	struct states *states, const struct steps *of, uint32_t m, uint32_t steps)
+static inline void shed_setting_step(
+	struct shed_setting *states, const struct steps *of, uint32_t m, uint32_t steps)
 {
 	struct detail detail = steps_detail(&of[m], steps);
 

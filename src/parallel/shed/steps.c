@@ -141,7 +141,7 @@ const char *steps_word(const struct steps *steps, uint32_t n)
 
 /* --- levels --- */
 
-void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX])
+void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX])
 {
 	static const char *const words[] = {
 		[VALVE_FULL] = full_word, [VALVE_WAIT] = "wait", [VALVE_COUNT] = "count"};
@@ -152,7 +152,7 @@ void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX])
 		snprintf(word, STEP_WORD_MAX, "%s", words[level.level]);
 }
 
-bool steps_find_level(const char *word, struct burst_level *level)
+bool steps_find_level(const char *word, struct burst_shed_level *level)
 {
 	for (level->level = VALVE_FULL; level->level <= VALVE_COUNT; level->level++) {
 		bool some = level->level == VALVE_SOME;

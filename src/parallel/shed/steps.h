@@ -54,10 +54,10 @@ const char *steps_word(const struct steps *steps, uint32_t n);
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
 /* Of a burst: "full", "wait", "1/2" to "1/64", "count". */
-void steps_level_word(struct burst_level level, char word[STEP_WORD_MAX]);
+void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 
 /* False where the word is none of these. */
-bool steps_find_level(const char *word, struct burst_level *level);
+bool steps_find_level(const char *word, struct burst_shed_level *level);
 
 /*
  * "flows:crt", what flows that are in count, rate and tcp are looked at as (struct flow_states);

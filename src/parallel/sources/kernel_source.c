@@ -20,7 +20,7 @@
 
 /* An interface, and what it counts. */
 struct watched {
-	struct kernel_place place;
+	struct attach_point place;
 	uint32_t index;
 	uint32_t mtu;
 	bool up, gone;
@@ -79,7 +79,7 @@ static void watch(struct watched *watched)
 }
 
 /* On lo what leaves comes in: looked at once, it is one packet. */
-static void look_once(struct kernel_place *place)
+static void look_once(struct attach_point *place)
 {
 	struct port_interface facts;
 
@@ -131,7 +131,7 @@ static uint32_t monitor_of(const struct config *config)
 		[MONITOR_SRC] = KERNEL_MONITOR_SRC,
 		[MONITOR_EITHER] = KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC,
 	};
-	const struct monitor_options *options = monitor_options(config);
+	const struct prefix_options *options = prefix_options(config);
 
 	return options->file != NULL ? bits[options->side] : 0;
 }

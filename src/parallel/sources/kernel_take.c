@@ -30,7 +30,7 @@
 /* --- joined packets --- */
 
 /* As they were on the wire, or will be. */
-struct joined {
+struct gso_segments {
 	uint32_t packets;
 	uint32_t headers; /* bytes of each */
 	uint32_t segment; /* bytes behind them of each but the last; 0: all alike */
@@ -38,9 +38,10 @@ struct joined {
 };
 
 /* added: bytes of the headers that the kernel put there as it joined the packets. */
-static struct joined joined_of(const struct kernel_entry *entry, uint32_t headers, uint32_t added)
+static struct gso_segments joined_of(
+	const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
-	struct joined joined = {.packets = entry->segments};
+	struct gso_segments joined = {.packets = entry->segments};
 
 	joined.headers = joined.packets > 1 && headers < entry->length ? headers : 0;
 	joined.payload = entry->length - joined.headers;
@@ -54,7 +55,7 @@ static struct joined joined_of(const struct kernel_entry *entry, uint32_t header
 }
 
 /* Bytes on the wire of number i. */
-static uint32_t joined_length(const struct joined *joined, uint32_t i)
+static uint32_t joined_length(const struct gso_segments *joined, uint32_t i)
 {
 	uint64_t payload = joined->payload;
 
@@ -88,7 +89,7 @@ struct told {
 	struct key4 key4; /* where that is PARSE_IPV4 */
 	struct key6 key6; /* where that is PARSE_IPV6 */
 	struct key_extra extra;
-	struct joined joined;
+	struct gso_segments joined;
 	int64_t time;
 };
 
@@ -178,11 +179,11 @@ static void count_and_empty(struct generation *generation)
 }
 
 /* Leaves what matches a rule of the epoch. */
-static void match_weights(struct generation *generation, struct monitor_hits *hits)
+static void match_weights(struct generation *generation, struct prefix_matches *hits)
 {
-	struct monitor_left_out left_out;
+	struct prefix_unmatched left_out;
 
-	monitor_match_weights(
+	prefix_match_weights(
 		generation->monitor, &generation->counting->bursts[0], hits, &left_out);
 	generation->filtered += left_out.packets;
 	generation->measured -= left_out.packets;
@@ -193,14 +194,14 @@ static void match_weights(struct generation *generation, struct monitor_hits *hi
 static void count_weights(struct generation *generation)
 {
 	struct counting *counting = generation->counting;
-	struct monitor_hits hits;
+	struct prefix_matches hits;
 
 	if (generation->monitor != NULL)
 		match_weights(generation, &hits);
 	count_weighted_keys(counting, generation->sketch, generation->distinct);
 	/* It has its hashes now, and waits. */
 	if (generation->monitor != NULL)
-		monitor_credit_weights(
+		prefix_credit_weights(
 			generation->monitor, &counting->waiting[0], &hits, generation->rules);
 	empty_burst(generation);
 }
@@ -239,7 +240,7 @@ static void add_packets(struct generation *generation, const struct told *told)
 	}
 }
 
-static void note_largest(struct parse_counts *counts, const struct joined *joined)
+static void note_largest(struct parse_counts *counts, const struct gso_segments *joined)
 {
 	uint32_t first = joined_length(joined, 0);
 	uint32_t last = joined_length(joined, joined->packets - 1);
@@ -250,8 +251,8 @@ static void note_largest(struct parse_counts *counts, const struct joined *joine
 }
 
 /* A filter looks at the first of joined packets. */
-static bool is_filtered(
-	const struct worker *worker, const struct kernel_entry *entry, const struct joined *joined)
+static bool is_filtered(const struct worker *worker, const struct kernel_entry *entry,
+	const struct gso_segments *joined)
 {
 	return worker->reader.filter != NULL && entry->kind == KERNEL_ENTRY_HEADERS &&
 	       !filter_match(worker->reader.filter, (const uint8_t *)(entry + 1), entry->headers,

@@ -8,7 +8,7 @@
 
 /* rules: those whose keys are asked for, a bit each. lap: NULL where the burst is not timed. */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
-	const uint32_t rules, struct lap *lap)
+	const uint32_t rules, struct stage_timer *lap)
 {
 	struct key_burst *full = &bursts[0];
 
@@ -26,7 +26,7 @@ static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_
 
 static ALWAYS_INLINE void update(const struct counting *counting, const struct key_burst *bursts,
 	const sketch_update_fn *functions, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct lap *lap)
+	struct hyperloglog *const *distinct, struct stage_timer *lap)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
@@ -46,20 +46,20 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 }
 
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct lap *lap)
+	struct hyperloglog *const *distinct, struct stage_timer *lap)
 {
 	hash_keys(counting, counting->bursts, UINT32_MAX, lap);
 	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
 }
 
 /* Key rules that are asked for of all packets, for measurements that are not off, a bit each. */
-static uint32_t rules_of(const struct counting *counting, const struct within *within,
-	const struct burst_state *state)
+static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *within,
+	const struct burst_shedding *state)
 {
 	uint32_t rules = 0;
 
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct network_set *set = within->sets[m];
+		const struct key_set *set = within->sets[m];
 		bool inside = set != NULL && set->n > 0;
 
 		if ((state->off >> m & 1) != 0)
@@ -82,11 +82,12 @@ static void weigh(struct key_burst *burst, struct key_weights *weights, uint32_t
 	weights->shift = shift;
 }
 
-uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m)
+uint64_t drill_down_entries(
+	const struct counting *counting, const struct drill_down_sets *within, uint32_t m)
 {
 	if (within->sets[m] == NULL)
 		return UINT64_MAX;
-	return network_set_find(within->sets[m], &counting->bursts[counting->networks_rule[m]]);
+	return key_set_find(within->sets[m], &counting->bursts[counting->networks_rule[m]]);
 }
 
 /*
@@ -114,7 +115,8 @@ static struct key_burst *pick(
 	return keys;
 }
 
-static void add_inside(struct inside *inside, const struct key_burst *burst, uint32_t shift)
+static void add_inside(
+	struct drill_down_counts *inside, const struct key_burst *burst, uint32_t shift)
 {
 	uint64_t bytes = 0;
 
@@ -128,14 +130,15 @@ static void add_inside(struct inside *inside, const struct key_burst *burst, uin
 
 /* What measurement m looks at of the burst, and of these entries; NULL: nothing. */
 static const struct key_burst *burst_of(const struct counting *counting,
-	const struct within *within, uint32_t m, uint32_t hashed, uint64_t entries, uint32_t shift)
+	const struct drill_down_sets *within, uint32_t m, uint32_t hashed, uint64_t entries,
+	uint32_t shift)
 {
 	struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
 
 	burst->weights = counting->weights;
 	if (entries == UINT64_MAX && within->sets[m] == NULL)
 		return burst;
-	entries &= within_entries(counting, within, m);
+	entries &= drill_down_entries(counting, within, m);
 	if (entries == 0)
 		return NULL;
 	burst = pick(counting, m, entries, hashed);
@@ -145,7 +148,8 @@ static const struct key_burst *burst_of(const struct counting *counting,
 }
 
 /* Of the entries whose keys are in the share of 2^-keys. */
-static struct sifted sum_share(const struct key_burst *burst, uint32_t keys, uint32_t shift)
+static struct key_sample_counts sum_share(
+	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {
 	uint32_t packets = 0, bytes = 0;
 
@@ -155,25 +159,25 @@ static struct sifted sum_share(const struct key_burst *burst, uint32_t keys, uin
 		packets += in;
 		bytes += burst->wire_len[i] & -in;
 	}
-	return (struct sifted){
+	return (struct key_sample_counts){
 		packets, bytes, (uint64_t)packets << shift, (uint64_t)bytes << shift};
 }
 
 /* The entries whose keys are in the share; the others are added up by rank. */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
-	uint32_t keys, uint32_t shift, struct sifted sifted[KEY_SHARE_MAX])
+	uint32_t keys, uint32_t shift, struct key_sample_counts sifted[KEY_SHARE_MAX])
 {
 	struct key_burst *kept = &counting->picked[1];
-	struct sifted sum = sum_share(burst, 0, shift);
+	struct key_sample_counts sum = sum_share(burst, 0, shift);
 	uint64_t entries = 0;
 
 	for (uint32_t i = 0; i < burst->n; i++)
 		entries |= (uint64_t)key_share_has(&burst->hash[i], keys) << i;
 	for (uint32_t rank = 0; rank < keys; rank++) {
-		struct sifted rest = sum_share(burst, rank + 1, shift);
+		struct key_sample_counts rest = sum_share(burst, rank + 1, shift);
 
-		sifted_add(&sifted[rank], &sum);
-		sifted_subtract(&sifted[rank], &rest);
+		key_sample_add(&sifted[rank], &sum);
+		key_sample_subtract(&sifted[rank], &rest);
 		sum = rest;
 	}
 	key_burst_pick(kept, burst, entries, counting->details);
@@ -183,8 +187,9 @@ static const struct key_burst *sift(const struct counting *counting, const struc
 }
 
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
-	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap)
+	struct hyperloglog *const *distinct, struct drill_down_sets *within,
+	const struct burst_shedding *state, const uint64_t *rarer,
+	struct key_sample_counts (*sifted)[KEY_SHARE_MAX], struct stage_timer *lap)
 {
 	uint32_t hashed = rules_of(counting, within, state);
 

@@ -67,13 +67,14 @@ struct counting {
 void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
-struct lap;
+struct stage_timer;
 /* The same, timed part by part. */
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct lap *lap);
+	struct hyperloglog *const *distinct, struct stage_timer *lap);
 
 /* Entries of the burst that measurement m counts, a bit each: where its networks' keys are hashed. */
-uint64_t within_entries(const struct counting *counting, const struct within *within, uint32_t m);
+uint64_t drill_down_entries(
+	const struct counting *counting, const struct drill_down_sets *within, uint32_t m);
 
 /*
  * The same of counting->bursts[0], which has lengths and, where packets stand for others, room for
@@ -81,10 +82,11 @@ uint64_t within_entries(const struct counting *counting, const struct within *wi
  * counts what is inside; one that counts a share of its keys adds what others had to sifted[m], by
  * their rank. lap: NULL where the burst is not timed.
  */
-struct burst_state;
+struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct within *within, const struct burst_state *state,
-	const uint64_t *rarer, struct sifted (*sifted)[KEY_SHARE_MAX], struct lap *lap);
+	struct hyperloglog *const *distinct, struct drill_down_sets *within,
+	const struct burst_shedding *state, const uint64_t *rarer,
+	struct key_sample_counts (*sifted)[KEY_SHARE_MAX], struct stage_timer *lap);
 
 /*
  * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and

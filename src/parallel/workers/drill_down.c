@@ -11,28 +11,28 @@
 #include "rx/kernel/options.h"
 #include "sketch/measurement.h"
 
-bool within_any(const struct config *config)
+bool drill_down_any(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
-		if (within_given(&config->measurements[m]))
+		if (drill_down_given(&config->measurements[m]))
 			return true;
 	return false;
 }
 
-void closer_renew(struct closer *closer, const struct hash_key *hash_key, uint64_t epoch)
+void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key, uint64_t epoch)
 {
-	struct network_set *set = &closer->sets[epoch & 1];
+	struct key_set *set = &closer->sets[epoch & 1];
 
-	network_set_clear(set);
+	key_set_clear(set);
 	for (uint32_t i = 0; i < closer->heavy.n; i++) {
 		const struct key *key = &closer->heavy.of[i].key;
 
 		/* One key in millions of sets finds its slots taken. */
-		network_set_add(set, key, hash_one(hash_key, key));
+		key_set_add(set, key, hash_one(hash_key, key));
 	}
 }
 
-_Static_assert(sizeof(struct closer) < NETWORKS_BYTES + 1024, "as planned");
+_Static_assert(sizeof(struct drill_down) < NETWORKS_BYTES + 1024, "as planned");
 
 /* --- options --- */
 
@@ -68,21 +68,21 @@ static bool is_circle(const struct config *config, const struct measurement_conf
 {
 	const struct measurement_config *next = measurement;
 
-	for (uint32_t i = 0; i < config->nb_measurements && within_given(next); i++) {
-		next = find_measurement(config, within_options(next)->within.networks);
+	for (uint32_t i = 0; i < config->nb_measurements && drill_down_given(next); i++) {
+		next = find_measurement(config, drill_down_options(next)->within.networks);
 		if (next == measurement || next == NULL)
 			break;
 	}
-	return next == measurement && within_given(measurement);
+	return next == measurement && drill_down_given(measurement);
 }
 
 static bool check_within(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	const char *name = within_options(measurement)->within.networks;
+	const char *name = drill_down_options(measurement)->within.networks;
 	const struct measurement_config *networks = find_measurement(config, name);
 
-	if (!within_given(measurement))
+	if (!drill_down_given(measurement))
 		return true;
 	if (networks == NULL)
 		return option_fault(fault, "within", measurement,
@@ -120,7 +120,7 @@ static const char *lacks_within(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return within_any(config) ? NULL : "if within is not set";
+	return drill_down_any(config) ? NULL : "if within is not set";
 }
 
 static const struct option_row within_rows[] = {
@@ -132,7 +132,7 @@ static const struct option_row within_rows[] = {
 		.rare = true,
 		.read = read_within,
 		.lacks = lacks_intervals,
-		OPTION_FIELD(within_options, within),
+		OPTION_FIELD(drill_down_options, within),
 		.default_note = "everything",
 		.config_only = true,
 		.help = "Drill down: count only packets that match a heavy key of another "
@@ -146,7 +146,7 @@ static const struct option_row within_rows[] = {
 		.type = OPTION_TIME,
 		.rare = true,
 		.lacks = lacks_within,
-		OPTION_FIELD(within_options, stay),
+		OPTION_FIELD(drill_down_options, stay),
 		.zero = true,
 		.zero_means = "not at all",
 		.min = 1,
@@ -158,9 +158,9 @@ static const struct option_row within_rows[] = {
 	{0},
 };
 
-const struct option_owner within_owner = {
+const struct option_owner drill_down_owner = {
 	.rows = within_rows,
-	.size = sizeof(struct within_options),
+	.size = sizeof(struct drill_down_options),
 	.of_measurement = true,
 	.check = check_within,
 };

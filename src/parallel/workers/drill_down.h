@@ -19,7 +19,7 @@
 
 #define WITHIN_NAME_MAX 64 /* of a measurement, with the final 0 */
 
-struct within_options {
+struct drill_down_options {
 	struct within_choice {
 		char networks[WITHIN_NAME_MAX]; /* the measurement that names them; empty: none */
 		double share;                   /* that a heavy one has at least */
@@ -27,35 +27,35 @@ struct within_options {
 	uint64_t stay; /* ns that one is looked into after it was heavy last */
 };
 
-OPTION_OWNER_OF_MEASUREMENT(within)
+OPTION_OWNER_OF_MEASUREMENT(drill_down)
 
-static inline bool within_given(const struct measurement_config *measurement)
+static inline bool drill_down_given(const struct measurement_config *measurement)
 {
-	return within_options(measurement)->within.networks[0] != '\0';
+	return drill_down_options(measurement)->within.networks[0] != '\0';
 }
 
 /* Whether one does. */
-bool within_any(const struct config *config);
+bool drill_down_any(const struct config *config);
 
 /* Of a measurement that looks closer. The reporter's, but for the set of an open generation. */
-struct closer {
+struct drill_down {
 	uint32_t networks; /* the measurement that names them */
 	struct networks heavy;
-	struct network_set sets[2]; /* by generation */
-	struct rarely full;         /* more were heavy */
+	struct key_set sets[2];    /* by generation */
+	struct log_ratelimit full; /* more were heavy */
 };
 
 /* The generation of `epoch`, which belongs to nobody, looks into what is heavy now. */
-void closer_renew(struct closer *closer, const struct hash_key *hash_key, uint64_t epoch);
+void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key, uint64_t epoch);
 
 /* What a measurement counted of what a worker measured, where it does not count all of it. */
-struct inside {
+struct drill_down_counts {
 	uint64_t packets, bytes;
 	uint64_t added, added_bytes; /* by weights */
 };
 
 /* A generation's: the worker's while the epoch is its own. */
-struct within {
-	const struct network_set *sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts all */
-	struct inside inside[CONFIG_MEASUREMENTS_MAX];
+struct drill_down_sets {
+	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts all */
+	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];
 };

@@ -18,7 +18,7 @@
 
 static size_t bytes_of(uint32_t nb_ways)
 {
-	return sizeof(struct forward) + nb_ways * sizeof(struct forward_way);
+	return sizeof(struct forward) + nb_ways * sizeof(struct forward_path);
 }
 
 static uint32_t port_of(const struct plan *plan, const struct port *ports, uint16_t id)
@@ -69,7 +69,7 @@ void forward_recycle(struct forward *forward, uint64_t epoch)
 
 /* --- sending --- */
 
-static bool fits(const struct forward_way *way, const struct rte_mbuf *mbuf)
+static bool fits(const struct forward_path *way, const struct rte_mbuf *mbuf)
 {
 	const struct port_send *send = way->send;
 	const uint16_t *type;
@@ -88,7 +88,7 @@ static bool fits(const struct forward_way *way, const struct rte_mbuf *mbuf)
 }
 
 /* Leaves the packets that may be sent, in their order, and frees the others. */
-static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_way *way,
+static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *way,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -120,7 +120,7 @@ static __attribute__((noinline)) void drop_refused(const struct port_send *send,
 uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t came)
 {
-	struct forward_way *to = &forward->ways[way];
+	struct forward_path *to = &forward->ways[way];
 	struct forward_counts *counts = &to->counts[epoch & 1];
 	const struct port_send *send = to->send;
 	uint32_t longest = 0, segments = 0, cut = 0;
@@ -151,7 +151,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	return sent;
 }
 
-static void flush(struct forward_way *way)
+static void flush(struct forward_path *way)
 {
 	if (way->lingers)
 		way->lingers = !kernel_sockets_flush(&way->send->sockets);
@@ -159,7 +159,7 @@ static void flush(struct forward_way *way)
 
 void forward_rest(struct forward *forward, uint32_t way)
 {
-	struct forward_way *to = &forward->ways[way];
+	struct forward_path *to = &forward->ways[way];
 	uint64_t now;
 
 	if (!to->lingers || (now = rte_rdtsc()) < to->flush_at)

@@ -30,7 +30,7 @@ struct forward_counts {
 };
 
 /* Where the packets of a polled queue go. */
-struct forward_way {
+struct forward_path {
 	uint16_t in;          /* number of the port among the run's */
 	uint16_t port, queue; /* that they leave by */
 	const struct port_send *send;
@@ -42,7 +42,7 @@ struct forward_way {
 /* Of one polling lcore: a way for each queue of its poller, in their order. */
 struct forward {
 	uint32_t nb_ways;
-	struct forward_way ways[];
+	struct forward_path ways[];
 };
 
 /* For a poller that is complete. NULL where there is no memory. */

@@ -210,7 +210,7 @@ static bool left_some(const struct poller *poller, const struct poll_queue *queu
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 {
 	struct poll_queue *queue = &poller->queues[q];
-	struct keeper *keeper = poller->keeper;
+	struct shed_worker *keeper = poller->keeper;
 	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
 	uint32_t quarters = quarters_of(queue->entries, waiting);
 
@@ -219,12 +219,12 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 		queue->waiting = 0;
 		queue->full_polls = 0;
 		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
-			valve_look(&keeper->valve, &queue->valve, 0, false);
+			queue_shedding_look(&keeper->valve, &queue->valve, 0, false);
 		return;
 	}
 	keeper->backlog = keeper->backlog + waiting - queue->waiting;
 	queue->waiting = waiting;
-	valve_look(&keeper->valve, &queue->valve, quarters, true);
+	queue_shedding_look(&keeper->valve, &queue->valve, quarters, true);
 }
 
 /* One round over the queues. Returns the packets received. */

@@ -37,7 +37,7 @@ struct poll_queue {
 	struct rte_ring *ring; /* of QUEUE_FILL_RING */
 	uint32_t waiting;      /* of keeper->backlog */
 	uint32_t full_polls; /* of QUEUE_FILL_POLLS: that followed each other, up to the entries */
-	struct valve_queue valve;
+	struct shedding_queue valve;
 };
 
 struct poller {
@@ -57,7 +57,7 @@ struct poller {
 	uint32_t quiet_ms;     /* no packet for so long: the queues of a stopped run are empty */
 	uint64_t epoch;        /* of the packets that take() gets */
 	uint64_t polled;       /* TSC when they were at hand */
-	struct keeper *keeper; /* whose valve is told of each poll; NULL: nobody's */
+	struct shed_worker *keeper; /* whose valve is told of each poll; NULL: nobody's */
 
 	/* Called by poll_until_end() alone; arg is theirs. */
 	void *arg;

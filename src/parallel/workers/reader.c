@@ -44,7 +44,7 @@ void reader_read(struct reader *reader, const struct counting *counting, struct 
 
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
-	uint64_t *filtered, struct lap *lap)
+	uint64_t *filtered, struct stage_timer *lap)
 {
 	n = filter(reader, pkts, n, filtered);
 	if (reader->filter != NULL)

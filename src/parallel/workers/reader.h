@@ -37,10 +37,10 @@ void reader_read(struct reader *reader, const struct counting *counting, struct 
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
 
 /* The same, timed part by part. */
-struct lap;
+struct stage_timer;
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
-	uint64_t *filtered, struct lap *lap);
+	uint64_t *filtered, struct stage_timer *lap);
 
 /*
  * Of packets that nobody looks at: adds their sizes to what `counts` has of frames, and returns

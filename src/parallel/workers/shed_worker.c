@@ -4,12 +4,12 @@
 #include "base/random.h"
 #include "parallel/workers/count.h"
 
-static const struct states nothing_given_up = STATES_WHOLE;
+static const struct shed_setting nothing_given_up = STATES_WHOLE;
 
 /* Decisions up to the next packet. */
-static void decide(struct keeper *keeper)
+static void decide(struct shed_worker *keeper)
 {
-	const struct decision *next = keeper->decisions;
+	const struct shed_schedule_entry *next = keeper->decisions;
 
 	for (; next->packet <= keeper->packet; next++) {
 		keeper->stale = true;
@@ -18,13 +18,13 @@ static void decide(struct keeper *keeper)
 		else if (next->of_flows)
 			keeper->decided.flows[next->measurement] = next->flows;
 		else
-			states_step(
+			shed_setting_step(
 				&keeper->decided, keeper->steps, next->measurement, next->steps);
 	}
 	keeper->decisions = next;
 }
 
-uint32_t keeper_take(struct keeper *keeper, uint32_t n)
+uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n)
 {
 	decide(keeper);
 	if (keeper->decisions->packet - keeper->packet < n)
@@ -34,9 +34,9 @@ uint32_t keeper_take(struct keeper *keeper, uint32_t n)
 }
 
 /* Pairs with the release in publish() (control/shed_controller.c). */
-static void take_states(struct keeper *keeper, struct states_line *line)
+static void take_states(struct shed_worker *keeper, struct shed_mailbox *line)
 {
-	const struct states *next = atomic_load_explicit(&line->next, memory_order_acquire);
+	const struct shed_setting *next = atomic_load_explicit(&line->next, memory_order_acquire);
 
 	if (next == keeper->states)
 		return;
@@ -46,10 +46,10 @@ static void take_states(struct keeper *keeper, struct states_line *line)
 	atomic_store_explicit(&line->taken, next->number, memory_order_release);
 }
 
-void keeper_obey(struct keeper *keeper, struct kept *kept)
+void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept)
 {
-	const struct valve *valve = &keeper->valve;
-	struct burst_level level = valve_burst_level(valve);
+	const struct queue_shedding *valve = &keeper->valve;
+	struct burst_shed_level level = queue_shedding_burst_level(valve);
 
 	if (keeper->line != NULL)
 		take_states(keeper, keeper->line);
@@ -68,16 +68,16 @@ static uint8_t most(uint8_t a, uint8_t b)
 	return a > b ? a : b;
 }
 
-static void make_state(struct keeper *keeper, const struct counting *counting)
+static void make_state(struct shed_worker *keeper, const struct counting *counting)
 {
-	const struct states *states =
+	const struct shed_setting *states =
 		keeper->states->of == counting->set ? keeper->states : &nothing_given_up;
-	const struct burst_level *level = &keeper->level;
+	const struct burst_shed_level *level = &keeper->level;
 	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
-	struct burst_state *state = &keeper->state;
+	struct burst_shedding *state = &keeper->state;
 	uint32_t on;
 
-	*state = (struct burst_state){
+	*state = (struct burst_shedding){
 		.off = states->off |
 		       (level->level >= VALVE_WAIT ? counting->low_ranked & ~states->first : 0),
 		.shift = VALVE_SHIFT_MAX,
@@ -106,8 +106,8 @@ static void make_state(struct keeper *keeper, const struct counting *counting)
 			state->shift == level->shift;
 }
 
-const struct burst_state *keeper_state(
-	struct keeper *keeper, const struct counting *counting, uint64_t epoch)
+const struct burst_shedding *shed_worker_state(
+	struct shed_worker *keeper, const struct counting *counting, uint64_t epoch)
 {
 	if (keeper->stale || keeper->state_of != epoch) {
 		if (keeper->states == &keeper->decided)
@@ -141,12 +141,13 @@ static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift
 	return chosen;
 }
 
-uint64_t keeper_choose(const struct keeper *keeper, uint32_t n)
+uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n)
 {
 	return choose(keeper->seed, keeper->packet - n, n, keeper->state.shift);
 }
 
-void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
+void shed_worker_choose_rarer(
+	struct shed_worker *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
 {
 	/* Independent of who is looked at. */
 	uint64_t seed = ~keeper->seed;
@@ -159,8 +160,8 @@ void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE
 	keeper->entry += n;
 }
 
-void kept_add(struct kept *kept, const struct burst_state *state, const struct kept_burst *burst,
-	const struct kept_burst *rarer, uint32_t nb_measurements)
+void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
+	const struct kept_burst *burst, const struct kept_burst *rarer, uint32_t nb_measurements)
 {
 	const uint64_t weight = UINT64_C(1) << state->shift;
 	const uint64_t added = burst->measured * (weight - 1),
@@ -173,7 +174,7 @@ void kept_add(struct kept *kept, const struct burst_state *state, const struct k
 	for (uint32_t m = 0; m < nb_measurements; m++) {
 		const struct kept_burst *seen = &rarer[state->rarer[m]];
 		const uint64_t own = weight << state->rarer[m];
-		struct kept_of_measurement *of = &kept->of[m];
+		struct shed_counts_measurement *of = &kept->of[m];
 
 		if ((state->off >> m & 1) != 0) {
 			of->measured += burst->measured;
@@ -194,14 +195,14 @@ void kept_add(struct kept *kept, const struct burst_state *state, const struct k
 	}
 }
 
-static const struct decision no_decision = {.packet = UINT64_MAX};
+static const struct shed_schedule_entry no_decision = {.packet = UINT64_MAX};
 
-void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker)
+void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker)
 {
 	/* The hash's key comes from the seed too, by another way. */
 	uint64_t state = ~seed;
 
-	*keeper = (struct keeper){
+	*keeper = (struct shed_worker){
 		.seed = random_split(&state) ^ random_mix(worker),
 		.decisions = &no_decision,
 		.decided = STATES_WHOLE,
@@ -211,14 +212,14 @@ void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker)
 	keeper->states = &keeper->decided;
 }
 
-void keeper_decide(struct keeper *keeper, const struct decisions *decisions,
+void shed_worker_decide(struct shed_worker *keeper, const struct shed_schedule *decisions,
 	const struct steps *steps, uint32_t worker)
 {
 	keeper->decisions = decisions->of[worker].decisions;
 	keeper->steps = steps;
 }
 
-void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted)
+void shed_worker_govern(struct shed_worker *keeper, struct shed_mailbox *line, uint64_t interrupted)
 {
 	atomic_store_explicit(&line->next, keeper->states, memory_order_relaxed);
 	keeper->line = line;

@@ -21,7 +21,7 @@ struct counting;
  * What a measurement did not see of bursts that others did. Sums: what is added may be negative,
  * modulo 2^64, as those that look at fewer packets add more.
  */
-struct kept_of_measurement {
+struct shed_counts_measurement {
 	uint64_t measured, bytes;      /* that others looked at */
 	uint64_t added, added_bytes;   /* what the weights of others add beyond its own */
 	uint64_t unseen, unseen_bytes; /* packets of bursts that it did not see at all */
@@ -29,15 +29,15 @@ struct kept_of_measurement {
 };
 
 /* What was given up in an epoch. Of a generation: the worker's while the epoch is its own. */
-struct kept {
+struct shed_counts {
 	uint64_t skipped, skipped_bytes; /* not looked at */
 	uint64_t unseen, unseen_bytes;   /* of them, in bursts of which none was */
 	uint64_t added, added_bytes;     /* what weights add to the measured ones */
 	/* After a poll: packets that waited, as far as that is known, and level of the valve. */
 	uint64_t backlog_max, level_max;
-	struct kept_of_measurement of[CONFIG_MEASUREMENTS_MAX];
+	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
 	/* Of bursts that a measurement saw, what it did not count, by the rank of the key. */
-	struct sifted sifted[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
+	struct key_sample_counts sifted[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
 /* Packets of a burst. */
@@ -50,28 +50,28 @@ struct kept_burst {
  * Adds a burst; rarer[k] is of the measured ones that one of 2^k is, and has a place for each k that
  * the state has.
  */
-void kept_add(struct kept *kept, const struct burst_state *state, const struct kept_burst *burst,
-	const struct kept_burst *rarer, uint32_t nb_measurements);
+void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
+	const struct kept_burst *burst, const struct kept_burst *rarer, uint32_t nb_measurements);
 
 /* A worker's. */
-struct keeper {
+struct shed_worker {
 	/* Written before the start. */
-	uint64_t seed;                    /* of what is looked at */
-	const struct decision *decisions; /* in the order of packets, with an end */
-	const struct steps *steps;        /* of measurements, that these are of */
-	struct states_line *line;         /* shared with the governor; NULL: there is none */
-	uint64_t interrupted;             /* TSC cycles: a burst that took longer was */
+	uint64_t seed;                               /* of what is looked at */
+	const struct shed_schedule_entry *decisions; /* in the order of packets, with an end */
+	const struct steps *steps;                   /* of measurements, that these are of */
+	struct shed_mailbox *line; /* shared with the governor; NULL: there is none */
+	uint64_t interrupted;      /* TSC cycles: a burst that took longer was */
 
 	/* Written by the worker. */
-	struct valve valve;
+	struct queue_shedding valve;
 	uint64_t backlog; /* after the last poll of each queue, of all of them */
 	uint64_t packet;  /* the next one */
 	uint64_t entry;   /* the next one that was looked at and has a key */
-	struct burst_level level;
-	const struct states *states;
-	struct states decided; /* these, where a file decides */
+	struct burst_shed_level level;
+	const struct shed_setting *states;
+	struct shed_setting decided; /* these, where a file decides */
 	/* What both come to, for an epoch. */
-	struct burst_state state;
+	struct burst_shedding state;
 	uint64_t state_of;               /* the epoch */
 	bool stale;                      /* it has to be made anew */
 	bool remade;                     /* it was, and flow tables have not been told yet: */
@@ -80,7 +80,7 @@ struct keeper {
 };
 
 /* Nothing waits, and all is looked at, in an epoch whose state was made. */
-static inline bool keeper_is_calm(const struct keeper *keeper, uint64_t epoch)
+static inline bool shed_worker_is_calm(const struct shed_worker *keeper, uint64_t epoch)
 {
 	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0 &&
 	       keeper->whole && keeper->state_of == epoch &&
@@ -89,69 +89,74 @@ static inline bool keeper_is_calm(const struct keeper *keeper, uint64_t epoch)
 }
 
 /* The next burst has the level that the valve says, where it is on, and the latest states. */
-void keeper_obey(struct keeper *keeper, struct kept *kept);
+void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept);
 
 /*
  * How many of the next n > 0 packets have the same level and states as the first, and takes them.
  * At least one.
  */
-uint32_t keeper_take(struct keeper *keeper, uint32_t n);
+uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n);
 
 /* What level and states come to, of packets that are counted so in the epoch. */
-const struct burst_state *keeper_state(
-	struct keeper *keeper, const struct counting *counting, uint64_t epoch);
+const struct burst_shedding *shed_worker_state(
+	struct shed_worker *keeper, const struct counting *counting, uint64_t epoch);
 
 /*
  * Of n <= BURST_MAX packets, the last of which is the one before keeper->packet, those that are
  * looked at: a bit each.
  */
-uint64_t keeper_choose(const struct keeper *keeper, uint32_t n);
+uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n);
 
 /*
  * Of n packets of which `looked_at` has a bit each, how many to the last that the valve lets be
  * looked at. Only its own level has such a limit: what a governor decides says how much is looked at.
  */
-static inline uint32_t keeper_cut(const struct keeper *keeper, uint64_t looked_at, uint32_t n)
+static inline uint32_t shed_worker_cut(
+	const struct shed_worker *keeper, uint64_t looked_at, uint32_t n)
 {
-	return keeper->valve.on && keeper->valve.level == VALVE_SOME ? valve_cut(looked_at, n) : n;
+	return keeper->valve.on && keeper->valve.level == VALVE_SOME
+		       ? queue_shedding_cut(looked_at, n)
+		       : n;
 }
 
 /* Of n entries that were looked at, those that one of 2^k is, in rarer[k] of each k that the state
  * has; and takes them. */
-void keeper_choose_rarer(struct keeper *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
+void shed_worker_choose_rarer(
+	struct shed_worker *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
 
-static inline void keeper_add(_Atomic uint64_t *sum, uint64_t value)
+static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 {
 	atomic_store_explicit(
 		sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
 }
 
 /* Tells the governor, if there is one, of n packets that took so many cycles. */
-static inline void keeper_tell(struct keeper *keeper, uint32_t n, uint64_t cycles)
+static inline void shed_worker_tell(struct shed_worker *keeper, uint32_t n, uint64_t cycles)
 {
-	const struct valve *valve = &keeper->valve;
-	struct states_line *line = keeper->line;
+	const struct queue_shedding *valve = &keeper->valve;
+	struct shed_mailbox *line = keeper->line;
 
 	if (line == NULL)
 		return;
-	keeper_add(&line->packets[valve->level], n);
+	shed_worker_add(&line->packets[valve->level], n);
 	if (valve->level == VALVE_FULL && cycles < keeper->interrupted) {
-		keeper_add(&line->smooth_packets, n);
-		keeper_add(&line->smooth_busy, cycles);
+		shed_worker_add(&line->smooth_packets, n);
+		shed_worker_add(&line->smooth_busy, cycles);
 	}
 	atomic_store_explicit(&line->backlog, keeper->backlog, memory_order_relaxed);
 	atomic_store_explicit(&line->shift, valve->shift, memory_order_relaxed);
 }
 
 /* `seed`: the run's. The valve is off, and nothing is decided beforehand. */
-void keeper_init(struct keeper *keeper, uint64_t seed, uint32_t worker);
+void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker);
 
 /* Before the start: decides so of the worker. Both outlive it. */
-void keeper_decide(struct keeper *keeper, const struct decisions *decisions,
+void shed_worker_decide(struct shed_worker *keeper, const struct shed_schedule *decisions,
 	const struct steps *steps, uint32_t worker);
 
 /*
  * Before the start: who reads the line decides, too. It begins with what the keeper has. A burst of
  * `interrupted` TSC cycles or more says nothing about what packets take: something else had the CPU.
  */
-void keeper_govern(struct keeper *keeper, struct states_line *line, uint64_t interrupted);
+void shed_worker_govern(
+	struct shed_worker *keeper, struct shed_mailbox *line, uint64_t interrupted);

@@ -13,12 +13,12 @@
 
 #include "adapt/costs.h"
 
-struct lap {
+struct stage_timer {
 	struct costs *costs;
 	uint64_t last; /* TSC when the part before ended */
 };
 
-static inline void lap_end(struct lap *lap, uint64_t *part)
+static inline void stage_timer_end(struct stage_timer *lap, uint64_t *part)
 {
 	uint64_t now = rte_rdtsc();
 
@@ -30,5 +30,5 @@ static inline void lap_end(struct lap *lap, uint64_t *part)
 #define LAP(lap, part)                                                                             \
 	do {                                                                                       \
 		if ((lap) != NULL)                                                                 \
-			lap_end((lap), &(lap)->costs->part);                                       \
+			stage_timer_end((lap), &(lap)->costs->part);                               \
 	} while (0)

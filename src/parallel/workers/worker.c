@@ -54,20 +54,21 @@ void worker_rest(struct worker *worker)
 }
 
 /* Leaves the packets that match a rule of the epoch. */
-static void match(struct generation *generation, struct key_burst *burst, struct monitor_hits *hits)
+static void match(
+	struct generation *generation, struct key_burst *burst, struct prefix_matches *hits)
 {
 	uint32_t n = burst->n;
 
-	generation->counts.bytes -= monitor_match(generation->monitor, burst, hits);
+	generation->counts.bytes -= prefix_match(generation->monitor, burst, hits);
 	generation->filtered += n - burst->n;
 }
 
 /* lap: NULL where the burst is not timed. */
-static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *lap)
+static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *lap)
 {
-	static const struct burst_state in_full;
+	static const struct burst_shedding in_full;
 	struct key_burst *full = &generation->counting->bursts[0];
-	struct monitor_hits hits;
+	struct prefix_matches hits;
 
 	if (full->n == 0)
 		return;
@@ -86,7 +87,7 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct lap *
 		count_keys_timed(
 			generation->counting, generation->sketch, generation->distinct, lap);
 	if (generation->monitor != NULL) {
-		monitor_credit(generation->monitor, full, &hits, generation->rules);
+		prefix_credit(generation->monitor, full, &hits, generation->rules);
 		LAP(lap, rules);
 	}
 }
@@ -103,7 +104,7 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
 }
 
 static ALWAYS_INLINE void count(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *lap)
 {
 	uint64_t start = rte_rdtsc(), counted;
 
@@ -129,19 +130,19 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 }
 
 /* Of a burst that is timed part by part. */
-static struct lap begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
+static struct stage_timer begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
 {
 	generation->costs.bursts++;
 	generation->costs.packets += n;
 	generation->costs.receive += rx_cycles;
-	return (struct lap){.costs = &generation->costs};
+	return (struct stage_timer){.costs = &generation->costs};
 }
 
 /* A function of its own, so that other bursts run the code that they would without. */
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct lap lap = begin_lap(generation, n, rx_cycles);
+	struct stage_timer lap = begin_lap(generation, n, rx_cycles);
 
 	count(worker, generation, pkts, n, rx_cycles, &lap);
 }
@@ -158,7 +159,7 @@ static struct kept_burst entries_of(const struct key_burst *burst, uint64_t entr
 
 /* Counts what was read of a burst, of which some may be seen by some measurements alone. */
 static void count_seen(struct worker *worker, struct generation *generation,
-	struct kept_burst *burst, const struct burst_state *state)
+	struct kept_burst *burst, const struct burst_shedding *state)
 {
 	struct counting *counting = generation->counting;
 	const struct key_burst *full = &counting->bursts[0];
@@ -166,7 +167,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 	uint64_t rarer[VALVE_SHIFT_MAX + 1] = {0};
 
 	if (state->rare != 0) {
-		keeper_choose_rarer(worker->keeper, full->n, rarer);
+		shed_worker_choose_rarer(worker->keeper, full->n, rarer);
 		for (uint32_t left = state->shifts; left != 0; left &= left - 1) {
 			uint32_t shift = (uint32_t)__builtin_ctz(left);
 
@@ -181,7 +182,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
-	const struct burst_state *state)
+	const struct burst_shedding *state)
 {
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
@@ -213,7 +214,7 @@ static void count_some(struct worker *worker, struct generation *generation,
 static void count_none(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n)
 {
-	struct kept *kept = &generation->kept;
+	struct shed_counts *kept = &generation->kept;
 	uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
 
 	kept->skipped += n;
@@ -227,11 +228,11 @@ static void count_none(struct worker *worker, struct generation *generation,
  * asked whether they would be.
  */
 static void count_sampled(struct worker *worker, struct generation *generation,
-	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_state *state)
+	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_shedding *state)
 {
-	const struct keeper *keeper = worker->keeper;
-	uint64_t looked_at = keeper_choose(keeper, n);
-	uint32_t some = keeper_cut(keeper, looked_at, n);
+	const struct shed_worker *keeper = worker->keeper;
+	uint64_t looked_at = shed_worker_choose(keeper, n);
+	uint32_t some = shed_worker_cut(keeper, looked_at, n);
 
 	count_some(worker, generation, pkts, some, looked_at, state);
 	if (some < n)
@@ -248,7 +249,7 @@ static void count_all(
 
 /* Packets of one state. */
 static void count_state(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, const struct burst_state *state)
+	struct rte_mbuf **pkts, uint32_t n, const struct burst_shedding *state)
 {
 	if (state->count_only)
 		count_none(worker, generation, pkts, n);
@@ -261,11 +262,11 @@ static void count_state(struct worker *worker, struct generation *generation,
 }
 
 /* The state of the next packets; flow tables are told of what it is for them. */
-static const struct burst_state *next_state(struct worker *worker, struct generation *generation)
+static const struct burst_shedding *next_state(struct worker *worker, struct generation *generation)
 {
 	const struct counting *counting = generation->counting;
-	struct keeper *keeper = worker->keeper;
-	const struct burst_state *state = keeper_state(keeper, counting, worker->epoch);
+	struct shed_worker *keeper = worker->keeper;
+	const struct burst_shedding *state = shed_worker_state(keeper, counting, worker->epoch);
 
 	for (uint32_t m = 0; keeper->remade && m < counting->nb_measurements; m++) {
 		struct sketch *sketch = generation->sketch[m];
@@ -287,13 +288,13 @@ static uint64_t cycles_of(const struct generation *generation)
 static void count_kept(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t rx_cycles)
 {
-	struct keeper *keeper = worker->keeper;
+	struct shed_worker *keeper = worker->keeper;
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
-	keeper_obey(keeper, &generation->kept);
+	shed_worker_obey(keeper, &generation->kept);
 	for (uint32_t begin = 0, part; begin < n; begin += part) {
-		part = keeper_take(keeper, n - begin);
+		part = shed_worker_take(keeper, n - begin);
 		count_state(worker, generation, pkts + begin, part, next_state(worker, generation));
 	}
 	counted = rte_rdtsc();
@@ -308,16 +309,16 @@ void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	struct keeper *keeper = worker->keeper;
+	struct shed_worker *keeper = worker->keeper;
 	uint64_t before = cycles_of(generation);
 
-	if (keeper_is_calm(keeper, worker->epoch)) {
+	if (shed_worker_is_calm(keeper, worker->epoch)) {
 		keeper->packet += n;
 		worker_count(worker, pkts, n, rx_cycles);
 	} else {
 		count_kept(worker, generation, pkts, n, rx_cycles);
 	}
-	keeper_tell(keeper, n, cycles_of(generation) - before);
+	shed_worker_tell(keeper, n, cycles_of(generation) - before);
 }
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -331,7 +332,7 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 }
 
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct lap *lap)
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *lap)
 {
 	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
@@ -363,7 +364,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct lap lap = begin_lap(generation, n, rx_cycles);
+	struct stage_timer lap = begin_lap(generation, n, rx_cycles);
 
 	forward(worker, generation, pkts, n, rx_cycles, &lap);
 }

@@ -47,15 +47,15 @@ struct generation {
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
 	uint64_t bursts; /* of packets, of all its epochs: which ones are timed part by part */
 	/* --prefixes: the epoch's rules, and this worker's counters of them; NULL: none. */
-	const struct monitor_table *monitor;
-	struct monitor_count *rules;
+	const struct prefix_filter *monitor;
+	struct prefix_counts *rules;
 	/* What the epoch measures (parallel/run/measurements.h). */
 	struct counting *counting;                             /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
 	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
 	struct costs costs;                                    /* of the bursts that were timed */
-	struct kept kept;                                      /* 0 without a keeper */
-	struct within within;                                  /* 0 where all count everything */
+	struct shed_counts kept;                               /* 0 without a keeper */
+	struct drill_down_sets within;                         /* 0 where all count everything */
 };
 
 struct collect;
@@ -76,9 +76,9 @@ struct worker {
 	bool blocks;      /* sleeps until its receiver or the kernel has something for it */
 	uint32_t wait_ms; /* for so long at most */
 	struct epochs *epochs;
-	struct keeper *keeper;   /* NULL: every packet is looked at */
-	struct poller poller;    /* rss: its own queues; async: `ring`, for the valve alone */
-	struct forward *forward; /* where what it receives goes; NULL: it is freed */
+	struct shed_worker *keeper; /* NULL: every packet is looked at */
+	struct poller poller;       /* rss: its own queues; async: `ring`, for the valve alone */
+	struct forward *forward;    /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot;      /* sync: where the receiver leaves its part of a burst */
@@ -90,8 +90,8 @@ struct worker {
 	struct generation generations[2];
 	struct reader reader;
 
-	struct wakeup wakeup;      /* by its receiver */
-	struct states_line states; /* the governor's and the keeper's */
+	struct wakeup wakeup;       /* by its receiver */
+	struct shed_mailbox states; /* the governor's and the keeper's */
 
 	/* Set by the worker when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;

@@ -766,7 +766,7 @@ static void add_missed(struct domain *domain, struct missed *missed)
 	domain->ignored += atomic_exchange(&missed->ignored, 0);
 }
 
-static void tell_ledger(
+static void reply_ledger(
 	struct ipfix *ipfix, struct domain *domain, int64_t end, const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at;
@@ -801,7 +801,7 @@ void ipfix_epoch(
 			continue;
 		add_ledger(domain, epoch, measurement);
 		add_missed(domain, &ipfix->missed[m]);
-		tell_ledger(ipfix, domain, epoch->end, sink);
+		reply_ledger(ipfix, domain, epoch->end, sink);
 	}
 }
 

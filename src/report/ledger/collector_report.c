@@ -37,7 +37,8 @@ static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 		ledger->largest_frame = ledger->unsampled_frame;
 }
 
-void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
+void collector_report_account(
+	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
 	const struct collect_generation *generation = collect_generation(run->collect, epoch);
 
@@ -73,7 +74,7 @@ void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, stru
 	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
 }
 
-bool collected_anything(const struct run *run, uint64_t epoch)
+bool collector_report_anything(const struct run *run, uint64_t epoch)
 {
 	const struct collect_generation *generation = collect_generation(run->collect, epoch);
 
@@ -155,7 +156,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	return true;
 }
 
-bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
+bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
 	struct collect_generation *generation = collect_generation(run->collect, epoch);
 	struct report_collected *collected = calloc(1, sizeof(*collected));
@@ -242,7 +243,7 @@ static void doubt_figure(
 		figure->high = new < UINT64_MAX - figure->high ? figure->high + new : UINT64_MAX;
 }
 
-void collected_doubt(struct report_measurement *measurement, const struct ledger *ledger)
+void collector_report_doubt(struct report_measurement *measurement, const struct ledger *ledger)
 {
 	for (uint32_t i = 0; i < measurement->nb_rows; i++) {
 		struct report_row *row = &measurement->rows[i];
@@ -256,7 +257,7 @@ void collected_doubt(struct report_measurement *measurement, const struct ledger
 	doubt_figure(&measurement->unlisted_bytes, 0, ledger->maybe_new_bytes, 1);
 }
 
-void collected_widen(
+void collector_report_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk)
 {
 	struct doubt doubt = {

@@ -9,23 +9,24 @@
 #include "report/rows/report.h"
 
 /* Completes the ledger of the epoch; `fed`: packets that the feeder took from the capture. */
-void collected_account(const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger);
+void collector_report_account(
+	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger);
 
 /* Whether exporters sent anything in the epoch, if only what could not be decoded. */
-bool collected_anything(const struct run *run, uint64_t epoch);
+bool collector_report_anything(const struct run *run, uint64_t epoch);
 
 /* Moves the epoch's rows to the report. False without memory; what is there is reported. */
-bool collected_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
+bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
 
 /*
  * Widens the intervals of the rows by packets of which it is not known whether several exporters
- * reported them. Before collected_widen(), as these are sampled, too. docs/ESTIMATES.md.
+ * reported them. Before collector_report_widen(), as these are sampled, too. docs/ESTIMATES.md.
  */
-void collected_doubt(struct report_measurement *measurement, const struct ledger *ledger);
+void collector_report_doubt(struct report_measurement *measurement, const struct ledger *ledger);
 
 /*
  * Widens the intervals of the rows by what sampling leaves open, of measured packets in `ledger`,
  * so that with probability 1 - risk no key's count lies outside of its own. docs/ESTIMATES.md.
  */
-void collected_widen(
+void collector_report_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk);

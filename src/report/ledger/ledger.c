@@ -17,20 +17,20 @@ static uint64_t cycles_to_ns(uint64_t cycles)
 	return (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 }
 
-void account_start(struct account *account, const struct run *run)
+void ledger_start(struct ledger_state *account, const struct run *run)
 {
-	*account = (struct account){.run = run};
+	*account = (struct ledger_state){.run = run};
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_meter_start(&account->meters[p], &run->ports[p], account->meters, p);
 }
 
-static void read_devices(struct account *account)
+static void read_devices(struct ledger_state *account)
 {
 	for (uint32_t p = 0; p < account->run->nb_ports; p++)
 		port_meter_read(&account->meters[p]);
 }
 
-void account_sample(struct account *account, int64_t now)
+void ledger_sample(struct ledger_state *account, int64_t now)
 {
 	if (now - account->sampled < SECOND_NS)
 		return;
@@ -38,7 +38,7 @@ void account_sample(struct account *account, int64_t now)
 	read_devices(account);
 }
 
-uint64_t account_devices_received(const struct account *account)
+uint64_t ledger_devices_received(const struct ledger_state *account)
 {
 	uint64_t received =
 		account->run->collect != NULL ? collect_datagrams(account->run->collect) : 0;
@@ -61,7 +61,7 @@ uint64_t account_devices_received(const struct account *account)
 }
 
 /* Of a column since the last ledger. */
-static uint64_t told_since(struct account *account, enum port_column column)
+static uint64_t told_since(struct ledger_state *account, enum port_column column)
 {
 	uint64_t before = account->told[column], now = 0;
 
@@ -71,7 +71,7 @@ static uint64_t told_since(struct account *account, enum port_column column)
 	return now - before;
 }
 
-static void add_device_losses(struct account *account, struct ledger *ledger)
+static void add_device_losses(struct ledger_state *account, struct ledger *ledger)
 {
 	read_devices(account);
 	ledger->nic_missed += told_since(account, PORT_MISSED);
@@ -100,7 +100,7 @@ static void add_kernel_losses(struct kernel_input *kernel, struct ledger *ledger
 }
 
 /* Counters that are up to so much behind get the time to catch up. */
-static void wait_for_late_counters(const struct account *account)
+static void wait_for_late_counters(const struct ledger_state *account)
 {
 	uint16_t longest = 0;
 
@@ -139,7 +139,7 @@ static uint64_t received_from(const struct run *run, uint16_t port)
  * What a device says it gave us, against what we took, when all queues are empty. Where a device
  * counts packets as they come and they go on coming, no queue ever is.
  */
-static uint64_t port_difference(const struct account *account, uint32_t p)
+static uint64_t port_difference(const struct ledger_state *account, uint32_t p)
 {
 	const struct port *port = &account->run->ports[p];
 	uint64_t device = port_meter_count(&account->meters[p], PORT_RECEIVED);
@@ -160,7 +160,7 @@ static uint64_t port_difference(const struct account *account, uint32_t p)
 	return device > received ? device - received : received - device;
 }
 
-static uint64_t device_differences(const struct account *account)
+static uint64_t device_differences(const struct ledger_state *account)
 {
 	uint64_t sum = 0;
 
@@ -187,7 +187,7 @@ static void add_off_path(struct ledger *ledger, const struct receiver_generation
 	ledger->free_ns += cycles_to_ns(generation->free_cycles);
 }
 
-static void add_kept(struct ledger *ledger, const struct kept *kept)
+static void add_kept(struct ledger *ledger, const struct shed_counts *kept)
 {
 	ledger->skipped += kept->skipped;
 	ledger->skipped_bytes += kept->skipped_bytes;
@@ -198,7 +198,7 @@ static void add_kept(struct ledger *ledger, const struct kept *kept)
 }
 
 /* Frames that were not seen may have been longer than any that was. */
-static void add_largest_lost(const struct account *account, struct ledger *ledger)
+static void add_largest_lost(const struct ledger_state *account, struct ledger *ledger)
 {
 	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)
 		return;
@@ -207,8 +207,8 @@ static void add_largest_lost(const struct account *account, struct ledger *ledge
 			ledger->largest_frame = account->run->ports[p].largest_lost;
 }
 
-struct ledger account_epoch(
-	struct account *account, uint64_t epoch, const struct epoch_info *info, bool last)
+struct ledger ledger_epoch(
+	struct ledger_state *account, uint64_t epoch, const struct epoch_info *info, bool last)
 {
 	const struct run *run = account->run;
 	uint32_t longest = 0; /* that was received */
@@ -262,7 +262,7 @@ struct ledger account_epoch(
 	add_largest_lost(account, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
 	if (run->collect != NULL)
-		collected_account(run, epoch, info->fed, &ledger);
+		collector_report_account(run, epoch, info->fed, &ledger);
 	else if (run->feeder != NULL)
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
@@ -292,7 +292,7 @@ static const struct option_row ledger_rows[] = {
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FRACTION,
-		.lacks = keep_up_given_lacks,
+		.lacks = shed_policy_given_lacks,
 		OPTION_FIELD(ledger_options, max_skip),
 		.zero = true,
 		.one = true,

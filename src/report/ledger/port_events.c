@@ -18,7 +18,7 @@ static void say_gone(const struct port *port, uint64_t epoch)
 	text_free(&when);
 }
 
-static void say_up(const struct port_watch *watch, const char *what, uint64_t epoch)
+static void say_up(const struct link_monitor *watch, const char *what, uint64_t epoch)
 {
 	char speed[32] = "";
 
@@ -35,7 +35,7 @@ void port_log_start(struct port_log *log, const struct run *run)
 		port_watch_start(&log->watches[p], &run->ports[p]);
 }
 
-bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct account *account)
+bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct ledger_state *account)
 {
 	bool all_there = true;
 
@@ -43,7 +43,7 @@ bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct acc
 		return true;
 	log->looked = now;
 	for (uint32_t p = 0; p < log->run->nb_ports; p++) {
-		struct port_watch *watch = &log->watches[p];
+		struct link_monitor *watch = &log->watches[p];
 
 		switch (port_watch_look(watch)) {
 		case PORT_SAME: break;

@@ -10,7 +10,7 @@
 #include "rx/port/link_monitor.h"
 
 struct port_log {
-	struct port_watch watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
+	struct link_monitor watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
 	const struct run *run;
 	int64_t looked; /* monotonic ns */
 };
@@ -22,4 +22,4 @@ void port_log_start(struct port_log *log, const struct run *run);
  * change of the link means for the account is noted there. Returns false, once, when a port is
  * gone.
  */
-bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct account *account);
+bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct ledger_state *account);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Adds what a worker saw. */
-static void add_count(struct monitor_count *sum, const struct monitor_count *count)
+static void add_count(struct prefix_counts *sum, const struct prefix_counts *count)
 {
 	sum->packets += count->packets;
 	sum->bytes += count->bytes;
@@ -14,13 +14,13 @@ static void add_count(struct monitor_count *sum, const struct monitor_count *cou
 			sum->registers[r] = count->registers[r];
 }
 
-static struct monitor_count sum_of(
-	const struct run *run, struct monitor_table *table, uint64_t epoch, uint32_t rule)
+static struct prefix_counts sum_of(
+	const struct run *run, struct prefix_filter *table, uint64_t epoch, uint32_t rule)
 {
-	struct monitor_count sum = {0};
+	struct prefix_counts sum = {0};
 
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct monitor_count *count = &monitor_table_counts(table, epoch, w)[rule];
+		const struct prefix_counts *count = &prefix_table_counts(table, epoch, w)[rule];
 
 		if (count->packets > 0)
 			add_count(&sum, count);
@@ -29,23 +29,23 @@ static struct monitor_count sum_of(
 }
 
 static bool saw_packets(
-	const struct run *run, struct monitor_table *table, uint64_t epoch, uint32_t rule)
+	const struct run *run, struct prefix_filter *table, uint64_t epoch, uint32_t rule)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		if (monitor_table_counts(table, epoch, w)[rule].packets > 0)
+		if (prefix_table_counts(table, epoch, w)[rule].packets > 0)
 			return true;
 	return false;
 }
 
-bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report)
+bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *report)
 {
-	struct monitor_table *table = run->monitor.of[epoch & 1];
-	const struct monitor_rules *rules;
+	struct prefix_filter *table = run->monitor.of[epoch & 1];
+	const struct prefix_list *rules;
 	uint32_t n = 0;
 
 	if (table == NULL)
 		return true;
-	rules = monitor_table_rules(table);
+	rules = prefix_table_rules(table);
 	for (uint32_t i = 0; i < rules->n; i++)
 		n += saw_packets(run, table, epoch, i);
 	report->rules = calloc(n + 1, sizeof(report->rules[0]));
@@ -53,7 +53,7 @@ bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report
 		return false;
 	for (uint32_t i = 0; i < rules->n; i++) {
 		struct report_rule *row = &report->rules[report->nb_rules];
-		struct monitor_count sum;
+		struct prefix_counts sum;
 
 		if (!saw_packets(run, table, epoch, i))
 			continue;
@@ -62,7 +62,7 @@ bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report
 		memcpy(row->name, rules->rules[i].name, sizeof(row->name));
 		row->packets = sum.packets;
 		row->bytes = sum.bytes;
-		row->flows = monitor_flows(sum.registers);
+		row->flows = prefix_flows(sum.registers);
 		if (row->flows > sum.packets) /* an estimate may be, flows are not */
 			row->flows = sum.packets;
 		report->nb_rules++;

@@ -7,4 +7,4 @@
 #include "report/rows/report.h"
 
 /* Fills report->rules with the rules that saw packets. Returns false where there is no memory. */
-bool monitor_report(struct run *run, uint64_t epoch, struct report_epoch *report);
+bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -15,10 +15,10 @@
 /* A measurement's: what merges its instances, and when something was said of it last. */
 struct measured {
 	struct merger *merger;
-	struct rarely shed, details, undecoded, incomplete, forgotten;
+	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
 };
 
-bool measured_create(struct measurements *measurements)
+bool measurement_report_create(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
 	struct measured *measured = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(*measured));
@@ -36,7 +36,7 @@ bool measured_create(struct measurements *measurements)
 	return measured != NULL;
 }
 
-void measured_destroy(struct measurements *measurements)
+void measurement_report_destroy(struct measurements *measurements)
 {
 	for (uint32_t m = 0; measurements->measured != NULL && m < CONFIG_MEASUREMENTS_MAX; m++)
 		merger_destroy(measurements->measured[m].merger);
@@ -44,13 +44,13 @@ void measured_destroy(struct measurements *measurements)
 	measurements->measured = NULL;
 }
 
-void measured_drop_expired(const struct measurements *measurements)
+void measurement_report_drop_expired(const struct measurements *measurements)
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		merger_drop_expired(measurements->measured[m].merger);
 }
 
-struct merger *measured_merger(const struct measurements *measurements, uint32_t m)
+struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m)
 {
 	return measurements->measured[m].merger;
 }
@@ -76,12 +76,12 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 /* What the measurement did not see of the bursts that others saw, or not count of those that it saw,
  * by rank; and the largest of its weights. */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
-	struct report_measurement *out, struct sifted sifted[KEY_SHARE_MAX])
+	struct report_measurement *out, struct key_sample_counts sifted[KEY_SHARE_MAX])
 {
 	out->weight = 1;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct kept *kept = &worker_generation(run->workers[w], epoch)->kept;
-		const struct kept_of_measurement *of = &kept->of[m];
+		const struct shed_counts *kept = &worker_generation(run->workers[w], epoch)->kept;
+		const struct shed_counts_measurement *of = &kept->of[m];
 
 		out->waited.measured += of->measured;
 		out->waited.bytes += of->bytes;
@@ -90,8 +90,8 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 		out->waited.unseen += of->unseen;
 		out->waited.unseen_bytes += of->unseen_bytes;
 		for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
-			sifted_add(&sifted[rank], &kept->sifted[m][rank]);
-			sifted_add(&out->waited.sifted, &kept->sifted[m][rank]);
+			key_sample_add(&sifted[rank], &kept->sifted[m][rank]);
+			key_sample_add(&out->waited.sifted, &kept->sifted[m][rank]);
 		}
 		if (of->weight > out->weight)
 			out->weight = of->weight;
@@ -101,14 +101,14 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 /* Of what was measured, what the measurement counts. */
 static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
 {
-	const struct closer *closer = run_measurements(run, epoch)->closer[m];
+	const struct drill_down *closer = run_measurements(run, epoch)->closer[m];
 
 	if (closer == NULL)
 		return;
 	out->only = true;
 	out->networks = closer->networks;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct inside *inside =
+		const struct drill_down_counts *inside =
 			&worker_generation(run->workers[w], epoch)->within.inside[m];
 
 		out->packets += inside->packets;
@@ -169,21 +169,22 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->confidence = confidence;
 	out->ip_bytes = planned->params.ip_bytes;
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
-	collected_doubt(out, &ledger);
-	collected_widen(out, &ledger, (1 - confidence) / 2);
+	collector_report_doubt(out, &ledger);
+	collector_report_widen(out, &ledger, (1 - confidence) / 2);
 	if (out->inside.only) /* what others have nobody knows */
 		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;
 	return true;
 }
 
 /* What is wrong with an epoch's answer, and how badly; now and then. */
-__attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness, struct rarely *rarely,
-	const struct report_epoch *report, uint32_t m, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
+	struct log_ratelimit *rarely, const struct report_epoch *report, uint32_t m,
+	const char *format, ...)
 {
 	char what[256];
 	va_list args;
 
-	if (badness == 0 || !rarely_due(rarely, report->end, badness))
+	if (badness == 0 || !log_ratelimit_due(rarely, report->end, badness))
 		return;
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
@@ -226,7 +227,7 @@ static void warn_of(struct measured *measured, const struct report_epoch *report
 			merger_metric(measured->merger) == SKETCH_PACKETS ? "packets" : "bytes");
 }
 
-bool measured_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
+bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
 	struct measured *measured = run_measurements(run, epoch)->measured;
 	bool complete = true;

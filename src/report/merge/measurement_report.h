@@ -11,14 +11,14 @@
 #include "report/rows/report.h"
 
 /* Takes the memory; returns false where there is none. It is freed either way. */
-bool measured_create(struct measurements *measurements);
-void measured_destroy(struct measurements *measurements);
+bool measurement_report_create(struct measurements *measurements);
+void measurement_report_destroy(struct measurements *measurements);
 
 /* What was taken in of an epoch that is not reported after all. */
-void measured_drop_expired(const struct measurements *measurements);
+void measurement_report_drop_expired(const struct measurements *measurements);
 
-struct merger *measured_merger(const struct measurements *measurements, uint32_t m);
+struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m);
 
 /* Fills report->measurements, and warns of what they lack. Returns false where there is no
  * memory. */
-bool measured_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
+bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -685,7 +685,7 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
 }
 
-static void add_counted(const struct sifted *sifted, struct merge_flow *result)
+static void add_counted(const struct key_sample_counts *sifted, struct merge_flow *result)
 {
 	result->packets.high = counter64_sum(result->packets.high, sifted->counted);
 	result->bytes.high = counter64_sum(result->bytes.high, sifted->counted_bytes);
@@ -704,10 +704,10 @@ static void add_sifted(
 /* Of a key whose rank is not known. */
 static void add_any_sifted(const struct merger *merger, struct merge_flow *result)
 {
-	struct sifted largest = {0};
+	struct key_sample_counts largest = {0};
 
 	for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
-		const struct sifted *sifted = &merger->input.sifted[rank];
+		const struct key_sample_counts *sifted = &merger->input.sifted[rank];
 
 		largest.counted = most(largest.counted, sifted->counted);
 		largest.counted_bytes = most(largest.counted_bytes, sifted->counted_bytes);

@@ -33,7 +33,7 @@ struct merge_input {
 	/* Where not all packets were looked at: that one of them does not hold the truth besides. */
 	double sampling_risk;
 	/* Of keys that were not counted, by their rank: of each all is known but whose it is. */
-	struct sifted sifted[KEY_SHARE_MAX];
+	struct key_sample_counts sifted[KEY_SHARE_MAX];
 	/* Of a sketch that searches for its keys (sketch_ops.recover), as it is asked; 0: all. */
 	uint32_t wanted;
 	uint64_t smallest;

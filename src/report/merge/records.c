@@ -10,7 +10,7 @@
 #define FIRST_FLOWS 1024
 
 /* Whose records are being taken, and why those ended whose flows were not idle. */
-struct taking {
+struct record_drain {
 	struct records *records;
 	const struct measurements *measurements;
 	uint32_t measurement;
@@ -58,7 +58,7 @@ static bool is_deep(const struct measurements *measurements, uint32_t m)
 	return measurements->plan.measurements[m].params.deep.deepest != FLOW_COUNT;
 }
 
-static void add(const struct taking *taking, const struct sketch_candidate *candidate)
+static void add(const struct record_drain *taking, const struct sketch_candidate *candidate)
 {
 	struct records *records = taking->records;
 	struct records_list *list = &records->lists[taking->measurement];
@@ -86,14 +86,15 @@ static void add(const struct taking *taking, const struct sketch_candidate *cand
 
 static void take_expired(const struct sketch_candidate *candidate, void *arg)
 {
-	const struct taking *taking = arg;
+	const struct record_drain *taking = arg;
 	struct records *records = taking->records;
 	const struct plan *plan = &taking->measurements->plan;
 
-	merger_add_expired(measured_merger(taking->measurements, taking->measurement), candidate,
+	merger_add_expired(measurement_report_merger(taking->measurements, taking->measurement),
+		candidate,
 		flow_table_options(plan->measurements[taking->measurement].config)->expired_keys);
 	records->expired++;
-	if (places_any(records->run->config, ROWS_FLOWS))
+	if (sink_config_any(records->run->config, ROWS_FLOWS))
 		add(taking, candidate);
 }
 
@@ -108,7 +109,7 @@ void records_take(struct records *records, uint64_t epoch)
 	const struct plan *plan = &measurements->plan;
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		struct taking taking = {records, measurements, m, FLOW_END_IDLE};
+		struct record_drain taking = {records, measurements, m, FLOW_END_IDLE};
 
 		if (plan->measurements[m].params.idle_timeout == 0)
 			continue;
@@ -136,10 +137,10 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 	const struct measurements *measurements = run_measurements(run, epoch);
 	const struct plan *plan = &measurements->plan;
 
-	if (!places_any(run->config, ROWS_FLOWS))
+	if (!sink_config_any(run->config, ROWS_FLOWS))
 		return;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		struct taking taking = {
+		struct record_drain taking = {
 			records, measurements, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};
 
 		if ((plan->measurements[m].ops->caps & SKETCH_RECORDS) == 0)

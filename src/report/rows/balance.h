@@ -26,4 +26,4 @@ double balance_busy(const struct report_epoch *epoch, const struct report_load *
  * True where the busiest worker gets half as much again as the mean, and packets are lost or it has
  * no time left, and this is to be said (base/log_ratelimit.h).
  */
-bool balance_drowns(struct rarely *watch, const struct report_epoch *epoch);
+bool balance_drowns(struct log_ratelimit *watch, const struct report_epoch *epoch);

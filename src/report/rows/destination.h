@@ -42,7 +42,7 @@ struct spool_options {
 };
 
 /* What a section [export NAME] says of a place; zeros: nothing. */
-struct place_options {
+struct sink_options {
 	enum row_kind kind;
 	const char *url; /* as an option has it: FILE, FORMAT:FILE, a URL */
 	enum output_format format;

@@ -43,7 +43,7 @@ const struct ledger_column ledger_columns[LEDGER_COLUMNS] = {
 	KEPT_UP(skipped_bytes, LEDGER_NEITHER),
 };
 
-uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
+uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate)
 {
 	uint64_t sum = 0;
 
@@ -54,7 +54,7 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate)
 }
 
 /* " (1 nic_missed, 2 shed)"; nothing where there is none. */
-static void add_causes(struct text *text, const struct ledger *ledger, enum ledger_fate fate)
+static void add_causes(struct text *text, const struct ledger *ledger, enum drop_reason fate)
 {
 	const char *before = " (";
 

@@ -75,7 +75,8 @@ struct report_waited {
 	uint64_t measured, bytes;
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes;
-	struct sifted sifted; /* and of those that it saw, what other keys had than it counted */
+	struct key_sample_counts
+		sifted; /* and of those that it saw, what other keys had than it counted */
 };
 
 /* What a measurement counted that counts what is inside networks alone, and where that was. */
@@ -142,11 +143,11 @@ struct ledger {
 	uint64_t duplicate; /* collected: told by several exporters, and counted once */
 	/* Received, and not looked at by choice: not lost. */
 	uint64_t skipped, skipped_bytes;
-	uint64_t unseen, unseen_bytes; /* of them, in bursts of which none was looked at */
-	struct sifted sifted;          /* and of keys that a measurement did not count then */
-	uint64_t added, added_bytes;   /* what the weights of measured packets add to them */
-	uint64_t weight;               /* the largest; 0 or 1: all of them count as themselves */
-	uint32_t longest_frame;        /* bytes, over the received packets */
+	uint64_t unseen, unseen_bytes;   /* of them, in bursts of which none was looked at */
+	struct key_sample_counts sifted; /* and of keys that a measurement did not count then */
+	uint64_t added, added_bytes;     /* what the weights of measured packets add to them */
+	uint64_t weight;                 /* the largest; 0 or 1: all of them count as themselves */
+	uint32_t longest_frame;          /* bytes, over the received packets */
 	double sampling; /* collected: the coarsest, of packets one in so many; 0 or 1: none */
 	/* Collected: of measured packets, those that may be duplicates; duplicates that may be none;
 	 * exporters, which is how often a packet may have been counted, 0: that is not known. */
@@ -171,7 +172,7 @@ struct ledger {
 };
 
 /* What it means for a packet to be in a column. */
-enum ledger_fate {
+enum drop_reason {
 	LEDGER_NEITHER,
 	LEDGER_LOST,     /* before it could be measured */
 	LEDGER_LEFT_OUT, /* not one to be measured */
@@ -190,7 +191,7 @@ enum ledger_when {
 struct ledger_column {
 	const char *name;
 	size_t offset;
-	enum ledger_fate fate;
+	enum drop_reason fate;
 	enum ledger_when when;
 	const char *why; /* that packets are in it, of those that were lost */
 };
@@ -221,7 +222,7 @@ static inline bool ledger_has(const struct ledger *ledger, uint32_t column)
 void ledger_add(struct ledger *sum, const struct ledger *ledger);
 
 /* The sum of the columns of a fate. */
-uint64_t ledger_of_fate(const struct ledger *ledger, enum ledger_fate fate);
+uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate);
 
 /* Packets that the device or a ring lost before they could be measured. */
 static inline uint64_t ledger_lost(const struct ledger *ledger)

@@ -39,7 +39,7 @@ enum column_type {
 	COLUMN_WORD, /* text in which no format has anything to quote */
 };
 
-enum column_place {
+enum column_position {
 	COLUMN_OF_ITEM,
 	COLUMN_OF_MEASUREMENT,
 	COLUMN_OF_EPOCH,
@@ -63,7 +63,7 @@ struct columns;
 struct column {
 	const char *name;
 	enum column_type type;
-	enum column_place place;
+	enum column_position place;
 	size_t at;    /* of the figure, there */
 	size_t known; /* of a bool there: whether it is known; 0: it always is */
 	enum column_when when;

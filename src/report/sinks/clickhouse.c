@@ -17,9 +17,9 @@
 
 #ifdef CLICKHOUSE_MISSING
 
-const struct remote_scheme remote_clickhouse = {
+const struct sink_type remote_clickhouse = {
 	.prefix = PREFIX, .form = FORM, .missing = CLICKHOUSE_MISSING};
-const struct remote_scheme remote_clickhouse_tls = {
+const struct sink_type remote_clickhouse_tls = {
 	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CLICKHOUSE_MISSING};
 
 #else
@@ -84,8 +84,8 @@ struct part {
 	bool doubtful; /* an earlier request may have written some */
 };
 
-struct clickhouse_place {
-	struct remote remote;
+struct sink_clickhouse {
+	struct sink remote;
 	char *server; /* its URL, up to the query */
 	const char *table;
 	struct columns *all; /* every column that such rows can have */
@@ -114,7 +114,7 @@ struct clickhouse_place {
 
 static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 {
-	struct clickhouse_place *place = arg;
+	struct sink_clickhouse *place = arg;
 	size_t room = sizeof(place->answer) - 1 - place->answer_len;
 	size_t len = size * n < room ? size * n : room;
 
@@ -134,7 +134,7 @@ static const char *header_value(const char *line, const char *name)
 
 /* An exception after the status was sent is in a header or trailer: its code, or its text.
  * X-ClickHouse-Exception-Tag is in answers without one. */
-static void read_exception(struct clickhouse_place *place, const char *line, size_t len)
+static void read_exception(struct sink_clickhouse *place, const char *line, size_t len)
 {
 	char copy[EXCEPTION_MAX];
 	const char *code;
@@ -151,7 +151,7 @@ static void read_exception(struct clickhouse_place *place, const char *line, siz
 
 static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 {
-	struct clickhouse_place *place = arg;
+	struct sink_clickhouse *place = arg;
 	size_t len = size * n;
 
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* also an interim answer has it */
@@ -170,7 +170,7 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
-	struct clickhouse_place *place = arg;
+	struct sink_clickhouse *place = arg;
 
 	(void)to_come;
 	(void)to_go;
@@ -179,7 +179,7 @@ static int look_at_progress(
 	place->moved = came + went;
 	if (place->remote.outlet == NULL)
 		return signals_stop_requested();
-	return outlet_gives_up(place->remote.outlet, &place->moved_at);
+	return sink_queue_gives_up(place->remote.outlet, &place->moved_at);
 }
 
 static bool is_among(long code, const long *codes, size_t n)
@@ -213,7 +213,7 @@ static const long busy_statuses[] = {408, 429, 503};
 static const long row_statuses[] = {413};
 
 /* The first line of the answer that is not empty, or the header that reports an exception. */
-static void note_answer(struct clickhouse_place *place, long status)
+static void note_answer(struct sink_clickhouse *place, long status)
 {
 	const char *words = place->answer + strspn(place->answer, "\r\n");
 
@@ -238,14 +238,14 @@ static long read_code(const char *answer)
 }
 
 /* Rows have a column that the table lacks. */
-static bool is_lacking(const struct clickhouse_place *place)
+static bool is_lacking(const struct sink_clickhouse *place)
 {
 	return place->code == UNKNOWN_COLUMN ||
 	       (place->code == BAD_DATA && strstr(place->answer, "Unknown field") != NULL);
 }
 
 /* Returns what a complete answer means. */
-static enum answer read_answer(struct clickhouse_place *place)
+static enum answer read_answer(struct sink_clickhouse *place)
 {
 	long status = 0, code = read_code(place->answer);
 
@@ -271,14 +271,14 @@ static enum answer read_answer(struct clickhouse_place *place)
 	return ANSWER_CLOSED;
 }
 
-static void note(struct clickhouse_place *place, const char *why)
+static void note(struct sink_clickhouse *place, const char *why)
 {
 	snprintf(place->why, sizeof(place->why), "%s", why);
 	make_printable(place->why);
 }
 
 /* Sends a request, a GET where bytes is NULL. Returns false if no answer came whole, with `why`. */
-static bool exchange(struct clickhouse_place *place, const char *url, const char *bytes, size_t len)
+static bool exchange(struct sink_clickhouse *place, const char *url, const char *bytes, size_t len)
 {
 	char error[CURL_ERROR_SIZE] = "";
 	CURLcode result;
@@ -315,7 +315,7 @@ static bool exchange(struct clickhouse_place *place, const char *url, const char
 }
 
 static enum answer post(
-	struct clickhouse_place *place, const char *url, const char *bytes, size_t len)
+	struct sink_clickhouse *place, const char *url, const char *bytes, size_t len)
 {
 	bool answered = exchange(place, url, bytes, len);
 	enum answer answer = answered ? read_answer(place) : ANSWER_BROKEN;
@@ -341,7 +341,7 @@ static bool is_name(const char *name, size_t len)
 
 /* Reads the columns of the table. Returns false where the server lists none: it does not answer, has
  * no such table, does not show it to this user, or is not ClickHouse. */
-static bool describe(struct clickhouse_place *place)
+static bool describe(struct sink_clickhouse *place)
 {
 	char url[URL_MAX];
 	long status = 0;
@@ -358,7 +358,7 @@ static bool describe(struct clickhouse_place *place)
 }
 
 /* Returns true if the table has a column. describe() read one per line: NAME, a tab, more fields. */
-static bool has_column(const struct clickhouse_place *place, const char *name)
+static bool has_column(const struct sink_clickhouse *place, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -384,7 +384,7 @@ static const char *type_of(const struct column *column)
 
 /* Returns true if rows have the column: those of text, or those that the run will send. */
 static bool is_sent(
-	const struct clickhouse_place *place, const struct column *column, const struct part *part)
+	const struct sink_clickhouse *place, const struct column *column, const struct part *part)
 {
 	const struct columns *columns = place->remote.columns;
 
@@ -400,7 +400,7 @@ static bool is_sent(
 
 /* Returns true if the table lacks a column of the rows (NULL: of those that the run will send), as
  * describe() read them. Then `why` says which, and what adds it. */
-static bool note_lacking(struct clickhouse_place *place, const struct part *part)
+static bool note_lacking(struct sink_clickhouse *place, const struct part *part)
 {
 	char what[REMOTE_WHY_MAX];
 	size_t len = (size_t)snprintf(what, sizeof(what),
@@ -428,7 +428,7 @@ static bool note_lacking(struct clickhouse_place *place, const struct part *part
 }
 
 /* The server has refused rows for a column that the table lacks. */
-static void explain_lack(struct clickhouse_place *place, const struct part *part)
+static void explain_lack(struct sink_clickhouse *place, const struct part *part)
 {
 	char why[sizeof(place->why)];
 
@@ -440,7 +440,7 @@ static void explain_lack(struct clickhouse_place *place, const struct part *part
 /* --- One INSERT */
 
 /* Returns true if the server refuses a setting, which it is not to get again. */
-static bool refuses_setting(const struct clickhouse_place *place, const char *name, bool *refuses)
+static bool refuses_setting(const struct sink_clickhouse *place, const char *name, bool *refuses)
 {
 	*refuses |= IS_AMONG(place->code, setting_codes) && strstr(place->answer, name) != NULL;
 	return *refuses;
@@ -451,7 +451,7 @@ static bool refuses_setting(const struct clickhouse_place *place, const char *na
  * bytes have the same one: rows say which they are. A server that collects rows before it writes
  * them answers when they are written. Older servers do not know these settings.
  */
-static enum answer insert(struct clickhouse_place *place, const struct part *part)
+static enum answer insert(struct sink_clickhouse *place, const struct part *part)
 {
 	enum answer answer;
 	bool again;
@@ -480,44 +480,44 @@ static enum answer insert(struct clickhouse_place *place, const struct part *par
 
 /* --- Until its fate is known */
 
-static void wait_to_try_again(struct clickhouse_place *place)
+static void wait_to_try_again(struct sink_clickhouse *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	struct remote *remote = &place->remote;
+	struct sink *remote = &place->remote;
 
-	remote_say_waits(remote, place->why);
-	place->backoff = receiver_backoff(place->backoff, outlet_second(remote->outlet));
+	sink_say_waits(remote, place->why);
+	place->backoff = receiver_backoff(place->backoff, sink_queue_second(remote->outlet));
 	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
-		if (remote_hurries(remote)) {
+		if (sink_hurries(remote)) {
 			place->backoff = 0;
 			place->moved_at = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
 		nanosleep(&pause, NULL);
-		if (outlet_gives_up(remote->outlet, &place->moved_at))
-			remote_leave(remote, place->why);
+		if (sink_queue_gives_up(remote->outlet, &place->moved_at))
+			sink_leave(remote, place->why);
 	}
 }
 
-static void say_breaks(struct clickhouse_place *place)
+static void say_breaks(struct sink_clickhouse *place)
 {
 	char why[sizeof(place->why) + 64];
 
 	snprintf(why, sizeof(why), "%d requests with an interval's rows had no answer (%s)",
 		BREAKS_MAX, place->why);
-	remote_say_doubts(&place->remote, why);
+	sink_say_doubts(&place->remote, why);
 }
 
 /* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
  * refusals in an interval it is the table that does not suit. */
-static bool is_split(struct clickhouse_place *place, const struct part *part)
+static bool is_split(struct sink_clickhouse *place, const struct part *part)
 {
 	if (part->n == 1 || place->remote.left || place->refused == REMOTE_REFUSALS_MAX)
 		return false;
 	place->refused++;
 	/* At the end of the run it has no more time than one that takes nothing. */
-	if (outlet_gives_up(place->remote.outlet, &place->taken_at))
-		remote_leave(&place->remote, place->why);
+	if (sink_queue_gives_up(place->remote.outlet, &place->taken_at))
+		sink_leave(&place->remote, place->why);
 	return !place->remote.left;
 }
 
@@ -530,7 +530,7 @@ enum fate {
 
 /* With a spool, rows wait unless they were refused one by one. */
 static bool is_lost(
-	const struct clickhouse_place *place, enum answer answer, const struct part *part)
+	const struct sink_clickhouse *place, enum answer answer, const struct part *part)
 {
 	return (answer == ANSWER_REFUSED && part->n == 1) ||
 	       ((answer == ANSWER_REFUSED || answer == ANSWER_CLOSED) &&
@@ -538,9 +538,9 @@ static bool is_lost(
 }
 
 /* Sends rows until their fate is known. */
-static enum fate send_part(struct clickhouse_place *place, struct part *part)
+static enum fate send_part(struct sink_clickhouse *place, struct part *part)
 {
-	struct remote *remote = &place->remote;
+	struct sink *remote = &place->remote;
 
 	while (!remote->left) {
 		enum answer answer;
@@ -549,7 +549,7 @@ static enum fate send_part(struct clickhouse_place *place, struct part *part)
 		answer = insert(place, part);
 		if (answer == ANSWER_WRITTEN) {
 			delivery_count(&remote->delivery.bytes, part->len);
-			remote_say_takes(remote);
+			sink_say_takes(remote);
 			place->backoff = 0;
 			place->taken_at = clock_now(CLOCK_MONOTONIC);
 			return FATE_WRITTEN;
@@ -559,7 +559,7 @@ static enum fate send_part(struct clickhouse_place *place, struct part *part)
 		if (remote->left)
 			break;
 		if (is_lost(place, answer, part)) {
-			remote_say_refuses(remote, place->why);
+			sink_say_refuses(remote, place->why);
 			break;
 		}
 		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
@@ -589,9 +589,9 @@ static struct part first_half(const struct part *part)
 /* The first part is on top; each of those below has the rows of its half. */
 #define PARTS_MAX             65
 
-static void bring(struct remote *remote, uint64_t rows)
+static void bring(struct sink *remote, uint64_t rows)
 {
-	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
 	struct part parts[PARTS_MAX] = {{remote->text.data, remote->text.len, rows, false}};
 	uint32_t n = 1;
 
@@ -622,7 +622,7 @@ static void bring(struct remote *remote, uint64_t rows)
 }
 
 /* Whether there is a server that lets us in. */
-static bool reach(struct clickhouse_place *place)
+static bool reach(struct sink_clickhouse *place)
 {
 	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
 	enum answer answer;
@@ -635,7 +635,7 @@ static bool reach(struct clickhouse_place *place)
 
 /* Returns true if the table has all columns, or if that cannot be known now: then the server refuses
  * what it lacks. */
-static bool suits(struct clickhouse_place *place)
+static bool suits(struct sink_clickhouse *place)
 {
 	bool listed;
 
@@ -645,9 +645,9 @@ static bool suits(struct clickhouse_place *place)
 	return !listed || !note_lacking(place, NULL);
 }
 
-static int open_place(struct remote *remote, bool require, char *why)
+static int open_place(struct sink *remote, bool require, char *why)
 {
-	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
 	const struct column_choice every = column_choice_every(remote->columns->choice.names);
 	CURL *curl = curl_easy_init();
 
@@ -682,7 +682,7 @@ static int open_place(struct remote *remote, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
 	if (require && !reach(place))
-		return remote_absent(why, place->why);
+		return sink_absent(why, place->why);
 	if (suits(place))
 		return 0;
 	snprintf(why, REMOTE_WHY_MAX, "%s", place->why);
@@ -703,7 +703,7 @@ static bool is_table(const char *table)
 }
 
 /* The address before the slash of HOST[:PORT]/TABLE. */
-static bool parse(const struct remote_scheme *scheme, const char *host, const char *slash,
+static bool parse(const struct sink_type *scheme, const char *host, const char *slash,
 	struct receiver_address *address, char *why)
 {
 	char text[sizeof(address->host) + PORT_TEXT_ROOM];
@@ -713,8 +713,7 @@ static bool parse(const struct remote_scheme *scheme, const char *host, const ch
 		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
 }
 
-static bool check(
-	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
 	struct receiver_address address;
@@ -733,9 +732,9 @@ static bool check(
 	return parse(scheme, host, slash, &address, why);
 }
 
-static void free_place(struct remote *remote)
+static void free_place(struct sink *remote)
 {
-	struct clickhouse_place *place = (struct clickhouse_place *)remote;
+	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
 
 	curl_easy_cleanup(place->curl);
 	curl_slist_free_all(place->get_headers);
@@ -750,11 +749,11 @@ static void init_curl(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static struct remote *create(
-	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+static struct sink *create(
+	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct clickhouse_place *place = calloc(1, sizeof(*place));
+	struct sink_clickhouse *place = calloc(1, sizeof(*place));
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
 	struct receiver_address address;
 	char why[REMOTE_WHY_MAX];
@@ -775,17 +774,17 @@ static struct remote *create(
 /* A name is looked up for each connection. */
 static void reopen(void *arg)
 {
-	struct clickhouse_place *place = arg;
+	struct sink_clickhouse *place = arg;
 
 	place->backoff = 0;
 }
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.write = remote_write, .reopen = reopen                                            \
+		.write = sink_write, .reopen = reopen                                              \
 	}
 
-const struct remote_scheme remote_clickhouse = {
+const struct sink_type remote_clickhouse = {
 	.prefix = PREFIX,
 	.form = FORM,
 	.rows = REMOTE_JSON,
@@ -797,7 +796,7 @@ const struct remote_scheme remote_clickhouse = {
 	.ops = OPS,
 };
 
-const struct remote_scheme remote_clickhouse_tls = {
+const struct sink_type remote_clickhouse_tls = {
 	.prefix = PREFIX_TLS,
 	.form = FORM_TLS,
 	.rows = REMOTE_JSON,

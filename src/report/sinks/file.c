@@ -7,7 +7,7 @@
 #include "report/formats/format.h"
 #include "report/formats/table.h"
 
-static uint64_t lines_said(const struct file_place *place)
+static uint64_t lines_said(const struct sink_file *place)
 {
 	return place->voice->lines_said != NULL ? place->voice->lines_said() : 0;
 }
@@ -18,7 +18,7 @@ static bool concerns(const struct file_sink *sink, const struct report_epoch *ep
 }
 
 static void format_rows(
-	struct file_place *place, struct file_sink *sink, const struct report_epoch *epoch)
+	struct sink_file *place, struct file_sink *sink, const struct report_epoch *epoch)
 {
 	text_clear(&place->text);
 	if (sink->redrawn) {
@@ -46,18 +46,18 @@ static void account(struct file_sink *sink, uint64_t rows, uint64_t lost, size_t
 
 /* What stands in place->text: so many rows of an epoch that starts then. */
 static void write_text(
-	struct file_place *place, struct file_sink *sink, uint64_t rows, int64_t start)
+	struct sink_file *place, struct file_sink *sink, uint64_t rows, int64_t start)
 {
 	if (sink->on_terminal)
-		voice_pause(place->voice);
+		sink_log_pause(place->voice);
 	output_file_write(&sink->file,
 		&(struct output_rows){.text = &place->text, .n = rows, .start = start});
 	if (sink->on_terminal)
-		voice_go_on(place->voice);
+		sink_log_go_on(place->voice);
 }
 
 static void write_rows(
-	struct file_place *place, struct file_sink *sink, const struct report_epoch *epoch)
+	struct sink_file *place, struct file_sink *sink, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&sink->delivery, epoch), lost = sink->file.lost;
 
@@ -69,7 +69,7 @@ static void write_rows(
 /* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
 static void write_epoch(void *arg, const struct report_epoch *epoch)
 {
-	struct file_place *place = arg;
+	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++)
 		if (concerns(place->sinks[s], epoch))
@@ -87,7 +87,7 @@ static void write_epoch(void *arg, const struct report_epoch *epoch)
 /* Nothing came until `time`. */
 static void pass(void *arg, int64_t time)
 {
-	struct file_place *place = arg;
+	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
 		struct file_sink *sink = place->sinks[s];
@@ -103,7 +103,7 @@ static void pass(void *arg, int64_t time)
 
 static void reopen_files(void *arg)
 {
-	struct file_place *place = arg;
+	struct sink_file *place = arg;
 	struct writer_reopened reopened = {0};
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
@@ -122,7 +122,7 @@ static void reopen_files(void *arg)
 /* Who reads standard output may close it, as head does. */
 static void look_at_readers(void *arg)
 {
-	struct file_place *place = arg;
+	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
 		struct file_sink *sink = place->sinks[s];
@@ -131,7 +131,7 @@ static void look_at_readers(void *arg)
 			continue;
 		sink->left = true;
 		if (!place->alone)
-			voice_say(false,
+			sink_log_say(false,
 				"standard output: closed by its reader; the other outputs go on",
 				place->voice);
 		else if (place->voice->unread != NULL)
@@ -141,13 +141,13 @@ static void look_at_readers(void *arg)
 
 static void write_headers(void *arg)
 {
-	struct file_place *place = arg;
+	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++)
 		output_file_write_header(&place->sinks[s]->file);
 }
 
-const struct outlet_ops file_ops = {
+const struct sink_queue_ops file_ops = {
 	.begin = write_headers,
 	.write = write_epoch,
 	.pass = pass,
@@ -156,7 +156,7 @@ const struct outlet_ops file_ops = {
 };
 
 /* A pipe has no name to be opened by again. */
-const struct outlet_ops stream_ops = {
+const struct sink_queue_ops stream_ops = {
 	.begin = write_headers,
 	.write = write_epoch,
 	.pass = pass,

@@ -21,7 +21,7 @@ struct file_sink {
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
-	size_t queue; /* as of struct outlet_params */
+	size_t queue; /* as of struct sink_queue_params */
 	bool on_terminal;
 	bool left;    /* by who read it */
 	bool redrawn; /* there: each epoch over the last */
@@ -29,8 +29,8 @@ struct file_sink {
 };
 
 /* The thread's own from its start to its end. */
-struct file_place {
-	struct writer_voice *voice;
+struct sink_file {
+	struct sink_log *voice;
 	bool alone; /* the run has no other output than its one sink */
 	struct file_sink **sinks;
 	uint32_t nb_sinks;
@@ -40,4 +40,4 @@ struct file_place {
 };
 
 /* Of regular files; of one pipe, terminal or device. */
-extern const struct outlet_ops file_ops, stream_ops;
+extern const struct sink_queue_ops file_ops, stream_ops;

@@ -18,18 +18,18 @@
 #define DOMAINS    100             /* observation domains of a place */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
-struct ipfix_place {
-	struct remote remote;
+struct sink_ipfix {
+	struct sink remote;
 	struct ipfix_socket *socket;
 	bool end_bounded; /* the run does not wait for rows; owned by its thread */
 };
 
 static int64_t patience(void *arg)
 {
-	const struct ipfix_place *place = arg;
-	struct outlet *outlet = place->remote.outlet;
-	int64_t left = remote_patience(&place->remote, PATIENCE_S);
-	bool ending = outlet != NULL && outlet_ending(outlet);
+	const struct sink_ipfix *place = arg;
+	struct sink_queue *outlet = place->remote.outlet;
+	int64_t left = sink_patience(&place->remote, PATIENCE_S);
+	bool ending = outlet != NULL && sink_queue_ending(outlet);
 
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
@@ -37,32 +37,32 @@ static int64_t patience(void *arg)
 /* A source that waits, and is not stopped, waits for as long as it takes. */
 static int64_t left(void *arg)
 {
-	const struct ipfix_place *place = arg;
-	struct outlet *outlet = place->remote.outlet;
-	bool over = signals_stop_requested() || (place->end_bounded && outlet_ending(outlet));
+	const struct sink_ipfix *place = arg;
+	struct sink_queue *outlet = place->remote.outlet;
+	bool over = signals_stop_requested() || (place->end_bounded && sink_queue_ending(outlet));
 
-	return over ? outlet_share(outlet) : INT64_MAX;
+	return over ? sink_queue_share(outlet) : INT64_MAX;
 }
 
 static void say(bool warning, const char *line, void *arg)
 {
-	const struct ipfix_place *place = arg;
+	const struct sink_ipfix *place = arg;
 
-	remote_say(&place->remote, warning, "%s", line);
+	sink_say(&place->remote, warning, "%s", line);
 }
 
-static int open_place(struct remote *remote, bool require, char *why)
+static int open_place(struct sink *remote, bool require, char *why)
 {
-	struct ipfix_place *place = (struct ipfix_place *)remote;
+	struct sink_ipfix *place = (struct sink_ipfix *)remote;
 	const char *cannot = require ? ipfix_socket_open(place->socket) : NULL;
 
-	return cannot == NULL ? 0 : remote_absent(why, cannot);
+	return cannot == NULL ? 0 : sink_absent(why, cannot);
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct ipfix_place *place = arg;
-	struct ipfix_account account;
+	struct sink_ipfix *place = arg;
+	struct ipfix_counts account;
 
 	place->end_bounded |= epoch->arrival_ns > 0;
 	account = ipfix_socket_write(place->socket, epoch);
@@ -75,27 +75,26 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 
 static void miss(void *arg, const struct report_epoch *epoch)
 {
-	struct ipfix_place *place = arg;
+	struct sink_ipfix *place = arg;
 
 	ipfix_socket_miss(place->socket, epoch);
 }
 
 static void reopen(void *arg)
 {
-	struct ipfix_place *place = arg;
+	struct sink_ipfix *place = arg;
 
 	ipfix_socket_reopen(place->socket);
 }
 
-static bool parse(const struct remote_scheme *scheme, const char *url,
-	struct receiver_address *address, char *why)
+static bool parse(const struct sink_type *scheme, const char *url, struct receiver_address *address,
+	char *why)
 {
 	return receiver_parse(url + strlen(scheme->prefix),
 		scheme == &remote_ipfix_tcp ? RECEIVER_TCP : RECEIVER_UDP, PORT, address, why);
 }
 
-static bool check(
-	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	const struct config *config = request->config;
 	struct receiver_address address;
@@ -120,10 +119,10 @@ static bool check(
 	return parse(scheme, request->url, &address, why);
 }
 
-static struct remote *create(
-	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+static struct sink *create(
+	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct ipfix_place *place = calloc(1, sizeof(*place));
+	struct sink_ipfix *place = calloc(1, sizeof(*place));
 	uint32_t first = request->options->interface_index;
 	const struct ipfix_socket_options options = {
 		.records = {.flows = request->kind == ROWS_FLOWS,
@@ -147,9 +146,9 @@ static struct remote *create(
 	return NULL;
 }
 
-static void free_place(struct remote *remote)
+static void free_place(struct sink *remote)
 {
-	struct ipfix_place *place = (struct ipfix_place *)remote;
+	struct sink_ipfix *place = (struct sink_ipfix *)remote;
 
 	ipfix_socket_free(place->socket);
 	free(place);
@@ -163,7 +162,7 @@ static const char *const tcp_keys[] = {"interface-index", NULL};
 		.write = write_report, .miss = miss, .reopen = reopen, .end = reopen               \
 	}
 
-const struct remote_scheme remote_ipfix = {
+const struct sink_type remote_ipfix = {
 	.prefix = "ipfix://",
 	.rows = REMOTE_ENCODED,
 	.keys = udp_keys,
@@ -175,7 +174,7 @@ const struct remote_scheme remote_ipfix = {
 	.ops = OPS,
 };
 
-const struct remote_scheme remote_ipfix_tcp = {
+const struct sink_type remote_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
 	.rows = REMOTE_ENCODED,
 	.keys = tcp_keys,

@@ -20,10 +20,10 @@ struct ipfix_socket {
 	struct ipfix *ipfix;
 	struct receiver receiver;
 
-	struct trouble loses; /* rows */
-	uint64_t lost;        /* of them, since it was said how many */
+	struct log_ratelimit_state loses; /* rows */
+	uint64_t lost;                    /* of them, since it was said how many */
 
-	struct ipfix_account account; /* of the report */
+	struct ipfix_counts account; /* of the report */
 	/* UDP: of the report's datagram that went last. An answer that it was refused comes later. */
 	uint32_t last_rows, last_bytes;
 
@@ -212,22 +212,21 @@ static void tell_losses(struct ipfix_socket *ipfix)
 	char often[TROUBLE_OFTEN_MAX];
 
 	ipfix->lost += ipfix->account.failed;
-	if (lost && trouble_begins(&ipfix->loses, now, often))
+	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
 		say(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
 			often);
-	if (lost || ipfix->account.delivered == 0 || !trouble_ends(&ipfix->loses, now))
+	if (lost || ipfix->account.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
 		return;
 	say(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
 	ipfix->lost = 0;
 }
 
-struct ipfix_account ipfix_socket_write(
-	struct ipfix_socket *ipfix, const struct report_epoch *epoch)
+struct ipfix_counts ipfix_socket_write(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
 {
 	const struct ipfix_sink sink = {ipfix, wall_clock, peer, send_message};
 	uint64_t rows = ipfix_rows(ipfix->ipfix, epoch);
 
-	ipfix->account = (struct ipfix_account){0};
+	ipfix->account = (struct ipfix_counts){0};
 	ipfix->last_rows = 0;
 	ipfix->last_bytes = 0;
 	choose_pace(ipfix, epoch, rows);

@@ -25,7 +25,7 @@ struct ipfix_socket_options {
 };
 
 /* What became of the rows of a report: delivered + failed are all of them. */
-struct ipfix_account {
+struct ipfix_counts {
 	uint64_t delivered; /* the kernel took them, and nobody has refused them */
 	uint64_t failed;
 	uint64_t bytes;      /* of messages that were delivered */
@@ -41,7 +41,7 @@ struct ipfix_socket *ipfix_socket_create(
 /* Connects before the first report. NULL, or why it cannot. */
 const char *ipfix_socket_open(struct ipfix_socket *ipfix);
 
-struct ipfix_account ipfix_socket_write(
+struct ipfix_counts ipfix_socket_write(
 	struct ipfix_socket *ipfix, const struct report_epoch *epoch);
 
 /* Any thread: a report that will not come. Totals have what was in it. */

@@ -14,8 +14,7 @@
 
 #ifdef KAFKA_MISSING
 
-const struct remote_scheme remote_kafka = {
-	.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
+const struct sink_type remote_kafka = {.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
 
 #else
 
@@ -44,8 +43,8 @@ const struct remote_scheme remote_kafka = {
 #define TEXT_BYTES  (32 << 10) /* of rows that are formatted at once: they stay in the first cache */
 #define AGAIN_BYTES (4 << 20)  /* limit of refused rows that wait while others are sent */
 
-struct kafka_place {
-	struct remote remote;
+struct sink_kafka {
+	struct sink remote;
 	char *brokers; /* and behind its final 0 the topic */
 	const char *topic_name;
 	const struct option_properties *properties;
@@ -69,7 +68,7 @@ struct kafka_place {
 
 /* --- What librdkafka says, by the outlet's thread */
 
-static void note(struct kafka_place *place, const char *why)
+static void note(struct sink_kafka *place, const char *why)
 {
 	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1, why);
 	make_printable(place->why);
@@ -77,13 +76,13 @@ static void note(struct kafka_place *place, const char *why)
 
 static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *arg)
 {
-	struct kafka_place *place = arg;
+	struct sink_kafka *place = arg;
 
 	(void)kafka;
 	note(place, reason);
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
 		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
-		remote_say_waits(&place->remote, place->why);
+		sink_say_waits(&place->remote, place->why);
 }
 
 /* Returns true if a batch is refused for its size, or for some of its rows. */
@@ -97,7 +96,7 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 
 /* With a spool rows wait until somebody lets them in: all but those that it can never take as they are,
  * and those that are given up here. */
-static bool is_closed(const struct kafka_place *place, rd_kafka_resp_err_t error)
+static bool is_closed(const struct sink_kafka *place, rd_kafka_resp_err_t error)
 {
 	if (place->remote.spooled == NULL || is_of_batch(error))
 		return false;
@@ -110,17 +109,17 @@ static bool is_closed(const struct kafka_place *place, rd_kafka_resp_err_t error
 }
 
 /* Says that a row was not taken, for good or for now, or that nobody knows. */
-static void say_not_taken(struct kafka_place *place, rd_kafka_resp_err_t error, bool doubtful)
+static void say_not_taken(struct sink_kafka *place, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
 
 	if (is_closed(place, error)) {
 		place->closed = true;
-		remote_say_waits(&place->remote, why);
+		sink_say_waits(&place->remote, why);
 	} else if (doubtful) {
-		remote_say_doubts(&place->remote, why);
+		sink_say_doubts(&place->remote, why);
 	} else {
-		remote_say_refuses(&place->remote, why);
+		sink_say_refuses(&place->remote, why);
 	}
 }
 
@@ -138,7 +137,7 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
 
 /* Keeps a row to send it again. Returns false if its fate is final: it was sent by itself, or memory is
  * missing. */
-static bool keep_refused(struct kafka_place *place, const rd_kafka_message_t *message)
+static bool keep_refused(struct sink_kafka *place, const rd_kafka_message_t *message)
 {
 	size_t before = place->refused.len;
 
@@ -158,7 +157,7 @@ static bool keep_refused(struct kafka_place *place, const rd_kafka_message_t *me
 
 static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
 {
-	struct kafka_place *place = arg;
+	struct sink_kafka *place = arg;
 	struct delivery *delivery = &place->remote.delivery;
 	_Atomic uint64_t *fate = fate_of(place->remote.fates, message);
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -170,7 +169,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	delivery_count(fate, 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
-		remote_say_takes(&place->remote);
+		sink_say_takes(&place->remote);
 	else
 		say_not_taken(place, message->err, fate == &place->remote.fates->unknown);
 }
@@ -212,7 +211,7 @@ static void leave_producer(rd_kafka_t *kafka)
 		pthread_detach(thread);
 }
 
-static void free_producer(struct kafka_place *place)
+static void free_producer(struct sink_kafka *place)
 {
 	if (place->topic != NULL)
 		rd_kafka_topic_destroy(place->topic);
@@ -223,7 +222,7 @@ static void free_producer(struct kafka_place *place)
 }
 
 /* Returns 0, or the exit status with why. */
-static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
+static int make_producer(struct sink_kafka *place, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", place->brokers, error, ERROR_MAX) ==
@@ -259,13 +258,13 @@ static int make_producer(struct kafka_place *place, char error[ERROR_MAX])
 }
 
 /* Whether any broker answers. */
-static bool reach(struct kafka_place *place, char why[ERROR_MAX])
+static bool reach(struct sink_kafka *place, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
 	int64_t start = clock_now(CLOCK_MONOTONIC);
 
-	while (clock_now(CLOCK_MONOTONIC) - start < remote_patience(&place->remote, 0)) {
+	while (clock_now(CLOCK_MONOTONIC) - start < sink_patience(&place->remote, 0)) {
 		error = rd_kafka_metadata(place->kafka, 0, NULL, &metadata, POLL_MS);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
 			rd_kafka_metadata_destroy(metadata);
@@ -276,9 +275,9 @@ static bool reach(struct kafka_place *place, char why[ERROR_MAX])
 	return false;
 }
 
-static int open_place(struct remote *remote, bool require, char *why)
+static int open_place(struct sink *remote, bool require, char *why)
 {
-	struct kafka_place *place = (struct kafka_place *)remote;
+	struct sink_kafka *place = (struct sink_kafka *)remote;
 	char error[ERROR_MAX] = "";
 	int status;
 
@@ -287,12 +286,12 @@ static int open_place(struct remote *remote, bool require, char *why)
 	signals_unblock();
 	snprintf(why, REMOTE_WHY_MAX, "%s", error);
 	if (status == 0 && require && !reach(place, error))
-		return remote_absent(why, error);
+		return sink_absent(why, error);
 	return status;
 }
 
 /* After an error that ends a producer for good its messages have their fates. */
-static void replace_if_fatal(struct kafka_place *place)
+static void replace_if_fatal(struct sink_kafka *place)
 {
 	char error[ERROR_MAX];
 
@@ -305,7 +304,7 @@ static void replace_if_fatal(struct kafka_place *place)
 
 /* --- Sending */
 
-static void note_answers(struct kafka_place *place)
+static void note_answers(struct sink_kafka *place)
 {
 	if (place->answers) {
 		place->answered = clock_now(CLOCK_MONOTONIC);
@@ -316,7 +315,7 @@ static void note_answers(struct kafka_place *place)
 
 /* Takes answers for a moment; where no more rows come, those that librdkafka has leave at once. Returns
  * false where the rest is left, at the end of the run. */
-static bool wait_for_answers(struct kafka_place *place, bool more)
+static bool wait_for_answers(struct sink_kafka *place, bool more)
 {
 	char why[sizeof(place->why) + 16];
 
@@ -327,16 +326,16 @@ static bool wait_for_answers(struct kafka_place *place, bool more)
 	else
 		(void)rd_kafka_flush(place->kafka, POLL_MS);
 	note_answers(place);
-	if (!outlet_gives_up(place->remote.outlet, &place->answered))
+	if (!sink_queue_gives_up(place->remote.outlet, &place->answered))
 		return !place->remote.left;
 	snprintf(why, sizeof(why), "%s%sno answer", place->why, place->why[0] != '\0' ? ": " : "");
-	remote_leave(&place->remote, why);
+	sink_leave(&place->remote, why);
 	return false;
 }
 
 /* Returns how many of the messages librdkafka has, of which it will tell. Those that it has no room
  * for stay in front. */
-static int produce_some(struct kafka_place *place, rd_kafka_message_t *messages, int *n)
+static int produce_some(struct sink_kafka *place, rd_kafka_message_t *messages, int *n)
 {
 	int wait = 0, taken = rd_kafka_produce_batch(place->topic, RD_KAFKA_PARTITION_UA,
 			      RD_KAFKA_MSG_F_COPY, messages, *n);
@@ -352,7 +351,7 @@ static int produce_some(struct kafka_place *place, rd_kafka_message_t *messages,
 }
 
 /* Returns how many librdkafka has. */
-static uint64_t produce(struct kafka_place *place, rd_kafka_message_t *messages, int n)
+static uint64_t produce(struct sink_kafka *place, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
 
@@ -367,7 +366,7 @@ static uint64_t produce(struct kafka_place *place, rd_kafka_message_t *messages,
 }
 
 /* Until the fate of all is known. */
-static void settle(struct kafka_place *place)
+static void settle(struct sink_kafka *place)
 {
 	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place, false))
 		;
@@ -400,7 +399,7 @@ static void set_key(rd_kafka_message_t *message)
 }
 
 /* Returns how many of the rows librdkafka has. */
-static uint64_t produce_rows(struct kafka_place *place, const char *rows, size_t len)
+static uint64_t produce_rows(struct sink_kafka *place, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
 	uint64_t produced = 0;
@@ -446,30 +445,30 @@ static struct part take_part(const struct text *text, size_t at, uint64_t n)
 
 /* Returns true if refused rows are sent again, in parts. With too many refusals in an interval it is the
  * topic that does not suit. */
-static bool sends_again(struct kafka_place *place)
+static bool sends_again(struct sink_kafka *place)
 {
 	const char *why = rd_kafka_err2str(place->refusal);
 
 	if (place->remote.left || place->closed)
 		return false;
 	/* At the end of the run it has no more time than one that takes nothing. */
-	if (outlet_gives_up(place->remote.outlet, &place->answered)) {
-		remote_leave(&place->remote, why);
+	if (sink_queue_gives_up(place->remote.outlet, &place->answered)) {
+		sink_leave(&place->remote, why);
 		return false;
 	}
 	if (place->refusals < REMOTE_REFUSALS_MAX)
 		return true;
 	place->closed = place->remote.spooled != NULL;
 	if (place->closed)
-		remote_say_waits(&place->remote, why);
+		sink_say_waits(&place->remote, why);
 	else
-		remote_say_refuses(&place->remote, why);
+		sink_say_refuses(&place->remote, why);
 	return false;
 }
 
 /* Sends all rows of the text in parts of `size` rows, one after the other. */
 static void send_parts(
-	struct kafka_place *place, const struct text *text, uint64_t rows, uint64_t size)
+	struct sink_kafka *place, const struct text *text, uint64_t rows, uint64_t size)
 {
 	struct delivery *delivery = &place->remote.delivery;
 	size_t at = 0;
@@ -493,7 +492,7 @@ static void send_parts(
 
 /* Sends refused rows again until each has its fate: in parts of half as many rows, then of half as many
  * of those that were refused again, down to one row. */
-static void send_again(struct kafka_place *place)
+static void send_again(struct sink_kafka *place)
 {
 	for (uint64_t size = place->nb_refused; place->nb_refused > 0;) {
 		struct text rows = place->refused;
@@ -507,7 +506,7 @@ static void send_again(struct kafka_place *place)
 	}
 }
 
-static bool begin_rows(struct kafka_place *place, uint64_t rows)
+static bool begin_rows(struct sink_kafka *place, uint64_t rows)
 {
 	char error[ERROR_MAX] = "";
 
@@ -521,14 +520,14 @@ static bool begin_rows(struct kafka_place *place, uint64_t rows)
 		return false;
 	place->closed = place->remote.spooled != NULL;
 	if (place->closed)
-		remote_say_waits(&place->remote, error);
+		sink_say_waits(&place->remote, error);
 	else
-		remote_say_refuses(&place->remote, error);
+		sink_say_refuses(&place->remote, error);
 	return false;
 }
 
 /* Of which librdkafka has some, until the fates of all are known. */
-static void end_rows(struct kafka_place *place, uint64_t rows, uint64_t produced)
+static void end_rows(struct sink_kafka *place, uint64_t rows, uint64_t produced)
 {
 	delivery_count(&place->remote.fates->failed, rows > produced ? rows - produced : 0);
 	settle(place);
@@ -536,27 +535,27 @@ static void end_rows(struct kafka_place *place, uint64_t rows, uint64_t produced
 	replace_if_fatal(place);
 }
 
-static void bring_once(struct kafka_place *place, uint64_t rows)
+static void bring_once(struct sink_kafka *place, uint64_t rows)
 {
 	if (begin_rows(place, rows))
 		end_rows(place, rows,
 			produce_rows(place, place->remote.text.data, place->remote.text.len));
 }
 
-static void wait_to_try_again(struct kafka_place *place)
+static void wait_to_try_again(struct sink_kafka *place)
 {
 	int64_t until;
 
-	place->backoff = receiver_backoff(place->backoff, outlet_second(place->remote.outlet));
+	place->backoff = receiver_backoff(place->backoff, sink_queue_second(place->remote.outlet));
 	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
-	while (clock_now(CLOCK_MONOTONIC) < until && !remote_hurries(&place->remote) &&
+	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&place->remote) &&
 		wait_for_answers(place, true))
 		;
 }
 
-static void bring(struct remote *remote, uint64_t rows)
+static void bring(struct sink *remote, uint64_t rows)
 {
-	struct kafka_place *place = (struct kafka_place *)remote;
+	struct sink_kafka *place = (struct sink_kafka *)remote;
 
 	place->answered = clock_now(CLOCK_MONOTONIC);
 	place->backoff = 0;
@@ -576,10 +575,10 @@ static void bring(struct remote *remote, uint64_t rows)
  * formatted. */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct kafka_place *place = arg;
-	struct remote *remote = &place->remote;
+	struct sink_kafka *place = arg;
+	struct sink *remote = &place->remote;
 	struct format_cursor cursor = {0};
-	uint64_t rows = remote_rows(remote, epoch), produced = 0;
+	uint64_t rows = sink_rows(remote, epoch), produced = 0;
 
 	if (rows == 0 || !begin_rows(place, rows))
 		return;
@@ -624,7 +623,7 @@ static bool check_broker(const char *broker, size_t len, char *why)
 	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
 }
 
-static bool check_properties(const struct remote_request *request, char *why)
+static bool check_properties(const struct sink_request *request, char *why)
 {
 	char name[KAFKA_PROPERTY_MAX];
 
@@ -636,8 +635,7 @@ static bool check_properties(const struct remote_request *request, char *why)
 	return false;
 }
 
-static bool check(
-	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	const char *at = request->url + strlen(scheme->prefix), *topic = strchr(at, '/');
 
@@ -653,9 +651,9 @@ static bool check(
 	return check_properties(request, why);
 }
 
-static void free_place(struct remote *remote)
+static void free_place(struct sink *remote)
 {
-	struct kafka_place *place = (struct kafka_place *)remote;
+	struct sink_kafka *place = (struct sink_kafka *)remote;
 
 	free_producer(place);
 	text_free(&place->refused);
@@ -663,10 +661,10 @@ static void free_place(struct remote *remote)
 	free(place);
 }
 
-static struct remote *create(
-	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+static struct sink *create(
+	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct kafka_place *place = calloc(1, sizeof(*place));
+	struct sink_kafka *place = calloc(1, sizeof(*place));
 	char *slash;
 
 	(void)number;
@@ -687,7 +685,7 @@ static struct remote *create(
 
 static const char *const keys[] = {"kafka", NULL};
 
-const struct remote_scheme remote_kafka = {
+const struct sink_type remote_kafka = {
 	.prefix = PREFIX,
 	.form = FORM,
 	.rows = REMOTE_JSON,

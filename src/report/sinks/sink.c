@@ -17,7 +17,7 @@
 #define LINE_MAX_BYTES 1024
 #define WHY_SHOWN      (REMOTE_WHY_MAX - 64)
 
-static const struct remote_scheme *const schemes[] = {
+static const struct sink_type *const schemes[] = {
 	&remote_clickhouse,
 	&remote_clickhouse_tls,
 	&remote_ipfix,
@@ -29,7 +29,7 @@ static const struct remote_scheme *const schemes[] = {
 
 #define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
 
-static const struct remote_scheme *scheme_of(const char *url)
+static const struct sink_type *scheme_of(const char *url)
 {
 	for (uint32_t s = 0; s < SCHEMES; s++)
 		if (strncasecmp(url, schemes[s]->prefix, strlen(schemes[s]->prefix)) == 0)
@@ -37,7 +37,7 @@ static const struct remote_scheme *scheme_of(const char *url)
 	return NULL;
 }
 
-bool remote_is_url(const char *name)
+bool sink_is_url(const char *name)
 {
 	size_t len = 0;
 
@@ -48,7 +48,7 @@ bool remote_is_url(const char *name)
 	return len > 0 && strncmp(name + len, "://", 3) == 0;
 }
 
-const char *remote_meant(const char *name)
+const char *sink_meant(const char *name)
 {
 	for (uint32_t s = 0; s < SCHEMES; s++) {
 		size_t len = strcspn(schemes[s]->prefix, ":") + 1;
@@ -59,35 +59,35 @@ const char *remote_meant(const char *name)
 	return NULL;
 }
 
-const char *const *remote_keys(const char *name)
+const char *const *sink_keys(const char *name)
 {
-	const struct remote_scheme *scheme = scheme_of(name);
+	const struct sink_type *scheme = scheme_of(name);
 
 	return scheme != NULL ? scheme->keys : NULL;
 }
 
-bool remote_may_spool(const char *name)
+bool sink_may_spool(const char *name)
 {
-	const struct remote_scheme *scheme = scheme_of(name);
+	const struct sink_type *scheme = scheme_of(name);
 
 	return scheme != NULL && (scheme->bring != NULL || scheme->missing != NULL);
 }
 
-bool remote_may_require(const char *name)
+bool sink_may_require(const char *name)
 {
-	const struct remote_scheme *scheme = scheme_of(name);
+	const struct sink_type *scheme = scheme_of(name);
 
 	return scheme != NULL && (scheme->open != NULL || scheme->missing != NULL);
 }
 
-uint32_t remote_needs(const char *name)
+uint32_t sink_needs(const char *name)
 {
-	const struct remote_scheme *scheme = scheme_of(name);
+	const struct sink_type *scheme = scheme_of(name);
 
 	return scheme != NULL ? scheme->needs : 0;
 }
 
-void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
+void sink_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 {
 	const char *host = strstr(url, "://"), *query, *at, *from;
 	bool hides;
@@ -116,9 +116,9 @@ static void say_schemes(char *why)
 			s > 0 ? "," : "", schemes[s]->form);
 }
 
-bool remote_check(const struct remote_request *request, char *why)
+bool sink_check(const struct sink_request *request, char *why)
 {
-	const struct remote_scheme *scheme = scheme_of(request->url);
+	const struct sink_type *scheme = scheme_of(request->url);
 
 	if (scheme == NULL) {
 		say_schemes(why);
@@ -139,7 +139,7 @@ bool remote_check(const struct remote_request *request, char *why)
 }
 
 static const struct format *format_of(
-	const struct remote_scheme *scheme, const struct remote_request *request)
+	const struct sink_type *scheme, const struct sink_request *request)
 {
 	switch (scheme->rows) {
 	case REMOTE_JSON: return &format_json;
@@ -150,11 +150,11 @@ static const struct format *format_of(
 	}
 }
 
-struct remote *remote_create(
-	const struct remote_request *request, uint32_t number, struct writer_voice *voice)
+struct sink *sink_create(
+	const struct sink_request *request, uint32_t number, struct sink_log *voice)
 {
-	const struct remote_scheme *scheme = scheme_of(request->url);
-	struct remote *remote = scheme->create(scheme, request, number);
+	const struct sink_type *scheme = scheme_of(request->url);
+	struct sink *remote = scheme->create(scheme, request, number);
 
 	if (remote == NULL)
 		return NULL;
@@ -175,14 +175,14 @@ struct remote *remote_create(
 		if (remote->columns != NULL && remote->format->header != NULL)
 			remote->format->header(&remote->header, remote->columns);
 		if (remote->columns == NULL || remote->header.failed) {
-			remote_free(remote);
+			sink_free(remote);
 			return NULL;
 		}
 	}
 	return remote;
 }
 
-void remote_free(struct remote *remote)
+void sink_free(struct sink *remote)
 {
 	free(remote->columns);
 	text_free(&remote->header);
@@ -190,33 +190,33 @@ void remote_free(struct remote *remote)
 	remote->scheme->free(remote);
 }
 
-int remote_absent(char *why, const char *reason)
+int sink_absent(char *why, const char *reason)
 {
 	snprintf(why, REMOTE_WHY_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
 	return 1;
 }
 
-int remote_open(struct remote *remote, bool require, char *why)
+int sink_open(struct sink *remote, bool require, char *why)
 {
 	return remote->scheme->open != NULL ? remote->scheme->open(remote, require, why) : 0;
 }
 
 /* --- By the place's thread */
 
-int64_t remote_patience(const struct remote *remote, uint32_t usual)
+int64_t sink_patience(const struct sink *remote, uint32_t usual)
 {
 	if (remote->outlet != NULL)
-		return outlet_patience(remote->outlet, usual);
+		return sink_queue_patience(remote->outlet, usual);
 	return signals_stop_requested() ? 0 : OPENING_NS;
 }
 
-bool remote_copy_header(const struct remote *remote, struct text *header)
+bool sink_copy_header(const struct sink *remote, struct text *header)
 {
 	text_add(header, remote->header.data, remote->header.len);
 	return !header->failed;
 }
 
-uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
+uint64_t sink_rows(struct sink *remote, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&remote->delivery, epoch);
 
@@ -226,9 +226,9 @@ uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch)
 	return rows;
 }
 
-uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text)
+uint64_t sink_format(struct sink *remote, const struct report_epoch *epoch, struct text *text)
 {
-	uint64_t rows = remote_rows(remote, epoch);
+	uint64_t rows = sink_rows(remote, epoch);
 
 	if (rows == 0)
 		return 0;
@@ -240,29 +240,29 @@ uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, 
 	return 0;
 }
 
-void remote_write(void *arg, const struct report_epoch *epoch)
+void sink_write(void *arg, const struct report_epoch *epoch)
 {
-	struct remote *remote = arg;
-	uint64_t rows = remote_format(remote, epoch, &remote->text);
+	struct sink *remote = arg;
+	uint64_t rows = sink_format(remote, epoch, &remote->text);
 
 	if (rows > 0)
 		remote->scheme->bring(remote, rows);
 }
 
-bool remote_roused(struct remote *remote)
+bool sink_roused(struct sink *remote)
 {
-	return outlet_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
+	return sink_queue_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
 }
 
-bool remote_hurries(struct remote *remote)
+bool sink_hurries(struct sink *remote)
 {
-	bool ends = !remote->hurried && outlet_ending(remote->outlet);
+	bool ends = !remote->hurried && sink_queue_ending(remote->outlet);
 
 	remote->hurried |= ends;
-	return remote_roused(remote) || ends;
+	return sink_roused(remote) || ends;
 }
 
-void remote_say(const struct remote *remote, bool warning, const char *format, ...)
+void sink_say(const struct sink *remote, bool warning, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list args;
@@ -271,33 +271,33 @@ void remote_say(const struct remote *remote, bool warning, const char *format, .
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
 	va_end(args);
-	voice_say(warning, line, remote->voice);
+	sink_log_say(warning, line, remote->voice);
 }
 
-void remote_say_trouble(
-	const struct remote *remote, struct trouble *trouble, const char *why, const char *what)
+void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *trouble,
+	const char *why, const char *what)
 {
 	char often[TROUBLE_OFTEN_MAX];
 
-	if (trouble_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
-		remote_say(remote, true, "%s; %s%s", why, what, often);
+	if (log_ratelimit_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
+		sink_say(remote, true, "%s; %s%s", why, what, often);
 }
 
-void remote_say_waits(struct remote *remote, const char *why)
+void sink_say_waits(struct sink *remote, const char *why)
 {
-	remote_say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
+	sink_say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
 }
 
-void remote_say_refuses(struct remote *remote, const char *why)
-{
-	if (!remote->left)
-		remote_say_trouble(remote, &remote->refuses, why, "such rows are lost");
-}
-
-void remote_say_doubts(struct remote *remote, const char *why)
+void sink_say_refuses(struct sink *remote, const char *why)
 {
 	if (!remote->left)
-		remote_say_trouble(
+		sink_say_trouble(remote, &remote->refuses, why, "such rows are lost");
+}
+
+void sink_say_doubts(struct sink *remote, const char *why)
+{
+	if (!remote->left)
+		sink_say_trouble(
 			remote, &remote->doubts, why, "nobody can say which of them arrived");
 }
 
@@ -310,7 +310,7 @@ static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 	return now - before;
 }
 
-static void say_takes(struct remote *remote)
+static void say_takes(struct sink *remote)
 {
 	uint64_t failed = newly(&remote->delivery.failed, &remote->told_failed);
 	uint64_t unknown = newly(&remote->delivery.unknown, &remote->told_unknown);
@@ -321,25 +321,26 @@ static void say_takes(struct remote *remote)
 	if (unknown > 0)
 		snprintf(doubtful, sizeof(doubtful), "; of %llu nobody can say",
 			(unsigned long long)unknown);
-	remote_say(remote, false, "takes rows again%s%s", lost, doubtful);
+	sink_say(remote, false, "takes rows again%s%s", lost, doubtful);
 }
 
-void remote_say_takes(struct remote *remote)
+void sink_say_takes(struct sink *remote)
 {
-	struct trouble *const troubles[] = {&remote->waits, &remote->refuses, &remote->doubts};
+	struct log_ratelimit_state *const troubles[] = {
+		&remote->waits, &remote->refuses, &remote->doubts};
 	bool said = false;
 
 	for (size_t t = 0; t < sizeof(troubles) / sizeof(troubles[0]); t++)
-		if (trouble_goes_on(troubles[t]))
-			said |= trouble_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
+		if (log_ratelimit_goes_on(troubles[t]))
+			said |= log_ratelimit_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
 	if (said)
 		say_takes(remote);
 }
 
-void remote_leave(struct remote *remote, const char *why)
+void sink_leave(struct sink *remote, const char *why)
 {
 	if (!remote->left)
-		remote_say(remote, true, "%s at the end of the run; %s", why,
+		sink_say(remote, true, "%s at the end of the run; %s", why,
 			remote->spooled != NULL ? "its rows stay in the spool"
 						: "its rows are lost, or nobody can say");
 	remote->left = true;

@@ -3,7 +3,7 @@
 
 /*
  * Places that URLs name: who takes the rows of one kind, elsewhere than in a file. Each kind of
- * place is a struct remote_scheme, a file, and a row of the table in sink.c.
+ * place is a struct sink_type, a file, and a row of the table in sink.c.
  */
 
 #include "config/config.h"
@@ -18,14 +18,14 @@
 #define REMOTE_REFUSALS_MAX 4096
 
 /* What is asked for. */
-struct remote_request {
+struct sink_request {
 	const char *url;
 	const char *name; /* what the place is called */
 	enum row_kind kind;
 	enum output_format format;       /* FORMAT_AUTO: none was named */
 	enum output_format usual_format; /* that text then has */
 	struct column_choice choice;     /* but for `named`, which is the format's */
-	const struct place_options *options;
+	const struct sink_options *options;
 	const struct config *config;
 	/* [REMOTE_KEY_MAX]: check() says here which key of the section is at fault, where it is not the
 	 * URL; NULL: nobody asks. */
@@ -33,135 +33,135 @@ struct remote_request {
 };
 
 /* The beginning of each place; by its own thread, but for the account. */
-struct remote {
-	const struct remote_scheme *scheme;
+struct sink {
+	const struct sink_type *scheme;
 	enum row_kind kind;
 	atomic_bool roused; /* it is to be tried at once, where a spool has it; any thread */
 	struct delivery delivery;
 	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
 	const struct format *format; /* theirs */
 	struct text header;          /* what begins a connection with them */
-	struct text text;            /* of the report: remote_rows() */
-	struct writer_voice *voice;
-	size_t queue;            /* as of struct outlet_params */
-	struct outlet *outlet;   /* from before its thread starts; NULL: not yet */
+	struct text text;            /* of the report: sink_rows() */
+	struct sink_log *voice;
+	size_t queue;              /* as of struct sink_queue_params */
+	struct sink_queue *outlet; /* from before its thread starts; NULL: not yet */
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct spooled *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
 	/* That rows wait, that rows are refused, that nobody can say what became of some. */
-	struct trouble waits, refuses, doubts;
+	struct log_ratelimit_state waits, refuses, doubts;
 	uint64_t told_failed, told_unknown; /* rows, when it was said that it takes rows again */
 	bool hurried;                       /* it was tried at once because the run ends */
 	bool left;                          /* the run is over, and it took nothing for too long */
 };
 
 /* What its rows are. */
-enum remote_rows {
+enum sink_encoding {
 	REMOTE_TEXT, /* of any format */
 	REMOTE_JSON,
 	REMOTE_ENCODED, /* the place's own business */
 };
 
-struct remote_scheme {
+struct sink_type {
 	const char *prefix;  /* of URLs */
 	const char *form;    /* of a URL, for a person */
 	const char *missing; /* why this build has it not; NULL: it has */
-	enum remote_rows rows;
+	enum sink_encoding rows;
 	const char *const *keys; /* of a section, that such places alone heed; NULL: none */
 	uint32_t needs;          /* enum option_need */
 	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
 	 * URL. */
-	bool (*check)(const struct remote_scheme *scheme, const struct remote_request *request,
-		char *why);
+	bool (*check)(
+		const struct sink_type *scheme, const struct sink_request *request, char *why);
 	/*
-	 * Of a request that it can have, whose URL lives longer: what is behind struct remote, which
-	 * remote_create() fills. `number` is that of the place among those of its run whose rows are
+	 * Of a request that it can have, whose URL lives longer: what is behind struct sink, which
+	 * sink_create() fills. `number` is that of the place among those of its run whose rows are
 	 * REMOTE_ENCODED, from 0. NULL where memory is missing.
 	 */
-	struct remote *(*create)(const struct remote_scheme *scheme,
-		const struct remote_request *request, uint32_t number);
+	struct sink *(*create)(const struct sink_type *scheme, const struct sink_request *request,
+		uint32_t number);
 	/*
 	 * By the thread that opens places, before any output is touched: makes what sending needs, and
 	 * where `require` is set waits some seconds for who is there. Returns 0, or the exit status
 	 * with a phrase in why[REMOTE_WHY_MAX]. NULL: nobody can know whether anybody is there.
 	 */
-	int (*open)(struct remote *remote, bool require, char *why);
+	int (*open)(struct sink *remote, bool require, char *why);
 	/* Sends remote.text, of so many rows, until their fates are known and counted. NULL: it
 	 * makes no text, and has no spool. */
-	void (*bring)(struct remote *remote, uint64_t rows);
-	void (*free)(struct remote *remote); /* what is behind struct remote, and it */
-	struct outlet_ops ops;               /* of the struct remote */
+	void (*bring)(struct sink *remote, uint64_t rows);
+	void (*free)(struct sink *remote); /* what is behind struct sink, and it */
+	struct sink_queue_ops ops;         /* of the struct sink */
 };
 
-extern const struct remote_scheme remote_clickhouse, remote_clickhouse_tls, remote_ipfix,
+extern const struct sink_type remote_clickhouse, remote_clickhouse_tls, remote_ipfix,
 	remote_ipfix_tcp, remote_kafka, remote_tcp, remote_unix;
 
 /* A URL that is refused, without what may be a secret: a user's part and a query. */
 #define REMOTE_SHOWN_MAX 200
-void remote_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
+void sink_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
-bool remote_is_url(const char *name);
+bool sink_is_url(const char *name);
 
 /* The form of the URL that a name was meant for which begins as one, but is none; NULL: it does not. */
-const char *remote_meant(const char *name);
+const char *sink_meant(const char *name);
 
 /* The keys of a section that it heeds beside those of all places, NULL behind the last; NULL: none. */
-const char *const *remote_keys(const char *name);
+const char *const *sink_keys(const char *name);
 
 /* Whether its rows can wait in a spool. */
-bool remote_may_spool(const char *name);
+bool sink_may_spool(const char *name);
 
 /* Whether it is known who is there. */
-bool remote_may_require(const char *name);
+bool sink_may_require(const char *name);
 
 /* What its scheme needs: enum option_need. */
-uint32_t remote_needs(const char *name);
+uint32_t sink_needs(const char *name);
 
 /* False, with a phrase in why[REMOTE_WHY_MAX] that goes on after the URL, where it cannot be had. */
-bool remote_check(const struct remote_request *request, char *why);
+bool sink_check(const struct sink_request *request, char *why);
 
-/* Of a request that remote_check() takes. From malloc(); NULL where memory is missing. */
-struct remote *remote_create(
-	const struct remote_request *request, uint32_t number, struct writer_voice *voice);
-void remote_free(struct remote *remote);
+/* Of a request that sink_check() takes. From malloc(); NULL where memory is missing. */
+struct sink *sink_create(
+	const struct sink_request *request, uint32_t number, struct sink_log *voice);
+void sink_free(struct sink *remote);
 
 /* For open() where a place that is required is not there. Writes why[REMOTE_WHY_MAX]; returns 1. */
-int remote_absent(char *why, const char *reason);
+int sink_absent(char *why, const char *reason);
 
 /* As open() of its scheme. */
-int remote_open(struct remote *remote, bool require, char *why);
+int sink_open(struct sink *remote, bool require, char *why);
 
 /* A copy of its header; false: there is no memory. */
-bool remote_copy_header(const struct remote *remote, struct text *header);
+bool sink_copy_header(const struct sink *remote, struct text *header);
 
 /* By the place's thread, the first also by open(): */
 
-/* As outlet_patience(); 5 seconds before there is an outlet. */
-int64_t remote_patience(const struct remote *remote, uint32_t usual);
+/* As sink_queue_patience(); 5 seconds before there is an outlet. */
+int64_t sink_patience(const struct sink *remote, uint32_t usual);
 
 /* How many rows the report has for it, in whose columns they will be. */
-uint64_t remote_rows(struct remote *remote, const struct report_epoch *epoch);
+uint64_t sink_rows(struct sink *remote, const struct report_epoch *epoch);
 /* Brings them into the text. Returns how many they are; 0 also where memory is missing, and then they
  * have failed. */
-uint64_t remote_format(struct remote *remote, const struct report_epoch *epoch, struct text *text);
-/* As of struct outlet_ops, of a scheme that can bring(). */
-void remote_write(void *remote, const struct report_epoch *epoch);
+uint64_t sink_format(struct sink *remote, const struct report_epoch *epoch, struct text *text);
+/* As of struct sink_queue_ops, of a scheme that can bring(). */
+void sink_write(void *remote, const struct report_epoch *epoch);
 /* Whether it is to be tried at once, since the last call. */
-bool remote_roused(struct remote *remote);
+bool sink_roused(struct sink *remote);
 /* The same of one that is waited for; also, once, when the run ends: it may be there again. */
-bool remote_hurries(struct remote *remote);
+bool sink_hurries(struct sink *remote);
 /* Says "URL: LINE". */
-__attribute__((format(printf, 3, 4))) void remote_say(
-	const struct remote *remote, bool warning, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void sink_say(
+	const struct sink *remote, bool warning, const char *format, ...);
 /* "WHY; WHAT", where that is to be said now. */
-void remote_say_trouble(
-	const struct remote *remote, struct trouble *trouble, const char *why, const char *what);
-/* As of struct trouble: rows wait; some are lost, for it does not take them; of some, an interval's,
+void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *trouble,
+	const char *why, const char *what);
+/* As of struct log_ratelimit_state: rows wait; some are lost, for it does not take them; of some, an interval's,
  * nobody can say what became of them; it takes rows. */
-void remote_say_waits(struct remote *remote, const char *why);
-void remote_say_refuses(struct remote *remote, const char *why);
-void remote_say_doubts(struct remote *remote, const char *why);
-void remote_say_takes(struct remote *remote);
+void sink_say_waits(struct sink *remote, const char *why);
+void sink_say_refuses(struct sink *remote, const char *why);
+void sink_say_doubts(struct sink *remote, const char *why);
+void sink_say_takes(struct sink *remote);
 /* Leaves it at the end of the run, once. */
-void remote_leave(struct remote *remote, const char *why);
+void sink_leave(struct sink *remote, const char *why);

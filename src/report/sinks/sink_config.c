@@ -22,14 +22,14 @@
 
 /* --- Which there are */
 
-static const struct place_options *options_of(const struct config_named *section)
+static const struct sink_options *options_of(const struct config_named *section)
 {
-	return (const struct place_options *)(const void *)section->storage;
+	return (const struct sink_options *)(const void *)section->storage;
 }
 
 static bool is_export(const struct config_named *named)
 {
-	return named->owner == &place_owner;
+	return named->owner == &sink_owner;
 }
 
 /* Heavy hitters go to standard output where nothing else is said. */
@@ -44,9 +44,9 @@ static bool is_unsaid(const struct config *config, enum row_kind kind)
 }
 
 static bool next_of_options(
-	const struct config *config, struct place_walk *walk, struct asked_place *place)
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
 {
-	static const struct place_options nothing;
+	static const struct sink_options nothing;
 	const struct option_list *rows = writer_options(config)->rows;
 
 	while (walk->kind < ROW_KINDS &&
@@ -56,7 +56,7 @@ static bool next_of_options(
 	}
 	if (walk->kind == ROW_KINDS)
 		return false;
-	*place = (struct asked_place){
+	*place = (struct requested_sink){
 		.kind = walk->kind,
 		.text = rows[walk->kind].texts[walk->i++],
 		.label = outputs[walk->kind]->option,
@@ -68,15 +68,15 @@ static bool next_of_options(
 }
 
 static bool next_of_sections(
-	const struct config *config, struct place_walk *walk, struct asked_place *place)
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
 {
 	while (walk->i < config->nb_named) {
 		const struct config_named *section = &config->named[walk->i++];
-		const struct place_options *options = options_of(section);
+		const struct sink_options *options = options_of(section);
 
 		if (!is_export(section) || options->url == NULL)
 			continue;
-		*place = (struct asked_place){
+		*place = (struct requested_sink){
 			.kind = options->kind,
 			.text = options->url,
 			.to = destination_of(options->url),
@@ -92,17 +92,18 @@ static bool next_of_sections(
 	return false;
 }
 
-bool places_next(const struct config *config, struct place_walk *walk, struct asked_place *place)
+bool sink_config_next(
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
 {
 	return next_of_options(config, walk, place) || next_of_sections(config, walk, place);
 }
 
-bool places_any(const struct config *config, enum row_kind kind)
+bool sink_config_any(const struct config *config, enum row_kind kind)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
-	while (places_next(config, &walk, &place))
+	while (sink_config_next(config, &walk, &place))
 		if (place.kind == kind)
 			return true;
 	return false;
@@ -119,7 +120,7 @@ static uint32_t key_fields_of_run(const struct config *config)
 	return fields;
 }
 
-struct column_choice places_columns(const struct config *config, bool named)
+struct column_choice sink_config_columns(const struct config *config, bool named)
 {
 	uint32_t fields = key_fields_of_run(config);
 
@@ -128,29 +129,30 @@ struct column_choice places_columns(const struct config *config, bool named)
 		.records = measurements_any(config, SKETCH_RECORDS) ||
 			   key_fields_of(fields, KEY_COLUMN_RECORD) != 0,
 		.collected = collect_asked(config),
-		.kept_up = keep_up_given(config),
+		.kept_up = shed_policy_given(config),
 		.deep = measurements_deep(config),
 		.named = named,
 	};
 }
 
 /* What rows look like where nothing is said: --format is about heavy hitters. */
-enum output_format places_format(const struct config *config, enum row_kind kind)
+enum output_format sink_config_format(const struct config *config, enum row_kind kind)
 {
 	bool said = kind == ROWS_HEAVY_HITTERS && formats[writer_options(config)->format] != NULL;
 
 	return said ? writer_options(config)->format : FORMAT_CSV;
 }
 
-struct remote_request place_request(const struct config *config, const struct asked_place *place)
+struct sink_request sink_config_request(
+	const struct config *config, const struct requested_sink *place)
 {
-	struct remote_request request = {
+	struct sink_request request = {
 		.url = place->to.name,
 		.name = place->name,
 		.kind = place->kind,
 		.format = place->to.format,
-		.usual_format = places_format(config, place->kind),
-		.choice = places_columns(config, false),
+		.usual_format = sink_config_format(config, place->kind),
+		.choice = sink_config_columns(config, false),
 		.options = place->options,
 		.config = config,
 	};
@@ -266,7 +268,7 @@ static const char *option_of_kind(enum row_kind kind)
 
 /* By the option, or by the key of the section; a phrase. */
 __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fault,
-	const struct asked_place *place, const char *key, const char *format, ...)
+	const struct requested_sink *place, const char *key, const char *format, ...)
 {
 	char why[sizeof(fault->why)];
 	va_list arguments;
@@ -281,30 +283,30 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 }
 
 static bool check_remote(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
 	static _Thread_local char key[REMOTE_KEY_MAX]; /* the fault has it, too */
-	struct remote_request request = place_request(config, place);
+	struct sink_request request = sink_config_request(config, place);
 	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
 
 	*key = '\0';
 	request.key = key;
-	if (remote_check(&request, why))
+	if (sink_check(&request, why))
 		return true;
 	if (*key != '\0')
 		return refuse(fault, place, key, "%s", why);
-	remote_hide(place->text, shown);
+	sink_hide(place->text, shown);
 	return refuse(fault, place, "url", "'%s': %s", shown, why);
 }
 
 /* Whether no place that was asked for earlier is the same file. */
 static bool check_alone(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
-	struct place_walk walk = {0};
-	struct asked_place other;
+	struct sink_config_iter walk = {0};
+	struct requested_sink other;
 
-	while (places_next(config, &walk, &other) && other.text != place->text)
+	while (sink_config_next(config, &walk, &other) && other.text != place->text)
 		if (same_path(other.to.name, place->to.name))
 			return refuse(fault, place, "url",
 				"'%.200s': %s writes to it; name another file", place->to.name,
@@ -313,9 +315,9 @@ static bool check_alone(
 }
 
 static bool check_file(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
-	const char *name = place->to.name, *text = place->text, *form = remote_meant(name);
+	const char *name = place->to.name, *text = place->text, *form = sink_meant(name);
 
 	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
 		return refuse(fault, place, "url",
@@ -344,7 +346,7 @@ static bool is_among(const char *key, const char *const *keys)
 }
 
 /* A property is one key of many that the row stands for. */
-static const char *key_as_written(const struct asked_place *place, const char *key)
+static const char *key_as_written(const struct requested_sink *place, const char *key)
 {
 	static _Thread_local char property[REMOTE_KEY_MAX]; /* the fault has it, too */
 	const char *first;
@@ -358,16 +360,16 @@ static const char *key_as_written(const struct asked_place *place, const char *k
 
 /* Whether a section says nothing that its place cannot heed. */
 static bool check_keys(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
-	const char *key, *const *own = remote_keys(place->to.name);
+	const char *key, *const *own = sink_keys(place->to.name);
 	char shown[REMOTE_SHOWN_MAX];
 
-	remote_hide(place->text, shown);
+	sink_hide(place->text, shown);
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
-			!(strcmp(key, "spool") == 0 && remote_may_spool(place->to.name)) &&
-			!(strcmp(key, "require") == 0 && remote_may_require(place->to.name)))
+			!(strcmp(key, "spool") == 0 && sink_may_spool(place->to.name)) &&
+			!(strcmp(key, "require") == 0 && sink_may_require(place->to.name)))
 			return refuse(fault, place, key_as_written(place, key),
 				strcmp(key, "require") != 0
 					? "has no effect on '%s'; omit it"
@@ -397,9 +399,9 @@ static bool same_folder(const struct spool_options *a, const struct spool_option
 }
 
 static bool check_spool(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
-	const struct place_options *options = place->options;
+	const struct sink_options *options = place->options;
 
 	for (const struct config_named *other = config->named; other < place->section; other++)
 		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
@@ -418,7 +420,7 @@ static const char *what_of(enum row_kind kind)
 
 /* Whether there are such rows: the option of the kind says what they lack. */
 static bool check_kind(
-	const struct config *config, const struct asked_place *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
 	const struct config_row *row = options_find(config, option_of_kind(place->kind));
 	const char *lacks = NULL;
@@ -433,7 +435,7 @@ static bool check_kind(
 }
 
 /* GoFlow2's names: rows of it do not begin as those that files are read again by. */
-static bool check_names(const struct asked_place *place, const struct place_options *options,
+static bool check_names(const struct requested_sink *place, const struct sink_options *options,
 	struct option_fault *fault)
 {
 	if (options->names != COLUMN_NAMES_GOFLOW2)
@@ -442,7 +444,7 @@ static bool check_names(const struct asked_place *place, const struct place_opti
 		return refuse(fault, place, "names",
 			"'goflow2' names columns of records only; "
 			"write what = flows");
-	return remote_is_url(place->to.name) ||
+	return sink_is_url(place->to.name) ||
 	       refuse(fault, place, "names", "'goflow2' is for URLs, not for files");
 }
 
@@ -450,8 +452,8 @@ static bool check_section(
 	const struct config *config, const struct config_named *section, struct option_fault *fault)
 {
 	static const char *const needed[][2] = {{"what", "ROWS"}, {"url", "URL"}};
-	const struct place_options *options = options_of(section);
-	struct asked_place place = {
+	const struct sink_options *options = options_of(section);
+	struct requested_sink place = {
 		.kind = options->kind, .text = options->url, .section = section};
 	char shown[REMOTE_SHOWN_MAX];
 
@@ -460,7 +462,7 @@ static bool check_section(
 			return refuse(fault, &place, needed[k][0], "missing key; write %s = %s",
 				needed[k][0], needed[k][1]);
 	place.to = destination_of(options->url);
-	remote_hide(options->url, shown);
+	sink_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
 		return refuse(fault, &place, "format",
 			"'%s' contains a format; omit one of the two", shown);
@@ -472,29 +474,29 @@ static bool check_section(
 static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
 	(void)measurement;
 	for (uint32_t n = 0; n < config->nb_named; n++)
 		if (is_export(&config->named[n]) &&
 			!check_section(config, &config->named[n], fault))
 			return false;
-	while (places_next(config, &walk, &place))
-		if (remote_is_url(place.to.name) ? !check_remote(config, &place, fault)
-						 : !check_file(config, &place, fault))
+	while (sink_config_next(config, &walk, &place))
+		if (sink_is_url(place.to.name) ? !check_remote(config, &place, fault)
+					       : !check_file(config, &place, fault))
 			return false;
 	return true;
 }
 
 bool writer_shows_table(const struct config *config, bool terminal)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
 	if (writer_options(config)->format != FORMAT_AUTO || !terminal)
 		return writer_options(config)->format == FORMAT_TABLE;
-	while (places_next(config, &walk, &place))
+	while (sink_config_next(config, &walk, &place))
 		if (place.kind == ROWS_HEAVY_HITTERS && place.to.format == FORMAT_AUTO &&
 			standard_files_is_output(place.to.name))
 			return true;
@@ -503,10 +505,10 @@ bool writer_shows_table(const struct config *config, bool terminal)
 
 bool writer_to_stdout(const struct config *config, enum row_kind kind)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
-	while (places_next(config, &walk, &place))
+	while (sink_config_next(config, &walk, &place))
 		if (place.kind == kind && !standard_files_is_output(place.to.name))
 			return false;
 	return true;
@@ -523,15 +525,15 @@ bool writer_names_files(const struct config *config)
 static const char *lacks_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 	bool url = false;
 
 	(void)measurement;
-	while (places_next(config, &walk, &place)) {
-		if (!standard_files_is_output(place.to.name) && !remote_is_url(place.to.name))
+	while (sink_config_next(config, &walk, &place)) {
+		if (!standard_files_is_output(place.to.name) && !sink_is_url(place.to.name))
 			return NULL;
-		url |= remote_is_url(place.to.name);
+		url |= sink_is_url(place.to.name);
 	}
 	return url ? "on URLs, only on a file such as --output FILE" : option_lacks_file(NULL);
 }
@@ -555,7 +557,7 @@ static const struct option_row writer_rows[] = {
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_LIST,
 		OPTION_FIELD(writer_options, rows[ROWS_HEAVY_HITTERS]),
-		.needs = remote_needs,
+		.needs = sink_needs,
 		.default_text = "-",
 		.part_of = "export",
 		.part = "heavy-hitters=",
@@ -585,7 +587,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("rules", ROWS_RULES),
 		.rare = true,
-		.lacks = monitor_option_lacks,
+		.lacks = prefix_option_lacks,
 		.hidden = true,
 		.part_of = "export",
 		.part = "prefixes=",
@@ -595,7 +597,7 @@ static const struct option_row writer_rows[] = {
 		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
 		.lacks = lacks_records,
-		.needs = remote_needs,
+		.needs = sink_needs,
 		.part_of = "export",
 		.part = "flows=",
 		.help = "Write the records of every flow table to FILE or URL, as CSV. A record "
@@ -605,7 +607,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("states", ROWS_STATES),
 		.rare = true,
-		.lacks = keep_up_option_lacks,
+		.lacks = shed_policy_option_lacks,
 		.hidden = true,
 		.part_of = "export",
 		.part = "overload=",
@@ -701,11 +703,11 @@ static bool check_templates(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
 	const char *file = collect_options(config)->templates;
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
 	(void)measurement;
-	while (file != NULL && places_next(config, &walk, &place))
+	while (file != NULL && sink_config_next(config, &walk, &place))
 		if (same_path(place.to.name, file))
 			return option_fault(fault, "templates", NULL,
 				"'%.200s': %s writes to it; name another file", file, place.label);
@@ -799,7 +801,7 @@ static const struct option_row place_rows[] = {
 		.placeholder = "KIND",
 		.type = OPTION_CHOICE,
 		.word = what_word,
-		OPTION_FIELD(place_options, kind),
+		OPTION_FIELD(sink_options, kind),
 		.former_word = what_former,
 		.help = "Select the kind of rows:",
 	},
@@ -807,8 +809,8 @@ static const struct option_row place_rows[] = {
 		.name = "url",
 		.placeholder = "URL",
 		.type = OPTION_STRING,
-		.needs = remote_needs,
-		OPTION_FIELD(place_options, url),
+		.needs = sink_needs,
+		OPTION_FIELD(sink_options, url),
 		.help = "Write the rows to FILE, FORMAT:FILE or a URL, as of --output.",
 	},
 	{
@@ -816,7 +818,7 @@ static const struct option_row place_rows[] = {
 		.placeholder = "FORMAT",
 		.type = OPTION_CHOICE,
 		.word = row_format_word,
-		OPTION_FIELD(place_options, format),
+		OPTION_FIELD(sink_options, format),
 		.help = "Select the format of the rows:",
 	},
 	{
@@ -825,7 +827,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_CHOICE,
 		.word = column_names_word,
 		.needs = names_need,
-		OPTION_FIELD(place_options, names),
+		OPTION_FIELD(sink_options, names),
 		.help = "Select the names of the columns:",
 	},
 	{
@@ -833,7 +835,7 @@ static const struct option_row place_rows[] = {
 		.placeholder = "SIZE",
 		.type = OPTION_SIZE,
 		.min = QUEUE_MIN,
-		OPTION_FIELD(place_options, queue),
+		OPTION_FIELD(sink_options, queue),
 		.default_note = "64MB, and more for records",
 		.help = "Limit the memory of intervals that wait for this export. One interval "
 			"may always wait.",
@@ -842,7 +844,7 @@ static const struct option_row place_rows[] = {
 		.name = "require",
 		.placeholder = "yes|no",
 		.type = OPTION_FLAG,
-		OPTION_FIELD(place_options, require),
+		OPTION_FIELD(sink_options, require),
 		.help = "Exit with status 1 if no receiver is reachable at the start.",
 	},
 	{
@@ -850,7 +852,7 @@ static const struct option_row place_rows[] = {
 		.placeholder = "FOLDER,SIZE",
 		.type = OPTION_OWN,
 		.read = read_spool,
-		OPTION_FIELD(place_options, spool),
+		OPTION_FIELD(sink_options, spool),
 		.help = "Keep rows in FOLDER, up to SIZE, until the receiver accepts them, also "
 			"after the run.",
 	},
@@ -860,7 +862,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_COUNT,
 		.min = 1,
 		.max = UINT32_MAX,
-		OPTION_FIELD(place_options, rate),
+		OPTION_FIELD(sink_options, rate),
 		.default_note = "spread over the next interval, 2000 or more",
 		.help = "Send N datagrams per second. For ipfix:// only.",
 	},
@@ -870,7 +872,7 @@ static const struct option_row place_rows[] = {
 		.type = OPTION_COUNT,
 		.min = 1,
 		.max = UINT32_MAX - UINT16_MAX,
-		OPTION_FIELD(place_options, interface_index),
+		OPTION_FIELD(sink_options, interface_index),
 		.default_note = "1",
 		.help = "Set the ingress interface of records. For ipfix:// only. With in_port in "
 			"the key: that of the first port.",
@@ -879,14 +881,14 @@ static const struct option_row place_rows[] = {
 		.name = "kafka",
 		.placeholder = "VALUE",
 		.type = OPTION_PROPERTIES,
-		OPTION_FIELD(place_options, kafka),
+		OPTION_FIELD(sink_options, kafka),
 		.help = "Set a property of librdkafka. For kafka:// only.",
 	},
 	{0},
 };
 
-const struct option_owner place_owner = {
+const struct option_owner sink_owner = {
 	.rows = place_rows,
-	.size = sizeof(struct place_options),
+	.size = sizeof(struct sink_options),
 	.section = "export",
 };

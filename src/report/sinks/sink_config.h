@@ -26,35 +26,37 @@ OPTION_OWNER(writer)
 
 /* The same struct: rows that there are of what exporters tell. */
 extern const struct option_owner collected_writer_owner;
-/* Of sections [export NAME], each a struct place_options. */
-extern const struct option_owner place_owner;
+/* Of sections [export NAME], each a struct sink_options. */
+extern const struct option_owner sink_owner;
 
-struct asked_place {
+struct requested_sink {
 	enum row_kind kind;
 	const char *text; /* as it was given */
 	struct destination to;
 	const char *name;  /* what it is called: a section's name, else to.name */
 	const char *label; /* who asks: "--stats", "[export NAME]" */
-	const struct place_options *options;
+	const struct sink_options *options;
 	const struct config_named *section; /* NULL: an option */
 };
 
 /* Goes over all of them; 0 at first. */
-struct place_walk {
+struct sink_config_iter {
 	enum row_kind kind;
 	uint32_t i;
 };
 
-bool places_next(const struct config *config, struct place_walk *walk, struct asked_place *place);
+bool sink_config_next(
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place);
 /* Whether rows of a kind go anywhere. */
-bool places_any(const struct config *config, enum row_kind kind);
+bool sink_config_any(const struct config *config, enum row_kind kind);
 
 /* What is asked of a place that a URL names. */
-struct remote_request place_request(const struct config *config, const struct asked_place *place);
+struct sink_request sink_config_request(
+	const struct config *config, const struct requested_sink *place);
 /* What rows look like where nothing is said. */
-enum output_format places_format(const struct config *config, enum row_kind kind);
+enum output_format sink_config_format(const struct config *config, enum row_kind kind);
 /* On what the columns of rows depend. */
-struct column_choice places_columns(const struct config *config, bool named);
+struct column_choice sink_config_columns(const struct config *config, bool named);
 
 /* Whether all of these rows, if any are wanted, go to standard output. */
 bool writer_to_stdout(const struct config *config, enum row_kind kind);

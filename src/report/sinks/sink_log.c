@@ -4,28 +4,28 @@
 
 #include <stdio.h>
 
-void voice_pause(const struct writer_voice *voice)
+void sink_log_pause(const struct sink_log *voice)
 {
 	if (voice->progress != NULL)
 		progress_suspend(voice->progress);
 }
 
-void voice_go_on(const struct writer_voice *voice)
+void sink_log_go_on(const struct sink_log *voice)
 {
 	if (voice->progress != NULL)
 		progress_resume(voice->progress);
 }
 
-void voice_say(bool warning, const char *line, void *arg)
+void sink_log_say(bool warning, const char *line, void *arg)
 {
-	const struct writer_voice *voice = arg;
+	const struct sink_log *voice = arg;
 
-	voice_pause(voice);
+	sink_log_pause(voice);
 	voice->say(warning, line, voice->arg);
-	voice_go_on(voice);
+	sink_log_go_on(voice);
 }
 
-bool trouble_begins(struct trouble *trouble, int64_t now, char *often)
+bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char *often)
 {
 	if (trouble->said)
 		return false;
@@ -41,7 +41,7 @@ bool trouble_begins(struct trouble *trouble, int64_t now, char *often)
 	return true;
 }
 
-bool trouble_ends(struct trouble *trouble, int64_t now)
+bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now)
 {
 	bool said = trouble->said;
 

@@ -17,7 +17,7 @@
  * That calls unread() when whoever read standard output has closed it, and there is no other
  * output.
  */
-struct writer_voice {
+struct sink_log {
 	writer_say_fn say;
 	void *arg;
 	void (*unread)(void);      /* may be NULL */
@@ -33,11 +33,11 @@ struct writer_reopened {
 };
 
 /* Says a line, with what is on the screen taken away for the while. Any thread. */
-void voice_say(bool warning, const char *line, void *voice);
+void sink_log_say(bool warning, const char *line, void *voice);
 
 /* Around what is written to the terminal: the progress line is off the screen. Any thread. */
-void voice_pause(const struct writer_voice *voice);
-void voice_go_on(const struct writer_voice *voice);
+void sink_log_pause(const struct sink_log *voice);
+void sink_log_go_on(const struct sink_log *voice);
 
 /*
  * Trouble that comes and goes, of one thread: it is told when it begins and when it is over, and then
@@ -46,7 +46,7 @@ void voice_go_on(const struct writer_voice *voice);
 #define TROUBLE_QUIET_NS  INT64_C(60000000000)
 #define TROUBLE_OFTEN_MAX 64
 
-struct trouble {
+struct log_ratelimit_state {
 	bool said;      /* that it began, and nothing since */
 	bool hushed;    /* it began, and was not said */
 	uint32_t often; /* it did, and was over, since it was said */
@@ -54,11 +54,11 @@ struct trouble {
 };
 
 /* It is there. True: it is to be said now, with what often[TROUBLE_OFTEN_MAX] adds. */
-bool trouble_begins(struct trouble *trouble, int64_t now, char *often);
+bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char *often);
 /* It is over. True: that is to be said. */
-bool trouble_ends(struct trouble *trouble, int64_t now);
+bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now);
 
-static inline bool trouble_goes_on(const struct trouble *trouble)
+static inline bool log_ratelimit_goes_on(const struct log_ratelimit_state *trouble)
 {
 	return trouble->said || trouble->hushed;
 }

@@ -29,18 +29,18 @@ enum lane_id {
 	LANES,
 };
 
-struct lane {
+struct sink_backlog {
 	/* Guarded by the lock: reports in the queue, and their memory. */
 	uint32_t queued;
 	size_t bytes;
 	/* The pushing thread's own: rows for which there was no room. */
 	uint64_t lost;
-	uint64_t lost_now;    /* of them, since it was said how many */
-	struct trouble drops; /* there was none for the last that came */
+	uint64_t lost_now;                /* of them, since it was said how many */
+	struct log_ratelimit_state drops; /* there was none for the last that came */
 };
 
-struct outlet {
-	struct outlet_params params;
+struct sink_queue {
+	struct sink_queue_params params;
 	pthread_t thread;
 	/* The thread's own, monotonic ns; 0: not yet. */
 	int64_t stop_seen;
@@ -50,7 +50,7 @@ struct outlet {
 	pthread_cond_t work;          /* a report was queued, or one of the others was set */
 	pthread_cond_t room;          /* the queue is not full any more, or all is written */
 	struct waiting *first, *last; /* NULL: the queue is empty */
-	struct lane lanes[LANES];
+	struct sink_backlog lanes[LANES];
 	size_t flow_bytes_max;
 	bool has_taken; /* the thread has one in hand, which starts then */
 	int64_t taken_start;
@@ -78,11 +78,11 @@ struct task {
 	int64_t passed_ns;
 };
 
-static struct report_epoch *take_first(struct outlet *outlet)
+static struct report_epoch *take_first(struct sink_queue *outlet)
 {
 	struct waiting *waiting = outlet->first;
 	struct report_epoch *epoch = waiting->epoch;
-	struct lane *lane = &outlet->lanes[lane_of(epoch)];
+	struct sink_backlog *lane = &outlet->lanes[lane_of(epoch)];
 
 	outlet->first = waiting->next;
 	if (outlet->first == NULL)
@@ -94,7 +94,7 @@ static struct report_epoch *take_first(struct outlet *outlet)
 }
 
 /* Waits for something to do. The end comes when the queue is empty. */
-static struct task next_task(struct outlet *outlet)
+static struct task next_task(struct sink_queue *outlet)
 {
 	struct task task = {0};
 
@@ -120,7 +120,7 @@ static struct task next_task(struct outlet *outlet)
 	return task;
 }
 
-static void end_task(struct outlet *outlet, const struct task *task)
+static void end_task(struct sink_queue *outlet, const struct task *task)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->has_taken = false;
@@ -138,8 +138,8 @@ static void tell(void (*what)(void *place), void *place)
 
 static void *outlet_main(void *arg)
 {
-	struct outlet *outlet = arg;
-	const struct outlet_ops *ops = outlet->params.ops;
+	struct sink_queue *outlet = arg;
+	const struct sink_queue_ops *ops = outlet->params.ops;
 	void *place = outlet->params.place;
 	struct task task;
 
@@ -164,9 +164,9 @@ static void *outlet_main(void *arg)
 
 /* Life */
 
-struct outlet *outlet_create(const struct outlet_params *params)
+struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 {
-	struct outlet *outlet = calloc(1, sizeof(*outlet));
+	struct sink_queue *outlet = calloc(1, sizeof(*outlet));
 	pthread_condattr_t monotonic;
 
 	if (outlet == NULL)
@@ -183,12 +183,12 @@ struct outlet *outlet_create(const struct outlet_params *params)
 	return outlet;
 }
 
-int outlet_start(struct outlet *outlet)
+int sink_queue_start(struct sink_queue *outlet)
 {
 	return signals_start_thread(&outlet->thread, outlet_main, outlet);
 }
 
-void outlet_free(struct outlet *outlet)
+void sink_queue_free(struct sink_queue *outlet)
 {
 	if (outlet == NULL)
 		return;
@@ -198,7 +198,7 @@ void outlet_free(struct outlet *outlet)
 	free(outlet);
 }
 
-void outlet_finish(struct outlet *outlet)
+void sink_queue_finish(struct sink_queue *outlet)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->ending = true;
@@ -206,11 +206,11 @@ void outlet_finish(struct outlet *outlet)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-uint64_t outlet_end(struct outlet *outlet)
+uint64_t sink_queue_end(struct sink_queue *outlet)
 {
 	uint64_t lost = 0;
 
-	outlet_finish(outlet);
+	sink_queue_finish(outlet);
 	/* Ends as the place does: remote ones have limits of their own, a pipe as its reader likes or,
 	 * where the run was stopped or is live, after wait_until_writable()'s limit. */
 	pthread_join(outlet->thread, NULL);
@@ -221,7 +221,7 @@ uint64_t outlet_end(struct outlet *outlet)
 
 /* The reporter's side */
 
-static bool concerns(const struct outlet *outlet, const struct report_epoch *epoch)
+static bool concerns(const struct sink_queue *outlet, const struct report_epoch *epoch)
 {
 	for (uint32_t d = 0; d < outlet->params.nb_deliveries; d++)
 		if (delivery_concerns(outlet->params.deliveries[d], epoch))
@@ -231,7 +231,7 @@ static bool concerns(const struct outlet *outlet, const struct report_epoch *epo
 
 /* Records that end with an interval come at once: as many as there are tables for. An account of
  * deliveries is small. */
-static size_t bytes_max(const struct outlet *outlet, enum lane_id id)
+static size_t bytes_max(const struct sink_queue *outlet, enum lane_id id)
 {
 	size_t queue = outlet->params.queue;
 
@@ -246,19 +246,19 @@ static size_t bytes_max(const struct outlet *outlet, enum lane_id id)
  * After a loss reports wait until half of their memory is free, so that one loss is not told as many.
  * None of them in the queue leaves room for one of any size.
  */
-static bool has_room(const struct outlet *outlet, enum lane_id id, size_t bytes)
+static bool has_room(const struct sink_queue *outlet, enum lane_id id, size_t bytes)
 {
-	const struct lane *lane = &outlet->lanes[id];
-	size_t max = bytes_max(outlet, id) / (trouble_goes_on(&lane->drops) ? 2 : 1);
+	const struct sink_backlog *lane = &outlet->lanes[id];
+	size_t max = bytes_max(outlet, id) / (log_ratelimit_goes_on(&lane->drops) ? 2 : 1);
 
 	if (id != LANE_FLOWS && lane->queued >= OUTLET_QUEUE)
 		return false;
 	return lane->queued == 0 || lane->bytes + bytes <= max;
 }
 
-static void put_last(struct outlet *outlet, struct waiting *waiting)
+static void put_last(struct sink_queue *outlet, struct waiting *waiting)
 {
-	struct lane *lane = &outlet->lanes[lane_of(waiting->epoch)];
+	struct sink_backlog *lane = &outlet->lanes[lane_of(waiting->epoch)];
 
 	if (outlet->first == NULL)
 		outlet->first = waiting;
@@ -270,7 +270,7 @@ static void put_last(struct outlet *outlet, struct waiting *waiting)
 }
 
 /* Returns false where there is no room, or no memory. */
-static bool enqueue(struct outlet *outlet, struct report_epoch *epoch)
+static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 {
 	struct waiting *waiting = malloc(sizeof(*waiting));
 	bool room;
@@ -291,7 +291,7 @@ static bool enqueue(struct outlet *outlet, struct report_epoch *epoch)
 	return room;
 }
 
-static void say(const struct outlet *outlet, bool warning, enum lane_id lane, const char *what)
+static void say(const struct sink_queue *outlet, bool warning, enum lane_id lane, const char *what)
 {
 	const char *const names[LANES] = {
 		outlet->params.name, output_flows.option, output_deliveries.option};
@@ -301,22 +301,22 @@ static void say(const struct outlet *outlet, bool warning, enum lane_id lane, co
 	outlet->params.say(warning, line, outlet->params.say_arg);
 }
 
-static void say_drops(struct outlet *outlet, enum lane_id id)
+static void say_drops(struct sink_queue *outlet, enum lane_id id)
 {
 	char often[TROUBLE_OFTEN_MAX], what[128];
 
-	if (!trouble_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
+	if (!log_ratelimit_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
 	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
 	say(outlet, true, id, what);
 }
 
-static void say_keeps_up(struct outlet *outlet, enum lane_id id)
+static void say_keeps_up(struct sink_queue *outlet, enum lane_id id)
 {
-	struct lane *lane = &outlet->lanes[id];
+	struct sink_backlog *lane = &outlet->lanes[id];
 	char what[128];
 
-	if (!trouble_ends(&lane->drops, clock_now(CLOCK_MONOTONIC)))
+	if (!log_ratelimit_ends(&lane->drops, clock_now(CLOCK_MONOTONIC)))
 		return;
 	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
 		(unsigned long long)lane->lost_now);
@@ -325,7 +325,7 @@ static void say_keeps_up(struct outlet *outlet, enum lane_id id)
 }
 
 /* Returns the rows that the report has for the outlet. */
-static uint64_t count(struct outlet *outlet, const struct report_epoch *epoch, bool dropped)
+static uint64_t count(struct sink_queue *outlet, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
 
@@ -340,10 +340,10 @@ static uint64_t count(struct outlet *outlet, const struct report_epoch *epoch, b
 	return sum;
 }
 
-void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
+void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch)
 {
 	enum lane_id id = lane_of(epoch);
-	struct lane *lane = &outlet->lanes[id];
+	struct sink_backlog *lane = &outlet->lanes[id];
 	uint64_t rows;
 	bool taken;
 
@@ -359,20 +359,20 @@ void outlet_push(struct outlet *outlet, struct report_epoch *epoch)
 		say_drops(outlet, id);
 		lane->lost += rows;
 		lane->lost_now += rows;
-	} else if (trouble_goes_on(&lane->drops)) {
+	} else if (log_ratelimit_goes_on(&lane->drops)) {
 		say_keeps_up(outlet, id);
 	}
 }
 
 /* And for what became of the epoch before, which goes ahead of it. */
 static bool has_room_for_both(
-	const struct outlet *outlet, const struct report_epoch *epoch, size_t bytes)
+	const struct sink_queue *outlet, const struct report_epoch *epoch, size_t bytes)
 {
 	return has_room(outlet, LANE_DELIVERIES, 0) &&
 	       (!concerns(outlet, epoch) || has_room(outlet, lane_of(epoch), bytes));
 }
 
-bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_t end)
+bool sink_queue_wait(struct sink_queue *outlet, const struct report_epoch *epoch, int64_t end)
 {
 	const struct timespec until = {end / SECOND_NS, end % SECOND_NS};
 	const size_t bytes = output_bytes(epoch);
@@ -387,12 +387,12 @@ bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_
 	return room;
 }
 
-bool outlet_drops(const struct outlet *outlet, const struct report_epoch *epoch)
+bool sink_queue_drops(const struct sink_queue *outlet, const struct report_epoch *epoch)
 {
-	return trouble_goes_on(&outlet->lanes[lane_of(epoch)].drops);
+	return log_ratelimit_goes_on(&outlet->lanes[lane_of(epoch)].drops);
 }
 
-bool outlet_takes_deliveries(struct outlet *outlet)
+bool sink_queue_takes_deliveries(struct sink_queue *outlet)
 {
 	bool room;
 
@@ -402,14 +402,14 @@ bool outlet_takes_deliveries(struct outlet *outlet)
 	return room;
 }
 
-void outlet_bound_flows(struct outlet *outlet, size_t bytes)
+void sink_queue_bound_flows(struct sink_queue *outlet, size_t bytes)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->flow_bytes_max = bytes;
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-void outlet_pass(struct outlet *outlet, int64_t time)
+void sink_queue_pass(struct sink_queue *outlet, int64_t time)
 {
 	pthread_mutex_lock(&outlet->lock);
 	outlet->passed = true;
@@ -418,16 +418,16 @@ void outlet_pass(struct outlet *outlet, int64_t time)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-void outlet_settle(struct outlet *outlet)
+void sink_queue_settle(struct sink_queue *outlet)
 {
 	pthread_mutex_lock(&outlet->lock);
-	/* Each write ends as outlet_end() says. */
+	/* Each write ends as sink_queue_end() says. */
 	while (outlet->first != NULL || outlet->has_taken)
 		pthread_cond_wait(&outlet->room, &outlet->lock);
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-void outlet_reopen(struct outlet *outlet)
+void sink_queue_reopen(struct sink_queue *outlet)
 {
 	if (outlet->params.ops->reopen == NULL)
 		return;
@@ -437,7 +437,7 @@ void outlet_reopen(struct outlet *outlet)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-bool outlet_reopening(struct outlet *outlet)
+bool sink_queue_reopening(struct sink_queue *outlet)
 {
 	bool reopening;
 
@@ -447,7 +447,7 @@ bool outlet_reopening(struct outlet *outlet)
 	return reopening;
 }
 
-bool outlet_roused(struct outlet *outlet)
+bool sink_queue_roused(struct sink_queue *outlet)
 {
 	bool roused;
 
@@ -458,12 +458,12 @@ bool outlet_roused(struct outlet *outlet)
 	return roused;
 }
 
-int64_t outlet_second(const struct outlet *outlet)
+int64_t sink_queue_second(const struct sink_queue *outlet)
 {
 	return outlet->params.second;
 }
 
-bool outlet_ending(struct outlet *outlet)
+bool sink_queue_ending(struct sink_queue *outlet)
 {
 	bool ending;
 
@@ -474,22 +474,22 @@ bool outlet_ending(struct outlet *outlet)
 	return ending || signals_stop_requested();
 }
 
-int64_t outlet_patience(struct outlet *outlet, uint32_t usual)
+int64_t sink_queue_patience(struct sink_queue *outlet, uint32_t usual)
 {
 	const int64_t second = outlet->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
-	if (signals_stop_requested() || (outlet->params.keeps && outlet_ending(outlet))) {
+	if (signals_stop_requested() || (outlet->params.keeps && sink_queue_ending(outlet))) {
 		now = clock_now(CLOCK_MONOTONIC);
 		if (outlet->stop_seen == 0)
 			outlet->stop_seen = now;
 		left = outlet->stop_seen + STOPPING_S * second - now;
 		return left < 0 ? 0 : left < ending ? left : ending;
 	}
-	return outlet_ending(outlet) && usual > ENDING_S ? ending : usual * second;
+	return sink_queue_ending(outlet) && usual > ENDING_S ? ending : usual * second;
 }
 
-int64_t outlet_share(struct outlet *outlet)
+int64_t sink_queue_share(struct sink_queue *outlet)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC), left;
 	double bytes = 0, taken;
@@ -508,16 +508,16 @@ int64_t outlet_share(struct outlet *outlet)
 	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }
 
-bool outlet_gives_up(struct outlet *outlet, int64_t *since)
+bool sink_queue_gives_up(struct sink_queue *outlet, int64_t *since)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 
-	if (!outlet_ending(outlet))
+	if (!sink_queue_ending(outlet))
 		*since = now;
-	return now - *since >= outlet_patience(outlet, ENDING_S);
+	return now - *since >= sink_queue_patience(outlet, ENDING_S);
 }
 
-bool outlet_oldest(struct outlet *outlet, int64_t *start)
+bool sink_queue_oldest(struct sink_queue *outlet, int64_t *start)
 {
 	bool any = true;
 

@@ -4,7 +4,7 @@
 /*
  * A thread that brings reports to a place, behind a bounded queue: a place that takes nothing holds
  * up neither the reporter nor any other place. What finds no room is dropped, by whole reports, and
- * counted. What the place is and how rows look there is the business of its struct outlet_ops.
+ * counted. What the place is and how rows look there is the business of its struct sink_queue_ops.
  */
 
 #include <stdbool.h>
@@ -16,10 +16,10 @@
 #define OUTLET_QUEUE 16                 /* epochs that may wait, and accounts of deliveries */
 #define OUTLET_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
 
-struct outlet;
+struct sink_queue;
 
 /* By the outlet's own thread. */
-struct outlet_ops {
+struct sink_queue_ops {
 	/* Before anything else; NULL: nothing. */
 	void (*begin)(void *place);
 	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
@@ -35,14 +35,14 @@ struct outlet_ops {
 	void (*miss)(void *place, const struct report_epoch *epoch);
 };
 
-struct outlet_params {
-	const struct outlet_ops *ops;
+struct sink_queue_params {
+	const struct sink_queue_ops *ops;
 	void *place;
 	const char *name;             /* of the place, for a person */
 	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
 	uint32_t nb_deliveries;
 	/* Memory that epochs may take, and records; 0: OUTLET_BYTES, and of records what
-	 * outlet_bound_flows() says. One report waits however large it is. */
+	 * sink_queue_bound_flows() says. One report waits however large it is. */
 	size_t queue;
 	void (*say)(bool warning, const char *line, void *arg);
 	void *say_arg;
@@ -50,56 +50,56 @@ struct outlet_params {
 	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
 };
 
-/* Returns NULL where memory is missing. Its thread begins with outlet_start(). */
-struct outlet *outlet_create(const struct outlet_params *params);
+/* Returns NULL where memory is missing. Its thread begins with sink_queue_start(). */
+struct sink_queue *sink_queue_create(const struct sink_queue_params *params);
 /* Returns 0 or an errno. */
-int outlet_start(struct outlet *outlet);
-/* One that was started has ended (outlet_end()). */
-void outlet_free(struct outlet *outlet);
+int sink_queue_start(struct sink_queue *outlet);
+/* One that was started has ended (sink_queue_end()). */
+void sink_queue_free(struct sink_queue *outlet);
 
 /*
  * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
  * is dropped, counted and said. Epochs, records and deliveries take no room from each other. Where
- * outlet_wait() says that there is room, there is.
+ * sink_queue_wait() says that there is room, there is.
  */
-void outlet_push(struct outlet *outlet, struct report_epoch *epoch);
+void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch);
 /* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
  * beyond `end` (monotonic ns). Returns false if there is still none. */
-bool outlet_wait(struct outlet *outlet, const struct report_epoch *epoch, int64_t end);
+bool sink_queue_wait(struct sink_queue *outlet, const struct report_epoch *epoch, int64_t end);
 /* By the thread that hands over: returns true if the last report of this kind was dropped. */
-bool outlet_drops(const struct outlet *outlet, const struct report_epoch *epoch);
+bool sink_queue_drops(const struct sink_queue *outlet, const struct report_epoch *epoch);
 /* Whether there is room for what became of rows. */
-bool outlet_takes_deliveries(struct outlet *outlet);
+bool sink_queue_takes_deliveries(struct sink_queue *outlet);
 /* So much memory may records that wait take from now on, where `queue` does not say less. */
-void outlet_bound_flows(struct outlet *outlet, size_t bytes);
-void outlet_pass(struct outlet *outlet, int64_t time);
+void sink_queue_bound_flows(struct sink_queue *outlet, size_t bytes);
+void sink_queue_pass(struct sink_queue *outlet, int64_t time);
 /* Waits until all that was handed over is written. */
-void outlet_settle(struct outlet *outlet);
+void sink_queue_settle(struct sink_queue *outlet);
 /* Nothing more comes: its thread ends when what waits is written. */
-void outlet_finish(struct outlet *outlet);
+void sink_queue_finish(struct sink_queue *outlet);
 /* The same, and waits for that. Returns the rows that were dropped. */
-uint64_t outlet_end(struct outlet *outlet);
+uint64_t sink_queue_end(struct sink_queue *outlet);
 
 /* Any thread. */
-void outlet_reopen(struct outlet *outlet);
-bool outlet_reopening(struct outlet *outlet);
+void sink_queue_reopen(struct sink_queue *outlet);
+bool sink_queue_reopening(struct sink_queue *outlet);
 /* The run is over, or was asked to end: what waits is the last. */
-bool outlet_ending(struct outlet *outlet);
+bool sink_queue_ending(struct sink_queue *outlet);
 /*
  * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
  * while the run goes on, then 5; once the run was asked to end, 15 are all there is, and from its end
  * on where the place keeps the rest.
  */
-int64_t outlet_patience(struct outlet *outlet, uint32_t usual);
+int64_t sink_queue_patience(struct sink_queue *outlet, uint32_t usual);
 /* By its thread, where it is ending: ns in which the rest of the report in hand is to leave, so that
  * what waits has left within 10 seconds. */
-int64_t outlet_share(struct outlet *outlet);
+int64_t sink_queue_share(struct sink_queue *outlet);
 /* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
  * while the run does: it has no end before that. */
-bool outlet_gives_up(struct outlet *outlet, int64_t *since);
+bool sink_queue_gives_up(struct sink_queue *outlet, int64_t *since);
 /* What its place waits in, ns. */
-int64_t outlet_second(const struct outlet *outlet);
+int64_t sink_queue_second(const struct sink_queue *outlet);
 /* By its thread: whether reopening was asked for while its place waits. Then it is done with that. */
-bool outlet_roused(struct outlet *outlet);
+bool sink_queue_roused(struct sink_queue *outlet);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
-bool outlet_oldest(struct outlet *outlet, int64_t *start);
+bool sink_queue_oldest(struct sink_queue *outlet, int64_t *start);

@@ -13,14 +13,14 @@
 #include "report/formats/format.h"
 
 struct spooled {
-	struct remote *remote;
+	struct sink *remote;
 	struct spool *spool;
 	pthread_t thread;
 	bool runs; /* there is such a thread */
 	/* By the outlet's thread: */
 	struct spool_segment segment;
-	struct trouble holds, loses; /* one interval at a time, in memory; rows */
-	uint64_t lost;               /* rows, since it was said how many */
+	struct log_ratelimit_state holds, loses; /* one interval at a time, in memory; rows */
+	uint64_t lost;                           /* rows, since it was said how many */
 	/* By the thread that sends: */
 	struct delivery fates; /* of the segment's rows, until it is done */
 	struct text header;    /* that connections begin with now */
@@ -60,7 +60,7 @@ static bool same_text(const struct text *a, const struct text *b)
 /* What begins connections is what the segment's rows need. */
 static void suit_header(struct spooled *spooled, struct spool_segment *segment)
 {
-	struct remote *remote = spooled->remote;
+	struct sink *remote = spooled->remote;
 
 	if (same_text(&remote->header, &segment->header))
 		return;
@@ -73,7 +73,7 @@ static void suit_header(struct spooled *spooled, struct spool_segment *segment)
 
 static void send_segment(struct spooled *spooled, struct spool_segment *segment)
 {
-	struct remote *remote = spooled->remote;
+	struct sink *remote = spooled->remote;
 
 	suit_header(spooled, segment);
 	text_free(&remote->text);
@@ -91,7 +91,7 @@ static void send_segment(struct spooled *spooled, struct spool_segment *segment)
 
 static void say_damaged(struct spooled *spooled, uint64_t rows)
 {
-	remote_say(spooled->remote, true,
+	sink_say(spooled->remote, true,
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
 		(unsigned long long)rows);
 	delivery_count(&spooled->remote->delivery.failed, rows);
@@ -105,7 +105,7 @@ static void say_unreadable(struct spooled *spooled, int error)
 	char why[128];
 
 	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", file_error(error));
-	remote_say_waits(spooled->remote, why);
+	sink_say_waits(spooled->remote, why);
 }
 
 static void send_all(struct spooled *spooled)
@@ -143,12 +143,12 @@ static bool wait_for_work(struct spooled *spooled)
 static void *sender_main(void *arg)
 {
 	struct spooled *spooled = arg;
-	struct remote *remote = spooled->remote;
+	struct sink *remote = spooled->remote;
 
 	if (remote->scheme->ops.begin != NULL)
 		remote->scheme->ops.begin(remote);
 	do {
-		if (remote_roused(remote) && remote->scheme->ops.reopen != NULL)
+		if (sink_roused(remote) && remote->scheme->ops.reopen != NULL)
 			remote->scheme->ops.reopen(remote);
 		send_all(spooled);
 	} while (wait_for_work(spooled));
@@ -172,18 +172,19 @@ static void begin(void *arg)
 
 	spooled->runs = signals_start_thread(&spooled->thread, sender_main, spooled) == 0;
 	if (!spooled->runs)
-		remote_say(spooled->remote, true,
+		sink_say(spooled->remote, true,
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
 static void say_takes(struct spooled *spooled)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
-	bool held = trouble_ends(&spooled->holds, now), lost = trouble_ends(&spooled->loses, now);
+	bool held = log_ratelimit_ends(&spooled->holds, now),
+	     lost = log_ratelimit_ends(&spooled->loses, now);
 
 	if (!held && !lost)
 		return;
-	remote_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
+	sink_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
 		(unsigned long long)spooled->lost);
 	spooled->lost = 0;
 }
@@ -192,21 +193,21 @@ static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
 {
 	spooled->lost += lost;
 	if (lost > 0)
-		remote_say_trouble(
+		sink_say_trouble(
 			spooled->remote, &spooled->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
 		say_takes(spooled);
-	else if (!trouble_goes_on(&spooled->loses))
-		remote_say_trouble(spooled->remote, &spooled->holds, why,
+	else if (!log_ratelimit_goes_on(&spooled->loses))
+		sink_say_trouble(spooled->remote, &spooled->holds, why,
 			"rows are sent without it, one interval at a time");
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct spooled *spooled = arg;
-	struct remote *remote = spooled->remote;
+	struct sink *remote = spooled->remote;
 	const char *why, *lost;
-	uint64_t rows = remote_format(remote, epoch, &spooled->segment.text);
+	uint64_t rows = sink_format(remote, epoch, &spooled->segment.text);
 
 	if (rows == 0)
 		return;
@@ -234,29 +235,29 @@ static void reopen(void *arg)
 static void end(void *arg)
 {
 	struct spooled *spooled = arg;
-	struct remote *remote = spooled->remote;
+	struct sink *remote = spooled->remote;
 	uint64_t rows;
 
 	rouse(spooled, true);
 	if (spooled->runs)
-		pthread_join(spooled->thread, NULL); /* outlet_gives_up() limits its sending */
+		pthread_join(spooled->thread, NULL); /* sink_queue_gives_up() limits its sending */
 	/* What was delivered is not on the disk any more. */
 	if (remote->scheme->ops.end != NULL)
 		remote->scheme->ops.end(remote);
 	rows = spool_give_up(spooled->spool);
 	if (rows > 0) {
-		remote_say(remote, true, "%llu rows that the spool could not take are lost",
+		sink_say(remote, true, "%llu rows that the spool could not take are lost",
 			(unsigned long long)rows);
 		delivery_count(&remote->delivery.failed, rows);
 	}
 	rows = spool_rows(spooled->spool);
 	tell_spooled(spooled);
 	if (rows > 0)
-		remote_say(remote, false, "%llu rows stay in the spool for the next run",
+		sink_say(remote, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
 }
 
-const struct outlet_ops spooled_ops = {
+const struct sink_queue_ops spooled_ops = {
 	.begin = begin,
 	.write = write_report,
 	.reopen = reopen,
@@ -265,12 +266,12 @@ const struct outlet_ops spooled_ops = {
 
 /* --- Life */
 
-bool spooled_open(struct remote *remote, const char *url, const struct place_options *options,
+bool spooled_open(struct sink *remote, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found)
 {
 	struct spooled *spooled = calloc(1, sizeof(*spooled));
 	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
-	const struct spool_place place = {folder, options->spool.size, what, url};
+	const struct spool_position place = {folder, options->spool.size, what, url};
 
 	snprintf(what, sizeof(what), "%s %s", output_word(remote->kind),
 		format_name(remote->format));
@@ -279,7 +280,7 @@ bool spooled_open(struct remote *remote, const char *url, const struct place_opt
 		spooled->spool = spool_open(&place, found, why);
 	free(folder);
 	if (spooled == NULL || spooled->spool == NULL ||
-		!remote_copy_header(remote, &spooled->segment.header)) {
+		!sink_copy_header(remote, &spooled->segment.header)) {
 		if (spooled != NULL)
 			spool_close(spooled->spool);
 		free(spooled);

@@ -18,12 +18,12 @@ struct spooled;
  * count as rows of the first interval. False with a phrase in why[SPOOL_WHY_MAX]; *damaged: not NULL
  * where something in it was, to be said.
  */
-bool spooled_open(struct remote *remote, const char *url, const struct place_options *options,
+bool spooled_open(struct sink *remote, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found);
 void spooled_close(struct spooled *spooled); /* NULL is allowed */
 
 /* Of the struct spooled. */
-extern const struct outlet_ops spooled_ops;
+extern const struct sink_queue_ops spooled_ops;
 
 /* When the oldest that is in the spool starts. */
 bool spooled_oldest(struct spooled *spooled, int64_t *start);

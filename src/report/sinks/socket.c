@@ -21,7 +21,7 @@
 #define PAUSE_NS   (SECOND_NS / 10)
 
 struct row_socket {
-	struct remote remote;
+	struct sink remote;
 	struct receiver receiver;
 };
 
@@ -29,7 +29,7 @@ static int64_t patience(void *arg)
 {
 	const struct row_socket *place = arg;
 
-	return remote_patience(&place->remote, PATIENCE_S);
+	return sink_patience(&place->remote, PATIENCE_S);
 }
 
 static bool send_header(struct row_socket *place)
@@ -56,10 +56,10 @@ static bool reach(struct row_socket *place)
 			if (send_header(place))
 				break;
 		}
-		remote_say_waits(&place->remote, place->receiver.why);
-		if (remote_hurries(&place->remote))
+		sink_say_waits(&place->remote, place->receiver.why);
+		if (sink_hurries(&place->remote))
 			receiver_reopen(&place->receiver);
-		else if (outlet_gives_up(place->remote.outlet, &since))
+		else if (sink_queue_gives_up(place->remote.outlet, &since))
 			return false;
 		else
 			nanosleep(&pause, NULL);
@@ -71,7 +71,7 @@ static bool reach(struct row_socket *place)
  * with the connection. */
 static int send_text(struct row_socket *place)
 {
-	const struct remote *remote = &place->remote;
+	const struct sink *remote = &place->remote;
 	int error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
 
 	return error == 0 && remote->spooled != NULL ? receiver_drain(&place->receiver) : error;
@@ -80,7 +80,7 @@ static int send_text(struct row_socket *place)
 /* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
 static _Atomic uint64_t *fate_of(struct row_socket *place)
 {
-	struct remote *remote = &place->remote;
+	struct sink *remote = &place->remote;
 	struct delivery *delivery = &remote->delivery;
 	uint32_t breaks = 0;
 
@@ -92,41 +92,41 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 		if (error == 0) {
 			receiver_praise(&place->receiver);
 			delivery_count(&delivery->bytes, remote->text.len);
-			remote_say_takes(remote);
+			sink_say_takes(remote);
 			return &remote->fates->delivered;
 		}
-		remote_say_waits(remote, place->receiver.why);
+		sink_say_waits(remote, place->receiver.why);
 		breaks += place->receiver.sent > 0;
 		/* With a spool they wait, and what comes twice is known by its identity. */
 		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
-			remote_say_doubts(remote,
+			sink_say_doubts(remote,
 				"the connection broke again and again in one interval's rows");
 			return &remote->fates->unknown;
 		}
-		if (error == ETIMEDOUT && outlet_ending(remote->outlet))
+		if (error == ETIMEDOUT && sink_queue_ending(remote->outlet))
 			break;
 	}
-	remote_leave(remote, place->receiver.why);
+	sink_leave(remote, place->receiver.why);
 	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
 }
 
-static int open_place(struct remote *remote, bool require, char *why)
+static int open_place(struct sink *remote, bool require, char *why)
 {
 	struct row_socket *place = (struct row_socket *)remote;
 
 	if (!require || receiver_reach(&place->receiver))
 		return 0;
-	return remote_absent(why, place->receiver.why);
+	return sink_absent(why, place->receiver.why);
 }
 
 static void begin(void *arg)
 {
 	struct row_socket *place = arg;
 
-	place->receiver.second = outlet_second(place->remote.outlet);
+	place->receiver.second = sink_queue_second(place->remote.outlet);
 }
 
-static void bring(struct remote *remote, uint64_t rows)
+static void bring(struct sink *remote, uint64_t rows)
 {
 	delivery_count(fate_of((struct row_socket *)remote), rows);
 }
@@ -138,23 +138,22 @@ static void reopen(void *arg)
 	receiver_reopen(&place->receiver);
 }
 
-static bool parse(const struct remote_scheme *scheme, const char *url,
-	struct receiver_address *address, char *why)
+static bool parse(const struct sink_type *scheme, const char *url, struct receiver_address *address,
+	char *why)
 {
 	return receiver_parse(url + strlen(scheme->prefix),
 		scheme == &remote_unix ? RECEIVER_UNIX : RECEIVER_TCP, NULL, address, why);
 }
 
-static bool check(
-	const struct remote_scheme *scheme, const struct remote_request *request, char *why)
+static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	struct receiver_address address;
 
 	return parse(scheme, request->url, &address, why);
 }
 
-static struct remote *create(
-	const struct remote_scheme *scheme, const struct remote_request *request, uint32_t number)
+static struct sink *create(
+	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
 	struct row_socket *place = calloc(1, sizeof(*place));
 	char why[REMOTE_WHY_MAX];
@@ -171,7 +170,7 @@ static struct remote *create(
 	return &place->remote;
 }
 
-static void free_place(struct remote *remote)
+static void free_place(struct sink *remote)
 {
 	struct row_socket *place = (struct row_socket *)remote;
 
@@ -181,10 +180,10 @@ static void free_place(struct remote *remote)
 
 #define OPS                                                                                        \
 	{                                                                                          \
-		.begin = begin, .write = remote_write, .reopen = reopen, .end = reopen             \
+		.begin = begin, .write = sink_write, .reopen = reopen, .end = reopen               \
 	}
 
-const struct remote_scheme remote_tcp = {
+const struct sink_type remote_tcp = {
 	.prefix = "tcp://",
 	.form = "tcp://HOST:PORT",
 	.check = check,
@@ -195,7 +194,7 @@ const struct remote_scheme remote_tcp = {
 	.ops = OPS,
 };
 
-const struct remote_scheme remote_unix = {
+const struct sink_type remote_unix = {
 	.prefix = "unix:",
 	.form = "unix:PATH",
 	.check = check,

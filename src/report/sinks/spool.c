@@ -502,7 +502,7 @@ static const char *reason(int error)
 	return error == EINVAL ? "it is no regular file" : file_error(error);
 }
 
-enum look {
+enum spool_check {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
 	LOOK_OTHER, /* another version, other rows; or it cannot be read */
@@ -511,7 +511,7 @@ enum look {
 
 /* Only what the first line says, and whether the file is as long: its sum is looked at when it is
  * sent. */
-static enum look look_at(
+static enum spool_check look_at(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
 	struct stat st = {0};
@@ -550,7 +550,7 @@ static enum look look_at(
 
 /* What is in a file that has another ending: rows that a run did not write to the end before it was
  * killed, which are nobody's; damaged ones, whose numbers are not given again. */
-static enum look look_aside(struct spool *spool, const char *name, bool change)
+static enum spool_check look_aside(struct spool *spool, const char *name, bool change)
 {
 	if (change && ends_in(name, "part"))
 		unlinkat(spool->fd, name, 0);
@@ -571,7 +571,7 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 	for (int i = 0; i < n; i++) {
 		const char *name = entries[i]->d_name;
 		struct segment_file file = {.number = strtoull(name, NULL, 16)};
-		enum look look = LOOK_OTHER;
+		enum spool_check look = LOOK_OTHER;
 
 		if (good && ends_in(name, "rows"))
 			look = look_at(spool, name, &file, why);
@@ -646,7 +646,7 @@ static bool claim(struct spool *spool, char *why)
 	return false;
 }
 
-struct spool *spool_open(const struct spool_place *place, struct spool_found *found, char *why)
+struct spool *spool_open(const struct spool_position *place, struct spool_found *found, char *why)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
 

@@ -32,7 +32,7 @@ struct spool_found {
 	uint64_t damaged_rows; /* and as far as known their rows */
 };
 
-struct spool_place {
+struct spool_position {
 	const char *folder; /* made where it is not there */
 	uint64_t size;      /* of the disk, at most; damaged files make room, the oldest first */
 	const char *what;   /* the kind of rows: "flows json" */
@@ -41,7 +41,8 @@ struct spool_place {
 
 /* NULL with a phrase in why[SPOOL_WHY_MAX] where it cannot be used: another run has it, it has other
  * rows or those of another place, or one cannot be read. Then nothing in it was changed. */
-struct spool *spool_open(const struct spool_place *options, struct spool_found *found, char *why);
+struct spool *spool_open(
+	const struct spool_position *options, struct spool_found *found, char *why);
 /* What is in it stays. NULL is allowed. */
 void spool_close(struct spool *spool);
 

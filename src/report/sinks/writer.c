@@ -24,20 +24,20 @@
 
 /* An outlet and what it brings reports to: files, or a place that a URL names. */
 struct route {
-	struct outlet *outlet;
-	struct file_place files;
-	struct remote *remote; /* NULL: files */
+	struct sink_queue *outlet;
+	struct sink_file files;
+	struct sink *remote; /* NULL: files */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
-	size_t queue; /* as of struct outlet_params; of files the largest that is said */
+	size_t queue; /* as of struct sink_queue_params; of files the largest that is said */
 };
 
 struct writer {
 	/* Written by writer_open() alone, then read. */
-	struct writer_voice voice;
+	struct sink_log voice;
 	struct file_sink **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
-	struct remote **remotes; /* [nb_remotes] */
+	struct sink **remotes; /* [nb_remotes] */
 	uint32_t nb_remotes;
 	struct route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
@@ -77,7 +77,7 @@ static struct file_sink *add_sink(
 				.name = name,
 				.option = option,
 				.limits = writer_options(config)->rotate,
-				.say = voice_say,
+				.say = sink_log_say,
 				.say_arg = &writer->voice,
 				.over = &writer->over,
 				.fd = -1,
@@ -87,8 +87,8 @@ static struct file_sink *add_sink(
 }
 
 /* Returns false where memory is missing. */
-static bool add_rows(struct writer *writer, const struct asked_place *place, enum output_format how,
-	const struct config *config)
+static bool add_rows(struct writer *writer, const struct requested_sink *place,
+	enum output_format how, const struct config *config)
 {
 	struct file_sink *sink = add_sink(writer, place->label, place->to.name, config);
 	const struct format *format = formats[how];
@@ -96,7 +96,7 @@ static bool add_rows(struct writer *writer, const struct asked_place *place, enu
 
 	if (sink == NULL)
 		return false;
-	choice = places_columns(config, format->named);
+	choice = sink_config_columns(config, format->named);
 	choice.names = (enum column_names)place->options->names;
 	sink->columns = columns_of(outputs[place->kind], &choice);
 	if (sink->columns == NULL)
@@ -113,12 +113,12 @@ static bool add_rows(struct writer *writer, const struct asked_place *place, enu
 
 /* Returns false where memory is missing. */
 static bool add_remote(
-	struct writer *writer, const struct asked_place *place, const struct config *config)
+	struct writer *writer, const struct requested_sink *place, const struct config *config)
 {
-	const struct remote_request request = place_request(config, place);
-	struct remote **remotes =
+	const struct sink_request request = sink_config_request(config, place);
+	struct sink **remotes =
 		reallocarray(writer->remotes, writer->nb_remotes + 1, sizeof(writer->remotes[0]));
-	struct remote *remote;
+	struct sink *remote;
 	uint32_t number = 0;
 
 	if (remotes == NULL)
@@ -126,25 +126,25 @@ static bool add_remote(
 	writer->remotes = remotes;
 	for (uint32_t r = 0; r < writer->nb_remotes; r++)
 		number += remotes[r]->scheme->rows == REMOTE_ENCODED;
-	remote = remote_create(&request, number, &writer->voice);
+	remote = sink_create(&request, number, &writer->voice);
 	if (remote == NULL)
 		return false;
 	remotes[writer->nb_remotes++] = remote;
 	return true;
 }
 
-static bool add_place(struct writer *writer, const struct asked_place *place,
+static bool add_place(struct writer *writer, const struct requested_sink *place,
 	const struct config *config, bool table)
 {
 	enum output_format how = place->to.format;
 
-	if (remote_is_url(place->to.name))
+	if (sink_is_url(place->to.name))
 		return add_remote(writer, place, config);
 	if (how == FORMAT_AUTO && table && place->kind == ROWS_HEAVY_HITTERS &&
 		standard_files_is_output(place->to.name))
 		return true; /* the table goes there */
 	if (how == FORMAT_AUTO)
-		how = places_format(config, place->kind);
+		how = sink_config_format(config, place->kind);
 	return add_rows(writer, place, how, config);
 }
 
@@ -162,10 +162,10 @@ static bool add_table(struct writer *writer, const struct config *config)
 static bool add_sinks(struct writer *writer, const struct config *config)
 {
 	bool table = writer_shows_table(config, isatty(STDOUT_FILENO));
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 
-	while (places_next(config, &walk, &place))
+	while (sink_config_next(config, &walk, &place))
 		if (!add_place(writer, &place, config, table))
 			return false;
 	return !table || add_table(writer, config);
@@ -309,7 +309,7 @@ static int open_sinks(
 static void writer_free(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
-		outlet_free(writer->routes[r].outlet);
+		sink_queue_free(writer->routes[r].outlet);
 		free(writer->routes[r].files.sinks);
 		free(writer->routes[r].deliveries);
 		text_free(&writer->routes[r].files.text);
@@ -320,7 +320,7 @@ static void writer_free(struct writer *writer)
 	}
 	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
 		spooled_close(writer->remotes[r]->spooled);
-		remote_free(writer->remotes[r]);
+		sink_free(writer->remotes[r]);
 	}
 	free(writer->remotes);
 	free(writer->routes);
@@ -387,15 +387,15 @@ static bool is_regular(const struct route *route)
 	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
 }
 
-static const struct outlet_ops *ops_of(const struct remote *remote)
+static const struct sink_queue_ops *ops_of(const struct sink *remote)
 {
 	return remote->spooled != NULL ? &spooled_ops : &remote->scheme->ops;
 }
 
 static bool make_outlet(struct writer *writer, struct route *route)
 {
-	const struct outlet_ops *files = is_regular(route) ? &file_ops : &stream_ops;
-	const struct outlet_params params = {
+	const struct sink_queue_ops *files = is_regular(route) ? &file_ops : &stream_ops;
+	const struct sink_queue_params params = {
 		.ops = route->remote == NULL ? files : ops_of(route->remote),
 		.place = route->remote == NULL            ? (void *)&route->files
 			 : route->remote->spooled == NULL ? (void *)route->remote
@@ -405,11 +405,11 @@ static bool make_outlet(struct writer *writer, struct route *route)
 		.nb_deliveries = route->nb_deliveries,
 		.queue = route->queue,
 		.keeps = route->remote != NULL && route->remote->spooled != NULL,
-		.say = voice_say,
+		.say = sink_log_say,
 		.say_arg = &writer->voice,
 	};
 
-	route->outlet = outlet_create(&params);
+	route->outlet = sink_queue_create(&params);
 	if (route->remote != NULL)
 		route->remote->outlet = route->outlet;
 	return route->outlet != NULL;
@@ -423,34 +423,34 @@ static bool start_outlets(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!make_outlet(writer, &writer->routes[r]))
 			return false;
-	while (started < writer->nb_routes && outlet_start(writer->routes[started].outlet) == 0)
+	while (started < writer->nb_routes && sink_queue_start(writer->routes[started].outlet) == 0)
 		started++;
 	if (started == writer->nb_routes)
 		return true;
 	while (started > 0)
-		outlet_end(writer->routes[--started].outlet);
+		sink_queue_end(writer->routes[--started].outlet);
 	return false;
 }
 
 static int open_remote(
-	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
 {
 	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
-	int status = remote_open(remote, place->options->require, why);
+	int status = sink_open(remote, place->options->require, why);
 
 	(void)writer;
 	if (status != 0) {
-		remote_hide(place->to.name, shown);
+		sink_hide(place->to.name, shown);
 		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", place->label, shown, why);
 	}
 	return status;
 }
 
 static int open_spool(
-	struct writer *writer, struct remote *remote, const struct asked_place *place, char *error)
+	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
 {
 	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
-	const struct place_options *options = place->options;
+	const struct sink_options *options = place->options;
 	struct spool_found found;
 
 	if (options->spool.text == NULL)
@@ -465,28 +465,28 @@ static int open_spool(
 			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
 			"as far as is known",
 			place->name, found.damaged, (unsigned long long)found.damaged_rows);
-		voice_say(true, line, &writer->voice);
+		sink_log_say(true, line, &writer->voice);
 	}
 	if (found.rows > 0) {
 		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", place->name,
 			(unsigned long long)found.rows);
-		voice_say(false, line, &writer->voice);
+		sink_log_say(false, line, &writer->voice);
 	}
 	return 0;
 }
 
 static int for_each_remote(struct writer *writer, const struct config *config,
-	int (*open)(struct writer *writer, struct remote *remote, const struct asked_place *place,
+	int (*open)(struct writer *writer, struct sink *remote, const struct requested_sink *place,
 		char *error),
 	char *error)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 	uint32_t r = 0;
 	int status = 0;
 
-	while (status == 0 && places_next(config, &walk, &place))
-		if (remote_is_url(place.to.name))
+	while (status == 0 && sink_config_next(config, &walk, &place))
+		if (sink_is_url(place.to.name))
 			status = open(writer, writer->remotes[r++], &place, error);
 	return status;
 }
@@ -514,10 +514,10 @@ static void say_run(struct writer *writer)
 	if (r == writer->nb_remotes)
 		return;
 	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
-	voice_say(false, line, &writer->voice);
+	sink_log_say(false, line, &writer->voice);
 }
 
-struct writer *writer_open(const struct config *config, const struct writer_voice *voice,
+struct writer *writer_open(const struct config *config, const struct sink_log *voice,
 	uint64_t *first_epoch, int *status, char *error)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -580,13 +580,13 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	return false;
 }
 
-static bool remote_takes(const struct remote *remote, const struct config *config,
-	const struct asked_place *place, char *error)
+static bool remote_takes(const struct sink *remote, const struct config *config,
+	const struct requested_sink *place, char *error)
 {
-	const struct remote_request request = place_request(config, place);
+	const struct sink_request request = sink_config_request(config, place);
 	char why[REMOTE_WHY_MAX];
 
-	if (remote_check(&request, why))
+	if (sink_check(&request, why))
 		return remote->format == NULL || remote->format->header == NULL ||
 		       header_takes(
 			       place->label, request.url, remote->columns, &request.choice, error);
@@ -597,12 +597,12 @@ static bool remote_takes(const struct remote *remote, const struct config *confi
 /* What changes while the run goes on is no place: they are those that it began with. */
 static bool remotes_take(const struct writer *writer, const struct config *config, char *error)
 {
-	struct place_walk walk = {0};
-	struct asked_place place;
+	struct sink_config_iter walk = {0};
+	struct requested_sink place;
 	uint32_t r = 0;
 
-	while (places_next(config, &walk, &place))
-		if (remote_is_url(place.to.name) && r < writer->nb_remotes &&
+	while (sink_config_next(config, &walk, &place))
+		if (sink_is_url(place.to.name) && r < writer->nb_remotes &&
 			!remote_takes(writer->remotes[r++], config, &place, error))
 			return false;
 	return true;
@@ -610,7 +610,7 @@ static bool remotes_take(const struct writer *writer, const struct config *confi
 
 bool writer_takes(const struct writer *writer, const struct config *config, char *error)
 {
-	struct column_choice choice = places_columns(config, false);
+	struct column_choice choice = sink_config_columns(config, false);
 
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		const struct file_sink *sink = writer->sinks[s];
@@ -658,7 +658,7 @@ static bool find_oldest(const struct route *route, int64_t *start)
 {
 	return (route->remote != NULL && route->remote->spooled != NULL &&
 		       spooled_oldest(route->remote->spooled, start)) ||
-	       outlet_oldest(route->outlet, start);
+	       sink_queue_oldest(route->outlet, start);
 }
 
 /* What became of the rows of the last epoch; NULL where memory is missing. */
@@ -706,14 +706,15 @@ struct report_epoch *writer_deliveries(const struct writer *writer)
 static void push_to_all(struct writer *writer, struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		outlet_push(writer->routes[r].outlet, epoch);
+		sink_queue_push(writer->routes[r].outlet, epoch);
 	report_epoch_free(epoch);
 }
 
 static bool any_takes_deliveries(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (tells(&writer->routes[r]) && outlet_takes_deliveries(writer->routes[r].outlet))
+		if (tells(&writer->routes[r]) &&
+			sink_queue_takes_deliveries(writer->routes[r].outlet))
 			return true;
 	return false;
 }
@@ -748,7 +749,7 @@ void writer_push(struct writer *writer, struct report_epoch *epoch)
 void writer_bound_flows(struct writer *writer, uint64_t rows)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		outlet_bound_flows(writer->routes[r].outlet, rows * sizeof(struct report_flow));
+		sink_queue_bound_flows(writer->routes[r].outlet, rows * sizeof(struct report_flow));
 }
 
 void writer_bound_end(struct writer *writer)
@@ -759,7 +760,7 @@ void writer_bound_end(struct writer *writer)
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!outlet_wait(
+		if (!sink_queue_wait(
 			    writer->routes[r].outlet, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
 			return false;
 	return true;
@@ -770,20 +771,20 @@ void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoc
 	int64_t end = clock_now(CLOCK_MONOTONIC) + ns;
 
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!outlet_drops(writer->routes[r].outlet, epoch))
-			(void)outlet_wait(writer->routes[r].outlet, epoch, end);
+		if (!sink_queue_drops(writer->routes[r].outlet, epoch))
+			(void)sink_queue_wait(writer->routes[r].outlet, epoch, end);
 }
 
 void writer_pass(struct writer *writer, int64_t end)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		outlet_pass(writer->routes[r].outlet, end);
+		sink_queue_pass(writer->routes[r].outlet, end);
 }
 
 void writer_reopen(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		outlet_reopen(writer->routes[r].outlet);
+		sink_queue_reopen(writer->routes[r].outlet);
 }
 
 bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
@@ -793,7 +794,7 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
 		const struct route *route = &writer->routes[r];
 
 		/* A place that a URL names looks its name up for each connection anyway. */
-		if (route->remote == NULL && outlet_reopening(route->outlet))
+		if (route->remote == NULL && sink_queue_reopening(route->outlet))
 			return true;
 		if (is_regular(route))
 			*reopened = route->files.reopened;
@@ -809,17 +810,17 @@ uint64_t writer_close(struct writer *writer)
 	/* All at once: each may wait for somebody who takes nothing. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
-			outlet_finish(writer->routes[r].outlet);
+			sink_queue_finish(writer->routes[r].outlet);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
-			lost += outlet_end(writer->routes[r].outlet);
+			lost += sink_queue_end(writer->routes[r].outlet);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]) && writer->routes[r].remote == NULL)
-			outlet_settle(writer->routes[r].outlet);
+			sink_queue_settle(writer->routes[r].outlet);
 	tell_deliveries(writer);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]))
-			lost += outlet_end(writer->routes[r].outlet);
+			lost += sink_queue_end(writer->routes[r].outlet);
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		output_file_close(&writer->sinks[s]->file);
 		lost += writer->sinks[s]->file.lost;

@@ -23,14 +23,14 @@ struct reading {
 	unsigned long line;
 	bool *mistake;
 	char *error;
-	struct monitor_rules *rules;
+	struct prefix_list *rules;
 	uint32_t capacity;
 	unsigned long *lines; /* [capacity], where each rule stands */
 };
 
 /* A rule and where it stood, so that both are sorted together. */
 struct placed {
-	struct monitor_rule rule;
+	struct prefix_entry rule;
 	unsigned long line;
 };
 
@@ -76,7 +76,7 @@ static uint8_t mask_of(uint32_t length, uint32_t byte)
 	return (uint8_t)mask;
 }
 
-static void print_prefix(struct monitor_rule *rule)
+static void print_prefix(struct prefix_entry *rule)
 {
 	char address[INET6_ADDRSTRLEN];
 
@@ -94,7 +94,7 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 }
 
 /* Host bits that are set are no mistake of typing alone: who wrote them meant another prefix. */
-static bool check_host_bits(struct reading *reading, struct monitor_rule *rule, const char *text)
+static bool check_host_bits(struct reading *reading, struct prefix_entry *rule, const char *text)
 {
 	bool clear = true;
 
@@ -109,7 +109,7 @@ static bool check_host_bits(struct reading *reading, struct monitor_rule *rule, 
 				text, rule->prefix);
 }
 
-static bool parse_prefix(struct reading *reading, const char *text, struct monitor_rule *rule)
+static bool parse_prefix(struct reading *reading, const char *text, struct prefix_entry *rule)
 {
 	const char *slash = strchr(text, '/');
 	size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
@@ -134,7 +134,7 @@ static bool parse_prefix(struct reading *reading, const char *text, struct monit
 	return check_host_bits(reading, rule, text);
 }
 
-static bool parse_name(struct reading *reading, const char *name, struct monitor_rule *rule)
+static bool parse_name(struct reading *reading, const char *name, struct prefix_entry *rule)
 {
 	size_t length = strlen(name);
 
@@ -152,13 +152,13 @@ static bool parse_name(struct reading *reading, const char *name, struct monitor
 	return true;
 }
 
-static bool add_rule(struct reading *reading, const struct monitor_rule *rule)
+static bool add_rule(struct reading *reading, const struct prefix_entry *rule)
 {
 	if (reading->rules->n == MONITOR_RULES_MAX)
 		return refuse(reading, reading->line, "more than %d rules", MONITOR_RULES_MAX);
 	if (reading->rules->n == reading->capacity) {
 		uint32_t capacity = 2 * reading->capacity;
-		struct monitor_rules *rules = realloc(
+		struct prefix_list *rules = realloc(
 			reading->rules, sizeof(*rules) + capacity * sizeof(rules->rules[0]));
 		unsigned long *lines = realloc(reading->lines, capacity * sizeof(*lines));
 
@@ -178,7 +178,7 @@ static bool add_rule(struct reading *reading, const struct monitor_rule *rule)
 /* text[length] is 0; a 0 before it is garbage. */
 static bool parse_line(struct reading *reading, char *text, size_t length)
 {
-	struct monitor_rule rule = {.parent = MONITOR_NO_RULE};
+	struct prefix_entry rule = {.parent = MONITOR_NO_RULE};
 	size_t word;
 	char *name;
 
@@ -198,8 +198,8 @@ static bool parse_line(struct reading *reading, char *text, size_t length)
 
 static int compare(const void *a, const void *b)
 {
-	const struct monitor_rule *x = &((const struct placed *)a)->rule;
-	const struct monitor_rule *y = &((const struct placed *)b)->rule;
+	const struct prefix_entry *x = &((const struct placed *)a)->rule;
+	const struct prefix_entry *y = &((const struct placed *)b)->rule;
 	int order = x->ipv6 - y->ipv6;
 
 	if (order == 0)
@@ -212,7 +212,7 @@ static int compare(const void *a, const void *b)
 										     : 1;
 }
 
-static bool holds(const struct monitor_rule *outer, const struct monitor_rule *inner)
+static bool holds(const struct prefix_entry *outer, const struct prefix_entry *inner)
 {
 	if (outer->ipv6 != inner->ipv6 || outer->length > inner->length)
 		return false;
@@ -222,13 +222,13 @@ static bool holds(const struct monitor_rule *outer, const struct monitor_rule *i
 	return true;
 }
 
-static bool same_prefix(const struct monitor_rule *a, const struct monitor_rule *b)
+static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry *b)
 {
 	return holds(a, b) && a->length == b->length;
 }
 
 /* Sorted, a prefix comes behind those that hold it: its parent is the last of them. */
-static void find_parent(struct monitor_rules *rules, uint32_t i)
+static void find_parent(struct prefix_list *rules, uint32_t i)
 {
 	uint32_t parent = i > 0 ? i - 1 : MONITOR_NO_RULE;
 
@@ -239,7 +239,7 @@ static void find_parent(struct monitor_rules *rules, uint32_t i)
 
 static bool sort_rules(struct reading *reading)
 {
-	struct monitor_rules *rules = reading->rules;
+	struct prefix_list *rules = reading->rules;
 	struct placed *placed = malloc((rules->n + 1) * sizeof(*placed));
 	uint32_t n = 0;
 	bool ok = true;
@@ -252,7 +252,7 @@ static bool sort_rules(struct reading *reading)
 		placed[i] = (struct placed){rules->rules[i], reading->lines[i]};
 	qsort(placed, rules->n, sizeof(*placed), compare);
 	for (uint32_t i = 0; i < rules->n && ok; i++) {
-		const struct monitor_rule *rule = &placed[i].rule;
+		const struct prefix_entry *rule = &placed[i].rule;
 
 		if (i == 0 || !same_prefix(rule, &placed[i - 1].rule)) {
 			rules->rules[n] = *rule;
@@ -310,7 +310,7 @@ static FILE *open_file(struct reading *reading)
 	return file;
 }
 
-struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *error)
+struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error)
 {
 	struct reading reading = {.path = path, .mistake = mistake, .error = error, .capacity = 64};
 	FILE *file = open_file(&reading);
@@ -335,7 +335,7 @@ struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *
 	return reading.rules;
 }
 
-void monitor_rules_free(struct monitor_rules *rules)
+void prefix_rules_free(struct prefix_list *rules)
 {
 	free(rules);
 }
@@ -345,11 +345,11 @@ void monitor_rules_free(struct monitor_rules *rules)
 OPTION_WORDS_OF(
 	side_word, [MONITOR_DST] = "dst", [MONITOR_SRC] = "src", [MONITOR_EITHER] = "either")
 
-const char *monitor_option_lacks(
+const char *prefix_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return monitor_options(config)->file != NULL ? NULL : "without --prefixes";
+	return prefix_options(config)->file != NULL ? NULL : "without --prefixes";
 }
 
 static const struct option_row monitor_rows[] = {
@@ -359,7 +359,7 @@ static const struct option_row monitor_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_STRING,
 		.reads = option_names_file,
-		OPTION_FIELD(monitor_options, file),
+		OPTION_FIELD(prefix_options, file),
 		.default_note = "everything",
 		.former = "monitor",
 		.rare = true,
@@ -373,9 +373,9 @@ static const struct option_row monitor_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = monitor_option_lacks,
+		.lacks = prefix_option_lacks,
 		.word = side_word,
-		OPTION_FIELD(monitor_options, side),
+		OPTION_FIELD(prefix_options, side),
 		.default_text = "either",
 		.hidden = true,
 		.part_of = "prefixes",
@@ -385,7 +385,7 @@ static const struct option_row monitor_rows[] = {
 	{0},
 };
 
-const struct option_owner monitor_owner = {
+const struct option_owner prefix_owner = {
 	.rows = monitor_rows,
-	.size = sizeof(struct monitor_options),
+	.size = sizeof(struct prefix_options),
 };

@@ -11,18 +11,18 @@
 #include "config/option.h"
 
 /* Which address of a packet is looked up. */
-enum monitor_side {
+enum prefix_side {
 	MONITOR_DST,
 	MONITOR_SRC,
 	MONITOR_EITHER,
 };
 
-struct monitor_options {
+struct prefix_options {
 	const char *file; /* of rules; NULL: everything is measured */
-	enum monitor_side side;
+	enum prefix_side side;
 };
 
-OPTION_OWNER(monitor)
+OPTION_OWNER(prefix)
 
 #define MONITOR_ERROR_MAX  512 /* one line */
 #define MONITOR_NAME_MAX   64  /* with the final 0 */
@@ -31,7 +31,7 @@ OPTION_OWNER(monitor)
 
 #define MONITOR_NO_RULE UINT32_MAX
 
-struct monitor_rule {
+struct prefix_entry {
 	bool ipv6;
 	uint8_t length;   /* bits of the prefix */
 	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
@@ -41,20 +41,20 @@ struct monitor_rule {
 };
 
 /* Sorted: IPv4 first, then by address, then the shorter prefix. Not changed once it is read. */
-struct monitor_rules {
+struct prefix_list {
 	uint32_t n;
 	uint32_t nb_ipv6; /* of them; they come last */
-	struct monitor_rule rules[];
+	struct prefix_entry rules[];
 };
 
 /*
  * Returns NULL with one line in error[MONITOR_ERROR_MAX] that names file and line. *mistake: it is
  * one in the text, and not the machine's.
  */
-struct monitor_rules *monitor_rules_read(const char *path, bool *mistake, char *error);
+struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);
 
-void monitor_rules_free(struct monitor_rules *rules);
+void prefix_rules_free(struct prefix_list *rules);
 
 /* As lacks() of an option that is for --prefixes (config/option.h). */
-const char *monitor_option_lacks(
+const char *prefix_option_lacks(
 	const struct config *config, const struct measurement_config *measurement);

@@ -24,21 +24,21 @@
 #define GROUP_BYTES ((size_t)4 * 256)
 #define NODE_BYTES  ((size_t)192)
 
-struct monitor_table {
-	struct monitor_rules *rules;
-	enum monitor_side side;
+struct prefix_filter {
+	struct prefix_list *rules;
+	enum prefix_side side;
 	struct prefix_table *ipv4; /* NULL: there are no IPv4 rules */
 	struct rte_fib6 *ipv6;     /* NULL: there are no IPv6 rules */
 	uint32_t *parents;         /* [rules->n], what is read of a rule for every packet */
 	uint32_t nb_workers;
-	struct monitor_count *counts; /* [2][nb_workers][rules->n] */
+	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
 
 /* Building */
 
 /* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as
  * if no two shared one. */
-static uint32_t groups_of(const struct monitor_rules *rules)
+static uint32_t groups_of(const struct prefix_list *rules)
 {
 	uint32_t groups = 0;
 
@@ -48,14 +48,14 @@ static uint32_t groups_of(const struct monitor_rules *rules)
 	return groups;
 }
 
-size_t monitor_table_bytes(const struct monitor_rules *rules)
+size_t prefix_filter_bytes(const struct prefix_list *rules)
 {
 	/* Where there is no IPv6 rule, one may come by a reload. */
 	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
-size_t monitor_ordinary_bytes(const struct monitor_rules *rules)
+size_t prefix_ordinary_bytes(const struct prefix_list *rules)
 {
 	/* An IPv4 rule may come by a reload, too. */
 	return prefix_table_bytes(rules->n) +
@@ -64,10 +64,10 @@ size_t monitor_ordinary_bytes(const struct monitor_rules *rules)
 
 static size_t counts_size(uint32_t rules, uint32_t nb_workers)
 {
-	return (size_t)2 * nb_workers * rules * sizeof(struct monitor_count);
+	return (size_t)2 * nb_workers * rules * sizeof(struct prefix_counts);
 }
 
-size_t monitor_worker_bytes(const struct monitor_rules *rules)
+size_t prefix_worker_bytes(const struct prefix_list *rules)
 {
 	return counts_size(rules->n, 1);
 }
@@ -83,9 +83,9 @@ static uint32_t host_order(const uint8_t *bits)
 	return rte_be_to_cpu_32(address);
 }
 
-static bool fill_ipv4(struct monitor_table *table)
+static bool fill_ipv4(struct prefix_filter *table)
 {
-	const struct monitor_rules *rules = table->rules;
+	const struct prefix_list *rules = table->rules;
 	uint32_t n = rules->n - rules->nb_ipv6;
 	struct prefix *prefixes;
 
@@ -101,11 +101,11 @@ static bool fill_ipv4(struct monitor_table *table)
 	return table->ipv4 != NULL;
 }
 
-static bool fill_ipv6(struct monitor_table *table)
+static bool fill_ipv6(struct prefix_filter *table)
 {
 	static unsigned int serial; /* names are unique in the process */
 	char name[32];
-	const struct monitor_rules *rules = table->rules;
+	const struct prefix_list *rules = table->rules;
 	struct rte_fib6_conf conf = {
 		.type = RTE_FIB6_TRIE,
 		.default_nh = NO_HOP,
@@ -130,9 +130,9 @@ static bool fill_ipv6(struct monitor_table *table)
 	return table->ipv6 != NULL;
 }
 
-static bool copy_parents(struct monitor_table *table)
+static bool copy_parents(struct prefix_filter *table)
 {
-	const struct monitor_rules *rules = table->rules;
+	const struct prefix_list *rules = table->rules;
 
 	table->parents = malloc((size_t)rules->n * sizeof(table->parents[0]));
 	for (uint32_t r = 0; table->parents != NULL && r < rules->n; r++)
@@ -140,13 +140,13 @@ static bool copy_parents(struct monitor_table *table)
 	return table->parents != NULL;
 }
 
-struct monitor_table *monitor_table_create(
-	struct monitor_rules *rules, enum monitor_side side, uint32_t nb_workers, char *error)
+struct prefix_filter *prefix_filter_create(
+	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error)
 {
-	struct monitor_table *table = calloc(1, sizeof(*table));
+	struct prefix_filter *table = calloc(1, sizeof(*table));
 
 	if (table == NULL) {
-		monitor_rules_free(rules);
+		prefix_rules_free(rules);
 		snprintf(error, MONITOR_ERROR_MAX, "no memory for the rules");
 		return NULL;
 	}
@@ -162,13 +162,13 @@ struct monitor_table *monitor_table_create(
 	snprintf(error, MONITOR_ERROR_MAX,
 		"no memory for %u rules: %zu MB for their counters, and tables of which %zu MB are "
 		"DPDK's: %s",
-		rules->n, counts_size(rules->n, nb_workers) >> 20, monitor_table_bytes(rules) >> 20,
+		rules->n, counts_size(rules->n, nb_workers) >> 20, prefix_filter_bytes(rules) >> 20,
 		rte_strerror(rte_errno));
-	monitor_table_destroy(table);
+	prefix_filter_destroy(table);
 	return NULL;
 }
 
-void monitor_table_destroy(struct monitor_table *table)
+void prefix_filter_destroy(struct prefix_filter *table)
 {
 	if (table == NULL)
 		return;
@@ -176,17 +176,17 @@ void monitor_table_destroy(struct monitor_table *table)
 	rte_fib6_free(table->ipv6);
 	huge_unmap(table->counts, counts_size(table->rules->n, table->nb_workers));
 	free(table->parents);
-	monitor_rules_free(table->rules);
+	prefix_rules_free(table->rules);
 	free(table);
 }
 
-const struct monitor_rules *monitor_table_rules(const struct monitor_table *table)
+const struct prefix_list *prefix_table_rules(const struct prefix_filter *table)
 {
 	return table->rules;
 }
 
-struct monitor_count *monitor_table_counts(
-	struct monitor_table *table, uint64_t epoch, uint32_t worker)
+struct prefix_counts *prefix_table_counts(
+	struct prefix_filter *table, uint64_t epoch, uint32_t worker)
 {
 	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
 }
@@ -228,7 +228,7 @@ static void look_up_ipv6(
 		hits[at[i]] = (uint32_t)hops[i] - 1;
 }
 
-static void look_up(const struct monitor_table *table, const struct key_burst *burst, bool source,
+static void look_up(const struct prefix_filter *table, const struct key_burst *burst, bool source,
 	uint32_t *hits)
 {
 	if (table->ipv4 != NULL)
@@ -245,7 +245,7 @@ _Static_assert((uint32_t)NO_HOP - 1 == MONITOR_NO_RULE, "see look_up()");
 
 /* Moves packet `from` of the burst to `to`, which is not behind it. */
 static void move_packet(
-	struct key_burst *burst, struct monitor_hits *hits, uint32_t to, uint32_t from)
+	struct key_burst *burst, struct prefix_matches *hits, uint32_t to, uint32_t from)
 {
 	key_burst_move(burst, to, from);
 	hits->dst[to] = hits->dst[from];
@@ -253,11 +253,11 @@ static void move_packet(
 }
 
 /* `weighted`, here and below, is a constant. */
-static inline __attribute__((always_inline)) struct monitor_left_out match(
-	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits,
+static inline __attribute__((always_inline)) struct prefix_unmatched match(
+	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits,
 	const bool weighted)
 {
-	struct monitor_left_out left_out = {0};
+	struct prefix_unmatched left_out = {0};
 	uint64_t unmatched = 0, matched, v6 = 0;
 	uint32_t kept = 0, none = 0;
 
@@ -299,14 +299,14 @@ static inline __attribute__((always_inline)) struct monitor_left_out match(
 	return left_out;
 }
 
-uint64_t monitor_match(
-	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits)
+uint64_t prefix_match(
+	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits)
 {
 	return match(table, burst, hits, false).bytes;
 }
 
-void monitor_match_weights(const struct monitor_table *table, struct key_burst *burst,
-	struct monitor_hits *hits, struct monitor_left_out *left_out)
+void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
+	struct prefix_matches *hits, struct prefix_unmatched *left_out)
 {
 	*left_out = match(table, burst, hits, true);
 }
@@ -317,7 +317,7 @@ static inline uint32_t register_of(const struct key_hash *hash)
 }
 
 static inline void credit(
-	struct monitor_count *count, uint64_t packets, uint64_t bytes, const struct key_hash *hash)
+	struct prefix_counts *count, uint64_t packets, uint64_t bytes, const struct key_hash *hash)
 {
 	uint32_t r = register_of(hash);
 	uint32_t low = (uint32_t)hash->hi;
@@ -336,9 +336,9 @@ static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
 	return rule == above;
 }
 
-static inline __attribute__((always_inline)) void credit_all(const struct monitor_table *table,
-	const struct key_burst *burst, const struct monitor_hits *hits,
-	struct monitor_count *counts, const bool weighted)
+static inline __attribute__((always_inline)) void credit_all(const struct prefix_filter *table,
+	const struct key_burst *burst, const struct prefix_matches *hits,
+	struct prefix_counts *counts, const bool weighted)
 {
 	const uint32_t *parents = table->parents;
 
@@ -361,19 +361,19 @@ static inline __attribute__((always_inline)) void credit_all(const struct monito
 	}
 }
 
-void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
-	const struct monitor_hits *hits, struct monitor_count *counts)
+void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
+	const struct prefix_matches *hits, struct prefix_counts *counts)
 {
 	credit_all(table, burst, hits, counts, false);
 }
 
-void monitor_credit_weights(const struct monitor_table *table, const struct key_burst *burst,
-	const struct monitor_hits *hits, struct monitor_count *counts)
+void prefix_credit_weights(const struct prefix_filter *table, const struct key_burst *burst,
+	const struct prefix_matches *hits, struct prefix_counts *counts)
 {
 	credit_all(table, burst, hits, counts, true);
 }
 
-uint64_t monitor_flows(const uint8_t *registers)
+uint64_t prefix_flows(const uint8_t *registers)
 {
 	const double m = MONITOR_REGISTERS;
 	double sum = 0, estimate;

@@ -19,7 +19,7 @@
 #define MONITOR_REGISTERS 112
 
 /* What a worker saw of a rule in one epoch. */
-struct monitor_count {
+struct prefix_counts {
 	_Alignas(64) uint64_t packets;
 	uint64_t bytes;                       /* on the wire without FCS */
 	uint8_t registers[MONITOR_REGISTERS]; /* of 5-tuples */
@@ -29,28 +29,28 @@ struct monitor_count {
  * Rules ready to be matched, with counters for every worker and both generations. A worker writes
  * its counters of an epoch while that is its own (parallel/epoch.h).
  */
-struct monitor_table;
+struct prefix_filter;
 
 /*
  * Takes over `rules`, and frees them where it fails. NULL with one line in
  * error[MONITOR_ERROR_MAX]. EAL must be up; any thread, one at a time.
  */
-struct monitor_table *monitor_table_create(
-	struct monitor_rules *rules, enum monitor_side side, uint32_t nb_workers, char *error);
-void monitor_table_destroy(struct monitor_table *table);
+struct prefix_filter *prefix_filter_create(
+	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);
+void prefix_filter_destroy(struct prefix_filter *table);
 /* Bytes that a table of these rules takes of EAL's memory; of ordinary memory; and of that for each
  * worker. */
-size_t monitor_table_bytes(const struct monitor_rules *rules);
-size_t monitor_ordinary_bytes(const struct monitor_rules *rules);
-size_t monitor_worker_bytes(const struct monitor_rules *rules);
+size_t prefix_filter_bytes(const struct prefix_list *rules);
+size_t prefix_ordinary_bytes(const struct prefix_list *rules);
+size_t prefix_worker_bytes(const struct prefix_list *rules);
 
-const struct monitor_rules *monitor_table_rules(const struct monitor_table *table);
+const struct prefix_list *prefix_table_rules(const struct prefix_filter *table);
 /* [rules->n] */
-struct monitor_count *monitor_table_counts(
-	struct monitor_table *table, uint64_t epoch, uint32_t worker);
+struct prefix_counts *prefix_table_counts(
+	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
 /* Which rules a burst's packets matched; MONITOR_NO_RULE: none on that side. */
-struct monitor_hits {
+struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };
 
@@ -58,23 +58,23 @@ struct monitor_hits {
  * Looks all packets of the burst up and leaves the keys, lengths and details of those that match,
  * in their order, with hits to suit. Returns the bytes of those that were left out.
  */
-uint64_t monitor_match(
-	const struct monitor_table *table, struct key_burst *burst, struct monitor_hits *hits);
+uint64_t prefix_match(
+	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits);
 
 /* The same of a burst with weights: *left_out is what the entries that were left out stand for. */
-struct monitor_left_out {
+struct prefix_unmatched {
 	uint64_t packets, bytes;
 };
 
-void monitor_match_weights(const struct monitor_table *table, struct key_burst *burst,
-	struct monitor_hits *hits, struct monitor_left_out *left_out);
+void prefix_match_weights(const struct prefix_filter *table, struct key_burst *burst,
+	struct prefix_matches *hits, struct prefix_unmatched *left_out);
 
 /* Credits the packets of a burst that has hashes to their rules, to each rule once a packet. */
-void monitor_credit(const struct monitor_table *table, const struct key_burst *burst,
-	const struct monitor_hits *hits, struct monitor_count *counts);
+void prefix_credit(const struct prefix_filter *table, const struct key_burst *burst,
+	const struct prefix_matches *hits, struct prefix_counts *counts);
 
-void monitor_credit_weights(const struct monitor_table *table, const struct key_burst *burst,
-	const struct monitor_hits *hits, struct monitor_count *counts);
+void prefix_credit_weights(const struct prefix_filter *table, const struct key_burst *burst,
+	const struct prefix_matches *hits, struct prefix_counts *counts);
 
 /* Estimated flows of registers, those of several workers being joined by the larger of each. */
-uint64_t monitor_flows(const uint8_t *registers);
+uint64_t prefix_flows(const uint8_t *registers);

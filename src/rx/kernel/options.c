@@ -29,7 +29,7 @@ struct said {
 
 /* One of the two words behind the name. */
 static bool read_word(
-	const char *text, size_t length, struct kernel_place *place, struct said *said, char *why)
+	const char *text, size_t length, struct attach_point *place, struct said *said, char *why)
 {
 	bool *seen = strncmp(text, "hook", 4) == 0 ? &said->hook : &said->direction;
 
@@ -61,12 +61,12 @@ static bool read_word(
 	return true;
 }
 
-bool kernel_place_parse(const char *text, struct kernel_place *place, char *why)
+bool kernel_place_parse(const char *text, struct attach_point *place, char *why)
 {
 	size_t length = strcspn(text, ",");
 	struct said said = {false, false};
 
-	*place = (struct kernel_place){.directions = KERNEL_IN | KERNEL_OUT};
+	*place = (struct attach_point){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
 		return refuse(why,
 			"must begin with an interface name: 1 to %d characters without '/', ':' "
@@ -92,7 +92,7 @@ static bool check_kernel(const struct config *config, const struct measurement_c
 	struct option_fault *fault)
 {
 	const struct option_list *list = &kernel_options(config)->places;
-	struct kernel_place places[OPTION_LIST_MAX];
+	struct attach_point places[OPTION_LIST_MAX];
 	char why[OPTION_WHY_MAX];
 
 	for (uint32_t i = 0; i < list->n; i++) {

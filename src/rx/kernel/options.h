@@ -32,11 +32,11 @@ enum kernel_direction {
 };
 
 /* Where packets are looked at. */
-struct kernel_place {
+struct attach_point {
 	char interface[IFNAMSIZ];
 	enum kernel_hook hook;
 	uint32_t directions;
 };
 
 /* Of IFACE[,hook=tc|xdp][,direction=both|in|out]. False with why[OPTION_WHY_MAX]. */
-bool kernel_place_parse(const char *text, struct kernel_place *place, char *why);
+bool kernel_place_parse(const char *text, struct attach_point *place, char *why);

@@ -21,12 +21,12 @@
 #define TREE_NODE_BYTES 96
 
 /* What is in a rule that holds it says nothing new. */
-static bool is_outer(const struct monitor_rules *rules, uint32_t i, bool ipv6)
+static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {
 	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == MONITOR_NO_RULE;
 }
 
-static uint32_t address_of(const struct monitor_rule *rule)
+static uint32_t address_of(const struct prefix_entry *rule)
 {
 	const uint8_t *bits = rule->bits;
 
@@ -34,13 +34,13 @@ static uint32_t address_of(const struct monitor_rule *rule)
 }
 
 /* Rules are sorted, so those with the same beginning are neighbours. */
-static uint32_t count_entries(const struct monitor_rules *rules)
+static uint32_t count_entries(const struct prefix_list *rules)
 {
 	uint32_t entries = KERNEL_PREFIX_FIRSTS;
 	int64_t node = -1, leaf = -1;
 
 	for (uint32_t i = 0; i < rules->n; i++) {
-		const struct monitor_rule *rule = &rules->rules[i];
+		const struct prefix_entry *rule = &rules->rules[i];
 		uint32_t address = address_of(rule);
 
 		if (!is_outer(rules, i, false) || rule->length <= 16)
@@ -73,7 +73,7 @@ static void paint(uint32_t *entries, uint32_t from, uint32_t n)
 }
 
 /* None of them is in another: no entry is painted that leads on. */
-static void fill_ipv4(uint32_t *entries, const struct monitor_rules *rules)
+static void fill_ipv4(uint32_t *entries, const struct prefix_list *rules)
 {
 	uint32_t used = KERNEL_PREFIX_FIRSTS;
 
@@ -101,7 +101,7 @@ static void fill_ipv4(uint32_t *entries, const struct monitor_rules *rules)
 	}
 }
 
-static int create_ipv4(const struct monitor_rules *rules)
+static int create_ipv4(const struct prefix_list *rules)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = KERNEL_PREFIX_FLAGS);
 	uint32_t elements = count_entries(rules) / KERNEL_PREFIX_ENTRIES;
@@ -122,7 +122,7 @@ static int create_ipv4(const struct monitor_rules *rules)
 	return map;
 }
 
-static int create_ipv6(const struct monitor_rules *rules)
+static int create_ipv6(const struct prefix_list *rules)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 	int map = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "sketchtap_ipv6",
@@ -143,7 +143,7 @@ static int create_ipv6(const struct monitor_rules *rules)
 	return map;
 }
 
-struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char *error)
+struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error)
 {
 	struct kernel_rules *maps = malloc(sizeof(*maps));
 
@@ -170,7 +170,7 @@ void kernel_rules_destroy(struct kernel_rules *rules)
 	free(rules);
 }
 
-uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
+uint64_t kernel_rules_bytes(const struct prefix_list *rules)
 {
 	return (uint64_t)count_entries(rules) * sizeof(uint32_t) +
 	       (uint64_t)rules->nb_ipv6 * TREE_NODE_BYTES;

@@ -16,8 +16,8 @@ struct kernel_rules {
 };
 
 /* NULL with one line in error[MONITOR_ERROR_MAX]. */
-struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char *error);
+struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error);
 void kernel_rules_destroy(struct kernel_rules *rules); /* NULL: nothing */
 
 /* About so many bytes, of the kernel's memory. */
-uint64_t kernel_rules_bytes(const struct monitor_rules *rules);
+uint64_t kernel_rules_bytes(const struct prefix_list *rules);

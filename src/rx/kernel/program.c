@@ -549,7 +549,7 @@ static void remove_filter(int program, uint32_t index, bool out)
 		bpf_tc_detach(&hook, &opts);
 }
 
-static bool refuse_attach(char *error, const struct kernel_place *place, int why)
+static bool refuse_attach(char *error, const struct attach_point *place, int why)
 {
 	const char *name = place->interface;
 
@@ -570,7 +570,7 @@ static bool refuse_attach(char *error, const struct kernel_place *place, int why
 		error, "--kernel %s: the program cannot be attached: %s", name, strerror(why));
 }
 
-static bool attach_filter(struct kernel_program *program, const struct kernel_place *place,
+static bool attach_filter(struct kernel_program *program, const struct attach_point *place,
 	uint32_t index, bool out, char *error)
 {
 	int result = add_filter(program->programs[KERNEL_HOOK_TC], index, out);
@@ -591,7 +591,7 @@ static bool has_filter(const struct kernel_program *program, uint32_t index)
 	return false;
 }
 
-static bool attach_tc(struct kernel_program *program, const struct kernel_place *place,
+static bool attach_tc(struct kernel_program *program, const struct attach_point *place,
 	uint32_t index, char *error)
 {
 	for (uint32_t out = 0; out < 2; out++) {
@@ -621,7 +621,7 @@ static bool attach_tc(struct kernel_program *program, const struct kernel_place 
 }
 
 /* By the driver where that can, else by the kernel, which comes later and costs more. */
-static bool attach_xdp(struct kernel_program *program, const struct kernel_place *place,
+static bool attach_xdp(struct kernel_program *program, const struct attach_point *place,
 	uint32_t index, char *error)
 {
 	static const uint32_t ways[] = {0, XDP_FLAGS_SKB_MODE};
@@ -658,7 +658,7 @@ static bool is_ethernet(const char *interface)
 	return is;
 }
 
-bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
 	uint32_t *index, char *error)
 {
 	*index = if_nametoindex(place->interface);

@@ -48,7 +48,7 @@ const char *kernel_program_missing(void);
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error);
 
 /* At all of its hooks; *index becomes the interface's. False with one line in error. */
-bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
 	uint32_t *index, char *error);
 
 /*

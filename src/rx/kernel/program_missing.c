@@ -21,7 +21,7 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	return NULL;
 }
 
-bool kernel_program_attach(struct kernel_program *program, const struct kernel_place *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
 	uint32_t *index, char *error)
 {
 	(void)program;
@@ -98,7 +98,7 @@ void kernel_program_rules(
 	(void)rules;
 }
 
-struct kernel_rules *kernel_rules_create(const struct monitor_rules *rules, char *error)
+struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error)
 {
 	(void)rules;
 	snprintf(error, MONITOR_ERROR_MAX, KERNEL_MISSING);
@@ -118,7 +118,7 @@ void kernel_rules_destroy(struct kernel_rules *rules)
 	(void)rules;
 }
 
-uint64_t kernel_rules_bytes(const struct monitor_rules *rules)
+uint64_t kernel_rules_bytes(const struct prefix_list *rules)
 {
 	(void)rules;
 	return 0;

@@ -12,7 +12,7 @@
 		.counter = name, .column = PORT_##to, __VA_ARGS__                                  \
 	}
 
-static const struct port_feed feeds_basic[] = {
+static const struct counter_mapping feeds_basic[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
 	FEED(ERRORS, "ierrors"),
@@ -20,19 +20,19 @@ static const struct port_feed feeds_basic[] = {
 };
 /* Sums of 32-bit registers, which their drivers subtract a starting value from and do not
  * extend. */
-static const struct port_feed feeds_intel_32[] = {
+static const struct counter_mapping feeds_intel_32[] = {
 	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
 	FEED(MISSED, "imissed", .bits = 32),
 	FEED(ERRORS, "ierrors", .bits = 32),
 	{.counter = NULL},
 };
-static const struct port_feed feeds_iavf[] = {
+static const struct counter_mapping feeds_iavf[] = {
 	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
 	FEED(MISSED, "imissed", .bits = 32),
 	{.counter = NULL},
 };
 /* imissed is out_of_buffer: queues without descriptors. What the port itself discards is apart. */
-static const struct port_feed feeds_mlx5[] = {
+static const struct counter_mapping feeds_mlx5[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
 	FEED(MISSED, "rx_phy_discard_packets"),
@@ -43,7 +43,7 @@ static const struct port_feed feeds_mlx5[] = {
 	{.counter = NULL},
 };
 /* ierrors holds xec on some of its cards: bad checksums, of packets that are delivered. */
-static const struct port_feed feeds_ixgbe[] = {
+static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
 	FEED(ERRORS, "rx_crc_errors"),
@@ -56,12 +56,12 @@ static const struct port_feed feeds_ixgbe[] = {
 	{.counter = NULL},
 };
 /* ierrors counts bad checksums of packets that are delivered. */
-static const struct port_feed feeds_ena[] = {
+static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
 	{.counter = NULL},
 };
-static const struct port_feed feeds_virtio[] = {
+static const struct counter_mapping feeds_virtio[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
@@ -70,7 +70,7 @@ static const struct port_feed feeds_virtio[] = {
  * Counters of our own sockets. The interface's rx_dropped is left out: it counts frames that no
  * protocol of this host wants, which the sockets got.
  */
-static const struct port_feed feeds_af_packet[] = {
+static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
 	FEED(MISSED, "PACKET_STATISTICS.lost"),
 	FEED(MISSED, "kernel.rx_missed_errors"),
@@ -78,7 +78,7 @@ static const struct port_feed feeds_af_packet[] = {
 	{.counter = NULL},
 };
 /* imissed is the sockets' rx_dropped alone. */
-static const struct port_feed feeds_af_xdp[] = {
+static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "XDP_STATISTICS"),
 	FEED(MISSED, "kernel.rx_missed_errors"),
@@ -86,7 +86,7 @@ static const struct port_feed feeds_af_xdp[] = {
 	{.counter = NULL},
 };
 /* What the kernel sends on the interface is what we receive. A packet without an mbuf is gone. */
-static const struct port_feed feeds_tap[] = {
+static const struct counter_mapping feeds_tap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "kernel.tx_dropped"),
 	FEED(ERRORS, "ierrors"),
@@ -94,7 +94,7 @@ static const struct port_feed feeds_tap[] = {
 	{.counter = NULL},
 };
 /* A packet that was read and finds no mbuf is gone. */
-static const struct port_feed feeds_pcap[] = {
+static const struct counter_mapping feeds_pcap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
 	FEED(ERRORS, "ierrors"),
@@ -102,7 +102,7 @@ static const struct port_feed feeds_pcap[] = {
 	{.counter = NULL},
 };
 /* Rings in memory: who fills them waits or counts for himself. */
-static const struct port_feed feeds_rings[] = {
+static const struct counter_mapping feeds_rings[] = {
 	FEED(RECEIVED, "ipackets"),
 	{.counter = NULL},
 };

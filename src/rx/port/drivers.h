@@ -26,7 +26,7 @@ enum port_column {
 };
 
 /* A counter and the column that it feeds. */
-struct port_feed {
+struct counter_mapping {
 	const char *counter; /* NULL ends a driver's list */
 	enum port_column column;
 	uint8_t bits; /* after which it wraps; 0: 64 */
@@ -94,7 +94,7 @@ struct port_driver {
 	int sockets;          /* family of those that it opens, one for each queue; 0: none */
 
 	/* --- what it counts (rx/port/loss.h, docs/LOSS.md) --- */
-	const struct port_feed *feeds;
+	const struct counter_mapping *feeds;
 	bool complete;    /* its feeds tell every packet that it lost */
 	bool polled;      /* it counts received packets as they are polled, in software; else the
 			     device does, as they come */

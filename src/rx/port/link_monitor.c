@@ -7,7 +7,7 @@
 #include "rx/port/port.h"
 
 /* Drivers over an interface call their link up whatever the interface's is: the kernel is asked. */
-static bool look_at_interface(const struct port_watch *watch, struct port_watch *now)
+static bool look_at_interface(const struct link_monitor *watch, struct link_monitor *now)
 {
 	struct kernel_interface interface;
 
@@ -19,7 +19,7 @@ static bool look_at_interface(const struct port_watch *watch, struct port_watch 
 	return true;
 }
 
-static bool look_at_device(const struct port_watch *watch, struct port_watch *now)
+static bool look_at_device(const struct link_monitor *watch, struct link_monitor *now)
 {
 	struct rte_eth_link link;
 
@@ -33,26 +33,26 @@ static bool look_at_device(const struct port_watch *watch, struct port_watch *no
 	return true;
 }
 
-static bool look(const struct port_watch *watch, struct port_watch *now)
+static bool look(const struct link_monitor *watch, struct link_monitor *now)
 {
 	*now = *watch;
 	return watch->interface != 0 ? look_at_interface(watch, now) : look_at_device(watch, now);
 }
 
-void port_watch_start(struct port_watch *watch, const struct port *port)
+void port_watch_start(struct link_monitor *watch, const struct port *port)
 {
-	struct port_watch now;
+	struct link_monitor now;
 
-	*watch = (struct port_watch){.port = port, .up = true};
+	*watch = (struct link_monitor){.port = port, .up = true};
 	if (port->driver->on_interface)
 		watch->interface = port_interface_index(port);
 	if (look(watch, &now))
 		*watch = now;
 }
 
-enum port_change port_watch_look(struct port_watch *watch)
+enum port_change port_watch_look(struct link_monitor *watch)
 {
-	struct port_watch before = *watch;
+	struct link_monitor before = *watch;
 
 	if (watch->gone)
 		return PORT_SAME;

@@ -17,14 +17,14 @@ enum port_change {
 };
 
 /* As it was last looked at. */
-struct port_watch {
+struct link_monitor {
 	const struct port *port;
 	uint32_t interface; /* the kernel's index of the interface that it sits on; 0: none */
 	bool up, gone;
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
-void port_watch_start(struct port_watch *watch, const struct port *port);
+void port_watch_start(struct link_monitor *watch, const struct port *port);
 
 /* What has changed since the last look; of several changes the last one counts. */
-enum port_change port_watch_look(struct port_watch *watch);
+enum port_change port_watch_look(struct link_monitor *watch);

@@ -149,7 +149,7 @@ static bool read_feed(
 	return false;
 }
 
-static void note_gap(struct port_meter *meter, const struct port_feed *feed)
+static void note_gap(struct port_meter *meter, const struct counter_mapping *feed)
 {
 	if (feed->column == PORT_RECEIVED)
 		meter->received_gap = true;
@@ -237,7 +237,7 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 
 	*meter = (struct port_meter){.port = port, .complete = driver->complete};
 	meter->interface = port_interface_index(port);
-	for (const struct port_feed *feed = driver->feeds; feed->counter != NULL; feed++) {
+	for (const struct counter_mapping *feed = driver->feeds; feed->counter != NULL; feed++) {
 		struct port_meter_feed *found = &meter->feeds[meter->nb_feeds];
 
 		found->feed = feed;

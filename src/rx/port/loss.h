@@ -24,7 +24,7 @@ struct port_meter {
 	uint32_t interface; /* the kernel's index of it; 0: none */
 	uint32_t nb_feeds;
 	struct port_meter_feed {
-		const struct port_feed *feed;
+		const struct counter_mapping *feed;
 		uint32_t source; /* which kind of counter, loss.c */
 		uint64_t place;  /* of it among those */
 		struct device_counter counter;

@@ -39,7 +39,7 @@ static void floor_close(void *state)
 	free(floor);
 }
 
-static void *floor_open(const struct contestant *contestant, const struct contest *contest)
+static void *floor_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
 	struct floor *floor =
@@ -101,11 +101,11 @@ static bool floor_total(const void *state, uint64_t *total)
 	return true;
 }
 
-const struct contestant_ops contestant_keys = {0};
+const struct bench_subject_ops contestant_keys = {0};
 
-const struct contestant_ops contestant_hashes = {.takes_hashes = true};
+const struct bench_subject_ops contestant_hashes = {.takes_hashes = true};
 
-const struct contestant_ops contestant_floor = {
+const struct bench_subject_ops contestant_floor = {
 	.takes_hashes = true,
 	.open = floor_open,
 	.feed = floor_feed,

@@ -9,7 +9,7 @@
 #include "tune/measure/cache_misses.h"
 
 struct pass {
-	const struct contestant *contestant;
+	const struct bench_subject *contestant;
 	const struct workload *workload;
 	void *state;
 };
@@ -18,7 +18,7 @@ struct pass {
 static void feed_share(void *arg, uint32_t t)
 {
 	const struct pass *pass = arg;
-	const struct contestant_ops *ops = pass->contestant->ops;
+	const struct bench_subject_ops *ops = pass->contestant->ops;
 	uint64_t bursts = workload_bursts(pass->workload), threads = pass->contestant->threads;
 	struct key_burst burst;
 
@@ -72,7 +72,7 @@ static void note_size(const struct pass *pass, struct contest_result *result)
 
 static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
 {
-	const struct contestant_ops *ops = pass->contestant->ops;
+	const struct bench_subject_ops *ops = pass->contestant->ops;
 	struct contestant_flow flows[WORKLOAD_TOP_MOST];
 
 	if (ops->top == NULL || (ops->top_most > 0 && ops->top_most < top))
@@ -93,18 +93,18 @@ struct baseline {
 	double keys, hashes;
 };
 
-static double run_baseline(const struct contest *contest, const struct cpus *cpus,
-	const struct contestant_ops *ops, uint32_t threads)
+static double run_baseline(const struct bench_rounds *contest, const struct cpus *cpus,
+	const struct bench_subject_ops *ops, uint32_t threads)
 {
-	const struct contestant contestant = {.ops = ops, .threads = threads};
+	const struct bench_subject contestant = {.ops = ops, .threads = threads};
 	struct pass pass = {&contestant, contest->workload, NULL};
 
 	return run_pass(&pass, cpus);
 }
 
 /* One contestant's turn. Returns false where its count is wrong. */
-static bool take_turn(const struct contest *contest, const struct cpus *cpus,
-	const struct contestant *contestant, const struct baseline *baseline, uint32_t round,
+static bool take_turn(const struct bench_rounds *contest, const struct cpus *cpus,
+	const struct bench_subject *contestant, const struct baseline *baseline, uint32_t round,
 	bool last, struct contest_result *result, char *error)
 {
 	struct pass pass = {contestant, contest->workload, NULL};
@@ -129,8 +129,8 @@ static bool take_turn(const struct contest *contest, const struct cpus *cpus,
 	return right;
 }
 
-static bool run_round(const struct contest *contest, const struct cpus *cpus,
-	const struct contestant *contestants, uint32_t nb_contestants, uint32_t round, bool last,
+static bool run_round(const struct bench_rounds *contest, const struct cpus *cpus,
+	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t round, bool last,
 	struct contest_result *results, char *error)
 {
 	struct baseline baselines[CONTESTANT_THREADS_MAX + 1];
@@ -155,8 +155,8 @@ static bool run_round(const struct contest *contest, const struct cpus *cpus,
 	return true;
 }
 
-bool contest_run(const struct contest *contest, const struct cpus *cpus,
-	const struct contestant *contestants, uint32_t nb_contestants, uint32_t rounds,
+bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
+	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
 	struct contest_result *results, uint32_t *rounds_done, char *error)
 {
 	memset(results, 0, nb_contestants * sizeof(results[0]));
@@ -180,10 +180,10 @@ static uint64_t count_misses(int counter, struct pass *pass)
 	return cache_misses_stop(counter);
 }
 
-bool contest_misses(
-	const struct contest *contest, const struct contestant *contestant, double *misses)
+bool bench_rounds_misses(
+	const struct bench_rounds *contest, const struct bench_subject *contestant, double *misses)
 {
-	const struct contestant reader = {.ops = &contestant_keys, .threads = 1};
+	const struct bench_subject reader = {.ops = &contestant_keys, .threads = 1};
 	struct pass pass = {contestant, contest->workload, NULL},
 		    reading = {&reader, contest->workload, NULL};
 	int counter = cache_misses_open();

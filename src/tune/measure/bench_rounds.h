@@ -39,13 +39,13 @@ struct contest_result {
  * error[CONTEST_ERROR_MAX] where a contestant did not count what it was fed: then no figure is
  * worth anything. Ends early, with 0 in *rounds_done or more, when a signal asks for the end.
  */
-bool contest_run(const struct contest *contest, const struct cpus *cpus,
-	const struct contestant *contestants, uint32_t nb_contestants, uint32_t rounds,
+bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
+	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
 	struct contest_result *results, uint32_t *rounds_done, char *error);
 
 /*
  * One more pass, on the calling thread, with its cache misses counted: those of a packet, without
  * those of reading the workload. False where nobody counts them.
  */
-bool contest_misses(
-	const struct contest *contest, const struct contestant *contestant, double *misses);
+bool bench_rounds_misses(
+	const struct bench_rounds *contest, const struct bench_subject *contestant, double *misses);

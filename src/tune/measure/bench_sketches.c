@@ -33,7 +33,7 @@ static bool has_memory(size_t bytes)
 	return bytes <= available - available / 16;
 }
 
-static void *ours_open(const struct contestant *contestant, const struct contest *contest)
+static void *ours_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	bool shared = contestant->sharing == SHARING_SHARED;
 	/* Where threads take turns there is one at a time. One thread alone is to find what others
@@ -200,7 +200,7 @@ static uint32_t ours_top(void *state, const struct workload *workload,
 	return n;
 }
 
-const struct contestant_ops contestant_sketch = {
+const struct bench_subject_ops contestant_sketch = {
 	.takes_hashes = true,
 	.open = ours_open,
 	.feed = ours_feed,
@@ -216,6 +216,6 @@ const struct contestant_ops contestant_sketch = {
 	.open = ours_open, .feed = ours_feed, .memory = ours_memory, .total = ours_total,          \
 	.refused = ours_refused, .close = ours_close
 
-const struct contestant_ops contestant_table = {.takes_hashes = true, TABLE};
+const struct bench_subject_ops contestant_table = {.takes_hashes = true, TABLE};
 
-const struct contestant_ops contestant_table_hashing = {TABLE};
+const struct bench_subject_ops contestant_table_hashing = {TABLE};

@@ -19,18 +19,18 @@
 #define CONTESTANT_THREADS_MAX 64
 
 /* What all contestants of a group have in common. */
-struct contest {
+struct bench_rounds {
 	const struct workload *workload;
 	uint32_t depth; /* rows, where a contestant has rows; 0: its default */
 	uint64_t width; /* counters of a row, or buckets */
 	uint64_t seed;  /* of the hash */
 };
 
-struct contestant_ops;
+struct bench_subject_ops;
 
-struct contestant {
+struct bench_subject {
 	const char *name;
-	const struct contestant_ops *ops;
+	const struct bench_subject_ops *ops;
 	const struct sketch_ops *sketch; /* of ours; else NULL */
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
@@ -41,7 +41,7 @@ struct contestant {
 };
 
 static inline uint64_t contestant_width(
-	const struct contestant *contestant, const struct contest *contest)
+	const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return contestant->width > 0 ? contestant->width : contest->width;
 }
@@ -51,11 +51,11 @@ struct contestant_flow {
 	uint64_t packets; /* as the contestant estimates */
 };
 
-struct contestant_ops {
+struct bench_subject_ops {
 	/* Wants burst->hash filled; else it hashes keys itself. */
 	bool takes_hashes;
 	/* NULL where memory is missing. NULL in the table: nothing is to be opened. */
-	void *(*open)(const struct contestant *contestant, const struct contest *contest);
+	void *(*open)(const struct bench_subject *contestant, const struct bench_rounds *contest);
 	/* Counts a burst; thread t of contestant->threads calls it with its own t. NULL: does
 	 * nothing, which is what reading the keys costs. */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
@@ -72,10 +72,10 @@ struct contestant_ops {
 	void (*close)(void *state);
 };
 
-extern const struct contestant_ops contestant_keys;   /* baselines.c: reads keys, no more */
-extern const struct contestant_ops contestant_hashes; /* baselines.c: and hashes them */
-extern const struct contestant_ops contestant_floor;  /* baselines.c: and increments counters */
-extern const struct contestant_ops contestant_sketch; /* bench_sketches.c */
-extern const struct contestant_ops contestant_table;  /* bench_sketches.c: a flow-table */
-extern const struct contestant_ops
+extern const struct bench_subject_ops contestant_keys;   /* baselines.c: reads keys, no more */
+extern const struct bench_subject_ops contestant_hashes; /* baselines.c: and hashes them */
+extern const struct bench_subject_ops contestant_floor;  /* baselines.c: and increments counters */
+extern const struct bench_subject_ops contestant_sketch; /* bench_sketches.c */
+extern const struct bench_subject_ops contestant_table;  /* bench_sketches.c: a flow-table */
+extern const struct bench_subject_ops
 	contestant_table_hashing; /* bench_sketches.c: that needs no hash but its own */

@@ -27,8 +27,8 @@ bool choices_has(uint32_t set, uint32_t i)
 }
 
 /* One sketch with one number of threads. */
-static uint32_t add_sketch(const struct bench_options *bench, struct contestant ours,
-	struct contestant *contestants, uint32_t max)
+static uint32_t add_sketch(const struct bench_options *bench, struct bench_subject ours,
+	struct bench_subject *contestants, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -45,13 +45,13 @@ static uint32_t add_sketch(const struct bench_options *bench, struct contestant 
 }
 
 uint32_t choices_contestants(const struct bench_options *bench, const struct option_values *threads,
-	struct contestant *contestants, uint32_t max)
+	struct bench_subject *contestants, uint32_t max)
 {
 	uint32_t n = 0;
 
 	for (uint32_t s = 0; sketches[s] != NULL; s++)
 		for (uint32_t t = 0; choices_has(bench->sketches, s) && t < threads->n; t++) {
-			const struct contestant ours = {
+			const struct bench_subject ours = {
 				.name = sketches[s]->name,
 				.ops = &contestant_sketch,
 				.sketch = sketches[s],

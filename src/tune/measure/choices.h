@@ -24,7 +24,7 @@ bool choices_has(uint32_t set, uint32_t i);
  * contestants[max]. Returns their number.
  */
 uint32_t choices_contestants(const struct bench_options *bench, const struct option_values *threads,
-	struct contestant *contestants, uint32_t max);
+	struct bench_subject *contestants, uint32_t max);
 
 /*
  * Calls visit(arg, zipf, flows) for each exponent and number of flows; once for random headers,

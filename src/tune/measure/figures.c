@@ -54,7 +54,7 @@ int figures_open(
 	return open_file(figures->path, figures_options(config)->force, &figures->csv);
 }
 
-static void add_facts(struct text *line, const struct facts *facts)
+static void add_facts(struct text *line, const struct host_facts *facts)
 {
 	csv_string(line, facts->machine);
 	csv_string(line, facts->kernel);
@@ -88,7 +88,7 @@ static void write_line(struct figures *figures, struct text *line)
 
 void figures_begin(struct figures *figures)
 {
-	const struct facts *facts = &figures->facts;
+	const struct host_facts *facts = &figures->facts;
 
 	if (figures->table != NULL)
 		fprintf(figures->table, "%s%s\n%s%s, %s, %s\n%s%s: %s\n", figures->prefix,

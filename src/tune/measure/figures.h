@@ -37,7 +37,7 @@ struct figures {
 	FILE *csv;                            /* NULL: none */
 	const char *path;                     /* of csv */
 	bool unread;                          /* who read standard output has closed it */
-	struct facts facts;
+	struct host_facts facts;
 	char cells[FIGURES_COLUMNS_MAX][FIGURES_CELL_MAX];
 };
 

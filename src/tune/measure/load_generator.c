@@ -38,7 +38,7 @@ struct offer_queue {
 	uint32_t passes; /* over the mbufs since their last refill */
 };
 
-struct offer {
+struct load_generator {
 	struct offer_params params;
 	struct rte_mempool *pool;
 	struct offer_queue queues[OFFER_QUEUES_MAX];
@@ -53,7 +53,7 @@ struct offer {
 /* --- making it --- */
 
 /* The headers of a generated IPv4 packet; every mbuf begins with them. */
-static bool fill_mbufs(struct offer *offer)
+static bool fill_mbufs(struct load_generator *offer)
 {
 	const struct offer_params *params = &offer->params;
 	struct source_packet packet;
@@ -82,7 +82,7 @@ static bool fill_mbufs(struct offer *offer)
 	return true;
 }
 
-static bool take_mbufs(struct offer *offer)
+static bool take_mbufs(struct load_generator *offer)
 {
 	uint32_t each = offer->params.mbufs / offer->params.nb_queues;
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -105,7 +105,7 @@ static bool take_mbufs(struct offer *offer)
 	return fill_mbufs(offer);
 }
 
-static uint32_t queue_of(const struct offer *offer, const struct key4 *key)
+static uint32_t queue_of(const struct load_generator *offer, const struct key4 *key)
 {
 	uint64_t words[2];
 
@@ -114,7 +114,7 @@ static uint32_t queue_of(const struct offer *offer, const struct key4 *key)
 }
 
 /* One queue takes the workload as it is; of several each gets its flows. */
-static bool spread_keys(struct offer *offer)
+static bool spread_keys(struct load_generator *offer)
 {
 	const struct workload *workload = offer->params.workload;
 	uint64_t packets = workload->spec.packets;
@@ -144,7 +144,7 @@ static bool spread_keys(struct offer *offer)
 	return true;
 }
 
-static bool make_port(struct offer *offer)
+static bool make_port(struct load_generator *offer)
 {
 	struct rte_ring *rings[OFFER_QUEUES_MAX];
 	int port;
@@ -165,10 +165,10 @@ static bool make_port(struct offer *offer)
 	return port >= 0;
 }
 
-struct offer *offer_create(const struct offer_params *params, char *error)
+struct load_generator *load_generator_create(const struct offer_params *params, char *error)
 {
 	static unsigned int serial; /* names are unique in the process */
-	struct offer *offer = calloc(1, sizeof(*offer));
+	struct load_generator *offer = calloc(1, sizeof(*offer));
 
 	if (offer == NULL) {
 		snprintf(error, OFFER_ERROR_MAX, "no memory for the generator");
@@ -181,7 +181,7 @@ struct offer *offer_create(const struct offer_params *params, char *error)
 		return offer;
 	snprintf(error, OFFER_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
 		params->mbufs, rte_strerror(rte_errno));
-	offer_destroy(offer);
+	load_generator_destroy(offer);
 	return NULL;
 }
 
@@ -195,7 +195,7 @@ static void give_back(struct offer_queue *queue)
 		}
 }
 
-void offer_destroy(struct offer *offer)
+void load_generator_destroy(struct load_generator *offer)
 {
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
 		struct offer_queue *queue = &offer->queues[q];
@@ -210,25 +210,25 @@ void offer_destroy(struct offer *offer)
 	free(offer);
 }
 
-void offer_discard(struct offer *offer)
+void load_generator_discard(struct load_generator *offer)
 {
 	rte_eth_dev_close(offer->port);
-	offer_destroy(offer);
+	load_generator_destroy(offer);
 }
 
-uint16_t offer_port(const struct offer *offer)
+uint16_t load_generator_port(const struct load_generator *offer)
 {
 	return offer->port;
 }
 
-const char *offer_name(const struct offer *offer)
+const char *load_generator_name(const struct load_generator *offer)
 {
 	return offer->name;
 }
 
 /* --- running it --- */
 
-static bool is_over(const struct offer *offer)
+static bool is_over(const struct load_generator *offer)
 {
 	return rte_rdtsc() >= offer->until || signals_stop_requested();
 }
@@ -272,7 +272,7 @@ static void used(struct offer_queue *queue, uint32_t n)
 }
 
 /* Offers one burst. Returns how many packets found room; without a rate it waits until all do. */
-static uint32_t offer_burst(struct offer *offer, struct offer_queue *queue)
+static uint32_t offer_burst(struct load_generator *offer, struct offer_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
 	uint32_t n;
@@ -288,7 +288,7 @@ static uint32_t offer_burst(struct offer *offer, struct offer_queue *queue)
 }
 
 /* Packets behind what is due are sent at once, as far as they find room. */
-static void wait_until_due(const struct offer *offer, uint64_t start, uint64_t offered)
+static void wait_until_due(const struct load_generator *offer, uint64_t start, uint64_t offered)
 {
 	double cycles = (double)offered / (double)offer->params.rate * (double)rte_get_tsc_hz();
 
@@ -298,7 +298,7 @@ static void wait_until_due(const struct offer *offer, uint64_t start, uint64_t o
 
 static void *generate(void *arg)
 {
-	struct offer *offer = arg;
+	struct load_generator *offer = arg;
 	uint64_t start = rte_rdtsc(), offered = 0, taken = 0;
 
 	offer->until = start + offer->cycles;
@@ -320,7 +320,8 @@ static void *generate(void *arg)
 	return NULL;
 }
 
-bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
+bool load_generator_run(
+	struct load_generator *offer, uint32_t milliseconds, struct offer_counts *counts)
 {
 	pthread_t thread;
 
@@ -332,7 +333,7 @@ bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *
 	return true;
 }
 
-uint64_t offer_left(const struct offer *offer)
+uint64_t load_generator_left(const struct load_generator *offer)
 {
 	uint64_t left = 0;
 
@@ -344,7 +345,7 @@ uint64_t offer_left(const struct offer *offer)
 /* Takes packets until the generator has ended. */
 static void *take(void *arg)
 {
-	struct offer *offer = arg;
+	struct load_generator *offer = arg;
 	void *burst[BURST_MAX];
 
 	while (!atomic_load_explicit(&offer->ended, memory_order_relaxed))
@@ -353,7 +354,7 @@ static void *take(void *arg)
 	return NULL;
 }
 
-double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds)
+double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32_t milliseconds)
 {
 	uint64_t rate = offer->params.rate;
 	struct offer_counts counts;
@@ -364,7 +365,7 @@ double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds)
 	atomic_store_explicit(&offer->ended, false, memory_order_relaxed);
 	if (!cpus_start(cpu, take, offer, &thread))
 		return 0;
-	done = offer_run(offer, milliseconds, &counts);
+	done = load_generator_run(offer, milliseconds, &counts);
 	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
 	pthread_join(thread, NULL);
 	offer->params.rate = rate;

@@ -41,31 +41,32 @@ struct offer_counts {
 	double seconds;
 };
 
-struct offer;
+struct load_generator;
 
 /* EAL must be up. NULL with one line in error[OFFER_ERROR_MAX]. */
-struct offer *offer_create(const struct offer_params *params, char *error);
+struct load_generator *load_generator_create(const struct offer_params *params, char *error);
 /* Who polled it has closed the ethdev. */
-void offer_destroy(struct offer *offer);
+void load_generator_destroy(struct load_generator *offer);
 /* The same where nobody has. */
-void offer_discard(struct offer *offer);
+void load_generator_discard(struct load_generator *offer);
 
 /* The ethdev, which whoever polls it configures, starts and closes; and its name. */
-uint16_t offer_port(const struct offer *offer);
-const char *offer_name(const struct offer *offer);
+uint16_t load_generator_port(const struct load_generator *offer);
+const char *load_generator_name(const struct load_generator *offer);
 
 /*
  * Generates for so many milliseconds, or until a signal asks for the end, on a thread of its own,
  * and waits for it. Returns false where there is no thread. The caller's thread sleeps, so that it
  * needs no CPU while others poll.
  */
-bool offer_run(struct offer *offer, uint32_t milliseconds, struct offer_counts *counts);
+bool load_generator_run(
+	struct load_generator *offer, uint32_t milliseconds, struct offer_counts *counts);
 
 /* Packets that are in the rings. */
-uint64_t offer_left(const struct offer *offer);
+uint64_t load_generator_left(const struct load_generator *offer);
 
 /*
  * What the generator can do at most, in packets per second: for so many milliseconds a thread on
  * CPU `cpu` takes packets out of the rings and does nothing else.
  */
-double offer_ceiling(struct offer *offer, uint32_t cpu, uint32_t milliseconds);
+double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32_t milliseconds);

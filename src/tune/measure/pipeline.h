@@ -13,15 +13,15 @@
 
 struct pipeline_setting {
 	const char *design;
-	struct contestant contestant; /* its sketch, sharing, atomic and width */
+	struct bench_subject contestant; /* its sketch, sharing, atomic and width */
 	uint32_t workers;
 	bool external;  /* packets come from live ports, and size, rate and workload are theirs */
 	uint32_t mbufs; /* of the generator, or of the ports' pools; 0 there: computed */
 	uint32_t size;  /* bytes of a packet */
 	uint64_t rate;  /* packets per second that are offered; 0: as many as are taken */
 	const struct workload *workload;
-	const struct key_rule *key;        /* NULL: 5-tuples */
-	const struct monitor_rules *rules; /* NULL: everything is measured */
+	const struct key_rule *key;      /* NULL: 5-tuples */
+	const struct prefix_list *rules; /* NULL: everything is measured */
 };
 
 struct pipeline_sample {

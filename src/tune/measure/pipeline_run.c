@@ -87,14 +87,14 @@ static bool check(const struct pipeline_totals *totals, const struct offer_count
 }
 
 /* Lets it run for so long, and stops everybody. */
-static bool let_run(
-	struct run *run, struct offer *offer, uint32_t milliseconds, struct offer_counts *counts)
+static bool let_run(struct run *run, struct load_generator *offer, uint32_t milliseconds,
+	struct offer_counts *counts)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	bool ran;
 
 	run_start(run);
-	ran = offer_run(offer, milliseconds, counts);
+	ran = load_generator_run(offer, milliseconds, counts);
 	epochs_end(run->epochs, 1);
 	while (!run_finished(run))
 		nanosleep(&nap, NULL);
@@ -142,17 +142,17 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 }
 
 /* The generator's ethdev, as port_probe() would describe it. */
-static struct port describe_port(const struct offer *offer, const struct config *config)
+static struct port describe_port(const struct load_generator *offer, const struct config *config)
 {
 	struct port port = {
-		.id = offer_port(offer),
+		.id = load_generator_port(offer),
 		.node = PLAN_NODE_ANY,
 		.config = config,
 		.driver = port_driver_find("net_ring"),
 	};
 
-	snprintf(port.name, sizeof(port.name), "%s", offer_name(offer));
-	snprintf(port.device, sizeof(port.device), "%s", offer_name(offer));
+	snprintf(port.name, sizeof(port.name), "%s", load_generator_name(offer));
+	snprintf(port.device, sizeof(port.device), "%s", load_generator_name(offer));
 	return port;
 }
 
@@ -166,9 +166,9 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 	ports.ports[0].node = PLAN_NODE_ANY;
 	if (setting->rules != NULL)
 		ports.rules = (struct plan_rules){
-			.table_bytes = monitor_table_bytes(setting->rules),
-			.ordinary_bytes = monitor_ordinary_bytes(setting->rules),
-			.worker_bytes = monitor_worker_bytes(setting->rules),
+			.table_bytes = prefix_filter_bytes(setting->rules),
+			.ordinary_bytes = prefix_ordinary_bytes(setting->rules),
+			.worker_bytes = prefix_worker_bytes(setting->rules),
 		};
 	setup_run_config(config, from, &setting->contestant);
 	edit_design_options(config)->design = design_index(setting->design);
@@ -183,10 +183,10 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 }
 
 /* The run takes rules over; a setting keeps its own. */
-static bool add_rules(struct run *run, const struct monitor_rules *rules, char *error)
+static bool add_rules(struct run *run, const struct prefix_list *rules, char *error)
 {
 	size_t size = sizeof(*rules);
-	struct monitor_rules *copy;
+	struct prefix_list *copy;
 
 	if (rules == NULL)
 		return true;
@@ -201,7 +201,7 @@ static bool add_rules(struct run *run, const struct monitor_rules *rules, char *
 }
 
 static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
-	const struct topology *topology, struct offer *offer, const uint32_t *cpus,
+	const struct topology *topology, struct load_generator *offer, const uint32_t *cpus,
 	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error)
 {
 	static struct config config;
@@ -229,7 +229,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");
 	totals = pipeline_add_up(run);
 	run_destroy(run);
-	right = right && check(&totals, &counts, offer_left(offer), error);
+	right = right && check(&totals, &counts, load_generator_left(offer), error);
 	if (right)
 		*sample = pipeline_sample_of(&totals, counts.offered, counts.seconds);
 	return right;
@@ -250,10 +250,10 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};
 	int level = rte_log_get_level(log_type);
-	struct offer *offer;
+	struct load_generator *offer;
 	bool right;
 
-	offer = offer_create(&params, error);
+	offer = load_generator_create(&params, error);
 	if (offer == NULL)
 		return false;
 	/* Warnings are of rings that somebody else fills. */
@@ -261,6 +261,6 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 	right = run_offer(
 		setting, from, topology, offer, cpus, nb_cpus, milliseconds, sample, error);
 	rte_log_set_level((uint32_t)log_type, (uint32_t)level);
-	offer_destroy(offer);
+	load_generator_destroy(offer);
 	return right;
 }

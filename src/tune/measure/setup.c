@@ -29,7 +29,7 @@ bool setup_topology(struct topology *topology, const struct config *config)
 	return false;
 }
 
-const char *setup_atomic_name(const struct contestant *contestant)
+const char *setup_atomic_name(const struct bench_subject *contestant)
 {
 	if (contestant->sharing != SHARING_SHARED)
 		return "";
@@ -43,7 +43,7 @@ static void copy_block(
 }
 
 void setup_run_config(
-	struct config *config, const struct config *from, const struct contestant *contestant)
+	struct config *config, const struct config *from, const struct bench_subject *contestant)
 {
 	static const struct option_owner *const of_host[] = {
 		&seed_owner, &hugepages_owner, &process_owner, &eal_owner, &log_owner};
@@ -68,8 +68,8 @@ void setup_run_config(
 	};
 }
 
-bool setup_plan(struct plan *plan, const struct config *config, const struct contestant *contestant,
-	const struct topology *topology, char *error)
+bool setup_plan(struct plan *plan, const struct config *config,
+	const struct bench_subject *contestant, const struct topology *topology, char *error)
 {
 	struct plan_ports ports = {0};
 
