@@ -256,12 +256,12 @@ static void close_reader(struct reader *reader)
 }
 
 static bool connect_to(
-	const struct reader *reader, struct receiver_address *address, const char *where)
+	const struct reader *reader, struct socket_client_address *address, const char *where)
 {
 	char text[32], why[RECEIVER_WHY_MAX];
 
 	snprintf(text, sizeof(text), "%s:%u", where, reader->port);
-	return receiver_parse(
+	return socket_client_parse(
 		text, reader->accepts ? RECEIVER_TCP : RECEIVER_UDP, NULL, address, why);
 }
 
@@ -293,7 +293,7 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 {
 	const struct ipfix_socket_options options = {
 		.records = {.flows = true, .ingress = 1}, .patience = patience};
-	struct receiver_address address;
+	struct socket_client_address address;
 	struct ipfix_counts account;
 	struct ipfix_socket *ipfix;
 	struct reader reader;
@@ -318,24 +318,24 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 
 static struct took leave_json(struct exports_bench *bench, const struct report_epoch *epoch)
 {
-	struct receiver receiver = {.patience = patience};
+	struct socket_client receiver = {.patience = patience};
 	struct reader reader;
 	struct took took = {0};
 
 	if (!open_reader(&reader, SOCK_STREAM))
 		return took;
-	receiver_init(&receiver);
+	socket_client_init(&receiver);
 	if (connect_to(&reader, &receiver.address, "127.0.0.1") &&
-		receiver_look(&receiver) == RECEIVER_ANEW) {
+		socket_client_look(&receiver) == RECEIVER_ANEW) {
 		struct took begin = now();
 
 		text_clear(&bench->text);
 		format_epoch(&bench->text, &format_json, bench->columns, epoch);
 		if (!bench->text.failed &&
-			receiver_send(&receiver, bench->text.data, bench->text.len) == 0)
+			socket_client_send(&receiver, bench->text.data, bench->text.len) == 0)
 			took = since(begin);
 	}
-	receiver_free(&receiver);
+	socket_client_free(&receiver);
 	close_reader(&reader);
 	return took;
 }

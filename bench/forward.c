@@ -285,7 +285,7 @@ static void work_on_path(struct worker *worker, uint32_t nb_workers)
 	worker_leave(worker, 1);
 }
 
-static void receive_off_path(struct receiver *receiver)
+static void receive_off_path(struct rx_core *receiver)
 {
 	struct poller *poller = &receiver->poller;
 

@@ -57,14 +57,14 @@ void capacity_add(struct capacity_worker *worker, const struct sketch_ops *ops,
 	snprintf(what->key, sizeof(what->key), "%s", params->key->name);
 }
 
-struct sum {
+struct capacity_sum {
 	const struct profile *profile;
 	double ns;
 	struct profile_what *missing;
 };
 
 /* `share` of the packets have this part. */
-static bool add(struct sum *sum, const struct profile_what *what, double share)
+static bool add(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
 
@@ -76,7 +76,7 @@ static bool add(struct sum *sum, const struct profile_what *what, double share)
 	return true;
 }
 
-static bool add_part(struct sum *sum, enum profile_part part, double share)
+static bool add_part(struct capacity_sum *sum, enum profile_part part, double share)
 {
 	const struct profile_what what = {.part = part};
 
@@ -96,7 +96,7 @@ static double looked_at(
 }
 
 /* The first key is always made. */
-static bool add_key(struct sum *sum, const struct capacity_worker *worker,
+static bool add_key(struct capacity_sum *sum, const struct capacity_worker *worker,
 	const struct capacity_state *state, uint32_t key)
 {
 	double share = looked_at(worker, state, key == 0 ? UINT32_MAX : key);
@@ -104,7 +104,7 @@ static bool add_key(struct sum *sum, const struct capacity_worker *worker,
 	return share <= 0 || add(sum, &worker->keys[key], share);
 }
 
-static bool add_measurement(struct sum *sum, const struct profile_what *sketch,
+static bool add_measurement(struct capacity_sum *sum, const struct profile_what *sketch,
 	const struct capacity_detail *detail, enum profile_traffic traffic)
 {
 	struct profile_what what = *sketch;
@@ -122,7 +122,7 @@ bool capacity_ns(const struct profile *profile, const struct capacity_worker *wo
 	const struct capacity_state *state, enum profile_traffic traffic, double *ns,
 	struct profile_what *missing)
 {
-	struct sum sum = {.profile = profile, .missing = missing};
+	struct capacity_sum sum = {.profile = profile, .missing = missing};
 	double share = looked_at(worker, state, UINT32_MAX);
 
 	if ((worker->receives && !add_part(&sum, PROFILE_RECEIVE, 1)) ||

@@ -10,24 +10,24 @@
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 
 /* From one step of a measurement to one that takes less time. */
-struct move {
+struct choice_move {
 	double ns;      /* that it saves */
 	uint32_t slope; /* what it adds to the error, for each of them: bits_of() */
 	uint32_t item;
 	uint8_t to;
 };
 
-struct sum {
+struct choose_sum {
 	const struct choose_problem *problem;
 	struct choice *choice;
 	double target_ns;
 	bool any_states;
-	struct move *moves;
+	struct choice_move *moves;
 };
 
 size_t choose_work_size(uint32_t nb_items)
 {
-	return nb_items * CHOOSE_STEPS_MAX * sizeof(struct move);
+	return nb_items * CHOOSE_STEPS_MAX * sizeof(struct choice_move);
 }
 
 static double states_ns(const struct choose_states *states, const struct choose_flows *flows)
@@ -48,7 +48,7 @@ static void whole_flows(struct choose_flows *flows)
 }
 
 /* What a measurement takes. */
-static double own_ns(const struct sum *sum, uint32_t i, uint32_t step)
+static double own_ns(const struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	const struct choose_item *item = &sum->problem->items[i];
 
@@ -59,7 +59,7 @@ static double own_ns(const struct sum *sum, uint32_t i, uint32_t step)
 }
 
 /* That in each step; [CHOOSE_STEPS_MAX + 1] may be needed for it. */
-static const double *step_ns(const struct sum *sum, uint32_t i, double *room)
+static const double *step_ns(const struct choose_sum *sum, uint32_t i, double *room)
 {
 	const struct choose_item *item = &sum->problem->items[i];
 
@@ -70,7 +70,7 @@ static const double *step_ns(const struct sum *sum, uint32_t i, double *room)
 	return room;
 }
 
-static void set_step(struct sum *sum, uint32_t i, uint32_t step)
+static void set_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	uint8_t *now = &sum->choice->step[i];
 
@@ -78,13 +78,13 @@ static void set_step(struct sum *sum, uint32_t i, uint32_t step)
 	*now = (uint8_t)step;
 }
 
-static bool fits(const struct sum *sum)
+static bool fits(const struct choose_sum *sum)
 {
 	return sum->choice->ns <= sum->target_ns + EXACT_NS;
 }
 
 /* One that takes more time. */
-static bool try_step(struct sum *sum, uint32_t i, uint32_t step)
+static bool try_step(struct choose_sum *sum, uint32_t i, uint32_t step)
 {
 	double more = own_ns(sum, i, step) - own_ns(sum, i, sum->choice->step[i]);
 
@@ -96,7 +96,7 @@ static bool try_step(struct sum *sum, uint32_t i, uint32_t step)
 }
 
 /* All flows so many states lower. */
-static void set_flows(struct sum *sum, uint32_t i, uint32_t lower)
+static void set_flows(struct choose_sum *sum, uint32_t i, uint32_t lower)
 {
 	struct choose_flows *flows = &sum->choice->flows[i];
 	double before = own_ns(sum, i, sum->choice->step[i]);
@@ -108,10 +108,10 @@ static void set_flows(struct sum *sum, uint32_t i, uint32_t lower)
 }
 
 /* Full detail, or what *choice says. */
-static struct sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
+static struct choose_sum sum_of(const struct choose_problem *problem, bool full, double target_ns,
 	void *work, struct choice *choice)
 {
-	struct sum sum = {
+	struct choose_sum sum = {
 		.problem = problem, .choice = choice, .target_ns = target_ns, .moves = work};
 	double ns = problem->fixed_ns;
 
@@ -135,7 +135,7 @@ static struct sum sum_of(const struct choose_problem *problem, bool full, double
  * Flows of those whose hash is below the least share of the hashes that fits. `ns` is of none of
  * them, choice->ns of all of them. Returns that share, or 0 where it is all.
  */
-static uint32_t split(struct sum *sum, double ns)
+static uint32_t split(struct choose_sum *sum, double ns)
 {
 	double share = ceil(SHARES * (ns - sum->target_ns) / (ns - sum->choice->ns));
 
@@ -146,7 +146,7 @@ static uint32_t split(struct sum *sum, double ns)
 	return (uint32_t)share;
 }
 
-static void share_flows(struct sum *sum, uint32_t lower, uint32_t share)
+static void share_flows(struct choose_sum *sum, uint32_t lower, uint32_t share)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
 		struct choose_flows *flows = &sum->choice->flows[i];
@@ -160,7 +160,7 @@ static void share_flows(struct sum *sum, uint32_t lower, uint32_t share)
 }
 
 /* All flows a state lower than they are; true where it fits. */
-static bool greedy_flows(struct sum *sum, uint32_t lower)
+static bool greedy_flows(struct choose_sum *sum, uint32_t lower)
 {
 	double before = sum->choice->ns;
 	uint32_t share;
@@ -191,7 +191,7 @@ static uint32_t greedy_levels(const struct choose_problem *problem)
 	return levels;
 }
 
-static bool greedy(struct sum *sum)
+static bool greedy(struct choose_sum *sum)
 {
 	const struct choose_problem *problem = sum->problem;
 	uint32_t levels = greedy_levels(problem);
@@ -209,7 +209,7 @@ static bool greedy(struct sum *sum)
 }
 
 /* Each state of a measurement's flows one lower, the lightest first. */
-static bool lower_states(struct sum *sum, uint32_t i, bool *moved)
+static bool lower_states(struct choose_sum *sum, uint32_t i, bool *moved)
 {
 	const struct choose_states *states = sum->problem->items[i].states;
 	struct choose_flows *flows = &sum->choice->flows[i];
@@ -238,7 +238,7 @@ static bool lower_states(struct sum *sum, uint32_t i, bool *moved)
 	return false;
 }
 
-static bool low_states_first(struct sum *sum)
+static bool low_states_first(struct choose_sum *sum)
 {
 	bool moved;
 
@@ -261,7 +261,7 @@ static bool low_states_first(struct sum *sum)
 }
 
 /* Each measurement gives up the fewest steps that take no more time than those it was made to. */
-static void pass_over_useless(struct sum *sum)
+static void pass_over_useless(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
 		double ns = own_ns(sum, i, sum->choice->step[i]);
@@ -273,7 +273,7 @@ static void pass_over_useless(struct sum *sum)
 	}
 }
 
-static bool queries(struct sum *sum)
+static bool queries(struct choose_sum *sum)
 {
 	for (uint32_t i = sum->problem->nb_items; i-- > 0;) {
 		const struct choose_item *item = &sum->problem->items[i];
@@ -301,7 +301,7 @@ static uint32_t bits_of(float slope)
  * added. False where no step takes less time.
  */
 static bool find_move(
-	const struct choose_item *item, const double *ns, uint32_t at, struct move *move)
+	const struct choose_item *item, const double *ns, uint32_t at, struct choice_move *move)
 {
 	double least = INFINITY, most = 0;
 	uint8_t to = 0;
@@ -318,7 +318,8 @@ static bool find_move(
 			to = s;
 		}
 	}
-	*move = (struct move){.ns = most, .slope = bits_of(least > 0 ? (float)least : 0), .to = to};
+	*move = (struct choice_move){
+		.ns = most, .slope = bits_of(least > 0 ? (float)least : 0), .to = to};
 	return most > 0;
 }
 
@@ -328,7 +329,8 @@ static uint32_t digit_of(uint32_t slope, uint32_t shift)
 }
 
 /* All of them, up to the step that takes the least time; their slopes rise. Returns their end. */
-static struct move *add_moves(const struct sum *sum, uint32_t i, uint32_t last, struct move *moves)
+static struct choice_move *add_moves(
+	const struct choose_sum *sum, uint32_t i, uint32_t last, struct choice_move *moves)
 {
 	const struct choose_item *item = &sum->problem->items[i];
 	double room[CHOOSE_STEPS_MAX + 1];
@@ -349,22 +351,22 @@ static struct move *add_moves(const struct sum *sum, uint32_t i, uint32_t last, 
  * below the digit with which it would fit all moves are made, and those behind it are not; of those
  * that have it the next digit decides, and at last their order.
  */
-static void make_moves(struct sum *sum, struct move *end)
+static void make_moves(struct choose_sum *sum, struct choice_move *end)
 {
 	const double target_ns = sum->target_ns + EXACT_NS;
 	double ns = sum->choice->ns, saved[DIGIT_VALUES];
 	uint8_t *step = sum->choice->step;
 
 	for (uint32_t shift = 2 * DIGIT_BITS; shift < 32; shift -= DIGIT_BITS) {
-		struct move *kept = sum->moves;
+		struct choice_move *kept = sum->moves;
 		uint32_t last = 0;
 
 		memset(saved, 0, sizeof(saved));
-		for (struct move *move = sum->moves; move < end; move++)
+		for (struct choice_move *move = sum->moves; move < end; move++)
 			saved[digit_of(move->slope, shift)] += move->ns;
 		while (last < DIGIT_VALUES - 1 && ns - saved[last] > target_ns)
 			ns -= saved[last++];
-		for (struct move *move = sum->moves; move < end; move++) {
+		for (struct choice_move *move = sum->moves; move < end; move++) {
 			uint32_t digit = digit_of(move->slope, shift);
 
 			if (digit < last)
@@ -374,7 +376,7 @@ static void make_moves(struct sum *sum, struct move *end)
 		}
 		end = kept;
 	}
-	for (struct move *move = sum->moves; move < end && ns > target_ns; move++) {
+	for (struct choice_move *move = sum->moves; move < end && ns > target_ns; move++) {
 		ns -= move->ns;
 		step[move->item] = move->to;
 	}
@@ -382,7 +384,7 @@ static void make_moves(struct sum *sum, struct move *end)
 }
 
 /* What takes the least time of all that [begin, end) may give up. */
-static void give_up(struct sum *sum, uint32_t begin, uint32_t end)
+static void give_up(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	double sum_ns = sum->choice->ns;
 
@@ -402,9 +404,9 @@ static void give_up(struct sum *sum, uint32_t begin, uint32_t end)
 }
 
 /* Where all that [begin, end) has given up is enough: only as much as it takes, of `ns` for all. */
-static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, double ns)
+static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, double ns)
 {
-	struct move *moves_end = sum->moves;
+	struct choice_move *moves_end = sum->moves;
 
 	for (uint32_t i = begin; i < end; i++) {
 		moves_end = add_moves(sum, i, sum->choice->step[i], moves_end);
@@ -415,7 +417,7 @@ static void take_moves(struct sum *sum, uint32_t begin, uint32_t end, double ns)
 }
 
 /* Steps are whole, so there may be time left: for the best ranked that can do with it. */
-static void give_back(struct sum *sum)
+static void give_back(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
 		bool moved = true;
@@ -434,7 +436,7 @@ static void give_back(struct sum *sum)
 }
 
 /* Of measurements of one rank: first their flows' states, which no bound hangs on. */
-static bool best_of_rank(struct sum *sum, uint32_t begin, uint32_t end)
+static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	bool moved = sum->any_states;
 	double ns;
@@ -454,7 +456,7 @@ static bool best_of_rank(struct sum *sum, uint32_t begin, uint32_t end)
 	return true;
 }
 
-static bool best(struct sum *sum)
+static bool best(struct choose_sum *sum)
 {
 	const struct choose_item *items = sum->problem->items;
 	uint32_t end = sum->problem->nb_items;
@@ -474,13 +476,13 @@ static bool best(struct sum *sum)
 void choose(enum choose_how how, const struct choose_problem *problem, double target_ns, void *work,
 	struct choice *choice)
 {
-	static bool (*const ways[])(struct sum *) = {
+	static bool (*const ways[])(struct choose_sum *) = {
 		[CHOOSE_GREEDY] = greedy,
 		[CHOOSE_LSF] = low_states_first,
 		[CHOOSE_QUERIES] = queries,
 		[CHOOSE_BEST] = best,
 	};
-	struct sum sum = sum_of(problem, true, target_ns, work, choice);
+	struct choose_sum sum = sum_of(problem, true, target_ns, work, choice);
 
 	choice->fits = fits(&sum) || ways[how](&sum);
 	if (how == CHOOSE_GREEDY || how == CHOOSE_LSF)
@@ -499,7 +501,7 @@ void choose_predict(
 }
 
 /* All flows one state deeper; first those that are behind the others. */
-static bool flows_back(struct sum *sum, uint32_t i)
+static bool flows_back(struct choose_sum *sum, uint32_t i)
 {
 	const struct choose_states *states = sum->problem->items[i].states;
 	struct choose_flows *flows, before;
@@ -529,7 +531,7 @@ static bool flows_back(struct sum *sum, uint32_t i)
 bool choose_back(enum choose_how how, const struct choose_problem *problem, double target_ns,
 	void *work, struct choice *choice)
 {
-	struct sum sum = sum_of(problem, false, target_ns, work, choice);
+	struct choose_sum sum = sum_of(problem, false, target_ns, work, choice);
 
 	for (uint32_t i = 0; i < problem->nb_items; i++) {
 		for (uint32_t step = choice->step[i]; step > 0;) {

@@ -185,7 +185,7 @@ void profile_write(const struct profile *profile, FILE *out)
 
 /* --- reading --- */
 
-struct reader {
+struct profile_reader {
 	FILE *in;
 	const char *name;
 	uint32_t line;
@@ -194,7 +194,7 @@ struct reader {
 };
 
 __attribute__((format(printf, 2, 3))) static bool refuse(
-	struct reader *reader, const char *format, ...)
+	struct profile_reader *reader, const char *format, ...)
 {
 	va_list arguments;
 	int used = snprintf(reader->error, PROFILE_ERROR_MAX,
@@ -208,7 +208,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 }
 
 /* The next line that is not for people, without its end. */
-static bool next_line(struct reader *reader)
+static bool next_line(struct profile_reader *reader)
 {
 	size_t length;
 
@@ -229,7 +229,7 @@ static bool next_line(struct reader *reader)
 }
 
 /* Cuts the line at its commas. */
-static bool cut_fields(struct reader *reader, char *fields[FIELDS])
+static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
 {
 	uint32_t n = 0;
 
@@ -242,7 +242,7 @@ static bool cut_fields(struct reader *reader, char *fields[FIELDS])
 	return n == FIELDS || refuse(reader, "%u fields in the place of %u", n, FIELDS);
 }
 
-static bool read_word(struct reader *reader, const char *field, const char *const *words,
+static bool read_word(struct profile_reader *reader, const char *field, const char *const *words,
 	uint32_t n, uint32_t *value)
 {
 	for (*value = 0; *value < n; ++*value)
@@ -251,7 +251,8 @@ static bool read_word(struct reader *reader, const char *field, const char *cons
 	return refuse(reader, "'%.64s' is not a word that stands there", field);
 }
 
-static bool read_whole(struct reader *reader, const char *field, uint64_t most, uint64_t *value)
+static bool read_whole(
+	struct profile_reader *reader, const char *field, uint64_t most, uint64_t *value)
 {
 	char *end;
 
@@ -261,7 +262,7 @@ static bool read_whole(struct reader *reader, const char *field, uint64_t most, 
 	       refuse(reader, "'%.64s' is not such a number", field);
 }
 
-static bool read_real(struct reader *reader, const char *field, double *value)
+static bool read_real(struct profile_reader *reader, const char *field, double *value)
 {
 	char *end;
 
@@ -271,7 +272,7 @@ static bool read_real(struct reader *reader, const char *field, double *value)
 	       refuse(reader, "'%.64s' is not a number", field);
 }
 
-static bool read_key(struct reader *reader, const char *field, char key[PROFILE_KEY_MAX])
+static bool read_key(struct profile_reader *reader, const char *field, char key[PROFILE_KEY_MAX])
 {
 	char why[KEY_RULE_WHY_MAX];
 	struct key_rule rule;
@@ -285,7 +286,7 @@ static bool read_key(struct reader *reader, const char *field, char key[PROFILE_
 }
 
 /* The sketch and its shape, flows last; or nothing at all. */
-static bool read_sketch(struct reader *reader, char *const *fields, struct profile_row *row)
+static bool read_sketch(struct profile_reader *reader, char *const *fields, struct profile_row *row)
 {
 	struct profile_what *what = &row->what;
 	uint64_t depth;
@@ -313,7 +314,7 @@ static bool read_sketch(struct reader *reader, char *const *fields, struct profi
 	return true;
 }
 
-static bool read_fit(struct reader *reader, char *const *fields, struct distribution *times,
+static bool read_fit(struct profile_reader *reader, char *const *fields, struct distribution *times,
 	enum distribution_kind kind)
 {
 	times->bic[kind] = INFINITY;
@@ -326,7 +327,7 @@ static bool read_fit(struct reader *reader, char *const *fields, struct distribu
 	       read_real(reader, fields[2], &times->bic[kind]);
 }
 
-static bool read_times(struct reader *reader, char *const *fields, struct profile_row *row)
+static bool read_times(struct profile_reader *reader, char *const *fields, struct profile_row *row)
 {
 	struct distribution *times = &row->times;
 	double *const reals[] = {
@@ -351,7 +352,7 @@ static bool read_times(struct reader *reader, char *const *fields, struct profil
 	return true;
 }
 
-static bool read_state(struct reader *reader, const char *field, struct profile_what *what)
+static bool read_state(struct profile_reader *reader, const char *field, struct profile_what *what)
 {
 	uint32_t state = FLOW_COUNT;
 
@@ -363,7 +364,7 @@ static bool read_state(struct reader *reader, const char *field, struct profile_
 	       refuse(reader, "'%.64s' is not a state of such flows", field);
 }
 
-static bool read_row(struct reader *reader, struct profile *profile)
+static bool read_row(struct profile_reader *reader, struct profile *profile)
 {
 	struct profile_row row = {0};
 	char *fields[FIELDS];
@@ -386,7 +387,7 @@ static bool read_row(struct reader *reader, struct profile *profile)
 	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");
 }
 
-static bool read_host(struct reader *reader, struct profile_host *host)
+static bool read_host(struct profile_reader *reader, struct profile_host *host)
 {
 	for (uint32_t f = 0; f < PROFILE_FACTS; f++) {
 		size_t length = strlen(fact_names[f]);
@@ -402,7 +403,7 @@ static bool read_host(struct reader *reader, struct profile_host *host)
 	return true;
 }
 
-static bool read_rows(struct reader *reader, struct profile *profile)
+static bool read_rows(struct profile_reader *reader, struct profile *profile)
 {
 	static const char last[] = "rows: ";
 	uint64_t rows;
@@ -421,7 +422,7 @@ static bool read_rows(struct reader *reader, struct profile *profile)
 
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
 {
-	struct reader reader = {.in = in, .name = name, .error = error};
+	struct profile_reader reader = {.in = in, .name = name, .error = error};
 	bool right;
 
 	*profile = (struct profile){0};

@@ -14,14 +14,14 @@ struct decimal {
 	unsigned int decimals;
 };
 
-struct unit {
+struct unit_factor {
 	const char *suffix;
 	uint64_t scale;
 };
 
 static const char too_large[] = "too large";
 
-static const struct unit count_units[] = {
+static const struct unit_factor count_units[] = {
 	{"", 1},
 	{"K", 1000},
 	{"M", 1000 * 1000},
@@ -29,7 +29,7 @@ static const struct unit count_units[] = {
 	{NULL, 0},
 };
 
-static const struct unit entries_units[] = {
+static const struct unit_factor entries_units[] = {
 	{"", 1},
 	{"K", UINT64_C(1) << 10},
 	{"M", UINT64_C(1) << 20},
@@ -37,7 +37,7 @@ static const struct unit entries_units[] = {
 	{NULL, 0},
 };
 
-static const struct unit size_units[] = {
+static const struct unit_factor size_units[] = {
 	{"", 1},
 	{"B", 1},
 	{"KB", UINT64_C(1) << 10},
@@ -49,7 +49,7 @@ static const struct unit size_units[] = {
 
 #define SECOND UINT64_C(1000000000)
 
-static const struct unit time_units[] = {
+static const struct unit_factor time_units[] = {
 	{"ns", 1},
 	{"us", 1000},
 	{"ms", 1000 * 1000},
@@ -60,7 +60,7 @@ static const struct unit time_units[] = {
 	{NULL, 0},
 };
 
-static const struct unit rate_units[] = {
+static const struct unit_factor rate_units[] = {
 	{"pps", 1},
 	{"kpps", 1000},
 	{"Mpps", 1000 * 1000},
@@ -118,9 +118,9 @@ static uint64_t power_of_ten(unsigned int exponent)
 	return power;
 }
 
-static const struct unit *find_unit(const struct unit *units, const char *suffix)
+static const struct unit_factor *find_unit(const struct unit_factor *units, const char *suffix)
 {
-	for (const struct unit *unit = units; unit->suffix != NULL; unit++) {
+	for (const struct unit_factor *unit = units; unit->suffix != NULL; unit++) {
 		if (strcmp(unit->suffix, suffix) == 0)
 			return unit;
 	}
@@ -129,9 +129,9 @@ static const struct unit *find_unit(const struct unit *units, const char *suffix
 
 /* A number and one of the units, which together must give a whole number. */
 static const char *read_scaled(
-	const char *text, const struct unit *units, const char *malformed, uint64_t *value)
+	const char *text, const struct unit_factor *units, const char *malformed, uint64_t *value)
 {
-	const struct unit *unit;
+	const struct unit_factor *unit;
 	struct decimal number;
 	unsigned __int128 scaled;
 	uint64_t divisor;
@@ -160,7 +160,7 @@ const char *units_count(const char *text, uint64_t *value)
 
 const char *units_millionths(const char *text, uint64_t *e6)
 {
-	static const struct unit millionths[] = {{"", 1000 * 1000}, {NULL, 0}};
+	static const struct unit_factor millionths[] = {{"", 1000 * 1000}, {NULL, 0}};
 
 	return read_scaled(text, millionths, "not a number with at most six decimals", e6);
 }

@@ -17,7 +17,7 @@
 #define LINE_MAX_BYTES 65536
 
 /* The columns that have to be there, besides those of keys and of the ledger. */
-enum column {
+enum csv_replay_column {
 	EPOCH,
 	MEASUREMENT,
 	START,
@@ -44,7 +44,7 @@ static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start
 #define NOWHERE UINT32_MAX
 
 /* The files of a kind, one after the other, and the row that comes next. */
-struct rows {
+struct csv_replay_rows {
 	const char *option; /* that writes them */
 	struct csv_replay_files files;
 	uint32_t open;             /* so many were opened; the last of them is `file` */
@@ -59,7 +59,7 @@ struct rows {
 };
 
 struct csv_replay {
-	struct rows outputs, stats;
+	struct csv_replay_rows outputs, stats;
 	uint64_t last; /* epoch, and one */
 	bool cut;
 	int status; /* not 0: nothing more is read */
@@ -68,13 +68,13 @@ struct csv_replay {
 
 /* --- what is wrong --- */
 
-static const char *path_of(const struct rows *rows)
+static const char *path_of(const struct csv_replay_rows *rows)
 {
 	return rows->files.paths[rows->open - 1];
 }
 
-__attribute__((format(printf, 4, 5))) static bool refuse(
-	struct csv_replay *recorded, const struct rows *rows, int status, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static bool refuse(struct csv_replay *recorded,
+	const struct csv_replay_rows *rows, int status, const char *format, ...)
 {
 	int used = snprintf(recorded->error, sizeof(recorded->error), "%.200s", path_of(rows));
 	va_list args;
@@ -113,7 +113,7 @@ static char *next_field(char **rest)
 	return field;
 }
 
-static bool split(struct csv_replay *recorded, struct rows *rows)
+static bool split(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	char *rest = rows->text;
 
@@ -130,7 +130,7 @@ static bool split(struct csv_replay *recorded, struct rows *rows)
 }
 
 /* False at the end of the file, and where something is wrong. */
-static bool read_line(struct csv_replay *recorded, struct rows *rows)
+static bool read_line(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	size_t len = 0;
 	int byte;
@@ -157,7 +157,7 @@ static bool read_line(struct csv_replay *recorded, struct rows *rows)
 
 /* --- files --- */
 
-static uint32_t find(const struct rows *rows, const char *name)
+static uint32_t find(const struct csv_replay_rows *rows, const char *name)
 {
 	for (uint32_t f = 0; f < rows->nb_fields; f++)
 		if (strcmp(rows->fields[f], name) == 0)
@@ -166,7 +166,7 @@ static uint32_t find(const struct rows *rows, const char *name)
 }
 
 /* Which columns a kind must have. */
-static bool needs(const struct rows *rows, enum column column)
+static bool needs(const struct csv_replay_rows *rows, enum csv_replay_column column)
 {
 	bool of_output = column >= OUTPUT_COLUMNS_FROM && column < STATS_COLUMNS_FROM;
 	bool of_stats = column >= STATS_COLUMNS_FROM;
@@ -174,7 +174,7 @@ static bool needs(const struct rows *rows, enum column column)
 	return strcmp(rows->option, "--output") == 0 ? !of_stats : !of_output;
 }
 
-static bool read_header(struct csv_replay *recorded, struct rows *rows)
+static bool read_header(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	if (!read_line(recorded, rows)) {
 		if (recorded->status == 0)
@@ -199,7 +199,7 @@ static bool read_header(struct csv_replay *recorded, struct rows *rows)
 	return true;
 }
 
-static bool open_next(struct csv_replay *recorded, struct rows *rows)
+static bool open_next(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	if (rows->file != NULL)
 		fclose(rows->file);
@@ -216,12 +216,12 @@ static bool open_next(struct csv_replay *recorded, struct rows *rows)
 /* --- fields --- */
 
 /* "": the row's kind has no such column, or it is empty there. */
-static const char *field(const struct rows *rows, uint32_t at)
+static const char *field(const struct csv_replay_rows *rows, uint32_t at)
 {
 	return at != NOWHERE ? rows->fields[at] : "";
 }
 
-static bool read_count(struct csv_replay *recorded, const struct rows *rows, uint32_t at,
+static bool read_count(struct csv_replay *recorded, const struct csv_replay_rows *rows, uint32_t at,
 	uint64_t *value, bool *known)
 {
 	const char *text = field(rows, at);
@@ -240,7 +240,7 @@ static bool read_count(struct csv_replay *recorded, const struct rows *rows, uin
 }
 
 /* Makes the next row ready, where there is one. */
-static void next_row(struct csv_replay *recorded, struct rows *rows)
+static void next_row(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	bool known;
 
@@ -267,8 +267,9 @@ static void next_row(struct csv_replay *recorded, struct rows *rows)
 	rows->there = true;
 }
 
-static bool read_figure(struct csv_replay *recorded, const struct rows *rows, enum column value,
-	enum column low, enum column high, struct report_figure *figure)
+static bool read_figure(struct csv_replay *recorded, const struct csv_replay_rows *rows,
+	enum csv_replay_column value, enum csv_replay_column low, enum csv_replay_column high,
+	struct report_figure *figure)
 {
 	bool low_known;
 
@@ -278,14 +279,14 @@ static bool read_figure(struct csv_replay *recorded, const struct rows *rows, en
 }
 
 /* Flags of a record are no part of the key. */
-static bool is_of_key(const struct rows *rows, uint32_t f)
+static bool is_of_key(const struct csv_replay_rows *rows, uint32_t f)
 {
 	return field(rows, rows->at_key[f])[0] != '\0' &&
 	       (f != KEY_TCP_FLAGS || field(rows, rows->at_first)[0] == '\0');
 }
 
 static bool read_times(
-	struct csv_replay *recorded, const struct rows *rows, struct epoch_view *epoch)
+	struct csv_replay *recorded, const struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
 	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
 		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
@@ -295,7 +296,7 @@ static bool read_times(
 
 /* That of the row; NULL where there is no memory. */
 static struct epoch_view_measurement *measurement_of(
-	const struct rows *rows, struct epoch_view *epoch)
+	const struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
 	const char *name = field(rows, rows->at[MEASUREMENT]);
 	struct epoch_view_measurement *measurement = epoch_view_find(epoch, name);
@@ -305,7 +306,7 @@ static struct epoch_view_measurement *measurement_of(
 
 static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
 {
-	const struct rows *rows = &recorded->outputs;
+	const struct csv_replay_rows *rows = &recorded->outputs;
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
 	struct epoch_view_row *row =
 		measurement != NULL ? epoch_view_add_row(epoch, measurement) : NULL;
@@ -330,7 +331,7 @@ static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
 
 static bool take_ledger(struct csv_replay *recorded, struct epoch_view *epoch)
 {
-	const struct rows *rows = &recorded->stats;
+	const struct csv_replay_rows *rows = &recorded->stats;
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
 	bool known;
 
@@ -379,7 +380,8 @@ static double misfit(const struct epoch_view_measurement *measurement, bool byte
 
 /* --- epochs --- */
 
-static void take_rows(struct csv_replay *recorded, struct rows *rows, struct epoch_view *epoch,
+static void take_rows(struct csv_replay *recorded, struct csv_replay_rows *rows,
+	struct epoch_view *epoch,
 	bool (*take)(struct csv_replay *recorded, struct epoch_view *epoch))
 {
 	while (rows->there && rows->epoch == epoch->number && recorded->status == 0 &&
@@ -393,7 +395,7 @@ static void take_rows(struct csv_replay *recorded, struct rows *rows, struct epo
 
 struct epoch_view *csv_replay_next(struct csv_replay *recorded)
 {
-	const struct rows *outputs = &recorded->outputs, *stats = &recorded->stats;
+	const struct csv_replay_rows *outputs = &recorded->outputs, *stats = &recorded->stats;
 	struct epoch_view *epoch;
 
 	if (recorded->status != 0 || (!outputs->there && !stats->there))
@@ -438,7 +440,7 @@ void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 	*stats = (struct csv_replay_files){&words[begin], (uint32_t)(end - begin)};
 }
 
-static void close_rows(struct rows *rows)
+static void close_rows(struct csv_replay_rows *rows)
 {
 	if (rows->file != NULL)
 		fclose(rows->file);
@@ -453,7 +455,7 @@ void csv_replay_close(struct csv_replay *recorded)
 	free(recorded);
 }
 
-static bool begin(struct csv_replay *recorded, struct rows *rows)
+static bool begin(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	if (rows->files.n > 0 && open_next(recorded, rows))
 		next_row(recorded, rows);

@@ -26,13 +26,13 @@ struct use {
 	const char *words, *help;
 };
 
-struct command {
+struct ctl_command {
 	const char *name;
 	struct use uses[5]; /* up to one without words */
 };
 
 #define COMMAND_ROW(name, help, ...) {#name, {__VA_ARGS__, {NULL, NULL}}},
-static const struct command commands[] = {CONTROL_COMMANDS(COMMAND_ROW){0}};
+static const struct ctl_command commands[] = {CONTROL_COMMANDS(COMMAND_ROW){0}};
 
 #define COMMAND_NAME(name, ...) ", " #name
 static const char command_names[] = CONTROL_COMMANDS(COMMAND_NAME);
@@ -55,7 +55,7 @@ static const char usage_end[] =
 	"  sketchtap ctl measure change senders width=256K\n"
 	"  sketchtap ctl --name backbone top senders 5\n";
 
-struct words {
+struct ctl_words {
 	const char *name; /* of the instance; NULL: the one that runs */
 	bool json;
 	int n;
@@ -152,7 +152,7 @@ static int failure(const struct json_node *node)
 }
 
 static int print_answer(
-	const struct words *words, char *answer, void (*print)(const struct json_node *node))
+	const struct ctl_words *words, char *answer, void (*print)(const struct json_node *node))
 {
 	struct json_node *root = json_read(answer);
 	const struct json_node *node = root != NULL ? root->first : NULL;
@@ -176,8 +176,8 @@ static int print_answer(
 	return status;
 }
 
-static int ask_and_print(
-	const struct words *words, const char *command, void (*print)(const struct json_node *node))
+static int ask_and_print(const struct ctl_words *words, const char *command,
+	void (*print)(const struct json_node *node))
 {
 	char *answer = malloc(CONNECTION_ANSWER_MAX);
 	int status = EXIT_RUN;
@@ -214,9 +214,9 @@ static bool put_together(
 	return true;
 }
 
-static const struct command *find_command(const char *name)
+static const struct ctl_command *find_command(const char *name)
 {
-	const struct command *command = commands;
+	const struct ctl_command *command = commands;
 
 	while (command->name != NULL && strcmp(command->name, name) != 0)
 		command++;
@@ -230,7 +230,7 @@ static int verb_length(const struct use *use)
 }
 
 /* NULL after a complaint. */
-static const struct use *find_use(const struct command *command, const char *verb)
+static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";
 	size_t used = 0;
@@ -261,7 +261,7 @@ static int most_words(const struct use *use)
 	return n;
 }
 
-static int ask_measure(const struct words *words)
+static int ask_measure(const struct ctl_words *words)
 {
 	const char *verb = words->list[1];
 	char command[COMMAND_SIZE];
@@ -278,9 +278,9 @@ static int ask_measure(const struct words *words)
 	return ask_and_print(words, command, print_change);
 }
 
-static int ask_command(const struct words *words)
+static int ask_command(const struct ctl_words *words)
 {
-	const struct command *row = find_command(words->list[0]);
+	const struct ctl_command *row = find_command(words->list[0]);
 	const struct use *use;
 	char command[COMMAND_SIZE];
 	int most;
@@ -314,7 +314,7 @@ static const char *option_value(const char *name, int argc, char **argv, int *i)
 }
 
 /* Options stand before the command. Returns 0 with *words filled, or the exit status. */
-static int read_words(int argc, char **argv, struct words *words)
+static int read_words(int argc, char **argv, struct ctl_words *words)
 {
 	int i = 1;
 
@@ -343,7 +343,7 @@ static int read_words(int argc, char **argv, struct words *words)
 static void print_usage(void)
 {
 	fputs(usage_begin, stdout);
-	for (const struct command *command = commands; command->name != NULL; command++)
+	for (const struct ctl_command *command = commands; command->name != NULL; command++)
 		for (const struct use *use = command->uses; use->words != NULL; use++)
 			printf("  %s %-*s%s\n", command->name,
 				USE_COLUMN - (int)strlen(command->name), use->words, use->help);
@@ -352,7 +352,7 @@ static void print_usage(void)
 
 int ctl(int argc, char **argv)
 {
-	struct words words = {0};
+	struct ctl_words words = {0};
 	int status;
 
 	for (int i = 1; i < argc; i++)

@@ -34,16 +34,16 @@ static const char usage[] =
 	"the text.\n";
 
 /* What is missing before an epoch: so many, of the numbers from first to last. */
-struct missed {
+struct follow_missed {
 	uint64_t epochs, first, last;
 };
 
-static struct missed missed_before(
+static struct follow_missed missed_before(
 	const struct following *following, const struct epoch_view *epoch)
 {
 	if (following->closed == 0 || epoch->closed <= following->closed + 1)
-		return (struct missed){0};
-	return (struct missed){
+		return (struct follow_missed){0};
+	return (struct follow_missed){
 		epoch->closed - following->closed - 1, following->number + 1, epoch->number - 1};
 }
 
@@ -156,7 +156,8 @@ static void add_measurement(struct text *text, const struct epoch_view_measureme
 	text_str(text, "]}");
 }
 
-static void add_json(struct text *text, const struct epoch_view *epoch, const struct missed *missed)
+static void add_json(
+	struct text *text, const struct epoch_view *epoch, const struct follow_missed *missed)
 {
 	text_printf(text, "{\"epoch\":%llu", (unsigned long long)epoch->number);
 	add_moment(text, "start", epoch->start);
@@ -233,7 +234,7 @@ static void add_line(struct text *text, const struct epoch_view *epoch)
 	text_char(text, '\n');
 }
 
-static void say_missed(const struct missed *missed)
+static void say_missed(const struct follow_missed *missed)
 {
 	if (missed->epochs > 0)
 		cli_error(0,
@@ -264,7 +265,7 @@ static bool print(const struct text *text, int *status)
 
 void following_add(struct following *following, const struct epoch_view *epoch, struct text *text)
 {
-	struct missed missed = missed_before(following, epoch);
+	struct follow_missed missed = missed_before(following, epoch);
 
 	if (following->json) {
 		add_json(text, epoch, &missed);

@@ -144,14 +144,14 @@ const char *json_value(const struct json_node *node, const char *name)
 
 /* --- printing --- */
 
-struct column {
+struct json_tree_column {
 	const char *name;
 	int width;
 	bool numbers;
 };
 
 struct table {
-	struct column columns[COLUMNS_MAX];
+	struct json_tree_column columns[COLUMNS_MAX];
 	int n;
 };
 
@@ -167,7 +167,7 @@ static int longer(int width, const char *text)
 	return len > width ? len : width;
 }
 
-static struct column *find_column(struct table *table, const char *name)
+static struct json_tree_column *find_column(struct table *table, const char *name)
 {
 	int c = 0;
 
@@ -176,14 +176,15 @@ static struct column *find_column(struct table *table, const char *name)
 	if (c == COLUMNS_MAX)
 		return NULL;
 	if (c == table->n)
-		table->columns[table->n++] = (struct column){name, longer(0, name), true};
+		table->columns[table->n++] = (struct json_tree_column){name, longer(0, name), true};
 	return &table->columns[c];
 }
 
 static void measure_row(struct table *table, const struct json_node *row)
 {
 	for (const struct json_node *cell = row->first; cell != NULL; cell = cell->next) {
-		struct column *column = cell->value != NULL ? find_column(table, cell->name) : NULL;
+		struct json_tree_column *column =
+			cell->value != NULL ? find_column(table, cell->name) : NULL;
 
 		if (column == NULL)
 			continue;
@@ -192,7 +193,7 @@ static void measure_row(struct table *table, const struct json_node *row)
 	}
 }
 
-static void print_cell(const struct column *column, const char *text, FILE *out)
+static void print_cell(const struct json_tree_column *column, const char *text, FILE *out)
 {
 	fprintf(out, column->numbers ? "  %*s" : "  %-*s", column->width, text);
 }

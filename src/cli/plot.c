@@ -464,14 +464,14 @@ static int write_picture(const char *path, const struct text *text)
 
 /* --- the command --- */
 
-struct asked {
+struct plot_asked {
 	struct csv_replay_files outputs, stats;
 	char *measurement;
 	const char *picture;
 };
 
 /* Returns 0, or the exit status. Files and the picture are put together at the front of words[]. */
-static int read_arguments(int n, char **words, struct asked *asked)
+static int read_arguments(int n, char **words, struct plot_asked *asked)
 {
 	uint32_t names = 0;
 
@@ -516,7 +516,7 @@ static int check_twice(const struct csv_replay_files *files)
 	return 0;
 }
 
-static int draw_files(const struct asked *asked)
+static int draw_files(const struct plot_asked *asked)
 {
 	char error[RECORDED_ERROR_MAX];
 	struct text text = {0};
@@ -542,7 +542,7 @@ static int draw_files(const struct asked *asked)
 
 int plot(int argc, char **argv)
 {
-	struct asked asked = {0};
+	struct plot_asked asked = {0};
 	int status;
 
 	for (int i = 1; i < argc; i++)

@@ -12,7 +12,7 @@
 #define EXIT_TEXT    2
 
 /* A flow, and what it has of all epochs. */
-struct sum {
+struct series_sum {
 	double value;
 	char flow[];
 };
@@ -20,7 +20,7 @@ struct sum {
 /* What the first reading finds. */
 struct series_scan {
 	void *sums; /* of tsearch() */
-	struct sum *heaviest[SERIES_FLOWS];
+	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
 	uint32_t of_bytes, of_packets; /* epochs whose rows are counted so */
@@ -38,12 +38,12 @@ static double counted(const struct epoch_view_row *row, bool bytes)
 
 static int compare_sums(const void *a, const void *b)
 {
-	return strcmp(((const struct sum *)a)->flow, ((const struct sum *)b)->flow);
+	return strcmp(((const struct series_sum *)a)->flow, ((const struct series_sum *)b)->flow);
 }
 
-static struct sum *make_sum(const char *flow)
+static struct series_sum *make_sum(const char *flow)
 {
-	struct sum *sum = calloc(1, sizeof(*sum) + strlen(flow) + 1);
+	struct series_sum *sum = calloc(1, sizeof(*sum) + strlen(flow) + 1);
 
 	if (sum != NULL)
 		strcpy(sum->flow, flow);
@@ -52,8 +52,8 @@ static struct sum *make_sum(const char *flow)
 
 static void add_row(struct series_scan *survey, const struct epoch_view_row *row, bool bytes)
 {
-	struct sum *sum = make_sum(row->flow);
-	struct sum **found = sum != NULL ? tsearch(sum, &survey->sums, compare_sums) : NULL;
+	struct series_sum *sum = make_sum(row->flow);
+	struct series_sum **found = sum != NULL ? tsearch(sum, &survey->sums, compare_sums) : NULL;
 
 	if (found == NULL) {
 		free(sum);
@@ -67,7 +67,7 @@ static void add_row(struct series_scan *survey, const struct epoch_view_row *row
 
 static void keep_heavy(const void *node, VISIT which, int depth)
 {
-	struct sum *sum = *(struct sum *const *)node;
+	struct series_sum *sum = *(struct series_sum *const *)node;
 	uint32_t at;
 
 	(void)depth;

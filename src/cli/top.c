@@ -46,7 +46,7 @@ static const char usage[] =
 	"unknown, or a file cannot be read; 2: a mistake in the text, or in that of a file. For\n"
 	"scripts: sketchtap follow --json\n";
 
-struct screen {
+struct top_display {
 	struct view view;
 	struct epoch_stream *watch;  /* NULL: the run is gone, or there is none */
 	struct csv_replay *recorded; /* NULL: a run is watched */
@@ -65,7 +65,7 @@ static void stop(int signal)
 
 /* --- the terminal --- */
 
-static int attributes_of(const struct screen *screen, enum picture_style style)
+static int attributes_of(const struct top_display *screen, enum picture_style style)
 {
 	switch (style) {
 	case PICTURE_TITLE: return A_BOLD;
@@ -79,7 +79,7 @@ static int attributes_of(const struct screen *screen, enum picture_style style)
 }
 
 /* Returns false where memory is missing. */
-static bool show(struct screen *screen)
+static bool show(struct top_display *screen)
 {
 	struct picture *picture = &screen->picture;
 
@@ -100,7 +100,7 @@ static bool show(struct screen *screen)
 }
 
 /* Returns 0, or the exit status. */
-static int open_terminal(struct screen *screen, SCREEN **terminal)
+static int open_terminal(struct top_display *screen, SCREEN **terminal)
 {
 	setlocale(LC_CTYPE, "");
 	screen->picture.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -163,7 +163,7 @@ static void scroll_by(struct view *view, int rows)
 }
 
 /* Of a file; it has no more at its end. */
-static void next_recorded(struct screen *screen)
+static void next_recorded(struct top_display *screen)
 {
 	struct epoch_view *epoch;
 	const char *error;
@@ -186,7 +186,7 @@ static void next_recorded(struct screen *screen)
 }
 
 /* More of the measurement that is shown, from the next epoch on. */
-static void ask_for_rows(struct screen *screen)
+static void ask_for_rows(struct top_display *screen)
 {
 	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
 
@@ -194,13 +194,13 @@ static void ask_for_rows(struct screen *screen)
 		epoch_stream_rows_of(screen->watch, measurement->name);
 }
 
-static void next_measurement(struct screen *screen)
+static void next_measurement(struct top_display *screen)
 {
 	if (view_next_measurement(&screen->view))
 		ask_for_rows(screen);
 }
 
-static void press(struct screen *screen, int key)
+static void press(struct top_display *screen, int key)
 {
 	struct view *view = &screen->view;
 
@@ -241,14 +241,14 @@ static void press(struct screen *screen, int key)
 
 /* --- the run --- */
 
-static void leave_run(struct screen *screen, const char *why)
+static void leave_run(struct top_display *screen, const char *why)
 {
 	epoch_stream_close(screen->watch);
 	screen->watch = NULL;
 	screen->view.gone = why;
 }
 
-static void take_news(struct screen *screen)
+static void take_news(struct top_display *screen)
 {
 	struct epoch_view *epoch;
 
@@ -265,7 +265,7 @@ static void take_news(struct screen *screen)
 }
 
 /* Another run of the name is seen from its beginning on; until it answers the last one stays. */
-static void look_again(struct screen *screen)
+static void look_again(struct top_display *screen)
 {
 	screen->watch = epoch_stream_open(screen->view.run, true, true);
 	if (screen->watch == NULL)
@@ -275,7 +275,7 @@ static void look_again(struct screen *screen)
 }
 
 /* Until a key is pressed, or the next interval is due. */
-static void wait_for_time(struct screen *screen)
+static void wait_for_time(struct top_display *screen)
 {
 	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
 	int64_t left = screen->due - clock_now(CLOCK_MONOTONIC);
@@ -289,7 +289,7 @@ static void wait_for_time(struct screen *screen)
 }
 
 /* Until a key is pressed or the run says something, or it is time to look for one. */
-static void wait_for_news(struct screen *screen)
+static void wait_for_news(struct top_display *screen)
 {
 	bool listens = screen->watch != NULL && !screen->view.frozen;
 	struct pollfd files[] = {
@@ -307,7 +307,7 @@ static void wait_for_news(struct screen *screen)
 }
 
 /* Returns false where memory is missing. */
-static bool run_screen(struct screen *screen)
+static bool run_screen(struct top_display *screen)
 {
 	while (!screen->quit && !atomic_load_explicit(&asked_to_stop, memory_order_relaxed)) {
 		int key;
@@ -324,7 +324,7 @@ static bool run_screen(struct screen *screen)
 	return true;
 }
 
-static void free_screen(struct screen *screen)
+static void free_screen(struct top_display *screen)
 {
 	epoch_stream_close(screen->watch);
 	csv_replay_close(screen->recorded);
@@ -334,7 +334,7 @@ static void free_screen(struct screen *screen)
 	free(screen);
 }
 
-static int show_screen(struct screen *screen)
+static int show_screen(struct top_display *screen)
 {
 	SCREEN *terminal;
 	const char *error;
@@ -353,7 +353,7 @@ static int show_screen(struct screen *screen)
 }
 
 /* What the command line says. */
-struct asked {
+struct top_asked {
 	const char *name; /* NULL: the one that runs */
 	struct csv_replay_files outputs, stats;
 };
@@ -366,7 +366,7 @@ static bool names_file(const char *word)
 }
 
 /* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
-static int read_arguments(int n, char **words, struct asked *asked)
+static int read_arguments(int n, char **words, struct top_asked *asked)
 {
 	csv_replay_take_stats(words, &n, &asked->stats);
 	asked->outputs.paths = words;
@@ -389,7 +389,7 @@ static int read_arguments(int n, char **words, struct asked *asked)
 	return 0;
 }
 
-static int look_at(struct screen *screen, const struct asked *asked)
+static int look_at(struct top_display *screen, const struct top_asked *asked)
 {
 	char error[RECORDED_ERROR_MAX];
 	int status;
@@ -415,8 +415,8 @@ static bool wants_help(int argc, char **argv)
 int top(int argc, char **argv)
 {
 	const struct sigaction stopping = {.sa_handler = stop};
-	struct asked asked = {0};
-	struct screen *screen;
+	struct top_asked asked = {0};
+	struct top_display *screen;
 	int status;
 
 	if (wants_help(argc, argv)) {

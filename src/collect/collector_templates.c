@@ -19,8 +19,8 @@
 #define SAMPLING_SET UINT16_MAX
 #define SET_HEADER   4
 
-static bool restore_set(
-	struct collector *collector, struct session *session, const struct template_entry *entry)
+static bool restore_set(struct collector *collector, struct session *session,
+	const struct template_file_entry *entry)
 {
 	if (entry->len >= SET_HEADER && read_u16(entry->set) == SAMPLING_SET) {
 		collector->process_options |= entry->id.domain == 0;
@@ -31,7 +31,7 @@ static bool restore_set(
 	return templates_take(session->templates, entry->id.protocol, entry->set, entry->len);
 }
 
-static bool restore(void *arg, const struct template_entry *entry)
+static bool restore(void *arg, const struct template_file_entry *entry)
 {
 	struct collector *collector = arg;
 	const struct exporter_rule *rule = collector_rule_of(collector, &entry->id.address);
@@ -128,7 +128,7 @@ bool collector_restore_templates(struct collector *collector, char *error)
 
 struct copying {
 	struct template_saver *saver;
-	struct template_entry entry;
+	struct template_file_entry entry;
 };
 
 static void copy_set(void *arg, const uint8_t *set, uint32_t len)

@@ -55,7 +55,7 @@ struct fragment {
 	uint8_t next; /* as it says, the protocol of what the fragments hold */
 };
 
-struct waiting {
+struct fragments_waiting {
 	struct identity identity;
 	int64_t began;
 	uint32_t bucket_next;           /* of the same bucket */
@@ -71,8 +71,8 @@ struct waiting {
 };
 
 struct fragments {
-	struct waiting *waiting; /* [room] */
-	uint32_t *buckets;       /* [mask + 1]: the first of each, or NONE */
+	struct fragments_waiting *waiting; /* [room] */
+	uint32_t *buckets;                 /* [mask + 1]: the first of each, or NONE */
 	uint32_t mask, room;
 	uint32_t oldest, newest;
 	uint32_t unused;    /* the first of those that wait for nothing, by bucket_next */
@@ -86,7 +86,7 @@ struct fragments {
 static uint32_t room_of(const struct fragments_limits *limits)
 {
 	/* A place in the table, and at most two buckets. */
-	size_t room = limits->bytes / (sizeof(struct waiting) + 2 * sizeof(uint32_t));
+	size_t room = limits->bytes / (sizeof(struct fragments_waiting) + 2 * sizeof(uint32_t));
 
 	return room < limits->datagrams ? (uint32_t)room : limits->datagrams;
 }
@@ -95,7 +95,7 @@ size_t fragments_memory(const struct fragments_limits *limits)
 {
 	uint32_t room = room_of(limits);
 
-	return sizeof(struct fragments) + room * sizeof(struct waiting) +
+	return sizeof(struct fragments) + room * sizeof(struct fragments_waiting) +
 	       power_of_two_at_least(room) * sizeof(uint32_t);
 }
 
@@ -184,7 +184,7 @@ static uint32_t find(struct fragments *fragments, const struct identity *identit
 /* It waits no more; its bytes stay until another takes its place. */
 static void release(struct fragments *fragments, uint32_t at)
 {
-	struct waiting *waiting = &fragments->waiting[at];
+	struct fragments_waiting *waiting = &fragments->waiting[at];
 	uint32_t *link = bucket_of(fragments, &waiting->identity);
 
 	while (*link != at)
@@ -200,7 +200,7 @@ static void release(struct fragments *fragments, uint32_t at)
 }
 
 /* 0: its first fragment did not come, or has other headers before that of UDP. */
-static uint16_t waiting_port(const struct waiting *waiting)
+static uint16_t waiting_port(const struct fragments_waiting *waiting)
 {
 	bool has_first = (waiting->units[0] & 1) != 0 && waiting->next == PROTO_UDP;
 
@@ -209,7 +209,7 @@ static uint16_t waiting_port(const struct waiting *waiting)
 
 static void give_up_oldest(struct fragments *fragments)
 {
-	const struct waiting *waiting = &fragments->waiting[fragments->oldest];
+	const struct fragments_waiting *waiting = &fragments->waiting[fragments->oldest];
 
 	if (!waiting->contradicted)
 		lose(fragments, &fragments->counts.given_up, waiting_port(waiting));
@@ -251,7 +251,7 @@ static uint32_t take_place(struct fragments *fragments)
 static uint32_t begin(struct fragments *fragments, const struct identity *identity, int64_t time)
 {
 	uint32_t *bucket = bucket_of(fragments, identity), at = take_place(fragments);
-	struct waiting *waiting = &fragments->waiting[at];
+	struct fragments_waiting *waiting = &fragments->waiting[at];
 
 	waiting->identity = *identity;
 	waiting->began = time;
@@ -270,7 +270,7 @@ static uint32_t begin(struct fragments *fragments, const struct identity *identi
 }
 
 /* How many of the units first..last came. */
-static uint32_t units_there(const struct waiting *waiting, uint32_t first, uint32_t last)
+static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t first, uint32_t last)
 {
 	uint32_t there = 0;
 
@@ -283,7 +283,7 @@ static uint32_t units_there(const struct waiting *waiting, uint32_t first, uint3
  * False: it contradicts what came before. What says the same again is a repeated fragment, and no
  * contradiction.
  */
-static bool put(struct waiting *waiting, const struct fragment *fragment)
+static bool put(struct fragments_waiting *waiting, const struct fragment *fragment)
 {
 	uint32_t end = fragment->offset + fragment->len;
 	uint32_t first = fragment->offset / UNIT, last = (end - 1) / UNIT;
@@ -318,7 +318,7 @@ static void write_u16(uint8_t *to, uint32_t number)
 }
 
 /* Puts the IP header that it would have had in one packet before what the fragments hold. */
-static uint8_t *write_header(struct waiting *waiting, bool ipv6)
+static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 {
 	uint8_t *header = waiting->bytes;
 
@@ -455,7 +455,7 @@ static bool read_fragment6(
 /* The fragments of a datagram are all there. */
 static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct datagram *out)
 {
-	struct waiting *waiting = &fragments->waiting[at];
+	struct fragments_waiting *waiting = &fragments->waiting[at];
 	const uint8_t *packet = write_header(waiting, ipv6);
 	uint32_t len = (uint32_t)(waiting->bytes + IPV6_HEADER - packet) + waiting->total;
 	struct parsed parsed;
@@ -478,7 +478,7 @@ static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct
 static bool take_fragment(struct fragments *fragments, const struct fragment *fragment,
 	int64_t time, struct datagram *out)
 {
-	struct waiting *waiting;
+	struct fragments_waiting *waiting;
 	uint32_t at;
 
 	fragments->counts.fragments++;

@@ -10,18 +10,18 @@
 
 #define FORMAT_BITS 12 /* low bits of a data_format: the format. The others: the enterprise. */
 
-struct kind {
+struct problems_kind {
 	struct problem_entry entries[PROBLEM_PLACES];
 	uint32_t nb;
 	uint64_t others, others_logged;
 };
 
 struct problems {
-	struct kind kinds[PROBLEM_COUNT];
+	struct problems_kind kinds[PROBLEM_COUNT];
 };
 
 /* Format of a detail, printed between `what` and `why`. */
-enum detail {
+enum problems_detail {
 	DETAIL_NONE,
 	DETAIL_NUMBER,
 	DETAIL_FAULT,    /* enum decode_fault */
@@ -33,7 +33,7 @@ enum detail {
 /* A line: "exporter NAME: WHAT DETAIL WHY (N UNITs); ADVICE". */
 struct kind_text {
 	const char *what;
-	enum detail detail;
+	enum problems_detail detail;
 	const char *why, *unit, *advice;
 	bool notice;  /* nothing is lost */
 	bool senders; /* one entry, with the name of the first sender */
@@ -213,7 +213,7 @@ static const char *section_name(uint32_t number)
 	return "element";
 }
 
-static void print_detail(enum detail form, uint32_t detail, char *text, size_t size)
+static void print_detail(enum problems_detail form, uint32_t detail, char *text, size_t size)
 {
 	const uint32_t known = sizeof(header_protocols) / sizeof(header_protocols[0]);
 
@@ -260,7 +260,7 @@ static bool is_same(
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n)
 {
-	struct kind *of = &problems->kinds[kind];
+	struct problems_kind *of = &problems->kinds[kind];
 	struct problem_entry *entry;
 
 	for (uint32_t i = 0; i < of->nb; i++)
@@ -320,7 +320,7 @@ void problems_log(struct problems *problems, void (*log)(void *arg, bool warning
 	char line[PROBLEM_LINE_BYTES];
 
 	for (uint32_t kind = 0; kind < PROBLEM_COUNT; kind++) {
-		struct kind *of = &problems->kinds[kind];
+		struct problems_kind *of = &problems->kinds[kind];
 
 		for (uint32_t i = 0; i < of->nb; i++) {
 			struct problem_entry *entry = &of->entries[i];

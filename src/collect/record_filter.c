@@ -174,15 +174,15 @@ static void make_kind(struct frame_kind *kind, bool ipv6, uint8_t proto, bool ta
 		set_varies(kind, ip + (ipv6 ? IPV6_HEADER : IPV4_HEADER), 4);
 }
 
-struct machine {
+struct record_filter_machine {
 	struct bits a, x, memory[BPF_MEMWORDS];
 };
 
 struct walk {
 	const struct bpf_program *program;
 	const struct frame_kind *kind;
-	struct machine *seen; /* [bf_len]: that came to an instruction last */
-	bool *visited;        /* [bf_len] */
+	struct record_filter_machine *seen; /* [bf_len]: that came to an instruction last */
+	bool *visited;                      /* [bf_len] */
 	uint32_t steps;
 };
 
@@ -306,7 +306,8 @@ static enum outcome compare(uint32_t op, const struct bits *a, const struct bits
 }
 
 /* An instruction that does not branch. Returns false if it is unknown. */
-static bool step(const struct walk *walk, const struct bpf_insn *insn, struct machine *machine)
+static bool step(
+	const struct walk *walk, const struct bpf_insn *insn, struct record_filter_machine *machine)
 {
 	struct bits k = number(insn->k);
 
@@ -341,7 +342,7 @@ static bool step(const struct walk *walk, const struct bpf_insn *insn, struct ma
 }
 
 /* Returns false if the verdict depends on unknown bits, or takes too long to follow. */
-static bool follow(struct walk *walk, uint32_t pc, struct machine machine)
+static bool follow(struct walk *walk, uint32_t pc, struct record_filter_machine machine)
 {
 	for (;;) {
 		const struct bpf_insn *insn;
@@ -378,18 +379,18 @@ static bool follow(struct walk *walk, uint32_t pc, struct machine machine)
 }
 
 static bool is_known(const struct bpf_program *program, const struct frame_kind *kind,
-	struct machine *seen, bool *visited)
+	struct record_filter_machine *seen, bool *visited)
 {
 	struct walk walk = {program, kind, seen, visited, 0};
-	struct machine machine;
+	struct record_filter_machine machine;
 
 	memset(&machine, 0, sizeof(machine));
 	memset(visited, 0, program->bf_len * sizeof(*visited));
 	return follow(&walk, 0, machine);
 }
 
-static bool is_known_of_all(
-	const struct bpf_program *program, bool tags, struct machine *seen, bool *visited)
+static bool is_known_of_all(const struct bpf_program *program, bool tags,
+	struct record_filter_machine *seen, bool *visited)
 {
 	struct frame_kind kind;
 
@@ -409,7 +410,7 @@ bool record_filter_check(
 	const struct bpf_program *program, const char *expression, char *error, size_t size)
 {
 	static const char *const words[] = {"mpls", "pppoed", "pppoes"};
-	struct machine *seen = malloc(program->bf_len * sizeof(*seen));
+	struct record_filter_machine *seen = malloc(program->bf_len * sizeof(*seen));
 	bool *visited = malloc(program->bf_len * sizeof(*visited));
 	bool known = seen != NULL && visited != NULL &&
 		     is_known_of_all(program, record_filter_has_tags(expression), seen, visited);

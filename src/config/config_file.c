@@ -12,7 +12,7 @@
 
 #define LINE_BYTES 4096 /* of one line, with a final 0 */
 
-struct reader {
+struct config_file_reader {
 	FILE *stream;
 	const struct config *config;
 	struct config_file *file;
@@ -24,7 +24,7 @@ struct reader {
 };
 
 __attribute__((format(printf, 3, 4))) static void fail(
-	struct reader *reader, uint32_t line, const char *format, ...)
+	struct config_file_reader *reader, uint32_t line, const char *format, ...)
 {
 	va_list arguments;
 	int used;
@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void fail(
 }
 
 /* The machine said no. */
-static void fail_read(struct reader *reader, const char *what, const char *advice)
+static void fail_read(struct config_file_reader *reader, const char *what, const char *advice)
 {
 	reader->result = CONFIG_EXIT_1;
 	reader->error_line = 0;
@@ -63,7 +63,7 @@ static bool is_comment(const char *start)
 /* Reads one line into text[size], without its end; of a comment, what there is room for. Returns
  * its length, -1 at the end or on error.
  */
-static ssize_t read_line(struct reader *reader, char *text, size_t size)
+static ssize_t read_line(struct config_file_reader *reader, char *text, size_t size)
 {
 	size_t len = 0;
 	int c;
@@ -185,7 +185,7 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 }
 
 /* Whether there may be another section [WORD NAME]; says why not. same: of that name, if any. */
-static bool may_open(struct reader *reader, const char *word, const char *name,
+static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
 {
 	if (*name == '\0')
@@ -204,7 +204,8 @@ static bool may_open(struct reader *reader, const char *word, const char *name,
 	return false;
 }
 
-static void open_named(struct reader *reader, const struct option_owner *owner, const char *name)
+static void open_named(
+	struct config_file_reader *reader, const struct option_owner *owner, const char *name)
 {
 	struct config_file *file = reader->file;
 	uint32_t same = config_file_find_named(file, owner, name);
@@ -218,7 +219,7 @@ static void open_named(struct reader *reader, const struct option_owner *owner, 
 		fail_read(reader, "out of memory", "free memory");
 }
 
-static void open_measurement(struct reader *reader, const char *name)
+static void open_measurement(struct config_file_reader *reader, const char *name)
 {
 	struct config_file *file = reader->file;
 	struct config_section *section = &file->sections[file->nb_sections];
@@ -251,7 +252,7 @@ static const char *behind_word(const char *section, const char *word)
 	return section + len + strspn(section + len, " \t");
 }
 
-static void complain_section(struct reader *reader, const char *section)
+static void complain_section(struct config_file_reader *reader, const char *section)
 {
 	const struct config *config = reader->config;
 	char list[160] = "[sketchtap]";
@@ -265,7 +266,7 @@ static void complain_section(struct reader *reader, const char *section)
 }
 
 /* "[sketchtap]", "[measurement NAME]" or "[WORD NAME]"; text starts at the bracket. */
-static void open_section(struct reader *reader, char *text)
+static void open_section(struct config_file_reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
 	char *name = skip_blanks(text + 1);
@@ -316,7 +317,7 @@ static const struct config_setting *find_setting(const struct config_file *file,
 }
 
 /* Whether an option may stand in the open section; says why not. */
-static bool find_option(struct reader *reader, const char *name, struct config_row *row)
+static bool find_option(struct config_file_reader *reader, const char *name, struct config_row *row)
 {
 	const struct config_row *option = options_find(reader->config, name);
 	char unknown[OPTION_WHY_MAX];
@@ -340,7 +341,7 @@ static bool find_option(struct reader *reader, const char *name, struct config_r
 }
 
 /* The same of a key of the open section, which is one with a word. */
-static bool find_key(struct reader *reader, const char *key, struct config_row *row)
+static bool find_key(struct config_file_reader *reader, const char *key, struct config_row *row)
 {
 	const struct config_section *section =
 		&reader->file->named[reader->section - CONFIG_FIRST_NAMED];
@@ -383,7 +384,7 @@ bool config_file_set_named(struct config_file *file, uint32_t n, const struct co
 		file, CONFIG_FIRST_NAMED + n, row, kept_value(row->row, name, value, kept), at);
 }
 
-static void add_setting(struct reader *reader, const char *name, const char *value)
+static void add_setting(struct config_file_reader *reader, const char *name, const char *value)
 {
 	const struct config_setting *before;
 	struct config_row row;
@@ -416,7 +417,7 @@ static char *find_end(char *text, const char *stops)
 }
 
 /* NAME = VALUE, or NAME : VALUE. */
-static void read_setting(struct reader *reader, char *text)
+static void read_setting(struct config_file_reader *reader, char *text)
 {
 	char *equals = find_end(text, "=:");
 	char *value;
@@ -437,7 +438,7 @@ static void read_setting(struct reader *reader, char *text)
 }
 
 /* NULL with an error. */
-static FILE *open_file(struct reader *reader, bool again)
+static FILE *open_file(struct config_file_reader *reader, bool again)
 {
 	const char *path = reader->file->path;
 	FILE *stream = again ? regular_file_open(path) : fopen(path, "re");
@@ -450,7 +451,7 @@ static FILE *open_file(struct reader *reader, bool again)
 	return stream;
 }
 
-static void parse(struct reader *reader, bool again)
+static void parse(struct config_file_reader *reader, bool again)
 {
 	char text[LINE_BYTES];
 
@@ -471,7 +472,7 @@ static void parse(struct reader *reader, bool again)
 enum config_result config_file_read(struct config_file **file, const char *path, bool again,
 	const struct config *config, char *error)
 {
-	struct reader reader = {.config = config, .error = error};
+	struct config_file_reader reader = {.config = config, .error = error};
 
 	reader.file = calloc(1, sizeof(*reader.file));
 	if (reader.file == NULL) {

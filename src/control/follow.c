@@ -269,7 +269,7 @@ static size_t worker_bytes(const struct report_epoch *epoch, uint64_t number)
 }
 
 /* What has parts: how many, how many bytes at most each, and what it says. */
-struct kind {
+struct follow_kind {
 	const char *name;
 	uint32_t n;
 	size_t (*bytes)(const struct report_epoch *epoch, uint64_t number);
@@ -279,19 +279,19 @@ struct kind {
 #define KINDS 3
 
 /* Returns how many parts there are in all. */
-static uint64_t kinds_of(const struct report_epoch *epoch, struct kind kinds[KINDS])
+static uint64_t kinds_of(const struct report_epoch *epoch, struct follow_kind kinds[KINDS])
 {
-	kinds[0] = (struct kind){
+	kinds[0] = (struct follow_kind){
 		"measurements", epoch->nb_measurements, measurement_bytes, tell_measurement};
-	kinds[1] = (struct kind){"ports", epoch->nb_ports, port_bytes, tell_port};
-	kinds[2] = (struct kind){"workers", epoch->workers, worker_bytes, tell_worker};
+	kinds[1] = (struct follow_kind){"ports", epoch->nb_ports, port_bytes, tell_port};
+	kinds[2] = (struct follow_kind){"workers", epoch->workers, worker_bytes, tell_worker};
 	return (uint64_t)kinds[0].n + kinds[1].n + kinds[2].n;
 }
 
 /* Of one kind those from *skip on that find room; they are taken off `left`, one always fits.
  * Returns false where there was none for all. */
 static bool tell_parts(struct rte_tel_data *answer, const struct report_epoch *epoch,
-	const struct kind *kind, uint64_t *skip, size_t *room, uint64_t *left)
+	const struct follow_kind *kind, uint64_t *skip, size_t *room, uint64_t *left)
 {
 	struct rte_tel_data *several = NULL;
 
@@ -321,7 +321,7 @@ static int tell_epoch(struct rte_tel_data *answer, const struct report_epoch *ep
 	uint64_t part)
 {
 	size_t room = ANSWER_BYTES - HEAD_BYTES;
-	struct kind kinds[KINDS];
+	struct follow_kind kinds[KINDS];
 	uint64_t parts = kinds_of(epoch, kinds), left = parts;
 
 	if (part > 0 && part >= parts)

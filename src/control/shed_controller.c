@@ -178,7 +178,7 @@ static void put_costs(struct shed_controller *governor)
  * and of a key that is not counted nothing is known. */
 static double error_of(const struct detail *detail)
 {
-	const struct sampling sampling = {
+	const struct sampling_bound sampling = {
 		.weight = UINT64_C(1) << detail->shift,
 		.unit = 1,
 		.whole = TYPICAL_PACKETS,

@@ -11,13 +11,13 @@
 #define ETHERNET_GAP 20 /* preamble, start of frame, gap between frames */
 #define ETHERNET_FCS 4
 
-struct generation {
+struct pcie_generation {
 	double gts;      /* per lane */
 	double encoding; /* bits of data per bit on the line */
 };
 
 /* By generation. From the sixth on, 236 of a flit's 256 bytes are transaction packets. */
-static const struct generation generations[] = {
+static const struct pcie_generation generations[] = {
 	{2.5, 8.0 / 10},
 	{5, 8.0 / 10},
 	{8, 128.0 / 130},

@@ -30,7 +30,7 @@ const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 };
 
 /* Properties of a message that its sequence number depends on. */
-struct message {
+struct sequence_message {
 	uint32_t number, data, flows;
 	bool uncertain;
 	bool unknown_sets; /* contains sets that could not be decoded */
@@ -79,7 +79,7 @@ static uint32_t units(enum sequence_convention convention, uint32_t data, uint32
  * if the message is late. Sets *certain if all records that decide were counted.
  */
 static int32_t gap_by(const struct sequence *sequence, enum sequence_convention convention,
-	const struct message *message, bool *certain)
+	const struct sequence_message *message, bool *certain)
 {
 	bool after = convention == SEQUENCE_RECORDS_AFTER || convention == SEQUENCE_FLOWS_AFTER;
 	bool counts_records = convention == SEQUENCE_RECORDS || convention == SEQUENCE_FLOWS;
@@ -108,7 +108,7 @@ static void count_vote(uint32_t *votes, bool right, uint32_t missed)
  * did, nothing changes. Messages with uncounted records give votes only to SEQUENCE_MESSAGES, and
  * only if it is the standard.
  */
-static void vote(struct sequence *sequence, const struct message *message)
+static void vote(struct sequence *sequence, const struct sequence_message *message)
 {
 	bool right[SEQUENCE_CONVENTION_COUNT] = {false}, any = false, all_certain = true;
 
@@ -175,7 +175,7 @@ static bool recognize(struct sequence *sequence)
 }
 
 /* Returns the gap on which all possible conventions agree; 0 if they disagree. */
-static int32_t gap_of(const struct sequence *sequence, const struct message *message)
+static int32_t gap_of(const struct sequence *sequence, const struct sequence_message *message)
 {
 	int32_t least = INT32_MAX, largest = INT32_MIN;
 	uint32_t most = most_votes(sequence);
@@ -469,14 +469,14 @@ static uint32_t datagrams_of(struct sequence *sequence, uint32_t lost)
 	return (uint32_t)datagrams;
 }
 
-static struct message message_of(
+static struct sequence_message message_of(
 	const struct datagram_header *header, const struct decode_result *result)
 {
 	uint32_t data = result->data_records;
 
 	if (header->protocol == WIRE_NETFLOW5)
 		data = header->count; /* includes unusable records */
-	return (struct message){
+	return (struct sequence_message){
 		.number = header->sequence,
 		.data = data,
 		.flows = data - (result->options < data ? result->options : data),
@@ -486,7 +486,7 @@ static struct message message_of(
 }
 
 static struct sequence_base base_of(
-	const struct datagram_header *header, const struct message *message)
+	const struct datagram_header *header, const struct sequence_message *message)
 {
 	return (struct sequence_base){
 		.number = message->number,
@@ -504,7 +504,7 @@ static struct sequence_base base_of(
  * records are not listed: they legitimately repeat a number.
  */
 static void note(struct sequence *sequence, const struct datagram_header *header,
-	const struct message *message, bool counted)
+	const struct sequence_message *message, bool counted)
 {
 	struct sequence_print print = print_of(header);
 	enum sequence_convention convention = sequence->convention;
@@ -561,7 +561,7 @@ static void keep_base(struct sequence *sequence)
  * continues neither base.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
-	const struct message *message, enum sequence_fit fit, struct sequence_result *news)
+	const struct sequence_message *message, enum sequence_fit fit, struct sequence_result *news)
 {
 	struct sequence_base base;
 
@@ -600,7 +600,7 @@ static bool find_line(struct sequence *sequence, const struct datagram_header *h
 struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
 	const struct decode_result *result, bool counted)
 {
-	struct message message = message_of(header, result);
+	struct sequence_message message = message_of(header, result);
 	struct sequence_result news = {0};
 	enum sequence_fit fit = SEQUENCE_NEXT;
 	bool farther = true;

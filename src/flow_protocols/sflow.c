@@ -77,12 +77,12 @@ enum address_type {
 #define FORMAT_AND_SIZE 8
 
 /* Unread data. Every length in it is checked against `left`. */
-struct words {
+struct sflow_words {
 	const uint8_t *at;
 	uint32_t left; /* bytes */
 };
 
-struct decoder {
+struct sflow_decoder {
 	const struct record_handler *sink;
 	struct decode_result *result;
 	uint32_t batched; /* records in the sink's batch */
@@ -99,14 +99,14 @@ struct sample {
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };
 
-static inline void fault(struct decoder *decoder, enum decode_fault what)
+static inline void fault(struct sflow_decoder *decoder, enum decode_fault what)
 {
 	if (decoder->result->fault == WIRE_FINE)
 		decoder->result->fault = what;
 }
 
 /* Returns the next n bytes, or NULL if there are fewer. */
-static inline const uint8_t *take(struct words *words, uint32_t n)
+static inline const uint8_t *take(struct sflow_words *words, uint32_t n)
 {
 	const uint8_t *at = words->at;
 
@@ -121,7 +121,8 @@ static inline const uint8_t *take(struct words *words, uint32_t n)
  * Reads the format and length of the next structure and stores its contents in *inner. Returns
  * false if it is truncated.
  */
-static inline bool take_structure(struct words *words, uint32_t *format, struct words *inner)
+static inline bool take_structure(
+	struct sflow_words *words, uint32_t *format, struct sflow_words *inner)
 {
 	const uint8_t *head = take(words, FORMAT_AND_SIZE);
 	uint32_t filling;
@@ -167,7 +168,7 @@ static inline void set_bytes(struct flow_record *record, uint64_t bytes)
 }
 
 /* Reads a sampled_header. Returns false if it is longer than its record. */
-static inline bool read_header(struct words record, struct sample *sample)
+static inline bool read_header(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *head = take(&record, RAW_RECORD);
 	struct flow_record *out = sample->record;
@@ -220,7 +221,7 @@ static void set_transport(struct flow_record *out, uint32_t proto, const uint8_t
 	out->extra.dscp[0] = words[15] >> DSCP_SHIFT;
 }
 
-static bool read_ipv4(struct words record, struct sample *sample)
+static bool read_ipv4(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *at = take(&record, IPV4_RECORD);
 	struct flow_record *out = sample->record;
@@ -240,7 +241,7 @@ static bool read_ipv4(struct words record, struct sample *sample)
 	return true;
 }
 
-static bool read_ipv6(struct words record, struct sample *sample)
+static bool read_ipv6(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *at = take(&record, IPV6_RECORD);
 	struct flow_record *out = sample->record;
@@ -260,7 +261,7 @@ static bool read_ipv6(struct words record, struct sample *sample)
 	return true;
 }
 
-static bool read_switch(struct words record, struct sample *sample)
+static bool read_switch(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *at = take(&record, SWITCH_RECORD);
 	uint32_t vlan;
@@ -273,7 +274,7 @@ static bool read_switch(struct words record, struct sample *sample)
 	return true;
 }
 
-static bool read_router(struct words record, struct sample *sample)
+static bool read_router(struct sflow_words record, struct sample *sample)
 {
 	const uint8_t *type = take(&record, 4);
 	struct flow_record *out = sample->record;
@@ -305,7 +306,7 @@ static void note_format(uint32_t format, struct sample *sample)
 	sample->detail = format;
 }
 
-static bool read_flow_record(uint32_t format, struct words record, struct sample *sample)
+static bool read_flow_record(uint32_t format, struct sflow_words record, struct sample *sample)
 {
 	switch (format) {
 	case FLOW_RAW_HEADER: return read_header(record, sample);
@@ -317,7 +318,7 @@ static bool read_flow_record(uint32_t format, struct words record, struct sample
 	}
 }
 
-static void flush(struct decoder *decoder)
+static void flush(struct sflow_decoder *decoder)
 {
 	if (decoder->batched == 0)
 		return;
@@ -327,11 +328,11 @@ static void flush(struct decoder *decoder)
 }
 
 /* Reads `count` records of a flow sample, which all describe one packet, into one flow record. */
-static void read_packet(
-	struct decoder *decoder, uint32_t count, struct words *words, struct flow_record *record)
+static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sflow_words *words,
+	struct flow_record *record)
 {
 	struct sample sample = {.record = record};
-	struct words inner;
+	struct sflow_words inner;
 	uint32_t format;
 
 	while (count-- > 0) {
@@ -359,11 +360,11 @@ static void read_packet(
 		flush(decoder);
 }
 
-struct interface {
+struct sflow_interface {
 	uint32_t format, value;
 };
 
-static inline bool is_known(struct interface interface)
+static inline bool is_known(struct sflow_interface interface)
 {
 	return interface.format == INTERFACE_INDEX && interface.value != INTERFACE_VALUE &&
 	       interface.value != 0;
@@ -371,7 +372,7 @@ static inline bool is_known(struct interface interface)
 
 /* index_bits: mask of the interface index in the source. */
 static void set_interfaces(struct flow_record *record, uint64_t source, uint32_t index_bits,
-	struct interface input, struct interface output)
+	struct sflow_interface input, struct sflow_interface output)
 {
 	bool is_interface = source >> CLASS_SHIFT == 0;
 
@@ -397,28 +398,29 @@ static inline uint64_t source_of(uint32_t class, uint32_t index)
 	return (uint64_t) class << CLASS_SHIFT | index;
 }
 
-static inline struct interface interface_of(uint32_t word)
+static inline struct sflow_interface interface_of(uint32_t word)
 {
-	return (struct interface){word >> INTERFACE_SHIFT, word & INTERFACE_VALUE};
+	return (struct sflow_interface){word >> INTERFACE_SHIFT, word & INTERFACE_VALUE};
 }
 
-static inline struct interface interface_expanded(const uint8_t *words)
+static inline struct sflow_interface interface_expanded(const uint8_t *words)
 {
 	uint32_t value = read_u32(words + 4);
 
 	/* The number for "none" is the same in both forms. An expanded index may be longer. */
-	return (struct interface){read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
+	return (struct sflow_interface){
+		read_u32(words), value == UNKNOWN32 ? INTERFACE_VALUE : value};
 }
 
 /*
  * flow_sample: sequence, source, sampling, pool, drops, input, output, count. The expanded form has
  * two words for the source and for each interface.
  */
-static void read_flow_sample(struct decoder *decoder, struct words words, bool expanded)
+static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
 	const uint8_t *head = take(&words, expanded ? 44 : 32);
 	struct flow_record *record = &decoder->sink->batch[decoder->batched];
-	struct interface input, output;
+	struct sflow_interface input, output;
 	struct sampler_state sampler;
 	const uint8_t *rest;
 
@@ -454,7 +456,7 @@ static void read_flow_sample(struct decoder *decoder, struct words words, bool e
  * discarded_packet (sflow_drops.txt): sequence, source (two words), drops, ... The packet was not
  * sampled, unless another sample has it. It is reported, but is not a record.
  */
-static void read_discarded(struct decoder *decoder, struct words words)
+static void read_discarded(struct sflow_decoder *decoder, struct sflow_words words)
 {
 	const uint8_t *head = take(&words, 32);
 	struct sampler_state sampler = {.discarded = 1};
@@ -490,7 +492,7 @@ static uint64_t widened(uint32_t counter)
 }
 
 /* if_counters */
-static void read_generic(struct decoder *decoder, const uint8_t *at)
+static void read_generic(struct sflow_decoder *decoder, const uint8_t *at)
 {
 	uint64_t speed = read_u64(at + 8);
 	struct interface_counters counters = {
@@ -508,10 +510,11 @@ static void read_generic(struct decoder *decoder, const uint8_t *at)
 }
 
 /* counters_sample: sequence, source (two words if expanded), count. */
-static void read_counters_sample(struct decoder *decoder, struct words words, bool expanded)
+static void read_counters_sample(
+	struct sflow_decoder *decoder, struct sflow_words words, bool expanded)
 {
 	const uint8_t *head = take(&words, expanded ? 16 : 12);
-	struct words record;
+	struct sflow_words record;
 	uint32_t format;
 
 	if (head == NULL) {
@@ -529,7 +532,7 @@ static void read_counters_sample(struct decoder *decoder, struct words words, bo
 	}
 }
 
-static void read_sample(struct decoder *decoder, uint32_t format, struct words words)
+static void read_sample(struct sflow_decoder *decoder, uint32_t format, struct sflow_words words)
 {
 	switch (format) {
 	case SAMPLE_FLOW: read_flow_sample(decoder, words, false); break;
@@ -548,15 +551,15 @@ struct decode_result sflow_decode(const struct datagram_header *header, const ui
 	uint32_t len, const struct record_handler *sink)
 {
 	struct decode_result result = {0};
-	struct decoder decoder = {.sink = sink, .result = &result};
-	struct words words, sample;
+	struct sflow_decoder decoder = {.sink = sink, .result = &result};
+	struct sflow_words words, sample;
 	uint32_t format;
 
 	if (len < header->len) {
 		result.fault = WIRE_SHORT;
 		return result;
 	}
-	words = (struct words){data + header->len, len - header->len};
+	words = (struct sflow_words){data + header->len, len - header->len};
 	for (uint32_t count = header->count; count > 0; count--) {
 		if (!take_structure(&words, &format, &sample)) {
 			fault(&decoder, WIRE_LENGTH);

@@ -42,13 +42,13 @@ static inline bytes16 load8(const void *p)
 }
 
 /* What a key is made of. */
-struct source {
+struct key_burst_source {
 	bytes16 vectors[KEY_VECTORS + 1];
 };
 
 /* Vector v of the key; an IPv4 5-tuple has one vector, an IPv6 one all. */
 static inline __attribute__((always_inline)) bytes16 key_vector(const struct key_layout *layout,
-	const struct source *source, int v, const bool ipv4, const bool extra)
+	const struct key_burst_source *source, int v, const bool ipv4, const bool extra)
 {
 	bytes16 key = shuffle16(source->vectors[0], load16(layout->shuffle[v][0]));
 
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) bytes16 key_vector(const struct key
 	return key & load16(layout->mask[v]);
 }
 
-static inline __attribute__((always_inline)) void load_source(struct source *source,
+static inline __attribute__((always_inline)) void load_source(struct key_burst_source *source,
 	const struct key_burst *src, uint32_t i, const bool ipv4, const bool extra)
 {
 	const uint8_t *key6 = (const uint8_t *)&src->key6[i];
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void put_narrow(struct key_burst *d
 	const struct key_burst *src, uint32_t i, const struct key_layout *layout, const bool ipv4,
 	const bool extra)
 {
-	struct source source;
+	struct key_burst_source source;
 	bytes16 key;
 
 	load_source(&source, src, i, ipv4, extra);
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) void put_wide(struct key_burst *dst
 	const struct key_burst *src, uint32_t i, const struct key_layout *layout, const bool ipv4,
 	const bool extra)
 {
-	struct source source;
+	struct key_burst_source source;
 	uint8_t *key6 = (uint8_t *)&dst->key6[i];
 	bytes16 key[KEY_VECTORS];
 

@@ -114,7 +114,7 @@ static uint64_t least_of(
 }
 
 /* Counters of packets, numbered row after row. */
-struct cells {
+struct counter_rows_cells {
 	uint64_t cell[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
 };
 
@@ -150,7 +150,8 @@ static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_
 }
 
 static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const struct key_burst *burst,
-	const uint8_t *packets, const uint32_t n, struct cells *cells, const uint32_t depth)
+	const uint8_t *packets, const uint32_t n, struct counter_rows_cells *cells,
+	const uint32_t depth)
 {
 	const uint64_t width = UINT64_C(1) << rows->bits, ones = width - 1;
 	const lane_cells mask = {ones, ones, ones, ones}, first = {0, width, 2 * width, 3 * width};
@@ -249,7 +250,7 @@ static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
 	const enum counter_policy policy, const bool wide, const bool weighted)
 {
 	const uint32_t n = offer->n;
-	struct cells cells;
+	struct counter_rows_cells cells;
 	const uint64_t *cell = cells.cell;
 
 	find_cells(rows, offer->burst, offer->packets, n, &cells, depth);
@@ -418,7 +419,7 @@ static uint32_t offer_parts(const struct counter_rows *rows, const struct counte
 	};
 	const bool wide = rows->metric == SKETCH_BYTES, lanes4 = rows->depth == ROW_LANE_DEPTH;
 	struct stop stop = {.k = 0};
-	struct cells cells;
+	struct counter_rows_cells cells;
 
 	if (lanes4)
 		find_cells(rows, offer->burst, offer->packets, offer->n, &cells, ROW_LANE_DEPTH);
@@ -485,7 +486,7 @@ static ALWAYS_INLINE void add_burst(const struct counter_rows *rows, const struc
 {
 	const struct counter_parts parts = rows->parts;
 	const uint32_t n = burst->n;
-	struct cells cells;
+	struct counter_rows_cells cells;
 	const uint64_t *cell = cells.cell;
 
 	find_cells(rows, burst, NULL, n, &cells, depth);

@@ -25,7 +25,7 @@ static double exponent(double weight, double sum, double truth)
 }
 
 /* Whether a true count can be left out at its share of the risk. All in units of a packet. */
-static bool is_excluded(const struct sampling *sampling, double sum, double truth)
+static bool is_excluded(const struct sampling_bound *sampling, double sum, double truth)
 {
 	double whole = sampling->whole / (double)sampling->unit;
 
@@ -34,7 +34,8 @@ static bool is_excluded(const struct sampling *sampling, double sum, double trut
 }
 
 /* Where one side begins to be left out: `outside` is. */
-static double bisect(const struct sampling *sampling, double sum, double inside, double outside)
+static double bisect(
+	const struct sampling_bound *sampling, double sum, double inside, double outside)
 {
 	double middle = (inside + outside) / 2;
 
@@ -53,7 +54,7 @@ static uint64_t to_count(double value)
 	return value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
 }
 
-uint64_t sampling_low(const struct sampling *sampling, uint64_t sum)
+uint64_t sampling_low(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double unit = (double)sampling->unit, weight = (double)sampling->weight;
 	double counted = (double)sum / unit;
@@ -71,7 +72,7 @@ uint64_t sampling_low(const struct sampling *sampling, uint64_t sum)
 	return bound < sum ? bound : sum;
 }
 
-uint64_t sampling_high(const struct sampling *sampling, uint64_t sum)
+uint64_t sampling_high(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double unit = (double)sampling->unit, step = (double)sampling->weight;
 	double counted = (double)sum / unit, whole = sampling->whole / unit, high = whole;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* What is known of all keys of an epoch together, in packets or in bytes. */
-struct sampling {
+struct sampling_bound {
 	uint64_t weight; /* the largest that a packet counted with */
 	uint64_t unit;   /* the largest packet: 1 of packets */
 	double whole;    /* the sum of all keys, or more */
@@ -21,5 +21,5 @@ struct sampling {
  * The least true count of a key that was counted as `sum`, and the largest: rounded outwards, low <=
  * sum <= high.
  */
-uint64_t sampling_low(const struct sampling *sampling, uint64_t sum);
-uint64_t sampling_high(const struct sampling *sampling, uint64_t sum);
+uint64_t sampling_low(const struct sampling_bound *sampling, uint64_t sum);
+uint64_t sampling_high(const struct sampling_bound *sampling, uint64_t sum);

@@ -616,40 +616,41 @@ static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
 }
 
 /* A key of either pair, as the union has it. */
-struct contender {
+struct simple_hash_contender {
 	struct key_hash hash;
 	struct key6 key6;
 	bool v6;
 	uint64_t packets, bytes, before;
 };
 
-struct contenders {
-	struct contender keys[2 * BUCKET_WAYS];
+struct simple_hash_contenders {
+	struct simple_hash_contender keys[2 * BUCKET_WAYS];
 	uint32_t nb_keys;
 };
 
 /* Its place among the contenders, a new one where the hash is new. */
-static struct contender *contender_of(struct contenders *all, const struct key_hash *hash)
+static struct simple_hash_contender *contender_of(
+	struct simple_hash_contenders *all, const struct key_hash *hash)
 {
-	struct contender *key = all->keys;
+	struct simple_hash_contender *key = all->keys;
 
 	while (key < all->keys + all->nb_keys && !same_hash(&key->hash, hash))
 		key++;
 	if (key == all->keys + all->nb_keys) {
-		*key = (struct contender){.hash = *hash};
+		*key = (struct simple_hash_contender){.hash = *hash};
 		all->nb_keys++;
 	}
 	return key;
 }
 
 /* Adds what pair p knows: of what it stores that, of what `other` alone stores its rest. */
-static void contend(struct contenders *all, const struct simple_hash *table,
+static void contend(struct simple_hash_contenders *all, const struct simple_hash *table,
 	const struct simple_hash *other, uint64_t p)
 {
 	const struct bucket_pair *pair = &table->pairs[p];
 
 	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
-		struct contender *key;
+		struct simple_hash_contender *key;
 
 		if (pair->packets[way] == 0)
 			continue;
@@ -665,16 +666,16 @@ static void contend(struct contenders *all, const struct simple_hash *table,
 	}
 }
 
-static uint64_t contender_upper(const struct contender *key, enum sketch_metric metric)
+static uint64_t contender_upper(const struct simple_hash_contender *key, enum sketch_metric metric)
 {
 	return (metric == SKETCH_PACKETS ? key->packets : key->bytes) + key->before;
 }
 
 /* By falling upper; those that are equal stay in their order. */
-static void sort_contenders(struct contenders *all, enum sketch_metric metric)
+static void sort_contenders(struct simple_hash_contenders *all, enum sketch_metric metric)
 {
 	for (uint32_t i = 1; i < all->nb_keys; i++) {
-		struct contender key = all->keys[i];
+		struct simple_hash_contender key = all->keys[i];
 		uint32_t at = i;
 
 		for (; at > 0 &&
@@ -685,8 +686,8 @@ static void sort_contenders(struct contenders *all, enum sketch_metric metric)
 	}
 }
 
-static void store_contender(
-	struct simple_hash *table, uint64_t p, uint32_t way, const struct contender *key)
+static void store_contender(struct simple_hash *table, uint64_t p, uint32_t way,
+	const struct simple_hash_contender *key)
 {
 	struct bucket_pair *pair = &table->pairs[p];
 
@@ -702,7 +703,7 @@ static void merge_pair(struct simple_hash *to, const struct simple_hash *from, u
 {
 	enum sketch_metric metric = to->sketch.params.metric;
 	uint64_t rest = (uint64_t)rest_of(&to->pairs[p]) + rest_of(&from->pairs[p]);
-	struct contenders all = {0};
+	struct simple_hash_contenders all = {0};
 
 	contend(&all, to, from, p);
 	contend(&all, from, to, p);

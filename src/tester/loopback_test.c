@@ -58,7 +58,7 @@ struct trial {
 };
 
 struct returned {
-	struct sender sender;
+	struct port_sender sender;
 	const struct port *in;
 	uint32_t interface; /* of the kernel, which `in` sits on; 0: none */
 	struct port_meter meter;
@@ -219,7 +219,7 @@ static void await_rest(struct returned *returned)
 
 static void run_trial(struct returned *returned, const struct feeder_options *limits)
 {
-	struct sender *sender = &returned->sender;
+	struct port_sender *sender = &returned->sender;
 	struct trial *trial = &returned->trial;
 	uint64_t missed = missed_so_far(returned);
 

@@ -28,19 +28,19 @@ uint64_t sender_clock_since(uint64_t start_tsc)
 	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * SECOND_NS / rte_get_tsc_hz());
 }
 
-bool sender_is_gone(const struct sender *sender)
+bool sender_is_gone(const struct port_sender *sender)
 {
 	return sender->gone || port_is_leaving(sender->port);
 }
 
 /* Asked to, or because the device is, or takes no more. */
-static bool is_stopped(const struct sender *sender)
+static bool is_stopped(const struct port_sender *sender)
 {
 	return signals_stop_requested() || sender_is_gone(sender) || sender->overdue;
 }
 
 /* Has the watcher look in the place of a pause; false where nobody watches. */
-static bool look_meanwhile(const struct sender *sender)
+static bool look_meanwhile(const struct port_sender *sender)
 {
 	if (sender->watch == NULL)
 		return false;
@@ -52,7 +52,7 @@ static bool look_meanwhile(const struct sender *sender)
  * The device takes nothing: an interface that was deleted never will, nor a memif whose server was
  * not ready to answer when it connected.
  */
-static void wait_for_device(struct sender *sender)
+static void wait_for_device(struct port_sender *sender)
 {
 	struct kernel_interface interface;
 
@@ -71,7 +71,7 @@ static void wait_for_device(struct sender *sender)
 	}
 }
 
-static uint32_t hand_over(struct sender *sender, struct rte_mbuf **pkts, uint32_t n)
+static uint32_t hand_over(struct port_sender *sender, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t done;
 
@@ -84,7 +84,7 @@ static uint32_t hand_over(struct sender *sender, struct rte_mbuf **pkts, uint32_
 	return done;
 }
 
-static void send_burst(struct sender *sender)
+static void send_burst(struct port_sender *sender)
 {
 	uint32_t done = 0;
 
@@ -103,7 +103,7 @@ static void send_burst(struct sender *sender)
 }
 
 /* False where the duration is over before it is due. */
-static bool wait_until_due(struct sender *sender, const struct source_packet *packet)
+static bool wait_until_due(struct port_sender *sender, const struct source_packet *packet)
 {
 	uint64_t now = rte_rdtsc();
 	uint64_t cycles = pacer_wait(&sender->pacer, sender->sent, packet->time);
@@ -122,7 +122,7 @@ static bool wait_until_due(struct sender *sender, const struct source_packet *pa
 	return true;
 }
 
-static bool add_packet(struct sender *sender, const struct source_packet *packet)
+static bool add_packet(struct port_sender *sender, const struct source_packet *packet)
 {
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
 	char *data;
@@ -147,7 +147,7 @@ static bool add_packet(struct sender *sender, const struct source_packet *packet
 }
 
 /* Before the first packet. */
-static void watch_interface(struct sender *sender)
+static void watch_interface(struct port_sender *sender)
 {
 	const struct port *port = sender->port;
 	uint32_t index = if_nametoindex(port->interface);
@@ -159,7 +159,7 @@ static void watch_interface(struct sender *sender)
 	port_sending_sockets(port, index, &sender->sockets);
 }
 
-static bool next_packet(struct sender *sender, struct source_packet *packet)
+static bool next_packet(struct port_sender *sender, struct source_packet *packet)
 {
 	int result = sender->source->next(sender->source, packet);
 
@@ -172,7 +172,7 @@ static bool next_packet(struct sender *sender, struct source_packet *packet)
 
 /* With the first packet, which is of that time. */
 static void start_clock(
-	struct sender *sender, const struct feeder_options *limits, int64_t first_time)
+	struct port_sender *sender, const struct feeder_options *limits, int64_t first_time)
 {
 	pacer_start(&sender->pacer, limits->pace, limits->pace_rate, first_time);
 	sender->begun = sender->pacer.start_tsc;
@@ -183,7 +183,7 @@ static void start_clock(
 								   rte_get_tsc_hz() / SECOND_NS);
 }
 
-void sender_send(struct sender *sender, const struct feeder_options *limits)
+void sender_send(struct port_sender *sender, const struct feeder_options *limits)
 {
 	uint64_t most = limits->packets > 0 ? limits->packets : UINT64_MAX;
 	struct source_packet packet;
@@ -205,7 +205,7 @@ void sender_send(struct sender *sender, const struct feeder_options *limits)
 
 /* --- what left --- */
 
-static void pause_us(const struct sender *sender, uint64_t us)
+static void pause_us(const struct port_sender *sender, uint64_t us)
 {
 	uint64_t start = rte_rdtsc();
 
@@ -220,7 +220,7 @@ static void pause_us(const struct sender *sender, uint64_t us)
  * has room; the driver asks only as it is given more. Until all has left, or nothing more does.
  * Others may send on the interface, so its counters say no more than that the rest has not left.
  */
-static uint64_t drain_interface(struct sender *sender)
+static uint64_t drain_interface(struct port_sender *sender)
 {
 	uint64_t moved = rte_rdtsc(), packets = 0, bytes = 0, missing;
 	bool empty;
@@ -249,7 +249,7 @@ static uint64_t drain_interface(struct sender *sender)
 	return missing;
 }
 
-uint64_t sender_drain(struct sender *sender)
+uint64_t sender_drain(struct port_sender *sender)
 {
 	if (sender_is_gone(sender))
 		return 0;

@@ -26,7 +26,7 @@ struct sender_watch {
 	void (*meanwhile)(void *watcher);
 };
 
-struct sender {
+struct port_sender {
 	struct source *source;
 	const struct port *port;
 	struct rte_mempool *pool;
@@ -54,17 +54,17 @@ struct sender {
 /* ns since a time of rte_rdtsc(). */
 uint64_t sender_clock_since(uint64_t start_tsc);
 
-bool sender_is_gone(const struct sender *sender);
+bool sender_is_gone(const struct port_sender *sender);
 
 /*
  * Until the limits, a signal, or the end of the source. With somebody who watches, packets that
  * could not be sent in time are sent no faster for it: a device is to be given the rate that was
  * asked for, and not what was missed.
  */
-void sender_send(struct sender *sender, const struct feeder_options *limits);
+void sender_send(struct port_sender *sender, const struct feeder_options *limits);
 
 /*
  * All that was handed to the device has left it, as far as anybody tells: returns how many packets
  * did not at least, which are taken off `sent`. Nothing of a device that is gone is known.
  */
-uint64_t sender_drain(struct sender *sender);
+uint64_t sender_drain(struct port_sender *sender);

@@ -18,7 +18,7 @@
 #define LINK_SPEED UINT64_C(100000000000)
 #define INTERFACES (ROUTER_EDGES + ROUTERS_MAX) /* the edge's first, then those to routers */
 
-struct interface {
+struct router_interface {
 	struct interface_counters counters;
 	struct sampler_state sampler;
 	uint32_t counter_sequence;
@@ -29,7 +29,7 @@ struct router {
 	struct export_sender sender;
 	struct random random;
 	struct flow_cache cache;
-	struct interface *interfaces; /* [INTERFACES]; NULL: not sFlow */
+	struct router_interface *interfaces; /* [INTERFACES]; NULL: not sFlow */
 	uint32_t sequence;
 	uint64_t sent;
 	uint64_t ticks;
@@ -49,7 +49,7 @@ struct routers {
 };
 
 /* A router on the way of a packet: interfaces by place in the router's array. */
-struct hop {
+struct router_hop {
 	uint32_t router, input, output;
 	uint8_t next[4];
 };
@@ -97,7 +97,7 @@ static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 	}
 }
 
-static void find_way(const struct routers *routers, const struct key *key, struct hop *hops)
+static void find_way(const struct routers *routers, const struct key *key, struct router_hop *hops)
 {
 	bool ipv6 = key->family == KEY_IPV6;
 	uint32_t n = routers->params.n, path = routers->params.path;
@@ -156,7 +156,7 @@ static struct export_message *open_message(struct router *router)
 }
 
 /* The flows that a router exports at a time. */
-struct batch {
+struct router_batch {
 	struct routers *routers;
 	struct router *router;
 	int64_t now;
@@ -164,7 +164,7 @@ struct batch {
 
 static void send_flow(void *arg, const struct export_flow *flow)
 {
-	const struct batch *batch = arg;
+	const struct router_batch *batch = arg;
 	struct router *router = batch->router;
 
 	if (export_flow(open_message(router), &router->sender, flow))
@@ -182,8 +182,8 @@ static void send_sample(struct routers *routers, struct router *router,
 	export_sample(open_message(router), sample);
 }
 
-static void send_counters(
-	struct routers *routers, struct router *router, struct interface *interface, int64_t now)
+static void send_counters(struct routers *routers, struct router *router,
+	struct router_interface *interface, int64_t now)
 {
 	uint32_t sequence = ++interface->counter_sequence;
 
@@ -238,7 +238,7 @@ static bool looks_at_it(struct router *router)
 	       random_below(&router->random, router->sender.sampling) == 0;
 }
 
-static void fill_flow(struct export_flow *flow, const struct hop *hop,
+static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
 	const struct packet_info *sight, int64_t now)
 {
 	if (flow->packets == 0) {
@@ -255,7 +255,7 @@ static void fill_flow(struct export_flow *flow, const struct hop *hop,
 }
 
 /* The flow goes on, as if it had just begun. */
-static void export_early(struct batch *batch, struct export_flow *flow)
+static void export_early(struct router_batch *batch, struct export_flow *flow)
 {
 	flow->end = EXPORT_ACTIVE;
 	send_flow(batch, flow);
@@ -264,11 +264,11 @@ static void export_early(struct batch *batch, struct export_flow *flow)
 	flow->tcp_flags = 0;
 }
 
-static void observe_flow(struct routers *routers, struct router *router, const struct hop *hop,
-	const struct packet_info *sight)
+static void observe_flow(struct routers *routers, struct router *router,
+	const struct router_hop *hop, const struct packet_info *sight)
 {
 	int64_t now = sight->packet->time;
-	struct batch batch = {routers, router, now};
+	struct router_batch batch = {routers, router, now};
 	struct export_flow *flow;
 
 	if (sight->key.family != KEY_IPV4 &&
@@ -286,7 +286,7 @@ static void observe_flow(struct routers *routers, struct router *router, const s
 	fill_flow(flow, hop, sight, now);
 }
 
-static void count(const struct router *router, const struct hop *hop, uint32_t bytes)
+static void count(const struct router *router, const struct router_hop *hop, uint32_t bytes)
 {
 	struct interface_counters *in = &router->interfaces[hop->input].counters;
 	struct interface_counters *out = &router->interfaces[hop->output].counters;
@@ -297,8 +297,8 @@ static void count(const struct router *router, const struct hop *hop, uint32_t b
 	out->out_bytes += bytes;
 }
 
-static void sample_packet(struct routers *routers, struct router *router, const struct hop *hop,
-	const struct packet_info *sight)
+static void sample_packet(struct routers *routers, struct router *router,
+	const struct router_hop *hop, const struct packet_info *sight)
 {
 	const struct source_packet *packet = sight->packet;
 	struct sampler_state *sampler = &router->interfaces[hop->input].sampler;
@@ -340,7 +340,7 @@ static void start(struct routers *routers, int64_t now)
 
 void routers_take(struct routers *routers, const struct source_packet *packet)
 {
-	struct hop hops[ROUTERS_MAX];
+	struct router_hop hops[ROUTERS_MAX];
 	struct packet_info sight;
 
 	if (!routers->started)
@@ -380,7 +380,7 @@ static int64_t next_tick(const struct routers *routers, const struct router *rou
 
 static void tick(struct routers *routers, struct router *router)
 {
-	struct batch batch = {routers, router, router->due};
+	struct router_batch batch = {routers, router, router->due};
 	bool counts = router->interfaces != NULL && router->ticks % ROUTER_COUNTER_TICKS == 0;
 	bool done;
 
@@ -443,7 +443,7 @@ static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
 	if (router->interfaces == NULL)
 		return false;
 	for (uint32_t i = 0; i < INTERFACES; i++) {
-		struct interface *interface = &router->interfaces[i];
+		struct router_interface *interface = &router->interfaces[i];
 
 		interface->counters.interface = interface_number(i);
 		interface->counters.speed = LINK_SPEED;

@@ -62,7 +62,7 @@ int send_to_file(const struct config *config, struct source *source)
 }
 
 /* missing: at least so many did not leave. Returns whether all did, as far as anybody tells. */
-static bool say_sent(const struct sender *sender, uint64_t missing)
+static bool say_sent(const struct port_sender *sender, uint64_t missing)
 {
 	if (missing > 0)
 		log_error("--port %s: at least %llu of %llu packets did not leave: the interface "
@@ -94,7 +94,7 @@ static void linger(uint64_t time)
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port)
 {
-	struct sender sender = {.source = source, .port = port};
+	struct port_sender sender = {.source = source, .port = port};
 	const struct plan_group *group = &plan->groups[0];
 	char error[PORT_ERROR_MAX];
 	int status = 1;

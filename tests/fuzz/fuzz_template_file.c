@@ -70,7 +70,7 @@ static uint64_t write_lines(FILE *file, const uint8_t *data, size_t size)
 }
 
 /* What is read of a sampling is written as no more than that. */
-static void read_sampling(const struct template_entry *entry)
+static void read_sampling(const struct template_file_entry *entry)
 {
 	struct sampling sampling = {.seed = 1};
 	static uint8_t bytes[SAMPLING_BYTES_MAX];
@@ -80,7 +80,7 @@ static void read_sampling(const struct template_entry *entry)
 	sampling_forget(&sampling);
 }
 
-static bool take(void *arg, const struct template_entry *entry)
+static bool take(void *arg, const struct template_file_entry *entry)
 {
 	(void)arg;
 	lines++;

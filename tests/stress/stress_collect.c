@@ -37,7 +37,7 @@ struct dedup {
 
 struct stage {
 	struct epochs *epochs;
-	struct receiver *receiver;
+	struct rx_core *receiver;
 	struct collect collect;
 	struct plan plan;
 	struct worker *workers[WORKERS_MAX];
@@ -241,7 +241,7 @@ static void *work(void *arg)
 /* What the epoch's generations hold, which are the reporter's now. Returns what is wrong. */
 static uint64_t report(uint64_t epoch)
 {
-	struct receiver_generation *received = receiver_generation(stage->receiver, epoch);
+	struct rx_core_generation *received = rx_core_generation(stage->receiver, epoch);
 	const struct collect_generation *decoded = collect_generation(&stage->collect, epoch);
 	uint64_t counted = 0, by_exporter = 0, lost = 0, wrong = 0;
 
@@ -261,7 +261,7 @@ static uint64_t report(uint64_t epoch)
 	wrong += by_exporter != counted || counted + lost != stage->fed[epoch];
 	wrong += received->received != lost || (lost > 0 && stage->collect.listener == NULL);
 	wrong += decoded->exporters.n != 1 || decoded->links.n != 1;
-	*received = (struct receiver_generation){0};
+	*received = (struct rx_core_generation){0};
 	collect_recycle(&stage->collect, epoch);
 	return wrong;
 }

@@ -37,7 +37,7 @@ struct stage {
 	uint32_t nb_workers;
 	uint64_t nb_epochs;
 	struct epochs *epochs;
-	struct receiver *receiver;
+	struct rx_core *receiver;
 	struct worker *workers[WORKERS_MAX];
 	struct rte_mbuf *packets; /* plain memory that receiver and workers pass around */
 	uint64_t *fed;            /* by epoch; written before the epoch can close */
@@ -214,8 +214,8 @@ static void run_stage(const struct design_ops *design, enum dispatch dispatch, u
 			generation->counted = generation->measured = 0;
 		}
 		wrong += counted != stage->fed[epoch] || right != counted;
-		wrong += receiver_generation(stage->receiver, epoch)->received != counted;
-		*receiver_generation(stage->receiver, epoch) = (struct receiver_generation){0};
+		wrong += rx_core_generation(stage->receiver, epoch)->received != counted;
+		*rx_core_generation(stage->receiver, epoch) = (struct rx_core_generation){0};
 		epochs_recycle(stage->epochs, epoch);
 	}
 	for (uint32_t i = 0; i <= nb_workers; i++)

@@ -74,7 +74,7 @@ struct seen {
 	bool mixed;
 };
 
-static bool see(void *arg, const struct template_entry *entry)
+static bool see(void *arg, const struct template_file_entry *entry)
 {
 	struct seen *seen = arg;
 

@@ -127,7 +127,7 @@ static void draw(struct epoch *epoch, uint64_t seed, uint64_t (*choose)(const st
 }
 
 /* How often the truth is outside an interval around a sum, and outside two thirds of it. */
-static void check_flow(const struct sampling *sampling, uint64_t truth, uint64_t sum,
+static void check_flow(const struct sampling_bound *sampling, uint64_t truth, uint64_t sum,
 	uint64_t unseen, bool *broken, bool *broken_by_two_thirds)
 {
 	uint64_t low = sampling_low(sampling, sum), high = sampling_high(sampling, sum + unseen);
@@ -145,8 +145,8 @@ static void check_flow(const struct sampling *sampling, uint64_t truth, uint64_t
 static void check_epoch(const struct epoch *epoch, uint32_t nb_weights, struct result *result)
 {
 	double log_inverse = log(4 * nb_weights / RISK);
-	struct sampling packets = {epoch->weight, 1, (double)epoch->packets, log_inverse};
-	struct sampling bytes = {epoch->weight, FRAME_MAX, (double)epoch->bytes, log_inverse};
+	struct sampling_bound packets = {epoch->weight, 1, (double)epoch->packets, log_inverse};
+	struct sampling_bound bytes = {epoch->weight, FRAME_MAX, (double)epoch->bytes, log_inverse};
 	bool broken = false, broken_by_two_thirds = false;
 
 	for (uint32_t f = 0; f < FLOWS; f++) {
@@ -222,7 +222,7 @@ static void test_unseen(void **state)
 }
 
 /* The least true count that is not left out, and the largest, by trying every one. */
-static void check_against_all(const struct sampling *sampling, uint64_t sum)
+static void check_against_all(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double weight = (double)sampling->weight, seen = (double)sum / weight;
 	uint64_t low = UINT64_MAX, high = 0;
@@ -255,7 +255,7 @@ static void test_all_counts(void **state)
 	for (uint64_t weight = 2; weight <= 64; weight *= 2)
 		for (uint32_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
 			for (double risk = 0.1; risk > 1e-9; risk /= 100) {
-				struct sampling sampling = {weight, 1, 1e5, log(1 / risk)};
+				struct sampling_bound sampling = {weight, 1, 1e5, log(1 / risk)};
 
 				check_against_all(&sampling, sums[i]);
 			}
@@ -263,7 +263,7 @@ static void test_all_counts(void **state)
 
 static void test_edges(void **state)
 {
-	struct sampling sampling = {1, 1, 1e6, log(1000)};
+	struct sampling_bound sampling = {1, 1, 1e6, log(1000)};
 
 	(void)state;
 	assert_int_equal(sampling_low(&sampling, 7), 7); /* all was looked at */
@@ -279,7 +279,7 @@ static void test_edges(void **state)
 	assert_true(sampling_low(&sampling, 400) >= 99);
 	assert_true(sampling_high(&sampling, 400) >= 1000000);
 	/* Beyond what a double tells apart. */
-	sampling = (struct sampling){2, 1514, 0x1p63, log(1000)};
+	sampling = (struct sampling_bound){2, 1514, 0x1p63, log(1000)};
 	assert_true(sampling_high(&sampling, UINT64_C(1) << 62) > UINT64_C(1) << 62);
 	assert_true(sampling_low(&sampling, UINT64_C(1) << 62) < UINT64_C(1) << 62);
 }

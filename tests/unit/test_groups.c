@@ -217,8 +217,8 @@ static void check_epoch(const struct run *run, uint64_t epoch, const struct fed 
 				assert_int_equal(generation->received, fed_to_worker(fed, worker));
 		}
 		if (run->nb_receivers > 0) {
-			struct receiver_generation *generation =
-				receiver_generation(run->receivers[g], epoch);
+			struct rx_core_generation *generation =
+				rx_core_generation(run->receivers[g], epoch);
 
 			for (uint32_t w = 0; w < group->nb_workers; w++)
 				assert_int_equal(generation->ring_full[w], 0);

@@ -24,7 +24,7 @@
 #define NOW          (INT64_C(1700000000) * SAMPLE_SECOND)
 
 /* Who receives: it keeps every message, until it is told not to. */
-struct receiver {
+struct socket_client {
 	int64_t now, step; /* the clock moves with every message */
 	enum ipfix_peer peer;
 	uint32_t refuses; /* messages that it takes no more; UINT32_MAX: any */
@@ -33,17 +33,17 @@ struct receiver {
 	uint8_t bytes[MESSAGES_MAX][IPFIX_MESSAGE_MAX];
 };
 
-static struct receiver receiver;
+static struct socket_client receiver;
 static struct seen seen;
 
 static int64_t clock_of(void *arg)
 {
-	return ((struct receiver *)arg)->now;
+	return ((struct socket_client *)arg)->now;
 }
 
 static enum ipfix_peer peer_of(void *arg)
 {
-	struct receiver *to = arg;
+	struct socket_client *to = arg;
 	enum ipfix_peer peer = to->peer;
 
 	if (peer == IPFIX_ANEW)
@@ -53,7 +53,7 @@ static enum ipfix_peer peer_of(void *arg)
 
 static bool receive(void *arg, const uint8_t *message, uint32_t len, uint32_t rows)
 {
-	struct receiver *to = arg;
+	struct socket_client *to = arg;
 
 	assert_true(len <= IPFIX_MESSAGE_MAX);
 	to->now += to->step;
@@ -75,7 +75,7 @@ static const struct ipfix_sink sink = {&receiver, clock_of, peer_of, receive};
 static int begin(void **state)
 {
 	(void)state;
-	memset(&receiver, 0, offsetof(struct receiver, bytes));
+	memset(&receiver, 0, offsetof(struct socket_client, bytes));
 	receiver.now = NOW;
 	receiver.peer = IPFIX_THERE;
 	return 0;

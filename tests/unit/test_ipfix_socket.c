@@ -96,11 +96,12 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 		.say = hear,
 	};
 	struct ipfix_socket *ipfix;
-	struct receiver_address address;
+	struct socket_client_address address;
 	char text[64], why[RECEIVER_WHY_MAX];
 
 	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port));
-	assert_true(receiver_parse(text, tcp ? RECEIVER_TCP : RECEIVER_UDP, NULL, &address, why));
+	assert_true(
+		socket_client_parse(text, tcp ? RECEIVER_TCP : RECEIVER_UDP, NULL, &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	return ipfix;
@@ -297,7 +298,7 @@ static void test_hurried(void **state)
 		.left = half_a_second,
 		.say = hear,
 	};
-	struct receiver_address address;
+	struct socket_client_address address;
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
 	struct ipfix_counts account;
@@ -306,7 +307,7 @@ static void test_hurried(void **state)
 
 	(void)state;
 	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port_of(fd)));
-	assert_true(receiver_parse(text, RECEIVER_UDP, NULL, &address, why));
+	assert_true(socket_client_parse(text, RECEIVER_UDP, NULL, &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	epoch->flows_only = false;
@@ -429,15 +430,15 @@ static void test_no_such_host(void **state)
 		.records = {.flows = true}, .patience = patience, .say = hear};
 	struct report_epoch *epoch = many_flows(10);
 	struct ipfix_socket *ipfix;
-	struct receiver_address address;
+	struct socket_client_address address;
 	char why[RECEIVER_WHY_MAX];
 
 	(void)state;
 	/* Of a name that is longer than one may be nobody asks a name server. */
-	assert_true(
-		receiver_parse("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-			       "aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
-			RECEIVER_UDP, "4739", &address, why));
+	assert_true(socket_client_parse(
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
+		RECEIVER_UDP, "4739", &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);

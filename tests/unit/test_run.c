@@ -228,8 +228,8 @@ static struct totals run_through(
 			totals.free_cycles += generation->free_cycles;
 		}
 		for (uint32_t r = 0; r < run->nb_receivers; r++) {
-			struct receiver_generation *generation =
-				receiver_generation(run->receivers[r], epoch);
+			struct rx_core_generation *generation =
+				rx_core_generation(run->receivers[r], epoch);
 			uint64_t dropped = 0;
 
 			received += generation->received;

@@ -76,12 +76,12 @@ static void test_hosts(void **state)
 		{"[2001:db8::1]:65535", "2001:db8::1", "65535"},
 		{"[::1]", "::1", "4739"},
 	};
-	struct receiver_address address;
+	struct socket_client_address address;
 	char why[RECEIVER_WHY_MAX];
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_true(receiver_parse(good[i].text, RECEIVER_UDP, "4739", &address, why));
+		assert_true(socket_client_parse(good[i].text, RECEIVER_UDP, "4739", &address, why));
 		assert_string_equal(address.host, good[i].host);
 		assert_string_equal(address.port, good[i].port);
 	}

@@ -31,9 +31,9 @@
 static char directory[] = "/tmp/test_template_file.XXXXXX";
 static char path[64];
 
-static struct template_entry entry_of(uint32_t i, uint8_t *set)
+static struct template_file_entry entry_of(uint32_t i, uint8_t *set)
 {
-	struct template_entry entry = {
+	struct template_file_entry entry = {
 		.id = {.domain = i * 1000003, .protocol = i % 2 ? WIRE_IPFIX : WIRE_NETFLOW9},
 		.started = (int64_t)i * 1234567890123 - 5,
 		.set = set,
@@ -56,7 +56,7 @@ static int write_entries(uint32_t n)
 	if (status != 0)
 		return status;
 	for (uint32_t i = 0; i < n; i++) {
-		struct template_entry entry = entry_of(i, set);
+		struct template_file_entry entry = entry_of(i, set);
 
 		template_file_put(writer, &entry);
 	}
@@ -64,13 +64,13 @@ static int write_entries(uint32_t n)
 }
 
 /* Which entries came, each once at most, and none that is not one of them. */
-static bool see(void *arg, const struct template_entry *entry)
+static bool see(void *arg, const struct template_file_entry *entry)
 {
 	uint32_t *seen = arg;
 	uint8_t set[64];
 
 	for (uint32_t i = 0; i < ENTRIES; i++) {
-		struct template_entry wanted = entry_of(i, set);
+		struct template_file_entry wanted = entry_of(i, set);
 
 		if (wanted.id.domain != entry->id.domain)
 			continue;
@@ -322,7 +322,7 @@ static int save_entries(struct template_saver *saver, uint32_t n, int64_t now)
 
 	template_saver_clear(saver);
 	for (uint32_t i = 0; i < n; i++) {
-		struct template_entry entry = entry_of(i, set);
+		struct template_file_entry entry = entry_of(i, set);
 
 		template_saver_put(saver, &entry);
 	}

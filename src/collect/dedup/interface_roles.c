@@ -38,7 +38,7 @@
 #define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* beyond the longest silence before */
 #define INTERFACE_FORGOTTEN (3600 * TICKS_PER_SECOND)
 
-enum mark {
+enum interface_roles_mark {
 	MARK_FED = 1 << 0,
 	MARK_MIXED = 1 << 1,
 	MARK_UNREADY = 1 << 2,
@@ -798,7 +798,7 @@ static bool has_priority(const struct roles *roles, uint32_t x, uint32_t y)
 }
 
 /* What a share of flows that another exporter reports shows. */
-static enum mark mark_of(const struct pair_share *share)
+static enum interface_roles_mark mark_of(const struct pair_share *share)
 {
 	if (share->share >= NEARLY_ALL && share->low >= SURELY_MOST)
 		return MARK_FED;

@@ -26,7 +26,7 @@ enum rank {
 	RANK_COUNT,
 };
 
-struct entry {
+struct exporter_entry {
 	struct exporter_id id;
 	uint64_t heard;          /* epoch */
 	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
@@ -40,7 +40,7 @@ struct entry {
 };
 
 /* Open addressing; a cell is a slot + 1, or 0. */
-struct cells {
+struct exporter_cells {
 	uint32_t *cell;
 	uint64_t mask;
 };
@@ -51,10 +51,10 @@ struct exporter_table {
 	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
-	struct cells by_id, by_address; /* of an address the eldest */
+	struct exporter_cells by_id, by_address; /* of an address the eldest */
 	uint32_t *remembered;
 	uint64_t remembered_mask;
-	struct entry *entries; /* [max], then a sentinel for each rank */
+	struct exporter_entry *entries; /* [max], then a sentinel for each rank */
 };
 
 static uint64_t cells_for(uint32_t max)
@@ -75,7 +75,7 @@ size_t exporter_table_memory(uint32_t max)
 {
 	return sizeof(struct exporter_table) + 2 * cells_for(max) * sizeof(uint32_t) +
 	       remembered_for(max) * sizeof(uint32_t) +
-	       ((size_t)max + RANK_COUNT) * sizeof(struct entry);
+	       ((size_t)max + RANK_COUNT) * sizeof(struct exporter_entry);
 }
 
 static uint32_t ring(const struct exporter_table *table, enum rank rank)
@@ -85,7 +85,7 @@ static uint32_t ring(const struct exporter_table *table, enum rank rank)
 
 static void ring_take_out(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 
 	table->entries[entry->earlier].later = entry->later;
 	table->entries[entry->later].earlier = entry->earlier;
@@ -94,7 +94,7 @@ static void ring_take_out(struct exporter_table *table, uint32_t slot)
 /* As the one that was heard last. */
 static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank rank)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 	uint32_t sentinel = ring(table, rank);
 
 	entry->rank = (uint8_t)rank;
@@ -131,7 +131,7 @@ struct exporter_table *exporter_table_create(uint32_t max)
 	table->by_id.cell = calloc(cells_for(max), sizeof(uint32_t));
 	table->by_address.cell = calloc(cells_for(max), sizeof(uint32_t));
 	table->remembered = calloc(remembered_for(max), sizeof(uint32_t));
-	table->entries = calloc((size_t)max + RANK_COUNT, sizeof(struct entry));
+	table->entries = calloc((size_t)max + RANK_COUNT, sizeof(struct exporter_entry));
 	if (table->by_id.cell == NULL || table->by_address.cell == NULL ||
 		table->remembered == NULL || table->entries == NULL) {
 		exporter_table_destroy(table);
@@ -180,7 +180,7 @@ static bool same_id(const struct exporter_id *a, const struct exporter_id *b)
 
 uint32_t exporter_find(const struct exporter_table *table, const struct exporter_id *id)
 {
-	const struct cells *cells = &table->by_id;
+	const struct exporter_cells *cells = &table->by_id;
 
 	for (uint64_t i = hash_id(table->seed, id);; i++) {
 		uint32_t cell = cells->cell[i & cells->mask];
@@ -195,7 +195,7 @@ uint32_t exporter_find(const struct exporter_table *table, const struct exporter
 /* Where the address stands, or the empty cell where it would. */
 static uint64_t address_cell(const struct exporter_table *table, const struct in6_addr *address)
 {
-	const struct cells *cells = &table->by_address;
+	const struct exporter_cells *cells = &table->by_address;
 
 	for (uint64_t i = hash_address(table->seed, address);; i++) {
 		uint32_t cell = cells->cell[i & cells->mask];
@@ -222,7 +222,8 @@ const struct exporter_id *exporter_id(const struct exporter_table *table, uint32
 	return &table->entries[slot].id;
 }
 
-static uint64_t home(const struct exporter_table *table, const struct cells *cells, uint32_t cell)
+static uint64_t home(
+	const struct exporter_table *table, const struct exporter_cells *cells, uint32_t cell)
 {
 	const struct exporter_id *id = &table->entries[cell - 1].id;
 
@@ -231,7 +232,8 @@ static uint64_t home(const struct exporter_table *table, const struct cells *cel
 }
 
 /* Moves up those behind it that a search would no longer come to. */
-static void empty_cell(const struct exporter_table *table, const struct cells *cells, uint64_t hole)
+static void empty_cell(
+	const struct exporter_table *table, const struct exporter_cells *cells, uint64_t hole)
 {
 	for (uint64_t i = hole + 1;; i++) {
 		uint32_t cell = cells->cell[i & cells->mask];
@@ -246,14 +248,14 @@ static void empty_cell(const struct exporter_table *table, const struct cells *c
 	cells->cell[hole & cells->mask] = 0;
 }
 
-static struct entry *eldest_of(struct exporter_table *table, uint32_t slot)
+static struct exporter_entry *eldest_of(struct exporter_table *table, uint32_t slot)
 {
 	return &table->entries[exporter_at(table, &table->entries[slot].id.address)];
 }
 
 static void leave_address(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 	uint64_t cell = address_cell(table, &entry->id.address);
 
 	if (entry->sibling != EXPORTER_NONE)
@@ -270,7 +272,7 @@ static void leave_address(struct exporter_table *table, uint32_t slot)
 
 static void leave_id(struct exporter_table *table, uint32_t slot)
 {
-	const struct cells *cells = &table->by_id;
+	const struct exporter_cells *cells = &table->by_id;
 	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
 
 	while (cells->cell[i & cells->mask] != slot + 1)
@@ -281,7 +283,7 @@ static void leave_id(struct exporter_table *table, uint32_t slot)
 /* Behind the eldest, so that a flood of domains of one address costs no walk. */
 static void enter_address(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 	uint64_t cell = address_cell(table, &entry->id.address);
 	uint32_t eldest = table->by_address.cell[cell] - 1;
 
@@ -300,7 +302,7 @@ static void enter_address(struct exporter_table *table, uint32_t slot)
 
 static void enter_id(struct exporter_table *table, uint32_t slot)
 {
-	const struct cells *cells = &table->by_id;
+	const struct exporter_cells *cells = &table->by_id;
 	uint64_t i = hash_id(table->seed, &table->entries[slot].id);
 
 	while (cells->cell[i & cells->mask] != 0)
@@ -387,7 +389,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 	bool full = table->used == table->max;
 	bool heard_before = full && remember(table, id);
 	uint32_t slot = full ? victim(table, heard_before) : table->used++;
-	struct entry *entry;
+	struct exporter_entry *entry;
 
 	*evicted = full;
 	if (slot == EXPORTER_NONE)
@@ -409,7 +411,7 @@ uint32_t exporter_admit(struct exporter_table *table, const struct exporter_id *
 
 void exporter_heard(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 	enum rank rank = entry->rank == RANK_PROVEN ? RANK_PROVEN : RANK_HEARD;
 
 	if (is_current(table, slot))
@@ -434,7 +436,7 @@ static bool has_room(struct exporter_table *table, uint32_t slot)
 
 void exporter_prove(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 
 	if (entry->rank == RANK_PROVEN || entry->proved == table->datagrams)
 		return;
@@ -447,7 +449,7 @@ void exporter_prove(struct exporter_table *table, uint32_t slot)
 
 void exporter_restore(struct exporter_table *table, uint32_t slot)
 {
-	struct entry *entry = &table->entries[slot];
+	struct exporter_entry *entry = &table->entries[slot];
 
 	entry->heard = 0;
 	entry->heard_at = 0;

@@ -150,15 +150,16 @@ static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t lim
 		put(sampling, OF_ANY_SAMPLER, about << ABOUT_SHIFT, 1, limit);
 }
 
-struct parts {
+struct sampled_parts {
 	uint32_t finest; /* interval; 0: no part has one */
 	bool differ;     /* parts have different intervals */
 };
 
 /* Apart from its caller, which is called for each record and seldom needs it. */
-static __attribute__((noinline)) struct parts compare_all_parts(const struct sampling *sampling)
+static __attribute__((noinline)) struct sampled_parts compare_all_parts(
+	const struct sampling *sampling)
 {
-	struct parts parts = {0};
+	struct sampled_parts parts = {0};
 
 	for (uint32_t i = 0; i < sampling->capacity; i++) {
 		const struct sampling_interval *cell = &sampling->intervals[i];
@@ -172,16 +173,16 @@ static __attribute__((noinline)) struct parts compare_all_parts(const struct sam
 	return parts;
 }
 
-static struct parts compare_parts(const struct sampling *sampling)
+static struct sampled_parts compare_parts(const struct sampling *sampling)
 {
 	if (sampling->parts_changed)
 		return compare_all_parts(sampling);
-	return (struct parts){sampling->of_parts, sampling->parts_differ};
+	return (struct sampled_parts){sampling->of_parts, sampling->parts_differ};
 }
 
 void sampling_settle(struct sampling *sampling)
 {
-	struct parts parts = compare_parts(sampling);
+	struct sampled_parts parts = compare_parts(sampling);
 
 	sampling->of_parts = parts.finest;
 	sampling->parts_differ = parts.differ;
@@ -313,7 +314,7 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	const struct flow_record *record, enum sampling_certainty *doubt)
 {
 	const struct sampling *own = knowledge->own, *process = knowledge->process;
-	struct parts parts = compare_parts(own);
+	struct sampled_parts parts = compare_parts(own);
 	uint32_t interval = by_fields(own, 0, record);
 
 	if (interval == 0 && parts.finest > 0) {
@@ -437,7 +438,7 @@ struct sampling_verdict sampling_of(
 	return verdict;
 }
 
-struct check {
+struct pool_check {
 	uint64_t owner; /* 0: an empty cell */
 	uint64_t samples, packets;
 	uint64_t used; /* when it was last used */
@@ -450,8 +451,8 @@ struct check {
 
 struct sampling_checks {
 	uint64_t clock;
-	struct check *recent; /* found last; NULL: none */
-	struct check cells[CHECK_SETS][CHECK_WAYS];
+	struct pool_check *recent; /* found last; NULL: none */
+	struct pool_check cells[CHECK_SETS][CHECK_WAYS];
 };
 
 size_t sampling_checks_memory(void)
@@ -469,12 +470,12 @@ void sampling_checks_destroy(struct sampling_checks *checks)
 	free(checks);
 }
 
-static void start(
-	struct check *check, uint64_t owner, uint32_t breaks, const struct sampler_state *sampler)
+static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
+	const struct sampler_state *sampler)
 {
 	bool said = check->owner == owner && check->source == sampler->source && check->said;
 
-	*check = (struct check){
+	*check = (struct pool_check){
 		.owner = owner,
 		.used = check->used,
 		.source = sampler->source,
@@ -488,10 +489,10 @@ static void start(
 }
 
 /* The sampler's cell, or one that is given to it. */
-static struct check *find_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct sampler_state *sampler)
+static struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
+	uint32_t breaks, const struct sampler_state *sampler)
 {
-	struct check *recent = checks->recent, *set, *oldest;
+	struct pool_check *recent = checks->recent, *set, *oldest;
 
 	if (recent != NULL && recent->owner == owner && recent->source == sampler->source)
 		return recent;
@@ -511,7 +512,7 @@ static struct check *find_check(struct sampling_checks *checks, uint64_t owner, 
 }
 
 /* The interval by the sample pool; 0: none yet. */
-static uint32_t measure(const struct check *check)
+static uint32_t measure(const struct pool_check *check)
 {
 	double measured;
 
@@ -524,7 +525,7 @@ static uint32_t measure(const struct check *check)
 }
 
 /* Samples come by chance: their number has a standard error of its square root. */
-static bool disagrees(const struct check *check, uint32_t measured)
+static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
 	double said = check->sampling;
 
@@ -536,7 +537,7 @@ static bool disagrees(const struct check *check, uint32_t measured)
  * Returns true if the pool certainly agrees with the announced interval: it rounds to it, or is
  * within a tenth of it after any rounding. Needs no division, unlike disagrees().
  */
-static bool agrees(const struct check *check)
+static bool agrees(const struct pool_check *check)
 {
 	/* Signed numbers, which are quicker to convert. Sums of 32 bits do not reach 2^63. */
 	double samples = (double)(int64_t)check->samples, expected = samples * check->sampling;
@@ -547,7 +548,7 @@ static bool agrees(const struct check *check)
 
 /* packets, samples: since the sampler's last sample. */
 static void compare_pool(
-	struct check *check, uint32_t packets, uint64_t samples, struct sampler_news *news)
+	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_news *news)
 {
 	uint32_t measured;
 
@@ -572,7 +573,7 @@ struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owne
 	const struct sampler_state *sampler)
 {
 	struct sampler_news news = {0};
-	struct check *check;
+	struct pool_check *check;
 	uint32_t samples, drops;
 
 	if (sampler->discarded || sampler->sampling == 0)

@@ -76,7 +76,7 @@ static bool read_checksum(char *line)
 }
 
 /* A line without its end; its words are cut apart. */
-static bool read_line(char *line, struct template_entry *entry, uint8_t *set)
+static bool read_line(char *line, struct template_file_entry *entry, uint8_t *set)
 {
 	char *words[5], *rest = line, *end;
 	unsigned long domain;
@@ -97,14 +97,14 @@ static bool read_line(char *line, struct template_entry *entry, uint8_t *set)
 	return *end == '\0' && read_hex(words[4], set, &entry->len);
 }
 
-struct reading {
+struct template_file_reading {
 	FILE *file;
 	char line[TEXT_MAX];
 	uint8_t set[SET_MAX];
 };
 
 /* False at the end. A line that is too long is cut to an empty one; so is one with a zero in it. */
-static bool next_line(struct reading *reading)
+static bool next_line(struct template_file_reading *reading)
 {
 	size_t len = 0;
 	bool spoilt = false;
@@ -138,10 +138,11 @@ static int open_own(const char *path, FILE **file)
 }
 
 int template_file_read(const char *path,
-	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged)
+	bool (*take)(void *arg, const struct template_file_entry *entry), void *arg,
+	uint64_t *damaged)
 {
-	struct reading *reading = malloc(sizeof(*reading));
-	struct template_entry entry;
+	struct template_file_reading *reading = malloc(sizeof(*reading));
+	struct template_file_entry entry;
 	bool other = false;
 	uint64_t taken = 0;
 	int status = 0;
@@ -258,7 +259,7 @@ int template_file_begin(struct template_writer **writer, const char *path)
 	return 0;
 }
 
-void template_file_put(struct template_writer *writer, const struct template_entry *entry)
+void template_file_put(struct template_writer *writer, const struct template_file_entry *entry)
 {
 	static const char digits[] = "0123456789abcdef";
 	char address[INET6_ADDRSTRLEN];

@@ -19,7 +19,7 @@
 
 #include "collect/exporters/exporter.h"
 
-struct template_entry {
+struct template_file_entry {
 	struct exporter_id id;
 	int64_t started;
 	const uint8_t *set;
@@ -33,7 +33,8 @@ struct template_entry {
  * *damaged: lines that were left out.
  */
 int template_file_read(const char *path,
-	bool (*take)(void *arg, const struct template_entry *entry), void *arg, uint64_t *damaged);
+	bool (*take)(void *arg, const struct template_file_entry *entry), void *arg,
+	uint64_t *damaged);
 
 /*
  * Whether a file of this name could be written, as far as names and rights tell: 0, or an error of
@@ -47,5 +48,5 @@ int template_file_check(const char *path);
  */
 struct template_writer;
 int template_file_begin(struct template_writer **writer, const char *path);
-void template_file_put(struct template_writer *writer, const struct template_entry *entry);
+void template_file_put(struct template_writer *writer, const struct template_file_entry *entry);
 int template_file_end(struct template_writer *writer);

@@ -59,11 +59,11 @@ static void write_sets(const struct template_saver *saver, struct template_write
 	struct set_copy set;
 
 	for (const uint8_t *at = saver->copy; at < end; at += set.len) {
-		struct template_entry entry;
+		struct template_file_entry entry;
 
 		memcpy(&set, at, sizeof(set));
 		at += sizeof(set);
-		entry = (struct template_entry){set.id, set.started, at, set.len};
+		entry = (struct template_file_entry){set.id, set.started, at, set.len};
 		template_file_put(writer, &entry);
 	}
 }
@@ -169,7 +169,7 @@ void template_saver_clear(struct template_saver *saver)
 	saver->overfull = false;
 }
 
-void template_saver_put(struct template_saver *saver, const struct template_entry *entry)
+void template_saver_put(struct template_saver *saver, const struct template_file_entry *entry)
 {
 	const struct set_copy set = {entry->id, entry->len, entry->started};
 	uint8_t *at = saver->copy + saver->used;

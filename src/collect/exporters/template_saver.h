@@ -32,7 +32,7 @@ bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t n
 
 /* Where it is due: a new copy, set by set; without one, what was copied before is saved again. */
 void template_saver_clear(struct template_saver *saver);
-void template_saver_put(struct template_saver *saver, const struct template_entry *entry);
+void template_saver_put(struct template_saver *saver, const struct template_file_entry *entry);
 
 /* Hands the copy over. */
 void template_saver_save(struct template_saver *saver, int64_t now);

@@ -19,15 +19,14 @@
 
 #define RANDOM_SAMPLING 2 /* number in v5, v9 and IPFIX */
 
-struct field {
+struct export_netflow_field {
 	uint16_t element, len;
 };
 
-struct template
-{
+struct export_netflow_template {
 	uint16_t id;
 	uint16_t scopes; /* scope fields; 0: a template of flows */
-	const struct field *fields;
+	const struct export_netflow_field *fields;
 	uint32_t nb_fields;
 };
 
@@ -60,14 +59,14 @@ struct template
 		IE_END_REASON, 1                                                                   \
 	}
 
-static const struct field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
-static const struct field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+static const struct export_netflow_field v9_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(4), V9_TIMES};
+static const struct export_netflow_field v9_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(4), V9_TIMES};
 /* The first field is the scope. 1: the whole system. */
-static const struct field v9_sampling[] = {
+static const struct export_netflow_field v9_sampling[] = {
 	{1, 4}, {IE_SAMPLING_INTERVAL, 4}, {IE_SAMPLING_ALGORITHM, 1}};
-static const struct field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
-static const struct field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
-static const struct field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
+static const struct export_netflow_field ipfix_ipv4[] = {IPV4_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct export_netflow_field ipfix_ipv6[] = {IPV6_FIELDS, FLOW_FIELDS(8), IPFIX_TIMES};
+static const struct export_netflow_field ipfix_sampling[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}};
 
 #define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
@@ -83,24 +82,25 @@ enum template_use {
 	TEMPLATE_USES,
 };
 
-static const struct template templates_v9[TEMPLATE_USES] = {
+static const struct export_netflow_template templates_v9[TEMPLATE_USES] = {
 	[OF_IPV4] = TEMPLATE(256, 0, v9_ipv4),
 	[OF_IPV6] = TEMPLATE(257, 0, v9_ipv6),
 	[OF_SAMPLING] = TEMPLATE(258, 1, v9_sampling),
 };
 
-static const struct template templates_ipfix[TEMPLATE_USES] = {
+static const struct export_netflow_template templates_ipfix[TEMPLATE_USES] = {
 	[OF_IPV4] = TEMPLATE(256, 0, ipfix_ipv4),
 	[OF_IPV6] = TEMPLATE(257, 0, ipfix_ipv6),
 	[OF_SAMPLING] = TEMPLATE(258, 1, ipfix_sampling),
 };
 
-static const struct template *template_of(const struct export_sender *sender, enum template_use use)
+static const struct export_netflow_template *template_of(
+	const struct export_sender *sender, enum template_use use)
 {
 	return sender->protocol == WIRE_NETFLOW9 ? &templates_v9[use] : &templates_ipfix[use];
 }
 
-static uint32_t record_len(const struct template *template)
+static uint32_t record_len(const struct export_netflow_template *template)
 {
 	uint32_t len = 0;
 
@@ -148,7 +148,7 @@ static uint8_t *room_in_set(struct export_message *message, uint16_t set_id, uin
 
 /* --- templates --- */
 
-static uint8_t *put_fields(uint8_t *at, const struct template *template)
+static uint8_t *put_fields(uint8_t *at, const struct export_netflow_template *template)
 {
 	for (uint32_t f = 0; f < template->nb_fields; f++)
 		at = put16(put16(at, template->fields[f].element), template->fields[f].len);
@@ -156,7 +156,7 @@ static uint8_t *put_fields(uint8_t *at, const struct template *template)
 }
 
 static void add_flow_template(struct export_message *message, const struct export_sender *sender,
-	const struct template *template)
+	const struct export_netflow_template *template)
 {
 	uint16_t set_id = sender->protocol == WIRE_NETFLOW9 ? 0 : 2;
 	uint8_t *at = room_in_set(message, set_id, 4 + 4 * template->nb_fields);
@@ -167,7 +167,7 @@ static void add_flow_template(struct export_message *message, const struct expor
 
 /* v9 has the bytes of the field specifiers here, IPFIX the number of fields. */
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
-	const struct template *template)
+	const struct export_netflow_template *template)
 {
 	bool v9 = sender->protocol == WIRE_NETFLOW9;
 	uint8_t *at = room_in_set(message, v9 ? 1 : 3, 6 + 4 * template->nb_fields);
@@ -184,7 +184,7 @@ static void add_options_template(struct export_message *message, const struct ex
 }
 
 static void add_sampling(struct export_message *message, const struct export_sender *sender,
-	const struct template *template)
+	const struct export_netflow_template *template)
 {
 	uint8_t *at = room_in_set(message, template->id, record_len(template));
 
@@ -202,7 +202,7 @@ static void add_sampling(struct export_message *message, const struct export_sen
 
 void export_templates(struct export_message *message, const struct export_sender *sender)
 {
-	const struct template *sampling = template_of(sender, OF_SAMPLING);
+	const struct export_netflow_template *sampling = template_of(sender, OF_SAMPLING);
 
 	if (sender->protocol != WIRE_NETFLOW9 && sender->protocol != WIRE_IPFIX)
 		return;
@@ -263,7 +263,7 @@ static uint8_t *put_mapped(uint8_t *at, const uint8_t *ipv4)
 }
 
 static uint8_t *put_field(uint8_t *at, const struct export_flow *flow,
-	const struct export_sender *sender, const struct field *field)
+	const struct export_sender *sender, const struct export_netflow_field *field)
 {
 	bool ipv4 = flow->key.family == KEY_IPV4;
 
@@ -308,7 +308,7 @@ static bool add_record_v5(struct export_message *message, const struct export_se
 static bool add_record(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow)
 {
-	const struct template *template =
+	const struct export_netflow_template *template =
 		template_of(sender, flow->key.family == KEY_IPV4 ? OF_IPV4 : OF_IPV6);
 	uint8_t *at = room_in_set(message, template->id, record_len(template));
 

@@ -13,7 +13,7 @@
 #include "flow_protocols/packet_section.h"
 
 /* State of the message being decoded. */
-struct message {
+struct decoding {
 	const struct record_handler *sink;
 	const struct datagram_header *header;
 	struct templates *templates;
@@ -22,7 +22,7 @@ struct message {
 	bool ipfix;
 };
 
-static void say_fault(struct message *message, enum decode_fault fault)
+static void say_fault(struct decoding *message, enum decode_fault fault)
 {
 	if (message->result.fault == WIRE_FINE)
 		message->result.fault = fault;
@@ -32,7 +32,7 @@ static void say_fault(struct message *message, enum decode_fault fault)
  * Passes the batch to the sink. Also called before other callbacks, to keep the order of the
  * message.
  */
-static void flush(struct message *message)
+static void flush(struct decoding *message)
 {
 	if (message->filled == 0)
 		return;
@@ -106,7 +106,7 @@ static uint32_t keep_with_counts(
 	return kept;
 }
 
-static void decode_reverse(struct message *message, const struct template_entry *entry,
+static void decode_reverse(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct flow_record *records, uint32_t n)
 {
 	struct flow_record *reverse = records + n;
@@ -157,7 +157,7 @@ static uint64_t read_time(const uint8_t *at, uint32_t len)
  * time, in ms.
  */
 static int64_t age_of(
-	const struct message *message, enum element_use use, uint64_t time, int64_t cut)
+	const struct decoding *message, enum element_use use, uint64_t time, int64_t cut)
 {
 	uint32_t uptime = message->header->uptime;
 	int64_t age;
@@ -216,7 +216,7 @@ static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *
 }
 
 /* from[]: fields of the first record. */
-static void set_times(const struct message *message, const struct template_entry *entry,
+static void set_times(const struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct flow_record *records, uint32_t n)
 {
 	enum element_use first = (enum element_use)entry->start;
@@ -248,7 +248,7 @@ static void set_times(const struct message *message, const struct template_entry
 }
 
 /* Fills n records that are entry->record_len apart. from[]: fields of the first record. */
-static void make_rows(struct message *message, const struct template_entry *entry,
+static void make_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
 	struct flow_record *records = message->sink->batch + message->filled;
@@ -271,7 +271,7 @@ static void make_rows(struct message *message, const struct template_entry *entr
 		set_times(message, entry, from, records, n);
 }
 
-static void add_rows(struct message *message, const struct template_entry *entry,
+static void add_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
 	struct flow_record *records = message->sink->batch + message->filled;
@@ -281,7 +281,7 @@ static void add_rows(struct message *message, const struct template_entry *entry
 		decode_reverse(message, entry, from, records, n);
 }
 
-static void decode_rows(struct message *message, const struct template_entry *entry,
+static void decode_rows(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, uint32_t n)
 {
 	make_rows(message, entry, from, n);
@@ -294,14 +294,14 @@ static void decode_rows(struct message *message, const struct template_entry *en
  */
 #define NETFLOW9_PADDING_MAX 3
 
-static void check_rest(struct message *message, const uint8_t *data, uint32_t len)
+static void check_rest(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !flow_protocol_is_padding(data, len))
 		say_fault(message, WIRE_LENGTH);
 }
 
 /* Returns how many records fit in the batch: at least 1. */
-static uint32_t batch_room(struct message *message, const struct template_entry *entry)
+static uint32_t batch_room(struct decoding *message, const struct template_entry *entry)
 {
 	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
 
@@ -311,7 +311,7 @@ static uint32_t batch_room(struct message *message, const struct template_entry 
 }
 
 /* Counts unusable records: non-IP frames without a reason, others with one. */
-static void skip_records(struct message *message, const struct template_entry *entry, uint32_t n)
+static void skip_records(struct decoding *message, const struct template_entry *entry, uint32_t n)
 {
 	if (entry->harmless)
 		message->result.harmless += n;
@@ -322,7 +322,7 @@ static void skip_records(struct message *message, const struct template_entry *e
 			&message->result, (enum flow_protocol_skip)entry->skip, entry->section, n);
 }
 
-static void decode_fixed(struct message *message, const struct template_entry *entry,
+static void decode_fixed(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
 	uint32_t left = len / entry->record_len;
@@ -471,7 +471,7 @@ static void set_packet_counts(struct flow_record *record, const struct template_
 }
 
 static void skip_packet(
-	struct message *message, const struct template_entry *entry, enum section_verdict verdict)
+	struct decoding *message, const struct template_entry *entry, enum section_verdict verdict)
 {
 	switch (verdict) {
 	case SECTION_NON_IP:
@@ -489,7 +489,7 @@ static void skip_packet(
 }
 
 /* Decodes a record with a packet section. */
-static void decode_packet(struct message *message, const struct template_entry *entry,
+static void decode_packet(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct sections *sections)
 {
 	struct flow_record *record = message->sink->batch + message->filled;
@@ -509,7 +509,7 @@ static void decode_packet(struct message *message, const struct template_entry *
 	add_rows(message, entry, from, 1);
 }
 
-static void decode_variable(struct message *message, const struct template_entry *entry,
+static void decode_variable(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
 	while (len >= entry->record_len) {
@@ -541,7 +541,7 @@ static void decode_variable(struct message *message, const struct template_entry
 	check_rest(message, data, len);
 }
 
-static void decode_options(struct message *message, const struct template_entry *entry,
+static void decode_options(struct decoding *message, const struct template_entry *entry,
 	const uint8_t *data, uint32_t len)
 {
 	flush(message);
@@ -565,7 +565,7 @@ static void decode_options(struct message *message, const struct template_entry 
 	check_rest(message, data, len);
 }
 
-static void decode_data(struct message *message, uint16_t id, const uint8_t *data, uint32_t len)
+static void decode_data(struct decoding *message, uint16_t id, const uint8_t *data, uint32_t len)
 {
 	const struct template_entry *entry = templates_find(message->templates, id);
 
@@ -584,14 +584,14 @@ static void decode_data(struct message *message, uint16_t id, const uint8_t *dat
 
 static void template_known(void *arg, uint16_t id)
 {
-	struct message *message = arg;
+	struct decoding *message = arg;
 
 	flush(message);
 	message->sink->template_known(message->sink->arg, id);
 }
 
 static void decode_templates(
-	struct message *message, uint16_t set_id, const uint8_t *data, uint32_t len)
+	struct decoding *message, uint16_t set_id, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb;
 	enum decode_fault fault = templates_read_set(
@@ -602,7 +602,7 @@ static void decode_templates(
 		say_fault(message, fault);
 }
 
-static void decode_set(struct message *message, uint16_t set_id, const uint8_t *data, uint32_t len)
+static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t *data, uint32_t len)
 {
 	uint16_t templates = message->ipfix ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
 
@@ -615,7 +615,7 @@ static void decode_set(struct message *message, uint16_t set_id, const uint8_t *
 }
 
 /* Decodes all sets and returns their number. A truncated last set is decoded as far as it goes. */
-static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32_t len)
+static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	uint32_t nb_sets = 0;
 
@@ -646,7 +646,7 @@ static uint32_t decode_sets(struct message *message, const uint8_t *data, uint32
  * records, flow records (softflowd) or sets.
  */
 static void check_count(
-	struct message *message, const struct datagram_header *header, uint32_t nb_sets)
+	struct decoding *message, const struct datagram_header *header, uint32_t nb_sets)
 {
 	const struct decode_result *result = &message->result;
 
@@ -658,10 +658,10 @@ static void check_count(
 	say_fault(message, WIRE_COUNT);
 }
 
-static struct message begin(const struct datagram_header *header, struct templates *templates,
+static struct decoding begin(const struct datagram_header *header, struct templates *templates,
 	const struct record_handler *sink)
 {
-	return (struct message){
+	return (struct decoding){
 		.sink = sink,
 		.header = header,
 		.templates = templates,
@@ -673,7 +673,7 @@ struct decode_result message_decode(const struct datagram_header *header,
 	struct templates *templates, const uint8_t *data, uint32_t len,
 	const struct record_handler *sink)
 {
-	struct message message = begin(header, templates, sink);
+	struct decoding message = begin(header, templates, sink);
 	uint32_t nb_sets;
 	uint64_t work;
 
@@ -696,7 +696,7 @@ struct decode_result flow_protocol_decode_set(const struct datagram_header *head
 	struct templates *templates, uint16_t template_id, const uint8_t *set, uint32_t len,
 	const struct record_handler *sink)
 {
-	struct message message = begin(header, templates, sink);
+	struct decoding message = begin(header, templates, sink);
 
 	decode_data(&message, template_id, set, len);
 	flush(&message);

@@ -40,7 +40,7 @@ static bool is_mark(const void *entry)
 /* --- the receiver --- */
 
 /* The device's flow hash; where it gives none, one of the fields that were wanted. */
-static uint32_t flow_hash(const struct receiver *receiver, const struct rte_mbuf *mbuf)
+static uint32_t flow_hash(const struct rx_core *receiver, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict;
@@ -52,11 +52,11 @@ static uint32_t flow_hash(const struct receiver *receiver, const struct rte_mbuf
 }
 
 /* `dispatch` is a constant where this is instantiated. */
-static inline __attribute__((always_inline)) void deal(struct receiver *receiver,
+static inline __attribute__((always_inline)) void deal(struct rx_core *receiver,
 	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		struct receiver_group *group;
+		struct rx_core_group *group;
 
 		if (dispatch == DISPATCH_FLOW) {
 			uint32_t hash = flow_hash(receiver, pkts[i]);
@@ -85,10 +85,10 @@ static uint32_t ring_room(struct rte_ring *ring)
 }
 
 /* Puts a group on a worker's ring; what finds no room is dropped and counted, or waits. */
-static void push_group(struct receiver *receiver, uint32_t w, struct receiver_group *group)
+static void push_group(struct rx_core *receiver, uint32_t w, struct rx_core_group *group)
 {
 	struct rte_ring *ring = receiver->workers[w]->ring;
-	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
 	uint32_t done = 0;
 
 	while (done < group->n) {
@@ -111,8 +111,8 @@ static void push_group(struct receiver *receiver, uint32_t w, struct receiver_gr
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct receiver *receiver = arg;
-	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	struct rx_core *receiver = arg;
+	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
 	uint64_t start = rte_rdtsc();
 
 	generation->received += n;
@@ -125,7 +125,7 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	generation->rx_cycles += rx_cycles + (rte_rdtsc() - start);
 }
 
-static void push_marks(struct receiver *receiver, void *mark)
+static void push_marks(struct rx_core *receiver, void *mark)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
 		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
@@ -136,23 +136,23 @@ static void push_marks(struct receiver *receiver, void *mark)
 
 static void enter(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
 	/* First: a ring may have no room until the workers' new generation is clean. */
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	push_marks(receiver, make_mark(epoch, false));
-	receiver_wait(receiver);
+	rx_core_wait(receiver);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	push_marks(receiver, make_mark(epoch, true));
 }
 
-static void async_connect(struct receiver *receiver)
+static void async_connect(struct rx_core *receiver)
 {
 	if (receiver->forward != NULL) {
 		off_path_connect(receiver);

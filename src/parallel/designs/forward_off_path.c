@@ -16,7 +16,7 @@ static enum digest_form form_of(const struct counting *counting)
 
 /* --- the receiver --- */
 
-static inline uint32_t next_worker(struct receiver *receiver)
+static inline uint32_t next_worker(struct rx_core *receiver)
 {
 	uint32_t next = receiver->next;
 
@@ -25,8 +25,8 @@ static inline uint32_t next_worker(struct receiver *receiver)
 }
 
 /* To every worker's ring what is its own. */
-static inline __attribute__((always_inline)) void deal(struct receiver *receiver,
-	struct receiver_generation *generation, const struct key_burst *burst,
+static inline __attribute__((always_inline)) void deal(struct rx_core *receiver,
+	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)
 {
 	uint32_t hashes[BURST_MAX];
@@ -43,8 +43,8 @@ static inline __attribute__((always_inline)) void deal(struct receiver *receiver
 	}
 }
 
-static inline __attribute__((always_inline)) void leave_in_form(struct receiver *receiver,
-	struct receiver_generation *generation, const struct key_burst *burst,
+static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *receiver,
+	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)
 {
 	if (receiver->nb_workers == 1)
@@ -57,12 +57,12 @@ static inline __attribute__((always_inline)) void leave_in_form(struct receiver 
 }
 
 /* The workers' generation of the receiver's epoch is clean, and says what is asked. */
-static const struct counting *counting_of(const struct receiver *receiver)
+static const struct counting *counting_of(const struct rx_core *receiver)
 {
 	return worker_generation(receiver->workers[0], receiver->epoch)->counting;
 }
 
-static void leave_digests(struct receiver *receiver, struct receiver_generation *generation,
+static void leave_digests(struct rx_core *receiver, struct rx_core_generation *generation,
 	const struct counting *counting)
 {
 	const struct key_burst *burst = &receiver->off_path->burst;
@@ -80,7 +80,7 @@ static void leave_digests(struct receiver *receiver, struct receiver_generation 
 	}
 }
 
-static void wake_all(struct receiver *receiver)
+static void wake_all(struct rx_core *receiver)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
 		worker_wake(receiver->workers[w]);
@@ -88,8 +88,8 @@ static void wake_all(struct receiver *receiver)
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct receiver *receiver = arg;
-	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	struct rx_core *receiver = arg;
+	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
 	const struct counting *counting = counting_of(receiver);
 	uint64_t start = receiver->poller.polled, left, sent;
 	uint64_t came = reader_came(&receiver->off_path->reader, pkts[0], start - rx_cycles);
@@ -110,12 +110,12 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 
 static void empty(void *arg, uint32_t q)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
 	forward_rest(receiver->forward, q);
 }
 
-static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t epoch)
+static void mark_all(struct rx_core *receiver, enum digest_kind kind, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++)
 		digest_ring_mark(receiver->workers[w]->digests, kind, epoch);
@@ -125,23 +125,23 @@ static void mark_all(struct receiver *receiver, enum digest_kind kind, uint64_t 
 /* The wait is for the reporter, who opens no epoch live before it is ready: there is none. */
 static void enter(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	mark_all(receiver, DIGEST_EPOCH, epoch);
-	receiver_wait(receiver);
+	rx_core_wait(receiver);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
 	forward_end(receiver->forward);
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	mark_all(receiver, DIGEST_END, epoch);
 }
 
-void off_path_connect(struct receiver *receiver)
+void off_path_connect(struct rx_core *receiver)
 {
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;

@@ -23,7 +23,7 @@ _Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a full burst is full parts");
 /* --- the receiver --- */
 
 /* Hands a burst to every worker and waits until all are done with it. */
-static void run_burst(struct receiver *receiver, const struct sync_burst *burst)
+static void run_burst(struct rx_core *receiver, const struct sync_burst *burst)
 {
 	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
 		struct sync_slot *slot = receiver->workers[w]->slot;
@@ -46,8 +46,8 @@ static void run_burst(struct receiver *receiver, const struct sync_burst *burst)
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct receiver *receiver = arg;
-	struct receiver_generation *generation = receiver_generation(receiver, receiver->epoch);
+	struct rx_core *receiver = arg;
+	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
 	struct sync_burst burst = {
 		.epoch = receiver->epoch,
 		.pkts = pkts,
@@ -67,24 +67,24 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
  */
 static void enter(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 	struct sync_burst burst = {.epoch = epoch};
 
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	run_burst(receiver, &burst);
-	receiver_wait(receiver);
+	rx_core_wait(receiver);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 	struct sync_burst burst = {.epoch = epoch, .last = true};
 
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	run_burst(receiver, &burst);
 }
 
-static void sync_connect(struct receiver *receiver)
+static void sync_connect(struct rx_core *receiver)
 {
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter;

@@ -33,7 +33,7 @@ OPTION_OWNER(async)
 /* Its name; NULL behind the last. */
 const char *design_word(uint32_t i);
 
-struct receiver;
+struct rx_core;
 struct rte_mbuf;
 struct worker;
 
@@ -53,9 +53,9 @@ struct design_ops {
 			  BURST_MAX at once and hands them on */
 	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
 	 * poller. NULL without a receiver. */
-	void (*connect)(struct receiver *receiver);
+	void (*connect)(struct rx_core *receiver);
 	/* The receiver's loop; NULL: poll_until_end(). */
-	void (*receive)(struct receiver *receiver);
+	void (*receive)(struct rx_core *receiver);
 	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
 	/* Who has packets when they were counted: worker_free(), or where they go on to. */

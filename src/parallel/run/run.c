@@ -45,7 +45,7 @@ static int worker_lcore(void *arg)
 
 static int receiver_lcore(void *arg)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
 	if (receiver->run->design->receive != NULL)
 		receiver->run->design->receive(receiver);
@@ -264,10 +264,10 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 }
 
 /* Returns false where there is no memory. */
-static bool create_off_path(struct run *run, struct receiver *receiver, int node)
+static bool create_off_path(struct run *run, struct rx_core *receiver, int node)
 {
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
-		parse_counts_reset(&receiver_generation(receiver, epoch)->counts);
+		parse_counts_reset(&rx_core_generation(receiver, epoch)->counts);
 	if (run->plan->digest_ring == 0)
 		return true;
 	receiver->off_path = memory_get(node, sizeof(*receiver->off_path));
@@ -281,7 +281,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	const struct plan_group *group = &plan->groups[lcore->group];
-	struct receiver *receiver = memory_get(lcore->node, sizeof(*receiver));
+	struct rx_core *receiver = memory_get(lcore->node, sizeof(*receiver));
 	uint32_t held = run->design->held, burst = BURST_MAX * group->nb_workers;
 
 	if (receiver == NULL)
@@ -767,7 +767,7 @@ void run_destroy(struct run *run)
 {
 	collect_destroy(run->collect);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
-		struct receiver *receiver = run->receivers[r];
+		struct rx_core *receiver = run->receivers[r];
 
 		forward_destroy(receiver->forward);
 		memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
@@ -878,7 +878,7 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	}
 	recycling->begun = false;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		receiver_recycle(run->receivers[r], epoch);
+		rx_core_recycle(run->receivers[r], epoch);
 	if (run->collect != NULL)
 		collect_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);

@@ -45,7 +45,7 @@ struct run {
 	uint32_t nb_workers;
 	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_receivers; /* one a group; 0 where workers receive */
-	struct receiver *receivers[PLAN_GROUPS_MAX];
+	struct rx_core *receivers[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct prefix_reload monitor;               /* no tables: there are no rules */

@@ -14,7 +14,7 @@
 #define LINE_FIELDS_MAX 32
 #define LINE_MAX_BYTES  4096
 
-enum field {
+enum shed_schedule_field {
 	FIELD_WORKER,
 	FIELD_PACKET,
 	FIELD_TO,
@@ -25,7 +25,7 @@ enum field {
 static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measurement"};
 
 /* A file that is being read. */
-struct reading {
+struct shed_schedule_reading {
 	const char *path;
 	const struct decisions_plan *plan;
 	uint32_t line;
@@ -36,7 +36,7 @@ struct reading {
 };
 
 __attribute__((format(printf, 2, 3))) static bool refuse(
-	const struct reading *reading, const char *format, ...)
+	const struct shed_schedule_reading *reading, const char *format, ...)
 {
 	size_t used = (size_t)snprintf(
 		reading->error, DECISIONS_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
@@ -70,7 +70,8 @@ static char *next_field(char **rest)
 }
 
 /* Cuts the line at its commas. Returns how many fields it has; 0 where that cannot be said. */
-static uint32_t split(const struct reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
+static uint32_t split(
+	const struct shed_schedule_reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
 {
 	uint32_t n = 0;
 
@@ -85,7 +86,7 @@ static uint32_t split(const struct reading *reading, char *line, char *fields[LI
 	return n;
 }
 
-static bool read_header(struct reading *reading, char *line)
+static bool read_header(struct shed_schedule_reading *reading, char *line)
 {
 	char *fields[LINE_FIELDS_MAX];
 	uint32_t n = split(reading, line, fields);
@@ -106,7 +107,7 @@ static bool read_header(struct reading *reading, char *line)
 }
 
 /* What is decided, of all measurements or of the one that is named. */
-static bool read_what(const struct reading *reading, const char *name, const char *to,
+static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *decision)
 {
 	const struct decisions_plan *plan = reading->plan;
@@ -149,7 +150,8 @@ static bool add_decision(struct decision_list *list, const struct shed_schedule_
 	return true;
 }
 
-static bool read_row(struct reading *reading, char *line, struct shed_schedule *decisions)
+static bool read_row(
+	struct shed_schedule_reading *reading, char *line, struct shed_schedule *decisions)
 {
 	const char *name = "";
 	struct shed_schedule_entry decision = {0};
@@ -187,7 +189,8 @@ static bool read_row(struct reading *reading, char *line, struct shed_schedule *
 	return add_decision(list, &decision);
 }
 
-static bool read_lines(struct reading *reading, FILE *file, struct shed_schedule *decisions)
+static bool read_lines(
+	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *decisions)
 {
 	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
@@ -231,7 +234,8 @@ static bool end_lists(struct shed_schedule *decisions)
 struct shed_schedule *decisions_read(
 	const char *path, const struct decisions_plan *plan, bool *mistake, char *error)
 {
-	struct reading reading = {.path = path, .plan = plan, .mistake = mistake, .error = error};
+	struct shed_schedule_reading reading = {
+		.path = path, .plan = plan, .mistake = mistake, .error = error};
 	struct shed_schedule *decisions = calloc(1, sizeof(*decisions));
 	FILE *file;
 	bool good = false;

@@ -60,7 +60,7 @@ struct counter {
 /* Where marks are told from records: in the place of the exporter. */
 #define MARK EXPORTER_NONE
 
-enum mark {
+enum template_mark {
 	MARK_EPOCH,  /* the next records are of epoch `time` */
 	MARK_END,    /* there are none; `time` is the epoch behind the last */
 	MARK_FORGET, /* slot `next` is another exporter's from now on */
@@ -73,8 +73,8 @@ struct collect {
 	struct collect_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters;  /* by worker */
-	struct receiver *receiver; /* that decodes; NULL: worker 0 does */
+	struct counter *counters; /* by worker */
+	struct rx_core *receiver; /* that decodes; NULL: worker 0 does */
 
 	/* The decoder's. */
 	uint64_t epoch;
@@ -374,8 +374,8 @@ static bool matches(void *arg, const struct observation *observation)
 	if (filter_match(collect->filter, frame, len, len))
 		return true;
 	if (collect->receiver != NULL) {
-		struct receiver_generation *generation =
-			receiver_generation(collect->receiver, collect->epoch);
+		struct rx_core_generation *generation =
+			rx_core_generation(collect->receiver, collect->epoch);
 
 		generation->received += packets;
 		generation->filtered += packets;
@@ -392,8 +392,8 @@ static bool matches(void *arg, const struct observation *observation)
 static void put_records(struct collect *collect, struct counter *counter,
 	const struct observation *observations, uint32_t n)
 {
-	struct receiver_generation *generation =
-		receiver_generation(collect->receiver, collect->epoch);
+	struct rx_core_generation *generation =
+		rx_core_generation(collect->receiver, collect->epoch);
 	uint32_t room, put;
 
 	if (collect->listener == NULL) {
@@ -430,7 +430,8 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 	}
 }
 
-static void put_marks(struct collect *collect, enum mark kind, uint64_t epoch, uint32_t slot)
+static void put_marks(
+	struct collect *collect, enum template_mark kind, uint64_t epoch, uint32_t slot)
 {
 	const struct observation mark = {
 		.exporter = MARK,
@@ -632,31 +633,31 @@ static void rest_here(void *arg)
 
 static void enter_there(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 	struct collect *collect = receiver->collect;
 
 	end_decoding(collect, false);
 	/* First: a ring may have no room until the workers' new generation is clean. */
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	put_marks(collect, MARK_EPOCH, epoch, 0);
 	collect->epoch = epoch;
-	receiver_wait(receiver);
+	rx_core_wait(receiver);
 }
 
 static void end_there(void *arg, uint64_t epoch)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
 	end_decoding(receiver->collect, true);
-	receiver_leave(receiver, epoch);
+	rx_core_leave(receiver, epoch);
 	put_marks(receiver->collect, MARK_END, epoch, 0);
 }
 
 static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct receiver *receiver = arg;
+	struct rx_core *receiver = arg;
 
-	receiver_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
+	rx_core_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
 	take_packets(receiver->collect, pkts, n);
 }
 
@@ -725,7 +726,7 @@ static void collect_work(struct worker *worker, uint32_t nb_workers)
 	work_until_end(worker->collect, &worker->poller);
 }
 
-static void deal_connect(struct receiver *receiver)
+static void deal_connect(struct rx_core *receiver)
 {
 	receiver->poller.arg = receiver;
 	receiver->poller.enter = enter_there;
@@ -733,7 +734,7 @@ static void deal_connect(struct receiver *receiver)
 	receiver->poller.end = end_there;
 }
 
-static void deal_receive(struct receiver *receiver)
+static void deal_receive(struct rx_core *receiver)
 {
 	work_until_end(receiver->collect, &receiver->poller);
 }

@@ -23,7 +23,7 @@
 #include "parallel/workers/worker.h"
 
 struct filter;
-struct receiver;
+struct rx_core;
 
 /* Rows of one kind; malloc's. */
 struct collect_rows {
@@ -63,7 +63,7 @@ struct collect_params {
 	const struct plan *plan;
 	struct worker *const *workers; /* [nb_workers], which are told of it */
 	uint32_t nb_workers;
-	struct receiver *receiver; /* NULL: the worker decodes */
+	struct rx_core *receiver; /* NULL: the worker decodes */
 };
 
 /* NULL with a line in error[OPTION_WHY_MAX]. */

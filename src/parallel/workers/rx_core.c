@@ -3,23 +3,23 @@
 
 #include "parallel/workers/forward.h"
 
-void receiver_leave(struct receiver *receiver, uint64_t epoch)
+void rx_core_leave(struct rx_core *receiver, uint64_t epoch)
 {
 	receiver->epoch = epoch;
 	epochs_enter(receiver->poller.epochs, receiver->participant, epoch);
 }
 
-void receiver_wait(const struct receiver *receiver)
+void rx_core_wait(const struct rx_core *receiver)
 {
 	while (!epochs_is_ready(receiver->poller.epochs, receiver->epoch))
 		poll_idle(receiver->poller.idle);
 }
 
-void receiver_recycle(struct receiver *receiver, uint64_t epoch)
+void rx_core_recycle(struct rx_core *receiver, uint64_t epoch)
 {
-	struct receiver_generation *generation = receiver_generation(receiver, epoch);
+	struct rx_core_generation *generation = rx_core_generation(receiver, epoch);
 
-	*generation = (struct receiver_generation){0};
+	*generation = (struct rx_core_generation){0};
 	parse_counts_reset(&generation->counts);
 	forward_recycle(receiver->forward, epoch);
 }

@@ -18,7 +18,7 @@
 #include "rx/packet/rss_hash.h"
 
 /* What a receiver counts in one epoch; see struct generation. */
-struct receiver_generation {
+struct rx_core_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
 	/* Off-path: what became of packets of which workers hear nothing, and TSC cycles of reading
@@ -30,7 +30,7 @@ struct receiver_generation {
 };
 
 /* Packets of one burst that go to one worker. */
-struct receiver_group {
+struct rx_core_group {
 	uint32_t n;
 	struct rte_mbuf *pkts[POLL_BURST_MAX];
 };
@@ -38,7 +38,7 @@ struct receiver_group {
 struct forward;
 struct off_path;
 
-struct receiver {
+struct rx_core {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
 	struct collect *collect; /* NULL: packets are the input */
@@ -54,24 +54,24 @@ struct receiver {
 
 	/* Written by the receiver. */
 	alignas(64) uint64_t epoch;
-	struct receiver_generation generations[2];
-	struct receiver_group *groups; /* [nb_workers], async */
-	struct off_path *off_path;     /* NULL: packets are handed over, not digests */
+	struct rx_core_generation generations[2];
+	struct rx_core_group *groups; /* [nb_workers], async */
+	struct off_path *off_path;    /* NULL: packets are handed over, not digests */
 	uint32_t next; /* worker of the next packet where position decides: index modulo workers */
 
 	/* Set by the receiver when its loop ended, with release. */
 	alignas(64) _Atomic bool finished;
 };
 
-static inline struct receiver_generation *receiver_generation(
-	struct receiver *receiver, uint64_t epoch)
+static inline struct rx_core_generation *rx_core_generation(
+	struct rx_core *receiver, uint64_t epoch)
 {
 	return &receiver->generations[epoch & 1];
 }
 
 /* The receiver touches no epoch before `epoch` again. */
-void receiver_leave(struct receiver *receiver, uint64_t epoch);
+void rx_core_leave(struct rx_core *receiver, uint64_t epoch);
 /* The reporter: the generation of `epoch` is clean again. */
-void receiver_recycle(struct receiver *receiver, uint64_t epoch);
+void rx_core_recycle(struct rx_core *receiver, uint64_t epoch);
 /* Waits until the generation of its epoch is clean. */
-void receiver_wait(const struct receiver *receiver);
+void rx_core_wait(const struct rx_core *receiver);

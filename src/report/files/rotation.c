@@ -16,18 +16,18 @@
 #define COUNTER_MAX 9999
 
 /* A name, as STEM EXTENSION: "flows" ".csv". */
-struct parts {
+struct rotation_parts {
 	int stem_len;
 	const char *stem, *extension;
 };
 
-static struct parts split(const char *stem)
+static struct rotation_parts split(const char *stem)
 {
 	const char *dot = strrchr(stem, '.');
 	/* A leading dot hides a file and begins no extension. */
 	const char *extension = dot != NULL && dot != stem ? dot : stem + strlen(stem);
 
-	return (struct parts){
+	return (struct rotation_parts){
 		.stem = stem,
 		.stem_len = (int)(extension - stem),
 		.extension = extension,
@@ -58,7 +58,7 @@ static bool matches(const char *text, const char *pattern)
 }
 
 /* Writes the stamp of a complete file's name; false where it is another file. */
-static bool read_stamp(const struct parts *parts, const char *name, char stamp[STAMP_MAX])
+static bool read_stamp(const struct rotation_parts *parts, const char *name, char stamp[STAMP_MAX])
 {
 	size_t len = strlen(name), extension_len = strlen(parts->extension);
 	size_t stem_len = (size_t)parts->stem_len + 1; /* with its dash */
@@ -73,7 +73,8 @@ static bool read_stamp(const struct parts *parts, const char *name, char stamp[S
 	return matches(stamp, "00000000T000000Z") || matches(stamp, "00000000T000000Z_0000");
 }
 
-static bool make_name(const struct parts *parts, const char *stamp, char name[NAME_MAX + 1])
+static bool make_name(
+	const struct rotation_parts *parts, const char *stamp, char name[NAME_MAX + 1])
 {
 	int len = snprintf(name, NAME_MAX + 1, "%.*s-%s%s", parts->stem_len, parts->stem, stamp,
 		parts->extension);
@@ -96,7 +97,7 @@ static int move(int folder, const char *from, const char *to)
 
 int rotation_rename(const struct file_entry *entry, int64_t start_ns, char name[NAME_MAX + 1])
 {
-	struct parts parts = split(entry->name);
+	struct rotation_parts parts = split(entry->name);
 	int error = EEXIST;
 
 	for (unsigned int counter = 0; error == EEXIST && counter <= COUNTER_MAX; counter++) {
@@ -142,7 +143,7 @@ int rotation_latest(const char *path)
 {
 	char latest[STAMP_MAX] = "", stamp[STAMP_MAX];
 	struct file_entry entry;
-	struct parts parts;
+	struct rotation_parts parts;
 	int fd = -1, listed;
 	DIR *dir;
 

@@ -49,7 +49,7 @@ enum shape {
 	SHAPES = 1 << 7,
 };
 
-struct field {
+struct ipfix_field {
 	uint16_t element, len;
 };
 
@@ -66,13 +66,12 @@ struct piece {
 	uint8_t len;
 };
 
-struct template
-{
+struct ipfix_template {
 	uint16_t id;
 	uint32_t shape; /* enum shape, of bits */
 	bool key_flags; /* the key has the TCP flags already */
 	uint32_t nb_fields;
-	struct field fields[FIELDS_MAX];
+	struct ipfix_field fields[FIELDS_MAX];
 	uint32_t nb_pieces, nb_constants;
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
@@ -83,12 +82,12 @@ struct template
 	uint8_t message[];
 };
 
-struct domain {
+struct ipfix_domain {
 	uint32_t number, sequence;
 	char name[NAME_BYTES];
 	struct key_rule rule; /* that its templates are for; without fields: none yet */
 	uint32_t next_id;
-	struct template *templates[SHAPES];
+	struct ipfix_template *templates[SHAPES];
 	bool told;         /* in this session, who it is, */
 	int64_t told_at;   /* and when all templates were told last, */
 	uint32_t messages; /* and how many messages went since */
@@ -98,15 +97,16 @@ struct domain {
 };
 
 /* What no epoch that was seen here has; of any thread. */
-struct missed {
+struct ipfix_missed {
 	_Atomic uint64_t rows, offered, measured, ignored;
 };
 
 struct ipfix {
 	struct ipfix_options options;
-	struct missed missed[DOMAINS_MAX]; /* not in a domain's sums yet */
-	struct domain totals; /* the exporting process's own; `told`: of all domains who they are */
-	struct domain *domains[DOMAINS_MAX];
+	struct ipfix_missed missed[DOMAINS_MAX]; /* not in a domain's sums yet */
+	struct ipfix_domain
+		totals; /* the exporting process's own; `told`: of all domains who they are */
+	struct ipfix_domain *domains[DOMAINS_MAX];
 	uint8_t *message; /* of all but rows: message_max bytes */
 };
 
@@ -154,14 +154,14 @@ bool ipfix_carries(const struct key_rule *rule, char *why)
 	return true;
 }
 
-static void add_field(struct template *template, uint16_t element, uint32_t len)
+static void add_field(struct ipfix_template *template, uint16_t element, uint32_t len)
 {
-	template->fields[template->nb_fields++] = (struct field){element, (uint16_t)len};
+	template->fields[template->nb_fields++] = (struct ipfix_field){element, (uint16_t)len};
 	template->record_len += len;
 }
 
 /* Pieces that lie side by side are one. */
-static void add_piece(struct template *template, uint8_t kind, uint32_t from, uint32_t len)
+static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t from, uint32_t len)
 {
 	struct piece *last = template->pieces + template->nb_pieces - 1;
 
@@ -176,7 +176,8 @@ static void add_piece(struct template *template, uint8_t kind, uint32_t from, ui
 }
 
 /* The same in every record. */
-static void add_constant(struct template *template, uint16_t element, uint32_t value, uint32_t len)
+static void add_constant(
+	struct ipfix_template *template, uint16_t element, uint32_t value, uint32_t len)
 {
 	uint8_t *at = template->constants + template->nb_constants;
 
@@ -189,7 +190,7 @@ static void add_constant(struct template *template, uint16_t element, uint32_t v
 }
 
 static void add_address(
-	struct template *template, const struct key_rule *rule, int field, uint32_t from)
+	struct ipfix_template *template, const struct key_rule *rule, int field, uint32_t from)
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
@@ -206,7 +207,7 @@ static void add_address(
 	add_piece(template, PIECE_ZEROS, 0, len - there);
 }
 
-static void add_key(struct template *template, const struct key_rule *rule, size_t key_at)
+static void add_key(struct ipfix_template *template, const struct key_rule *rule, size_t key_at)
 {
 	const struct key_layout *layout = template->shape & SHAPE_IPV4 ? &rule->ipv4 : &rule->ipv6;
 
@@ -226,7 +227,7 @@ static void add_key(struct template *template, const struct key_rule *rule, size
 }
 
 /* In the order in which put_figures() has them. */
-static void add_figures(struct template *template)
+static void add_figures(struct ipfix_template *template)
 {
 	uint32_t shape = template->shape;
 
@@ -254,8 +255,8 @@ static void add_figures(struct template *template)
 		add_field(template, IE_END_REASON, 1);
 }
 
-static void add_constants(
-	struct template *template, const struct key_rule *rule, const struct ipfix_options *options)
+static void add_constants(struct ipfix_template *template, const struct key_rule *rule,
+	const struct ipfix_options *options)
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 
@@ -273,11 +274,12 @@ static void add_constants(
 	}
 }
 
-static struct template *make_template(
-	const struct ipfix *ipfix, struct domain *domain, uint32_t shape)
+static struct ipfix_template *make_template(
+	const struct ipfix *ipfix, struct ipfix_domain *domain, uint32_t shape)
 {
 	const struct ipfix_options *options = &ipfix->options;
-	struct template *template = calloc(1, sizeof(*template) + options->message_max + COPIED);
+	struct ipfix_template *template =
+		calloc(1, sizeof(*template) + options->message_max + COPIED);
 
 	if (template == NULL)
 		return NULL;
@@ -296,7 +298,8 @@ static struct template *make_template(
 
 /* --- Messages */
 
-static void put_header(uint8_t *message, uint32_t len, int64_t now, const struct domain *domain)
+static void put_header(
+	uint8_t *message, uint32_t len, int64_t now, const struct ipfix_domain *domain)
 {
 	uint8_t *at = put16(put16(message, VERSION), len);
 
@@ -304,7 +307,7 @@ static void put_header(uint8_t *message, uint32_t len, int64_t now, const struct
 }
 
 /* A message of which only the header is missing. False: it was not sent. */
-static bool send_message(struct domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
+static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
 	put_header(message, len, sink->now(sink->arg), domain);
@@ -326,15 +329,16 @@ static uint8_t *end_set(uint8_t *set, uint8_t *at)
 }
 
 /* The name last: nfdump 1.7.5 takes what stands behind a length that varies from a wrong place. */
-static const struct field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4}, {IE_SELECTOR_ALGORITHM, 2},
-	{IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4}, {IE_DOMAIN_NAME, VARIABLE}};
-static const struct field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
+static const struct ipfix_field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
+	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4},
+	{IE_DOMAIN_NAME, VARIABLE}};
+static const struct ipfix_field ledger_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_OBSERVATION_MILLISECONDS, 8}, {IE_EXPORTED_FLOWS, 8}, {IE_NOT_SENT_FLOWS, 8},
 	{IE_PACKETS_OBSERVED, 8}, {IE_PACKETS_SELECTED, 8}, {IE_IGNORED_PACKETS, 8}};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static uint8_t *put_fields(uint8_t *at, const struct field *fields, uint32_t n)
+static uint8_t *put_fields(uint8_t *at, const struct ipfix_field *fields, uint32_t n)
 {
 	for (uint32_t f = 0; f < n; f++)
 		at = put16(put16(at, fields[f].element), fields[f].len);
@@ -343,13 +347,13 @@ static uint8_t *put_fields(uint8_t *at, const struct field *fields, uint32_t n)
 
 /* With one field of scope. */
 static uint8_t *put_options_template(
-	uint8_t *at, uint16_t id, const struct field *fields, uint32_t n)
+	uint8_t *at, uint16_t id, const struct ipfix_field *fields, uint32_t n)
 {
 	return put_fields(put16(put16(put16(at, id), n), 1), fields, n);
 }
 
 /* All packets are looked at: systematic sampling of one, and then none is left out. */
-static uint8_t *put_who(uint8_t *at, const struct domain *domain)
+static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 {
 	uint32_t len = (uint32_t)strlen(domain->name);
 
@@ -358,8 +362,8 @@ static uint8_t *put_who(uint8_t *at, const struct domain *domain)
 }
 
 /* In a message of `in`: its own, or the one of totals. */
-static bool tell_who(struct ipfix *ipfix, struct domain *in, const struct domain *domain,
-	const struct ipfix_sink *sink)
+static bool tell_who(struct ipfix *ipfix, struct ipfix_domain *in,
+	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at = begin_set(set, OPTIONS_SET);
 
@@ -379,13 +383,13 @@ static bool tell_who_is_there(struct ipfix *ipfix, const struct ipfix_sink *sink
 }
 
 /* As many as fit of the templates that are not told. */
-static uint8_t *put_templates(struct ipfix *ipfix, struct domain *domain)
+static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	uint8_t *end = ipfix->message + ipfix->options.message_max;
 	uint8_t *at = begin_set(ipfix->message + HEADER, TEMPLATE_SET);
 
 	for (uint32_t s = 0; s < SHAPES; s++) {
-		struct template *template = domain->templates[s];
+		struct ipfix_template *template = domain->templates[s];
 
 		if (template == NULL || template->told || at + 4 + 4 * template->nb_fields > end)
 			continue;
@@ -396,14 +400,14 @@ static uint8_t *put_templates(struct ipfix *ipfix, struct domain *domain)
 	return end_set(ipfix->message + HEADER, at);
 }
 
-static void forget_templates(struct domain *domain)
+static void forget_templates(struct ipfix_domain *domain)
 {
 	for (uint32_t s = 0; s < SHAPES; s++)
 		if (domain->templates[s] != NULL)
 			domain->templates[s]->told = false;
 }
 
-static void forget_all(const struct ipfix *ipfix, struct domain *domain)
+static void forget_all(const struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	domain->told = false;
 	forget_templates(domain);
@@ -412,7 +416,7 @@ static void forget_all(const struct ipfix *ipfix, struct domain *domain)
 }
 
 static bool tell_templates(
-	struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+	struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	uint8_t *nothing = ipfix->message + HEADER + SET_HEADER, *at;
 
@@ -431,7 +435,7 @@ static void begin_session(struct ipfix *ipfix)
 			forget_all(ipfix, ipfix->domains[d]);
 }
 
-static bool told_long_ago(const struct ipfix *ipfix, const struct domain *domain, int64_t now)
+static bool told_long_ago(const struct ipfix *ipfix, const struct ipfix_domain *domain, int64_t now)
 {
 	return !ipfix->options.reliable &&
 	       (now < domain->told_at || now - domain->told_at >= IPFIX_REFRESH_NS ||
@@ -448,7 +452,8 @@ static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 }
 
 /* Whether all that the domain told is to be told again. */
-static bool renews(const struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+static bool renews(
+	const struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	int64_t now = sink->now(sink->arg);
 
@@ -464,7 +469,7 @@ static bool renews(const struct ipfix *ipfix, struct domain *domain, const struc
  * into it once a session, before data: receivers that do not count records of options, which RFC
  * 7011 does, take later ones for a gap. What is said again stands among the totals.
  */
-static bool prepare(struct ipfix *ipfix, struct domain *domain, const struct ipfix_sink *sink)
+static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	if (!is_there(ipfix, sink))
 		return false;
@@ -481,7 +486,7 @@ static bool prepare(struct ipfix *ipfix, struct domain *domain, const struct ipf
 /* The same before totals. */
 static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
-	struct domain *totals = &ipfix->totals;
+	struct ipfix_domain *totals = &ipfix->totals;
 	uint8_t *set = ipfix->message + HEADER, *at;
 
 	if (!is_there(ipfix, sink))
@@ -497,7 +502,7 @@ static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return totals->told;
 }
 
-static void flush(struct ipfix *ipfix, struct domain *domain, struct template *template,
+static void flush(struct ipfix *ipfix, struct ipfix_domain *domain, struct ipfix_template *template,
 	const struct ipfix_sink *sink)
 {
 	uint32_t rows = template->rows, len = template->len;
@@ -538,8 +543,8 @@ static uint8_t *put_piece(
 }
 
 /* What is copied too much, another field is put over; behind the last there is room for it. */
-static inline uint8_t *put_key(
-	uint8_t *at, const struct ipfix *ipfix, const struct template *template, const void *row)
+static inline uint8_t *put_key(uint8_t *at, const struct ipfix *ipfix,
+	const struct ipfix_template *template, const void *row)
 {
 	for (uint32_t p = 0; p < template->nb_pieces; p++)
 		at = put_piece(at, ipfix, row, &template->pieces[p]);
@@ -575,7 +580,7 @@ static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool
 }
 
 static inline uint8_t *put_flow(
-	uint8_t *at, const struct template *template, const struct report_flow *flow)
+	uint8_t *at, const struct ipfix_template *template, const struct report_flow *flow)
 {
 	/* flowEndReason: idle timeout, active timeout, forced end. */
 	static const uint8_t reasons[] = {
@@ -591,7 +596,7 @@ static inline uint8_t *put_flow(
 	return put8(at, reasons[flow->end]);
 }
 
-static uint8_t *put_row(uint8_t *at, const struct template *template,
+static uint8_t *put_row(uint8_t *at, const struct ipfix_template *template,
 	const struct report_epoch *epoch, const struct report_measurement *measurement,
 	const struct report_row *row)
 {
@@ -614,10 +619,10 @@ static uint8_t *put_row(uint8_t *at, const struct template *template,
 }
 
 /* The template of the shape, with room for a record; NULL: there is no memory. */
-static inline struct template *template_for(
-	struct ipfix *ipfix, struct domain *domain, uint32_t shape, const struct ipfix_sink *sink)
+static inline struct ipfix_template *template_for(struct ipfix *ipfix, struct ipfix_domain *domain,
+	uint32_t shape, const struct ipfix_sink *sink)
 {
-	struct template *template = domain->templates[shape];
+	struct ipfix_template *template = domain->templates[shape];
 
 	if (template == NULL)
 		return make_template(ipfix, domain, shape);
@@ -626,14 +631,14 @@ static inline struct template *template_for(
 	return template;
 }
 
-static inline void end_record(struct template *template, uint8_t *at)
+static inline void end_record(struct ipfix_template *template, uint8_t *at)
 {
 	memcpy(at, template->constants, sizeof(template->constants));
 	template->len += template->record_len;
 	template->rows++;
 }
 
-static void add_flows(struct ipfix *ipfix, struct domain *domain,
+static void add_flows(struct ipfix *ipfix, struct ipfix_domain *domain,
 	const struct report_measurement *measurement, const struct ipfix_sink *sink)
 {
 	for (size_t f = 0; f < measurement->nb_flows; f++) {
@@ -641,7 +646,7 @@ static void add_flows(struct ipfix *ipfix, struct domain *domain,
 		uint32_t shape = SHAPE_PACKETS | SHAPE_BYTES | SHAPE_TIMES | SHAPE_END |
 				 (measurement->ip_bytes ? SHAPE_IP_BYTES : 0) |
 				 (key_is_ipv4(&flow->key) ? SHAPE_IPV4 : 0);
-		struct template *template = template_for(ipfix, domain, shape, sink);
+		struct ipfix_template *template = template_for(ipfix, domain, shape, sink);
 		uint8_t *at;
 
 		if (template == NULL) {
@@ -662,12 +667,13 @@ static uint32_t shape_of(const struct report_measurement *measurement, const str
 	       (measurement->confidence_known ? SHAPE_LIMITS : 0);
 }
 
-static void add_rows(struct ipfix *ipfix, struct domain *domain, const struct report_epoch *epoch,
-	const struct report_measurement *measurement, const struct ipfix_sink *sink)
+static void add_rows(struct ipfix *ipfix, struct ipfix_domain *domain,
+	const struct report_epoch *epoch, const struct report_measurement *measurement,
+	const struct ipfix_sink *sink)
 {
 	for (uint32_t r = 0; r < measurement->nb_rows; r++) {
 		const struct report_row *row = &measurement->rows[r];
-		struct template *template =
+		struct ipfix_template *template =
 			template_for(ipfix, domain, shape_of(measurement, row), sink);
 		uint8_t *at;
 
@@ -696,7 +702,7 @@ uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch)
 	return rows;
 }
 
-static void drop_templates(struct domain *domain)
+static void drop_templates(struct ipfix_domain *domain)
 {
 	for (uint32_t s = 0; s < SHAPES; s++) {
 		free(domain->templates[s]);
@@ -705,10 +711,10 @@ static void drop_templates(struct domain *domain)
 }
 
 /* Of the measurement with this number; NULL where it can have none. */
-static struct domain *domain_of(
+static struct ipfix_domain *domain_of(
 	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)
 {
-	struct domain *domain;
+	struct ipfix_domain *domain;
 
 	if (number >= DOMAINS_MAX)
 		return NULL;
@@ -733,7 +739,7 @@ static struct domain *domain_of(
 	return domain;
 }
 
-static void add_ledger(struct domain *domain, const struct report_epoch *epoch,
+static void add_ledger(struct ipfix_domain *domain, const struct report_epoch *epoch,
 	const struct report_measurement *measurement)
 {
 	struct ledger ledger = report_ledger(epoch, measurement);
@@ -747,7 +753,7 @@ void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch)
 {
 	for (uint32_t m = 0; m < epoch->nb_measurements && m < DOMAINS_MAX; m++) {
 		const struct report_measurement *measurement = &epoch->measurements[m];
-		struct domain sums = {0};
+		struct ipfix_domain sums = {0};
 
 		if (!epoch->flows_only)
 			add_ledger(&sums, epoch, measurement);
@@ -758,7 +764,7 @@ void ipfix_miss(struct ipfix *ipfix, const struct report_epoch *epoch)
 	}
 }
 
-static void add_missed(struct domain *domain, struct missed *missed)
+static void add_missed(struct ipfix_domain *domain, struct ipfix_missed *missed)
 {
 	domain->not_sent += atomic_exchange(&missed->rows, 0);
 	domain->offered += atomic_exchange(&missed->offered, 0);
@@ -766,8 +772,8 @@ static void add_missed(struct domain *domain, struct missed *missed)
 	domain->ignored += atomic_exchange(&missed->ignored, 0);
 }
 
-static void reply_ledger(
-	struct ipfix *ipfix, struct domain *domain, int64_t end, const struct ipfix_sink *sink)
+static void reply_ledger(struct ipfix *ipfix, struct ipfix_domain *domain, int64_t end,
+	const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at;
 
@@ -786,7 +792,7 @@ void ipfix_epoch(
 {
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++) {
 		const struct report_measurement *measurement = &epoch->measurements[m];
-		struct domain *domain = domain_of(ipfix, measurement, m);
+		struct ipfix_domain *domain = domain_of(ipfix, measurement, m);
 
 		if (domain == NULL)
 			continue;

@@ -211,13 +211,13 @@ enum table_column {
 #define FLOW_MIN   20 /* columns, however narrow the screen is */
 
 /* One row of the table: its cells, end to end. */
-struct cells {
+struct table_cells {
 	struct text text;
 	size_t end[COLUMN_COUNT];
 	size_t source_len; /* of the flow */
 };
 
-static const char *cell(const struct cells *cells, enum table_column column, size_t *len)
+static const char *cell(const struct table_cells *cells, enum table_column column, size_t *len)
 {
 	size_t begin = column == 0 ? 0 : cells->end[column - 1];
 
@@ -225,7 +225,7 @@ static const char *cell(const struct cells *cells, enum table_column column, siz
 	return cells->text.data + begin;
 }
 
-static void fill_titles(struct cells *cells, bool counts_bytes)
+static void fill_titles(struct table_cells *cells, bool counts_bytes)
 {
 	const char *const titles[COLUMN_COUNT] = {"#", "flow", counts_bytes ? "bytes" : "packets",
 		"error", counts_bytes ? "packets" : "bytes", "pps", "bps", "share"};
@@ -249,7 +249,7 @@ static void add_figure(struct text *text, const struct report_figure *figure, bo
 }
 
 static void add_rates(
-	struct cells *cells, const struct report_epoch *epoch, const struct report_row *row)
+	struct table_cells *cells, const struct report_epoch *epoch, const struct report_row *row)
 {
 	struct text *text = &cells->text;
 	uint64_t rate;
@@ -273,7 +273,7 @@ static void add_rates(
 }
 
 /* What is not known is a dash, and what has no error beside it and may be off has a tilde. */
-static void fill_row(struct cells *cells, const struct report_epoch *epoch,
+static void fill_row(struct table_cells *cells, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct report_row *row)
 {
 	struct text *text = &cells->text;
@@ -304,7 +304,7 @@ struct widths {
 	size_t source; /* the longest, of a flow */
 };
 
-static void widen(struct widths *widths, const struct cells *cells)
+static void widen(struct widths *widths, const struct table_cells *cells)
 {
 	for (int c = 0; c < COLUMN_COUNT; c++) {
 		size_t len;
@@ -343,7 +343,7 @@ static void limit_flow(struct widths *widths, size_t columns)
 
 /* Returns the lines that it took. */
 static uint32_t print_cells(
-	struct text *text, const struct cells *cells, const struct widths *widths)
+	struct text *text, const struct table_cells *cells, const struct widths *widths)
 {
 	size_t flow_len, len;
 	const char *flow = cell(cells, COLUMN_FLOW, &flow_len);
@@ -373,7 +373,7 @@ static void add_rows(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct table_size *size)
 {
 	struct widths widths = {0};
-	struct cells cells = {0};
+	struct table_cells cells = {0};
 	uint32_t lines = 1;
 
 	fill_titles(&cells, measurement->counts_bytes);

@@ -189,7 +189,7 @@ static uint64_t product(uint64_t a, uint64_t b)
 }
 
 /* Largest weight of a packet that was counted, and of any. */
-struct unit {
+struct collector_report_unit {
 	uint64_t counted, any;
 };
 
@@ -202,7 +202,8 @@ static uint64_t without_overcount(uint64_t low, double overcount)
 }
 
 /* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
-static void widen(struct report_figure *figure, const struct doubt *doubt, struct unit unit)
+static void widen(
+	struct report_figure *figure, const struct doubt *doubt, struct collector_report_unit unit)
 {
 	double sampling = doubt->sampling, log_inverse = doubt->log_inverse;
 
@@ -265,8 +266,8 @@ void collector_report_widen(
 		.overcount = ledger->overcount > 1 ? ledger->overcount : 1,
 	};
 	double risk_of_keys = risk / 4;
-	const struct unit one = {1, 1};
-	const struct unit frame = {ledger->largest_frame, ledger->unsampled_frame};
+	const struct collector_report_unit one = {1, 1};
+	const struct collector_report_unit frame = {ledger->largest_frame, ledger->unsampled_frame};
 	uint64_t keys;
 
 	if (!ledger_is_sampled(ledger))

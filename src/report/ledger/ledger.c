@@ -179,7 +179,7 @@ static void add_verdicts(struct ledger *ledger, const struct parse_counts *count
 }
 
 /* What a receiver did that reads packets for its workers; 0 where it does not. */
-static void add_off_path(struct ledger *ledger, const struct receiver_generation *generation)
+static void add_off_path(struct ledger *ledger, const struct rx_core_generation *generation)
 {
 	ledger->filtered += generation->filtered;
 	add_verdicts(ledger, &generation->counts);
@@ -240,8 +240,8 @@ struct ledger ledger_epoch(
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
-		const struct receiver_generation *generation =
-			receiver_generation(run->receivers[r], epoch);
+		const struct rx_core_generation *generation =
+			rx_core_generation(run->receivers[r], epoch);
 
 		ledger.received += generation->received;
 		for (uint32_t w = 0; w < run->receivers[r]->nb_workers; w++)

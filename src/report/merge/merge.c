@@ -25,7 +25,7 @@
 #define SAMPLING_RISKS (4 * VALVE_SHIFT_MAX)
 
 /* A key that at least one part lists. */
-struct flow {
+struct flow_in_merge {
 	struct key key;
 	struct key_hash hash;
 	uint64_t since[2];                     /* by metric: counted exactly, all parts */
@@ -53,7 +53,7 @@ struct merger {
 	bool begun;          /* flows of the epoch to be collected were taken in already, */
 	uint32_t nb_expired; /* so many, of which nothing is forgotten */
 	struct sketch_shed forgotten; /* of others */
-	struct flow *flows;
+	struct flow_in_merge *flows;
 	struct flow_figures *figures; /* of each, with --flow-detail; else NULL */
 	uint32_t nb_flows, max_flows;
 	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
@@ -119,7 +119,7 @@ static bool make_room_for_figures(struct merger *merger, uint32_t max_flows)
 static bool make_room(struct merger *merger, uint32_t max_flows)
 {
 	uint32_t nb_slots = 2 * max_flows;
-	struct flow *flows = aligned_alloc(64, max_flows * sizeof(*flows));
+	struct flow_in_merge *flows = aligned_alloc(64, max_flows * sizeof(*flows));
 	uint32_t *slots = calloc(nb_slots, sizeof(*slots));
 
 	if (flows == NULL || slots == NULL || !make_room_for_figures(merger, max_flows)) {
@@ -164,7 +164,7 @@ void merger_reserve(struct merger *merger, uint32_t nb_parts)
 	memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 }
 
-static bool same_key(const struct flow *flow, const struct sketch_candidate *candidate)
+static bool same_key(const struct flow_in_merge *flow, const struct sketch_candidate *candidate)
 {
 	return flow->hash.lo == candidate->hash.lo && flow->hash.hi == candidate->hash.hi &&
 	       key_equal(&flow->key, &candidate->key);
@@ -176,12 +176,12 @@ static bool is_exact(const struct merger *merger)
 }
 
 /* The candidate's flow; NULL where no part has listed it yet, and then where it belongs. */
-static struct flow *find_flow(
+static struct flow_in_merge *find_flow(
 	const struct merger *merger, const struct sketch_candidate *candidate, uint32_t *slot)
 {
 	*slot = first_slot(&candidate->hash, merger->nb_slots);
 	while (merger->slots[*slot] != 0) {
-		struct flow *flow = &merger->flows[merger->slots[*slot] - 1];
+		struct flow_in_merge *flow = &merger->flows[merger->slots[*slot] - 1];
 
 		if (same_key(flow, candidate))
 			return flow;
@@ -194,10 +194,10 @@ static struct flow *find_flow(
  * The candidate's flow, which is new where no part has listed it yet. NULL without memory, or where
  * there are `max` others.
  */
-static struct flow *flow_of(
+static struct flow_in_merge *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
 {
-	struct flow *flow = NULL;
+	struct flow_in_merge *flow = NULL;
 	uint32_t slot = 0;
 
 	if (merger->nb_slots > 0)
@@ -209,7 +209,7 @@ static struct flow *flow_of(
 			return NULL;
 		find_flow(merger, candidate, &slot);
 	}
-	merger->flows[merger->nb_flows] = (struct flow){
+	merger->flows[merger->nb_flows] = (struct flow_in_merge){
 		.key = candidate->key,
 		.hash = candidate->hash,
 		.record = {.first = INT64_MAX, .last = INT64_MIN},
@@ -220,8 +220,8 @@ static struct flow *flow_of(
 	return &merger->flows[merger->nb_flows - 1];
 }
 
-static void add_counts(
-	const struct merger *merger, struct flow *flow, const struct sketch_candidate *candidate)
+static void add_counts(const struct merger *merger, struct flow_in_merge *flow,
+	const struct sketch_candidate *candidate)
 {
 	flow->since[SKETCH_PACKETS] += candidate->packets;
 	flow->since[SKETCH_BYTES] += candidate->bytes;
@@ -252,7 +252,7 @@ static bool may_shed_listed(const struct merger *merger)
 static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 {
 	struct merger *merger = arg;
-	struct flow *flow = flow_of(merger, candidate, UINT32_MAX);
+	struct flow_in_merge *flow = flow_of(merger, candidate, UINT32_MAX);
 
 	if (flow == NULL) {
 		merger->no_memory = true;
@@ -308,7 +308,7 @@ static uint64_t forgotten(const struct merger *merger)
 void merger_add_expired(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
 {
-	struct flow *flow;
+	struct flow_in_merge *flow;
 
 	if (!merger->begun)
 		forget(merger);
@@ -417,7 +417,7 @@ static void set_estimates(struct merger *merger)
 static void set_ceilings(struct merger *merger)
 {
 	for (uint32_t i = 0; i < merger->nb_flows; i++) {
-		struct flow *flow = &merger->flows[i];
+		struct flow_in_merge *flow = &merger->flows[i];
 
 		flow->estimate.value =
 			counter64_sum(flow->since[merger_metric(merger)], flow->before);
@@ -519,7 +519,8 @@ const struct merge_input *merger_input(const struct merger *merger)
 }
 
 /* Upper bound, in the measured metric, of what a part had of a flow that it does not list. */
-static uint64_t not_listed(const struct merger *merger, uint32_t part, const struct flow *flow)
+static uint64_t not_listed(
+	const struct merger *merger, uint32_t part, const struct flow_in_merge *flow)
 {
 	const struct sketch *sketch = merger->input.parts[part];
 	struct sketch_estimate estimate;
@@ -534,7 +535,7 @@ static uint64_t not_listed(const struct merger *merger, uint32_t part, const str
  * Upper bound of what the flow had, in the measured metric, beside what was counted exactly: before
  * it was listed, and in parts that do not list it. UINT64_MAX: none is known.
  */
-static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
+static uint64_t uncounted(const struct merger *merger, const struct flow_in_merge *flow)
 {
 	uint64_t sum = flow->before;
 
@@ -550,7 +551,8 @@ static uint64_t uncounted(const struct merger *merger, const struct flow *flow)
 }
 
 /* The measured metric's figure. */
-static struct report_figure measured_figure(const struct merger *merger, const struct flow *flow)
+static struct report_figure measured_figure(
+	const struct merger *merger, const struct flow_in_merge *flow)
 {
 	uint64_t since = flow->since[merger_metric(merger)];
 	uint64_t rest = uncounted(merger, flow);
@@ -636,8 +638,8 @@ static bool weightless(const struct merger *merger)
  * theirs. Where nothing was counted since
  * listing, as of keys that were only found in the counters, it is not known.
  */
-static struct report_figure other_figure(
-	const struct merger *merger, const struct flow *flow, const struct report_figure *measured)
+static struct report_figure other_figure(const struct merger *merger,
+	const struct flow_in_merge *flow, const struct report_figure *measured)
 {
 	enum sketch_metric metric = merger_metric(merger);
 	uint64_t since_measured = flow->since[metric];
@@ -693,7 +695,7 @@ static void add_counted(const struct key_sample_counts *sifted, struct merge_flo
 
 /* What was not counted of the flow has its rank. */
 static void add_sifted(
-	const struct merger *merger, const struct flow *flow, struct merge_flow *result)
+	const struct merger *merger, const struct flow_in_merge *flow, struct merge_flow *result)
 {
 	uint32_t rank = key_share_rank(&flow->hash);
 
@@ -719,8 +721,8 @@ static void add_any_sifted(const struct merger *merger, struct merge_flow *resul
  * From bounds of what was counted to bounds of the truth. Beside those there is what always holds:
  * no more can be missing than was left out (`skipped`), and no more too much than weights added.
  */
-static void widen(struct report_figure *figure, const struct sampling *sampling, uint64_t skipped,
-	uint64_t added)
+static void widen(struct report_figure *figure, const struct sampling_bound *sampling,
+	uint64_t skipped, uint64_t added)
 {
 	if (figure->known)
 		figure->low = most(sampling_low(sampling, figure->low), excess(figure->low, added));
@@ -734,13 +736,13 @@ static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
 	double risk = merger->input.sampling_risk / SAMPLING_RISKS;
-	struct sampling packets = {
+	struct sampling_bound packets = {
 		.weight = ledger->weight,
 		.unit = 1,
 		.whole = (double)ledger->offered,
 		.log_inverse = -log(risk),
 	};
-	struct sampling bytes = packets;
+	struct sampling_bound bytes = packets;
 	uint64_t others = ledger->offered - ledger->measured - ledger->skipped;
 
 	if (ledger->weight <= 1)
@@ -757,7 +759,7 @@ static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 
 struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 {
-	const struct flow *flow = &merger->flows[i];
+	const struct flow_in_merge *flow = &merger->flows[i];
 	struct report_figure measured = measured_figure(merger, flow);
 	struct report_figure other = other_figure(merger, flow, &measured);
 	bool packets = merger_metric(merger) == SKETCH_PACKETS;

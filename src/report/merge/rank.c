@@ -7,7 +7,7 @@
 #include "report/merge/rank.h"
 
 /* A flow before it was asked for. */
-struct contender {
+struct rank_contender {
 	uint64_t ceiling;
 	uint32_t flow;
 };
@@ -127,15 +127,15 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
  * Flows that were not asked for yet, as a heap with the highest ceiling at the root. Few of many
  * are asked for, so sorting them all would be dearer.
  */
-struct contenders {
-	struct contender *heap;
+struct rank_contenders {
+	struct rank_contender *heap;
 	uint32_t n;
 };
 
 /* Moves a contender down from place i, which is free, to where it belongs. */
-static void sift_down(struct contenders *contenders, uint32_t i, struct contender moved)
+static void sift_down(struct rank_contenders *contenders, uint32_t i, struct rank_contender moved)
 {
-	struct contender *heap = contenders->heap;
+	struct rank_contender *heap = contenders->heap;
 
 	for (uint32_t child = 2 * i + 1; child < contenders->n; child = 2 * i + 1) {
 		child += child + 1 < contenders->n && heap[child + 1].ceiling > heap[child].ceiling;
@@ -149,7 +149,7 @@ static void sift_down(struct contenders *contenders, uint32_t i, struct contende
 
 /* False without memory. */
 static bool list_contenders(
-	struct contenders *contenders, const struct merger *merger, uint32_t nb_flows)
+	struct rank_contenders *contenders, const struct merger *merger, uint32_t nb_flows)
 {
 	contenders->heap = malloc(nb_flows * sizeof(*contenders->heap));
 	contenders->n = nb_flows;
@@ -157,17 +157,17 @@ static bool list_contenders(
 		return false;
 	for (uint32_t i = 0; i < nb_flows; i++)
 		contenders->heap[i] =
-			(struct contender){.ceiling = merger_ceiling(merger, i), .flow = i};
+			(struct rank_contender){.ceiling = merger_ceiling(merger, i), .flow = i};
 	for (uint32_t i = nb_flows / 2; i-- > 0;)
 		sift_down(contenders, i, contenders->heap[i]);
 	return true;
 }
 
 /* There is one. */
-static struct contender take_highest(struct contenders *contenders)
+static struct rank_contender take_highest(struct rank_contenders *contenders)
 {
-	struct contender highest = contenders->heap[0];
-	struct contender last = contenders->heap[--contenders->n];
+	struct rank_contender highest = contenders->heap[0];
+	struct rank_contender last = contenders->heap[--contenders->n];
 
 	if (contenders->n > 0)
 		sift_down(contenders, 0, last);
@@ -175,7 +175,7 @@ static struct contender take_highest(struct contenders *contenders)
 }
 
 /* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
-static void ask(const struct merger *merger, struct contenders *contenders, uint64_t smallest,
+static void ask(const struct merger *merger, struct rank_contenders *contenders, uint64_t smallest,
 	struct ranking *ranking)
 {
 	while (contenders->n > 0) {
@@ -209,7 +209,7 @@ static struct report_figure limit(
 
 /* What no key has more of that is no row: flows that were asked for, others, and keys that are no
  * flows. */
-static void limit_unlisted(const struct merger *merger, const struct contenders *contenders,
+static void limit_unlisted(const struct merger *merger, const struct rank_contenders *contenders,
 	struct ranking *ranking, struct report_measurement *measurement)
 {
 	bool packets = ranking->metric == SKETCH_PACKETS;
@@ -289,7 +289,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 		.max_rows = limits->top == 0 || limits->top > nb_flows ? nb_flows : limits->top,
 	};
 
-	struct contenders contenders = {0};
+	struct rank_contenders contenders = {0};
 
 	measurement->counts_bytes = ranking.metric == SKETCH_BYTES;
 	measurement->distinct_keys = merger_distinct_keys(merger, &measurement->distinct_exact);

@@ -215,7 +215,7 @@ static void answer_health(void *arg, const struct http_request *request, struct 
 }
 
 /* An array of rows, as JSON lines have them. */
-struct rows {
+struct metrics_rows {
 	struct text *text;
 	bool flows;              /* heavy hitters, each with its flow for a person */
 	struct columns *columns; /* NULL: none yet, or no memory */
@@ -235,7 +235,7 @@ static void add_flow(struct text *text, const struct output_row *row)
 	text_free(&flow);
 }
 
-static void add_row(struct rows *rows, const struct output_row *row)
+static void add_row(struct metrics_rows *rows, const struct output_row *row)
 {
 	text_str(rows->text, rows->some ? ",\n" : "");
 	format_json.row(rows->text, rows->columns, row);
@@ -247,7 +247,7 @@ static void add_row(struct rows *rows, const struct output_row *row)
 	rows->some = true;
 }
 
-static void add_rows(struct rows *rows, const struct output *output,
+static void add_rows(struct metrics_rows *rows, const struct output *output,
 	const struct report_epoch *epoch, size_t rows_max)
 {
 	uint32_t parts = output->of_epoch ? 1 : epoch->nb_measurements;
@@ -293,7 +293,7 @@ static bool first_wanted(const struct metrics *metrics, const char *after, uint6
 static void answer_epochs(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	const struct metrics *metrics = arg;
-	struct rows rows = {.text = &answer->text};
+	struct metrics_rows rows = {.text = &answer->text};
 	uint64_t first;
 
 	if (!first_wanted(metrics, request->after, &first)) {
@@ -319,7 +319,8 @@ static void answer_epochs(void *arg, const struct http_request *request, struct 
 static void answer_rows(struct http_answer *answer, const struct output *output,
 	const struct report_epoch *epoch, size_t rows_max)
 {
-	struct rows rows = {.text = &answer->text, .flows = output == &output_heavy_hitters};
+	struct metrics_rows rows = {
+		.text = &answer->text, .flows = output == &output_heavy_hitters};
 
 	answer->type = type_json;
 	text_str(rows.text, "[");

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
+struct recent_entry {
 	uint64_t count;
 	struct report_epoch *epoch;
-	struct entry *next; /* that is freed with it */
+	struct recent_entry *next; /* that is freed with it */
 };
 
 struct recent {
-	struct entry
+	struct recent_entry
 		*_Atomic slots[RECENT_EPOCHS]; /* epoch n at n % RECENT_EPOCHS; NULL: no memory */
 	_Atomic uint64_t end;                  /* count of the next epoch */
 	_Atomic uint32_t readers;              /* that are just looking at a slot */
-	struct entry *unused;                  /* of the thread that takes: out of their slots */
+	struct recent_entry *unused;           /* of the thread that takes: out of their slots */
 };
 
 struct recent *recent_create(void)
@@ -24,7 +24,7 @@ struct recent *recent_create(void)
 	return calloc(1, sizeof(struct recent));
 }
 
-static void free_entry(struct entry *entry)
+static void free_entry(struct recent_entry *entry)
 {
 	if (entry == NULL)
 		return;
@@ -35,7 +35,7 @@ static void free_entry(struct entry *entry)
 static void free_unused(struct recent *recent)
 {
 	while (recent->unused != NULL) {
-		struct entry *entry = recent->unused;
+		struct recent_entry *entry = recent->unused;
 
 		recent->unused = entry->next;
 		free_entry(entry);
@@ -114,9 +114,9 @@ static struct report_epoch *shorten(const struct report_epoch *epoch)
 	return NULL;
 }
 
-static struct entry *make_entry(const struct report_epoch *epoch, uint64_t count)
+static struct recent_entry *make_entry(const struct report_epoch *epoch, uint64_t count)
 {
-	struct entry *entry = calloc(1, sizeof(*entry));
+	struct recent_entry *entry = calloc(1, sizeof(*entry));
 
 	if (entry == NULL)
 		return NULL;
@@ -131,7 +131,7 @@ static struct entry *make_entry(const struct report_epoch *epoch, uint64_t count
 void recent_take(struct recent *recent, const struct report_epoch *epoch)
 {
 	uint64_t count = atomic_load_explicit(&recent->end, memory_order_relaxed);
-	struct entry *old = atomic_exchange_explicit(&recent->slots[count % RECENT_EPOCHS],
+	struct recent_entry *old = atomic_exchange_explicit(&recent->slots[count % RECENT_EPOCHS],
 		make_entry(epoch, count), memory_order_seq_cst);
 
 	/* Pairs with the acquire of recent_span(): who sees the count finds the slot filled. */
@@ -158,7 +158,7 @@ struct recent_span recent_span(const struct recent *recent)
 struct report_epoch *recent_get(struct recent *recent, uint64_t count)
 {
 	struct report_epoch *epoch = NULL;
-	struct entry *entry;
+	struct recent_entry *entry;
 
 	atomic_fetch_add_explicit(&recent->readers, 1, memory_order_seq_cst);
 	entry = atomic_load_explicit(&recent->slots[count % RECENT_EPOCHS], memory_order_seq_cst);

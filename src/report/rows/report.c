@@ -144,7 +144,7 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 	return NULL;
 }
 
-struct asked {
+struct report_asked {
 	struct key_rule rule;
 	char words[]; /* its name, and the measurement's */
 };
@@ -153,7 +153,7 @@ bool report_measurement_ask(struct report_measurement *measurement, const char *
 	const struct key_rule *rule, const char *sketch)
 {
 	size_t rule_size = strlen(rule->name) + 1, name_size = strlen(name) + 1;
-	struct asked *asked = malloc(sizeof(*asked) + rule_size + name_size);
+	struct report_asked *asked = malloc(sizeof(*asked) + rule_size + name_size);
 
 	if (asked == NULL)
 		return false;

@@ -77,7 +77,7 @@ enum answer {
 };
 
 /* Rows that are sent by one request. */
-struct part {
+struct clickhouse_part {
 	const char *rows;
 	size_t len;
 	uint64_t n;
@@ -383,8 +383,8 @@ static const char *type_of(const struct column *column)
 }
 
 /* Returns true if rows have the column: those of text, or those that the run will send. */
-static bool is_sent(
-	const struct sink_clickhouse *place, const struct column *column, const struct part *part)
+static bool is_sent(const struct sink_clickhouse *place, const struct column *column,
+	const struct clickhouse_part *part)
 {
 	const struct columns *columns = place->remote.columns;
 
@@ -400,7 +400,7 @@ static bool is_sent(
 
 /* Returns true if the table lacks a column of the rows (NULL: of those that the run will send), as
  * describe() read them. Then `why` says which, and what adds it. */
-static bool note_lacking(struct sink_clickhouse *place, const struct part *part)
+static bool note_lacking(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
 	char what[REMOTE_WHY_MAX];
 	size_t len = (size_t)snprintf(what, sizeof(what),
@@ -428,7 +428,7 @@ static bool note_lacking(struct sink_clickhouse *place, const struct part *part)
 }
 
 /* The server has refused rows for a column that the table lacks. */
-static void explain_lack(struct sink_clickhouse *place, const struct part *part)
+static void explain_lack(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
 	char why[sizeof(place->why)];
 
@@ -451,7 +451,7 @@ static bool refuses_setting(const struct sink_clickhouse *place, const char *nam
  * bytes have the same one: rows say which they are. A server that collects rows before it writes
  * them answers when they are written. Older servers do not know these settings.
  */
-static enum answer insert(struct sink_clickhouse *place, const struct part *part)
+static enum answer insert(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
 	enum answer answer;
 	bool again;
@@ -486,7 +486,7 @@ static void wait_to_try_again(struct sink_clickhouse *place)
 	struct sink *remote = &place->remote;
 
 	sink_say_waits(remote, place->why);
-	place->backoff = receiver_backoff(place->backoff, sink_queue_second(remote->outlet));
+	place->backoff = socket_client_backoff(place->backoff, sink_queue_second(remote->outlet));
 	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
 		if (sink_hurries(remote)) {
 			place->backoff = 0;
@@ -510,7 +510,7 @@ static void say_breaks(struct sink_clickhouse *place)
 
 /* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
  * refusals in an interval it is the table that does not suit. */
-static bool is_split(struct sink_clickhouse *place, const struct part *part)
+static bool is_split(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
 	if (part->n == 1 || place->remote.left || place->refused == REMOTE_REFUSALS_MAX)
 		return false;
@@ -530,7 +530,7 @@ enum fate {
 
 /* With a spool, rows wait unless they were refused one by one. */
 static bool is_lost(
-	const struct sink_clickhouse *place, enum answer answer, const struct part *part)
+	const struct sink_clickhouse *place, enum answer answer, const struct clickhouse_part *part)
 {
 	return (answer == ANSWER_REFUSED && part->n == 1) ||
 	       ((answer == ANSWER_REFUSED || answer == ANSWER_CLOSED) &&
@@ -538,7 +538,7 @@ static bool is_lost(
 }
 
 /* Sends rows until their fate is known. */
-static enum fate send_part(struct sink_clickhouse *place, struct part *part)
+static enum fate send_part(struct sink_clickhouse *place, struct clickhouse_part *part)
 {
 	struct sink *remote = &place->remote;
 
@@ -574,7 +574,7 @@ static enum fate send_part(struct sink_clickhouse *place, struct part *part)
 	return FATE_LOST;
 }
 
-static struct part first_half(const struct part *part)
+static struct clickhouse_part first_half(const struct clickhouse_part *part)
 {
 	size_t len = 0;
 
@@ -583,7 +583,7 @@ static struct part first_half(const struct part *part)
 
 		len = end != NULL ? (size_t)(end - part->rows) + 1 : part->len;
 	}
-	return (struct part){part->rows, len, part->n / 2, part->doubtful};
+	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 
 /* The first part is on top; each of those below has the rows of its half. */
@@ -592,13 +592,14 @@ static struct part first_half(const struct part *part)
 static void bring(struct sink *remote, uint64_t rows)
 {
 	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
-	struct part parts[PARTS_MAX] = {{remote->text.data, remote->text.len, rows, false}};
+	struct clickhouse_part parts[PARTS_MAX] = {
+		{remote->text.data, remote->text.len, rows, false}};
 	uint32_t n = 1;
 
 	place->moved_at = place->taken_at = clock_now(CLOCK_MONOTONIC);
 	place->breaks = place->tries = place->refused = 0;
 	while (n > 0) {
-		struct part *part = &parts[n - 1], half;
+		struct clickhouse_part *part = &parts[n - 1], half;
 
 		switch (send_part(place, part)) {
 		case FATE_WRITTEN:
@@ -613,8 +614,8 @@ static void bring(struct sink *remote, uint64_t rows)
 			break;
 		case FATE_SPLIT:
 			half = first_half(part);
-			*part = (struct part){part->rows + half.len, part->len - half.len,
-				part->n - half.n, part->doubtful};
+			*part = (struct clickhouse_part){part->rows + half.len,
+				part->len - half.len, part->n - half.n, part->doubtful};
 			parts[n++] = half;
 			break;
 		}
@@ -704,19 +705,19 @@ static bool is_table(const char *table)
 
 /* The address before the slash of HOST[:PORT]/TABLE. */
 static bool parse(const struct sink_type *scheme, const char *host, const char *slash,
-	struct receiver_address *address, char *why)
+	struct socket_client_address *address, char *why)
 {
 	char text[sizeof(address->host) + PORT_TEXT_ROOM];
 
 	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
-	return receiver_parse(text, RECEIVER_TCP,
+	return socket_client_parse(text, RECEIVER_TCP,
 		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
-	struct receiver_address address;
+	struct socket_client_address address;
 
 	if (strcspn(host, "@") < strcspn(host, "/")) {
 		snprintf(why, REMOTE_WHY_MAX,
@@ -755,7 +756,7 @@ static struct sink *create(
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sink_clickhouse *place = calloc(1, sizeof(*place));
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
-	struct receiver_address address;
+	struct socket_client_address address;
 	char why[REMOTE_WHY_MAX];
 
 	(void)number;

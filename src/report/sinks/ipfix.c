@@ -87,17 +87,17 @@ static void reopen(void *arg)
 	ipfix_socket_reopen(place->socket);
 }
 
-static bool parse(const struct sink_type *scheme, const char *url, struct receiver_address *address,
-	char *why)
+static bool parse(const struct sink_type *scheme, const char *url,
+	struct socket_client_address *address, char *why)
 {
-	return receiver_parse(url + strlen(scheme->prefix),
+	return socket_client_parse(url + strlen(scheme->prefix),
 		scheme == &remote_ipfix_tcp ? RECEIVER_TCP : RECEIVER_UDP, PORT, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
 	const struct config *config = request->config;
-	struct receiver_address address;
+	struct socket_client_address address;
 	char field[IPFIX_WHY_MAX];
 
 	if (request->kind != ROWS_HEAVY_HITTERS && request->kind != ROWS_FLOWS) {
@@ -135,7 +135,7 @@ static struct sink *create(
 		.say = say,
 		.arg = place,
 	};
-	struct receiver_address address;
+	struct socket_client_address address;
 	char why[REMOTE_WHY_MAX];
 
 	if (place != NULL && parse(scheme, request->url, &address, why))

@@ -18,7 +18,7 @@
 struct ipfix_socket {
 	struct ipfix_socket_options options;
 	struct ipfix *ipfix;
-	struct receiver receiver;
+	struct socket_client receiver;
 
 	struct log_ratelimit_state loses; /* rows */
 	uint64_t lost;                    /* of them, since it was said how many */
@@ -63,7 +63,7 @@ static bool is_udp(const struct ipfix_socket *ipfix)
 
 static void heed_mtu(struct ipfix_socket *ipfix)
 {
-	uint32_t max = is_udp(ipfix) ? receiver_datagram_max(&ipfix->receiver) : 0;
+	uint32_t max = is_udp(ipfix) ? socket_client_datagram_max(&ipfix->receiver) : 0;
 
 	if (max > 0)
 		ipfix_limit(ipfix->ipfix, max);
@@ -82,10 +82,10 @@ static enum ipfix_peer peer(void *arg)
 {
 	struct ipfix_socket *ipfix = arg;
 
-	if (receiver_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
+	if (socket_client_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
 		return IPFIX_THERE;
 	take_back_last(ipfix);
-	if (receiver_look(&ipfix->receiver) != RECEIVER_ANEW)
+	if (socket_client_look(&ipfix->receiver) != RECEIVER_ANEW)
 		return IPFIX_GONE;
 	ipfix->account.reconnects += ipfix->receiver.connects > 1;
 	heed_mtu(ipfix);
@@ -95,7 +95,7 @@ static enum ipfix_peer peer(void *arg)
 /* How long messages may be follows from the way there: it is known before rows are put into them. */
 static void meet(struct ipfix_socket *ipfix)
 {
-	if (is_udp(ipfix) && ipfix->receiver.fd < 0 && receiver_reach(&ipfix->receiver))
+	if (is_udp(ipfix) && ipfix->receiver.fd < 0 && socket_client_reach(&ipfix->receiver))
 		heed_mtu(ipfix);
 }
 
@@ -159,7 +159,7 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 		return false;
 	if (is_udp(ipfix))
 		pace(ipfix, rows);
-	error = receiver_send(&ipfix->receiver, message, len);
+	error = socket_client_send(&ipfix->receiver, message, len);
 	if (error == EMSGSIZE)
 		heed_mtu(ipfix);
 	else if (error != 0)
@@ -232,17 +232,17 @@ struct ipfix_counts ipfix_socket_write(struct ipfix_socket *ipfix, const struct 
 	choose_pace(ipfix, epoch, rows);
 	meet(ipfix);
 	ipfix_epoch(ipfix->ipfix, epoch, &sink);
-	if (!receiver_heed(&ipfix->receiver))
+	if (!socket_client_heed(&ipfix->receiver))
 		take_back_last(ipfix);
 	ipfix->account.failed = rows - ipfix->account.delivered;
-	receiver_praise(&ipfix->receiver);
+	socket_client_praise(&ipfix->receiver);
 	tell_losses(ipfix);
 	return ipfix->account;
 }
 
 const char *ipfix_socket_open(struct ipfix_socket *ipfix)
 {
-	return receiver_reach(&ipfix->receiver) ? NULL : ipfix->receiver.why;
+	return socket_client_reach(&ipfix->receiver) ? NULL : ipfix->receiver.why;
 }
 
 void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
@@ -252,11 +252,11 @@ void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *ep
 
 void ipfix_socket_reopen(struct ipfix_socket *ipfix)
 {
-	receiver_reopen(&ipfix->receiver);
+	socket_client_reopen(&ipfix->receiver);
 }
 
 struct ipfix_socket *ipfix_socket_create(
-	const struct receiver_address *address, const struct ipfix_socket_options *options)
+	const struct socket_client_address *address, const struct ipfix_socket_options *options)
 {
 	struct ipfix_socket *ipfix = calloc(1, sizeof(*ipfix));
 	struct ipfix_options records = options->records;
@@ -265,12 +265,12 @@ struct ipfix_socket *ipfix_socket_create(
 		return NULL;
 	records.reliable = address->transport != RECEIVER_UDP;
 	ipfix->options = *options;
-	ipfix->receiver = (struct receiver){
+	ipfix->receiver = (struct socket_client){
 		.address = *address,
 		.patience = options->patience,
 		.arg = options->arg,
 	};
-	receiver_init(&ipfix->receiver);
+	socket_client_init(&ipfix->receiver);
 	ipfix->ipfix = ipfix_create(&records);
 	if (ipfix->ipfix != NULL)
 		return ipfix;
@@ -282,7 +282,7 @@ void ipfix_socket_free(struct ipfix_socket *ipfix)
 {
 	if (ipfix == NULL)
 		return;
-	receiver_free(&ipfix->receiver);
+	socket_client_free(&ipfix->receiver);
 	ipfix_free(ipfix->ipfix);
 	free(ipfix);
 }

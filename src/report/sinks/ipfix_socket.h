@@ -36,7 +36,7 @@ struct ipfix_socket;
 
 /* NULL where memory is missing. */
 struct ipfix_socket *ipfix_socket_create(
-	const struct receiver_address *address, const struct ipfix_socket_options *options);
+	const struct socket_client_address *address, const struct ipfix_socket_options *options);
 
 /* Connects before the first report. NULL, or why it cannot. */
 const char *ipfix_socket_open(struct ipfix_socket *ipfix);

@@ -425,15 +425,15 @@ static uint64_t produce_rows(struct sink_kafka *place, const char *rows, size_t 
 /* --- Rows of batches that were refused */
 
 /* Some rows of a text, one per line. */
-struct part {
+struct kafka_part {
 	const char *rows;
 	size_t len;
 	uint64_t n;
 };
 
-static struct part take_part(const struct text *text, size_t at, uint64_t n)
+static struct kafka_part take_part(const struct text *text, size_t at, uint64_t n)
 {
-	struct part part = {text->data + at, 0, 0};
+	struct kafka_part part = {text->data + at, 0, 0};
 
 	for (; part.n < n && at + part.len < text->len; part.n++) {
 		const char *end = memchr(part.rows + part.len, '\n', text->len - at - part.len);
@@ -475,7 +475,7 @@ static void send_parts(
 
 	place->alone = size == 1;
 	while (rows > 0 && sends_again(place)) {
-		struct part part = take_part(text, at, size);
+		struct kafka_part part = take_part(text, at, size);
 		uint64_t before = place->nb_refused;
 
 		delivery_count(&delivery->retries, 1);
@@ -546,7 +546,8 @@ static void wait_to_try_again(struct sink_kafka *place)
 {
 	int64_t until;
 
-	place->backoff = receiver_backoff(place->backoff, sink_queue_second(place->remote.outlet));
+	place->backoff =
+		socket_client_backoff(place->backoff, sink_queue_second(place->remote.outlet));
 	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
 	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&place->remote) &&
 		wait_for_answers(place, true))
@@ -611,7 +612,7 @@ static bool is_topic(const char *topic)
 
 static bool check_broker(const char *broker, size_t len, char *why)
 {
-	struct receiver_address address;
+	struct socket_client_address address;
 	char text[sizeof(address.host) + 16];
 
 	if (len >= sizeof(text)) {
@@ -620,7 +621,7 @@ static bool check_broker(const char *broker, size_t len, char *why)
 		return false;
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)len, broker);
-	return receiver_parse(text, RECEIVER_TCP, PORT, &address, why);
+	return socket_client_parse(text, RECEIVER_TCP, PORT, &address, why);
 }
 
 static bool check_properties(const struct sink_request *request, char *why)

@@ -15,8 +15,8 @@
 #define STOPPING_S 15
 #define LEAVING_S  10 /* of them, for what is spread over time */
 
-struct waiting {
-	struct waiting *next;
+struct sink_queue_waiting {
+	struct sink_queue_waiting *next;
 	struct report_epoch *epoch;
 	size_t bytes;
 };
@@ -46,10 +46,10 @@ struct sink_queue {
 	int64_t stop_seen;
 	int64_t leave_by; /* what waits has left then, where it is spread over time */
 
-	pthread_mutex_t lock;         /* guards what follows */
-	pthread_cond_t work;          /* a report was queued, or one of the others was set */
-	pthread_cond_t room;          /* the queue is not full any more, or all is written */
-	struct waiting *first, *last; /* NULL: the queue is empty */
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t work;  /* a report was queued, or one of the others was set */
+	pthread_cond_t room;  /* the queue is not full any more, or all is written */
+	struct sink_queue_waiting *first, *last; /* NULL: the queue is empty */
 	struct sink_backlog lanes[LANES];
 	size_t flow_bytes_max;
 	bool has_taken; /* the thread has one in hand, which starts then */
@@ -80,7 +80,7 @@ struct task {
 
 static struct report_epoch *take_first(struct sink_queue *outlet)
 {
-	struct waiting *waiting = outlet->first;
+	struct sink_queue_waiting *waiting = outlet->first;
 	struct report_epoch *epoch = waiting->epoch;
 	struct sink_backlog *lane = &outlet->lanes[lane_of(epoch)];
 
@@ -256,7 +256,7 @@ static bool has_room(const struct sink_queue *outlet, enum lane_id id, size_t by
 	return lane->queued == 0 || lane->bytes + bytes <= max;
 }
 
-static void put_last(struct sink_queue *outlet, struct waiting *waiting)
+static void put_last(struct sink_queue *outlet, struct sink_queue_waiting *waiting)
 {
 	struct sink_backlog *lane = &outlet->lanes[lane_of(waiting->epoch)];
 
@@ -272,12 +272,12 @@ static void put_last(struct sink_queue *outlet, struct waiting *waiting)
 /* Returns false where there is no room, or no memory. */
 static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 {
-	struct waiting *waiting = malloc(sizeof(*waiting));
+	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
 	bool room;
 
 	if (waiting == NULL)
 		return false;
-	*waiting = (struct waiting){.epoch = epoch, .bytes = output_bytes(epoch)};
+	*waiting = (struct sink_queue_waiting){.epoch = epoch, .bytes = output_bytes(epoch)};
 	pthread_mutex_lock(&outlet->lock);
 	room = has_room(outlet, lane_of(epoch), waiting->bytes);
 	if (room) {

@@ -22,7 +22,7 @@
 
 struct row_socket {
 	struct sink remote;
-	struct receiver receiver;
+	struct socket_client receiver;
 };
 
 static int64_t patience(void *arg)
@@ -35,8 +35,8 @@ static int64_t patience(void *arg)
 static bool send_header(struct row_socket *place)
 {
 	const struct text *header = &place->remote.header;
-	bool sent =
-		header->len == 0 || receiver_send(&place->receiver, header->data, header->len) == 0;
+	bool sent = header->len == 0 ||
+		    socket_client_send(&place->receiver, header->data, header->len) == 0;
 
 	delivery_count(&place->remote.delivery.bytes, sent ? header->len : 0);
 	return sent;
@@ -47,9 +47,9 @@ static bool reach(struct row_socket *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int64_t since = clock_now(CLOCK_MONOTONIC);
-	enum receiver_state state;
+	enum socket_client_state state;
 
-	while ((state = receiver_look(&place->receiver)) != RECEIVER_THERE) {
+	while ((state = socket_client_look(&place->receiver)) != RECEIVER_THERE) {
 		if (state == RECEIVER_ANEW) {
 			delivery_count(
 				&place->remote.delivery.reconnects, place->receiver.connects > 1);
@@ -58,7 +58,7 @@ static bool reach(struct row_socket *place)
 		}
 		sink_say_waits(&place->remote, place->receiver.why);
 		if (sink_hurries(&place->remote))
-			receiver_reopen(&place->receiver);
+			socket_client_reopen(&place->receiver);
 		else if (sink_queue_gives_up(place->remote.outlet, &since))
 			return false;
 		else
@@ -72,9 +72,10 @@ static bool reach(struct row_socket *place)
 static int send_text(struct row_socket *place)
 {
 	const struct sink *remote = &place->remote;
-	int error = receiver_send(&place->receiver, remote->text.data, remote->text.len);
+	int error = socket_client_send(&place->receiver, remote->text.data, remote->text.len);
 
-	return error == 0 && remote->spooled != NULL ? receiver_drain(&place->receiver) : error;
+	return error == 0 && remote->spooled != NULL ? socket_client_drain(&place->receiver)
+						     : error;
 }
 
 /* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
@@ -90,7 +91,7 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 		delivery_count(&delivery->retries, tries > 0);
 		error = send_text(place);
 		if (error == 0) {
-			receiver_praise(&place->receiver);
+			socket_client_praise(&place->receiver);
 			delivery_count(&delivery->bytes, remote->text.len);
 			sink_say_takes(remote);
 			return &remote->fates->delivered;
@@ -114,7 +115,7 @@ static int open_place(struct sink *remote, bool require, char *why)
 {
 	struct row_socket *place = (struct row_socket *)remote;
 
-	if (!require || receiver_reach(&place->receiver))
+	if (!require || socket_client_reach(&place->receiver))
 		return 0;
 	return sink_absent(why, place->receiver.why);
 }
@@ -135,19 +136,19 @@ static void reopen(void *arg)
 {
 	struct row_socket *place = arg;
 
-	receiver_reopen(&place->receiver);
+	socket_client_reopen(&place->receiver);
 }
 
-static bool parse(const struct sink_type *scheme, const char *url, struct receiver_address *address,
-	char *why)
+static bool parse(const struct sink_type *scheme, const char *url,
+	struct socket_client_address *address, char *why)
 {
-	return receiver_parse(url + strlen(scheme->prefix),
+	return socket_client_parse(url + strlen(scheme->prefix),
 		scheme == &remote_unix ? RECEIVER_UNIX : RECEIVER_TCP, NULL, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
 {
-	struct receiver_address address;
+	struct socket_client_address address;
 
 	return parse(scheme, request->url, &address, why);
 }
@@ -161,12 +162,12 @@ static struct sink *create(
 	(void)number;
 	if (place == NULL)
 		return NULL;
-	place->receiver = (struct receiver){
+	place->receiver = (struct socket_client){
 		.patience = patience,
 		.arg = place,
 	};
 	parse(scheme, request->url, &place->receiver.address, why);
-	receiver_init(&place->receiver);
+	socket_client_init(&place->receiver);
 	return &place->remote;
 }
 
@@ -174,7 +175,7 @@ static void free_place(struct sink *remote)
 {
 	struct row_socket *place = (struct row_socket *)remote;
 
-	receiver_free(&place->receiver);
+	socket_client_free(&place->receiver);
 	free(place);
 }
 

@@ -48,7 +48,7 @@ static bool read_port(const char *text, char *port, size_t size)
 	return *end == '\0' && number >= 1 && number <= UINT16_MAX;
 }
 
-static bool read_path(const char *text, struct receiver_address *address, char *why)
+static bool read_path(const char *text, struct socket_client_address *address, char *why)
 {
 	static const struct sockaddr_un unix_address;
 	const size_t max = sizeof(unix_address.sun_path) - 1;
@@ -67,8 +67,8 @@ static bool read_path(const char *text, struct receiver_address *address, char *
 static const char host_letters[] = HOST_LETTERS;
 static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* [fe80::1%eth0] */
 
-bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
-	struct receiver_address *address, char *why)
+bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
+	struct socket_client_address *address, char *why)
 {
 	const char *host = text, *end, *behind;
 
@@ -96,12 +96,12 @@ bool receiver_parse(const char *text, enum receiver_transport transport, const c
 
 /* --- Connections */
 
-void receiver_init(struct receiver *receiver)
+void socket_client_init(struct socket_client *receiver)
 {
 	receiver->fd = -1;
 }
 
-static void hang_up(struct receiver *receiver)
+static void hang_up(struct socket_client *receiver)
 {
 	if (receiver->fd >= 0)
 		close(receiver->fd);
@@ -120,7 +120,7 @@ static int queued(int fd)
 }
 
 /* Takes what it sent. Returns what the last recv() did. */
-static ssize_t take_noise(struct receiver *receiver)
+static ssize_t take_noise(struct socket_client *receiver)
 {
 	char ignored[4096];
 	uint32_t reads = 0;
@@ -138,7 +138,7 @@ static ssize_t take_noise(struct receiver *receiver)
  * not read yet may be gone. So one that talks is heard until it has read the end; another takes what
  * is on the way by itself.
  */
-static void leave(struct receiver *receiver, int64_t longest)
+static void leave(struct socket_client *receiver, int64_t longest)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start, moved = start;
 	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
@@ -163,7 +163,7 @@ static void leave(struct receiver *receiver, int64_t longest)
 	}
 }
 
-void receiver_reopen(struct receiver *receiver)
+void socket_client_reopen(struct socket_client *receiver)
 {
 	int64_t patience = receiver->fd >= 0 ? receiver->patience(receiver->arg) : 0;
 
@@ -173,13 +173,13 @@ void receiver_reopen(struct receiver *receiver)
 	receiver->backoff = 0;
 }
 
-void receiver_praise(struct receiver *receiver)
+void socket_client_praise(struct socket_client *receiver)
 {
 	if (receiver->fd >= 0)
 		receiver->backoff = 0;
 }
 
-int64_t receiver_backoff(int64_t before, int64_t second)
+int64_t socket_client_backoff(int64_t before, int64_t second)
 {
 	const int64_t max = BACKOFF_MAX_S * second;
 
@@ -188,11 +188,11 @@ int64_t receiver_backoff(int64_t before, int64_t second)
 	return before < max / 2 ? 2 * before : max;
 }
 
-static void give_up(struct receiver *receiver, const char *why)
+static void give_up(struct socket_client *receiver, const char *why)
 {
 	hang_up(receiver);
 	receiver->turn++;
-	receiver->backoff = receiver_backoff(
+	receiver->backoff = socket_client_backoff(
 		receiver->backoff, receiver->second > 0 ? receiver->second : SECOND_NS);
 	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
 	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
@@ -201,7 +201,7 @@ static void give_up(struct receiver *receiver, const char *why)
 /* --- Names: looked up by a thread of their own, for a name server that is silent keeps it for long */
 
 struct look_up {
-	struct receiver_address address;
+	struct socket_client_address address;
 	struct addrinfo *found;
 	int error;         /* of getaddrinfo(), */
 	int number;        /* and its errno */
@@ -238,7 +238,7 @@ static void *look_up_main(void *arg)
 }
 
 /* NULL: there is no memory, or no thread. */
-static struct look_up *begin_look_up(const struct receiver *receiver)
+static struct look_up *begin_look_up(const struct socket_client *receiver)
 {
 	struct look_up *look_up = calloc(1, sizeof(*look_up));
 	pthread_t thread;
@@ -256,7 +256,7 @@ static struct look_up *begin_look_up(const struct receiver *receiver)
 }
 
 /* False: not yet, and it is to be waited for no longer now. */
-static bool wait_for_names(const struct receiver *receiver)
+static bool wait_for_names(const struct socket_client *receiver)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
 
@@ -273,7 +273,7 @@ static bool wait_for_names(const struct receiver *receiver)
 	return false;
 }
 
-static void leave_look_up(struct receiver *receiver)
+static void leave_look_up(struct socket_client *receiver)
 {
 	struct look_up *look_up = receiver->names;
 
@@ -287,7 +287,7 @@ static void leave_look_up(struct receiver *receiver)
 	free_look_up(look_up);
 }
 
-static void take_names(struct receiver *receiver, char *why, size_t size)
+static void take_names(struct socket_client *receiver, char *why, size_t size)
 {
 	struct look_up *look_up = receiver->names;
 
@@ -306,7 +306,7 @@ static void take_names(struct receiver *receiver, char *why, size_t size)
 
 /* Keeps what it has where a name cannot be looked up now. One that takes long goes on, for the next
  * try. */
-static bool look_up(struct receiver *receiver)
+static bool look_up(struct socket_client *receiver)
 {
 	char why[128] = "the name server does not answer";
 
@@ -323,7 +323,7 @@ static bool look_up(struct receiver *receiver)
 	return receiver->addresses != NULL;
 }
 
-void receiver_free(struct receiver *receiver)
+void socket_client_free(struct socket_client *receiver)
 {
 	leave(receiver, IDLE_NS);
 	hang_up(receiver);
@@ -337,7 +337,7 @@ void receiver_free(struct receiver *receiver)
  * Waits until something can be sent, or until it took nothing for so long. A slow one takes a little
  * long before there is room for more.
  */
-static bool wait_to_send(const struct receiver *receiver, int fd, int64_t longest)
+static bool wait_to_send(const struct socket_client *receiver, int fd, int64_t longest)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), waited, patience;
 	struct pollfd polled = {.fd = fd, .events = POLLOUT};
@@ -361,7 +361,7 @@ static bool wait_to_send(const struct receiver *receiver, int fd, int64_t longes
 	return false;
 }
 
-static bool finish_connecting(const struct receiver *receiver, int fd)
+static bool finish_connecting(const struct socket_client *receiver, int fd)
 {
 	socklen_t len = sizeof(errno);
 	int error = 0;
@@ -397,7 +397,7 @@ static bool is_itself(int fd)
 }
 
 /* Returns the descriptor, or -1 with errno. */
-static int connect_to(const struct receiver *receiver, const struct addrinfo *address)
+static int connect_to(const struct socket_client *receiver, const struct addrinfo *address)
 {
 	static const int one = 1;
 	int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
@@ -426,7 +426,7 @@ static int connect_to(const struct receiver *receiver, const struct addrinfo *ad
 
 /* Of several addresses the first that takes the connection; with UDP, where none is known to
  * answer, each has its turn. */
-static int connect_any(const struct receiver *receiver)
+static int connect_any(const struct socket_client *receiver)
 {
 	const struct addrinfo *address = receiver->addresses;
 	uint32_t n = 0;
@@ -445,7 +445,7 @@ static int connect_any(const struct receiver *receiver)
 	return fd;
 }
 
-static int connect_unix(const struct receiver *receiver)
+static int connect_unix(const struct socket_client *receiver)
 {
 	struct sockaddr_un path = {.sun_family = AF_UNIX};
 	struct file_entry entry;
@@ -462,7 +462,7 @@ static int connect_unix(const struct receiver *receiver)
 		error = entry.exists ? file_entry_check(&entry) : ENOENT;
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
-		/* receiver_parse() took none that is too long as it is. */
+		/* socket_client_parse() took none that is too long as it is. */
 		if ((size_t)len >= sizeof(path.sun_path))
 			memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
 		if (error == 0 && (fd = connect_to(receiver, &address)) < 0)
@@ -473,7 +473,7 @@ static int connect_unix(const struct receiver *receiver)
 	return fd;
 }
 
-bool receiver_heed(struct receiver *receiver)
+bool socket_client_heed(struct socket_client *receiver)
 {
 	ssize_t len;
 
@@ -487,9 +487,9 @@ bool receiver_heed(struct receiver *receiver)
 	return receiver->fd >= 0;
 }
 
-enum receiver_state receiver_look(struct receiver *receiver)
+enum socket_client_state socket_client_look(struct socket_client *receiver)
 {
-	if (receiver_heed(receiver)) {
+	if (socket_client_heed(receiver)) {
 		bool fresh = receiver->fresh;
 
 		receiver->fresh = false;
@@ -512,15 +512,15 @@ enum receiver_state receiver_look(struct receiver *receiver)
 	return RECEIVER_ANEW;
 }
 
-bool receiver_reach(struct receiver *receiver)
+bool socket_client_reach(struct socket_client *receiver)
 {
-	receiver->fresh = receiver_look(receiver) != RECEIVER_GONE;
+	receiver->fresh = socket_client_look(receiver) != RECEIVER_GONE;
 	return receiver->fresh;
 }
 
 /* --- Sending */
 
-int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
+int socket_client_send(struct socket_client *receiver, const void *bytes, size_t len)
 {
 	const char *late = "the receiver takes nothing";
 	int error = 0;
@@ -552,7 +552,7 @@ int receiver_send(struct receiver *receiver, const void *bytes, size_t len)
 	return error;
 }
 
-int receiver_drain(struct receiver *receiver)
+int socket_client_drain(struct socket_client *receiver)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC);
 	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
@@ -583,7 +583,7 @@ int receiver_drain(struct receiver *receiver)
 	}
 }
 
-uint32_t receiver_datagram_max(const struct receiver *receiver)
+uint32_t socket_client_datagram_max(const struct socket_client *receiver)
 {
 	struct sockaddr_storage to;
 	socklen_t len = sizeof(int), size = sizeof(to);

@@ -13,14 +13,14 @@
 
 #define RECEIVER_WHY_MAX 160
 
-enum receiver_transport {
+enum socket_client_transport {
 	RECEIVER_UDP,
 	RECEIVER_TCP,
 	RECEIVER_UNIX,
 };
 
-struct receiver_address {
-	enum receiver_transport transport;
+struct socket_client_address {
+	enum socket_client_transport transport;
 	char host[256]; /* of a Unix socket its path */
 	char port[6];
 };
@@ -29,69 +29,69 @@ struct receiver_address {
  * HOST:PORT, an IPv6 address in brackets; without a port `port` is meant, if that is not NULL. Of a
  * Unix socket its path. False, with a phrase in why[RECEIVER_WHY_MAX], where it is none.
  */
-bool receiver_parse(const char *text, enum receiver_transport transport, const char *port,
-	struct receiver_address *address, char *why);
+bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
+	struct socket_client_address *address, char *why);
 
 /* How many ns to wait before another try, after one that was waited for so many (0: the first), where
  * a second lasts so many. */
-int64_t receiver_backoff(int64_t before, int64_t second);
+int64_t socket_client_backoff(int64_t before, int64_t second);
 
-struct receiver {
+struct socket_client {
 	/* Set before the first use. */
-	struct receiver_address address;
+	struct socket_client_address address;
 	int64_t (*patience)(void *arg); /* ns that it may take nothing; 0: it is to be left now */
 	void *arg;
 	int64_t second; /* ns that one lasts between tries: less in tests; 0: a second */
 
 	/* Of this module alone, but for reading. */
-	int fd;                     /* -1: not connected */
-	uint32_t connects;          /* that succeeded */
-	size_t sent;                /* bytes of the last receiver_send() that the kernel took */
-	char why[256];              /* why it is not there, or did not take the last */
-	struct look_up *names;      /* that goes on; NULL: none does */
+	int fd;                /* -1: not connected */
+	uint32_t connects;     /* that succeeded */
+	size_t sent;           /* bytes of the last socket_client_send() that the kernel took */
+	char why[256];         /* why it is not there, or did not take the last */
+	struct look_up *names; /* that goes on; NULL: none does */
 	struct addrinfo *addresses; /* those of the last look-up that found some */
 	uint32_t turn;              /* UDP: whose turn it is of them */
 	bool look_up;               /* before the next connection */
 	bool talks;                 /* it has sent something, which nobody asked for */
-	bool fresh;                 /* receiver_reach() connected, and nobody has looked since */
-	int64_t retry_at, backoff;  /* monotonic */
+	bool fresh; /* socket_client_reach() connected, and nobody has looked since */
+	int64_t retry_at, backoff; /* monotonic */
 };
 
 /* All else is 0. */
-void receiver_init(struct receiver *receiver);
-void receiver_free(struct receiver *receiver);
+void socket_client_init(struct socket_client *receiver);
+void socket_client_free(struct socket_client *receiver);
 
-enum receiver_state {
+enum socket_client_state {
 	RECEIVER_GONE,  /* `why` says why; tried again when its time has come */
 	RECEIVER_THERE, /* as before */
 	RECEIVER_ANEW,  /* connected just now */
 };
 
 /* Looks whether it is still there, and connects where it is not and may be tried. */
-enum receiver_state receiver_look(struct receiver *receiver);
+enum socket_client_state socket_client_look(struct socket_client *receiver);
 
 /* Connects now, for who looks next: that finds it connected anew. False: `why` says why not. */
-bool receiver_reach(struct receiver *receiver);
+bool socket_client_reach(struct socket_client *receiver);
 
 /* Takes what came back: that nobody is there, or that the connection ended. False: it is gone. */
-bool receiver_heed(struct receiver *receiver);
+bool socket_client_heed(struct socket_client *receiver);
 
 /*
  * Returns 0 when the kernel took all of it, else an errno: it is gone, but after EMSGSIZE, which
  * means that the way takes no datagram of that size.
  */
-int receiver_send(struct receiver *receiver, const void *bytes, size_t len);
+int socket_client_send(struct socket_client *receiver, const void *bytes, size_t len);
 
 /* Waits until its host has acknowledged all that was sent (TCP), or it has read that (Unix). Returns 0,
  * else an errno: it is gone, and may have read less. */
-int receiver_drain(struct receiver *receiver);
+int socket_client_drain(struct socket_client *receiver);
 
 /* It took what there was: if it goes away, it is tried again soon. */
-void receiver_praise(struct receiver *receiver);
+void socket_client_praise(struct socket_client *receiver);
 
 /* The bytes that a datagram may have on the way; 0: not known. */
-uint32_t receiver_datagram_max(const struct receiver *receiver);
+uint32_t socket_client_datagram_max(const struct socket_client *receiver);
 
 /* Leaves it, where it talks not before it has read what it was sent, if that does not take long. The
  * name is looked up again, and it is connected to at once when it is looked for, and soon again. */
-void receiver_reopen(struct receiver *receiver);
+void socket_client_reopen(struct socket_client *receiver);

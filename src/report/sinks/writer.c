@@ -23,7 +23,7 @@
 #define WAIT_NS 50000000 /* the longest writer_wait() for one place */
 
 /* An outlet and what it brings reports to: files, or a place that a URL names. */
-struct route {
+struct writer_route {
 	struct sink_queue *outlet;
 	struct sink_file files;
 	struct sink *remote; /* NULL: files */
@@ -39,7 +39,7 @@ struct writer {
 	uint32_t nb_sinks;
 	struct sink **remotes; /* [nb_remotes] */
 	uint32_t nb_remotes;
-	struct route *routes; /* [nb_routes] */
+	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told;        /* there is a place for what became of rows */
 	bool end_bounded; /* set by the pushing thread: writer_bound_end() */
@@ -329,11 +329,11 @@ static void writer_free(struct writer *writer)
 }
 
 /* One with room for all sinks, or for a remote. Returns NULL where memory is missing. */
-static struct route *add_route(struct writer *writer, uint64_t first_epoch)
+static struct writer_route *add_route(struct writer *writer, uint64_t first_epoch)
 {
-	struct route *route = &writer->routes[writer->nb_routes++];
+	struct writer_route *route = &writer->routes[writer->nb_routes++];
 
-	*route = (struct route){
+	*route = (struct writer_route){
 		.files = {.voice = &writer->voice,
 			.alone = writer->nb_sinks + writer->nb_remotes == 1,
 			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
@@ -343,7 +343,7 @@ static struct route *add_route(struct writer *writer, uint64_t first_epoch)
 	return route->files.sinks != NULL && route->deliveries != NULL ? route : NULL;
 }
 
-static void add_to_route(struct route *route, struct file_sink *sink)
+static void add_to_route(struct writer_route *route, struct file_sink *sink)
 {
 	route->deliveries[route->nb_deliveries++] = &sink->delivery;
 	route->files.sinks[route->files.nb_sinks++] = sink;
@@ -354,7 +354,7 @@ static void add_to_route(struct route *route, struct file_sink *sink)
 /* Regular files go together; anything else may hold up what goes there, and nothing else. */
 static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
-	struct route *files = NULL, *route;
+	struct writer_route *files = NULL, *route;
 
 	writer->routes = calloc(writer->nb_sinks + writer->nb_remotes, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
@@ -382,7 +382,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 	return true;
 }
 
-static bool is_regular(const struct route *route)
+static bool is_regular(const struct writer_route *route)
 {
 	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
 }
@@ -392,7 +392,7 @@ static const struct sink_queue_ops *ops_of(const struct sink *remote)
 	return remote->spooled != NULL ? &spooled_ops : &remote->scheme->ops;
 }
 
-static bool make_outlet(struct writer *writer, struct route *route)
+static bool make_outlet(struct writer *writer, struct writer_route *route)
 {
 	const struct sink_queue_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct sink_queue_params params = {
@@ -628,7 +628,7 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 
 /* The reporter's side */
 
-static bool tells(const struct route *route)
+static bool tells(const struct writer_route *route)
 {
 	for (uint32_t d = 0; d < route->nb_deliveries; d++)
 		if (route->deliveries[d]->output == &output_deliveries)
@@ -654,7 +654,7 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 }
 
 /* What is in a spool is older than what is in the queue. */
-static bool find_oldest(const struct route *route, int64_t *start)
+static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
 	return (route->remote != NULL && route->remote->spooled != NULL &&
 		       spooled_oldest(route->remote->spooled, start)) ||
@@ -673,7 +673,7 @@ static struct report_epoch *look_at_deliveries(struct writer *writer)
 	report->start = writer->last_start;
 	report->end = writer->last_end;
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
-		const struct route *route = &writer->routes[r];
+		const struct writer_route *route = &writer->routes[r];
 
 		for (uint32_t d = 0; d < route->nb_deliveries; d++) {
 			struct report_delivery *delivery = &report->deliveries[n];
@@ -791,7 +791,7 @@ bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
 {
 	*reopened = (struct writer_reopened){0};
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
-		const struct route *route = &writer->routes[r];
+		const struct writer_route *route = &writer->routes[r];
 
 		/* A place that a URL names looks its name up for each connection anyway. */
 		if (route->remote == NULL && sink_queue_reopening(route->outlet))

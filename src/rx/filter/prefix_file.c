@@ -18,7 +18,7 @@
 #define LINE_MAX_BYTES 512
 
 /* What is being read. */
-struct reading {
+struct prefix_file_reading {
 	const char *path;
 	unsigned long line;
 	bool *mistake;
@@ -36,14 +36,14 @@ struct placed {
 
 /* Behind what says where: in one line, whatever the file held. */
 __attribute__((format(printf, 3, 0))) static void add_reason(
-	struct reading *reading, int used, const char *format, va_list arguments)
+	struct prefix_file_reading *reading, int used, const char *format, va_list arguments)
 {
 	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
 	make_printable(reading->error);
 }
 
 __attribute__((format(printf, 2, 3))) static void refuse_file(
-	struct reading *reading, const char *format, ...)
+	struct prefix_file_reading *reading, const char *format, ...)
 {
 	int used = snprintf(reading->error, MONITOR_ERROR_MAX, "%.200s: ", reading->path);
 	va_list arguments;
@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static void refuse_file(
 
 /* For what stands in a line. Returns false. */
 __attribute__((format(printf, 3, 4))) static bool refuse(
-	struct reading *reading, unsigned long line, const char *format, ...)
+	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {
 	int used = snprintf(
 		reading->error, MONITOR_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
@@ -94,7 +94,8 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 }
 
 /* Host bits that are set are no mistake of typing alone: who wrote them meant another prefix. */
-static bool check_host_bits(struct reading *reading, struct prefix_entry *rule, const char *text)
+static bool check_host_bits(
+	struct prefix_file_reading *reading, struct prefix_entry *rule, const char *text)
 {
 	bool clear = true;
 
@@ -109,7 +110,8 @@ static bool check_host_bits(struct reading *reading, struct prefix_entry *rule, 
 				text, rule->prefix);
 }
 
-static bool parse_prefix(struct reading *reading, const char *text, struct prefix_entry *rule)
+static bool parse_prefix(
+	struct prefix_file_reading *reading, const char *text, struct prefix_entry *rule)
 {
 	const char *slash = strchr(text, '/');
 	size_t length = slash != NULL ? (size_t)(slash - text) : strlen(text);
@@ -134,7 +136,8 @@ static bool parse_prefix(struct reading *reading, const char *text, struct prefi
 	return check_host_bits(reading, rule, text);
 }
 
-static bool parse_name(struct reading *reading, const char *name, struct prefix_entry *rule)
+static bool parse_name(
+	struct prefix_file_reading *reading, const char *name, struct prefix_entry *rule)
 {
 	size_t length = strlen(name);
 
@@ -152,7 +155,7 @@ static bool parse_name(struct reading *reading, const char *name, struct prefix_
 	return true;
 }
 
-static bool add_rule(struct reading *reading, const struct prefix_entry *rule)
+static bool add_rule(struct prefix_file_reading *reading, const struct prefix_entry *rule)
 {
 	if (reading->rules->n == MONITOR_RULES_MAX)
 		return refuse(reading, reading->line, "more than %d rules", MONITOR_RULES_MAX);
@@ -176,7 +179,7 @@ static bool add_rule(struct reading *reading, const struct prefix_entry *rule)
 }
 
 /* text[length] is 0; a 0 before it is garbage. */
-static bool parse_line(struct reading *reading, char *text, size_t length)
+static bool parse_line(struct prefix_file_reading *reading, char *text, size_t length)
 {
 	struct prefix_entry rule = {.parent = MONITOR_NO_RULE};
 	size_t word;
@@ -237,7 +240,7 @@ static void find_parent(struct prefix_list *rules, uint32_t i)
 	rules->rules[i].parent = parent;
 }
 
-static bool sort_rules(struct reading *reading)
+static bool sort_rules(struct prefix_file_reading *reading)
 {
 	struct prefix_list *rules = reading->rules;
 	struct placed *placed = malloc((rules->n + 1) * sizeof(*placed));
@@ -269,7 +272,7 @@ static bool sort_rules(struct reading *reading)
 	return ok;
 }
 
-static bool read_lines(struct reading *reading, FILE *file)
+static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 {
 	char text[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
@@ -299,7 +302,7 @@ static bool read_lines(struct reading *reading, FILE *file)
 }
 
 /* NULL with an error. */
-static FILE *open_file(struct reading *reading)
+static FILE *open_file(struct prefix_file_reading *reading)
 {
 	FILE *file = regular_file_open(reading->path);
 
@@ -312,7 +315,8 @@ static FILE *open_file(struct reading *reading)
 
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error)
 {
-	struct reading reading = {.path = path, .mistake = mistake, .error = error, .capacity = 64};
+	struct prefix_file_reading reading = {
+		.path = path, .mistake = mistake, .error = error, .capacity = 64};
 	FILE *file = open_file(&reading);
 	bool ok;
 

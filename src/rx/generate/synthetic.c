@@ -20,7 +20,7 @@
 #define WIRE_OVERHEAD    24
 #define LINK_BYTES_PER_S UINT64_C(12500000000) /* 100 Gb/s */
 
-struct field {
+struct synthetic_field {
 	const char *name;
 	const char *allowed;
 	bool (*read)(const char *value, struct synthetic_spec *spec);
@@ -177,7 +177,7 @@ static bool read_seed(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 0, UINT64_MAX, &spec->seed);
 }
 
-static const struct field fields[] = {
+static const struct synthetic_field fields[] = {
 	{"flows", "1 to 268435456", read_flows},
 	{"zipf", "an exponent from 0 to 10 with at most six decimals, FROM-TO, random or uniform",
 		read_zipf},

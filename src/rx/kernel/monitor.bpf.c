@@ -170,7 +170,7 @@ struct {
 } monitored6 SEC(".maps") = {.values = {&no_rules6, &no_rules6}};
 
 /* A packet as the hook has it. */
-struct packet {
+struct monitor_packet {
 	void *context;
 	bool xdp;
 	const __u8 *data, *end; /* what can be read without a call; there may be more behind it */
@@ -217,7 +217,7 @@ inline_always bool is_extension(__u8 proto)
  * Ports and flags, and how long the headers are, up to `before` being those below. False: it cannot
  * be told here.
  */
-inline_always bool read_transport(const struct packet *packet, const __u8 *at, __u32 before,
+inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
 {
 	*ports = 0;
@@ -239,8 +239,8 @@ inline_always bool read_transport(const struct packet *packet, const __u8 *at, _
 	return proto == PROTO_UDP || packet->segment == 0;
 }
 
-inline_always bool read_ipv4(
-	const struct packet *packet, const __u8 *at, __u32 before, struct kernel_entry *entry)
+inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at, __u32 before,
+	struct kernel_entry *entry)
 {
 	bool later_fragment;
 	__u32 ports = 0;
@@ -267,8 +267,8 @@ inline_always bool read_ipv4(
 	return true;
 }
 
-inline_always bool read_ipv6(
-	const struct packet *packet, const __u8 *at, __u32 before, struct kernel_entry *entry)
+inline_always bool read_ipv6(const struct monitor_packet *packet, const __u8 *at, __u32 before,
+	struct kernel_entry *entry)
 {
 	__u32 ports;
 	__u8 proto;
@@ -291,7 +291,7 @@ inline_always bool read_ipv6(
 }
 
 /* Fills the key, kind and all that comes with it. False: somebody else has to parse it. */
-inline_always bool read_key(const struct packet *packet, struct kernel_entry *entry)
+inline_always bool read_key(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	const __u8 *at = packet->data + ETHERNET_HEADER;
 	__u32 before = ETHERNET_HEADER;
@@ -338,7 +338,7 @@ inline_always __u32 at_most(__u32 n, __u32 most)
 	return n + 1;
 }
 
-inline_always void copy(const struct packet *packet, __u32 from, void *to, __u32 n)
+inline_always void copy(const struct monitor_packet *packet, __u32 from, void *to, __u32 n)
 {
 	if (packet->xdp)
 		bpf_xdp_load_bytes(packet->context, from, to, n);
@@ -347,7 +347,7 @@ inline_always void copy(const struct packet *packet, __u32 from, void *to, __u32
 }
 
 /* The first bytes as they were on the wire, with the tag that was taken off, behind the entry. */
-inline_always void copy_headers(const struct packet *packet, struct kernel_entry *entry)
+inline_always void copy_headers(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	__u8 *to = (__u8 *)(entry + 1);
 	__u32 n = packet->length;
@@ -371,7 +371,7 @@ inline_always void copy_headers(const struct packet *packet, struct kernel_entry
 }
 
 /* Bytes with the tag that was taken off. */
-inline_always __u32 wire_length(const struct packet *packet)
+inline_always __u32 wire_length(const struct monitor_packet *packet)
 {
 	return packet->length + (packet->tagged ? TAG : 0);
 }
@@ -380,7 +380,7 @@ inline_always __u32 wire_length(const struct packet *packet)
  * Packets that it stands for. Where the kernel does not say it (a virtual machine's, or who sends
  * such through a socket) it follows from the bytes behind `headers` bytes of headers.
  */
-inline_always __u32 count_segments(const struct packet *packet, __u32 headers)
+inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
 	__u32 length = wire_length(packet), n;
 
@@ -586,7 +586,7 @@ inline_always bool add_to_table(
 	return true;
 }
 
-inline_always void note_sizes(struct kernel_tally *tally, const struct packet *packet,
+inline_always void note_sizes(struct kernel_tally *tally, const struct monitor_packet *packet,
 	const struct kernel_entry *entry, __u32 segments, __u32 length)
 {
 	__u32 largest = length, smallest = length;
@@ -726,8 +726,8 @@ inline_always bool add_to_iblt(
 }
 
 /* Counts it here. False: there is no place, or it is not known how long each is. */
-inline_always bool count_flow(
-	const struct packet *packet, const struct kernel_entry *entry, __u32 segments, __u32 table)
+inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
+	__u32 segments, __u32 table)
 {
 	__u32 length = wire_length(packet);
 	struct kernel_tally *tally = bpf_map_lookup_elem(&tallies, &table);
@@ -761,7 +761,7 @@ inline_always void count_full(struct kernel_ring *ring, __u32 segments)
 	ring->ring_full += segments;
 }
 
-inline_always void put_into_ring(const struct packet *packet, struct kernel_ring *ring)
+inline_always void put_into_ring(const struct monitor_packet *packet, struct kernel_ring *ring)
 {
 	const __u32 usual = ETHERNET_HEADER + (packet->tagged ? TAG : 0) + IPV4_HEADER + TCP_HEADER;
 	__u32 segments, taken = 1;
@@ -794,7 +794,7 @@ inline_always void put_into_ring(const struct packet *packet, struct kernel_ring
 	publish(ring, head + taken);
 }
 
-inline_always void tell(const struct packet *packet)
+inline_always void tell(const struct monitor_packet *packet)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct kernel_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -828,7 +828,7 @@ inline_always void tell(const struct packet *packet)
 
 SEC("tc") int sketchtap_tc(struct __sk_buff *skb)
 {
-	struct packet packet = {.context = skb};
+	struct monitor_packet packet = {.context = skb};
 
 	if (!control.measuring)
 		return GO_ON;
@@ -850,7 +850,7 @@ SEC("tc") int sketchtap_tc(struct __sk_buff *skb)
 
 SEC("xdp.frags") int sketchtap_xdp(struct xdp_md *xdp)
 {
-	struct packet packet = {.context = xdp, .xdp = true};
+	struct monitor_packet packet = {.context = xdp, .xdp = true};
 
 	if (!control.measuring)
 		return XDP_PASS;

@@ -9,14 +9,14 @@
 /* Flows that are asked for at once: more than any bucket of the kernel's has. */
 #define BATCH 4096
 
-struct batch {
+struct shared_map_batch {
 	struct kernel_shared_key keys[BATCH];
 	struct kernel_flow flows[BATCH];
 };
 
 bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
-	struct batch *batch = malloc(sizeof(*batch));
+	struct shared_map_batch *batch = malloc(sizeof(*batch));
 	uint32_t place, n;
 	int result = batch != NULL ? 0 : -ENOMEM;
 

@@ -90,7 +90,7 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
  *
  * Offsets are size_t: header lengths summed over a packet of UINT32_MAX bytes do not overflow it.
  */
-struct packet {
+struct parse_state {
 	const uint8_t *data;
 	size_t len;
 	size_t wire_len; /* the source's, or PARSE_WIRE_UNKNOWN; below len: no information */
@@ -100,7 +100,7 @@ struct packet {
 };
 
 /* Are there `bytes` bytes, counted from the packet's start? */
-static inline bool has(struct packet *packet, size_t bytes)
+static inline bool has(struct parse_state *packet, size_t bytes)
 {
 	if (packet->len < bytes) {
 		packet->cut = true;
@@ -148,7 +148,7 @@ static inline bool is_vlan(uint32_t type)
  * *type is the EtherType of what begins there. False: cut.
  */
 
-static bool skip_vlans(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	for (bool outermost = true; is_vlan(*type); outermost = false) {
 		if (!has(packet, *at + 4))
@@ -163,7 +163,7 @@ static bool skip_vlans(struct packet *packet, size_t *at, uint32_t *type)
 
 /* A header of `header` bytes with the EtherType at `type_at`, and VLAN tags after it. */
 static inline bool skip_tagged(
-	struct packet *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
+	struct parse_state *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
 {
 	if (!has(packet, header))
 		return false;
@@ -173,7 +173,7 @@ static inline bool skip_tagged(
 }
 
 /* The family is in the byte order of the host that captured; LOOP is big-endian. */
-static bool skip_null(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	uint32_t family;
 
@@ -195,7 +195,7 @@ static bool skip_null(struct packet *packet, size_t *at, uint32_t *type)
 }
 
 /* RFC 1662: address FF and control 03 may be left out. */
-static bool skip_ppp(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_ppp(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	const uint8_t *data = packet->data;
 	size_t protocol_at = has(packet, 2) && data[0] == 0xff && data[1] == 0x03 ? 2 : 0;
@@ -212,7 +212,7 @@ static bool skip_ppp(struct packet *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-static bool skip_c_hdlc(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_c_hdlc(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	if (!has(packet, 4))
 		return false;
@@ -221,7 +221,7 @@ static bool skip_c_hdlc(struct packet *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-static bool skip_nothing(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_nothing(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	if (!has(packet, 1))
 		return false;
@@ -230,7 +230,8 @@ static bool skip_nothing(struct packet *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-static inline bool skip_link(struct packet *packet, enum link_type link, size_t *at, uint32_t *type)
+static inline bool skip_link(
+	struct parse_state *packet, enum link_type link, size_t *at, uint32_t *type)
 {
 	switch (link) {
 	case LINK_ETHERNET: return skip_tagged(packet, 14, 12, at, type);
@@ -302,7 +303,7 @@ static uint64_t told_length(const uint8_t *ip, size_t len)
 }
 
 /* Returns the frame's bytes from `at` on. */
-static uint64_t wire_left(const struct packet *packet, size_t at)
+static uint64_t wire_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
 
@@ -310,7 +311,7 @@ static uint64_t wire_left(const struct packet *packet, size_t at)
 }
 
 /* Returns true if a packet of `length` bytes and no more than a trailer fill the frame from `at`. */
-static bool fills(const struct packet *packet, size_t at, uint64_t length)
+static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
 	uint64_t left = wire_left(packet, at);
 
@@ -324,7 +325,7 @@ static bool fills(const struct packet *packet, size_t at, uint64_t length)
  * too little of one is there. A checksum of 0 is a sender's that leaves it to the card; then the
  * length must fit exactly.
  */
-static bool is_ipv4_behind_labels(struct packet *packet, size_t at)
+static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
 	uint64_t header_len = (header[0] & 15) * 4u, length;
@@ -351,7 +352,7 @@ static bool looks_like_frame(const uint8_t *data)
  * The same of an IPv6 header, which has no checksum. Jumbograms have no labels. Without the frame's
  * length an EtherType decides.
  */
-static bool is_ipv6_behind_labels(struct packet *packet, size_t at)
+static bool is_ipv6_behind_labels(struct parse_state *packet, size_t at)
 {
 	const uint8_t *header = packet->data + at;
 	uint64_t length;
@@ -367,7 +368,7 @@ static bool is_ipv6_behind_labels(struct packet *packet, size_t at)
  * Goes to the bottom of the stack. MPLS does not name what follows: *type is that of the first
  * nibble, if an IP header is there.
  */
-static bool skip_mpls(struct packet *packet, size_t *at, uint32_t *type)
+static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	bool bottom = false;
 	uint32_t label = 0;
@@ -406,8 +407,8 @@ static inline bool has_ports(uint8_t proto)
  * What lies above IP: the last eight bytes of a key of either family, as a word in memory order
  * (the ports, which begin at `at` where there are any, proto, and three zeros), and the TCP flags.
  */
-static inline uint64_t parse_transport(
-	struct packet *packet, size_t at, uint8_t proto, bool later_fragment, struct parsed *out)
+static inline uint64_t parse_transport(struct parse_state *packet, size_t at, uint8_t proto,
+	bool later_fragment, struct parsed *out)
 {
 	uint32_t ports = 0;
 
@@ -424,7 +425,8 @@ void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra)
 	extra->dscp[0] = header[1] >> DSCP_SHIFT;
 }
 
-static inline enum parse_verdict parse_ipv4(struct packet *packet, size_t at, struct parsed *out)
+static inline enum parse_verdict parse_ipv4(
+	struct parse_state *packet, size_t at, struct parsed *out)
 {
 	const uint8_t *header = packet->data + at;
 	uint64_t words[2];
@@ -465,7 +467,7 @@ struct extensions {
 };
 
 /* Returns PARSE_IPV6 or what is wrong. */
-static enum parse_verdict walk_extensions(struct packet *packet, struct extensions *walk)
+static enum parse_verdict walk_extensions(struct parse_state *packet, struct extensions *walk)
 {
 	uint32_t walked = 0;
 
@@ -492,7 +494,8 @@ static enum parse_verdict walk_extensions(struct packet *packet, struct extensio
 	return PARSE_IPV6;
 }
 
-static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, struct parsed *out)
+static inline enum parse_verdict parse_ipv6(
+	struct parse_state *packet, size_t at, struct parsed *out)
 {
 	const uint8_t *header = packet->data + at;
 	struct extensions walk = {.at = at + IPV6_HEADER};
@@ -519,7 +522,7 @@ static inline enum parse_verdict parse_ipv6(struct packet *packet, size_t at, st
 }
 
 static inline enum parse_verdict parse_layers(
-	struct packet *packet, enum link_type link, struct parsed *out)
+	struct parse_state *packet, enum link_type link, struct parsed *out)
 {
 	uint32_t type;
 	size_t at;
@@ -538,7 +541,7 @@ static inline enum parse_verdict parse_layers(
 enum parse_verdict parse_captured(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *out)
 {
-	struct packet packet = {
+	struct parse_state packet = {
 		.data = data,
 		.len = len,
 		.wire_len = wire_len,

@@ -12,7 +12,7 @@
 #include "rx/port/port.h"
 
 /* Where a counter is read. */
-enum source {
+enum loss_source {
 	SOURCE_XSTAT,
 	SOURCE_BASIC,     /* struct rte_eth_stats */
 	SOURCE_INTERFACE, /* struct kernel_interface */
@@ -32,7 +32,7 @@ enum source {
 /* Counters that are not extended statistics of the device. */
 static const struct {
 	const char *name;
-	enum source source;
+	enum loss_source source;
 	size_t offset;
 } plain_counters[] = {
 	BASIC(ipackets),
@@ -87,7 +87,7 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 /* --- reading them --- */
 
 /* One reading of everything that the feeds may ask for. */
-struct reading {
+struct loss_reading {
 	struct rte_eth_stats basic;
 	struct kernel_interface interface;
 	uint64_t xstats[PORT_FEEDS_MAX];
@@ -96,7 +96,7 @@ struct reading {
 	bool basic_read, interface_read, xstats_read, sockets_read, queues_read;
 };
 
-static bool uses(const struct port_meter *meter, enum source source)
+static bool uses(const struct port_meter *meter, enum loss_source source)
 {
 	for (uint32_t f = 0; f < meter->nb_feeds; f++)
 		if (meter->feeds[f].source == source)
@@ -104,9 +104,9 @@ static bool uses(const struct port_meter *meter, enum source source)
 	return false;
 }
 
-static void take_reading(struct port_meter *meter, struct reading *reading)
+static void take_reading(struct port_meter *meter, struct loss_reading *reading)
 {
-	*reading = (struct reading){0};
+	*reading = (struct loss_reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
 	/* All in one call: some drivers read all that they have for each. */
 	if (meter->nb_xstats > 0)
@@ -133,9 +133,9 @@ static uint64_t at_offset(const void *structure, uint64_t offset)
 }
 
 static bool read_feed(
-	const struct port_meter_feed *feed, const struct reading *reading, uint64_t *value)
+	const struct port_meter_feed *feed, const struct loss_reading *reading, uint64_t *value)
 {
-	switch ((enum source)feed->source) {
+	switch ((enum loss_source)feed->source) {
 	case SOURCE_BASIC:
 		*value = at_offset(&reading->basic, feed->place);
 		return reading->basic_read;
@@ -170,7 +170,7 @@ static void begin_feed(struct port_meter_feed *feed, uint64_t value)
 
 void port_meter_read(struct port_meter *meter)
 {
-	struct reading reading;
+	struct loss_reading reading;
 
 	if (!meter->gone)
 		take_reading(meter, &reading);
@@ -206,7 +206,7 @@ void port_meter_read(struct port_meter *meter)
 /* --- a run's meter --- */
 
 static void start_feed(
-	struct port_meter *meter, struct port_meter_feed *feed, const struct reading *reading)
+	struct port_meter *meter, struct port_meter_feed *feed, const struct loss_reading *reading)
 {
 	uint64_t value;
 
@@ -233,7 +233,7 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 	const struct port_meter *meters, uint32_t nb_meters)
 {
 	const struct port_driver *driver = port->driver;
-	struct reading reading;
+	struct loss_reading reading;
 
 	*meter = (struct port_meter){.port = port, .complete = driver->complete};
 	meter->interface = port_interface_index(port);

@@ -298,36 +298,36 @@ static bool is_in_devargs(const char *text, const struct stat *file)
 }
 
 /* A stretch of a port's text. */
-struct part {
+struct port_name_part {
 	const char *text;
 	size_t len;
 };
 
 /* A port's name without its DEVARGS and without the bus that may stand before it. */
-static struct part port_name_part(const char *port)
+static struct port_name_part port_name_part(const char *port)
 {
 	if (strncmp(port, "pci:", 4) == 0)
 		port += 4;
 	else if (strncmp(port, "vdev:", 5) == 0)
 		port += 5;
-	return (struct part){port, strcspn(port, ",")};
+	return (struct port_name_part){port, strcspn(port, ",")};
 }
 
 /* The interface of the kernel that its DEVARGS name; empty where they name none. */
-static struct part port_interface_part(const char *port)
+static struct port_name_part port_interface_part(const char *port)
 {
 	int length = 0;
 	const char *interface = port_devarg(port, "iface", &length);
 
-	return (struct part){interface, (size_t)length};
+	return (struct port_name_part){interface, (size_t)length};
 }
 
-static bool same_part(struct part a, struct part b)
+static bool same_part(struct port_name_part a, struct port_name_part b)
 {
 	return a.len > 0 && a.len == b.len && memcmp(a.text, b.text, a.len) == 0;
 }
 
-static bool same_pci(struct part a, struct part b)
+static bool same_pci(struct port_name_part a, struct port_name_part b)
 {
 	struct pci_address x, y;
 
@@ -339,8 +339,9 @@ static bool same_pci(struct part a, struct part b)
 /* Whether two ports are one device, as far as their texts can tell. */
 static bool same_port(const char *a, const char *b)
 {
-	struct part name_a = port_name_part(a), name_b = port_name_part(b);
-	struct part interface_a = port_interface_part(a), interface_b = port_interface_part(b);
+	struct port_name_part name_a = port_name_part(a), name_b = port_name_part(b);
+	struct port_name_part interface_a = port_interface_part(a),
+			      interface_b = port_interface_part(b);
 
 	return same_part(name_a, name_b) || same_pci(name_a, name_b) ||
 	       same_part(interface_a, interface_b) || same_part(name_a, interface_b) ||
@@ -353,7 +354,7 @@ bool port_check_names(const struct config *config, const struct measurement_conf
 	const struct option_list *ports = &port_options(config)->names;
 
 	for (uint32_t i = 0; i < ports->n; i++) {
-		struct part name = port_name_part(ports->texts[i]);
+		struct port_name_part name = port_name_part(ports->texts[i]);
 		struct pci_address address;
 		int shown = (int)(name.len < 100 ? name.len : 100);
 

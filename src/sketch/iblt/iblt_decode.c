@@ -20,7 +20,7 @@
 /* Above so many expected errors of the filter cells that are not empty may hide one. */
 #define HIDDEN_ERRORS_MAX 0x1p-9
 
-struct decoder {
+struct iblt_decode_decoder {
 	const struct iblt *table;
 	const struct iblt_rows *rows;
 	uint64_t nb_cells;
@@ -56,7 +56,7 @@ static void bit_set(uint64_t *bits, uint64_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static uint64_t amount(const struct decoder *decoder, const struct iblt_cell *cell)
+static uint64_t amount(const struct iblt_decode_decoder *decoder, const struct iblt_cell *cell)
 {
 	return get(decoder->table->sketch.params.metric == SKETCH_PACKETS ? &cell->packets
 									  : &cell->bytes);
@@ -86,7 +86,7 @@ static bool divide(
 	return true;
 }
 
-static void set_key(struct decoder *decoder, const uint32_t *words, struct found *found)
+static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, struct found *found)
 {
 	struct key_burst *one = &decoder->one;
 
@@ -108,7 +108,7 @@ static void set_key(struct decoder *decoder, const uint32_t *words, struct found
 }
 
 /* Whether a cell holds one flow alone. */
-static bool find(struct decoder *decoder, uint64_t number, struct found *found)
+static bool find(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
 	const struct iblt_cell *cell = iblt_cell(rows, number);
@@ -145,7 +145,7 @@ static void add_pivot(const struct iblt_rows *rows, const struct iblt_cell *pivo
  * A cell is queued once at most: it holds one flow alone from some time on, and nothing once that
  * is found. Pivots are written over what was taken from the queue.
  */
-static void peel(struct decoder *decoder)
+static void peel(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt_rows *rows = decoder->rows;
 	uint32_t *queue = decoder->table->pivots;
@@ -174,7 +174,7 @@ static void peel(struct decoder *decoder)
 	}
 }
 
-static void unpeel(struct decoder *decoder)
+static void unpeel(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt_rows *rows = decoder->rows;
 
@@ -197,7 +197,7 @@ static void unpeel(struct decoder *decoder)
  */
 
 /* Cells that are no pivots and where a flow hides, or may. */
-static uint64_t suspect_cells(struct decoder *decoder)
+static uint64_t suspect_cells(struct iblt_decode_decoder *decoder)
 {
 	const struct iblt *table = decoder->table;
 	uint64_t suspected = 0;
@@ -217,7 +217,7 @@ static uint64_t suspect_cells(struct decoder *decoder)
 }
 
 /* All cells of the flow in a pivot, if one of them is; whether that is news. */
-static bool suspect_flow(struct decoder *decoder, uint32_t pivot)
+static bool suspect_flow(struct iblt_decode_decoder *decoder, uint32_t pivot)
 {
 	uint64_t *suspected = decoder->table->suspected;
 	uint32_t nb = 0, depth = decoder->rows->depth;
@@ -233,7 +233,7 @@ static bool suspect_flow(struct decoder *decoder, uint32_t pivot)
 	return true;
 }
 
-static void suspect(struct decoder *decoder)
+static void suspect(struct iblt_decode_decoder *decoder)
 {
 	const uint32_t *pivots = decoder->table->pivots;
 	bool news = suspect_cells(decoder) > 0;
@@ -271,7 +271,7 @@ static double expected_errors(const struct iblt *table)
  */
 
 /* In each row the most that cells hold as they are now, suspected ones or the others. */
-static void look_for_largest(struct decoder *decoder, bool suspected)
+static void look_for_largest(struct iblt_decode_decoder *decoder, bool suspected)
 {
 	const struct iblt *table = decoder->table;
 
@@ -285,7 +285,7 @@ static void look_for_largest(struct decoder *decoder, bool suspected)
 	}
 }
 
-static uint64_t least_of_rows(const struct decoder *decoder)
+static uint64_t least_of_rows(const struct iblt_decode_decoder *decoder)
 {
 	uint64_t least = decoder->largest[0];
 
@@ -294,7 +294,7 @@ static uint64_t least_of_rows(const struct decoder *decoder)
 	return least;
 }
 
-static void emit_exact(struct decoder *decoder, sketch_emit_fn emit, void *arg)
+static void emit_exact(struct iblt_decode_decoder *decoder, sketch_emit_fn emit, void *arg)
 {
 	struct sketch_undecoded *rest = &decoder->result->undecoded;
 
@@ -336,7 +336,8 @@ uint64_t iblt_bound(
 }
 
 /* Keys of suspected flows, which their pivots hold only until they are unpeeled. */
-static struct found *keep_suspects(struct decoder *decoder, const struct sketch_allocator *from)
+static struct found *keep_suspects(
+	struct iblt_decode_decoder *decoder, const struct sketch_allocator *from)
 {
 	struct found *kept = from->alloc(decoder->suspects * sizeof(*kept), from->arg);
 	uint64_t nb = 0;
@@ -348,8 +349,8 @@ static struct found *keep_suspects(struct decoder *decoder, const struct sketch_
 }
 
 /* What their cells hold is all that is known of them. */
-static void emit_suspects(
-	const struct decoder *decoder, const struct found *kept, sketch_emit_fn emit, void *arg)
+static void emit_suspects(const struct iblt_decode_decoder *decoder, const struct found *kept,
+	sketch_emit_fn emit, void *arg)
 {
 	for (uint64_t s = 0; s < decoder->suspects; s++) {
 		struct sketch_candidate candidate = {
@@ -366,7 +367,7 @@ static void emit_suspects(
 }
 
 /* Sums over row 0, which has every flow and every packet once. */
-static uint64_t add_row(const struct decoder *decoder, struct sketch_undecoded *all)
+static uint64_t add_row(const struct iblt_decode_decoder *decoder, struct sketch_undecoded *all)
 {
 	uint64_t flows = 0;
 
@@ -380,7 +381,7 @@ static uint64_t add_row(const struct decoder *decoder, struct sketch_undecoded *
 	return flows;
 }
 
-static uint64_t flows_found(struct decoder *decoder)
+static uint64_t flows_found(struct iblt_decode_decoder *decoder)
 {
 	uint64_t flows = 0;
 
@@ -389,7 +390,7 @@ static uint64_t flows_found(struct decoder *decoder)
 	return flows;
 }
 
-static void sum_up(struct decoder *decoder, uint64_t flows, uint64_t found)
+static void sum_up(struct iblt_decode_decoder *decoder, uint64_t flows, uint64_t found)
 {
 	struct sketch_undecoded *rest = &decoder->result->undecoded;
 	uint64_t largest = least_of_rows(decoder);
@@ -399,7 +400,8 @@ static void sum_up(struct decoder *decoder, uint64_t flows, uint64_t found)
 	decoder->result->complete &= decoder->left == 0;
 }
 
-static void decode_family(struct decoder *decoder, uint32_t family, sketch_emit_fn emit, void *arg)
+static void decode_family(
+	struct iblt_decode_decoder *decoder, uint32_t family, sketch_emit_fn emit, void *arg)
 {
 	const struct sketch_allocator *allocator = &decoder->table->sketch.params.allocator;
 	const struct iblt *table = decoder->table;
@@ -437,7 +439,7 @@ static void decode_family(struct decoder *decoder, uint32_t family, sketch_emit_
 
 void iblt_decode(const struct iblt *table, sketch_emit_fn emit, void *arg)
 {
-	struct decoder decoder = {.table = table, .result = table->result};
+	struct iblt_decode_decoder decoder = {.table = table, .result = table->result};
 	struct iblt_result *result = table->result;
 	uint32_t families = iblt_seen_ipv6(table) ? IBLT_FAMILIES : 1;
 

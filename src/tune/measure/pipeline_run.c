@@ -60,7 +60,7 @@ struct pipeline_totals pipeline_add_up(const struct run *run)
 		totals.free += generation->free_cycles;
 	}
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
-		const struct receiver_generation *generation = &run->receivers[r]->generations[0];
+		const struct rx_core_generation *generation = &run->receivers[r]->generations[0];
 
 		totals.received += generation->received;
 		for (uint32_t w = 0; w < run->nb_workers; w++)
