@@ -15,7 +15,7 @@
 
 #include "commands/commands.h"
 #include "config/config_change.h"
-#include "sketch/flow_table.h"
+#include "sketch/flow_table/flow_table.h"
 #include "sketch/measurement.h"
 
 static char path[] = "/tmp/sketchtap-change-XXXXXX";
