@@ -400,7 +400,7 @@ def test_tables(test):
 
 
 def test_tables_of_quick_runs(test):
-    """Figures of a --quick run are refused, those of one round too if no document is named: nothing changes."""
+    """Figures of a --quick run are printed only, those of one round need named documents; otherwise nothing changes."""
     tree, figures = test.path('tree'), test.path('figures')
     root = os.path.dirname(os.path.dirname(script_of(test)))
     for name in 'bench', 'docs':
@@ -427,6 +427,10 @@ def test_tables_of_quick_runs(test):
         refused = test.run(figures, *documents, program=program).expect(2)
         refused.expect_one_line('worker.csv, line ', f'a run with {why} ')
         assert contents() == before, (text, documents)
+    before = contents()
+    printed = test.run('--print', figures, program=program).expect(0).stdout
+    assert printed.startswith('## worker\n') and '| receive and free |' in printed, printed
+    assert all(contents()[path] == text for path, text in before.items()), 'a document changed'
     for text, documents in ((quick.replace('--quick ', ''), ()),
                             (quick.replace('--quick --rounds 3', '--rounds 1'), (document,))):
         with open(os.path.join(figures, 'worker.csv'), 'w', encoding='utf-8') as file:
