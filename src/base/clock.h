@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A clock of the system, in ns: of CLOCK_REALTIME since 1970-01-01 UTC. */
+/* Reads a system clock in ns. CLOCK_REALTIME counts from 1970-01-01 UTC. */
 
 #include <stdint.h>
 #include <time.h>

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * A histogram whose steps grow with the value: 16 to each doubling, so that what is read from it is
- * at most a sixteenth too high, over any range. Of one thread.
+ * Log-linear histogram: 16 steps per doubling, so that a quantile is at most 1/16 too high over the
+ * whole range. Not thread-safe.
  */
 
 #include <stdint.h>
 
 #define LOG_LINEAR_BITS  4
 #define LOG_LINEAR_STEPS (1U << LOG_LINEAR_BITS)
-/* The largest value that has a step of its own; what is larger counts as that. */
+/* Largest value with its own step. Larger values count as this one. */
 #define LOG_LINEAR_MAX   ((UINT64_C(1) << 44) - 1)
 #define LOG_LINEAR_SIZE  ((44 - LOG_LINEAR_BITS + 1) * LOG_LINEAR_STEPS)
 
@@ -31,7 +31,7 @@ static inline uint32_t log_linear_step(uint64_t value)
 	return shift * LOG_LINEAR_STEPS + (uint32_t)(value >> shift);
 }
 
-/* The largest value of a step. */
+/* Returns the largest value of a step. */
 static inline uint64_t log_linear_value(uint32_t step)
 {
 	uint32_t shift;
@@ -61,7 +61,7 @@ static inline void log_linear_merge(struct log_linear *sum, const struct log_lin
 		sum->counts[s] += part->counts[s];
 }
 
-/* What `share` of the entries do not exceed; 0 where there are none. */
+/* Returns the value that a fraction `share` of the entries does not exceed; 0 if empty. */
 static inline uint64_t log_linear_quantile(const struct log_linear *histogram, double share)
 {
 	uint64_t seen = 0, wanted = (uint64_t)(share * (double)histogram->n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* By what rows are told from those of other runs and hosts. Any thread. */
+/* Identity of this run and host, for rows. Thread-safe. */
 
-/* 16 hexadecimal digits, drawn at random once in a process. */
+/* Returns 16 random hexadecimal digits, fixed for the life of the process. */
 const char *identity_run(void);
-/* The name of the machine. */
+/* Returns the host name. */
 const char *identity_host(void);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /*
- * True where what is written to fd goes to systemd's journal (systemd.exec(5), JOURNAL_STREAM). A
- * line there may begin with its priority, <3> for errors to <7>, and needs neither time nor name.
+ * Returns true if fd is connected to systemd's journal (systemd.exec(5), JOURNAL_STREAM). Lines may
+ * then begin with a priority, <3> for errors to <7>, and need no time or name.
  */
 bool journal_reads(int fd);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What may be true of every epoch is said once a minute, and at once where it gets twice as bad. */
+/* Rate-limits a warning about epochs: once a minute, or at once if its value doubles. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Remembers what was said of one thing. Zeroed at the start. */
+/* State of one warning. The caller clears it. */
 struct log_ratelimit {
 	bool said;
-	int64_t said_at; /* ns since 1970-01-01 UTC, by the epochs */
-	uint64_t worst;  /* of what was said within the minute */
-	uint64_t unsaid; /* epochs since then of which it was true */
-	uint64_t epochs; /* as many as the last word was about */
-	char since[80];  /* what a word adds about epochs of which none was said; empty: nothing */
+	int64_t said_at; /* ns since 1970-01-01 UTC; end of the epoch of the last warning */
+	uint64_t worst;  /* largest value logged within the minute */
+	uint64_t unsaid; /* suppressed epochs since then */
+	uint64_t epochs; /* epochs covered by the last warning */
+	char since[80];  /* suffix of the warning about suppressed epochs; may be empty */
 };
 
 /*
- * Call for each epoch of which it is true, with the epoch's end and how bad it is, in any unit.
- * True where it is to be said; rarely->epochs is then how many epochs it was so since it was last
- * said, this one included, and rarely->since ends the sentence with that where it is more than one.
+ * Call it for each affected epoch with the end of the epoch and a value in any unit. Returns true
+ * if the warning is due. Then rarely->epochs is the number of affected epochs since the last
+ * warning, including this one, and rarely->since is a suffix that names it if it is more than one.
  */
 bool log_ratelimit_due(struct log_ratelimit *rarely, int64_t end, uint64_t badness);

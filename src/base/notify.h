@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * Messages to the service manager, as sd_notify(3) describes the protocol: datagrams of NAME=value
- * lines to the socket that NOTIFY_SOCKET names. Nothing here ever blocks.
+ * Messages to the service manager by the protocol of sd_notify(3): datagrams of NAME=value lines to
+ * the socket in NOTIFY_SOCKET. No call blocks.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct notify {
-	int fd;               /* -1: nobody wants to be told */
-	uint64_t watchdog_ns; /* it expects a sign of life so often; 0: it does not */
+	int fd;               /* -1: no service manager */
+	uint64_t watchdog_ns; /* interval of the watchdog; 0: none */
 };
 
 /*
- * Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and takes them out of the environment, so
- * that no child speaks for us. Call before there are threads. Returns NULL, or what is wrong with
- * them; then nobody is told.
+ * Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and removes them from the environment, so
+ * that child processes do not use them. Call it before threads start. Returns NULL, or an error;
+ * then no messages are sent.
  */
 const char *notify_open(struct notify *notify);
 void notify_close(struct notify *notify);
 
-/* Sends lines of NAME=value. Returns false where the message did not get through: try it again. */
+/* Sends lines of NAME=value. Returns false if the message was not sent; try again later. */
 bool notify_send(const struct notify *notify, const char *message);

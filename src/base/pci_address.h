@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The address of a PCI device: DOMAIN:BUS:DEVICE.FUNCTION, or without its domain, which is 0. */
+/* PCI address: DOMAIN:BUS:DEVICE.FUNCTION, or without the domain, which is then 0. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,11 +12,11 @@ struct pci_address {
 	uint8_t bus, device, function;
 };
 
-/* To print it in full. */
+/* printf() format and arguments of the full address. */
 #define PCI_ADDRESS_FORMAT "%04x:%02x:%02x.%x"
 #define PCI_ADDRESS_ARGS(address)                                                                  \
 	(address).domain, (address).bus, (address).device, (address).function
 #define PCI_ADDRESS_MAX 32
 
-/* Reads text[0..length), all of it. */
+/* Parses text[0..length). Returns false unless all of it is an address. */
 bool pci_address_parse(const char *text, size_t length, struct pci_address *address);

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* The least power of two that is not below n; n is at most 2^63. */
+/* Returns the smallest power of two of at least n. n must be at most 2^63. */
 static inline uint64_t power_of_two_at_least(uint64_t n)
 {
 	uint64_t power = 1;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How many packets ahead bytes are fetched, and on a replay the mbufs before them: there another
- * core has just written both of an mbuf's cache lines, while a device's driver read the first on
- * this one.
+ * Prefetch distances in packets. Packet data is always prefetched. In a replay mbufs are prefetched
+ * too, because another core has just written both their cache lines; of a port, the driver has read
+ * the first line on this core.
  */
 
 #include <rte_mbuf.h>
@@ -13,7 +13,7 @@
 #define DATA_AHEAD 16
 #define MBUF_AHEAD 24
 
-/* Inlined by force: gcc 12 takes a call whose only effect is a prefetch to have none. */
+/* Always inlined: gcc 12 assumes that a call whose only effect is a prefetch has none. */
 static inline __attribute__((always_inline)) void prefetch_mbuf(struct rte_mbuf *mbuf)
 {
 	rte_prefetch0(mbuf);
@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) void prefetch_data(const struct rte
 	rte_prefetch0(rte_pktmbuf_mtod(mbuf, const void *));
 }
 
-/* What nobody is ahead of. */
+/* Prefetches the first packets, which no earlier packet prefetched. */
 static inline __attribute__((always_inline)) void prefetch_first_data(
 	struct rte_mbuf *const *pkts, uint32_t n)
 {

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Control characters become '?', those of Unicode too, and bytes that a terminal could take for one:
- * a message is one line and moves no cursor, whatever names and files in it hold.
+ * Replaces control characters, including those of Unicode, and bytes that a terminal could
+ * interpret as such, by '?'. A message stays one line, whatever names and files contain.
  */
 static inline void make_printable(char *text)
 {
-	unsigned int more = 0; /* bytes that a UTF-8 character still has */
+	unsigned int more = 0; /* continuation bytes left of a UTF-8 character */
 
 	for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
 		if (more > 0 && (*c & 0xc0) == 0x80) {
@@ -23,7 +23,7 @@ static inline void make_printable(char *text)
 	}
 }
 
-/* And so do the bytes of characters beyond ASCII, for who cannot take them. */
+/* Also replaces bytes of non-ASCII characters. */
 static inline void make_ascii(char *text)
 {
 	for (; *text != '\0'; text++)

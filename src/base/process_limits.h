@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Limits of the process (ulimit) under which nothing here can start. */
+/* Checks process limits (ulimit) that prevent a start. */
 
 #include <stdbool.h>
 
 #define PROCESS_LIMITS_ERROR_MAX 256
 
 /*
- * Raises the number of open files as far as it may where it is too low. Returns true, or false and
- * one line in error[PROCESS_LIMITS_ERROR_MAX].
+ * Raises the limit of open files if it is too low. Returns true, or false and one line in
+ * error[PROCESS_LIMITS_ERROR_MAX].
  */
 bool process_limits_check(char *error);

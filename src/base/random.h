@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Random numbers that are the same everywhere: xoshiro256** (Blackman and Vigna, "Scrambled linear
- * pseudorandom number generators", 2021), seeded by SplitMix64 (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators", 2014).
+ * Reproducible random numbers: xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom
+ * number generators", 2021), seeded by SplitMix64 (Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", 2014).
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ struct random {
 	uint64_t s[4];
 };
 
-/* SplitMix64's output function: a permutation of 64 bits. */
+/* Output function of SplitMix64: a permutation of 64 bits. */
 static inline uint64_t random_mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -21,7 +21,7 @@ static inline uint64_t random_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* The next number of SplitMix64. */
+/* Returns the next number of SplitMix64. */
 static inline uint64_t random_split(uint64_t *state)
 {
 	*state += UINT64_C(0x9e3779b97f4a7c15);
@@ -50,7 +50,7 @@ static inline uint64_t random_next(struct random *random)
 	return result;
 }
 
-/* A number below bound; no value is more likely than another by more than bound / 2^64. */
+/* Returns a number below `bound`. Probabilities differ by at most bound / 2^64. */
 static inline uint64_t random_below(struct random *random, uint64_t bound)
 {
 	return (uint64_t)((unsigned __int128)random_next(random) * bound >> 64);

@@ -9,13 +9,16 @@
 #include <sys/stat.h>
 
 /*
- * Opens a file of text that is to be read again while a run goes on, and so must have an end.
- * Reading begins behind a byte order mark. A FIFO holds nobody up. NULL with errno, which is 0
- * where it is no regular file.
+ * Opens a text file that may be read again during a run, and therefore must be a regular file.
+ * Skips a byte order mark. Does not block on a FIFO. Returns NULL with errno, which is 0 for other
+ * kinds of files.
  */
 FILE *regular_file_open(const char *path);
 
-/* As regular_file_open(), of an open descriptor, which it takes. NULL with errno, also if fd is -1. */
+/*
+ * As regular_file_open(), for an open descriptor, which the call owns. Returns NULL with errno,
+ * also if fd is -1.
+ */
 FILE *regular_file_text(int fd);
 
 /*
@@ -25,8 +28,8 @@ FILE *regular_file_text(int fd);
 ssize_t regular_file_line(FILE *file, char *text, size_t room);
 
 /*
- * Opens an empty file to be written; devices and pipes too. -1 with errno, which file_error() knows.
- * EEXIST: there is a regular file already, and it must not be replaced.
+ * Opens an empty file, a device or a pipe for writing. Returns -1 with errno for file_error().
+ * EEXIST: a regular file exists and must not be replaced.
  */
 int regular_file_create(const char *path, bool replace);
 
@@ -72,40 +75,40 @@ struct file_entry {
 int file_entry_find(struct file_entry *entry, const char *path);
 void file_entry_close(struct file_entry *entry);
 
-/* Returns 0, or why what exists must not be opened. */
+/* Returns 0, or the reason for which an existing file must not be opened. */
 int file_entry_check(const struct file_entry *entry);
 
 /*
- * Opens what exists, or creates it. A FIFO waits for its reader unless flags have O_NONBLOCK. -1
- * with an error in errno; EEXIST: another process created it just now.
+ * Opens or creates the file. A FIFO waits for its reader unless flags have O_NONBLOCK. Returns -1
+ * with errno; EEXIST: another process has just created it.
  */
 int file_entry_open(const struct file_entry *entry, int flags, mode_t mode);
 
 /*
- * Returns 0, or why a file that is read again in a later run must not be here: only trusted users
- * may be able to put a file in its place. EINVAL: it is not a regular file.
+ * Returns 0, or the reason for which a file that a later run reads must not be here: only trusted
+ * users may be able to replace it. EINVAL: not a regular file.
  */
 int file_entry_check_own(const struct file_entry *entry);
 
 /*
- * Returns 0, or why the folder is not one that only trusted users can change. The group of a folder
- * of root's is trusted by other users. sticky: a folder like /tmp is one.
+ * Returns 0 if only trusted users can change the folder, else the reason. Other users trust the
+ * group of a folder of root. sticky: accept a folder like /tmp.
  */
 int file_folder_check(const struct stat *folder, bool sticky);
 
 /*
- * Opens a folder that passes file_folder_check() and makes it, with mode 0700, if it is missing. -1
- * with an error in errno.
+ * Opens a folder that passes file_folder_check(), or creates it with mode 0700. Returns -1 with
+ * errno.
  */
 int file_folder_open(const char *path);
 
 /*
- * Opens or creates a file of a trusted user in such a folder. -1 with an error in errno, EINVAL
- * if it is not a regular file.
+ * Opens or creates a file of a trusted user in such a folder. Returns -1 with errno; EINVAL: not a
+ * regular file.
  */
 int file_folder_file(int folder, const char *name, int flags, mode_t mode);
 
-/* Bytes of the byte order mark with which editors of other systems begin a text; 0: none. */
+/* Returns the length of a byte order mark at the start of a text; 0: none. */
 static inline size_t byte_order_mark(const char *text)
 {
 	static const char mark[] = "\xEF\xBB\xBF";

@@ -2,17 +2,19 @@
 #pragma once
 
 /*
- * Names of routers by number, for keys that hold the number of one (ingress, egress). Any thread
- * may ask; a name may be replaced.
+ * Names of routers by number, for the key fields ingress and egress. Thread-safe; a name may be
+ * replaced.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROUTER_NAME_MAX 48    /* with the final 0 */
-#define ROUTER_UNKNOWN  65535 /* the number of none; its name is empty */
+#define ROUTER_NAME_MAX 48    /* bytes, with the final 0 */
+#define ROUTER_UNKNOWN  65535 /* number of no router; its name is empty */
 
-/* A longer name is cut. False where there is no memory, or the number is too high. */
+/*
+ * Stores a name, truncated if too long. Returns false if out of memory or the number is too high.
+ */
 bool router_name_put(uint32_t number, const char *name);
-/* The name, or the number as text where it has none. */
+/* Returns the name, or the number as text. */
 void router_name_get(uint32_t number, char name[ROUTER_NAME_MAX]);

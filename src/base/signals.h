@@ -2,35 +2,37 @@
 #pragma once
 
 /*
- * SIGINT and SIGTERM ask for a clean end, a second one ends at once; SIGHUP asks for new output
- * files. Handlers only set flags; the reporter looks at them.
+ * SIGINT and SIGTERM request a clean end, a second one ends at once. SIGHUP requests new output
+ * files. Handlers only set flags, which the reporter polls.
  */
 
 #include <pthread.h>
 #include <stdbool.h>
 
 /*
- * Installs the handlers, and ignores SIGPIPE and SIGXFSZ, so that writes fail instead, and
- * SIGUSR1, which means nothing here. Waiting calls end with EINTR.
+ * Installs the handlers. Ignores SIGPIPE and SIGXFSZ, so that writes fail instead, and SIGUSR1.
+ * Blocking calls end with EINTR.
  */
 void signals_install(void);
 
-/* Around the making of threads that shall not be interrupted. */
+/* Block and unblock signals around the creation of threads that must not receive them. */
 void signals_block(void);
 void signals_unblock(void);
 
-/* Starts a thread that gets no signals: they are for those that expect them. As pthread_create(). */
+/* Starts a thread that receives no signals. Arguments as pthread_create(). */
 int signals_start_thread(pthread_t *thread, void *(*work)(void *), void *arg);
 
-/* Joins a thread. Returns false if it still runs after `seconds`; then it is not joined. */
+/* Joins a thread. Returns false, without a join, if it still runs after `seconds`. */
 bool signals_join_thread(pthread_t thread, int seconds);
 
-/* A file, and the directory in which it is the only one, that a second signal removes before it
- * ends the process; NULL: none. */
+/*
+ * Sets a file, and the directory that holds only this file, which a second signal removes before
+ * the process ends; NULL: none.
+ */
 void signals_remove_at_exit(const char *file, const char *directory);
 
 bool signals_stop_requested(void);
 void signals_request_stop(void); /* as the first SIGTERM does */
-/* True once per SIGHUP, or signals_request_reopen(). */
+/* Returns true once per SIGHUP or signals_request_reopen(). */
 bool signals_take_reopen(void);
 void signals_request_reopen(void);

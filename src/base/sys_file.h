@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Reads what /sys, /proc, /dev and /etc say, below a root directory: "" is this host, any other is
- * a made-up one. Whatever a file holds, what comes out is printable and bounded. Nothing is
- * written.
+ * Reads files of /sys, /proc, /dev and /etc below a root directory: "" is this host, others are for
+ * tests. Results are printable and bounded, whatever a file contains. Writes nothing.
  */
 
 #include <dirent.h>
@@ -19,38 +18,37 @@ enum sys_read {
 	SYS_READ,
 	SYS_ABSENT,
 	SYS_DENIED,
-	SYS_GARBAGE, /* it is not what the kernel writes there */
+	SYS_GARBAGE, /* not in the kernel's format */
 };
 
-/* The first line, without what cannot be printed. */
+/* Reads the first line, without unprintable characters. */
 __attribute__((format(printf, 4, 5))) enum sys_read sys_line(
 	const char *root, char *line, size_t size, const char *format, ...);
 
-/* A decimal number that the first line begins with. */
+/* Reads a decimal number at the start of the first line. */
 __attribute__((format(printf, 3, 4))) enum sys_read sys_number(
 	const char *root, int64_t *number, const char *format, ...);
 
-/* The last part of what a symbolic link points to. */
+/* Reads the last path component of a symbolic link. */
 __attribute__((format(printf, 4, 5))) enum sys_read sys_link(
 	const char *root, char *name, size_t size, const char *format, ...);
 
-/* Bytes as they are; returns how many, -1 where it cannot be read. */
+/* Reads raw bytes. Returns their number, or -1 on error. */
 __attribute__((format(printf, 4, 5))) int sys_bytes(
 	const char *root, uint8_t *bytes, size_t size, const char *format, ...);
 
 __attribute__((format(printf, 2, 3))) bool sys_exists(const char *root, const char *format, ...);
 
-/* Whether this user may do what the mode of access(2) says. */
+/* Returns true if access(2) allows this user the mode. */
 __attribute__((format(printf, 3, 4))) bool sys_allows(
 	const char *root, int mode, const char *format, ...);
 
-/* To be read line by line or entry by entry; NULL where that is impossible. */
+/* Opens a file or directory. Returns NULL on error. */
 __attribute__((format(printf, 2, 3))) FILE *sys_open(const char *root, const char *format, ...);
 __attribute__((format(printf, 2, 3))) DIR *sys_directory(const char *root, const char *format, ...);
 
-/* The number that ends a line "NAME  NUMBER ..." of a file; SYS_ABSENT where no line has the
- * name. */
+/* Reads the number in a line "NAME NUMBER ..."; SYS_ABSENT if no line has the name. */
 enum sys_read sys_field(const char *root, const char *path, const char *name, int64_t *number);
 
-/* The value of a parameter of the kernel's command line; the last one given holds. */
+/* Reads a parameter of the kernel command line; the last one counts. */
 enum sys_read sys_kernel_parameter(const char *root, const char *name, char *value, size_t size);

@@ -2,10 +2,8 @@
 #pragma once
 
 /*
- * A growable text. Appending never fails on the spot: where memory is missing the text is marked
- * failed, and whoever wants to use it looks once at the end.
- *
- * Numbers are written with a decimal point: the program stays in the C locale.
+ * Growable text. If memory runs out, the text is marked as failed; check it once at the end.
+ * Numbers have a decimal point: the program stays in the C locale.
  */
 
 #include <stdbool.h>
@@ -16,19 +14,19 @@
 #define TEXT_DAY_LEN 11 /* 2026-11-20T */
 
 struct text {
-	char *data; /* len bytes, no final 0 */
+	char *data; /* `len` bytes, without a final 0 */
 	size_t len, size;
 	bool failed;
-	/* The day that was printed last: rows have the same one over and over. */
-	int64_t day; /* since 1970; none yet where its text is all 0 */
+	/* Cache of the last printed day, which most rows share. */
+	int64_t day; /* since 1970; unset while day_text is all 0 */
 	char day_text[TEXT_DAY_LEN];
 };
 
-/* A text is ready when it is all zero. Clearing keeps the memory, freeing does not. */
+/* A zeroed text is empty. Clearing keeps the memory, freeing does not. */
 void text_clear(struct text *text);
 void text_free(struct text *text);
 
-/* Makes room for `more` bytes, of which there is too little. False: there is no memory. */
+/* Grows the text by `more` bytes. Returns false if out of memory. */
 bool text_grow(struct text *text, size_t more);
 
 static inline bool text_reserve(struct text *text, size_t more)
@@ -57,10 +55,10 @@ static inline void text_char(struct text *text, char c)
 
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text, const char *format, ...);
 
-/* Bytes of the UTF-8 character that stands there; 0: none does. */
+/* Returns the length of the UTF-8 character at `bytes`; 0: invalid. */
 size_t text_character_len(const char *bytes, size_t left);
 
-/* Of IPv4 where it is mapped. */
+/* Appends an address; mapped IPv4 addresses in IPv4 form. */
 struct in6_addr;
 void text_address(struct text *text, const struct in6_addr *address);
 
@@ -73,5 +71,5 @@ void text_grouped(struct text *text, uint64_t value); /* 1,234,567 */
  */
 void text_time(struct text *text, int64_t ns);
 
-/* The other way round. Returns false where the text does not begin with such a time. */
+/* Reads such a time at the start of a text. Returns false if there is none. */
 bool text_read_time(const char *string, int64_t *ns);

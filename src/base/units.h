@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Numbers with units, as the command line and the configuration file write them. Each returns NULL
- * and fills *value, or returns why the text is none (a short phrase: "is not a time; write 500ms,
- * 1s or 5m") and leaves *value alone. Nothing may stand before or after the number and its unit;
- * decimals are allowed where the result is whole (1.5s, 0.5Mpps).
+ * Parses numbers with units of the command line and the configuration file. Each function returns
+ * NULL and sets *value, or returns a short phrase ("is not a time; write 500ms, 1s or 5m") and
+ * leaves *value unchanged. Nothing may precede or follow the number and its unit. Decimals are
+ * allowed if the result is whole (1.5s, 0.5Mpps).
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define SECOND_NS INT64_C(1000000000)
 
 const char *units_count(const char *text, uint64_t *value); /* 5, 64K, 5M, 1G: powers of 1000 */
-/* Of a table: 1024, 64K, 1M: powers of 1024, as tables are powers of two. */
+/* Entries of a table: 1024, 64K, 1M: powers of 1024 */
 const char *units_entries(const char *text, uint64_t *value);
 const char *units_size(
 	const char *text, uint64_t *bytes); /* 4096, 4KB, 4MB, 1GB, 1TB: powers of 1024 */

@@ -34,11 +34,11 @@ void hash_burst(const struct hash_key *hash_key, struct key_burst *burst);
 /* The portable path of hash_burst(), for tests and for CPUs without AES. */
 void hash_burst_portable(const struct hash_key *hash_key, struct key_burst *burst);
 
-/* Every path that this CPU can take, for tests: the one that is taken first, NULL at the end. */
+/* Returns all paths that this CPU supports, for tests: the default first, NULL at the end. */
 typedef void (*hash_burst_fn)(const struct hash_key *hash_key, struct key_burst *burst);
 const hash_burst_fn *hash_burst_paths(void);
 
 struct key_hash hash_one(const struct hash_key *hash_key, const struct key *key);
 
-/* The IPv4 key whose hash this is: hash_one() taken back. */
+/* Returns the IPv4 key of a hash: the inverse of hash_one(). */
 struct key4 hash_invert4(const struct hash_key *hash_key, const struct key_hash *hash);

@@ -28,8 +28,8 @@ struct key4 {
 	uint8_t src_port[2];
 	uint8_t dst_port[2];
 	uint8_t proto;
-	uint8_t spare[2]; /* 0 in a 5-tuple: the whole struct is hashed and compared */
-	uint8_t reserved; /* no field's. Always 0; who stores keys may use it there */
+	uint8_t spare[2]; /* 0 in a 5-tuple, since the whole struct is hashed and compared */
+	uint8_t reserved; /* belongs to no field; always 0, but tables may use it in stored keys */
 } __attribute__((aligned(16)));
 
 struct key6 {
@@ -39,13 +39,13 @@ struct key6 {
 	uint8_t dst_port[2];
 	uint8_t proto;
 	uint8_t spare[2]; /* as in struct key4 */
-	uint8_t reserved; /* no field's. KEY6_OF_IPV4 or 0 */
+	uint8_t reserved; /* belongs to no field; KEY6_OF_IPV4 or 0 */
 } __attribute__((aligned(8)));
 
-/* The reserved byte of a struct key6 that an IPv4 packet's key lies in. */
+/* Reserved byte of a struct key6 that holds the key of an IPv4 packet. */
 #define KEY6_OF_IPV4 4
 
-/* Bytes that fields may take: all but the reserved one, which is the last. */
+/* Bytes for fields: all but the reserved one, which is last. */
 #define KEY4_ROOM offsetof(struct key4, reserved)
 #define KEY6_ROOM offsetof(struct key6, reserved)
 
@@ -55,9 +55,9 @@ _Static_assert(KEY4_ROOM == sizeof(struct key4) - 1, "the reserved byte is the l
 _Static_assert(KEY6_ROOM == sizeof(struct key6) - 1, "the reserved byte is the last");
 
 /*
- * What a packet has beside its 5-tuple, a row each in the order of comparison: name, word of --key and
- * of the column, bits that count of a number that is big-endian, its type (KEY_FIELD_), place of its
- * column (KEY_COLUMN_), and what help says of it. Where a packet has none it is 0.
+ * Fields of a packet besides its 5-tuple, one row each, in order of comparison: name, word in --key
+ * and in the column, significant bits of a big-endian number, type (KEY_FIELD_), column
+ * (KEY_COLUMN_), and help. A field is 0 if the packet lacks it.
  */
 /* clang-format off */
 #define KEY_EXTRA_FIELDS(FIELD)                                                                    \
@@ -82,13 +82,13 @@ struct key_extra {
 
 _Static_assert(sizeof(struct key_extra) == 16, "one vector register");
 
-/* Which struct a key lies in. */
+/* Struct that holds a key. */
 enum key_family {
 	KEY_IPV4 = 4, /* struct key4 */
-	KEY_IPV6 = 6, /* struct key6; of an IPv4 packet where `reserved` says so */
+	KEY_IPV6 = 6, /* struct key6; also of IPv4 packets, as `reserved` shows */
 };
 
-/* A key of either family, where speed does not matter: candidates, reports, tests. */
+/* A key of either family, off the packet path: candidates, reports, tests. */
 struct key {
 	union {
 		struct key4 v4;
@@ -107,45 +107,46 @@ enum key_field_id {
 };
 
 enum key_field_type {
-	KEY_FIELD_ADDRESS, /* inet_ntop's form, with /LEN where less than all of it counts */
+	KEY_FIELD_ADDRESS, /* as inet_ntop(), with /LEN if fewer bits count */
 	KEY_FIELD_NUMBER,  /* decimal, big-endian in the key */
-	KEY_FIELD_ROUTER,  /* a number whose text is a router's name (base/router_names.h) */
+	KEY_FIELD_ROUTER,  /* number printed as the name of a router (base/router_names.h) */
 };
 
-/* Where an output has the column of a field. */
+/* Column of a field in output rows. */
 enum key_column {
-	KEY_COLUMN_ALWAYS, /* in every row, empty where the key does not have it */
-	KEY_COLUMN_RECORD, /* that of flow records with its name */
-	KEY_COLUMN_ASKED,  /* at the end of the row, in runs with a key that has it */
+	KEY_COLUMN_ALWAYS, /* in every row; empty if the key lacks the field */
+	KEY_COLUMN_RECORD, /* column of flow records with the same name */
+	KEY_COLUMN_ASKED,  /* at the end of the row, only if a key of the run has the field */
 };
 
-/* A field: its names, where its bytes come from, how it prints. */
+/* A key field: names, location, format. */
 struct key_field {
-	const char *word; /* in --key */
-	const char *name; /* of its column */
+	const char *word; /* word in --key */
+	const char *name; /* name of its column */
 	enum key_field_type type;
 	enum key_column column;
-	bool extra;           /* it comes from struct key_extra, else from the 5-tuple */
-	uint8_t offset4;      /* there; of a 5-tuple, in struct key4 */
-	uint8_t offset6;      /* in struct key6 */
-	uint8_t bits4, bits6; /* that count: of a number the lowest, of an address the first */
+	bool extra;      /* in struct key_extra, else in the 5-tuple */
+	uint8_t offset4; /* offset in struct key_extra or struct key4 */
+	uint8_t offset6; /* offset in struct key6 */
+	uint8_t bits4,
+		bits6; /* significant bits: the lowest of a number, the first of an address */
 };
 
-/* In the order in which keys are compared and printed. */
+/* All fields, in order of comparison and printing. */
 extern const struct key_field key_fields[KEY_FIELD_COUNT];
 
-#define KEY_VECTORS 3 /* of 16 bytes, that hold a struct key6 */
+#define KEY_VECTORS 3 /* 16-byte vectors in a struct key6 */
 
-/* How the key of a packet of one IP version is put together. */
+/* Recipe that builds a key from a packet of one IP version. */
 struct key_layout {
-	bool wide;                     /* a struct key6 */
-	uint8_t reserved;              /* its last byte */
-	uint8_t at[KEY_FIELD_COUNT];   /* where a field of the rule begins */
-	uint8_t bits[KEY_FIELD_COUNT]; /* of a field of the rule, that count */
+	bool wide;                     /* the key is a struct key6 */
+	uint8_t reserved;              /* last byte of the key */
+	uint8_t at[KEY_FIELD_COUNT];   /* offset of a field of the rule */
+	uint8_t bits[KEY_FIELD_COUNT]; /* significant bits of a field of the rule */
 	/*
-	 * Vector v of the key := the bytes that shuffle[v][s] takes out of vector s of the source,
-	 * for all s together, under mask[v]. The source is the 5-tuple, and behind it the extra. A
-	 * byte from KEY_NO_BYTE on takes nothing.
+	 * Vector v of the key: the bytes that shuffle[v][s] selects from vector s of the source,
+	 * combined over all s, under mask[v]. The source is the 5-tuple followed by struct
+	 * key_extra. Values from KEY_NO_BYTE select nothing.
 	 */
 	uint8_t shuffle[KEY_VECTORS][KEY_VECTORS + 1][16];
 	uint8_t mask[KEY_VECTORS][16];
@@ -154,38 +155,37 @@ struct key_layout {
 #define KEY_NO_BYTE 0x80
 
 struct key_rule {
-	const char *name; /* the text that it was made from */
-	uint32_t fields;  /* bit f is set where field f is part of the key */
-	bool extra;       /* one of them is in struct key_extra */
+	const char *name; /* text of the rule */
+	uint32_t fields;  /* bit f: field f is part of the key */
+	bool extra;       /* has a field of struct key_extra */
 	struct key_layout ipv4, ipv6;
 };
 
-/* Rules that have a word of their own; the first, the 5-tuple, is the default. A row without a name
- * ends it. */
+/* Predefined rules. The first, the 5-tuple, is the default. A row without a name ends the list. */
 extern const struct key_rule *const key_rules;
 
-/* Returns NULL where no rule has this word. */
+/* Returns the predefined rule of this name, or NULL. */
 const struct key_rule *key_rule_find(const char *word);
 
 #define KEY_RULE_WHY_MAX 256
 
 /*
- * Makes a rule of text, which must outlive it: FIELD[/LEN4[/LEN6]],... where FIELD is the word of a
- * field or of a rule. False, with a phrase in why[KEY_RULE_WHY_MAX], where the text is none.
+ * Parses a rule: FIELD[/LEN4[/LEN6]],... where FIELD is the word of a field or of a rule. The text
+ * must outlive the rule. Returns false with a phrase in why[KEY_RULE_WHY_MAX] if it is invalid.
  */
 bool key_rule_parse(struct key_rule *rule, const char *text, char *why);
 
-/* Whether both make the same key of every packet. */
+/* Returns true if both rules give every packet the same key. */
 bool key_rule_equal(const struct key_rule *a, const struct key_rule *b);
 
 /*
- * The distinct ones of n rules, behind the 5-tuple, which is the first: fills distinct[n + 1], and
- * of[i] with the place of rules[i] in it. Returns their number.
+ * Finds the distinct rules among n and the 5-tuple, which is first. Fills distinct[n + 1], and
+ * of[i] with the index of rules[i] in it. Returns their number.
  */
 uint32_t key_rules_distinct(const struct key_rule *const *rules, uint32_t n,
 	const struct key_rule **distinct, uint32_t *of);
 
-/* Whether it can be the rule's: what is no field's is 0, or what is reserved says. */
+/* Returns true if the rule can produce the key: all bytes outside its fields are 0. */
 bool key_rule_allows(const struct key_rule *rule, const struct key *key);
 
 static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id field)
@@ -193,21 +193,21 @@ static inline bool key_rule_has(const struct key_rule *rule, enum key_field_id f
 	return rule->fields >> field & 1;
 }
 
-/* Those of the fields, a bit each, that have such a column. */
+/* Returns the fields, one bit each, with this kind of column. */
 uint32_t key_fields_of(uint32_t fields, enum key_column column);
 
-/* Longest text of one field, with the final 0: an IPv6 prefix. */
+/* Longest text of a field, with the final 0: an IPv6 prefix. */
 #define KEY_FIELD_TEXT_MAX 50
 
 /* Writes the text of a field of the rule to text[KEY_FIELD_TEXT_MAX] and returns its length. */
 size_t key_field_print(
 	const struct key_rule *rule, const struct key *key, enum key_field_id field, char *text);
 
-/* The value of a field of the rule that is a number. */
+/* Returns the value of a number field of the rule. */
 uint64_t key_field_number(
 	const struct key_rule *rule, const struct key *key, enum key_field_id field);
 
-/* Whether it is the key of an IPv4 packet; of one without addresses that is not known. */
+/* Returns true for the key of an IPv4 packet. Unknown for keys without addresses. */
 static inline bool key_is_ipv4(const struct key *key)
 {
 	return key->family == KEY_IPV4 || key->v6.reserved == KEY6_OF_IPV4;

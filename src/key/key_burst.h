@@ -6,34 +6,37 @@
 
 #include "key/key.h"
 
-/* Packets of one burst. At most 64: one bit each in a uint64_t. */
+/* Packets per burst: at most 64, one bit each in a uint64_t. */
 #define BURST_MAX 64
 
 /*
- * What the entries of a burst stand for where they are not packets: entry i for packets[i] packets
- * of bytes[i] bytes in all, wire bytes without FCS, one after another and as even in size as whole
- * bytes allow. Sketches are given no entry of 0 packets.
+ * Weights of burst entries that are not packets: entry i is packets[i] packets with bytes[i] wire
+ * bytes without FCS, of equal sizes as far as whole bytes allow. Sketches receive no entry of 0
+ * packets.
  */
 struct key_weights {
 	uint64_t packets[BURST_MAX], bytes[BURST_MAX];
-	/* Where not all packets are looked at: one in 2^shift of each entry was, and counts for all. */
+	/*
+	 * Sampling within entries: one in 2^shift packets of each entry was processed and counts
+	 * for all.
+	 */
 	uint32_t shift;
 };
 
-/* Of a TCP segment, in the order of the host. */
+/* TCP fields of a segment, in host byte order. */
 struct key_tcp {
 	uint32_t sequence, acknowledgement;
-	uint32_t payload; /* bytes, by the lengths in the headers */
-	uint16_t window;  /* as it stands there, not scaled */
-	bool known;       /* false: no TCP, or a fragment, or cut off before the window */
+	uint32_t payload; /* bytes, from the lengths in the headers */
+	uint16_t window;  /* unscaled */
+	bool known;       /* false: not TCP, a fragment, or truncated before the window */
 };
 
-/* 128 bits. Every structure cuts its indices out of them; see sketch/ for who takes which. */
+/* 128-bit hash. Each structure takes its indices from other bits; see sketch/. */
 struct key_hash {
 	uint64_t lo, hi;
 };
 
-#define HASH_ROUNDS 4 /* of AES, that make one (key/hash.h) */
+#define HASH_ROUNDS 4 /* AES rounds per hash (key/hash.h) */
 
 /*
  * What a sketch sees of a burst: a structure of arrays, in the order in which the packets came.
@@ -43,25 +46,25 @@ struct key_hash {
  */
 struct key_burst {
 	uint32_t n;
-	uint32_t writer; /* number of the thread that fills it, among those that share a sketch */
+	uint32_t writer; /* index of the producing thread among those that share a sketch */
 	uint64_t v6;
-	/* Looked at only by who counts weighted bursts; then wire_len is not. */
+	/* Used only by weighted updates, which ignore wire_len. */
 	struct key_weights *weights;
 	struct key4 key4[BURST_MAX] __attribute__((aligned(64)));
 	struct key_hash hash[BURST_MAX] __attribute__((aligned(64)));
 	uint32_t wire_len[BURST_MAX]; /* bytes on the wire without FCS */
-	/* Details, filled only where a measurement asks for them (rx/packet/parse_burst.h). */
+	/* Details, filled only if a measurement needs them (rx/packet/parse_burst.h). */
 	int64_t time[BURST_MAX];      /* ns since 1970-01-01 UTC */
-	uint8_t tcp_flags[BURST_MAX]; /* 0 where the packet has none */
-	/* Filled only where the key of a measurement has one of its fields. */
+	uint8_t tcp_flags[BURST_MAX]; /* 0 if the packet has none */
+	/* Filled only if the key of a measurement has one of its fields. */
 	struct key_extra extra[BURST_MAX];
 	struct key6 key6[BURST_MAX];
-	/* Filled only where a measurement asks for it: then has_tcp is set. */
+	/* Filled only if a measurement needs it; has_tcp is then set. */
 	bool has_tcp;
 	struct key_tcp tcp[BURST_MAX];
 	/*
-	 * Bytes of the frame that are not of its IP packet: the headers before it, padding and trailers
-	 * behind it. Filled only where a measurement asks for them: then has_overhead is set.
+	 * Bytes of the frame outside its IP packet: headers, padding and trailers. Filled only if a
+	 * measurement needs them; has_overhead is then set.
 	 */
 	bool has_overhead;
 	uint16_t overhead[BURST_MAX];
@@ -80,7 +83,7 @@ static inline struct key key_burst_get(const struct key_burst *burst, uint32_t i
 	return key;
 }
 
-/* Entry `to` := entry `from`, but for hash, weight and its bit in v6. */
+/* Copies entry `from` to `to`, without hash, weight and its bit in v6. */
 static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t from)
 {
 	burst->key4[to] = burst->key4[from];
@@ -97,22 +100,21 @@ static inline void key_burst_move(struct key_burst *burst, uint32_t to, uint32_t
 }
 
 /*
- * dst := the keys that the rule makes of the packets of src, whose keys are 5-tuples. src->extra is
- * looked at where the rule has one of its fields. Hashes and details are not filled.
+ * Sets dst to the keys that the rule makes of the packets of src, whose keys are 5-tuples. Reads
+ * src->extra only if the rule has one of its fields. Does not fill hashes and details.
  */
 void key_burst_mask(
 	struct key_burst *dst, const struct key_burst *src, const struct key_rule *rule);
 
-/* Whether two packets that are alike to the one rule are so to the other. */
+/* Returns true if packets with equal keys under `fine` also have equal keys under `coarse`. */
 bool key_rule_is_coarser(const struct key_rule *coarse, const struct key_rule *fine);
 
-/* With TCP and overhead, where src has them. */
+/* Copies details, with TCP and overhead if src has them. */
 void key_burst_copy_details(struct key_burst *dst, const struct key_burst *src);
 
 /*
- * dst := the entries of src whose bits are set, in their order, with their hashes and, where asked
- * for, details (and TCP and overhead, where src has them). Weights are not copied. Bits from src->n
- * on are 0.
+ * Sets dst to the entries of src with set bits, in order, with hashes and optionally details (and
+ * TCP and overhead, if src has them). Does not copy weights. Bits from src->n must be 0.
  */
 void key_burst_pick(
 	struct key_burst *dst, const struct key_burst *src, uint64_t entries, bool details);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What is to be looked into: keys of one rule, as networks are, that were heavy. A list of them that
- * is kept as long as they are wanted, and a set of them that workers look a burst up in. Nobody
- * changes a set while a worker has it.
+ * Keys for drill-down: heavy keys of one rule, such as networks. A list that keeps keys as long as
+ * they are wanted, and a set of them in which workers look up a burst. No thread changes a set
+ * while a worker uses it.
  */
 
 #include <stdbool.h>
@@ -21,17 +21,17 @@
 /* Zeroed, it is empty. */
 struct key_set {
 	uint32_t n;
-	/* Of each hash one bit: most that is not in the set ends there. */
+	/* One bit per hash: filters most keys that are not in the set. */
 	uint64_t filter[NETWORK_FILTER_BITS / 64];
-	uint16_t slots[NETWORK_SLOTS]; /* open addressing: number of the key + 1, or 0 */
+	uint16_t slots[NETWORK_SLOTS]; /* open addressing: index of the key + 1, or 0 */
 	struct key_hash hash[NETWORKS_MAX];
 	struct key keys[NETWORKS_MAX];
 };
 
 void key_set_clear(struct key_set *set);
-/* Of a key that is not in it, with its hash. Returns false where it has no room. */
+/* Adds a new key with its hash. Returns false if the set is full. */
 bool key_set_add(struct key_set *set, const struct key *key, struct key_hash hash);
-/* Entries of a burst with hashes that are in the set, a bit each. */
+/* Returns the entries of a burst whose hashes are in the set, one bit each. */
 uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst);
 
 /* Zeroed, it is empty. */
@@ -39,17 +39,17 @@ struct networks {
 	uint32_t n;
 	struct network {
 		struct key key;
-		int64_t last; /* ns: the end of the interval in which it was heavy last */
+		int64_t last; /* ns; end of the last interval in which it was heavy */
 	} of[NETWORKS_MAX];
 };
 
-/* Of who looks into such keys: the list, and a set for each generation. */
+/* Memory of a drill-down: the list, and one set per generation. */
 #define NETWORKS_BYTES (sizeof(struct networks) + 2 * sizeof(struct key_set))
 
-/* At `now` those go that were heavy last more than `stay` ns ago. */
+/* Removes keys that were last heavy more than `stay` ns before `now`. */
 void networks_forget(struct networks *networks, int64_t now, uint64_t stay);
 /*
- * It is heavy now. Where the list is full it takes the place of one that was so earlier, the
- * earliest; returns false where there is none.
+ * Adds a key that is heavy now. If the list is full, replaces the key that was heavy longest ago;
+ * returns false if all are heavy now.
  */
 bool networks_add(struct networks *networks, const struct key *key, int64_t now);

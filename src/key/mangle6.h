@@ -26,17 +26,17 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-/* d.lo's bytes in a key. */
+/* position of d.lo in a key */
 #define MANGLE6_BLIND     16
 #define MANGLE6_BLIND_END 24
 
 _Static_assert(MANGLE6_BLIND == offsetof(struct key6, dst_ip), "d begins there");
 
 struct mangled6 {
-	uint64_t word[5]; /* the first two are the hash, lo and hi */
+	uint64_t word[5]; /* the first two are the hash: lo and hi */
 };
 
-/* Fills mangled[0..) with the IPv6 keys of a hashed burst, in their order. */
+/* Fills mangled[] with the IPv6 keys of a hashed burst, in order. */
 void mangle6_burst(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
@@ -44,5 +44,5 @@ void mangle6_burst(
 void mangle6_burst_portable(
 	const struct hash_key *hash_key, const struct key_burst *burst, struct mangled6 *mangled);
 
-/* The key of a mangled one. */
+/* Returns the original key. */
 struct key6 mangle6_invert(const struct hash_key *hash_key, const struct mangled6 *mangled);
