@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How much a worker looks at, by how full its queues are. A queue is looked at after each poll, and
- * the burst that was polled has the level that follows. docs/ADAPTIVE.md proves what that is good
- * for. Of one lcore; it does not know DPDK.
+ * Chooses how many packets a worker processes, by the fill level of its queues. A queue is checked
+ * after each poll; the resulting level applies to the polled burst. docs/ADAPTIVE.md has the proof.
+ * One instance per lcore. No DPDK.
  */
 
 #include <stdbool.h>
@@ -15,13 +15,13 @@
  * 10^5. */
 #define VALVE_SHIFT_MIN 2
 #define VALVE_SHIFT_MAX 6
-/* Of a burst of VALVE_SOME, packets that are looked at, at most. */
+/* Most packets of a burst processed at level VALVE_SOME. */
 #define VALVE_LOOKS_MAX 32
 
 enum shed_level {
 	VALVE_FULL,
 	VALVE_WAIT,  /* measurements that may */
-	VALVE_SOME,  /* one of 2^shift packets is looked at */
+	VALVE_SOME,  /* one packet of 2^shift is processed */
 	VALVE_COUNT, /* none is */
 };
 
@@ -30,16 +30,16 @@ struct queue_shedding {
 	uint32_t nb_queues;
 
 	uint8_t level; /* enum shed_level, */
-	uint8_t shift; /* and what VALVE_SOME is, then or next time */
+	uint8_t shift; /* sampling of VALVE_SOME, now or next time */
 	uint32_t
 		nb_full[VALVE_QUARTERS]; /* queues with so many quarters full, at their last look */
 	uint32_t nb_waiting;             /* queues of which the last poll did not take all */
 };
 
-/* What is looked at of a burst. */
+/* Part of a burst that is processed. */
 struct burst_shed_level {
 	uint8_t level; /* enum shed_level */
-	uint8_t shift; /* of VALVE_SOME; else 0 */
+	uint8_t shift; /* sampling of VALVE_SOME; else 0 */
 };
 
 static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *valve)
@@ -53,9 +53,9 @@ static inline bool burst_level_equal(struct burst_shed_level a, struct burst_she
 	return a.level == b.level && a.shift == b.shift;
 }
 
-/* Of a queue, as it was at the last look. */
+/* State of a queue at its last check. */
 struct shedding_queue {
-	uint8_t quarters; /* that are full: 0 to 3 */
+	uint8_t quarters; /* full quarters: 0 to 3 */
 	bool waiting;     /* the poll did not take all */
 };
 
@@ -67,7 +67,7 @@ static inline void queue_shedding_init(struct queue_shedding *valve, uint32_t nb
 		.nb_full = {nb_queues}};
 }
 
-/* Of the fullest queue. */
+/* Returns the full quarters of the fullest queue. */
 static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valve)
 {
 	uint32_t quarters = VALVE_QUARTERS - 1;
@@ -78,9 +78,9 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valv
 }
 
 /*
- * Up at once, to the level of as many quarters; down by one where the queues have emptied by a
- * quarter more than it took, and to VALVE_FULL where they are empty. What is looked at at
- * VALVE_SOME halves each time that this was not enough, and doubles each time that it was.
+ * Raises the level at once to the number of full quarters. Lowers it by one if the queues have
+ * emptied by one quarter more than needed to raise it, and to VALVE_FULL if they are empty. At
+ * VALVE_SOME the sampled share halves whenever it was too large, and doubles whenever it was not.
  */
 static inline void queue_shedding_decide(struct queue_shedding *valve)
 {
@@ -99,7 +99,7 @@ static inline void queue_shedding_decide(struct queue_shedding *valve)
 	}
 }
 
-/* A poll of the queue has left so much in it. */
+/* Updates the fill level of a queue after a poll. */
 static inline void queue_shedding_look(
 	struct queue_shedding *valve, struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
@@ -110,7 +110,10 @@ static inline void queue_shedding_look(
 	queue_shedding_decide(valve);
 }
 
-/* Of n packets of which `looked_at` has a bit each, how many it takes to the last that may be. */
+/*
+ * Returns how many of n packets to take so that at most VALVE_LOOKS_MAX of them are set in
+ * `looked_at`.
+ */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {
 	uint32_t looks = (uint32_t)__builtin_popcountll(looked_at);

@@ -25,7 +25,7 @@ const char *shed_policy_given_lacks(
 
 /* --- of a run --- */
 
-/* What these do with packets is for each of them. */
+/* These sources decide themselves about packets. */
 static const char *lacks_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {

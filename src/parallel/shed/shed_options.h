@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a run may give up so as to lose no packet: how that is decided, and what measurements have to
- * give. */
+/* Options of load shedding: how the run decides, and which steps measurements offer. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,24 +26,26 @@ struct shed_policy_options {
 
 OPTION_OWNER(shed_policy)
 
-/* The words of --overload; NULL behind the last. */
+/* Returns the words of --overload; NULL after the last. */
 const char *shed_policy_word(uint32_t i);
 
-/* Whether the reporter decides, too. */
+/* Returns true if the reporter also decides. */
 static inline bool shed_policy_governed(const struct config *config)
 {
 	return shed_policy_options(config)->keep_up > KEEP_UP_VALVE;
 }
 
-/* Whether a run may give anything up. */
+/* Returns true if the run may shed load. */
 static inline bool shed_policy_given(const struct config *config)
 {
 	return shed_policy_options(config)->keep_up != KEEP_UP_OFF ||
 	       shed_policy_options(config)->states_from != NULL;
 }
 
-/* As option_row.lacks: without --overload, under which a run that goes by valves alone may be told to
- * decide; and without that and shed_policy_given(). */
+/*
+ * As option_row.lacks: requires --overload, or a run that may switch to it, and
+ * shed_policy_given().
+ */
 const char *shed_policy_option_lacks(
 	const struct config *config, const struct measurement_config *measurement);
 const char *shed_policy_given_lacks(
@@ -52,12 +53,13 @@ const char *shed_policy_given_lacks(
 
 /* Of a measurement. */
 struct steps_options {
-	uint32_t priority; /* 1 is the best */
-	const char *steps; /* that steps_parse() takes; NULL: none */
-	uint64_t deadline; /* ns: it has a whole interval at full detail so often; 0: it need not */
+	uint32_t priority; /* 1 is highest */
+	const char *steps; /* text for steps_parse(); NULL: none */
+	uint64_t
+		deadline; /* ns; one whole interval at full detail per this time; 0: not required */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(steps)
 
-/* Whether one of its steps is to other keys. */
+/* Returns true if one of its steps changes to other keys. */
 bool steps_to_keys(const struct measurement_config *measurement);

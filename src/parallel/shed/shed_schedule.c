@@ -29,8 +29,8 @@ struct shed_schedule_reading {
 	const char *path;
 	const struct decisions_plan *plan;
 	uint32_t line;
-	bool any;            /* rows behind the header */
-	uint32_t at[FIELDS]; /* of the columns; UINT32_MAX: there is none */
+	bool any;            /* rows after the header */
+	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: none */
 	bool *mistake;
 	char *error; /* until there is another: no memory */
 };
@@ -52,8 +52,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 }
 
 /*
- * The field that begins here, without its quotes, none of which stands within; *rest is behind it.
- * NULL: its quotes are not around it.
+ * Returns the field that begins at *rest without its quotes and moves *rest after it. Returns NULL
+ * if the quotes are not around the field. Quotes inside are not supported.
  */
 static char *next_field(char **rest)
 {
@@ -69,7 +69,7 @@ static char *next_field(char **rest)
 	return field;
 }
 
-/* Cuts the line at its commas. Returns how many fields it has; 0 where that cannot be said. */
+/* Splits the line at commas. Returns the number of fields; 0 if it is malformed. */
 static uint32_t split(
 	const struct shed_schedule_reading *reading, char *line, char *fields[LINE_FIELDS_MAX])
 {
@@ -106,7 +106,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 	return n > 0;
 }
 
-/* What is decided, of all measurements or of the one that is named. */
+/* Reads the setting of all measurements or of the named one. */
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *decision)
 {
@@ -166,7 +166,7 @@ static bool read_row(
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
 			return refuse(reading, "no %s", field_names[f]);
-	/* Of an interval as a whole. */
+	/* applies to a whole interval */
 	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
 		*fields[reading->at[FIELD_WORKER]] == '\0')
 		return true;

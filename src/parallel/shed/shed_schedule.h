@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What is to be given up and when, decided beforehand and read from a file (states-from). */
+/* Fixed schedule of load shedding, read from a file (states-from). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,14 +14,14 @@
 /* From a packet of a worker on. */
 struct shed_schedule_entry {
 	uint64_t packet;     /* its number among those that came to the worker, from 0 */
-	uint8_t measurement; /* that takes its first `steps` steps; DECISION_OF_ALL: it is of all */
+	uint8_t measurement; /* measurement that takes its first `steps` steps; DECISION_OF_ALL: all */
 	uint8_t steps;
-	bool of_flows; /* no steps: its flows are looked at so */
+	bool of_flows; /* sampling of flows instead of steps */
 	struct flow_states flows;
-	struct burst_shed_level level; /* of all */
+	struct burst_shed_level level; /* level of all measurements */
 };
 
-/* Of all workers. */
+/* Schedule of all workers. */
 struct shed_schedule {
 	uint32_t nb_workers;
 	struct decision_list {
@@ -34,8 +34,8 @@ struct shed_schedule {
 /* For whom a file may decide. */
 struct decisions_plan {
 	uint32_t nb_workers, nb_measurements;
-	const char *const *names;  /* of measurements, */
-	const struct steps *steps; /* and theirs */
+	const char *const *names;  /* names of the measurements */
+	const struct steps *steps; /* their steps */
 	uint32_t deep;             /* a bit each: their flows have states */
 };
 

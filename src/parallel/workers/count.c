@@ -6,7 +6,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* rules: those whose keys are asked for, a bit each. lap: NULL where the burst is not timed. */
+/* rules: key rules to hash, one bit each. lap: NULL if the burst is not timed. */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
 	const uint32_t rules, struct stage_timer *lap)
 {
@@ -52,7 +52,7 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
 }
 
-/* Key rules that are asked for of all packets, for measurements that are not off, a bit each. */
+/* Returns the key rules needed for all packets by active measurements, one bit each. */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *within,
 	const struct burst_shedding *state)
 {
@@ -91,8 +91,8 @@ uint64_t drill_down_entries(
 }
 
 /*
- * The keys that measurement m has of some entries. hashed: rules whose keys are there of all of
- * them, a bit each.
+ * Returns the keys of measurement m for some entries. hashed: rules whose keys are hashed for all
+ * entries, one bit each.
  */
 static struct key_burst *pick(
 	const struct counting *counting, uint32_t m, uint64_t entries, uint32_t hashed)
@@ -128,7 +128,7 @@ static void add_inside(
 	inside->added_bytes += (bytes << shift) - bytes;
 }
 
-/* What measurement m looks at of the burst, and of these entries; NULL: nothing. */
+/* Returns the part of the burst that measurement m counts; NULL: none. */
 static const struct key_burst *burst_of(const struct counting *counting,
 	const struct drill_down_sets *within, uint32_t m, uint32_t hashed, uint64_t entries,
 	uint32_t shift)
@@ -147,7 +147,7 @@ static const struct key_burst *burst_of(const struct counting *counting,
 	return burst;
 }
 
-/* Of the entries whose keys are in the share of 2^-keys. */
+/* Sums the entries whose keys are in the share of 2^-keys. */
 static struct key_sample_counts sum_share(
 	const struct key_burst *burst, uint32_t keys, uint32_t shift)
 {

@@ -21,12 +21,12 @@
 /* One thread's. */
 struct counting {
 	/* Written before the start. */
-	uint64_t set; /* the number of what is measured (parallel/run/measurements.h) */
+	uint64_t set; /* number of the set of measurements (parallel/run/measurements.h) */
 	const struct hash_key *hash_key;
-	bool details;  /* a measurement asks for times or TCP flags */
-	bool extra;    /* a measurement's key has a field that is none of the 5-tuple */
-	bool overhead; /* a measurement asks for bytes of IP packets, and so for details */
-	bool tcp;      /* a measurement asks for what is known of TCP, and so for details */
+	bool details;  /* a measurement needs times or TCP flags */
+	bool extra;    /* a key has a field outside the 5-tuple */
+	bool overhead; /* a measurement needs the bytes of IP packets; implies details */
+	bool tcp;      /* a measurement needs TCP fields; implies details */
 	bool rests;    /* a measurement has work for it when nothing comes */
 	uint32_t nb_measurements;
 	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
@@ -45,17 +45,16 @@ struct counting {
 	bool waits; /* there is one in waiting[] */
 
 	struct key_weights *
-		weights; /* of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
+		weights; /* weights of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
-	uint32_t low_ranked; /* measurements that may wait for others, a bit each */
+	uint32_t low_ranked; /* measurements that may wait for others, one bit each */
 
-	/* Of measurements that count what is inside networks alone
-	 * (parallel/workers/drill_down.h). */
+	/* Measurements with drill-down (parallel/workers/drill_down.h). */
 	bool closer;                                     /* there is one */
-	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* whose keys the networks are */
-	/* Key rules that are asked for of all packets, a bit each, where there are networks. */
+	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* rule of the keys of its networks */
+	/* Key rules needed for all packets if there are networks, one bit each. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
 	struct key_burst
 		*picked; /* [PICKED_BURSTS]: what is inside, and its keys, or those of a share */
@@ -72,15 +71,18 @@ struct stage_timer;
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *lap);
 
-/* Entries of the burst that measurement m counts, a bit each: where its networks' keys are hashed. */
+/*
+ * Returns the entries of the burst that measurement m counts, one bit each. The keys of its
+ * networks must be hashed.
+ */
 uint64_t drill_down_entries(
 	const struct counting *counting, const struct drill_down_sets *within, uint32_t m);
 
 /*
- * The same of counting->bursts[0], which has lengths and, where packets stand for others, room for
- * weights, in a state. rarer[k]: entries that one of 2^k is, a bit each. A measurement with networks
- * counts what is inside; one that counts a share of its keys adds what others had to sifted[m], by
- * their rank. lap: NULL where the burst is not timed.
+ * As count_keys(), under a shedding state. counting->bursts[0] has lengths, and room for weights if
+ * packets are sampled. rarer[k]: entries of the 1-in-2^k sample, one bit each. Measurements with
+ * drill-down count what is inside their networks. Measurements that count a share of their keys add
+ * the rest to sifted[m], by rank. lap: NULL if the burst is not timed.
  */
 struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
@@ -89,13 +91,12 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	struct key_sample_counts (*sifted)[KEY_SHARE_MAX], struct stage_timer *lap);
 
 /*
- * As count_keys(), of a burst with weights. An entry of 0 packets is left out: it counts in no sketch, and
- * is no distinct key. Where bursts wait it is the one before that is counted, and counting->bursts
- * are others afterwards.
+ * As count_keys(), for a burst with weights. Entries of 0 packets are skipped. If bursts wait, the
+ * previous burst is counted, and counting->bursts then points to other bursts.
  */
 void count_weighted_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
-/* Counts the burst that waits, if there is one: before anybody looks at the sketches. */
+/* Counts the waiting burst, if any. Call it before the sketches are read. */
 void count_waiting_keys(struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);

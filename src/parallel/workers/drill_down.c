@@ -63,7 +63,7 @@ static const struct measurement_config *find_measurement(
 	return NULL;
 }
 
-/* Whether who names its networks does so, over others, by what itself counts. */
+/* Returns true if its source depends, directly or through others, on the measurement itself. */
 static bool is_circle(const struct config *config, const struct measurement_config *measurement)
 {
 	const struct measurement_config *next = measurement;
@@ -115,7 +115,7 @@ static const char *lacks_intervals(
 						      : NULL;
 }
 
-/* It may stand above the sections, for all of them. */
+/* May precede the sections and then applies to all measurements. */
 static const char *lacks_within(
 	const struct config *config, const struct measurement_config *measurement)
 {

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Measurements that look closer: they count only what lies inside keys ("networks") that another
- * measurement has reported as heavy. Which ones those are is part of a generation: what epoch s
- * reported is looked into in epoch s + 2, which has the same generation and begins when that is
- * handed back (parallel/epoch.h). So an epoch is of one set, and it is the same set however many
- * workers there are and whenever they run.
+ * Drill-down: measurements that count only packets inside keys ("networks") that another
+ * measurement reported as heavy. The set of networks belongs to a generation: keys heavy in epoch s
+ * are used in epoch s + 2, which has the same generation and starts after it was recycled
+ * (parallel/epoch.h). Each epoch therefore has one set, independent of the number and timing of
+ * workers.
  */
 
 #include <stdbool.h>
@@ -17,14 +17,14 @@
 #include "key/hash.h"
 #include "key/key_set.h"
 
-#define WITHIN_NAME_MAX 64 /* of a measurement, with the final 0 */
+#define WITHIN_NAME_MAX 64 /* name of a measurement, with the final 0 */
 
 struct drill_down_options {
 	struct within_choice {
 		char networks[WITHIN_NAME_MAX]; /* the measurement that names them; empty: none */
-		double share;                   /* that a heavy one has at least */
+		double share;                   /* smallest share of a heavy key */
 	} within;
-	uint64_t stay; /* ns that one is looked into after it was heavy last */
+	uint64_t stay; /* ns for which a key is kept after it was last heavy */
 };
 
 OPTION_OWNER_OF_MEASUREMENT(drill_down)
@@ -34,27 +34,27 @@ static inline bool drill_down_given(const struct measurement_config *measurement
 	return drill_down_options(measurement)->within.networks[0] != '\0';
 }
 
-/* Whether one does. */
+/* Returns true if a measurement has a drill-down. */
 bool drill_down_any(const struct config *config);
 
-/* Of a measurement that looks closer. The reporter's, but for the set of an open generation. */
+/* Drill-down of a measurement. Owned by the reporter, except the set of an open generation. */
 struct drill_down {
-	uint32_t networks; /* the measurement that names them */
+	uint32_t networks; /* measurement that provides the networks */
 	struct networks heavy;
 	struct key_set sets[2];    /* by generation */
 	struct log_ratelimit full; /* more were heavy */
 };
 
-/* The generation of `epoch`, which belongs to nobody, looks into what is heavy now. */
+/* Gives the generation of `epoch`, which no worker owns, the keys that are heavy now. */
 void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key, uint64_t epoch);
 
-/* What a measurement counted of what a worker measured, where it does not count all of it. */
+/* Part of a worker's packets that a measurement counted. */
 struct drill_down_counts {
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* by weights */
+	uint64_t added, added_bytes; /* packets and bytes added by weights */
 };
 
-/* A generation's: the worker's while the epoch is its own. */
+/* Part of a generation. Owned by the worker until it leaves the epoch. */
 struct drill_down_sets {
 	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts all */
 	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];

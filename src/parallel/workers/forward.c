@@ -130,7 +130,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	for (uint32_t i = 0; i < n; i++) {
 		bytes += pkts[i]->pkt_len;
 		longest = RTE_MAX(longest, pkts[i]->pkt_len);
-		segments |= pkts[i]->nb_segs; /* 1 where none is a chain */
+		segments |= pkts[i]->nb_segs; /* 1 if no packet is a chain */
 		cut |= pkts[i]->pkt_len - mbuf_captured(pkts[i]);
 	}
 	counts->received += n;

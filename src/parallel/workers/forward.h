@@ -18,48 +18,50 @@
 
 struct poller;
 
-/* What one lcore did with the packets of one port in one epoch; written and cleared as a struct
- * generation is (parallel/workers/worker.h). */
+/*
+ * Counters of one lcore for the packets of one port in one epoch. Written and cleared like struct
+ * generation (parallel/workers/worker.h).
+ */
 struct forward_counts {
 	uint64_t received;
-	uint64_t taken; /* by the device; it may give some of them up afterwards */
-	uint64_t bytes; /* of these, on the wire without FCS */
+	uint64_t taken; /* accepted by the device, which may drop some later */
+	uint64_t bytes; /* wire bytes of these, without FCS */
 	uint64_t tx_full, too_long, no_link;
 	struct log_linear
 		times; /* TSC cycles that packets took: one entry a burst, as often as it has packets */
 };
 
-/* Where the packets of a polled queue go. */
+/* Path of the packets of a polled queue. */
 struct forward_path {
-	uint16_t in;          /* number of the port among the run's */
-	uint16_t port, queue; /* that they leave by */
+	uint16_t in;          /* index of the ingress port */
+	uint16_t port, queue; /* egress port and queue */
 	const struct port_send *send;
-	bool lingers;                    /* a packet socket may still hold some of what it took */
+	bool lingers;                    /* a packet socket may still hold accepted packets */
 	uint64_t flush_at;               /* TSC: not before, it is asked again to send that */
 	struct forward_counts counts[2]; /* by generation */
 };
 
-/* Of one polling lcore: a way for each queue of its poller, in their order. */
+/* Forwarding of one polling lcore: one path per queue of its poller, in order. */
 struct forward {
 	uint32_t nb_ways;
 	struct forward_path ways[];
 };
 
-/* For a poller that is complete. NULL where there is no memory. */
+/* Call it when the poller is complete. Returns NULL if out of memory. */
 struct forward *forward_create(
 	const struct plan *plan, const struct port *ports, const struct poller *poller, int node);
 void forward_destroy(struct forward *forward); /* NULL is allowed */
 
 /*
- * Sends n packets of the way, the first of which came at TSC `came`, or was asked for then; nobody
- * may touch them afterwards. `epoch` is the lcore's. Returns the TSC when they had left.
+ * Sends n packets of a path, which the caller must not use afterwards. came: TSC of the arrival or
+ * poll of the first packet. `epoch` is that of the lcore. Returns the TSC after sending.
  */
 uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	struct rte_mbuf **pkts, uint32_t n, uint64_t came);
 
-/* Nothing came for a way: what packet sockets hold of it leaves, as far as it can. */
+/* Sends what packet sockets still hold for a path, if possible. Call it when no packet arrived. */
 void forward_rest(struct forward *forward, uint32_t way);
-/* The same of all ways: no packet comes any more. */
+/* The same for all paths. Call it after the last packet. */
 void forward_end(struct forward *forward);
 
 /* The reporter: the generation of `epoch` is clean again. NULL is allowed. */

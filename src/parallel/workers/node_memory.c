@@ -92,7 +92,7 @@ void memory_look(const void *memory, size_t size, int node)
 	if (syscall(SYS_move_pages, 0, n, pages, NULL, where, 0) != 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (where[i] < 0) /* no page: nobody touched it */
+		if (where[i] < 0) /* not a page: never touched */
 			continue;
 		tallies[node].pages++;
 		if (where[i] != node) {

@@ -2,14 +2,11 @@
 #pragma once
 
 /*
- * Memory for sketches: on the NUMA node of the worker that writes it, in transparent hugepages
- * where the kernel has them, and touched before the first packet, so that the packet path never
- * faults. It does not come out of EAL's heap: without hugepages that heap has a fixed size and no
- * nodes.
- *
- * The kernel puts a page elsewhere when a node is full, without a word. So pages are looked up
- * after they were touched, some of each allocation, and every thread that allocates keeps a tally
- * for every node.
+ * Memory for sketches: on the NUMA node of the worker that writes it, in transparent hugepages if
+ * available, and touched before the first packet, so that the packet path never faults. It is not
+ * part of the EAL heap, which without hugepages has a fixed size and no nodes. The kernel silently
+ * uses another node if one is full. Therefore some pages of each allocation are looked up after
+ * they were touched, and each allocating thread keeps a tally per node.
  */
 
 #include <stdbool.h>
@@ -25,7 +22,7 @@ struct sketch_allocator memory_on_node(int node);
 void *memory_get(int node, size_t size);
 void memory_give_back(void *memory, size_t size); /* NULL is allowed */
 
-/* Bytes that can be had without swapping; SIZE_MAX where nobody tells. */
+/* Returns the bytes available without swapping; SIZE_MAX: unknown. */
 size_t memory_available(void);
 
 /* Moves the whole pages of a range to a node, as far as the node has room. */
@@ -40,8 +37,8 @@ struct memory_tally {
 	int where; /* a node on which one of `elsewhere` is */
 };
 
-/* Whether that is worth a word: the kernel puts a page or two of many elsewhere by itself. */
+/* Returns true if the misplacement is worth a warning: the kernel always misplaces a few pages. */
 bool memory_is_misplaced(const struct memory_tally *tally);
 
-/* This thread's tally of a node since the last time it was asked for. */
+/* Returns this thread's tally of a node since the last call. */
 struct memory_tally memory_take_tally(int node);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The time at which packets are polled: UTC, read from the TSC, as the system's clock may take a
- * system call. The clock is read again when a second has passed, so that the two do not drift
- * apart. Of one thread.
+ * Time of polls: UTC computed from the TSC, because the system clock may need a system call.
+ * Synchronized with the system clock once a second. Not thread-safe.
  */
 
 #include <stdint.h>
@@ -15,10 +14,10 @@
 #define PACKET_CLOCK_SECOND 1000000000
 
 struct packet_clock {
-	uint64_t hz;      /* of the TSC; 0: the clock was not read yet */
+	uint64_t hz;      /* TSC frequency; 0: not synchronized yet */
 	uint64_t tsc;     /* when the clock was read */
 	int64_t utc;      /* what it said: ns since 1970-01-01 UTC */
-	double ns_of_tsc; /* of one cycle */
+	double ns_of_tsc; /* ns per cycle */
 };
 
 static inline void packet_clock_read(struct packet_clock *clock)

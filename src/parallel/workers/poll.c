@@ -13,7 +13,7 @@
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* A device on which packets go on coming is drained for so long. */
+/* Limit for draining a device that still receives packets. */
 #define DRAIN_MS 200
 
 /* Once a live run is stopped. Cycles of the clock; 0: it is not. */
@@ -41,8 +41,8 @@ static _Thread_local struct {
 } yields;
 
 /*
- * A thread that only yields is taken for one that needs no time: beside threads that spin it gets
- * little. One that sleeps gets its turn when it wakes.
+ * The scheduler treats a thread that only yields as idle: next to spinning threads it gets little
+ * time. A thread that sleeps gets its turn when it wakes.
  */
 bool poll_yields(void)
 {
@@ -163,7 +163,7 @@ void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring
 		queue->fill = QUEUE_FILL_POLLS;
 }
 
-/* Of so many packets, the quarters of the entries that they fill: 0 to 3. */
+/* Returns how many quarters of the entries the packets fill: 0 to 3. */
 static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
@@ -173,7 +173,7 @@ static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 	return quarters;
 }
 
-/* Packets that wait, or at least so many; of QUEUE_FILL_POLLS a guess. */
+/* Returns the number of waiting packets or a lower bound; a guess for QUEUE_FILL_POLLS. */
 static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 {
 	uint32_t quarter = queue->entries >> 2, quarters = 0;
@@ -197,8 +197,8 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 }
 
 /*
- * Whether the poll left something. One that found less than it can take may have: drivers give what
- * suits them, some no more than 32 at a time, or up to the end of their ring.
+ * Returns true if the poll may have left packets. A short poll may have: some drivers return at
+ * most 32 packets, or stop at the end of their ring.
  */
 static bool left_some(const struct poller *poller, const struct poll_queue *queue, uint32_t polled)
 {

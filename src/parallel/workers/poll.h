@@ -17,9 +17,9 @@
 #include "parallel/plan/plan.h"
 #include "parallel/workers/shed_worker.h"
 
-/* How it is known what waits in a queue. */
+/* Method to find the fill level of a queue. */
 enum queue_fill {
-	QUEUE_FILL_DESCRIPTORS, /* whether some of them are taken */
+	QUEUE_FILL_DESCRIPTORS, /* checks whether descriptors are used */
 	QUEUE_FILL_COUNT,       /* the driver counts */
 	QUEUE_FILL_RING,        /* packets come through a ring of ours */
 	QUEUE_FILL_POLLS, /* only that polls find as much as they can take, one after another */
@@ -31,41 +31,42 @@ struct rte_ring;
 struct poll_queue {
 	uint16_t port, queue;
 	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
-	/* Looked at where there is a keeper. */
+	/* Used if `keeper` is set. */
 	enum queue_fill fill;
 	uint32_t entries;      /* descriptors */
-	struct rte_ring *ring; /* of QUEUE_FILL_RING */
-	uint32_t waiting;      /* of keeper->backlog */
-	uint32_t full_polls; /* of QUEUE_FILL_POLLS: that followed each other, up to the entries */
+	struct rte_ring *ring; /* ring of QUEUE_FILL_RING */
+	uint32_t waiting;      /* part of keeper->backlog */
+	uint32_t full_polls;   /* QUEUE_FILL_POLLS: successive full polls, up to `entries` */
 	struct shedding_queue valve;
 };
 
 struct poller {
 	struct epochs *epochs;
 	bool replay;         /* packets say their epoch; else they belong to the one that is open */
-	enum idle_mode idle; /* of an empty round; not IDLE_AUTO */
+	enum idle_mode idle; /* idle mode after an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
-	uint32_t at;    /* of these, the one that take()'s packets are from */
+	uint32_t at;    /* index of the queue whose packets take() receives */
 	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
 	/* Sleep until a packet comes. Written before the start, but for `empty_rounds`. */
-	uint32_t nb_fds; /* of queues: readable where a packet waits; 0: rounds go on */
+	uint32_t nb_fds; /* descriptors of queues, readable if a packet waits; 0: poll in rounds */
 	int fds[OPTION_LIST_MAX];
 	uint32_t wait_ms;      /* longest sleep */
 	uint32_t nap_ns;       /* sleep between rounds while packets come; 0: as poll_idle() */
-	uint32_t empty_rounds; /* that followed each other */
-	uint32_t quiet_ms;     /* no packet for so long: the queues of a stopped run are empty */
-	uint64_t epoch;        /* of the packets that take() gets */
-	uint64_t polled;       /* TSC when they were at hand */
-	struct shed_worker *keeper; /* whose valve is told of each poll; NULL: nobody's */
+	uint32_t empty_rounds; /* successive empty rounds */
+	uint32_t
+		quiet_ms; /* time without a packet after which the queues of a stopped run are empty */
+	uint64_t epoch;             /* epoch of the packets that take() receives */
+	uint64_t polled;            /* TSC when they were at hand */
+	struct shed_worker *keeper; /* shedding state updated by each poll; NULL: none */
 
-	/* Called by poll_until_end() alone; arg is theirs. */
+	/* Callbacks of poll_until_end(), with `arg`. */
 	void *arg;
 	/* The next packets belong to `epoch`, which is newer. */
 	void (*enter)(void *arg, uint64_t epoch);
 	/* n packets of one epoch, now the callee's. rx_cycles: what receiving them took. */
 	void (*take)(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
-	/* Queue q had nothing, whatever others had. NULL: nobody asks. */
+	/* Queue q was empty. NULL: ignored. */
 	void (*empty)(void *arg, uint32_t q);
 	/* A round found nothing. NULL: poll_idle(). */
 	void (*rest)(void *arg);
@@ -78,10 +79,10 @@ void poll_until_end(struct poller *poller);
 /* Tells the valve of its keeper of a poll of queue q. */
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
-/* Finds out how it is known what waits in a queue of so many entries. ring: its own; or NULL. */
+/* Selects the method for a queue of `entries` descriptors. ring: its own ring, or NULL. */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
-/* What a polling loop does when it found nothing. */
+/* Waits after an empty round of a polling loop. */
 void poll_idle(enum idle_mode idle);
 
 /* The same as IDLE_SLEEP, with sleeps of `ns`. */

@@ -3,7 +3,7 @@
 
 #include <rte_mempool.h>
 
-/* The node as EAL may be asked for it: without hugepages it knows of none. */
+/* Returns the node for calls of EAL, which without hugepages knows no nodes. */
 int pool_node(int node);
 
 /*

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The first half of counting: from a burst of packets to a burst of keys (the second half is
- * parallel/workers/count.h). Nothing looks at the packets afterwards. Of one lcore.
+ * First half of counting: turns a burst of packets into a burst of keys (second half:
+ * parallel/workers/count.h). The packets are not used afterwards. One instance per lcore.
  */
 
 #include <stdbool.h>
@@ -30,8 +30,8 @@ struct reader {
 };
 
 /*
- * Fills `burst` with the keys of n <= BURST_MAX packets, and what `counting` asks for beside them.
- * Adds what the filter leaves out to *filtered. May change the order of the packets.
+ * Fills `burst` with the keys of n <= BURST_MAX packets and the details that `counting` needs. Adds
+ * filtered packets to *filtered. May reorder the packets.
  */
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
@@ -43,19 +43,16 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 	uint64_t *filtered, struct stage_timer *lap);
 
 /*
- * Of packets that nobody looks at: adds their sizes to what `counts` has of frames, and returns
- * their wire bytes.
+ * Counts packets that are not processed: adds their sizes to the frame sizes in `counts` and
+ * returns their wire bytes.
  */
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,
 	struct parse_counts *counts);
 
-/* As reader_read(), for who goes on to use the packets, in their order. */
+/* As reader_read(), but keeps the packets and their order for further use. */
 void reader_read_ahead(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *burst,
 	struct parse_counts *counts, uint64_t *filtered);
 
-/*
- * The TSC when a packet came that has just been polled, as it says itself; `polled` where it does
- * not.
- */
+/* Returns the TSC of the arrival of a polled packet by its own timestamp, else `polled`. */
 uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t polled);

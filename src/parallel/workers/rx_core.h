@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The lcore that receives for the workers of a group, in the designs that have one. It takes part
- * in epochs like a worker, for its own counters: what it received, and what found no room on the
- * way to a worker.
+ * Lcore that receives for the workers of a group, in designs that have one. It takes part in epochs
+ * like a worker, for its own counters: received packets, and packets dropped because a ring to a
+ * worker was full.
  */
 
 #include <stdalign.h>
@@ -17,16 +17,16 @@
 #include "parallel/workers/worker.h"
 #include "rx/packet/rss_hash.h"
 
-/* What a receiver counts in one epoch; see struct generation. */
+/* Counters of one epoch; see struct generation. */
 struct rx_core_generation {
 	alignas(64) uint64_t received;
-	uint64_t rx_cycles; /* of polls that found packets, and of handing them over */
+	uint64_t rx_cycles; /* cycles of successful polls and of passing packets on */
 	/* Off-path: what became of packets of which workers hear nothing, and TSC cycles of reading
 	 * headers and handing over digests, of sending. Bytes are the workers' to count. */
 	uint64_t filtered;
 	struct parse_counts counts;
 	uint64_t ppt_cycles, free_cycles;
-	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of its group */
+	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of the group */
 };
 
 /* Packets of one burst that go to one worker. */
@@ -43,12 +43,12 @@ struct rx_core {
 	const struct run *run;
 	struct collect *collect; /* NULL: packets are the input */
 	uint32_t participant;    /* its number among those who take part in epochs */
-	uint32_t nb_workers;     /* of its group */
+	uint32_t nb_workers;     /* workers in the group */
 	struct worker *const *workers;
 	bool may_drop; /* async: a full ring costs packets, not time */
 	enum dispatch dispatch;
 	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
-	struct rss_mask hashed;      /* of packets that come without a hash */
+	struct rss_mask hashed;      /* hash fields for packets without a hash */
 	struct poller poller;        /* the device's queues */
 	struct forward *forward;     /* where what it receives goes; NULL: to the workers */
 

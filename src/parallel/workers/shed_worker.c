@@ -121,9 +121,9 @@ const struct burst_shedding *shed_worker_state(
 }
 
 /*
- * Eight numbers of a byte each from a 64-bit one of SplitMix64: number i, whose trailing zeros say
- * of how many packets or entries one is chosen. It hangs on its own byte alone, and not on how
- * bursts were cut; who is one of 2^k is one of 2^(k-1).
+ * Derives eight one-byte numbers from each 64-bit number of SplitMix64. The trailing zeros of
+ * number i give the sampling: an entry in the 1-in-2^k sample is also in the 1-in-2^(k-1) sample.
+ * The result does not depend on burst boundaries.
  */
 static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift)
 {
@@ -149,7 +149,7 @@ uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n)
 void shed_worker_choose_rarer(
 	struct shed_worker *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
 {
-	/* Independent of who is looked at. */
+	/* independent of the sampling of packets */
 	uint64_t seed = ~keeper->seed;
 
 	for (uint32_t left = keeper->state.shifts; left != 0; left &= left - 1) {

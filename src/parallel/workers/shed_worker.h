@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What a worker gives up so as to lose no packet: measurements wait, one of 2^k packets is looked
- * at, or none is. Each burst has one state. What was given up is counted in the generation.
+ * Load shedding of a worker: measurements wait, packets are sampled 1 in 2^k, or packets are only
+ * counted. Each burst has one state. Shed packets are counted in the generation.
  */
 
 #include <stdbool.h>
@@ -18,25 +18,25 @@
 struct counting;
 
 /*
- * What a measurement did not see of bursts that others did. Sums: what is added may be negative,
- * modulo 2^64, as those that look at fewer packets add more.
+ * Packets of processed bursts that a measurement did not count. Sums: terms may be negative modulo
+ * 2^64, as sampling measurements add more.
  */
 struct shed_counts_measurement {
-	uint64_t measured, bytes;      /* that others looked at */
+	uint64_t measured, bytes;      /* processed by other measurements */
 	uint64_t added, added_bytes;   /* what the weights of others add beyond its own */
 	uint64_t unseen, unseen_bytes; /* packets of bursts that it did not see at all */
 	uint64_t weight;               /* the largest of the bursts that it saw; 0: 1 */
 };
 
-/* What was given up in an epoch. Of a generation: the worker's while the epoch is its own. */
+/* Packets not measured in an epoch. Owned by the worker until it leaves the epoch. */
 struct shed_counts {
-	uint64_t skipped, skipped_bytes; /* not looked at */
-	uint64_t unseen, unseen_bytes;   /* of them, in bursts of which none was */
+	uint64_t skipped, skipped_bytes; /* not processed */
+	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
 	uint64_t added, added_bytes;     /* what weights add to the measured ones */
-	/* After a poll: packets that waited, as far as that is known, and level of the valve. */
+	/* Largest values after a poll: waiting packets, as far as known, and shedding level. */
 	uint64_t backlog_max, level_max;
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
-	/* Of bursts that a measurement saw, what it did not count, by the rank of the key. */
+	/* Keys not counted by a measurement in processed bursts, by rank of the key. */
 	struct key_sample_counts sifted[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
@@ -53,12 +53,12 @@ struct kept_burst {
 void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
 	const struct kept_burst *burst, const struct kept_burst *rarer, uint32_t nb_measurements);
 
-/* A worker's. */
+/* Shedding state of a worker. */
 struct shed_worker {
 	/* Written before the start. */
-	uint64_t seed;                               /* of what is looked at */
+	uint64_t seed;                               /* seed of the sampling */
 	const struct shed_schedule_entry *decisions; /* in the order of packets, with an end */
-	const struct steps *steps;                   /* of measurements, that these are of */
+	const struct steps *steps;                   /* steps of the measurements */
 	struct shed_mailbox *line; /* shared with the governor; NULL: there is none */
 	uint64_t interrupted;      /* TSC cycles: a burst that took longer was */
 
@@ -66,20 +66,20 @@ struct shed_worker {
 	struct queue_shedding valve;
 	uint64_t backlog; /* after the last poll of each queue, of all of them */
 	uint64_t packet;  /* the next one */
-	uint64_t entry;   /* the next one that was looked at and has a key */
+	uint64_t entry;   /* index of the next processed packet with a key */
 	struct burst_shed_level level;
 	const struct shed_setting *states;
 	struct shed_setting decided; /* these, where a file decides */
-	/* What both come to, for an epoch. */
+	/* Combined state for an epoch. */
 	struct burst_shedding state;
 	uint64_t state_of;               /* the epoch */
-	bool stale;                      /* it has to be made anew */
-	bool remade;                     /* it was, and flow tables have not been told yet: */
+	bool stale;                      /* must be computed again */
+	bool remade;                     /* was computed; flow tables are not updated yet */
 	const struct flow_states *flows; /* [CONFIG_MEASUREMENTS_MAX], of the states */
 	bool whole;                      /* nothing is given up by states */
 };
 
-/* Nothing waits, and all is looked at, in an epoch whose state was made. */
+/* Returns true if no packets wait and all are processed, and the state of the epoch is computed. */
 static inline bool shed_worker_is_calm(const struct shed_worker *keeper, uint64_t epoch)
 {
 	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0 &&
@@ -92,8 +92,8 @@ static inline bool shed_worker_is_calm(const struct shed_worker *keeper, uint64_
 void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept);
 
 /*
- * How many of the next n > 0 packets have the same level and states as the first, and takes them.
- * At least one.
+ * Takes and returns how many of the next n > 0 packets have the same level and state as the first:
+ * at least one.
  */
 uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n);
 
