@@ -20,8 +20,10 @@ bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 
 void epochs_open(struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the acquire of whoever reads `open`: info slots and filled rings come
-	 * first. */
+	/*
+	 * Pairs with the acquire of readers of `open`: info slots and filled rings are written
+	 * before.
+	 */
 	atomic_store_explicit(&epochs->open, epoch, memory_order_release);
 }
 

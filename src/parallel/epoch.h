@@ -51,25 +51,26 @@ struct epoch_options {
 
 OPTION_OWNER(epoch)
 
-/* The workers, and the receivers where a design has them: lcores, of which DPDK has so many. */
+/* Workers and receiving cores: lcores, limited as in DPDK. */
 #define EPOCH_PARTICIPANTS_MAX 128
 
 /* Epochs that the feeder may open before the reporter is done with the oldest one. */
 #define EPOCH_AHEAD 64
 
 /*
- * What is known of an epoch beside the workers' counters. Slot s % EPOCH_AHEAD is written by the
- * one who raises `open`, before it raises it beyond s; the reporter reads it after that. Number and
- * start are there before the epoch's first packet: who was handed a count of it may read them.
+ * Facts of an epoch besides the counters of workers. Slot s % EPOCH_AHEAD is written by the thread
+ * that raises `open`, before it raises it beyond s; the reporter reads it afterwards. Number and
+ * start are set before the first packet of the epoch, so that any thread that received a count of
+ * it may read them.
  */
 struct epoch_info {
-	uint64_t number;        /* as printed, before --append's offset */
-	int64_t start, end;     /* ns since 1970-01-01 UTC, half open */
-	uint64_t fed;           /* packets that the feeder took from its source */
-	uint64_t dropped;       /* of these, packets that a paced replay found no room for */
+	uint64_t number;    /* printed number, without the offset of --append */
+	int64_t start, end; /* ns since 1970-01-01 UTC, half open */
+	uint64_t fed;       /* packets that the feeder took from its source */
+	uint64_t dropped;   /* part of these that a paced replay dropped because rings were full */
 	uint32_t largest_frame; /* bytes on the wire, over the fed packets */
-	uint64_t missing_bytes; /* as the ledger's, over the fed packets */
-	bool late;              /* live: it ended behind its time */
+	uint64_t missing_bytes; /* as in the ledger, over all fed packets */
+	bool late;              /* live input: ended late */
 	uint64_t took;          /* ns by the clock in which the feeder fed it */
 };
 
@@ -84,7 +85,7 @@ struct epochs {
 	} participant[EPOCH_PARTICIPANTS_MAX];
 };
 
-/* Everybody at epoch 0, both generations clean. */
+/* Sets all participants to epoch 0, with both generations clean. */
 void epochs_init(struct epochs *epochs, uint32_t nb_participants);
 
 static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epoch)

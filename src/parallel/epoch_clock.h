@@ -25,9 +25,9 @@ struct epoch_clock {
 	int64_t boundary; /* real: where the open epoch ends */
 	int64_t start;    /* real: where it started on paper */
 	int64_t opened;   /* monotonic: when it did */
-	int64_t offset;   /* of real against monotonic at the last look */
+	int64_t offset;   /* ns of CLOCK_REALTIME minus CLOCK_MONOTONIC at the last call */
 	int64_t first;    /* the multiple of the interval that has number 0 */
-	uint64_t number;  /* of the open epoch */
+	uint64_t number;  /* number of the open epoch */
 	bool stepped;     /* since it was opened */
 };
 

@@ -52,7 +52,10 @@ static bool is_everybodys(const struct stat *found)
 	return (found->st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
 }
 
-/* Below what is everybody's, as /tmp, DPDK's directory is everybody's too: others run as well. */
+/*
+ * Under a shared directory such as /tmp, DPDK's directory must be shared too, because other users
+ * also run.
+ */
 static bool make_root(const char *path)
 {
 	struct stat above;
@@ -64,7 +67,7 @@ static bool make_root(const char *path)
 	return true;
 }
 
-/* Nobody else can put anything in its place or into it; NULL, or what speaks against it. */
+/* Checks that no other user can replace or change the directory. Returns NULL or the problem. */
 static const char *distrust(const struct stat *found, bool is_root)
 {
 	struct stat above;
@@ -72,7 +75,7 @@ static const char *distrust(const struct stat *found, bool is_root)
 
 	if (!S_ISDIR(found->st_mode))
 		return "is no directory";
-	/* What one user makes the next may share, but root shares nobody's. */
+	/* Other users may share a directory made by a user, but root shares none. */
 	if (is_root && geteuid() != 0 && is_everybodys(found) &&
 		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
 		return NULL;
@@ -185,7 +188,7 @@ static bool names_dead_process(const char *name)
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* A process that was killed leaves its directory; nobody comes back to a number. */
+/* Removes directories of killed processes; process IDs are not reused for them. */
 static void remove_left_behind(void)
 {
 	char root[PATH_MAX];
@@ -209,7 +212,7 @@ static void remove_left_behind(void)
 			empty_directory(dup(fd));
 			unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
 		}
-		close(fd); /* and with it the lock */
+		close(fd); /* also releases the lock */
 	}
 	closedir(stream);
 }

@@ -28,7 +28,7 @@ bool process_claim(const char *name, char *error);
 /* Letters, digits, dots, dashes and underscores, not too many. */
 bool process_name_allowed(const char *name);
 
-/* Of the directory's name, before that of the instance. */
+/* Prefix of the directory name, before the name of the instance. */
 #define PROCESS_PREFIX "sketchtap-"
 
 /*

@@ -23,7 +23,7 @@
 #include "rx/packet/parse_burst.h"
 #include "rx/packet/rss_hash.h"
 
-#define MARK_SLOTS 2 /* an epoch's mark, and the end's right behind it */
+#define MARK_SLOTS 2 /* the mark of an epoch, directly followed by the mark of the end */
 #define MARK       ((uintptr_t)1)
 #define MARK_END   ((uintptr_t)2)
 
@@ -84,7 +84,10 @@ static uint32_t ring_room(struct rte_ring *ring)
 	return room > MARK_SLOTS ? room - MARK_SLOTS : 0;
 }
 
-/* Puts a group on a worker's ring; what finds no room is dropped and counted, or waits. */
+/*
+ * Enqueues a group on the ring of a worker. If the ring is full, packets are dropped and counted,
+ * or the call waits.
+ */
 static void push_group(struct rx_core *receiver, uint32_t w, struct rx_core_group *group)
 {
 	struct rte_ring *ring = receiver->workers[w]->ring;
@@ -241,7 +244,7 @@ static const char *lacks_async(
 									: "without --design async";
 }
 
-/* What the kernel does not count itself goes through its rings, whatever the design. */
+/* Packets that the kernel does not count pass through its rings in every design. */
 static const char *lacks_rings(
 	const struct config *config, const struct measurement_config *measurement)
 {

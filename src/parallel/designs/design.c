@@ -54,7 +54,7 @@ static const struct option_owner *design_part(uint32_t i)
 	return NULL;
 }
 
-/* Whether anybody looks at the hash that a device gives its packets. */
+/* Returns true if a consumer uses the RSS hash of the device. */
 static bool uses_hash(const struct config *config)
 {
 	const struct design_ops *design = designs[design_options(config)->design];

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * Bursts of keys into a ring of digests, and out of it. Both ends know what is asked for: of an epoch
- * that a mark has begun, they have the same form.
+ * Writes bursts of keys to a digest ring and reads them. Both ends know the form of the digests,
+ * which is fixed after the mark of an epoch.
  */
 
 #include "key/key_burst.h"
 #include "parallel/designs/digest_ring.h"
 
-/* What digests hold: a constant where the bodies below are instantiated. */
+/* Contents of digests: a compile-time constant in the functions below. */
 enum digest_form {
 	DIGEST_FORM_PLAIN,   /* keys and lengths */
 	DIGEST_FORM_DETAILS, /* times and TCP flags too */
-	DIGEST_FORM_EXTRA,   /* and what keys have beside the 5-tuple */
+	DIGEST_FORM_EXTRA,   /* also key fields outside the 5-tuple */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
@@ -49,7 +49,7 @@ DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct
 	return true;
 }
 
-/* What nearly every burst is: nothing but keys of IPv4, and room for all of them. */
+/* Fast path: only IPv4 keys, and the ring has room for all. */
 static inline void digest_burst_put_plain(struct digest_ring *ring, const struct key_burst *burst)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {
@@ -61,8 +61,10 @@ static inline void digest_burst_put_plain(struct digest_ring *ring, const struct
 	}
 }
 
-/* As many of its entries as find room; returns how many do not. Nobody sees them before
- * digest_ring_publish(). */
+/*
+ * Writes as many entries as fit and returns the number of the others. The consumer sees them after
+ * digest_ring_publish().
+ */
 DIGEST_INLINE uint32_t digest_burst_put(
 	struct digest_ring *ring, const struct key_burst *burst, const enum digest_form form)
 {

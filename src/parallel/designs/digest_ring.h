@@ -39,10 +39,10 @@ enum digest_kind {
 struct digest {
 	uint32_t wire_len; /* bytes without FCS */
 	uint8_t kind;      /* enum digest_kind */
-	uint8_t tcp_flags; /* where details are asked for */
-	uint16_t overhead; /* where it is asked for */
+	uint8_t tcp_flags; /* if details are needed */
+	uint16_t overhead; /* if overhead is needed */
 	union {
-		int64_t time; /* where details are asked for: ns since 1970-01-01 UTC */
+		int64_t time; /* ns since 1970-01-01 UTC, if details are needed */
 		uint64_t number;
 	};
 	union {
@@ -78,12 +78,12 @@ struct digest_ring {
 	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
 	uint32_t size;             /* a power of two */
 
-	/* Of who puts; tail is read by who takes. */
+	/* Written by the producer. The consumer reads tail. */
 	alignas(64) _Atomic uint64_t tail;
 	uint64_t put;       /* the next tail: what lies before it is published at once */
 	uint64_t head_seen; /* what head was when it was last read */
 
-	/* Of who takes; head is read by who puts. */
+	/* Written by the consumer. The producer reads head. */
 	alignas(64) _Atomic uint64_t head;
 	uint64_t taken;     /* the next head */
 	uint64_t tail_seen; /* what tail was when it was last read */
@@ -101,7 +101,7 @@ static inline uint32_t digest_units(enum digest_kind kind)
 
 /* --- who puts --- */
 
-/* Whether so many units of digests find room. */
+/* Returns true if the ring has room for `units`. */
 static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units)
 {
 	uint64_t end = ring->put + units + DIGEST_MARKS;
@@ -113,13 +113,18 @@ static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units
 	return end - ring->head_seen <= ring->size;
 }
 
-/* Where a digest is written that has room; nobody sees it before digest_ring_publish(). */
+/*
+ * Returns the slot of the next digest, for which there must be room. The consumer sees it after
+ * digest_ring_publish().
+ */
 static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
 {
 	struct digest_unit *place = &ring->units[ring->put & (ring->size - 1)];
 
 	ring->put += units;
-	/* Who took what lay there has the line; to get it takes longer than to fill many. */
+	/*
+	 * The consumer's cache holds the line; fetching it takes longer than filling many digests.
+	 */
 	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
 	return (struct digest *)place;
 }

@@ -10,10 +10,10 @@
 #include "parallel/workers/rx_core.h"
 #include "parallel/workers/worker.h"
 
-/* What a receiver has for it. */
+/* Off-path state of a receiving core. */
 struct off_path {
 	struct reader reader;
-	struct key_burst burst; /* of the packets in hand */
+	struct key_burst burst; /* keys of the current packets */
 };
 
 /* Says what becomes of what the receiver polls. */

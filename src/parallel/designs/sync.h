@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the receiver of the sync design and one worker share. */
+/* State shared by the receiving core of the sync design and one worker. */
 
 #include <stdalign.h>
 #include <stdatomic.h>

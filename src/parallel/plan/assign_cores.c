@@ -26,15 +26,15 @@ struct core_allocator {
 	const struct topology *topology;
 	bool isolating;                    /* some CPU is isolated */
 	uint32_t nb_cores;                 /* whole cores */
-	uint32_t core[TOPOLOGY_CPUS_MAX];  /* of a CPU, by its index in the topology */
+	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of each CPU, by index in the topology */
 	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* lcores that poll on a core */
 	bool busy[TOPOLOGY_CPUS_MAX];      /* a CPU has an lcore that polls */
-	int package[TOPOLOGY_NODES_MAX];   /* of a node; -1: none of its CPUs is there */
+	int package[TOPOLOGY_NODES_MAX];   /* package of each node; -1: no CPU of it is present */
 };
 
 #define NOBODY UINT32_MAX
 
-/* What makes one CPU better than another: the lower, the better. */
+/* Rank of a CPU: lower is better. */
 #define RANK_ZERO     ((uint64_t)1 << 48)
 #define RANK_REMOTE   ((uint64_t)1 << 47)
 #define RANK_ORDINARY ((uint64_t)1 << 46)
@@ -208,8 +208,8 @@ static void place_polling(struct plan *plan, struct core_allocator *placer)
 }
 
 /*
- * The reporter, and with it all threads that are no lcores, stay off CPUs that poll, then off their
- * cores, then off isolated CPUs, and near the first group.
+ * The reporter and all threads that are not lcores avoid polling CPUs, then their cores, then
+ * isolated CPUs, and stay near the first group.
  */
 static uint64_t rank_ordinary(const struct core_allocator *placer, uint32_t i, int node)
 {
@@ -264,7 +264,7 @@ static void add_who(struct who *who, const struct plan_lcore *lcore)
 		who->receiver = true;
 }
 
-/* "the receiver and workers 3-5"; false where it is nobody. */
+/* Writes, for example, "the receiver and workers 3-5". Returns false if there are none. */
 static bool print_who(const struct who *who, char *text, size_t size)
 {
 	uint32_t n = cpu_set_count(&who->workers);

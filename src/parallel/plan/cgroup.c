@@ -10,11 +10,11 @@
 
 #define PATH_LEN 1024
 
-/* Where a group's files lie, below a root. */
+/* Directory of a control group, below a root. */
 struct group {
 	const char *root;
 	char path[PATH_LEN];
-	size_t mount_len; /* of path: the group that holds all others */
+	size_t mount_len; /* length of the mount point in `path` */
 	bool v2;
 };
 
@@ -32,7 +32,7 @@ static bool lists(const char *list, const char *word)
 	}
 }
 
-/* Reads what stands in one line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH. */
+/* Parses a line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH. */
 static bool parse_line(char *line, const char *controller, struct group *group)
 {
 	char *controllers = strchr(line, ':'), *path;
@@ -54,7 +54,10 @@ static bool parse_line(char *line, const char *controller, struct group *group)
 	return written >= 0 && group->mount_len + (size_t)written < PATH_LEN;
 }
 
-/* The group that limits us: the controller's own hierarchy where there is one, else version 2's. */
+/*
+ * Finds the group of this process: in the hierarchy of the controller if there is one, else in
+ * version 2.
+ */
 static bool find_group(const char *root, const char *controller, struct group *found)
 {
 	FILE *file = sys_open(root, "/proc/self/cgroup");

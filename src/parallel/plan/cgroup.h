@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the control groups of this process, and the groups that they are in, leave it. Both versions
- * of the interface, where they are usually mounted. `root` stands before every path.
+ * Limits of the control groups of this process and of their parents. Supports both versions at
+ * their usual mount points. `root` is a prefix of all paths.
  */
 
 #include <stdbool.h>
@@ -15,5 +15,5 @@
 double cgroup_cpu_quota(const char *root);
 /* Bytes that may still be charged; UINT64_MAX: no limit. */
 uint64_t cgroup_memory_left(const char *root);
-/* The CPUs that threads of the group may ask for; false where nobody tells. */
+/* Reads the CPUs that threads of the group may use. Returns false if unknown. */
 bool cgroup_cpus(struct cpu_set *cpus, const char *root);

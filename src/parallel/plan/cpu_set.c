@@ -42,7 +42,7 @@ struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b)
 	return both;
 }
 
-/* Reads a number below CPU_SET_MAX and moves *text behind it. */
+/* Reads a number below CPU_SET_MAX and moves *text after it. */
 static bool read_number(const char **text, unsigned long *number)
 {
 	char *end;
@@ -102,7 +102,7 @@ enum sys_read cpu_set_read(struct cpu_set *set, const char *root, const char *fo
 	vsnprintf(path, sizeof(path), format, args);
 	va_end(args);
 	result = sys_line(root, line, sizeof(line), "%s", path);
-	if (result != SYS_READ || strcmp(line, "(null)") == 0) /* nohz_full where it is not set */
+	if (result != SYS_READ || strcmp(line, "(null)") == 0) /* content of nohz_full if unset */
 		return result;
 	return cpu_set_parse(set, line) ? SYS_READ : SYS_GARBAGE;
 }

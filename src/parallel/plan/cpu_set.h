@@ -10,7 +10,7 @@
 #include "base/sys_file.h"
 
 #define CPU_SET_MAX      1024 /* CPU numbers are below it */
-#define CPU_SET_LINE_MAX 8192 /* bytes of a list of every second one, and what stands before it */
+#define CPU_SET_LINE_MAX 8192 /* bytes of a list of every second CPU, with its label */
 
 struct cpu_set {
 	uint64_t words[CPU_SET_MAX / 64];
@@ -31,10 +31,10 @@ static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
 	set->words[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
 }
 
-/* How many CPUs are in it. */
+/* Returns the number of CPUs. */
 uint32_t cpu_set_count(const struct cpu_set *set);
 
-/* The first CPU of it from `cpu` on; -1 where there is none. */
+/* Returns the first CPU of at least `cpu`; -1 if there is none. */
 int cpu_set_next(const struct cpu_set *set, uint32_t cpu);
 
 /* Those of a that are not in b, and those in both. */
@@ -42,13 +42,13 @@ struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b);
 struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
 
 /*
- * Reads a list of numbers and ranges FIRST-LAST or FIRST-LAST:STEP, separated by commas; white
- * space may follow it. An empty list is an empty set. Returns false, with an empty set, where the
- * text is none or a number is too large.
+ * Parses a list of numbers and ranges FIRST-LAST or FIRST-LAST:STEP, separated by commas; white
+ * space may follow. An empty list is an empty set. Returns false, with an empty set, if the text is
+ * invalid or a number is too large.
  */
 bool cpu_set_parse(struct cpu_set *set, const char *text);
 
-/* Reads the list in a file, as base/sys_file.h does; empty where it cannot be read. */
+/* Reads a list from a file, as base/sys_file.h; empty on error. */
 __attribute__((format(printf, 3, 4))) enum sys_read cpu_set_read(
 	struct cpu_set *set, const char *root, const char *format, ...);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * How packets reach the cores that count them. A design owns the loops of its lcores, and says what
- * it needs; nobody else asks which one it is.
+ * Distribution of packets to the cores that count them. A design owns the loops of its lcores and
+ * declares what it needs. No other code depends on which design runs.
  */
 
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 #include "config/option.h"
 
 struct design_options {
-	uint32_t design; /* of designs[] */
+	uint32_t design; /* index in designs[] */
 };
 
 OPTION_OWNER(design)
 
-/* Which worker the receiver of the async design chooses. */
+/* Choice of the worker in the async design. */
 enum dispatch {
 	DISPATCH_FLOW,        /* by the flow hash: a flow stays on one worker */
 	DISPATCH_ROUND_ROBIN, /* by the packet's index */
@@ -30,7 +30,7 @@ struct async_options {
 
 OPTION_OWNER(async)
 
-/* Its name; NULL behind the last. */
+/* Returns the name; NULL after the last. */
 const char *design_word(uint32_t i);
 
 struct rx_core;
@@ -40,13 +40,13 @@ struct worker;
 struct design_ops {
 	const char *name;                   /* the word after --design */
 	const char *suits;                  /* when to choose it: a line of help */
-	const struct option_owner *options; /* of its own; NULL: none */
+	const struct option_owner *options; /* options of this design; NULL: none */
 	/* A receiver in every group polls one queue of each port for the workers. Without, each
 	 * worker polls a queue of its own. */
 	bool receiver;
-	bool rings;    /* between the receiver and each worker: ring-size entries */
-	bool digests;  /* with --forward they hold what decides of packets, and no packets */
-	bool forwards; /* who polls may send before it is counted: --forward */
+	bool rings;   /* between the receiver and each worker: ring-size entries */
+	bool digests; /* with --forward, rings carry digests instead of packets */
+	bool forwards; /* the polling core may send packets before they are counted: supports --forward */
 	bool queues;   /* each worker has a queue or ring of its own, which --overload looks at */
 	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
 	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
@@ -58,7 +58,7 @@ struct design_ops {
 	void (*receive)(struct rx_core *receiver);
 	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
-	/* Who has packets when they were counted: worker_free(), or where they go on to. */
+	/* Receives counted packets: worker_free(), or the next stage. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 };
 
@@ -68,7 +68,7 @@ extern const struct design_ops design_rss, design_sync, design_async;
 /* Every design of the list in src/parallel/designs/meson.build, NULL at the end. */
 extern const struct design_ops *const designs[];
 
-/* By name; NULL where there is none. */
+/* Returns the design of this name, or NULL. */
 const struct design_ops *design_find(const char *name);
 /* Its place in designs[]; of a name that there is. */
 uint32_t design_index(const char *name);

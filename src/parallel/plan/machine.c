@@ -12,7 +12,7 @@
 #include "rx/port/live_ports.h"
 #include "rx/port/port_name.h"
 
-/* Of a card, whatever the kernel's or DPDK's driver for it is; device: NAME[,DEVARGS]. */
+/* Returns the queue limits of a card by its kernel or DPDK driver. device: NAME[,DEVARGS]. */
 static struct plan_queues queues_of(const char *root, const char *device)
 {
 	char address[PCI_ADDRESS_MAX], driver[PCI_DRIVER_MAX];
@@ -26,7 +26,7 @@ static struct plan_queues queues_of(const char *root, const char *device)
 		.max = card->queues_max, .power_of_two = card->queues_power_of_two};
 }
 
-/* Of a card, or of the card behind an interface of the kernel. */
+/* Returns the NUMA node of a card, or of the card of a kernel interface. */
 static int node_of(const struct topology *topology, const char *root, const char *device,
 	const char *interface)
 {
@@ -57,7 +57,7 @@ static void add_port(struct machine *machine, const char *root, const char *call
 	machine->ports.ports[p].kernel = false;
 }
 
-/* The machine that a directory has the files of; its ports are called as they are written. */
+/* Reads a machine from a copy of its files. Ports have the names written there. */
 static bool read_copy(struct machine *machine, const struct config *config, char *error)
 {
 	const char *root = topology_options(config)->directory;

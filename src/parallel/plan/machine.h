@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What a plan is made for: this machine, or the one that --topology has a copy of, without the CPUs
- * that --lcores leaves out, and where the ports of --port sit in it.
+ * Input of a plan: this machine, or a copy given by --topology, without the CPUs that --lcores
+ * excludes, and the location of the ports of --port.
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct machine_options {
 OPTION_OWNER(machine)
 
 struct topology_options {
-	const char *directory; /* with the files of a machine; NULL: this one */
+	const char *directory; /* directory with the files of a machine; NULL: this machine */
 };
 
 OPTION_OWNER(topology)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* How many mbufs, and how much memory on which node; refused where it is not there. */
+/* Plans mbufs and memory per node. Fails if a node has too little. */
 
 #include <string.h>
 
@@ -15,12 +15,12 @@
 #define MBUF_STRUCT_BYTES   128
 /* The mempool's header, and padding that spreads objects over memory channels. */
 #define MBUF_OVERHEAD_BYTES 128
-/* What EAL and drivers take of hugepages on a node, beside pools and rings and their rounding. */
+/* Hugepages used by EAL and drivers on a node, besides pools, rings and rounding. */
 #define EAL_BYTES           ((size_t)64 << 20)
 
 #define MB(bytes) ((bytes) >> 20)
 
-/* Of each ring that the packets of a port lie in until they have left. */
+/* Returns the entries of all rings in which packets of a port wait to be sent. */
 static uint32_t send_entries(const struct plan *plan, uint32_t p)
 {
 	return plan->forward == FORWARD_OFF ? 0 : plan->ports[plan->ports[p].out].send_entries;
@@ -96,7 +96,7 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 	return true;
 }
 
-/* The account of a node; it is opened where there is none. */
+/* Returns the entry of a node, and adds it if needed. */
 static struct plan_node *node_account(struct plan *plan, int node)
 {
 	uint32_t n = 0;
@@ -141,13 +141,13 @@ static void add_up_nodes(struct plan *plan)
 	for (uint32_t i = 0; i < plan->nb_lcores; i++)
 		if (plan->lcores[i].role == PLAN_WORKER)
 			add_worker(plan, &plan->lcores[i]);
-	/* What the reporter merges into. */
+	/* sketches into which the reporter merges */
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog) + plan->measurements[m].closer_bytes;
-	/* Who reads them is on the reporter's node. */
+	/* their reader runs on the node of the reporter */
 	if (of_reporter > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -207,7 +207,7 @@ static void choose_pages(
 	}
 }
 
-/* `beside`: packets have their memory already. */
+/* beside: memory of packets is already allocated */
 static void warn_of_nodes(struct plan *plan, const struct topology *topology, bool beside)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {

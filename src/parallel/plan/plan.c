@@ -18,7 +18,7 @@
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
-/* librte_net_ring: at most so many queues on an ethdev made of rings. */
+/* limit of librte_net_ring: queues of an ethdev made of rings */
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
@@ -33,7 +33,7 @@
 #define SENDER_MBUFS        4095
 #define SENDER_MBUF_CACHE   256
 
-/* So many times its own width an instance may grow to where nothing else is said. */
+/* default limit of growth, as a multiple of the width */
 #define GROWTH 4
 
 void plan_warn(struct plan *plan, const char *format, ...)
@@ -100,7 +100,10 @@ static void make_groups(struct plan *plan, const struct plan_ports *ports)
 		plan->groups[plan->ports[p].group].nb_ports++;
 }
 
-/* Where each port's packets leave. Who sends to a port polls the same queues of another one. */
+/*
+ * Chooses the output port of each port. The core that sends to a port polls the same queues of
+ * another port.
+ */
 static void plan_forwarding(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
@@ -219,7 +222,7 @@ static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const ch
 	group->nb_workers = limit;
 }
 
-/* What a driver does not take is not asked of it, whoever chose the number. */
+/* Limits queues to those that the driver supports, whoever chose the number. */
 static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
 {
 	uint32_t power = 1;
@@ -454,8 +457,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 }
 
 /*
- * Takes workers that no queue is left for away from their groups, and renumbers the others. Where
- * the user asked for more queues than a device has, the port refuses.
+ * Removes workers without a queue from their groups and renumbers the others. If the user requested
+ * more queues than a device has, the port fails.
  */
 static void release_workers(
 	struct plan *plan, const struct plan_device *devices, bool ours_to_choose)
@@ -492,7 +495,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	uint32_t nb_warnings;
 	bool fits;
 
-	plan->nb_warnings = 0; /* they have been said */
+	plan->nb_warnings = 0; /* already logged */
 	if (!plan->design->receiver)
 		release_workers(plan, devices, plan_options(config)->workers == 0);
 	nb_warnings = plan->nb_warnings;
@@ -503,7 +506,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 			plan->mbuf_room = devices[p].mbuf_room;
 	}
 	fits = plan_memory(plan, config, topology, error);
-	plan->nb_warnings = nb_warnings; /* of memory it was warned before */
+	plan->nb_warnings = nb_warnings; /* memory warnings were already logged */
 	plan->hugepages = hugepages;
 	return fits;
 }
@@ -584,7 +587,7 @@ static const char *lacks_shared(
 	return plan_options(config)->sharing == SHARING_SHARED ? NULL : "without --sharing shared";
 }
 
-/* Whether every measurement's sketch may be shared, where workers share it. */
+/* Checks that every sketch supports sharing, if workers share it. */
 static bool check_sharing(const struct config *config, struct option_fault *fault)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++) {
@@ -600,7 +603,7 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 	return true;
 }
 
-/* Why flows of a measurement cannot be looked at closely; NULL: they can. */
+/* Returns why a measurement does not support flow detail; NULL: it does. */
 static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
 {
 	if (kernel_given(config))
@@ -627,7 +630,7 @@ static bool check_deep(const struct config *config, struct option_fault *fault)
 	return true;
 }
 
-/* A replay's rings are an ethdev of so many queues. */
+/* the rings of a replay form an ethdev with a limited number of queues */
 static bool check_plan(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

@@ -47,7 +47,7 @@ struct plan_options {
 OPTION_OWNER(plan)
 
 struct pool_options {
-	uint32_t mbufs; /* of the packet pool; 0: computed */
+	uint32_t mbufs; /* mbufs of the packet pool; 0: computed */
 };
 
 OPTION_OWNER(pool)
@@ -59,29 +59,29 @@ struct hugepages_options {
 OPTION_OWNER(hugepages)
 
 struct seed_options {
-	uint64_t seed; /* of the hash's key */
+	uint64_t seed; /* seed of the hash key */
 	bool given;
 };
 
 OPTION_OWNER(seed)
 
-/* A random seed where none was given; false where the system has none. */
+/* Picks a random seed if none was given. Returns false if the system has no random numbers. */
 bool seed_pick(struct config *config);
 
-/* Words of --sharing and --atomic; NULL behind the last. */
+/* Returns the words of --sharing and --atomic; NULL after the last. */
 const char *plan_sharing_word(uint32_t i);
 const char *plan_atomic_word(uint32_t i);
 
-#define PLAN_LCORES_MAX   128                /* as DPDK is built */
+#define PLAN_LCORES_MAX   128                /* limit of the DPDK build */
 #define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX /* one a node */
 #define PLAN_WARNINGS_MAX 16
 #define PLAN_TEXT_MAX     320
 #define PLAN_NODE_ANY     (-1)
-#define PLAN_GENERATIONS  2 /* of each sketch (parallel/epoch.h) */
+#define PLAN_GENERATIONS  2 /* generations of each sketch (parallel/epoch.h) */
 
-#define POLL_BURST_MAX       512  /* packets of one poll, at most */
-#define PLAN_DIGEST_BYTES    64   /* of one that any 5-tuple has room in */
-#define PLAN_PORT_MBUF_BYTES 2048 /* of a frame in a port's mbuf, where it is of the usual size */
+#define POLL_BURST_MAX       512  /* most packets per poll */
+#define PLAN_DIGEST_BYTES    64   /* bytes of a digest with any 5-tuple */
+#define PLAN_PORT_MBUF_BYTES 2048 /* bytes of a frame in a port mbuf of the usual size */
 
 enum plan_role {
 	PLAN_REPORTER,
@@ -93,7 +93,7 @@ enum plan_role {
 
 struct plan_lcore {
 	enum plan_role role;
-	uint32_t group;  /* of a receiver or worker */
+	uint32_t group;  /* group of a receiving core or worker */
 	uint32_t worker; /* its number, for PLAN_WORKER */
 	int cpu;         /* -1: floats over all CPUs of the plan */
 	int node;        /* NUMA node of its memory; PLAN_NODE_ANY where it floats */
@@ -104,16 +104,16 @@ struct plan_port {
 	const char *name;
 	int node; /* PLAN_NODE_ANY: unknown */
 	uint32_t group;
-	uint32_t descriptors; /* of each receive ring, as asked for */
-	uint32_t entries;     /* of each, as the device makes it */
+	uint32_t descriptors; /* requested descriptors of each receive ring */
+	uint32_t entries;     /* actual entries of each ring */
 	/* With --forward: the port that its packets leave by, and its own send rings. */
 	uint32_t out, send_queues, send_entries;
 };
 
-/* The ports of one node, and those whose node nobody knows; and who serves them. */
+/* Ports of one node, or of unknown nodes, and the lcores that serve them. */
 struct plan_group {
-	int node;        /* of the ports; PLAN_NODE_ANY: unknown */
-	int memory_node; /* of packets and rings */
+	int node;        /* node of the ports; PLAN_NODE_ANY: unknown */
+	int memory_node; /* node of packets and rings */
 	uint32_t nb_ports;
 	uint32_t first_worker, nb_workers;
 	uint32_t nb_queues;  /* receive queues of each port; worker first + q polls queue q */
@@ -121,7 +121,7 @@ struct plan_group {
 	size_t packet_bytes; /* pool and rings */
 };
 
-/* What is planned for one NUMA node; PLAN_NODE_ANY where lcores float. */
+/* Plan of one NUMA node; PLAN_NODE_ANY if lcores are not pinned. */
 struct plan_node {
 	int node;
 	size_t packet_bytes, sketch_bytes, rule_bytes;
@@ -148,26 +148,26 @@ struct plan_collect {
 	const struct design_ops *design; /* NULL: packets are the input */
 	uint32_t workers;
 	uint32_t sockets;  /* 0: datagrams come from a capture */
-	size_t bytes;      /* of ordinary memory, beside sketches */
-	size_t ring_bytes; /* of EAL's memory */
+	size_t bytes;      /* ordinary memory besides sketches */
+	size_t ring_bytes; /* EAL memory */
 };
 
-/* A run whose packets a program in the kernel tells of (parallel/sources/kernel_source.h). */
+/* Plan of a run with the eBPF program (parallel/sources/kernel_source.h). */
 struct plan_kernel {
 	const struct design_ops *design; /* NULL: they come from elsewhere */
 	uint32_t workers;
 	uint32_t interfaces;
-	uint32_t entries; /* of each CPU's ring */
+	uint32_t entries; /* entries of the ring of each CPU */
 	bool on_path;     /* the program counts: in one of the next two */
-	uint32_t buckets; /* of each CPU's table of flows in a generation; 0: there are none */
-	bool all_share;   /* in the place of these tables: one for all CPUs */
-	uint32_t cells;   /* of a row of each CPU's iblt in a generation; the same */
-	size_t bytes;     /* of all of these */
+	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
+	bool all_share;   /* one table for all CPUs instead */
+	uint32_t cells;   /* cells per row of the IBLT of each CPU per generation; 0: none */
+	size_t bytes;     /* bytes of all of these */
 };
 
 /* Bytes of ordinary memory with which a run decides what it looks at (--overload). */
 struct plan_keep_up {
-	size_t bytes, worker_bytes; /* of all and of each worker */
+	size_t bytes, worker_bytes; /* total bytes, and bytes per worker */
 };
 
 struct plan {
@@ -184,18 +184,18 @@ struct plan {
 	/* sketches of a measurement in one generation: one a worker, or one */
 	uint32_t nb_instances;
 	uint32_t nb_lcores;
-	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore id */
+	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore ID */
 	uint32_t nb_cpus;
-	struct cpu_set cpus;     /* that lcores may run on */
-	struct cpu_set ordinary; /* of these, where the reporter and threads that are no lcores run:
-				    lcores[0].cpu and what is as good */
-	bool oversubscribed;     /* more polling lcores than CPUs */
-	enum idle_mode idle;     /* of an empty poll; not IDLE_AUTO */
+	struct cpu_set cpus; /* CPUs for lcores */
+	struct cpu_set
+		ordinary; /* CPUs for the reporter and threads that are not lcores: lcores[0].cpu and equivalent ones */
+	bool oversubscribed; /* more polling lcores than CPUs */
+	enum idle_mode idle; /* idle mode of an empty poll; not IDLE_AUTO */
 
-	uint32_t ring_size;   /* of each ring between receiver and worker; 0: there are none */
+	uint32_t ring_size;   /* entries of each ring between receiving core and worker; 0: none */
 	uint32_t digest_ring; /* the same of rings of digests, PLAN_DIGEST_BYTES each */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
-	uint32_t frame_mbufs; /* that the longest frame takes, chained */
+	uint32_t frame_mbufs; /* mbufs of the longest frame, as a chain */
 	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
 				 while */
 	uint32_t nb_measurements;
@@ -205,22 +205,24 @@ struct plan {
 	struct plan_collect collect;
 	struct plan_kernel kernel;
 	struct plan_keep_up keep_up;
-	size_t packet_bytes; /* of all groups, of rules, and of sketches in EAL's memory */
+	size_t packet_bytes; /* EAL memory of all groups, rules and sketches */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
-	size_t digest_bytes; /* of all rings of digests */
-	/* Of rules in ordinary memory, with their counters; of digests; of the collector; of the
-	 * kernel's rings; of --overload. */
+	size_t digest_bytes; /* bytes of all digest rings */
+	/*
+	 * Ordinary memory of rules with counters, digests, the collector, kernel rings, and
+	 * --overload.
+	 */
 	size_t rule_bytes;
 	uint32_t nb_nodes;
-	struct plan_node nodes[PLAN_LCORES_MAX]; /* that something is planned for */
+	struct plan_node nodes[PLAN_LCORES_MAX]; /* nodes in use */
 
 	uint32_t nb_warnings;
 	char warnings[PLAN_WARNINGS_MAX][PLAN_TEXT_MAX];
-	char no_hugepages[PLAN_TEXT_MAX]; /* why not, where there are none */
+	char no_hugepages[PLAN_TEXT_MAX]; /* reason for missing hugepages */
 	bool machine;                     /* refused because of the machine, not of the text */
 };
 
-/* Which of the nb_instances sketches a worker updates. */
+/* Returns the index of the sketch instance that a worker updates. */
 static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 {
 	return plan->nb_instances == 1 ? 0 : worker;
@@ -231,7 +233,7 @@ static inline size_t plan_bytes_of_keep_up(const struct plan *plan)
 	return plan->keep_up.bytes + plan->nb_workers * plan->keep_up.worker_bytes;
 }
 
-/* Of plan->rule_bytes, those of rules. */
+/* Returns the part of plan->rule_bytes used by rules. */
 static inline size_t plan_bytes_of_rules(const struct plan *plan)
 {
 	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes -
@@ -256,45 +258,45 @@ struct plan_ports {
 	struct {
 		const char *name;          /* NULL: has none to be printed */
 		int node;                  /* PLAN_NODE_ANY: unknown */
-		struct plan_queues queues; /* of its driver, as far as that is known */
-		uint32_t descriptors;      /* that its driver takes, whatever is asked; 0: any */
+		struct plan_queues queues; /* limits of its driver, if known */
+		uint32_t descriptors;      /* fixed number of descriptors of its driver; 0: any */
 		bool kernel;               /* its packets come through the kernel */
 	} ports[OPTION_LIST_MAX];
 };
 
-/* Bytes of hugepages that must be free on a node for what is planned there. */
+/* Returns the bytes of hugepages that must be free on a node. */
 size_t plan_hugepage_bytes(const struct plan_node *node);
 /* Bytes of other memory. */
 size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node);
 
 /*
- * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] that says what
- * cannot work and what to do; plan->machine then says whether the text alone shows that.
+ * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] with the problem and
+ * its solution; plan->machine then tells whether the configuration text alone shows it.
  */
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error);
 
-/* What a device turned out to be able to, once it is there. */
+/* Capabilities of an initialized device. */
 struct plan_device {
-	uint32_t queues_max;       /* that it spreads packets over; 0: any */
-	struct plan_queues queues; /* of its driver */
-	uint32_t entries; /* of each ring: what the plan asks for, within the device's limits */
+	uint32_t queues_max;       /* queues for RSS; 0: any */
+	struct plan_queues queues; /* limits of its driver */
+	uint32_t entries; /* entries of each ring: as planned, within the limits of the device */
 	uint32_t send_entries; /* the same of send rings */
 	uint32_t mbuf_room;    /* bytes of data that an mbuf must have; 0: any */
 };
 
 /*
- * Makes the plan fit the devices, one per port: memory for their rings; and, where the number of
- * workers was ours to choose, no more workers than queues. The lcores of those that go are spare,
- * and plan->warnings then hold what is to be said of that alone. Returns as plan_make().
+ * Adapts the plan to the devices, one per port: memory for their rings, and at most one worker per
+ * queue if the number of workers was not given. Lcores of removed workers become spare, and
+ * plan->warnings then holds only warnings about this. Returns as plan_make().
  */
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error);
 
 /*
- * The running plan with other measurements: all lcores, queues and packets stay as they are. There
- * must be memory for the new measurements beside those that run; `topology` is what is there now.
- * As plan_make().
+ * Plans other measurements for a running instance: lcores, queues and packets stay. Memory must
+ * suffice for the new measurements next to the running ones. `topology` is the current state.
+ * Returns as plan_make().
  */
 bool plan_change(struct plan *plan, const struct plan *running, const struct config *config,
 	const struct topology *topology, char *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the parts of the planner know of each other (plan.c, assign_cores.c, memory.c). */
+/* Shared by the parts of the planner (plan.c, assign_cores.c, memory.c). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@ __attribute__((format(printf, 3, 4))) bool plan_refuse(
 	struct plan *plan, char *error, const char *format, ...);
 
 /*
- * How many workers there is room for in each group by itself, into groups[].nb_workers. Returns the
- * number of physical cores.
+ * Stores the number of workers that fit in each group in groups[].nb_workers. Returns the number of
+ * physical cores.
  */
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
 /* Gives every lcore a CPU and a node, every group a node for its packets; warns. */
@@ -33,8 +33,8 @@ void plan_place_one(struct plan *plan, const struct topology *topology);
 const char *plan_lacks_mbufs(
 	const struct config *config, const struct measurement_config *measurement);
 
-/* Sizes pools, adds up what every node is to hold, and compares with what it has. */
+/* Sizes pools, sums the memory of each node, and compares it with the available memory. */
 bool plan_memory(struct plan *plan, const struct config *config, const struct topology *topology,
 	char *error);
-/* The same for sketches alone: pools are there already, and have their memory. */
+/* The same for sketches only: pools are already allocated. */
 bool plan_memory_beside(struct plan *plan, const struct topology *topology, char *error);

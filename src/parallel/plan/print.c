@@ -54,7 +54,7 @@ static void describe_ports(const struct plan *plan, uint32_t g, char *text, size
 	snprintf(text, size, "port%s %s", plural(group->nb_ports), list);
 }
 
-/* Of a run whose input is what exporters tell. */
+/* Describes the lcore of a collector. */
 static void describe_collector(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -77,7 +77,7 @@ static void describe_collector(
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
 }
 
-/* What who receives does before anything else. */
+/* Returns the first task of a receiving core. */
 static const char *sends(const struct plan *plan)
 {
 	return plan->forward != FORWARD_OFF ? "sends, " : "";
@@ -104,7 +104,7 @@ static void describe_worker(
 			sends(plan), instance);
 }
 
-/* Of a run whose packets a program in the kernel tells of. */
+/* Describes an lcore of a run with the eBPF program. */
 static void describe_taker(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {
@@ -123,7 +123,7 @@ static void describe_taker(
 			plan_instance(plan, lcore->worker));
 }
 
-/* What an lcore does, in words. */
+/* Describes the task of an lcore. */
 static void describe_lcore(
 	const struct plan *plan, const struct plan_lcore *lcore, char *text, size_t size)
 {

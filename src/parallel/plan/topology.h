@@ -15,21 +15,21 @@
 #define TOPOLOGY_CPUS_MAX  CPU_SET_MAX
 #define TOPOLOGY_NODES_MAX 64
 
-#define TOPOLOGY_DISTANCE_LOCAL  10 /* as ACPI's SLIT counts */
-#define TOPOLOGY_DISTANCE_REMOTE 20 /* where nobody tells */
+#define TOPOLOGY_DISTANCE_LOCAL  10 /* distance as in the SLIT of ACPI */
+#define TOPOLOGY_DISTANCE_REMOTE 20 /* if unknown */
 
 struct topology_cpu {
 	uint32_t id; /* the kernel's number */
 	uint32_t package;
-	uint32_t die;  /* of its package */
-	uint32_t core; /* of its die; CPUs that share it are hyperthreads of one core */
+	uint32_t die;  /* die in its package */
+	uint32_t core; /* core in its die; CPUs of one core are hyperthreads */
 	int node;      /* NUMA node */
 	bool isolated; /* kept free of other threads (isolcpus) or of the tick (nohz_full) */
 };
 
-/* Figures are 0 where nobody tells. */
+/* Unknown values are 0. */
 struct topology_node {
-	bool known;                           /* the machine has it */
+	bool known;                           /* node is present */
 	uint64_t free_memory;                 /* bytes */
 	uint64_t free_hugepages;              /* bytes, of every size of page */
 	uint8_t distance[TOPOLOGY_NODES_MAX]; /* to the other nodes, by number */
@@ -38,27 +38,26 @@ struct topology_node {
 struct topology {
 	uint32_t nb_cpus;
 	struct topology_cpu cpus[TOPOLOGY_CPUS_MAX];    /* online and allowed, by id */
-	struct topology_node nodes[TOPOLOGY_NODES_MAX]; /* by number */
+	struct topology_node nodes[TOPOLOGY_NODES_MAX]; /* by node number */
 	uint64_t memory;                                /* topology_memory() */
 	double cpu_quota; /* CPUs' worth of time that a control group leaves us; 0: no limit */
 };
 
 /*
- * Reads the machine that the files under `root` tell of ("" is this one): sysfs, and what proc says
- * of this process: its affinity, which a cpuset narrows, and the limits of its control groups.
- * There is always at least one CPU.
+ * Reads the machine described by the files under `root` ("" is this one): sysfs, and from procfs
+ * the affinity of this process, limited by its cpuset, and the limits of its control groups. Finds
+ * at least one CPU.
  */
 void topology_read(struct topology *topology, const char *root);
 
-/* Whether there is a machine under `root`: its list of CPUs. */
+/* Returns true if `root` has a machine: its list of CPUs. */
 bool topology_exists(const char *root);
 
-/* The NUMA node of the device whose folder of sysfs that is; -1 where it does not say. */
+/* Returns the NUMA node of a device by its sysfs directory; -1: unknown. */
 int topology_device_node(const char *root, const char *folder);
 
 /*
- * Bytes that can be had without swapping, by the machine's account and the control groups'; 0:
- * nobody tells.
+ * Returns the bytes available without swapping, for the machine and its control groups; 0: unknown.
  */
 uint64_t topology_memory(const char *root);
 
@@ -68,10 +67,10 @@ uint64_t topology_memory(const char *root);
  */
 int topology_restrict(struct topology *topology, const char *list, uint32_t *missing);
 
-/* How far memory of node b is from CPUs of node a; 10 where they are one. */
+/* Returns the distance from CPUs of node a to memory of node b; 10 if they are equal. */
 uint32_t topology_distance(const struct topology *topology, int a, int b);
 
-/* True where both are hyperthreads of one core, or one CPU. */
+/* Returns true if both are hyperthreads of one core, or equal. */
 static inline bool topology_same_core(const struct topology_cpu *a, const struct topology_cpu *b)
 {
 	return a->package == b->package && a->die == b->die && a->core == b->core;

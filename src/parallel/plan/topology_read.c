@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The machine as the kernel tells of it. */
+/* Reads the machine from sysfs and procfs. */
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -38,9 +38,8 @@ static void read_affinity(struct cpu_set *allowed, const char *root)
 }
 
 /*
- * isolcpus keeps CPUs out of everybody's affinity until someone asks for them by name. So a process
- * that has all others was not restricted by anybody, and may ask for these too, as far as its
- * cpuset goes.
+ * isolcpus removes CPUs from the default affinity. A process that may use all other CPUs was
+ * therefore not restricted and may also use these, within its cpuset.
  */
 static void read_allowed(struct cpu_set *allowed, const char *root, const struct cpu_set *online,
 	const struct cpu_set *isolated)
@@ -71,7 +70,7 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	while (fgets(line, sizeof(line), file) != NULL) {
 		char name[64];
 
-		/* The page cache makes room where it is asked to. */
+		/* the kernel reclaims the page cache on demand */
 		if (sscanf(line, "Node %*u %63[^:]: %" SCNu64, name, &kilobytes) == 2 &&
 			(strcmp(name, "MemFree") == 0 || strcmp(name, "Inactive(file)") == 0 ||
 				strcmp(name, "Active(file)") == 0))
@@ -103,7 +102,7 @@ static uint64_t hugepages(const char *root, const char *folder)
 	return bytes;
 }
 
-/* The distances stand in the order of the nodes that are online. */
+/* Distances are in the order of the online nodes. */
 static void read_distances(
 	struct topology *topology, const char *root, uint32_t node, const struct cpu_set *nodes)
 {

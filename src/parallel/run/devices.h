@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the devices of a plan turned out to be able to. */
+/* Capabilities of the devices of a plan. */
 
 #include "parallel/plan/plan.h"
 #include "rx/port/port.h"

@@ -51,8 +51,9 @@ static void print_cpus(const struct cpu_set *cpus, FILE *out)
 }
 
 /*
- * Threads that are no lcores, DPDK's and ours, go where their maker may run: DPDK's are made under
- * this affinity, and find no CPU in it that no lcore has, so they get the main lcore's.
+ * Threads that are not lcores inherit the affinity of their creator. Threads of DPDK would find no
+ * CPU without an lcore in it and use that of the main lcore, so they are created under the affinity
+ * of ordinary CPUs.
  */
 static void keep_to_ordinary_cpus(const struct plan *plan)
 {
@@ -96,7 +97,7 @@ static size_t growth_for_mtu(const struct plan *plan, const struct config *confi
 	return bytes;
 }
 
-/* Whether a port hands it to its peer. */
+/* Returns true if a port shares memory with its peer. */
 static bool shares_memory(const struct config *config)
 {
 	bool shares = false;
@@ -174,8 +175,8 @@ static void on_abort(int number)
 }
 
 /*
- * EAL prints a hundred lines of usage on standard output when it does not like an argument. Puts
- * /dev/null in the place of both outputs and keeps them in saved[]; -1 where that is impossible.
+ * Redirects both outputs to /dev/null and saves them in saved[], because EAL prints its usage if it
+ * rejects an argument; -1 if that fails.
  */
 static int silence_begin(int saved[2])
 {
@@ -201,7 +202,7 @@ static void silence_end(int null, const int saved[2])
 		int old = saved[fd - STDOUT_FILENO];
 
 		if (old < 0) {
-			close(fd); /* as it was */
+			close(fd); /* restored */
 			continue;
 		}
 		dup2(old, fd);
@@ -292,7 +293,7 @@ static bool check_eal(const struct config *config, const struct measurement_conf
 		for (const char *const *row = owned; *row != NULL; row++) {
 			bool is_short = (*row)[1] != '-';
 
-			/* A short option's value may stand right behind it. */
+			/* the value may follow a short option directly */
 			if (is_short ? length >= 2 && strncmp(word, *row, 2) == 0
 				     : strlen(*row) == name && strncmp(word, *row, name) == 0)
 				return option_fault(fault, "eal", measurement,

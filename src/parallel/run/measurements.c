@@ -14,14 +14,14 @@
 #include "parallel/workers/poll.h"
 #include "parallel/workers/worker.h"
 
-/* Which distinct key rules the measurements ask for; rule 0 is the 5-tuple that parsing gives. */
+/* Assigns the distinct key rules of the measurements; rule 0 is the 5-tuple. */
 static void assign_rules(struct counting *counting, const struct key_rule *const *keys)
 {
 	counting->nb_key_rules = key_rules_distinct(
 		keys, counting->nb_measurements, counting->key_rules, counting->key_rule_of);
 }
 
-/* What a burst must bring for a measurement. */
+/* Adds the fields of a burst that a measurement needs. */
 static void add_needs(
 	struct counting *counting, const struct plan_measurement *measurement, const bool replay)
 {
@@ -29,7 +29,7 @@ static void add_needs(
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->overhead |= measurement->params.ip_bytes;
 	counting->extra |= measurement->params.key->extra;
-	/* Nobody tells live sketches to look around when nothing comes but their worker. */
+	/* only their worker reminds live sketches of idle flows */
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
 }
 
@@ -72,7 +72,7 @@ uint32_t measurements_low_ranked(const struct plan *plan)
 	return low_ranked;
 }
 
-/* What bursts need of which not everything is looked at. */
+/* Adds the buffers for sampled bursts. */
 static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
@@ -87,7 +87,7 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 	return UINT32_C(1) << counting->key_rule_of[m];
 }
 
-/* What it takes to know what is inside. */
+/* Adds what drill-down needs. */
 static void assign_networks(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
@@ -98,7 +98,7 @@ static void assign_networks(const struct measurements *measurements, struct coun
 		counting->closer = true;
 		counting->networks_rule[m] = counting->key_rule_of[closer->networks];
 		counting->needs[m] = rule_bit(counting, closer->networks);
-		/* What is picked has its 5-tuple alone. */
+		/* picked entries have only the 5-tuple */
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
 	}
@@ -247,7 +247,7 @@ static bool create_workers(struct measurements *measurements)
 	return true;
 }
 
-/* Steps, where some are to other keys. Returns false where there is no memory. */
+/* Creates steps if some change keys. Returns false if out of memory. */
 static bool create_steps(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
@@ -270,7 +270,7 @@ static bool create_steps(struct measurements *measurements)
 	return measurements->steps != NULL;
 }
 
-/* Where a set lies another one may have lain before it, of which somebody still knows something. */
+/* Another set may have had the same address before, and threads may still remember its number. */
 static uint64_t next_number(void)
 {
 	static _Atomic uint64_t last;
@@ -394,7 +394,7 @@ static const struct measurement_config *config_of(
 	return measurements->plan.measurements[m].config;
 }
 
-/* Whether what is heavy for one is heavy for the other. */
+/* Returns true if both have the same networks. */
 static bool same_networks(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {
@@ -426,7 +426,7 @@ static void warn_if_narrow(struct measurements *measurements, const struct sketc
 		(unsigned long long)width, (unsigned long long)sketch->params.width);
 }
 
-/* Puts an empty instance of another width in the place of this one, if there is memory. */
+/* Replaces an instance by an empty one of another width. Returns false if out of memory. */
 static bool change_width(struct measurements *measurements, struct sketch **place,
 	uint32_t instance, uint32_t m, int64_t end, uint64_t width)
 {

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What is measured at a time: the measurements of a run, and all that counts them. A generation has
- * one such set, which may be another than the other generation's; it changes where nobody else
- * touches the generation (parallel/epoch.h), so every epoch is of one set. What is asked never
- * changes in a set; another question is another set.
+ * Set of measurements of a run and everything that counts them. Each generation has one set, which
+ * may differ from that of the other generation. It changes only while no other thread uses the
+ * generation (parallel/epoch.h), so each epoch has one set. A set is immutable; other questions are
+ * another set.
  */
 
 #include <stdbool.h>
@@ -30,14 +30,16 @@ struct measurements {
 	const struct hash_key *hash_key;
 	bool waits;
 	bool kept_up; /* measurements may wait, and packets stand for others */
-	/* By generation. Which instance a worker updates: plan_instance(). */
+	/* By generation. plan_instance() has the instance of a worker. */
 	struct sketch *sketches[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	struct hyperloglog *distinct[2][PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	/* By generation, too: keys may be other ones (measurements_step()). What they point to is of
-	 * both. */
+	/*
+	 * Also by generation, because keys may differ (measurements_step()). The pointed-to objects
+	 * are shared.
+	 */
 	struct counting *counting[2][PLAN_WORKERS_MAX];
-	uint32_t nb_bursts;  /* of each */
-	struct steps *steps; /* of measurements, from malloc(), where some step to other keys */
+	uint32_t nb_bursts;  /* bursts of each */
+	struct steps *steps; /* steps of measurements if some change keys, from malloc() */
 	/* The keys of each generation, and those that generations get from now on. */
 	const struct key_rule *keys[2][CONFIG_MEASUREMENTS_MAX];
 	const struct key_rule *next_keys[CONFIG_MEASUREMENTS_MAX];
@@ -49,13 +51,13 @@ struct measurements {
 	struct drill_down *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
 	struct measured *measured; /* the reporter's (measurement_report.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
-	struct measurements *next; /* in a list of those that nobody uses any more */
+	struct measurements *next; /* next in the list of unused sets */
 };
 
 /*
- * All memory that the plan's measurements need, touched, on its nodes; NULL where there is none.
- * `waits`: a worker waits for the reporter, who takes what a sketch gives out. `kept_up`: as in
- * struct measurements.
+ * Allocates and touches the memory of the planned measurements on its nodes. Returns NULL if out of
+ * memory. `waits`: workers wait for the reporter, which takes the output of sketches. `kept_up`: as
+ * in struct measurements.
  */
 struct measurements *measurements_create(
 	const struct plan *plan, const struct hash_key *hash_key, bool waits, bool kept_up);
@@ -65,26 +67,26 @@ void measurements_destroy(struct measurements *measurements); /* NULL is allowed
 uint32_t measurements_low_ranked(const struct plan *plan);
 
 /*
- * The reporter: whatever is handed back from now on has the keys of measurement m after so many of
- * its steps. Nothing is done where no step is of keys.
+ * Called by the reporter. Gives measurement m the keys after `steps` of its steps, in generations
+ * returned from now on. Does nothing if no step changes keys.
  */
 void measurements_step(struct measurements *measurements, uint32_t m, uint32_t steps);
 
 /* The generation of `epoch`, whose instances are clean, gets the keys that are next. */
 void measurements_rekey(struct measurements *measurements, uint64_t epoch);
 
-/* What measurement m counts in an epoch. */
+/* Returns the key rule of measurement m in an epoch. */
 static inline const struct key_rule *measurements_key(
 	const struct measurements *measurements, uint32_t m, uint64_t epoch)
 {
 	return measurements->keys[epoch & 1][m];
 }
 
-/* The worker's generation of `epoch`, which belongs to nobody, counts these. */
+/* Attaches the set to a worker's generation of `epoch`, which no thread owns. */
 void measurements_give(const struct measurements *measurements, struct generation *generation,
 	uint32_t worker, uint64_t epoch);
 
-/* The generation of `epoch`, which belongs to nobody, looks into what is heavy now. */
+/* Gives the generation of `epoch`, which no thread owns, the networks that are heavy now. */
 void measurements_look_closer(struct measurements *measurements, uint64_t epoch);
 /* They come after `before`, and what both look into stays known. */
 void measurements_follow(struct measurements *measurements, const struct measurements *before);

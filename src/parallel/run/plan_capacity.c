@@ -7,7 +7,7 @@
 #include "parallel/shed/shed_options.h"
 #include "parallel/shed/steps.h"
 
-/* For which the times of a packet are said. */
+/* kinds of traffic with known packet times */
 static const enum profile_traffic traffics[] = {PROFILE_CACHED, PROFILE_UNCACHED, PROFILE_NEW};
 #define NB_TRAFFICS (sizeof(traffics) / sizeof(traffics[0]))
 
@@ -30,7 +30,7 @@ static void print_missing(const struct profile_what *missing, const char *name, 
 		text);
 }
 
-/* Returns false where the profile lacks something, which is said. */
+/* Returns false, with a message, if the profile lacks a value. */
 static bool print_state(const struct plan *plan, const struct capacity_worker *worker,
 	const struct profile *profile, const char *name, const struct capacity_state *state,
 	int width, FILE *out)
@@ -130,7 +130,7 @@ static void add_levels(struct states *states, const struct plan *plan)
 	}
 }
 
-/* From full detail down to packets and bytes alone. */
+/* Lists states from full detail to counts of packets and bytes only. */
 static void make_states(struct states *states, const struct plan *plan, const struct config *config)
 {
 	const struct capacity_state full = capacity_full(), count = capacity_count_only();
