@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Which rules the packets of an epoch are matched against, and how new ones come in: a thread reads
- * the file and builds a table beside those in use, and a generation gets it when it is clean,
- * before the epoch after next. So every epoch is of one table, and no worker waits or looks twice.
+ * Reload of prefix lists. A thread reads the file and builds a table next to those in use. A
+ * generation gets it when it is clean, before the epoch after next. Each epoch therefore has one
+ * table, and no worker waits or looks up twice.
  */
 
 #include <pthread.h>
@@ -19,13 +19,13 @@ struct prefix_reload {
 	const char *path;
 	enum prefix_side side;
 	uint32_t nb_workers;
-	struct prefix_filter *of[2]; /* by generation */
+	struct prefix_filter *of[2]; /* table of each generation */
 	struct prefix_filter *next;  /* what generations get from now on */
-	/* Matches, too, before packets come here; NULL: there is none. */
+	/* eBPF program that matches before the packets arrive; NULL: none */
 	const struct kernel_program *program;
-	struct kernel_rules *kernel; /* of `next` */
+	struct kernel_rules *kernel; /* rules of `next` for the program */
 
-	/* The thread's, from its start until `loaded`, with release. */
+	/* Owned by the thread from its start until it sets `loaded`, with release. */
 	bool loading, again; /* the reporter's own */
 	pthread_t thread;
 	_Atomic bool loaded;
@@ -40,8 +40,10 @@ enum prefix_reload_result {
 	MONITOR_NEWS_LOADED,  /* next is the new table */
 };
 
-/* Takes over `rules`; program: NULL, or one that matches them, too. Returns false with one line in
- * tables->error. */
+/*
+ * Takes ownership of `rules`. program: NULL, or the eBPF program that also matches them. Returns
+ * false with one line in tables->error.
+ */
 bool prefix_tables_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
 	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program);
 void prefix_tables_stop(struct prefix_reload *tables);
@@ -55,5 +57,7 @@ void prefix_tables_reload(struct prefix_reload *tables);
 enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables);
 /* The reporter: a reload has not come to its end. */
 bool prefix_tables_busy(const struct prefix_reload *tables);
-/* The reporter: the generation of `epoch` belongs to nobody, and gets the newest table. */
+/*
+ * Called by the reporter. Gives the generation of `epoch`, which no worker owns, the newest table.
+ */
 void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch);

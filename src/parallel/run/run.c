@@ -56,7 +56,7 @@ static int receiver_lcore(void *arg)
 	return 0;
 }
 
-/* A link that was told to go down may still do so for this long. */
+/* ms for which a link may still go down after the request */
 #define LINK_DOWN_MS 50
 
 /* A frame that was on its way into a packet socket as that was silenced is there after this. */
@@ -171,7 +171,7 @@ bool run_waits(const struct run *run)
 	return run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
 }
 
-/* Where nobody waits for a worker, and nothing was decided beforehand. */
+/* Returns true if no thread waits for workers, and no schedule is given. */
 bool run_keeps_up(const struct run *run)
 {
 	return shed_policy_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
@@ -331,7 +331,7 @@ static bool create_lcores(struct run *run, char *error)
 	return true;
 }
 
-/* Every worker's generation, which belongs to nobody, counts what is to be measured in the epoch. */
+/* Attaches the measurements of the epoch to every worker's generation, which no worker owns. */
 static void give_measurements(struct run *run, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -339,7 +339,7 @@ static void give_measurements(struct run *run, uint64_t epoch)
 			worker_generation(run->workers[w], epoch), w, epoch);
 }
 
-/* What was to lie on a node and does not. */
+/* Warns about memory on another node than planned. */
 static void warn_misplaced(const struct plan *plan)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -477,7 +477,7 @@ static bool create_collect(struct run *run, char *error)
 	if (run->plan->collect.design == NULL)
 		return true;
 	_Static_assert(OPTION_WHY_MAX <= RUN_ERROR_MAX, "the line fits");
-	/* Datagrams are looked at whole. */
+	/* Datagrams are read completely. */
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, UINT32_MAX);
 	run->collect = collect_create(
@@ -508,7 +508,7 @@ static bool create_kernel(struct run *run, char *error)
 	return run->kernel != NULL;
 }
 
-/* What measurements may give up; and what they are to, where a file says. */
+/* Sets the steps of measurements, and reads the schedule if a file has one. */
 bool run_decide(struct run *run, bool *mistake, char *error)
 {
 	const char *path = shed_policy_options(run->config)->states_from;
@@ -597,7 +597,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	return true;
 }
 
-/* A generation that belongs to nobody gets the table that is its. */
+/* Gives a generation that no worker owns its table. */
 static void give_table(struct run *run, uint64_t epoch)
 {
 	struct prefix_filter *table = run->monitor.of[epoch & 1];
@@ -628,7 +628,10 @@ bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 	return true;
 }
 
-/* Whether a valve has to guess what waits in a port's queues: its driver does not tell. */
+/*
+ * Returns true if shedding has to guess the fill level of a port's queues, because its driver does
+ * not report it.
+ */
 static bool must_guess(const struct run *run, uint16_t port)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++) {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * Everything that a run is made of, put together from the plan: packet source, workers with their
- * sketches, epochs. It starts and stops them; the reporter (control/reporter.h) reads what they
- * count.
+ * All parts of a run, created from the plan: packet source, workers with sketches, epochs. Starts
+ * and stops them; the reporter (control/reporter.h) reads their counters.
  */
 
 #include <stdbool.h>
@@ -25,10 +24,10 @@
 
 #define RUN_ERROR_MAX 512
 
-/* How far run_recycle() has come with an epoch. */
+/* Progress of run_recycle() with an epoch. */
 struct recycling {
 	bool begun;
-	bool used[PLAN_WORKERS_MAX]; /* by instance; what was not is clean */
+	bool used[PLAN_WORKERS_MAX]; /* by instance: used since the last reset */
 	uint32_t renewed;            /* sketches, of all instances and measurements */
 };
 
@@ -46,17 +45,17 @@ struct run {
 	struct worker *workers[PLAN_WORKERS_MAX];
 	uint32_t nb_receivers; /* one a group; 0 where workers receive */
 	struct rx_core *receivers[PLAN_GROUPS_MAX];
-	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* of the live ports, by group */
+	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* packet pools of live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct prefix_reload monitor;               /* no tables: there are no rules */
 	struct shed_schedule *decisions; /* what is given up and when; NULL: nothing is decided */
-	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* of these */
+	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* steps of these measurements */
 	struct collect *collect;                     /* NULL: packets are the input */
 	struct kernel_input *kernel;                 /* NULL: they come from elsewhere */
-	struct measurements *measurements[2];        /* by generation */
+	struct measurements *measurements[2];        /* set of each generation */
 	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
 	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */
-	struct measurements *unused; /* that no generation has any more */
+	struct measurements *unused; /* sets that no generation uses */
 	struct recycling recycling;
 };
 
@@ -75,8 +74,8 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 bool run_decide(struct run *run, bool *mistake, char *error);
 
 /*
- * Before run_start(): measures only what the set's programs match; none: everything. The set must
- * outlive the run. Returns false where there is no memory.
+ * Sets the filters before run_start(); none: everything is measured. The set must outlive the run.
+ * Returns false if out of memory.
  */
 bool run_filter(struct run *run, const struct filter_set *set);
 
@@ -87,21 +86,24 @@ bool run_filter(struct run *run, const struct filter_set *set);
  */
 bool run_monitor(struct run *run, struct prefix_list *rules, char *error);
 
-/* What the epoch measures. */
+/* Returns the measurements of an epoch. */
 static inline struct measurements *run_measurements(const struct run *run, uint64_t epoch)
 {
 	return run->measurements[epoch & 1];
 }
 
-/* On the log: what the plan warns of. */
+/* Logs the warnings of the plan. */
 void run_say_warnings(const struct plan *plan);
 
-/* What the plan's measurements need, with all its memory (any thread); NULL where there is none. */
+/*
+ * Prepares the measurements of a plan with all their memory. Any thread. Returns NULL if out of
+ * memory.
+ */
 struct measurements *run_prepare(const struct run *run, const struct plan *plan);
 
 /*
- * From the epoch after next on, `next` is measured, which the run takes over (the reporter). What is
- * not used any more is handed out once, linked by `next`, by run_take_unused().
+ * Switches to the measurements `next` from the epoch after next on, and owns them. Called by the
+ * reporter. run_take_unused() returns each unused set once, linked by `next`.
  */
 void run_change(struct run *run, struct measurements *next);
 struct measurements *run_take_unused(struct run *run);
@@ -109,7 +111,7 @@ struct measurements *run_take_unused(struct run *run);
 /* Returns true if the source waits for workers and outputs: a capture or the generator, unpaced. */
 bool run_waits(const struct run *run);
 
-/* Whether workers may give something up by themselves: they have valves. */
+/* Returns true if workers shed load by themselves. */
 bool run_keeps_up(const struct run *run);
 
 /* On the log: where --overload can do little, or has nothing to do. */

@@ -29,11 +29,10 @@ struct queue_shedding {
 	bool on; /* written before the start */
 	uint32_t nb_queues;
 
-	uint8_t level; /* enum shed_level, */
-	uint8_t shift; /* sampling of VALVE_SOME, now or next time */
-	uint32_t
-		nb_full[VALVE_QUARTERS]; /* queues with so many quarters full, at their last look */
-	uint32_t nb_waiting;             /* queues of which the last poll did not take all */
+	uint8_t level;                    /* enum shed_level, */
+	uint8_t shift;                    /* sampling of VALVE_SOME, now or next time */
+	uint32_t nb_full[VALVE_QUARTERS]; /* number of queues per fill level, in quarters */
+	uint32_t nb_waiting;              /* queues of which the last poll did not take all */
 };
 
 /* Part of a burst that is processed. */

@@ -51,7 +51,7 @@ const char *shed_policy_option_lacks(
 const char *shed_policy_given_lacks(
 	const struct config *config, const struct measurement_config *measurement);
 
-/* Of a measurement. */
+/* Options of a measurement. */
 struct steps_options {
 	uint32_t priority; /* 1 is highest */
 	const char *steps; /* text for steps_parse(); NULL: none */

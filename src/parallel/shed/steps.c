@@ -51,7 +51,7 @@ static const char *read_step(struct step *step, char *why)
 	return why;
 }
 
-/* Where the step that begins here ends: a key's fields have commas between them, too. */
+/* Returns the length of a step. Fields of a key also contain commas. */
 static size_t step_length(const char *text)
 {
 	bool is_key = strncmp(text, key_prefix, strlen(key_prefix)) == 0;
@@ -104,7 +104,7 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 bool steps_parse(struct steps *steps, const char *text, char *why)
 {
 	*steps = (struct steps){0};
-	if (text == NULL) /* of a command without such options */
+	if (text == NULL) /* the command lacks these options */
 		return true;
 	for (;;) {
 		size_t length;
@@ -217,7 +217,7 @@ bool steps_find_flows(const char *word, struct flow_states *flows)
 	if (word[FLOW_STATES] == '-' && read_letters(word + FLOW_STATES + 1, flows->to[1]) &&
 		word[2 * FLOW_STATES + 1] == ':')
 		flows->share = (uint32_t)strtoul(word + 2 * FLOW_STATES + 2, NULL, 10);
-	/* Nothing else stands there. */
+	/* The text must have no other form. */
 	steps_flows_word(flows, again);
 	return strcmp(again + strlen(flows_prefix), word) == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a measurement may give up, one step after another. */
+/* Steps by which a measurement reduces detail, in order. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@
 #define STEP_WORD_MAX 128
 
 enum step_kind {
-	STEP_RATE, /* one of 2^shift packets is looked at */
-	STEP_KEYS, /* of a share of 2^-shift of the keys alone (sketch/key_sampling.h) */
+	STEP_RATE, /* count one packet of 2^shift */
+	STEP_KEYS, /* count only a share of 2^-shift of the keys (sketch/key_sampling.h) */
 	STEP_KEY, /* keys are those of another rule; from an interval's begin on, for all workers */
 	STEP_OFF, /* no packet is */
 };
@@ -41,27 +41,28 @@ bool steps_parse(struct steps *steps, const char *text, char *why);
 /* After the first n steps: the last of each kind counts. */
 struct detail {
 	bool off;
-	uint8_t shift, keys;        /* of STEP_RATE and STEP_KEYS */
+	uint8_t shift, keys;        /* parameters of STEP_RATE and STEP_KEYS */
 	const struct key_rule *key; /* NULL: the measurement's own */
 };
 
 struct detail steps_detail(const struct steps *steps, uint32_t n);
 
-/* What it does after n steps: the word of the last, or "full". */
+/* Returns the word of the last of n steps, or "full". */
 const char *steps_word(const struct steps *steps, uint32_t n);
 
-/* The number of steps after which it does that; false where there is no such number. */
+/* Finds the number of steps that end with this word. Returns false if there is none. */
 bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 
-/* Of a burst: "full", "wait", "1/2" to "1/64", "count". */
+/* Writes the level of a burst: "full", "wait", "1/2" to "1/64", "count". */
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 
 /* False where the word is none of these. */
 bool steps_find_level(const char *word, struct burst_shed_level *level);
 
 /*
- * "flows:crt", what flows that are in count, rate and tcp are looked at as (struct flow_states);
- * "flows:crt-ccr:SHARE" where those whose part of the hash is below SHARE are looked at otherwise.
+ * Writes the flow detail: "flows:crt" lists the detail of flows in states count, rate and tcp
+ * (struct flow_states). "flows:crt-ccr:SHARE": flows whose part of the hash is below SHARE have the
+ * second detail.
  */
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
 

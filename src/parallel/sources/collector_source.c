@@ -30,7 +30,7 @@
 /* A datagram in a capture: of mbufs that are chained, which one segment cannot hold. */
 #define DATAGRAM_MAX (65536 * 2)
 
-/* How long sockets are read on after the end, at most. */
+/* Limit for reading sockets after the end. */
 #define DRAIN_MS 200
 
 /* The shortest time for which an exporter counts as alive after its last datagram. */
@@ -40,7 +40,7 @@
 #define PACKET_EXPECTED 1500
 #define PACKET_MAX      (65535 + 40)
 
-/* Of a capture: datagrams that came in several packets. */
+/* Limits of fragmented datagrams of a capture. */
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
 	.bytes = (size_t)32 << 20,
@@ -51,18 +51,18 @@ struct counter {
 	struct collect *collect;
 	struct worker *worker;
 	struct dedup *dedup;
-	struct rte_ring *ring; /* from the decoder; NULL: it is the same lcore */
+	struct rte_ring *ring; /* records from the decoder; NULL: same lcore */
 	struct collect_counts generations[2];
-	int64_t now; /* of the newest record of the last epoch that had some */
+	int64_t now; /* time of the newest record of the last epoch with records */
 	bool begins; /* an epoch: no record of it came yet */
 };
 
-/* Where marks are told from records: in the place of the exporter. */
+/* Marks are recognized by the value of the exporter. */
 #define MARK EXPORTER_NONE
 
 enum template_mark {
 	MARK_EPOCH,  /* the next records are of epoch `time` */
-	MARK_END,    /* there are none; `time` is the epoch behind the last */
+	MARK_END,    /* no more records; `time` is the epoch after the last */
 	MARK_FORGET, /* slot `next` is another exporter's from now on */
 };
 
@@ -73,10 +73,10 @@ struct collect {
 	struct collect_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters; /* by worker */
-	struct rx_core *receiver; /* that decodes; NULL: worker 0 does */
+	struct counter *counters; /* counters by worker */
+	struct rx_core *receiver; /* decoding core; NULL: worker 0 decodes */
 
-	/* The decoder's. */
+	/* Owned by the decoder. */
 	uint64_t epoch;
 	int64_t exporter_life;          /* ns, after its last datagram */
 	const struct filter *filter;    /* NULL: every record counts */
@@ -85,12 +85,12 @@ struct collect {
 	struct fragments *fragments;    /* on a replay */
 	struct fragments_counts unread; /* reported to the collector */
 	uint32_t nb_sockets;
-	uint64_t dropped[OPTION_LIST_MAX]; /* of each, as far as it was told */
+	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket counted so far */
 	bool lost_totals;                  /* in this epoch: a ring had no room for them */
-	uint64_t seed;                     /* of who gets which record */
+	uint64_t seed;                     /* seed of the distribution of records */
 	uint8_t *linear;                   /* [DATAGRAM_MAX] */
 	uint32_t largest_frame;            /* the reporter's: over the epochs so far */
-	_Atomic uint64_t datagrams;        /* of sockets; read by any thread */
+	_Atomic uint64_t datagrams;        /* datagrams of sockets; read by any thread */
 };
 
 _Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
@@ -158,7 +158,7 @@ static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
 	return &counter->generations[epoch & 1];
 }
 
-/* What was added to bytes of layer 3 is not of IP packets. */
+/* The link overhead added to layer 3 bytes does not belong to IP packets. */
 static void tell_overhead(const struct counter *counter, struct key_burst *burst)
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
@@ -179,7 +179,7 @@ static void count_doubt(struct collect_counts *counts, const struct dedup_counts
 		counts->counts.observers = more->observers;
 }
 
-/* What the burst was worth, and the burst. */
+/* Counts a burst and its effect on the ledger. */
 static void count_burst(struct counter *counter, const struct dedup_counts *of_burst)
 {
 	struct worker *worker = counter->worker;
@@ -188,7 +188,9 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
-	/* Of the whole epoch: what was held is received by one burst and measured by another. */
+	/*
+	 * For the whole epoch: deferred packets are received in one burst and measured in another.
+	 */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
 	if (of_burst->largest_frame > generation->counts.largest_frame)
@@ -281,7 +283,7 @@ static void end_counting(struct counter *counter, bool last)
 	counter->begins = true;
 }
 
-/* What was counted of the exporter in this epoch goes where its row goes. */
+/* Moves the counts of the exporter in this epoch to the row of the others. */
 static void forget(struct counter *counter, uint32_t exporter)
 {
 	struct collect_counts *counts = counts_of(counter, counter->worker->epoch);
@@ -410,7 +412,7 @@ static void put_records(struct collect *collect, struct counter *counter,
 
 		generation->ring_full[counter - collect->counters] += packets;
 		generation->received += packets;
-		/* What came since the last total nobody knows now. */
+		/* Packets since the last total are now unknown. */
 		collect->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
@@ -503,7 +505,7 @@ static const uint8_t *linear(struct collect *collect, const struct rte_mbuf *mbu
 	return rte_pktmbuf_read(mbuf, 0, len, collect->linear);
 }
 
-/* What the feeder read from a capture. */
+/* Takes packets that the feeder read from a capture. */
 static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
@@ -523,7 +525,7 @@ static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-/* What the kernel dropped of a socket since it was last asked. */
+/* Reports kernel drops of a socket since the last call. */
 static void tell_drops(struct collect *collect, uint32_t socket)
 {
 	uint64_t dropped = listener_dropped(collect->listener, socket);
@@ -682,7 +684,7 @@ static void rest(struct collect *collect, struct poller *poller, uint32_t receiv
 		listener_rest(collect->listener, received);
 }
 
-/* What poll_until_end() is for devices; the poller has the functions, and no queues. */
+/* As poll_until_end(), for sockets. The poller has the callbacks and no queues. */
 static void listen_until_end(struct collect *collect, struct poller *poller)
 {
 	uint64_t give_up = 0;

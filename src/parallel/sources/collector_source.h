@@ -37,19 +37,19 @@ struct collect_generation {
 	struct collect_rows exporters; /* struct exporter_row */
 	struct collect_rows links;     /* struct link_row */
 	struct collector_epoch epoch;
-	uint64_t taken; /* from the feeder: packets of the capture */
+	uint64_t taken; /* packets of the capture, from the feeder */
 };
 
-/* A worker's. */
+/* Counters of a worker. */
 struct collect_counts {
 	struct dedup_counts counts;
 	struct record_counts *by_exporter; /* [exporters] */
-	struct record_counts others;       /* of exporters whose slots were given to others */
-	struct collect_rows paths;         /* bytes: struct path_row, one behind the other */
+	struct record_counts others;       /* counts of exporters whose slots were reused */
+	struct collect_rows paths;         /* concatenated struct path_row */
 	uint64_t nb_paths;
 };
 
-/* Of a path row in memory, cut behind its last hop. */
+/* Returns the bytes of a path row, which ends after its last hop. */
 static inline uint64_t path_row_bytes(uint32_t nb_hops)
 {
 	uint64_t bytes = offsetof(struct path_row, hops) + nb_hops * sizeof(struct path_hop);
@@ -61,7 +61,7 @@ static inline uint64_t path_row_bytes(uint32_t nb_hops)
 struct collect_params {
 	const struct config *config;
 	const struct plan *plan;
-	struct worker *const *workers; /* [nb_workers], which are told of it */
+	struct worker *const *workers; /* [nb_workers], workers that receive records */
 	uint32_t nb_workers;
 	struct rx_core *receiver; /* NULL: the worker decodes */
 };
@@ -73,14 +73,17 @@ void collect_destroy(struct collect *collect);
 /* Before the start: leaves out records whose packets do not match. */
 void collect_set_filter(struct collect *collect, const struct filter *filter);
 
-/* After the run: waits until the templates are kept, and says where they are not. Whether they are. */
+/*
+ * Waits after the run until the templates are saved. Returns false, after a log line, if they could
+ * not be.
+ */
 bool collect_finish(struct collect *collect);
 
 /* Exporters that have a number. */
 uint32_t collect_exporters_max(const struct collect *collect);
 /* Datagrams that came so far. Any thread. */
 uint64_t collect_datagrams(const struct collect *collect);
-/* The reporter's, of a closed epoch. */
+/* For the reporter, about a closed epoch. */
 struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch);
 struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch);
 /*
@@ -92,5 +95,5 @@ uint32_t collect_largest_frame(struct collect *collect, uint32_t seen);
 /* Clears what the epoch left (the reporter). */
 void collect_recycle(struct collect *collect, uint64_t epoch);
 
-/* What plans are made with: the design, and what the collector takes of memory. */
+/* Returns what a plan needs: the design and the memory of the collector. */
 struct plan_collect collect_plan(const struct config *config);

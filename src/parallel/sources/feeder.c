@@ -35,7 +35,7 @@
 
 #define CLOCK_READINGS 1000 /* a second; between them the TSC tells the time */
 
-#define HOUR_S 3600 /* the longest wait for a packet that is due by its stamp, without a word */
+#define HOUR_S 3600 /* s; a longer wait for a timestamp is logged */
 
 #define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
 
@@ -49,7 +49,7 @@ struct feeder {
 	uint16_t port;
 	struct rte_ring *rings[FEEDER_QUEUES_MAX];
 	struct rte_mempool *pool, *long_pool;
-	uint32_t reach; /* bytes that a filter looks at */
+	uint32_t reach; /* bytes that filters read */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
 	uint32_t nb_spare; /* mbufs taken from the pool, as they are */
@@ -85,7 +85,7 @@ static bool stopped(const struct feeder *feeder)
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
 }
 
-/* Puts what waits for a queue on its ring: all of it, or, when paced, what finds room. */
+/* Enqueues the waiting packets of a queue: all of them, or, if paced, those that fit. */
 static void flush_queue(struct feeder *feeder, uint32_t queue)
 {
 	struct stage *stage = &feeder->stages[queue];
@@ -112,7 +112,7 @@ static void flush_all(struct feeder *feeder)
 		flush_queue(feeder, q);
 }
 
-/* What is written of an mbuf lies in the caches of the worker that freed it. */
+/* Prefetches the lines of an mbuf to write, which are in the cache of the worker that freed it. */
 static void fetch_mbuf(struct rte_mbuf *mbuf)
 {
 	__builtin_prefetch(mbuf, 1);
@@ -120,7 +120,7 @@ static void fetch_mbuf(struct rte_mbuf *mbuf)
 	__builtin_prefetch(mbuf + 1, 1); /* where its bytes begin */
 }
 
-/* Returns an empty mbuf; where there is none, waits until the workers free some. */
+/* Returns an empty mbuf. Waits for workers to free one if there is none. */
 static struct rte_mbuf *take_mbuf(struct feeder *feeder)
 {
 	struct rte_mbuf *mbuf;
@@ -266,7 +266,7 @@ static void start_epochs(struct feeder *feeder, int64_t stamp)
 	publish_start(feeder);
 }
 
-/* The packet at `time` lies behind the open epoch: closes it and opens the packet's own. */
+/* Closes the open epoch, which ends before `time`, and opens the epoch of `time`. */
 static void next_epoch(struct feeder *feeder, int64_t time)
 {
 	int64_t interval = (int64_t)feeder->params.interval;
@@ -295,7 +295,7 @@ static int64_t last_end(struct feeder *feeder)
 	}
 	if (feeder->over && feeder->params.interval == 0 && feeder->live)
 		return feeder->first_time + (int64_t)feeder->params.duration;
-	/* One epoch ends with its last packet; an interval that was broken off, too. */
+	/* A single epoch, or an interrupted interval, ends with its last packet. */
 	if (feeder->params.interval == 0 || feeder->broken_off || stopped(feeder))
 		return RTE_MAX(feeder->last_time, feeder->info.start);
 	if (feeder->over)
@@ -420,7 +420,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		add_missing(feeder, packet, &parsed);
 }
 
-/* As the source's next(); 0 where no more is wanted: a packet behind the last may be long in coming. */
+/* As next() of the source; 0 after the last wanted packet, without waiting for another. */
 static int next_packet(struct feeder *feeder, struct source_packet *packet)
 {
 	struct source *source = feeder->params.source;
@@ -478,7 +478,7 @@ int feeder_work(void *arg)
 		source_take(&packet);
 		feed(feeder, &packet);
 	}
-	/* A read that the stop interrupted is no damage. */
+	/* a read interrupted by the stop is not an error of the file */
 	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_mempool_put_bulk(feeder->pool, (void *const *)feeder->spare, feeder->nb_spare);
@@ -512,7 +512,7 @@ static bool create_rings(struct feeder *feeder)
 	if (feeder->pool == NULL || feeder->long_pool == NULL)
 		return false;
 
-	/* net_ring does not accept a device without TX queues; nobody sends on this one. */
+	/* net_ring requires TX queues; they are unused */
 	snprintf(name, sizeof(name), "feed%u", serial);
 	port = rte_eth_from_rings(name, feeder->rings, params->nb_queues, feeder->rings, 1,
 		params->node < 0 ? 0 : (unsigned int)params->node);

@@ -35,7 +35,7 @@ struct feeder_options {
 
 OPTION_OWNER(feeder)
 
-/* read() of an option that fills a pace and, behind it, its rate. */
+/* read() of an option that stores a pace followed by its rate. */
 bool feeder_read_pace(const struct option_text *text);
 
 #define FEEDER_QUEUES_MAX 16
