@@ -27,16 +27,16 @@ _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_E
 enum change_state {
 	CHANGE_ASKED,
 	CHANGE_READY,  /* its set waits for the reporter */
-	CHANGE_TAKEN,  /* by the reporter; no epoch has it yet */
+	CHANGE_TAKEN,  /* taken by the reporter; not in an epoch yet */
 	CHANGE_PLACED, /* epochs from `from` on have it; that one is not open yet */
-	CHANGE_DONE,   /* and the answer is whole */
+	CHANGE_DONE,   /* the answer is complete */
 };
 
-/* What is asked for. */
+/* A requested change. */
 struct change {
-	char *words; /* NULL: what the command line and the file say */
+	char *words; /* NULL: as on the command line and in the file */
 	enum change_state state;
-	bool left; /* by who asked, before its epoch was open */
+	bool left; /* the client left before the epoch opened */
 	uint64_t from;
 	struct change_answer answer;
 	struct change *next;
@@ -50,9 +50,9 @@ struct changes {
 	const struct config *newest; /* what was made ready last */
 
 	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* something is asked for, or unused; or it ends */
+	pthread_cond_t work;  /* a request, an unused set, or the end */
 	pthread_cond_t done;  /* a change has another state */
-	struct change *first; /* what is asked for, in that order */
+	struct change *first; /* requests in order */
 	uint64_t nb_asked;
 	struct measurements *ready;  /* for the reporter */
 	struct measurements *unused; /* to be freed */
@@ -61,7 +61,7 @@ struct changes {
 	struct change reload;
 	bool reload_again;          /* the reporter's own, as what follows */
 	const struct config *taken; /* what it took last */
-	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
 	bool waiting;                                       /* some of them */
 	/*
 	 * Changes that the reporter has something to do with. Written under the lock, and looked at
@@ -115,7 +115,7 @@ static void set_state(struct changes *changes, struct change *change, enum chang
 
 /* --- the thread --- */
 
-/* What is asked for, from malloc(); NULL with an error. */
+/* Returns the requested configuration, from malloc(), or NULL with an error. */
 static struct config *read_config(const struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -184,7 +184,7 @@ static struct measurements *make_set(
 	return NULL;
 }
 
-/* Returns NULL where nothing is to be changed, or cannot be. */
+/* Returns NULL if nothing changes or the change is impossible. */
 static struct measurements *prepare(struct changes *changes, struct change *change)
 {
 	struct change_answer *answer = &change->answer;
@@ -230,7 +230,7 @@ static void answer_change(struct changes *changes, struct change *change)
 		set_state(changes, change, CHANGE_DONE);
 		return;
 	}
-	if (changes->ready != NULL) { /* which nobody has taken */
+	if (changes->ready != NULL) { /* not taken */
 		changes->ready->next = changes->unused;
 		changes->unused = changes->ready;
 	}
@@ -494,7 +494,9 @@ static void take(struct changes *changes, struct change *change, uint64_t at_lea
 static bool is_open(const struct changes *changes, uint64_t from, uint64_t *number)
 {
 	struct epochs *epochs = changes->params.run->epochs;
-	/* Pairs with the release of whoever opens it: the number comes first. */
+	/*
+	 * Pairs with the release of the thread that opens the epoch: the number is written before.
+	 */
 	uint64_t open = atomic_load_explicit(&epochs->open, memory_order_acquire);
 
 	if (from > open || (from == open && epochs_is_end(epochs, open)))
@@ -560,7 +562,7 @@ static void look_at_all(struct changes *changes)
 	}
 }
 
-/* What was measured before as it is now holds on; anything else waits. */
+/* Keeps the start of unchanged measurements; others wait. */
 static void take_config(struct changes *changes, const struct config *config, uint64_t at_least)
 {
 	struct change_since before[CONFIG_MEASUREMENTS_MAX];

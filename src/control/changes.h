@@ -27,30 +27,32 @@
 /* From which epoch on a measurement is what the plan says. */
 struct change_since {
 	uint64_t epoch;
-	bool at_least; /* it waits for its epoch, which is no earlier one */
-	uint64_t from; /* that epoch inside; UINT64_MAX: not known yet */
+	bool at_least; /* waits for its epoch, which is not earlier than `from` */
+	uint64_t from; /* first epoch; UINT64_MAX: not known yet */
 };
 
 struct changes_params {
 	struct run *run;
 	struct writer *writer;
 	uint64_t first_epoch; /* the number that the first epoch got */
-	/* The plan is replaced, or known to hold, by the reporter; and, by the thread: wait until
-	 * nobody reads an older one. */
+	/*
+	 * Called by the reporter: publishes a new or confirmed plan. Called by the thread: waits
+	 * until no thread reads an older one.
+	 */
 	void (*publish)(const struct plan *plan, const struct change_since *since);
 	void (*settle)(void);
 };
 
 struct changes;
 
-/* Starts the thread; NULL where there is none to be had. */
+/* Starts the thread. Returns NULL on failure. */
 struct changes *changes_start(const struct changes_params *params);
-/* Refuses what is asked for from now on, and waits for the thread. */
+/* Refuses further requests and waits for the thread. */
 void changes_end(struct changes *changes);
 void changes_free(struct changes *changes);
 
 struct change_answer {
-	uint64_t number; /* of what was asked for, in this order */
+	uint64_t number; /* number of the request, in order */
 	bool refused;    /* error says why */
 	bool mistake;    /* in the text */
 	bool same;       /* nothing is to be changed */

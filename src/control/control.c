@@ -23,9 +23,9 @@
 #define ANSWER_PATIENCE_S 5 /* without a warning, for handlers to be done with the run */
 #define TOP_DEFAULT       10
 #define TOP_MAX           40  /* rows, as far as there is room: one of IPv6 has nearly 400 bytes */
-#define TOP_HEAD_BYTES    400 /* of what stands beside the rows */
-#define PLACES_MAX        40  /* of deliveries, of some 300 bytes each */
-#define WITHIN_KEYS_MAX   60  /* the same of keys alone, of nearly 200 bytes */
+#define TOP_HEAD_BYTES    400 /* bytes besides the rows */
+#define PLACES_MAX        40  /* most deliveries, of about 300 bytes each */
+#define WITHIN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
 
 /* The account of one epoch, or of several together. */
 struct ledger_sum {
@@ -45,18 +45,18 @@ static struct {
 	 * get fewer. */
 	uint32_t reading[2], turn;
 	const struct plan *plan;                            /* NULL: nothing runs */
-	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* of its measurements */
+	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
 	struct changes *changes;                            /* NULL: nothing can change */
 	bool read_only;
-	struct report_epoch *last;        /* with packets; NULL: none yet */
-	struct report_epoch *deliveries;  /* of all rows until the last; NULL: not told */
-	uint64_t number;                  /* of the epoch that was closed last */
+	struct report_epoch *last;        /* last epoch with packets; NULL: none yet */
+	struct report_epoch *deliveries;  /* deliveries until the last epoch; NULL: not enabled */
+	uint64_t number;                  /* number of the last closed epoch */
 	struct ledger_sum epoch;          /* its account */
 	struct ledger_sum total;          /* since the start */
 	const struct profile *profile;    /* NULL: none */
 	struct shed_controller *governor; /* NULL: nothing can be given up */
 	uint32_t reloads_asked, reloads_done;
-	struct control_reloaded last_reload; /* that is done */
+	struct control_reloaded last_reload; /* completed reload */
 } control = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.reloaded = PTHREAD_COND_INITIALIZER,
@@ -242,8 +242,10 @@ static void add_plan(
 	add_measurements(answer, plan, since);
 }
 
-/* The plan, NULL where nothing runs, and since when its measurements hold. end_reading(*turn)
- * follows. */
+/*
+ * Returns the plan, or NULL if nothing runs, and the start of its measurements. end_reading(*turn)
+ * must follow.
+ */
 static const struct plan *begin_reading(
 	struct change_since since[CONFIG_MEASUREMENTS_MAX], uint32_t *turn)
 {
@@ -588,7 +590,7 @@ static void add_costs_of_measurements(struct rte_tel_data *answer, const struct 
 	}
 }
 
-/* What a packet should cost by the profile, at the most and at the least. */
+/* Adds the largest and smallest cost of a packet by the profile. */
 static void add_capacity(struct rte_tel_data *answer, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -648,7 +650,7 @@ static void answer_costs_of(
 	add_profile(answer);
 }
 
-/* No parameters: of all workers. False where there is no such worker. */
+/* Without parameters: all workers. Returns false for an unknown worker. */
 static bool sum_costs(const char *parameters, const struct report_epoch *epoch, struct costs *costs)
 {
 	unsigned long worker = 0;
@@ -743,7 +745,7 @@ static const char *tell_states(
 	return NULL;
 }
 
-/* It lives until nobody reads. */
+/* valid until end_reading() */
 static struct shed_controller *offered_governor(void)
 {
 	struct shed_controller *governor;

@@ -18,7 +18,7 @@
 #include "report/rows/report.h"
 #include "config/option.h"
 
-/* What the control socket is for. */
+/* Use of the control socket. */
 enum control_use {
 	CONTROL_CHANGE,
 	CONTROL_READ,
@@ -37,8 +37,7 @@ struct profile;
 /* Before EAL opens the socket; once. */
 void control_offer(void);
 
-/* Before control_start(): what parts of packets cost by the profile of this host, which nobody
- * changes any more. */
+/* Sets the profile of this host before control_start(). It is immutable. */
 void control_offer_profile(const struct profile *profile);
 
 /* Before control_start(): what decides of --overload, until control_stop(). NULL: nothing does. */
@@ -56,19 +55,21 @@ void control_start(
 void control_stop(void);
 
 /*
- * Another plan is the run's, or its measurements hold since other epochs. control_settle() waits
- * until nobody reads an older one.
+ * Publishes another plan, or other starts of its measurements. control_settle() waits until no
+ * thread reads an older one.
  */
 void control_change(const struct plan *plan, const struct change_since *since);
 void control_settle(void);
 
-/* An epoch was closed, and what became of all rows until then; NULL: not told. Reports are shared
- * with the handlers; the caller keeps its own references. */
+/*
+ * Publishes a closed epoch, and the deliveries until then; NULL: not enabled. Reports are shared
+ * with the handlers; the caller keeps its references.
+ */
 void control_publish(struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /*
- * /sketchtap/reload raises the same request as SIGHUP and waits until it was fulfilled. Who does
- * that asks for the number of the last request before, and says it after.
+ * /sketchtap/reload raises the same request as SIGHUP and waits for completion. The thread that
+ * reloads reads the number of the last request before, and reports it afterwards.
  */
 uint32_t control_reload_asked(void);
 
@@ -77,8 +78,8 @@ struct control_reloaded {
 	bool changeable;  /* measurements can change; then what came of that: */
 	struct change_answer change;
 	bool has_monitor; /* there is --prefixes */
-	uint32_t rules;   /* of it, that hold from now on */
-	/* Why they are not what was asked for; empty: they are. */
+	uint32_t rules;   /* rules in effect from now on */
+	/* Reason for a failed reload; empty: success. */
 	char outputs_error[CONTROL_ERROR_MAX], rules_error[CONTROL_ERROR_MAX];
 };
 

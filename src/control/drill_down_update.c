@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* What the epoch says of the networks that a measurement is to look into; NULL: nothing. */
+/* Returns the rows of the networks of a drill-down in this epoch; NULL: none. */
 static const struct report_measurement *find_networks(
 	const struct report_epoch *report, const struct plan_measurement *networks)
 {
@@ -17,7 +17,7 @@ static const struct report_measurement *find_networks(
 	return NULL;
 }
 
-/* Rows stand by what makes a key heavy. Returns how many heavy ones found no room. */
+/* Adds heavy keys, whose rows come first. Returns how many did not fit. */
 static uint32_t learn(struct networks *heavy, const struct report_measurement *networks,
 	double share, int64_t end)
 {
@@ -42,7 +42,7 @@ static void warn_if_full(struct drill_down *closer, const struct report_epoch *r
 		drill_down_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
 }
 
-/* A set of measurements looks into what is heavy for it. Returns how many found no room. */
+/* Updates the networks of one measurement. Returns how many keys did not fit. */
 static uint32_t look(
 	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
 {
@@ -59,7 +59,7 @@ static uint32_t look(
 	return left_out;
 }
 
-/* Returns false where there is no memory. */
+/* Returns false if out of memory. */
 static bool say(struct report_inside *inside, const struct networks *heavy)
 {
 	inside->keys = aligned_alloc(_Alignof(struct key), (heavy->n + 1) * sizeof(struct key));

@@ -31,7 +31,8 @@ static struct {
 } follow;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t follower; /* of a thread that is counted as one; it leaves with its client */
+static pthread_key_t
+	follower; /* marks a thread that counts as a follower until its client disconnects */
 
 static void sleep_a_bit(void)
 {
@@ -76,7 +77,7 @@ void follow_stop(void)
 		sleep_a_bit();
 }
 
-/* --- the side of who asks --- */
+/* --- clients --- */
 
 static void leave(void *arg)
 {
@@ -141,7 +142,7 @@ static struct report_epoch *find(
 	return epoch;
 }
 
-/* Until an event after the one of number `news`; or for so long at most. */
+/* Waits for an event after number `news`, at most `ns`. */
 static void wait_for_news(uint32_t news, int64_t ns)
 {
 	const struct timespec left = {ns / SECOND_NS, ns % SECOND_NS};
@@ -149,7 +150,10 @@ static void wait_for_news(uint32_t news, int64_t ns)
 	syscall(SYS_futex, &follow.news, FUTEX_WAIT_PRIVATE, news, &left, NULL, 0);
 }
 
-/* Waits where there is none yet. NULL: there is none all the same; then whether the run ended. */
+/*
+ * Returns the epoch of a question, and waits if there is none yet. Returns NULL after a timeout,
+ * and whether the run ended.
+ */
 static struct report_epoch *find_or_wait(
 	const struct question *question, uint64_t *count, bool *ended)
 {
@@ -268,7 +272,7 @@ static size_t worker_bytes(const struct report_epoch *epoch, uint64_t number)
 	return WORKER_BYTES;
 }
 
-/* What has parts: how many, how many bytes at most each, and what it says. */
+/* A kind of reply with parts: their number, largest size, and writer. */
 struct follow_kind {
 	const char *name;
 	uint32_t n;
@@ -288,8 +292,10 @@ static uint64_t kinds_of(const struct report_epoch *epoch, struct follow_kind ki
 	return (uint64_t)kinds[0].n + kinds[1].n + kinds[2].n;
 }
 
-/* Of one kind those from *skip on that find room; they are taken off `left`, one always fits.
- * Returns false where there was none for all. */
+/*
+ * Adds the parts of a kind from *skip that fit, and subtracts them from `left`; one always fits.
+ * Returns false if some did not fit.
+ */
 static bool tell_parts(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct follow_kind *kind, uint64_t *skip, size_t *room, uint64_t *left)
 {

@@ -13,20 +13,20 @@
 
 #include "report/rows/recent.h"
 
-/* How long one question is held back at most. */
+/* Longest wait of a request. */
 #define FOLLOW_PATIENCE_NS INT64_C(1000000000)
-/* How long follow_stop() stays for those who follow. */
+/* Longest wait of follow_stop() for clients. */
 #define FOLLOW_FAREWELL_NS INT64_C(1000000000)
 
 /* Before the first epoch is taken. From now on it is answered. */
 void follow_start(struct recent *recent);
 /* An epoch was taken. */
 void follow_closed(void);
-/* The last epoch was taken: who has seen it is told that the run ended. */
+/* Marks the end of the run: clients that have received the last epoch are told so. */
 void follow_end(void);
 /*
- * After all that the run has to do: stays until all who follow were told of the end and have left,
- * or until they had their time. Nobody looks at the epochs any more then.
+ * Waits at the end of a run until all clients have received the end and disconnected, or the time
+ * is over. No handler reads epochs afterwards.
  */
 void follow_stop(void);
 

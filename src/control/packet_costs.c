@@ -5,7 +5,7 @@
 
 #include "parallel/run/plan_capacity.h"
 
-/* Of a part of which nothing is known yet. */
+/* Cost of a part that was never measured. */
 #define GUESS_NS 10
 
 static double mean_of(const struct profile *profile, const struct profile_what *what)
@@ -22,7 +22,7 @@ static double part_of(const struct profile *profile, enum profile_part part)
 	return mean_of(profile, &what);
 }
 
-/* Of one flow over and over; until an epoch was closed all flows are new. */
+/* Costs of repeated packets of one flow. Until an epoch is closed, all flows count as new. */
 static void know_states(struct packet_costs *costs, const struct profile *profile,
 	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
 {
@@ -62,7 +62,7 @@ void packet_costs_by_profile(
 	}
 }
 
-/* Of all instances. */
+/* Sums all instances. */
 static void meet_states(
 	struct packet_costs *costs, const struct run *run, uint64_t epoch, uint32_t m)
 {
@@ -83,7 +83,7 @@ static void meet_states(
 		costs->met[m][state] = packets[state] / sum;
 }
 
-/* What was timed is of flows in all their states. */
+/* Converts a measured cost, which is an average over all flow states. */
 static double in_first_state(const struct packet_costs *costs, uint32_t m, double ns)
 {
 	double beyond = 0;

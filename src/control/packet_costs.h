@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the parts of a packet take, as far as a governor knows, of a set of measurements. */
+/* Costs of the parts of a packet for a set of measurements, as known to the shedding controller. */
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@ struct packet_costs {
 	double fixed, parse, of[CONFIG_MEASUREMENTS_MAX];
 	/* The same where its keys are few: what a step to coarser keys may come to. */
 	double of_few[CONFIG_MEASUREMENTS_MAX];
-	/* What its HyperLogLog takes of that. */
+	/* part of its HyperLogLog */
 	double distinct[CONFIG_MEASUREMENTS_MAX];
 	/* Share of packets that met a flow in each state, and what such a packet takes beyond the
 	 * first. */
@@ -26,7 +26,7 @@ struct packet_costs {
 		state[CONFIG_MEASUREMENTS_MAX][FLOW_STATES];
 };
 
-/* Until a burst was timed. What the profile lacks is guessed. */
+/* Fills in costs from the profile until bursts are timed. Missing values are guessed. */
 void packet_costs_by_profile(
 	struct packet_costs *costs, const struct plan *plan, const struct profile *profile);
 

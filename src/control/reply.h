@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What answers on the control socket are made of. */
+/* Builds replies of the control socket. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
-#define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* of a text that is not cut, with a final 0 */
+#define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
 
-/* An answer holds 16 KB of JSON, and what finds no room is left out by the library without a word. */
+/* A reply holds 16 KB of JSON. The library silently drops what does not fit. */
 #define ANSWER_BYTES 16000
 
-/* Why there is no answer. Returns 0, as handlers do. */
+/* Replies with an error. Returns 0, as handlers do. */
 int reply_error(struct rte_tel_data *answer, const char *why);
 /* One that can be seen in the text of the question. */
 int reply_mistake(struct rte_tel_data *answer, const char *why);
@@ -29,16 +29,16 @@ void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns);
 __attribute__((format(printf, 3, 4))) void reply_text(
 	struct rte_tel_data *dict, const char *name, const char *format, ...);
 
-/* A dictionary inside another, which frees it; NULL where there is no memory. */
+/* Adds a dictionary to another one, which owns it. Returns NULL if out of memory. */
 struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
 /* A dictionary in one of several, by its number; NULL without the several, or memory. */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
-/* By the names of the outputs' columns. What is not known is left out. */
+/* Adds values under the names of CSV columns. Unknown values are omitted. */
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
 void reply_row(
 	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
-/* What such a row takes in the answer, with its rank, at most. */
+/* Returns the largest size of a row with its rank in a reply. */
 size_t reply_row_bytes(const struct key_rule *rule, const struct report_row *row);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
 /* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. Where

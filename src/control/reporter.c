@@ -28,16 +28,19 @@
 #include "report/ledger/prefix_report.h"
 #include "report/merge/records.h"
 
-/* How long it sleeps when there is nothing to do. Live epochs close this late at most. */
+/* Sleep time when idle. Live epochs close at most this late. */
 #define NAP_NS       100000
-/* The same where no device is polled, until an epoch's end is near: to wake costs as much as many records. */
+/*
+ * The same without polled devices, until the end of an epoch is near: a wake-up costs as much as
+ * many records.
+ */
 #define LONG_NAP_NS  10000000
-/* A worker that holds up an epoch for so long is worth a word. */
+/* A worker that delays an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
 /* The same of lcores that do not end. Feeders may wait for a file, and drivers for a link. */
 #define END_NS       (5 * SECOND_NS)
 #define WAITING_PART 4 /* outputs may hold up a paced source for 1/4 of an interval */
-/* How often --packets asks the devices what they got. */
+/* Interval at which --packets reads device counters. */
 #define ASK_NS       1000000
 /* Records are handed over when some are so old, however few there are. */
 #define RECORDS_NS   SECOND_NS
@@ -46,12 +49,12 @@ struct reporter {
 	struct reporter_params params;
 	struct run *run;
 	uint64_t epoch; /* the oldest that is not reported */
-	/* That it is printed as at least: it may not be open yet, and then nobody knows more. */
+	/* Lower bound of its printed number, which is unknown until it opens. */
 	uint64_t number;
 	bool stopping;
 	struct reporter_result result;
 	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
-	bool warned;           /* that it waits long */
+	bool warned;           /* a long wait was logged */
 	bool recycling;        /* the epoch before that one */
 	struct log_ratelimit drowns;
 	struct log_ratelimit missing; /* bytes, that the source lost */
@@ -61,7 +64,7 @@ struct reporter {
 	uint64_t held;           /* records at most, at the end of an epoch */
 	struct service service;
 	struct changes *changes; /* NULL: nothing can change */
-	bool reloading;          /* who asked waits to hear that it is done */
+	bool reloading;          /* a client waits for completion */
 	uint32_t reload;         /* the last that the control socket asked for before it began */
 	struct control_reloaded reloaded;
 
@@ -161,7 +164,7 @@ static void reply_time(struct reporter *reporter)
 
 /* --- an epoch's report --- */
 
-/* False where there is no memory. */
+/* Returns false if out of memory. */
 static bool report_ports(const struct reporter *reporter, struct report_epoch *report)
 {
 	uint32_t n = reporter->run->nb_ports;
@@ -200,7 +203,7 @@ static uint64_t time_of_arrival(
 	return (uint64_t)((unsigned __int128)info->fed * SECOND_NS / options->pace_rate);
 }
 
-/* The report of an epoch without what was measured; NULL where there is no memory. */
+/* Begins the report of an epoch, without measurements. Returns NULL if out of memory. */
 static struct report_epoch *begin_report(
 	struct reporter *reporter, const struct epoch_info *info, const struct ledger *ledger)
 {
@@ -243,7 +246,7 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 		reporter->drowns.since);
 }
 
-/* For whoever asks: the epoch, and what became of all rows until it was closed. */
+/* Publishes the epoch and the deliveries until its end. */
 static void publish(struct reporter *reporter, struct report_epoch *report)
 {
 	struct report_epoch *told = writer_deliveries(reporter->params.writer);
@@ -301,7 +304,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
-		look_at_changes(reporter); /* who asked for one is answered all the same */
+		look_at_changes(reporter); /* requests are answered in any case */
 	}
 	writer_push(writer, report);
 }
@@ -317,7 +320,7 @@ static void hand_over(struct reporter *reporter, struct report_epoch *report)
 	push(reporter, report);
 }
 
-/* What waits of the epoch, whose end may not be known yet. */
+/* Passes on waiting records of the epoch, whose end may be unknown. */
 static void hand_over_records(struct reporter *reporter, const struct epoch_info *info, int64_t end)
 {
 	struct report_epoch *report;
@@ -330,8 +333,10 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 		push(reporter, report);
 }
 
-/* More may follow. The epoch's end is not told: its file may be complete only when all are in it,
- * and while it is open, only its number and start are known. */
+/*
+ * More records may follow. The end of the epoch is not passed on: a file may be complete only when
+ * all records are in it, and an open epoch has only a number and a start.
+ */
 static void hand_over_some(void *arg)
 {
 	struct reporter *reporter = arg;
@@ -381,7 +386,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 	result->shed[i].packets += measurement->shed_packets;
 }
 
-/* Keys that the only measurement did not count nobody did. */
+/* Keys skipped by the only measurement were not counted at all. */
 static void sum_up_sifted(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *sifted = &report->measurements[0].waited.sifted;
@@ -438,7 +443,7 @@ static void close_epoch(struct reporter *reporter)
 	bool complete;
 
 	records_take(&reporter->records, reporter->epoch);
-	/* Who sent what is told even where it cannot be said what it adds up to. */
+	/* rows of exporters are written even if their sum is unknown */
 	complete = report != NULL &&
 		   (run->collect == NULL || collector_report_report(run, reporter->epoch, report));
 	complete = complete && measurement_report_report(run, reporter->epoch, report) &&
@@ -523,7 +528,7 @@ static void wait_for_lcores(struct reporter *reporter)
 			: "a worker or receiver that does not answer");
 }
 
-/* What SIGHUP and the control socket ask for. */
+/* Handles SIGHUP and reloads of the control socket. */
 static void reload(struct reporter *reporter)
 {
 	reporter->reload = control_reload_asked();
@@ -653,7 +658,10 @@ static void report_epochs(struct reporter *reporter)
 	bool live = run->feeder == NULL;
 
 	for (;;) {
-		/* Pairs with the release of whoever tells the time: the end comes first. */
+		/*
+		 * Pairs with the release of the thread that advances the time: the end is written
+		 * before.
+		 */
 		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(run->epochs, open);
 
@@ -719,7 +727,7 @@ void reporter_destroy(struct reporter *reporter)
 	free(reporter);
 }
 
-/* Who asks the control socket is answered from now on. */
+/* Requests on the control socket are answered from now on. */
 static void start_changes(struct reporter *reporter)
 {
 	const struct reporter_params *params = &reporter->params;

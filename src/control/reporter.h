@@ -21,29 +21,29 @@
 struct reporter_params {
 	struct writer *writer;
 	struct progress *progress;
-	struct metrics *metrics;     /* that are told of epochs; NULL: none */
-	struct recent *recent;       /* the same; NULL: nobody asks for older ones */
+	struct metrics *metrics;     /* metrics to update; NULL: none */
+	struct recent *recent;       /* recent epochs; NULL: not needed */
 	const struct notify *notify; /* the service manager; NULL: there is none */
 	uint64_t first_epoch;        /* the number that the first epoch gets */
 };
 
-/* What a measurement's sketches shed, under whatever key and sketch it had. */
+/* Packets shed by the sketches of a measurement, over all its keys and sketches. */
 struct reporter_shed {
 	char name[64];
 	uint64_t packets;
 };
 
 struct reporter_result {
-	uint64_t epochs;   /* that had packets */
-	struct ledger sum; /* of them, but for what sketches shed */
+	uint64_t epochs;   /* epochs with packets */
+	struct ledger sum; /* sum of their ledgers, without packets shed by sketches */
 	/* The first that did; the last entry is of all others. */
 	struct reporter_shed shed[CONFIG_MEASUREMENTS_MAX + 1];
 	uint32_t nb_shed;
 	bool several;                   /* an epoch had several measurements */
 	double worst_rate;              /* the largest share of its packets that an epoch lost */
-	uint64_t worst_epoch;           /* that one's number */
+	uint64_t worst_epoch;           /* number of that epoch */
 	bool forwards;                  /* --forward, */
-	struct forwarded_sum forwarded; /* and what came of it */
+	struct forwarded_sum forwarded; /* result of forwarding */
 	bool port_gone;                 /* a port vanished, which ended the run */
 	bool out_of_memory;             /* an epoch could not be reported */
 	bool generated;                 /* time stamps are, so that no rate follows from them */
@@ -52,8 +52,10 @@ struct reporter_result {
 
 struct reporter;
 
-/* Takes all memory that reporting needs. NULL where there is none. profile: what packets take, as far
- * as it is known, for --overload; it outlives the reporter. */
+/*
+ * Allocates all memory of reporting. Returns NULL if out of memory. profile: known packet costs for
+ * --overload; must outlive the reporter.
+ */
 struct reporter *reporter_create(struct run *run, const struct profile *profile);
 void reporter_destroy(struct reporter *reporter);
 

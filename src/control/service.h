@@ -19,7 +19,7 @@
 struct service {
 	const struct notify *notify;
 	bool ready_due;   /* READY=1 has not got through */
-	bool stopping;    /* STOPPING=1 has been said */
+	bool stopping;    /* STOPPING=1 was sent */
 	uint64_t fed_ns;  /* when the watchdog was */
 	uint64_t told_ns; /* when the last STATUS= was sent */
 	bool fed, told;   /* at all */

@@ -22,11 +22,13 @@
 #include "sketch/sampling_bound.h"
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
-/* What a packet takes against what its parts do: the last window's share in it, and its limits. */
+/*
+ * Measured cost of a packet divided by the sum of its parts: weight of the last window, and limits.
+ */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
 
-/* What a worker has said of itself. */
+/* Report of a worker about itself. */
 struct worker_report {
 	uint64_t packets[VALVE_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
@@ -43,17 +45,17 @@ struct shed_controller_worker {
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
 	struct step_hysteresis decider;
-	/* One of them is published; the other one is nobody's when the worker has that. */
+	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
 	bool untold;                   /* the published one is in no row yet, */
-	struct state_why why;          /* and this is why it was made */
-	uint32_t held_off;             /* until the epoch ends, a bit each */
+	struct state_why why;          /* reason for the setting */
+	uint32_t held_off;             /* until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* the highest in the last window with packets */
 	bool busy;                     /* the last window had some */
 };
 
-/* What --overload may take (docs/ADAPTIVE.md). */
+/* Memory limit of --overload (docs/ADAPTIVE.md). */
 _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker) +
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
@@ -68,21 +70,21 @@ struct shed_controller {
 	int64_t looked;    /* monotonic ns: the end of the last window */
 	uint64_t open;
 
-	/* Of the measurements that are counted in the newest epoch. */
+	/* Measurements of the newest epoch. */
 	uint64_t set; /* the number of their set, */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
 	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* intervals since the last in full, ns */
-	uint32_t due; /* measurements whose deadline comes near, a bit each */
-	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* of measurements, by rank */
-	/* What may be given up: the same for all workers, but for the scale of each. By rank: */
+	uint32_t due; /* measurements near their deadline, one bit each */
+	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* measurements by rank */
+	/* Available steps, equal for all workers except for their scale. By rank: */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
-	struct choose_states
-		flows[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] is of those without, too */
+	struct choose_states flows
+		[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] also has measurements without flows */
 	struct packet_costs costs;
 	uint32_t held_back; /* measurements flows of which were, in the epoch: a bit each */
-	uint32_t useless;   /* measurements of which it was said that a step saves nothing */
+	uint32_t useless;   /* measurements with a logged useless step */
 
 	void *work;
 	struct shed_log log;
@@ -91,7 +93,7 @@ struct shed_controller {
 	uint32_t reduced;
 	bool was_reduced;
 	struct log_ratelimit warned, warned_missing;
-	pthread_mutex_t lock; /* of what control asks for: states[at] and level of each worker */
+	pthread_mutex_t lock; /* protects what control reads: states[at] and level of each worker */
 	uint32_t nb_workers;
 	struct shed_controller_worker workers[];
 };
@@ -132,7 +134,7 @@ static struct detail detail_of(const struct shed_controller *governor, uint32_t 
 	return steps_detail(&governor->steps[m], steps_taken(governor, m, step));
 }
 
-/* What measurement m takes of a packet that it looks at. */
+/* Returns the ns per packet that measurement m processes. */
 static double own_ns(const struct packet_costs *costs, uint32_t m, const struct detail *detail)
 {
 	double ns = detail->key != NULL ? fmin(costs->of[m], costs->of_few[m]) : costs->of[m];
@@ -144,9 +146,9 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
 }
 
 /*
- * Reading the headers and making the keys is each measurement's in part: what they cost falls with
- * the packets that are looked at. Where measurements look at different ones that is too little; a
- * worker's scale makes up for it.
+ * Headers and keys are shared costs of all measurements and fall with the share of processed
+ * packets. If measurements sample different packets, this is too low; the scale of a worker
+ * corrects it.
  */
 static void put_costs(struct shed_controller *governor)
 {
@@ -170,12 +172,14 @@ static void put_costs(struct shed_controller *governor)
 
 /* --- what may be given up --- */
 
-#define TYPICAL_PACKETS 1e6 /* of an interval, */
+#define TYPICAL_PACKETS 1e6 /* packets of a typical interval */
 #define TYPICAL_KEY     1e4 /* and of a key that matters */
 #define TYPICAL_RISK    1e-5
 
-/* Width of the bounds of such a key, as a share of it. What a key step sums up cannot be told apart,
- * and of a key that is not counted nothing is known. */
+/*
+ * Returns the relative width of the bounds of a typical key. The sum of a key step cannot be split,
+ * and an uncounted key is unknown.
+ */
 static double error_of(const struct detail *detail)
 {
 	const struct sampling_bound sampling = {
@@ -234,7 +238,7 @@ static enum choose_how choose_how_of(enum shed_policy how)
 	}
 }
 
-/* In the order of ranks; those of the same rank in the order in which they were asked for. */
+/* Sorts by rank, then by order of request. */
 static void rank_measurements(struct shed_controller *governor)
 {
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
@@ -311,7 +315,7 @@ static uint32_t published_steps(
 	return states->of == governor->set ? states->step[m] : 0;
 }
 
-/* Of these workers the most steps that one has taken, and how many have taken none. */
+/* Returns the most steps taken by one of these workers, and how many have taken none. */
 static uint32_t most_steps(
 	const struct shed_controller *governor, uint32_t m, uint32_t worker, uint32_t *whole)
 {
@@ -393,7 +397,7 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 	return flows;
 }
 
-/* What is to be published of an item; what was held off stays so. */
+/* Returns the steps to publish for an item. Held-off measurements stay so. */
 static uint32_t wanted_steps(
 	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t i)
 {
@@ -438,7 +442,10 @@ static void publish(struct shed_controller *governor, struct shed_controller_wor
 	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
 }
 
-/* Whether the worker has what is decided: not so after a deadline, or with measurements held off. */
+/*
+ * Returns true if the worker has the decided setting: not after a deadline, or with measurements
+ * held off.
+ */
 static bool has_decided(
 	const struct shed_controller *governor, const struct shed_controller_worker *of)
 {
@@ -451,7 +458,9 @@ static bool has_decided(
 	return same;
 }
 
-/* What a packet took in full bursts, against the sum of its parts. */
+/*
+ * Learns the ratio between the measured cost of packets in full bursts and the sum of their parts.
+ */
 static void learn(const struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
 {
@@ -493,7 +502,7 @@ static void note_valve(struct shed_controller *governor, struct shed_controller_
 	pthread_mutex_unlock(&governor->lock);
 }
 
-/* What the worker did since the last row; rows are in the order of its packets. */
+/* Adds rows of what the worker did since the last row, in the order of its packets. */
 static void tell_all(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, const struct state_why *why)
 {
@@ -515,7 +524,7 @@ static void look_at_worker(
 	struct state_why why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
-	if ((int64_t)window.packets < 0) /* a guess of what waits was too high */
+	if ((int64_t)window.packets < 0) /* an earlier guess of waiting packets was too high */
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
@@ -594,7 +603,7 @@ static void watch(struct shed_controller *governor)
 		governor->reduced = workers;
 }
 
-/* The first step with which a packet takes no less than before it; 0 where there is none. */
+/* Returns the first step that does not reduce the cost of a packet; 0 if there is none. */
 static uint32_t useless_step(const struct choose_item *item)
 {
 	for (uint32_t s = 1; s <= item->nb_steps; s++)
@@ -621,7 +630,10 @@ static void say_useless(struct shed_controller *governor)
 	}
 }
 
-/* Whether the epoch has all of a measurement: by its report, as nobody looks while an epoch is merged. */
+/*
+ * Returns true if the epoch has a measurement completely, by its report, since no thread controls
+ * while an epoch is merged.
+ */
 static bool is_whole(
 	const struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
 {
@@ -633,7 +645,7 @@ static bool is_whole(
 	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
 }
 
-/* Of an epoch that ends: whether less was measured, or all again; and what is in no row. */
+/* Logs at the end of an epoch whether detail was reduced or restored, and rows that did not fit. */
 static void say(struct shed_controller *governor, const struct report_epoch *report)
 {
 	bool less = governor->reduced > 0;
@@ -709,7 +721,7 @@ void shed_controller_look(struct shed_controller *governor, int64_t monotonic, u
 	governor->looked = monotonic;
 }
 
-/* Whether a measurement is to have the interval after the one that is open in full. */
+/* Returns true if the next interval of a measurement must be complete. */
 static bool is_due(struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
 {
 	const struct measurement_config *config = governor->plan->measurements[m].config;
@@ -723,7 +735,7 @@ static bool is_due(struct shed_controller *governor, const struct report_epoch *
 	       governor->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
 }
 
-/* Deadlines change ranks: what is given up is chosen anew. */
+/* Updates ranks by deadlines and chooses steps again. */
 static void look_at_deadlines(struct shed_controller *governor, const struct report_epoch *report)
 {
 	uint32_t due = 0;
@@ -737,7 +749,7 @@ static void look_at_deadlines(struct shed_controller *governor, const struct rep
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
 		struct shed_controller_worker *of = &governor->workers[w];
 
-		/* What failed before is not forgotten: the load is what it was. */
+		/* Keeps the memory of failed steps: the load has not changed. */
 		of->decider.calm = 0;
 		choose(of->decider.how, &governor->problem, of->last_target_ns / of->scale,
 			governor->work, &of->decider.now);

@@ -18,12 +18,12 @@
 
 struct shed_controller;
 
-/* What it takes in a run: nothing where nobody decides. */
+/* Returns its memory in a run; 0 without a controller. */
 struct plan_keep_up shed_controller_memory(const struct config *config);
 
 /*
- * Of a run whose workers have valves (run_keeps_up()); NULL where there is no memory. The profile is
- * for what no burst was timed of yet; it outlives the governor.
+ * Creates the controller of a run whose workers shed load (run_keeps_up()). Returns NULL if out of
+ * memory. The profile serves until bursts are timed; it must outlive the controller.
  */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
@@ -33,17 +33,17 @@ void shed_controller_destroy(struct shed_controller *governor); /* NULL is allow
 void shed_controller_look(struct shed_controller *governor, int64_t monotonic, uint64_t open);
 
 /*
- * Whatever was given up since the last epoch, into the report of a closed one, whose loads and
- * measurements are there. Returns false where there is no memory.
+ * Adds what was shed since the last epoch to the report of a closed one, which must have its loads
+ * and measurements. Returns false if out of memory.
  */
 bool shed_controller_close(
 	struct shed_controller *governor, uint64_t epoch, struct report_epoch *report);
 
-/* What workers have given up now, or are about to. */
+/* Current or pending shedding of workers. */
 struct shed_status {
 	enum shed_policy how;
 	uint32_t nb_workers, nb_measurements;
-	struct burst_shed_level level; /* of the valves, the highest */
+	struct burst_shed_level level; /* highest level of the workers */
 	struct governor_measurement {
 		char name[64];
 		uint32_t whole;            /* workers that give up nothing of it */
@@ -51,7 +51,10 @@ struct shed_status {
 	} measurements[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* Any thread. worker: UINT32_MAX for all of them. False where there is no such worker. */
+/*
+ * Returns the status of a worker, or of all (UINT32_MAX). Any thread. Returns false for an unknown
+ * worker.
+ */
 bool shed_controller_tell(
 	struct shed_controller *governor, uint32_t worker, struct shed_status *present);
 

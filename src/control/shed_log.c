@@ -16,7 +16,7 @@ void state_log_fini(struct shed_log *log)
 	free(log->rows);
 }
 
-/* NULL where there is no room, or nobody reads it. */
+/* Returns NULL if the log is full or disabled. */
 static struct report_state *add_row(
 	struct shed_log *log, uint32_t worker, uint64_t packet, const struct state_why *why)
 {
@@ -91,7 +91,7 @@ void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	steps_level_word(to, row->to);
 }
 
-/* Of the whole interval. */
+/* Fills a row about the whole interval. */
 static void put_measurement(struct report_state *row, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];

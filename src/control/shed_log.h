@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What was given up and why, as --export overload tells it: rows that wait for the end of their epoch. */
+/* Rows of --export overload: changes of detail and their reasons, until their epoch ends. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,16 +11,16 @@
 #include "report/rows/report.h"
 #include "sketch/flow_states.h"
 
-/* In an interval, at most: changes beyond them are in no row. */
+/* Most rows per interval; further changes have no row. */
 #define STATE_ROWS_MAX 2048
 
 struct shed_log {
-	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: nobody reads them */
+	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: disabled */
 	uint32_t n;
 	uint64_t missing; /* changes of the interval that are in no row */
 };
 
-/* What a change goes by. */
+/* Reason of a change. */
 struct state_why {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	const char *reason;
@@ -30,15 +30,15 @@ struct state_why {
 	double share;
 };
 
-/* False where there is no memory. */
+/* Returns false if out of memory. */
 bool state_log_init(struct shed_log *log);
 void state_log_fini(struct shed_log *log);
 
-/* From its packet on a worker's measurement is so many steps down. */
+/* Logs that a measurement of a worker changes its number of steps at this packet. */
 void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why);
 
-/* From its packet on flows are held back otherwise, if they are; why->share is not looked at. */
+/* Logs a change of flow detail at this packet, if there is one. Ignores why->share. */
 void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why);
