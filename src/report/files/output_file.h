@@ -38,31 +38,31 @@ enum output_file_mode {
 struct output_file {
 	const char *name; /* "-" or /dev/stdout: standard output */
 	const char *option;
-	struct output_form form; /* of its rows; columns NULL: something for a person */
+	struct output_form form; /* form of its rows; columns NULL: text for people */
 	struct rotate_limits limits;
 	writer_say_fn say;
 	void *say_arg;
 	const atomic_bool *over; /* set when readers are waited for no longer; NULL: never */
 
 	int fd;
-	char *target;        /* what the name led to when it was opened; NULL: it was no link */
+	char *target;        /* target of the name when opened; NULL: the name was not a link */
 	bool regular;        /* can be cut back */
 	bool named;          /* regular and not standard output: can be opened again */
-	bool created;        /* by open() */
-	bool locked;         /* by lock() */
+	bool created;        /* created by open() */
+	bool locked;         /* locked by lock() */
 	bool header_due;     /* goes before the next rows */
 	bool appends;        /* goes on in a numbering, */
-	bool appended;       /* and in a file that was there */
+	bool appended;       /* the file existed before */
 	bool had_mark;       /* when it was opened: its run was killed */
-	bool marked;         /* with how much of it is whole */
+	bool marked;         /* marks the length of complete epochs */
 	uint64_t next;       /* the first epoch that is not in all outputs of the run */
 	uint64_t size;       /* when it was opened */
 	uint64_t keep;       /* bytes that start() leaves: the rest is unfinished, or given up */
 	bool has_epoch;      /* the file goes on after last_epoch */
-	uint64_t last_epoch; /* of its last whole row */
+	uint64_t last_epoch; /* epoch of its last complete row */
 	bool has_start;      /* there is a row, and the first one starts then */
 	int64_t start;       /* ns since 1970 */
-	bool stuck;          /* could not be renamed, and that was said */
+	bool stuck;          /* could not be renamed; already logged */
 
 	bool gone;         /* closed by its reader, or not to be repaired: nothing is tried */
 	bool unread;       /* standard output, gone: who closed it wants no more, nothing is lost */
@@ -76,7 +76,7 @@ struct output_file {
 struct output_rows {
 	const struct text *text;
 	uint64_t n;
-	int64_t start; /* of the epoch, ns since 1970 */
+	int64_t start; /* start of the epoch, ns since 1970-01-01 UTC */
 };
 
 /*
@@ -106,7 +106,7 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 int output_file_start(struct output_file *file, uint64_t next, char *error, size_t size);
 
 /*
- * After open(), also a failed one, instead of close(): removes what open() created, too, unless
+ * Call it instead of close() after open(), even a failed one. Removes what open() created, unless
  * another run has taken it meanwhile.
  */
 void output_file_abandon(struct output_file *file);
@@ -114,7 +114,7 @@ void output_file_abandon(struct output_file *file);
 /* Both open the same pipe or regular file, where one would end up inside the other. */
 bool output_file_same(const struct output_file *a, const struct output_file *b);
 
-/* Writes the header where it is due. What fails is said, and tried again by the next write. */
+/* Writes the header if it is due. Failures are logged and repeated by the next write. */
 void output_file_write_header(struct output_file *file);
 
 /*
@@ -138,7 +138,7 @@ void output_file_pass(struct output_file *file, int64_t time);
 const char *output_file_reopen(struct output_file *file);
 
 /*
- * Closes the file (never standard output) and frees the header. One that could not be written, with
- * no row behind it, counts as lost.
+ * Closes the file (never standard output) and frees the header. A header that could not be written,
+ * without rows, counts as lost.
  */
 void output_file_close(struct output_file *file);

@@ -19,10 +19,10 @@ struct output_mark {
 	uint64_t next;  /* the first epoch that is not in all outputs of the run */
 };
 
-/* Returns false where there is none; with errno ENOTSUP there cannot be. */
+/* Returns false if there is no mark; errno ENOTSUP: the file system does not support marks. */
 bool output_mark_read(int fd, struct output_mark *mark);
 
-/* What cannot be marked has no mark afterwards, rather than an old one. */
+/* If the mark cannot be written, the file has none afterwards, rather than an old one. */
 void output_mark_write(int fd, const struct output_mark *mark);
 
 void output_mark_remove(int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What an existing file of ours holds, from its two ends: the rest is not read. */
+/* Reads both ends of an existing output file, without reading the rest. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "report/formats/format.h"
 
-/* What a file of ours looks like. */
+/* Form of an output file. */
 struct output_form {
 	struct text header; /* first line, with its end; empty: none */
 	const struct format *format;
-	const struct columns *columns; /* of its rows */
+	const struct columns *columns; /* columns of its rows */
 };
 
 struct output_tail {
@@ -24,8 +24,10 @@ struct output_tail {
 	int64_t start;
 };
 
-/* The epoch of the row that begins at `offset` and ends before `size`. Returns false where none
- * does. */
+/*
+ * Reads the epoch of the row that begins at `offset` and ends before `size`. Returns false if there
+ * is none.
+ */
 bool output_tail_epoch_at(
 	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* How rows of any kind look as text: a line each, that begins with its epoch's number. */
+/* Text formats for rows of any kind: one line per row, which begins with the epoch number. */
 
 #include <stdbool.h>
 
@@ -14,20 +14,22 @@ struct format {
 	 * is. */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);
-	/* Whether a line, without its end, is a row of these columns. */
+	/* Returns true if a line, without its end, is a row of these columns. */
 	bool (*is_row)(const char *line, size_t len, const struct columns *columns);
-	/* By which a row is read again: what stands before its epoch's number, with which it
-	 * begins, and before the epoch's start. */
+	/*
+	 * For reading rows: the text before the epoch number, which begins a row, and before the
+	 * start of the epoch.
+	 */
 	const char *before_epoch, *before_start;
 };
 
 #define DECLARE_FORMAT(name, word) extern const struct format format_##word; /* word.c */
 ROW_FORMATS(DECLARE_FORMAT)
 
-/* By enum output_format; NULL: is none of rows. */
+/* By enum output_format; NULL: not a format of rows. */
 extern const struct format *const formats[FORMAT_COUNT];
 
-/* What it is called: "csv". */
+/* Returns the name of a format, such as "csv". */
 const char *format_name(const struct format *format);
 
 /* The next row of an epoch; the first where it is all zero. */
@@ -36,8 +38,10 @@ struct format_cursor {
 	size_t item;
 };
 
-/* Appends rows of the columns' kind that the epoch has, until the text has so many bytes or the last
- * row is there. Returns how many were appended. */
+/*
+ * Appends rows of the kind, until the text has `bytes` bytes or all rows are appended. Returns the
+ * number of rows appended.
+ */
 size_t format_some(struct text *text, size_t bytes, const struct format *format,
 	const struct columns *columns, const struct report_epoch *epoch,
 	struct format_cursor *cursor);

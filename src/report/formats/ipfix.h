@@ -21,7 +21,7 @@
 
 #include "report/rows/report.h"
 
-#define IPFIX_MESSAGE_MAX      1400 /* bytes, where nothing else is said */
+#define IPFIX_MESSAGE_MAX      1400 /* bytes; default */
 #define IPFIX_MESSAGE_MIN      512  /* IPv4 and IPv6 take more than that everywhere */
 #define IPFIX_REFRESH_NS       INT64_C(30000000000)
 #define IPFIX_REFRESH_MESSAGES 1000
@@ -29,7 +29,7 @@
 struct ipfix_options {
 	bool flows;               /* records of flow tables; else heavy hitters */
 	bool reliable;            /* TCP: templates are sent once, and a session begins at 0 */
-	uint32_t domain;          /* of totals; measurements have the next ones */
+	uint32_t domain;          /* domain of totals; measurements have the following ones */
 	uint32_t ingress, egress; /* interfaces; with in_port in the key, that of port 0 */
 	uint32_t message_max;     /* bytes; 0: IPFIX_MESSAGE_MAX */
 };
@@ -40,7 +40,7 @@ enum ipfix_peer {
 	IPFIX_ANEW, /* since the last message: it knows no template */
 };
 
-/* Who sends. */
+/* Receiver of messages. */
 struct ipfix_sink {
 	void *arg;
 	int64_t (*now)(void *arg); /* ns since 1970-01-01 UTC */
@@ -55,17 +55,17 @@ struct ipfix;
 struct ipfix *ipfix_create(const struct ipfix_options *options);
 void ipfix_free(struct ipfix *ipfix);
 
-/* From now on messages have at most so many bytes. */
+/* Limits further messages to `message_max` bytes. */
 void ipfix_limit(struct ipfix *ipfix, uint32_t message_max);
 
-/* Whether keys of the rule can be said; else which field cannot. */
+/* Returns true if IPFIX has elements for the rule's keys; else stores the field that has none. */
 #define IPFIX_WHY_MAX 128
 bool ipfix_carries(const struct key_rule *rule, char *why);
 
 /* The rows of an epoch that ipfix_epoch() sends. */
 uint64_t ipfix_rows(const struct ipfix *ipfix, const struct report_epoch *epoch);
 
-/* Sends them, and what else is to be said. What was not sent is in the totals of the next one. */
+/* Sends the epoch, templates and totals. The next totals include what was not sent. */
 void ipfix_epoch(
 	struct ipfix *ipfix, const struct report_epoch *epoch, const struct ipfix_sink *sink);
 

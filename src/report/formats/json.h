@@ -5,5 +5,5 @@
 
 #include "base/text.h"
 
-/* What stands between the quotes. What is no UTF-8 becomes U+FFFD. */
+/* Appends the content of a string. Invalid UTF-8 becomes U+FFFD. */
 void json_escape(struct text *text, const char *bytes, size_t len);

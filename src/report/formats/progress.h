@@ -25,7 +25,7 @@ OPTION_OWNER(progress)
 
 struct progress {
 	int fd;
-	bool enabled;         /* and fd is a terminal */
+	bool enabled;         /* fd is a terminal */
 	pthread_mutex_t lock; /* guards what follows */
 	uint32_t suspended;   /* suspend() without their resume() */
 	bool begun;

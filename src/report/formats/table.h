@@ -11,8 +11,7 @@
 /* All that the table says of an epoch. */
 void table_epoch(struct text *text, const struct report_epoch *epoch);
 
-/* Rows that a table has; one of an epoch without a flow, of which there is something to be seen,
- * too. */
+/* Returns the rows of a table; 1 for an epoch without flows. */
 uint64_t table_rows(const struct report_epoch *epoch);
 
 struct table_size {
@@ -20,8 +19,8 @@ struct table_size {
 };
 
 /*
- * What fits on a screen: the epoch's account, and of every measurement the first rows. Rows take
- * two lines where a flow is longer than its column.
+ * Appends what fits on a screen: the ledger, and the first rows of every measurement. A row takes
+ * two lines if the flow is wider than its column.
  */
 void table_screen(
 	struct text *text, const struct report_epoch *epoch, const struct table_size *size);
@@ -36,9 +35,9 @@ void table_human(struct text *text, uint64_t value);
 void table_error(struct text *text, const struct report_figure *figure);
 
 /*
- * What the rule has of "10.0.0.1:443 -> 10.0.0.2:5123 tcp" or "[2001:db8::1]:443 -> ...". Returns
- * the length of the part before " -> ", where a line that is too long is broken.
+ * Appends the fields of the rule in the form "10.0.0.1:443 -> 10.0.0.2:5123 tcp" or
+ * "[2001:db8::1]:443 -> ...". Returns the length before " -> ", where a long line is broken.
  */
 size_t table_flow(struct text *text, const struct key_rule *rule, const struct key *key);
-/* The same of texts of fields as outputs have them: [KEY_FIELD_COUNT], NULL where there is none. */
+/* The same for field texts of outputs: [KEY_FIELD_COUNT]; NULL: no such field. */
 size_t table_flow_of(struct text *text, const char *const *fields);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a collector adds to the account and the report of a closed epoch. */
+/* Adds the collector's part to the ledger and the report of a closed epoch. */
 
 #include <stdbool.h>
 
@@ -12,15 +12,15 @@
 void collector_report_account(
 	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger);
 
-/* Whether exporters sent anything in the epoch, if only what could not be decoded. */
+/* Returns true if exporters sent anything in the epoch, decodable or not. */
 bool collector_report_anything(const struct run *run, uint64_t epoch);
 
 /* Moves the epoch's rows to the report. False without memory; what is there is reported. */
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
 
 /*
- * Widens the intervals of the rows by packets of which it is not known whether several exporters
- * reported them. Before collector_report_widen(), as these are sampled, too. docs/ESTIMATES.md.
+ * Widens the bounds of rows by packets that several exporters may have reported. Call it before
+ * collector_report_widen(), since these packets are also sampled. docs/ESTIMATES.md.
  */
 void collector_report_doubt(struct report_measurement *measurement, const struct ledger *ledger);
 

@@ -10,7 +10,7 @@
 #include "report/rows/report.h"
 #include "rx/port/sending.h"
 
-/* Of the whole run. */
+/* Totals of the run. */
 struct forwarded_sum {
 	struct forwarded_counts of_all;
 	uint64_t unaccounted; /* packets that a device took and does not say to have sent */
@@ -22,11 +22,11 @@ struct forwarded {
 	int64_t looked; /* monotonic ns, when MTUs and counters were last read */
 	struct forwarded_port {
 		struct port_sent sent;
-		uint64_t taken;  /* that were handed to the device */
+		uint64_t taken;  /* accepted by the device */
 		uint64_t unsent; /* tx_errors of the epochs so far */
 		bool too_long_said;
-	} out[OPTION_LIST_MAX];                          /* by the port that packets leave by */
-	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* by the one they come in by */
+	} out[OPTION_LIST_MAX];                          /* by output port */
+	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* by ingress port */
 };
 
 /* Before the run starts. Without --forward there is nothing to do, here and below. */
@@ -36,8 +36,8 @@ void forwarded_start(struct forwarded *forwarded, const struct run *run);
 void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up);
 
 /*
- * A closed epoch, oldest first; `last`: all queues are empty. Fills the report's rows where there is
- * one. Returns false where there is no memory for them.
+ * Closes an epoch, oldest first. `last`: all queues are empty. Fills the rows of the report, if
+ * there is one. Returns false if out of memory.
  */
 bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t number, bool last,
 	struct report_epoch *report);
@@ -46,7 +46,7 @@ bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t numbe
 struct text;
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum);
 
-/* Of these that were received, how many were not forwarded. */
+/* Returns the received packets that were not forwarded. */
 static inline uint64_t forwarded_unsent(const struct forwarded_counts *counts)
 {
 	return counts->tx_full + counts->too_long + counts->no_link + counts->tx_errors;

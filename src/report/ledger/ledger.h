@@ -13,8 +13,8 @@
 
 struct ledger_options {
 	/* Shares of packets from which on the exit status is 1; 1: any. */
-	double max_loss; /* of lost ones, */
-	double max_skip; /* and of those that were not looked at */
+	double max_loss; /* limit of the lost share */
+	double max_skip; /* limit of the skipped share */
 };
 
 OPTION_OWNER(ledger)
@@ -22,7 +22,7 @@ OPTION_OWNER(ledger)
 struct ledger_state {
 	const struct run *run;
 	struct port_meter meters[OPTION_LIST_MAX]; /* [run->nb_ports] */
-	uint64_t told[PORT_COLUMN_COUNT];          /* by the devices, in the ledgers so far */
+	uint64_t told[PORT_COLUMN_COUNT];          /* device counters included in ledgers so far */
 	int64_t sampled; /* monotonic ns, when the devices were last read */
 };
 

@@ -18,8 +18,7 @@ struct port_log {
 void port_log_start(struct port_log *log, const struct run *run);
 
 /*
- * Call often; it looks twice a second. now: monotonic ns; epoch: the number of the open one. What a
- * change of the link means for the account is noted there. Returns false, once, when a port is
- * gone.
+ * Call it often; it checks links twice a second and records effects on the ledger. now: monotonic
+ * ns; epoch: number of the open epoch. Returns false once when a port is removed.
  */
 bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct ledger_state *account);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What each worker of a run did in an epoch, for its report. */
+/* Load of each worker in an epoch, for the report. */
 
 #include <stdbool.h>
 
 #include "parallel/run/run.h"
 #include "report/rows/report.h"
 
-/* What does not change from epoch to epoch. */
+/* Values that are constant during a run. */
 struct worker_loads {
 	const struct run *run;
 	struct report_load fixed[PLAN_WORKERS_MAX];
 	char *ports[PLAN_WORKERS_MAX]; /* names, apart by spaces */
 };
 
-/* False where there is no memory; worker_loads_fini() frees in either case. */
+/* Returns false if out of memory; call worker_loads_fini() in either case. */
 bool worker_loads_init(struct worker_loads *loads, const struct run *run);
 void worker_loads_fini(struct worker_loads *loads);
 

@@ -2,23 +2,25 @@
 #pragma once
 
 /*
- * From the sketches of a closed epoch's measurements to what is reported of them. What that takes
- * belongs to a set of measurements, beside its sketches.
+ * Turns the sketches of a closed epoch into reported measurements. Its memory belongs to a set of
+ * measurements, next to its sketches.
  */
 
 #include "parallel/run/run.h"
 #include "report/merge/merge.h"
 #include "report/rows/report.h"
 
-/* Takes the memory; returns false where there is none. It is freed either way. */
+/*
+ * Allocates the memory. Returns false if out of memory; call measurement_report_destroy() in either
+ * case.
+ */
 bool measurement_report_create(struct measurements *measurements);
 void measurement_report_destroy(struct measurements *measurements);
 
-/* What was taken in of an epoch that is not reported after all. */
+/* Drops input of an epoch that is not reported. */
 void measurement_report_drop_expired(const struct measurements *measurements);
 
 struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m);
 
-/* Fills report->measurements, and warns of what they lack. Returns false where there is no
- * memory. */
+/* Fills report->measurements, and logs missing parts. Returns false if out of memory. */
 bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);

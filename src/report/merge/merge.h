@@ -19,22 +19,23 @@
 
 #define MERGE_PARTS_MAX 128
 
-/* A closed epoch. Nobody updates the parts until the merger has been asked all it will be. */
+/* Input: a closed epoch. The parts must not change until the last query of the merger. */
 struct merge_input {
-	struct sketch *const *parts; /* of one kind, shape, metric and seed */
+	struct sketch *const *parts; /* sketches of one kind, shape, metric and seed */
 	uint32_t nb_parts;
-	struct hyperloglog *const *distinct; /* of every worker, of the same keys */
+	struct hyperloglog *const
+		*distinct; /* distinct counts of every worker, over the same keys */
 	uint32_t nb_distinct;
-	/* Measured, and told to no part, as nobody knows whose it is; but for largest. */
+	/* Measured packets of unknown flows, in no part; without `largest`. */
 	struct sketch_undecoded undecoded;
 	const struct ledger *ledger;
-	bool loss_known;   /* false: packets may have been lost that the ledger does not count */
-	double confidence; /* that all intervals of the epoch together hold what the parts counted */
-	/* Where not all packets were looked at: that one of them does not hold the truth besides. */
+	bool loss_known; /* false: packets may have been lost that the ledger does not count */
+	double confidence; /* probability that all bounds of the epoch together hold the counts of the parts */
+	/* With sampling: probability that any of the bounds misses the truth because of it. */
 	double sampling_risk;
-	/* Of keys that were not counted, by their rank: of each all is known but whose it is. */
+	/* Keys that were not counted, by rank: their totals are known, not their flows. */
 	struct key_sample_counts sifted[KEY_SHARE_MAX];
-	/* Of a sketch that searches for its keys (sketch_ops.recover), as it is asked; 0: all. */
+	/* Limits for a sketch that recovers its keys (sketch_ops.recover); 0: all. */
 	uint32_t wanted;
 	uint64_t smallest;
 };
@@ -43,7 +44,7 @@ struct merge_flow {
 	struct key key;
 	struct report_figure packets, bytes; /* low <= value <= high; loss is in high */
 	struct report_record record;
-	struct flow_figures figures; /* of parts with --flow-detail */
+	struct flow_figures figures; /* figures of parts with --flow-detail */
 };
 
 struct merger;
@@ -51,14 +52,13 @@ struct merger;
 /* For parts that were created with these checked params. NULL where memory is missing. */
 struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_params *params);
 
-/* Before the first epoch: takes the memory for what so many parts list. Without, it grows. */
+/* Reserves memory for the lists of nb_parts parts before the first epoch. Otherwise it grows. */
 void merger_reserve(struct merger *merger, uint32_t nb_parts);
 void merger_destroy(struct merger *merger); /* NULL is allowed */
 
 /*
- * Of a sketch with an idle timeout: takes in what a part gave out of the epoch that is to be
- * collected next. Of at most `max` keys, which are those that came first; what others had is
- * forgotten, and bounds say so.
+ * For a sketch with an idle timeout: adds a flow that a part expired in the epoch to be collected
+ * next. Keeps the first `max` keys; bounds include the rest.
  */
 void merger_add_expired(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max);
@@ -66,28 +66,29 @@ void merger_add_expired(
 /* Gives up what was taken in so where its epoch is not collected after all. */
 void merger_drop_expired(struct merger *merger);
 
-/* What was forgotten so. */
+/* Returns packets and bytes dropped by this limit. */
 struct sketch_shed merger_forgotten(const struct merger *merger);
 
 /*
- * Takes in an epoch in place of the last one; the parts must stay as they are while flows of it
- * are asked for. Returns 0, -EINVAL where a part does not fit, or -ENOMEM.
+ * Replaces the last epoch by this one. The parts must not change while flows of it are queried.
+ * Returns 0, -EINVAL if a part does not fit, or -ENOMEM.
  */
 int merger_collect(struct merger *merger, const struct merge_input *input);
 
 /*
- * What no key beside the flows exceeds in the measured metric, of a sketch that searches for its
- * keys, or could not decode all of them, or where some were forgotten; UINT64_MAX: not known. 0 for
- * a sketch that lists its keys.
+ * Returns an upper bound of the measured metric for keys that are not among the flows, if the
+ * sketch recovers its keys and could not decode all, or some were dropped; UINT64_MAX: unknown. 0
+ * for sketches that list their keys.
  */
 uint64_t merger_unrecovered(const struct merger *merger);
 
-/* What the parts counted and cannot say whose it is. A flow may be among them once for each
- * part. */
+/* Returns counts of the parts without a known flow. A flow may be among them once per part. */
 struct sketch_undecoded merger_undecoded(const struct merger *merger);
 
-/* What the parts had no room for; the ledger of merger_input() has it, that of the epoch does
- * not. */
+/*
+ * Returns packets for which the parts had no room. The ledger of merger_input() includes them, that
+ * of the epoch does not.
+ */
 struct sketch_shed merger_shed(const struct merger *merger);
 
 /* The flows are numbered from 0 in no useful order. */
@@ -103,16 +104,18 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i);
 uint64_t merger_other_ceiling(const struct merger *merger, uint32_t i);
 
 /*
- * The intervals' upper ends for any key that is no flow, and for flows whose ceilings in the measured
- * and in the other metric are no more than these; UINT64_MAX: not known. Of the result only `high`
- * says something.
+ * Returns upper bounds for all keys that are not flows, and for flows whose ceilings in the
+ * measured and the other metric are at most these; UINT64_MAX: unknown. Only `high` is set.
  */
 struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured, uint64_t other);
 
-/* *exact says whether the keys are few and were all listed, so that the number is no estimate. */
+/*
+ * Returns the number of distinct keys. *exact: few keys, all of them listed, so that it is no
+ * estimate.
+ */
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact);
 
 enum sketch_metric merger_metric(const struct merger *merger);
 
-/* Of the last merger_collect(), with a copy of its ledger. */
+/* Returns the input of the last merger_collect(), with a copy of its ledger. */
 const struct merge_input *merger_input(const struct merger *merger);

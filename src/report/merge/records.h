@@ -19,7 +19,7 @@
 
 struct records_list {
 	struct report_flow *flows;
-	struct flow_figures *figures; /* of each, of a measurement with --flow-detail */
+	struct flow_figures *figures; /* figures of each, with --flow-detail */
 	size_t n, max;
 };
 
@@ -28,7 +28,7 @@ struct records {
 	struct records_list lists[CONFIG_MEASUREMENTS_MAX];
 	uint64_t nb_told; /* records, in reports so far */
 	size_t waiting;   /* records, in all lists: fewer than RECORDS_ENOUGH */
-	uint64_t expired; /* of the epoch, so far */
+	uint64_t expired; /* expired in this epoch so far */
 	bool no_memory;   /* records were lost for lack of it; until asked */
 	void (*hand_over)(void *arg);
 	void *arg;
@@ -43,14 +43,16 @@ void records_fini(struct records *records);
 /* Takes what workers gave out since. They may go on counting. */
 void records_take(struct records *records, uint64_t epoch);
 
-/* Takes what the tables of a closed epoch hold, too. `last`: no epoch follows. */
+/* Also takes the flows in the tables of a closed epoch. `last`: no epoch follows. */
 void records_take_rest(struct records *records, uint64_t epoch, bool last);
 
 /* As many as all tables of a generation have room for. */
 uint64_t records_held_at_most(const struct plan *plan);
 
-/* What is waiting of the epoch, as a report of flows alone, and nothing waits any more. NULL without memory:
- * then it is lost. */
+/*
+ * Returns the waiting records of the epoch as a report with only flows, and clears them. Returns
+ * NULL if out of memory: they are then lost.
+ */
 struct report_epoch *records_report(
 	struct records *records, uint64_t epoch, uint64_t number, int64_t start, int64_t end);
 

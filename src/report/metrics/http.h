@@ -20,10 +20,10 @@
 #define HTTP_FULL_NS      INT64_C(1000000000)
 #define HTTP_FULL_IDLE_NS INT64_C(100000000)
 #define HTTP_REQUEST_MAX  16384
-#define HTTP_ANSWERS_MAX  (32 << 20) /* bytes; one answer alone may be longer */
+#define HTTP_ANSWERS_MAX  (32 << 20) /* bytes; a single reply may be longer */
 #define HTTP_ERROR_MAX    300
 
-/* What was asked beside the path. NULL: it was not said. */
+/* Request headers. NULL: absent. */
 struct http_request {
 	const char *accept; /* the header */
 	const char *after;  /* ?after= */
@@ -31,13 +31,13 @@ struct http_request {
 
 struct http_answer {
 	unsigned int status;
-	const char *type;   /* of the content */
+	const char *type;   /* type of the content */
 	const char *policy; /* what a browser may do with it; NULL: nothing */
 	struct text text;
 };
 
 struct http_page {
-	const char *path; /* NULL behind the last page */
+	const char *path; /* NULL after the last page */
 	/* On the server's thread. */
 	void (*answer)(void *arg, const struct http_request *request, struct http_answer *answer);
 };

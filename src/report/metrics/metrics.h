@@ -26,36 +26,36 @@ struct metrics_options {
 
 OPTION_OWNER(metrics)
 
-/* Whether there is --metrics; then its address. */
+/* Returns true, with its address, if --metrics is set. */
 bool metrics_address(const struct config *config, struct listen_address *address);
 
-#define METRICS_ROWS_MAX    1000 /* of each measurement, in /api/v1/top */
-/* A live epoch that ends so much later than its interval says is overdue. */
+#define METRICS_ROWS_MAX    1000 /* rows per measurement in /api/v1/top */
+/* A live epoch is overdue if it ends later than its interval by more. */
 #define METRICS_PATIENCE_NS INT64_C(2000000000)
 
 struct metrics;
 
 /*
- * dpdk: its version. recent: what /api/v1/epochs has. NULL where there is no memory. What it is
- * given lives as long.
+ * dpdk: its version. recent: contents of /api/v1/epochs. Both must live as long. Returns NULL if
+ * out of memory.
  */
 struct metrics *metrics_create(uint32_t top, const char *dpdk, struct recent *recent);
 void metrics_destroy(struct metrics *metrics);
 
 /* The thread that hands over: */
 
-/* The run begins. interval: ns, of live epochs; 0: nobody knows when an epoch is to end. */
+/* Starts the run. interval: ns of live epochs; 0: ends of epochs are not predictable. */
 void metrics_start(struct metrics *metrics, int64_t interval);
 /*
- * An epoch was closed, silent or not: shared, not taken over. What became of all rows until then
- * (writer_deliveries()) is taken over, and may be NULL.
+ * Adds a closed epoch, silent or not, and shares it. Owns `deliveries` (writer_deliveries()), which
+ * may be NULL.
  */
 void metrics_take(
 	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries);
 
 /* The thread that answers: */
 
-/* now: monotonic ns. Whether no epoch is overdue; *late: by how much one is, ns. */
+/* Returns true if no epoch is overdue. now: monotonic ns. *late: ns by which one is overdue. */
 bool metrics_healthy(struct metrics *metrics, int64_t now, int64_t *late);
 
 /* For http_open(), with the struct metrics as its arg. */

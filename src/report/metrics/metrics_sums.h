@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the epochs of a run add up to, for counters that only grow
- * (report/metrics/metrics_text.h). */
+/* Sums over the epochs of a run, for counters (report/metrics/metrics_text.h). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +42,7 @@ struct metrics_sums {
 	uint64_t expired;
 	struct ledger ledger;
 	uint64_t datagrams[METRICS_DATAGRAM_FATES],
-		records[METRICS_RECORD_FATES]; /* of exporters */
+		records[METRICS_RECORD_FATES]; /* records of exporters */
 	uint64_t unknown_template;
 	uint32_t nb_workers;
 	struct metrics_worker workers[PLAN_WORKERS_MAX];
@@ -52,7 +51,7 @@ struct metrics_sums {
 	struct metrics_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 };
 
-/* Epochs in their order, the silent ones too; none of flows alone. */
+/* Adds epochs in order, including silent ones, but not reports with only flows. */
 void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch);
 
 /* It is measured now; else the sums keep it in case that it comes back. */

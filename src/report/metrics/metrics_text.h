@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What a scrape of /metrics says: OpenMetrics 1.0, or the text format that Prometheus had before
- * it. A metric is a row of metric_rows[] (docs/EXPORTS.md has the same table for readers).
+ * Text of /metrics: OpenMetrics 1.0, or the older text format of Prometheus. A metric is a row of
+ * metric_rows[] (docs/EXPORTS.md has the same table for readers).
  */
 
 #include <stdbool.h>
@@ -26,12 +26,12 @@ enum metric_type {
 struct metric_samples;
 
 struct metric {
-	const char *name; /* of the family; it ends in _UNIT where it has a unit */
+	const char *name; /* name of the family; ends in _UNIT if it has a unit */
 	enum metric_type type;
 	const char *unit; /* "": none */
 	const char *help;
 	void (*add)(struct metric_samples *samples, const struct metric *metric);
-	size_t at; /* of what add() adds, where it says so */
+	size_t at; /* offset of the value that add() adds, if it uses one */
 };
 
 /* Up to one without a name. */
@@ -40,11 +40,12 @@ const char *metric_type_word(enum metric_type type);
 /* "_total", "_info" or "" */
 const char *metric_suffix(const struct metric *metric);
 
-/* What a scrape sees. */
+/* Input of a scrape. */
 struct metrics_view {
 	const struct metrics_sums *sums;
-	const struct report_epoch *last;       /* epoch, silent or not; NULL: none was closed yet */
-	const struct report_epoch *deliveries; /* of all places until then; NULL: not told */
+	const struct report_epoch *last; /* epoch, silent or not; NULL: none was closed yet */
+	const struct report_epoch
+		*deliveries; /* deliveries of all destinations; NULL: not enabled */
 	const char *version, *dpdk;
 	int64_t started;   /* ns since 1970-01-01 UTC */
 	uint64_t resident; /* bytes; 0: not known */
@@ -54,5 +55,5 @@ struct metrics_view {
 /* openmetrics: else the older format. */
 void metrics_text(struct text *text, const struct metrics_view *view, bool openmetrics);
 
-/* Whether who sends this Accept (NULL: none) wants OpenMetrics. */
+/* Returns true if this Accept header (NULL: none) requests OpenMetrics. */
 bool metrics_wants_openmetrics(const char *accept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* How evenly an epoch's packets were spread over its workers, and when that is worth a word. */
+/* Distribution of an epoch's packets over workers, and its warning. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +12,10 @@
 /* The worker that got the most packets; the first of equals. */
 const struct report_load *balance_busiest(const struct report_epoch *epoch);
 
-/* Packets of the busiest worker over the mean of all: 1 is even, the number of workers is all on
- * one. 0 where no packet was received. */
+/*
+ * Returns the packets of the busiest worker divided by the mean: 1 is even, the number of workers
+ * means all on one. 0 without packets.
+ */
 double balance_ratio(const struct report_epoch *epoch);
 
 /* A worker's part of the packets that all received. */
@@ -23,7 +25,7 @@ double balance_share(const struct report_epoch *epoch, const struct report_load 
 double balance_busy(const struct report_epoch *epoch, const struct report_load *load);
 
 /*
- * True where the busiest worker gets half as much again as the mean, and packets are lost or it has
- * no time left, and this is to be said (base/log_ratelimit.h).
+ * Returns true if the busiest worker receives 1.5 times the mean or more, packets are lost or it
+ * has no idle time, and a warning is due (base/log_ratelimit.h).
  */
 bool balance_drowns(struct log_ratelimit *watch, const struct report_epoch *epoch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What rows a run writes, and where they go: FILE, or FORMAT:FILE; - is standard output. */
+/* Kinds of rows and their destinations: FILE or FORMAT:FILE; - is standard output. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ enum output_format {
 	FORMAT_COUNT,
 };
 
-/* Kinds of rows, an option each; struct output of report/rows/rows.h says what is in them. */
+/* Kinds of rows; struct output of report/rows/rows.h defines their contents. */
 enum row_kind {
 	ROWS_HEAVY_HITTERS,
 	ROWS_STATS,
@@ -41,16 +41,16 @@ struct spool_options {
 	uint64_t size;
 };
 
-/* What a section [export NAME] says of a place; zeros: nothing. */
+/* Options of a section [export NAME]; zeros: unset. */
 struct sink_options {
 	enum row_kind kind;
-	const char *url; /* as an option has it: FILE, FORMAT:FILE, a URL */
+	const char *url; /* as given: FILE, FORMAT:FILE or URL */
 	enum output_format format;
 	uint32_t names;           /* enum column_names */
 	uint64_t queue;           /* bytes; 0: as usual */
-	bool require;             /* somebody is there at the start */
+	bool require;             /* the destination must be reachable at the start */
 	uint32_t rate;            /* datagrams a second; 0: as usual */
-	uint32_t interface_index; /* of the first interface; 0: 1 */
+	uint32_t interface_index; /* index of the first interface; 0: 1 */
 	struct spool_options spool;
 	struct option_properties kafka;
 };

@@ -22,13 +22,13 @@
 #include "report/rows/report.h"
 
 #define RECENT_EPOCHS 300
-#define RECENT_ROWS   10 /* of each measurement */
+#define RECENT_ROWS   10 /* rows per measurement */
 
 struct recent;
 
-/* NULL where there is no memory. */
+/* Returns NULL if out of memory. */
 struct recent *recent_create(void);
-/* When nobody looks any more. NULL is allowed. */
+/* Call it after the last reader has ended. NULL is allowed. */
 void recent_destroy(struct recent *recent);
 
 /* The thread that closes epochs: one was closed, silent or not. An epoch without memory for it is

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What one closed epoch says: filled by the reporter (control/reporter.c, merge.c, rank.c), handed
- * to the writer thread, printed by a format (csv.c, table.c). Nobody changes it after it was
- * handed over.
+ * Report of one closed epoch: filled by the reporter (control/reporter.c, merge.c, rank.c), passed
+ * to the writer thread, printed by a format (csv.c, table.c). Immutable after it was passed on.
  */
 
 #include <stdatomic.h>
@@ -18,14 +17,14 @@
 #include "sketch/flow_states.h"
 #include "sketch/key_sampling.h"
 
-/* A figure with its interval. What cannot be known is said so, and printed as an empty column. */
+/* A figure with its bounds. Unknown values are marked and printed as empty columns. */
 struct report_figure {
 	uint64_t value, low, high;
 	bool known;      /* value and low */
 	bool high_known; /* high; false for a saturated counter or uncountable loss */
 };
 
-/* What a sketch that keeps flow records knows beside the figures. */
+/* Extra values of a sketch with flow records. */
 struct report_record {
 	bool known;
 	int64_t first, last; /* of its packets, ns since 1970-01-01 UTC */
@@ -34,12 +33,12 @@ struct report_record {
 };
 
 struct report_row {
-	uint32_t rank; /* from 1 */
+	uint32_t rank; /* rank, from 1 */
 	struct key key;
 	struct report_figure packets, bytes;
 	struct report_record record;
-	struct flow_figures figures; /* of a measurement with --flow-detail */
-	double share; /* of what was measured in the epoch, in the metric that is counted */
+	struct flow_figures figures; /* figures with --flow-detail */
+	double share;                /* share of the measured packets or bytes of the epoch */
 };
 
 /* The figure that ranks the row. */
@@ -49,11 +48,11 @@ static inline const struct report_figure *report_counted(
 	return counts_bytes ? &row->bytes : &row->packets;
 }
 
-/* Why a flow's record ended; as it is printed: flows.c. */
+/* Reason for the end of a flow record; flows.c has the texts. */
 enum flow_end {
 	FLOW_END_IDLE,     /* no packet came for longer than the timeout */
 	FLOW_END_INTERVAL, /* the epoch was over, */
-	FLOW_END_RUN,      /* and the run with it */
+	FLOW_END_RUN,      /* end of the run */
 };
 
 /* A record of a flow-table. */
@@ -79,15 +78,15 @@ struct report_waited {
 		sifted; /* and of those that it saw, what other keys had than it counted */
 };
 
-/* What a measurement counted that counts what is inside networks alone, and where that was. */
+/* Packets counted by a measurement with drill-down, and its networks. */
 struct report_inside {
 	bool only; /* it is such a one */
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* by weights */
+	uint64_t added, added_bytes; /* packets and bytes added by weights */
 	uint32_t networks;           /* the measurement whose keys these are, */
 	struct key *keys;            /* [nb_keys], from malloc() */
-	uint32_t nb_keys;            /* that the epoch after next looks into */
-	uint64_t left_out;           /* heavy ones that found no room among them */
+	uint32_t nb_keys;            /* keys of the epoch after next */
+	uint64_t left_out;           /* heavy keys that did not fit */
 };
 
 /* One question's answer for one epoch. */
@@ -100,30 +99,35 @@ struct report_measurement {
 	bool ip_bytes;     /* rows and records have the bytes of IP packets too */
 	struct report_row *rows;
 	uint32_t nb_rows;
-	/* What no key that has no row exceeds, in `high`; nothing else of them is known. */
+	/* Upper bounds (`high`) for every key without a row; nothing else about them is known. */
 	struct report_figure unlisted_packets, unlisted_bytes;
 	bool incomplete; /* the sketch gave up its search: flows that belong here may be missing */
 	uint64_t distinct_keys;
 	bool distinct_exact;
 	double confidence;
 	bool confidence_known; /* false where the driver cannot count its losses */
-	/* What the sketch had no room for; of the epoch's measured packets. */
+	/* Measured packets for which the sketch had no room. */
 	uint64_t shed_packets, shed_bytes;
 	struct report_waited waited;
 	struct report_inside inside;
-	/* Of what was received, the share that it looked at, and the most that a packet counted. */
+	/* Share of received packets that it processed, and the largest weight of a packet. */
 	double looked_at;
 	uint64_t weight;
-	/* What it counted and could not say whose it is; measured all the same. */
+	/* Counted packets without a known flow; they are measured. */
 	uint64_t undecoded_flows, undecoded_packets;
-	/* Of records that ended before the epoch, what no row has: there were too many keys. */
+	/*
+	 * Packets of records that ended before the epoch and have no row, because there were too
+	 * many keys.
+	 */
 	uint64_t forgotten_packets;
 	/* Records, where epoch->flows_only is set. From malloc(). */
 	struct report_flow *flows;
 	size_t nb_flows;
 	uint64_t first_record; /* the number of the first of them in the run, from 0 */
-	/* With --flow-detail: what each of them has beside, from malloc(); and flows that were only counted
-	 * for lack of room. */
+	/*
+	 * With --flow-detail: extra figures of each flow, from malloc(); and flows without detail
+	 * for lack of room.
+	 */
 	bool deep;
 	struct flow_figures *figures; /* [nb_flows] */
 	uint64_t refused_details;
@@ -135,20 +139,20 @@ struct report_measurement {
  *     received = measured + filtered + non_ip + malformed + ring_full + shed + duplicate + skipped
  */
 struct ledger {
-	bool collected; /* of what exporters told: packets are those that their records stand for */
-	bool kept_up;   /* of a run with --overload, which may skip some */
+	bool collected; /* from exporters: packets are those that records represent */
+	bool kept_up;   /* with --overload: packets may be skipped */
 	uint64_t offered, received, measured, filtered, non_ip, malformed;
 	uint64_t nic_missed, nic_errors, no_mbuf, ring_full, shed;
 	uint64_t unaccounted;
 	uint64_t duplicate; /* collected: told by several exporters, and counted once */
-	/* Received, and not looked at by choice: not lost. */
+	/* Received and intentionally not processed: not lost. */
 	uint64_t skipped, skipped_bytes;
-	uint64_t unseen, unseen_bytes;   /* of them, in bursts of which none was looked at */
+	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
 	struct key_sample_counts sifted; /* and of keys that a measurement did not count then */
 	uint64_t added, added_bytes;     /* what the weights of measured packets add to them */
 	uint64_t weight;                 /* the largest; 0 or 1: all of them count as themselves */
 	uint32_t longest_frame;          /* bytes, over the received packets */
-	double sampling; /* collected: the coarsest, of packets one in so many; 0 or 1: none */
+	double sampling; /* collected: coarsest sampling interval; 0 or 1: unsampled */
 	/* Collected: of measured packets, those that may be duplicates; duplicates that may be none;
 	 * exporters, which is how often a packet may have been counted, 0: that is not known. */
 	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;
@@ -158,28 +162,28 @@ struct ledger {
 	uint32_t silent_interval;
 	double overcount;         /* collected: figures may be too large by this factor; 0: none */
 	uint32_t unsampled_frame; /* collected: bytes, the largest that no sampler may have seen */
-	uint64_t doubtful;        /* packets that may have been lost beside; in no column */
+	uint64_t doubtful;        /* packets that may also be lost; in no column */
 	bool losses_unknown;      /* more may have been lost than all of these say */
-	uint64_t bytes;           /* of measured packets, on the wire, without FCS */
+	uint64_t bytes;           /* wire bytes of measured packets, without FCS */
 	/* Bytes that packets may have had beyond those: a source cut them and lost their length.
 	 * UINT64_MAX: not known how many. */
 	uint64_t missing_bytes;
 	/* bytes, over all offered packets; what a lost packet may have been */
 	uint32_t largest_frame;
-	uint32_t smallest_frame; /* bytes, over the measured packets; UINT32_MAX where none */
+	uint32_t smallest_frame; /* bytes, over measured packets; UINT32_MAX: none */
 	/* Nanoseconds in all, over the received packets; empty polls are left out. */
 	uint64_t rx_ns, ppt_ns, free_ns;
 };
 
-/* What it means for a packet to be in a column. */
+/* Meaning of a ledger column for its packets. */
 enum drop_reason {
 	LEDGER_NEITHER,
 	LEDGER_LOST,     /* before it could be measured */
 	LEDGER_LEFT_OUT, /* not one to be measured */
-	LEDGER_SKIPPED,  /* not looked at by choice */
+	LEDGER_SKIPPED,  /* intentionally not processed */
 };
 
-/* Whose ledgers have a column. */
+/* Ledgers that have a column. */
 enum ledger_when {
 	LEDGER_ALWAYS,
 	LEDGER_COLLECTED, /* what exporters told */
@@ -193,7 +197,7 @@ struct ledger_column {
 	size_t offset;
 	enum drop_reason fate;
 	enum ledger_when when;
-	const char *why; /* that packets are in it, of those that were lost */
+	const char *why; /* reason for the loss */
 };
 extern const struct ledger_column ledger_columns[LEDGER_COLUMNS];
 
@@ -233,8 +237,8 @@ static inline uint64_t ledger_lost(const struct ledger *ledger)
 struct text;
 
 /*
- * What became of all packets, for a person:
- * "5 packets offered in 1 epoch: 2 measured, 1 lost (1 nic_missed), 2 left out (2 non_ip)".
+ * Appends a sentence about all packets: "5 packets offered in 1 epoch: 2 measured, 1 lost (1
+ * nic_missed), 2 left out (2 non_ip)".
  */
 void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t epochs);
 
@@ -243,7 +247,7 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 void ledger_losses(struct text *text, const struct ledger *ledger);
 void ledger_others(struct text *text, const struct ledger *ledger);
 
-/* What the measured packets count as, with their weights. */
+/* Returns the measured packets multiplied by their weights. */
 static inline uint64_t ledger_counted(const struct ledger *ledger)
 {
 	return ledger->measured + ledger->added;
@@ -272,17 +276,19 @@ static inline uint64_t ledger_lost_at_most(const struct ledger *ledger)
 	return ledger_lost(ledger) + ledger->doubtful;
 }
 
-/* What one worker did in an epoch. Its parts add up to those of the ledger. */
+/* Load of one worker in an epoch. Sums equal those of the ledger. */
 struct report_load {
 	uint32_t lcore;
 	int cpu;           /* -1: floats over all of the run */
-	const char *ports; /* that it polls; "": none, or a replay */
-	int queue;         /* of each of them; -1: a receiver polls for it */
+	const char *ports; /* polled ports; "": none, or a replay */
+	int queue;         /* queue of each port; -1: a receiving core polls for it */
 	uint64_t received; /* packets that came to it, or would have but for ring_full */
 	uint64_t measured, ring_full, bytes;
 	uint64_t busy_ns; /* in which it received, counted and freed */
-	/* With --overload: what waited in its queue after a poll, at most and as far as that is known,
-	 * and the level that it came to (docs/ADAPTIVE.md). */
+	/*
+	 * With --overload: most waiting packets after a poll, as far as known, and highest shedding
+	 * level (docs/ADAPTIVE.md).
+	 */
 	uint64_t backlog_max, level_max, skipped;
 };
 
@@ -294,14 +300,14 @@ struct report_port {
 	uint64_t nic_missed, nic_errors, no_mbuf; /* packets that it lost since the run began */
 };
 
-/* What a rule of --prefixes saw in an epoch. */
+/* Counts of a rule of --prefixes in an epoch. */
 struct report_rule {
 	char prefix[56], name[64];
 	uint64_t packets, bytes;
 	uint64_t flows; /* estimated */
 };
 
-/* What became of the packets of a port, with --forward: those that were received are the sum. */
+/* Fates of the packets of a port with --forward: they sum to the received packets. */
 #define FORWARDED_FATES(FATE)   FATE(forwarded) FORWARDED_REASONS(FATE)
 #define FORWARDED_REASONS(FATE) FATE(tx_full) FATE(too_long) FATE(no_link) FATE(tx_errors)
 
@@ -309,42 +315,42 @@ struct report_rule {
 struct forwarded_counts {
 	uint64_t received;
 	FORWARDED_FATES(FORWARDED_FATE)
-	uint64_t bytes; /* that the port they leave by took, on the wire without FCS */
+	uint64_t bytes; /* wire bytes accepted by the output port, without FCS */
 };
 
 struct report_forwarded {
 	const char *in, *out;                   /* the ports; they outlive all epochs */
-	struct forwarded_counts counts, so_far; /* of the epoch; since the run began */
-	/* ns from the poll to the sending, of packets that it took; where there are some. */
+	struct forwarded_counts counts, so_far; /* in the epoch; since the start of the run */
+	/* ns from poll to transmission of accepted packets, if any. */
 	bool timed;
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns;
 };
 
-/* What --overload gave up or took back; or what a measurement saw of an interval. */
+/* Change of detail by --overload; or the part of an interval that a measurement processed. */
 struct report_state {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	bool changed; /* else of the interval, and of no worker */
 	uint32_t worker;
-	uint64_t packet;      /* of the worker's, the first of which it is true */
+	uint64_t packet;      /* index of the worker's first packet after the change */
 	char measurement[64]; /* "": of all */
-	char from[STEP_WORD_MAX], to[STEP_WORD_MAX]; /* of a change */
+	char from[STEP_WORD_MAX], to[STEP_WORD_MAX]; /* states before and after a change */
 	const char *reason;
 	uint64_t backlog; /* packets that waited */
 	double rate; /* packets a second that came to the worker in the last 10 ms; or to all */
 	bool cost_known, target_known;
 	double cost_ns, target_ns; /* what a packet took, and what it may take */
-	double share;              /* of the packets that are looked at */
+	double share;              /* share of processed packets */
 };
 
-/* What became of the rows of a kind that went to a place, until the next epoch came. */
+/* Delivery of the rows of a kind to a destination, until the next epoch. */
 struct report_delivery {
 	const char *name, *kind;
 	uint64_t rows;
 	uint64_t delivered, acknowledged, failed, unknown, dropped;
-	uint64_t spooled; /* of those that wait */
+	uint64_t spooled; /* waiting rows in the spool */
 	uint64_t waiting; /* at the end */
 	bool waits;
-	int64_t oldest; /* of what waits: its start, ns since 1970-01-01 UTC */
+	int64_t oldest; /* start of the oldest waiting epoch, ns since 1970-01-01 UTC */
 	uint64_t retries, reconnects, bytes;
 	uint64_t spool_bytes, spool_size; /* now, and at most; 0: there is no spool */
 };
@@ -353,8 +359,10 @@ struct exporter_row;
 struct link_row;
 struct path_row;
 
-/* What a collector says beside the measurements (collect/exporters/collector_rows.h). All of it
- * from malloc(). */
+/*
+ * Rows of a collector besides the measurements (collect/exporters/collector_rows.h). All from
+ * malloc().
+ */
 struct report_collected {
 	struct exporter_row *exporters;
 	struct link_row *links;
@@ -380,7 +388,7 @@ struct report_epoch {
 	uint32_t nb_deliveries;
 	uint64_t expired; /* records that ended before the epoch */
 	bool live;        /* start and end are the clock's, not the packets' */
-	bool late;        /* live: it ended behind its time */
+	bool late;        /* live input: ended late */
 	/* Where time stamps are generated: ns by the clock that its packets took. 0: they are not. */
 	uint64_t took;
 	uint64_t
@@ -414,18 +422,18 @@ struct ledger report_ledger(
  * missing. */
 struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t workers);
 /*
- * Whose answer it is: copies the name and the rule, because the epoch may outlive the measurement,
- * but not the sketch's name. Returns false where there is no memory.
+ * Sets the measurement of a report. Copies the name and the rule, since the epoch may outlive the
+ * measurement, but not the sketch name. Returns false if out of memory.
  */
 bool report_measurement_ask(struct report_measurement *measurement, const char *name,
 	const struct key_rule *rule, const char *sketch);
-/* Another reference, for whoever reads it at the same time. Returns the epoch. */
+/* Adds a reference for another reader. Returns the epoch. */
 struct report_epoch *report_epoch_share(struct report_epoch *epoch);
 /* Gives a reference back. The last one frees the rows too, which came from malloc(). NULL is
  * allowed. */
 void report_epoch_free(struct report_epoch *epoch);
 
-/* Fields that the keys of its measurements have, a bit each. */
+/* Returns the key fields of its measurements, one bit each. */
 uint32_t report_key_fields(const struct report_epoch *epoch);
 
 /* Nanoseconds between start and end; 0 where end is not after start. */

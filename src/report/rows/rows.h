@@ -14,14 +14,14 @@
 #include "report/rows/destination.h"
 #include "report/rows/report.h"
 
-/* What a row is of. */
+/* Source of a row. */
 struct output_row {
 	const struct report_epoch *epoch;
 	const struct report_measurement *measurement; /* the first where the kind is of none */
-	const void *item;                             /* of struct output_items */
+	const void *item;                             /* item of struct output_items */
 };
 
-/* Of what type a figure is where it stands. */
+/* Type of a column value. */
 enum column_type {
 	COLUMN_U64,
 	COLUMN_U32,
@@ -32,7 +32,7 @@ enum column_type {
 	COLUMN_STRING,  /* const char *; what is printed is text */
 	COLUMN_CHARS,   /* char[]; the same */
 	COLUMN_FOREIGN, /* char[] from the network; CSV marks what a spreadsheet would calculate */
-	/* What print() says: */
+	/* Output of print(): */
 	COLUMN_NUMBER,   /* without decimals */
 	COLUMN_FRACTION, /* a number that may have some */
 	COLUMN_TEXT,
@@ -52,7 +52,7 @@ enum column_when {
 	COLUMN_KEPT_UP,   /* in runs with --overload */
 	COLUMN_DEEP,      /* in runs with --flow-detail */
 	COLUMN_REMOTE,    /* in rows that go elsewhere than to a file */
-	COLUMN_NO_FILE,   /* in those, and in answers to who asks */
+	COLUMN_NO_FILE,   /* in files and in replies */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
 
@@ -64,14 +64,14 @@ struct column {
 	const char *name;
 	enum column_type type;
 	enum column_position place;
-	size_t at;    /* of the figure, there */
-	size_t known; /* of a bool there: whether it is known; 0: it always is */
+	size_t at;    /* offset of the value in the item */
+	size_t known; /* offset of a bool: the value is known; 0: always known */
 	enum column_when when;
 	uint32_t index; /* what expand() gave print() to know */
 	/* Its name as JSON has it behind another's value, which columns_of() prints: ,"name": */
 	uint32_t label_len;
 	char label[COLUMN_LABEL_ROOM]; /* all of it can be copied */
-	/* Prints a figure that stands nowhere; nothing where it is not known. */
+	/* Prints a computed value; nothing if it is unknown. */
 	void (*print)(struct text *text, const struct column *column, const struct output_row *row);
 	/* Stands for columns of another table, which this adds. */
 	void (*expand)(struct columns *columns, const struct column *column);
@@ -96,8 +96,10 @@ void print_key_text(struct text *text, const struct key_rule *rule, const struct
 	enum key_field_id id);
 enum column_type key_column_type(enum key_field_id id);
 
-/* The columns of a struct key in the item: those that every row has, and those that are asked
- * for. */
+/*
+ * Add the columns of a struct key in the item: those of every row, and those that appear on
+ * request.
+ */
 void columns_add_key(struct columns *columns, const struct column *column);
 void columns_add_asked_key(struct columns *columns, const struct column *column);
 #define KEY_COLUMNS(of, member)                                                                    \
@@ -119,7 +121,7 @@ void deep_print(struct text *text, const struct column *column, const struct flo
 		.expand = columns_add_deep, .print = (printer), .when = COLUMN_DEEP                \
 	}
 
-/* What rows are made of: n items of a size. */
+/* Items of rows: n items of a size. */
 struct output_items {
 	const void *first;
 	size_t n, size;
@@ -133,11 +135,11 @@ struct column_table {
 extern const struct column_table goflow2_flows; /* goflow2.c */
 
 struct output {
-	const char *option; /* that names its files: "--stats", "--export queues" */
+	const char *option; /* option of its files: "--stats", "--export queues" */
 	const char *word;   /* name of the kind in rows: "stats" */
 	const struct column *columns;
 	uint32_t nb_columns;
-	const struct column_table *goflow2; /* by the names of GoFlow2; NULL: none */
+	const struct column_table *goflow2; /* columns with names of GoFlow2; NULL: none */
 	bool of_epoch;                      /* and of no measurement */
 	struct output_items (*items)(
 		const struct report_epoch *epoch, const struct report_measurement *measurement);
@@ -160,30 +162,30 @@ extern const struct output output_links;      /* links.c: a row per interface an
 
 extern const struct output *const outputs[ROW_KINDS]; /* all of them */
 
-/* What the kind is called: "heavy-hitters", "stats". */
+/* Return the name of a kind: "heavy-hitters", "stats". */
 const char *output_word(enum row_kind kind);
 const char *output_word_of(const struct output *output);
 
-/* How many rows of the kind the epoch has. */
+/* Returns the number of rows of a kind in the epoch. */
 uint64_t output_rows(const struct output *output, const struct report_epoch *epoch);
 
 /* The memory that the epoch takes, with the rows of all kinds. */
 size_t output_bytes(const struct report_epoch *epoch);
 
-/* Whose names columns have where a format names them: words of column_names_word(). */
+/* Naming scheme of columns: words of column_names_word(). */
 enum column_names {
 	COLUMN_NAMES_OURS,
-	COLUMN_NAMES_GOFLOW2, /* of records that go elsewhere than to a file */
+	COLUMN_NAMES_GOFLOW2, /* for records that do not go to a file */
 };
 
-const char *column_names_word(uint32_t i); /* NULL behind the last */
+const char *column_names_word(uint32_t i); /* Returns NULL after the last. */
 
-/* What the rows of some measurements depend on. */
+/* Properties of measurements that determine columns. */
 struct column_choice {
-	uint32_t key_fields; /* that the keys have, a bit each */
+	uint32_t key_fields; /* key fields, one bit each */
 	bool records;        /* some are of flow records */
-	bool collected;      /* of what exporters tell */
-	bool kept_up;        /* of packets that may be skipped */
+	bool collected;      /* from exporters */
+	bool kept_up;        /* packets may be skipped */
 	bool deep;           /* some are of flows that have states */
 	bool remote;         /* rows go elsewhere than to a file */
 	bool answer;         /* rows are an answer */
@@ -202,12 +204,12 @@ struct columns {
 	const struct output *output;
 	struct column_choice choice;
 	bool varies;       /* the kind has columns that depend on the choice, */
-	uint32_t nb_fixed; /* and the first so many do not */
+	uint32_t nb_fixed; /* number of columns that are always present */
 	uint32_t n;
 	struct column list[];
 };
 
-/* Makes columns anew where other measurements need others; without memory for them they stay. */
+/* Rebuilds columns if other measurements need others; keeps them if out of memory. */
 void columns_suit(struct columns **columns, const struct report_epoch *epoch);
 
 /* From malloc(); NULL where memory is missing. */
@@ -216,7 +218,7 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 #define COLUMNS_EXPANDED 32
 void columns_add(struct columns *columns, const struct column *column);
 
-/* What is printed is a number; else it is text. */
+/* Returns true if the output is a number; else it is text. */
 static inline bool column_is_number(const struct column *column)
 {
 	return column->type != COLUMN_TIME && column->type != COLUMN_STRING &&
@@ -224,14 +226,14 @@ static inline bool column_is_number(const struct column *column)
 	       column->type != COLUMN_TEXT && column->type != COLUMN_WORD;
 }
 
-/* What is printed may have what a format must quote. */
+/* Returns true if the output may need quotes. */
 static inline bool column_may_need_quotes(const struct column *column)
 {
 	return column->type == COLUMN_STRING || column->type == COLUMN_CHARS ||
 	       column->type == COLUMN_FOREIGN || column->type == COLUMN_TEXT;
 }
 
-/* Prints a figure, as it is in every format; nothing where it is not known. */
+/* Prints a value, equal in all formats; nothing if it is unknown. */
 void column_print(struct text *text, const struct column *column, const struct output_row *row);
 
 /* Where in the row the item's member is that the column says. */
