@@ -73,4 +73,4 @@ def test_same_file(test):
     for first, second in (('--stats', '--queues'), ('--output', '--queues')):
         name = test.path('same.csv')
         test.run('--synthetic', 'packets=10', first, name, second, name).expect(2).expect_one_line(
-            second, f'where {first} goes')
+            second, f'{first} writes to it')
