@@ -25,7 +25,7 @@ struct capture_input {
 	uint64_t size;             /* bytes from the start to the end, where regular */
 	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader only */
 	const char *damage; /* NULL, or what is wrong with the file below the capture format */
-	int failure;        /* errno where it cannot be read on */
+	int failure;        /* errno of a read error; 0: none */
 
 	bool ended;
 	bool gzip;
@@ -39,8 +39,8 @@ struct capture_input {
 };
 
 /*
- * Opens path ("-" is standard input). Returns false and one line in error[SOURCE_ERROR_MAX] where
- * it cannot.
+ * Opens a path ("-" is standard input). Returns false with one line in error[SOURCE_ERROR_MAX] on
+ * failure.
  */
 bool capture_input_open(struct capture_input *input, const char *path, char *error);
 /* Also of one that is closed. */
@@ -58,10 +58,10 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 	return (size_t)(input->end - input->at) >= n ? n : capture_input_fill(input, n);
 }
 
-/* The first four bytes, which stay; 0 where there are fewer. */
+/* Returns the first four bytes without consuming them; 0 if there are fewer. */
 uint32_t capture_input_magic(struct capture_input *input);
 
-/* Why there are fewer bytes: that file is cut, unless it could not be read on. */
+/* Writes why bytes are missing: the file is truncated, or a read failed. */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 
 /* Numbers in this machine's byte order, or swapped. */

@@ -20,13 +20,13 @@ struct pcap_file {
 	bool patched; /* headers of packets are longer */
 	uint16_t major, minor;
 	uint32_t snaplen;
-	int32_t fraction_ns;  /* of a stamp's unit below a second */
-	int link_type_number; /* as the file has it */
-	uint32_t fcs_bytes;   /* of a packet's, at its end, are its FCS */
+	int32_t fraction_ns;  /* ns per unit of the fraction of a second */
+	int link_type_number; /* link type number of the file */
+	uint32_t fcs_bytes;   /* bytes of FCS at the end of a packet */
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* Whether the input begins as such a file. Takes nothing out of it. */
+/* Returns true if the input begins like such a file. Consumes nothing. */
 bool pcap_file_is(struct capture_input *input);
 
 /* Reads the head of the file. Returns false with one line in file->error. */

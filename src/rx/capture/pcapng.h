@@ -14,26 +14,26 @@
 
 struct pcapng_interface {
 	uint32_t number;      /* within its section */
-	int link_type_number; /* as the file has it */
+	int link_type_number; /* link type number of the file */
 	int kind;             /* as link_kind_find() returns it */
 	enum link_type link;
 	uint32_t snaplen;
 	uint32_t fcs_bytes;     /* at the end of a packet, unless the packet has its own */
-	uint64_t units;         /* of time stamps per second */
+	uint64_t units;         /* timestamp units per second */
 	int64_t offset_seconds; /* to be added */
 };
 
 struct pcapng_packet {
 	const uint8_t *data; /* valid until the next call */
 	uint32_t captured, wire_len;
-	int64_t time;       /* as in struct source_packet; 0 where the file has none */
+	int64_t time;       /* as in struct source_packet; 0: no timestamp in the file */
 	uint32_t fcs_bytes; /* at its end */
 	const struct pcapng_interface *interface;
 };
 
 struct pcapng;
 
-/* Whether the input begins as such a file. Takes nothing out of it. */
+/* Returns true if the input begins like such a file. Consumes nothing. */
 bool pcapng_is(struct capture_input *input);
 
 /* Reads from the input, which stays the caller's. Returns NULL where memory is missing. */

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The packets of a burst that a filter expression leaves: native code where the processor and the
- * program allow it, else libpcap's interpreter. Reads nothing outside a packet's captured bytes;
- * what such a read would decide is no match, as for tcpdump.
+ * Applies a filter expression to a burst: native code if the processor and the program allow it,
+ * else libpcap's interpreter. Reads only captured bytes; a program that needs others does not
+ * match, as in tcpdump.
  */
 
 #include <stdbool.h>
@@ -24,10 +24,10 @@ struct filter;
 struct filter *filter_create(const struct filter_set *set, bool replay);
 void filter_destroy(struct filter *filter);
 
-/* Of its programs, how many are interpreted. */
+/* Returns the number of interpreted programs. */
 uint32_t filter_interpreted(const struct filter *filter);
 
-/* Whether one packet matches program 0. */
+/* Returns true if a packet matches program 0. */
 bool filter_match(
 	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len);
 
@@ -36,7 +36,7 @@ uint32_t filter_pick(const struct filter *filter, struct rte_mbuf *const *pkts, 
 	struct rte_mbuf **matching);
 
 /*
- * Puts the packets that match first, in their order, and the others behind them. n is at most
- * BURST_MAX. Returns how many match.
+ * Moves matching packets to the front, in order, followed by the others. n is at most BURST_MAX.
+ * Returns the number of matches.
  */
 uint32_t filter_burst(const struct filter *filter, struct rte_mbuf **pkts, uint32_t n);

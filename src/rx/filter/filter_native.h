@@ -21,7 +21,7 @@ typedef uint32_t (*filter_native_fn)(const uint8_t *data, uint32_t captured, uin
 struct filter_native {
 	filter_native_fn run; /* NULL: there is none */
 	void *code;
-	size_t size; /* of the mapping */
+	size_t size; /* bytes of the mapping */
 };
 
 /*

@@ -15,19 +15,19 @@
 #include "config/option.h"
 
 struct filter_options {
-	const char *expression; /* of libpcap; NULL: everything */
+	const char *expression; /* expression of libpcap; NULL: everything */
 };
 
 OPTION_OWNER(filter)
 
 #define FILTER_PROGRAMS_MAX 288   /* captures, and kinds of interfaces, that there can be */
 #define FILTER_ERROR_MAX    512   /* one line */
-#define FILTER_REACH_MAX    65535 /* bytes; behind it no packet is looked at */
+#define FILTER_REACH_MAX    65535 /* bytes; programs read no further */
 
 struct filter_set {
 	uint32_t n; /* 0: everything is measured */
 	struct bpf_program programs[FILTER_PROGRAMS_MAX];
-	/* No program reads beyond so many bytes; FILTER_REACH_MAX where that cannot be told. */
+	/* Bytes that programs read at most; FILTER_REACH_MAX: unknown. */
 	uint32_t reach;
 };
 
@@ -45,8 +45,8 @@ int filter_set_add_ethernet(struct filter_set *set, const char *expression, char
 void filter_set_free(struct filter_set *set);
 
 /*
- * Whether the expression compiles for any link type that is measured. Else one line in
- * error[FILTER_ERROR_MAX]: libpcap's words and, as far as it can be found, the position.
+ * Returns true if the expression compiles for any supported link type. Else writes one line to
+ * error[FILTER_ERROR_MAX]: the message of libpcap and, if found, the position.
  */
 bool filter_check(const char *expression, char *error);
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "config/option.h"
 
-/* Which address of a packet is looked up. */
+/* Address of a packet that is looked up. */
 enum prefix_side {
 	MONITOR_DST,
 	MONITOR_SRC,
@@ -18,15 +18,15 @@ enum prefix_side {
 };
 
 struct prefix_options {
-	const char *file; /* of rules; NULL: everything is measured */
+	const char *file; /* file of rules; NULL: everything is measured */
 	enum prefix_side side;
 };
 
 OPTION_OWNER(prefix)
 
 #define MONITOR_ERROR_MAX  512 /* one line */
-#define MONITOR_NAME_MAX   64  /* with the final 0 */
-#define MONITOR_PREFIX_MAX 56  /* as text, with the final 0 */
+#define MONITOR_NAME_MAX   64  /* bytes of a name, with the final 0 */
+#define MONITOR_PREFIX_MAX 56  /* bytes of a prefix as text, with the final 0 */
 #define MONITOR_RULES_MAX  1000000
 
 #define MONITOR_NO_RULE UINT32_MAX
@@ -43,7 +43,7 @@ struct prefix_entry {
 /* Sorted: IPv4 first, then by address, then the shorter prefix. Not changed once it is read. */
 struct prefix_list {
 	uint32_t n;
-	uint32_t nb_ipv6; /* of them; they come last */
+	uint32_t nb_ipv6; /* IPv6 entries, which come last */
 	struct prefix_entry rules[];
 };
 

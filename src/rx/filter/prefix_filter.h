@@ -18,11 +18,11 @@
 /* HyperLogLog (Flajolet et al. 2007) with few registers: 1.04 / sqrt(112) is 9.8 %. */
 #define MONITOR_REGISTERS 112
 
-/* What a worker saw of a rule in one epoch. */
+/* Counts of a rule by one worker in one epoch. */
 struct prefix_counts {
 	_Alignas(64) uint64_t packets;
 	uint64_t bytes;                       /* on the wire without FCS */
-	uint8_t registers[MONITOR_REGISTERS]; /* of 5-tuples */
+	uint8_t registers[MONITOR_REGISTERS]; /* HyperLogLog of 5-tuples */
 };
 
 /*
@@ -49,7 +49,7 @@ const struct prefix_list *prefix_table_rules(const struct prefix_filter *table);
 struct prefix_counts *prefix_table_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
-/* Which rules a burst's packets matched; MONITOR_NO_RULE: none on that side. */
+/* Rules matched by the packets of a burst; MONITOR_NO_RULE: none on that side. */
 struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };

@@ -19,12 +19,15 @@ struct prefix {
 	uint32_t length;
 };
 
-#define PREFIXES_MAX 1000000 /* of a table */
+#define PREFIXES_MAX 1000000 /* most prefixes of a table */
 #define PREFIX_NONE  UINT32_MAX
 
 /* Bytes that one takes at most. */
 size_t prefix_table_bytes(uint32_t nb_prefixes);
-/* Of distinct prefixes, sorted by address, then the shorter first. NULL: there is no memory. */
+/*
+ * Creates a table of distinct prefixes, sorted by address, shorter first. Returns NULL if out of
+ * memory.
+ */
 struct prefix_table *prefix_table_create(const struct prefix *prefixes, uint32_t n);
 void prefix_table_destroy(struct prefix_table *table);
 

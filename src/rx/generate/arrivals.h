@@ -14,23 +14,23 @@
 
 #include "rx/generate/synthetic.h"
 
-#define ARRIVALS_SLICES 4096 /* of a ramp, of a period */
+#define ARRIVALS_SLICES 4096 /* slices of a ramp or a period */
 
 struct arrivals {
 	const struct synthetic_spec *spec;
-	int64_t time;                   /* of the next packet */
+	int64_t time;                   /* time of the next packet */
 	uint64_t rest;                  /* remainder of the division by the rate */
-	uint64_t rate, step, step_rest; /* of this slice; see arrivals.c */
-	int64_t start, end;             /* of this slice */
-	int64_t begin;                  /* of the ramp or the period */
+	uint64_t rate, step, step_rest; /* rate of this slice; see arrivals.c */
+	int64_t start, end;             /* bounds of this slice */
+	int64_t begin;                  /* start of the ramp or the period */
 	uint64_t slice;
-	int64_t cosine, sine; /* of the angle in the middle of the slice, Q1.62 */
+	int64_t cosine, sine; /* angle in the middle of the slice, in Q1.62 */
 };
 
 /* The spec must outlive it. */
 void arrivals_begin(struct arrivals *arrivals, const struct synthetic_spec *spec, int64_t time);
 
-void arrivals_turn(struct arrivals *arrivals); /* the packet lies behind this slice */
+void arrivals_turn(struct arrivals *arrivals); /* Advances to the slice of the next packet. */
 
 /* On to the next packet. */
 static inline void arrivals_step(struct arrivals *arrivals)

@@ -30,16 +30,13 @@ enum synthetic_load {
 };
 
 #define SYNTHETIC_IMIX_TOTAL 12                        /* 7 + 4 + 1 */
-#define SYNTHETIC_IMIX_BYTES (7 * 64 + 4 * 590 + 1514) /* of those twelve frames */
+#define SYNTHETIC_IMIX_BYTES (7 * 64 + 4 * 590 + 1514) /* bytes of these twelve frames */
 
 struct synthetic_spec {
 	uint64_t flows; /* distinct keys to draw from */
 	bool random; /* all-random headers, nearly every packet a new flow; flows, zipf not used */
 	uint32_t zipf_e6; /* Zipf exponent x 10^6; 0: uniform */
-	/*
-	 * Where it drifts, its exponent goes linearly to another, in drift_time ns; 0: in all of
-	 * its packets.
-	 */
+	/* Drift of the exponent: linear to another value in drift_time ns; 0: over all packets. */
 	bool drifts;
 	uint32_t zipf_to_e6;
 	uint64_t drift_time;

@@ -60,7 +60,7 @@ static inline uint32_t zipf_rank(const struct zipf *zipf, struct zipf_draw draw)
  * p^(1-x) q^x of that, which is never more. Ranks that are kept are so many as (i + 1)^-s says, to
  * within 10^-5 of each.
  */
-#define ZIPF_STEPS 256 /* of the tables, with lines between them */
+#define ZIPF_STEPS 256 /* points of the tables, joined by lines */
 
 struct zipf_drift {
 	struct zipf ends[2];

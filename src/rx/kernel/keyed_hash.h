@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) __u64 kernel_hash_mix(__u64 x)
 	return x ^ x >> 32;
 }
 
-/* Of nb_words words of 64 bits, at most half of KERNEL_HASH_WORDS; a constant. */
+/* Hashes nb_words 64-bit words: a constant of at most half of KERNEL_HASH_WORDS. */
 static inline __attribute__((always_inline)) __u64 kernel_hash(
 	const volatile __u64 *keys, const __u64 *words, const __u32 nb_words)
 {

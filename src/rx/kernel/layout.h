@@ -34,7 +34,7 @@ enum kernel_entry_kind {
 	KERNEL_ENTRY_HEADERS = 1, /* the packet's first bytes are in the slots behind */
 };
 
-/* Joined packets count as no more than so many; a machine may claim what it likes. */
+/* Limit for packets joined by GRO: the number in a header is not trusted. */
 #define KERNEL_SEGMENTS_MAX 65535
 
 /* A packet, or joined ones (GRO, TSO), which are as many packets as there are segments. */
@@ -43,13 +43,12 @@ struct kernel_entry {
 	__u32 length;    /* bytes with Ethernet's header, as if it were one packet */
 	__u32 interface; /* the kernel's index */
 	__u16 segments;  /* packets: at least 1, at most KERNEL_SEGMENTS_MAX */
-	__u16 segment;   /* bytes behind the headers of each but the last; 0: it is one packet */
+	__u16 segment;   /* payload bytes of each joined packet but the last; 0: a single packet */
 	/*
-	 * Of a key: bytes of headers that each joined packet has, 0 where it is one. Of headers:
-	 * how many bytes were copied.
+	 * Keys: header bytes of each joined packet, 0 for a single packet. Headers: bytes copied.
 	 */
 	__u16 headers;
-	__u16 vlan; /* of a key: the outermost tag's number, or 0 */
+	__u16 vlan; /* keys: VLAN ID of the outermost tag, or 0 */
 	__u8 key[KERNEL_KEY6_BYTES];
 	__u8 kind; /* enum kernel_entry_kind */
 	__u8 tcp_flags, dscp;
@@ -58,16 +57,16 @@ struct kernel_entry {
 _Static_assert(sizeof(struct kernel_entry) == KERNEL_CACHE_LINE, "a slot is a cache line");
 
 struct kernel_ring {
-	/* The program's. */
-	__u64 head;      /* slots ever taken; written last, with release */
-	__u64 tail_seen; /* `tail` as it was when there was no more room for what was seen of it */
-	__u64 received;  /* packets that came */
-	__u64 ring_full; /* packets of these that found no room */
+	/* Written by the program. */
+	__u64 head;        /* slots ever taken; written last, with release */
+	__u64 tail_seen;   /* last value of `tail` read, when the ring seemed full */
+	__u64 received;    /* packets that came */
+	__u64 ring_full;   /* packets dropped because the ring was full */
 	__u64 filtered[2]; /* packets of these that no rule holds, by generation */
-	/* The consumer's, who writes it seldom: whose tables and rules count here, 0 or 1. */
+	/* Written by the consumer, rarely: generation of tables and rules in use, 0 or 1. */
 	__u64 generation;
 	__u64 of_program;
-	/* The consumer's. */
+	/* Written by the consumer. */
 	__u64 tail; /* slots ever read; written with release */
 	__u64 of_consumer[7];
 };
@@ -83,15 +82,15 @@ _Static_assert(sizeof(struct kernel_ring) == 2 * KERNEL_CACHE_LINE, "each side h
 #define KERNEL_CONSTANTS_SECTION ".rodata.constants"
 
 struct kernel_constants {
-	__u32 slots;        /* of a ring: a power of two */
-	__u32 headers_only; /* somebody looks at all packets' headers */
+	__u32 slots;        /* slots of a ring: a power of two */
+	__u32 headers_only; /* headers of all packets are needed */
 	__u32 on_path;      /* enum kernel_on_path; rings get what is not taken there */
-	__u32 buckets;      /* of a table: a power of two */
+	__u32 buckets;      /* buckets of a table: a power of two */
 	__u32 cells_bits;   /* log2 of the IPv4 cells of a row */
 	__u32 filter_bits;  /* log2 of the blocks of a filter */
-	__u32 cpus;         /* that there can be */
+	__u32 cpus;         /* possible CPUs */
 	__u32 monitor;      /* bits of enum kernel_monitor: only what rules hold counts; 0: all */
-	__u64 hash_keys[2 * KERNEL_HASH_KEYS]; /* of the low 64 bits, and of the high ones */
+	__u64 hash_keys[2 * KERNEL_HASH_KEYS]; /* keys of the low and the high 64 bits */
 };
 
 /* In what the program counts by itself. */
@@ -99,14 +98,14 @@ enum kernel_on_path {
 	KERNEL_ON_PATH_NOTHING,
 	KERNEL_ON_PATH_FLOWS,  /* struct kernel_flow */
 	KERNEL_ON_PATH_SHARED, /* the same, in a map of the kernel's that all CPUs share */
-	KERNEL_ON_PATH_CELLS,  /* of an iblt */
+	KERNEL_ON_PATH_CELLS,  /* counts in an IBLT */
 };
 
 /* Written by this process while the program runs. A section of its own. */
 #define KERNEL_CONTROL_SECTION ".data.control"
 
 struct kernel_control {
-	__u32 measuring; /* packets count: not before the workers run, nor when the end was said */
+	__u32 measuring; /* packets are counted: between the start of the workers and the end */
 	__u32 times;     /* enum kernel_times */
 };
 
@@ -121,17 +120,17 @@ struct kernel_flow {
 	__u64 first, last; /* monotonic ns; 0 where nobody asks */
 	__u64 bytes;
 	__u32 packets; /* 0: there is no flow */
-	__u32 next;    /* of the chain: its number in the table; 0: none */
+	__u32 next;    /* next in the chain: index in the table; 0: none */
 	__u32 tcp_flags;
 	__u8 kind; /* enum kernel_entry_kind */
 	__u8 spare[3];
-	__u64 key[5]; /* as in an entry; of IPv4 two words. All the rest of the last is 0 */
+	__u64 key[5]; /* as in an entry; two words for IPv4. Unused bytes are 0 */
 };
 
 /* With many flows lines and pages cost more than an entry that lies across two lines. */
 _Static_assert(sizeof(struct kernel_flow) == 80, "nothing is in it for its alignment");
 
-/* Of the map that all CPUs share; its values are struct kernel_flow. */
+/* Key of the map shared by all CPUs; its values are struct kernel_flow. */
 struct kernel_shared_key {
 	__u64 key[5];
 	__u64 kind;
@@ -151,17 +150,17 @@ struct kernel_shared_key {
 
 /* Beside a table, or an iblt. */
 struct kernel_tally {
-	__u32 used;     /* of the pool */
+	__u32 used;     /* used entries of the pool */
 	__u32 largest;  /* bytes of a packet, of those that are in the table */
 	__u32 smallest; /* the same; 0: there is none */
 	__u32 spare;
-	__u64 packets4, packets6, bytes; /* that are in an iblt */
+	__u64 packets4, packets6, bytes; /* packets and bytes in the IBLT */
 	__u64 room[3];
 };
 
 _Static_assert(sizeof(struct kernel_tally) == KERNEL_CACHE_LINE, "each CPU has a line");
 
-/* Which of a packet's addresses rules may hold. */
+/* Addresses of a packet that rules match. */
 enum kernel_monitor {
 	KERNEL_MONITOR_DST = 1,
 	KERNEL_MONITOR_SRC = 2,

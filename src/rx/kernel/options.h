@@ -31,7 +31,7 @@ enum kernel_direction {
 	KERNEL_OUT = 2,
 };
 
-/* Where packets are looked at. */
+/* Attach point of the program. */
 struct attach_point {
 	char interface[IFNAMSIZ];
 	enum kernel_hook hook;

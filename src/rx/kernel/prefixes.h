@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The rules of --prefixes as the program sees them: whether an address is in one of them. Which ones
- * it is in workers look up (rx/filter/prefix_filter.h).
+ * Rules of --prefixes for the program, which only decides whether an address is in one of them.
+ * Workers find which (rx/filter/prefix_filter.h).
  */
 
 #include <stdint.h>
@@ -19,5 +19,5 @@ struct kernel_rules {
 struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error);
 void kernel_rules_destroy(struct kernel_rules *rules); /* NULL: nothing */
 
-/* About so many bytes, of the kernel's memory. */
+/* Returns the approximate kernel memory, in bytes. */
 uint64_t kernel_rules_bytes(const struct prefix_list *rules);

@@ -27,21 +27,21 @@
 #define KERNEL_OPTS_SIZE(opts, last) (offsetof(__typeof__(opts), last) + sizeof((opts).last))
 
 struct kernel_program_params {
-	uint32_t slots;    /* of each ring: a power of two */
+	uint32_t slots;    /* slots of each ring: a power of two */
 	bool headers_only; /* keys do not suffice: a filter looks at packets */
 	bool no_links;     /* at tc, as where the kernel has none */
-	uint32_t buckets; /* of tables that count flows in the kernel, a power of two; 0: none do */
-	bool all_share;   /* in a table of all CPUs, a map of the kernel's with atomic additions */
-	uint32_t cells;   /* of a row of iblts that count in their place, the same */
-	uint64_t seed;    /* of their hash */
-	uint32_t monitor; /* enum kernel_monitor: only what rules hold counts; 0: all */
-	/* What the kernel said of a program that it refuses, a line each; NULL: nobody listens. */
+	uint32_t buckets;  /* buckets of flow tables in the kernel, a power of two; 0: none */
+	bool all_share;    /* in a table of all CPUs, a map of the kernel's with atomic additions */
+	uint32_t cells;    /* cells per row of IBLTs instead of flow tables; 0: none */
+	uint64_t seed;     /* seed of their hash */
+	uint32_t monitor;  /* enum kernel_monitor: only what rules hold counts; 0: all */
+	/* Receives the kernel's messages about a rejected program, one line each; NULL: ignored. */
 	void (*say)(const char *line);
 };
 
 struct kernel_program;
 
-/* Why it was not built, as the end of "because ..."; NULL: it was. */
+/* Returns why the program was not built, as the end of "because ..."; NULL: it was built. */
 const char *kernel_program_missing(void);
 
 /* NULL with one line in error[KERNEL_ERROR_MAX]. */
@@ -52,12 +52,12 @@ bool kernel_program_attach(struct kernel_program *program, const struct attach_p
 	uint32_t *index, char *error);
 
 /*
- * Whether it counts; it does not from the start on. When it was told not to and this returns, no
- * packet of it is on the way into a ring any more.
+ * Starts or stops counting; initially off. After a stop returns, no packet is on its way into a
+ * ring.
  */
 void kernel_program_measure(struct kernel_program *program, bool on);
 
-/* Which time packets bring from now on; none from the start on. */
+/* Selects the time of packets; initially none. */
 void kernel_program_stamp(struct kernel_program *program, enum kernel_times times);
 
 /* Takes it off all interfaces; its rings stay. */
@@ -72,7 +72,7 @@ struct kernel_ring *kernel_program_ring(const struct kernel_program *program, ui
 const struct kernel_tables *kernel_program_tables(const struct kernel_program *program);
 const struct kernel_cells *kernel_program_cells(const struct kernel_program *program);
 
-/* Returns when no packet counts any more as was said before (kernel_reader_turn()). */
+/* Returns when no packet uses the previous setting (kernel_reader_turn()). */
 void kernel_program_wait(const struct kernel_program *program);
 
 /* The rules of a generation that no ring has, nor had when that was waited for. */

@@ -11,20 +11,20 @@
 
 struct kernel_reader {
 	struct kernel_ring *ring;
-	uint32_t slots; /* of it: a power of two */
+	uint32_t slots; /* slots: a power of two */
 	uint64_t at;    /* slots read */
 	uint64_t head;  /* up to which they may be */
 };
 
-/* What came before this, nobody reads. */
+/* Starts reading: skips earlier entries. */
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
 
 /* Looks what there is to read; false: nothing. */
 bool kernel_reader_look(struct kernel_reader *reader);
 
 /*
- * The next of what there is; NULL behind the last. It stays until kernel_reader_release(); bytes of
- * headers are behind it.
+ * Returns the next entry, or NULL. It is valid until kernel_reader_release(). Header bytes follow
+ * it.
  */
 static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader *reader)
 {
@@ -37,13 +37,13 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 	return entry;
 }
 
-/* Which generation's tables and rules the program takes from now on, 0 or 1. */
+/* Selects the generation of tables and rules for the program, 0 or 1. */
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
 /* Gives back what was read. */
 void kernel_reader_release(struct kernel_reader *reader);
 
-/* Packets that came to it so far, and of these those that found no room. */
+/* Return the packets that reached the ring, and those dropped because it was full. */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
 /* And those that no rule of a generation holds. */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * From the ticks of a device's clock to UTC, along a line that one thread now and then draws anew
- * while others follow it.
+ * Converts ticks of a device clock to UTC along a line. One thread updates the line while others
+ * read it.
  */
 
 #include <stdalign.h>

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define FRAME_HEADERS_MAX 80 /* Ethernet, VLAN, IPv6 and TCP are 78; a multiple of 16 */
-#define FRAME_HOP_LIMIT   64 /* of all of them; IPv4: time to live */
+#define FRAME_HOP_LIMIT   64 /* hop limit of all frames; IPv4: time to live */
 
 /* The Ethernet addresses of all of them, the destination first. */
 #define FRAME_ADDRESSES_LEN 12
@@ -34,10 +34,10 @@ struct frame_flow {
 	bool vlan;
 };
 
-/* What frames of a kind have in common, and where their other fields lie. */
+/* Common bytes of frames of one kind, and offsets of their other fields. */
 struct frame_template {
 	uint8_t bytes[FRAME_HEADERS_MAX];
-	uint32_t headers; /* bytes of all headers: a frame is at least so long */
+	uint32_t headers; /* bytes of all headers: minimum frame length */
 	uint32_t l3, l4;  /* offsets of the IP header and of what follows it */
 	uint32_t ports;   /* offset of the two fields that src_port and dst_port fill */
 	uint32_t checksum;
@@ -50,7 +50,7 @@ struct frame_template {
 
 struct frame_templates {
 	struct frame_template of[2][2][FRAME_L4_COUNT]; /* ipv6, vlan, l4 */
-	uint32_t payload; /* bytes behind the headers that every frame has at least */
+	uint32_t payload;                               /* minimum payload bytes */
 };
 
 void frame_templates_init(struct frame_templates *templates);

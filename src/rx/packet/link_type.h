@@ -45,5 +45,5 @@ enum link_type link_kind_type(int kind);
 int link_kind_number(int kind);
 /* Writes number and name into text[LINK_TYPE_TEXT_MAX], such as "link type 1 (EN10MB)". */
 void link_type_name(int number, char *text);
-/* Says in text[LINK_TYPE_TEXT_MAX] that the number is none of them. */
+/* Writes to text[LINK_TYPE_TEXT_MAX] that the link type is not supported. */
 void link_type_unknown(int number, char *text);

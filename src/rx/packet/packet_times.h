@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * When a live port's packets came: what their device says, where it stamps them and its clock is
- * known, else when they were polled. Of one worker.
+ * Arrival times of packets of a live port: the device timestamp if its clock is known, else the
+ * time of the poll. One instance per worker.
  */
 
 #include <stdint.h>
@@ -24,17 +24,17 @@
 struct packet_times {
 	int64_t polled;   /* ns since 1970-01-01 UTC; set before each burst */
 	uint64_t stamped; /* the flag of mbufs that bring a stamp; 0: none does */
-	int offset;       /* of the stamp in them */
-	struct clock_line lines[RTE_MAX_ETHPORTS]; /* by port */
+	int offset;       /* offset of the timestamp in mbufs */
+	struct clock_line lines[RTE_MAX_ETHPORTS]; /* clock line of each port */
 	uint32_t nb_boards;
 	struct {
 		struct clock_board *board;
 		uint32_t seen;
 		uint16_t port;
-	} boards[OPTION_LIST_MAX]; /* that the lines are taken from */
+	} boards[OPTION_LIST_MAX]; /* sources of the lines */
 };
 
-/* Takes new lines, where there are. */
+/* Reads new lines, if any. */
 static inline void packet_times_follow(struct packet_times *times)
 {
 	for (uint32_t b = 0; b < times->nb_boards; b++)

@@ -28,7 +28,7 @@
 #define PARSE_IPV6_EXTENSIONS_MAX 8
 #define PARSE_TCP_BEYOND          2 /* bytes of a TCP header behind `need`, with its window */
 
-/* What became of a packet. The rejections are named one by one; parse_verdicts[] groups them. */
+/* Result of parsing a packet. Each rejection has its own value; parse_verdicts[] groups them. */
 enum parse_verdict {
 	PARSE_IPV4,
 	PARSE_IPV6,
@@ -60,20 +60,20 @@ extern const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT];
 struct parsed {
 	struct key4 key4; /* where the verdict is PARSE_IPV4 */
 	struct key6 key6; /* where the verdict is PARSE_IPV6 */
-	bool fragment;    /* any fragment, the first too: cards steer them by address alone */
+	bool fragment; /* any fragment, including the first: NICs distribute fragments only by addresses */
 	/*
 	 * Where, of a packet with a key, its IP header begins, and what follows it and its
 	 * extension headers; that may be beyond the packet.
 	 */
 	size_t ip_at, transport_at;
-	/* Of a packet with a key, what its bytes say: not in_port. */
+	/* Fields of a packet with a key, except in_port. */
 	struct key_extra extra;
 	/*
 	 * Bytes that decided: the first `need` bytes of the packet give the same verdict, key and
 	 * all of the above as the whole, whatever follows. Never more than len.
 	 */
 	uint32_t need;
-	bool cut; /* it ended where more was looked for: more bytes may give another result */
+	bool cut; /* truncated: more bytes might change the result */
 };
 
 /* The whole rule, plainly. data[0..len) are the captured bytes. */
@@ -117,5 +117,5 @@ static inline uint32_t parse_missing_bytes(const uint8_t *data, uint32_t capture
 	return parse_missing_of_any(data, captured, wire_len, snaplen, parsed);
 }
 
-/* What parse_packet() says of an IPv4 header, without those around it. */
+/* Reads the fields of an IPv4 header as parse_packet(), without outer headers. */
 void parse_ipv4_extra(const uint8_t *header, struct key_extra *extra);

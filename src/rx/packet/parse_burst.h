@@ -11,10 +11,10 @@
 #include "rx/packet/packet_times.h"
 #include "rx/packet/parse.h"
 
-/* Of one worker and one epoch; that worker alone writes it. */
+/* Counters of one worker in one epoch. Written only by this worker. */
 struct parse_counts {
 	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
-	uint64_t bytes;                         /* of measured packets, on the wire without FCS */
+	uint64_t bytes;                         /* wire bytes of measured packets, without FCS */
 	uint32_t largest_frame;                 /* bytes, of all packets */
 	uint32_t smallest_frame;                /* bytes, of measured packets; UINT32_MAX: none */
 };
@@ -28,9 +28,9 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
-/* What a burst brings: each has what the ones before it have. */
+/* Contents of a burst: each level includes the previous ones. */
 enum parse_level {
-	PARSE_KEYS, /* and wire lengths */
+	PARSE_KEYS, /* keys and wire lengths */
 	PARSE_DETAILS,
 	PARSE_EXTRA,
 	PARSE_TCP,
@@ -44,8 +44,8 @@ enum parse_level {
  */
 
 /*
- * Packets of a live port: Ethernet, and as long as pkt_len says. `times` is looked at for details,
- * in_ports[RTE_MAX_ETHPORTS], what mbuf->port stands for, for extra.
+ * Parses packets of a live port: Ethernet, with length pkt_len. `times` is used for details,
+ * in_ports[RTE_MAX_ETHPORTS] (input of mbuf->port) for extra.
  */
 void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead,

@@ -12,7 +12,7 @@
 #include "key/key_burst.h"
 #include "rx/packet/parse.h"
 
-/* What a device's hash of a packet is made of. */
+/* Fields of the RSS hash of a device. */
 enum rss_fields {
 	RSS_FIELDS_5TUPLE, /* addresses, and the ports of TCP, UDP and SCTP; fragments: addresses */
 	RSS_FIELDS_ADDRESSES,
@@ -26,12 +26,12 @@ enum rss_fields {
 extern const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX];
 
 /*
- * The 32-bit hash that a card computes for a parsed packet: addresses and ports for TCP, UDP and
- * SCTP that are no fragments, else addresses; 0 for what is not IP.
+ * Returns the 32-bit hash that a NIC computes for a packet: addresses and ports for TCP, UDP and
+ * SCTP without fragmentation, else addresses; 0 for non-IP packets.
  */
 uint32_t rss_hash(enum parse_verdict verdict, const struct parsed *parsed);
 
-/* Which of these fields are hashed: all bits of a member are set, or none. */
+/* Hashed fields: each member has all bits set or none. */
 struct rss_mask {
 	uint64_t src, dst;
 	uint32_t ports;

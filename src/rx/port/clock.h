@@ -21,7 +21,7 @@
 enum timestamps {
 	TIMESTAMPS_AUTO, /* what the device says, else when they were polled */
 	TIMESTAMPS_POLL,
-	TIMESTAMPS_COARSE, /* of --kernel: the kernel's tick */
+	TIMESTAMPS_COARSE, /* --kernel: the kernel's tick */
 };
 
 struct clock_options {
@@ -31,7 +31,7 @@ struct clock_options {
 OPTION_OWNER(clock)
 
 struct port_clock {
-	bool on; /* packets bring stamps that can be told */
+	bool on; /* packets carry usable timestamps */
 	enum port_stamps stamps;
 	uint16_t port;
 	int64_t read; /* monotonic ns, last */
@@ -40,8 +40,8 @@ struct port_clock {
 };
 
 /*
- * Before the device is configured: whether its stamps are of use to what is measured, and can be
- * had. Returns the offloads that it is to be configured with; what the user should know is noted.
+ * Decides before the configuration of the device whether its timestamps are needed and available.
+ * Returns the offloads to enable, and adds messages for the user.
  */
 uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *name,
 	const struct port_driver *driver, const struct config *config,

@@ -22,7 +22,7 @@
 struct clock_pair {
 	uint64_t ticks;
 	int64_t utc;   /* ns since 1970-01-01 */
-	int64_t error; /* ns: utc is right within so much */
+	int64_t error; /* ns; largest error of utc */
 };
 
 /* A pair whose error is larger is poor. ns. */
@@ -40,7 +40,7 @@ enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
 	CLOCK_ODD,  /* left out for now */
-	CLOCK_ANEW, /* with this pair and the one before; the older ones are forgotten */
+	CLOCK_ANEW, /* restart with this pair and the previous one */
 };
 
 /* An empty model is all zero. Its line is there from the second pair on. */

@@ -16,14 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * A derived counter that steps back by no more than this, and by no more than it still says, has
- * not begun anew.
- */
+/* A derived counter that decreases by at most this, and by at most its value, was not reset. */
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {
-	DEVICE_COUNTER_GREW, /* or stood still */
+	DEVICE_COUNTER_GREW, /* increased or unchanged */
 	/* what it counted from 0 on is in the total, what was unread is not */
 	DEVICE_COUNTER_RESET,
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What a driver of DPDK does that its device does not say of itself: one row each, the only place
- * where a driver has a name. Without DPDK, so that what checks a host reads the same rows as a run.
+ * Properties of DPDK drivers that their devices do not report: one row each, the only place with
+ * driver names. Without DPDK, so that the doctor reads the same rows as a run.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 /* Ethernet's header and two VLAN tags, which an MTU does not count. */
 #define PORT_FRAME_OVERHEAD (14 + 2 * 4)
 
-/* What an interface of the kernel is received through. */
+/* Driver for kernel interfaces. */
 #define PORT_DRIVER_OF_INTERFACE "net_af_packet"
 
 enum port_column {
@@ -34,43 +34,43 @@ struct counter_mapping {
 };
 
 enum port_queues {
-	PORT_QUEUES_FREE,   /* receive queues alone are fine, so are send queues alone */
-	PORT_QUEUES_PAIRED, /* as many of one kind as of the other */
+	PORT_QUEUES_FREE,   /* only receive queues or only send queues are possible */
+	PORT_QUEUES_PAIRED, /* equal numbers of both */
 };
 
 enum port_frames {
 	PORT_FRAMES_MTU, /* none longer than the MTU that DPDK sets */
-	/* as long as the kernel's interface makes them; DPDK's MTU is not asked */
+	/* length by the kernel interface; the MTU of DPDK is ignored */
 	PORT_FRAMES_KERNEL,
 	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
 };
 
-/* Whether it tells how full a receive queue is: some of its descriptors, or how many are taken. */
+/* Information about the fill level of a receive queue. */
 enum port_fill {
 	PORT_FILL_UNKNOWN,
 	PORT_FILL_TOLD,
 	PORT_FILL_GUESSED, /* it does not: polls that follow each other */
 };
 
-/* How packets are stamped that bring the time at which they came. */
+/* Kind of device timestamps. */
 enum port_stamps {
-	PORT_STAMPS_TICKS, /* of the clock that rte_eth_read_clock() reads, where it is offered */
+	PORT_STAMPS_TICKS, /* ticks of rte_eth_read_clock(), if available */
 	PORT_STAMPS_NS,    /* ns of UTC, where it is offered */
 	PORT_STAMPS_US,    /* us of UTC, unasked */
 };
 
-/* Which DEVARGS name a device's socket, and which make it listen there. */
+/* DEVARGS with the socket of a device, and for listening on it. */
 struct port_listener {
 	const char *path_key, *role_key, *listens;
-	bool by_default;      /* listens where the role is not told */
-	const char *fallback; /* path where none is told */
+	bool by_default;      /* listens by default */
+	const char *fallback; /* default path */
 	const char
 		*abstract; /* key that says "no" where the socket is a file; NULL: it always is */
 };
 
 struct port_driver {
-	const char *name; /* as the device says; "" in the row for all others */
-	/* What the names of its virtual devices begin with, older names too, up to a NULL. */
+	const char *name; /* name reported by the device; "": row of all others */
+	/* Prefixes of virtual device names, including older ones, up to a NULL. */
 	const char *devices[3];
 	/* The kernel's drivers for the same cards, up to a NULL: known before DPDK is up. */
 	const char *kernel[3];
@@ -89,8 +89,8 @@ struct port_driver {
 
 	/* --- the kernel's interface --- */
 	bool on_interface;    /* it sits on one, which knows its link */
-	bool makes_interface; /* and makes it, or shares it with who made it */
-	bool reads_files;     /* and sits on an interface only where its DEVARGS name one */
+	bool makes_interface; /* creates the interface, or shares an existing one */
+	bool reads_files;     /* uses an interface only if its DEVARGS name one */
 	int sockets;          /* family of those that it opens, one for each queue; 0: none */
 
 	/* --- what it counts (rx/port/loss.h, docs/LOSS.md) --- */
@@ -101,10 +101,13 @@ struct port_driver {
 	bool per_queue;   /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
 	bool has_peer;    /* a process that may leave: its counters read 0 then, and what it had put
 			     on the rings is lost */
-	uint16_t late_ms; /* its counters are up to so much behind */
-	/* Of sending, oerrors: packets that it took and did not send; else those it did not take. */
+	uint16_t late_ms; /* ms by which its counters may lag */
+	/*
+	 * oerrors of sending: accepted packets that were not sent, else packets that were not
+	 * accepted.
+	 */
 	bool gives_up;
-	const char *unsaid;           /* what the user is told where it is not complete */
+	const char *unsaid;           /* message to the user if counts are incomplete */
 	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
 
 	/* --- its queues and frames (docs/PORTS.md) --- */
@@ -113,9 +116,8 @@ struct port_driver {
 	enum port_stamps stamps;
 	enum port_fill fill;
 	/*
-	 * Who spreads packets over the queues, where that is not the device's RSS, and what that
-	 * means for the result; both NULL where it is RSS or nobody. A device that offers RSS all
-	 * the same uses it, unless it means it for flow rules only.
+	 * Mechanism that distributes packets over queues instead of RSS, and its effect; both NULL
+	 * for RSS or none. A device that also offers RSS uses it, unless it is only for flow rules.
 	 */
 	const char *spreader, *spreads;
 	bool rss_is_for_rules;
@@ -124,16 +126,15 @@ struct port_driver {
 	 * meanwhile; others need that thread to close.
 	 */
 	bool races_interrupts;
-	/* Bytes without FCS of the longest frame it delivers, where no MTU says so; 0: one does. */
+	/* Bytes without FCS of the longest received frame if no MTU limits it; 0: the MTU does. */
 	uint32_t largest_frame;
-	uint32_t longest_sent; /* the same of what it sends; 0: as it receives */
+	uint32_t longest_sent; /* the same for sent frames; 0: as received */
 	/* DEVARGS of which one says where it sends to, up to a NULL; none: it always can. */
 	const char *sends_to[4];
 	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
 	bool queues_power_of_two; /* receive queues, one at least, with which it is configured */
 	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
-	uint16_t queues_arg_each; /* we set it, at most so much, where the user does not; 0: we do
-				     not */
+	uint16_t queues_arg_each; /* value set by default, at most; 0: not set */
 	uint16_t
 		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
 	uint16_t mbuf_most;  /* bytes that one mbuf may have, headroom included; 0: any */
@@ -157,5 +158,8 @@ uint16_t port_driver_queues(const struct port_driver *driver, uint16_t offered);
 /* Capabilities that a process needs for a device of it, on an interface of the kernel or not. */
 uint64_t port_driver_needs(const struct port_driver *driver, bool on_interface);
 
-/* Of capability `number` of those that any row needs the name, "CAP_NET_RAW"; NULL: of no such. */
+/*
+ * Returns the name of capability `number` needed by any row, such as "CAP_NET_RAW"; NULL after the
+ * last.
+ */
 const char *port_capability_name(uint32_t number);

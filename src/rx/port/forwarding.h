@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* --forward: where the packets of ports go once they were looked at. */
+/* --forward: destination of received packets. */
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@
 enum forward_mode {
 	FORWARD_OFF,   /* nowhere: they are freed */
 	FORWARD_PAIRS, /* out of the other port of the pair: first and second, third and fourth */
-	FORWARD_LOOP,  /* out of the port that they came in by */
+	FORWARD_LOOP,  /* back out of the ingress port */
 };
 
 struct forward_options {

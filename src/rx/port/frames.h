@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * How long a port's frames may be, and what that takes: an MTU, mbufs that are chained for one
- * frame, or larger mbufs. Pure, from what the device says of itself.
+ * Maximum frame length of a port and its requirements: an MTU, chained mbufs, or larger mbufs. Pure
+ * functions of device properties.
  */
 
 #include <stdbool.h>
@@ -31,8 +31,8 @@ OPTION_OWNER(frames)
 
 struct port_frame_plan {
 	uint16_t mtu;           /* to configure the device with */
-	bool set_mtu;           /* and to be told to it, because it was asked for */
-	uint64_t offloads;      /* of the receive side */
+	bool set_mtu;           /* must be set on the device, because the user gave it */
+	uint64_t offloads;      /* receive offloads */
 	uint32_t largest_frame; /* bytes without FCS; 0: any */
 	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the kernel says of an interface that a driver sits on (af_packet, af_xdp, tap): whether it
- * is there, whether its link is up, and what it lost on the way to the driver's sockets.
+ * State of the kernel interface below a driver (af_packet, af_xdp, tap): existence, link, and
+ * losses before the sockets of the driver.
  */
 
 #include <stdbool.h>
@@ -43,7 +43,9 @@ struct kernel_sockets {
 bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
 	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
 
-/* Packets that found no room in AF_XDP sockets since they were opened; false if one is closed. */
+/*
+ * Reads packets dropped by AF_XDP sockets since they were opened. Returns false if one is closed.
+ */
 bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost);
 
 /* Makes sockets that only send receive nothing. */

@@ -19,12 +19,12 @@ enum port_change {
 /* As it was last looked at. */
 struct link_monitor {
 	const struct port *port;
-	uint32_t interface; /* the kernel's index of the interface that it sits on; 0: none */
+	uint32_t interface; /* index of the kernel interface below the driver; 0: none */
 	bool up, gone;
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
 void port_watch_start(struct link_monitor *watch, const struct port *port);
 
-/* What has changed since the last look; of several changes the last one counts. */
+/* Returns the change since the last call; the last of several. */
 enum port_change port_watch_look(struct link_monitor *watch);

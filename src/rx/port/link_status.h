@@ -17,6 +17,6 @@ enum port_wait {
 	PORT_WAIT_TIMEOUT,
 };
 
-/* Waits until all links are up, at most so many ns; *down is a port whose link is not. */
+/* Waits up to `ns` until all links are up. *down: a port whose link is down. */
 enum port_wait port_wait_links(
 	const struct port *ports, uint32_t nb_ports, uint64_t ns, const struct port **down);

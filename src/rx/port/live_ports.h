@@ -26,11 +26,11 @@ bool live_ports_resolve_beside(
 /* The largest mbuf that one of them must have, headroom included; 0: any does. */
 uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports);
 
-/* Mbufs of a usual size that a frame takes with --mtu, chained; 1 where it is not given. */
+/* Returns the chained mbufs of usual size per frame under --mtu; 1 without it. */
 uint32_t live_ports_frame_mbufs(const struct config *config, uint32_t mbuf_bytes);
 /*
- * Bytes that an mbuf must have, headroom included, for the frames of --mtu on a device that does
- * not scatter them; 0: it is not given. What the largest MTU is, the devices will say.
+ * Returns the mbuf bytes, with headroom, for frames of --mtu on a device without scattering; 0
+ * without --mtu. Devices report their largest MTU later.
  */
 uint32_t live_ports_mtu_room(const struct config *config);
 
@@ -38,8 +38,8 @@ uint32_t live_ports_mtu_room(const struct config *config);
 void live_ports_say(struct port *port);
 
 /*
- * Waits for the links as --wait-link says, or warns of those that are down. Returns false with one
- * line in error[PORT_ERROR_MAX] when time is up; a signal ends the waiting and is no error.
+ * Waits for links as set by --wait-link, or warns about those that are down. Returns false with one
+ * line in error[PORT_ERROR_MAX] on timeout; a signal ends the wait without an error.
  */
 bool live_ports_await(
 	const struct port *ports, uint32_t nb_ports, const struct config *config, char *error);

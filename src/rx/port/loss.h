@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What a device counts of the packets that it got, and what it lost of them. Which of its counters
- * feeds which column of the ledger depends on the driver: the table in drivers.c, with its reasons
- * in docs/LOSS.md.
+ * Counters of received and lost packets of a device. The driver determines which counter belongs to
+ * which column of the ledger: the table in drivers.c, explained in docs/LOSS.md.
  */
 
 #include <stdbool.h>
@@ -25,8 +24,8 @@ struct port_meter {
 	uint32_t nb_feeds;
 	struct port_meter_feed {
 		const struct counter_mapping *feed;
-		uint32_t source; /* which kind of counter, loss.c */
-		uint64_t place;  /* of it among those */
+		uint32_t source; /* kind of counter, loss.c */
+		uint64_t place;  /* index among counters of this kind */
 		struct device_counter counter;
 		bool begun;  /* it could be read, once */
 		bool silent; /* its peer is away, and it with it */
@@ -35,8 +34,7 @@ struct port_meter {
 	uint64_t xstats[PORT_FEEDS_MAX]; /* ids of extended statistics that feeds name */
 	struct kernel_sockets sockets;
 	uint64_t unread; /* packets that may be lost and that no counter tells */
-	/* Some counts are lost for good: of received packets, of lost ones. Who asks clears the
-	   second. */
+	/* Counts were lost: of received packets, of lost ones. The reader clears the second. */
 	bool received_gap, lost_gap;
 	bool gone;     /* its device is: its counters mean nothing any more */
 	bool complete; /* the driver is, and every counter of its row was found */
@@ -58,5 +56,5 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 /* The device is gone: its registers, which read as all ones, are not read any more. */
 void port_meter_gone(struct port_meter *meter);
 
-/* Its peer went away: what it had put on the rings and nobody received is lost and not counted. */
+/* The peer disconnected: packets in its rings are lost and not counted. */
 void port_meter_peer_left(struct port_meter *meter);

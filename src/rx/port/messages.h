@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the user should know of a port, line by line, collected while it is set up. */
+/* Messages about a port for the user, collected during its setup. */
 
 #include <stdbool.h>
 #include <stdint.h>

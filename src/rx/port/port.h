@@ -29,7 +29,7 @@ struct port {
 	uint32_t interface_index;      /* the kernel's number; 0: no interface */
 	char name[PORT_NAME_MAX];      /* what the user calls it */
 	char device[PORT_NAME_MAX];    /* what DPDK calls it */
-	char interface[IFNAMSIZ];      /* of the kernel, which its packets come from; "" none */
+	char interface[IFNAMSIZ];      /* kernel interface of its packets; "": none */
 	int node;                      /* -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
@@ -40,7 +40,7 @@ struct port {
 	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
 	uint32_t largest_lost;  /* bytes that a lost frame may have, if more than that; else 0 */
 	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
-	uint16_t mtu_before;    /* of a device whose MTU was changed; 0: it was not */
+	uint16_t mtu_before;    /* original MTU of the device if it was changed; else 0 */
 	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
 	bool was_promiscuous; /* the kernel's interface, before */
 	bool loops;           /* the interface receives the frames that it sends */
@@ -67,7 +67,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 /* Bytes that an mbuf for a probed port must have, headroom included, where others have `room`. */
 uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 
-/* Whether what a probed port receives into mbufs with `room` may be chains of them. */
+/* Returns true if received packets may be mbuf chains, with `room` bytes per mbuf. */
 bool port_chains(const struct port *port, uint32_t room);
 
 /* Returns the sending ethdev. */
@@ -87,7 +87,7 @@ uint32_t port_interface_index(const struct port *port);
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error);
 
-/* The device is to be removed: the kernel asks for it. */
+/* Returns true if the kernel requests the removal of the device. */
 static inline bool port_is_leaving(const struct port *port)
 {
 	return atomic_load_explicit(&port->leaving, memory_order_relaxed);

@@ -23,14 +23,14 @@
 #include "config/option.h"
 
 struct port_options {
-	struct option_list names; /* with DEVARGS */
+	struct option_list names; /* names with DEVARGS */
 	uint64_t wait_link;       /* ns; 0: do not wait */
 	uint32_t descriptors;     /* entries of each receive ring; 0: what suits the source */
 };
 
 OPTION_OWNER(port)
 
-/* Packets come from live ports; for who sends: they go to one. */
+/* Returns true if packets come from live ports or, for the generator, go to one. */
 static inline bool port_given(const struct config *config)
 {
 	return port_options(config)->names.n > 0;
@@ -47,9 +47,9 @@ struct port_name {
 	/* what messages call it: what the user wrote, without DEVARGS */
 	char called[PORT_NAME_MAX];
 	char device[PORT_DEVICE_MAX]; /* for EAL: NAME[,DEVARGS] */
-	bool pci;                     /* else virtual, or known to DPDK alone */
+	bool pci;                     /* else virtual, or known only to DPDK */
 	bool known;               /* a PCI address, an interface, or the name of a virtual device */
-	char interface[IFNAMSIZ]; /* of the kernel, which the packets come from; "" none */
+	char interface[IFNAMSIZ]; /* kernel interface of the packets; "": none */
 	struct port_interface facts;   /* of that interface */
 	uint32_t slot, slots;          /* of the ring of a packet socket: bytes of each, number */
 	uint32_t mbuf_room;            /* bytes that one mbuf must have; 0: any */
