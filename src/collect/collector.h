@@ -25,7 +25,7 @@ struct collector_params {
 	uint32_t nb_rules;
 	uint32_t exporters_max;    /* domains */
 	size_t template_bytes;     /* of all domains */
-	size_t waiting_bytes;      /* of all domains; 0: nothing waits */
+	size_t waiting_bytes;      /* bytes of waiting data sets over all domains; 0: none wait */
 	uint32_t link_overhead;    /* bytes a packet */
 	const char *template_file; /* NULL: templates are not kept */
 	bool links;                /* counters of interfaces are kept */
@@ -36,8 +36,8 @@ struct collector_params {
 	/* Up to BURST_MAX observations; `arg` is the caller's. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
 	/*
-	 * Slot `exporter` is given to another exporter. What was counted of it in this epoch is in
-	 * the row of the others: its record_counts belong there too.
+	 * Called when slot `exporter` is reused. Its counts of this epoch go to the row of the
+	 * others, together with its record_counts.
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
 	/* A line for the operator; warning or notice. Never more than one a second. */
@@ -81,12 +81,14 @@ struct collector_lost {
 /* Counts datagrams that a capture has not whole. */
 void collector_unread(struct collector *collector, const struct collector_lost *lost);
 
-/* What the epoch was like, beside the rows. */
+/* Properties of an epoch besides its rows. */
 struct collector_epoch {
 	uint64_t datagrams; /* taken */
-	uint64_t dropped;   /* by the kernel */
-	/* Something was lost, could not be read, or is of a sampler that nobody described: there may
-	 * be packets of which nothing is known. */
+	uint64_t dropped;   /* dropped by the kernel */
+	/*
+	 * Something was lost, unreadable, or sampled at an unknown rate: unknown packets are
+	 * possible.
+	 */
 	bool losses_unknown;
 	/*
 	 * The coarsest and the finest sampling interval of exporters that were alive in the epoch,
@@ -101,8 +103,8 @@ struct collector_epoch {
 };
 
 /*
- * Has the template file written where it is due, and does not wait for it. For whoever takes
- * datagrams, between them, as often as he likes.
+ * Starts writing the template file if it is due, without waiting. The receiving thread may call it
+ * at any time between datagrams.
  */
 void collector_save_templates(struct collector *collector);
 
@@ -117,7 +119,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	void (*link)(void *arg, const struct link_row *row), void *arg);
 
 /*
- * After the last epoch, by any thread: logs what was not logged, and waits until the template file has what it should, or could
- * not be written, which is said. Whether it has.
+ * Call it after the last epoch, from any thread. Logs pending lines, and waits until the template
+ * file is complete. Returns false, after a log line, if it could not be written.
  */
 bool collector_finish(struct collector *collector);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the files of collector.h share: datagrams (collector_take.c), domains of exporters, the ends
- * of epochs, problems and log lines, templates that are kept. All of it is the decoder's.
+ * State shared by the files of collector.h: datagrams (collector_take.c), domains of exporters,
+ * ends of epochs, problems and log lines, saved templates. Owned by the decoder.
  */
 
 #include <stdbool.h>
@@ -65,7 +65,7 @@ struct session {
 	uint64_t template_changes;
 	struct sampling sampling;
 	struct sequence sequence;
-	uint64_t owner;  /* of its samplers: never another's */
+	uint64_t owner;  /* unique ID of the owner of its samplers */
 	int64_t started; /* ms since 1970-01-01 UTC, by its clock; 0: not known */
 	bool from_file;  /* its templates are, and it said none since */
 	uint32_t sent;   /* sFlow: the sequence number of its last datagram */
@@ -75,7 +75,7 @@ struct session {
 
 struct domain {
 	const struct exporter_rule *rule; /* NULL: none */
-	struct in6_addr sender;           /* of its last datagram: it is allowed */
+	struct in6_addr sender;           /* sender of its last datagram; allowed */
 	struct session *sessions;         /* the proven one with the last datagram is first */
 	uint32_t nb_sessions;
 	bool several;    /* several processes send at the same time */
@@ -103,7 +103,7 @@ struct domain {
 	/* Records of this epoch, and of the last epoch with any, may be sampled by more than is
 	 * known. */
 	bool doubted, in_doubt;
-	/* What there is to say, once for each domain. */
+	/* Pending log lines, one each per domain. */
 	bool clock_said, doubt_seen;
 	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing */
 	uint16_t ports_due[2];                   /* source ports of two processes; 0: nothing */
@@ -144,13 +144,13 @@ struct collector {
 	struct sampling_checks *checks;
 	struct exporter_loss *losses; /* [exporters_max] */
 	struct socket_loss sockets[SOCKETS_MAX];
-	/* What every domain can have, what is there to be lent, of it to one domain, and is lent. */
+	/* Bytes: share of every domain, pool to lend, most lent to one domain, and lent. */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
 	uint64_t sum_share, sum_loan_max; /* parts of an epoch's sums */
 	uint64_t owners;
 
-	/* The epoch's. */
+	/* Sums of the epoch. */
 	uint64_t datagrams, dropped, evicted;
 	struct record_sums lent; /* beyond the slots' shares */
 	bool unknown_sampler;    /* packets that records stand for are not known */
@@ -169,7 +169,7 @@ struct collector {
 	/* A bit for each port to which readable exports came; TCP and SCTP: streams of IPFIX. */
 	uint64_t export_ports[PORTS / 64], stream_ports[PORTS / 64];
 
-	/* What is said. */
+	/* Log lines. */
 	struct problems *problems;
 	struct line lines[LINES_MAX]; /* a ring */
 	uint32_t first_line, nb_lines;
@@ -189,8 +189,8 @@ struct collector {
 	struct observation_point observer;
 	const struct datagram_header *header;
 	bool retrying, still_unknown; /* sets that waited */
-	uint32_t sets_left;           /* that may begin to wait, of its datagram */
-	uint32_t domains_left;        /* that may be new, of its datagram */
+	uint32_t sets_left;           /* data sets of the datagram that may still start waiting */
+	uint32_t domains_left;        /* new domains that the datagram may still create */
 	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;
@@ -256,11 +256,12 @@ static inline uint32_t slot_of(const struct collector *collector, const struct d
 	return (uint32_t)(domain - collector->domains);
 }
 
-/* A domain of its own for an exporter, the place of another's where there is none free; NULL: there
- * is no room. */
+/*
+ * Returns a new domain for an exporter, in a free slot or that of another exporter; NULL: no room.
+ */
 struct domain *domain_admit(struct collector *collector, const struct exporter_id *id,
 	const struct exporter_rule *rule);
-/* A new epoch's. */
+/* Begins the row of a new epoch. */
 void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot);
 /* The coarsest that was seen. */
 void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source);

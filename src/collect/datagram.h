@@ -9,7 +9,7 @@ struct datagram {
 	struct in6_addr src;
 	struct in6_addr dst;         /* :: if received by a socket */
 	uint16_t src_port, dst_port; /* host byte order */
-	uint32_t len;                /* of data */
+	uint32_t len;                /* bytes of data */
 	const uint8_t *data;         /* the payload */
 	int64_t time;                /* ns since 1970-01-01 UTC, when it came */
 	uint32_t socket;             /* the number of the --listen; 0 from a capture */

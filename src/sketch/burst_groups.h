@@ -22,7 +22,7 @@
 /* Bit i of a mask stands for packet i. */
 struct burst_groups {
 	uint64_t leaders, followers;
-	uint8_t leader[BURST_MAX]; /* of packet i's group */
+	uint8_t leader[BURST_MAX]; /* first packet of the group of packet i */
 };
 
 /* Takes the lowest packet out of a mask that is not 0. */

@@ -51,7 +51,7 @@ struct candidate_entry {
 	uint64_t packets, bytes; /* since it was listed, that packet included */
 };
 
-/* What is only read when a key is listed or reported. */
+/* Fields read only when a key is listed or reported. */
 struct candidate_origin {
 	struct key key;
 	uint64_t before; /* UINT64_MAX: no bound is known */
@@ -76,10 +76,10 @@ struct candidates {
 struct candidates_split {
 	uint32_t nb_listed, nb_others;
 	uint8_t listed[BURST_MAX], others[BURST_MAX]; /* packet numbers */
-	struct candidate_entry *entry[BURST_MAX];     /* of listed[k] */
+	struct candidate_entry *entry[BURST_MAX];     /* entry of listed[k] */
 };
 
-/* What a key that lost its place had counted, in the metric. */
+/* Count of a key that was removed from the list, in the metric. */
 struct candidate_evicted {
 	struct key key;
 	struct key_hash hash;
@@ -133,7 +133,7 @@ static inline void candidates_turn_away(struct candidates *candidates)
 		candidates->turned_away = true;
 }
 
-/* What is counted here of a key, in the metric; 0 where it is not listed. */
+/* Returns the count of a key in the list, in the metric; 0 if it is not listed. */
 uint64_t candidates_since(const struct candidates *candidates, const struct key_hash *hash);
 
 /* Emits every listed key, by bucket and way. */

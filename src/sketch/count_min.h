@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Inside of the Count-Min sketch, for its own file and its tests. Everybody else uses sketch.h. */
+/* Internals of the Count-Min sketch, for its own file and its tests. Other code uses sketch.h. */
 
 #include "sketch/candidates.h"
 #include "sketch/counter_rows.h"

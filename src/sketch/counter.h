@@ -29,7 +29,7 @@ enum counter_policy {
 	COUNTER_ADD,
 };
 
-/* Of threads that share. */
+/* Returns the policy of threads that share counters. */
 static inline enum counter_policy counter_policy_of(enum sketch_atomic atomic)
 {
 	return atomic == ATOMIC_ADD ? COUNTER_ADD : COUNTER_CAS;
@@ -51,7 +51,7 @@ static inline uint64_t counter64_sum(uint64_t a, uint64_t b)
 	return sum | -(uint64_t)(sum < a);
 }
 
-/* The value now, for whoever writes. */
+/* Returns the current value, for a writer. */
 static inline __attribute__((always_inline)) uint32_t counter32_read(
 	const uint32_t *counter, const enum counter_policy policy)
 {
@@ -102,8 +102,8 @@ static inline __attribute__((always_inline)) void counter64_add(
 }
 
 /*
- * Adds any amount, for any writer beside those above. Under fetch-and-add it goes no further than
- * the guard, so that theirs do not wrap.
+ * Adds any amount, next to the writers above. Under fetch-and-add it stops at the guard, so that
+ * their additions do not wrap.
  */
 static inline void counter32_add_much(
 	uint32_t *counter, uint64_t amount, const enum counter_policy policy)

@@ -106,7 +106,7 @@ static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	counter_parts_carry(parts, i, amount, wide);
 }
 
-/* Adds to low alone what it can hold. Returns whether it has wrapped by that. */
+/* Adds to `low` an amount that fits in it. Returns true if it wrapped. */
 static inline __attribute__((always_inline)) bool counter_part_add(
 	void *part, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -117,7 +117,7 @@ static inline __attribute__((always_inline)) bool counter_part_add(
 		*low32 += (uint32_t)amount;
 		return *low32 < amount;
 	}
-	/* Not by what was read before, as the compiler would: registers are short. */
+	/* Reads memory again instead of keeping the value: registers are scarce. */
 	__asm__("" : "+m"(*low16));
 	*low16 = (uint16_t)(*low16 + amount);
 	return *low16 < amount;

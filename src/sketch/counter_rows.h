@@ -27,7 +27,7 @@
 struct counter_rows {
 	uint32_t depth;
 	uint32_t bits;   /* log2 of the width */
-	uint32_t stride; /* of row_index() */
+	uint32_t stride; /* stride of row_index() */
 	enum sketch_metric metric;
 	uint64_t full; /* values from here on stand for a saturated counter */
 	bool in_parts;
@@ -52,7 +52,7 @@ void counter_rows_reset(const struct counter_rows *rows);
 /* Fetches the counters of a burst that will be added or offered. */
 void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst);
 
-/* Adds a burst, while nobody else writes. */
+/* Adds a burst, as the only writer. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst);
 
@@ -62,8 +62,8 @@ void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash
 	uint64_t amount, enum counter_policy policy);
 
 /*
- * Some packets of a burst, and the estimates from which on they are not to be added: a packet's
- * stands where the highest bits of its hash say.
+ * Packets of a burst, and the estimates from which they are not added: the admission of a packet is
+ * selected by the highest bits of its hash.
  */
 struct counter_offer {
 	const struct key_burst *burst;
@@ -74,9 +74,9 @@ struct counter_offer {
 };
 
 /*
- * Adds packets one after another, up to the first whose key's estimate would reach its admission.
- * Returns where that stands in packets, with the key's estimate without it in *before, UINT64_MAX
- * where it is saturated; or n.
+ * Adds packets in order, up to the first whose estimate would reach its admission. Returns its
+ * index in `packets` and stores its estimate without it in *before (UINT64_MAX: saturated); or
+ * returns n.
  */
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before);
@@ -135,5 +135,5 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 /* Adds cells `first` to first + n - 1 to sums[n]. Returns false where one of them is saturated. */
 bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums);
 
-/* What every row holds; UINT64_MAX where two rows disagree. */
+/* Returns the total of each row; UINT64_MAX if two rows differ. */
 uint64_t counter_rows_total(const struct counter_rows *rows);

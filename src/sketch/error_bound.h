@@ -20,8 +20,8 @@
 #define HISTOGRAM_SIZE      ((64 - HISTOGRAM_STEP_BITS + 1) * HISTOGRAM_STEPS)
 
 struct row_histogram {
-	uint64_t count[HISTOGRAM_SIZE]; /* of counters that are not saturated */
-	uint64_t largest;               /* of them */
+	uint64_t count[HISTOGRAM_SIZE]; /* histogram of unsaturated counters */
+	uint64_t largest;               /* largest of them */
 };
 
 /* Adds counters of a row to a histogram that began as zeroes. */
@@ -29,8 +29,8 @@ void row_histogram_add(
 	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated);
 
 /*
- * The bound for `keys` distinct keys over rows[depth <= ERROR_BOUND_ROWS] of `width` counters each.
- * UINT64_MAX where so many counters are saturated that there is none.
+ * Returns the bound for `keys` distinct keys over rows[depth <= ERROR_BOUND_ROWS] of `width`
+ * counters each; UINT64_MAX if too many counters are saturated.
  */
 uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t width,
 	uint64_t keys, double confidence);

@@ -14,13 +14,13 @@
 
 enum flow_depth {
 	FLOW_COUNT, /* packets, bytes, times, flags, as without --flow-detail */
-	FLOW_RATE,  /* and peak rate, bursts, gaps */
-	FLOW_TCP,   /* and retransmissions, order, zero windows */
+	FLOW_RATE,  /* also peak rate, bursts, gaps */
+	FLOW_TCP,   /* also retransmissions, order, zero windows */
 };
 
 #define FLOW_STATES 3 /* count, rate, tcp */
 
-/* Its word; NULL behind the last. */
+/* Returns the word; NULL after the last. */
 const char *flow_depth_word(uint32_t i);
 
 /* Flows whose part of the hash is below `share` take to[1][state], the others to[0][state]. */
@@ -40,14 +40,14 @@ static inline uint32_t flow_states_part(const struct key_hash *hash)
 	return (uint32_t)(hash->lo >> 32);
 }
 
-/* What was looked at of a flow beside what is counted; a sum of several records is added up. */
+/* Detailed figures of a flow. Several records of a flow are summed. */
 struct flow_figures {
-	uint64_t packets; /* that were looked at in rate or tcp */
+	uint64_t packets; /* packets processed in state rate or tcp */
 	uint64_t gaps;    /* ns, added up: before each of them */
 	uint64_t gap_min, peak_bytes, bursts;
 	uint64_t retransmitted, out_of_order, zero_windows;
-	uint8_t state; /* of the last packet */
-	bool tcp;      /* some packets were looked at in tcp */
+	uint8_t state; /* state of the last packet */
+	bool tcp;      /* some packets were processed in state tcp */
 };
 
 /* As of no packet. */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One flow, several observers: how many packets a record stands for that nobody counted before
- * (docs/COLLECTOR.md has methods and formulas). One thread's.
+ * Deduplication: how many packets of a record no other observation point has reported before
+ * (docs/COLLECTOR.md has methods and formulas). Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -24,18 +24,18 @@ enum dedup_method {
 	DEDUP_METHOD_COUNT,
 };
 
-/* The words of --dedup and what help says of each; NULL behind the last. */
+/* Return the words of --dedup and their help; NULL after the last. */
 const char *dedup_word(uint32_t method);
 const char *dedup_suits(uint32_t method);
 
 struct dedup_params {
 	enum dedup_method method;
-	uint64_t flows;     /* that are observed at once */
+	uint64_t flows;     /* flows observed at the same time */
 	uint32_t exporters; /* slots */
 	uint64_t timeout;   /* ns; --active-timeout */
-	bool paths;         /* paths of flows are asked for */
-	bool routes;        /* ingress and egress of flows are asked for (--key routers) */
-	bool edges;         /* of some exporter it is known which interfaces are edges */
+	bool paths;         /* paths of flows are needed */
+	bool routes;        /* ingress and egress of flows are needed (--key routers) */
+	bool edges;         /* edge interfaces of some exporter are known */
 	uint64_t seed;
 	struct sketch_allocator allocator;
 };
@@ -47,12 +47,12 @@ size_t dedup_memory(const struct dedup_params *params);
 struct dedup *dedup_create(const struct dedup_params *params);
 void dedup_destroy(struct dedup *dedup);
 
-/* What a burst was worth; added up over the bursts of an epoch. */
+/* Result of a burst, summed over the bursts of an epoch. */
 struct dedup_counts {
 	/* Packets that records stand for, and those of them that counted; the others were counted
 	 * before. */
 	uint64_t received, measured;
-	uint64_t bytes; /* of measured packets */
+	uint64_t bytes; /* bytes of measured packets */
 	/*
 	 * The coarsest sampling of what counted: each counted packet stands for as many with the
 	 * variance of one in `sampling` (docs/ESTIMATES.md); 1: nothing was sampled. 0: nothing
@@ -87,8 +87,7 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
 
 /*
- * Before the flows of an epoch are settled: learns the roles of interfaces. last: there is no epoch
- * behind this one.
+ * Learns the roles of interfaces, before the flows of an epoch are settled. last: no epoch follows.
  */
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The methods of --dedup, a row each: what a record is worth, given what is known of its flow. A
- * new method is a row of dedup_methods[] in the order of enum dedup_method.
+ * Methods of --dedup, one row each: decide how many packets of a record count, given the known
+ * state of its flow. A new method is a row of dedup_methods[] in the order of enum dedup_method.
  */
 
 #include <stdbool.h>
@@ -17,21 +17,21 @@
 #include "collect/dedup/route.h"
 #include "collect/exporters/observation.h"
 
-/* What methods know beside a flow. */
+/* State of the methods besides flows. */
 struct dedup_context {
 	struct observed_flows flows;
 	struct observation_points observers;
 	struct routes routes;
 	struct deferred_flows held;
 	struct roles roles;
-	struct role_doubt doubt; /* of the burst, or the epoch's end */
-	uint8_t *has_ingress;    /* of each slot: it reports flows where they come in */
-	bool edges;              /* an exporter's edge is known, whoever was heard */
+	struct role_doubt doubt; /* doubt of the burst, or of the end of the epoch */
+	uint8_t *has_ingress;    /* by slot: reports flows at ingress */
+	bool edges;              /* the edge of some exporter is known */
 };
 
 struct dedup_ops {
 	const char *word, *suits;
-	bool flows; /* keeps flows; what finds no room is worth what the edge rule says */
+	bool flows; /* keeps flows; records without room follow the edge rule */
 	struct record_value (*take)(struct dedup_context *known, struct record *record);
 };
 
@@ -44,10 +44,10 @@ void find_begin(struct dedup_context *known, struct record *record);
 /* The record, which its share has, is evidence of the roles of interfaces. */
 void add_evidence(struct dedup_context *known, const struct record *record);
 
-/* What the samples of a held flow bring, by the roles as they are known now. */
+/* Returns the value of the samples of a deferred flow by the current roles. */
 struct record_value worth_of_held(struct dedup_context *known, const struct deferred_flow *held);
 
-/* In the order of enum dedup_method; a row without a word ends it. */
+/* In the order of enum dedup_method. A row without a word ends the list. */
 extern const struct dedup_ops dedup_methods[];
 
 /*

@@ -24,15 +24,16 @@
 #include "sketch/sketch.h"
 
 struct deferred_flow {
-	struct key_extra extra; /* of its last record; so is the time */
+	struct key_extra extra; /* from its last record, like the time */
 	struct key6 key;        /* an IPv4 flow's in its first bytes */
 	int64_t time;
-	uint64_t route;          /* the key of it */
-	uint64_t packets, bytes; /* of samples: what they stand for, and may bring at most */
-	uint64_t sure_packets, sure_bytes; /* that count, whatever comes */
+	uint64_t route; /* the key of it */
+	uint64_t packets,
+		bytes; /* packets and bytes that samples represent: upper bound of their value */
+	uint64_t sure_packets, sure_bytes; /* counted in any case */
 	float sure_sampling; /* the coarsest of those; as struct record_value's or above */
 	uint32_t flow;       /* the entry */
-	uint32_t smallest_frame, largest_frame; /* as struct dedup_counts' */
+	uint32_t smallest_frame, largest_frame; /* as in struct dedup_counts */
 	uint32_t sampling;                      /* the coarsest of the samples */
 	uint8_t family, tcp_flags;
 } __attribute__((aligned(64)));
@@ -42,7 +43,7 @@ _Static_assert(sizeof(struct deferred_flow) == 128, "two cache lines");
 struct deferred_flows {
 	struct deferred_flow *flows;
 	uint32_t nb, room;
-	uint32_t settled; /* of nb */
+	uint32_t settled; /* settled entries of nb */
 };
 
 size_t held_flows_memory(uint64_t flows);
@@ -51,11 +52,11 @@ bool held_flows_init(
 void held_flows_fini(
 	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
 
-/* What is held of the record's flow, which is held from now on; NULL: there is no room. */
+/* Defers the flow of a record and returns its entry; NULL: no room. */
 struct deferred_flow *held_flows_get(
 	struct deferred_flows *held, const struct observed_flows *flows, struct record *record);
 
-/* Of a flow that is held. */
+/* Returns the entry of a deferred flow. */
 static inline struct deferred_flow *held_flow_of(
 	const struct deferred_flows *held, const struct flow *flow)
 {

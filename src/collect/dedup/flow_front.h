@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * How far a flow is told by unsampled observers, and where a record lies in it (docs/ESTIMATES.md,
- * "Each packet once").
+ * Progress of a flow as reported by unsampled observation points, and the position of a record in
+ * it (docs/ESTIMATES.md, "Each packet once").
  */
 
 #include <stdbool.h>
@@ -16,12 +16,12 @@
 #define JITTER_TICKS 19
 /* and of the record that has it. */
 #define MARGIN_TICKS (2 * 954)
-#define CUT_TICKS    954 /* of OBSERVATION_CUT_TIMES */
+#define CUT_TICKS    954 /* ticks of OBSERVATION_CUT_TIMES */
 
 /* Packets that may be dropped on the way between two observers. */
 #define DROPPED_ONE_IN 64
 
-/* Of what a flow has by now, so much as was not counted before. */
+/* Returns the part of a flow up to `target` that was not counted before. */
 static inline uint64_t fresh(const struct record *record, uint64_t target)
 {
 	uint64_t counted = record->flow->packets;
@@ -36,7 +36,7 @@ static inline uint32_t span_of(const struct flow *flow)
 	return (uint32_t)flow->span * SPAN_TICKS;
 }
 
-/* Whether the observer told nothing of the flow for so long that others overtook it. */
+/* Returns true if the observation point was silent about the flow until others overtook it. */
 static inline bool came_back(const struct observed_flows *flows, const struct record *record)
 {
 	const struct flow *flow = record->flow;
@@ -74,13 +74,13 @@ static inline bool is_contradicted(const struct record *record, uint64_t end)
 	       reach < flow->packets - flow->advance;
 }
 
-/* Whether all packets of the record came after all that are told. */
+/* Returns true if all packets of the record are later than all reported ones. */
 static inline bool is_later(const struct record *record)
 {
 	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
 }
 
-/* Whether the record begins where the observer's last one ended. */
+/* Returns true if the record begins where the last record of the observation point ended. */
 static inline bool follows(const struct observed_flows *flows, const struct record *record)
 {
 	return !came_back(flows, record) && !is_later(record);

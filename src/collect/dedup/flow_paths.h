@@ -17,8 +17,8 @@
 
 struct flow_path {
 	struct key6 key;         /* an IPv4 flow's in its first bytes */
-	uint64_t packets, bytes; /* that counted in the epoch */
-	/* Shares, a bit each. */
+	uint64_t packets, bytes; /* counted in the epoch */
+	/* Shares, one bit each. */
 	uint32_t reported;    /* in the epoch */
 	uint32_t now, before; /* in this window, in the last one */
 	uint32_t told;        /* those of the last row */

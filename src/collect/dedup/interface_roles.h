@@ -37,17 +37,17 @@ struct role_interface {
 	uint8_t role; /* enum interface_role */
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
 	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
-	float common; /* of the whole exporter: hits of flows that any other reported too */
+	float common; /* of the whole exporter: hits of flows that another exporter also reported */
 	/* Large flows that an exporter with another role reported, and that none did. */
 	uint32_t right, wrong;
-	/* Of the epoch, by the role. */
+	/* Counts of the epoch, by role. */
 	uint64_t counted_packets, counted_bytes, dropped_packets, dropped_bytes;
 };
 
-/* What an observer had of a flow. */
+/* Evidence of an observation point about a flow. */
 struct role_evidence_of {
 	uint32_t flow;    /* its entry + 1; 0: free */
-	uint32_t hash;    /* of the flow that the entry was */
+	uint32_t hash;    /* hash of the flow of the entry */
 	uint16_t samples; /* UINT16_MAX: that or more */
 	uint8_t share;
 	uint8_t ttl; /* the largest; 0: unknown */
@@ -57,8 +57,8 @@ struct role_evidence_of {
 struct role_pair {
 	uint32_t interface; /* + 1; 0: free */
 	uint16_t exporter;
-	uint16_t generation; /* of the exporter, when the evidence began */
-	uint8_t distance;    /* of the other exporter, upstream; 0: the order is unknown */
+	uint16_t generation; /* generation of the exporter when the evidence began */
+	uint8_t distance;    /* distance of the upstream exporter; 0: order unknown */
 	float common;
 	float before; /* the interface's `own` when the first common flow came */
 };
@@ -82,7 +82,7 @@ struct roles {
 	struct role_exporter *exporters;
 	float *upstream; /* [interfaces][ROLE_DISTANCES][3]: share, common and own flows; scratch */
 	uint32_t *marks; /* [interfaces]; scratch */
-	struct role_evidence_of *evidence; /* of this window */
+	struct role_evidence_of *evidence; /* evidence of this window */
 	uint64_t seed;
 	uint32_t nb_exporters;
 	uint32_t nb, room, mask; /* interfaces */
@@ -95,16 +95,16 @@ struct roles {
 	uint32_t longest, longest_last; /* records in it, and in the one before */
 	uint16_t generation;            /* changes when interfaces get other numbers; never 0 */
 	uint32_t reporting;             /* living exporters that report flows, */
-	uint32_t reporting_at[ROLE_RATES + 1]; /* by their sampling interval */
+	uint32_t reporting_at[ROLE_RATES + 1]; /* by sampling interval */
 	bool started;
-	bool learned; /* from this evidence */
+	bool learned; /* learned from this evidence */
 };
 
-/* What roles that changed, or that depend on who is silent, leave open in the epoch. */
+/* Packets of the epoch in doubt because roles changed, or depend on silent exporters. */
 struct role_doubt {
-	uint64_t duplicate_packets, duplicate_bytes; /* that counted, and may be duplicates */
-	uint64_t new_packets, new_bytes; /* that were taken for duplicates, and may be none */
-	bool late;  /* of those that counted some were reported in an earlier interval */
+	uint64_t duplicate_packets, duplicate_bytes; /* counted, but possibly duplicates */
+	uint64_t new_packets, new_bytes;             /* taken for duplicates, but possibly new */
+	bool late;  /* some counted packets were reported in an earlier interval */
 	bool blind; /* a dead exporter's interfaces carry traffic that only it may have seen */
 };
 
@@ -134,7 +134,7 @@ void roles_add(struct roles *roles, const struct flow *flow, const struct role_e
 /* The largest TTL of the share's packets in this window; 0: unknown. */
 uint8_t roles_ttl(const struct roles *roles, uint32_t flow, uint32_t share);
 
-/* Whether evidence of the flow is looked for. */
+/* Returns true if evidence about the flow is collected. */
 static inline bool roles_want(const struct roles *roles, const struct flow *flow, bool sampled)
 {
 	return ((uint32_t)flow->hash.lo & roles->sparse[sampled]) == 0;
@@ -163,7 +163,7 @@ void roles_begin_epoch(struct roles *roles);
 /* The slot is another exporter's from now on; after observation_points_forget(). */
 void roles_forget(struct roles *roles, uint32_t exporter);
 
-/* Whether the exporter was heard lately. */
+/* Returns true if the exporter sent a datagram recently. */
 static inline bool roles_is_alive(const struct roles *roles, uint32_t exporter)
 {
 	return roles->exporters[exporter].alive;

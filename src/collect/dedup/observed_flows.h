@@ -26,7 +26,7 @@
 #define FLOW_NONE   UINT32_MAX
 #define FLOW_SHARES 4
 #define MORE_SHARES 7
-#define SHARES_MAX  32 /* of a flow */
+#define SHARES_MAX  32 /* shares of a flow */
 
 #define SHARE_PACKETS_LIMIT (UINT64_C(1) << 39)
 #define SHARE_BYTES_LIMIT   (UINT64_C(1) << 49)
@@ -34,14 +34,15 @@
 #define SHARE_TIME_BITS     14
 
 /*
- * What one observer told of a flow, multiplied by its sampling interval. Unsampled: `packets` and
- * `bytes` say how far into the flow its records reach. Sampled: what waits for the epoch's end.
+ * Report of one observation point about a flow, multiplied by its sampling interval. Unsampled:
+ * `packets` and `bytes` are the position in the flow that its records reach. Sampled: values that
+ * wait for the end of the epoch.
  */
 struct share {
 	uint64_t packets : 40, hop : 20;
 	uint64_t sampled : 1; /* its last record was */
 	uint64_t total : 1;   /* no share: the last total of the observer before it */
-	uint64_t partial : 1; /* unsampled: others told of packets that it did not see */
+	uint64_t partial : 1; /* unsampled: others reported packets that it did not see */
 	uint64_t spare : 1;
 	uint64_t bytes : 50;
 	uint64_t last : SHARE_TIME_BITS; /* its last packet: share_time(); of totals, bytes */
@@ -84,14 +85,14 @@ struct flow {
 	uint32_t last; /* ticks; when it was reported */
 	uint32_t front;
 	struct key_hash hash;
-	uint64_t packets : 40, advance : 24; /* that counted; ADVANCE_MAX: that or more */
+	uint64_t packets : 40, advance : 24; /* counted packets; ADVANCE_MAX: or more */
 	uint64_t bytes;
 	struct share shares[FLOW_SHARES];
 	union {
 		uint32_t counted;  /* ticks; when a record of the method `window` counted */
-		uint32_t owner;    /* of `exporter`: the number of the share that counts */
-		uint32_t held;     /* of the method `best`: its number, where it is held */
-		uint32_t coarsest; /* of `window`, before it has `counted`: sampling interval */
+		uint32_t owner;    /* method `exporter`: index of the share that counts */
+		uint32_t held;     /* method `best`: index of its deferred entry, if deferred */
+		uint32_t coarsest; /* method `window`, before `counted` is set: sampling interval */
 	};
 	/* When the flow moved to the observer that is the farthest: its first packet then, in
 	 * ticks, and the packets that others had told of before. 0 packets: it did not move. */
@@ -119,16 +120,16 @@ struct observed_flows {
 	uint32_t shift;       /* tag >> shift is a cell */
 	uint32_t nb, room;    /* entries ever given out; that there are */
 	uint32_t free;        /* a list by `more`, entry + 1 */
-	uint32_t hand;        /* of the sweep */
+	uint32_t hand;        /* position of the sweep */
 	uint32_t timeout;     /* ticks */
 	uint32_t share_shift; /* ticks to the times of shares */
 	uint32_t used;
-	bool keep; /* the sweep leaves flows alone (their paths are still to be told) */
+	bool keep; /* the sweep keeps flows whose paths are not emitted yet */
 };
 
 #define FLOWS_MAX (UINT32_C(1) << 30)
 
-/* Those that there are for so many flows. */
+/* Returns the entries for a number of flows. */
 uint32_t observed_flows_entries(uint64_t flows);
 size_t observed_flows_memory(uint64_t flows);
 bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t timeout,
@@ -158,7 +159,8 @@ static inline void observed_flows_prefetch(
 	__builtin_prefetch(&table->index[flow_tag(hash) >> table->shift]);
 }
 
-#define FLOW_SEVERAL (UINT32_C(1) << 31) /* of a cell: the entry's second line is touched too */
+#define FLOW_SEVERAL                                                                               \
+	(UINT32_C(1) << 31) /* in a cell: the second line of the entry is also needed */
 
 static inline uint32_t flow_of_cell(uint64_t cell)
 {
@@ -218,8 +220,8 @@ struct share *observed_flows_add_share(
 	struct observed_flows *table, struct flow *flow, uint32_t now);
 
 /*
- * At the end of an epoch: gives up every flow that was silent for too long, where the sweep leaves
- * them alone or entries run out.
+ * Call it at the end of an epoch. Removes flows silent for longer than the timeout, if the sweep
+ * keeps them or entries run out.
  */
 void observed_flows_expire(struct observed_flows *table, uint32_t now);
 

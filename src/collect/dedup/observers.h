@@ -36,7 +36,7 @@ struct hop {
 		uint32_t next_free;
 		uint32_t interface; /* its number in interface_roles.h, at that generation */
 	};
-	uint16_t next_generation; /* of the slot `next` */
+	uint16_t next_generation; /* generation of the slot `next` */
 	uint16_t interface_generation;
 };
 
@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct hop) == 32, "two to a cache line");
 struct observation_points {
 	struct hop *hops;
 	uint32_t *index;      /* hop + 1; 0: free */
-	uint16_t *generation; /* of each slot */
+	uint16_t *generation; /* generation of each slot */
 	uint32_t *taken;      /* hops, of each slot's exporter */
 	uint64_t seed;
 	uint32_t nb_exporters;
@@ -62,7 +62,7 @@ bool observation_points_init(struct observation_points *observers, uint32_t expo
 void observation_points_fini(
 	struct observation_points *observers, const struct sketch_allocator *allocator);
 
-/* The number of the observation's hop, a new one where it has none; HOP_NONE: no room. */
+/* Returns the index of the hop of an observation, new if needed; HOP_NONE: no room. */
 uint32_t observation_points_hop(
 	struct observation_points *observers, const struct observation *observation);
 
@@ -73,7 +73,7 @@ const struct hop *observation_points_living_hop(
 /* The slot is another exporter's from now on. */
 void observation_points_forget(struct observation_points *observers, uint32_t exporter);
 
-/* Whether hops that no flow uses may take room that is needed. */
+/* Returns true if unused hops may occupy needed room. */
 bool observation_points_want_sweep(const struct observation_points *observers);
 /* Gives up hops but for those that are in use: in_use[hop]. */
 void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use);
@@ -85,7 +85,7 @@ static inline uint32_t observation_points_number(
 	       exporter * OBSERVER_SIDES | side;
 }
 
-/* Whether the hop's slot is still its exporter's. */
+/* Returns true if the slot of the hop still belongs to its exporter. */
 static inline bool observation_points_has(
 	const struct observation_points *observers, const struct hop *hop)
 {

@@ -2,27 +2,27 @@
 #pragma once
 
 /*
- * What is kept of flows that are looked at more closely than counted (flow_detail_update.h): a
- * second cache line, from a pool. A flow that got one keeps it until its record ends, whatever its
- * state becomes.
+ * Details of flows beyond counts (flow_detail_update.h): a second cache line from a pool. A flow
+ * keeps it until its record ends, whatever its state.
  */
 
 #include "sketch/flow_states.h"
 #include "sketch/flow_table/flow_entries.h"
 
-#define FLOW_WINDOW_NS       UINT32_C(1000000)    /* of the peak rate, and of bursts */
-#define FLOW_QUIET_NS        UINT64_C(1000000000) /* brings a flow one state back */
-#define FLOW_BURST_PACKETS   16                   /* that a window of a burst has at least, */
-#define FLOW_BURST_MEANS     4                    /* and more than so many times the mean one */
-#define FLOW_DEEP_FLOWS_MAX  ((UINT32_C(1) << 27) - 1)
-#define FLOW_DEEP_WIDTH_PART 8 /* without --flow-detail max=: one flow in so many buckets */
+#define FLOW_WINDOW_NS      UINT32_C(1000000)    /* window of the peak rate and of bursts */
+#define FLOW_QUIET_NS       UINT64_C(1000000000) /* brings a flow one state back */
+#define FLOW_BURST_PACKETS  16                   /* least packets in the window of a burst */
+#define FLOW_BURST_MEANS    4                    /* factor above the mean window */
+#define FLOW_DEEP_FLOWS_MAX ((UINT32_C(1) << 27) - 1)
+#define FLOW_DEEP_WIDTH_PART                                                                       \
+	8 /* default of --flow-detail max=: one flow per this number of buckets */
 
 /*
- * What every packet writes lies apart: side by side, compilers gather it into vectors, which takes
- * longer than to store it.
+ * Fields that every packet writes are not adjacent: compilers would gather adjacent fields into
+ * vectors, which is slower than separate stores.
  */
 struct flow_detail {
-	uint64_t packets; /* that were looked at in rate or tcp */
+	uint64_t packets; /* packets processed in state rate or tcp */
 	uint32_t gap_min, bursts;
 	/* ns, added up: from the flow's packet before each of them, at most a second */
 	uint64_t gaps;
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
 #define FLOW_DEEP_MARK   (UINT32_C(1) << 4)
 #define FLOW_DEEP_DETAIL 5
 
-/* What flow_entry.deep says of both states. */
+/* Returns the part of flow_entry.deep with both states. */
 #define FLOW_DEEP_OF(own, looked) ((uint32_t)(own) | (uint32_t)(looked) << FLOW_DEEP_LOOKED)
 
 /*
@@ -83,7 +83,7 @@ struct flow_deep {
 
 /* Bytes of it, with its details; 0 without --flow-detail. */
 size_t flow_deep_memory(const struct sketch_params *params);
-/* In zeroed memory of so many bytes. */
+/* Initializes details in zeroed memory. */
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params);
 void flow_deep_set_states(struct flow_deep *deep, const struct flow_states *states);
 /* As after init, but for the states. */
@@ -94,7 +94,7 @@ uint32_t flow_detail_take(struct flow_deep *deep);
 /* The record in an entry has ended: its detail goes back. */
 void flow_deep_end(struct flow_deep *deep, struct flow_entry *entry);
 
-/* An entry's detail, of details[]; the first, which is of none, where it has none. */
+/* Returns the detail of an entry in details[]; the first one, which is unused, if it has none. */
 static inline struct flow_detail *flow_detail_of(
 	struct flow_detail *details, const struct flow_entry *entry)
 {
@@ -104,6 +104,6 @@ static inline struct flow_detail *flow_detail_of(
 				      step * (entry->deep & ~(FLOW_DEEP_STATES | FLOW_DEEP_MARK)));
 }
 
-/* What an entry, and a copy of its detail, say. */
+/* Returns the figures of an entry and a copy of its detail. */
 struct flow_figures flow_deep_figures(
 	const struct flow_entry *entry, const struct flow_detail *detail);

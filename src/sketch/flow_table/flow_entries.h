@@ -26,13 +26,13 @@
 
 enum flow_state {
 	FLOW_FREE,
-	FLOW_CLAIMED, /* by a thread that is writing its key */
+	FLOW_CLAIMED, /* claimed by a thread that writes its key */
 	FLOW_STORED,
 };
 
 /*
- * What is compared first: of a key4 all of it, of a key6 120 bits of its hash; and the family, in
- * the last byte, which is reserved in a key4.
+ * First comparison: all of a key4, or 120 bits of the hash of a key6; the last byte, reserved in a
+ * key4, has the family.
  */
 struct flow_id {
 	uint64_t lo, hi;
@@ -47,10 +47,10 @@ struct flow_entry {
 	_Atomic uint64_t packets, bytes;
 	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
 	_Atomic uint32_t next;       /* what follows in the bucket; 0: nothing */
-	uint32_t bucket;             /* that it belongs to; of an entry of the pool */
+	uint32_t bucket;             /* bucket of an entry of the pool */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
-	uint8_t spare[2]; /* of structures that sketchtap-bench compares with */
+	uint8_t spare[2]; /* used by structures of sketchtap-bench */
 	uint32_t deep;    /* flow_detail.h; 0 without --flow-detail */
 } __attribute__((aligned(64)));
 
@@ -64,8 +64,8 @@ struct flow_table {
 	uint32_t nb_buckets;
 	uint64_t modulus_inverse;   /* flow_modulo() */
 	struct flow_entry *entries; /* [2 * nb_buckets] */
-	struct key6 *key6;          /* of each entry that is IPv6 */
-	_Atomic uint64_t *ip_bytes; /* of each entry; NULL: not asked for */
+	struct key6 *key6;          /* key of each IPv6 entry */
+	_Atomic uint64_t *ip_bytes; /* of each entry; NULL: not needed */
 	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
 	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
 	struct hash_key hash_key;
@@ -123,7 +123,7 @@ static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flo
 	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
 }
 
-/* Whether an entry that is stored has the key of packet i, whose id is given. */
+/* Returns true if a stored entry has the key of packet i, whose ID is given. */
 static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
 	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
@@ -153,7 +153,7 @@ static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
 /* Fills hash[0..n) of a burst whose own hashes are filled. */
 typedef void (*flow_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
-/* The run's keyed hash: nobody outside can aim keys at a bucket. */
+/* Keyed hash of the run: senders cannot aim keys at a bucket. */
 static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash)
 {
 	for (uint32_t i = 0; i < burst->n; i++)
@@ -183,15 +183,15 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 
 /* ---- Counting */
 
-/* What a burst and a table have: bits of `mode`, which is a constant wherever it is named. */
+/* Properties of a burst and a table: bits of `mode`, a compile-time constant. */
 enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
-	/* some flows may not be looked at as their states say (flow_detail_update.c) */
+	/* some flows are held below their states (flow_detail_update.c) */
 	FLOW_HELD = 1 << 2,
 };
 
-/* What a packet, or a group of packets of one key, adds to its entry. */
+/* Addition to an entry by a packet, or by a group of packets with one key. */
 struct flow_addition {
 	uint64_t packets, bytes, ip_bytes;
 	int64_t first, last;
@@ -248,20 +248,20 @@ static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic ui
 	return weighted ? sum64_add_weight(sum, amount, policy) : sum64_add(sum, amount, policy);
 }
 
-/* Whether an amount says "at least this". */
+/* Returns true if an amount is a lower bound. */
 static inline bool flow_is_saturated(uint64_t amount)
 {
 	return amount >= COUNTER64_GUARD;
 }
 
-/* What an entry had of those when something was added. */
+/* Values of an entry before an addition. */
 struct flow_before {
 	uint64_t packets;
 	int64_t last;
 };
 
 /*
- * Adds to a stored entry. No order is asked for: an entry is read when its epoch was handed over
+ * Adds to a stored entry, with relaxed order: entries are read after their epoch was handed over
  * (parallel/epoch.h), which orders everything before it.
  */
 static inline __attribute__((always_inline)) struct flow_before flow_count(struct flow_table *table,
@@ -294,7 +294,7 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 
 /* ---- Entries */
 
-/* Of no packet. */
+/* Clears the counts of an entry. */
 static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 {
 	struct flow_entry *e = &table->entries[entry];
@@ -308,7 +308,7 @@ static inline void flow_clear_counts(struct flow_table *table, uint32_t entry)
 	atomic_store_explicit(&e->tcp_flags, 0, memory_order_relaxed);
 }
 
-/* Writes the key of packet i into an entry that nobody else sees, and empties its counts. */
+/* Writes the key of packet i into an entry that no other thread sees, and clears its counts. */
 static inline void flow_fill(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {

@@ -23,11 +23,11 @@
 struct flow_idle {
 	uint64_t timeout;  /* ns */
 	int64_t now;       /* the packets' clock, ns since 1970; INT64_MIN: there was none yet */
-	double rate;       /* share of the table that is to be looked at in a ns */
+	double rate;       /* share of the table to sweep per ns */
 	double owed;       /* entries that are */
 	int64_t swept_at;  /* when that was last added to */
 	int64_t looped_at; /* when all entries were last looked at because there was no room */
-	uint32_t at;       /* the entry to be looked at next */
+	uint32_t at;       /* next entry of the sweep */
 	uint32_t stride;   /* packets since the last sweep */
 	void (*wait)(const void *arg);
 	const void *wait_arg;
@@ -36,9 +36,9 @@ struct flow_idle {
 
 /* Bytes of it, with its queue. */
 size_t flow_idle_memory(const struct sketch_params *params);
-/* In zeroed memory of so many bytes, aligned to 64. */
+/* Initializes it in zeroed memory, aligned to 64. */
 struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params);
-/* As after init; nobody takes from the queue. */
+/* Resets it to the state after init. No thread may read the queue. */
 void flow_idle_reset(struct flow_idle *idle);
 
 /* Looks at as many entries as the time that has passed asks for, and gives out the idle ones. */
@@ -52,8 +52,8 @@ void flow_sweep(struct flow_table *table);
 bool flow_reclaim(struct flow_table *table, int64_t now);
 
 /*
- * Whether n new keys may come to that. Then packets are to be counted strictly in their order: what
- * a later one does to its entry decides whether it is given back.
+ * Returns true if n new keys may cause a reclaim. Packets must then be counted strictly in order:
+ * later packets decide whether an entry is reclaimed.
  */
 static inline bool flow_may_reclaim(const struct flow_table *table, uint32_t n)
 {

@@ -14,7 +14,7 @@
 #include "sketch/flow_table/flow_entries.h"
 #include "sketch/flow_table/flow_idle.h"
 
-/* What the passes hand on. Bit i of a mask stands for packet i. */
+/* State between passes. Bit i of a mask stands for packet i. */
 struct flow_burst {
 	uint32_t bucket[BURST_MAX];
 	struct flow_id id[BURST_MAX];
@@ -31,7 +31,7 @@ static inline void flow_set_next(struct flow_table *table, uint32_t entry, uint3
 	atomic_store_explicit(&table->entries[entry].next, next, memory_order_relaxed);
 }
 
-/* Of an entry that only this thread sees, or that it publishes otherwise. */
+/* Marks an entry as stored, if only this thread sees it, or publishes it by other means. */
 static inline void flow_set_stored(struct flow_table *table, uint32_t entry)
 {
 	atomic_store_explicit(&table->entries[entry].state, FLOW_STORED, memory_order_relaxed);
@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) void flow_burst_prepare(const struc
 }
 
 /*
- * Of the packets from begin to end, those whose key is the first of its bucket. With `details`, a
- * constant, those of the first entries are fetched.
+ * Returns the packets from begin to end whose key is the first of its bucket. With `details`, a
+ * constant, fetches their details.
  */
 static inline __attribute__((always_inline)) uint64_t flow_find_first(
 	const struct flow_table *table, const struct key_burst *burst,
@@ -75,8 +75,8 @@ static inline __attribute__((always_inline)) uint64_t flow_find_first(
 }
 
 /*
- * Finds packet i's key behind the first entry of its bucket, or puts it there. Returns its entry, 0
- * where the pool is empty.
+ * Finds the key of packet i after the first entry of its bucket, or adds it. Returns its entry, or
+ * 0 if the pool is empty.
  */
 typedef uint32_t (*flow_find_fn)(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i);
@@ -103,7 +103,7 @@ static inline uint32_t flow_find_in_chain(struct flow_table *table, const struct
 	return next;
 }
 
-/* The entry of packet i's key, new if need be. Returns false where there is no room for it. */
+/* Finds or adds the entry of packet i. Returns false if there is no room. */
 static inline __attribute__((always_inline)) bool flow_find(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i, uint32_t *entry,
 	const flow_find_fn find)
@@ -132,7 +132,7 @@ static inline __attribute__((always_inline)) void flow_add(struct flow_table *ta
 	flow_count(table, entry, addition, COUNTER_OWNED, mode);
 }
 
-/* Packet i, which is not of a first entry's key that the burst began with. */
+/* Counts packet i, whose key was not the first of its bucket at the start of the burst. */
 static inline __attribute__((always_inline)) void flow_update_one(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t i,
 	const flow_find_fn find, const bool idle, const uint32_t mode)

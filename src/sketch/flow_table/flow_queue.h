@@ -17,15 +17,15 @@
 
 struct flow_queue {
 	struct flow_entry *entries;  /* [FLOW_QUEUE] */
-	struct key6 *key6;           /* of each that is IPv6 */
-	struct flow_detail *details; /* of each, with --flow-detail; else NULL */
-	uint64_t *ip_bytes;          /* of each, of params.ip_bytes; else NULL */
-	/* How many there ever were. Each is written by one thread. */
+	struct key6 *key6;           /* key of each IPv6 flow */
+	struct flow_detail *details; /* detail of each, with --flow-detail; else NULL */
+	uint64_t *ip_bytes;          /* IP bytes of each, with params.ip_bytes; else NULL */
+	/* Total numbers. Each has one writer. */
 	_Atomic uint32_t put __attribute__((aligned(64)));
 	_Atomic uint32_t taken __attribute__((aligned(64)));
 };
 
-/* Returns false where there is no room. */
+/* Returns false if the queue is full. */
 static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_table *table,
 	uint32_t number, const struct flow_detail *detail)
 {
@@ -33,7 +33,7 @@ static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_ta
 	uint32_t put = atomic_load_explicit(&queue->put, memory_order_relaxed);
 	uint32_t slot = put % FLOW_QUEUE;
 
-	/* Pairs with the release in flow_queue_release(): what stood in the slot was read. */
+	/* Pairs with the release in flow_queue_release(): the consumer has read the slot. */
 	if (put - atomic_load_explicit(&queue->taken, memory_order_acquire) == FLOW_QUEUE)
 		return false;
 	queue->entries[slot] = *entry;
@@ -49,7 +49,7 @@ static inline bool flow_queue_put(struct flow_queue *queue, const struct flow_ta
 	return true;
 }
 
-/* The taker: so many entries may be read, the oldest of them in the slot that is written here. */
+/* Called by the consumer. Returns the number of readable entries, and the slot of the oldest. */
 static inline uint32_t flow_queue_length(const struct flow_queue *queue, uint32_t *oldest)
 {
 	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);
@@ -59,7 +59,7 @@ static inline uint32_t flow_queue_length(const struct flow_queue *queue, uint32_
 	return atomic_load_explicit(&queue->put, memory_order_acquire) - taken;
 }
 
-/* The taker: the oldest n are not looked at any more. */
+/* Called by the consumer. Releases the oldest n entries. */
 static inline void flow_queue_release(struct flow_queue *queue, uint32_t n)
 {
 	uint32_t taken = atomic_load_explicit(&queue->taken, memory_order_relaxed);

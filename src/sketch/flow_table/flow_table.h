@@ -15,7 +15,7 @@
 struct flow_table_options {
 	uint64_t buckets;      /* instead of width; 0: not given */
 	uint64_t idle_timeout; /* ns after which a record ends; 0: none does */
-	uint32_t expired_keys; /* of ended records, that are remembered for --output */
+	uint32_t expired_keys; /* keys of ended records kept for --output */
 	enum flow_depth deep;  /* the deepest state of flows */
 	uint32_t deep_after, deep_flows;
 	double deep_share;

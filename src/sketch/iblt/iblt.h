@@ -38,8 +38,8 @@ OPTION_OWNER_OF_MEASUREMENT(iblt)
 struct iblt_cell {
 	_Atomic uint64_t packets, bytes;
 	_Atomic uint64_t flows;   /* insertions */
-	_Atomic uint64_t check;   /* of iblt_check() of the keys */
-	_Atomic uint64_t lanes[]; /* of the keys' words */
+	_Atomic uint64_t check;   /* XOR of iblt_check() of the keys */
+	_Atomic uint64_t lanes[]; /* XOR of the words of the keys */
 };
 
 _Static_assert(sizeof(struct key4) == IBLT_LANES4 * sizeof(uint32_t) &&
@@ -61,7 +61,7 @@ struct iblt_rows {
 	uint32_t lanes;
 };
 
-/* What decoding found. */
+/* Result of decoding. */
 struct iblt_result {
 	_Atomic bool known; /* the rest is of what the cells hold */
 	bool complete;      /* every flow was decoded, and is exact */
@@ -80,7 +80,7 @@ struct iblt {
 	struct iblt_block *filter;
 	uint32_t filter_bits; /* log2 of its blocks */
 	struct hash_key hash_key;
-	/* What it was filled with, where that is not hash_burst(). */
+	/* Hash function that filled it, if not hash_burst(). */
 	void (*hash)(const void *arg, struct key_burst *burst);
 	const void *hash_arg;
 	bool difference; /* something was subtracted */
@@ -93,7 +93,7 @@ struct iblt {
 	struct iblt_result *result;
 
 	_Atomic bool seen_ipv6;
-	/* Of weights, which may be more than sums hold; their sums saturate. */
+	/* Sums of weights, which saturate. */
 	_Atomic uint64_t weight_packets, weight_bytes;
 };
 
@@ -109,7 +109,7 @@ static inline bool iblt_seen_ipv6(const struct iblt *table)
 	return atomic_load_explicit(&table->seen_ipv6, memory_order_relaxed);
 }
 
-/* Whether sums of the metric may have wrapped; then they are no more than a lower bound. */
+/* Returns true if sums of the metric may have wrapped and are only lower bounds. */
 static inline bool iblt_overflown(const struct iblt *table)
 {
 	bool packets = table->sketch.params.metric == SKETCH_PACKETS;
@@ -173,10 +173,13 @@ static inline __attribute__((always_inline)) bool iblt_filter_has(
 /* Flows per cell up to which almost all tables decode; depth is 3 or 4. */
 double iblt_threshold(uint32_t depth);
 
-/* Expected number of flows that a filter of so many blocks takes for others while n come. */
+/*
+ * Returns the expected number of false positives of a filter with `blocks` blocks during n
+ * insertions.
+ */
 double iblt_filter_errors(double n, double blocks);
 
-/* log2 of the blocks of the filter beside rows of 2^bits cells. */
+/* Returns log2 of the filter blocks next to rows of 2^bits cells. */
 uint32_t iblt_filter_bits(uint32_t depth, uint32_t bits);
 
 /* ---- Decoding (iblt_decode.c) */
