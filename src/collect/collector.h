@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * From datagrams to observations: who sent it, in which protocol, with which templates and sampling
- * interval; what was lost on the way. One thread's, but for a file of templates, which a thread of
- * the collector's own writes (collect/exporters/template_saver.h); it allocates for new exporters
- * and templates, never per record. A slot's name, "NAME" or "ADDRESS" with "/DOMAIN" where the
- * exporter has several domains, is that of base/router_names.h.
+ * Decodes datagrams into observations: finds the exporter, its templates and its sampling interval,
+ * and counts losses. Single-threaded; only the template file has a thread of its own
+ * (collect/exporters/template_saver.h). Allocates memory for new exporters and templates, never per
+ * record. Slots are named by base/router_names.h: "NAME" or "ADDRESS", and "/DOMAIN" if the
+ * exporter has several domains.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #include "flow_protocols/flow_protocol.h"
 
 struct collector_params {
-	const struct exporter_rule *rules; /* [nb_rules]; none: every exporter is allowed */
+	const struct exporter_rule *rules; /* [nb_rules]; 0 rules: every exporter is allowed */
 	uint32_t nb_rules;
 	uint32_t exporters_max;    /* domains */
 	size_t template_bytes;     /* of all domains */
@@ -33,37 +33,37 @@ struct collector_params {
 	uint64_t seed;             /* a secret: senders choose what tables are searched for */
 	/* Returns false for a record that --filter leaves out; NULL: none is. */
 	bool (*matches)(void *arg, const struct observation *observation);
-	/* Up to BURST_MAX observations; `arg` is the caller's. */
+	/* Receives 1 to BURST_MAX observations. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);
 	/*
 	 * Called when slot `exporter` is reused. Its counts of this epoch go to the row of the
 	 * others, together with its record_counts.
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
-	/* A line for the operator; warning or notice. Never more than one a second. */
+	/* Logs a line; at most one per second. */
 	void (*say)(void *arg, bool warning, const char *line);
 	void *arg;
 };
 
 size_t collector_memory(const struct collector_params *params);
 
-/* NULL with a line in error[OPTION_WHY_MAX]. */
+/* Returns NULL, with a message in error[OPTION_WHY_MAX], if that fails. */
 struct collector *collector_create(const struct collector_params *params, char *error);
 void collector_destroy(struct collector *collector);
 
-/* Decodes a datagram: observe() is called before it returns, for all that it brought. */
+/* Decodes a datagram. Calls observe() for all of its records before it returns. */
 void collector_take(struct collector *collector, const struct datagram *datagram);
 
-/* Datagrams that the kernel dropped before the next one of this socket. */
+/* Counts datagrams that the kernel dropped since the previous one of this socket. */
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams);
 
 /*
- * Takes a part of a TCP or SCTP stream of a capture. IPFIX in it is counted and reported, and not
- * decoded.
+ * Processes a segment of a TCP or SCTP stream of a capture: counts and reports IPFIX in it, without
+ * decoding.
  */
 void collector_take_stream(struct collector *collector, const struct datagram *segment);
 
-/* Reasons for which a capture has no whole datagram, in the order of enum problem. */
+/* Reasons why a datagram of a capture is incomplete, in the order of enum problem. */
 enum {
 	COLLECTOR_LOST_CUT,
 	COLLECTOR_LOST_BAD_HEADERS,
@@ -74,11 +74,11 @@ enum {
 
 struct collector_lost {
 	uint64_t counts[COLLECTOR_LOST_KINDS];
-	/* [65536]: the same, by destination port; 0: unknown. */
+	/* [65536]: datagrams per destination port; 0: port unknown. */
 	const uint32_t *ports;
 };
 
-/* Counts datagrams that a capture has not whole. */
+/* Counts datagrams that are incomplete in a capture. */
 void collector_unread(struct collector *collector, const struct collector_lost *lost);
 
 /* Properties of an epoch besides its rows. */
@@ -91,14 +91,17 @@ struct collector_epoch {
 	 */
 	bool losses_unknown;
 	/*
-	 * The coarsest and the finest sampling interval of exporters that were alive in the epoch,
-	 * whether samples came from them or not. 0: none is known.
+	 * Largest and smallest sampling interval of the exporters alive in the epoch, with or
+	 * without records. 0: unknown.
 	 */
 	uint32_t coarsest, finest;
-	/* Packets that exporters lost, as they report; and the coarsest interval of those that did. */
+	/*
+	 * Packets that exporters report as lost, and the largest sampling interval of those
+	 * exporters.
+	 */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
-	/* The largest factor by which records count more than passed, by sample pools; 0: none. */
+	/* Largest ratio of packets in records to packets in sample pools; 0: none is known. */
 	double overcount;
 };
 
@@ -109,10 +112,9 @@ struct collector_epoch {
 void collector_save_templates(struct collector *collector);
 
 /*
- * The epoch is over: emits its rows (by slot; links by exporter, interface and direction) and
- * starts counting anew. `record_counts` of the rows is left 0: who counts records adds it. Saves
- * templates, too. alive: ns since 1970-01-01 UTC; an exporter counts as alive in the epoch if it
- * sent a later datagram.
+ * Ends the epoch: emits its rows (exporters by slot; links by exporter, interface and direction),
+ * resets counters and saves templates. Leaves `record_counts` of rows 0; the caller adds them.
+ * alive: ns since 1970-01-01 UTC; exporters with a later datagram count as alive in the epoch.
  */
 struct collector_epoch collector_end_epoch(struct collector *collector, int64_t alive,
 	void (*exporter)(void *arg, const struct exporter_row *row),

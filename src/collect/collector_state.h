@@ -25,20 +25,20 @@
 #include "key/key_burst.h"
 
 #define SOCKETS_MAX OPTION_LIST_MAX
-#define KNOWN_MAX   8192 /* templates of one datagram: none has room for more */
+#define KNOWN_MAX   8192 /* most templates in one datagram */
 
-#define SENDERS_MAX   64 /* rows of senders in an epoch */
-#define STRANGERS_MAX 64 /* senders of unknown versions in an epoch */
-#define LINES_MAX     64 /* lines that wait to be logged */
+#define SENDERS_MAX   64 /* most rows of senders per epoch */
+#define STRANGERS_MAX 64 /* most senders of unknown versions per epoch */
+#define LINES_MAX     64 /* most pending log lines */
 #define PORTS         65536
 
-/* Packets and bytes that records stand for, duplicates too. */
+/* Packets and bytes after upscaling, duplicates included. */
 struct record_sums {
 	uint64_t packets, bytes;
 };
 
 #define SESSIONS_MAX  4 /* per domain */
-#define SESSIONS_MORE 8 /* there is one additional session for 8 exporters */
+#define SESSIONS_MORE 8 /* one additional session per 8 exporters */
 
 /* Transport session of RFC 7011; the source address is the domain's. */
 struct session_key {
@@ -48,20 +48,20 @@ struct session_key {
 
 /* State of an exporting process, valid until it restarts. */
 struct session {
-	struct session *next; /* in its domain's list, or in the list of free sessions */
-	uint32_t slot;        /* its domain's slot; EXPORTER_NONE: free */
+	struct session *next; /* in the list of its domain, or of free sessions */
+	uint32_t slot;        /* slot of its domain; EXPORTER_NONE: free */
 	struct session_key key;
 	bool any_key;                /* restored from a file: the next datagram sets the key */
-	bool proven;                 /* a second message continued the first */
-	struct session *before;      /* the session before this one began; NULL: none */
-	bool restart;                /* it may be a restart of `before` */
-	bool by_clock;               /* its uptime shows the restart */
-	bool counted;                /* it is in the column `restarts` */
-	uint64_t before_taken;       /* messages of `before` when this one began */
-	bool over;                   /* a restart ended it */
-	uint8_t returns;             /* messages since that restart */
-	uint16_t other_port;         /* source port of another process that also sends; 0: none */
-	struct templates *templates; /* NULL: it sent none */
+	bool proven;                 /* two messages had consecutive sequence numbers */
+	struct session *before;      /* previous session at the start of this one; NULL: none */
+	bool restart;                /* possibly a restart of `before` */
+	bool by_clock;               /* the uptime field proves the restart */
+	bool counted;                /* counted in the column `restarts` */
+	uint64_t before_taken;       /* messages of `before` at the start of this one */
+	bool over;                   /* ended by a restart */
+	uint8_t returns;             /* messages received after that restart */
+	uint16_t other_port;         /* source port of a second, concurrent process; 0: none */
+	struct templates *templates; /* NULL: none received */
 	uint64_t template_changes;
 	struct sampling sampling;
 	struct sequence sequence;
@@ -78,37 +78,39 @@ struct domain {
 	struct in6_addr sender;           /* sender of its last datagram; allowed */
 	struct session *sessions;         /* the proven one with the last datagram is first */
 	uint32_t nb_sessions;
-	bool several;    /* several processes send at the same time */
-	size_t borrowed; /* bytes of its templates above a share */
+	bool several;    /* several processes send concurrently */
+	size_t borrowed; /* template bytes in excess of its share */
 	uint32_t socket;
 	uint16_t dst_port; /* the last datagram's */
-	bool proven;       /* it sent a datagram that could be read to its end */
-	bool jumped;       /* its sequence numbers jumped in this epoch: losses are unknown */
-	uint64_t gaps;     /* datagrams of this epoch, from sequence numbers */
-	int64_t excess; /* sFlow: packets of this epoch beyond those of its samples, by its pools */
-	uint32_t excess_interval; /* their interval; 0: none */
+	bool proven;       /* at least one datagram was decoded completely */
+	bool jumped;       /* sequence numbers jumped in this epoch: losses are unknown */
+	uint64_t gaps;     /* datagrams lost in this epoch, by sequence numbers */
+	int64_t excess; /* sFlow: packets of the pools minus packets of the samples, this epoch */
+	uint32_t excess_interval; /* sampling interval of `excess`; 0: none */
 	uint64_t
-		harmless; /* unusable records of this epoch that hide no packets: not IP, or 0 packets */
-	struct record_sums sums; /* the slot's in this epoch; earlier owners included */
-	int64_t heard;           /* time of its last datagram */
+		harmless; /* records of this epoch that are unusable without loss: not IP, or 0 packets */
+	struct record_sums sums; /* sums of the slot in this epoch, earlier owners included */
+	int64_t heard;           /* time of the last datagram, ns since 1970-01-01 UTC */
 	/*
-	 * The coarsest sampling interval of its records, and the place that has it: until a record
-	 * of that place has a finer one, or the exporter restarted. 0: it sent no records.
+	 * Largest sampling interval of its records, and the source ID that has it. Valid until that
+	 * source has a smaller one or the exporter restarts. 0: no records yet.
 	 */
 	uint32_t interval;
 	uint64_t interval_place;
-	bool interval_old;  /* it restarted since */
-	uint32_t forwarded; /* the coarsest interval of records that it forwards as a mediator */
-	bool had_records;   /* its datagrams of this epoch had usable ones, its own or forwarded */
-	/* Records of this epoch, and of the last epoch with any, may be sampled by more than is
-	 * known. */
+	bool interval_old;  /* the exporter restarted since */
+	uint32_t forwarded; /* largest sampling interval of records forwarded as a mediator */
+	bool had_records;   /* usable records were received in this epoch, its own or forwarded */
+	/*
+	 * The sampling interval may be larger than known, for records of this epoch (`doubted`) and
+	 * of the last epoch with records (`in_doubt`).
+	 */
 	bool doubted, in_doubt;
 	/* Pending log lines, one each per domain. */
 	bool clock_said, doubt_seen;
-	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: nothing */
-	uint16_t ports_due[2];                   /* source ports of two processes; 0: nothing */
+	enum sequence_convention convention_due; /* SEQUENCE_UNSURE: no message */
+	uint16_t ports_due[2];                   /* source ports of two processes; 0: no message */
 	enum sampling_certainty doubt_due;
-	uint32_t pool_due; /* the interval by its sample pool; 0: nothing */
+	uint32_t pool_due; /* sampling interval by the sample pool; 0: no message */
 	uint32_t pool_interval;
 	struct exporter_row row;
 };
@@ -117,7 +119,7 @@ struct domain {
 struct sender {
 	struct exporter_row row;
 	uint16_t dst_port; /* the last datagram's */
-	bool exports;      /* certainly, whatever the port */
+	bool exports;      /* certainly an exporter, whatever the port */
 };
 
 /* A sender of datagrams of an unknown version in this epoch. */
@@ -136,56 +138,56 @@ struct collector {
 	struct collector_params params;
 	struct exporter_table *exporters;
 	struct domain *domains; /* [exporters_max] */
-	/* [sessions_max]: one for each domain, and additional ones. */
+	/* [sessions_max] */
 	struct session *sessions, *free_sessions;
 	uint32_t sessions_max, sessions_used, session_hand;
 	struct waiting *waiting;
-	struct links *links; /* NULL: they are not asked for */
+	struct links *links; /* NULL: disabled */
 	struct sampling_checks *checks;
 	struct exporter_loss *losses; /* [exporters_max] */
 	struct socket_loss sockets[SOCKETS_MAX];
 	/* Bytes: share of every domain, pool to lend, most lent to one domain, and lent. */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
-	uint64_t sum_share, sum_loan_max; /* parts of an epoch's sums */
+	uint64_t sum_share, sum_loan_max; /* limits per epoch: guaranteed per slot; most that one slot may borrow */
 	uint64_t owners;
 
 	/* Sums of the epoch. */
 	uint64_t datagrams, dropped, evicted;
-	struct record_sums lent; /* beyond the slots' shares */
-	bool unknown_sampler;    /* packets that records stand for are not known */
-	uint32_t finest;         /* interval of its records; 0: there were none */
-	/* As struct collector_epoch's. */
+	struct record_sums lent; /* borrowed by slots in excess of their share */
+	bool unknown_sampler;    /* a record has an unknown sampling interval */
+	uint32_t finest;         /* smallest sampling interval of records; 0: no records */
+	/* As in struct collector_epoch. */
 	uint64_t lost_packets;
 	uint32_t lost_interval;
 	double overcount;
-	bool process_options; /* a domain 0 described sampling, since the start */
+	bool process_options; /* a domain 0 has described sampling since the start */
 	struct exporter_row others;
 	uint64_t others_gaps, others_harmless;
 	struct sender senders[SENDERS_MAX];
 	struct stranger strangers[STRANGERS_MAX];
 	uint32_t nb_senders, nb_strangers;
 
-	/* A bit for each port to which readable exports came; TCP and SCTP: streams of IPFIX. */
+	/* Bitmaps of ports that received readable exports (UDP), and IPFIX streams (TCP, SCTP). */
 	uint64_t export_ports[PORTS / 64], stream_ports[PORTS / 64];
 
 	/* Log lines. */
 	struct problems *problems;
-	struct line lines[LINES_MAX]; /* a ring */
+	struct line lines[LINES_MAX]; /* ring buffer */
 	uint32_t first_line, nb_lines;
 	bool said;
 	int64_t said_at, now;
 	struct log_ratelimit eviction_said;
 	bool file_fails_said;
 
-	struct template_saver *saver; /* NULL: templates are not kept */
-	bool file_due;                /* they changed since the file's were copied */
+	struct template_saver *saver; /* NULL: templates are not saved */
+	bool file_due;                /* templates changed since the last copy for the file */
 
-	/* The datagram that is decoded. */
-	struct domain *domain;   /* the sender's */
-	struct domain *original; /* exporter of the records; differs for a mediator's */
+	/* Current datagram. */
+	struct domain *domain;   /* domain of the sender */
+	struct domain *original; /* domain of the exporter; differs if the sender is a mediator */
 	struct session *session;
-	bool copy; /* its records were counted before: only templates and options are read */
+	bool copy; /* duplicate datagram: read templates and options only */
 	struct observation_point observer;
 	const struct datagram_header *header;
 	bool retrying, still_unknown; /* sets that waited */
@@ -202,50 +204,52 @@ struct collector {
 /* collector_problems.c */
 
 /*
- * Logs a line, one a second at most; until then it waits. Returns false if too many wait.
+ * Queues a line for the log, which gets at most one per second. Returns false if the queue is full.
  */
 __attribute__((format(printf, 3, 4))) bool collector_say(
 	struct collector *collector, bool warning, const char *format, ...);
-/* Logs a line that waits, if a second has passed. */
+/* Logs a queued line if a second has passed since the last one. */
 void collector_say_waiting(struct collector *collector);
 
-/* Counts n more of a problem of a domain. */
+/* Counts a problem of a domain n times. */
 void collector_note_domain(struct collector *collector, enum problem kind,
 	const struct domain *domain, uint32_t detail, uint64_t n);
-/* The same of a sender; NULL: of none. */
+/* Counts a problem of a sender n times. NULL: sender unknown. */
 void collector_note_sender(struct collector *collector, enum problem kind,
 	const struct in6_addr *sender, uint32_t detail, uint64_t n);
 
-/* Returns true if exports come to this port. */
+/* Returns true if exports are expected on this port. */
 bool collector_is_export_port(const struct collector *collector, uint16_t port);
-/* A datagram of this domain could be read to its end. */
+/* Marks the domain as proven: a datagram was decoded completely. */
 void collector_prove(struct collector *collector, struct domain *domain);
 
-/* Counts a datagram whose header cannot be read. It is not refused. */
+/* Counts a datagram with an unreadable header, but not as refused. */
 void collector_take_unreadable(
 	struct collector *collector, const struct datagram *datagram, enum decode_fault fault);
-/* Before the rows of an epoch: decides which of its strangers are exporters. */
+/* Decides which strangers are exporters. Call before emitting the rows of an epoch. */
 void collector_judge_strangers(struct collector *collector);
 /* Emits the rows of senders. Returns true if exports were lost. */
 bool collector_end_senders(struct collector *collector,
 	void (*emit)(void *arg, const struct exporter_row *row), void *arg);
-/* After the last epoch: logs everything that was not logged. */
+/* Logs all pending messages, after the last epoch. */
 void collector_log_problems(struct collector *collector);
 
 /* collector_take.c */
 
-/* Notes that exporters lost packets, each of which may stand for `interval`. */
+/* Counts packets lost by exporters, each of which may represent `interval` packets. */
 void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t interval);
-/* Returns what is known about the sampling of a session's records. NULL: of a domain without one. */
+/*
+ * Returns the sampling knowledge for records of a session. session NULL: of a domain without one.
+ */
 struct sampling_knowledge session_sampling(const struct collector *collector,
 	const struct domain *domain, const struct session *session);
 /*
- * Returns the coarsest sampling interval of a domain, whether it sent records or not. 0: nothing is
- * known; SAMPLING_RATIO_UNKNOWN: it samples at an unknown ratio.
+ * Returns the largest sampling interval of a domain, with or without records. 0: unknown;
+ * SAMPLING_RATIO_UNKNOWN: sampled at an unknown ratio.
  */
 uint32_t domain_interval(const struct collector *collector, const struct domain *domain);
 
-/* Counts a datagram in the row of the others. */
+/* Counts a datagram in the row `others`. */
 void collector_count_other(
 	struct collector *collector, const struct datagram *datagram, uint64_t *reason);
 
@@ -263,14 +267,14 @@ struct domain *domain_admit(struct collector *collector, const struct exporter_i
 	const struct exporter_rule *rule);
 /* Begins the row of a new epoch. */
 void domain_start_row(struct domain *domain, const struct exporter_id *id, uint32_t slot);
-/* The coarsest that was seen. */
+/* Raises the sampling interval of the row to at least `sampling`. */
 void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum sampling_source source);
 /* Call after a session's templates changed. */
 void domain_settle_templates(struct collector *collector, struct domain *domain);
-/* The name that --exporter gives to a sender, else its address. */
+/* Writes the name of a sender: from --exporter, else its address. */
 void collector_sender_name(const struct collector *collector, const struct in6_addr *address,
 	char name[ROUTER_NAME_MAX]);
-/* NULL: there is none for the address. */
+/* Returns the --exporter rule for an address, or NULL. */
 const struct exporter_rule *collector_rule_of(
 	const struct collector *collector, const struct in6_addr *address);
 
@@ -284,36 +288,39 @@ static inline uint32_t session_index(
 
 /* Returns the size of the pool of sessions. */
 uint32_t collector_sessions_max(uint32_t exporters_max);
-/* Adds a session for the next datagram of the domain, with any ports. */
+/* Adds a session that takes the ports of the next datagram of the domain. */
 struct session *session_add_any(struct collector *collector, struct domain *domain);
 /*
- * Returns the session of a datagram, an existing or a new one. Sets *fit to the relation of the
- * datagram to the messages of the session.
+ * Returns the session of a datagram, creating it if necessary. Sets *fit to the relation of the
+ * datagram to the earlier messages.
  */
 struct session *session_find(struct collector *collector, struct domain *domain,
 	const struct datagram *datagram, const struct datagram_header *header,
 	enum sequence_fit *fit);
-/* A message of the session is about to be decoded. */
+/* Marks the session as current. Call before decoding a message. */
 void session_heard(struct collector *collector, struct session *session);
-/* Returns true if a copy of the message to another collector was counted. */
+/* Returns true if the message was already counted, as a copy for another collector. */
 bool session_take_copy(
 	struct domain *domain, const struct session *session, const struct datagram_header *header);
 /* Returns the session of a domain with the same ports, else the first; NULL if there is none. */
 const struct session *session_like(const struct domain *domain, const struct session *session);
-/* Counts restarts that only one message shows so far. */
+/* Counts restarts that only one message has shown so far. */
 void domain_count_restarts(struct collector *collector, struct domain *domain);
-/* Ends all sessions, before the slot is reused. */
+/* Ends all sessions. Call before the slot is reused. */
 void domain_end_sessions(struct collector *collector, struct domain *domain);
-/* Prepares the session for templates. Returns false if out of memory. */
+/* Allocates the template table of the session. Returns false if out of memory. */
 bool session_make_templates(struct collector *collector, struct session *session);
-/* Also forgets options. */
+/* Discards templates and options of the session. */
 void session_forget_templates(struct collector *collector, struct session *session);
-/* Returns the number of templates of all current sessions. */
+/* Returns the number of templates in all current sessions. */
 uint32_t domain_nb_templates(const struct domain *domain);
-/* Drops waiting data sets older than `time`. Returns the number of the others. */
+/* Drops waiting data sets older than `time`. Returns the number that remains. */
 uint32_t domain_waiting(struct collector *collector, struct domain *domain, int64_t time);
 
 /* collector_templates.c: --templates */
 
-/* Takes what the file has, and starts to keep it. False with a line in error[OPTION_WHY_MAX]. */
+/*
+ * Loads the template file and starts saving to it. Returns false, with a message in
+ * error[OPTION_WHY_MAX], if that fails.
+ */
 bool collector_restore_templates(struct collector *collector, char *error);

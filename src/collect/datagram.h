@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 
-/* A UDP datagram as it came, whole. IPv4 addresses are mapped (::ffff:a.b.c.d). */
+/* A complete UDP datagram. IPv4 addresses are mapped (::ffff:a.b.c.d). */
 struct datagram {
 	struct in6_addr src;
 	struct in6_addr dst;         /* :: if received by a socket */

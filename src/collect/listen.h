@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * UDP sockets of --listen: datagrams in batches, and to the datagram what the kernel dropped. One
- * thread's.
+ * UDP sockets of --listen: receives datagrams in batches and counts those dropped by the kernel.
+ * Single-threaded.
  */
 
 #include <netinet/in.h>
@@ -13,19 +13,19 @@
 #include "collect/datagram.h"
 #include "config/option.h"
 
-#define LISTEN_BATCH    64 /* datagrams that one call gives */
+#define LISTEN_BATCH    64 /* most datagrams per call */
 #define LISTEN_TEXT_MAX 96
 
 /* One --listen. */
 struct listen_address {
-	char text[LISTEN_TEXT_MAX];  /* as it was given */
-	struct sockaddr_in6 address; /* IPv4 is mapped; its port 0: any that is free */
-	bool all;                    /* addresses, of IPv4 and IPv6 */
+	char text[LISTEN_TEXT_MAX];  /* as the user wrote it */
+	struct sockaddr_in6 address; /* IPv4 is mapped; port 0: any free port */
+	bool all;                    /* all addresses of IPv4 and IPv6 */
 };
 
 /*
- * Reads ADDRESS:PORT, [ADDRESS]:PORT of IPv6, and *:PORT or :PORT for all addresses. False with a
- * phrase in why[OPTION_WHY_MAX].
+ * Parses ADDRESS:PORT, [ADDRESS]:PORT for IPv6, and *:PORT or :PORT for all addresses. Returns
+ * false, with a reason in why[OPTION_WHY_MAX], if malformed.
  */
 bool listen_parse(const char *text, struct listen_address *address, char *why);
 
@@ -36,44 +36,44 @@ bool listen_parse(const char *text, struct listen_address *address, char *why);
 bool listen_is_public(const struct listen_address *address);
 
 /*
- * A socket for such an address, of UDP (SOCK_DGRAM) or TCP (SOCK_STREAM), then bound; -1, or false,
- * with errno, and what to do about it. It is of both protocols where it is for all addresses; a host
- * without IPv6 has those of IPv4.
+ * Open a UDP (SOCK_DGRAM) or TCP (SOCK_STREAM) socket for an address, then bind it. Return -1, or
+ * false, with errno and advice. Sockets for all addresses accept IPv6 and IPv4, or IPv4 only on
+ * hosts without IPv6.
  */
 int listen_socket(const struct listen_address *address, int type, bool *ipv4);
 bool listen_bind(int fd, const struct listen_address *address, bool ipv4);
 const char *listen_advice(const struct listen_address *address, int type, int error);
 
 /*
- * buffer: bytes of the kernel's, for each socket; 0: as the system has it. NULL with a line in
- * error[OPTION_WHY_MAX] that names the address and what to do.
+ * Opens the sockets. buffer: receive buffer of each socket in bytes; 0: system default. Returns
+ * NULL, with the address and advice in error[OPTION_WHY_MAX], if that fails.
  */
 struct listener *listener_open(
 	const struct listen_address *addresses, uint32_t n, uint32_t buffer, char *error);
 void listener_close(struct listener *listener);
 
 /*
- * Gives up to max <= LISTEN_BATCH datagrams, without waiting, of the sockets in turn. Their data
- * stays until the next call; their time is when the call found them.
+ * Returns up to max <= LISTEN_BATCH datagrams, from the sockets in turn. Does not block. Data is
+ * valid until the next call; `time` is the time of the call.
  */
 uint32_t listener_receive(struct listener *listener, struct datagram *datagrams, uint32_t max);
 
 /*
- * Sleeps behind a call that gave n datagrams, fewer than it could. Where some came others gather
- * meanwhile, which do not end the sleep: to wake for each, with caches that are cold, would cost more
- * than to read it. Where none came a datagram or a signal ends it. At most LISTEN_REST_MS.
+ * Sleeps up to LISTEN_REST_MS after a call that returned n datagrams, fewer than possible. n > 0:
+ * the full time, so that datagrams accumulate; waking up for each one, with cold caches, costs more
+ * than reading it. n = 0: until a datagram or a signal arrives.
  */
 #define LISTEN_REST_MS 20
 void listener_rest(struct listener *listener, uint32_t n);
 
-/* Datagrams of a socket that the kernel dropped since it was opened, to this moment. */
+/* Returns the number of datagrams that the kernel has dropped since the socket was opened. */
 uint64_t listener_dropped(struct listener *listener, uint32_t socket);
 
 /*
- * The bytes of buffer that the kernel gave to a socket. Where it is less than was asked for,
- * sysctl net.core.rmem_max is the limit of those who are not root.
+ * Returns the receive buffer of a socket in bytes. For users other than root, sysctl
+ * net.core.rmem_max limits it.
  */
 uint32_t listener_buffer(const struct listener *listener, uint32_t socket);
 
-/* The port that a socket has. */
+/* Returns the port of a socket. */
 uint16_t listener_port(const struct listener *listener, uint32_t socket);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Counts of everything that a collector cannot read or use, by kind and exporter, and their log
- * lines. Bounded: each kind lists PROBLEM_PLACES exporters, and counts those of others together.
- * Used by one thread.
+ * Counts everything that a collector cannot read or use, per kind and exporter, and formats the log
+ * lines. Bounded: lists PROBLEM_PLACES exporters per kind and counts the others together. Single-
+ * threaded.
  */
 
 #include <netinet/in.h>
@@ -19,13 +19,13 @@ enum problem {
 	PROBLEM_NETFLOW_VERSION, /* detail: the version */
 	PROBLEM_SFLOW_VERSION,   /* detail: the version */
 	PROBLEM_DTLS,
-	PROBLEM_TCP, /* segments, in a capture */
+	PROBLEM_TCP, /* segments in a capture */
 	PROBLEM_SCTP,
 	PROBLEM_REFUSED,
 	PROBLEM_NO_ROOM,
 	PROBLEM_NEW_DOMAINS,
 	PROBLEM_NO_EXPORT, /* unknown version */
-	PROBLEM_JUMP,      /* of a sequence number */
+	PROBLEM_JUMP,      /* jump of a sequence number */
 	/* Data sets. */
 	PROBLEM_NO_TEMPLATE,
 	/* Records: in the order of enum flow_protocol_skip. */
@@ -40,7 +40,7 @@ enum problem {
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	PROBLEM_SUM,
-	PROBLEM_NO_PLACE, /* of the exporter behind a mediator */
+	PROBLEM_NO_PLACE, /* no slot for an exporter behind a mediator */
 	/* Packets of a capture. */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,
@@ -50,12 +50,12 @@ enum problem {
 };
 
 #define PROBLEM_PLACES     64 /* exporters per kind */
-#define PROBLEM_UNPROVEN   32 /* places for senders of nothing readable */
+#define PROBLEM_UNPROVEN   32 /* entries per kind for senders without readable datagrams */
 #define PROBLEM_LINE_BYTES 320
 
 /* A domain of an exporter, or a sender. */
 struct problem_source {
-	struct in6_addr address; /* ::, where a kind has no exporters */
+	struct in6_addr address; /* ::, if the kind has no exporters */
 	uint32_t domain;
 	uint32_t protocol; /* enum flow_protocol; WIRE_PROTOCOL_COUNT: a sender */
 };
@@ -63,8 +63,8 @@ struct problem_source {
 struct problem_entry {
 	struct problem_source source;
 	uint32_t detail;
-	uint64_t count, logged;     /* logged: the count in its last log line; 0: none */
-	char name[ROUTER_NAME_MAX]; /* the owner fills it in; "": not yet */
+	uint64_t count, logged;     /* logged: `count` at its last log line; 0: none */
+	char name[ROUTER_NAME_MAX]; /* set by the owner; "": not set */
 };
 
 struct problems;
@@ -75,8 +75,9 @@ struct problems *problems_create(void);
 void problems_destroy(struct problems *problems);
 
 /*
- * Counts n more. `proven`: the exporter sent readable datagrams; senders that did not get half of
- * the places. Returns NULL if the kind has no place left: then n is counted for all others.
+ * Counts a problem n times. `proven`: the exporter has sent readable datagrams; others get at most
+ * PROBLEM_UNPROVEN entries. Returns NULL if the kind has no free entry: n is then counted for all
+ * other exporters.
  */
 struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 	const struct problem_source *source, bool proven, uint32_t detail, uint64_t n);
@@ -85,6 +86,6 @@ struct problem_entry *problems_add(struct problems *problems, enum problem kind,
 bool problem_line(
 	enum problem kind, const struct problem_entry *entry, char line[PROBLEM_LINE_BYTES]);
 
-/* Logs what was not logged, or grew since, by log(). */
+/* Passes the lines of new and grown entries to log(). */
 void problems_log(struct problems *problems, void (*log)(void *arg, bool warning, const char *line),
 	void *arg);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Filter expressions on records: the headers of a packet of the record, for the program that filters
- * packets. An expression that depends on bytes that no record has is refused at the start.
+ * Applies packet filter expressions to records: builds a frame from the record and runs the packet
+ * filter on it. Expressions that depend on bytes missing in all records are rejected at the start.
  */
 
 #include <stdbool.h>
@@ -15,16 +15,16 @@
 
 #define RECORD_FRAME_MAX 80
 
-/* Returns true if frames must have their VLAN tag: the expression has `vlan`. */
+/* Returns true if frames need a VLAN tag: the expression has `vlan`. */
 bool record_filter_has_tags(const char *expression);
 
-/* Makes an Ethernet frame, with 0 where the record knows nothing. Returns its length. */
+/* Builds an Ethernet frame; unknown bytes are 0. Returns its length. */
 uint32_t record_frame_make(
 	const struct observation *observation, bool tags, uint8_t frame[RECORD_FRAME_MAX]);
 
 /*
- * Returns true if the program, compiled for Ethernet, gives every frame of a record the verdict of
- * the packets that it stands for. Else writes a reason into error[size].
+ * Returns true if the program, compiled for Ethernet, returns the same verdict for the frame of a
+ * record as for the packets of the flow. Otherwise writes a reason to error[size].
  */
 bool record_filter_check(
 	const struct bpf_program *program, const char *expression, char *error, size_t size);

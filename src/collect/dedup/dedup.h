@@ -40,50 +40,55 @@ struct dedup_params {
 	struct sketch_allocator allocator;
 };
 
-/* Bytes of one for these parameters. */
+/* Returns the memory in bytes. */
 size_t dedup_memory(const struct dedup_params *params);
 
-/* NULL where the allocator has no memory. */
+/* Returns NULL if out of memory. */
 struct dedup *dedup_create(const struct dedup_params *params);
 void dedup_destroy(struct dedup *dedup);
 
 /* Result of a burst, summed over the bursts of an epoch. */
 struct dedup_counts {
-	/* Packets that records stand for, and those of them that counted; the others were counted
-	 * before. */
+	/* Upscaled packets of records, and those not counted before. */
 	uint64_t received, measured;
 	uint64_t bytes; /* bytes of measured packets */
 	/*
-	 * The coarsest sampling of what counted: each counted packet stands for as many with the
-	 * variance of one in `sampling` (docs/ESTIMATES.md); 1: nothing was sampled. 0: nothing
-	 * counted.
+	 * Largest sampling interval of counted packets: a bound of the variance per counted packet
+	 * (docs/ESTIMATES.md). 1: unsampled. 0: nothing counted.
 	 */
 	double sampling;
 	/*
-	 * As struct ledger's: mean sizes of records. Where sampled packets share a record the
-	 * largest is FRAME_EXPECTED at least.
+	 * As in struct ledger: mean frame sizes of records. For records of several sampled packets,
+	 * largest_frame is at least FRAME_EXPECTED.
 	 */
 	uint32_t smallest_frame, largest_frame;
-	/* There were totals for whose last nothing had room: what they bring nobody knows. Or
-	 * records without a count of packets. */
+	/*
+	 * Records of unknown value: totals without a stored previous total, or records without a
+	 * packet count.
+	 */
 	bool unknown;
-	bool bytes_unknown; /* records that counted have no count of bytes */
-	/* Of counted packets, those that may be duplicates; and packets that were taken for
-	 * duplicates and may be none (docs/ESTIMATES.md, "Each packet once"). */
+	bool bytes_unknown; /* counted records have no byte count */
+	/*
+	 * Counted packets that may be duplicates; packets taken for duplicates that may be new
+	 * (docs/ESTIMATES.md, "Each packet once").
+	 */
 	uint64_t duplicate_packets, duplicate_bytes, new_packets, new_bytes;
-	uint32_t observers; /* exporters that report flows: no packet counted more often, */
-	bool late;          /* unless some were reported in an earlier interval */
+	uint32_t observers; /* exporters that report flows; no packet counted more often unless `late` */
+	bool late;          /* some counted packets belong to an earlier interval */
 };
 
 /*
- * Fills the burst with the 5-tuples, extras, times, TCP flags and weights of observations[n],
- * n <= BURST_MAX: an entry each, of 0 packets where it brings none, or none yet.
- * by_exporter[exporters] gets what became of the records.
+ * Fills the burst with 5-tuples, extras, times, TCP flags and weights of observations[n], n <=
+ * BURST_MAX. Each has one entry, with 0 packets if it adds none or is deferred. Adds the results
+ * per record to by_exporter[exporters].
  */
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter);
 
-/* A datagram of the exporter came, if only with counters or templates. now: as observations' time. */
+/*
+ * Marks the exporter as alive; call for each datagram, also those without records. now: as
+ * observation.time.
+ */
 void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
 
 /*
@@ -92,21 +97,18 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts);
 
 /*
- * What is left to be said before the epoch ends: fills the burst with flows that were held, of
- * which by now it is known what they bring, and returns how many those are; to be called until that
- * is 0.
- * Their records were received before, and became counted (those of a flow's first observer) or
- * duplicates when they came; so only `received` and `measured` of all bursts of an epoch compare.
+ * Fills the burst with deferred flows of the epoch. Call until it returns 0, the number of entries.
+ * Their records were counted when they arrived, as `counted` (first observer of the flow) or
+ * `duplicate`; so `received` and `measured` are comparable only over all bursts of an epoch.
  */
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts);
 
 /*
- * The epoch is over, and settled: emits the path of every flow that was reported in it, where they
- * are asked for, and gives up flows that were silent for longer than the timeout. now: as
- * observations' time.
+ * Ends the epoch after dedup_settle(): emits the path of each flow reported in it, if enabled, and
+ * removes flows that timed out. now: as observation.time.
  */
 void dedup_end_epoch(struct dedup *dedup, int64_t now,
 	void (*emit)(void *arg, const struct path_row *row), void *arg);
 
-/* An exporter's slot is given to another: what it observed stays counted. */
+/* Prepares a slot for another exporter. Counted packets stay counted. */
 void dedup_forget_exporter(struct dedup *dedup, uint32_t exporter);

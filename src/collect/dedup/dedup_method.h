@@ -35,13 +35,13 @@ struct dedup_ops {
 	struct record_value (*take)(struct dedup_context *known, struct record *record);
 };
 
-/* The route of the record, whose key is kept in it. */
+/* Returns the route of the record. Caches its key in record->route. */
 struct route *route_of(struct dedup_context *known, struct record *record);
 
-/* Where an unsampled record begins, in packets of the flow; before the share has the record. */
+/* Sets record->begin of an unsampled record. Call before its share is updated. */
 void find_begin(struct dedup_context *known, struct record *record);
 
-/* The record, which its share has, is evidence of the roles of interfaces. */
+/* Adds a record to the evidence of interface roles. Call after its share is updated. */
 void add_evidence(struct dedup_context *known, const struct record *record);
 
 /* Returns the value of the samples of a deferred flow by the current roles. */
@@ -51,8 +51,8 @@ struct record_value worth_of_held(struct dedup_context *known, const struct defe
 extern const struct dedup_ops dedup_methods[];
 
 /*
- * Without state of the flow: what enters at an edge counts. An exporter whose edge is not known is
- * in the core where any exporter has an edge. Where none has, of those that report flows between
- * two prefixes the one in the lowest slot counts.
+ * Values a record without flow state: packets that enter at an edge count. If any exporter has
+ * known edges, exporters without them are in the core. If none has, the exporter in the lowest slot
+ * counts, of those that report flows between the two prefixes.
  */
 struct record_value worth_at_edge(struct dedup_context *known, struct record *record);

@@ -2,16 +2,12 @@
 #pragma once
 
 /*
- * Flows whose records bring nothing yet, because what would say how much, or under which key, comes
- * with other records of the same epoch:
- *
- * - samples of a flow, where not all observers on its route are known: one was heard there for the
- *   first time in this epoch;
- * - packets that count, where the first and the last router on the way are asked for and those of
- *   the route were not known before this epoch.
- *
- * They are settled at the epoch's end. Bounded: a flow for which there is no room counts at once.
- * A held flow is not over, however long it is silent (observed_flows.h).
+ * Flows whose packets are counted at the end of the epoch, because later records decide how many,
+ * or under which key:
+ * - samples of a flow with an observer on its route that was first heard in this epoch;
+ * - counted packets whose ingress and egress are required, on a route not known before this epoch.
+ * Bounded: a flow without a free entry counts at once. A deferred flow never times out
+ * (observed_flows.h).
  */
 
 #include <stdbool.h>
@@ -63,12 +59,13 @@ static inline struct deferred_flow *held_flow_of(
 	return &held->flows[flow->held];
 }
 
-/* The record's samples bring nothing yet. */
+/* Adds the samples of a record. */
 void held_flow_add_samples(struct deferred_flow *held, const struct record *record);
-/* That much counts, later. */
+/* Adds packets that are certain to count. */
 void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth);
 
 /*
- * The next that is to be settled, which is no longer held; NULL: there is none, and all are gone.
+ * Returns the next entry to settle, and marks its flow as no longer deferred. Returns NULL, and
+ * empties the table, after the last.
  */
 struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct observed_flows *flows);

@@ -12,13 +12,13 @@
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/record_value.h"
 
-/* Reports of one packet by several exporters differ by less: of its time, */
+/* Maximum difference of several exporters in the time of one packet, */
 #define JITTER_TICKS 19
-/* and of the record that has it. */
+/* and in the arrival of its record. */
 #define MARGIN_TICKS (2 * 954)
 #define CUT_TICKS    954 /* ticks of OBSERVATION_CUT_TIMES */
 
-/* Packets that may be dropped on the way between two observers. */
+/* One in N packets may be lost between two observers. */
 #define DROPPED_ONE_IN 64
 
 /* Returns the part of a flow up to `target` that was not counted before. */
@@ -50,9 +50,9 @@ static inline bool came_back(const struct observed_flows *flows, const struct re
 }
 
 /*
- * Whether others told of packets that the observer did not see: then nobody knows whether its packets
- * are among theirs. A record whose last packet is later than all that are told has to reach beyond
- * them, but for packets that were dropped between the two. end: how far it reaches.
+ * Returns true if others reported packets that the observer did not see: it is then unknown whether
+ * its packets are among theirs. A record that ends later than all others must also reach a higher
+ * count, except for packets lost between the observers. end: count reached by the record.
  */
 static inline bool is_contradicted(const struct record *record, uint64_t end)
 {
@@ -62,7 +62,7 @@ static inline bool is_contradicted(const struct record *record, uint64_t end)
 
 	if (reach >= flow->packets)
 		return false;
-	if (record->observation->flags & OBSERVATION_SAMPLE) /* reports of packets may wait */
+	if (record->observation->flags & OBSERVATION_SAMPLE) /* packet samples may be reported late */
 		return false;
 	if (!record->has_first)
 		return end + record->packets < flow->packets;
@@ -92,8 +92,9 @@ static inline void set_advance(struct flow *flow, uint64_t packets)
 }
 
 /*
- * counted: flow->packets before the record. The caller may have added to it since: `advance` is a
- * part of its word, which is read late after a write to that part.
+ * Advances the front of the flow to the record. counted: flow->packets before the record. A
+ * parameter, because the caller may have changed flow->packets: `advance` shares its word, and
+ * reading the word after a partial write stalls.
  */
 static inline void advance(
 	struct flow *flow, const struct record *record, uint64_t counted, uint64_t end)

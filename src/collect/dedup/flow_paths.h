@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Where flows went: beside each flow (observed_flows.h) who reported it lately. Only where paths,
- * or ingress and egress, are asked for. An observer is on the flow's way while it reported within
- * the window that is open, or the one before; a window is as long as the flows' timeout.
+ * Paths of flows: recent observers of each entry in observed_flows.h. Used only for --export paths
+ * and --key routers. An observer is on the path if it reported in the current or the previous
+ * window; a window lasts one flow timeout.
  */
 
 #include <stdbool.h>
@@ -23,23 +23,23 @@ struct flow_path {
 	uint32_t now, before; /* in this window, in the last one */
 	uint32_t told;        /* those of the last row */
 	uint16_t window;
-	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none is there any more */
-	uint16_t ends_generation : 15; /* observation_points_ends_generation() of these */
-	bool stale : 1;                /* these, since the way changed */
+	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none left */
+	uint16_t ends_generation : 15; /* observation_points_ends_generation() of ingress and egress */
+	bool stale : 1;                /* the path changed after ingress and egress were set */
 };
 
 _Static_assert(sizeof(struct flow_path) == 80, "ten words");
 
-/* Bytes: one for each entry. */
+/* Returns the memory in bytes, for one path per entry of the flow table. */
 size_t flow_paths_memory(uint64_t flows);
 
-/* The record was taken, and is worth that. */
+/* Adds a processed record and its value. */
 void flow_path_report(struct flow_path *path, struct dedup_context *known,
 	const struct record *record, const struct record_value *worth);
 
-/* The first and the last exporter that is known. */
+/* Updates the ingress and the egress of the path. */
 void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record);
 
-/* Emits the row of a flow that was reported in the epoch, and begins the next epoch. */
+/* Emits the row of a flow if it was reported in the epoch, and starts the next epoch. */
 void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,
 	void (*emit)(void *arg, const struct path_row *row), void *arg);
