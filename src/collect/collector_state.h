@@ -92,8 +92,8 @@ struct domain {
 	struct record_sums sums; /* sums of the slot in this epoch, earlier owners included */
 	int64_t heard;           /* time of the last datagram, ns since 1970-01-01 UTC */
 	/*
-	 * Largest sampling interval of its records, and the source ID that has it. Valid until that
-	 * source has a smaller one or the exporter restarts. 0: no records yet.
+	 * Largest sampling interval of its records, and the place of that record (observe.h). Valid
+	 * until that place has a smaller interval or the exporter restarts. 0: no records yet.
 	 */
 	uint32_t interval;
 	uint64_t interval_place;

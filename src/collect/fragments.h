@@ -20,13 +20,13 @@ struct fragments;
 /* Limits of incomplete datagrams; beyond them, the oldest one is dropped. */
 struct fragments_limits {
 	uint32_t datagrams;
-	size_t bytes; /* of memory; each datagram takes the maximum size */
+	size_t bytes; /* each datagram takes the maximum size */
 	int64_t age;  /* ns since the arrival of the first fragment */
 };
 
 struct fragments_counts {
 	/* Packets: */
-	uint64_t whole;     /* with a complete datagram */
+	uint64_t whole;     /* complete datagrams */
 	uint64_t fragments; /* UDP fragments */
 	uint64_t not_udp;
 	uint64_t not_ip; /* included in not_udp */

@@ -18,7 +18,7 @@
 
 /* One --listen. */
 struct listen_address {
-	char text[LISTEN_TEXT_MAX];  /* as the user wrote it */
+	char text[LISTEN_TEXT_MAX];  /* text of the option */
 	struct sockaddr_in6 address; /* IPv4 is mapped; port 0: any free port */
 	bool all;                    /* all addresses of IPv4 and IPv6 */
 };

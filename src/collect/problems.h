@@ -40,7 +40,7 @@ enum problem {
 	PROBLEM_OTHERS,
 	PROBLEM_TOO_LARGE,
 	PROBLEM_SUM,
-	PROBLEM_NO_PLACE, /* no slot for an exporter behind a mediator */
+	PROBLEM_NO_PLACE, /* no slot for the exporter of forwarded records */
 	/* Packets of a capture. */
 	PROBLEM_CUT,
 	PROBLEM_BAD_HEADERS,

@@ -2,18 +2,17 @@
 #pragma once
 
 /*
- * Other measurements while packets flow. A thread of its own reads what is asked for, checks it as
- * at the start, and makes a set of measurements (parallel/run/measurements.h) with all its memory;
- * the reporter puts it in place where it hands generations back, and gives what is not used any
- * more to the thread, which frees it. So the reporter waits for nothing, and workers see nothing of
- * it.
+ * Changes measurements while packets flow.
  *
- * Changes are prepared one after the other, each on top of the last one that was taken. What cannot
- * be is refused, and then nothing has changed.
+ * A thread reads the request, checks it as at the start, and creates a set of measurements
+ * (parallel/run/measurements.h) with all its memory. The reporter installs the set when it returns
+ * generations, and passes the old set to the thread, which frees it. So the reporter never waits,
+ * and workers notice nothing. Changes are prepared one at a time, each on top of the last accepted
+ * one. A refused change has no effect.
  *
- * No lock order: `publish` takes a lock of its own under that of the changes, and `settle` is called
- * without one. Whoever asks waits for the thread, then for the reporter, each with a limit. The
- * thread waits for a request, and in `settle`. The reporter waits for neither.
+ * Locks: `publish` takes its own lock while the lock of the changes is held; `settle` is called
+ * without a lock. The requesting thread waits for this thread, then for the reporter, each with a
+ * timeout. This thread waits for requests, and in `settle`. The reporter waits for neither.
  */
 
 #include <stdbool.h>
@@ -24,20 +23,20 @@
 
 #define CHANGE_ERROR_MAX 1024
 
-/* From which epoch on a measurement is what the plan says. */
+/* Start of a measurement in its present form. */
 struct change_since {
 	uint64_t epoch;
-	bool at_least; /* waits for its epoch, which is not earlier than `from` */
-	uint64_t from; /* first epoch; UINT64_MAX: not known yet */
+	bool at_least; /* pending: starts at `from` or later */
+	uint64_t from; /* first epoch; UINT64_MAX: unknown */
 };
 
 struct changes_params {
 	struct run *run;
 	struct writer *writer;
-	uint64_t first_epoch; /* the number that the first epoch got */
+	uint64_t first_epoch; /* number of the first epoch */
 	/*
-	 * Called by the reporter: publishes a new or confirmed plan. Called by the thread: waits
-	 * until no thread reads an older one.
+	 * publish: called by the reporter; publishes a new or confirmed plan. settle: called by the
+	 * thread; waits until no thread reads an older plan.
 	 */
 	void (*publish)(const struct plan *plan, const struct change_since *since);
 	void (*settle)(void);
@@ -45,34 +44,41 @@ struct changes_params {
 
 struct changes;
 
-/* Starts the thread. Returns NULL on failure. */
+/* Starts the thread. Returns NULL if that fails. */
 struct changes *changes_start(const struct changes_params *params);
 /* Refuses further requests and waits for the thread. */
 void changes_end(struct changes *changes);
 void changes_free(struct changes *changes);
 
 struct change_answer {
-	uint64_t number; /* number of the request, in order */
-	bool refused;    /* error says why */
-	bool mistake;    /* in the text */
-	bool same;       /* nothing is to be changed */
+	uint64_t number; /* sequence number of the request */
+	bool refused;    /* the reason is in `error` */
+	bool mistake;    /* the request is malformed */
+	bool same;       /* the request changes nothing */
 	uint32_t measurements;
-	uint64_t epoch; /* the first that has the change, or where that is not open yet, */
-	bool at_least;  /* no epoch before it has */
+	uint64_t epoch; /* first epoch with the change */
+	bool at_least;  /* the change starts at `epoch` or later */
 	char error[CHANGE_ERROR_MAX];
 };
 
-/* Any thread but the reporter's: asks for a change, in the words of config_change(). Waits until it
- * is taken, and not for long until its epoch is open. After CONTROL_ANSWER_S the answer is
- * `refused`, and its error names the cause; the change may still come. */
+/*
+ * Requests a change, in the syntax of config_change(). Any thread except the reporter. Waits until
+ * the change is accepted, then a limited time for its first epoch. After CONTROL_ANSWER_S the
+ * answer is `refused` and `error` has the reason; the change may still take effect.
+ */
 struct change_answer changes_ask(struct changes *changes, const char *words);
 
-/* The reporter: the command line and the file are to be read again. */
+/* Starts to reload the command line and the file. Called by the reporter. */
 void changes_reload(struct changes *changes);
-/* The reporter: false when that is done; then *answer says how. */
+/*
+ * Returns false, with the result in *answer, after the reload has finished. Called by the reporter.
+ */
 bool changes_reloading(struct changes *changes, struct change_answer *answer);
-/* Any other thread: waits for the epoch of such an answer, but not for long. */
+/* Waits a limited time for the first epoch of a reload. Any thread except the reporter. */
 void changes_await_reload(struct changes *changes, struct change_answer *answer);
 
-/* The reporter, often: takes what is ready. No epoch before `at_least` will have it. */
+/*
+ * Installs a prepared change; it starts at epoch `at_least` or later. Called often, by the
+ * reporter.
+ */
 void changes_look(struct changes *changes, uint64_t at_least);

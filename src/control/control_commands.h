@@ -2,21 +2,23 @@
 #pragma once
 
 /*
- * The commands of the control socket: for who answers them (control.c), by a function
- * answer_NAME(), and for who asks them, sketchtap ctl.
+ * Commands of the control socket: control.c implements each in a function answer_NAME(), and
+ * sketchtap ctl sends them.
  *
- * COMMAND(NAME, what the socket says of it, {words behind "ctl NAME", what help says of them}, ...)
+ * COMMAND(NAME, help of the socket, {arguments of "ctl NAME", help of ctl}, ...)
  *
- * Of the words, small ones are written as they are and tell one use from another, capitals stand
- * for a word, what is in brackets may be left out, and "..." is any number more.
+ * Lower-case arguments are literal and select one of several uses. Upper-case arguments are
+ * placeholders, [] encloses optional ones, and "..." means repeatable.
  */
 
 #define CONTROL_PATH "/sketchtap/"
 
-/* Characters of a command at most. DPDK reads one more: where that is there, the rest may be lost. */
+/*
+ * Longest command, in characters. DPDK reads one more; a command of that length may be truncated.
+ */
 #define CONTROL_COMMAND_MAX 1022
 
-/* Longest time from a command to its answer: preparing the memory of a change may take that. */
+/* Timeout of a reply in seconds: a change may have to prepare memory. */
 #define CONTROL_ANSWER_S 30
 
 #define CONTROL_COMMANDS(COMMAND)                                                                   \

@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * /sketchtap/follow: one closed epoch after the other, for sketchtap follow and sketchtap top. Who
- * asks for an epoch that is not closed yet is answered when it is, or told after a while that it is
- * not; he waits in a thread of the telemetry library. Who comes late finds the last epochs
- * (report/rows/recent.h). Who closes epochs waits for nobody: he changes a number, and wakes who
- * sleeps on it.
+ * Handles /sketchtap/follow: returns closed epochs one by one, to sketchtap follow and sketchtap
+ * top. A request for an open epoch waits in a thread of the telemetry library until the epoch is
+ * closed or the request times out. Late clients receive the last epochs (report/rows/recent.h). The
+ * reporter never waits: it changes a number and wakes the threads that sleep on it.
  */
 
 #include <rte_telemetry.h>
@@ -18,17 +17,17 @@
 /* Longest wait of follow_stop() for clients. */
 #define FOLLOW_FAREWELL_NS INT64_C(1000000000)
 
-/* Before the first epoch is taken. From now on it is answered. */
+/* Starts serving requests. Call before the first epoch is added to `recent`. */
 void follow_start(struct recent *recent);
-/* An epoch was taken. */
+/* Wakes waiting requests, after an epoch was added. */
 void follow_closed(void);
-/* Marks the end of the run: clients that have received the last epoch are told so. */
+/* Marks the end of the run; clients receive it after the last epoch. */
 void follow_end(void);
 /*
- * Waits at the end of a run until all clients have received the end and disconnected, or the time
- * is over. No handler reads epochs afterwards.
+ * Waits until all clients have received the end and disconnected, at most FOLLOW_FAREWELL_NS. No
+ * handler reads epochs afterwards.
  */
 void follow_stop(void);
 
-/* A handler. Parameters: [EPOCH[,PART]] */
+/* Telemetry handler. Parameters: [EPOCH[,PART]] */
 int follow_answer(const char *parameters, struct rte_tel_data *answer);

@@ -17,12 +17,12 @@
 
 #define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
 
-/* A reply holds 16 KB of JSON. The library silently drops what does not fit. */
+/* Size limit of a reply: 16 KB of JSON. The library silently drops the rest. */
 #define ANSWER_BYTES 16000
 
 /* Replies with an error. Returns 0, as handlers do. */
 int reply_error(struct rte_tel_data *answer, const char *why);
-/* One that can be seen in the text of the question. */
+/* Replies that the request is malformed. Returns 0. */
 int reply_mistake(struct rte_tel_data *answer, const char *why);
 
 void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns);
@@ -31,17 +31,19 @@ __attribute__((format(printf, 3, 4))) void reply_text(
 
 /* Adds a dictionary to another one, which owns it. Returns NULL if out of memory. */
 struct rte_tel_data *reply_dict(struct rte_tel_data *dict, const char *name);
-/* A dictionary in one of several, by its number; NULL without the several, or memory. */
+/* Adds a dictionary under a number. Returns NULL if `several` is NULL or out of memory. */
 struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t number);
 
 /* Adds values under the names of CSV columns. Unknown values are omitted. */
 void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const struct key *key);
 void reply_row(
 	struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row);
-/* Returns the largest size of a row with its rank in a reply. */
+/* Returns the maximum bytes of a row and its rank in a reply. */
 size_t reply_row_bytes(const struct key_rule *rule, const struct report_row *row);
 void reply_ledger(struct rte_tel_data *dict, const struct ledger *ledger);
-/* It, and what goes with it: from when to when (ns since 1970), rates, records that expired. Where
- * time stamps are generated rates are by `took` (struct report_epoch), which is added; else it is 0. */
+/*
+ * Adds a ledger with start and end (ns since 1970), rates and expired records. If time stamps are
+ * generated, rates use `took` (struct report_epoch), which is added; else it is 0.
+ */
 void reply_account(struct rte_tel_data *dict, int64_t start, int64_t end, uint64_t took,
 	const struct ledger *ledger, uint64_t expired);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Decides every 10 ms what each worker gives up, by how much came to it and how long its packets
- * took, and tells it by its line (parallel/shed/shed_setting.h). Of the reporter: while that merges
- * an epoch nothing is decided, and the workers' valves alone keep up. docs/ADAPTIVE.md says by
- * which rules.
+ * Controller of load shedding: decides every 10 ms what each worker sheds, from its packet rate and
+ * time per packet, and publishes it (parallel/shed/shed_setting.h). Called by the reporter; while
+ * that merges an epoch, only the queue shedding of the workers reacts. docs/ADAPTIVE.md describes
+ * the rules.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 struct shed_controller;
 
-/* Returns its memory in a run; 0 without a controller. */
+/* Returns the memory of the controller; 0 without one. */
 struct plan_keep_up shed_controller_memory(const struct config *config);
 
 /*
@@ -27,13 +27,13 @@ struct plan_keep_up shed_controller_memory(const struct config *config);
  */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
-void shed_controller_destroy(struct shed_controller *governor); /* NULL is allowed */
+void shed_controller_destroy(struct shed_controller *governor); /* NULL allowed */
 
-/* Call often. `open`: the newest epoch. NULL is allowed, here and below. */
+/* Updates the decisions. Call often. open: newest epoch. NULL is allowed, here and below. */
 void shed_controller_look(struct shed_controller *governor, int64_t monotonic, uint64_t open);
 
 /*
- * Adds what was shed since the last epoch to the report of a closed one, which must have its loads
+ * Adds the shedding since the last epoch to the report of a closed one, which must have its loads
  * and measurements. Returns false if out of memory.
  */
 bool shed_controller_close(
@@ -46,8 +46,8 @@ struct shed_status {
 	struct burst_shed_level level; /* highest level of the workers */
 	struct governor_measurement {
 		char name[64];
-		uint32_t whole;            /* workers that give up nothing of it */
-		char least[STEP_WORD_MAX]; /* what the worker does that gives up most */
+		uint32_t whole;            /* number of workers that shed nothing of it */
+		char least[STEP_WORD_MAX]; /* setting of the worker that sheds most */
 	} measurements[CONFIG_MEASUREMENTS_MAX];
 };
 
@@ -58,5 +58,5 @@ struct shed_status {
 bool shed_controller_tell(
 	struct shed_controller *governor, uint32_t worker, struct shed_status *present);
 
-/* Any thread: from the next window on it decides so. */
+/* Selects the policy from the next window on. Any thread. */
 void shed_controller_ask(struct shed_controller *governor, enum shed_policy how);

@@ -17,16 +17,16 @@
 struct shed_log {
 	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: disabled */
 	uint32_t n;
-	uint64_t missing; /* changes of the interval that are in no row */
+	uint64_t missing; /* changes of this interval without a row */
 };
 
 /* Reason of a change. */
 struct state_why {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	const char *reason;
-	uint64_t backlog;          /* packets that waited */
-	double rate;               /* packets a second that came in the last window */
-	double cost_ns, target_ns; /* what a packet took, and what it may take; 0: not known */
+	uint64_t backlog;          /* packets in the queues */
+	double rate;               /* packets per second received in the last window */
+	double cost_ns, target_ns; /* ns per packet: measured, and the target; 0: unknown */
 	double share;
 };
 
@@ -34,7 +34,7 @@ struct state_why {
 bool state_log_init(struct shed_log *log);
 void state_log_fini(struct shed_log *log);
 
-/* Logs that a measurement of a worker changes its number of steps at this packet. */
+/* Logs a change of the number of steps of a measurement, at this packet of a worker. */
 void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why);
 
@@ -43,9 +43,11 @@ void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct state_why *why);
 
-/* A worker's valve in a window. */
+/* Logs a change of the queue shedding level of a worker. */
 void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	struct burst_shed_level from, struct burst_shed_level to, const struct state_why *why);
 
-/* The rows so far, and one of each measurement, become the report's. False: no memory. */
+/*
+ * Moves the rows, and one final row per measurement, to the report. Returns false if out of memory.
+ */
 bool state_log_close(struct shed_log *log, struct report_epoch *report);

@@ -12,9 +12,9 @@
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/record_value.h"
 
-/* Maximum difference of several exporters in the time of one packet, */
+/* Maximum difference of several exporters in the time of one packet. */
 #define JITTER_TICKS 19
-/* and in the arrival of its record. */
+/* Maximum difference in the arrival time of its record. */
 #define MARGIN_TICKS (2 * 954)
 #define CUT_TICKS    954 /* ticks of OBSERVATION_CUT_TIMES */
 

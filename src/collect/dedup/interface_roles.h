@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * The roles of input interfaces, for sampled exporters: an interface is an edge, and its samples
- * count, or another exporter feeds it, and they are duplicates. Roles are learned from flows that
- * several exporters report (docs/ESTIMATES.md, "Each packet once"). One thread's.
+ * Learns the roles of input interfaces of sampling exporters: the samples of an edge count; those
+ * of an interface that another exporter feeds are duplicates. Roles are learned from flows that
+ * several exporters report (docs/ESTIMATES.md, "Each packet once"). Single-threaded.
  *
- * Evidence is gathered in windows, which are longer than the longest record. An exporter that is
- * silent for longer than that is dead. A role depends on who is alive: a death needs no learning.
+ * Evidence is collected in windows that are longer than the longest record. An exporter is dead
+ * after a longer silence. Roles are computed from living exporters, so a death requires no new
+ * evidence.
  */
 
 #include <stdbool.h>
@@ -19,12 +20,12 @@
 #include "sketch/sketch.h"
 
 #define ROLE_RATES     8  /* sampling intervals in use at once, rounded up to powers of two */
-#define ROLE_DISTANCES 8  /* between exporters on a path; 0: their order is unknown */
-#define WHOLE_EXPORTER 3u /* a side: all interfaces of the exporter together */
+#define ROLE_DISTANCES 8  /* distances between exporters on a path; 0: order unknown */
+#define WHOLE_EXPORTER 3u /* a side: all interfaces of an exporter together */
 #define INTERFACE_NONE UINT32_MAX
 
 enum interface_role {
-	ROLE_OPEN, /* not known, or a mixture */
+	ROLE_OPEN, /* unknown or mixed */
 	ROLE_EDGE,
 	ROLE_FED,
 };
@@ -32,7 +33,7 @@ enum interface_role {
 struct role_interface {
 	uint32_t observer; /* observation_points_number() */
 	uint32_t input;
-	uint32_t heard; /* ticks */
+	uint32_t heard; /* time of the last sample, ticks */
 	uint16_t exporter;
 	uint8_t role; /* enum interface_role */
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
@@ -50,28 +51,28 @@ struct role_evidence_of {
 	uint32_t hash;    /* hash of the flow of the entry */
 	uint16_t samples; /* UINT16_MAX: that or more */
 	uint8_t share;
-	uint8_t ttl; /* the largest; 0: unknown */
+	uint8_t ttl; /* largest TTL; 0: unknown */
 };
 
-/* Flows of an interface that another exporter reports. */
+/* Flows of an interface that another exporter reports also. */
 struct role_pair {
-	uint32_t interface; /* + 1; 0: free */
+	uint32_t interface; /* interface + 1; 0: free */
 	uint16_t exporter;
 	uint16_t generation; /* generation of the exporter when the evidence began */
 	uint8_t distance;    /* distance of the upstream exporter; 0: order unknown */
 	float common;
-	float before; /* the interface's `own` when the first common flow came */
+	float before; /* `own` of the interface at the first common flow */
 };
 
 struct role_exporter {
-	uint32_t heard;         /* ticks: any datagram; 0: never */
-	uint32_t gap, gap_last; /* ticks: the longest silence in this window, in the one before */
-	uint32_t coarsest;      /* sampling interval, in this window */
-	uint32_t sampling;      /* in the last windows; 0: it reported nothing */
-	uint32_t whole;         /* its interface that stands for all, + 1; 0: none yet */
-	uint32_t nb;            /* interfaces */
-	uint16_t generation;    /* changes when evidence about it is void */
-	uint8_t rate;           /* the number of its sampling interval; ROLE_RATES: no room */
+	uint32_t heard;         /* time of the last datagram, ticks; 0: none */
+	uint32_t gap, gap_last; /* longest silence in this and in the previous window, ticks */
+	uint32_t coarsest;      /* largest sampling interval in this window */
+	uint32_t sampling;      /* sampling interval in the last windows; 0: no flows reported */
+	uint32_t whole;         /* interface that represents the whole exporter + 1; 0: none */
+	uint32_t nb;            /* number of interfaces */
+	uint16_t generation;    /* incremented to invalidate evidence */
+	uint8_t rate;           /* index of its sampling interval; ROLE_RATES: none */
 	bool alive, in_doubt;
 };
 
@@ -85,10 +86,13 @@ struct roles {
 	struct role_evidence_of *evidence; /* evidence of this window */
 	uint64_t seed;
 	uint32_t nb_exporters;
-	uint32_t nb, room, mask; /* interfaces */
+	uint32_t nb, room, mask; /* number of interfaces */
 	uint32_t pairs_mask, nb_pairs;
-	uint32_t nb_evidence[2], evidence_mask; /* unsampled, sampled */
-	/* Evidence is gathered of flows in whose hashes these bits are 0: unsampled, sampled. */
+	uint32_t nb_evidence[2], evidence_mask; /* [0]: unsampled, [1]: sampled */
+	/*
+	 * Evidence is collected from flows whose hash has these bits clear. [0]: unsampled, [1]:
+	 * sampled.
+	 */
 	uint32_t sparse[2];
 	uint32_t rates[ROLE_RATES];
 	uint32_t began;                 /* ticks: the window; */
@@ -113,16 +117,16 @@ bool roles_init(struct roles *roles, uint32_t exporters, uint64_t seed,
 	const struct sketch_allocator *allocator);
 void roles_fini(struct roles *roles, const struct sketch_allocator *allocator);
 
-/* The hop's input interface; NULL: there is no room. */
+/* Returns the input interface of a hop; NULL: table full. */
 struct role_interface *roles_interface(
 	struct roles *roles, struct observation_points *observers, uint32_t hop, uint32_t now);
 
 /*
- * A record of a flow that is wanted adds to the evidence: `packets` as told, not multiplied. duration: ticks from its first
- * packet to the report.
+ * A record to add to the evidence, if roles_want() its flow. packets: before upscaling. duration:
+ * ticks from the first packet to the report.
  */
 struct role_evidence {
-	uint32_t flow, share; /* their numbers */
+	uint32_t flow, share; /* indexes of the flow and of the share */
 	uint32_t exporter, sampling;
 	uint64_t packets;
 	uint32_t duration;
@@ -131,7 +135,7 @@ struct role_evidence {
 
 void roles_add(struct roles *roles, const struct flow *flow, const struct role_evidence *evidence);
 
-/* The largest TTL of the share's packets in this window; 0: unknown. */
+/* Returns the largest TTL of the share's packets in this window; 0: unknown. */
 uint8_t roles_ttl(const struct roles *roles, uint32_t flow, uint32_t share);
 
 /* Returns true if evidence about the flow is collected. */
@@ -140,27 +144,27 @@ static inline bool roles_want(const struct roles *roles, const struct flow *flow
 	return ((uint32_t)flow->hash.lo & roles->sparse[sampled]) == 0;
 }
 
-/* The exporter reports flows, sampled so. */
+/* Notes that the exporter reports flows at this sampling interval. */
 static inline void roles_report(struct roles *roles, uint32_t exporter, uint32_t sampling)
 {
 	if (sampling > roles->exporters[exporter].coarsest)
 		roles->exporters[exporter].coarsest = sampling;
 }
 
-/* A datagram came from the exporter. */
+/* Notes a datagram from the exporter. */
 void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now);
 
 /*
- * The epoch is over: learns where a window is, or where `last`, and sets the roles. For the epoch
- * that is over `doubt` says what is left open.
+ * Ends an epoch: learns from the evidence if the window ends or `last` is set, and assigns roles.
+ * Fills `doubt` for the epoch.
  */
 void roles_end_epoch(struct roles *roles, struct observation_points *observers,
 	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt);
 
-/* Behind roles_end_epoch(): forgets evidence of which roles were learned. */
+/* Discards evidence that was learned from. Call after roles_end_epoch(). */
 void roles_begin_epoch(struct roles *roles);
 
-/* The slot is another exporter's from now on; after observation_points_forget(). */
+/* Prepares the slot for another exporter. Call after observation_points_forget(). */
 void roles_forget(struct roles *roles, uint32_t exporter);
 
 /* Returns true if the exporter sent a datagram recently. */

@@ -2,14 +2,16 @@
 #pragma once
 
 /*
- * The flows that are observed, 128 bytes each: what counted, and the share of each observer. A
- * compact index leads to them (a tag and the number of an entry, 8 bytes). A flow with more than
- * FLOW_SHARES shares takes further entries of the same pool. A flow is known by the 128 bits of its
- * hash: of IPv4 that is the key itself, two IPv6 flows have the same with probability 2^-128.
+ * Table of observed flows, 128 bytes each: counted packets, and the share of each observer. A
+ * compact index (tag and entry number, 8 bytes) finds the entry. Flows with more than FLOW_SHARES
+ * shares use additional entries of the same pool.
  *
- * Time is counted in ticks of about a millisecond, modulo 2^32. A flow that was silent for longer
- * than the timeout is over: it begins anew when it is found, and its entry is free when the sweep
- * comes to it, unless it is held. The sweep goes on by a few entries whenever one is asked for.
+ * Flows are identified by the 128 bits of their hash: for IPv4 that is the key itself; two IPv6
+ * flows collide with probability 2^-128.
+ *
+ * Time is counted in ticks of about 1 ms, modulo 2^32. A flow that is silent for longer than the
+ * timeout has ended: its next record restarts it, and the sweep frees its entry unless it is
+ * deferred. Each request for an entry advances the sweep.
  */
 
 #include <stdbool.h>
@@ -45,10 +47,10 @@ struct share {
 	uint64_t partial : 1; /* unsampled: others reported packets that it did not see */
 	uint64_t spare : 1;
 	uint64_t bytes : 50;
-	uint64_t last : SHARE_TIME_BITS; /* its last packet: share_time(); of totals, bytes */
+	uint64_t last : SHARE_TIME_BITS; /* last packet, share_time(); totals: high bits of bytes */
 };
 
-/* Bytes of a total. */
+/* Returns the bytes of a total. */
 static inline uint64_t share_total_bytes(const struct share *share)
 {
 	return share->bytes | (uint64_t)share->last << 50;
@@ -64,25 +66,25 @@ static inline void share_set_total_bytes(struct share *share, uint64_t bytes)
 
 enum flow_flags {
 	FLOW_USED = 1 << 0,
-	FLOW_MORE = 1 << 1,      /* shares of another entry's flow */
-	FLOW_UNSAMPLED = 1 << 2, /* an observer does not sample */
-	FLOW_MOVED = 1 << 3,     /* an observer sees it at other interfaces than before */
-	FLOW_TOLD = 1 << 4,      /* its path is kept (flow_paths.h) */
-	FLOW_IPV6 = 1 << 5,      /* said where its path is kept */
-	FLOW_HELD = 1 << 6,      /* what it brings is still to be settled (deferred_flows.h) */
+	FLOW_MORE = 1 << 1,      /* shares of a flow in another entry */
+	FLOW_UNSAMPLED = 1 << 2, /* at least one observer does not sample */
+	FLOW_MOVED = 1 << 3,     /* an observer changed its interfaces */
+	FLOW_TOLD = 1 << 4,      /* has an entry in flow_paths.h */
+	FLOW_IPV6 = 1 << 5,      /* IPv6; set with the path */
+	FLOW_HELD = 1 << 6,      /* has an entry in deferred_flows.h */
 	FLOW_UNSURE = 1 << 7,    /* `moved_behind` or `doubted` was set */
 };
 
 /*
- * How far the flow is told by unsampled observers: `packets` at `front` (ticks), and before the
- * record that brought it there `advance` fewer, at `front` less `span`.
+ * A flow. Unsampled observers have reached `packets` at `front` (ticks). Before the last record
+ * that advanced it, they had reached `packets` - `advance` at `front` - `span`.
  */
 struct flow {
-	uint32_t more; /* the entry of its further shares + 1 */
-	uint8_t nb;    /* shares */
+	uint32_t more; /* entry of additional shares + 1; 0: none */
+	uint8_t nb;    /* number of shares */
 	uint8_t flags;
-	uint16_t span; /* SPAN_TICKS */
-	uint32_t last; /* ticks; when it was reported */
+	uint16_t span; /* in units of SPAN_TICKS */
+	uint32_t last; /* time of the last report, ticks */
 	uint32_t front;
 	struct key_hash hash;
 	uint64_t packets : 40, advance : 24; /* counted packets; ADVANCE_MAX: or more */
@@ -94,11 +96,13 @@ struct flow {
 		uint32_t held;     /* method `best`: index of its deferred entry, if deferred */
 		uint32_t coarsest; /* method `window`, before `counted` is set: sampling interval */
 	};
-	/* When the flow moved to the observer that is the farthest: its first packet then, in
-	 * ticks, and the packets that others had told of before. 0 packets: it did not move. */
+	/*
+	 * Move to the observer with the highest count: its first packet after the move, ticks, and
+	 * the packets that others had reported before. 0 packets: did not move.
+	 */
 	uint32_t moved_at;
 	uint64_t moved_behind : 40;
-	uint64_t doubted : 24; /* packets that were taken for duplicates, and may be new */
+	uint64_t doubted : 24; /* dropped as duplicates, possibly new */
 } __attribute__((aligned(64)));
 
 struct more_shares {
@@ -115,14 +119,14 @@ _Static_assert(sizeof(struct more_shares) == sizeof(struct flow), "of one pool")
 
 struct observed_flows {
 	struct flow *flows;
-	uint64_t *index; /* tag, whether it has several shares, and entry + 1; 0: free */
+	uint64_t *index; /* tag, FLOW_SEVERAL and entry + 1; 0: free */
 	uint64_t mask;
 	uint32_t shift;       /* tag >> shift is a cell */
 	uint32_t nb, room;    /* entries ever given out; that there are */
 	uint32_t free;        /* a list by `more`, entry + 1 */
 	uint32_t hand;        /* position of the sweep */
 	uint32_t timeout;     /* ticks */
-	uint32_t share_shift; /* ticks to the times of shares */
+	uint32_t share_shift; /* ticks >> share_shift is the time unit of shares */
 	uint32_t used;
 	bool keep; /* the sweep keeps flows whose paths are not emitted yet */
 };
@@ -136,7 +140,7 @@ bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t 
 	const struct sketch_allocator *allocator);
 void observed_flows_fini(struct observed_flows *table, const struct sketch_allocator *allocator);
 
-/* So many count. */
+/* Adds counted packets and bytes. */
 static inline void flow_add(struct flow *flow, uint64_t packets, uint64_t bytes)
 {
 	uint64_t sum = flow->packets + packets;
@@ -167,7 +171,7 @@ static inline uint32_t flow_of_cell(uint64_t cell)
 	return ((uint32_t)cell & ~FLOW_SEVERAL) - 1;
 }
 
-/* The entry that probably is the flow's, or FLOW_NONE; fetches it. */
+/* Returns the probable entry of the flow, or FLOW_NONE, and prefetches it. */
 static inline uint32_t observed_flows_guess(
 	const struct observed_flows *table, const struct key_hash *hash)
 {
@@ -196,26 +200,26 @@ static inline bool flow_is_of(const struct flow *flow, const struct key_hash *ha
 }
 
 /*
- * The flow's entry, begun anew where it was silent for too long; a new one where it has none. guess:
- * by observed_flows_guess(), which may be outdated. NULL: no room.
+ * Returns the entry of the flow; adds one if it is missing, and restarts a flow that has ended.
+ * guess: from observed_flows_guess(), possibly outdated. Returns NULL if the table is full.
  */
 struct flow *observed_flows_get(
 	struct observed_flows *table, const struct key_hash *hash, uint32_t guess, uint32_t now);
 
-/* As it was when it was new. */
+/* Resets the flow to its initial state. */
 void observed_flows_restart(struct observed_flows *table, struct flow *flow);
 
 struct share *observed_flows_more_share(
 	struct observed_flows *table, struct flow *flow, uint32_t i);
 
-/* Share number i < flow->nb. */
+/* Returns share i < flow->nb. */
 static inline struct share *observed_flows_share(
 	struct observed_flows *table, struct flow *flow, uint32_t i)
 {
 	return i < FLOW_SHARES ? &flow->shares[i] : observed_flows_more_share(table, flow, i);
 }
 
-/* Another share, of zeroes; NULL: no room. */
+/* Adds an empty share. Returns NULL if the table is full. */
 struct share *observed_flows_add_share(
 	struct observed_flows *table, struct flow *flow, uint32_t now);
 
@@ -231,7 +235,10 @@ static inline bool flow_is_over(
 	return !(flow->flags & FLOW_HELD) && (int32_t)(now - flow->last) > (int32_t)table->timeout;
 }
 
-/* The last packet of a share's records, which came before `now`: in ticks, cut to steps. */
+/*
+ * Returns the time of the last packet of a share in ticks, rounded to the time unit of shares. It
+ * is before `now`.
+ */
 static inline uint32_t share_time(
 	const struct observed_flows *table, const struct share *share, uint32_t now)
 {

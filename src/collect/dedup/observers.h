@@ -2,13 +2,11 @@
 #pragma once
 
 /*
- * Who observes, and where: an observer is an exporter's slot and a side (ingress, egress, or one
- * that is not told); a hop is an observer with the interfaces by which it saw a flow. Several hops
- * of an observer see different packets. When a slot is given to another exporter its observers get
- * new numbers; what the old ones counted stays theirs.
- *
- * Senders choose interfaces: where a hop stands in the index depends on the seed, and an exporter
- * has at most a quarter of the hops. Beyond that its hops are those without interfaces.
+ * Observers and hops. An observer is the slot of an exporter and a side (ingress, egress or
+ * unknown). A hop is an observer and the interfaces at which it saw a flow. Several hops of one
+ * observer see different packets. If a slot is reassigned, its observers get new numbers; counts of
+ * the old ones stay theirs. Senders choose interfaces, so the index is seeded, and an exporter has
+ * at most a quarter of the hops. Beyond that limit its hops have no interfaces.
  */
 
 #include <stdbool.h>
@@ -28,13 +26,13 @@ struct hop {
 	uint32_t observer;
 	uint32_t exporter;
 	uint32_t input, output;
-	uint32_t next;  /* the exporter at the next hop; EXPORTER_NONE: unknown */
+	uint32_t next;  /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
 	uint16_t flags; /* OBSERVATION_ENTERS, OBSERVATION_LEAVES, OBSERVATION_EDGES */
 	uint8_t side;
 	bool used;
 	union {
 		uint32_t next_free;
-		uint32_t interface; /* its number in interface_roles.h, at that generation */
+		uint32_t interface; /* index in interface_roles.h, valid for this generation */
 	};
 	uint16_t next_generation; /* generation of the slot `next` */
 	uint16_t interface_generation;
@@ -49,11 +47,11 @@ struct observation_points {
 	uint32_t *taken;      /* hops, of each slot's exporter */
 	uint64_t seed;
 	uint32_t nb_exporters;
-	uint32_t nb_hops, hops_max; /* ever given out; room */
+	uint32_t nb_hops, hops_max; /* hops used so far; size */
 	uint32_t used;
-	uint32_t free_hops; /* a list; HOP_NONE ends it */
+	uint32_t free_hops; /* free list; HOP_NONE: end */
 	uint32_t mask;
-	bool turned_away; /* a pair of interfaces, since the last observation_points_sweep() */
+	bool turned_away; /* a hop was rejected since the last observation_points_sweep() */
 };
 
 size_t observation_points_memory(uint32_t exporters);
@@ -66,16 +64,19 @@ void observation_points_fini(
 uint32_t observation_points_hop(
 	struct observation_points *observers, const struct observation *observation);
 
-/* NULL where its exporter is gone. Its next hop is unknown where that exporter is gone. */
+/*
+ * Returns a hop, or NULL if its slot was reassigned. Sets its next hop to unknown if that slot was
+ * reassigned.
+ */
 const struct hop *observation_points_living_hop(
 	struct observation_points *observers, uint32_t number);
 
-/* The slot is another exporter's from now on. */
+/* Prepares a slot for another exporter. */
 void observation_points_forget(struct observation_points *observers, uint32_t exporter);
 
 /* Returns true if unused hops may occupy needed room. */
 bool observation_points_want_sweep(const struct observation_points *observers);
-/* Gives up hops but for those that are in use: in_use[hop]. */
+/* Removes all hops except those with in_use[hop]. */
 void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use);
 
 static inline uint32_t observation_points_number(
@@ -92,7 +93,7 @@ static inline bool observation_points_has(
 	return hop->observer == observation_points_number(observers, hop->exporter, hop->side);
 }
 
-/* Another number, when one of these slots was given to another exporter since. */
+/* Returns a number that changes if one of these slots is reassigned. */
 static inline uint16_t observation_points_ends_generation(
 	const struct observation_points *observers, uint32_t ingress, uint32_t egress)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The order of those who saw a flow: from the edge where it came in, by their next hops, and where
- * nobody says, by the time of their first report. */
+/*
+ * Orders the hops of a flow along its path: from the ingress edge, by next hops; if these are
+ * unknown, by the time of the first report.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,9 +13,8 @@
 #include "collect/exporters/collector_rows.h"
 
 /*
- * Puts hops[n], n <= PATH_HOPS_MAX, which are in the order of first sight, in the order of the way;
- * those of one exporter become one. Returns how many there are; *ordered: whether all of it is known
- * and not guessed.
+ * Orders hops[n], n <= PATH_HOPS_MAX, given in order of first report; merges those of one exporter.
+ * Returns the length of the path. *ordered: false if a part of the order is guessed.
  */
 uint32_t path_order(
 	const struct hop *const *hops, uint32_t n, struct path_hop *path, bool *ordered);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A record on its way to be counted, and what it is worth. */
+/* A record in progress, and its value: the packets that it adds. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,26 +9,26 @@
 #include "collect/dedup/observed_flows.h"
 #include "collect/exporters/observation.h"
 
-/* A record, its packets and bytes multiplied by the sampling interval, totals differenced. */
+/* A record: packets and bytes are upscaled, and totals are converted to differences. */
 struct record {
 	const struct observation *observation;
-	struct flow *flow; /* NULL where the method keeps none */
+	struct flow *flow; /* NULL: the method has no flow table */
 	struct share *share;
-	uint32_t number;      /* of the share */
-	uint32_t now;         /* ticks */
+	uint32_t number;      /* index of the share */
+	uint32_t now;         /* time of arrival, ticks */
 	bool moved;           /* the observer saw the flow at other interfaces before */
-	bool bytes_cut;       /* they were more than a share has room for */
-	bool held;            /* what it brings is said at the epoch's end */
-	bool is_new;          /* the observer reports the flow for the first time */
-	bool joins;           /* that, or it came back after others overtook it */
-	bool moves;           /* the flow came to its observer, from others */
-	bool aligned;         /* where it begins is known by its time alone */
-	bool has_first;       /* `first` is known */
-	uint32_t first, last; /* ticks: its packets; */
-	uint32_t before;      /* those of the observer's record before it: the last */
-	uint64_t begin;       /* packets of the flow in front of it; unsampled */
+	bool bytes_cut;       /* bytes exceeded the limit of a share */
+	bool held;            /* deferred: valued at the end of the epoch */
+	bool is_new;          /* first report of the flow by this observer */
+	bool joins;           /* is_new, or the observer returned after others overtook it */
+	bool moves;           /* the flow moved to this observer from others */
+	bool aligned;         /* the position of its start is derived from its time only */
+	bool has_first;       /* `first` is valid */
+	uint32_t first, last; /* times of its first and last packet, ticks */
+	uint32_t before;      /* time of the last packet of the observer's previous record, ticks */
+	uint64_t begin;       /* unsampled: packets of the flow before its start */
 	uint64_t packets, bytes;
-	uint64_t route; /* the key of its route, where it was looked up already; else 0 */
+	uint64_t route; /* key of its route; 0: not looked up yet */
 };
 
 static inline uint32_t ticks_of(int64_t time)
@@ -36,7 +36,7 @@ static inline uint32_t ticks_of(int64_t time)
 	return (uint32_t)((uint64_t)time >> TICK_SHIFT);
 }
 
-/* `first` and `last`: where the record does not tell them, when it came. */
+/* Sets `first` and `last`; the time of arrival if the record has no times. */
 static inline void record_times(struct record *record)
 {
 	const struct observation *observation = record->observation;
@@ -47,8 +47,8 @@ static inline void record_times(struct record *record)
 }
 
 /*
- * The largest frame that is expected where no size is told: 1500 bytes behind an Ethernet header.
- * Of sampled packets that share a record only the mean size is, and any may have been larger.
+ * Largest expected frame if sizes are unknown: 1500 bytes and an Ethernet header. Records of
+ * several sampled packets have only the mean size; any packet may be larger.
  */
 #define FRAME_EXPECTED 1514
 
@@ -57,8 +57,8 @@ static inline bool frame_sizes_unknown(const struct observation *observation)
 	return observation->sampling > 1 && observation->packets > 1;
 }
 
-/* What it brings: packets <= those of the record. */
+/* Packets and bytes that a record adds; packets: at most those of the record. */
 struct record_value {
 	uint64_t packets, bytes;
-	double sampling; /* as struct dedup_counts */
+	double sampling; /* see struct dedup_counts */
 };

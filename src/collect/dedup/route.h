@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * What is known of the way between two prefixes (IPv4 /24, IPv6 /48): its first and its last
- * exporter, and of those that report its flows the one in the lowest slot. Bounded: the route that
- * was silent the longest gives its place.
+ * Routes between two prefixes (IPv4 /24, IPv6 /48): ingress and egress exporter, and the lowest
+ * slot that reports flows. Bounded: replaces the route that is silent for longest.
  */
 
 #include <stdbool.h>
@@ -17,22 +16,22 @@
 #define ROUTE_NOBODY UINT32_MAX
 
 struct route {
-	uint64_t key; /* of the prefixes; 0: free */
+	uint64_t key; /* key of the two prefixes; 0: free */
 	uint32_t last;
-	uint32_t lowest;          /* observer, of those that the edge rule saw */
-	uint32_t lowest_heard;    /* when it was */
-	uint16_t ingress, egress; /* exporters of the last path that was known */
+	uint32_t lowest;          /* lowest observer seen by the edge method */
+	uint32_t lowest_heard;    /* time of its last record, ticks */
+	uint16_t ingress, egress; /* exporters of the last known path */
 	uint16_t ends_generation; /* observation_points_ends_generation() of ingress and egress */
 	bool ends_known;
-	uint32_t ends_since; /* the epoch in which ends became known */
+	uint32_t ends_since; /* epoch in which ingress and egress became known */
 };
 
 struct routes {
 	struct route *routes;
-	uint64_t sets; /* of ROUTE_WAYS each; a power of two */
+	uint64_t sets; /* number of sets of ROUTE_WAYS routes; a power of two */
 	uint64_t seed;
-	uint32_t stale; /* ticks; who was silent for longer is not on the way any more */
-	uint32_t epoch; /* counted by who uses it */
+	uint32_t stale; /* ticks of silence after which an exporter left the route */
+	uint32_t epoch; /* current epoch, set by the caller */
 };
 
 size_t routes_memory(uint64_t flows);
@@ -42,7 +41,7 @@ void routes_fini(struct routes *routes, uint64_t flows, const struct sketch_allo
 
 uint64_t route_key(const struct routes *routes, const struct observation *observation);
 
-/* Finds it, or makes it. now: ticks. */
+/* Returns the route, adding it if necessary. now: ticks. */
 struct route *route_find(struct routes *routes, uint64_t key, uint32_t now);
 
 #define ROUTE_WAYS 4

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What --exporter says: who may send, under which name, how it samples, which interfaces are edges. */
+/*
+ * Parses and matches --exporter rules: allowed senders, names, sampling intervals, edge interfaces.
+ */
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -11,28 +13,28 @@
 
 /* One --exporter. */
 struct exporter_rule {
-	uint8_t prefix[16]; /* as an IPv6 address; IPv4 is mapped */
-	uint32_t bits;      /* of 128 */
+	uint8_t prefix[16]; /* IPv6 prefix; IPv4 is mapped */
+	uint32_t bits;      /* length of the prefix, 0 to 128 */
 	char name[EXPORTER_NAME_MAX];
-	uint32_t sampling; /* 0: not said */
+	uint32_t sampling; /* 0: not set */
 	uint32_t nb_edges;
-	uint32_t edges[64]; /* interfaces; ascending */
+	uint32_t edges[64]; /* interface indexes, ascending */
 	bool all_edges;     /* edge=all */
 };
 
 /*
- * Reads PREFIX[=NAME][,sampling=N][,edge=IF-LIST]; IF-LIST is I+J+K, with ranges I-J, or all.
- * False with a phrase in why[OPTION_WHY_MAX].
+ * Parses PREFIX[=NAME][,sampling=N][,edge=IF-LIST]; IF-LIST is I+J+K, with ranges I-J, or all.
+ * Returns false, with a reason in why[OPTION_WHY_MAX], if malformed.
  */
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why);
 
-/* Whether two rules are of one prefix: what the second one says would never hold. */
+/* Returns true if two rules have the same prefix; the second one would never match. */
 bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rule *b);
 
-/* Returns true if the rule is for every address of IPv4 or IPv6. */
+/* Returns true if the rule matches all IPv4 or IPv6 addresses. */
 bool exporter_rule_is_any(const struct exporter_rule *rule);
 
-/* The rule with the longest prefix that holds the address; or NULL. */
+/* Returns the rule with the longest matching prefix, or NULL. */
 const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *rules, uint32_t nb_rules, const struct in6_addr *address);
 

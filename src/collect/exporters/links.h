@@ -2,16 +2,17 @@
 #pragma once
 
 /*
- * What passed an exporter's interfaces, by its records and by the interfaces' own counters (sFlow).
- * Records that name no interface, or only ones for which there is no room, are one row without
- * interface and direction. Each exporter has its share of all links, and may borrow more.
+ * Counts packets and bytes per interface of an exporter, from its records and from interface
+ * counters (sFlow). Records without an interface, or beyond the table size, are summed in a row
+ * without interface and direction. Each exporter has a guaranteed share of the table and may borrow
+ * more.
  *
- * A packet leaves by an interface's records at egress and by others' records at ingress that name
- * it as their output; of the two, those that the interface made itself count, where there are any.
+ * Output packets of an interface are in its own egress records, and in ingress records of other
+ * interfaces that name it as output. The egress records have precedence.
  *
- * Counters are differenced between two of an interface's messages: a count belongs to the epoch of
- * the later one, with the time between them. What a restart or an index that moved leaves between
- * two counters is not known, and counted neither in packets nor in time.
+ * Counters are differenced between two messages of an interface. The difference counts in the epoch
+ * of the later one, with the time between them. After a restart or a changed interface index,
+ * neither packets nor time are counted for the gap.
  */
 
 #include <stdbool.h>
@@ -26,24 +27,25 @@ struct links;
 
 size_t links_memory(uint32_t exporters);
 
-/* seed: a secret, because senders choose what is looked up. NULL: there is no memory. */
+/* Returns NULL if out of memory. seed: secret; senders choose the keys. */
 struct links *links_create(uint32_t exporters, uint64_t seed);
 void links_destroy(struct links *links);
 
-/* Observations of one exporter. */
+/* Counts observations of one exporter. */
 void links_count(struct links *links, const struct observation *observations, uint32_t n);
 void links_counters(struct links *links, uint32_t exporter,
 	const struct interface_counters *counters, int64_t time);
-/* Its name or speed, where the option says it of an interface. */
+/* Stores name or speed of an interface from an option record. */
 void links_learn(struct links *links, uint32_t exporter, const struct option_record *option);
 
-/* The exporter restarted: its counters start anew. */
+/* Discards previous counter values of an exporter that restarted. */
 void links_restart(struct links *links, uint32_t exporter);
 void links_forget(struct links *links, uint32_t exporter);
 
 /*
- * Emits a row for each interface and direction with something in it, by exporter, interface and
- * direction, that without an interface first, and starts the next epoch; `address`, `domain` and `exporter` are the caller's to fill.
+ * Emits a row for each active interface and direction, by exporter, interface and direction, the
+ * row without interface first. Then starts the next epoch. The caller fills `address`, `domain` and
+ * `exporter`.
  */
 void links_end_epoch(struct links *links,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg);

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * What of the gaps in exporters' sequences was lost on our side. The kernel tells how many
- * datagrams a socket dropped, not whose: they are shared among the socket's exporters by their
- * gaps. What is left over has no gap yet, as at a burst's end; it is counted without an exporter,
- * and a gap that shows later is not counted again.
+ * Splits sequence gaps of exporters into losses of the socket and losses of the network. The kernel
+ * reports the number of datagrams that a socket dropped, but not their senders: they are divided
+ * among the exporters of the socket in proportion to their gaps. The rest has no gap yet, for
+ * example at the end of a burst. It is counted without an exporter, and a gap that appears later is
+ * not counted again.
  */
 
 #include <stdbool.h>
@@ -17,24 +18,27 @@ struct exporter_loss {
 	uint32_t slot;
 	uint32_t socket;
 	uint64_t gaps;                      /* datagrams */
-	uint64_t lost_socket, lost_network; /* what they turn out to be */
+	uint64_t lost_socket, lost_network; /* split of `gaps` */
 };
 
-#define LOSSES_REMEMBERED 60 /* epochs in which such a gap may show */
+#define LOSSES_REMEMBERED 60 /* epochs in which a late gap may appear */
 
 struct socket_loss {
-	uint64_t dropped; /* in this epoch */
-	uint64_t counted; /* in earlier ones, without an exporter */
-	uint32_t epochs;  /* since then */
+	uint64_t dropped; /* datagrams dropped in this epoch */
+	uint64_t counted; /* datagrams of earlier epochs counted without an exporter */
+	uint32_t epochs;  /* epochs since then */
 };
 
 /*
- * Fills what became of the gaps of losses[n], who are all of this socket, and starts the socket's
- * next epoch. Returns what was dropped without a gap.
+ * Splits the gaps of losses[n], all exporters of this socket, and starts the next epoch. Returns
+ * the dropped datagrams without a gap.
  */
 uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, uint32_t n);
 
-/* Counters of its own losses that an exporter has in options, for a few scopes. Zeroed at the start. */
+/*
+ * Loss counters that an exporter reports in options, for up to REPORTED_SCOPES scopes. Zero-
+ * initialized.
+ */
 #define REPORTED_SCOPES 4
 struct reported_losses {
 	struct {
@@ -44,13 +48,15 @@ struct reported_losses {
 	} scopes[REPORTED_SCOPES];
 };
 
-/* Losses of an exporter since the last record of the option. */
+/* Losses of an exporter since the previous record of the option. */
 struct reported_loss {
-	uint64_t packets; /* or flows, if it does not count packets */
-	bool unknown;     /* packets are not all that was lost */
+	uint64_t packets; /* packets; flows if packets are not reported */
+	bool unknown;     /* more may be lost than `packets` */
 };
 
-/* The first record of a scope reports nothing: its losses may be old. Nor do scopes for which there
- * is no room. */
+/*
+ * Returns the losses since the previous record. The first record of a scope returns none: its
+ * losses may be old. Scopes beyond REPORTED_SCOPES are ignored.
+ */
 struct reported_loss losses_reported(
 	struct reported_losses *reported, const struct option_record *option);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* From a record to an observation: its sampling, its bytes of layer 3, where it was seen. */
+/*
+ * Converts a record to an observation: adds sampling interval, layer 3 bytes, interfaces and next
+ * hop.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,43 +14,49 @@
 #include "collect/exporters/observation.h"
 #include "collect/exporters/sampling.h"
 
-/* Whose records they are; for those of one datagram. */
+/* Source of the records of one datagram. */
 struct observation_point {
 	uint32_t slot;
 	uint32_t link_overhead;
 	int64_t time;
-	const struct exporter_rule *rule; /* NULL: none */
+	const struct exporter_rule *rule; /* matching --exporter; NULL: none */
 	struct sampling_knowledge sampling;
 	const struct exporter_table *exporters;
-	/* What next_hop was last, and who that is. */
+	/* Cache: last next hop, and the slot of its exporter. */
 	struct in6_addr next_hop;
 	uint32_t next;
-	/* The coarsest interval of its usable records, its source, and the place that has it; the
-	 * finest. 0: there were no records. */
+	/*
+	 * Largest sampling interval of the usable records, its source, and its place: the
+	 * interface, template and sampler of the record. Smallest interval. 0: no records.
+	 */
 	uint32_t coarsest, finest;
 	enum sampling_source source;
 	uint64_t coarsest_place;
-	/* Set by the caller: an interval that a place had before. */
+	/* Earlier interval of a place. Set by the caller. */
 	uint32_t known;
 	uint64_t known_place;
-	bool finer; /* a record of that place has a finer one */
-	/* Of all records enum flow_has; of those that nothing says to be sampled whether there were
-	 * any, and what there is to doubt. */
+	bool finer; /* a record of that place has a smaller interval */
+	/*
+	 * enum flow_has of all records; a record without known sampling was seen; its uncertainty.
+	 */
 	uint32_t has;
 	bool unsampled;
 	enum sampling_certainty doubt;
-	/* The verdict on the last record, and what it depended on. Cleared by observe_anew(). */
+	/*
+	 * Cache: sampling verdict of the last record, and its input fields. Cleared by
+	 * observe_anew().
+	 */
 	bool decided;
 	struct sampling_verdict verdict;
 	struct sampling_basis basis;
 };
 
-/* Forgets the verdict on the last record. Call it when the exporter or its options change. */
+/* Clears the cached verdict. Call if the exporter or its options change. */
 static inline void observe_anew(struct observation_point *observer)
 {
 	observer->decided = false;
 }
 
-/* False: it brings no packets. */
+/* Returns false if the record adds no packets. */
 bool observe(struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation);

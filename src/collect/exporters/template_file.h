@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Templates in a file, so that they outlive the collector. Text, a line for each definition:
+ * Saves templates in a file, so that they survive a restart of the collector. A text file, one line
+ * per definition:
  *
  *   sketchtap-templates 1
  *   PROTOCOL ADDRESS DOMAIN STARTED SET CHECKSUM
  *
- * with the set in hexadecimal digits, or, with the number 65535 and a length before it as a set has
- * them, what options said of the domain's sampling (sampling_write()). STARTED is when the exporter
- * started, by its own clock, in ms since 1970-01-01 UTC, or 0. The checksum is of what stands before
- * it in its line and of the first line, so that a damaged line costs itself, and the next where the
- * line's end was hit.
+ * SET is the set in hexadecimal digits, or, with the number 65535 and a length in front as in a
+ * set, the sampling of the domain (sampling_write()). STARTED is the start of the exporter by its
+ * own clock, in ms since 1970-01-01 UTC, or 0. CHECKSUM covers the rest of its line and the first
+ * line, so that damage loses only its line, and the next one if the line end is damaged.
  */
 
 #include <stdbool.h>
@@ -27,24 +27,23 @@ struct template_file_entry {
 };
 
 /*
- * Calls take() for each entry, in the file's order; false from it is as if the line were damaged.
- * Returns 0, or an error of base/regular_file.h; of a file that is not there ENOENT, of what is no
- * regular file EINVAL, of a file of something else EBADMSG.
- * *damaged: lines that were left out.
+ * Calls take() for each entry, in file order. An entry for which it returns false counts as
+ * damaged. Returns 0 or an error of base/regular_file.h: ENOENT if the file does not exist, EINVAL
+ * if it is not a regular file, EBADMSG if it has another format. *damaged: ignored lines.
  */
 int template_file_read(const char *path,
 	bool (*take)(void *arg, const struct template_file_entry *entry), void *arg,
 	uint64_t *damaged);
 
 /*
- * Whether a file of this name could be written, as far as names and rights tell: 0, or an error of
- * base/regular_file.h; EINVAL where something lies there which is no regular file.
+ * Checks by names and permissions if the file can be written. Returns 0 or an error of
+ * base/regular_file.h; EINVAL if it exists and is not a regular file.
  */
 int template_file_check(const char *path);
 
 /*
- * Writes the file anew: the old one stays whole until the new one is on the disk. Each returns 0
- * or an error of base/regular_file.h. After template_file_end() the writer is gone, whatever it returns.
+ * Replaces the file. The old one stays complete until the new one is on disk. Each function returns
+ * 0 or an error of base/regular_file.h. template_file_end() always frees the writer.
  */
 struct template_writer;
 int template_file_begin(struct template_writer **writer, const char *path);

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Keeps a file of templates (collect/exporters/template_file.h) by a thread of its own, so that a
- * disk which is slow, full or gone holds up nobody who decodes. That one copies what is to be saved
- * into memory which was set aside, and hands it over; the thread makes the file of it. These
- * functions are the decoder's, and after its end of who ends the run.
+ * Saves the template file (collect/exporters/template_file.h) in a thread of its own, so that a
+ * slow or full disk never delays the decoder. The decoder copies templates to preallocated memory
+ * and passes the copy to the thread. Functions are called by the decoder and, after its end, by the
+ * thread that ends the run.
  */
 
 #include <stdbool.h>
@@ -16,28 +16,34 @@
 
 struct template_saver;
 
-/* Of templates that take so many bytes while they are known. */
+/* Returns the memory for saving `template_bytes` of decoded templates. */
 size_t template_saver_memory(size_t template_bytes);
 
-/* The path is not copied. Returns 0 or errno. */
+/* Starts the thread. `path` must outlive it. Returns 0 or errno. */
 int template_saver_start(struct template_saver **saver, const char *path, size_t template_bytes);
-/* Waits for what is being saved. NULL: nothing. */
+/* Waits for the current write, and ends the thread. NULL is allowed. */
 void template_saver_stop(struct template_saver *saver);
 
 /*
- * Whether the file is to be written at the time `now`: its templates `changed`, or it could not be
- * written; and ten seconds have passed since it was tried. Not while it is being written.
+ * Returns true if the file must be written: templates changed or the last write failed, ten seconds
+ * have passed since the last write started, and none is in progress.
  */
 bool template_saver_is_due(struct template_saver *saver, bool changed, int64_t now);
 
-/* Where it is due: a new copy, set by set; without one, what was copied before is saved again. */
+/*
+ * Build a new copy set by set, if a write is due. Without a new copy, template_saver_save() writes
+ * the previous one.
+ */
 void template_saver_clear(struct template_saver *saver);
 void template_saver_put(struct template_saver *saver, const struct template_file_entry *entry);
 
-/* Hands the copy over. */
+/* Passes the copy to the thread. */
 void template_saver_save(struct template_saver *saver, int64_t now);
-/* Until nothing is being saved. */
+/* Waits until no write is in progress. */
 void template_saver_wait(struct template_saver *saver);
 
-/* Of what was saved last, when template_saver_is_due() or _wait() was called: 0 or errno. */
+/*
+ * Returns the result of the last write that template_saver_is_due() or _wait() found complete: 0 or
+ * errno.
+ */
 int template_saver_status(const struct template_saver *saver);

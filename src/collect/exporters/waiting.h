@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Data sets whose template is not known yet, with their messages' headers, in order. What they may
- * take is one pool; where it is full, the exporter that holds the most (within a factor of two)
- * gives up its oldest, so an exporter that holds little loses nothing to a flood. Proven exporters
- * (collect/exporters/exporter.h) and the others each have one half of the pool: only what one half
- * does not use is the other one's.
+ * Queues data sets without a known template, with the headers of their messages, in order of
+ * arrival. They share one pool of memory. If it is full, the exporter that uses the most (within a
+ * factor of two) loses its oldest set, so a flood does not affect exporters that use little. Proven
+ * exporters (collect/exporters/exporter.h) and the others own one half of the pool each, and may
+ * use the free part of the other half.
  */
 
 #include <stdbool.h>
@@ -17,9 +17,9 @@
 
 struct waiting_set {
 	struct datagram_header header;
-	int64_t time; /* of its datagram */
+	int64_t time; /* arrival of the datagram, ns since 1970-01-01 UTC */
 	uint16_t template_id;
-	bool proven; /* its exporter is */
+	bool proven; /* the exporter is proven */
 	uint32_t len;
 	const uint8_t *data;
 };
@@ -28,26 +28,29 @@ struct waiting;
 
 size_t waiting_memory(size_t bytes, uint32_t exporters);
 
-/* NULL: there is no memory. With 0 bytes nothing waits. */
+/* Returns NULL if out of memory. bytes 0: all sets are dropped. */
 struct waiting *waiting_create(size_t bytes, uint32_t exporters);
 void waiting_destroy(struct waiting *waiting);
 
-/* Copies the set; gone() is called for each set that is given up for it, or is it itself. */
+/*
+ * Queues a copy of the set. Calls gone() for each set that is dropped for it, possibly for the set
+ * itself.
+ */
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg);
 
 /*
- * Offers those of an exporter and template, the oldest first, as long as take() says true; such a
- * set is no longer there. The set is take()'s for the call. Nothing may be put in meanwhile. Takes
- * time for what is offered alone: what waits for other templates costs a datagram nothing.
+ * Calls take() for the sets of an exporter and template, oldest first, as long as it returns true;
+ * these sets are removed. The set is valid during the call, and take() must not call waiting_put().
+ * Sets of other templates cost no time.
  */
 void waiting_offer(struct waiting *waiting, uint32_t exporter, uint16_t template_id,
 	bool (*take)(void *arg, const struct waiting_set *set), void *arg);
 
 uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter);
 
-/* Gives up those of an exporter that came before `time`; how many those were. */
+/* Drops sets of an exporter older than `time`. Returns their number. */
 uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time);
 
-/* Gives up all of an exporter; how many those were. */
+/* Drops all sets of an exporter. Returns their number. */
 uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter);
