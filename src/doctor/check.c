@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends as much as there is room for. */
+/* Appends; truncates at HOST_TEXT_MAX. */
 __attribute__((format(printf, 2, 0))) static void add(
 	char text[HOST_TEXT_MAX], const char *format, va_list args)
 {
@@ -143,7 +143,7 @@ char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX])
 	return text;
 }
 
-/* Whether a word stands in a list of words. */
+/* Returns true if the word is in the list. */
 static bool has_word(const char *words, const char *word)
 {
 	size_t length = strlen(word);

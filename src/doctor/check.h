@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What the doctor looks at, and what it finds. A check is a pure function of a struct host: of the
- * files below its root, and of the few facts in it that only system calls tell.
+ * Checks of the doctor, and their findings. A check is a pure function of struct host: of files
+ * below `root`, and of the few facts that only system calls return.
  */
 
 #include <stdbool.h>
@@ -20,63 +20,63 @@
 #define HOST_NAME_MAX     64
 #define HOST_ADDRESS_MAX  16 /* 0000:3b:00.0 */
 
-/* What a run reads from; bits. Checks say which of them they are for. */
+/* Bits: sources of a run. Each check names the sources that it applies to. */
 enum host_source {
 	HOST_CARD = 1 << 0,    /* a PCI device */
-	HOST_KERNEL = 1 << 1,  /* an interface of the kernel, through af_packet or af_xdp */
-	HOST_VIRTUAL = 1 << 2, /* any other device that DPDK makes */
+	HOST_KERNEL = 1 << 1,  /* a kernel interface, by af_packet or af_xdp */
+	HOST_VIRTUAL = 1 << 2, /* any other virtual device of DPDK */
 	HOST_REPLAY = 1 << 3,  /* a capture or the generator */
-	HOST_UNNAMED = 1 << 4, /* some port: no source was given */
-	HOST_SOCKETS = 1 << 5, /* datagrams of exporters */
-	HOST_PROGRAM = 1 << 6, /* an interface of the kernel, by a program in it */
+	HOST_UNNAMED = 1 << 4, /* any port: no source was given */
+	HOST_SOCKETS = 1 << 5, /* datagrams from exporters */
+	HOST_PROGRAM = 1 << 6, /* a kernel interface, by an eBPF program */
 };
 #define HOST_LIVE (HOST_CARD | HOST_KERNEL | HOST_VIRTUAL | HOST_UNNAMED)
 #define HOST_ANY  (HOST_LIVE | HOST_REPLAY | HOST_SOCKETS | HOST_PROGRAM)
 
 struct host_port {
 	enum host_source source;
-	char name[HOST_NAME_MAX];       /* as given, without DEVARGS; printable */
-	char address[HOST_ADDRESS_MAX]; /* of a card, with its domain; else empty */
-	char interface[IFNAMSIZ];       /* of the kernel; else empty */
-	char driver[HOST_NAME_MAX];     /* DPDK's, of what is not a card: "net_af_packet" */
-	bool sends;                     /* what is sent on it goes somewhere */
-	bool unknown; /* neither a device of DPDK's making nor an interface is called so */
-	struct port_interface settings; /* of the interface */
+	char name[HOST_NAME_MAX];       /* option value without DEVARGS; printable */
+	char address[HOST_ADDRESS_MAX]; /* PCI address with domain; "": not a card */
+	char interface[IFNAMSIZ];       /* kernel interface; "": none */
+	char driver[HOST_NAME_MAX];     /* DPDK driver, such as "net_af_packet"; "": a card */
+	bool sends;                     /* can transmit */
+	bool unknown; /* no virtual device and no interface has this name */
+	struct port_interface settings; /* kernel settings of the interface */
 };
 
-/* What the planned run asks of the host. */
+/* Requirements of the planned run. */
 struct host_needs {
 	uint32_t sources;           /* bits of enum host_source */
-	struct cpu_set polling;     /* CPUs whose lcores poll; where they float, all of them */
-	uint32_t nb_polling;        /* lcores that poll */
-	bool floating;              /* they have no CPUs of their own */
-	bool forwards;              /* what comes in by ports leaves by ports */
-	bool queue_fill;            /* workers go by how full queues of ports are */
-	bool huge;                  /* hugepages are asked for */
+	struct cpu_set polling;     /* CPUs of polling lcores; all CPUs if floating */
+	uint32_t nb_polling;        /* number of polling lcores */
+	bool floating;              /* lcores are not pinned to CPUs */
+	bool forwards;              /* --forward is set */
+	bool queue_fill;            /* workers read the fill level of port queues */
+	bool huge;                  /* hugepages are required */
 	const char *huge_directory; /* --huge-dir of --eal; NULL: none */
-	/* Bytes of hugepages that must be free on each node, and wherever they are. */
+	/* Required bytes of free hugepages, per node and on any node. */
 	uint64_t huge_bytes[HOST_NODES_MAX], huge_anywhere;
-	/* Bytes of ordinary memory on each node, and wherever it is. */
+	/* Required bytes of ordinary memory, per node and on any node. */
 	uint64_t ordinary_bytes[HOST_NODES_MAX], ordinary_anywhere;
-	uint64_t receive_buffer; /* bytes, of each socket */
-	uint16_t lowest_port;    /* of the sockets */
-	const char *open_listen; /* --listen that any host may send to; NULL: none */
-	const char *templates;   /* the file that keeps them; NULL: none */
-	uint32_t nb_captures;    /* files that are measured */
-	uint32_t nb_warnings;    /* of the plan */
+	uint64_t receive_buffer; /* bytes per socket */
+	uint16_t lowest_port;    /* lowest UDP port of --listen */
+	const char *open_listen; /* a --listen that accepts any sender; NULL: none */
+	const char *templates;   /* template file; NULL: none */
+	uint32_t nb_captures;    /* number of capture files */
+	uint32_t nb_warnings;    /* warnings of the plan */
 	const char *warnings[HOST_WARNINGS_MAX];
 };
 
-/* What no file tells. */
+/* Facts from system calls. */
 struct host_calls {
 	const char *dpdk_version, *libpcap_version;
-	const char *kernel_missing;    /* why there is no program for --kernel; NULL: there is */
-	const char *runtime_directory; /* below which EAL makes its own */
+	const char *kernel_missing;    /* reason why --kernel is not available; NULL: available */
+	const char *runtime_directory; /* parent of the EAL runtime directory */
 	bool clock_known, clock_synchronised;
-	int64_t clock_error_us; /* at most */
-	int templates_error;    /* why their file cannot be written: errno; or 0 */
-	const char *capture;    /* the first of them that cannot be read; NULL: none */
-	int capture_error;      /* why not: errno */
+	int64_t clock_error_us; /* bound of the clock error, us */
+	int templates_error;    /* errno of the template file; 0: writable */
+	const char *capture;    /* first unreadable capture; NULL: none */
+	int capture_error;      /* errno of `capture` */
 };
 
 struct host {
@@ -89,94 +89,94 @@ struct host {
 };
 
 enum finding_status {
-	FINDING_NONE, /* the check does not apply after all: no line */
+	FINDING_NONE, /* not applicable: not printed */
 	FINDING_OK,
-	FINDING_WARNING, /* costs speed, packets or certainty */
-	FINDING_MISSING, /* the run as asked would not start, or would not measure what is asked */
+	FINDING_WARNING, /* may cost speed, packets or certainty */
+	FINDING_MISSING, /* the run cannot start, or cannot measure as configured */
 };
 
 struct check;
 
 struct finding {
-	const char *title; /* of the check's subject */
+	const char *title; /* title of the subject */
 	const struct check *check;
 	enum finding_status status;
 	char found[HOST_TEXT_MAX];
-	char wanted[HOST_TEXT_MAX];  /* and why, where status is not FINDING_OK */
-	char command[HOST_TEXT_MAX]; /* that mends it; empty where no command does */
+	char wanted[HOST_TEXT_MAX];  /* required state and reason; "": FINDING_OK */
+	char command[HOST_TEXT_MAX]; /* repairs it; "": no command */
 };
 
 typedef void check_host_function(const struct host *host, struct finding *finding);
 typedef void check_port_function(
 	const struct host *host, const struct host_port *port, struct finding *finding);
-/* Whether a check of a port has anything to look at. */
+/* Returns true if a check applies to the port. */
 typedef bool check_gate(const struct host *host, const struct host_port *port);
 
-/* A number in /proc/sys/kernel, and what it should be. */
+/* A number in /proc/sys, and its valid range. */
 struct sysctl {
 	const char *name;
-	int64_t least, most; /* that are right */
-	int64_t set;         /* by the command */
+	int64_t least, most; /* valid range */
+	int64_t set;         /* value that the suggested command sets */
 	const char *none, *right, *wrong, *wanted;
-	bool show; /* the number behind what was found */
+	bool show; /* print the number after the text */
 };
 
-/* One row of its subject's table, which stands at the end of the subject's file. */
+/* A check: a row of the table at the end of its subject's file. */
 struct check {
 	const char *name;
-	uint32_t sources;     /* that it is for */
-	const char *file;     /* without which there is nothing to look at; NULL: none */
-	struct sysctl sysctl; /* judged first; where it says all, there is no function */
+	uint32_t sources;     /* bits of enum host_source that it applies to */
+	const char *file;     /* required file: without it the check does not apply; NULL: none */
+	struct sysctl sysctl; /* evaluated first; may be the whole check */
 	check_host_function *look;
-	check_port_function *look_at; /* each port, in place of look */
-	check_gate *where;            /* looks only at such ports; NULL: at all */
+	check_port_function *look_at; /* per port, instead of `look` */
+	check_gate *where;            /* selects ports; NULL: all */
 };
 
 extern const struct check run_checks[], memory_checks[], cpu_checks[], time_checks[], card_checks[],
 	interface_checks[], forward_checks[], kernel_checks[];
 
-/* The subjects, in the order in which they are printed. */
+/* Subjects, in the order of printing. */
 struct check_table {
 	const char *title;
-	const struct check *checks; /* up to one without a name */
+	const struct check *checks; /* ends with a check without a name */
 };
 
 extern const struct check_table check_tables[];
 
 #define FINDING_PRINTF __attribute__((format(printf, 2, 3)))
 
-/* Set the status, and say what was found; nothing that was said before is left. */
+/* Set the status and the text of the finding; replace an earlier one. */
 FINDING_PRINTF void finding_ok(struct finding *finding, const char *format, ...);
 FINDING_PRINTF void finding_warning(struct finding *finding, const char *format, ...);
 FINDING_PRINTF void finding_missing(struct finding *finding, const char *format, ...);
-/* Go on with what was found. */
+/* Appends to the text of the finding. */
 FINDING_PRINTF void finding_more(struct finding *finding, const char *format, ...);
-/* Say what should be, and what mends it. */
+/* Set the required state, and the command that repairs it. */
 FINDING_PRINTF void finding_wanted(struct finding *finding, const char *format, ...);
 FINDING_PRINTF void finding_command(struct finding *finding, const char *format, ...);
 
-/* Have the command add a parameter to the kernel's command line; it takes a new start. */
+/* Sets a command that adds a parameter to the kernel command line; requires a reboot. */
 FINDING_PRINTF void finding_boot(struct finding *finding, const char *format, ...);
 
-/* A warning that the fact could not be seen, and why; never "ok". */
+/* Sets a warning that the fact could not be read, and why; never "ok". */
 void finding_unseen(struct finding *finding, enum sys_read why, const char *what);
-/* The same, and true, unless it was read. */
+/* As finding_unseen(), and returns true, unless `result` is SYS_READ. */
 bool finding_unless_read(struct finding *finding, enum sys_read result, const char *what);
 
 void judge_sysctl(const struct host *host, const struct sysctl *sysctl, struct finding *finding);
 
-/* Memory for a person: "512 MB". */
+/* Formats a size: "512 MB". Returns text. */
 #define HOST_SIZE_MAX 32
 char *host_size_text(uint64_t bytes, char text[HOST_SIZE_MAX]);
 
-/* Whether a word stands among the CPU's features in /proc/cpuinfo. */
+/* Returns true if /proc/cpuinfo lists the CPU feature. */
 bool host_cpu_feature(const struct host *host, const char *name);
-/* Whether this process has the capability of that number (CAP_NET_RAW is 13). */
+/* Sets *has if this process has the capability (CAP_NET_RAW is 13). */
 enum sys_read host_capability(const struct host *host, uint32_t number, bool *has);
-/* NUMA nodes that the kernel shows; 1 where it shows none. */
+/* Returns the number of NUMA nodes; 1 if the kernel shows none. */
 uint32_t host_nb_nodes(const struct host *host);
-/* "2-5,8", or "none"; cut with "..." where text[size] is too small. Returns text. */
+/* Formats a CPU list: "2-5,8" or "none"; ends in "..." if truncated. Returns text. */
 char *host_cpus_text(const struct cpu_set *cpus, char *text, size_t size);
-/* The driver of a port's card: its name; false where none is bound. */
+/* Writes the name of the kernel driver of a card. Returns false if none is bound. */
 bool host_card_driver(
 	const struct host *host, const struct host_port *port, char name[HOST_NAME_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A card: its driver, its IOMMU group, its slot, and where in the machine it sits. */
+/* Checks of a card: driver, IOMMU group, slot, NUMA node. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@
 
 #define SYS_PCI "/sys/bus/pci/devices"
 
-#define CLASS_NETWORK  0x02 /* of PCI's class codes */
+#define CLASS_NETWORK  0x02 /* PCI class code */
 #define CLASS_ETHERNET 0x0200
 #define CLASS_BRIDGE   0x06
 
-/* What is asked of a card whose kernel driver does not tell its speed. */
+/* Assumed speed of a card if its driver does not report one, bits per second. */
 #define RATE_ASSUMED 100e9
 
-#define FRAME_MIN 64 /* with FCS, as the paper's 148.8 Mpps count them */
+#define FRAME_MIN 64 /* with FCS, as in the 148.8 Mpps of the paper */
 #define FRAME_MAX 1518
 
 bool host_card_driver(
@@ -37,7 +37,7 @@ static bool is_uio(const char *driver)
 	return strcmp(driver, "igb_uio") == 0 || strcmp(driver, "uio_pci_generic") == 0;
 }
 
-/* The class code, 24 bits. */
+/* Reads the class code, 24 bits. */
 static enum sys_read device_class(const struct host *host, const char *address, uint32_t *class)
 {
 	char line[32], *end;
@@ -56,8 +56,10 @@ static bool card_exists(const struct host *host, const struct host_port *port)
 	return sys_exists(host->root, SYS_PCI "/%s", port->address);
 }
 
-/* What is no network card, a disk for instance, is looked at no further, and never to be
- * unbound. */
+/*
+ * Returns false for other devices, such as disks: these are not checked further and must never be
+ * unbound.
+ */
 static bool is_network_card(const struct host *host, const struct host_port *port)
 {
 	uint32_t class;
@@ -66,7 +68,7 @@ static bool is_network_card(const struct host *host, const struct host_port *por
 	       class >> 16 == CLASS_NETWORK;
 }
 
-/* The kernel's interface on a card, where its driver has one. */
+/* Finds the kernel interface of a card, if its driver has one. */
 static bool card_interface(
 	const struct host *host, const struct host_port *port, char name[IFNAMSIZ])
 {
@@ -85,14 +87,14 @@ static bool card_interface(
 	return found;
 }
 
-/* Whether a name in /sys/bus/pci/devices is an address, and safe in a command line. */
+/* Returns true if a name in /sys/bus/pci/devices is an address and safe in a command line. */
 static bool is_address(const char *name)
 {
 	return strlen(name) >= 12 && strlen(name) < HOST_ADDRESS_MAX &&
 	       strspn(name, "0123456789abcdef:.") == strlen(name);
 }
 
-/* Without a source: which cards could be named. */
+/* Lists possible cards if no source is given. */
 static void check_no_port(const struct host *host, struct finding *finding)
 {
 	DIR *directory;
@@ -206,7 +208,10 @@ static void check_driver(
 	}
 }
 
-/* Members of the port's group that would keep vfio from opening it: those the kernel drives. */
+/*
+ * Returns false if a device in the IOMMU group has a kernel driver, which prevents vfio from
+ * opening the group.
+ */
 static bool group_is_free(
 	const struct host *host, const struct host_port *port, char other[HOST_NAME_MAX])
 {
@@ -284,14 +289,14 @@ static void check_iommu(
 	}
 }
 
-/* The device files by which this user opens the card. */
+/* Checks access to the device files of vfio. */
 static void check_vfio(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
 	char file[PCI_FILE_MAX];
 
 	if (!pci_device_file(host->root, port->address, file))
-		return; /* the lines on the driver and the IOMMU say it */
+		return; /* reported by the checks of driver and IOMMU */
 	if (!sys_exists(host->root, "%s", file)) {
 		finding_missing(finding, "%s: there is no %s", port->name, file);
 		finding_wanted(finding, "the file of the card's group, which vfio-pci makes");
@@ -310,7 +315,7 @@ static void check_vfio(
 	finding_ok(finding, "%s: %s can be used", port->name, file);
 }
 
-/* Bits per second; what the driver tells, else what is assumed. */
+/* Returns bits per second: reported by the driver, else assumed. */
 static double port_rate(const struct host *host, const struct host_port *port, bool *assumed)
 {
 	char interface[IFNAMSIZ];
@@ -350,7 +355,7 @@ static enum sys_read read_link(const struct host *host, const struct host_port *
 	return result;
 }
 
-/* Payload sizes of the device's control register; 0 where they cannot be read. */
+/* Payload sizes in the device control register, bytes; 0: unreadable. */
 struct pcie_sizes {
 	enum sys_read result;
 	uint32_t payload, read_request;
@@ -366,14 +371,14 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 
 	if (length < 0)
 		return sizes;
-	sizes.result = SYS_DENIED; /* who is not root gets the first 64 bytes */
+	sizes.result = SYS_DENIED; /* only root can read more than 64 bytes */
 	if (length < (int)sizeof(config))
 		return sizes;
 	sizes.result = SYS_ABSENT;
-	if ((config[6] & 0x10) == 0) /* no list of capabilities */
+	if ((config[6] & 0x10) == 0) /* no capability list */
 		return sizes;
 	at = config[0x34] & ~3u;
-	/* A list has at most 48 entries; a loop in it is not followed for ever. */
+	/* At most 48 entries: terminates also on a cyclic list. */
 	for (int i = 0; i < 48 && at >= 64 && at + 10 <= sizeof(config); i++) {
 		if (config[at] == 0x10) { /* PCI Express: control register at 8 */
 			uint32_t control = config[at + 8] | (uint32_t)config[at + 9] << 8;
@@ -392,7 +397,7 @@ static struct pcie_sizes read_sizes(const struct host *host, const struct host_p
 	return sizes;
 }
 
-/* The smallest frame from which on the slot carries the port's full rate; 0: none does. */
+/* Returns the smallest frame at which the slot carries the full rate of the port; 0: none. */
 static uint32_t smallest_full_frame(double bandwidth, double rate, uint32_t payload)
 {
 	uint32_t smallest = 0;
@@ -467,7 +472,7 @@ static void check_pcie_payload(
 	}
 }
 
-/* The number that the physical function has for a port's card; -1 where it is out of sight. */
+/* Returns the number of a virtual function; -1 if its physical function is not visible. */
 static int function_number(const struct host *host, const struct host_port *port)
 {
 	char name[HOST_NAME_MAX];
@@ -485,7 +490,7 @@ static bool is_virtual_function(const struct host *host, const struct host_port 
 	return is_network_card(host, port) && pci_device_is_virtual(host->root, port->address);
 }
 
-/* Whether it may be promiscuous is a setting of the physical function's driver. */
+/* The driver of the physical function permits or denies promiscuous mode. */
 static void check_virtual_function(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -540,7 +545,7 @@ static void check_card_node(
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
-		return; /* the others may poll another port; the plan warns where they do not */
+		return; /* the other lcores may poll another port; otherwise the plan warns */
 	}
 	finding_warning(finding, "%s: node %d, but CPUs %s sit elsewhere", port->name, (int)node,
 		host_cpus_text(&remote, cpus, sizeof(cpus)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What slows a polling CPU down, takes it away for a while, or lacks in it. */
+/* Checks of polling CPUs: speed, interruptions, features. */
 
 #include <inttypes.h>
 #include <limits.h>
@@ -12,11 +12,11 @@
 
 #define SYS_CPU "/sys/devices/system/cpu"
 
-#define LATENCY_MAX_US 10 /* of an idle state that a core may enter beside polling ones */
+#define LATENCY_MAX_US 10 /* most exit latency of an idle state on cores next to polling ones */
 
 #define CPUS_TEXT 160
 
-/* A list in a command line must be whole, or it would act on other CPUs. */
+/* Returns false if the list is truncated: in a command it would affect other CPUs. */
 static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 {
 	host_cpus_text(cpus, text, CPUS_TEXT);
@@ -24,8 +24,8 @@ static bool all_in_text(const struct cpu_set *cpus, char text[CPUS_TEXT])
 }
 
 /*
- * Polling CPUs that a list of the kernel's should have and has not: the finding of the checks of
- * isolcpus, nohz_full and rcu_nocbs. what says what the others are, why what that is good for.
+ * Checks that a CPU list of the kernel (isolcpus, nohz_full, rcu_nocbs) has all polling CPUs. what:
+ * state of the missing ones. why: benefit of the parameter.
  */
 static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	const char *parameter, const char *what, const char *why, struct finding *finding)
@@ -40,12 +40,12 @@ static void judge_boot_list(const struct host *host, const struct cpu_set *have,
 	}
 	finding_warning(finding, "CPUs %s %s", host_cpus_text(&lacking, cpus, sizeof(cpus)), what);
 	finding_wanted(finding, "%s", why);
-	/* A plan that floats over all CPUs does not say which to set aside. */
+	/* With floating lcores there is no list of CPUs to isolate. */
 	if (!host->needs->floating && all_in_text(polling, cpus))
 		finding_boot(finding, "%s%s", parameter, cpus);
 }
 
-/* Set aside at boot, or by a cpuset since. */
+/* Reads the CPUs isolated at boot or by a cpuset. */
 static enum sys_read isolated_cpus(const struct host *host, struct cpu_set *isolated)
 {
 	struct cpu_set partition;
@@ -69,7 +69,10 @@ static void check_isolation(const struct host *host, struct finding *finding)
 		"isolated ones: else the scheduler puts other threads on them", finding);
 }
 
-/* CPUs without a timer tick while one thread runs; none where the kernel cannot do it. */
+/*
+ * Reads the CPUs without a timer tick while one thread runs; none if the kernel does not support
+ * it.
+ */
 static enum sys_read tickless_cpus(const struct host *host, struct cpu_set *tickless)
 {
 	enum sys_read result = cpu_set_read(tickless, host->root, SYS_CPU "/nohz_full");
@@ -94,7 +97,7 @@ static void check_tick(const struct host *host, struct finding *finding)
 	}
 }
 
-/* A list of the kernel's command line, where N is the last CPU and "all" are all. */
+/* Parses a CPU list of the kernel command line: N is the last CPU, "all" are all. */
 static bool parse_boot_list(struct cpu_set *cpus, const char *value)
 {
 	char text[1024];
@@ -124,7 +127,7 @@ static void check_rcu(const struct host *host, struct finding *finding)
 		finding_unseen(finding, SYS_GARBAGE, "rcu_nocbs= of the kernel's command line");
 		return;
 	}
-	/* The kernel adds the tickless ones by itself. */
+	/* The kernel adds the tickless CPUs. */
 	tickless_cpus(host, &tickless);
 	for (uint32_t i = 0; i < CPU_SET_MAX / 64; i++)
 		offloaded.words[i] |= tickless.words[i];
@@ -132,7 +135,10 @@ static void check_rcu(const struct host *host, struct finding *finding)
 		"callbacks run on other CPUs", finding);
 }
 
-/* The first word of a file that a polling CPU has, and whether all have the same. */
+/*
+ * Reads the first word of a file of each polling CPU. others: CPUs with another value than the
+ * first, or than `good`.
+ */
 static enum sys_read common_setting(const struct host *host, const char *file, char *value,
 	size_t size, const char *good, struct cpu_set *others)
 {
@@ -158,7 +164,7 @@ static enum sys_read common_setting(const struct host *host, const char *file, c
 	return result;
 }
 
-/* Frequency is nobody's to set where the kernel has no driver for it. */
+/* Reports that the kernel has no frequency driver, so the frequency cannot be set. */
 static void no_frequency_driver(const struct host *host, const char *what, struct finding *finding)
 {
 	if (!sys_exists(host->root, SYS_CPU "/online"))
@@ -233,7 +239,7 @@ static void check_boost(const struct host *host, struct finding *finding)
 	}
 }
 
-/* The deepest idle state that is allowed on a CPU. */
+/* Finds the deepest enabled idle state of a CPU. */
 static enum sys_read deepest_state(
 	const struct host *host, uint32_t cpu, char name[HOST_NAME_MAX], int64_t *latency)
 {
@@ -299,7 +305,7 @@ static void check_c_states(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo cpupower idle-set -D %d", LATENCY_MAX_US);
 }
 
-/* What programs ask the kernel to keep at this moment; four bytes, microseconds. */
+/* Reads the present latency limit set by programs; four bytes, microseconds. */
 static void check_cpu_latency(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/dev/cpu_dma_latency";
@@ -315,7 +321,7 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	} else if (latency <= LATENCY_MAX_US) {
 		finding_ok(finding, "a program holds it at %" PRId32 " us", latency);
 	} else {
-		/* Without a limit the idle states themselves decide, and have their own line. */
+		/* Without a limit, the check of idle states decides. */
 		finding_ok(finding, "no program holds it low (%" PRId32 " us)", latency);
 	}
 }
@@ -329,7 +335,7 @@ static void check_tuned(const struct host *host, struct finding *finding)
 	if (sys_line(host->root, profile, sizeof(profile), "/etc/tuned/active_profile") !=
 			SYS_READ ||
 		profile[0] == '\0')
-		return; /* one tool of several: the other lines say what it would set */
+		return; /* optional tool: other checks report its settings */
 	for (size_t i = 0; i < sizeof(fitting) / sizeof(fitting[0]); i++)
 		if (strncmp(profile, fitting[i], strlen(fitting[i])) == 0) {
 			finding_ok(finding, "%s", profile);
@@ -387,7 +393,7 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 	}
 }
 
-/* The name of who asked for an interrupt; false where nobody did. */
+/* Finds the name of the interrupt's handler. Returns false if it has none. */
 static bool interrupt_owner(const struct host *host, uint32_t number, char name[HOST_NAME_MAX])
 {
 	DIR *directory = sys_directory(host->root, "/proc/irq/%u", number);
@@ -406,7 +412,7 @@ static bool interrupt_owner(const struct host *host, uint32_t number, char name[
 	return found;
 }
 
-/* Where an interrupt really goes; where it may go, on a kernel that does not tell. */
+/* Reads the effective CPUs of an interrupt; its allowed CPUs on older kernels. */
 static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, struct cpu_set *cpus)
 {
 	enum sys_read result =
@@ -419,7 +425,7 @@ static enum sys_read interrupt_cpus(const struct host *host, uint32_t number, st
 
 struct interrupts {
 	uint32_t seen, unread, on_polling;
-	uint32_t first; /* number of one that is on a polling CPU */
+	uint32_t first; /* an interrupt on a polling CPU */
 	enum sys_read why_unread;
 	char names[256];
 };
@@ -550,7 +556,7 @@ static void check_irqbalance(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo systemctl disable --now irqbalance");
 }
 
-/* It disturbs nobody where it watches other CPUs. */
+/* The watchdog may watch other CPUs. */
 static void check_watchdog(const struct host *host, struct finding *finding)
 {
 	struct cpu_set watched;
@@ -564,16 +570,16 @@ static void check_watchdog(const struct host *host, struct finding *finding)
 		finding_ok(finding, "on, but not on the CPUs that poll");
 }
 
-/* What DPDK refuses to start without on x86. */
+/* DPDK requires these on x86. */
 static const char *const needed_features[] = {"ssse3", "sse4_1", "sse4_2", "popcnt"};
 
 struct feature {
 	const char *name;
-	bool built_in; /* the compiler was allowed to use it in this program */
+	bool built_in; /* the compiler may use it for this program */
 	const char *why;
 };
 
-/* What this program is faster with. */
+/* Features that speed up this program. */
 static const struct feature used_features[] = {
 	{"aes", true, "the hash of every packet takes instructions for AES"},
 #ifdef __AVX2__
@@ -588,7 +594,7 @@ static const struct feature used_features[] = {
 #endif
 };
 
-/* Of use to drivers and to DPDK's own libraries. */
+/* Features that DPDK libraries and drivers use. */
 static const char *const other_features[] = {"pclmulqdq", "gfni", "vaes", "avx512bw"};
 
 static void judge_used_feature(
@@ -601,7 +607,7 @@ static void judge_used_feature(
 	if (finding->wanted[0] != '\0')
 		return;
 	if (strcmp(feature->name, "avx512f") == 0 && !has)
-		return; /* many a good CPU is without */
+		return; /* many CPUs lack it */
 	if (!has) {
 		finding->status = FINDING_WARNING;
 		finding_wanted(finding, "%s: %s", feature->name, feature->why);
@@ -667,7 +673,7 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 		"and a card that it hands through");
 }
 
-/* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat, and the eighth, which is steal. */
+/* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat. *steal: column 8. */
 static bool read_cpu_times(const char *line, uint64_t *all, uint64_t *steal)
 {
 	uint64_t times[8];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --forward: whether what comes in by a port gets out of one as it came. */
+/* Checks of --forward: received packets are sent unmodified. */
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void check_sending(
 		port_driver_find(port->driver)->sends_to[0]);
 }
 
-/* Nothing here shows what a sender on this machine leaves undone; that it is on this machine shows. */
+/* Missing checksums of local senders are not visible here; only that the sender is local. */
 static void check_checksums(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* An interface of the kernel: whether it is up, and what it does to packets before they are
- * seen. */
+/* Checks of a kernel interface: state, and offloads that change packets before capture. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,8 +34,8 @@ static void check_virtual_port(
 }
 
 /*
- * /sys was mounted in one network namespace and this process is in another: what it shows is of
- * other interfaces, one of the same name maybe.
+ * Returns true if /sys belongs to another network namespace: it then shows other interfaces,
+ * possibly of the same name.
  */
 static bool sys_is_of_another_namespace(const struct host *host, const struct host_port *port)
 {
@@ -93,7 +92,7 @@ static void check_interface(
 	}
 }
 
-/* What joins packets before they are counted. */
+/* Checks for offloads that merge packets before they are counted. */
 static void check_merging(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -185,8 +184,8 @@ static void check_frame_size(
 }
 
 /*
- * The kernel's own count of packets that its queue between the driver and everybody else dropped:
- * the second column of each CPU's line.
+ * Reads the packets that the kernel dropped from its backlog queue: second column, one line per
+ * CPU.
  */
 static void check_backlog(const struct host *host, struct finding *finding)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether a program of --kernel can be loaded and attached here, and what it costs. */
+/* Checks of --kernel: loading, attaching and cost of the eBPF program. */
 
 #include <linux/capability.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define SYS_NET "/sys/class/net"
 
-/* The oldest kernel that is asked for, and the first with links at tc. */
+/* Oldest supported kernel, and the first with links at tc. */
 #define OLDEST VERSION(6, 1)
 #define LINKS  VERSION(6, 6)
 
@@ -90,7 +90,7 @@ static void check_rights(const struct host *host, struct finding *finding)
 	finding_command(finding, "sudo setcap %s+ep $(command -v sketchtap)", lacking);
 }
 
-/* Where there is no such file, the kernel has no other way. */
+/* Without this file, the kernel always compiles programs. */
 static void check_jit(const struct host *host, struct finding *finding)
 {
 	int64_t on;
@@ -115,7 +115,7 @@ static void check_kind(
 	int64_t kind;
 
 	if (!sys_exists(host->root, SYS_NET "/%s", port->interface))
-		return; /* that has a line of its own */
+		return; /* reported by another check */
 	if (finding_unless_read(finding,
 		    sys_number(host->root, &kind, SYS_NET "/%s/type", port->interface),
 		    "type of the interface"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Hugepages, ordinary memory by NUMA node, and what moves or reclaims it while packets come. */
+/* Checks of memory: hugepages, ordinary memory per NUMA node, page migration and reclaim. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #define CAPABILITY_IPC_LOCK 14
 #define PAGE_SIZES_MAX      8
 
-/* Hugepages of one size, on one node or in all. */
+/* Hugepages of one size, on one node or on all. */
 struct huge_pages {
-	uint64_t kilobytes; /* of a page */
+	uint64_t kilobytes; /* page size */
 	uint64_t total, free;
 };
 
 struct huge_node {
-	char directory[96]; /* that holds hugepages-*kB */
+	char directory[96]; /* contains hugepages-*kB */
 	uint32_t nb_sizes;
 	struct huge_pages sizes[PAGE_SIZES_MAX];
 };
@@ -44,20 +44,20 @@ static uint64_t huge_total(const struct huge_node *node)
 	return bytes;
 }
 
-/* A count of pages; whatever makes no sense is none. */
+/* Reads a number of pages; 0 if implausible. */
 static uint64_t read_pages(
 	const struct host *host, const char *directory, const char *size, const char *file)
 {
 	int64_t pages;
 
-	/* 2^31 pages of any size are more memory than there is. */
+	/* 2^31 pages of any size exceed any memory. */
 	if (sys_number(host->root, &pages, "%s/%s/%s", directory, size, file) != SYS_READ ||
 		pages < 0 || pages > INT32_MAX)
 		return 0;
 	return (uint64_t)pages;
 }
 
-/* Returns whether the kernel shows hugepages there. */
+/* Returns true if the kernel shows hugepages there. */
 static bool read_huge_node(const struct host *host, struct huge_node *node)
 {
 	DIR *directory = sys_directory(host->root, "%s", node->directory);
@@ -86,7 +86,7 @@ static bool read_huge_node(const struct host *host, struct huge_node *node)
 	return node->nb_sizes > 0;
 }
 
-/* The smallest size: what is reserved of it wastes least, and it can be reserved while running. */
+/* Returns the smallest size: it wastes least, and can be reserved at run time. */
 static const struct huge_pages *smallest_pages(const struct huge_node *node)
 {
 	const struct huge_pages *smallest = &node->sizes[0];
@@ -108,7 +108,7 @@ static void command_more_pages(
 		pages->total + (bytes + page - 1) / page, node->directory, pages->kilobytes);
 }
 
-/* What every node has; nb_sizes is 0 where it is not shown. */
+/* Hugepages of each node and of all; nb_sizes 0: not shown. */
 struct huge_host {
 	struct huge_node nodes[HOST_NODES_MAX];
 	struct huge_node all;
@@ -133,7 +133,7 @@ static bool read_huge_host(const struct host *host, struct huge_host *huge)
 	return true;
 }
 
-/* The first node that has less than is planned there, and how much less; NULL where none has. */
+/* Returns the first node with less than planned; NULL: none. *lacking: missing bytes. */
 static const struct huge_node *short_node(
 	const struct host_needs *needs, const struct huge_host *huge, uint64_t *lacking)
 {
@@ -153,7 +153,7 @@ static const struct huge_node *short_node(
 	if (free >= needs->huge_anywhere)
 		return NULL;
 	*lacking = needs->huge_anywhere - free;
-	return roomy; /* any node will do */
+	return roomy; /* any node is suitable */
 }
 
 static void list_huge_nodes(const struct huge_host *huge, struct finding *finding)
@@ -223,13 +223,13 @@ static void check_hugepages(const struct host *host, struct finding *finding)
 	lacking_node = short_node(host->needs, &huge, &lacking);
 	if (lacking_node == NULL)
 		return;
-	/* The run takes ordinary memory then, and only a card cannot do well with that. */
+	/* The run then uses ordinary memory, which only a card cannot use well. */
 	finding->status = card ? FINDING_MISSING : FINDING_WARNING;
 	want_hugepages(host->needs, finding);
 	command_more_pages(finding, lacking_node, lacking);
 }
 
-/* Whether a path is where a hugetlbfs is mounted. */
+/* Returns true if a hugetlbfs is mounted at the path. */
 static bool is_hugetlbfs(const struct host *host, const char *path)
 {
 	FILE *mounts = sys_open(host->root, "/proc/mounts");
@@ -245,7 +245,7 @@ static bool is_hugetlbfs(const struct host *host, const char *path)
 	return found;
 }
 
-/* Hugepages are taken without files, unless --eal names a directory for them. */
+/* Hugepages need no hugetlbfs, unless --eal names its directory. */
 static void check_hugetlbfs(const struct host *host, struct finding *finding)
 {
 	char path[SYS_PATH_MAX];
@@ -318,7 +318,7 @@ static void check_memory(const struct host *host, struct finding *finding)
 	finding_ok(finding, "%s available, %s planned", size, want);
 }
 
-/* The soft limit in bytes; UINT64_MAX where there is none. */
+/* Reads the soft limit in bytes; UINT64_MAX: unlimited. */
 static enum sys_read locked_memory_limit(const struct host *host, uint64_t *bytes)
 {
 	static const char name[] = "Max locked memory";
@@ -345,7 +345,7 @@ static enum sys_read locked_memory_limit(const struct host *host, uint64_t *byte
 	return result;
 }
 
-/* Drivers that pin their frames, as a card's memory is. */
+/* Returns true if a driver locks its frames in memory, as for a card. */
 static bool any_locks_memory(const struct host *host)
 {
 	for (uint32_t p = 0; p < host->nb_ports; p++)
@@ -354,7 +354,7 @@ static bool any_locks_memory(const struct host *host)
 	return false;
 }
 
-/* A device's memory is pinned and counts against the limit, except for who may lock any. */
+/* Memory of devices is locked and counts against the limit, unless the process may exceed it. */
 static void check_memlock(const struct host *host, struct finding *finding)
 {
 	uint64_t limit, wanted = sum_of(host->needs->huge_bytes, host->needs->huge_anywhere);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Whether the run as planned can start: its plan, this user's rights, the libraries. */
+/* Checks of the run: plan, permissions, libraries. */
 
 #include <ctype.h>
 #include <linux/capability.h>
@@ -33,7 +33,7 @@ static void check_plan(const struct host *host, struct finding *finding)
 	finding_command(finding, "sketchtap plan");
 }
 
-/* Capabilities that a port needs where its user is not root, as bits. */
+/* Returns the capabilities that a port needs without root, as bits. */
 static uint64_t needs_of(const struct host *host, const struct host_port *port)
 {
 	const struct port_driver *card;
@@ -50,14 +50,14 @@ static uint64_t needs_of(const struct host *host, const struct host_port *port)
 	card = port_driver_of_card(kernel);
 	if (card->beside_kernel)
 		return port_driver_needs(card, false);
-	/* Physical addresses are for root only where no IOMMU translates. */
+	/* Physical addresses, needed without IOMMU, are for root only. */
 	if (strcmp(kernel, "vfio-pci") != 0 ||
 		!sys_exists(host->root, "/sys/bus/pci/devices/%s/iommu_group", port->address))
 		return UINT64_C(1) << CAP_SYS_RAWIO | UINT64_C(1) << CAP_SYS_ADMIN;
 	return 0;
 }
 
-/* As setcap(8) wants them. */
+/* Appends a name in the format of setcap(8). */
 static void add_name(char *names, size_t size, uint32_t capability)
 {
 	size_t used = strlen(names);
@@ -101,7 +101,7 @@ static bool goes_by_queues(const struct host *host, const struct host_port *port
 	return host->needs->queue_fill;
 }
 
-/* Of a driver that nobody knows before it has the card the run itself says so. */
+/* For drivers that are known only after binding, the run itself reports this. */
 static void check_queue_fill(
 	const struct host *host, const struct host_port *port, struct finding *finding)
 {
@@ -157,7 +157,7 @@ static void check_libpcap(const struct host *host, struct finding *finding)
 	finding_wanted(finding, "1.10 or later, which sketchtap is written for");
 }
 
-/* EAL makes the directory and those above it. */
+/* EAL creates missing parent directories. */
 static void check_runtime_directory(const struct host *host, struct finding *finding)
 {
 	char path[SYS_PATH_MAX];
@@ -177,7 +177,7 @@ static void check_runtime_directory(const struct host *host, struct finding *fin
 	finding_command(finding, "export RUNTIME_DIRECTORY=$(mktemp -d)");
 }
 
-/* Whoever may use SO_RCVBUFFORCE gets any; the others what the kernel allows. */
+/* SO_RCVBUFFORCE, if permitted, sets any size; otherwise the kernel has a limit. */
 static void check_receive_buffer(const struct host *host, struct finding *finding)
 {
 	uint64_t wanted = host->needs->receive_buffer;
@@ -205,7 +205,7 @@ static void check_receive_buffer(const struct host *host, struct finding *findin
 	finding_command(finding, "sudo sysctl net.core.rmem_max=%llu", (unsigned long long)wanted);
 }
 
-/* Ports below 1024 need a capability, unless the host says another number. */
+/* Ports below 1024 need a capability; a sysctl changes that number. */
 static void check_listen_port(const struct host *host, struct finding *finding)
 {
 	static const char path[] = "/proc/sys/net/ipv4/ip_unprivileged_port_start";

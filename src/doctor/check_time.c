@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The clocks: that of the CPU, by which packets and epochs are timed, and UTC. */
+/* Checks of clocks: the CPU's, which times packets and epochs, and UTC. */
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Every check there is, in the order in which they are printed. */
+/* All checks, in the order of printing. */
 
 #include "doctor/check.h"
 

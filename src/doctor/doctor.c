@@ -72,7 +72,7 @@ static void note_warnings(struct host_needs *needs, const struct plan *plan)
 		needs->warnings[i] = plan->warnings[i];
 }
 
-/* The value of --huge-dir in --eal, in a string of its own; NULL where there is none. */
+/* Returns a copy of the value of --huge-dir in --eal; NULL: none. */
 static char *huge_directory(const char *eal)
 {
 	static const char name[] = "--huge-dir";
@@ -100,7 +100,7 @@ static uint32_t sources_of(const struct config *config, const struct host_port *
 	return sources;
 }
 
-/* They were checked. */
+/* Addresses were validated before. */
 static uint16_t lowest_port(const struct config *config)
 {
 	const struct option_list *listen = &collect_options(config)->listen;
@@ -117,7 +117,7 @@ static uint16_t lowest_port(const struct config *config)
 	return lowest;
 }
 
-/* As EAL chooses it. */
+/* Same choice as in EAL. */
 static const char *runtime_directory(void)
 {
 	const char *directory = getenv("RUNTIME_DIRECTORY");
@@ -143,7 +143,7 @@ static void ask_kernel(struct host_calls *calls)
 	calls->clock_error_us = timex.maxerror;
 }
 
-/* What is in them the run finds out; a pipe would have lost what is read of it here. */
+/* Does not read the files: a pipe would lose what is read here. */
 static void look_at_captures(const struct config *config, struct host_calls *calls)
 {
 	const struct option_list *pcap = &replay_options(config)->pcap;
@@ -175,7 +175,7 @@ static bool print(const struct config *config, const struct findings *findings, 
 		findings_table(&text, findings);
 	written =
 		!text.failed && fwrite(text.data, 1, text.len, out) == text.len && fflush(out) == 0;
-	written |= !text.failed && errno == EPIPE; /* who reads it wants no more */
+	written |= !text.failed && errno == EPIPE; /* the reader closed the pipe */
 	text_free(&text);
 	return written;
 }
@@ -195,7 +195,7 @@ static int look_and_print(const struct config *config, const struct host *host, 
 	return status;
 }
 
-/* The port as its name was resolved, with what the kernel tells of its interface. */
+/* Fills a port from its resolved name, and the kernel settings of its interface. */
 static void read_port(struct host_port *port, const struct port_name *name)
 {
 	host_port_read(port, ROOT, name->device);
@@ -205,7 +205,7 @@ static void read_port(struct host_port *port, const struct port_name *name)
 	if (port->interface[0] == '\0')
 		return;
 	port_interface_read(port->interface, &port->settings);
-	/* /sys has it under the first of its names. */
+	/* /sys has the interface under its primary name. */
 	if (port->settings.index != 0)
 		if_indextoname(port->settings.index, port->interface);
 }
@@ -215,7 +215,7 @@ static void read_place(struct host_port *port, const char *text)
 	struct attach_point place;
 	char why[OPTION_WHY_MAX];
 
-	kernel_place_parse(text, &place, why); /* it was checked */
+	kernel_place_parse(text, &place, why); /* validated before */
 	*port = (struct host_port){.source = HOST_PROGRAM};
 	snprintf(port->name, sizeof(port->name), "%s", place.interface);
 	make_ascii(port->name);
@@ -251,7 +251,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 
 	for (uint32_t p = 0; p < port_options(config)->names.n; p++)
 		read_port(&ports[p], &names[p]);
-	/* Of one kind alone: sources exclude each other. */
+	/* Only one kind: sources are mutually exclusive. */
 	for (uint32_t i = 0; i < kernel_options(config)->places.n; i++)
 		read_place(&ports[i], kernel_options(config)->places.texts[i]);
 	needs.sources = sources_of(config, ports);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Looks whether this host suits a planned run, and prints what it finds. Changes nothing. */
+/* Checks whether this host can run a plan, and prints the findings. Changes nothing. */
 
 #include <stdio.h>
 
@@ -10,9 +10,9 @@
 #include "rx/port/port_name.h"
 
 /*
- * names are those of --port, topology is what the plan was made for. Returns the exit status:
- * 0 where nothing is missing (warnings there may be), 1 where something is that keeps the run from
- * starting or from measuring what is asked, or where out cannot be written.
+ * Runs all checks. names: of --port; topology: that of the plan. Returns the exit status: 0 if
+ * nothing is missing (possibly with warnings); 1 if the run could not start or not measure as
+ * configured, or if `out` cannot be written.
  */
 int doctor(const struct config *config, const struct topology *topology, const struct plan *plan,
 	const struct port_name *names, FILE *out);

@@ -6,7 +6,7 @@
 
 #include "report/formats/csv.h"
 
-#define NAME_COLUMN  11 /* where the check's name begins */
+#define NAME_COLUMN  11 /* column of the name of a check */
 #define FOUND_COLUMN 34
 
 static const char *const status_words[] = {
@@ -91,7 +91,7 @@ static void spaces(struct text *text, size_t n)
 		text_char(text, ' ');
 }
 
-/* Words, from FOUND_COLUMN on in as many lines as they need. */
+/* Writes words from FOUND_COLUMN on, wrapped. */
 static void wrap(struct text *text, const char *words)
 {
 	size_t column = FOUND_COLUMN;
@@ -115,7 +115,7 @@ static void wrap(struct text *text, const char *words)
 	text_char(text, '\n');
 }
 
-/* A line that says more of the finding above it. */
+/* Starts a line with details of the finding. */
 static void explain(struct text *text, const char *label)
 {
 	spaces(text, NAME_COLUMN);

@@ -9,7 +9,7 @@
 #include "rx/port/drivers.h"
 #include "rx/port/port_name.h"
 
-/* A PCI address, as sysfs writes it. */
+/* Formats a PCI address as in sysfs. */
 static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
 {
 	struct pci_address address;
@@ -20,7 +20,7 @@ static bool read_address(const char *name, char text[HOST_ADDRESS_MAX])
 	return true;
 }
 
-/* The value of iface= (net_pcap says rx_iface=) among the arguments of a device. */
+/* Reads the value of iface= (net_pcap: rx_iface=) from device arguments. */
 static void read_interface(const char *arguments, char interface[IFNAMSIZ])
 {
 	static const char name[] = "iface=";

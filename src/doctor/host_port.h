@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a --port names, as far as its text and sysfs tell. */
+/* Resolves a --port by its text and sysfs. */
 
 #include "doctor/check.h"
 
-/* Fills all of it but the interface's settings. root as in base/sys_file.h. */
+/* Fills `port`, except for `settings`. root: see base/sys_file.h. */
 void host_port_read(struct host_port *port, const char *root, const char *spec);

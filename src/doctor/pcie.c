@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "doctor/pcie.h"
 
-#define LINK_LAYER 0.92 /* what flow control and acknowledgements leave */
+#define LINK_LAYER 0.92 /* share of the bandwidth left by flow control and acknowledgements */
 #define TLP_BYTES  24   /* framing 2, data link 6, header 16 (64-bit address) */
 
 #define DESCRIPTOR_BYTES     16
@@ -12,11 +12,11 @@
 #define ETHERNET_FCS 4
 
 struct pcie_generation {
-	double gts;      /* per lane */
+	double gts;      /* GT/s per lane */
 	double encoding; /* bits of data per bit on the line */
 };
 
-/* By generation. From the sixth on, 236 of a flit's 256 bytes are transaction packets. */
+/* By generation. From gen 6 on, 236 of the 256 bytes of a flit are transaction packets. */
 static const struct pcie_generation generations[] = {
 	{2.5, 8.0 / 10},
 	{5, 8.0 / 10},
