@@ -149,7 +149,8 @@ struct collector {
 	/* Bytes: share of every domain, pool to lend, most lent to one domain, and lent. */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
-	uint64_t sum_share, sum_loan_max; /* limits per epoch: guaranteed per slot; most that one slot may borrow */
+	uint64_t sum_share,
+		sum_loan_max; /* limits per epoch: guaranteed per slot; most that one slot may borrow */
 	uint64_t owners;
 
 	/* Sums of the epoch. */

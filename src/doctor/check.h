@@ -40,7 +40,7 @@ struct host_port {
 	char interface[IFNAMSIZ];       /* kernel interface; "": none */
 	char driver[HOST_NAME_MAX];     /* DPDK driver, such as "net_af_packet"; "": a card */
 	bool sends;                     /* can transmit */
-	bool unknown; /* no virtual device and no interface has this name */
+	bool unknown;                   /* no virtual device and no interface has this name */
 	struct port_interface settings; /* kernel settings of the interface */
 };
 

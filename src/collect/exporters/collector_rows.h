@@ -17,7 +17,8 @@
 /* Results of the records of a domain, from deduplication. */
 struct record_counts {
 	uint64_t counted, duplicate; /* records with new packets; records without */
-	uint64_t edge_only;          /* included in both: decided by the edge method, because the flow table was full */
+	uint64_t
+		edge_only; /* included in both: decided by the edge method, because the flow table was full */
 };
 
 enum sampling_source {
@@ -47,12 +48,12 @@ struct exporter_row {
 	 */
 	uint64_t records;
 	struct record_counts counts;
-	uint64_t waiting;          /* data sets still waiting for a template at the end of the epoch */
+	uint64_t waiting; /* data sets still waiting for a template at the end of the epoch */
 	uint64_t unknown_template; /* data sets dropped without a template */
-	uint64_t unusable;  /* records without packets or key, or with impossible values */
-	uint64_t malformed; /* datagrams not decoded, or not completely */
-	uint64_t refused;   /* datagrams rejected by --exporter */
-	uint64_t shed;      /* datagrams dropped because no slot was free */
+	uint64_t unusable;         /* records without packets or key, or with impossible values */
+	uint64_t malformed;        /* datagrams not decoded, or not completely */
+	uint64_t refused;          /* datagrams rejected by --exporter */
+	uint64_t shed;             /* datagrams dropped because no slot was free */
 	uint64_t lost_network, lost_socket; /* datagrams, by sequence numbers */
 	uint64_t reordered, repeated, restarts;
 	uint32_t templates;
