@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domains of exporters: who has a place, its name, and its part of the templates' memory. */
+/* Domains of exporters: slots, names, shares of template memory. */
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void print_address(const struct in6_addr *address, char text[INET6_ADDRST
 		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
-/* "NAME" or "ADDRESS", "/DOMAIN" behind it where the exporter has several. */
+/* Stores the name: "NAME" or "ADDRESS", and "/DOMAIN" if the exporter has several domains. */
 static void put_name(struct collector *collector, uint32_t slot, bool several)
 {
 	const struct exporter_id *id = exporter_id(collector->exporters, slot);
@@ -40,7 +40,7 @@ static void put_names(struct collector *collector, uint32_t slot)
 	uint32_t second = exporter_sibling(exporters, first);
 
 	put_name(collector, slot, second != EXPORTER_NONE);
-	/* The first one had no need of it so far. */
+	/* So far, the first one had no "/DOMAIN". */
 	if (second == slot && exporter_sibling(exporters, second) == EXPORTER_NONE)
 		put_name(collector, first, true);
 }
@@ -53,7 +53,7 @@ void exporter_row_sampled(struct exporter_row *row, uint32_t sampling, enum samp
 	row->sampling_source = source;
 }
 
-/* What becomes of a domain's epoch when its slot goes to another. */
+/* Adds the counts of a domain to the row `others` before its slot is reassigned. */
 static void add_to_others(struct collector *collector, const struct domain *domain)
 {
 	const struct exporter_row *row = &domain->row;
@@ -74,7 +74,6 @@ static void add_to_others(struct collector *collector, const struct domain *doma
 	collector->others_harmless += domain->harmless;
 }
 
-/* After its templates changed. */
 void domain_settle_templates(struct collector *collector, struct domain *domain)
 {
 	size_t bytes = 0;

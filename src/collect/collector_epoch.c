@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a collector tells at the end of an epoch. */
+/* Results of the collector at the end of an epoch. */
 
 #include <inttypes.h>
 
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-/* Templates come again within half an hour: what waits for longer nobody will describe. */
+/* Exporters repeat templates within half an hour: older data sets are dropped. */
 #define WAITING_AGE_NS (3600 * SECOND_NS)
 
 static void share_losses(struct collector *collector)
@@ -41,7 +41,7 @@ static void share_losses(struct collector *collector)
 	}
 }
 
-/* harmless: of the unusable records. */
+/* harmless: unusable records without loss. */
 static bool leaves_unknown(const struct exporter_row *row, uint64_t harmless)
 {
 	return row->waiting + row->unknown_template + (row->unusable - harmless) + row->malformed +
@@ -56,7 +56,7 @@ static bool is_empty(const struct exporter_row *row)
 	       row->shed == 0;
 }
 
-/* Notes how an exporter samples that was alive, whether samples came from it or not. */
+/* Adds the sampling interval of a living exporter, with or without records. */
 static void end_sampling(struct collector *collector, struct domain *domain, int64_t alive,
 	struct collector_epoch *epoch)
 {
@@ -96,7 +96,7 @@ static bool end_row(struct collector *collector, struct domain *domain,
 		domain_count_restarts(collector, domain);
 	row->waiting = domain_waiting(collector, domain, collector->now - WAITING_AGE_NS);
 	unknown = leaves_unknown(row, domain->harmless) || domain->gaps > 0 || domain->jumped;
-	/* Anything else in a capture may begin with the version of an export. */
+	/* Other data in a capture may start like an export. */
 	unknown &= domain->proven || collector_is_export_port(collector, domain->dst_port);
 	if (row->unknown_template > 0)
 		collector_note_domain(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datagrams that cannot be read, problems by exporter, and the rate of log lines. */
+/* Unreadable datagrams, problems per exporter, and rate-limited log lines. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ bool collector_say(struct collector *collector, bool warning, const char *format
 
 /* --- problems --- */
 
-/* A capture ends soon: its problems are logged then, with their counts. */
+/* Captures are short: their problems are logged at the end, with final counts. */
 static void log_new(struct collector *collector, enum problem kind, struct problem_entry *entry)
 {
 	char line[PROBLEM_LINE_BYTES];
@@ -119,7 +119,7 @@ void collector_note_sender(struct collector *collector, enum problem kind,
 	log_new(collector, kind, entry);
 }
 
-/* Data sets that wait for a template when the run ends. */
+/* Counts data sets still without a template at the end of the run. */
 static void note_waiting(struct collector *collector)
 {
 	for (uint32_t slot = 0; slot < exporter_table_used(collector->exporters); slot++) {
@@ -143,7 +143,7 @@ void collector_log_problems(struct collector *collector)
 
 bool collector_is_export_port(const struct collector *collector, uint16_t port)
 {
-	/* IANA: IPFIX, with DTLS, sFlow. By custom: NetFlow. */
+	/* IANA: IPFIX, IPFIX over DTLS, sFlow. Convention: NetFlow. */
 	static const uint16_t known[] = {4739, 4740, 6343, 2055, 2056, 9995, 9996};
 
 	if (collector->params.live)
@@ -160,9 +160,9 @@ void collector_prove(struct collector *collector, struct domain *domain)
 	collector->export_ports[domain->dst_port / 64] |= UINT64_C(1) << domain->dst_port % 64;
 }
 
-/* --- datagrams whose header cannot be read --- */
+/* --- datagrams with unreadable headers --- */
 
-/* NULL: there is no place left. */
+/* Returns NULL if the table is full. */
 static struct sender *sender_of(struct collector *collector, const struct in6_addr *address)
 {
 	const struct exporter_rule *rule;
@@ -185,7 +185,7 @@ static struct sender *sender_of(struct collector *collector, const struct in6_ad
 	return sender;
 }
 
-/* exports: they are for sure, whatever port they came to. */
+/* exports: certainly exports, on any port. */
 static void count_unreadable(struct collector *collector, const struct in6_addr *address,
 	uint16_t dst_port, uint64_t datagrams, uint64_t bytes, bool exports)
 {

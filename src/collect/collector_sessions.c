@@ -12,10 +12,10 @@
 #include "flow_protocols/big_endian.h"
 
 #define SET_HEADER            4
-#define SET_OF_TEMPLATES_LAST 3 /* the numbers of v9 and IPFIX */
-#define LATE_MAX              4 /* messages of a process that come after its restart */
-#define RETURNS_CERTAIN       2 /* messages of a process that did not restart */
-#define MEANS_OF_SILENCE      4 /* mean times between messages, after which a process ended */
+#define SET_OF_TEMPLATES_LAST 3 /* set numbers of v9 and IPFIX */
+#define LATE_MAX              4 /* most late messages after a restart */
+#define RETURNS_CERTAIN       2 /* messages that disprove a restart */
+#define MEANS_OF_SILENCE      4 /* silence, in mean times between messages, after which a process has ended */
 
 uint32_t collector_sessions_max(uint32_t exporters_max)
 {
@@ -86,7 +86,9 @@ static struct session *worst_of(const struct domain *domain, const struct sessio
 	return worst;
 }
 
-/* There are more sessions than domains, so another domain has more than one. */
+/*
+ * Frees a session of another domain: since there are more sessions than domains, one has several.
+ */
 static void end_any_other(struct collector *collector, const struct domain *domain)
 {
 	for (;;) {
@@ -134,7 +136,7 @@ static struct session *add_session(struct collector *collector, struct domain *d
 		sequence_init_like(&session->sequence, &before->sequence);
 	else
 		sequence_init(&session->sequence, domain->row.protocol);
-	/* The first place is for a proven session. */
+	/* The first position is for a proven session. */
 	if (*at != NULL)
 		at = &(*at)->next;
 	session->next = *at;
@@ -250,7 +252,7 @@ struct session *session_find(struct collector *collector, struct domain *domain,
 	found->by_clock = *fit == SEQUENCE_RESTARTED && before != NULL;
 	if (before != NULL)
 		found->before_taken = before->sequence.taken;
-	/* Its counters began again from 0. */
+	/* Its counters restarted at 0. */
 	if (found->restart)
 		found->reported = before->reported;
 	*fit = SEQUENCE_FAR;
@@ -284,7 +286,7 @@ static void return_to(struct domain *domain, struct session *session)
 	}
 }
 
-/* Two processes send at the same time. */
+/* Notes that two processes send concurrently. */
 static void note_several(struct domain *domain, const struct session *session)
 {
 	if (domain->several || session->other_port == 0)
@@ -305,7 +307,7 @@ static void move_first(struct domain *domain, struct session *session)
 	domain->sessions = session;
 }
 
-/* Templates of the session before will not come: its waiting data are dropped. */
+/* Counts a restart. Drops waiting data of the previous session, whose templates will not arrive. */
 static void count_restart(struct collector *collector, struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -324,7 +326,7 @@ static void count_restart(struct collector *collector, struct session *session)
 		waiting_forget(collector->waiting, session_index(collector, before));
 }
 
-/* A session of one message that the process did not continue: it was forged, or strayed. */
+/* Ends a session of one message that was not continued: forged or stray. */
 static void end_stray(struct collector *collector, const struct session *session)
 {
 	struct domain *domain = domain_of_session(collector, session);
@@ -356,7 +358,10 @@ void session_heard(struct collector *collector, struct session *session)
 		move_first(domain, session);
 }
 
-/* Nothing came of the session before, for longer than its messages and the restart took. */
+/*
+ * Returns true if the previous session was silent for longer than its message interval and the
+ * restart.
+ */
 static bool is_silent(const struct session *session, int64_t now)
 {
 	const struct sequence *old = &session->before->sequence;

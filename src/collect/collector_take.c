@@ -11,20 +11,20 @@
 #include "base/units.h"
 #include "collect/collector_state.h"
 
-/* Of a domain's share of the template memory, what its sampling intervals may take. */
+/* Fraction of a domain's template memory for sampling intervals: 1/N. */
 #define SAMPLING_PART  8
 #define SHARE_MIN      2048
-#define BORROWERS      16 /* least number of domains that can have more than their share */
-/* Clocks that are set while nobody listens move an exporter's start by a little. */
+#define BORROWERS      16 /* at least this number of domains can exceed their share */
+/* Maximum difference of one start of an exporter: its clock may be adjusted between runs. */
 #define SAME_START_MS  5000
-/* So much is left of it for those while a run knows the exporter. */
+/* Part of that for drift during a run. */
 #define START_DRIFT_MS 2000
-/* No record stands for more. */
+/* Most packets and bytes of a record after upscaling. */
 #define RECORD_PACKETS (UINT64_C(1) << 39)
 #define RECORD_BYTES   (UINT64_C(1) << 52)
 /*
- * No sum over an epoch reaches 2^63, of any key, whatever records say. The slots share one half of
- * that equally. The other half is lent, so that no exporter uses up what another one needs.
+ * Keeps every sum of an epoch below 2^63, for any input. Slots share half of the range equally; the
+ * other half is lent, so that no exporter can starve another.
  */
 #define SUM_HALF       ((UINT64_C(1) << 62) - 1)
 /* IANA: IPFIX over TCP and SCTP, and with TLS. */
@@ -45,13 +45,13 @@ size_t collector_memory(const struct collector_params *params)
 	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
 }
 
-/* Sets of a datagram that wait: 8, and one more for 32 bytes. A set of a byte takes a block. */
+/* Most waiting sets per datagram: 8, and one per 32 bytes. Even a tiny set occupies a block. */
 #define SETS_LEAST  8
 #define SET_BYTES   32
-/* A new domain takes the time of many records. */
+/* Most new domains per datagram: each costs as much time as many records. */
 #define DOMAINS_NEW 4
 
-/* --- what flow_protocol_decode() tells --- */
+/* --- callbacks of flow_protocol_decode() --- */
 
 static void flush(struct collector *collector)
 {
@@ -64,7 +64,7 @@ static void flush(struct collector *collector)
 	collector->nb_observations = 0;
 }
 
-/* Returns false if one record stands for more than a link carries. */
+/* Returns false if the upscaled record is impossibly large. */
 static bool multiply(const struct observation *observation, struct record_sums *record)
 {
 	uint64_t sampling = observation->sampling;
@@ -77,7 +77,7 @@ static bool multiply(const struct observation *observation, struct record_sums *
 	return record->packets < RECORD_PACKETS && record->bytes < RECORD_BYTES;
 }
 
-/* Returns false if the sum's share and what may be lent beyond it are too small for more. */
+/* Returns false if the sum exceeds its share and the remaining loan. */
 static bool borrow(const struct collector *collector, uint64_t sum, uint64_t more, uint64_t *lent)
 {
 	uint64_t share = collector->sum_share, after = sum + more;
@@ -157,7 +157,7 @@ static void note_refusals(struct collector *collector, struct refusals *refusals
 	*refusals = (struct refusals){0};
 }
 
-/* The sampling intervals of records so far. */
+/* Updates sampling intervals from the records so far. */
 static void note_intervals(struct collector *collector)
 {
 	const struct observation_point *observer = &collector->observer;
@@ -177,7 +177,7 @@ static void note_intervals(struct collector *collector)
 	original->interval_old = false;
 }
 
-/* Returns whether the datagram's records may stand for more than was taken. */
+/* Returns the reason why records of the datagram may be sampled more than assumed. */
 static enum sampling_certainty doubt_of(struct collector *collector)
 {
 	const struct observation_point *observer = &collector->observer;
@@ -191,7 +191,7 @@ static enum sampling_certainty doubt_of(struct collector *collector)
 	return observer->doubt;
 }
 
-/* Notes the sampling of the records so far. Returns what there is to doubt. */
+/* Stores the sampling of the records so far. Returns its uncertainty. */
 static enum sampling_certainty end_original(struct collector *collector)
 {
 	struct observation_point *observer = &collector->observer;
@@ -213,7 +213,7 @@ static uint32_t rule_sampling(const struct exporter_rule *rule)
 	return rule != NULL ? rule->sampling : 0;
 }
 
-/* The following records are of this exporter. */
+/* Selects the exporter of the following records. */
 static void begin_original(struct collector *collector, struct domain *original)
 {
 	struct observation_point *observer = &collector->observer;
@@ -221,7 +221,7 @@ static void begin_original(struct collector *collector, struct domain *original)
 	collector->original = original;
 	observer->slot = slot_of(collector, original);
 	observer->rule = original->rule;
-	/* Domain 0 of the sender may have lost its place. */
+	/* Domain 0 of the sender may have lost its slot. */
 	observer->sampling = session_sampling(collector, collector->domain, collector->session);
 	observer->sampling.configured = rule_sampling(original->rule);
 	observer->known = original->interval;
@@ -248,8 +248,8 @@ static struct exporter_id id_of_original(
 }
 
 /*
- * Returns NULL if there is no room. A datagram adds no more exporters by its records than by its
- * messages, and gives none of them the rank of a sender that proved itself.
+ * Returns the domain of a forwarded record, NULL if no slot is free. Records add at most as many
+ * exporters as messages do, and never the rank `proven`.
  */
 static struct domain *domain_of_original(struct collector *collector, const struct exporter_id *id)
 {
@@ -281,7 +281,7 @@ static bool same_exporter(const struct exporter_row *row, const struct exporter_
 	       memcmp(&row->address, &id->address, sizeof(id->address)) == 0;
 }
 
-/* Selects the exporter of a record that a mediator may forward. Returns false without room. */
+/* Selects the exporter of a possibly forwarded record. Returns false if no slot is free. */
 static bool choose_original(
 	struct collector *collector, const struct flow_record *record, struct refusals *refusals)
 {
@@ -358,7 +358,7 @@ static const struct session *sibling(const struct collector *collector, const st
 	return slot != EXPORTER_NONE ? session_like(&collector->domains[slot], session) : NULL;
 }
 
-/* Whether records of the domain that the option is about counted as unsampled before. */
+/* Returns true if records of the option's domain were counted as unsampled before. */
 static bool counted_unsampled(const struct collector *collector, const struct option_record *option)
 {
 	const struct session *session = collector->session;
@@ -385,7 +385,9 @@ void collector_note_lost(struct collector *collector, uint64_t packets, uint32_t
 		collector->lost_interval = interval;
 }
 
-/* The coarsest sampling of all domains that the exporter of this one has, and of what it forwards. */
+/*
+ * Returns the largest sampling interval of all domains of the exporter and of records it forwards.
+ */
 static uint32_t coarsest_of_exporter(const struct collector *collector, const struct domain *domain)
 {
 	uint32_t slot = exporter_at(collector->exporters, &domain->row.address), coarsest = 0;
@@ -401,13 +403,13 @@ static uint32_t coarsest_of_exporter(const struct collector *collector, const st
 	return coarsest;
 }
 
-/* Returns true if the session is no restart that only one message shows so far. */
+/* Returns false for a restart that only one message has shown so far. */
 static bool is_certain(const struct session *session)
 {
 	return session->proven || !session->restart;
 }
 
-/* Losses that the exporter reports of itself. They may be of any of its domains. */
+/* Counts losses reported by the exporter, possibly of any of its domains. */
 static void note_reported(struct collector *collector, const struct option_record *option)
 {
 	struct domain *domain = collector->domain;
@@ -436,7 +438,7 @@ static void on_option(void *arg, const struct option_record *option)
 		    collector->sampling_limit)) {
 		collector->file_due = true;
 		collector->process_options |= domain->row.domain == 0;
-		/* Who names samplers was doubted before. */
+		/* Exporters that name samplers were already in doubt. */
 		if (!(option->has & WIRE_OPTION_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
 			collector->observer.doubt = SAMPLING_LATE;
@@ -494,14 +496,14 @@ static void on_counters(void *arg, const struct interface_counters *counters)
 {
 	struct collector *collector = arg;
 
-	/* Counters of interfaces include packets that a filter leaves out. */
+	/* Interface counters ignore --filter. */
 	if (collector->links != NULL && collector->params.matches == NULL && !collector->copy &&
 		is_certain(collector->session))
 		links_counters(collector->links, slot_of(collector, collector->domain), counters,
 			collector->observer.time);
 }
 
-/* A sample pool that disagrees with the interval. */
+/* Handles a sample pool that contradicts the announced interval. */
 static void note_pool(struct collector *collector, const struct sampler_state *sampler,
 	const struct sampler_news *news)
 {
@@ -512,7 +514,7 @@ static void note_pool(struct collector *collector, const struct sampler_state *s
 		if (news->pool_interval > domain->excess_interval)
 			domain->excess_interval = news->pool_interval;
 	} else if (news->pool_interval > 0) {
-		/* It was rounded. */
+		/* pool_interval is rounded. */
 		double factor = sampler->sampling / ((double)news->pool_interval - 0.5);
 
 		if (factor > collector->overcount)
@@ -539,7 +541,7 @@ static void on_sampler(void *arg, const struct sampler_state *sampler)
 	domain->pool_interval = sampler->sampling;
 }
 
-/* --- what is said of a domain --- */
+/* --- log messages of a domain --- */
 
 static int64_t clock_offset(const struct collector *collector)
 {
@@ -550,7 +552,7 @@ static bool is_clock_off(const struct collector *collector)
 {
 	const struct datagram_header *header = collector->header;
 	int64_t offset = clock_offset(collector);
-	/* v9 and IPFIX cut their time to seconds. */
+	/* v9 and IPFIX truncate their time to seconds. */
 	int64_t coarse = header->protocol == WIRE_NETFLOW5 ? 0 : SECOND_NS;
 
 	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
@@ -596,7 +598,7 @@ static void say_sampling(struct collector *collector, struct domain *domain, con
 		domain->pool_due = 0;
 }
 
-/* The name costs a lock: it is looked up for what there is to say. */
+/* The name requires a lock, so it is looked up only to log. */
 static void say_news(struct collector *collector, struct domain *domain)
 {
 	bool clock_due = !domain->clock_said && is_clock_off(collector);
@@ -656,14 +658,14 @@ static bool is_farther(int32_t ms, int32_t limit)
 }
 
 /*
- * When it started, by its own clock; v9 alone tells. Uptimes and clocks drift apart: what the file
- * says follows them.
+ * Stores the start of the exporter by its own clock; only v9 reports it. Follows the drift between
+ * uptime and clock.
  */
 static void note_start(struct collector *collector, struct session *session)
 {
 	const struct datagram_header *header = collector->header;
 	int64_t started = header->exported / 1000000 - header->uptime;
-	int32_t moved; /* uptimes wrap */
+	int32_t moved; /* uptimes wrap around */
 
 	if (header->protocol != WIRE_NETFLOW9 || header->uptime == 0)
 		return;
@@ -730,7 +732,7 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	return !collector->still_unknown;
 }
 
-/* Says what there is to doubt of the datagram's records. */
+/* Logs the sampling uncertainty of the datagram's records. */
 static void note_doubt(struct collector *collector, enum sampling_certainty doubt)
 {
 	struct domain *domain = collector->domain;
@@ -757,9 +759,9 @@ static void decode(
 	account(collector, result);
 	if (collector->nb_known > 0 && waiting_count(collector->waiting, index) > 0) {
 		collector->retrying = true;
-		collector->copy = false; /* waiting data were not counted yet */
+		collector->copy = false; /* waiting data was not counted yet */
 		for (uint32_t i = 0; i < collector->nb_known; i++)
-			/* Else it was withdrawn since, and each offer would look at a set in vain. */
+			/* Otherwise withdrawn since: an offer would only waste time. */
 			if (templates_has(templates, collector->known[i]))
 				waiting_offer(collector->waiting, index, collector->known[i],
 					decode_waiting, collector);
@@ -790,7 +792,10 @@ struct sampling_knowledge session_sampling(const struct collector *collector,
 	};
 }
 
-/* The coarsest that options of its processes describe, as sampling_described(). */
+/*
+ * Returns the largest interval described by options of its processes; values as in
+ * sampling_described().
+ */
 static uint32_t domain_described(const struct collector *collector, const struct domain *domain)
 {
 	const struct session *session = domain->sessions;
@@ -800,7 +805,7 @@ static uint32_t domain_described(const struct collector *collector, const struct
 		struct sampling_knowledge knowledge = session_sampling(collector, domain, session);
 		uint32_t described = sampling_described(&knowledge);
 
-		/* What restarted samples as the next session says. */
+		/* After a restart, the next session describes the sampling. */
 		if (session != NULL && session->over)
 			described = 0;
 		if (coarsest == 0 || coarsest == SAMPLING_RATIO_UNKNOWN ||
@@ -830,7 +835,7 @@ static void start_observer(struct collector *collector, const struct datagram *d
 	const struct domain *domain = collector->domain;
 	struct observation_point *observer = &collector->observer;
 
-	/* In place: a literal is built elsewhere and copied. */
+	/* Initialized in place: a compound literal is copied. */
 	memset(observer, 0, sizeof(*observer));
 	observer->slot = slot_of(collector, collector->domain);
 	observer->link_overhead = collector->params.link_overhead;
@@ -840,11 +845,11 @@ static void start_observer(struct collector *collector, const struct datagram *d
 	observer->known = domain->interval;
 	observer->known_place = domain->interval_place;
 	observer->exporters = collector->exporters;
-	observer->next = EXPORTER_NONE; /* of ::, which is nobody's */
+	observer->next = EXPORTER_NONE; /* next hop :: is no exporter */
 	collector->original = collector->domain;
 }
 
-/* sFlow: a datagram that is not the next one leaves open where missing samples were lost. */
+/* sFlow: after a gap between datagrams, the place of missing samples is unknown. */
 static void note_break(struct session *session, const struct datagram_header *header)
 {
 	if (header->protocol != WIRE_SFLOW)
@@ -853,7 +858,7 @@ static void note_break(struct session *session, const struct datagram_header *he
 	session->sent = header->sequence;
 }
 
-/* Returns true if the datagram could be read to its end, and had something in it. */
+/* Returns true if the datagram was decoded completely and was not empty. */
 static bool is_good(const struct decode_result *result)
 {
 	return result->fault == WIRE_FINE &&
@@ -885,7 +890,7 @@ static void take_from(struct collector *collector, struct session *session,
 	say_news(collector, domain);
 }
 
-/* An exporter of sFlow is the agent, where it says who that is. */
+/* The sFlow exporter is the agent, if its address is given. */
 static void identify(const struct datagram *datagram, const struct datagram_header *header,
 	struct exporter_id *id)
 {
@@ -913,7 +918,7 @@ void collector_count_other(
 	++*reason;
 }
 
-/* By its sender: what it says of itself, as sFlow's agent, proves nothing. */
+/* Checks the sender address: the agent address of sFlow can be forged. */
 static bool is_refused(const struct collector *collector, const struct datagram *datagram)
 {
 	return collector->params.nb_rules > 0 &&
@@ -932,7 +937,7 @@ static void shed(struct collector *collector, const struct datagram *datagram)
 	collector_note_sender(collector, PROBLEM_NO_ROOM, NULL, 0, 1);
 }
 
-/* NULL: there is no room. */
+/* Returns NULL if no slot is free. */
 static struct domain *admit_sender(
 	struct collector *collector, const struct datagram *datagram, const struct exporter_id *id)
 {
@@ -947,7 +952,7 @@ static bool same_address(const struct in6_addr *a, const struct in6_addr *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* NULL: it is counted already. */
+/* Returns NULL if the message was already counted, as lost or refused. */
 static struct domain *domain_of(struct collector *collector, const struct datagram *datagram,
 	const struct datagram_header *header)
 {
@@ -964,7 +969,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		refuse(collector, datagram);
 		return NULL;
 	}
-	/* Only of a message behind the first, whose datagram is counted. */
+	/* Only after the first message, when the datagram is already counted. */
 	if (domain == NULL && collector->domains_left == 0) {
 		collector->others.shed++;
 		collector_note_sender(collector, PROBLEM_NEW_DOMAINS, &datagram->src, 0, 1);
@@ -985,16 +990,16 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 }
 
 /*
- * Returns how many of a message's `len` bytes tell it from others of the same number and time. The
- * first sample of sFlow has a number and a pool of its own, so that the headers of packets, most of
- * the message, need not be read.
+ * Returns the bytes that distinguish a message from others of the same number and time. The first
+ * sample of sFlow has its own number and pool, so that packet headers, most of the message, need
+ * not be read.
  */
 static uint32_t digest_bytes(const struct datagram_header *header, uint32_t len)
 {
 	return header->protocol == WIRE_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
 }
 
-/* Takes the first message of what is left of a datagram. Returns the bytes of it. */
+/* Processes the next message of a datagram. Returns its length. */
 static uint32_t take_message(
 	struct collector *collector, const struct datagram *datagram, bool first)
 {
@@ -1013,7 +1018,7 @@ static uint32_t take_message(
 			collector_take_unreadable(collector, datagram, fault);
 		return len;
 	}
-	/* RFC 7011, 3.1: the length is that of the message. */
+	/* RFC 7011, 3.1: the length of the message. */
 	if (header.protocol == WIRE_IPFIX && header.total >= header.len && header.total < len)
 		len = header.total;
 	header.came = datagram->time;
@@ -1062,7 +1067,7 @@ void collector_take(struct collector *collector, const struct datagram *datagram
 	} while (flow_protocol_is_ipfix(left.data, left.len));
 }
 
-/* The bit of a port to which streams of IPFIX come. */
+/* Returns true for ports of IPFIX streams. ipfix: sets the bit of the port. */
 static bool is_stream_port(struct collector *collector, uint16_t port, bool ipfix)
 {
 	uint64_t bit = UINT64_C(1) << port % 64, *word = &collector->stream_ports[port / 64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --templates: a collector's templates outlive it. */
+/* --templates: saves templates across restarts. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "flow_protocols/put.h"
 
 /*
- * What stands in the file in the place of a set: how the domain samples, as its options said. No set
- * of templates has this number.
+ * Set number in the file for the sampling described by options of the domain. No template set has
+ * this number.
  */
 #define SAMPLING_SET UINT16_MAX
 #define SET_HEADER   4
@@ -46,7 +46,7 @@ static bool restore(void *arg, const struct template_file_entry *entry)
 	else if (exporter_table_used(collector->exporters) < collector->params.exporters_max)
 		domain = domain_admit(collector, &entry->id, rule);
 	else
-		return true; /* there is no room for what may be nobody */
+		return true; /* no slot is free for a possibly absent exporter */
 	if (domain == NULL)
 		return true;
 	exporter_restore(collector->exporters, slot_of(collector, domain));
@@ -160,7 +160,9 @@ static void copy_templates(struct collector *collector)
 		const struct domain *domain = &collector->domains[slot];
 		const struct session *session = domain->sessions;
 
-		/* A file has no ports: templates of several processes would be mixed up. */
+		/*
+		 * The file has no ports: templates of several processes could not be distinguished.
+		 */
 		if (session == NULL || session->templates == NULL || domain->several)
 			continue;
 		copying.entry.id = *exporter_id(collector->exporters, slot);
@@ -203,7 +205,7 @@ void collector_save_templates(struct collector *collector)
 		start_saving(collector);
 }
 
-/* Returns false if the template file has not what it should. */
+/* Returns false if the template file is not up to date. */
 static bool finish_saving(struct collector *collector)
 {
 	int status;
@@ -215,7 +217,7 @@ static bool finish_saving(struct collector *collector)
 		start_saving(collector);
 	template_saver_wait(collector->saver);
 	status = template_saver_status(collector->saver);
-	/* That what changed is not kept is said even where it was before, and within the second. */
+	/* Logs a failed save again, without the limit of one line per second. */
 	collector->said = false;
 	if (status != 0 || collector->file_fails_said)
 		say_saving(collector, status);

@@ -22,7 +22,7 @@ enum {
 
 #define TCP_HEADER      20
 #define SCTP_HEADER     12
-#define SCTP_DATA       0 /* the type of a chunk */
+#define SCTP_DATA       0 /* chunk type */
 #define SCTP_CHUNK      4
 #define SCTP_DATA_CHUNK 16
 
@@ -34,49 +34,49 @@ enum {
 #define FRAGMENT_HEADER 8
 #define UDP_HEADER      8
 #define IP_LENGTH_MAX   65535
-#define UNIT            8 /* bytes that offsets count */
+#define UNIT            8 /* unit of offsets, bytes */
 #define UNITS           ((IP_LENGTH_MAX + UNIT) / UNIT)
 #define NONE            UINT32_MAX
 
-/* Who sent it, and which it is. */
+/* Identification of a fragmented datagram. */
 struct identity {
 	struct in6_addr src, dst;
 	uint32_t id;
-	uint32_t proto; /* of IPv4; IPv6 has its own numbers for all of them */
+	uint32_t proto; /* IPv4 only; IPv6 identifications are common to all protocols */
 };
 
-/* A packet that is part of a datagram, once its lengths were compared with what is there. */
+/* A fragment with validated lengths. */
 struct fragment {
 	struct identity identity;
 	const uint8_t *data;
 	uint32_t len, offset;
 	bool ipv6;
 	bool more;
-	uint8_t next; /* as it says, the protocol of what the fragments hold */
+	uint8_t next; /* protocol of the payload, by its own header */
 };
 
 struct fragments_waiting {
 	struct identity identity;
 	int64_t began;
-	uint32_t bucket_next;           /* of the same bucket */
-	uint32_t older, newer;          /* in the order in which they began */
-	uint32_t total;                 /* bytes; 0: the last fragment has not come */
-	uint32_t received;              /* bytes */
-	uint32_t reach;                 /* end of the fragment that is farthest behind */
-	bool contradicted;              /* fragments overlapped: what is left of it is dropped */
-	uint8_t next;                   /* as the first fragment says (RFC 8200, 4.5) */
-	uint64_t units[UNITS / 64 + 1]; /* a bit for each eight bytes that came */
-	/* Room for an IP header, and what the fragments hold. */
+	uint32_t bucket_next;           /* next entry of the bucket */
+	uint32_t older, newer;          /* list in order of the first fragment */
+	uint32_t total;                 /* bytes; 0: last fragment missing */
+	uint32_t received;              /* bytes received */
+	uint32_t reach;                 /* highest end of a fragment */
+	bool contradicted;              /* fragments overlapped: remaining ones are dropped */
+	uint8_t next;                   /* protocol of the first fragment (RFC 8200, 4.5) */
+	uint64_t units[UNITS / 64 + 1]; /* one bit per eight bytes received */
+	/* Space for an IP header, then the reassembled payload. */
 	uint8_t bytes[IPV6_HEADER + UNITS * UNIT];
 };
 
 struct fragments {
 	struct fragments_waiting *waiting; /* [room] */
-	uint32_t *buckets;                 /* [mask + 1]: the first of each, or NONE */
+	uint32_t *buckets;                 /* [mask + 1]: first entry, or NONE */
 	uint32_t mask, room;
 	uint32_t oldest, newest;
-	uint32_t unused;    /* the first of those that wait for nothing, by bucket_next */
-	uint32_t untouched; /* from here on none was ever used */
+	uint32_t unused;    /* free list, by bucket_next */
+	uint32_t untouched; /* entries from here on were never used */
 	uint32_t nb_waiting;
 	int64_t age;
 	struct fragments_counts counts;
@@ -85,7 +85,7 @@ struct fragments {
 
 static uint32_t room_of(const struct fragments_limits *limits)
 {
-	/* A place in the table, and at most two buckets. */
+	/* An entry and at most two buckets per datagram. */
 	size_t room = limits->bytes / (sizeof(struct fragments_waiting) + 2 * sizeof(uint32_t));
 
 	return room < limits->datagrams ? (uint32_t)room : limits->datagrams;
@@ -108,7 +108,7 @@ struct fragments *fragments_create(const struct fragments_limits *limits)
 		free(fragments);
 		return NULL;
 	}
-	/* Memory that no datagram needs is never touched. */
+	/* calloc() leaves unused memory untouched. */
 	fragments->waiting = calloc(room, sizeof(*fragments->waiting));
 	fragments->buckets = calloc(buckets, sizeof(*fragments->buckets));
 	if (fragments->waiting == NULL || fragments->buckets == NULL) {
@@ -148,7 +148,7 @@ uint32_t *fragments_lost_ports(struct fragments *fragments)
 	return fragments->lost_ports;
 }
 
-/* port: the destination; 0: unknown. */
+/* Counts a loss. Returns false. port: destination port; 0: unknown. */
 static bool lose(struct fragments *fragments, uint64_t *reason, uint16_t port)
 {
 	++*reason;
@@ -181,7 +181,7 @@ static uint32_t find(struct fragments *fragments, const struct identity *identit
 	return at;
 }
 
-/* It waits no more; its bytes stay until another takes its place. */
+/* Frees an entry; its bytes stay valid until the entry is reused. */
 static void release(struct fragments *fragments, uint32_t at)
 {
 	struct fragments_waiting *waiting = &fragments->waiting[at];
@@ -199,7 +199,7 @@ static void release(struct fragments *fragments, uint32_t at)
 	fragments->nb_waiting--;
 }
 
-/* 0: its first fragment did not come, or has other headers before that of UDP. */
+/* Returns the destination port; 0: first fragment missing, or with other headers before UDP. */
 static uint16_t waiting_port(const struct fragments_waiting *waiting)
 {
 	bool has_first = (waiting->units[0] & 1) != 0 && waiting->next == PROTO_UDP;
@@ -222,7 +222,7 @@ void fragments_give_up(struct fragments *fragments)
 		give_up_oldest(fragments);
 }
 
-/* Times of a capture may be any numbers. */
+/* Wraps around: times of a capture are arbitrary. */
 static int64_t since(int64_t began, int64_t time)
 {
 	return (int64_t)((uint64_t)time - (uint64_t)began);
@@ -269,7 +269,7 @@ static uint32_t begin(struct fragments *fragments, const struct identity *identi
 	return at;
 }
 
-/* How many of the units first..last came. */
+/* Returns the number of units first..last received. */
 static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t first, uint32_t last)
 {
 	uint32_t there = 0;
@@ -279,10 +279,7 @@ static uint32_t units_there(const struct fragments_waiting *waiting, uint32_t fi
 	return there;
 }
 
-/*
- * False: it contradicts what came before. What says the same again is a repeated fragment, and no
- * contradiction.
- */
+/* Adds a fragment. Returns false if it overlaps earlier ones; an identical repetition does not. */
 static bool put(struct fragments_waiting *waiting, const struct fragment *fragment)
 {
 	uint32_t end = fragment->offset + fragment->len;
@@ -317,7 +314,7 @@ static void write_u16(uint8_t *to, uint32_t number)
 	to[1] = (uint8_t)number;
 }
 
-/* Puts the IP header that it would have had in one packet before what the fragments hold. */
+/* Writes the IP header of the unfragmented packet before the payload. */
 static uint8_t *write_header(struct fragments_waiting *waiting, bool ipv6)
 {
 	uint8_t *header = waiting->bytes;
@@ -346,7 +343,7 @@ static void map_ipv4(struct in6_addr *address, const uint8_t *ipv4)
 	memcpy(address->s6_addr + 12, ipv4, 4);
 }
 
-/* Where the IP packet ends by its own header; 0: before its headers do. */
+/* Returns the end of the IP packet by its header; 0: inside its headers. */
 static size_t end_of(const uint8_t *packet, bool ipv6, const struct parsed *parsed)
 {
 	const uint8_t *ip = packet + parsed->ip_at;
@@ -366,7 +363,9 @@ static void put_addresses(struct datagram *out, bool ipv6, const struct parsed *
 	}
 }
 
-/* The UDP datagram of a packet that is whole. end: of the IP packet, all of which is there. */
+/*
+ * Extracts the UDP datagram of a complete packet. end: end of the IP packet, completely captured.
+ */
 static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t end, bool ipv6,
 	const struct parsed *parsed, struct datagram *out)
 {
@@ -386,7 +385,7 @@ static bool read_udp(struct fragments *fragments, const uint8_t *packet, size_t 
 	return true;
 }
 
-/* The fragment header that the parser passed on its way; NULL: there is none within the packet. */
+/* Returns the fragment header; NULL: none in the packet. */
 static const uint8_t *find_fragment_header(const uint8_t *packet, size_t ip_at, size_t end)
 {
 	uint8_t proto = packet[ip_at + 6];
@@ -408,7 +407,7 @@ static const uint8_t *find_fragment_header(const uint8_t *packet, size_t ip_at, 
 	return NULL;
 }
 
-/* False: lengths that no fragment has. */
+/* Returns false if lengths are invalid. */
 static bool read_fragment4(
 	const uint8_t *packet, size_t end, const struct parsed *parsed, struct fragment *fragment)
 {
@@ -452,7 +451,7 @@ static bool read_fragment6(
 	return fragment->offset + fragment->len <= IP_LENGTH_MAX;
 }
 
-/* The fragments of a datagram are all there. */
+/* Processes a completely reassembled datagram. */
 static bool complete(struct fragments *fragments, uint32_t at, bool ipv6, struct datagram *out)
 {
 	struct fragments_waiting *waiting = &fragments->waiting[at];
@@ -516,7 +515,7 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	}
 	if (fragment.offset != 0 || fragment.more)
 		return take_fragment(fragments, &fragment, time, out);
-	/* An "atomic" fragment (RFC 6946): all of it is here. */
+	/* An "atomic" fragment (RFC 6946): complete. */
 	if (parsed->key6.proto != PROTO_UDP) {
 		fragments->counts.not_udp++;
 		return false;
@@ -527,7 +526,7 @@ static bool add_fragment(struct fragments *fragments, const uint8_t *packet, siz
 	return true;
 }
 
-/* Where the user data of the first DATA chunk begins; `len` if there is none. */
+/* Returns the offset of user data in the first DATA chunk; `len`: none. */
 static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
 {
 	uint32_t at = SCTP_HEADER;
@@ -542,7 +541,7 @@ static uint32_t sctp_data_at(const uint8_t *sctp, uint32_t len)
 	return len;
 }
 
-/* The user data of a TCP segment or SCTP packet, as far as the packet has it. */
+/* Extracts captured user data of a TCP segment or SCTP packet. */
 static void read_stream(const uint8_t *packet, size_t end, bool ipv6, const struct parsed *parsed,
 	struct datagram *out)
 {

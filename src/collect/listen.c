@@ -18,31 +18,31 @@
 #include "base/clock.h"
 
 /*
- * The longest UDP datagram has less than 64 KB; what is above that keeps the beginnings of buffers
- * from lying in the same sets of a cache.
+ * UDP datagrams are shorter than 64 KB. The rest of the step spreads buffers over the sets of a
+ * cache.
  */
 #define BUFFER_BYTES 65536u
 #define BUFFER_STEP  (BUFFER_BYTES + 25 * 64u)
 #define POOL_BYTES   ((size_t)LISTEN_BATCH * BUFFER_STEP)
 
-/* An IPv6 address with the name of an interface behind it. */
+/* An IPv6 address followed by an interface name. */
 #define ADDRESS_TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1)
 
 struct open_socket {
 	int fd;
 	uint16_t port;
 	uint32_t buffer;
-	uint32_t drops_seen; /* of the kernel's counter, which wraps */
+	uint32_t drops_seen; /* last value of the kernel's counter, which wraps around */
 	uint64_t dropped;
 };
 
 struct listener {
 	uint32_t n;
-	uint32_t next;               /* the socket whose turn it is */
-	int64_t gather_ns;           /* of a sleep */
+	uint32_t next;               /* next socket to read */
+	int64_t gather_ns;           /* duration of a sleep, ns */
 	struct open_socket *sockets; /* [n] */
 	struct pollfd *polled;       /* [n] */
-	uint8_t *pool;               /* a buffer for each datagram of a batch; touched as needed */
+	uint8_t *pool;               /* one buffer per datagram of a batch */
 	struct mmsghdr messages[LISTEN_BATCH];
 	struct iovec vectors[LISTEN_BATCH];
 	struct sockaddr_in6 senders[LISTEN_BATCH];
@@ -71,7 +71,7 @@ static bool parse_port(const char *text, in_port_t *port)
 	return number != 0;
 }
 
-/* Of one interface where "%NAME" follows it. */
+/* An optional "%NAME" selects an interface. */
 static bool parse_ipv6(char *text, struct sockaddr_in6 *address)
 {
 	char *scope = strchr(text, '%');
@@ -180,7 +180,7 @@ int listen_socket(const struct listen_address *address, int type, bool *ipv4)
 	return socket(AF_INET, type, 0);
 }
 
-/* The kernel keeps twice of what it is asked for, and says so: half is for its own account. */
+/* The kernel allocates and reports twice the requested size; half is overhead. */
 static void set_buffer(struct open_socket *socket, uint32_t bytes)
 {
 	int wanted = bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)bytes, got = 0;
@@ -195,7 +195,7 @@ static void set_buffer(struct open_socket *socket, uint32_t bytes)
 
 static uint16_t port_of(int fd)
 {
-	/* The port stands at the same place in both families' addresses. */
+	/* The port has the same offset in both address families. */
 	struct sockaddr_in6 name = {0};
 	socklen_t len = sizeof(name);
 
@@ -206,7 +206,7 @@ static uint16_t port_of(int fd)
 	return ntohs(name.sin6_port);
 }
 
-/* False with errno. */
+/* Returns false with errno. */
 static bool open_one(
 	struct open_socket *socket, const struct listen_address *address, uint32_t buffer)
 {
@@ -215,7 +215,7 @@ static bool open_one(
 	socket->fd = listen_socket(address, SOCK_DGRAM, &ipv4);
 	if (socket->fd < 0)
 		return false;
-	/* Before it is bound: nothing comes while the buffer is still small. */
+	/* Before binding, so that no datagram meets a small buffer. */
 	set_buffer(socket, buffer);
 	if (!listen_bind(socket->fd, address, ipv4))
 		return false;
@@ -287,7 +287,7 @@ static bool read_address(const struct sockaddr *from, struct in6_addr *address)
 	return true;
 }
 
-/* ipv4, ipv6: the families of interest. */
+/* ipv4, ipv6: families to check. */
 static bool host_is_public(bool ipv4, bool ipv6)
 {
 	struct ifaddrs *all;
@@ -314,14 +314,14 @@ bool listen_is_public(const struct listen_address *address)
 	return is_public(&address->address.sin6_addr);
 }
 
-/* Whether a socket for the one address is one for the other, too. */
+/* Returns true if a socket for `one` also covers `other`. */
 static bool holds(const struct listen_address *one, const struct listen_address *other)
 {
 	return one->address.sin6_port == other->address.sin6_port &&
 	       (one->all || (is_every(one) && is_ipv4(one) == is_ipv4(other)));
 }
 
-/* Why there is no socket, with errno. */
+/* Writes the reason why opening failed, from errno. */
 static void explain(const struct listen_address *addresses, uint32_t at, char *error)
 {
 	const struct listen_address *address = &addresses[at];
@@ -389,7 +389,7 @@ static struct listener *make_listener(uint32_t n)
 	return listener;
 }
 
-/* So long that what comes meanwhile at 100 MB/s fills half of the smallest buffer. */
+/* Returns the time in which 100 MB/s fill half of the smallest buffer. */
 static int64_t gather_ns(const struct listener *listener)
 {
 	int64_t ns = LISTEN_REST_MS * INT64_C(1000000);
@@ -452,7 +452,7 @@ static void fill(struct datagram *datagram, const struct listener *listener, uin
 	datagram->socket = socket;
 }
 
-/* Into the buffers from `first` on. */
+/* Receives into the buffers from `first` on. */
 static uint32_t receive_from(struct listener *listener, uint32_t socket, struct datagram *datagrams,
 	uint32_t first, uint32_t max)
 {

@@ -9,7 +9,7 @@
 #include "rx/source.h"
 #include "sketch/measurement.h"
 
-/* Of all exporters; so much of each at least. */
+/* Memory of all exporters, and the minimum per exporter. */
 #define TEMPLATE_BYTES      ((size_t)64 << 20)
 #define TEMPLATE_BYTES_EACH ((size_t)6 << 10)
 #define WAITING_BYTES       ((size_t)16 << 20)
@@ -37,7 +37,7 @@ static uint32_t read_rules(const struct config *config, struct exporter_rule *ru
 	return n;
 }
 
-/* A prefix of length 0 limits nothing. */
+/* Returns true if a rule limits senders; a prefix of length 0 does not. */
 static bool limits_senders(const struct config *config)
 {
 	struct exporter_rule rules[OPTION_LIST_MAX];
@@ -128,7 +128,7 @@ struct dedup_params collect_dedup_params(const struct config *config)
 	};
 }
 
-/* Where flows go is followed from the start of the run or not at all. */
+/* Paths of flows can be tracked only from the start of the run. */
 bool collect_takes(const struct config *running, const struct config *config, char *why)
 {
 	if (!collect_asked(running) || counts_routers(running) || !counts_routers(config))
@@ -145,7 +145,7 @@ size_t collect_memory(const struct config *config, uint32_t workers)
 	struct collector_params collector = collect_collector_params(config, rules);
 	struct dedup_params dedup = collect_dedup_params(config);
 
-	/* Flows are dealt out over the workers. */
+	/* Flows are divided among workers. */
 	dedup.flows = (dedup.flows + workers - 1) / workers;
 	return collector_memory(&collector) + workers * dedup_memory(&dedup);
 }
@@ -192,7 +192,7 @@ static bool check_collect(const struct config *config, const struct measurement_
 	return check_exporters(config, fault);
 }
 
-/* Plans and the doctor take the options of all runs. */
+/* plan and doctor accept the options of all runs. */
 static const char *lacks_collector(
 	const struct config *config, const struct measurement_config *measurement)
 {

@@ -8,7 +8,7 @@
 
 #include "flow_protocols/flow_protocol.h"
 
-#define FORMAT_BITS 12 /* low bits of a data_format: the format. The others: the enterprise. */
+#define FORMAT_BITS 12 /* low bits of a data_format: format; high bits: enterprise */
 
 struct problems_kind {
 	struct problem_entry entries[PROBLEM_PLACES];

@@ -35,7 +35,7 @@ static bool has_ports(uint8_t proto)
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
 }
 
-/* Returns true if the expression has the word, which is not a part of another one. */
+/* Returns true if the expression contains the whole word. */
 static bool has_word(const char *expression, const char *word)
 {
 	size_t len = strlen(word);
@@ -100,7 +100,7 @@ uint32_t record_frame_make(
 	return (uint32_t)(at - frame) + TCP_HEADER;
 }
 
-/* --- what a program depends on --- */
+/* --- dependencies of a program --- */
 
 /* Bits of a frame, or of a register: fixed, different from record to record, or unknown. */
 struct bits {
@@ -130,7 +130,7 @@ static void make_ipv4_kind(struct frame_kind *kind, uint32_t at)
 	set_fixed(kind, at, 1);
 	kind->varies[at + 1] = 0xfc; /* DSCP */
 	kind->unknown[at + 1] = 0x03;
-	kind->unknown[at + 6] = 0xe0; /* a record is not a later fragment */
+	kind->unknown[at + 6] = 0xe0; /* records are never later fragments */
 	set_fixed(kind, at + 7, 1);
 	set_fixed(kind, at + 9, 1);
 	set_varies(kind, at + 12, 8);
@@ -181,7 +181,7 @@ struct record_filter_machine {
 struct walk {
 	const struct bpf_program *program;
 	const struct frame_kind *kind;
-	struct record_filter_machine *seen; /* [bf_len]: that came to an instruction last */
+	struct record_filter_machine *seen; /* [bf_len]: last state at each instruction */
 	bool *visited;                      /* [bf_len] */
 	uint32_t steps;
 };
@@ -222,7 +222,7 @@ static struct bits load_of(
 		return is_fixed(x) ? load(walk->kind, (uint64_t)x->fixed + insn->k, size)
 				   : all_unknown;
 	case BPF_IMM: return number(insn->k);
-	default: return all_unknown; /* also the length */
+	default: return all_unknown; /* includes the packet length */
 	}
 }
 
@@ -271,7 +271,7 @@ enum outcome {
 	ALWAYS,
 	NEVER,
 	SOMETIMES, /* differs between records */
-	DEPENDS,   /* on what they do not have */
+	DEPENDS,   /* depends on bytes that records lack */
 };
 
 static enum outcome of_bool(bool value)
@@ -305,7 +305,7 @@ static enum outcome compare(uint32_t op, const struct bits *a, const struct bits
 	}
 }
 
-/* An instruction that does not branch. Returns false if it is unknown. */
+/* Executes an instruction without a branch. Returns false if it is unknown. */
 static bool step(
 	const struct walk *walk, const struct bpf_insn *insn, struct record_filter_machine *machine)
 {
@@ -341,7 +341,7 @@ static bool step(
 	}
 }
 
-/* Returns false if the verdict depends on unknown bits, or takes too long to follow. */
+/* Returns false if the verdict depends on unknown bits, or has too many paths. */
 static bool follow(struct walk *walk, uint32_t pc, struct record_filter_machine machine)
 {
 	for (;;) {
@@ -396,7 +396,7 @@ static bool is_known_of_all(const struct bpf_program *program, bool tags,
 
 	for (uint32_t proto = 0; proto <= UINT8_MAX; proto++)
 		for (uint32_t i = 0; i < (tags ? 4U : 2U); i++) {
-			/* Protocols of records are those after extension headers. */
+			/* Records have the protocol after extension headers. */
 			if ((i & 1) && proto == IPPROTO_FRAGMENT)
 				continue;
 			make_kind(&kind, i & 1, (uint8_t)proto, i >> 1);

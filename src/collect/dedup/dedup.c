@@ -12,21 +12,21 @@
 #include "collect/dedup/flow_paths.h"
 #include "key/hash.h"
 
-/* The index of flows must not depend on how records are dealt out to workers, by the run's hash. */
+/* Independent of the run's hash, which distributes records to workers. */
 #define OWN_HASH        UINT64_C(0x6465647570)
 #define SHARE_BYTES_MAX (SHARE_BYTES_LIMIT - 1)
-#define ROUND           (UINT64_C(1) << 32) /* of a total of 32 bits */
-#define PACKET_BYTES    10000               /* those of a flow have no more, on the average */
-#define OVERHEAD_MAX    256                 /* of link-overhead, which totals have grown by */
+#define ROUND           (UINT64_C(1) << 32) /* range of a 32-bit total */
+#define PACKET_BYTES    10000               /* most mean bytes per packet of a flow */
+#define OVERHEAD_MAX    256                 /* most --link-overhead added to totals */
 
 struct dedup {
 	struct dedup_params params;
 	const struct dedup_ops *ops;
 	struct hash_key hash_key;
 	struct dedup_context known;
-	struct flow_path *paths; /* of each entry; NULL: not asked for */
+	struct flow_path *paths; /* path of each flow entry; NULL: disabled */
 	uint8_t *hops_in_use;
-	bool keeps; /* flows of all records, not only of totals */
+	bool keeps; /* keep flows of all records, not only of totals */
 };
 
 const char *dedup_word(uint32_t method)
@@ -44,7 +44,7 @@ static bool wants_paths(const struct dedup_params *params)
 	return params->paths || params->routes;
 }
 
-/* The other methods decide by what comes first. */
+/* The other methods decide at the first record. */
 static bool holds_flows(const struct dedup_params *params)
 {
 	return params->method == DEDUP_BEST;
@@ -55,7 +55,7 @@ static size_t paths_bytes(const struct dedup_params *params)
 	return wants_paths(params) ? flow_paths_memory(params->flows) : 0;
 }
 
-/* One byte for each hop that there may be, in the place of a hop's 32. */
+/* One byte per hop. */
 static size_t in_use_bytes(const struct dedup_params *params)
 {
 	return observation_points_memory(params->exporters) / sizeof(struct hop);
@@ -135,7 +135,7 @@ void dedup_destroy(struct dedup *dedup)
 	release(&params.allocator, dedup, sizeof(*dedup));
 }
 
-/* The share of the hop's observer, or what it holds of its totals; NULL: there is none. */
+/* Returns the share of the hop's observer, or of its totals; NULL: none. */
 static inline struct share *find_share(
 	struct dedup_context *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
 {
@@ -173,7 +173,7 @@ static struct share *get_share(struct dedup_context *known, struct record *recor
 	return share;
 }
 
-/* Whether bytes are fewer because their total has 32 bits: packets went on, enough for the rest. */
+/* Returns true if the byte total wrapped at 32 bits: the packets in between explain it. */
 static bool bytes_went_round(const struct share *last, const struct record *record)
 {
 	uint64_t back = share_total_bytes(last) - record->bytes;
@@ -185,8 +185,8 @@ static bool bytes_went_round(const struct share *last, const struct record *reco
 }
 
 /*
- * A total of a session becomes what the share does not have of it: `base` is what the share had when
- * the session began. A smaller total is of a session whose beginning was not heard.
+ * Converts a session total to its difference to the share; `base`: the share at the start of the
+ * session. A smaller total belongs to a session whose start was not received.
  */
 static void session_difference(
 	const struct share *base, const struct share *share, struct record *record)
@@ -201,7 +201,7 @@ static void session_difference(
 	record->bytes -= bytes < record->bytes ? bytes : record->bytes;
 }
 
-/* True if the flow began after the last record that told of it. */
+/* Returns true if the flow started after its last record. */
 static bool is_new_session(const struct record *record, uint32_t last)
 {
 	const struct observation *observation = record->observation;
@@ -211,7 +211,7 @@ static bool is_new_session(const struct record *record, uint32_t last)
 			 last) > 0;
 }
 
-/* A total becomes what came since the last. One that is smaller began anew. */
+/* Converts a total to the difference to the last one. A smaller total restarts. */
 static void difference(struct share *last, struct record *record)
 {
 	uint64_t packets = record->packets, bytes = record->bytes;
@@ -232,13 +232,13 @@ static void difference(struct share *last, struct record *record)
 	}
 }
 
-/* Counts from 0 again, before a share is too large for its bits. */
+/* Restarts counts at 0 before a share overflows. */
 static void begin_anew(struct dedup_context *known, struct flow *flow)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		struct share *share = observed_flows_share(&known->flows, flow, i);
 
-		/* What waits in a sampled share stays. */
+		/* Keep deferred samples. */
 		if (!share->total && !(flow->flags & FLOW_HELD && share->sampled)) {
 			share->packets = 0;
 			share->bytes = 0;
@@ -252,7 +252,7 @@ static void begin_anew(struct dedup_context *known, struct flow *flow)
 	flow->span = 0;
 }
 
-/* A share of samples has only what waits (dedup_method.c). */
+/* A sampled share has only deferred samples (dedup_method.c). */
 static bool waits(const struct dedup_context *known, const struct record *record)
 {
 	return known->held.room > 0 && record->observation->sampling > 1;
@@ -267,7 +267,7 @@ static void set_hop(struct record *record, uint32_t hop)
 	record->share->hop = hop & (HOPS_MAX - 1);
 }
 
-/* A share that changes between samples and whole counts begins anew. */
+/* Restarts a share that changes between sampled and unsampled. */
 static void set_sampled(struct record *record)
 {
 	bool sampled = record->observation->sampling > 1;
@@ -290,7 +290,7 @@ static void add_to_share(struct dedup_context *known, struct record *record, uin
 	set_hop(record, hop);
 	set_sampled(record);
 	record->before = share_time(&known->flows, share, record->now);
-	/* EMC2's methods go by when records come. */
+	/* The methods of EMC2 use arrival times. */
 	last = known->held.room > 0 ? record->last : record->now;
 	if ((int32_t)(last - record->before) > 0)
 		share_set_time(&known->flows, share, last);
@@ -311,13 +311,13 @@ static void add_to_share(struct dedup_context *known, struct record *record, uin
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 }
 
-/* What is looked up for all records of a burst before any is counted. */
+/* Lookups for all records of a burst, before counting. */
 struct lookup_batch {
-	uint32_t guess[BURST_MAX]; /* the flow's entry */
+	uint32_t guess[BURST_MAX]; /* entry of the flow */
 	uint32_t hop[BURST_MAX];
 };
 
-/* What a new session has of its observer's totals: nothing, or all that the share has. */
+/* Returns the start of a new session in its observer's totals: 0, or the present share. */
 static struct share begin_session(
 	const struct share *last, const struct share *share, uint32_t flags)
 {
@@ -329,7 +329,7 @@ static struct share begin_session(
 	return begun;
 }
 
-/* When the flow was last told of, before the record; for one that is new, now. */
+/* Returns the time of the flow's last report before the record; `now` for a new flow. */
 static uint32_t last_heard(const struct dedup_context *known, const struct key_hash *hash,
 	uint32_t guess, uint32_t now)
 {
@@ -338,7 +338,9 @@ static uint32_t last_heard(const struct dedup_context *known, const struct key_h
 	return flow != NULL && flow_is_of(flow, hash) ? flow->last : now;
 }
 
-/* Finds the flow and the observer's share, and adds the record to it. False: there is no room. */
+/*
+ * Finds the flow and the observer's share, and adds the record. Returns false if the table is full.
+ */
 static bool find_flow(struct dedup_context *known, struct record *record,
 	const struct key_hash *hash, uint32_t hop, uint32_t guess)
 {
@@ -383,7 +385,7 @@ static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
 	return product;
 }
 
-/* In place: a copy would wait for its stores. */
+/* Initialized in place: a copy stalls on store forwarding. */
 static inline void set_record(struct record *record, const struct observation *observation)
 {
 	*record = (struct record){
@@ -416,7 +418,7 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 	set_router(extra->egress, egress);
 }
 
-/* What a path needs to know of the record, and what a key does of the path. */
+/* Adds the record to its path, and the path's routers to the key. */
 static void follow(struct dedup *dedup, struct record *record, const struct record_value *worth,
 	struct key_extra *extra)
 {
@@ -436,7 +438,10 @@ static void follow(struct dedup *dedup, struct record *record, const struct reco
 	set_routers(extra, ingress, egress);
 }
 
-/* What could not be found is decided by the edge; a total that cannot be differenced is nothing. */
+/*
+ * Values a record without flow entry by the edge method; a total without a previous one adds
+ * nothing.
+ */
 static struct record_value without_flow(struct dedup *dedup, struct record *record)
 {
 	record->flow = NULL;
@@ -450,7 +455,10 @@ static struct record_value without_flow(struct dedup *dedup, struct record *reco
 	return worth_at_edge(&dedup->known, record);
 }
 
-/* Whether frames of these sizes are known; most are. No product overflows: packets have 40 bits. */
+/*
+ * Returns true if these frame sizes are inside the known range, as most are. No product overflows:
+ * packets have 40 bits.
+ */
 static bool are_frames_known(const struct dedup_counts *counts, const struct record_value *worth)
 {
 	const uint64_t limit = UINT64_C(1) << 24;
@@ -477,7 +485,7 @@ static void count_frames(struct dedup_counts *counts, const struct record_value 
 		counts->largest_frame = largest;
 }
 
-/* Behind count(): of packets whose sizes the record does not tell. */
+/* Counts frames of unknown size. Call after count(). */
 static void count_hidden_frames(const struct observation *observation,
 	const struct record_value *worth, struct dedup_counts *counts)
 {
@@ -486,10 +494,10 @@ static void count_hidden_frames(const struct observation *observation,
 		counts->largest_frame = FRAME_EXPECTED;
 }
 
-/* What is in doubt since it was told last. */
+/* Moves the doubt since the last call to the counts. */
 static void tell_doubt(struct dedup_context *known, struct dedup_counts *counts)
 {
-	if (known->roles.reporting <= 1) /* nobody reports a packet again */
+	if (known->roles.reporting <= 1) /* no packet is reported twice */
 		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
 	counts->duplicate_packets += known->doubt.duplicate_packets;
 	counts->duplicate_bytes += known->doubt.duplicate_bytes;
@@ -523,8 +531,8 @@ static inline void count(uint64_t received, bool counted, const struct record_va
 }
 
 /*
- * Packets that count wait, where the first and the last router are asked for, while those of the
- * route are not known since an epoch before this one, and while the flow is held.
+ * Defers counted packets if ingress and egress routers are required and those of the route were not
+ * known before this epoch, or the flow is deferred.
  */
 static void await_routers(struct dedup *dedup, struct record *record, struct record_value *worth)
 {
@@ -571,7 +579,7 @@ static struct record_value take(struct dedup *dedup, struct record *record,
 	return worth;
 }
 
-/* Whether nothing is asked of the record but to be added: most are such. */
+/* Returns true for the common record, which only adds to an existing share. */
 static inline bool is_common(const struct dedup_context *known,
 	const struct observation *observation, const struct flow *flow, const struct key_hash *hash,
 	uint32_t now)
@@ -583,7 +591,7 @@ static inline bool is_common(const struct dedup_context *known,
 	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
 }
 
-/* The share that the hop has of the flow already; and the most bytes that another has. */
+/* Returns the share of the hop. *most_bytes: largest bytes of the other shares. */
 static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *most_bytes)
 {
 	struct share *found = NULL;
@@ -604,8 +612,9 @@ static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *mos
 }
 
 /*
- * `best` of an unsampled record by an observer that told of the flow before, without paths: as
- * dedup_methods[] has it, in one piece, since nearly all records are such. False: it is none.
+ * Method best for the common case: an unsampled record of an observer that reported the flow
+ * before, without paths. Same result as dedup_methods[], in one function for speed. Returns false
+ * for other records.
  */
 static inline bool take_common(struct dedup_context *known, const struct observation *observation,
 	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *worth)
@@ -678,14 +687,14 @@ static void fill_burst(const struct observation *observations, uint32_t n, struc
 	}
 }
 
-/* Records of one datagram often are. */
+/* Often true for records of one datagram. */
 static inline bool is_same_hop(const struct observation *a, const struct observation *b)
 {
 	return a->exporter == b->exporter && a->side == b->side && a->input == b->input &&
 	       a->output == b->output && a->next == b->next && a->flags == b->flags;
 }
 
-/* All waits for memory of a burst together. */
+/* Prefetches for the whole burst. */
 static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct lookup_batch *ahead)
 {
@@ -713,7 +722,7 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 	}
 }
 
-/* A record that counts, or may, has counts that are only known to be at least so much. */
+/* Notes that counts of a record are only lower bounds. */
 static inline void note_unknown(const struct observation *observation, struct dedup_counts *counts)
 {
 	const uint32_t unknown = OBSERVATION_PACKETS_UNKNOWN | OBSERVATION_BYTES_UNKNOWN;
@@ -724,7 +733,7 @@ static inline void note_unknown(const struct observation *observation, struct de
 	counts->bytes_unknown |= (observation->flags & OBSERVATION_BYTES_UNKNOWN) != 0;
 }
 
-/* Any record. Apart from dedup_burst(), whose loop needs the registers. */
+/* Processes any record. Not inlined, to save registers in the loop of dedup_burst(). */
 static __attribute__((noinline)) struct record_value take_record(struct dedup *dedup,
 	const struct lookup_batch *ahead, uint32_t i, const struct observation *observation,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *exporter)
@@ -776,12 +785,12 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 	}
 }
 
-/* Before the burst has it: under which routers it counts, and that its path has it. */
+/* Sets the routers of a deferred flow, and adds it to its path, before it enters the burst. */
 static void settle_path(
 	struct dedup *dedup, struct deferred_flow *held, const struct record_value *worth)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
-	/* For the route, if no record had to know it. */
+	/* For route_of(), if no record has set the route. */
 	const struct observation observation = {.family = held->family, .key6 = held->key};
 	struct record record = {
 		.observation = &observation,

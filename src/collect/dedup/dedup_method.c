@@ -7,7 +7,7 @@
 #include "collect/dedup/flow_front.h"
 #include "sketch/counter.h"
 
-/* Samples of a flow, from which on an observer that was chosen by them is chosen without bias. */
+/* With this number of samples, an observer selected by them is unbiased. */
 #define SAMPLES_UNBIASED 16
 
 #define NOTHING ((struct record_value){0, 0, 1})
@@ -18,7 +18,7 @@ static struct record_value whole(const struct record *record)
 		record->packets, record->bytes, (double)record->observation->sampling};
 }
 
-/* The bytes of a part of a record's packets, by their mean size. */
+/* Returns the bytes of a part of the record's packets, by mean size. */
 static uint64_t part_bytes(const struct record *record, uint64_t packets)
 {
 	if (packets >= record->packets)
@@ -31,7 +31,7 @@ static struct record_value part(const struct record *record, uint64_t packets, d
 	return (struct record_value){packets, part_bytes(record, packets), sampling};
 }
 
-/* So many of the record's packets were taken for duplicates, and may be none. */
+/* Notes packets dropped as duplicates that may be new. */
 static void doubt_new(struct dedup_context *known, const struct record *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
@@ -40,7 +40,7 @@ static void doubt_new(struct dedup_context *known, const struct record *record, 
 	doubt->new_bytes = counter64_sum(doubt->new_bytes, part_bytes(record, packets));
 }
 
-/* So many of the record's packets counted, and may be duplicates. */
+/* Notes counted packets that may be duplicates. */
 static void doubt_duplicate(
 	struct dedup_context *known, const struct record *record, uint64_t packets)
 {
@@ -50,7 +50,7 @@ static void doubt_duplicate(
 	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, part_bytes(record, packets));
 }
 
-/* The most bytes that an observer without sampling has. */
+/* Returns the largest byte count of an unsampled observer. */
 static uint64_t most_bytes(struct dedup_context *known, const struct record *record)
 {
 	uint64_t most = 0;
@@ -64,9 +64,9 @@ static uint64_t most_bytes(struct dedup_context *known, const struct record *rec
 	return most;
 }
 
-/* --- unsampled: how far into the flow each observer's records reach --- */
+/* --- unsampled: positions in the flow --- */
 
-/* How many packets of the flow had passed at a time; at least so many, and 0 if it is not known. */
+/* Returns a lower bound of the packets of the flow at a time; 0: unknown. */
 static uint64_t index_at(const struct flow *flow, uint32_t time)
 {
 	int32_t before = (int32_t)(flow->front - time);
@@ -79,9 +79,9 @@ static uint64_t index_at(const struct flow *flow, uint32_t time)
 }
 
 /*
- * Where a record begins whose time is not told, by an observer that is new on the flow, or came
- * back: it is as long as the flow's last record was. If it has many more packets than that, it is
- * longer, and may end where all others do.
+ * Returns the start of a record without times by an observer that joined or returned: it is as long
+ * as the flow's last record. A record with far more packets is longer, and may end where others
+ * end.
  */
 static uint64_t begin_without_time(const struct record *record)
 {
@@ -96,7 +96,7 @@ static uint64_t begin_without_time(const struct record *record)
 	return index_at(flow, record->now - (span > MARGIN_TICKS ? span : MARGIN_TICKS));
 }
 
-/* The packets of the record up to the front, if they came evenly. */
+/* Returns the packets of the record before the front, assuming a constant rate. */
 static uint64_t before_front(const struct record *record)
 {
 	int32_t before = (int32_t)(record->flow->front - record->first);
@@ -109,7 +109,10 @@ static uint64_t before_front(const struct record *record)
 	return (uint64_t)((double)record->packets * before / all + 0.5);
 }
 
-/* Whether the record begins so shortly before the front that the clocks may explain it. */
+/*
+ * Returns true if the record starts so shortly before the front that clock differences may explain
+ * it.
+ */
 static bool overlap_is_short(const struct record *record)
 {
 	int32_t most = JITTER_TICKS;
@@ -119,13 +122,13 @@ static bool overlap_is_short(const struct record *record)
 	return (int32_t)(record->flow->front - record->first) <= most;
 }
 
-/* Where in the flow the record begins, in packets. */
+/* Returns the start of the record in packets of the flow. */
 static uint64_t begin_of(struct record *record)
 {
 	const struct flow *flow = record->flow;
 	uint64_t own = record->is_new ? 0 : record->share->packets, at, told;
 
-	/* Samples counted until now. They were of the same packets, or the last were. */
+	/* So far, samples were counted: of the same packets, or of the last ones. */
 	if (!(flow->flags & FLOW_UNSAMPLED)) {
 		at = flow->packets / 2 > record->packets ? flow->packets - record->packets : 0;
 		return at > own ? at : own;
@@ -138,7 +141,7 @@ static uint64_t begin_of(struct record *record)
 		record->moves = flow->packets > own;
 		return flow->packets > own ? flow->packets : own;
 	}
-	/* Its records follow each other, unless others told of packets between them. */
+	/* Its records are consecutive, unless others reported packets in between. */
 	if (!is_contradicted(record, own + record->packets))
 		return own;
 	told = overlap_is_short(record) ? before_front(record) : record->packets;
@@ -155,7 +158,7 @@ void find_begin(struct dedup_context *known, struct record *record)
 	record->begin = begin_of(record);
 }
 
-/* The share, which has the record already, begins further into the flow. */
+/* Moves the start of the share, which includes the record, forward. */
 static void move_share(struct record *record, uint64_t begin)
 {
 	struct share *share = record->share;
@@ -171,8 +174,8 @@ static void move_share(struct record *record, uint64_t begin)
 }
 
 /*
- * A record of packets that came before the flow moved to another observer, and were told of after
- * it: they lie in front of what that observer told.
+ * Returns true if the packets precede a move of the flow to another observer but were reported
+ * after it.
  */
 static bool is_of_before(const struct record *record)
 {
@@ -206,7 +209,9 @@ static struct record_value insert_before(struct dedup_context *known, struct rec
 	return worth;
 }
 
-/* A record without times by an observer that joins, which does not end where others' do. */
+/*
+ * Returns true for a record without times by a joining observer that does not end where others end.
+ */
 static bool joins_in_doubt(const struct record *record, uint64_t end)
 {
 	const struct flow *flow = record->flow;
@@ -222,8 +227,8 @@ static void set_doubted(struct flow *flow, uint64_t packets)
 }
 
 /*
- * Packets that count now may be some that were told before, and were taken for duplicates then. A
- * record whose place is not certain may bring duplicates.
+ * Notes doubt for counted packets: they may have been dropped as duplicates before, and records of
+ * uncertain position may contain duplicates.
  */
 static void doubt_counted(
 	struct dedup_context *known, const struct record *record, const struct record_value *worth)
@@ -269,7 +274,7 @@ static struct record_value best_unsampled(struct dedup_context *known, struct re
 		(record->share->partial || joins_in_doubt(record, end))) {
 		doubt_new(known, record, record->packets - worth.packets);
 		set_doubted(flow, flow->doubted + record->packets - worth.packets);
-		/* It missed packets: it goes on where the flow was at least. */
+		/* It missed packets: continue at the lower bound of the flow. */
 		if (end < flow->packets && flow->advance < ADVANCE_MAX)
 			move_share(record, flow->packets - flow->advance > record->packets
 						   ? flow->packets - flow->advance - record->packets
@@ -319,9 +324,9 @@ struct route *route_of(struct dedup_context *known, struct record *record)
 	return route;
 }
 
-/* --- samples: the edge that they came in by --- */
+/* --- samples: their ingress edge --- */
 
-/* An exporter that died, or told nothing of the flow for the timeout, does not tell of it any more. */
+/* Returns true if the exporter is dead, or did not report the flow for the timeout. */
 static bool is_stale(const struct dedup_context *known, const struct share *share, uint32_t now)
 {
 	const struct hop *hop = &known->observers.hops[share->hop];
@@ -332,7 +337,7 @@ static bool is_stale(const struct dedup_context *known, const struct share *shar
 	       !roles_is_alive(&known->roles, hop->exporter);
 }
 
-/* Whether an observer that does not sample tells of the flow. */
+/* Returns true if an unsampled observer reports the flow. */
 static bool any_unsampled(struct dedup_context *known, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
@@ -345,7 +350,7 @@ static bool any_unsampled(struct dedup_context *known, struct flow *flow, uint32
 	return false;
 }
 
-/* What the operator says of edges stands above what is learned. */
+/* Edges configured by the operator have precedence over learned roles. */
 static enum interface_role role_at(const struct role_interface *interface, const struct hop *hop)
 {
 	if (hop->flags & OBSERVATION_EDGES)
@@ -353,7 +358,9 @@ static enum interface_role role_at(const struct role_interface *interface, const
 	return interface != NULL ? (enum interface_role)interface->role : ROLE_OPEN;
 }
 
-/* Its packets wait in the share until the epoch ends. False: there is no room. */
+/*
+ * Defers the samples in the share until the end of the epoch. Returns false if the table is full.
+ */
 static bool hold_samples(struct dedup_context *known, struct record *record)
 {
 	struct share *share = record->share;
@@ -372,7 +379,7 @@ static bool hold_samples(struct dedup_context *known, struct record *record)
 	return true;
 }
 
-/* Of an interface whose role is open: the flow's first living observer counts. */
+/* For interfaces of unknown role: returns the first living observer of the flow, which counts. */
 static uint32_t first_observer(struct dedup_context *known, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
@@ -430,12 +437,12 @@ static struct record_value take_best(struct dedup_context *known, struct record 
 	return best_sampled(known, record);
 }
 
-/* What waits in a share, by now that roles are known as well as they can be. */
+/* Deferred samples of a share, with its present role. */
 struct held_share {
 	struct share *share;
 	uint32_t number;
 	enum interface_role role;
-	uint8_t ttl; /* 0: unknown */
+	uint8_t ttl; /* largest TTL; 0: unknown */
 };
 
 static uint32_t find_waiting(
@@ -461,7 +468,7 @@ static uint32_t find_waiting(
 	return n;
 }
 
-/* Of those whose role is open the one that is first on the way, or that reported the flow first. */
+/* Returns, of the shares of unknown role, the first on the path or the first to report. */
 static const struct held_share *find_owner(const struct held_share *waiting, uint32_t n)
 {
 	const struct held_share *owner = NULL;
@@ -476,8 +483,8 @@ static const struct held_share *find_owner(const struct held_share *waiting, uin
 }
 
 /*
- * Whether its packets passed the owner before: by their TTL, unless it had more of them than chance
- * explains.
+ * Returns true if its packets passed the owner first: by their TTL, unless it has significantly
+ * more of them.
  */
 static bool is_behind(
 	const struct held_share *waiting, const struct held_share *owner, uint32_t sampling)
@@ -546,12 +553,12 @@ struct record_value worth_of_held(struct dedup_context *known, const struct defe
 	return worth;
 }
 
-/* --- the methods of EMC2, for comparison --- */
+/* --- methods of EMC2, for comparison --- */
 
-/* Whether an observer tells more of the flow than the one that counts, and than chance explains. */
+/* Returns true if an observer reports significantly more of the flow than the counted one. */
 static bool tells_more(const struct record *record, uint64_t counted)
 {
-	/* The one that counts may be a record behind. */
+	/* The counted one may be late by one record. */
 	double more = (double)record->share->packets - (double)record->packets - (double)counted;
 	double sampling = (double)record->observation->sampling;
 	double variance = sampling > 1 ? sampling * (double)record->share->packets : 0;
@@ -559,7 +566,7 @@ static bool tells_more(const struct record *record, uint64_t counted)
 	return more > 0 && more * more > 25 * variance;
 }
 
-/* The first observer of a flow counts, until it is silent. */
+/* The first observer of a flow counts until it times out. */
 static struct record_value take_exporter(struct dedup_context *known, struct record *record)
 {
 	struct flow *flow = record->flow;
@@ -581,7 +588,7 @@ static struct record_value take_exporter(struct dedup_context *known, struct rec
 	return whole(record);
 }
 
-/* Its mean is of those that had a sample, and too large of flows with few. */
+/* The mean covers only observers with a sample; it is too large for small flows. */
 static struct record_value window_sampled(struct dedup_context *known, struct record *record)
 {
 	uint64_t packets = 0, observers = 0, worth;
@@ -621,13 +628,13 @@ static struct record_value take_window(struct dedup_context *known, struct recor
 	}
 	flow->flags |= FLOW_UNSAMPLED;
 	flow->counted = record->now;
-	/* What samples told of the flow in this window is told again. */
+	/* Samples already counted these packets in this window. */
 	if (first && flow->packets > 0)
 		return part(record, fresh(record, record->packets), 1);
 	return whole(record);
 }
 
-/* Whether it is in the lowest slot among those that report flows between its prefixes. */
+/* Returns true if its slot is the lowest of those that report flows between the prefixes. */
 static bool is_lowest(struct dedup_context *known, const struct record *record)
 {
 	const struct observation *observation = record->observation;
@@ -658,7 +665,7 @@ static bool counts_at_edge(struct dedup_context *known, const struct record *rec
 		return is_lowest(known, record);
 	if (!(observation->flags & OBSERVATION_ENTERS))
 		return false;
-	/* Who reports both sides does so for the same packets. */
+	/* An exporter that reports both sides reports the same packets. */
 	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
 }
 

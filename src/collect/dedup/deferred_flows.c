@@ -8,7 +8,7 @@
 #include "sketch/counter.h"
 
 #define FLOWS_OF_HELD 16
-#define HELD_LEAST    256 /* unless there are fewer flows */
+#define HELD_LEAST    256 /* at most the number of flows */
 
 static uint32_t room_for(uint64_t flows)
 {
@@ -95,7 +95,7 @@ static void add_frames(struct deferred_flow *held, uint64_t packets, uint64_t by
 		held->largest_frame = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-/* Rounded up; what is a whole number of few digits stays it. */
+/* Rounds up; small integers are exact. */
 static float above(double value)
 {
 	float rounded = (float)value;

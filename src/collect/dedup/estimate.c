@@ -5,9 +5,11 @@
 #include <math.h>
 
 #define BISECTIONS 100
-#define ROUNDING   1e-9 /* of a bound: more than the arithmetic loses */
+#define ROUNDING   1e-9 /* relative rounding of bounds, above the arithmetic error */
 
-/* Minus the logarithm of Chernoff's bound of the tail of a Poisson variable with this mean. */
+/*
+ * Returns minus the logarithm of Chernoff's bound of the tail of a Poisson variable with this mean.
+ */
 static double poisson_exponent(double steps, double mean)
 {
 	double d;
@@ -18,7 +20,10 @@ static double poisson_exponent(double steps, double mean)
 	return steps * (d - log1p(d));
 }
 
-/* The mean on one side of steps where the exponent reaches its limit: `outside` has more. */
+/*
+ * Returns the mean, between `steps` and `outside`, at which the exponent reaches the limit; the
+ * exponent of `outside` exceeds it.
+ */
 static double bisect(double steps, double outside, double limit)
 {
 	double inside = steps;

@@ -18,7 +18,7 @@ static void start(struct flow_path *path, const struct record *record)
 {
 	uint64_t packets = path->packets, bytes = path->bytes;
 
-	/* What a flow that begins anew brought in this epoch stays with its key. */
+	/* Packets of this epoch stay with the key of a restarted flow. */
 	*path = (struct flow_path){.packets = packets, .bytes = bytes, .stale = true};
 	record->flow->flags |= FLOW_TOLD;
 	if (record->observation->family == KEY_IPV4) {
@@ -56,7 +56,7 @@ void flow_path_report(struct flow_path *path, struct dedup_context *known,
 	path->bytes += worth->bytes;
 }
 
-/* Of exporters that are there still. */
+/* Collects the hops of exporters that still exist. */
 static uint32_t hops_of(
 	struct dedup_context *known, struct flow *flow, uint32_t shares, const struct hop **hops)
 {
@@ -94,7 +94,7 @@ static void set_route_ends(
 }
 
 /*
- * A flow of which but one exporter is known takes the ends of its route, if that exporter is not
+ * A flow with one known exporter takes ingress and egress of its route, unless that exporter is
  * known to be one of them.
  */
 void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record)

@@ -6,8 +6,8 @@
 
 #include "base/power_of_two.h"
 
-#define SWEPT_FOR_EACH 2          /* entries, when one is asked for */
-#define TIMEOUT_MAX    0x3fffffff /* ticks; differences are of 31 bits */
+#define SWEPT_FOR_EACH 2          /* entries swept per requested entry */
+#define TIMEOUT_MAX    0x3fffffff /* ticks; differences have 31 bits */
 
 uint32_t observed_flows_entries(uint64_t flows)
 {
@@ -16,7 +16,7 @@ uint32_t observed_flows_entries(uint64_t flows)
 	return at_least < FLOWS_MAX ? (uint32_t)at_least : FLOWS_MAX;
 }
 
-/* At most two thirds full. */
+/* Returns the number of cells: at most two thirds are used. */
 static uint64_t cells(uint64_t flows)
 {
 	uint64_t count = power_of_two_at_least((uint64_t)observed_flows_entries(flows) * 3 / 2 + 1);
@@ -59,7 +59,7 @@ bool observed_flows_init(struct observed_flows *table, uint64_t flows, uint64_t 
 		.room = observed_flows_entries(flows),
 		.timeout = to_ticks(timeout),
 	};
-	/* Four timeouts and more go into the bits. */
+	/* At least four timeouts fit in the bits. */
 	while (table->timeout >> table->share_shift >= UINT32_C(1) << (SHARE_TIME_BITS - 2))
 		table->share_shift++;
 	return table->flows && table->index;
@@ -73,7 +73,7 @@ void observed_flows_fini(struct observed_flows *table, const struct sketch_alloc
 		allocator->free(table->index, index_bytes(table->room), allocator->arg);
 }
 
-/* The cell of the flow, or the free one where it belongs. */
+/* Returns the cell of the flow, or the free cell for it. */
 static uint64_t find(const struct observed_flows *table, const struct key_hash *hash)
 {
 	uint32_t tag = flow_tag(hash);
@@ -88,8 +88,7 @@ static uint64_t find(const struct observed_flows *table, const struct key_hash *
 	return at;
 }
 
-/* Frees a cell; those behind it, up to a free one, stay where a search that begins at their tag
- * finds them. */
+/* Frees a cell, and moves the following ones so that a search from their tag finds them. */
 static void remove_cell(struct observed_flows *table, uint64_t hole)
 {
 	for (uint64_t at = (hole + 1) & table->mask; table->index[at];
@@ -145,14 +144,14 @@ static void sweep(struct observed_flows *table, uint32_t number, uint32_t now)
 
 void observed_flows_expire(struct observed_flows *table, uint32_t now)
 {
-	/* To walk all costs the caches; while there is room the sweep's few at a time do. */
+	/* A full scan pollutes the caches; with free entries the sweep suffices. */
 	if (!table->keep && table->used < table->room - table->room / 8)
 		return;
 	for (uint32_t number = 0; number < table->nb; number++)
 		sweep(table, number, now);
 }
 
-/* A free entry, or FLOW_NONE. */
+/* Returns a free entry, or FLOW_NONE. */
 static uint32_t take_entry(struct observed_flows *table, uint32_t now)
 {
 	uint32_t number;
@@ -192,7 +191,7 @@ static struct flow *add(struct observed_flows *table, const struct key_hash *has
 
 	if (number == FLOW_NONE)
 		return NULL;
-	/* Only now: the sweep moves cells. */
+	/* After take_entry(), because the sweep moves cells. */
 	table->index[find(table, hash)] = (uint64_t)flow_tag(hash) << 32 | (number + 1);
 	start(&table->flows[number], hash);
 	table->flows[number].last = now;
@@ -230,7 +229,7 @@ struct share *observed_flows_more_share(struct observed_flows *table, struct flo
 	return &more->shares[i];
 }
 
-/* The link to the entry for share number nb, where a flow has that many. */
+/* Returns the last link of the list of additional entries. */
 static uint32_t *last_link(struct observed_flows *table, struct flow *flow)
 {
 	uint32_t *link = &flow->more;
@@ -246,7 +245,7 @@ struct share *observed_flows_add_share(
 	if (flow->nb == SHARES_MAX)
 		return NULL;
 	if (flow->nb >= FLOW_SHARES && (flow->nb - FLOW_SHARES) % MORE_SHARES == 0) {
-		/* The flow was just heard: the sweep does not take it. */
+		/* The sweep does not free this flow: it was just reported. */
 		uint32_t number = take_entry(table, now);
 
 		if (number == FLOW_NONE)

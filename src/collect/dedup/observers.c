@@ -7,11 +7,11 @@
 
 #define HOPS_OF_EXPORTER 16
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define HOPS_LEAST 8 /* which inputs use up */
+#define HOPS_LEAST 8 /* hops per exporter for which inputs are enough */
 #else
 #define HOPS_LEAST 4096
 #endif
-#define HOPS_QUOTA  4 /* an exporter has one in so many */
+#define HOPS_QUOTA  4 /* an exporter has at most one hop in HOPS_QUOTA */
 #define GENERATIONS (UINT32_C(1) << (32 - GENERATION_SHIFT))
 
 _Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
@@ -94,7 +94,7 @@ static uint32_t home(const struct observation_points *observers, uint32_t observ
 	return (uint32_t)random_mix(mixed ^ observers->seed) & observers->mask;
 }
 
-/* A hop's place in the index, or the free one where it belongs. */
+/* Returns the index position of a hop, or the free one for it. */
 static uint32_t find(const struct observation_points *observers, uint32_t observer, uint32_t input,
 	uint32_t output)
 {
@@ -120,7 +120,7 @@ static uint32_t take_hop(struct observation_points *observers)
 	return number;
 }
 
-/* Whether there is room for one more pair of the exporter's interfaces. */
+/* Returns true if the exporter may have another pair of interfaces. */
 static bool has_room(const struct observation_points *observers, uint32_t exporter)
 {
 	if (observers->taken[exporter] >= observers->hops_max / HOPS_QUOTA)
@@ -129,7 +129,7 @@ static bool has_room(const struct observation_points *observers, uint32_t export
 	       observers->hops_max - observers->nb_hops >= observers->nb_exporters;
 }
 
-/* Without its interfaces where there is no room for more pairs of them. */
+/* Adds a hop; without interfaces if the limit is reached. */
 static uint32_t add_hop(struct observation_points *observers, const struct observation *observation,
 	uint32_t observer, uint32_t at)
 {

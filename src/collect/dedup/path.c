@@ -4,10 +4,10 @@
 
 #define NO_NODE UINT32_MAX
 
-/* An exporter on the way, and what its hops say together. */
+/* An exporter on the path, with its hops merged. */
 struct node {
 	struct path_hop hop;
-	uint32_t next; /* exporter */
+	uint32_t next; /* next exporter */
 	bool enters, leaves, placed;
 };
 
@@ -26,7 +26,7 @@ static struct node *node_of(struct way *way, uint32_t exporter)
 	return &way->nodes[way->nb++];
 }
 
-/* An ingress record knows the input best, an egress record the output. */
+/* Prefers the input of ingress records and the output of egress records. */
 static void merge(struct node *node, const struct hop *hop)
 {
 	if (hop->input && (!node->hop.input || hop->side == OBSERVED_INGRESS))
@@ -57,7 +57,7 @@ static uint32_t next_node(const struct way *way, uint32_t i)
 	return NO_NODE;
 }
 
-/* Whether following next hops from here comes to where the flow leaves. */
+/* Returns true if next hops lead from here to the egress edge. */
 static bool chain_leaves(const struct way *way, uint32_t i)
 {
 	for (uint32_t steps = 0; steps < way->nb && i != NO_NODE; steps++) {
@@ -68,7 +68,10 @@ static bool chain_leaves(const struct way *way, uint32_t i)
 	return false;
 }
 
-/* Less comes first: where it enters, what has nobody before it, what does not leave. */
+/*
+ * Returns the sort rank: first ingress edges, nodes without predecessor, nodes that are not egress
+ * edges.
+ */
 static uint32_t rank(const struct way *way, uint32_t i)
 {
 	uint32_t rank = way->nodes[i].enters ? 0 : 1;
@@ -90,7 +93,7 @@ static uint32_t first_of_rest(const struct way *way)
 	return best;
 }
 
-/* What is known of the order of chains beside what is within them. */
+/* Order between chains of next hops. */
 struct chains {
 	uint32_t nb, enter, leave;
 	bool loops;
@@ -117,7 +120,7 @@ static uint32_t place_chain(
 		path[n++] = way->nodes[i].hop;
 	}
 	chains->nb++;
-	/* A chain that does both is all of the way, or contradicts the others. */
+	/* A chain from ingress to egress is the whole path, or contradicts the others. */
 	chains->enter += enters;
 	chains->leave += leaves && !enters;
 	chains->loops |= enters && leaves && chains->nb > 1;
