@@ -249,7 +249,7 @@ static struct exporter_id id_of_original(
 
 /*
  * Returns the domain of a forwarded record, NULL if no slot is free. Records add at most as many
- * exporters as messages do, and never the rank `proven`.
+ * exporters as messages do, and do not prove them.
  */
 static struct domain *domain_of_original(struct collector *collector, const struct exporter_id *id)
 {
@@ -845,7 +845,7 @@ static void start_observer(struct collector *collector, const struct datagram *d
 	observer->known = domain->interval;
 	observer->known_place = domain->interval_place;
 	observer->exporters = collector->exporters;
-	observer->next = EXPORTER_NONE; /* next hop :: is no exporter */
+	observer->next = EXPORTER_NONE; /* no exporter at next hop :: */
 	collector->original = collector->domain;
 }
 

@@ -10,39 +10,39 @@
 
 #define INTERFACES_OF_EXPORTER 4
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define INTERFACES_LEAST 16 /* which inputs use up */
+#define INTERFACES_LEAST 16 /* few, so that inputs can fill them */
 #define EVIDENCE_ROOM    64
 #else
 #define INTERFACES_LEAST 1024
 #define EVIDENCE_ROOM    32768
 #endif
-#define UNSAMPLED_SPARSE    63 /* at first */
-#define INTERFACES_QUOTA    4  /* an exporter has one in so many */
+#define UNSAMPLED_SPARSE    63 /* initial value */
+#define INTERFACES_QUOTA    4  /* an exporter has at most one in INTERFACES_QUOTA */
 #define PAIRS_OF_INTERFACE  4
-#define HITS                10.0f  /* flows, before anything is decided */
-#define YOUNG               3.0f   /* common flows that make a new pair count */
-#define MEMORY              400.0f /* flows; then evidence is halved */
+#define HITS                10.0f  /* fewest flows for a decision */
+#define YOUNG               3.0f   /* common flows from which a new pair counts */
+#define MEMORY              400.0f /* flows after which evidence is halved */
 #define NEARLY_ALL          0.7f
 #define NEARLY_NONE         0.1f
-#define SURELY_MOST         0.5f  /* twice the standard deviation below the share, */
-#define SURELY_FEW          0.25f /* and above it */
+#define SURELY_MOST         0.5f  /* minimum of share minus two standard deviations */
+#define SURELY_FEW          0.25f /* maximum of share plus two standard deviations */
 #define COMMON_NONE         0.5f  /* hits */
-#define SHARE_FEEDS         0.05f /* of the flows: the other exporter is on the way of some */
+#define SHARE_FEEDS         0.05f /* share of flows from which the other exporter is on some paths */
 #define SHARE_BLIND         0.2f
-#define SAMPLES_LARGE       20 /* of a flow: another exporter on its way has samples too */
-#define WRONG_MOST          3  /* large flows that no exporter counts, */
-#define WRONG_ONE_IN        10 /* and of all large ones */
+#define SAMPLES_LARGE       20 /* samples of a flow from which another exporter on its path has some */
+#define WRONG_MOST          3  /* most large flows without a counting exporter */
+#define WRONG_ONE_IN        10 /* at most one in N large flows without a counting exporter */
 #define TICKS_PER_SECOND    954
-#define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* beyond the longest record */
+#define WINDOW_LEAST        (5 * TICKS_PER_SECOND) /* in addition to the longest record */
 #define SILENCE             (15 * TICKS_PER_SECOND)
-#define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* beyond the longest silence before */
+#define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* in addition to the longest previous silence */
 #define INTERFACE_FORGOTTEN (3600 * TICKS_PER_SECOND)
 
 enum interface_roles_mark {
 	MARK_FED = 1 << 0,
 	MARK_MIXED = 1 << 1,
 	MARK_UNREADY = 1 << 2,
-	MARK_DOUBT = 1 << 3, /* an exporter that feeds it was not heard lately */
+	MARK_DOUBT = 1 << 3, /* an exporter that feeds it is silent */
 	MARK_FADE = 1 << 4,
 	MARK_WRONG = 1 << 5,
 };
@@ -64,7 +64,7 @@ static uint32_t pairs_size(uint32_t exporters)
 	return (uint32_t)power_of_two_at_least((uint64_t)room_for(exporters) * PAIRS_OF_INTERFACE);
 }
 
-/* What the parts take, in their order. */
+/* Computes the sizes of the arrays, in order. */
 static void sizes_of(uint32_t exporters, size_t sizes[7])
 {
 	uint32_t room = room_for(exporters);
@@ -141,7 +141,7 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 
 	uint32_t silent = now - of->heard;
 
-	/* Records that waited for their template have the time when they came. */
+	/* Records that waited for a template have an earlier time. */
 	if (of->heard == 0) {
 		of->heard = now > 0 ? now : 1;
 	} else if ((int32_t)silent > 0) {
@@ -154,7 +154,7 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 
 /* --- interfaces --- */
 
-/* The interface's place in the index, or the free one where it belongs. */
+/* Returns the index position of the interface, or the free one for it. */
 static uint32_t find(const struct roles *roles, uint32_t observer, uint32_t input)
 {
 	uint64_t mixed = random_mix((uint64_t)observer << 32 ^ input ^ roles->seed);
@@ -207,7 +207,7 @@ struct role_interface *roles_interface(
 	struct hop *hop = &observers->hops[number];
 	uint32_t whole, interface;
 
-	/* A slot that changed hands has no interface that stands for all. */
+	/* A reassigned slot has no interface for the whole exporter yet. */
 	if (hop->interface_generation == roles->generation &&
 		roles->exporters[hop->exporter].whole > 0)
 		return &roles->interfaces[hop->interface];
@@ -230,19 +230,22 @@ struct role_interface *roles_interface(
 
 /* --- evidence --- */
 
-/* Unsampled flows show who died, and few are enough for it. */
+/*
+ * Returns true if the evidence table is full. Unsampled flows only detect dead exporters, which
+ * needs few.
+ */
 static bool is_full(const struct roles *roles, bool sampled)
 {
 	return roles->nb_evidence[sampled] >= (sampled ? EVIDENCE_ROOM / 2 : EVIDENCE_ROOM / 16);
 }
 
-/* The place of what the share had of the flow, or the free one where it belongs. */
+/* Returns the evidence of the share, or the free entry for it. */
 static struct role_evidence_of *find_evidence(
 	const struct roles *roles, uint32_t flow, uint32_t share)
 {
 	uint64_t mixed = random_mix(flow ^ roles->seed);
 
-	/* The shares of a flow lie one behind the other. */
+	/* The shares of a flow are adjacent. */
 	for (uint32_t at = (uint32_t)mixed & roles->evidence_mask;;
 		at = (at + 1) & roles->evidence_mask) {
 		struct role_evidence_of *of = &roles->evidence[at];
@@ -283,7 +286,7 @@ uint8_t roles_ttl(const struct roles *roles, uint32_t flow, uint32_t share)
 	return find_evidence(roles, flow, share)->ttl;
 }
 
-/* A pair's place, or the free one where it belongs. */
+/* Returns the entry of a pair, or the free one for it. */
 static struct role_pair *find_pair(
 	const struct roles *roles, uint32_t interface, uint32_t exporter, uint32_t distance)
 {
@@ -300,7 +303,7 @@ static struct role_pair *find_pair(
 	}
 }
 
-/* Whether the exporter is the one of which the evidence is. */
+/* Returns true if the evidence belongs to the present exporter of the slot. */
 static bool is_of_now(const struct roles *roles, const struct role_pair *pair)
 {
 	return pair->generation == roles->exporters[pair->exporter].generation;
@@ -328,15 +331,15 @@ static void add_common(
 	pair->common += hit;
 }
 
-/* What an exporter had of a flow in the window. */
+/* Samples of a flow at one exporter in the window. */
 struct seen {
 	uint32_t exporter, interface;
 	uint32_t samples;
-	uint32_t next; /* the exporter at its next hop; EXPORTER_NONE: unknown */
+	uint32_t next; /* slot of the exporter at its next hop; EXPORTER_NONE: unknown */
 	uint8_t ttl;
 };
 
-/* Of all that is known of a flow, each exporter once. Returns how many. */
+/* Collects the evidence of a flow, one entry per exporter. Returns their number. */
 static uint32_t collect_seen(struct roles *roles, struct observation_points *observers,
 	struct observed_flows *flows, struct flow *flow, uint32_t now, struct seen *seen)
 {
@@ -373,7 +376,7 @@ static uint32_t collect_seen(struct roles *roles, struct observation_points *obs
 	return n;
 }
 
-/* One sample in so many is kept, so that both exporters see as little. */
+/* Returns the interval to which both exporters are thinned, so that they have equal sampling. */
 static double target_of(double a, double b)
 {
 	if (a <= 1 && b <= 1)
@@ -381,13 +384,15 @@ static double target_of(double a, double b)
 	return 2 * (a > b ? a : b);
 }
 
-/* Of n samples at 1:sampling, thinned to 1:target: the probability that one is kept. */
+/*
+ * Returns the probability that one of n samples at 1:sampling remains after thinning to 1:target.
+ */
 static double any(double n, double sampling, double target)
 {
 	return target <= 1 ? 1 : 1 - pow(1 - sampling / target, n);
 }
 
-/* The probability that two disjoint halves of the samples, each thinned so, have one each. */
+/* Returns the probability that both halves of the samples keep at least one after thinning. */
 static double both(double n, double sampling, double target)
 {
 	double rest = 1 - 2 * sampling / target;
@@ -397,7 +402,7 @@ static double both(double n, double sampling, double target)
 	return 1 - 2 * pow(1 - sampling / target, n) + (rest > 0 ? pow(rest, n) : 0);
 }
 
-/* How far exporter y is upstream of x; 0: the order is not known; below: downstream. */
+/* Returns the distance of exporter y upstream of x; 0: unknown; negative: downstream. */
 static int upstream(const struct seen *y, const struct seen *x)
 {
 	if (y->next == x->exporter)
@@ -419,7 +424,7 @@ static void add_own(struct roles *roles, uint32_t interface, double samples, dou
 				samples, sampling, target_of(sampling, roles->rates[r]));
 }
 
-/* The distance that other flows showed; 0: none did. */
+/* Returns the distance learned from other flows; 0: unknown. */
 static int distance_of_others(const struct roles *roles, const struct seen *y, const struct seen *x)
 {
 	for (uint32_t d = 1; d < ROLE_DISTANCES; d++) {
@@ -431,7 +436,7 @@ static int distance_of_others(const struct roles *roles, const struct seen *y, c
 	return 0;
 }
 
-/* distance: of y upstream of x, by this flow. */
+/* distance: of y upstream of x, from this flow. */
 static void learn_pair(
 	struct roles *roles, const struct seen *x, const struct seen *y, int distance)
 {
@@ -455,7 +460,7 @@ static void learn_pair(
 			roles, roles->exporters[x->exporter].whole - 1, y->exporter, 0, (float)hit);
 }
 
-/* A large flow that no exporter counted shows that a role is wrong. */
+/* A large flow without a counting exporter indicates a wrong role. */
 static void check_roles(struct roles *roles, const struct seen *seen, uint32_t n)
 {
 	bool counted = false;
@@ -479,7 +484,7 @@ static int8_t clamp(int distance)
 	return distance < -ROLE_DISTANCES ? -ROLE_DISTANCES : (int8_t)distance;
 }
 
-/* order[k][i]: how far k is upstream of i, also by way of others. */
+/* order[k][i]: distance of k upstream of i, directly or through others. */
 static void find_order(const struct seen *seen, uint32_t n, int8_t order[SHARES_MAX][SHARES_MAX])
 {
 	for (uint32_t k = 0; k < n; k++)
@@ -521,7 +526,7 @@ static void learn_flow(struct roles *roles, struct observation_points *observers
 
 /* --- a window ends --- */
 
-/* Evidence is kept for powers of two. */
+/* Returns the sampling interval rounded up: evidence is stored per power of two. */
 static uint32_t rounded(uint32_t sampling)
 {
 	return sampling > 1 ? (uint32_t)power_of_two_at_least(sampling) : 1;
@@ -544,16 +549,16 @@ static uint32_t rate_of(struct roles *roles, uint32_t interval, bool *cleared)
 	return unused;
 }
 
-/* Puts the pair where a search finds it. */
+/* Stores the pair at its hash position. */
 static void put_pair(struct roles *roles, const struct role_pair *pair)
 {
 	*find_pair(roles, pair->interface - 1, pair->exporter, pair->distance) = *pair;
 }
 
-/* Puts all pairs where a search finds them, after some were freed. */
+/* Rehashes all pairs after some were freed. */
 static void put_pairs_again(struct roles *roles)
 {
-	/* Twice: what was behind a hole at the table's end moves to its begin. */
+	/* Two passes, because pairs may wrap around the end of the table. */
 	for (uint32_t at = 0; at <= 2 * roles->pairs_mask + 1; at++) {
 		struct role_pair *pair = &roles->pairs[at & roles->pairs_mask], moved = *pair;
 
@@ -564,7 +569,7 @@ static void put_pairs_again(struct roles *roles)
 	}
 }
 
-/* Of interfaces whose roles were wrong, and of exporters whose slots are others' now. */
+/* Removes pairs of interfaces with wrong roles, and of exporters whose slots were reassigned. */
 static void remove_pairs(struct roles *roles)
 {
 	uint32_t before = roles->nb_pairs;
@@ -595,7 +600,9 @@ static void drop_rates(struct roles *roles)
 			roles->rates[r] = 0;
 }
 
-/* Whose sampling changed begins anew: its common flows were counted at another rate. */
+/*
+ * Restarts evidence of exporters whose sampling changed: common flows were counted at another rate.
+ */
 static void set_rates(struct roles *roles)
 {
 	bool cleared[ROLE_RATES] = {false};
@@ -623,7 +630,7 @@ static void set_rates(struct roles *roles)
 			roles->interfaces[i].own[r] = 0;
 }
 
-/* While an exporter is dead the evidence about it stands still. */
+/* Evidence about dead exporters is not updated. */
 static void add_window(struct roles *roles)
 {
 	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++) {
@@ -670,7 +677,7 @@ static void fade(struct roles *roles)
 			fade_interface(&roles->interfaces[i]);
 }
 
-/* More flows where there was room, fewer where there was none. */
+/* Selects more flows if the table had free entries, fewer if it was full. */
 static void set_sparse(struct roles *roles, bool sampled)
 {
 	uint32_t *sparse = &roles->sparse[sampled], nb = roles->nb_evidence[sampled];
@@ -682,7 +689,7 @@ static void set_sparse(struct roles *roles, bool sampled)
 		*sparse >>= 1;
 }
 
-/* Of what is known of a flow, which is looked at once. */
+/* Returns true for the first evidence of a flow; each flow is evaluated once. */
 static bool is_first(const struct roles *roles, const struct role_evidence_of *of)
 {
 	for (uint32_t share = 0; share < of->share; share++)
@@ -741,7 +748,7 @@ static void find_alive(struct roles *roles, uint32_t now)
 		exporter->alive = (int32_t)silent <= (int32_t)(SILENCE + longest(roles));
 		exporter->in_doubt =
 			(int32_t)silent > (int32_t)(SILENCE_DOUBT + longest_gap(exporter));
-		/* Who is new in this window has no sampling interval yet, and reports all the same. */
+		/* Exporters new in this window report but have no sampling interval yet. */
 		roles->reporting += exporter->alive && exporter->sampling + exporter->coarsest > 0;
 		if (exporter->alive && exporter->sampling > 0)
 			roles->reporting_at[exporter->rate]++;
@@ -750,7 +757,7 @@ static void find_alive(struct roles *roles, uint32_t now)
 
 struct pair_share {
 	float own, share;
-	float low, high; /* of the share: twice the standard deviation around it */
+	float low, high; /* share minus and plus two standard deviations */
 	bool ready;
 };
 
@@ -773,7 +780,7 @@ static struct pair_share share_of(const struct roles *roles, const struct role_p
 	return share;
 }
 
-/* The share of all flows of an exporter that another reports too, in an unknown order. */
+/* Returns the share of flows of an exporter that another also reports, in unknown order. */
 static float covered(const struct roles *roles, uint32_t exporter, uint32_t by)
 {
 	uint32_t whole = roles->exporters[exporter].whole;
@@ -786,8 +793,8 @@ static float covered(const struct roles *roles, uint32_t exporter, uint32_t by)
 }
 
 /*
- * Of two exporters on common ways whose order is unknown one has priority, whatever the interface:
- * the one that reports all flows of the other, else the one in the lower slot.
+ * Returns true if x has priority over y, two exporters on common paths in unknown order: the one
+ * that reports all flows of the other has it, else the lower slot. Applies to all their interfaces.
  */
 static bool has_priority(const struct roles *roles, uint32_t x, uint32_t y)
 {
@@ -797,7 +804,7 @@ static bool has_priority(const struct roles *roles, uint32_t x, uint32_t y)
 	return x_covered != y_covered ? y_covered : x < y;
 }
 
-/* What a share of flows that another exporter reports shows. */
+/* Evaluates the share of flows that another exporter reports. */
 static enum interface_roles_mark mark_of(const struct pair_share *share)
 {
 	if (share->share >= NEARLY_ALL && share->low >= SURELY_MOST)
@@ -835,7 +842,9 @@ static void judge_pair(struct roles *roles, const struct role_pair *pair, bool *
 	}
 }
 
-/* Whether its exporter as a whole has flows enough, of which no other exporter reported any. */
+/*
+ * Returns true if the whole exporter has enough flows, and no other exporter reported any of them.
+ */
 static bool is_alone(
 	const struct roles *roles, const struct role_interface *interface, uint32_t rate)
 {
@@ -845,7 +854,10 @@ static bool is_alone(
 	       roles->interfaces[whole - 1].common < COMMON_NONE;
 }
 
-/* Whether there are flows enough to miss another exporter by, at each sampling interval in use. */
+/*
+ * Returns true if there are enough flows to detect another exporter, at each sampling interval in
+ * use.
+ */
 static bool is_ready(const struct roles *roles, const struct role_interface *interface)
 {
 	const struct role_exporter *own = &roles->exporters[interface->exporter];
@@ -876,7 +888,7 @@ static enum interface_role role_of(struct roles *roles, uint32_t i)
 		share.high = upstream[0] + spread / upstream[2];
 		marks |= mark_of(&share);
 	}
-	/* Without a number all interfaces are one, and seldom of one kind. */
+	/* Interface 0 is unknown: usually a mixture of interfaces. */
 	if (roles->interfaces[i].input == 0 && marks)
 		return ROLE_OPEN;
 	if (marks & MARK_FED)
@@ -886,7 +898,7 @@ static enum interface_role role_of(struct roles *roles, uint32_t i)
 	return ROLE_EDGE;
 }
 
-/* Whether a record of the way out is of packets that the exporter reports on their way in, too. */
+/* Returns true if the exporter reports the packets of an egress record at ingress also. */
 static bool is_second_side(const struct roles *roles, const struct role_interface *interface)
 {
 	uint32_t ingress, at;
@@ -919,7 +931,7 @@ static void set_role(struct roles *roles, uint32_t i, struct role_doubt *doubt)
 	interface->dropped_packets = interface->dropped_bytes = 0;
 }
 
-/* Roles that large flows contradict are learned anew. */
+/* Restarts roles that large flows contradict. */
 static void drop_wrong(struct roles *roles)
 {
 	bool any_wrong = false;
@@ -956,7 +968,7 @@ static void decide(struct roles *roles, struct role_doubt *doubt)
 
 /* --- room --- */
 
-/* Gives up interfaces of exporters that are gone, or that were silent for long. */
+/* Removes interfaces of removed exporters, and interfaces that were silent for long. */
 static void compact(struct roles *roles, const struct observation_points *observers, uint32_t now)
 {
 	uint32_t *moved = roles->marks, nb = 0, pairs = 0;

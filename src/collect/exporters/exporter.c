@@ -10,15 +10,15 @@
 #include "base/random.h"
 #include "collect/exporters/observation.h"
 
-/* Addresses that were turned away or pushed out, of which only a fingerprint is kept. */
+/* Rejected and evicted domains, stored as fingerprints. */
 #define REMEMBERED_MIN 4096
 #define REMEMBERED_MAX (UINT64_C(1) << 20)
 
-#define NEWCOMERS_PART 8 /* newcomers have one in 8 slots */
-#define ADDRESS_PART   4 /* an address has one in 4 slots of proven domains */
+#define NEWCOMERS_PART 8 /* one in 8 slots is for domains not proven */
+#define ADDRESS_PART   4 /* an address has at most one in 4 slots of proven domains */
 #define ADDRESS_LEAST  16
 
-/* Each rank has a list. */
+/* Each rank has its own list. */
 enum rank {
 	RANK_NEW,
 	RANK_HEARD,
@@ -28,18 +28,18 @@ enum rank {
 
 struct exporter_entry {
 	struct exporter_id id;
-	uint64_t heard;          /* epoch */
-	int64_t heard_at;        /* ns since 1970-01-01 UTC; 0: in an earlier run */
+	uint64_t heard;          /* last epoch with a datagram */
+	int64_t heard_at;        /* last datagram, ns since 1970-01-01 UTC; 0: in an earlier run */
 	uint64_t datagram;       /* number of its last datagram */
-	uint64_t proved;         /* number of the last datagram that was a proof; 0: none */
-	uint32_t earlier, later; /* in its list, a ring through a sentinel */
-	uint32_t sibling, elder; /* of the same address; EXPORTER_NONE: none */
-	uint32_t proven;         /* proven domains of the address; an eldest's only */
+	uint64_t proved;         /* number of the last good datagram; 0: none */
+	uint32_t earlier, later; /* list of its rank: a ring with a sentinel */
+	uint32_t sibling, elder; /* domains of the same address; EXPORTER_NONE: none */
+	uint32_t proven;         /* proven domains of the address; valid for the eldest */
 	uint8_t rank;            /* enum rank */
 	uint8_t proofs;
 };
 
-/* Open addressing; a cell is a slot + 1, or 0. */
+/* Hash table with open addressing. Cell: slot + 1; 0: free. */
 struct exporter_cells {
 	uint32_t *cell;
 	uint64_t mask;
@@ -47,11 +47,11 @@ struct exporter_cells {
 
 struct exporter_table {
 	uint32_t max, used;
-	uint32_t proven, proven_max, address_max; /* domains of RANK_PROVEN */
+	uint32_t proven, proven_max, address_max; /* number and limits of proven domains: all, per address */
 	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
-	struct exporter_cells by_id, by_address; /* of an address the eldest */
+	struct exporter_cells by_id, by_address; /* by_address: the eldest domain of an address */
 	uint32_t *remembered;
 	uint64_t remembered_mask;
 	struct exporter_entry *entries; /* [max], then a sentinel for each rank */
@@ -91,7 +91,7 @@ static void ring_take_out(struct exporter_table *table, uint32_t slot)
 	table->entries[entry->later].earlier = entry->earlier;
 }
 
-/* As the one that was heard last. */
+/* Inserts the slot as the most recent one of its rank. */
 static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank rank)
 {
 	struct exporter_entry *entry = &table->entries[slot];
@@ -104,7 +104,7 @@ static void ring_put_in(struct exporter_table *table, uint32_t slot, enum rank r
 	table->entries[sentinel].earlier = slot;
 }
 
-/* The slot of the domain that is silent for longest; EXPORTER_NONE: the rank has none. */
+/* Returns the slot that is silent for longest; EXPORTER_NONE: the rank is empty. */
 static uint32_t oldest(const struct exporter_table *table, enum rank rank)
 {
 	uint32_t slot = table->entries[ring(table, rank)].later;
@@ -192,7 +192,7 @@ uint32_t exporter_find(const struct exporter_table *table, const struct exporter
 	}
 }
 
-/* Where the address stands, or the empty cell where it would. */
+/* Returns the cell of the address, or the free one for it. */
 static uint64_t address_cell(const struct exporter_table *table, const struct in6_addr *address)
 {
 	const struct exporter_cells *cells = &table->by_address;
@@ -208,7 +208,7 @@ static uint64_t address_cell(const struct exporter_table *table, const struct in
 
 uint32_t exporter_at(const struct exporter_table *table, const struct in6_addr *address)
 {
-	/* 0 - 1 is EXPORTER_NONE. */
+	/* An empty cell returns 0 - 1, EXPORTER_NONE. */
 	return table->by_address.cell[address_cell(table, address)] - 1;
 }
 
@@ -231,7 +231,7 @@ static uint64_t home(
 				      : hash_address(table->seed, &id->address);
 }
 
-/* Moves up those behind it that a search would no longer come to. */
+/* Frees a cell, and moves following ones so that searches find them. */
 static void empty_cell(
 	const struct exporter_table *table, const struct exporter_cells *cells, uint64_t hole)
 {
@@ -280,7 +280,7 @@ static void leave_id(struct exporter_table *table, uint32_t slot)
 	empty_cell(table, cells, i);
 }
 
-/* Behind the eldest, so that a flood of domains of one address costs no walk. */
+/* Inserts after the eldest: constant time, also for many domains of one address. */
 static void enter_address(struct exporter_table *table, uint32_t slot)
 {
 	struct exporter_entry *entry = &table->entries[slot];
@@ -311,8 +311,8 @@ static void enter_id(struct exporter_table *table, uint32_t slot)
 }
 
 /*
- * Whether it was remembered, and remembers it. Not by the table's seed: who is let in must not
- * differ from run to run; who aims at a cell gains what a second datagram gives.
+ * Remembers a domain. Returns true if it was remembered before. Not seeded, so that runs are
+ * reproducible; an attacker who produces a collision gains no more than by a second datagram.
  */
 static bool remember(struct exporter_table *table, const struct exporter_id *id)
 {
@@ -325,7 +325,7 @@ static bool remember(struct exporter_table *table, const struct exporter_id *id)
 	return was;
 }
 
-/* Times of a capture may be any numbers. */
+/* Times of a capture are arbitrary. */
 static bool is_silent(const struct exporter_table *table, uint32_t slot)
 {
 	int64_t heard_at = table->entries[slot].heard_at;
@@ -344,13 +344,13 @@ static void set_rank(struct exporter_table *table, uint32_t slot, enum rank rank
 	eldest_of(table, slot)->proven += (uint32_t)is - was;
 }
 
-/* Returns true if the domain is in the datagram that is decoded. */
+/* Returns true if the domain is in the current datagram. */
 static bool is_current(const struct exporter_table *table, uint32_t slot)
 {
 	return table->entries[slot].datagram == table->datagrams;
 }
 
-/* The slot that is given to another domain, or EXPORTER_NONE. */
+/* Returns the slot to reassign, or EXPORTER_NONE. */
 static uint32_t victim(struct exporter_table *table, bool heard_before)
 {
 	uint32_t slot = oldest(table, RANK_NEW);
@@ -423,7 +423,7 @@ void exporter_heard(struct exporter_table *table, uint32_t slot)
 	ring_put_in(table, slot, rank);
 }
 
-/* Returns true if there is room for one more proven domain, of this address too. */
+/* Returns true if another domain of this address can be proven. */
 static bool has_room(struct exporter_table *table, uint32_t slot)
 {
 	uint32_t silent = oldest(table, RANK_PROVEN);

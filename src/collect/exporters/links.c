@@ -8,59 +8,59 @@
 #include "base/random.h"
 
 #define LINKS_MAX     (UINT32_C(1) << 16)
-#define LINKS_EACH    64 /* of an exporter, on the average */
+#define LINKS_EACH    64 /* mean number of links per exporter */
 #define OF_EXPORTER   4096
-#define SHARE_PART    2 /* shares add one place for 2 that are lent */
+#define SHARE_PART    2 /* one reserved entry per SHARE_PART shared ones */
 #define WRAP          (UINT64_C(1) << 32)
-#define WRAPS_MAX     3 /* of a sum of three counters of 32 bits */
+#define WRAPS_MAX     3 /* a sum of three 32-bit counters wraps up to 3 times */
 #define FORGET_EPOCHS 600
-#define GONE_PART     4 /* links that are gone have one more place for 4 */
+#define GONE_PART     4 /* one additional entry per GONE_PART for removed links */
 
 struct traffic_sum {
 	uint64_t packets, bytes;
 };
 
 struct link_side {
-	struct traffic_sum own, others; /* by records of the interface; of interfaces across */
-	struct traffic_sum last;        /* counters, as they were last */
+	struct traffic_sum own, others; /* own: by records of the interface; others: by records of other interfaces */
+	struct traffic_sum last;        /* last counter values */
 	struct traffic_sum counted;
-	uint64_t counted_ns; /* over which its bytes were */
+	uint64_t counted_ns; /* time covered by the counters, ns */
 };
 
 struct link {
 	uint32_t exporter;
 	uint32_t interface;
-	uint32_t generation; /* not its exporter's: it is gone */
-	uint32_t starts;     /* not its exporter's: `last` of the sides is void */
+	uint32_t generation; /* differs from the owner's: the link is removed */
+	uint32_t starts;     /* differs from the owner's: `last` is invalid */
 	uint64_t speed;
-	int64_t counters_at; /* 0: `last` of the sides is void */
-	uint32_t silent;     /* epochs */
+	int64_t counters_at; /* time of `last`; 0: `last` is invalid */
+	uint32_t silent;     /* epochs without records */
 	struct link_side sides[2];
 	char name[INTERFACE_NAME_MAX];
 };
 
-/* An exporter's slot. */
+/* State of a slot. */
 struct owner {
 	uint32_t links;
-	uint32_t generation;        /* grows when the slot is another's */
-	uint32_t starts;            /* of the exporter */
-	struct traffic_sum nowhere; /* records that have no link, neither way */
+	uint32_t generation;        /* incremented if the slot is reassigned */
+	uint32_t starts;            /* restarts of the exporter */
+	struct traffic_sum nowhere; /* records without a link in either direction */
 };
 
 struct links {
-	uint32_t n, size; /* size: of `all`, gone links included */
-	uint32_t gone;    /* part of n */
+	uint32_t n, size; /* size of `all`, removed links included */
+	uint32_t gone;    /* removed links, included in n */
 	uint32_t exporters;
-	uint32_t share;          /* links that each exporter can have */
-	uint32_t pool, borrowed; /* links above the shares */
+	uint32_t share;          /* links guaranteed to each exporter */
+	uint32_t pool, borrowed; /* shared links: total and borrowed */
 	uint64_t mask, seed;
 	uint32_t *cells; /* [mask + 1]: number of a link + 1, or 0 */
 	struct owner *owners;
-	struct link *all;    /* [size], those in use first */
-	struct link **order; /* [size] */
+	struct link *all;    /* [size], used entries first */
+	struct link **order; /* [size], sorted for output */
 };
 
-/* Places that are lent. */
+/* Returns the number of shared entries. */
 static uint32_t pool_for(uint32_t exporters)
 {
 	uint64_t wanted = (uint64_t)exporters * LINKS_EACH;
@@ -151,7 +151,7 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 	}
 }
 
-/* One of the exporter's links is gone. */
+/* Releases a link of the exporter. */
 static void give_back(struct links *links, uint32_t exporter)
 {
 	struct owner *owner = &links->owners[exporter];
@@ -160,7 +160,7 @@ static void give_back(struct links *links, uint32_t exporter)
 	links->borrowed -= owner->links >= links->share;
 }
 
-/* Takes out those that are gone, or were silent for longer; the others come to stand side by side. */
+/* Removes deleted links and those silent for longer than silent_max, and compacts the rest. */
 static void compact(struct links *links, uint32_t silent_max)
 {
 	uint32_t stay = 0;
@@ -184,7 +184,10 @@ static void compact(struct links *links, uint32_t silent_max)
 	links->gone = 0;
 }
 
-/* The cell of a link that is not there; NULL: there is no room. Links move where many are gone. */
+/*
+ * Returns the cell for a new link; NULL: table full. Compacts, which moves links, if many are
+ * removed.
+ */
 static uint32_t *make_room(
 	struct links *links, uint32_t exporter, uint32_t interface, uint32_t *cell)
 {
@@ -206,7 +209,7 @@ static uint32_t *make_room(
 	return cell;
 }
 
-/* NULL: there is no room for another. */
+/* Returns the link, adding it if necessary; NULL: table full. */
 static struct link *find(struct links *links, uint32_t exporter, uint32_t interface)
 {
 	struct owner *owner = &links->owners[exporter];
@@ -238,7 +241,7 @@ static void pass(struct traffic_sum *passed, const struct observation *observati
 		passed->bytes = UINT64_MAX;
 }
 
-/* Returns false if there is no link to count at. Interface 0 has none. */
+/* Counts at a link. Returns false if there is none, as for interface 0. */
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {
@@ -258,7 +261,7 @@ void links_count(struct links *links, const struct observation *observations, ui
 		const struct observation *o = &observations[i];
 		bool egress = o->side == OBSERVED_EGRESS, in, out;
 
-		/* Counts from the flow's beginning are no counts of this epoch. */
+		/* Totals since the start of the flow are not counts of this epoch. */
 		if (o->flags & OBSERVATION_SINCE_START)
 			continue;
 		in = pass_side(links, o, o->input, LINK_IN, !egress);
@@ -268,7 +271,10 @@ void links_count(struct links *links, const struct observation *observations, ui
 	}
 }
 
-/* Of a counter of 64 bits, or a sum of up to three of 32; false: it started anew. */
+/*
+ * Computes the increase of a 64-bit counter, or of a sum of up to three 32-bit ones. Returns false
+ * if it restarted.
+ */
 static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced)
 {
 	*advanced = now - last;
@@ -281,7 +287,7 @@ static bool advance(uint64_t last, uint64_t now, bool narrow, uint64_t *advanced
 	return true;
 }
 
-/* Unknown counters stay as they are. False: one went back. */
+/* Computes the increase; unknown counters stay unchanged. Returns false if one decreased. */
 static bool difference(
 	const struct link_side *side, const struct traffic_sum *now, struct traffic_sum *grown)
 {
@@ -292,7 +298,7 @@ static bool difference(
 	if (now->packets != UINT64_MAX && side->last.packets != UINT64_MAX &&
 		!advance(side->last.packets, now->packets, true, &grown->packets))
 		return false;
-	/* A packet has at least 20 bytes: what wraps by more was a restart. */
+	/* A packet has at least 20 bytes: a smaller increase of bytes is a restart. */
 	return now->packets >= side->last.packets || now->bytes == UINT64_MAX ||
 	       side->last.bytes == UINT64_MAX || grown->packets <= grown->bytes / 20 + 1;
 }
@@ -316,7 +322,7 @@ void links_counters(struct links *links, uint32_t exporter,
 
 	if (link == NULL)
 		return;
-	/* Another speed is another interface, or a link that came up again. */
+	/* Another speed means another interface, or a link that was down. */
 	moved = counters->speed != 0 && link->speed != 0 && counters->speed != link->speed;
 	if (counters->speed != 0)
 		link->speed = counters->speed;
@@ -352,7 +358,7 @@ void links_learn(struct links *links, uint32_t exporter, const struct option_rec
 	memset(name, 0, sizeof(name));
 	memcpy(name, option->name, len);
 	make_ascii(name);
-	/* The index is another interface's now. */
+	/* The index now belongs to another interface. */
 	if (link->name[0] != '\0' && strcmp(link->name, name) != 0)
 		link->counters_at = 0;
 	memcpy(link->name, name, sizeof(name));
@@ -403,7 +409,7 @@ static bool fill_row(const struct link *link, enum link_direction direction, str
 	return row->packets > 0 || row->bytes > 0 || row->counted_ns > 0;
 }
 
-/* The row of what passed an exporter at no link. */
+/* Emits the row of records without a link. */
 static void emit_nowhere(struct links *links, uint32_t exporter,
 	void (*emit)(void *arg, uint32_t exporter, struct link_row *row), void *arg)
 {

@@ -10,8 +10,10 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The first i of them get floor(amount x their gaps / all gaps): so no unit is left over, and none
- * gets more than its gaps. */
+/*
+ * The first i exporters together get floor(amount x their gaps / all gaps): no remainder, and no
+ * exporter gets more than its gaps.
+ */
 static uint64_t part(uint64_t amount, uint64_t gaps_before, uint64_t gaps, uint64_t all)
 {
 	unsigned __int128 factor = amount;
@@ -59,7 +61,7 @@ static uint64_t scope_of(const struct option_record *option)
 		scope ^ ((uint64_t)option->interface << 32 | option->domain) ^ option->template_id);
 }
 
-/* Its place, or a free one; -1: there is none. */
+/* Returns the index of the scope, or a free one; -1: table full. */
 static int find_scope(const struct reported_losses *reported, uint64_t scope)
 {
 	for (int i = 0; i < REPORTED_SCOPES; i++)
@@ -84,7 +86,7 @@ struct reported_loss losses_reported(
 
 		if ((option->has_lost & 1U << i) == 0)
 			continue;
-		/* A smaller count started again from 0. */
+		/* A smaller count restarted at 0. */
 		if (reported->scopes[place].has & 1U << i)
 			grown[i] = option->lost[i] - (option->lost[i] >= *before ? *before : 0);
 		*before = option->lost[i];

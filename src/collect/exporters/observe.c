@@ -20,7 +20,7 @@ static uint64_t times(uint64_t packets, uint32_t bytes)
 	return __builtin_mul_overflow(packets, (uint64_t)bytes, &product) ? UINT64_MAX : product;
 }
 
-/* Frames without the headers of layer 2 that they are known to have. */
+/* Subtracts the known layer 2 headers. */
 static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes, uint64_t packets)
 {
 	uint64_t headers = times(packets, ETHERNET_HEADER + VLAN_TAG * (uint32_t)record->vlan_tags);
@@ -29,9 +29,8 @@ static uint64_t without_layer2(const struct flow_record *record, uint64_t bytes,
 }
 
 /*
- * Counts since the last record if there are any, else those since the flow's beginning. A record
- * that has a field for the former and 0 in it may be of an exporter that fills the latter only: what
- * it told before is taken off.
+ * Uses differences if there are any, else totals. A record with a zero difference field may be from
+ * an exporter that fills only totals: earlier counts are then subtracted.
  */
 static bool choose_counts(const struct flow_record *record, struct observation *observation)
 {
@@ -50,8 +49,8 @@ static bool choose_counts(const struct flow_record *record, struct observation *
 }
 
 /*
- * A packet has at least its IP header, and bytes come in packets (RFC 791, RFC 8200). Less is not
- * known, whatever the counter has.
+ * Completes unknown counts: a packet has at least an IP header, and bytes need a packet (RFC 791,
+ * RFC 8200). Smaller values count as unknown.
  */
 static void complete_counts(const struct flow_record *record, struct observation *observation)
 {
@@ -88,13 +87,13 @@ static bool count(const struct observation_point *observer, const struct flow_re
 	return true;
 }
 
-/* Elsewhere exporters put other things into ports: ICMP's type and code (v5). */
+/* For other protocols, ports have other content: ICMP type and code (v5). */
 static inline bool has_ports(uint8_t proto)
 {
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
 }
 
-/* The key is the one that a packet of the flow has, so that observers agree on it. */
+/* Sets the same key as for a packet of the flow, so that observers agree. */
 static void put_key(const struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
@@ -129,8 +128,8 @@ static void put_edges(const struct exporter_rule *rule, struct observation *obse
 }
 
 /*
- * Whether the direction says where the flow was seen. Who watches a link (softflowd) gives the two
- * directions of a connection by it, and 0 for both interfaces.
+ * Returns true if the direction field names the side of observation. Probes on a link (softflowd)
+ * use it for the two directions of a connection, with 0 for both interfaces.
  */
 static inline bool tells_side(const struct flow_record *record)
 {
@@ -158,7 +157,7 @@ static void put_place(const struct observation_point *observer, const struct flo
 		put_edges(observer->rule, observation);
 }
 
-/* In words: what is put together byte by byte would be waited for. IPv4 is mapped. */
+/* Reads words: reading bytes stalls on store forwarding. IPv4 is mapped. */
 static void read_next_hop(const struct flow_record *record, uint64_t words[2])
 {
 	uint32_t ipv4;
@@ -184,7 +183,9 @@ static uint32_t exporter_of(struct observation_point *observer, const struct flo
 	return observer->next;
 }
 
-/* Records of one place have one sampling interval at a time. */
+/*
+ * Returns the place of a record. Records of one place have the same sampling interval at any time.
+ */
 static uint64_t place_of(const struct flow_record *record, const struct observation *observation)
 {
 	bool egress = observation->side == OBSERVED_EGRESS;

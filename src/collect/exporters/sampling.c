@@ -10,22 +10,22 @@
 
 #define FIRST_CAPACITY 16
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define CHECK_SETS 4 /* which inputs fill, and do not wait for */
+#define CHECK_SETS 4 /* few, so that inputs can fill them */
 #else
 #define CHECK_SETS 4096
 #endif
 #define CHECK_WAYS    4
-#define CHECK_SAMPLES 128 /* before anything is said */
+#define CHECK_SAMPLES 128 /* fewest samples for a result */
 
-/* Numbers are those of --templates files. */
+/* Values are stored in --templates files. */
 enum interval_kind {
 	OF_SAMPLER = 1,
 	OF_INTERFACE,
-	OF_DOMAIN, /* a cell if domain 0 describes another domain; else of_domain */
+	OF_DOMAIN, /* a cell only if domain 0 describes another domain; else of_domain */
 	OF_TEMPLATE,
 	OF_PART,
-	OF_FLOWS, /* a cell if domain 0 describes another domain; else selects_flows */
-	/* Cells of domain 0 about another domain. */
+	OF_FLOWS, /* a cell only if domain 0 describes another domain; else selects_flows */
+	/* Cells of domain 0 for another domain. */
 	OF_PART_OF_OTHER,
 	OF_FINEST_PART,
 	OF_COARSEST_PART,
@@ -33,10 +33,10 @@ enum interval_kind {
 	INTERVAL_KIND_END,
 };
 
-/* The second half of an id: the domain that the options of domain 0 are about. */
+/* High half of an ID: the domain that options of domain 0 describe. */
 #define ABOUT_SHIFT 32
 
-/* An id of OF_PART_OF_OTHER keeps half of the hash of a part. */
+/* Returns an ID of OF_PART_OF_OTHER, with half of the hash of a part. */
 static uint64_t part_of_other(uint64_t about, uint64_t part)
 {
 	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
@@ -57,7 +57,7 @@ static struct sampling_interval *find(
 	}
 }
 
-/* Room for one more, with a quarter of the cells empty. */
+/* Makes room for another cell, with a quarter of the cells empty. */
 static bool make_room(struct sampling *sampling, uint32_t limit)
 {
 	struct sampling larger = *sampling;
@@ -81,7 +81,7 @@ static bool make_room(struct sampling *sampling, uint32_t limit)
 	return true;
 }
 
-/* Whether it is news. */
+/* Sets an interval. Returns true if it changed. */
 static bool set_interval(uint32_t *interval, uint32_t said)
 {
 	bool news = *interval != said;
@@ -118,7 +118,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 	return true;
 }
 
-/* The interval of a cell; 0: nothing is known. `about`: 0, or the domain that domain 0 describes. */
+/* Returns the interval of a cell; 0: unknown. about: 0, or the domain that domain 0 describes. */
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
@@ -126,8 +126,8 @@ static uint32_t look_up(
 }
 
 /*
- * Of the parts of another domain the finest and the coarsest interval. When a part changes they
- * begin anew: options about all parts come again.
+ * Updates the smallest and largest interval of the parts of another domain. Both restart if a part
+ * changes: options about all parts are repeated.
  */
 static void note_part(struct sampling *sampling, uint64_t about, uint32_t before, uint32_t interval,
 	uint32_t limit)
@@ -151,11 +151,11 @@ static void note_sampler(struct sampling *sampling, uint64_t about, uint32_t lim
 }
 
 struct sampled_parts {
-	uint32_t finest; /* interval; 0: no part has one */
+	uint32_t finest; /* smallest interval; 0: none */
 	bool differ;     /* parts have different intervals */
 };
 
-/* Apart from its caller, which is called for each record and seldom needs it. */
+/* Not inlined: the caller runs per record and rarely needs it. */
 static __attribute__((noinline)) struct sampled_parts compare_all_parts(
 	const struct sampling *sampling)
 {
@@ -221,7 +221,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		return false;
 	if (option->has & WIRE_OPTION_FLOWS) {
 		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
-		interval = 1; /* of packets: its sampler is described */
+		interval = 1; /* packet interval: its sampler is described */
 		if (!(option->has & WIRE_OPTION_SAMPLER))
 			return news;
 	} else if (!(option->has & WIRE_OPTION_SAMPLING)) {
@@ -239,7 +239,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 		return news;
 	}
 	news |= put(sampling, kind, id ^ about << ABOUT_SHIFT, interval, limit);
-	/* Thousands of options may come before a record. */
+	/* Evaluated later: thousands of options may precede a record. */
 	sampling->parts_changed |= kind == OF_PART && news;
 	return news;
 }
@@ -290,7 +290,7 @@ void sampling_forget(struct sampling *sampling)
 	*sampling = (struct sampling){.seed = sampling->seed};
 }
 
-/* By cells that a field of the record selects; 0: nothing is known. */
+/* Returns the interval of the cell that a field of the record selects; 0: unknown. */
 static uint32_t by_fields(
 	const struct sampling *sampling, uint64_t about, const struct flow_record *record)
 {
@@ -309,7 +309,7 @@ static uint32_t by_fields(
 	return interval;
 }
 
-/* By options; 0: nothing is known. */
+/* Returns the interval by options; 0: unknown. */
 static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	const struct flow_record *record, enum sampling_certainty *doubt)
 {
@@ -337,7 +337,10 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	return interval;
 }
 
-/* The coarser one. Any known interval wins over an unknown one, and that over none (0). */
+/*
+ * Returns the larger interval. A known one has precedence over an unknown ratio, and that over none
+ * (0).
+ */
 static uint32_t coarser(uint32_t a, uint32_t b)
 {
 	if (a == 0 || b == 0 || (a != SAMPLING_RATIO_UNKNOWN && b != SAMPLING_RATIO_UNKNOWN))
@@ -345,7 +348,7 @@ static uint32_t coarser(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The coarsest interval of all that is about one domain; 0: the sampling's own. */
+/* Returns the largest interval described for a domain. about 0: the domain itself. */
 static uint32_t coarsest_about(const struct sampling *sampling, uint64_t about)
 {
 	uint32_t coarsest = about == 0 ? sampling->of_domain : 0;
@@ -369,7 +372,7 @@ uint32_t sampling_described(const struct sampling_knowledge *knowledge)
 	return coarsest;
 }
 
-/* Returns true if domain 0 has a cell of the kind about the domain. */
+/* Returns true if domain 0 has a cell of this kind for the domain. */
 static bool process_describes(const struct sampling_knowledge *knowledge, enum interval_kind kind)
 {
 	const struct sampling *process = knowledge->process;
@@ -392,7 +395,7 @@ static enum sampling_source source_of_record(enum flow_protocol protocol)
 	}
 }
 
-/* Nothing says that the record is sampled; it may be sampled all the same. */
+/* Returns why a record without known sampling may be sampled. */
 static enum sampling_certainty doubt_unsampled(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
@@ -439,19 +442,19 @@ struct sampling_verdict sampling_of(
 }
 
 struct pool_check {
-	uint64_t owner; /* 0: an empty cell */
+	uint64_t owner; /* 0: free */
 	uint64_t samples, packets;
-	uint64_t used; /* when it was last used */
+	uint64_t used; /* time of last use */
 	uint64_t source;
 	uint32_t sequence, pool, drops, sampling, breaks;
 	bool said;
-	bool differs; /* its pool has more packets than its samples stand for, or fewer */
-	bool steady;  /* numbers go on since the start: they are not of two samplers in turn */
+	bool differs; /* the pool differs from the upscaled samples */
+	bool steady;  /* numbers were consecutive since the start: not two alternating samplers */
 };
 
 struct sampling_checks {
 	uint64_t clock;
-	struct pool_check *recent; /* found last; NULL: none */
+	struct pool_check *recent; /* last result; NULL: none */
 	struct pool_check cells[CHECK_SETS][CHECK_WAYS];
 };
 
@@ -488,7 +491,7 @@ static void start(struct pool_check *check, uint64_t owner, uint32_t breaks,
 	};
 }
 
-/* The sampler's cell, or one that is given to it. */
+/* Returns the cell of the sampler, possibly reassigned. */
 static struct pool_check *find_check(struct sampling_checks *checks, uint64_t owner,
 	uint32_t breaks, const struct sampler_state *sampler)
 {
@@ -511,7 +514,7 @@ static struct pool_check *find_check(struct sampling_checks *checks, uint64_t ow
 	return oldest;
 }
 
-/* The interval by the sample pool; 0: none yet. */
+/* Returns the interval by the sample pool; 0: unknown. */
 static uint32_t measure(const struct pool_check *check)
 {
 	double measured;
@@ -524,7 +527,10 @@ static uint32_t measure(const struct pool_check *check)
 	return measured < 1 ? 1 : (uint32_t)(measured + 0.5);
 }
 
-/* Samples come by chance: their number has a standard error of its square root. */
+/*
+ * Returns true if the difference is significant: the number of samples has its square root as
+ * standard error.
+ */
 static bool disagrees(const struct pool_check *check, uint32_t measured)
 {
 	double said = check->sampling;
@@ -535,11 +541,11 @@ static bool disagrees(const struct pool_check *check, uint32_t measured)
 
 /*
  * Returns true if the pool certainly agrees with the announced interval: it rounds to it, or is
- * within a tenth of it after any rounding. Needs no division, unlike disagrees().
+ * within a tenth of it after any rounding. Without division, unlike disagrees().
  */
 static bool agrees(const struct pool_check *check)
 {
-	/* Signed numbers, which are quicker to convert. Sums of 32 bits do not reach 2^63. */
+	/* Signed integers convert faster. Sums of 32 bits stay below 2^63. */
 	double samples = (double)(int64_t)check->samples, expected = samples * check->sampling;
 	double apart = fabs((double)(int64_t)check->packets - expected);
 
@@ -582,7 +588,7 @@ struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owne
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
-	/* A late sample brings nothing. After a restart or a long silence the check starts again. */
+	/* Ignores late samples. The check restarts after a restart or a long silence. */
 	if (samples == 0 || samples > UINT32_MAX - 64)
 		return news;
 	if (samples > 1U << 20 || drops > 1U << 20) {

@@ -75,7 +75,7 @@ static bool read_checksum(char *line)
 	return strcmp(last + 1, wanted) == 0;
 }
 
-/* A line without its end; its words are cut apart. */
+/* Parses a line without line end. Modifies it. */
 static bool read_line(char *line, struct template_file_entry *entry, uint8_t *set)
 {
 	char *words[5], *rest = line, *end;
@@ -103,7 +103,7 @@ struct template_file_reading {
 	uint8_t set[SET_MAX];
 };
 
-/* False at the end. A line that is too long is cut to an empty one; so is one with a zero in it. */
+/* Returns false at the end of the file. Lines too long or with NUL become empty. */
 static bool next_line(struct template_file_reading *reading)
 {
 	size_t len = 0;
@@ -120,7 +120,7 @@ static bool next_line(struct template_file_reading *reading)
 	return c != EOF || len > 0 || spoilt;
 }
 
-/* Returns 0 with the file of an earlier run, or an error. */
+/* Opens the file of an earlier run. Returns 0 or an error. */
 static int open_own(const char *path, FILE **file)
 {
 	struct file_entry entry;
@@ -156,7 +156,7 @@ int template_file_read(const char *path,
 		return status;
 	}
 	if (next_line(reading) && strcmp(reading->line, FIRST_LINE) != 0) {
-		/* One that was cut within the line had nothing else. */
+		/* A file truncated inside the first line has only a part of it. */
 		other = reading->line[0] == '\0' ||
 			strncmp(FIRST_LINE, reading->line, strlen(reading->line)) != 0;
 		++*damaged;
@@ -184,7 +184,7 @@ struct template_writer {
 	char line[TEXT_MAX];
 };
 
-/* Returns 0 with the entry open, or an error. */
+/* Opens the directory entry. Returns 0 or an error. */
 static int find_own(const char *path, struct file_entry *entry)
 {
 	int status = file_entry_find(entry, path);
@@ -212,7 +212,7 @@ int template_file_check(const char *path)
 	return status;
 }
 
-/* While it is written it has a name that nothing has, next to its own. */
+/* Creates the file under a temporary, unused name in the same directory. */
 static int create_new(struct template_writer *writer)
 {
 	uint64_t number;
@@ -280,7 +280,7 @@ void template_file_put(struct template_writer *writer, const struct template_fil
 		checksum(writer->line, (size_t)(to - writer->line)));
 }
 
-/* The name is on the disk when its directory is; where that cannot be, the file is there anyway. */
+/* Syncs the directory, which stores the name. Errors are ignored: the file exists. */
 static void sync_folder(int folder)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -299,7 +299,7 @@ int template_file_end(struct template_writer *writer)
 		status = errno != 0 ? errno : EIO;
 	if (fclose(writer->file) != 0 && status == 0)
 		status = errno;
-	/* Another user's file may have come since, in a folder like /tmp. */
+	/* Another user may have created a file since, in a directory such as /tmp. */
 	writer->entry.exists = fstatat(writer->entry.folder, writer->entry.name,
 				       &writer->entry.status, AT_SYMLINK_NOFOLLOW) == 0;
 	if (status == 0)

@@ -12,7 +12,7 @@
 
 #define APART_NS (10 * SECOND_NS)
 
-/* In a copy, before the bytes of a set; no more than a template takes beside its set. */
+/* Header of a set in a copy. At most the size of a template without its set. */
 struct set_copy {
 	struct exporter_id id;
 	uint32_t len;
@@ -23,17 +23,17 @@ struct template_saver {
 	const char *path;
 	pthread_t thread;
 	/*
-	 * The thread has what follows from a post of `work` to its own of `done`, else the decoder;
-	 * who waited sees what the other wrote before its post.
+	 * The thread owns the following from a post of `work` until its post of `done`; otherwise
+	 * the decoder owns it. The semaphores order memory accesses.
 	 */
 	sem_t work, done;
 	bool ending;
-	bool overfull; /* the copy is not whole */
+	bool overfull; /* the copy is incomplete */
 	int status;
 	size_t used, room;
 	uint8_t *copy;
 
-	/* The decoder's. */
+	/* Used by the decoder only. */
 	bool saving, saved;
 	int64_t saved_at;
 	int known_status;
@@ -46,7 +46,7 @@ size_t template_saver_memory(size_t template_bytes)
 
 /* --- the thread --- */
 
-/* The thread waits for a copy, or the end; the decoder for one file to be on the disk. */
+/* Waits for a semaphore: the thread for a copy or the end, the decoder for the file. */
 static void await(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) != 0 && errno == EINTR)
@@ -112,7 +112,7 @@ int template_saver_start(struct template_saver **saver, const char *path, size_t
 		return ENOMEM;
 	new->path = path;
 	new->room = template_bytes;
-	new->copy = malloc(template_bytes); /* takes memory as far as it is filled */
+	new->copy = malloc(template_bytes); /* untouched memory is not allocated */
 	sem_init(&new->work, 0, 0);
 	sem_init(&new->done, 0, 0);
 	status = new->copy == NULL ? ENOMEM : signals_start_thread(&new->thread, save_copies, new);
@@ -148,7 +148,7 @@ void template_saver_stop(struct template_saver *saver)
 	free_saver(saver);
 }
 
-/* A clock that was set back ends the ten seconds. */
+/* Setting the clock back ends the ten seconds. */
 static bool saved_just_now(const struct template_saver *saver, int64_t now)
 {
 	return saver->saved && now >= saver->saved_at && now - saver->saved_at < APART_NS;

@@ -11,20 +11,20 @@
 
 #define BLOCK_ROOM 508
 #define NONE       UINT32_MAX
-#define CLASSES    32 /* by the logarithm of blocks held */
+#define CLASSES    32 /* log2 of blocks used */
 #define RINGS      (2 * CLASSES)
 #define SET_MAX    65536
 
-/* A set is a chain of blocks: a struct waiting_set whose `data` is not used, then its bytes. */
+/* A set is a chain of blocks: a struct waiting_set, with unused `data`, then its bytes. */
 struct block {
 	uint32_t next;
 	uint8_t bytes[BLOCK_ROOM];
 };
 
-/* What is known of a set apart from its bytes. */
+/* List links of a set. */
 struct place {
-	uint32_t older, newer;  /* of the exporter's sets */
-	uint32_t before, after; /* of those that may have the same exporter and template */
+	uint32_t older, newer;  /* list of the exporter's sets */
+	uint32_t before, after; /* list of the bucket: possibly the same exporter and template */
 	uint32_t exporter;
 	uint16_t template_id;
 };
@@ -33,9 +33,9 @@ struct bucket {
 	uint32_t first, last;
 };
 
-/* What an exporter holds; a member of its class's ring where it holds any. */
+/* Sets of an exporter; in the ring of its class if there are any. */
 struct waiting_exporter {
-	uint32_t oldest, newest; /* sets, by their first blocks */
+	uint32_t oldest, newest; /* oldest and newest set, by first block */
 	uint32_t sets, blocks;
 	uint32_t before, after;
 	bool proven;
@@ -43,16 +43,16 @@ struct waiting_exporter {
 
 struct waiting {
 	uint32_t nb_blocks, free_blocks;
-	uint32_t free; /* first of the free blocks' chain */
+	uint32_t free; /* first free block */
 	uint32_t nb_holders;
-	uint32_t filled;  /* blocks that were ever used */
-	uint32_t held[2]; /* blocks, by `proven` of their holders */
+	uint32_t filled;  /* number of blocks used so far */
+	uint32_t held[2]; /* number of blocks, [0]: unproven, [1]: proven exporters */
 	struct block *blocks;
-	struct place *places;   /* [nb_blocks], of the set whose first block it is */
-	struct bucket *buckets; /* [bucket_mask + 1], of sets by exporter and template */
+	struct place *places;   /* [nb_blocks], valid for the first block of a set */
+	struct bucket *buckets; /* [bucket_mask + 1], hash table by exporter and template */
 	uint64_t bucket_mask, seed;
 	struct waiting_exporter
-		*holders; /* [nb_holders], then sentinels: of unproven, of proven classes */
+		*holders; /* [nb_holders], then sentinels of unproven and proven classes */
 	uint8_t scratch[SET_MAX];
 };
 
@@ -101,7 +101,7 @@ struct waiting *waiting_create(size_t bytes, uint32_t exporters)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	waiting->seed = 1;
 #else
-	/* Who sends must not know which templates share a bucket. */
+	/* Senders must not be able to predict which templates share a bucket. */
 	if (getrandom(&waiting->seed, sizeof(waiting->seed), GRND_NONBLOCK) !=
 		sizeof(waiting->seed))
 		waiting->seed = (uintptr_t)waiting;
@@ -171,7 +171,7 @@ static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bo
 	enter_class(waiting, exporter);
 }
 
-/* A holder of the highest class that has one; NONE: no class has. */
+/* Returns an exporter of the highest nonempty class; NONE: all are empty. */
 static uint32_t largest_holder(const struct waiting *waiting, bool proven)
 {
 	uint32_t first = first_ring(waiting, proven);
@@ -213,7 +213,7 @@ static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint
 	return &waiting->buckets[random_mix(hash + waiting->seed) & waiting->bucket_mask];
 }
 
-/* As the newest one of its exporter, and of its bucket. */
+/* Appends the set to the lists of its exporter and bucket. */
 static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
 {
 	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
@@ -274,7 +274,7 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 	remove_set(waiting, first, head_of(waiting, first).len);
 }
 
-/* The exporter whose oldest set makes room for n blocks of this one. */
+/* Returns the exporter that must drop its oldest set for n blocks of this one. */
 static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
 	const struct waiting_exporter *own = &waiting->holders[exporter];
@@ -288,7 +288,7 @@ static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uin
 										   : largest;
 }
 
-/* The set and its bytes, one after another, into new blocks; the first of them. */
+/* Copies the set and its bytes to new blocks. Returns the first one. */
 static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 {
 	const uint8_t *data = set->data;
