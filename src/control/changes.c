@@ -18,7 +18,7 @@
 #include "report/merge/measurement_report.h"
 
 #define PATIENCE_S     2
-#define END_PATIENCE_S 5 /* without a warning, for the thread to end */
+#define END_PATIENCE_S 5 /* seconds to wait for the thread before a warning */
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
@@ -26,15 +26,15 @@ _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_E
 
 enum change_state {
 	CHANGE_ASKED,
-	CHANGE_READY,  /* its set waits for the reporter */
-	CHANGE_TAKEN,  /* taken by the reporter; not in an epoch yet */
-	CHANGE_PLACED, /* epochs from `from` on have it; that one is not open yet */
+	CHANGE_READY,  /* the set is ready for the reporter */
+	CHANGE_TAKEN,  /* accepted by the reporter; first epoch unknown */
+	CHANGE_PLACED, /* first epoch is `from`, not open yet */
 	CHANGE_DONE,   /* the answer is complete */
 };
 
 /* A requested change. */
 struct change {
-	char *words; /* NULL: as on the command line and in the file */
+	char *words; /* NULL: reload of command line and file */
 	enum change_state state;
 	bool left; /* the client left before the epoch opened */
 	uint64_t from;
@@ -46,32 +46,31 @@ struct changes {
 	struct changes_params params;
 	pthread_t thread;
 
-	/* The thread's own. */
-	const struct config *newest; /* what was made ready last */
+	/* Used by the thread only. */
+	const struct config *newest; /* last prepared configuration */
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* a request, an unused set, or the end */
-	pthread_cond_t done;  /* a change has another state */
-	struct change *first; /* requests in order */
+	pthread_mutex_t lock; /* protects the following */
+	pthread_cond_t work;  /* signals a request, an unused set or the end */
+	pthread_cond_t done;  /* signals a change of state */
+	struct change *first; /* list of requests, oldest first */
 	uint64_t nb_asked;
-	struct measurements *ready;  /* for the reporter */
-	struct measurements *unused; /* to be freed */
+	struct measurements *ready;  /* set for the reporter */
+	struct measurements *unused; /* sets to free */
 	bool ending;
 
 	struct change reload;
-	bool reload_again;          /* the reporter's own, as what follows */
-	const struct config *taken; /* what it took last */
+	bool reload_again;          /* this and the following: used by the reporter only */
+	const struct config *taken; /* last accepted configuration */
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
-	bool waiting;                                       /* some of them */
+	bool waiting;                                       /* some measurements are pending */
 	/*
-	 * Changes that the reporter has something to do with. Written under the lock, and looked at
-	 * without it, relaxed: what they are is read under the lock, and one that is missed is there
-	 * at the next look.
+	 * Number of changes that concern the reporter. Written under the lock. Read without it,
+	 * relaxed: details are read under the lock, and a missed change is found at the next call.
 	 */
 	_Atomic uint32_t open;
 };
 
-/* --- the list, under the lock --- */
+/* --- list of changes, under the lock --- */
 
 static void change_free(struct change *change)
 {
@@ -166,7 +165,7 @@ static bool make_plan(
 	return plan_change(plan, run->plan, config, &topology, error);
 }
 
-/* The set that the configuration asks for; NULL with an error. */
+/* Creates the set of a configuration. Returns NULL with an error. */
 static struct measurements *make_set(
 	const struct changes *changes, struct config *config, char *error)
 {
@@ -230,7 +229,7 @@ static void answer_change(struct changes *changes, struct change *change)
 		set_state(changes, change, CHANGE_DONE);
 		return;
 	}
-	if (changes->ready != NULL) { /* not taken */
+	if (changes->ready != NULL) { /* not accepted */
 		changes->ready->next = changes->unused;
 		changes->unused = changes->ready;
 	}
@@ -265,7 +264,7 @@ static void *prepare_changes(void *arg)
 		} else if (change != NULL) {
 			answer_change(changes, change);
 		} else {
-			/* Idle. Requests and the end are written, and signalled, under the lock. */
+			/* Idle. Requests and the end are set and signalled under the lock. */
 			pthread_cond_wait(&changes->work, &changes->lock);
 		}
 	}
@@ -293,7 +292,7 @@ struct changes *changes_start(const struct changes_params *params)
 	return NULL;
 }
 
-/* Hands over what no generation has any more. */
+/* Passes sets that no generation uses to the thread. */
 static void give_back(struct changes *changes, struct measurements *unused)
 {
 	struct measurements **end = &changes->unused;
@@ -360,7 +359,7 @@ void changes_free(struct changes *changes)
 	free(changes);
 }
 
-/* --- who asks --- */
+/* --- requesting threads --- */
 
 /* Under the lock: waits while the change is in a state before `state`. Returns false if it still is
  * after `seconds`. */
@@ -378,8 +377,10 @@ static bool await_state(struct changes *changes, const struct change *change, ui
 	return true;
 }
 
-/* Under the lock: until it is taken, or refused; and then a while until its epoch is open. Returns
- * false with the answer filled if it is neither after CONTROL_ANSWER_S. */
+/*
+ * Under the lock: waits until the change is accepted or refused, and a limited time for its epoch.
+ * Returns false, with the answer filled, if it is neither after CONTROL_ANSWER_S.
+ */
 static bool await(struct changes *changes, const struct change *change, uint64_t number,
 	struct change_answer *answer)
 {
@@ -387,7 +388,7 @@ static bool await(struct changes *changes, const struct change *change, uint64_t
 		await_state(changes, change, number, CHANGE_DONE, PATIENCE_S);
 		return true;
 	}
-	/* The thread may be writing the change's own answer. */
+	/* The thread may be writing the answer of the change. */
 	*answer = (struct change_answer){.number = number, .refused = true};
 	snprintf(answer->error, sizeof(answer->error),
 		"not done after %d s: %s; it may still come: see ctl measure list",
@@ -473,7 +474,7 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 
 	pthread_mutex_lock(&changes->lock);
 	reloading = changes->reload.state < CHANGE_TAKEN;
-	if (!reloading) /* else the thread may be writing it */
+	if (!reloading) /* otherwise the thread may be writing it */
 		*answer = changes->reload.answer;
 	pthread_mutex_unlock(&changes->lock);
 	if (reloading || !changes->reload_again)
@@ -490,13 +491,11 @@ static void take(struct changes *changes, struct change *change, uint64_t at_lea
 	set_state(changes, change, CHANGE_TAKEN);
 }
 
-/* The number that an epoch got, once it is open. */
+/* Returns true with the number of an epoch if it is open. */
 static bool is_open(const struct changes *changes, uint64_t from, uint64_t *number)
 {
 	struct epochs *epochs = changes->params.run->epochs;
-	/*
-	 * Pairs with the release of the thread that opens the epoch: the number is written before.
-	 */
+	/* Pairs with the release of the thread that opens the epoch, after it wrote the number. */
 	uint64_t open = atomic_load_explicit(&epochs->open, memory_order_acquire);
 
 	if (from > open || (from == open && epochs_is_end(epochs, open)))
@@ -505,7 +504,7 @@ static bool is_open(const struct changes *changes, uint64_t from, uint64_t *numb
 	return true;
 }
 
-/* Under the lock: how far a change has come. */
+/* Under the lock: updates the state of a change. */
 static void look_at(struct changes *changes, struct change *change)
 {
 	const struct run *run = changes->params.run;
@@ -525,7 +524,7 @@ static void look_at(struct changes *changes, struct change *change)
 		(unsigned long long)change->answer.epoch);
 }
 
-/* Under the lock: which measurements wait no longer. */
+/* Under the lock: updates pending measurements. */
 static void look_at_measurements(struct changes *changes)
 {
 	const struct run *run = changes->params.run;
@@ -562,7 +561,7 @@ static void look_at_all(struct changes *changes)
 	}
 }
 
-/* Keeps the start of unchanged measurements; others wait. */
+/* Keeps the start of unchanged measurements; others become pending. */
 static void take_config(struct changes *changes, const struct config *config, uint64_t at_least)
 {
 	struct change_since before[CONFIG_MEASUREMENTS_MAX];

@@ -20,14 +20,14 @@
 #include "control/reply.h"
 
 #define RELOAD_PATIENCE_S 2
-#define ANSWER_PATIENCE_S 5 /* without a warning, for handlers to be done with the run */
+#define ANSWER_PATIENCE_S 5 /* seconds to wait for handlers before a warning */
 #define TOP_DEFAULT       10
-#define TOP_MAX           40  /* rows, as far as there is room: one of IPv6 has nearly 400 bytes */
+#define TOP_MAX           40  /* most rows; an IPv6 row has nearly 400 bytes */
 #define TOP_HEAD_BYTES    400 /* bytes besides the rows */
 #define PLACES_MAX        40  /* most deliveries, of about 300 bytes each */
 #define WITHIN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
 
-/* The account of one epoch, or of several together. */
+/* Ledger of an epoch, or sum of several. */
 struct ledger_sum {
 	uint64_t epochs;
 	int64_t start, end;
@@ -37,24 +37,26 @@ struct ledger_sum {
 };
 
 static struct {
-	pthread_mutex_t lock;    /* guards what follows */
-	pthread_cond_t reloaded; /* reloads_done has grown */
-	pthread_cond_t answered; /* one of these counts has become 0 */
-	uint32_t answering;      /* handlers that took something of the run */
-	/* Those that read a plan: those that began in this turn, and those of the other one, which
-	 * get fewer. */
+	pthread_mutex_t lock;    /* protects the following */
+	pthread_cond_t reloaded; /* signals that reloads_done changed */
+	pthread_cond_t answered; /* signals that one of the following counts is 0 */
+	uint32_t answering;      /* handlers that use state of the run */
+	/*
+	 * Handlers that read a plan: [turn]: started in this turn; the other: in the previous one,
+	 * only decreasing.
+	 */
 	uint32_t reading[2], turn;
 	const struct plan *plan;                            /* NULL: nothing runs */
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
-	struct changes *changes;                            /* NULL: nothing can change */
+	struct changes *changes;                            /* NULL: changes are not possible */
 	bool read_only;
 	struct report_epoch *last;        /* last epoch with packets; NULL: none yet */
-	struct report_epoch *deliveries;  /* deliveries until the last epoch; NULL: not enabled */
+	struct report_epoch *deliveries;  /* deliveries until the last epoch; NULL: disabled */
 	uint64_t number;                  /* number of the last closed epoch */
-	struct ledger_sum epoch;          /* its account */
+	struct ledger_sum epoch;          /* ledger of that epoch */
 	struct ledger_sum total;          /* since the start */
 	const struct profile *profile;    /* NULL: none */
-	struct shed_controller *governor; /* NULL: nothing can be given up */
+	struct shed_controller *governor; /* NULL: no load shedding */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* completed reload */
 } control = {
@@ -64,8 +66,8 @@ static struct {
 };
 
 /*
- * In the place of the C library's, for all of the process: what libraries have to say goes where
- * every line goes. DPDK's telemetry calls it where a client left before its answer.
+ * Replaces perror() of the C library in the whole process, so that messages of libraries enter the
+ * log. DPDK's telemetry calls it if a client disconnects before its reply.
  */
 void perror(const char *what)
 {
@@ -78,7 +80,7 @@ void perror(const char *what)
 		log_info("%s: %s", what, why);
 }
 
-/* A handler has read what it took, and counted itself in, under the lock. */
+/* Ends the use of run state by a handler, which counted itself under the lock. */
 static void end_answer(void)
 {
 	pthread_mutex_lock(&control.lock);
@@ -96,8 +98,8 @@ static void end_reading(uint32_t turn)
 }
 
 /*
- * Under the lock: until none of the counts is left. Handlers copy what they have counted in, and
- * wait no longer than RELOAD_PATIENCE_S and CONTROL_ANSWER_S; sockets come after that.
+ * Under the lock: waits until all counts are 0. Handlers only copy what they counted, and wait at
+ * most RELOAD_PATIENCE_S and CONTROL_ANSWER_S; socket I/O follows afterwards.
  */
 static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const char *who)
 {
@@ -118,7 +120,7 @@ static void wait_for_handlers(const uint32_t *const counts[], uint32_t n, const 
 		}
 }
 
-/* --- what answers are made of --- */
+/* --- parts of replies --- */
 
 static const char no_worker[] =
 	"write ctl states WORKER, with the number of a worker, or ctl states HOW, with a word of "
@@ -309,7 +311,7 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	return 0;
 }
 
-/* One of the reports, shared and counted in; NULL: there is none. give_back() follows. */
+/* Returns a report, shared and counted; NULL: none. give_back() must follow. */
 static struct report_epoch *take(struct report_epoch *const *report)
 {
 	struct report_epoch *epoch;
@@ -355,7 +357,7 @@ static void add_rows(
 	}
 }
 
-/* The first where the name is empty; NULL: there is none of it. */
+/* Returns the measurement of this name; the first if the name is empty; NULL: none. */
 static const struct report_measurement *find_measurement(
 	const struct report_epoch *epoch, const char *name)
 {
@@ -390,7 +392,7 @@ static int answer_top_of(
 	return 0;
 }
 
-/* "[MEASUREMENT][,N]". Returns false where it is something else. */
+/* Parses "[MEASUREMENT][,N]". Returns false if malformed. */
 static bool read_top(const char *parameters, char name[TELL_TEXT_MAX], uint32_t *n)
 {
 	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
@@ -712,7 +714,7 @@ static void add_present(struct rte_tel_data *answer, const struct shed_status *p
 	}
 }
 
-/* Returns NULL, or why not. */
+/* Returns NULL, or an error. */
 static const char *tell_states(
 	struct shed_controller *governor, const char *parameters, struct rte_tel_data *answer)
 {
@@ -775,7 +777,7 @@ static int answer_states(const char *command, const char *parameters, struct rte
 
 /* --- /sketchtap/reload --- */
 
-/* Returns false where that takes too long. */
+/* Returns false after a timeout. */
 static bool wait_for_reload(uint32_t asked)
 {
 	struct timespec until;
@@ -789,7 +791,7 @@ static bool wait_for_reload(uint32_t asked)
 	return (int32_t)(control.reloads_done - asked) >= 0;
 }
 
-/* A text of any length, in pieces: NAME, NAME_2, ... */
+/* Adds a text of any length, in pieces: NAME, NAME_2, ... */
 static void add_long_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
 	const size_t piece = RTE_TEL_MAX_STRING_LEN - 1;
@@ -806,7 +808,7 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 
 _Static_assert(TELL_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "tell_text() cuts nothing");
 
-/* From which epoch on a change holds. */
+/* Adds the first epoch of a change. */
 static void add_change(struct rte_tel_data *dict, const struct change_answer *change)
 {
 	if (change->same)
@@ -816,7 +818,7 @@ static void add_change(struct rte_tel_data *dict, const struct change_answer *ch
 		dict, change->at_least ? "epoch_at_least" : "epoch", change->epoch);
 }
 
-/* Or why not, as the text `error`. */
+/* Adds the result of a change, or the text `error`. */
 static void add_answer(
 	struct rte_tel_data *dict, const char *error, const struct change_answer *change)
 {
@@ -841,7 +843,7 @@ static void add_reloaded(struct rte_tel_data *dict, const struct control_reloade
 		add_answer(dict, "measurements_error", &reloaded->change);
 }
 
-/* Returns NULL, or why nothing can be changed. end_answer() follows either way. */
+/* Returns NULL, or why changes are not possible. end_answer() must follow in both cases. */
 static const char *begin_changing(struct changes **changes)
 {
 	const char *why = NULL;
@@ -857,7 +859,7 @@ static const char *begin_changing(struct changes **changes)
 	return why;
 }
 
-/* Returns whether it was done in time. */
+/* Returns false after a timeout. */
 static bool reload(struct control_reloaded *reloaded)
 {
 	uint32_t asked;
@@ -919,7 +921,7 @@ static int answer_measure(const char *command, const char *parameters, struct rt
 	return 0;
 }
 
-/* --- what is there to ask --- */
+/* --- commands --- */
 
 void control_offer(void)
 {
@@ -991,7 +993,7 @@ void control_stop(void)
 	control.deliveries = NULL;
 	control.changes = NULL;
 	pthread_cond_broadcast(&control.reloaded);
-	/* Nothing runs any more, so that no new handler counts itself in for long. */
+	/* No run is set, so new handlers return at once. */
 	while (control.answering + control.reading[0] + control.reading[1] > 0)
 		wait_for_handlers((const uint32_t *const[]){&control.answering, &control.reading[0],
 					  &control.reading[1]},
@@ -1001,7 +1003,7 @@ void control_stop(void)
 	report_epoch_free(deliveries);
 }
 
-/* Returns what was there before. */
+/* Returns the previous report. */
 static struct report_epoch *replace(struct report_epoch **shared, struct report_epoch *report)
 {
 	struct report_epoch *before = *shared;

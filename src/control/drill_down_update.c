@@ -78,14 +78,14 @@ bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *rep
 	bool complete = true;
 
 	if (report == NULL)
-		return true; /* said already */
+		return true; /* already logged */
 	for (uint32_t m = 0; m < now->plan.nb_measurements; m++) {
 		uint32_t left_out;
 
 		if (now->closer[m] == NULL)
 			continue;
 		left_out = look(now, m, report);
-		if (report->nb_measurements == 0) /* silent */
+		if (report->nb_measurements == 0) /* no report */
 			continue;
 		report->measurements[m].inside.left_out = left_out;
 		complete &= say(&report->measurements[m].inside, &now->closer[m]->heavy);

@@ -16,18 +16,21 @@
 #include "base/units.h"
 #include "control/reply.h"
 
-/* There are parts (measurements, then ports, then workers), and as many as surely fit. */
+/*
+ * Bytes of the parts of a reply. A reply has as many parts (measurements, then ports, then workers)
+ * as certainly fit.
+ */
 #define HEAD_BYTES        2000
 #define MEASUREMENT_BYTES 1500 /* without its rows and names */
 #define PORT_BYTES        80   /* without its name */
 #define WORKER_BYTES      380
 
 static struct {
-	struct recent *_Atomic recent; /* NULL: nothing to answer from */
-	_Atomic uint32_t news;         /* grows at each event; who waits sleeps on it */
-	_Atomic bool ended;            /* no epoch comes any more */
-	_Atomic uint32_t answering;    /* handlers that may look at `recent` */
-	_Atomic uint32_t followers;    /* threads that were asked and live: a client each */
+	struct recent *_Atomic recent; /* NULL: not serving */
+	_Atomic uint32_t news;         /* incremented at each event; a futex of waiting threads */
+	_Atomic bool ended;            /* no more epochs */
+	_Atomic uint32_t answering;    /* handlers that may use `recent` */
+	_Atomic uint32_t followers;    /* threads of connected clients */
 } follow;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -39,7 +42,7 @@ static void sleep_a_bit(void)
 	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-/* --- the side of the run --- */
+/* --- run --- */
 
 static void tell_news(void)
 {
@@ -72,8 +75,8 @@ void follow_stop(void)
 		sleep_a_bit();
 	atomic_store(&follow.recent, NULL);
 	tell_news();
-	/* A handler counts itself in before it looks: none that found an epoch is overlooked. */
-	while (atomic_load(&follow.answering) > 0) /* at most FOLLOW_PATIENCE_NS, and a copy */
+	/* Handlers count themselves before they read `recent`, so none is missed. */
+	while (atomic_load(&follow.answering) > 0) /* at most FOLLOW_PATIENCE_NS and a copy */
 		sleep_a_bit();
 }
 
@@ -99,7 +102,7 @@ static void count_in(void)
 }
 
 struct question {
-	bool any; /* the last epoch; else the oldest from `epoch` on */
+	bool any; /* true: last epoch; false: first from `epoch` on */
 	uint64_t epoch, part;
 };
 
@@ -115,7 +118,7 @@ static bool read_number(const char **at, uint64_t *number)
 	return errno == 0;
 }
 
-/* "[EPOCH[,PART]]". Returns false where it is something else. */
+/* Parses "[EPOCH[,PART]]". Returns false if malformed. */
 static bool read_question(const char *parameters, struct question *question)
 {
 	*question = (struct question){.any = parameters == NULL || *parameters == '\0'};
@@ -160,7 +163,7 @@ static struct report_epoch *find_or_wait(
 	int64_t until = clock_now(CLOCK_MONOTONIC) + FOLLOW_PATIENCE_NS, left = 1;
 
 	for (;;) {
-		/* Before all else: what comes after that wakes. */
+		/* Read first: any later event wakes the thread. */
 		uint32_t news = atomic_load_explicit(&follow.news, memory_order_seq_cst);
 		struct recent *recent = atomic_load(&follow.recent);
 		struct report_epoch *epoch;
@@ -173,7 +176,7 @@ static struct report_epoch *find_or_wait(
 	}
 }
 
-/* --- an answer --- */
+/* --- replies --- */
 
 static void tell_head(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
 {

@@ -22,7 +22,9 @@ static double part_of(const struct profile *profile, enum profile_part part)
 	return mean_of(profile, &what);
 }
 
-/* Costs of repeated packets of one flow. Until an epoch is closed, all flows count as new. */
+/*
+ * Sets the costs of repeated packets of one flow. Until an epoch is closed, all flows count as new.
+ */
 static void know_states(struct packet_costs *costs, const struct profile *profile,
 	const struct profile_what *sketch, enum flow_depth deepest, uint32_t m)
 {

@@ -34,8 +34,7 @@ void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 	text_free(&text);
 }
 
-/* In ASCII: DPDK takes a byte above it for a negative index of its table of escapes, and
- * sends what lies there. */
+/* Writes ASCII only: for other bytes, DPDK reads its table of escapes at a negative index. */
 void reply_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
 	char value[TELL_TEXT_MAX];

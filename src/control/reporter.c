@@ -37,45 +37,45 @@
 #define LONG_NAP_NS  10000000
 /* A worker that delays an epoch for longer is logged. */
 #define PATIENCE_NS  (SECOND_NS / 2)
-/* The same of lcores that do not end. Feeders may wait for a file, and drivers for a link. */
+/* The same for lcores that do not end: sources may wait for a file, and drivers for a link. */
 #define END_NS       (5 * SECOND_NS)
 #define WAITING_PART 4 /* outputs may hold up a paced source for 1/4 of an interval */
 /* Interval at which --packets reads device counters. */
 #define ASK_NS       1000000
-/* Records are handed over when some are so old, however few there are. */
+/* Maximum age of records before they are passed to the writer. */
 #define RECORDS_NS   SECOND_NS
 
 struct reporter {
 	struct reporter_params params;
 	struct run *run;
-	uint64_t epoch; /* the oldest that is not reported */
+	uint64_t epoch; /* oldest epoch without a report */
 	/* Lower bound of its printed number, which is unknown until it opens. */
 	uint64_t number;
 	bool stopping;
 	struct reporter_result result;
-	int64_t waiting_since; /* monotonic ns, for that epoch's workers; 0: not waiting */
+	int64_t waiting_since; /* start of waiting for workers, monotonic ns; 0: not waiting */
 	bool warned;           /* a long wait was logged */
-	bool recycling;        /* the epoch before that one */
+	bool recycling;        /* the generation of the previous epoch is not returned yet */
 	struct log_ratelimit drowns;
-	struct log_ratelimit missing; /* bytes, that the source lost */
+	struct log_ratelimit missing; /* rate limits of warnings about missing byte counts */
 	struct worker_loads loads;
 	struct records records;
-	int64_t records_written; /* monotonic ns, when none waited last */
-	uint64_t held;           /* records at most, at the end of an epoch */
+	int64_t records_written; /* time without waiting records, monotonic ns */
+	uint64_t held;           /* most records at the end of an epoch */
 	struct service service;
-	struct changes *changes; /* NULL: nothing can change */
+	struct changes *changes; /* NULL: changes are not possible */
 	bool reloading;          /* a client waits for completion */
-	uint32_t reload;         /* the last that the control socket asked for before it began */
+	uint32_t reload;         /* number of the last request before the reload started */
 	struct control_reloaded reloaded;
 
-	/* Live ports: the clock, and the account of packets. */
+	/* Live ports: clock and ledger. */
 	uint64_t open;
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct ledger_state account;
 	struct port_log links;
 	struct forwarded forwarded;
-	struct shed_controller *governor; /* NULL: nothing can be given up */
+	struct shed_controller *governor; /* NULL: no load shedding */
 	int64_t arrival_ns;               /* report_epoch.arrival_ns of the newest report */
 };
 
@@ -84,7 +84,7 @@ static uint64_t monotonic_now(void)
 	return (uint64_t)clock_now(CLOCK_MONOTONIC);
 }
 
-/* As printed. */
+/* Returns the printed number of an epoch. */
 static uint64_t number_of(const struct reporter *reporter, uint64_t epoch)
 {
 	return reporter->params.first_epoch + epochs_info(reporter->run->epochs, epoch)->number;
@@ -130,7 +130,7 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 			: "its end is its start and the time that passed");
 }
 
-/* Closes the open live epoch when its time has come and the next generation is clean. */
+/* Closes the open live epoch when it is due and the next generation is clean. */
 static void reply_time(struct reporter *reporter)
 {
 	struct epochs *epochs = reporter->run->epochs;
@@ -162,7 +162,7 @@ static void reply_time(struct reporter *reporter)
 	run_wake(reporter->run);
 }
 
-/* --- an epoch's report --- */
+/* --- report of an epoch --- */
 
 /* Returns false if out of memory. */
 static bool report_ports(const struct reporter *reporter, struct report_epoch *report)
@@ -190,7 +190,7 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 	return true;
 }
 
-/* Returns the ns by the clock that the interval's packets took to come; 0: the source waits. */
+/* Returns the ns in which the packets of the interval arrived; 0: the source waits. */
 static uint64_t time_of_arrival(
 	const struct run *run, const struct epoch_info *info, const struct report_epoch *report)
 {
@@ -263,8 +263,10 @@ static void publish(struct reporter *reporter, struct report_epoch *report)
 		report_epoch_free(told);
 }
 
-/* Records that end with an interval come at once. If the source does not wait, as many may wait as
- * the largest tables so far hold. */
+/*
+ * Records of flows that end with an interval arrive together. If the source does not wait, up to
+ * the capacity of the largest tables so far may be waiting.
+ */
 static void bound_flows(struct reporter *reporter, const struct plan *plan)
 {
 	uint64_t held = records_held_at_most(plan);
@@ -276,7 +278,7 @@ static void bound_flows(struct reporter *reporter, const struct plan *plan)
 	writer_bound_flows(reporter->params.writer, WRITER_FLOWS + reporter->held);
 }
 
-/* Other measurements, where they are ready. */
+/* Installs changed measurements that are ready. */
 static void look_at_changes(struct reporter *reporter)
 {
 	const struct run *run = reporter->run;
@@ -291,9 +293,9 @@ static void look_at_changes(struct reporter *reporter)
 }
 
 /*
- * The packets of a source that waits also wait for the outputs; otherwise outputs must keep up. A
- * paced source that was held up makes intervals faster than its pace: a part of the time of one may
- * go to outputs that are at work, because the next is not late by it.
+ * A source that waits also waits for outputs; otherwise outputs must keep up. After a delay, a
+ * paced source produces intervals faster than its pace: busy outputs may then take a part of the
+ * time of an interval, because that does not delay the next one.
  */
 static void push(struct reporter *reporter, struct report_epoch *report)
 {
@@ -301,7 +303,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 
 	if (reporter->run->feeder != NULL && reporter->arrival_ns > 0)
 		writer_wait_for_room(writer, report, reporter->arrival_ns / WAITING_PART);
-	/* As long as a reader likes: a stop request ends it (wait_until_writable()). */
+	/* No timeout: a stop request ends it (wait_until_writable()). */
 	while (run_waits(reporter->run) && !writer_wait(writer, report)) {
 		service_alive(&reporter->service, monotonic_now());
 		look_at_changes(reporter); /* requests are answered in any case */
@@ -311,7 +313,7 @@ static void push(struct reporter *reporter, struct report_epoch *report)
 
 static void hand_over(struct reporter *reporter, struct report_epoch *report)
 {
-	if (report->nb_measurements == 0) { /* silent: no row */
+	if (report->nb_measurements == 0) { /* no packets: no row */
 		writer_pass(reporter->params.writer, report->end);
 		report_epoch_free(report);
 		return;
@@ -334,8 +336,8 @@ static void hand_over_records(struct reporter *reporter, const struct epoch_info
 }
 
 /*
- * More records may follow. The end of the epoch is not passed on: a file may be complete only when
- * all records are in it, and an open epoch has only a number and a start.
+ * More records may follow. The end of the epoch is withheld: a file may be complete only with all
+ * records, and an open epoch has only a number and a start.
  */
 static void hand_over_some(void *arg)
 {
@@ -346,7 +348,7 @@ static void hand_over_some(void *arg)
 	reporter->records_written = clock_now(CLOCK_MONOTONIC);
 }
 
-/* Records of an epoch that may still be open. */
+/* Passes on old records of an epoch that may still be open. */
 static void look_at_records(struct reporter *reporter)
 {
 	int64_t now;
@@ -430,7 +432,7 @@ static void warn_of_missing_bytes(struct reporter *reporter, const struct report
 		(unsigned long long)report->number, number, reporter->missing.since);
 }
 
-/* Reports an epoch that no worker touches any more, and begins to give its generation back. */
+/* Reports an epoch that all workers have left, and starts to return its generation. */
 static void close_epoch(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -494,7 +496,7 @@ static void show_progress(struct reporter *reporter)
 		(uint64_t)clock_now(CLOCK_MONOTONIC));
 }
 
-/* The epoch is over, and some lcore has not left it yet. */
+/* Logs lcores that have not left an ended epoch. */
 static void wait_for_workers(struct reporter *reporter)
 {
 	const struct epochs *epochs = reporter->run->epochs;
@@ -512,7 +514,7 @@ static void wait_for_workers(struct reporter *reporter)
 		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
 }
 
-/* All epochs are reported, and some lcore has not ended. */
+/* Logs lcores that have not ended after the last report. */
 static void wait_for_lcores(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -601,7 +603,7 @@ static void obey_signals(struct reporter *reporter)
 	reporter->stopping = true;
 }
 
-/* Not after the stop, which takes links down. */
+/* Not after the stop, when links go down. */
 static void look_at_ports(struct reporter *reporter)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -625,7 +627,10 @@ static void look_at_ports(struct reporter *reporter)
 	run_stop(reporter->run);
 }
 
-/* Time until something is due: the end of the epoch, of the run, or the next question. */
+/*
+ * Returns the ns until the next event: end of the epoch, end of the run, or read of device
+ * counters.
+ */
 static int64_t left(const struct reporter *reporter)
 {
 	const struct feeder_options *limits = feeder_options(reporter->run->config);
@@ -640,7 +645,7 @@ static int64_t left(const struct reporter *reporter)
 	return left;
 }
 
-/* waits: for workers that leave an epoch. */
+/* waits: waiting for workers to leave an epoch. */
 static void rest(const struct reporter *reporter, bool waits)
 {
 	const struct run *run = reporter->run;
@@ -651,7 +656,7 @@ static void rest(const struct reporter *reporter, bool waits)
 	nanosleep(&nap, NULL);
 }
 
-/* Until the last epoch is handed over and no lcore works any more. */
+/* Runs until the last report is passed on and all lcores have ended. */
 static void report_epochs(struct reporter *reporter)
 {
 	struct run *run = reporter->run;
@@ -659,8 +664,8 @@ static void report_epochs(struct reporter *reporter)
 
 	for (;;) {
 		/*
-		 * Pairs with the release of the thread that advances the time: the end is written
-		 * before.
+		 * Pairs with the release of the thread that advances the time, after it wrote the
+		 * end.
 		 */
 		uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(run->epochs, open);
@@ -727,7 +732,7 @@ void reporter_destroy(struct reporter *reporter)
 	free(reporter);
 }
 
-/* Requests on the control socket are answered from now on. */
+/* Starts serving requests of the control socket. */
 static void start_changes(struct reporter *reporter)
 {
 	const struct reporter_params *params = &reporter->params;

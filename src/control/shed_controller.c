@@ -23,22 +23,22 @@
 
 #define WINDOW_NS  ((int64_t)(DEMAND_WINDOW_S * (double)SECOND_NS))
 /*
- * Measured cost of a packet divided by the sum of its parts: weight of the last window, and limits.
+ * Ratio of the measured cost of a packet to the sum of its parts: weight of the last window, and
+ * limits.
  */
 #define SCALE_NEWS 0.25
 #define SCALE_MAX  10
 
-/* Report of a worker about itself. */
+/* Counters reported by a worker. */
 struct worker_report {
 	uint64_t packets[VALVE_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
 	uint64_t backlog, taken;
 };
 
-/* A worker. */
 struct shed_controller_worker {
 	struct worker *worker;
-	struct worker_report last; /* at the end of the last window */
+	struct worker_report last; /* counters at the end of the last window */
 	double scale, last_target_ns;
 	struct demand demand;
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
@@ -48,11 +48,11 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;                   /* the published one is in no row yet, */
-	struct state_why why;          /* reason for the setting */
-	uint32_t held_off;             /* until the end of the epoch, one bit each */
-	struct burst_shed_level level; /* the highest in the last window with packets */
-	bool busy;                     /* the last window had some */
+	bool untold;                   /* no row for the published setting yet */
+	struct state_why why;          /* reason of the published setting */
+	uint32_t held_off;             /* measurements held off until the end of the epoch, one bit each */
+	struct burst_shed_level level; /* highest level in the last window with packets */
+	bool busy;                     /* the last window had packets */
 };
 
 /* Memory limit of --overload (docs/ADAPTIVE.md). */
@@ -66,34 +66,35 @@ struct shed_controller {
 	const struct run *run;
 	const struct profile *profile;
 	enum shed_policy how;
-	_Atomic int asked; /* another one; KEEP_UP_OFF: none */
-	int64_t looked;    /* monotonic ns: the end of the last window */
+	_Atomic int asked; /* requested policy; KEEP_UP_OFF: none */
+	int64_t looked;    /* end of the last window, monotonic ns */
 	uint64_t open;
 
 	/* Measurements of the newest epoch. */
-	uint64_t set; /* the number of their set, */
+	uint64_t set; /* number of their set */
 	const struct plan *plan;
 	struct steps steps[CONFIG_MEASUREMENTS_MAX];
-	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* intervals since the last in full, ns */
+	int64_t not_whole[CONFIG_MEASUREMENTS_MAX]; /* time since the last complete interval, ns */
 	uint32_t due; /* measurements near their deadline, one bit each */
 	uint32_t order[CONFIG_MEASUREMENTS_MAX]; /* measurements by rank */
 	/* Available steps, equal for all workers except for their scale. By rank: */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
 	struct choose_states flows
-		[CONFIG_MEASUREMENTS_MAX]; /* looked_at[] also has measurements without flows */
+		[CONFIG_MEASUREMENTS_MAX]; /* also for measurements without flows */
 	struct packet_costs costs;
-	uint32_t held_back; /* measurements flows of which were, in the epoch: a bit each */
+	uint32_t held_back; /* measurements with reduced flow detail in this epoch, one bit each */
 	uint32_t useless;   /* measurements with a logged useless step */
 
 	void *work;
 	struct shed_log log;
-	/* Workers that gave something up in the epoch, at most at a time; and whether some did in the
-	 * one before. */
+	/*
+	 * Most workers that shed at a time in this epoch, and whether any shed in the previous one.
+	 */
 	uint32_t reduced;
 	bool was_reduced;
 	struct log_ratelimit warned, warned_missing;
-	pthread_mutex_t lock; /* protects what control reads: states[at] and level of each worker */
+	pthread_mutex_t lock; /* protects states[at] and level of each worker, which control reads */
 	uint32_t nb_workers;
 	struct shed_controller_worker workers[];
 };
@@ -103,7 +104,7 @@ static double ns_of(uint64_t cycles)
 	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
 
-/* --- what a packet takes --- */
+/* --- cost of a packet --- */
 
 static enum flow_depth deepest_of(const struct shed_controller *governor, uint32_t m)
 {
@@ -121,7 +122,7 @@ static void put_states(struct shed_controller *governor, uint32_t i)
 	}
 }
 
-/* With --overload queries a measurement is whole, or off: for that one step it has to have. */
+/* With --overload queries a measurement is complete or off: that single step is returned. */
 static uint32_t steps_taken(const struct shed_controller *governor, uint32_t m, uint32_t step)
 {
 	const struct steps *steps = &governor->steps[m];
@@ -170,10 +171,10 @@ static void put_costs(struct shed_controller *governor)
 	}
 }
 
-/* --- what may be given up --- */
+/* --- steps --- */
 
 #define TYPICAL_PACKETS 1e6 /* packets of a typical interval */
-#define TYPICAL_KEY     1e4 /* and of a key that matters */
+#define TYPICAL_KEY     1e4 /* packets of a relevant key */
 #define TYPICAL_RISK    1e-5
 
 /*
@@ -253,7 +254,7 @@ static void rank_measurements(struct shed_controller *governor)
 	}
 }
 
-/* By the ranks that measurements have now. */
+/* Builds the choice problem by the present ranks. */
 static void make_problem(struct shed_controller *governor)
 {
 	rank_measurements(governor);
@@ -266,7 +267,7 @@ static void make_problem(struct shed_controller *governor)
 	put_costs(governor);
 }
 
-/* In full. */
+/* Starts a worker at full detail. */
 static void begin_worker(const struct shed_controller *governor, struct shed_controller_worker *of)
 {
 	of->decider = (struct step_hysteresis){
@@ -279,7 +280,7 @@ static void begin_worker(const struct shed_controller *governor, struct shed_con
 	of->held_off = 0;
 }
 
-/* Other measurements, or another way to choose: all begin in full. */
+/* Restarts at full detail, after a change of measurements or of the policy. */
 static void begin(struct shed_controller *governor, const struct measurements *measurements,
 	enum shed_policy how)
 {
@@ -306,7 +307,9 @@ static void begin(struct shed_controller *governor, const struct measurements *m
 	}
 }
 
-/* That the worker has, or is to have; of measurements before these it gives up nothing. */
+/*
+ * Returns the published steps of a measurement; 0 for a worker that still has older measurements.
+ */
 static uint32_t published_steps(
 	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t m)
 {
@@ -345,7 +348,7 @@ static struct worker_report hear(const struct worker *worker)
 	said.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
 	said.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
 	said.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
-	/* Pairs with the release in take_states(): states before it are not read any more. */
+	/* Pairs with the release in take_states(): the worker no longer reads older settings. */
 	said.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
 	return said;
 }
@@ -359,7 +362,7 @@ static uint64_t all_packets(const struct worker_report *said)
 	return packets;
 }
 
-/* Rows of what the worker has taken. */
+/* Logs the settings that the worker has accepted. */
 static void tell_taken(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *said)
 {
@@ -408,7 +411,7 @@ static uint32_t wanted_steps(
 		governor, m, held_off ? governor->items[i].nb_steps : of->decider.now.step[i]);
 }
 
-/* Gives the worker what is decided, when it has what it was given before. */
+/* Publishes the decided setting if the worker has accepted the previous one. */
 static void publish(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *said)
 {
@@ -471,7 +474,7 @@ static void learn(const struct shed_controller *governor, struct shed_controller
 	if (packets < PACKET_COSTS_LEAST)
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
-	/* In one state all the time. */
+	/* Only if the setting was constant during the window. */
 	if (of->last.taken != of->states[of->at].number || !has_decided(governor, of))
 		return;
 	choose_predict(&governor->problem, INFINITY, of->decider.work, &of->decider.now);
@@ -480,7 +483,7 @@ static void learn(const struct shed_controller *governor, struct shed_controller
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
 }
 
-/* The valve's levels: a row for a window in which the highest is another. */
+/* Logs queue shedding: a row for each window with another highest level. */
 static void note_valve(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, struct state_why why)
 {
@@ -524,7 +527,7 @@ static void look_at_worker(
 	struct state_why why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
-	if ((int64_t)window.packets < 0) /* an earlier guess of waiting packets was too high */
+	if ((int64_t)window.packets < 0) /* an earlier estimate of waiting packets was too high */
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
@@ -543,8 +546,8 @@ static void look_at_worker(
 }
 
 /*
- * Keys are the same for all workers: as coarse as the one needs that is to give up most. By what is
- * decided: a worker to which nothing comes takes no states.
+ * Sets the key step, common to all workers: the coarsest one that any worker requires. Uses
+ * decided, not accepted settings: a worker without packets accepts none.
  */
 static void step_keys(struct shed_controller *governor, uint64_t open)
 {
@@ -564,7 +567,7 @@ static void step_keys(struct shed_controller *governor, uint64_t open)
 
 /* --- all workers --- */
 
-/* Measurements of which the worker looks at flows less closely than they are: a bit each. */
+/* Returns the measurements with reduced flow detail at a worker, one bit each. */
 static uint32_t held_back(
 	const struct shed_controller *governor, const struct shed_controller_worker *of)
 {
@@ -612,7 +615,7 @@ static uint32_t useless_step(const struct choose_item *item)
 	return 0;
 }
 
-/* Steps that are passed over, by what packets took in an epoch. */
+/* Logs steps that save no time, by the costs of an epoch. */
 static void say_useless(struct shed_controller *governor)
 {
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
@@ -673,8 +676,8 @@ static void say(struct shed_controller *governor, const struct report_epoch *rep
 }
 
 /*
- * Measurements of a new epoch may be others; and so may be the way to choose. Before anything else:
- * those of the last epoch are freed once no epoch has them.
+ * Follows changes of measurements and policy. Must run first: sets of the last epoch are freed once
+ * no epoch uses them.
  */
 static void follow(struct shed_controller *governor, uint64_t open)
 {
@@ -705,11 +708,11 @@ void shed_controller_look(struct shed_controller *governor, int64_t monotonic, u
 	if (governor == NULL)
 		return;
 	run = governor->run;
-	/* A feeder opens epochs whose measurements are not in place yet. */
+	/* A source can open epochs before their measurements are installed. */
 	if (!epochs_is_ready(run->epochs, open))
 		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
 	follow(governor, open);
-	if (governor->looked == 0) /* nothing has come yet */
+	if (governor->looked == 0) /* no packets yet */
 		governor->looked = monotonic;
 	if (monotonic - governor->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
 		return;
@@ -727,7 +730,7 @@ static bool is_due(struct shed_controller *governor, const struct report_epoch *
 	const struct measurement_config *config = governor->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
 
-	/* Not by when they ended: clocks are set. */
+	/* Sums intervals instead of using end times, because clocks are adjusted. */
 	governor->not_whole[m] += interval;
 	if (is_whole(governor, report, m))
 		governor->not_whole[m] = 0;
@@ -763,7 +766,7 @@ bool shed_controller_close(
 {
 	struct costs sum = {0};
 
-	if (governor == NULL || report->nb_measurements == 0) /* silent: no row */
+	if (governor == NULL || report->nb_measurements == 0) /* no packets: no row */
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->costs[w], 1);
