@@ -48,9 +48,9 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;                   /* no row for the published setting yet */
-	struct state_why why;          /* reason of the published setting */
-	uint32_t held_off;             /* measurements held off until the end of the epoch, one bit each */
+	bool untold;          /* no row for the published setting yet */
+	struct state_why why; /* reason of the published setting */
+	uint32_t held_off;    /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */
 	bool busy;                     /* the last window had packets */
 };
@@ -80,8 +80,8 @@ struct shed_controller {
 	/* Available steps, equal for all workers except for their scale. By rank: */
 	struct choose_problem problem;
 	struct choose_item items[CONFIG_MEASUREMENTS_MAX];
-	struct choose_states flows
-		[CONFIG_MEASUREMENTS_MAX]; /* also for measurements without flows */
+	struct choose_states
+		flows[CONFIG_MEASUREMENTS_MAX]; /* also for measurements without flows */
 	struct packet_costs costs;
 	uint32_t held_back; /* measurements with reduced flow detail in this epoch, one bit each */
 	uint32_t useless;   /* measurements with a logged useless step */
@@ -94,7 +94,8 @@ struct shed_controller {
 	uint32_t reduced;
 	bool was_reduced;
 	struct log_ratelimit warned, warned_missing;
-	pthread_mutex_t lock; /* protects states[at] and level of each worker, which control reads */
+	pthread_mutex_t
+		lock; /* protects states[at] and level of each worker, which control reads */
 	uint32_t nb_workers;
 	struct shed_controller_worker workers[];
 };

@@ -40,8 +40,8 @@ static struct report_state *add_row(
 		.rate = why->rate,
 		.cost_known = why->cost_ns > 0,
 		.cost_ns = why->cost_ns,
-		.target_known =
-			why->target_ns > 0 && why->target_ns < 1e9, /* otherwise almost no packets arrived */
+		.target_known = why->target_ns > 0 &&
+				why->target_ns < 1e9, /* otherwise almost no packets arrived */
 		.target_ns = why->target_ns,
 		.share = why->share,
 	};

@@ -47,7 +47,8 @@ struct exporter_cells {
 
 struct exporter_table {
 	uint32_t max, used;
-	uint32_t proven, proven_max, address_max; /* number and limits of proven domains: all, per address */
+	uint32_t proven, proven_max,
+		address_max; /* number and limits of proven domains: all, per address */
 	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
