@@ -81,18 +81,18 @@ void finding_unseen(struct finding *finding, enum sys_read why, const char *what
 {
 	switch (why) {
 	case SYS_DENIED:
-		finding_warning(finding, "not to be seen by this user: %s", what);
+		finding_warning(finding, "not readable by this user: %s", what);
 		finding_wanted(finding, "the permission to read it");
 		finding_command(finding, "sudo sketchtap doctor");
 		break;
 	case SYS_GARBAGE:
-		finding_warning(finding, "does not make sense: %s", what);
-		finding_wanted(finding, "what Linux writes there");
+		finding_warning(finding, "unexpected content: %s", what);
+		finding_wanted(finding, "the format of Linux");
 		break;
 	case SYS_READ:
 	case SYS_ABSENT:
-		finding_warning(finding, "not to be seen: there is no %s", what);
-		finding_wanted(finding, "to be looked up by other means");
+		finding_warning(finding, "unknown: there is no %s", what);
+		finding_wanted(finding, "a check by other means");
 		break;
 	}
 }

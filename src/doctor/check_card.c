@@ -103,8 +103,8 @@ static void check_no_port(const struct host *host, struct finding *finding)
 	uint32_t cards = 0;
 
 	directory = sys_directory(host->root, SYS_PCI);
-	finding_warning(finding, "no --port given: drivers and slots were not looked at");
-	finding_wanted(finding, "the port that is to be measured");
+	finding_warning(finding, "no --port given: drivers and slots were not checked");
+	finding_wanted(finding, "the port to measure");
 	while (directory != NULL && (entry = readdir(directory)) != NULL) {
 		uint32_t class;
 
@@ -112,7 +112,7 @@ static void check_no_port(const struct host *host, struct finding *finding)
 			device_class(host, entry->d_name, &class) != SYS_READ ||
 			class >> 8 != CLASS_ETHERNET)
 			continue;
-		finding_more(finding, "%s%s", cards++ == 0 ? "; here are " : ", ", entry->d_name);
+		finding_more(finding, "%s%s", cards++ == 0 ? "; cards: " : ", ", entry->d_name);
 		if (first[0] == '\0' || strcmp(entry->d_name, first) < 0)
 			snprintf(first, sizeof(first), "%.*s", HOST_ADDRESS_MAX - 1, entry->d_name);
 	}
@@ -130,8 +130,8 @@ static void check_device(
 	enum sys_read result;
 
 	if (!card_exists(host, port)) {
-		finding_missing(finding, "%s: there is no such PCI device", port->name);
-		finding_wanted(finding, "a card that is there");
+		finding_missing(finding, "%s: no such PCI device", port->name);
+		finding_wanted(finding, "an existing card");
 		finding_command(finding, "dpdk-devbind.py --status-dev net");
 		return;
 	}
@@ -144,7 +144,7 @@ static void check_device(
 		finding_ok(finding, "%s: vendor %s, device %s", port->name, vendor, device);
 		return;
 	}
-	finding_missing(finding, "%s is no network card (class %06x)", port->name, class);
+	finding_missing(finding, "%s is not a network card (class %06x)", port->name, class);
 	finding_wanted(finding, "a network card");
 	finding_command(finding, "dpdk-devbind.py --status-dev net");
 }
@@ -170,11 +170,11 @@ static void judge_beside_kernel(const struct host *host, const struct host_port 
 	const char *verbs = port_driver_of_card(driver)->verbs;
 
 	if (verbs == NULL || sys_exists(host->root, "/sys/class/infiniband_verbs")) {
-		finding_ok(finding, "%s: %s, beside which DPDK works", port->name, driver);
+		finding_ok(finding, "%s: %s, which DPDK can share", port->name, driver);
 		return;
 	}
 	finding_missing(finding, "%s: %s, but no verbs devices", port->name, driver);
-	finding_wanted(finding, "the kernel's verbs, through which DPDK reaches such a card");
+	finding_wanted(finding, "the verbs modules of the kernel, which DPDK needs for this card");
 	finding_command(finding, "sudo modprobe -a ib_uverbs %s", verbs);
 }
 
@@ -189,20 +189,20 @@ static void check_driver(
 	} else if (strcmp(driver, "vfio-pci") == 0) {
 		finding_ok(finding, "%s: vfio-pci", port->name);
 	} else if (is_uio(driver)) {
-		finding_warning(finding, "%s: %s, which lets the card write to any memory",
+		finding_warning(finding, "%s: %s, with which the card can write to any memory",
 			port->name, driver);
-		finding_wanted(finding, "vfio-pci, which has the IOMMU watch it");
+		finding_wanted(finding, "vfio-pci, with protection by the IOMMU");
 		command_bind(host, port, "", finding);
 	} else {
 		card_interface(host, port, interface);
 		finding_missing(finding, "%s: %s%s", port->name,
-			bound ? "the kernel has it, with driver " : "no driver",
+			bound ? "bound to the kernel driver " : "no driver",
 			bound ? driver : "");
 		if (interface[0] != '\0')
 			finding_more(finding, ", as %s", interface);
 		finding_wanted(finding, "vfio-pci%s",
 			interface[0] != '\0'
-				? "; whatever comes in by this interface, a login too, is cut off"
+				? "; connections over this interface, such as logins, will break"
 				: "");
 		command_bind(host, port, interface, finding);
 	}
@@ -251,7 +251,7 @@ static void want_iommu(const struct host *host, struct finding *finding)
 		amd |= strstr(line, "AuthenticAMD") != NULL;
 	if (cpuinfo != NULL)
 		fclose(cpuinfo);
-	finding_wanted(finding, "an IOMMU, switched on in the firmware and in the kernel");
+	finding_wanted(finding, "an IOMMU, enabled in the firmware and in the kernel");
 	finding_boot(finding, "%siommu=pt", amd ? "" : "intel_iommu=on ");
 }
 
@@ -268,10 +268,10 @@ static void check_iommu(
 	} else if (result == SYS_READ && group_is_free(host, port, other)) {
 		finding_ok(finding, "%s: group %s", port->name, group);
 	} else if (result == SYS_READ) {
-		finding_missing(finding, "%s: group %s holds %s too, which the kernel drives",
+		finding_missing(finding, "%s: group %s also contains %s, which has a kernel driver",
 			port->name, group, other);
 		finding_wanted(finding,
-			"the whole group bound to vfio-pci, or a slot with a group of its own");
+			"the whole group bound to vfio-pci, or a slot with its own group");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", other);
 	} else if (is_uio(driver)) {
 		finding_warning(finding, "%s: none", port->name);
@@ -280,7 +280,7 @@ static void check_iommu(
 			   "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == SYS_READ &&
 		   mode[0] == 'Y') {
 		finding_warning(finding,
-			"%s: none, and vfio does without: the card may write to any memory",
+			"%s: none, and vfio works without it: the card can write to any memory",
 			port->name);
 		want_iommu(host, finding);
 	} else {
@@ -298,21 +298,21 @@ static void check_vfio(
 	if (!pci_device_file(host->root, port->address, file))
 		return; /* reported by the checks of driver and IOMMU */
 	if (!sys_exists(host->root, "%s", file)) {
-		finding_missing(finding, "%s: there is no %s", port->name, file);
-		finding_wanted(finding, "the file of the card's group, which vfio-pci makes");
+		finding_missing(finding, "%s: %s does not exist", port->name, file);
+		finding_wanted(finding, "the file of the IOMMU group, which vfio-pci creates");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", port->address);
 		return;
 	}
 	if (!sys_allows(host->root, R_OK | W_OK, "%s", file) ||
 		!sys_allows(host->root, R_OK | W_OK, "/dev/vfio/vfio")) {
-		finding_missing(finding, "%s: this user may not use %s and /dev/vfio/vfio",
+		finding_missing(finding, "%s: this user has no access to %s and /dev/vfio/vfio",
 			port->name, file);
-		finding_wanted(finding, "both for this user; a rule of udev keeps it so");
+		finding_wanted(finding, "access for this user; a udev rule makes it permanent");
 		finding_command(
 			finding, "sudo chown $(id -u) %s && sudo chmod 666 /dev/vfio/vfio", file);
 		return;
 	}
-	finding_ok(finding, "%s: %s can be used", port->name, file);
+	finding_ok(finding, "%s: %s is accessible", port->name, file);
 }
 
 /* Returns bits per second: reported by the driver, else assumed. */
@@ -430,10 +430,10 @@ static void check_pcie_link(
 	if (smallest != FRAME_MIN) {
 		finding->status = FINDING_WARNING;
 		if (smallest > 0)
-			finding_more(finding, "; full rate from frames of %u bytes on", smallest);
+			finding_more(finding, "; full rate for frames of %u bytes or more", smallest);
 		finding_wanted(finding,
 			"%.0f Gbit/s%s at 64 bytes, %.1f Mpps; docs/TUNING.md has the formula",
-			rate / 1e9, assumed ? " (assumed: the driver does not tell)" : "",
+			rate / 1e9, assumed ? " (assumed: the driver does not report it)" : "",
 			ethernet_packet_rate(rate, FRAME_MIN) / 1e6);
 		finding_command(
 			finding, "sudo lspci -s %s -vv | grep -e LnkCap -e LnkSta", port->address);
@@ -441,10 +441,10 @@ static void check_pcie_link(
 	if (read_link(host, port, "max", &most) == SYS_READ &&
 		(most.gts > now.gts * 1.01 || most.lanes > now.lanes)) {
 		finding->status = FINDING_WARNING;
-		finding_more(finding, "; the card can do gen %u x %d", pcie_generation(most.gts),
+		finding_more(finding, "; the card supports gen %u x %d", pcie_generation(most.gts),
 			(int)most.lanes);
 		if (finding->wanted[0] == '\0')
-			finding_wanted(finding, "the slot that the card is made for");
+			finding_wanted(finding, "a slot of that generation and width");
 		finding_command(
 			finding, "sudo lspci -s %s -vv | grep -e LnkCap -e LnkSta", port->address);
 	}
@@ -462,12 +462,12 @@ static void check_pcie_payload(
 		sizes.read_request);
 	if (sizes.payload < 256) {
 		finding->status = FINDING_WARNING;
-		finding_wanted(finding, "a payload of 256: long frames are cut into more writes");
+		finding_wanted(finding, "a payload of 256: smaller ones need more writes for long frames");
 		finding_boot(finding, "pci=pcie_bus_perf");
 	} else if (sizes.read_request < 512) {
 		finding->status = FINDING_WARNING;
 		finding_wanted(
-			finding, "read requests of 512 or more, by which descriptors are fetched");
+			finding, "read requests of 512 or more, to fetch descriptors in fewer reads");
 		finding_command(finding, "sudo setpci -s %s CAP_EXP+8.w=2000:7000", port->address);
 	}
 }
@@ -499,11 +499,11 @@ static void check_virtual_function(
 	int number = function_number(host, port);
 
 	finding_warning(finding,
-		"%s: a virtual function, which its host may keep from seeing more "
-		"than packets for its own address",
+		"%s: a virtual function: its host may restrict it to "
+		"packets for its own address",
 		port->name);
-	finding_wanted(finding, "a host that trusts it: then it may be promiscuous; not every "
-				"driver says when it is refused");
+	finding_wanted(finding, "trust set by the host, which permits promiscuous mode; not every "
+				"driver reports a refusal");
 	if (sys_link(host->root, physical.address, sizeof(physical.address), SYS_PCI "/%s/physfn",
 		    port->address) == SYS_READ &&
 		number >= 0 && card_interface(host, &physical, interface))
@@ -523,13 +523,13 @@ static void check_card_node(
 	if (finding_unless_read(finding, result, "numa_node of the card"))
 		return;
 	if (host_nb_nodes(host) < 2) {
-		finding_ok(finding, "%s: the machine has one node", port->name);
+		finding_ok(finding, "%s: this host has one node", port->name);
 		return;
 	}
 	if (node < 0 || node >= HOST_NODES_MAX) {
-		finding_warning(finding, "%s: the firmware does not tell", port->name);
+		finding_warning(finding, "%s: not reported by the firmware", port->name);
 		finding_wanted(finding,
-			"to know it: give --lcores CPUs of the socket that the slot belongs to");
+			"the right node: set --lcores to CPUs of the slot's socket");
 		finding_command(finding, "lstopo-no-graphics");
 		return;
 	}
@@ -540,17 +540,17 @@ static void check_card_node(
 			cpu_set_add(&remote, cpu->id);
 	}
 	if (cpu_set_count(&remote) == 0) {
-		finding_ok(finding, "%s: node %d, as all CPUs that poll", port->name, (int)node);
+		finding_ok(finding, "%s: node %d, as all polling CPUs", port->name, (int)node);
 		return;
 	}
 	if (host->nb_ports > 1) {
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
 		return; /* the other lcores may poll another port; otherwise the plan warns */
 	}
-	finding_warning(finding, "%s: node %d, but CPUs %s sit elsewhere", port->name, (int)node,
+	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name, (int)node,
 		host_cpus_text(&remote, cpus, sizeof(cpus)));
 	finding_wanted(finding,
-		"CPUs of node %d: each packet crosses between sockets; lower --workers "
+		"CPUs of node %d: otherwise packets cross sockets; lower --workers "
 		"or move the card",
 		(int)node);
 	finding_command(finding, "cat %s/%s/local_cpulist", SYS_PCI, port->address);

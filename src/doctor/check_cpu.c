@@ -66,7 +66,7 @@ static void check_isolation(const struct host *host, struct finding *finding)
 	if (finding_unless_read(finding, result, SYS_CPU "/isolated"))
 		return;
 	judge_boot_list(host, &isolated, "isolcpus=managed_irq,domain,", "are not isolated",
-		"isolated ones: else the scheduler puts other threads on them", finding);
+		"isolated: otherwise the scheduler runs other threads on them", finding);
 }
 
 /*
@@ -90,7 +90,7 @@ static void check_tick(const struct host *host, struct finding *finding)
 	if (finding_unless_read(finding, result, SYS_CPU "/nohz_full"))
 		return;
 	judge_boot_list(host, &tickless, "nohz_full=", "keep their timer tick",
-		"no tick where one thread runs alone", finding);
+		"no tick while only one thread runs", finding);
 	if (finding->status != FINDING_OK && !sys_exists(host->root, SYS_CPU "/nohz_full")) {
 		finding_wanted(finding, "a kernel built with CONFIG_NO_HZ_FULL, and nohz_full=");
 		finding_command(finding, "%s", "");
@@ -131,8 +131,8 @@ static void check_rcu(const struct host *host, struct finding *finding)
 	tickless_cpus(host, &tickless);
 	for (uint32_t i = 0; i < CPU_SET_MAX / 64; i++)
 		offloaded.words[i] |= tickless.words[i];
-	judge_boot_list(host, &offloaded, "rcu_nocbs=", "run RCU's callbacks",
-		"callbacks run on other CPUs", finding);
+	judge_boot_list(host, &offloaded, "rcu_nocbs=", "run RCU callbacks",
+		"callbacks on other CPUs", finding);
 }
 
 /*
@@ -172,8 +172,8 @@ static void no_frequency_driver(const struct host *host, const char *what, struc
 	else if (host_cpu_feature(host, "hypervisor"))
 		finding_ok(finding, "no %s: the hypervisor decides", what);
 	else {
-		finding_warning(finding, "not to be seen: the kernel has no %s", what);
-		finding_wanted(finding, "the firmware's profile for performance");
+		finding_warning(finding, "unknown: the kernel has no %s", what);
+		finding_wanted(finding, "the performance profile of the firmware");
 	}
 }
 
@@ -197,7 +197,7 @@ static void check_governor(const struct host *host, struct finding *finding)
 
 		finding_warning(finding, "%s on CPUs %s", governor, cpus);
 		finding_wanted(finding,
-			"performance: a clock that rises too late loses the start of a burst");
+			"performance: a slow rise of the frequency loses the start of a burst");
 		finding_command(finding, "sudo cpupower -c %s frequency-set -g performance",
 			whole ? cpus : "all");
 		return;
@@ -207,9 +207,9 @@ static void check_governor(const struct host *host, struct finding *finding)
 		sys_number(host->root, &highest, SYS_CPU "/cpu%d/cpufreq/cpuinfo_max_freq",
 			first) == SYS_READ &&
 		limit < highest) {
-		finding_warning(finding, "performance, but held at %" PRId64 " of %" PRId64 " MHz",
+		finding_warning(finding, "performance, but limited to %" PRId64 " of %" PRId64 " MHz",
 			limit / 1000, highest / 1000);
-		finding_wanted(finding, "the highest frequency that the CPU has");
+		finding_wanted(finding, "the highest frequency of the CPU");
 		finding_command(finding, "sudo cpupower frequency-set -u %" PRId64 "kHz", highest);
 		return;
 	}
@@ -234,7 +234,7 @@ static void check_boost(const struct host *host, struct finding *finding)
 	} else {
 		finding_warning(finding, "off");
 		finding_wanted(finding,
-			"on, for speed; off on purpose is fine where every run must cost the same");
+			"on, for speed; off only for repeatable measurements");
 		finding_command(finding, "echo %d | sudo tee %s", is_intel ? 0 : 1, path);
 	}
 }
@@ -293,14 +293,14 @@ static void check_c_states(const struct host *host, struct finding *finding)
 		}
 	}
 	if (most <= LATENCY_MAX_US) {
-		finding_ok(finding, "%s at the deepest, which takes %" PRId64 " us to leave",
+		finding_ok(finding, "deepest: %s, which takes %" PRId64 " us to leave",
 			deepest[0] != '\0' ? deepest : "none", most > 0 ? most : 0);
 		return;
 	}
 	finding_warning(
 		finding, "%s is allowed, which takes %" PRId64 " us to leave", deepest, most);
 	finding_wanted(finding,
-		"at most %d us: a package that sleeps slows memory and PCIe for all",
+		"at most %d us: an idle package slows down memory and PCIe",
 		LATENCY_MAX_US);
 	finding_command(finding, "sudo cpupower idle-set -D %d", LATENCY_MAX_US);
 }
@@ -319,10 +319,10 @@ static void check_cpu_latency(const struct host *host, struct finding *finding)
 	} else if (length != (int)sizeof(latency) || latency < 0) {
 		finding_unseen(finding, SYS_GARBAGE, path);
 	} else if (latency <= LATENCY_MAX_US) {
-		finding_ok(finding, "a program holds it at %" PRId32 " us", latency);
+		finding_ok(finding, "a program keeps it at %" PRId32 " us", latency);
 	} else {
 		/* Without a limit, the check of idle states decides. */
-		finding_ok(finding, "no program holds it low (%" PRId32 " us)", latency);
+		finding_ok(finding, "no program lowers it (%" PRId32 " us)", latency);
 	}
 }
 
@@ -342,7 +342,7 @@ static void check_tuned(const struct host *host, struct finding *finding)
 			return;
 		}
 	finding_warning(finding, "%s", profile);
-	finding_wanted(finding, "cpu-partitioning or network-latency, which do most of this page");
+	finding_wanted(finding, "cpu-partitioning or network-latency: they cover most of these checks");
 	finding_command(finding, "sudo tuned-adm profile network-latency");
 }
 
@@ -372,24 +372,24 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 		}
 	}
 	if (cpu_set_count(&shared) > 0) {
-		finding_warning(finding, "CPUs %s poll on cores that they share",
+		finding_warning(finding, "CPUs %s poll, but share cores",
 			host_cpus_text(&shared, cpus, sizeof(cpus)));
-		finding_wanted(finding, "a core for each: two threads of one get little more done "
+		finding_wanted(finding, "a core for each: two threads of a core do little more work "
 					"than one; lower --workers");
 		finding_command(finding, "sketchtap plan");
 	} else if (cpu_set_count(&open) > 0) {
 		bool whole = all_in_text(&open, cpus);
 
 		finding_warning(finding,
-			"CPUs %s share cores with polling ones, and are not isolated", cpus);
+			"CPUs %s share cores with polling CPUs, and are not isolated", cpus);
 		finding_wanted(
-			finding, "nothing on them: what runs there takes from a worker's core");
+			finding, "nothing on them: other threads there slow down the worker");
 		if (whole)
 			finding_command(finding, "sudo chcpu -d %s", cpus);
 		else
 			finding_boot(finding, "nosmt");
 	} else {
-		finding_ok(finding, "no polling CPU shares its core");
+		finding_ok(finding, "polling CPUs do not share cores");
 	}
 }
 
@@ -469,13 +469,13 @@ static void judge_interrupts(
 		return;
 	}
 	if (interrupts->on_polling == 0) {
-		finding_ok(finding, "none of %u devices' interrupts goes to a polling CPU",
+		finding_ok(finding, "none of %u device interrupts is on a polling CPU",
 			interrupts->seen);
 		return;
 	}
-	finding_warning(finding, "%u go to polling CPUs: %s%s", interrupts->on_polling,
+	finding_warning(finding, "%u on polling CPUs: %s%s", interrupts->on_polling,
 		interrupts->names, interrupts->on_polling > 4 ? ", ..." : "");
-	finding_wanted(finding, "on other CPUs; those that the kernel does not let move need "
+	finding_wanted(finding, "on other CPUs; interrupts that cannot be moved need "
 				"isolcpus=managed_irq");
 	if (cpu_set_read(&online, host->root, SYS_CPU "/online") != SYS_READ)
 		return;
@@ -542,16 +542,16 @@ static void check_irqbalance(const struct host *host, struct finding *finding)
 	if (finding_unless_read(finding, result, "/proc"))
 		return;
 	if (!runs) {
-		finding_ok(finding, "does not run");
+		finding_ok(finding, "not running");
 		return;
 	}
 	isolated_cpus(host, &isolated);
 	open = cpu_set_minus(&host->needs->polling, &isolated);
 	if (cpu_set_count(&open) == 0) {
-		finding_ok(finding, "runs, and leaves isolated CPUs alone");
+		finding_ok(finding, "running, but not on isolated CPUs");
 		return;
 	}
-	finding_warning(finding, "runs, and moves interrupts to any CPU that is not isolated");
+	finding_warning(finding, "running: moves interrupts to any CPU that is not isolated");
 	finding_wanted(finding, "not running, or polling CPUs isolated");
 	finding_command(finding, "sudo systemctl disable --now irqbalance");
 }
@@ -567,7 +567,7 @@ static void check_watchdog(const struct host *host, struct finding *finding)
 		return;
 	watched = cpu_set_both(&watched, &host->needs->polling);
 	if (cpu_set_count(&watched) == 0)
-		finding_ok(finding, "on, but not on the CPUs that poll");
+		finding_ok(finding, "on, but not on polling CPUs");
 }
 
 /* DPDK requires these on x86. */
@@ -581,11 +581,11 @@ struct feature {
 
 /* Features that speed up this program. */
 static const struct feature used_features[] = {
-	{"aes", true, "the hash of every packet takes instructions for AES"},
+	{"aes", true, "packet hashes use AES instructions"},
 #ifdef __AVX2__
-	{"avx2", true, "bursts are worked on eight at a time"},
+	{"avx2", true, "bursts are processed eight packets at a time"},
 #else
-	{"avx2", false, "bursts are worked on eight at a time"},
+	{"avx2", false, "bursts are processed eight packets at a time"},
 #endif
 #ifdef __AVX512F__
 	{"avx512f", true, "candidates are looked up sixteen at a time"},
@@ -627,7 +627,7 @@ static void check_cpu_features(const struct host *host, struct finding *finding)
 	for (size_t i = 0; i < sizeof(needed_features) / sizeof(needed_features[0]); i++)
 		if (!host_cpu_feature(host, needed_features[i])) {
 			finding_missing(finding, "no %s", needed_features[i]);
-			finding_wanted(finding, "a CPU with %s: DPDK does not start without",
+			finding_wanted(finding, "a CPU with %s: DPDK requires it",
 				needed_features[i]);
 			return;
 		}
@@ -651,7 +651,7 @@ static void check_cpu_quota(const struct host *host, struct finding *finding)
 	} else {
 		finding_warning(finding, "%.1f CPUs", cpus);
 		finding_wanted(finding,
-			"more than the %u that poll all the time: else they stand still for "
+			"more than the %u that always poll: otherwise they pause for "
 			"milliseconds",
 			wanted);
 		finding_command(finding, "sudo systemctl set-property UNIT CPUQuota=");
@@ -669,8 +669,8 @@ static void check_virtual_machine(const struct host *host, struct finding *findi
 	sys_line(host->root, product, sizeof(product), "/sys/class/dmi/id/sys_vendor");
 	finding_warning(finding, "yes%s%s", product[0] != '\0' ? ": " : "", product);
 	finding_wanted(finding,
-		"none: a hypervisor takes CPUs away unseen; else CPUs that it pins, "
-		"and a card that it hands through");
+		"none: a hypervisor suspends CPUs unnoticed; otherwise pinned CPUs, "
+		"and a passed-through card");
 }
 
 /* Sums columns 1 to 8 of a line "cpuN ..." of /proc/stat. *steal: column 8. */
@@ -716,13 +716,13 @@ static void check_steal(const struct host *host, struct finding *finding)
 	}
 	share = (double)steal / (double)all;
 	if (share < 0.0005) {
-		finding_ok(finding, "%.3f %% of time since the start was taken by a hypervisor",
+		finding_ok(finding, "%.3f %% of the time since boot was taken by the hypervisor",
 			share * 100);
 		return;
 	}
 	finding_warning(
-		finding, "%.3f %% of time since the start was taken by a hypervisor", share * 100);
-	finding_wanted(finding, "none: while a CPU is away its queue overflows; have the host pin "
+		finding, "%.3f %% of the time since boot was taken by the hypervisor", share * 100);
+	finding_wanted(finding, "none: the queue of a suspended CPU overflows; let the host pin "
 				"and reserve the CPUs");
 }
 
@@ -743,13 +743,13 @@ const struct check cpu_checks[] = {
 			.none = "this kernel has none",
 			.right = "off",
 			.wrong = "on",
-			.wanted = "off: it interrupts every CPU, and takes a counter"}},
+			.wanted = "off: it interrupts every CPU, and uses a hardware counter"}},
 	{"watchdog", HOST_LIVE,
 		.sysctl = {.name = "watchdog",
 			.none = "this kernel has none",
 			.right = "off",
 			.wrong = "on",
-			.wanted = "off: its threads run on the CPUs that poll"},
+			.wanted = "off: its threads run on polling CPUs"},
 		.look = check_watchdog},
 	{"perf-event", HOST_LIVE,
 		.sysctl = {.name = "perf_event_paranoid",
@@ -760,7 +760,7 @@ const struct check cpu_checks[] = {
 			.right = "only root samples whole CPUs",
 			.wrong = "any user may sample whole CPUs",
 			.show = true,
-			.wanted = "1 or more: sampling interrupts the CPUs that poll"}},
+			.wanted = "1 or more: sampling interrupts polling CPUs"}},
 	{"cpu-features", HOST_ANY, .file = "/proc/cpuinfo", .look = check_cpu_features},
 	{"cpu-quota", HOST_ANY, .file = "/proc/self/cgroup", .look = check_cpu_quota},
 	{"virtual-machine", HOST_LIVE, .file = "/proc/cpuinfo", .look = check_virtual_machine},

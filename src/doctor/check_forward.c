@@ -24,11 +24,11 @@ static void check_sending(
 {
 	(void)host;
 	if (port->sends) {
-		finding_ok(finding, "%s: packets can leave by it", port->name);
+		finding_ok(finding, "%s: can transmit", port->name);
 		return;
 	}
-	finding_missing(finding, "%s: has nowhere to send to", port->name);
-	finding_wanted(finding, "%s=... in its DEVARGS: what leaves by it is thrown away",
+	finding_missing(finding, "%s: cannot transmit", port->name);
+	finding_wanted(finding, "%s=... in its DEVARGS: sent packets are discarded",
 		port_driver_find(port->driver)->sends_to[0]);
 }
 
@@ -39,13 +39,13 @@ static void check_checksums(
 	(void)host;
 	if (port->settings.bus[0] != '\0') {
 		finding_ok(
-			finding, "%s: packets come from a card, with their checksums", port->name);
+			finding, "%s: packets come from a card and have checksums", port->name);
 		return;
 	}
 	finding_warning(finding,
-		"%s: no card's: who sends to it may leave checksums undone and packets joined",
+		"%s: not a card: local senders may omit checksums and merge packets",
 		port->name);
-	finding_wanted(finding, "off where packets are sent: they leave as they come");
+	finding_wanted(finding, "off at the sender: packets are forwarded unmodified");
 	finding_command(finding, "sudo ethtool -K INTERFACE tx off tso off gso off");
 }
 
@@ -57,11 +57,11 @@ static void check_joined(
 	(void)host;
 	port_interface_joining(&port->settings, options);
 	if (options[0] == '\0') {
-		finding_ok(finding, "%s: packets leave as they came", port->name);
+		finding_ok(finding, "%s: packets are not merged", port->name);
 		return;
 	}
-	finding_warning(finding, "%s: packets are joined before they leave", port->name);
-	finding_wanted(finding, "not: they leave joined, or not at all where they are too long");
+	finding_warning(finding, "%s: packets are merged before they are sent", port->name);
+	finding_wanted(finding, "off: merged packets are sent merged, or dropped if too long");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 

@@ -24,12 +24,12 @@ static void check_virtual_port(
 {
 	(void)host;
 	if (port->unknown) {
-		finding_missing(finding, "%s: there is no such interface or device", port->name);
-		finding_wanted(finding, "a PCI address, an interface, or a device that DPDK makes");
+		finding_missing(finding, "%s: no such interface or device", port->name);
+		finding_wanted(finding, "a PCI address, an interface, or a virtual device of DPDK");
 		finding_command(finding, "dpdk-devbind.py --status-dev net; ip -brief link");
 		return;
 	}
-	finding_ok(finding, "%s: a device that DPDK makes; nothing of the host to look at",
+	finding_ok(finding, "%s: a virtual device of DPDK; nothing to check on the host",
 		port->name);
 }
 
@@ -56,17 +56,17 @@ static void check_interface(
 
 	if (sys_is_of_another_namespace(host, port)) {
 		finding_warning(finding,
-			"%s: /sys shows another network namespace: what it says of interfaces is "
-			"not of those here",
+			"%s: /sys shows another network namespace, and therefore "
+			"other interfaces",
 			port->name);
 		finding_wanted(finding, "a /sys of this namespace");
 		finding_command(finding, "sudo ip netns exec NAME sketchtap doctor ...");
 		return;
 	}
 	if (!interface_exists(host, port)) {
-		finding_missing(finding, "%s: there is no interface %s", port->name,
-			port->interface[0] != '\0' ? port->interface : "of that name");
-		finding_wanted(finding, "an interface that is there%s",
+		finding_missing(finding, "%s: no such interface: %s", port->name,
+			port->interface[0] != '\0' ? port->interface : "unnamed");
+		finding_wanted(finding, "an existing interface%s",
 			port->source == HOST_KERNEL ? ", as iface=NAME" : "");
 		finding_command(finding, "ip -brief link");
 		return;
@@ -79,7 +79,7 @@ static void check_interface(
 	sys_line(host->root, state, sizeof(state), SYS_NET "/%s/operstate", port->interface);
 	if ((flags & FLAG_UP) == 0) {
 		finding_warning(finding, "%s: %s is down", port->name, port->interface);
-		finding_wanted(finding, "up: a run that starts on it waits in vain");
+		finding_wanted(finding, "up: no packets arrive while it is down");
 		finding_command(finding, "sudo ip link set dev %s up", port->interface);
 	} else if (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0) {
 		finding_ok(finding, "%s: %s is up%s", port->name, port->interface,
@@ -87,7 +87,7 @@ static void check_interface(
 	} else {
 		finding_warning(
 			finding, "%s: %s has no link (%s)", port->name, port->interface, state);
-		finding_wanted(finding, "a cable with light or current on it");
+		finding_wanted(finding, "a connected cable");
 		finding_command(finding, "ethtool %s", port->interface);
 	}
 }
@@ -111,7 +111,7 @@ static void check_merging(
 
 	(void)host;
 	if (!settings->features_known) {
-		finding_unseen(finding, SYS_ABSENT, "list of the interface's offloads");
+		finding_unseen(finding, SYS_ABSENT, "offloads of the interface");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -128,7 +128,7 @@ static void check_merging(
 	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
 		joining == 1 ? "joins" : "join");
 	finding_wanted(finding,
-		"off: packets are too few and too long in every figure, and nothing shows it");
+		"off: otherwise counted packets are too few and too long, unnoticed");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 
@@ -137,15 +137,15 @@ static void check_vlan_strip(
 {
 	(void)host;
 	if (!port->settings.features_known) {
-		finding_unseen(finding, SYS_ABSENT, "list of the interface's offloads");
+		finding_unseen(finding, SYS_ABSENT, "offloads of the interface");
 	} else if (!port->settings.vlan_strip) {
-		finding_ok(finding, "%s: tags stay in the packet", port->name);
+		finding_ok(finding, "%s: tags stay in packets", port->name);
 	} else if (port_driver_find(port->driver)->sockets == AF_PACKET) {
 		finding_ok(
-			finding, "%s: tags are taken out, and put back by af_packet", port->name);
+			finding, "%s: tags are removed, and restored by af_packet", port->name);
 	} else {
-		finding_warning(finding, "%s: tags are taken out of packets", port->name);
-		finding_wanted(finding, "left in: each tag is four bytes that are not counted");
+		finding_warning(finding, "%s: tags are removed from packets", port->name);
+		finding_wanted(finding, "not removed: otherwise four bytes per tag are not counted");
 		finding_command(finding, "sudo ethtool -K %s rxvlan off", port->interface);
 	}
 }
@@ -163,7 +163,7 @@ static void check_rx_ring(
 	} else {
 		finding_warning(finding, "%s: %u descriptors of %u", port->name, settings->ring,
 			settings->ring_max);
-		finding_wanted(finding, "all: they hold what comes while the kernel is busy");
+		finding_wanted(finding, "all: they buffer packets while the kernel is busy");
 		finding_command(
 			finding, "sudo ethtool -G %s rx %u", port->interface, settings->ring_max);
 	}
@@ -208,11 +208,11 @@ static void check_backlog(const struct host *host, struct finding *finding)
 	if (!any) {
 		finding_unseen(finding, SYS_GARBAGE, "/proc/net/softnet_stat");
 	} else if (all == 0) {
-		finding_ok(finding, "the kernel's backlog has dropped nothing since the start");
+		finding_ok(finding, "no packets dropped by the kernel backlog since boot");
 	} else {
 		finding_warning(finding,
-			"the kernel's backlog has dropped %llu packets since the start", all);
-		finding_wanted(finding, "none: nobody counts these as lost");
+			"%llu packets dropped by the kernel backlog since boot", all);
+		finding_wanted(finding, "none: these losses are not counted");
 		finding_command(finding, "sudo sysctl -w net.core.netdev_max_backlog=100000");
 	}
 }

@@ -19,12 +19,12 @@
 static void check_built(const struct host *host, struct finding *finding)
 {
 	if (host->calls.kernel_missing == NULL) {
-		finding_ok(finding, "this sketchtap has the program for the kernel");
+		finding_ok(finding, "this sketchtap contains the eBPF program");
 		return;
 	}
 	finding_missing(
-		finding, "sketchtap was built without it, because %s", host->calls.kernel_missing);
-	finding_wanted(finding, "clang, and libbpf from 1.1 on with headers, when it is built");
+		finding, "sketchtap was built without the eBPF program: %s", host->calls.kernel_missing);
+	finding_wanted(finding, "a build with clang, and libbpf 1.1 or later with headers");
 	finding_command(finding, "sudo apt-get install clang libbpf-dev");
 }
 
@@ -44,10 +44,10 @@ static void check_version(const struct host *host, struct finding *finding)
 		finding_wanted(finding, "6.1 or later");
 	} else if (VERSION(major, minor) < LINKS) {
 		finding_warning(finding, "kernel %s has no links at tc", release);
-		finding_wanted(finding, "6.6 or later: a run that is killed leaves its filter, "
-					"which the next start takes over");
+		finding_wanted(finding, "6.6 or later: a killed run leaves its filter, "
+					"which the next start replaces");
 	} else {
-		finding_ok(finding, "kernel %s: what ends leaves nothing behind", release);
+		finding_ok(finding, "kernel %s: the end of a run removes the program", release);
 	}
 }
 
@@ -80,7 +80,7 @@ static void check_rights(const struct host *host, struct finding *finding)
 	}
 	if (lacking[0] == '\0') {
 		finding_warning(finding, "this user lacks cap_perfmon");
-		finding_wanted(finding, "it, to count in the kernel; --design async goes without");
+		finding_wanted(finding, "cap_perfmon, to count in the kernel; --design async does not need it");
 		finding_command(finding, "sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep "
 					 "$(command -v sketchtap)");
 		return;
@@ -105,7 +105,7 @@ static void check_jit(const struct host *host, struct finding *finding)
 		return;
 	}
 	finding_warning(finding, "programs are interpreted");
-	finding_wanted(finding, "compiled: they are many times as fast");
+	finding_wanted(finding, "compiled: many times as fast");
 	finding_command(finding, "sudo sysctl net.core.bpf_jit_enable=1");
 }
 
@@ -121,10 +121,10 @@ static void check_kind(
 		    "type of the interface"))
 		return;
 	if (kind == 1 || kind == 772) { /* ARPHRD_ETHER, ARPHRD_LOOPBACK */
-		finding_ok(finding, "%s: its frames are Ethernet's", port->name);
+		finding_ok(finding, "%s: Ethernet frames", port->name);
 		return;
 	}
-	finding_missing(finding, "%s: its frames are not Ethernet's", port->name);
+	finding_missing(finding, "%s: frames are not Ethernet", port->name);
 	finding_wanted(finding, "the interface below it");
 	finding_command(finding, "ip -brief link");
 }

@@ -199,8 +199,8 @@ static void judge_no_huge(bool card, struct finding *finding)
 		return;
 	finding->status = FINDING_WARNING;
 	finding_wanted(finding,
-		"hugepages for a card: without them every packet costs misses of the "
-		"TLBs of CPU and IOMMU; leave --no-huge out");
+		"hugepages for a card: without them every packet causes misses in the "
+		"TLBs of CPU and IOMMU; remove --no-huge");
 }
 
 static void check_hugepages(const struct host *host, struct finding *finding)
@@ -253,24 +253,24 @@ static void check_hugetlbfs(const struct host *host, struct finding *finding)
 	if (!host->needs->huge)
 		return;
 	if (host->needs->huge_directory == NULL) {
-		finding_ok(finding, "no mount needed: hugepages are taken without files");
+		finding_ok(finding, "no mount needed: hugepages are allocated without files");
 		return;
 	}
 	snprintf(path, sizeof(path), "%s", host->needs->huge_directory);
 	make_ascii(path);
 	if (!is_hugetlbfs(host, path)) {
-		finding_missing(finding, "--huge-dir %s is no mounted hugetlbfs", path);
+		finding_missing(finding, "--huge-dir %s is not a mounted hugetlbfs", path);
 		finding_wanted(finding, "a mount there, or no --huge-dir");
 		finding_command(finding, "sudo mount -t hugetlbfs nodev '%s'", path);
 		return;
 	}
 	if (!sys_allows(host->root, R_OK | W_OK | X_OK, "%s", path)) {
 		finding_missing(finding, "this user cannot write to --huge-dir %s", path);
-		finding_wanted(finding, "a mount of this user's");
+		finding_wanted(finding, "a mount owned by this user");
 		finding_command(finding, "sudo chown $(id -u):$(id -g) '%s'", path);
 		return;
 	}
-	finding_ok(finding, "%s can be written", path);
+	finding_ok(finding, "%s is writable", path);
 }
 
 static uint64_t sum_of(const uint64_t bytes[HOST_NODES_MAX], uint64_t anywhere)
@@ -310,7 +310,7 @@ static void check_memory(const struct host *host, struct finding *finding)
 		finding_warning(
 			finding, "node %u has %s free", n, host_size_text(node->free_memory, size));
 		finding_wanted(finding,
-			"%s there, for what its CPUs work on; else it lies on another node",
+			"%s there; otherwise the CPUs of the node use memory of another node",
 			host_size_text(needs->ordinary_bytes[n], want));
 		finding_command(finding, "numastat -m");
 		return;
@@ -373,7 +373,7 @@ static void check_memlock(const struct host *host, struct finding *finding)
 	}
 	host_size_text(limit, size);
 	if (host_capability(host, CAPABILITY_IPC_LOCK, &may_lock) == SYS_READ && may_lock) {
-		finding_ok(finding, "%s, which does not bind this user (cap_ipc_lock)", size);
+		finding_ok(finding, "%s, not binding for this user (cap_ipc_lock)", size);
 		return;
 	}
 	if (limit >= wanted) {
@@ -385,7 +385,7 @@ static void check_memlock(const struct host *host, struct finding *finding)
 	else
 		finding_warning(finding, "%s for this user", size);
 	finding_wanted(finding,
-		"%s, which a device may write to; LimitMEMLOCK=infinity in a systemd unit",
+		"%s of locked memory for devices; in a systemd unit: LimitMEMLOCK=infinity",
 		host_size_text(wanted, want));
 	finding_command(finding, "echo \"$(id -un) - memlock unlimited\" | sudo tee "
 				 "/etc/security/limits.d/90-sketchtap.conf");
@@ -403,7 +403,7 @@ static void check_transparent_hugepages(const struct host *host, struct finding 
 		finding_ok(finding, "%s", line);
 	} else if (strstr(line, "[never]") != NULL) {
 		finding_warning(finding, "%s", line);
-		finding_wanted(finding, "madvise: sketches ask for large pages");
+		finding_wanted(finding, "madvise: sketches request large pages");
 		finding_command(finding, "echo madvise | sudo tee %s", path);
 	} else {
 		finding_unseen(finding, SYS_GARBAGE, path);
@@ -429,8 +429,8 @@ static void check_swap(const struct host *host, struct finding *finding)
 		finding_ok(finding, "none");
 	} else {
 		finding_warning(finding, "%s", host_size_text((uint64_t)kilobytes * 1024, size));
-		finding_wanted(finding, "none: a page that comes back from a disk takes "
-					"milliseconds, and meanwhile queues overflow");
+		finding_wanted(finding, "none: reading a page back from disk takes "
+					"milliseconds, in which queues overflow");
 		finding_command(finding, "sudo swapoff -a");
 	}
 }
@@ -443,10 +443,10 @@ const struct check memory_checks[] = {
 	{"transparent-hugepages", HOST_ANY, .look = check_transparent_hugepages},
 	{"numa-balancing", HOST_LIVE,
 		.sysctl = {.name = "numa_balancing",
-			.none = "this kernel does none",
+			.none = "not supported by this kernel",
 			.right = "off",
-			.wrong = "on: the kernel unmaps pages to see who uses them",
-			.wanted = "off: memory is placed once and for all"},
+			.wrong = "on: the kernel unmaps pages to detect their users",
+			.wanted = "off: memory is already on the right node"},
 		.look = check_numa_balancing},
 	{"swap", HOST_LIVE, .look = check_swap},
 	{0},

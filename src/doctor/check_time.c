@@ -15,11 +15,11 @@ static void check_tsc(const struct host *host, struct finding *finding)
 	bool nonstop = host_cpu_feature(host, "nonstop_tsc");
 
 	if (constant && nonstop) {
-		finding_ok(finding, "constant, and never stops");
+		finding_ok(finding, "constant, never stops");
 	} else {
 		finding_warning(finding, "%s", constant ? "stops in idle states" : "not constant");
-		finding_wanted(finding, "a constant one: figures in nanoseconds and short epochs "
-					"are taken from it");
+		finding_wanted(finding, "a constant one: times in nanoseconds and short intervals "
+					"use it");
 	}
 }
 
@@ -37,7 +37,7 @@ static void check_clocksource(const struct host *host, struct finding *finding)
 		finding_ok(finding, "%s", source);
 	} else {
 		finding_warning(finding, "%s", source);
-		finding_wanted(finding, "tsc: another is read through the kernel and a slow bus");
+		finding_wanted(finding, "tsc: others are slow to read");
 		sys_line(host->root, others, sizeof(others),
 			"/sys/devices/system/clocksource/clocksource0/available_clocksource");
 		if (strncmp(others, "tsc", 3) == 0 || strstr(others, " tsc") != NULL)
@@ -54,18 +54,18 @@ static void check_clock_sync(const struct host *host, struct finding *finding)
 	if (!calls->clock_known) {
 		finding_unseen(finding, SYS_DENIED, "adjtimex");
 	} else if (!calls->clock_synchronised) {
-		finding_warning(finding, "nothing keeps the clock in step with UTC");
+		finding_warning(finding, "the clock is not synchronized to UTC");
 		finding_wanted(finding,
-			"a time service: epochs are aligned to UTC, and only so do two "
+			"a time service: intervals are aligned to UTC, so that two "
 			"taps report the same ones");
 		finding_command(finding, "sudo apt-get install chrony");
 	} else if (calls->clock_error_us > CLOCK_ERROR_MAX_US) {
-		finding_warning(finding, "in step with UTC to %" PRId64 " ms at most",
+		finding_warning(finding, "synchronized to UTC within %" PRId64 " ms",
 			calls->clock_error_us / 1000);
 		finding_wanted(finding, "%d ms or less", CLOCK_ERROR_MAX_US / 1000);
 		finding_command(finding, "chronyc sources -v");
 	} else {
-		finding_ok(finding, "in step with UTC to %" PRId64 " us", calls->clock_error_us);
+		finding_ok(finding, "synchronized to UTC within %" PRId64 " us", calls->clock_error_us);
 	}
 }
 

@@ -186,9 +186,9 @@ static int look_and_print(const struct config *config, const struct host *host, 
 	int status = 1;
 
 	if (!findings_make(&findings, host))
-		log_error("no memory for what was found; free some memory");
+		log_error("out of memory; free some memory");
 	else if (!print(config, &findings, out))
-		log_error("what was found cannot be written to standard output");
+		log_error("cannot write findings to standard output");
 	else
 		status = findings.counts[FINDING_MISSING] > 0 ? 1 : 0;
 	findings_free(&findings);

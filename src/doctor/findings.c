@@ -156,11 +156,11 @@ void findings_table(struct text *text, const struct findings *findings)
 	}
 	text_printf(text, "\n%u ok, %u warnings, %u missing: %s\n", findings->counts[FINDING_OK],
 		findings->counts[FINDING_WARNING], missing,
-		missing > 0 ? "such a run would not start, or not do what is asked"
-			    : "nothing keeps such a run from starting");
+		missing > 0 ? "this run cannot start, or cannot work as configured"
+			    : "this run can start");
 	text_str(text,
-		"Not to be seen from here: firmware settings, memory bandwidth, optics, what "
-		"the far end sends.\n");
+		"Not checked: firmware settings, memory bandwidth, optics, the "
+		"sending side.\n");
 }
 
 void findings_csv(struct text *text, const struct findings *findings)

@@ -516,7 +516,7 @@ static void test_interrupts(void **state)
 	tree_write("proc/42/comm", "irqbalance\n");
 	examine();
 	EXPECT_OTHERS_OK("interrupts");
-	expect_says("interrupts", FINDING_WARNING, "1 go to polling CPUs: 77 ice-rx-7 on CPU 31",
+	expect_says("interrupts", FINDING_WARNING, "1 on polling CPUs: 77 ice-rx-7 on CPU 31",
 		NULL, "echo 0-29,46-55 | sudo tee /proc/irq/77/smp_affinity_list");
 	/* irqbalance leaves isolated CPUs alone, and only those. */
 	expect("irqbalance", FINDING_OK);
@@ -546,7 +546,7 @@ static void test_hyperthreads(void **state)
 	tree_write(CPU_PATH "/cpu31/topology/thread_siblings_list", "31-32\n");
 	examine();
 	expect_says(
-		"hyperthreads", FINDING_WARNING, "32 poll on cores that they share", NULL, NULL);
+		"hyperthreads", FINDING_WARNING, "32 poll, but share cores", NULL, NULL);
 }
 
 static void test_virtual_machine(void **state)
@@ -606,8 +606,8 @@ static void test_slow_slot(void **state)
 	examine();
 	EXPECT_OTHERS_OK("pcie-link");
 	expect_says("pcie-link", FINDING_WARNING,
-		"gen 3 x 8: 58 Gbit/s usable, 66 Mpps of 64 bytes; the card can do gen 4 x 16",
-		"100 Gbit/s (assumed: the driver does not tell) at 64 bytes, 148.8 Mpps",
+		"gen 3 x 8: 58 Gbit/s usable, 66 Mpps of 64 bytes; the card supports gen 4 x 16",
+		"100 Gbit/s (assumed: the driver does not report it) at 64 bytes, 148.8 Mpps",
 		"lspci -s " CARD);
 	/* Enough for a port of 25 Gbit/s, in a slot that has no more. */
 	tree_write(CARD_PATH "/max_link_speed", "8.0 GT/s PCIe\n");
@@ -619,12 +619,12 @@ static void test_slow_slot(void **state)
 	tree_write(CARD_PATH "/net/ens1/speed", "100000\n");
 	tree_write(CARD_PATH "/current_link_width", "16\n");
 	examine();
-	expect_says("pcie-link", FINDING_WARNING, "full rate from frames of", NULL, NULL);
+	expect_says("pcie-link", FINDING_WARNING, "full rate for frames of", NULL, NULL);
 	assert_null(strstr(find("pcie-link")->wanted, "assumed"));
 	/* A loop in the capability list, and a payload of 128. */
 	tree_write(CARD_PATH "/config", "%s", "too short");
 	examine();
-	expect_says("pcie-payload", FINDING_WARNING, "not to be seen by this user", NULL,
+	expect_says("pcie-payload", FINDING_WARNING, "not readable by this user", NULL,
 		"sudo sketchtap doctor");
 }
 
@@ -656,10 +656,10 @@ static void test_remote_card(void **state)
 	examine();
 	EXPECT_OTHERS_OK("numa-node");
 	expect_says(
-		"numa-node", FINDING_WARNING, "node 0, but CPUs 30-45 sit elsewhere", NULL, NULL);
+		"numa-node", FINDING_WARNING, "node 0, but CPUs 30-45 are on other nodes", NULL, NULL);
 	tree_write(CARD_PATH "/numa_node", "-1\n");
 	examine();
-	expect_says("numa-node", FINDING_WARNING, "does not tell", NULL, NULL);
+	expect_says("numa-node", FINDING_WARNING, "not reported by the firmware", NULL, NULL);
 }
 
 static void test_kernel_driver(void **state)
@@ -729,7 +729,7 @@ static void test_virtual_function(void **state)
 	tree_write("sys/bus/pci/devices/" PHYSICAL "/net/ens2f0/speed", "10000\n");
 	examine();
 	EXPECT_OTHERS_OK("virtual-function");
-	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trusts it",
+	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trust set by the host",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
 	/* In a guest nothing but the driver says what it is, and the command is another
 	 * machine's. */
@@ -771,7 +771,7 @@ static void test_iommu(void **state)
 	tree_link("sys/bus/pci/devices/0000:ae:00.0/driver", "../../../bus/pci/drivers/pcieport");
 	examine();
 	EXPECT_OTHERS_OK("iommu");
-	expect_says("iommu", FINDING_MISSING, "group 42 holds 0000:af:00.1 too", NULL,
+	expect_says("iommu", FINDING_MISSING, "group 42 also contains 0000:af:00.1", NULL,
 		"--bind=vfio-pci 0000:af:00.1");
 	/* No group at all: vfio needs to be told, or the kernel to be started otherwise. */
 	tree_delete(CARD_PATH "/iommu_group");
@@ -781,7 +781,7 @@ static void test_iommu(void **state)
 	tree_write("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y\n");
 	tree_write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\n" CPUINFO(TSC));
 	examine();
-	expect_says("iommu", FINDING_WARNING, "may write to any memory", NULL,
+	expect_says("iommu", FINDING_WARNING, "can write to any memory", NULL,
 		"GRUB_CMDLINE_LINUX iommu=pt");
 	/* uio: works, without a guard, for root alone. */
 	tree_delete(CARD_PATH "/driver");
@@ -803,7 +803,7 @@ static void test_wrong_devices(void **state)
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/nvme");
 	examine();
-	expect_says("device", FINDING_MISSING, "no network card", NULL, NULL);
+	expect_says("device", FINDING_MISSING, "not a network card", NULL, NULL);
 	expect("driver", FINDING_NONE);
 	expect("iommu", FINDING_NONE);
 	expect("pcie-link", FINDING_NONE);
@@ -852,7 +852,7 @@ static void test_kernel_interface(void **state)
 	EXPECT_OTHERS_OK("merging", "rx-ring", "backlog", "privileges");
 	expect_says("merging", FINDING_WARNING, "gro, lro join packets", NULL,
 		"sudo ethtool -K eth1 gro off lro off");
-	expect_says("vlan-strip", FINDING_OK, "put back", NULL, NULL);
+	expect_says("vlan-strip", FINDING_OK, "restored", NULL, NULL);
 	expect_says("rx-ring", FINDING_WARNING, "512 descriptors of 4096", NULL,
 		"sudo ethtool -G eth1 rx 4096");
 	expect_says("frame-size", FINDING_OK, "MTU 9000", NULL, NULL);
@@ -892,16 +892,16 @@ static void test_forwarding(void **state)
 	examine();
 	expect("sending", FINDING_OK);
 	expect("joined", FINDING_OK);
-	expect_says("checksums", FINDING_WARNING, "no card's", NULL, "tx off tso off gso off");
+	expect_says("checksums", FINDING_WARNING, "not a card", NULL, "tx off tso off gso off");
 	ports[0].settings.gro = ports[0].settings.gro_list = true;
 	strcpy(ports[0].settings.bus, "0000:00:03.0");
 	examine();
-	expect_says("joined", FINDING_WARNING, "joined", NULL,
+	expect_says("joined", FINDING_WARNING, "merged", NULL,
 		"sudo ethtool -K eth1 gro off rx-gro-list off");
 	expect("checksums", FINDING_OK);
 	host_port_read(&ports[0], tree_root, "net_pcap0,rx_pcap=a");
 	examine();
-	expect_says("sending", FINDING_MISSING, "nowhere to send to", "tx_pcap=", NULL);
+	expect_says("sending", FINDING_MISSING, "cannot transmit", "tx_pcap=", NULL);
 	host_port_read(&ports[0], tree_root, "net_pcap0,rx_pcap=a,tx_pcap=b");
 	examine();
 	expect("sending", FINDING_OK);
