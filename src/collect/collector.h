@@ -24,14 +24,14 @@ struct collector_params {
 	const struct exporter_rule *rules; /* [nb_rules]; 0 rules: every exporter is allowed */
 	uint32_t nb_rules;
 	uint32_t exporters_max;    /* domains */
-	size_t template_bytes;     /* of all domains */
-	size_t waiting_bytes;      /* bytes of waiting data sets over all domains; 0: none wait */
-	uint32_t link_overhead;    /* bytes a packet */
-	const char *template_file; /* NULL: templates are not kept */
-	bool links;                /* counters of interfaces are kept */
-	bool live;                 /* datagrams come from sockets, all of them from export ports */
-	uint64_t seed;             /* a secret: senders choose what tables are searched for */
-	/* Returns false for a record that --filter leaves out; NULL: none is. */
+	size_t template_bytes;     /* bytes, all domains */
+	size_t waiting_bytes;      /* bytes of waiting data sets, all domains; 0: none wait */
+	uint32_t link_overhead;    /* added layer 2 bytes per packet */
+	const char *template_file; /* NULL: templates are not saved */
+	bool links;                /* count per interface, for --export links */
+	bool live;                 /* true: sockets, on export ports; false: a capture */
+	uint64_t seed;             /* secret seed of hash tables, whose keys senders choose */
+	/* Returns true if --filter keeps the record. NULL: all are kept. */
 	bool (*matches)(void *arg, const struct observation *observation);
 	/* Receives 1 to BURST_MAX observations. */
 	void (*observe)(void *arg, const struct observation *observations, uint32_t n);

@@ -15,8 +15,7 @@
 #define SET_OF_TEMPLATES_LAST 3 /* set numbers of v9 and IPFIX */
 #define LATE_MAX              4 /* most late messages after a restart */
 #define RETURNS_CERTAIN       2 /* messages that disprove a restart */
-#define MEANS_OF_SILENCE                                                                           \
-	4 /* silence, in mean times between messages, after which a process has ended */
+#define MEANS_OF_SILENCE      4 /* mean message intervals of silence that end a process */
 
 uint32_t collector_sessions_max(uint32_t exporters_max)
 {

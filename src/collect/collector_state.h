@@ -149,8 +149,7 @@ struct collector {
 	/* Bytes: share of every domain, pool to lend, most lent to one domain, and lent. */
 	size_t template_share, template_pool, template_loan_max, template_lent;
 	uint32_t sampling_limit;
-	uint64_t sum_share,
-		sum_loan_max; /* limits per epoch: guaranteed per slot; most that one slot may borrow */
+	uint64_t sum_share, sum_loan_max; /* per epoch and slot: guaranteed; most to borrow */
 	uint64_t owners;
 
 	/* Sums of the epoch. */
@@ -191,9 +190,9 @@ struct collector {
 	bool copy; /* duplicate datagram: read templates and options only */
 	struct observation_point observer;
 	const struct datagram_header *header;
-	bool retrying, still_unknown; /* sets that waited */
-	uint32_t sets_left;           /* data sets of the datagram that may still start waiting */
-	uint32_t domains_left;        /* new domains that the datagram may still create */
+	bool retrying, still_unknown; /* decoding waiting sets; template still missing */
+	uint32_t sets_left;           /* sets of this datagram that may still start to wait */
+	uint32_t domains_left;        /* domains that this datagram may still add */
 	uint32_t nb_known;
 	uint16_t known[KNOWN_MAX];
 	uint32_t nb_observations;

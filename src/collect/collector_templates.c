@@ -77,20 +77,19 @@ static bool read_template_file(struct collector *collector, char *error)
 		return true;
 	if (status == EBADMSG) {
 		snprintf(error, OPTION_WHY_MAX,
-			"--templates %.200s holds something else, which it would replace: give "
-			"another file, or remove it",
+			"--templates %.200s: not a template file, not overwritten; give "
+			"another file, or remove this one",
 			path);
 		return false;
 	}
 	if (status != 0) {
-		snprintf(error, OPTION_WHY_MAX, "--templates %.200s cannot be read: %s", path,
-			status == EINVAL ? "it is no regular file" : file_error(status));
+		snprintf(error, OPTION_WHY_MAX, "--templates %.200s: cannot read: %s", path,
+			status == EINVAL ? "not a regular file" : file_error(status));
 		return false;
 	}
 	if (damaged > 0) {
 		collector_say(collector, true,
-			"--templates %.200s: %" PRIu64 " damaged lines were left out", path,
-			damaged);
+			"--templates %.200s: %" PRIu64 " damaged lines ignored", path, damaged);
 		collector->said = false;
 		collector->file_due = true;
 	}
@@ -107,16 +106,16 @@ static bool start_saver(struct collector *collector, char *error)
 	status = template_file_check(path);
 	if (status != 0) {
 		snprintf(error, OPTION_WHY_MAX,
-			"--templates %.200s cannot be written: %s; give a file in a directory that "
+			"--templates %.200s: cannot write: %s; give a file in a directory that "
 			"%s",
-			path, status == EINVAL ? "it is no regular file" : file_error(status),
+			path, status == EINVAL ? "not a regular file" : file_error(status),
 			status >= FILE_LINK_OF_ANOTHER ? "only this user may write to"
 						       : "this user may write to");
 		return false;
 	}
 	status = template_saver_start(&collector->saver, path, collector->params.template_bytes);
 	if (status != 0)
-		snprintf(error, OPTION_WHY_MAX, "the thread for --templates cannot be started: %s",
+		snprintf(error, OPTION_WHY_MAX, "--templates: cannot start a thread: %s",
 			strerror(status));
 	return status == 0;
 }
@@ -185,9 +184,9 @@ static bool say_saving(struct collector *collector, int status)
 	const char *path = collector->params.template_file;
 
 	if (status == 0)
-		return collector_say(collector, false, "--templates %.200s is written again", path);
-	return collector_say(collector, true, "--templates %.200s could not be written: %s", path,
-		file_error(status));
+		return collector_say(collector, false, "--templates %.200s: writing again", path);
+	return collector_say(
+		collector, true, "--templates %.200s: cannot write: %s", path, file_error(status));
 }
 
 void collector_save_templates(struct collector *collector)

@@ -139,14 +139,14 @@ const char *listen_advice(const struct listen_address *address, int type, int er
 
 	switch (error) {
 	case EADDRINUSE:
-		return type == SOCK_DGRAM ? "another program has it (ss -lunp shows which)"
-					  : "another program has it (ss -ltnp shows which)";
-	case EADDRNOTAVAIL: return "no interface of this host has that address";
+		return type == SOCK_DGRAM ? "in use by another program; find it with ss -lunp"
+					  : "in use by another program; find it with ss -ltnp";
+	case EADDRNOTAVAIL: return "no interface of this host has this address";
 	case EACCES:
 	case EPERM:
 		return ntohs(port) < 1024 ? "ports below 1024 need root or CAP_NET_BIND_SERVICE"
 					  : strerror(error);
-	case EAFNOSUPPORT: return "this host has no such protocol";
+	case EAFNOSUPPORT: return "protocol not supported by this host";
 	default: return strerror(error);
 	}
 }

@@ -22,7 +22,7 @@
 
 _Static_assert(CONFIG_ERROR_MAX <= CHANGE_ERROR_MAX && PLAN_TEXT_MAX <= CHANGE_ERROR_MAX &&
 		       WRITER_ERROR_MAX <= CHANGE_ERROR_MAX && OPTION_WHY_MAX <= CHANGE_ERROR_MAX,
-	"what was refused is told whole");
+	"errors are not truncated");
 
 enum change_state {
 	CHANGE_ASKED,
@@ -151,7 +151,7 @@ static bool make_plan(
 
 	if (epoch_options(run->config)->interval == 0) {
 		snprintf(error, CHANGE_ERROR_MAX,
-			"--interval 0 makes one epoch of the run, and nothing changes within one");
+			"measurements cannot change with --interval 0: the run has one interval");
 		return false;
 	}
 	if (!kernel_plan_takes(&run->plan->kernel, config, error))
@@ -179,7 +179,7 @@ static struct measurements *make_set(
 	if (measurements != NULL && measurement_report_create(measurements))
 		return measurements;
 	destroy_set(measurements);
-	snprintf(error, CHANGE_ERROR_MAX, "no memory for the sketches: lower width or memory");
+	snprintf(error, CHANGE_ERROR_MAX, "out of memory for sketches; lower width or memory");
 	return NULL;
 }
 
@@ -312,7 +312,7 @@ static void refuse_open(struct changes *changes)
 	for (struct change *change = changes->first; change != NULL; change = change->next)
 		if (change->state != CHANGE_DONE) {
 			if (change->state == CHANGE_TAKEN || change->state == CHANGE_PLACED)
-				log_warning("the run ended before an epoch had a change: %s",
+				log_warning("the run ended before this change took effect: %s",
 					change->words != NULL ? change->words
 							      : "the configuration");
 			snprintf(
@@ -330,7 +330,7 @@ void changes_end(struct changes *changes)
 	pthread_mutex_unlock(&changes->lock);
 	if (!signals_join_thread(changes->thread, END_PATIENCE_S)) {
 		log_warning(
-			"the end waits for the thread that changes measurements: it reads the "
+			"waiting for the thread that changes measurements: it reads the "
 			"configuration or prepares memory; a second signal ends the run at once");
 		pthread_join(changes->thread, NULL);
 	}
@@ -394,8 +394,8 @@ static bool await(struct changes *changes, const struct change *change, uint64_t
 		"not done after %d s: %s; it may still come: see ctl measure list",
 		CONTROL_ANSWER_S,
 		change->state == CHANGE_READY
-			? "the reporter does not answer"
-			: "the configuration is being read, or memory prepared");
+			? "the reporter is not responding"
+			: "the configuration is being read, or memory is being prepared");
 	return false;
 }
 
@@ -518,7 +518,7 @@ static void look_at(struct changes *changes, struct change *change)
 		return;
 	change->answer.at_least = false;
 	set_state(changes, change, CHANGE_DONE);
-	log_notice("%s%s: measurements %u, from epoch %llu on",
+	log_notice("%s%s: measurements %u, from interval %llu on",
 		change->words != NULL ? "measure " : "configuration read again",
 		change->words != NULL ? change->words : "", change->answer.measurements,
 		(unsigned long long)change->answer.epoch);

@@ -36,7 +36,7 @@ static void warn_if_full(struct drill_down *closer, const struct report_epoch *r
 {
 	if (left_out == 0 || !log_ratelimit_due(&closer->full, report->end, left_out))
 		return;
-	log_warning("epoch %llu, %s: %u keys of %s are heavy beside the %u that are looked into: "
+	log_warning("interval %llu, %s: %u more heavy keys of %s than the limit of %u: "
 		    "raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
 		drill_down_options(config)->within.networks, NETWORKS_MAX, closer->full.since);

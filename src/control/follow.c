@@ -334,7 +334,7 @@ static int tell_epoch(struct rte_tel_data *answer, const struct report_epoch *ep
 	uint64_t parts = kinds_of(epoch, kinds), left = parts;
 
 	if (part > 0 && part >= parts)
-		return reply_mistake(answer, "PART: the epoch has no part of this number");
+		return reply_mistake(answer, "PART: no such part in this interval");
 	rte_tel_data_start_dict(answer);
 	tell_head(answer, epoch, count);
 	left -= part;
@@ -368,8 +368,8 @@ int follow_answer(const char *parameters, struct rte_tel_data *answer)
 
 	if (!read_question(parameters, &question))
 		return reply_mistake(answer,
-			"write ctl follow EPOCH PART, both numbers from 0 on, or nothing for the "
-			"last epoch");
+			"use ctl follow EPOCH PART with numbers from 0 on, or no parameters for the "
+			"last interval");
 	count_in();
 	atomic_fetch_add(&follow.answering, 1);
 	answer_question(&question, answer);

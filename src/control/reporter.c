@@ -122,12 +122,12 @@ static void look_at_clock(struct reporter *reporter, struct clock_time now)
 
 	if (step == 0)
 		return;
-	log_warning("epoch %llu: the clock was set %s by %.3f s: %s",
+	log_warning("interval %llu: the clock was set %s by %.3f s: %s",
 		(unsigned long long)(reporter->params.first_epoch + reporter->clock.number),
 		step < 0 ? "back" : "forward", fabs((double)step) / SECOND_NS,
 		reporter->clock.interval > 0
-			? "the epoch ends here, the next one starts at the new time"
-			: "its end is its start and the time that passed");
+			? "the interval ends now, the next one starts at the new time"
+			: "the interval ends at its start plus its duration");
 }
 
 /* Closes the open live epoch when it is due and the next generation is clean. */
@@ -239,8 +239,9 @@ static void warn_if_uneven(struct reporter *reporter, const struct report_epoch 
 
 	if (!balance_drowns(&reporter->drowns, report))
 		return;
-	log_warning("epoch %llu: worker %u drowns: %.0f %% of the packets are its own, %.2f times "
-		    "the mean%s",
+	log_warning(
+		"interval %llu: worker %u is overloaded: it receives %.0f %% of the packets, %.2f times "
+		"the mean%s",
 		(unsigned long long)report->number, (unsigned int)(busiest - report->loads),
 		balance_share(report, busiest) * 100, balance_ratio(report),
 		reporter->drowns.since);
@@ -478,7 +479,7 @@ static void close_epoch(struct reporter *reporter)
 	complete &= !records_next_epoch(&reporter->records);
 	if (!complete) {
 		reporter->result.out_of_memory = true;
-		log_error("no memory to report epoch %llu",
+		log_error("out of memory: cannot report interval %llu",
 			(unsigned long long)(reporter->params.first_epoch + info.number));
 	}
 	reporter->number = reporter->params.first_epoch + info.number + 1;
@@ -509,9 +510,9 @@ static void wait_for_workers(struct reporter *reporter)
 		late == epochs->nb_participants)
 		return;
 	reporter->warned = true;
-	log_warning("epoch %llu waits for %s %u, which does not answer",
+	log_warning("interval %llu: %s %u is not responding",
 		(unsigned long long)number_of(reporter, reporter->epoch),
-		late < reporter->run->nb_workers ? "worker" : "the receiver, participant", late);
+		late < reporter->run->nb_workers ? "worker" : "receiver, participant", late);
 }
 
 /* Logs lcores that have not ended after the last report. */
@@ -524,10 +525,10 @@ static void wait_for_lcores(struct reporter *reporter)
 	if (reporter->warned || now - reporter->waiting_since < END_NS)
 		return;
 	reporter->warned = true;
-	log_warning("the end waits for %s; a second signal ends the run at once",
+	log_warning("waiting for %s to end; a second signal ends the run at once",
 		reporter->run->feeder != NULL && !feeder_finished(reporter->run->feeder)
-			? "the source of the packets"
-			: "a worker or receiver that does not answer");
+			? "the packet source"
+			: "a worker or receiver that is not responding");
 }
 
 /* Handles SIGHUP and reloads of the control socket. */
@@ -550,19 +551,19 @@ static void look_at_rules(struct reporter *reporter)
 	switch (prefix_tables_look(tables)) {
 	case MONITOR_NEWS_NONE: break;
 	case MONITOR_NEWS_REFUSED:
-		log_warning("%s; the rules stay as they were", tables->error);
+		log_warning("%s; the prefixes stay unchanged", tables->error);
 		memcpy(error, tables->error, sizeof(tables->error));
 		break;
 	case MONITOR_NEWS_LOADED:
 		error[0] = '\0';
-		log_notice("%s: %u rules, which the epoch after the next will have at the latest",
-			tables->path, prefix_table_rules(tables->next)->n);
+		log_notice("%s: %u prefixes, in effect within two intervals", tables->path,
+			prefix_table_rules(tables->next)->n);
 		break;
 	}
 }
 
 _Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CONTROL_ERROR_MAX,
-	"what was refused is told whole");
+	"errors are not truncated");
 
 static void end_reload(struct reporter *reporter)
 {
@@ -576,7 +577,7 @@ static void end_reload(struct reporter *reporter)
 		return;
 	reloaded->changeable = reporter->changes != NULL;
 	if (reloaded->change.refused)
-		log_warning("%s; the measurements stay as they were", reloaded->change.error);
+		log_warning("%s; the measurements stay unchanged", reloaded->change.error);
 	reloaded->outputs = reopened.files;
 	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
 	reloaded->has_monitor = tables->next != NULL;

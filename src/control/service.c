@@ -58,7 +58,7 @@ void service_epoch(struct service *service, const struct report_epoch *epoch, ui
 	if (service->told && now_ns - service->told_ns < STATUS_PERIOD_NS)
 		return;
 	losses_text(losses, sizeof(losses), ledger);
-	snprintf(message, sizeof(message), "STATUS=epoch %llu: %llu packets per second, %s",
+	snprintf(message, sizeof(message), "STATUS=interval %llu: %llu packets per second, %s",
 		(unsigned long long)epoch->number,
 		(unsigned long long)(duration > 0 ? report_per_second(ledger->measured, duration)
 						  : ledger->measured),

@@ -60,7 +60,7 @@ _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
 	"8 KB of each worker");
-_Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "1 MB of what is told");
+_Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
 
 struct shed_controller {
 	const struct run *run;
@@ -94,8 +94,7 @@ struct shed_controller {
 	uint32_t reduced;
 	bool was_reduced;
 	struct log_ratelimit warned, warned_missing;
-	pthread_mutex_t
-		lock; /* protects states[at] and level of each worker, which control reads */
+	pthread_mutex_t lock; /* protects states[at] and level of each worker */
 	uint32_t nb_workers;
 	struct shed_controller_worker workers[];
 };
@@ -626,8 +625,8 @@ static void say_useless(struct shed_controller *governor)
 		if (step == 0 || (governor->useless >> m & 1) != 0)
 			continue;
 		governor->useless |= UINT32_C(1) << m;
-		log_warning("%s: step %s saves nothing here, and is passed over: of a packet it "
-			    "makes %.3g ns of %.3g ns; leave it out",
+		log_warning("%s: step %s ignored: it saves no time (%.3g ns per packet, "
+			    "%.3g ns before); remove it",
 			governor->plan->measurements[m].config->name,
 			steps_word(&governor->steps[m], steps_taken(governor, m, step)),
 			item->ns[step], item->ns[step - 1]);
@@ -656,19 +655,18 @@ static void say(struct shed_controller *governor, const struct report_epoch *rep
 
 	if (governor->reduced > 0 &&
 		log_ratelimit_due(&governor->warned, report->end, governor->reduced))
-		log_warning("epoch %llu: more came than %u of %u workers can measure: they gave "
-			    "up detail, which --stats and --export overload tell%s",
+		log_warning("interval %llu: %u of %u workers overloaded: detail "
+			    "reduced; see --stats and --export overload%s",
 			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
 			governor->warned.since);
 	for (uint32_t m = 0; m < report->nb_measurements; m++)
 		less |= !is_whole(governor, report, m);
 	if (!less && governor->was_reduced)
-		log_notice("epoch %llu: all is measured again", (unsigned long long)report->number);
+		log_notice("interval %llu: full detail again", (unsigned long long)report->number);
 	if (governor->log.missing > 0 &&
 		log_ratelimit_due(&governor->warned_missing, report->end, governor->log.missing))
-		log_warning(
-			"epoch %llu: %llu changes are in no row of --export overload, which has room for "
-			"%u in an interval%s",
+		log_warning("interval %llu: %llu changes without a row of --export overload: limit "
+			    "%u per interval%s",
 			(unsigned long long)report->number,
 			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,
 			governor->warned_missing.since);

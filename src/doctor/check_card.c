@@ -196,8 +196,7 @@ static void check_driver(
 	} else {
 		card_interface(host, port, interface);
 		finding_missing(finding, "%s: %s%s", port->name,
-			bound ? "bound to the kernel driver " : "no driver",
-			bound ? driver : "");
+			bound ? "bound to the kernel driver " : "no driver", bound ? driver : "");
 		if (interface[0] != '\0')
 			finding_more(finding, ", as %s", interface);
 		finding_wanted(finding, "vfio-pci%s",
@@ -270,8 +269,8 @@ static void check_iommu(
 	} else if (result == SYS_READ) {
 		finding_missing(finding, "%s: group %s also contains %s, which has a kernel driver",
 			port->name, group, other);
-		finding_wanted(finding,
-			"the whole group bound to vfio-pci, or a slot with its own group");
+		finding_wanted(
+			finding, "the whole group bound to vfio-pci, or a slot with its own group");
 		finding_command(finding, "sudo dpdk-devbind.py --bind=vfio-pci %s", other);
 	} else if (is_uio(driver)) {
 		finding_warning(finding, "%s: none", port->name);
@@ -430,7 +429,8 @@ static void check_pcie_link(
 	if (smallest != FRAME_MIN) {
 		finding->status = FINDING_WARNING;
 		if (smallest > 0)
-			finding_more(finding, "; full rate for frames of %u bytes or more", smallest);
+			finding_more(
+				finding, "; full rate for frames of %u bytes or more", smallest);
 		finding_wanted(finding,
 			"%.0f Gbit/s%s at 64 bytes, %.1f Mpps; docs/TUNING.md has the formula",
 			rate / 1e9, assumed ? " (assumed: the driver does not report it)" : "",
@@ -462,12 +462,13 @@ static void check_pcie_payload(
 		sizes.read_request);
 	if (sizes.payload < 256) {
 		finding->status = FINDING_WARNING;
-		finding_wanted(finding, "a payload of 256: smaller ones need more writes for long frames");
+		finding_wanted(
+			finding, "a payload of 256: smaller ones need more writes for long frames");
 		finding_boot(finding, "pci=pcie_bus_perf");
 	} else if (sizes.read_request < 512) {
 		finding->status = FINDING_WARNING;
-		finding_wanted(
-			finding, "read requests of 512 or more, to fetch descriptors in fewer reads");
+		finding_wanted(finding,
+			"read requests of 512 or more, to fetch descriptors in fewer reads");
 		finding_command(finding, "sudo setpci -s %s CAP_EXP+8.w=2000:7000", port->address);
 	}
 }
@@ -528,8 +529,8 @@ static void check_card_node(
 	}
 	if (node < 0 || node >= HOST_NODES_MAX) {
 		finding_warning(finding, "%s: not reported by the firmware", port->name);
-		finding_wanted(finding,
-			"the right node: set --lcores to CPUs of the slot's socket");
+		finding_wanted(
+			finding, "the right node: set --lcores to CPUs of the slot's socket");
 		finding_command(finding, "lstopo-no-graphics");
 		return;
 	}
@@ -547,8 +548,8 @@ static void check_card_node(
 		finding_ok(finding, "%s: node %d", port->name, (int)node);
 		return; /* the other lcores may poll another port; otherwise the plan warns */
 	}
-	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name, (int)node,
-		host_cpus_text(&remote, cpus, sizeof(cpus)));
+	finding_warning(finding, "%s: node %d, but CPUs %s are on other nodes", port->name,
+		(int)node, host_cpus_text(&remote, cpus, sizeof(cpus)));
 	finding_wanted(finding,
 		"CPUs of node %d: otherwise packets cross sockets; lower --workers "
 		"or move the card",

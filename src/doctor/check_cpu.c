@@ -207,8 +207,9 @@ static void check_governor(const struct host *host, struct finding *finding)
 		sys_number(host->root, &highest, SYS_CPU "/cpu%d/cpufreq/cpuinfo_max_freq",
 			first) == SYS_READ &&
 		limit < highest) {
-		finding_warning(finding, "performance, but limited to %" PRId64 " of %" PRId64 " MHz",
-			limit / 1000, highest / 1000);
+		finding_warning(finding,
+			"performance, but limited to %" PRId64 " of %" PRId64 " MHz", limit / 1000,
+			highest / 1000);
 		finding_wanted(finding, "the highest frequency of the CPU");
 		finding_command(finding, "sudo cpupower frequency-set -u %" PRId64 "kHz", highest);
 		return;
@@ -233,8 +234,7 @@ static void check_boost(const struct host *host, struct finding *finding)
 		finding_ok(finding, "on");
 	} else {
 		finding_warning(finding, "off");
-		finding_wanted(finding,
-			"on, for speed; off only for repeatable measurements");
+		finding_wanted(finding, "on, for speed; off only for repeatable measurements");
 		finding_command(finding, "echo %d | sudo tee %s", is_intel ? 0 : 1, path);
 	}
 }
@@ -299,8 +299,7 @@ static void check_c_states(const struct host *host, struct finding *finding)
 	}
 	finding_warning(
 		finding, "%s is allowed, which takes %" PRId64 " us to leave", deepest, most);
-	finding_wanted(finding,
-		"at most %d us: an idle package slows down memory and PCIe",
+	finding_wanted(finding, "at most %d us: an idle package slows down memory and PCIe",
 		LATENCY_MAX_US);
 	finding_command(finding, "sudo cpupower idle-set -D %d", LATENCY_MAX_US);
 }
@@ -342,7 +341,8 @@ static void check_tuned(const struct host *host, struct finding *finding)
 			return;
 		}
 	finding_warning(finding, "%s", profile);
-	finding_wanted(finding, "cpu-partitioning or network-latency: they cover most of these checks");
+	finding_wanted(
+		finding, "cpu-partitioning or network-latency: they cover most of these checks");
 	finding_command(finding, "sudo tuned-adm profile network-latency");
 }
 
@@ -374,8 +374,9 @@ static void check_hyperthreads(const struct host *host, struct finding *finding)
 	if (cpu_set_count(&shared) > 0) {
 		finding_warning(finding, "CPUs %s poll, but share cores",
 			host_cpus_text(&shared, cpus, sizeof(cpus)));
-		finding_wanted(finding, "a core for each: two threads of a core do little more work "
-					"than one; lower --workers");
+		finding_wanted(finding,
+			"a core for each: two threads of a core do little more work "
+			"than one; lower --workers");
 		finding_command(finding, "sketchtap plan");
 	} else if (cpu_set_count(&open) > 0) {
 		bool whole = all_in_text(&open, cpus);
@@ -627,8 +628,8 @@ static void check_cpu_features(const struct host *host, struct finding *finding)
 	for (size_t i = 0; i < sizeof(needed_features) / sizeof(needed_features[0]); i++)
 		if (!host_cpu_feature(host, needed_features[i])) {
 			finding_missing(finding, "no %s", needed_features[i]);
-			finding_wanted(finding, "a CPU with %s: DPDK requires it",
-				needed_features[i]);
+			finding_wanted(
+				finding, "a CPU with %s: DPDK requires it", needed_features[i]);
 			return;
 		}
 	finding_ok(finding, "sse4_2");

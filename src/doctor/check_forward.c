@@ -38,13 +38,11 @@ static void check_checksums(
 {
 	(void)host;
 	if (port->settings.bus[0] != '\0') {
-		finding_ok(
-			finding, "%s: packets come from a card and have checksums", port->name);
+		finding_ok(finding, "%s: packets come from a card and have checksums", port->name);
 		return;
 	}
 	finding_warning(finding,
-		"%s: not a card: local senders may omit checksums and merge packets",
-		port->name);
+		"%s: not a card: local senders may omit checksums and merge packets", port->name);
 	finding_wanted(finding, "off at the sender: packets are forwarded unmodified");
 	finding_command(finding, "sudo ethtool -K INTERFACE tx off tso off gso off");
 }

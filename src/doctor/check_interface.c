@@ -29,8 +29,8 @@ static void check_virtual_port(
 		finding_command(finding, "dpdk-devbind.py --status-dev net; ip -brief link");
 		return;
 	}
-	finding_ok(finding, "%s: a virtual device of DPDK; nothing to check on the host",
-		port->name);
+	finding_ok(
+		finding, "%s: a virtual device of DPDK; nothing to check on the host", port->name);
 }
 
 /*
@@ -127,8 +127,8 @@ static void check_merging(
 	}
 	finding_warning(finding, "%s: %s %s packets before they are counted", port->name, names,
 		joining == 1 ? "joins" : "join");
-	finding_wanted(finding,
-		"off: otherwise counted packets are too few and too long, unnoticed");
+	finding_wanted(
+		finding, "off: otherwise counted packets are too few and too long, unnoticed");
 	finding_command(finding, "sudo ethtool -K %s%s", port->interface, options);
 }
 
@@ -141,11 +141,11 @@ static void check_vlan_strip(
 	} else if (!port->settings.vlan_strip) {
 		finding_ok(finding, "%s: tags stay in packets", port->name);
 	} else if (port_driver_find(port->driver)->sockets == AF_PACKET) {
-		finding_ok(
-			finding, "%s: tags are removed, and restored by af_packet", port->name);
+		finding_ok(finding, "%s: tags are removed, and restored by af_packet", port->name);
 	} else {
 		finding_warning(finding, "%s: tags are removed from packets", port->name);
-		finding_wanted(finding, "not removed: otherwise four bytes per tag are not counted");
+		finding_wanted(
+			finding, "not removed: otherwise four bytes per tag are not counted");
 		finding_command(finding, "sudo ethtool -K %s rxvlan off", port->interface);
 	}
 }
@@ -210,8 +210,8 @@ static void check_backlog(const struct host *host, struct finding *finding)
 	} else if (all == 0) {
 		finding_ok(finding, "no packets dropped by the kernel backlog since boot");
 	} else {
-		finding_warning(finding,
-			"%llu packets dropped by the kernel backlog since boot", all);
+		finding_warning(
+			finding, "%llu packets dropped by the kernel backlog since boot", all);
 		finding_wanted(finding, "none: these losses are not counted");
 		finding_command(finding, "sudo sysctl -w net.core.netdev_max_backlog=100000");
 	}

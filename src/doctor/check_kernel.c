@@ -22,8 +22,8 @@ static void check_built(const struct host *host, struct finding *finding)
 		finding_ok(finding, "this sketchtap contains the eBPF program");
 		return;
 	}
-	finding_missing(
-		finding, "sketchtap was built without the eBPF program: %s", host->calls.kernel_missing);
+	finding_missing(finding, "sketchtap was built without the eBPF program: %s",
+		host->calls.kernel_missing);
 	finding_wanted(finding, "a build with clang, and libbpf 1.1 or later with headers");
 	finding_command(finding, "sudo apt-get install clang libbpf-dev");
 }
@@ -80,7 +80,8 @@ static void check_rights(const struct host *host, struct finding *finding)
 	}
 	if (lacking[0] == '\0') {
 		finding_warning(finding, "this user lacks cap_perfmon");
-		finding_wanted(finding, "cap_perfmon, to count in the kernel; --design async does not need it");
+		finding_wanted(finding,
+			"cap_perfmon, to count in the kernel; --design async does not need it");
 		finding_command(finding, "sudo setcap cap_bpf,cap_perfmon,cap_net_admin+ep "
 					 "$(command -v sketchtap)");
 		return;

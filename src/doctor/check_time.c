@@ -55,9 +55,8 @@ static void check_clock_sync(const struct host *host, struct finding *finding)
 		finding_unseen(finding, SYS_DENIED, "adjtimex");
 	} else if (!calls->clock_synchronised) {
 		finding_warning(finding, "the clock is not synchronized to UTC");
-		finding_wanted(finding,
-			"a time service: intervals are aligned to UTC, so that two "
-			"taps report the same ones");
+		finding_wanted(finding, "a time service: intervals are aligned to UTC, so that two "
+					"taps report the same ones");
 		finding_command(finding, "sudo apt-get install chrony");
 	} else if (calls->clock_error_us > CLOCK_ERROR_MAX_US) {
 		finding_warning(finding, "synchronized to UTC within %" PRId64 " ms",
@@ -65,7 +64,8 @@ static void check_clock_sync(const struct host *host, struct finding *finding)
 		finding_wanted(finding, "%d ms or less", CLOCK_ERROR_MAX_US / 1000);
 		finding_command(finding, "chronyc sources -v");
 	} else {
-		finding_ok(finding, "synchronized to UTC within %" PRId64 " us", calls->clock_error_us);
+		finding_ok(finding, "synchronized to UTC within %" PRId64 " us",
+			calls->clock_error_us);
 	}
 }
 

@@ -158,9 +158,8 @@ void findings_table(struct text *text, const struct findings *findings)
 		findings->counts[FINDING_WARNING], missing,
 		missing > 0 ? "this run cannot start, or cannot work as configured"
 			    : "this run can start");
-	text_str(text,
-		"Not checked: firmware settings, memory bandwidth, optics, the "
-		"sending side.\n");
+	text_str(text, "Not checked: firmware settings, memory bandwidth, optics, the "
+		       "sending side.\n");
 }
 
 void findings_csv(struct text *text, const struct findings *findings)

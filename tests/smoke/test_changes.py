@@ -343,7 +343,7 @@ def test_what_is_refused_changes_nothing(test):
     refused(1, 'run.conf: No such file or directory', 'reload')
     process.signal(signal.SIGHUP)
     test.until_said(process, 'run.conf: No such file or directory; give a readable file to --config; the '
-                             'measurements stay as they were')
+                             'measurements stay unchanged')
     assert listed(test, process) == before
     stop(test, process)
 
@@ -429,9 +429,9 @@ def test_changes_on_a_port(test):
     wait_for_socket(test, process)
     write_config(config, {'a': 'key=dst_port'})
     process.signal(signal.SIGHUP)
-    test.until_said(process, 'configuration read again: measurements 1, from epoch')
+    test.until_said(process, 'configuration read again: measurements 1, from interval')
     text = process.stderr()
-    first = int(text[text.rindex('from epoch') + len('from epoch '):].split()[0])
+    first = int(text[text.rindex('from interval') + len('from interval '):].split()[0])
     test.until(lambda: json.loads(ctl(test, process, '--format', 'json', 'stats').stdout)['/sketchtap/stats']['epoch'] >
                first + 1, 'some epochs are reported')
     stop(test, process)

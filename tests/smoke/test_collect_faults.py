@@ -2149,11 +2149,11 @@ def damaged_templates(test):
             stream.write(''.join(text))
         columns = {'waiting': 1} if hit in text else {}
         template_world(test, 'ipfix', False, **columns)[0].run(
-            '--templates', kept, said=[f'{damaged} damaged lines were left out'])
+            '--templates', kept, said=[f'{damaged} damaged lines ignored'])
     with open(kept, 'w', encoding='ascii') as stream:
         stream.write(''.join(lines)[:-30])  # as a crash of the machine might leave it
     world, _ = template_world(test, 'ipfix', False, **({'waiting': 1} if own == len(lines) - 1 else {}))
-    world.run('--templates', kept, said=['damaged lines were left out'])
+    world.run('--templates', kept, said=['damaged lines ignored'])
 
 
 @case('a full disk under the file of templates')
@@ -2175,7 +2175,7 @@ def full_disk(test):
     result = test.run('collect', '--pcap', capture, *SMALL, '--interval', '0', '--output', results['output'],
                       '--exporters', results['exporters'], '--templates', kept, '--exporters-max', '100', '--no-huge',
                       program=limited).expect(1)
-    check_said(result, ['could not be written: File too large'])
+    check_said(result, ['cannot write: File too large'])
     world.check_rows(read_exporters(results['exporters']))
     world.check_flows(lib.read_output(results['output']))
     with open(kept, 'rb') as stream:
@@ -2212,7 +2212,7 @@ def no_file(test):
     with open(path, 'rb') as stream:
         capture = stream.read()
     for place in (precious, path):  # what it holds is not replaced
-        test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('something else', place)
+        test.run('collect', '--pcap', path, '--templates', place).expect(1).expect_one_line('not a template file', place)
     with open(precious, encoding='ascii') as stream:
         assert stream.read() == 'notes\nof mine\n'
     with open(path, 'rb') as stream:
@@ -2386,11 +2386,11 @@ def lost_directory(test):
     with sender('127.0.0.1', live.port) as out:
         router = Router('ipfix', '127.0.0.1')
         out.send(router.ipfix(0, IPFIX.template(), count=0, exported=START))
-        sent = 1 + send_until(test, router, out, lambda: 'could not be written' in live.process.stderr(), 'it is said')
+        sent = 1 + send_until(test, router, out, lambda: 'cannot write' in live.process.stderr(), 'it is said')
         epochs = len(live.rows())
         sent += send_until(test, router, out, lambda: len(live.rows()) >= epochs + 2, 'epochs end')
         os.mkdir(place)
-        sent += send_until(test, router, out, lambda: 'is written again' in live.process.stderr(), 'it is said, too')
+        sent += send_until(test, router, out, lambda: 'writing again' in live.process.stderr(), 'it is said, too')
     _, _, exporters, result = live.end()
     assert sum_of(exporters, 'counted') == sent - 1, exporters
     assert os.listdir(place) == ['templates']

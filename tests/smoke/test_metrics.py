@@ -110,7 +110,7 @@ def test_answers_are_the_files(test):
             test.run('check', 'metrics', program=['promtool'], stdin=stream).expect(0)
     late = test.path('late.csv')
     result = test.run('--synthetic', 'packets=10', '--metrics', str(port), '--output', late).expect(1)
-    result.expect_one_line('--metrics', f'127.0.0.1:{port}', 'another program has it')
+    result.expect_one_line('--metrics', f'127.0.0.1:{port}', 'in use by another program')
     assert not os.path.exists(late), 'an output was touched'
     stop(test, process)
 

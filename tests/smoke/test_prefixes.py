@@ -127,7 +127,7 @@ def test_reload(test):
     with open(rules, 'w', encoding='utf-8') as stream:
         stream.write('198.18.0.0/16 fine\n198.18.0.0/8 wrong\n')
     process.signal(signal.SIGHUP)
-    test.until_said(process, 'stay as they were')
+    test.until_said(process, 'stay unchanged')
     assert 'line 2: 198.18.0.0/8 has bits behind its length; write 198.0.0.0/8' in process.stderr()
     before = lines(out)
     test.until(lambda: lines(out) > before + 10, 'it goes on')

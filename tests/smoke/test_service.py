@@ -186,7 +186,7 @@ def test_watchdog_starves_while_a_worker_hangs(test):
     process = manager.start(*LIVE, '--interval', '50ms', '--output', '/dev/null', watchdog=1)
     manager.wait_for('WATCHDOG', 2)
     with Frozen(worker_thread(process)):
-        test.until_said(process, 'does not answer')
+        test.until_said(process, 'is not responding')
         count = len(manager.messages('WATCHDOG'))
         begin = time.monotonic()
         test.until(lambda: time.monotonic() > begin + 1.5, 'more than a period has passed')

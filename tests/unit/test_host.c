@@ -516,8 +516,8 @@ static void test_interrupts(void **state)
 	tree_write("proc/42/comm", "irqbalance\n");
 	examine();
 	EXPECT_OTHERS_OK("interrupts");
-	expect_says("interrupts", FINDING_WARNING, "1 on polling CPUs: 77 ice-rx-7 on CPU 31",
-		NULL, "echo 0-29,46-55 | sudo tee /proc/irq/77/smp_affinity_list");
+	expect_says("interrupts", FINDING_WARNING, "1 on polling CPUs: 77 ice-rx-7 on CPU 31", NULL,
+		"echo 0-29,46-55 | sudo tee /proc/irq/77/smp_affinity_list");
 	/* irqbalance leaves isolated CPUs alone, and only those. */
 	expect("irqbalance", FINDING_OK);
 	tree_write(CPU_PATH "/isolated", "\n");
@@ -545,8 +545,7 @@ static void test_hyperthreads(void **state)
 	expect("hyperthreads", FINDING_OK);
 	tree_write(CPU_PATH "/cpu31/topology/thread_siblings_list", "31-32\n");
 	examine();
-	expect_says(
-		"hyperthreads", FINDING_WARNING, "32 poll, but share cores", NULL, NULL);
+	expect_says("hyperthreads", FINDING_WARNING, "32 poll, but share cores", NULL, NULL);
 }
 
 static void test_virtual_machine(void **state)
@@ -655,8 +654,8 @@ static void test_remote_card(void **state)
 	tree_write(CARD_PATH "/numa_node", "0\n");
 	examine();
 	EXPECT_OTHERS_OK("numa-node");
-	expect_says(
-		"numa-node", FINDING_WARNING, "node 0, but CPUs 30-45 are on other nodes", NULL, NULL);
+	expect_says("numa-node", FINDING_WARNING, "node 0, but CPUs 30-45 are on other nodes", NULL,
+		NULL);
 	tree_write(CARD_PATH "/numa_node", "-1\n");
 	examine();
 	expect_says("numa-node", FINDING_WARNING, "not reported by the firmware", NULL, NULL);

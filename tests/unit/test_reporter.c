@@ -235,7 +235,7 @@ static void test_replay_loses_nothing(void **state)
 	assert_int_equal(result.sum.unaccounted, 0);
 	assert_int_equal(ledger_sum("measured"), 100000);
 	assert_int_equal(ledger_sum("nic_missed"), 0);
-	assert_said("epoch 3 waits for worker 0");
+	assert_said("interval 3: worker 0 is not responding");
 }
 
 static void test_paced_replay_names_its_losses(void **state)
@@ -255,7 +255,7 @@ static void test_paced_replay_names_its_losses(void **state)
 	assert_int_equal(result.sum.unaccounted, 0);
 	assert_true(ledger_sum("nic_missed") > 0);
 	assert_int_equal(ledger_sum("measured") + ledger_sum("nic_missed"), 100000);
-	assert_said("waits for worker 0");
+	assert_said("worker 0 is not responding");
 }
 
 int main(void)

@@ -94,13 +94,13 @@ static void a_life_in_messages(void **state)
 	service_ready(&service);
 	assert_heard("READY=1");
 	service_epoch(&service, epoch, SECOND);
-	assert_heard("STATUS=epoch 7: 998 packets per second, 0.200000% lost");
+	assert_heard("STATUS=interval 7: 998 packets per second, 0.200000% lost");
 	epoch->ledger.losses_unknown = true;
 	service_epoch(&service, epoch, 2 * SECOND);
-	assert_heard("STATUS=epoch 7: 998 packets per second, at least 0.200000% lost");
+	assert_heard("STATUS=interval 7: 998 packets per second, at least 0.200000% lost");
 	epoch->ledger.nic_missed = 0;
 	service_epoch(&service, epoch, 3 * SECOND);
-	assert_heard("STATUS=epoch 7: 998 packets per second, losses unknown");
+	assert_heard("STATUS=interval 7: 998 packets per second, losses unknown");
 	service_reloading(&service, 3 * SECOND);
 	assert_heard("RELOADING=1\nMONOTONIC_USEC=3000000");
 	service_ready(&service);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/random.h"
 #include "base/router_names.h"
 #include "collect/dedup/dedup_method.h"
@@ -766,6 +767,7 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 	struct key_weights *weights = burst->weights;
 	struct lookup_batch ahead;
 
+	ASSERT(n, <=, BURST_MAX);
 	fill_burst(observations, n, burst);
 	look_ahead(dedup, observations, n, burst, &ahead);
 	for (uint32_t i = 0; i < n; i++) {

@@ -73,9 +73,8 @@ struct dedup_counts {
 	 * (docs/ESTIMATES.md, "Each packet once").
 	 */
 	uint64_t duplicate_packets, duplicate_bytes, new_packets, new_bytes;
-	uint32_t
-		observers; /* exporters that report flows; no packet counted more often unless `late` */
-	bool late;         /* some counted packets belong to an earlier interval */
+	uint32_t observers; /* reporting exporters; bounds counts per packet unless `late` */
+	bool late;          /* some counted packets belong to an earlier interval */
 };
 
 /*

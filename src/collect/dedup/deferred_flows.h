@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/record_value.h"
 #include "key/key.h"
@@ -23,14 +24,13 @@ struct deferred_flow {
 	struct key_extra extra; /* from its last record, like the time */
 	struct key6 key;        /* an IPv4 flow's in its first bytes */
 	int64_t time;
-	uint64_t route; /* the key of it */
-	uint64_t packets,
-		bytes; /* packets and bytes that samples represent: upper bound of their value */
-	uint64_t sure_packets, sure_bytes; /* counted in any case */
-	float sure_sampling; /* the coarsest of those; as struct record_value's or above */
-	uint32_t flow;       /* the entry */
-	uint32_t smallest_frame, largest_frame; /* as in struct dedup_counts */
-	uint32_t sampling;                      /* the coarsest of the samples */
+	uint64_t route;                    /* key of its route */
+	uint64_t packets, bytes;           /* upscaled samples: at most this is added */
+	uint64_t sure_packets, sure_bytes; /* certain to count */
+	float sure_sampling; /* largest sampling interval of the certain packets, rounded up */
+	uint32_t flow;       /* entry of the flow */
+	uint32_t smallest_frame, largest_frame; /* see struct dedup_counts */
+	uint32_t sampling;                      /* largest sampling interval of the samples */
 	uint8_t family, tcp_flags;
 } __attribute__((aligned(64)));
 
@@ -56,6 +56,8 @@ struct deferred_flow *held_flows_get(
 static inline struct deferred_flow *held_flow_of(
 	const struct deferred_flows *held, const struct flow *flow)
 {
+	ASSERT(flow->flags & FLOW_HELD, !=, 0);
+	ASSERT(flow->held, <, held->nb);
 	return &held->flows[flow->held];
 }
 

@@ -62,8 +62,7 @@ static inline bool is_contradicted(const struct record *record, uint64_t end)
 
 	if (reach >= flow->packets)
 		return false;
-	if (record->observation->flags &
-		OBSERVATION_SAMPLE) /* packet samples may be reported late */
+	if (record->observation->flags & OBSERVATION_SAMPLE) /* samples may be late */
 		return false;
 	if (!record->has_first)
 		return end + record->packets < flow->packets;

@@ -23,10 +23,9 @@ struct flow_path {
 	uint32_t now, before; /* in this window, in the last one */
 	uint32_t told;        /* those of the last row */
 	uint16_t window;
-	uint16_t ingress, egress; /* exporters; ROUTER_UNKNOWN: none left */
-	uint16_t
-		ends_generation : 15; /* observation_points_ends_generation() of ingress and egress */
-	bool stale : 1;               /* the path changed after ingress and egress were set */
+	uint16_t ingress, egress;      /* exporters; ROUTER_UNKNOWN: none left */
+	uint16_t ends_generation : 15; /* observation_points_ends_generation() of both */
+	bool stale : 1;                /* the path changed after ingress and egress were set */
 };
 
 _Static_assert(sizeof(struct flow_path) == 80, "ten words");

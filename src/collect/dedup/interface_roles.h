@@ -95,21 +95,21 @@ struct roles {
 	 */
 	uint32_t sparse[2];
 	uint32_t rates[ROLE_RATES];
-	uint32_t began;                 /* ticks: the window; */
-	uint32_t longest, longest_last; /* records in it, and in the one before */
-	uint16_t generation;            /* changes when interfaces get other numbers; never 0 */
-	uint32_t reporting;             /* living exporters that report flows, */
-	uint32_t reporting_at[ROLE_RATES + 1]; /* by sampling interval */
+	uint32_t began;                 /* start of the window, ticks */
+	uint32_t longest, longest_last; /* longest record: this, previous window; ticks */
+	uint16_t generation;            /* incremented if interfaces are renumbered; never 0 */
+	uint32_t reporting;             /* number of living exporters that report flows */
+	uint32_t reporting_at[ROLE_RATES + 1]; /* per sampling interval */
 	bool started;
 	bool learned; /* learned from this evidence */
 };
 
 /* Packets of the epoch in doubt because roles changed, or depend on silent exporters. */
 struct role_doubt {
-	uint64_t duplicate_packets, duplicate_bytes; /* counted, but possibly duplicates */
-	uint64_t new_packets, new_bytes;             /* taken for duplicates, but possibly new */
-	bool late;  /* some counted packets were reported in an earlier interval */
-	bool blind; /* a dead exporter's interfaces carry traffic that only it may have seen */
+	uint64_t duplicate_packets, duplicate_bytes; /* counted, possibly duplicates */
+	uint64_t new_packets, new_bytes;             /* dropped as duplicates, possibly new */
+	bool late; /* some counted packets belong to an earlier interval */
+	bool blind; /* interfaces of a dead exporter carry traffic that possibly no other exporter sees */
 };
 
 size_t roles_memory(uint32_t exporters);

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/assertion.h"
 #include "key/key_burst.h"
 #include "sketch/sketch.h"
 
@@ -42,8 +43,8 @@
  */
 struct share {
 	uint64_t packets : 40, hop : 20;
-	uint64_t sampled : 1; /* its last record was */
-	uint64_t total : 1;   /* no share: the last total of the observer before it */
+	uint64_t sampled : 1; /* the last record was sampled */
+	uint64_t total : 1; /* not a share: the last total of the observer in the preceding share */
 	uint64_t partial : 1; /* unsampled: others reported packets that it did not see */
 	uint64_t spare : 1;
 	uint64_t bytes : 50;
@@ -87,7 +88,7 @@ struct flow {
 	uint32_t last; /* time of the last report, ticks */
 	uint32_t front;
 	struct key_hash hash;
-	uint64_t packets : 40, advance : 24; /* counted packets; ADVANCE_MAX: or more */
+	uint64_t packets : 40, advance : 24; /* counted; advance saturates at ADVANCE_MAX */
 	uint64_t bytes;
 	struct share shares[FLOW_SHARES];
 	union {
@@ -163,8 +164,7 @@ static inline void observed_flows_prefetch(
 	__builtin_prefetch(&table->index[flow_tag(hash) >> table->shift]);
 }
 
-#define FLOW_SEVERAL                                                                               \
-	(UINT32_C(1) << 31) /* in a cell: the second line of the entry is also needed */
+#define FLOW_SEVERAL (UINT32_C(1) << 31) /* flag of a cell: prefetch both lines of the entry */
 
 static inline uint32_t flow_of_cell(uint64_t cell)
 {
@@ -216,6 +216,7 @@ struct share *observed_flows_more_share(
 static inline struct share *observed_flows_share(
 	struct observed_flows *table, struct flow *flow, uint32_t i)
 {
+	ASSERT(i, <, flow->nb);
 	return i < FLOW_SHARES ? &flow->shares[i] : observed_flows_more_share(table, flow, i);
 }
 

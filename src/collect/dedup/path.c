@@ -2,6 +2,8 @@
 
 #include "collect/dedup/path.h"
 
+#include "base/assertion.h"
+
 #define NO_NODE UINT32_MAX
 
 /* An exporter on the path, with its hops merged. */
@@ -133,6 +135,7 @@ uint32_t path_order(const struct hop *const *hops, uint32_t n, struct path_hop *
 	struct chains chains = {0};
 	uint32_t placed = 0;
 
+	ASSERT(n, <=, PATH_HOPS_MAX);
 	for (uint32_t i = 0; i < n && i < PATH_HOPS_MAX; i++)
 		merge(node_of(&way, hops[i]->exporter), hops[i]);
 	while (placed < way.nb)

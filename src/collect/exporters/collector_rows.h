@@ -17,8 +17,7 @@
 /* Results of the records of a domain, from deduplication. */
 struct record_counts {
 	uint64_t counted, duplicate; /* records with new packets; records without */
-	uint64_t
-		edge_only; /* included in both: decided by the edge method, because the flow table was full */
+	uint64_t edge_only;          /* included in both: by the edge method; flow table full */
 };
 
 enum sampling_source {

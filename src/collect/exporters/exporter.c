@@ -6,6 +6,7 @@
 
 #include <sys/random.h>
 
+#include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
 #include "collect/exporters/observation.h"
@@ -47,8 +48,7 @@ struct exporter_cells {
 
 struct exporter_table {
 	uint32_t max, used;
-	uint32_t proven, proven_max,
-		address_max; /* number and limits of proven domains: all, per address */
+	uint32_t proven, proven_max, address_max; /* proven domains: number, limits */
 	uint64_t epoch, datagrams;
 	int64_t now, start; /* ns since 1970-01-01 UTC; 0: not set */
 	uint64_t seed;
@@ -415,6 +415,7 @@ void exporter_heard(struct exporter_table *table, uint32_t slot)
 	struct exporter_entry *entry = &table->entries[slot];
 	enum rank rank = entry->rank == RANK_PROVEN ? RANK_PROVEN : RANK_HEARD;
 
+	ASSERT(slot, <, exporter_table_used(table));
 	if (is_current(table, slot))
 		return;
 	entry->datagram = table->datagrams;

@@ -26,8 +26,7 @@ enum observation_flags {
 	OBSERVATION_PACKETS_UNKNOWN = 1 << 9, /* `packets` is a lower bound */
 	OBSERVATION_FIRST = 1 << 10,          /* `first` is valid */
 	OBSERVATION_LAST = 1 << 11,           /* `last` is valid */
-	OBSERVATION_CUT_TIMES =
-		1 << 12, /* times are truncated: `first` up to 1 s too large, `last` too small */
+	OBSERVATION_CUT_TIMES = 1 << 12,      /* `first` up to 1 s too large, `last` too small */
 };
 
 /* Counts are not differences to the previous record. */
@@ -48,16 +47,15 @@ struct observation {
 		struct key6 key6;
 	};
 	struct key_extra extra;
-	uint16_t flags;         /* enum observation_flags */
-	uint8_t side;           /* enum observation_side */
-	uint8_t family;         /* enum key_family */
-	uint32_t exporter;      /* slot of the domain */
-	uint32_t input, output; /* interface indexes; 0: unknown */
-	uint32_t sampling;      /* sampling interval; 1: unsampled; never 0 */
-	uint32_t next;          /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
-	uint64_t packets,
-		bytes; /* before upscaling by `sampling`; bytes include the link overhead */
-	int64_t time;  /* arrival of the record, ns since 1970-01-01 UTC */
+	uint16_t flags;          /* enum observation_flags */
+	uint8_t side;            /* enum observation_side */
+	uint8_t family;          /* enum key_family */
+	uint32_t exporter;       /* slot of the domain */
+	uint32_t input, output;  /* interface indexes; 0: unknown */
+	uint32_t sampling;       /* sampling interval; 1: unsampled; never 0 */
+	uint32_t next;           /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
+	uint64_t packets, bytes; /* before upscaling by `sampling`; bytes include --link-overhead */
+	int64_t time;            /* arrival of the record, ns since 1970-01-01 UTC */
 	/* First and last packet, ms before `time`; valid if `flags` say so. */
 	uint32_t first, last;
 	uint8_t ttl; /* largest TTL of its packets; 0: unknown */

@@ -47,8 +47,8 @@ enum sampling_certainty {
 	SAMPLING_TOO_MANY, /* more samplers were described than fit the table */
 	SAMPLING_LATE,     /* the sampler was described after records were counted */
 	SAMPLING_RATIO,    /* packets are sampled at an unknown ratio */
-	SAMPLING_PARTS, /* parts of the exporter have different intervals, and records do not name the part */
-	SAMPLING_FLOWS, /* flows are selected */
+	SAMPLING_PARTS,    /* parts of the exporter differ, and records do not name one */
+	SAMPLING_FLOWS,    /* flows are selected */
 };
 
 struct sampling_interval {

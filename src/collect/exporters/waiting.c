@@ -6,6 +6,7 @@
 
 #include <sys/random.h>
 
+#include "base/assertion.h"
 #include "base/power_of_two.h"
 #include "base/random.h"
 
@@ -124,9 +125,9 @@ void waiting_destroy(struct waiting *waiting)
 	free(waiting);
 }
 
-/* blocks > 0 */
 static uint32_t class_of(uint32_t blocks)
 {
+	ASSERT(blocks, >, 0);
 	return 31 - (uint32_t)__builtin_clz(blocks);
 }
 
