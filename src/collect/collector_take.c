@@ -248,8 +248,8 @@ static struct exporter_id id_of_original(
 }
 
 /*
- * Returns the domain of a forwarded record, NULL if no slot is free. Records add at most as many
- * exporters as messages do, and do not prove them.
+ * Returns the domain of a forwarded record; NULL: no slot is free. Records cannot add more
+ * exporters than messages can, and do not prove them.
  */
 static struct domain *domain_of_original(struct collector *collector, const struct exporter_id *id)
 {

@@ -20,7 +20,7 @@
 #define HOST_NAME_MAX     64
 #define HOST_ADDRESS_MAX  16 /* 0000:3b:00.0 */
 
-/* Bits: sources of a run. Each check names the sources that it applies to. */
+/* Bits: sources of a run. A check applies to some of them. */
 enum host_source {
 	HOST_CARD = 1 << 0,    /* a PCI device */
 	HOST_KERNEL = 1 << 1,  /* a kernel interface, by af_packet or af_xdp */
@@ -124,7 +124,7 @@ struct sysctl {
 /* A check: a row of the table at the end of its subject's file. */
 struct check {
 	const char *name;
-	uint32_t sources;     /* bits of enum host_source that it applies to */
+	uint32_t sources;     /* applicable sources, bits of enum host_source */
 	const char *file;     /* required file: without it the check does not apply; NULL: none */
 	struct sysctl sysctl; /* evaluated first; may be the whole check */
 	check_host_function *look;

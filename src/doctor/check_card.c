@@ -22,7 +22,7 @@
 /* Assumed speed of a card if its driver does not report one, bits per second. */
 #define RATE_ASSUMED 100e9
 
-#define FRAME_MIN 64 /* with FCS, as in the 148.8 Mpps of the paper */
+#define FRAME_MIN 64 /* bytes with FCS, as in the 148.8 Mpps of the paper */
 #define FRAME_MAX 1518
 
 bool host_card_driver(

@@ -512,7 +512,7 @@ static void check_interrupts(const struct host *host, struct finding *finding)
 	judge_interrupts(host, &interrupts, finding);
 }
 
-/* Whether a process of that name runs. */
+/* Sets *runs if a process of that name runs. */
 static enum sys_read process_runs(const struct host *host, const char *name, bool *runs)
 {
 	DIR *directory = sys_directory(host->root, "/proc");

@@ -27,9 +27,9 @@
 #define SURELY_MOST         0.5f  /* minimum of share minus two standard deviations */
 #define SURELY_FEW          0.25f /* maximum of share plus two standard deviations */
 #define COMMON_NONE         0.5f  /* hits */
-#define SHARE_FEEDS         0.05f /* share of flows from which the other exporter is on some paths */
+#define SHARE_FEEDS         0.05f /* least share of flows of an exporter on some paths */
 #define SHARE_BLIND         0.2f
-#define SAMPLES_LARGE       20 /* samples of a flow from which another exporter on its path has some */
+#define SAMPLES_LARGE       20 /* samples that imply samples at every exporter of the path */
 #define WRONG_MOST          3  /* most large flows without a counting exporter */
 #define WRONG_ONE_IN        10 /* at most one in N large flows without a counting exporter */
 #define TICKS_PER_SECOND    954

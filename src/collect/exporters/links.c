@@ -21,7 +21,7 @@ struct traffic_sum {
 };
 
 struct link_side {
-	struct traffic_sum own, others; /* by records of this, of other interfaces */
+	struct traffic_sum own, others; /* records of this, of other interfaces */
 	struct traffic_sum last;        /* last counter values */
 	struct traffic_sum counted;
 	uint64_t counted_ns; /* time covered by the counters, ns */
