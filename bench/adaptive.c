@@ -427,14 +427,14 @@ static void print_first(
 static void print_skipped(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
-	const struct outcome *valve = &outcomes[WAY_BEST_VALVE];
+	const struct outcome *valve = &outcomes[WAY_BEST_SHEDDING];
 	struct row row = experiment->row;
 
 	row.quantity = "not looked at";
 	row.unit = "ratio";
 	begin_row(bench, &row);
 	figures_cell(&bench->figures, "entries", "%.0f", experiment->load.entries);
-	cell(bench, way_names[WAY_BEST_VALVE], valve->skipped / valve->queue.arrived);
+	cell(bench, way_names[WAY_BEST_SHEDDING], valve->skipped / valve->queue.arrived);
 	figures_row(&bench->figures);
 }
 

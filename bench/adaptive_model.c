@@ -200,14 +200,14 @@ static double decide_window(void *context, const struct demand_window *window)
 static double valve_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct runner *runner = context;
-	double quarters = floor(backlog / (runner->load->entries / VALVE_QUARTERS)), looked_at = n;
+	double quarters = floor(backlog / (runner->load->entries / SHED_QUARTERS)), looked_at = n;
 
 	queue_shedding_look(&runner->valve, &runner->queue,
-		(uint32_t)fmin(quarters, VALVE_QUARTERS - 1), backlog >= 1);
+		(uint32_t)fmin(quarters, SHED_QUARTERS - 1), backlog >= 1);
 	/* Nothing waits: which measurements may is the operator's to say. */
-	if (runner->valve.level == VALVE_SOME)
-		looked_at = fmin(n / (1U << runner->valve.shift), VALVE_LOOKS_MAX);
-	else if (runner->valve.level == VALVE_COUNT)
+	if (runner->valve.level == SHED_LEVEL_SOME)
+		looked_at = fmin(n / (1U << runner->valve.shift), SHED_LOOKS_MAX);
+	else if (runner->valve.level == SHED_LEVEL_COUNT)
 		looked_at = 0;
 	runner->skipped += n - looked_at;
 	return looked_at * packet_ns + (n - looked_at) * runner->system->count_ns;
@@ -261,7 +261,7 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 		.window = DEMAND_WINDOW_S,
 		.rate = rate_at,
 		.decide = decide_window,
-		.valve = way == WAY_BEST_VALVE ? valve_ns : NULL,
+		.valve = way == WAY_BEST_SHEDDING ? valve_ns : NULL,
 		.context = &runner};
 	struct outcome outcome = {.queue = {.lost = NAN}};
 

@@ -19,7 +19,7 @@ enum way {
 	WAY_LSF,
 	WAY_QUERIES,
 	WAY_BEST, /* ours: demand.h with a reserve of 10 %, decide.h */
-	WAY_BEST_VALVE,
+	WAY_BEST_SHEDDING,
 	WAYS,
 };
 

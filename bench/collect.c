@@ -117,10 +117,10 @@ static const uint64_t flow_counts[] = {10000, 1000000};
 static const char *const flow_names[] = {"10 K", "1 M"}; /* a tenth of that with --quick */
 static const uint32_t router_counts[] = {1, 4};
 static const char *const depth_names[] = {
-	[COLLECTING_RECORDS] = "decode",
-	[COLLECTING_OBSERVATIONS] = "decode, find the exporter",
-	[COLLECTING_BEST] = "best",
-	[COLLECTING_COUNTED] = "best, count-min",
+	[COLLECT_BENCH_RECORDS] = "decode",
+	[COLLECT_BENCH_OBSERVATIONS] = "decode, find the exporter",
+	[COLLECT_BENCH_BEST] = "best",
+	[COLLECT_BENCH_COUNTED] = "best, count-min",
 };
 
 static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum collecting_depth depth,
@@ -131,7 +131,7 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum col
 	*entry = (struct entry){
 		.exported = exported,
 		.collecting = collecting_create(depth, spec->flows, bench->seed),
-		.sampled = spec->protocol == WIRE_SFLOW,
+		.sampled = spec->protocol == FLOW_PROTOCOL_SFLOW,
 		.now = START * SECOND_NS,
 	};
 	snprintf(entry->name, sizeof(entry->name), "%s: %s, %s flows x %u", depth_names[depth],
@@ -166,7 +166,7 @@ static bool run_traffic(
 	bool fine = exported != NULL;
 	uint32_t n = 0;
 
-	for (uint32_t d = COLLECTING_OBSERVATIONS; d <= COLLECTING_COUNTED && fine; d++)
+	for (uint32_t d = COLLECT_BENCH_OBSERVATIONS; d <= COLLECT_BENCH_COUNTED && fine; d++)
 		fine = open_entry(bench, &entries[n++], (enum collecting_depth)d, exported);
 	if (fine && !signals_stop_requested())
 		fine = warm_up(bench, entries, n) && take_turns(bench, entries, n);
@@ -183,10 +183,10 @@ static bool run_memory(struct rounds_bench *bench)
 	figures_heading(&bench->figures,
 		"records in memory: of one lcore; %u routers report each flow, in any order",
 		router_counts[1]);
-	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT; p++)
+	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
 		for (uint32_t f = 0; f < 2; f++)
 			for (uint32_t r = 0; r < 2; r++) {
-				if (p == WIRE_SFLOW && f == 1 && r == 1)
+				if (p == FLOW_PROTOCOL_SFLOW && f == 1 && r == 1)
 					continue;
 				if (!run_traffic(bench, (enum flow_protocol)p,
 					    bench->quick ? flow_counts[f] / 10 : flow_counts[f],
@@ -214,21 +214,21 @@ static bool open_fixbuf(
 
 static bool run_decoders(struct rounds_bench *bench)
 {
-	struct exported *exported[WIRE_PROTOCOL_COUNT] = {NULL};
+	struct exported *exported[FLOW_PROTOCOL_COUNT] = {NULL};
 	struct entry entries[ENTRIES_MAX];
 	bool fine = true;
 	uint32_t n = 0;
 
 	figures_heading(&bench->figures, "decoders alone (libfixbuf %s)",
 		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
-	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT && fine; p++) {
+	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT && fine; p++) {
 		exported[p] = make_exports(bench, (enum flow_protocol)p, 10000, 1, bench->seed);
 		fine = exported[p] != NULL &&
-		       open_entry(bench, &entries[n++], COLLECTING_RECORDS, exported[p]);
+		       open_entry(bench, &entries[n++], COLLECT_BENCH_RECORDS, exported[p]);
 		snprintf(entries[p].name, sizeof(entries[p].name), "decode: %s",
 			wire_protocol_names[p]);
 	}
-	if (fine && open_fixbuf(bench, &entries[n], exported[WIRE_IPFIX]))
+	if (fine && open_fixbuf(bench, &entries[n], exported[FLOW_PROTOCOL_IPFIX]))
 		n++;
 	fine = fine && take_turns(bench, entries, n);
 	for (uint32_t e = 0; e < n; e++) {
@@ -237,7 +237,7 @@ static bool run_decoders(struct rounds_bench *bench)
 		if (entries[e].fixbuf != NULL)
 			fixbuf_destroy(entries[e].fixbuf);
 	}
-	for (uint32_t p = 0; p < WIRE_PROTOCOL_COUNT; p++)
+	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
 		exported_destroy(exported[p]);
 	return fine;
 }
@@ -295,7 +295,7 @@ static bool run_rates(struct rounds_bench *bench, const struct exported *exporte
 static bool run_receivers(struct rounds_bench *bench)
 {
 	struct exported *exported =
-		make_exports(bench, WIRE_NETFLOW9, RECEIVE_FLOWS, 1, bench->seed);
+		make_exports(bench, FLOW_PROTOCOL_NETFLOW9, RECEIVE_FLOWS, 1, bench->seed);
 	bool fine;
 
 	figures_heading(&bench->figures,
@@ -311,7 +311,7 @@ static bool run_receivers(struct rounds_bench *bench)
 static bool run_growth(struct rounds_bench *bench)
 {
 	struct exported_spec spec = {
-		.protocol = WIRE_IPFIX,
+		.protocol = FLOW_PROTOCOL_IPFIX,
 		.flows = bench->quick ? flow_counts[0] : flow_counts[1],
 		.routers = 4,
 		.cycles = 1,

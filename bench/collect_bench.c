@@ -26,8 +26,8 @@ struct collecting {
 
 	/* Of records alone. */
 	struct record_handler sink;
-	struct flow_record batch[WIRE_BATCH];
-	struct templates *templates[COLLECTING_ROUTERS_MAX + 1]; /* by domain */
+	struct flow_record batch[DECODE_BATCH];
+	struct templates *templates[COLLECT_BENCH_ROUTERS_MAX + 1]; /* by domain */
 
 	/* Of more. */
 	struct collector *collector;
@@ -91,9 +91,9 @@ static void decode(struct collecting *collecting, const struct datagram *datagra
 	struct templates **templates;
 	struct datagram_header header;
 
-	if (flow_protocol_read_header(datagram->data, datagram->len, &header) != WIRE_FINE)
+	if (flow_protocol_read_header(datagram->data, datagram->len, &header) != DECODE_FINE)
 		return;
-	templates = &collecting->templates[header.domain % (COLLECTING_ROUTERS_MAX + 1)];
+	templates = &collecting->templates[header.domain % (COLLECT_BENCH_ROUTERS_MAX + 1)];
 	if (*templates == NULL)
 		*templates = templates_create(TEMPLATE_BYTES);
 	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &collecting->sink);
@@ -110,7 +110,7 @@ static void count(struct collecting *collecting, const struct observation *obser
 	collecting->counts.records += n;
 	collecting->counts.packets += counts.received;
 	collecting->counts.measured += counts.measured;
-	if (collecting->depth == COLLECTING_COUNTED)
+	if (collecting->depth == COLLECT_BENCH_COUNTED)
 		count_weighted_keys(
 			&collecting->counting, &collecting->sketch, &collecting->distinct);
 }
@@ -119,7 +119,7 @@ static void observe(void *arg, const struct observation *observations, uint32_t 
 {
 	struct collecting *collecting = arg;
 
-	if (collecting->depth >= COLLECTING_BEST) {
+	if (collecting->depth >= COLLECT_BENCH_BEST) {
 		count(collecting, observations, n);
 		return;
 	}
@@ -229,9 +229,9 @@ struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows
 	memset(collecting, 0, sizeof(*collecting));
 	collecting->depth = depth;
 	set_sink(collecting);
-	if ((depth == COLLECTING_RECORDS || create_collector(collecting)) &&
-		(depth < COLLECTING_BEST || create_dedup(collecting, flows, seed)) &&
-		(depth < COLLECTING_COUNTED || create_sketch(collecting, seed)))
+	if ((depth == COLLECT_BENCH_RECORDS || create_collector(collecting)) &&
+		(depth < COLLECT_BENCH_BEST || create_dedup(collecting, flows, seed)) &&
+		(depth < COLLECT_BENCH_COUNTED || create_sketch(collecting, seed)))
 		return collecting;
 	collecting_destroy(collecting);
 	return NULL;
@@ -239,7 +239,7 @@ struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows
 
 void collecting_destroy(struct collecting *collecting)
 {
-	for (uint32_t t = 0; t <= COLLECTING_ROUTERS_MAX; t++)
+	for (uint32_t t = 0; t <= COLLECT_BENCH_ROUTERS_MAX; t++)
 		if (collecting->templates[t] != NULL)
 			templates_destroy(collecting->templates[t]);
 	collector_destroy(collecting->collector);
@@ -253,7 +253,7 @@ void collecting_destroy(struct collecting *collecting)
 
 void collecting_take(struct collecting *collecting, const struct datagram *datagram)
 {
-	if (collecting->depth == COLLECTING_RECORDS)
+	if (collecting->depth == COLLECT_BENCH_RECORDS)
 		decode(collecting, datagram);
 	else
 		collector_take(collecting->collector, datagram);
@@ -285,7 +285,7 @@ static void settle(struct collecting *collecting)
 		if (dedup_settle(collecting->dedup, collecting->counting.bursts, &counts) == 0)
 			break;
 		collecting->counts.measured += counts.measured;
-		if (collecting->depth == COLLECTING_COUNTED)
+		if (collecting->depth == COLLECT_BENCH_COUNTED)
 			count_weighted_keys(
 				&collecting->counting, &collecting->sketch, &collecting->distinct);
 	}

@@ -9,13 +9,13 @@
 #include "bench/exported.h"
 #include "collect/datagram.h"
 
-#define COLLECTING_ROUTERS_MAX 16
+#define COLLECT_BENCH_ROUTERS_MAX 16
 
 enum collecting_depth {
-	COLLECTING_RECORDS,      /* decoded, and no more */
-	COLLECTING_OBSERVATIONS, /* and whose they are */
-	COLLECTING_BEST,         /* and each packet once */
-	COLLECTING_COUNTED,      /* and counted by Count-Min, as heavy hitters and distinct keys */
+	COLLECT_BENCH_RECORDS,      /* decoded, and no more */
+	COLLECT_BENCH_OBSERVATIONS, /* and whose they are */
+	COLLECT_BENCH_BEST,         /* and each packet once */
+	COLLECT_BENCH_COUNTED,      /* and counted by Count-Min, as heavy hitters and distinct keys */
 };
 
 /* What came of it, since it was made. */

@@ -90,7 +90,7 @@ static void receive(struct listener *listener, struct collecting *collecting)
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
 	struct collecting *collecting = collecting_create(
-		kind == COLLECTORS_COUNTED ? COLLECTING_COUNTED : COLLECTING_OBSERVATIONS, flows,
+		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS, flows,
 		1);
 	struct listener *listener = collecting != NULL ? open_listener(port) : NULL;
 	struct told told;
@@ -468,7 +468,7 @@ static double grow(const void *arg)
 	struct collecting *collecting;
 	double before = resident();
 
-	collecting = collecting_create(COLLECTING_BEST, exported->spec.flows, 1);
+	collecting = collecting_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);
 	if (collecting == NULL)
 		return 0;
 	collecting_run(collecting, exported, &now);

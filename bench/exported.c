@@ -146,7 +146,7 @@ static bool put_flow(struct writer *writer, const struct key4 *key, uint64_t pac
 
 static bool put_record(struct writer *writer, const struct key4 *key, uint64_t packets)
 {
-	if (writer->sender.protocol == WIRE_SFLOW)
+	if (writer->sender.protocol == FLOW_PROTOCOL_SFLOW)
 		return put_sample(writer, key);
 	return put_flow(writer, key, packets);
 }
@@ -193,7 +193,7 @@ static void write_router(struct writer *writer, uint32_t router)
 	writer->sender = (struct export_sender){
 		.protocol = spec->protocol,
 		.domain = router + 1,
-		.sampling = spec->protocol == WIRE_SFLOW ? EXPORTED_SAMPLING : 1,
+		.sampling = spec->protocol == FLOW_PROTOCOL_SFLOW ? EXPORTED_SAMPLING : 1,
 		.address = {192, 0, 2, (uint8_t)(router + 1)},
 		.booted = (START - 3600) * SECOND_NS,
 	};

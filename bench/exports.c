@@ -154,7 +154,7 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 static bool time_goflow2(struct rounds_bench *in, uint32_t round)
 {
 	static const char part[] = "encode: goflow2, which also receives and decodes";
-	const struct exported_spec spec = {.protocol = WIRE_NETFLOW9,
+	const struct exported_spec spec = {.protocol = FLOW_PROTOCOL_NETFLOW9,
 		.flows = LINE_FLOWS,
 		.routers = 1,
 		.cycles = 1,
@@ -258,11 +258,11 @@ static void close_reader(struct reader *reader)
 static bool connect_to(
 	const struct reader *reader, struct socket_client_address *address, const char *where)
 {
-	char text[32], why[RECEIVER_WHY_MAX];
+	char text[32], why[SOCKET_CLIENT_ERROR_MAX];
 
 	snprintf(text, sizeof(text), "%s:%u", where, reader->port);
 	return socket_client_parse(
-		text, reader->accepts ? RECEIVER_TCP : RECEIVER_UDP, NULL, address, why);
+		text, reader->accepts ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, NULL, address, why);
 }
 
 static int64_t patience(void *arg)
@@ -326,7 +326,7 @@ static struct took leave_json(struct exports_bench *bench, const struct report_e
 		return took;
 	socket_client_init(&receiver);
 	if (connect_to(&reader, &receiver.address, "127.0.0.1") &&
-		socket_client_look(&receiver) == RECEIVER_ANEW) {
+		socket_client_look(&receiver) == SOCKET_CLIENT_RECONNECTED) {
 		struct took begin = now();
 
 		text_clear(&bench->text);

@@ -349,7 +349,7 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 {
 	const struct workload *workload = contest->workload;
 	struct chains chains[TABLE_HASH_COUNT] = {0};
-	char error[CONTEST_ERROR_MAX];
+	char error[BENCH_ROUNDS_ERROR_MAX];
 	uint32_t rounds;
 
 	if (!bench_rounds_run(contest, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,

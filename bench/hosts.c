@@ -127,7 +127,7 @@ static struct prefix_list *make_rules(uint32_t hosts)
 		uint32_t address = htobe32(FIRST_HOST + h);
 
 		rule->length = 32;
-		rule->parent = MONITOR_NO_RULE;
+		rule->parent = PREFIX_NO_ENTRY;
 		memcpy(rule->bits, &address, sizeof(address));
 		snprintf(rule->prefix, sizeof(rule->prefix), "%u.%u.%u.%u/32", rule->bits[0],
 			rule->bits[1], rule->bits[2], rule->bits[3]);
@@ -197,7 +197,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 		.workload = workload, .seed = seed_options(hosts->config)->seed};
 	static struct contest_result results[ENTRIES];
 	struct bench_subject contestants[ENTRIES];
-	char error[CONTEST_ERROR_MAX];
+	char error[BENCH_ROUNDS_ERROR_MAX];
 	uint32_t rounds;
 
 	for (uint32_t e = 0; e < ENTRIES; e++) {
@@ -303,7 +303,7 @@ static void add_entries(
 
 static bool run_rounds(struct hosts *hosts, uint32_t *rounds)
 {
-	char error[OFFER_ERROR_MAX];
+	char error[LOAD_GENERATOR_ERROR_MAX];
 
 	for (*rounds = 0; *rounds < hosts->rounds; ++*rounds)
 		for (uint32_t e = 0; e < ENTRIES; e++) {

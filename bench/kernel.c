@@ -40,7 +40,7 @@
 #define CELLS         32768 /* of a row, as --kernel has them */
 #define HOSTS         65536 /* with a rule each */
 #define ENTRANTS_MAX  (24 + OPTION_LIST_MAX)
-#define ERROR_MAX     600 /* MONITOR_ERROR_MAX and KERNEL_ERROR_MAX are less */
+#define ERROR_MAX     600 /* PREFIX_ERROR_MAX and KERNEL_ERROR_MAX are less */
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -298,7 +298,7 @@ static struct kernel_program *load_with_rules(
 	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
 {
 	struct kernel_program *program = load_ours(bench,
-		(struct kernel_program_params){.buckets = buckets, .monitor = KERNEL_MONITOR_SRC});
+		(struct kernel_program_params){.buckets = buckets, .monitor = KERNEL_PREFIX_SRC});
 	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
 	struct kernel_rules *maps = NULL;
 
@@ -309,7 +309,7 @@ static struct kernel_program *load_with_rules(
 			.length = 32,
 			.bits = {(uint8_t)(address >> 24), (uint8_t)(address >> 16),
 				(uint8_t)(address >> 8), (uint8_t)address},
-			.parent = MONITOR_NO_RULE,
+			.parent = PREFIX_NO_ENTRY,
 		};
 	}
 	if (program != NULL && rules != NULL)

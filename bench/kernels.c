@@ -70,9 +70,9 @@ struct kernels {
 	struct topology topology;
 	struct cpus cpus;
 	struct figures figures;
-	struct bench_subject contestants[CONTEST_CONTESTANTS_MAX];
+	struct bench_subject contestants[BENCH_ROUNDS_SUBJECTS_MAX];
 	uint32_t nb_contestants;
-	struct contest_result results[CONTEST_CONTESTANTS_MAX];
+	struct contest_result results[BENCH_ROUNDS_SUBJECTS_MAX];
 };
 
 static const struct option_values flows_default = {4, {1000, 100000, 1000000, 20000000}};
@@ -101,10 +101,10 @@ static void choose_contestants(struct kernels *kernels)
 		add_contestant(kernels, sketch->name, sketch->ops, 1);
 	kernels->nb_contestants += choices_contestants(bench_options(kernels->config),
 		kernels->threads, kernels->contestants + kernels->nb_contestants,
-		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
+		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
 	kernels->nb_contestants += locked_contestants(bench_options(kernels->config),
 		kernels->threads, kernels->contestants + kernels->nb_contestants,
-		CONTEST_CONTESTANTS_MAX - kernels->nb_contestants);
+		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
 }
 
 static const struct contest_result *result_of(
@@ -228,7 +228,7 @@ static bool run_workload(struct kernels *kernels, const struct workload *workloa
 		.workload = workload, .seed = seed_options(kernels->config)->seed};
 
 	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
-		char error[CONTEST_ERROR_MAX];
+		char error[BENCH_ROUNDS_ERROR_MAX];
 		uint32_t rounds;
 
 		contest.width = kernels->widths->values[w];

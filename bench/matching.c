@@ -33,7 +33,7 @@ static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 
 		memcpy(rule->bits, &address, sizeof(address));
 		rule->length = 32;
-		rule->parent = MONITOR_NO_RULE;
+		rule->parent = PREFIX_NO_ENTRY;
 	}
 	if (rules != NULL)
 		rules->n = n;
@@ -55,7 +55,7 @@ struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
 	struct prefix_list *hosts;
 	struct random random;
 	struct hash_key key;
-	char error[MONITOR_ERROR_MAX];
+	char error[PREFIX_ERROR_MAX];
 
 	if (matching == NULL)
 		return NULL;
@@ -63,7 +63,7 @@ struct matching *matching_create(uint32_t rules, uint64_t hash_seed)
 	random_init(&random, 1);
 	hosts = random_hosts(rules, &random);
 	if (hosts != NULL)
-		matching->table = prefix_filter_create(hosts, MONITOR_DST, 1, error);
+		matching->table = prefix_filter_create(hosts, PREFIX_DST, 1, error);
 	if (matching->table == NULL) {
 		free(matching);
 		return NULL;

@@ -268,7 +268,7 @@ static const struct {
 		}},
 };
 
-#define NB_CONTESTS (sizeof(contests) / sizeof(contests[0]))
+#define NB_ALL_ROUNDS (sizeof(contests) / sizeof(contests[0]))
 
 static struct workload *make_workload(const struct parts *parts, uint32_t zipf_e6, uint64_t flows)
 {
@@ -334,17 +334,17 @@ static bool run_contest(
 
 static bool run_contests(struct parts *parts)
 {
-	struct workload *workloads[NB_CONTESTS];
+	struct workload *workloads[NB_ALL_ROUNDS];
 	bool done = true;
 
-	for (uint32_t c = 0; c < NB_CONTESTS; c++) {
+	for (uint32_t c = 0; c < NB_ALL_ROUNDS; c++) {
 		workloads[c] = make_workload(parts, contests[c].zipf_e6, contests[c].flows);
 		done &= workloads[c] != NULL;
 	}
 	for (uint32_t r = 0; done && r < parts->rounds; r++)
-		for (uint32_t c = 0; done && c < NB_CONTESTS; c++)
+		for (uint32_t c = 0; done && c < NB_ALL_ROUNDS; c++)
 			done = run_contest(parts, c, workloads[c], r);
-	for (uint32_t c = 0; c < NB_CONTESTS; c++)
+	for (uint32_t c = 0; c < NB_ALL_ROUNDS; c++)
 		if (workloads[c] != NULL)
 			workload_destroy(workloads[c]);
 	return done;

@@ -60,7 +60,7 @@ void pipeline_ports_config(
  * port_probe(). */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
-	_Static_assert(PORT_ERROR_MAX <= OFFER_ERROR_MAX, "the line fits");
+	_Static_assert(PORT_ERROR_MAX <= LOAD_GENERATOR_ERROR_MAX, "the line fits");
 
 	while (live->nb_ports < port_options(&live->config)->names.n) {
 		uint32_t p = live->nb_ports, group = live->plan.ports[p].group;
@@ -162,7 +162,7 @@ static bool judge(struct live *live, double seconds, struct pipeline_sample *sam
 	uint64_t offered = totals.received + lost(live, &unknown);
 
 	if (totals.counted == 0 || totals.counted + totals.ring_full != totals.received) {
-		snprintf(error, OFFER_ERROR_MAX,
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX,
 			"of %llu packets %llu were lost between lcores and %llu counted: the "
 			"figures are worth nothing",
 			(unsigned long long)totals.received, (unsigned long long)totals.ring_full,
@@ -190,7 +190,7 @@ static bool measure(
 	run_join(live->run);
 	if (come)
 		return judge(live, seconds, sample, error);
-	snprintf(error, OFFER_ERROR_MAX,
+	snprintf(error, LOAD_GENERATOR_ERROR_MAX,
 		"--port %s: no packet came within %d s: start what is to send on it first",
 		live->ports[0].name, PATIENCE_S);
 	return false;

@@ -64,7 +64,7 @@ static void count_timed(
 static void look(struct worker *worker, uint32_t n)
 {
 	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
-	worker->keeper->valve.level = polled_kind == POLLED_COUNT_ONLY ? VALVE_COUNT : VALVE_FULL;
+	worker->keeper->valve.level = polled_kind == POLLED_COUNT_ONLY ? SHED_LEVEL_COUNT : SHED_LEVEL_FULL;
 }
 
 static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)

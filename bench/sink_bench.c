@@ -279,7 +279,7 @@ static struct sink_log voice = {.say = hear};
 static double time_outlet(const struct sink_request *request, struct report_epoch *epoch)
 {
 	struct sink *remote = sink_create(request, 0, &voice);
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 	struct delivery *delivery;
 	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
 	int64_t start;

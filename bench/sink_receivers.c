@@ -324,7 +324,7 @@ struct places *places_open(const struct places_setting *setting, char *error)
 {
 	struct places *places = calloc(1, sizeof(*places));
 
-	snprintf(error, PLACES_ERROR_MAX, "no memory, file or socket of loopback for receivers");
+	snprintf(error, SINK_RECEIVERS_ERROR_MAX, "no memory, file or socket of loopback for receivers");
 	if (places == NULL)
 		return NULL;
 	places->setting = *setting;

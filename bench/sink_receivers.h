@@ -13,7 +13,7 @@
 
 #include "report/rows/report.h"
 
-#define PLACES_ERROR_MAX 512
+#define SINK_RECEIVERS_ERROR_MAX 512
 
 struct places_setting {
 	bool frozen;
@@ -22,7 +22,7 @@ struct places_setting {
 
 struct places;
 
-/* Its threads run where the caller's may. NULL with one line in error[PLACES_ERROR_MAX]. */
+/* Its threads run where the caller's may. NULL with one line in error[SINK_RECEIVERS_ERROR_MAX]. */
 struct places *places_open(const struct places_setting *setting, char *error);
 /* Hands an epoch over, which is taken over. */
 void places_push(struct places *places, struct report_epoch *epoch);

@@ -113,7 +113,7 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 		entrant->kind = kind_of(&entrant->contestant, bench->nb_entrants);
 		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
 		if (entrant->kind >= POLLED_KEPT_UP)
-			edit_shed_policy_options(&entrant->config)->keep_up = KEEP_UP_VALVE;
+			edit_shed_policy_options(&entrant->config)->keep_up = SHED_POLICY_SAMPLE;
 		edit_feeder_options(&entrant->config)->packets = bench->packets;
 		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
 			    &bench->topology, error))

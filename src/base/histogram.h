@@ -8,27 +8,27 @@
 
 #include <stdint.h>
 
-#define LOG_LINEAR_BITS  4
-#define LOG_LINEAR_STEPS (1U << LOG_LINEAR_BITS)
+#define HISTOGRAM_BITS  4
+#define HISTOGRAM_STEPS (1U << HISTOGRAM_BITS)
 /* Largest value with its own step. Larger values count as this one. */
-#define LOG_LINEAR_MAX   ((UINT64_C(1) << 44) - 1)
-#define LOG_LINEAR_SIZE  ((44 - LOG_LINEAR_BITS + 1) * LOG_LINEAR_STEPS)
+#define HISTOGRAM_MAX   ((UINT64_C(1) << 44) - 1)
+#define HISTOGRAM_SIZE  ((44 - HISTOGRAM_BITS + 1) * HISTOGRAM_STEPS)
 
 struct log_linear {
 	uint64_t n, max;
-	uint64_t counts[LOG_LINEAR_SIZE];
+	uint64_t counts[HISTOGRAM_SIZE];
 };
 
 static inline uint32_t log_linear_step(uint64_t value)
 {
 	uint32_t shift;
 
-	if (value < LOG_LINEAR_STEPS)
+	if (value < HISTOGRAM_STEPS)
 		return (uint32_t)value;
-	if (value > LOG_LINEAR_MAX)
-		value = LOG_LINEAR_MAX;
-	shift = 63 - (uint32_t)__builtin_clzll(value) - LOG_LINEAR_BITS;
-	return shift * LOG_LINEAR_STEPS + (uint32_t)(value >> shift);
+	if (value > HISTOGRAM_MAX)
+		value = HISTOGRAM_MAX;
+	shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_BITS;
+	return shift * HISTOGRAM_STEPS + (uint32_t)(value >> shift);
 }
 
 /* Returns the largest value of a step. */
@@ -36,10 +36,10 @@ static inline uint64_t log_linear_value(uint32_t step)
 {
 	uint32_t shift;
 
-	if (step < 2 * LOG_LINEAR_STEPS)
+	if (step < 2 * HISTOGRAM_STEPS)
 		return step;
-	shift = step / LOG_LINEAR_STEPS - 1;
-	return ((uint64_t)(step % LOG_LINEAR_STEPS + LOG_LINEAR_STEPS + 1) << shift) - 1;
+	shift = step / HISTOGRAM_STEPS - 1;
+	return ((uint64_t)(step % HISTOGRAM_STEPS + HISTOGRAM_STEPS + 1) << shift) - 1;
 }
 
 static inline void log_linear_add(struct log_linear *histogram, uint64_t value, uint64_t times)
@@ -57,7 +57,7 @@ static inline void log_linear_merge(struct log_linear *sum, const struct log_lin
 	sum->n += part->n;
 	if (part->max > sum->max)
 		sum->max = part->max;
-	for (uint32_t s = 0; s < LOG_LINEAR_SIZE; s++)
+	for (uint32_t s = 0; s < HISTOGRAM_SIZE; s++)
 		sum->counts[s] += part->counts[s];
 }
 
@@ -71,7 +71,7 @@ static inline uint64_t log_linear_quantile(const struct log_linear *histogram, d
 		return 0;
 	if ((double)wanted < share * (double)histogram->n)
 		wanted++;
-	while (step + 1 < LOG_LINEAR_SIZE && (seen += histogram->counts[step]) < wanted)
+	while (step + 1 < HISTOGRAM_SIZE && (seen += histogram->counts[step]) < wanted)
 		step++;
 	return log_linear_value(step) < histogram->max ? log_linear_value(step) : histogram->max;
 }

@@ -100,7 +100,7 @@ static void name_of(const char *path, char name[64])
 /* Connects to the one that answers; more than one are listed. Returns -1 after a complaint. */
 static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 {
-	char names[COMPLAINT_MAX / 2] = "", name[64];
+	char names[CLI_ERROR_MAX / 2] = "", name[64];
 	int connected = -1, n = 0;
 	size_t used = 0;
 

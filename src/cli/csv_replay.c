@@ -63,7 +63,7 @@ struct csv_replay {
 	uint64_t last; /* epoch, and one */
 	bool cut;
 	int status; /* not 0: nothing more is read */
-	char error[RECORDED_ERROR_MAX];
+	char error[CSV_REPLAY_ERROR_MAX];
 };
 
 /* --- what is wrong --- */
@@ -468,7 +468,7 @@ struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	struct csv_replay *recorded = calloc(1, sizeof(*recorded));
 
 	*status = EXIT_MACHINE;
-	snprintf(error, RECORDED_ERROR_MAX, "there is no memory");
+	snprintf(error, CSV_REPLAY_ERROR_MAX, "there is no memory");
 	if (recorded == NULL)
 		return NULL;
 	recorded->outputs.option = "--output";
@@ -478,7 +478,7 @@ struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	if (begin(recorded, &recorded->outputs) && begin(recorded, &recorded->stats))
 		return recorded;
 	*status = recorded->status;
-	snprintf(error, RECORDED_ERROR_MAX, "%s", recorded->error);
+	snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", recorded->error);
 	csv_replay_close(recorded);
 	return NULL;
 }

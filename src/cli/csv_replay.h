@@ -12,7 +12,7 @@
 
 #include "cli/epoch_view.h"
 
-#define RECORDED_ERROR_MAX 512
+#define CSV_REPLAY_ERROR_MAX 512
 
 struct csv_replay_files {
 	char *const *paths;
@@ -23,7 +23,7 @@ struct csv_replay;
 
 /*
  * Opens the first file of each kind and reads its header. NULL where it cannot, or is another kind
- * of file: with a line in error[RECORDED_ERROR_MAX] and the exit status in *status.
+ * of file: with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);

@@ -18,7 +18,7 @@
 #define EXIT_RUN     1
 #define EXIT_TEXT    2
 #define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
-#define LINE_SIZE    COMPLAINT_MAX
+#define LINE_SIZE    CLI_ERROR_MAX
 #define REFUSAL_END  "_error" /* of the name of a text that says why (control/control.c) */
 #define USE_COLUMN   37       /* what help says of a use stands there */
 

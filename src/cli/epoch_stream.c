@@ -92,10 +92,10 @@ static enum stream_event hand_over(struct epoch_stream *watch, struct epoch_view
 	if ((*epoch)->failed) {
 		epoch_view_free(*epoch);
 		*epoch = NULL;
-		return WATCH_ODD;
+		return EPOCH_STREAM_ODD;
 	}
 	ask_epoch(watch, (*epoch)->number + 1, 0);
-	return WATCH_EPOCH;
+	return EPOCH_STREAM_EPOCH;
 }
 
 /* What is told beside epochs, of the last one, comes behind all else. */
@@ -107,7 +107,7 @@ static enum stream_event ask_deliveries(struct epoch_stream *watch, struct epoch
 	watch->asked_rows = false;
 	watch->asked_deliveries = true;
 	ask(watch);
-	return WATCH_NOTHING;
+	return EPOCH_STREAM_NOTHING;
 }
 
 static enum stream_event take_deliveries(
@@ -164,25 +164,25 @@ static enum stream_event take_parts(
 		epoch_view_free(watch->epoch);
 		watch->epoch = NULL;
 		ask_epoch(watch, number, 0);
-		return WATCH_NOTHING;
+		return EPOCH_STREAM_NOTHING;
 	}
 	if (watch->epoch == NULL) {
 		watch->epoch = epoch_view_alloc();
 		watch->parts = 0;
 	}
 	if (watch->epoch == NULL || left > parts)
-		return WATCH_ODD;
+		return EPOCH_STREAM_ODD;
 	epoch_view_add_answer(watch->epoch, answer);
 	if (left > 0 && (watch->everything || !has_all_measurements(answer))) {
 		/* Each answer brings some, or there was no end. */
 		if (parts - left <= watch->parts || parts > PARTS_MAX)
-			return WATCH_ODD;
+			return EPOCH_STREAM_ODD;
 		watch->parts = parts - left;
 		ask_epoch(watch, number, watch->parts);
-		return WATCH_NOTHING;
+		return EPOCH_STREAM_NOTHING;
 	}
 	if (ask_rows(watch))
-		return WATCH_NOTHING;
+		return EPOCH_STREAM_NOTHING;
 	return ask_deliveries(watch, epoch);
 }
 
@@ -196,21 +196,21 @@ static enum stream_event take_answer(
 	if (json_find(answer, "epoch") != NULL)
 		return take_parts(watch, answer, epoch);
 	if (json_find(answer, "ended") != NULL)
-		return WATCH_ENDED;
+		return EPOCH_STREAM_ENDED;
 	if (json_find(answer, "waiting") == NULL)
-		return WATCH_ODD;
+		return EPOCH_STREAM_ODD;
 	ask(watch); /* the same again */
-	return WATCH_NOTHING;
+	return EPOCH_STREAM_NOTHING;
 }
 
 enum stream_event epoch_stream_take(struct epoch_stream *watch, struct epoch_view **epoch)
 {
-	enum stream_event news = WATCH_ODD;
+	enum stream_event news = EPOCH_STREAM_ODD;
 	struct json_node *root;
 
 	*epoch = NULL;
 	if (!connection_receive(watch->fd, watch->answer))
-		return WATCH_GONE;
+		return EPOCH_STREAM_GONE;
 	root = json_read(watch->answer);
 	if (root != NULL && root->first != NULL)
 		news = take_answer(watch, root->first, epoch);

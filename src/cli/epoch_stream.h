@@ -11,11 +11,11 @@
 #include "cli/epoch_view.h"
 
 enum stream_event {
-	WATCH_EPOCH,   /* there is one, which is the caller's */
-	WATCH_NOTHING, /* not yet */
-	WATCH_ENDED,   /* the run ended, and said so; every epoch was seen that was there */
-	WATCH_GONE,    /* it closed the connection without a word */
-	WATCH_ODD,     /* it answers what is no answer: another version, or no memory */
+	EPOCH_STREAM_EPOCH,   /* there is one, which is the caller's */
+	EPOCH_STREAM_NOTHING, /* not yet */
+	EPOCH_STREAM_ENDED,   /* the run ended, and said so; every epoch was seen that was there */
+	EPOCH_STREAM_GONE,    /* it closed the connection without a word */
+	EPOCH_STREAM_ODD,     /* it answers what is no answer: another version, or no memory */
 };
 
 struct epoch_stream;

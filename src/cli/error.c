@@ -8,7 +8,7 @@
 
 int cli_error(int status, const char *format, ...)
 {
-	char line[COMPLAINT_MAX];
+	char line[CLI_ERROR_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);

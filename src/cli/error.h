@@ -3,7 +3,7 @@
 
 /* A line on standard error, of what others may have written: it is made printable. */
 
-#define COMPLAINT_MAX 2048
+#define CLI_ERROR_MAX 2048
 
 /* Returns the status. */
 __attribute__((format(printf, 2, 3))) int cli_error(int status, const char *format, ...);

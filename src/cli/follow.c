@@ -334,16 +334,16 @@ static int follow_run(struct following *following, struct epoch_stream *watch)
 
 	while (wait_for_news(watch)) {
 		switch (epoch_stream_take(watch, &epoch)) {
-		case WATCH_NOTHING: break;
-		case WATCH_ENDED: return end(following);
-		case WATCH_GONE:
+		case EPOCH_STREAM_NOTHING: break;
+		case EPOCH_STREAM_ENDED: return end(following);
+		case EPOCH_STREAM_GONE:
 			return cli_error(EXIT_RUN,
 				"the run is gone without a word: it was killed, or ended while this "
 				"program stood still");
-		case WATCH_ODD:
+		case EPOCH_STREAM_ODD:
 			return cli_error(EXIT_RUN,
 				"the run does not answer what follow asks: it is of another version");
-		case WATCH_EPOCH:
+		case EPOCH_STREAM_EPOCH:
 			printed = print_epoch(following, epoch, &status);
 			epoch_view_free(epoch);
 			if (!printed)

@@ -518,7 +518,7 @@ static int check_twice(const struct csv_replay_files *files)
 
 static int draw_files(const struct plot_asked *asked)
 {
-	char error[RECORDED_ERROR_MAX];
+	char error[CSV_REPLAY_ERROR_MAX];
 	struct text text = {0};
 	int status;
 	struct series *series =

@@ -197,7 +197,7 @@ static bool read_all(struct series *series, struct series_scan *survey,
 	}
 	*status = csv_replay_status(recorded, &line);
 	if (*status != 0)
-		snprintf(error, RECORDED_ERROR_MAX, "%s", line);
+		snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", line);
 	series->cut = csv_replay_cut(recorded);
 	csv_replay_close(recorded);
 	return *status == 0;
@@ -222,7 +222,7 @@ static bool choose(struct series *series, struct series_scan *survey)
 
 static bool fail(char *error, int *status, int exit, const char *what, const char *name)
 {
-	snprintf(error, RECORDED_ERROR_MAX, "%s%.100s", what, name);
+	snprintf(error, CSV_REPLAY_ERROR_MAX, "%s%.100s", what, name);
 	*status = exit;
 	return false;
 }

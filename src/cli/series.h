@@ -45,7 +45,7 @@ struct series {
 
 /*
  * Reads the files, twice. measurement: by name; NULL: the first. NULL with a line in
- * error[RECORDED_ERROR_MAX], and the exit status.
+ * error[CSV_REPLAY_ERROR_MAX], and the exit status.
  */
 struct series *series_read(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, const char *measurement, char *error, int *status);

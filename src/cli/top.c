@@ -83,7 +83,7 @@ static bool show(struct top_display *screen)
 {
 	struct picture *picture = &screen->picture;
 
-	picture->rows = LINES < PICTURE_ROWS_MAX ? (uint32_t)LINES : PICTURE_ROWS_MAX;
+	picture->rows = LINES < TOP_SCREEN_ROWS_MAX ? (uint32_t)LINES : TOP_SCREEN_ROWS_MAX;
 	picture->columns = (uint32_t)COLS;
 	if (!picture_draw(picture, &screen->view))
 		return false;
@@ -253,14 +253,14 @@ static void take_news(struct top_display *screen)
 	struct epoch_view *epoch;
 
 	switch (epoch_stream_take(screen->watch, &epoch)) {
-	case WATCH_NOTHING: break;
-	case WATCH_EPOCH:
+	case EPOCH_STREAM_NOTHING: break;
+	case EPOCH_STREAM_EPOCH:
 		view_add(&screen->view, epoch);
 		ask_for_rows(screen);
 		break;
-	case WATCH_ENDED: leave_run(screen, "THE RUN ENDED; waiting for the next"); break;
-	case WATCH_GONE: leave_run(screen, "THE RUN IS GONE; waiting for the next"); break;
-	case WATCH_ODD: leave_run(screen, "THE RUN IS OF ANOTHER VERSION"); break;
+	case EPOCH_STREAM_ENDED: leave_run(screen, "THE RUN ENDED; waiting for the next"); break;
+	case EPOCH_STREAM_GONE: leave_run(screen, "THE RUN IS GONE; waiting for the next"); break;
+	case EPOCH_STREAM_ODD: leave_run(screen, "THE RUN IS OF ANOTHER VERSION"); break;
 	}
 }
 
@@ -391,7 +391,7 @@ static int read_arguments(int n, char **words, struct top_asked *asked)
 
 static int look_at(struct top_display *screen, const struct top_asked *asked)
 {
-	char error[RECORDED_ERROR_MAX];
+	char error[CSV_REPLAY_ERROR_MAX];
 	int status;
 
 	if (asked->outputs.n == 0) {

@@ -556,7 +556,7 @@ bool picture_draw(struct picture *picture, const struct view *view)
 		picture, 0, picture->rows > 1 ? picture->rows - 1 : picture->rows};
 	bool drawn = true;
 
-	for (uint32_t r = 0; r < PICTURE_ROWS_MAX; r++) {
+	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++) {
 		text_clear(&picture->lines[r].text);
 		picture->lines[r].style = PICTURE_PLAIN;
 	}
@@ -583,6 +583,6 @@ bool picture_draw(struct picture *picture, const struct view *view)
 
 void picture_free(struct picture *picture)
 {
-	for (uint32_t r = 0; r < PICTURE_ROWS_MAX; r++)
+	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++)
 		text_free(&picture->lines[r].text);
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/epoch_view.h"
 
-#define PICTURE_ROWS_MAX 300
+#define TOP_SCREEN_ROWS_MAX 300
 #define VIEW_EPOCHS      10 /* of a row's past that are shown */
 #define VIEW_FIND_MAX    64
 
@@ -56,12 +56,12 @@ enum picture_style {
 };
 
 struct picture {
-	uint32_t rows, columns; /* rows is at most PICTURE_ROWS_MAX */
+	uint32_t rows, columns; /* rows is at most TOP_SCREEN_ROWS_MAX */
 	bool utf8;
 	struct picture_line {
 		enum picture_style style;
 		struct text text; /* no longer than the columns */
-	} lines[PICTURE_ROWS_MAX];
+	} lines[TOP_SCREEN_ROWS_MAX];
 };
 
 /* Draws all lines anew. Returns false where memory is missing. */

@@ -104,7 +104,7 @@ static bool is_exporter(const struct collector *collector, const struct in6_addr
 void collector_note_sender(struct collector *collector, enum problem kind,
 	const struct in6_addr *sender, uint32_t detail, uint64_t n)
 {
-	struct problem_source source = {.protocol = WIRE_PROTOCOL_COUNT};
+	struct problem_source source = {.protocol = FLOW_PROTOCOL_COUNT};
 	struct problem_entry *entry;
 	bool proven = sender == NULL || is_exporter(collector, sender);
 
@@ -230,19 +230,19 @@ static enum problem problem_of(const struct datagram *datagram, const struct wir
 {
 	if (datagram->proto != 0)
 		return datagram->proto == PROTO_TCP ? PROBLEM_TCP : PROBLEM_SCTP;
-	if (version->family == WIRE_FAMILY_DTLS)
+	if (version->family == EXPORT_FAMILY_DTLS)
 		return PROBLEM_DTLS;
 	if (version->supported)
 		return PROBLEM_MALFORMED;
-	return version->family == WIRE_FAMILY_SFLOW ? PROBLEM_SFLOW_VERSION
+	return version->family == EXPORT_FAMILY_SFLOW ? PROBLEM_SFLOW_VERSION
 						    : PROBLEM_NETFLOW_VERSION;
 }
 
 /* DTLS carries other protocols. NetFlow v2 to v4 were never released, and TFTP has their numbers. */
 static bool has_other_uses(const struct wire_version *version)
 {
-	return version->family == WIRE_FAMILY_DTLS ||
-	       (version->family == WIRE_FAMILY_NETFLOW && version->number >= 2 &&
+	return version->family == EXPORT_FAMILY_DTLS ||
+	       (version->family == EXPORT_FAMILY_NETFLOW && version->number >= 2 &&
 		       version->number <= 4);
 }
 
@@ -255,18 +255,18 @@ void collector_take_unreadable(
 	uint32_t detail = version.number;
 
 	if (has_other_uses(&version) && !collector_is_export_port(collector, datagram->dst_port))
-		version.family = WIRE_FAMILY_NONE;
+		version.family = EXPORT_FAMILY_NONE;
 	if (stream) {
 		exports = flow_protocol_is_ipfix(datagram->data, datagram->len);
 		detail = 0;
-	} else if (version.family == WIRE_FAMILY_NONE) {
+	} else if (version.family == EXPORT_FAMILY_NONE) {
 		if (!is_exporter(collector, &datagram->src) ||
 			!collector_is_export_port(collector, datagram->dst_port)) {
 			take_stranger(collector, datagram);
 			return;
 		}
 		kind = PROBLEM_MALFORMED;
-		detail = WIRE_VERSION;
+		detail = DECODE_VERSION;
 	} else if (kind == PROBLEM_MALFORMED) {
 		detail = fault;
 	}
@@ -294,7 +294,7 @@ void collector_judge_strangers(struct collector *collector)
 			count_unreadable(collector, &stranger->address, stranger->dst_port,
 				stranger->datagrams, stranger->bytes, true);
 			collector_note_sender(collector, PROBLEM_MALFORMED, &stranger->address,
-				WIRE_VERSION, stranger->datagrams);
+				DECODE_VERSION, stranger->datagrams);
 			continue;
 		}
 		collector->others.datagrams += stranger->datagrams;

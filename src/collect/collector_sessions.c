@@ -419,7 +419,7 @@ bool session_make_templates(struct collector *collector, struct session *session
 	struct session *worst;
 	size_t limit, others;
 
-	if (protocol != WIRE_NETFLOW9 && protocol != WIRE_IPFIX)
+	if (protocol != FLOW_PROTOCOL_NETFLOW9 && protocol != FLOW_PROTOCOL_IPFIX)
 		return true;
 	if (session->templates == NULL)
 		session->templates = templates_create(0);

@@ -198,7 +198,7 @@ struct collector {
 	uint32_t nb_observations;
 	struct record_handler sink;
 	struct observation observations[BURST_MAX];
-	struct flow_record batch[WIRE_BATCH];
+	struct flow_record batch[DECODE_BATCH];
 };
 
 /* collector_problems.c */

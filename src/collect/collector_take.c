@@ -363,7 +363,7 @@ static bool counted_unsampled(const struct collector *collector, const struct op
 {
 	const struct session *session = collector->session;
 
-	if (option->has & WIRE_OPTION_DOMAIN && option->domain != collector->domain->row.domain)
+	if (option->has & OPTION_RECORD_DOMAIN && option->domain != collector->domain->row.domain)
 		session = sibling(collector, collector->domain, session, option->domain);
 	else if (collector->observer.unsampled)
 		return true;
@@ -439,7 +439,7 @@ static void on_option(void *arg, const struct option_record *option)
 		collector->file_due = true;
 		collector->process_options |= domain->row.domain == 0;
 		/* Exporters that name samplers were already in doubt. */
-		if (!(option->has & WIRE_OPTION_SAMPLER) && option->sampling > 1 &&
+		if (!(option->has & OPTION_RECORD_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
 			collector->observer.doubt = SAMPLING_LATE;
 	}
@@ -553,7 +553,7 @@ static bool is_clock_off(const struct collector *collector)
 	const struct datagram_header *header = collector->header;
 	int64_t offset = clock_offset(collector);
 	/* v9 and IPFIX truncate their time to seconds. */
-	int64_t coarse = header->protocol == WIRE_NETFLOW5 ? 0 : SECOND_NS;
+	int64_t coarse = header->protocol == FLOW_PROTOCOL_NETFLOW5 ? 0 : SECOND_NS;
 
 	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
 }
@@ -628,7 +628,7 @@ static void say_news(struct collector *collector, struct domain *domain)
 
 static bool is_standard(const struct sequence *sequence)
 {
-	bool messages = sequence->protocol == WIRE_NETFLOW9 || sequence->protocol == WIRE_SFLOW;
+	bool messages = sequence->protocol == FLOW_PROTOCOL_NETFLOW9 || sequence->protocol == FLOW_PROTOCOL_SFLOW;
 
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
@@ -667,7 +667,7 @@ static void note_start(struct collector *collector, struct session *session)
 	int64_t started = header->exported / 1000000 - header->uptime;
 	int32_t moved; /* uptimes wrap around */
 
-	if (header->protocol != WIRE_NETFLOW9 || header->uptime == 0)
+	if (header->protocol != FLOW_PROTOCOL_NETFLOW9 || header->uptime == 0)
 		return;
 	moved = (int32_t)(uint32_t)((uint64_t)started - (uint64_t)session->started);
 	if (session->started != 0 && !is_farther(moved, START_DRIFT_MS))
@@ -679,14 +679,14 @@ static void note_start(struct collector *collector, struct session *session)
 	session->started = started;
 }
 
-_Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == WIRE_SKIP_OTHERS, "the same order");
+_Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == DECODE_SKIP_OTHERS, "the same order");
 
 static void account_templates(
 	struct collector *collector, struct session *session, const struct decode_result *result)
 {
 	if (result->templates > 0)
 		session->from_file = false;
-	if (session->from_file && (result->fault == WIRE_LENGTH || result->fault == WIRE_COUNT))
+	if (session->from_file && (result->fault == DECODE_LENGTH || result->fault == DECODE_COUNT))
 		session_forget_templates(collector, session);
 	domain_settle_templates(collector, collector->domain);
 	if (session->templates != NULL &&
@@ -707,7 +707,7 @@ static void account(struct collector *collector, const struct decode_result *res
 	domain->row.records += result->unusable;
 	domain->row.unusable += result->unusable;
 	domain->harmless += result->harmless;
-	if (result->fault != WIRE_FINE) {
+	if (result->fault != DECODE_FINE) {
 		domain->row.malformed++;
 		collector_note_domain(collector, PROBLEM_MALFORMED, domain, result->fault, 1);
 	}
@@ -780,7 +780,7 @@ struct sampling_knowledge session_sampling(const struct collector *collector,
 	const struct session *process = NULL;
 
 	/* In IPFIX, domain 0 describes the exporting process (RFC 7011, 3.1). */
-	if (collector->process_options && domain->row.protocol == WIRE_IPFIX &&
+	if (collector->process_options && domain->row.protocol == FLOW_PROTOCOL_IPFIX &&
 		domain->row.domain != 0)
 		process = sibling(collector, domain, session, 0);
 	return (struct sampling_knowledge){
@@ -852,7 +852,7 @@ static void start_observer(struct collector *collector, const struct datagram *d
 /* sFlow: after a gap between datagrams, the place of missing samples is unknown. */
 static void note_break(struct session *session, const struct datagram_header *header)
 {
-	if (header->protocol != WIRE_SFLOW)
+	if (header->protocol != FLOW_PROTOCOL_SFLOW)
 		return;
 	session->breaks += header->sequence != session->sent + 1;
 	session->sent = header->sequence;
@@ -861,7 +861,7 @@ static void note_break(struct session *session, const struct datagram_header *he
 /* Returns true if the datagram was decoded completely and was not empty. */
 static bool is_good(const struct decode_result *result)
 {
-	return result->fault == WIRE_FINE &&
+	return result->fault == DECODE_FINE &&
 	       result->data_records + result->templates + result->samples > 0;
 }
 
@@ -881,7 +881,7 @@ static void take_from(struct collector *collector, struct session *session,
 	note_start(collector, session);
 	start_observer(collector, datagram);
 	decode(collector, datagram, &result);
-	if (result.fault == WIRE_FINE)
+	if (result.fault == DECODE_FINE)
 		collector_prove(collector, domain);
 	if (is_good(&result))
 		exporter_prove(collector->exporters, slot_of(collector, domain));
@@ -900,7 +900,7 @@ static void identify(const struct datagram *datagram, const struct datagram_head
 	id->address = datagram->src;
 	id->domain = header->domain;
 	id->protocol = header->protocol;
-	if (header->protocol != WIRE_SFLOW || header->agent_family == 0 ||
+	if (header->protocol != FLOW_PROTOCOL_SFLOW || header->agent_family == 0 ||
 		memcmp(header->agent, &none, header->agent_family == 4 ? 4 : 16) == 0)
 		return;
 	if (header->agent_family == 4)
@@ -996,7 +996,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
  */
 static uint32_t digest_bytes(const struct datagram_header *header, uint32_t len)
 {
-	return header->protocol == WIRE_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
+	return header->protocol == FLOW_PROTOCOL_SFLOW && len > SFLOW_DIGEST ? SFLOW_DIGEST : len;
 }
 
 /* Processes the next message of a datagram. Returns its length. */
@@ -1011,7 +1011,7 @@ static uint32_t take_message(
 	enum decode_fault fault = flow_protocol_read_header(datagram->data, datagram->len, &header);
 	uint32_t len = datagram->len;
 
-	if (fault != WIRE_FINE) {
+	if (fault != DECODE_FINE) {
 		if (is_refused(collector, datagram))
 			refuse(collector, datagram);
 		else
@@ -1019,7 +1019,7 @@ static uint32_t take_message(
 		return len;
 	}
 	/* RFC 7011, 3.1: the length of the message. */
-	if (header.protocol == WIRE_IPFIX && header.total >= header.len && header.total < len)
+	if (header.protocol == FLOW_PROTOCOL_IPFIX && header.total >= header.len && header.total < len)
 		len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)
@@ -1088,7 +1088,7 @@ void collector_take_stream(struct collector *collector, const struct datagram *s
 	if (is_refused(collector, segment))
 		refuse(collector, segment);
 	else
-		collector_take_unreadable(collector, segment, WIRE_FINE);
+		collector_take_unreadable(collector, segment, DECODE_FINE);
 }
 
 void collector_dropped(struct collector *collector, uint32_t socket, uint64_t datagrams)

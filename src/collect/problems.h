@@ -57,7 +57,7 @@ enum problem {
 struct problem_source {
 	struct in6_addr address; /* ::, if the kind has no exporters */
 	uint32_t domain;
-	uint32_t protocol; /* enum flow_protocol; WIRE_PROTOCOL_COUNT: a sender */
+	uint32_t protocol; /* enum flow_protocol; FLOW_PROTOCOL_COUNT: a sender */
 };
 
 struct problem_entry {

@@ -143,7 +143,7 @@ static struct prefix_list *rules; /* of --prefixes; NULL: none, or a run has tak
 
 static int read_rules(const struct config *config)
 {
-	char error[MONITOR_ERROR_MAX];
+	char error[PREFIX_ERROR_MAX];
 	bool mistake;
 
 	if (prefix_options(config)->file == NULL)

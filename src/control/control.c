@@ -25,7 +25,7 @@
 #define TOP_MAX           40  /* most rows; an IPv6 row has nearly 400 bytes */
 #define TOP_HEAD_BYTES    400 /* bytes besides the rows */
 #define PLACES_MAX        40  /* most deliveries, of about 300 bytes each */
-#define WITHIN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
+#define DRILL_DOWN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
 
 /* Ledger of an epoch, or sum of several. */
 struct ledger_sum {
@@ -71,7 +71,7 @@ static struct {
  */
 void perror(const char *what)
 {
-	char buffer[TELL_TEXT_MAX];
+	char buffer[REPLY_TEXT_MAX];
 	const char *why = strerror_r(errno, buffer, sizeof(buffer));
 
 	if (what == NULL || what[0] == '\0')
@@ -393,7 +393,7 @@ static int answer_top_of(
 }
 
 /* Parses "[MEASUREMENT][,N]". Returns false if malformed. */
-static bool read_top(const char *parameters, char name[TELL_TEXT_MAX], uint32_t *n)
+static bool read_top(const char *parameters, char name[REPLY_TEXT_MAX], uint32_t *n)
 {
 	size_t len = parameters != NULL ? strcspn(parameters, ",") : 0;
 	unsigned long number;
@@ -403,7 +403,7 @@ static bool read_top(const char *parameters, char name[TELL_TEXT_MAX], uint32_t 
 	name[0] = '\0';
 	if (parameters == NULL)
 		return true;
-	if (len >= TELL_TEXT_MAX)
+	if (len >= REPLY_TEXT_MAX)
 		return false;
 	memcpy(name, parameters, len);
 	name[len] = '\0';
@@ -421,7 +421,7 @@ _Static_assert(TOP_MAX == 40 && TOP_DEFAULT == 10, "said in texts, here and of t
 static int answer_top(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
 	struct report_epoch *epoch;
-	char name[TELL_TEXT_MAX];
+	char name[REPLY_TEXT_MAX];
 	uint32_t n;
 
 	(void)command;
@@ -499,7 +499,7 @@ static void add_keys(struct rte_tel_data *answer, const struct key_rule *rule,
 {
 	struct rte_tel_data *keys = reply_dict(answer, "keys");
 
-	for (uint32_t k = 0; k < inside->nb_keys && k < WITHIN_KEYS_MAX; k++) {
+	for (uint32_t k = 0; k < inside->nb_keys && k < DRILL_DOWN_KEYS_MAX; k++) {
 		struct rte_tel_data *dict = reply_numbered(keys, k + 1);
 
 		if (dict == NULL)
@@ -720,7 +720,7 @@ static const char *tell_states(
 {
 	unsigned long worker = UINT32_MAX;
 	struct shed_status present;
-	uint32_t how = KEEP_UP_VALVE;
+	uint32_t how = SHED_POLICY_SAMPLE;
 	char *end;
 
 	if (governor == NULL)
@@ -806,7 +806,7 @@ static void add_long_text(struct rte_tel_data *dict, const char *name, const cha
 	}
 }
 
-_Static_assert(TELL_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "tell_text() cuts nothing");
+_Static_assert(REPLY_TEXT_MAX >= RTE_TEL_MAX_STRING_LEN, "tell_text() cuts nothing");
 
 /* Adds the first epoch of a change. */
 static void add_change(struct rte_tel_data *dict, const struct change_answer *change)

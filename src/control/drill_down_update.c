@@ -39,7 +39,7 @@ static void warn_if_full(struct drill_down *closer, const struct report_epoch *r
 	log_warning("interval %llu, %s: %u more heavy keys of %s than the limit of %u: "
 		    "raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
-		drill_down_options(config)->within.networks, NETWORKS_MAX, closer->full.since);
+		drill_down_options(config)->within.networks, KEY_SET_MAX, closer->full.since);
 }
 
 /* Updates the networks of one measurement. Returns how many keys did not fit. */

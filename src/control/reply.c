@@ -37,7 +37,7 @@ void reply_time(struct rte_tel_data *dict, const char *name, int64_t ns)
 /* Writes ASCII only: for other bytes, DPDK reads its table of escapes at a negative index. */
 void reply_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
 {
-	char value[TELL_TEXT_MAX];
+	char value[REPLY_TEXT_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);

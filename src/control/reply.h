@@ -15,7 +15,7 @@
 #define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
 #endif
 
-#define TELL_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
+#define REPLY_TEXT_MAX RTE_TEL_MAX_STRING_LEN /* longest text without truncation, with a final 0 */
 
 /* Size limit of a reply: 16 KB of JSON. The library silently drops the rest. */
 #define ANSWER_BYTES 16000

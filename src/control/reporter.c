@@ -549,12 +549,12 @@ static void look_at_rules(struct reporter *reporter)
 	char *error = reporter->reloaded.rules_error;
 
 	switch (prefix_tables_look(tables)) {
-	case MONITOR_NEWS_NONE: break;
-	case MONITOR_NEWS_REFUSED:
+	case PREFIX_RELOAD_NONE: break;
+	case PREFIX_RELOAD_REFUSED:
 		log_warning("%s; the prefixes stay unchanged", tables->error);
 		memcpy(error, tables->error, sizeof(tables->error));
 		break;
-	case MONITOR_NEWS_LOADED:
+	case PREFIX_RELOAD_LOADED:
 		error[0] = '\0';
 		log_notice("%s: %u prefixes, in effect within two intervals", tables->path,
 			prefix_table_rules(tables->next)->n);
@@ -562,7 +562,7 @@ static void look_at_rules(struct reporter *reporter)
 	}
 }
 
-_Static_assert(MONITOR_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CONTROL_ERROR_MAX,
+_Static_assert(PREFIX_ERROR_MAX <= CONTROL_ERROR_MAX && WRITER_ERROR_MAX <= CONTROL_ERROR_MAX,
 	"errors are not truncated");
 
 static void end_reload(struct reporter *reporter)

@@ -31,7 +31,7 @@
 
 /* Counters reported by a worker. */
 struct worker_report {
-	uint64_t packets[VALVE_COUNT + 1];
+	uint64_t packets[SHED_LEVEL_COUNT + 1];
 	uint64_t smooth_packets, smooth_busy;
 	uint64_t backlog, taken;
 };
@@ -60,13 +60,13 @@ _Static_assert(sizeof(struct shed_controller_worker) + sizeof(struct shed_worker
 			       sizeof(struct shed_mailbox) <=
 		       8 << 10,
 	"8 KB of each worker");
-_Static_assert(STATE_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
+_Static_assert(SHED_LOG_ROWS_MAX * sizeof(struct report_state) <= 1 << 20, "at most 1 MB of rows");
 
 struct shed_controller {
 	const struct run *run;
 	const struct profile *profile;
 	enum shed_policy how;
-	_Atomic int asked; /* requested policy; KEEP_UP_OFF: none */
+	_Atomic int asked; /* requested policy; SHED_POLICY_OFF: none */
 	int64_t looked;    /* end of the last window, monotonic ns */
 	uint64_t open;
 
@@ -127,7 +127,7 @@ static uint32_t steps_taken(const struct shed_controller *governor, uint32_t m, 
 {
 	const struct steps *steps = &governor->steps[m];
 
-	return governor->how == KEEP_UP_QUERIES && step > 0 ? steps->n : step;
+	return governor->how == SHED_POLICY_QUERIES && step > 0 ? steps->n : step;
 }
 
 static struct detail detail_of(const struct shed_controller *governor, uint32_t m, uint32_t step)
@@ -217,7 +217,7 @@ static void make_item(struct shed_controller *governor, uint32_t i)
 	*flows = (struct choose_states){.n = deepest_of(governor, m) + 1U};
 	*item = (struct choose_item){
 		.rank = rank_of(governor, m),
-		.nb_steps = governor->how != KEEP_UP_QUERIES ? steps->n : ends_off,
+		.nb_steps = governor->how != SHED_POLICY_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
 		.states = flows->n > 1 ? flows : NULL,
 	};
@@ -232,9 +232,9 @@ static void make_item(struct shed_controller *governor, uint32_t i)
 static enum choose_how choose_how_of(enum shed_policy how)
 {
 	switch (how) {
-	case KEEP_UP_GREEDY: return CHOOSE_GREEDY;
-	case KEEP_UP_LSF: return CHOOSE_LSF;
-	case KEEP_UP_QUERIES: return CHOOSE_QUERIES;
+	case SHED_POLICY_GREEDY: return CHOOSE_GREEDY;
+	case SHED_POLICY_LSF: return CHOOSE_LSF;
+	case SHED_POLICY_QUERIES: return CHOOSE_QUERIES;
 	default: return CHOOSE_BEST;
 	}
 }
@@ -343,7 +343,7 @@ static struct worker_report hear(const struct worker *worker)
 	const struct shed_mailbox *line = &worker->states;
 	struct worker_report said;
 
-	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
 		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
 	said.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
 	said.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
@@ -357,7 +357,7 @@ static uint64_t all_packets(const struct worker_report *said)
 {
 	uint64_t packets = 0;
 
-	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
 		packets += said->packets[l];
 	return packets;
 }
@@ -420,14 +420,14 @@ static void publish(struct shed_controller *governor, struct shed_controller_wor
 
 	if (said->taken != now->number)
 		return;
-	*next = (struct shed_setting)STATES_WHOLE;
+	*next = (struct shed_setting)SHED_SETTING_WHOLE;
 	next->number = now->number + 1;
 	next->of = governor->set;
 	next->first = governor->due;
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
 
-		if (governor->how == KEEP_UP_QUERIES && steps > 0)
+		if (governor->how == SHED_POLICY_QUERIES && steps > 0)
 			of->held_off |= UINT32_C(1) << m;
 		shed_setting_step(next, governor->steps, m, steps);
 		if (governor->items[i].states != NULL)
@@ -487,13 +487,13 @@ static void learn(const struct shed_controller *governor, struct shed_controller
 static void note_valve(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, struct state_why why)
 {
-	struct burst_shed_level to = {.level = VALVE_COUNT};
+	struct burst_shed_level to = {.level = SHED_LEVEL_COUNT};
 	uint64_t packets = all_packets(now) - all_packets(&of->last);
-	uint64_t full = now->packets[VALVE_FULL] - of->last.packets[VALVE_FULL];
+	uint64_t full = now->packets[SHED_LEVEL_FULL] - of->last.packets[SHED_LEVEL_FULL];
 
-	while (to.level > VALVE_FULL && now->packets[to.level] == of->last.packets[to.level])
+	while (to.level > SHED_LEVEL_FULL && now->packets[to.level] == of->last.packets[to.level])
 		to.level--;
-	if (to.level == VALVE_SOME)
+	if (to.level == SHED_LEVEL_SOME)
 		to.shift = (uint8_t)atomic_load_explicit(
 			&of->worker->states.shift, memory_order_relaxed);
 	if (burst_level_equal(to, of->level))
@@ -533,7 +533,7 @@ static void look_at_worker(
 	why.target_ns = demand_target_ns(&of->demand, &window);
 	learn(governor, of, &now, &why.cost_ns);
 	tell_all(governor, of, &now, &why);
-	if (governor->how > KEEP_UP_VALVE)
+	if (governor->how > SHED_POLICY_SAMPLE)
 		decided = decide(&of->decider, &governor->problem, why.target_ns / of->scale);
 	of->last_target_ns = why.target_ns;
 	if (decided != DECIDED_STAY) {
@@ -589,7 +589,7 @@ static bool gives_up(
 	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
 		if (published_steps(governor, of, m) > 0)
 			return true;
-	return held_back(governor, of) != 0 || of->level.level > VALVE_FULL;
+	return held_back(governor, of) != 0 || of->level.level > SHED_LEVEL_FULL;
 }
 
 static void watch(struct shed_controller *governor)
@@ -668,7 +668,7 @@ static void say(struct shed_controller *governor, const struct report_epoch *rep
 		log_warning("interval %llu: %llu changes without a row of --export overload: limit "
 			    "%u per interval%s",
 			(unsigned long long)report->number,
-			(unsigned long long)governor->log.missing, STATE_ROWS_MAX,
+			(unsigned long long)governor->log.missing, SHED_LOG_ROWS_MAX,
 			governor->warned_missing.since);
 	governor->was_reduced = less;
 	governor->reduced = 0;
@@ -682,7 +682,7 @@ static void follow(struct shed_controller *governor, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(governor->run, open);
 	bool others = measurements->number != governor->set;
-	int asked = atomic_exchange_explicit(&governor->asked, KEEP_UP_OFF, memory_order_relaxed);
+	int asked = atomic_exchange_explicit(&governor->asked, SHED_POLICY_OFF, memory_order_relaxed);
 
 	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
 		struct shed_controller_worker *of = &governor->workers[w];
@@ -692,9 +692,9 @@ static void follow(struct shed_controller *governor, uint64_t open)
 	}
 	if (others)
 		governor->useless = 0;
-	if (others || asked != KEEP_UP_OFF)
+	if (others || asked != SHED_POLICY_OFF)
 		begin(governor, measurements,
-			asked != KEEP_UP_OFF ? (enum shed_policy)asked : governor->how);
+			asked != SHED_POLICY_OFF ? (enum shed_policy)asked : governor->how);
 	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
 		governor->workers[w].held_off = 0;
 	governor->open = open;
@@ -773,7 +773,7 @@ bool shed_controller_close(
 		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
 		put_costs(governor);
 		say_useless(governor);
-		if (governor->how > KEEP_UP_VALVE)
+		if (governor->how > SHED_POLICY_SAMPLE)
 			look_at_deadlines(governor, report);
 	}
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
@@ -827,18 +827,18 @@ struct plan_keep_up shed_controller_memory(const struct config *config)
 	if (!shed_policy_given(config))
 		return memory;
 	memory.worker_bytes = sizeof(struct shed_worker);
-	if (shed_policy_options(config)->keep_up == KEEP_UP_OFF)
+	if (shed_policy_options(config)->keep_up == SHED_POLICY_OFF)
 		return memory;
 	memory.worker_bytes += sizeof(struct shed_controller_worker);
 	memory.bytes = sizeof(struct shed_controller) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
-	if (writer_options(config)->rows[ROWS_STATES].n > 0)
-		memory.bytes += STATE_ROWS_MAX * sizeof(struct report_state);
+	if (writer_options(config)->rows[ROWS_OVERLOAD].n > 0)
+		memory.bytes += SHED_LOG_ROWS_MAX * sizeof(struct report_state);
 	return memory;
 }
 
 struct shed_controller *shed_controller_create(const struct run *run, const struct profile *profile)
 {
-	bool told = sink_config_any(run->config, ROWS_STATES);
+	bool told = sink_config_any(run->config, ROWS_OVERLOAD);
 	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
 	struct shed_controller *governor =
 		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));

@@ -7,7 +7,7 @@
 
 bool state_log_init(struct shed_log *log)
 {
-	*log = (struct shed_log){.rows = calloc(STATE_ROWS_MAX, sizeof(log->rows[0]))};
+	*log = (struct shed_log){.rows = calloc(SHED_LOG_ROWS_MAX, sizeof(log->rows[0]))};
 	return log->rows != NULL;
 }
 
@@ -25,7 +25,7 @@ static struct report_state *add_row(
 	if (log->rows == NULL)
 		return NULL;
 	row = &log->rows[log->n];
-	if (log->n == STATE_ROWS_MAX) {
+	if (log->n == SHED_LOG_ROWS_MAX) {
 		log->missing++;
 		return NULL;
 	}

@@ -12,10 +12,10 @@
 #include "sketch/flow_states.h"
 
 /* Most rows per interval; further changes have no row. */
-#define STATE_ROWS_MAX 2048
+#define SHED_LOG_ROWS_MAX 2048
 
 struct shed_log {
-	struct report_state *rows; /* [STATE_ROWS_MAX]; NULL: disabled */
+	struct report_state *rows; /* [SHED_LOG_ROWS_MAX]; NULL: disabled */
 	uint32_t n;
 	uint64_t missing; /* changes of this interval without a row */
 };

@@ -233,7 +233,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge_directory = directory,
 		.forwards = plan->forward != FORWARD_OFF,
 		.queue_fill =
-			shed_policy_options(config)->keep_up != KEEP_UP_OFF && !plan->design->rings,
+			shed_policy_options(config)->keep_up != SHED_POLICY_OFF && !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.open_listen = collect_open_address(config),

@@ -7,11 +7,11 @@ struct decode_result flow_protocol_decode(const struct datagram_header *header,
 	const struct record_handler *sink)
 {
 	switch (header->protocol) {
-	case WIRE_NETFLOW5: return netflow5_decode(header, data, len, sink);
-	case WIRE_NETFLOW9:
-	case WIRE_IPFIX: return message_decode(header, templates, data, len, sink);
-	case WIRE_SFLOW: return sflow_decode(header, data, len, sink);
-	default: return (struct decode_result){.fault = WIRE_VERSION};
+	case FLOW_PROTOCOL_NETFLOW5: return netflow5_decode(header, data, len, sink);
+	case FLOW_PROTOCOL_NETFLOW9:
+	case FLOW_PROTOCOL_IPFIX: return message_decode(header, templates, data, len, sink);
+	case FLOW_PROTOCOL_SFLOW: return sflow_decode(header, data, len, sink);
+	default: return (struct decode_result){.fault = DECODE_VERSION};
 	}
 }
 
@@ -29,13 +29,13 @@ void flow_protocol_skip(struct decode_result *result, enum flow_protocol_skip wh
 	struct wire_skipped *skipped = result->skipped;
 	uint32_t i = 0;
 
-	ASSERT(result->nb_skipped, <=, WIRE_SKIPPED_MAX);
+	ASSERT(result->nb_skipped, <=, DECODE_SKIPPED_MAX);
 	result->unusable += records;
 	while (i < result->nb_skipped && (skipped[i].why != why || skipped[i].detail != detail))
 		i++;
-	if (i >= WIRE_SKIPPED_MAX - 1) {
-		i = WIRE_SKIPPED_MAX - 1;
-		why = WIRE_SKIP_OTHERS;
+	if (i >= DECODE_SKIPPED_MAX - 1) {
+		i = DECODE_SKIPPED_MAX - 1;
+		why = DECODE_SKIP_OTHERS;
 		detail = 0;
 	}
 	if (i >= result->nb_skipped) {

@@ -37,30 +37,30 @@ enum {
 
 #define NETFLOW5_INTERVAL 0x3fff /* below two bits of mode */
 
-const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT] = {
-	[WIRE_NETFLOW5] = "netflow5",
-	[WIRE_NETFLOW9] = "netflow9",
-	[WIRE_IPFIX] = "ipfix",
-	[WIRE_SFLOW] = "sflow",
+const char *const wire_protocol_names[FLOW_PROTOCOL_COUNT] = {
+	[FLOW_PROTOCOL_NETFLOW5] = "netflow5",
+	[FLOW_PROTOCOL_NETFLOW9] = "netflow9",
+	[FLOW_PROTOCOL_IPFIX] = "ipfix",
+	[FLOW_PROTOCOL_SFLOW] = "sflow",
 };
 
-const char *const wire_fault_words[WIRE_FAULT_COUNT] = {
-	[WIRE_FINE] = "nothing",
-	[WIRE_SHORT] = "it is shorter than a header",
-	[WIRE_VERSION] = "its version is none that is known",
-	[WIRE_LENGTH] = "a length goes beyond its end",
-	[WIRE_SET] = "a set has a length below 4, or a reserved number",
-	[WIRE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
-	[WIRE_COUNT] = "its count of records is not what it holds",
-	[WIRE_TEMPLATE_ROOM] = "there is no room for another template",
-	[WIRE_TEMPLATE_CHANGES] = "too many templates change at once",
+const char *const wire_fault_words[DECODE_FAULT_COUNT] = {
+	[DECODE_FINE] = "nothing",
+	[DECODE_SHORT] = "it is shorter than a header",
+	[DECODE_VERSION] = "its version is none that is known",
+	[DECODE_LENGTH] = "a length goes beyond its end",
+	[DECODE_SET] = "a set has a length below 4, or a reserved number",
+	[DECODE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
+	[DECODE_COUNT] = "its count of records is not what it holds",
+	[DECODE_TEMPLATE_ROOM] = "there is no room for another template",
+	[DECODE_TEMPLATE_CHANGES] = "too many templates change at once",
 };
 
 static enum decode_fault read_netflow5(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < NETFLOW5_HEADER)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	header->len = NETFLOW5_HEADER;
 	header->count = read_u16(data + 2);
 	header->uptime = read_u32(data + 4);
@@ -69,34 +69,34 @@ static enum decode_fault read_netflow5(
 	header->domain = read_u16(data + 20);
 	header->sampling = read_u16(data + 22) & NETFLOW5_INTERVAL;
 	header->sampled = (read_u16(data + 22) & ~NETFLOW5_INTERVAL) != 0;
-	return WIRE_FINE;
+	return DECODE_FINE;
 }
 
 static enum decode_fault read_netflow9(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < NETFLOW9_HEADER)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	header->len = NETFLOW9_HEADER;
 	header->count = read_u16(data + 2);
 	header->uptime = read_u32(data + 4);
 	header->exported = read_u32(data + 8) * SECOND;
 	header->sequence = read_u32(data + 12);
 	header->domain = read_u32(data + 16);
-	return WIRE_FINE;
+	return DECODE_FINE;
 }
 
 static enum decode_fault read_ipfix(
 	const uint8_t *data, uint32_t len, struct datagram_header *header)
 {
 	if (len < IPFIX_HEADER)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	header->len = IPFIX_HEADER;
 	header->total = read_u16(data + 2);
 	header->exported = read_u32(data + 4) * SECOND;
 	header->sequence = read_u32(data + 8);
 	header->domain = read_u32(data + 12);
-	return header->total < IPFIX_HEADER || header->total > len ? WIRE_LENGTH : WIRE_FINE;
+	return header->total < IPFIX_HEADER || header->total > len ? DECODE_LENGTH : DECODE_FINE;
 }
 
 static enum decode_fault read_sflow(
@@ -107,13 +107,13 @@ static enum decode_fault read_sflow(
 	uint32_t type, bytes;
 
 	if (len < 8)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	type = read_u32(data + 4);
 	if (read_u32(data) != 5 || type >= sizeof(address_bytes))
-		return WIRE_VERSION;
+		return DECODE_VERSION;
 	bytes = address_bytes[type];
 	if (len < SFLOW_HEADER + bytes)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	header->len = SFLOW_HEADER + bytes;
 	header->agent_family = families[type];
 	memcpy(header->agent, data + 8, bytes);
@@ -122,7 +122,7 @@ static enum decode_fault read_sflow(
 	header->sequence = read_u32(data + 4);
 	header->uptime = read_u32(data + 8);
 	header->count = read_u32(data + 12);
-	return WIRE_FINE;
+	return DECODE_FINE;
 }
 
 enum decode_fault flow_protocol_read_header(
@@ -130,17 +130,17 @@ enum decode_fault flow_protocol_read_header(
 {
 	*header = (struct datagram_header){.total = len};
 	if (len < 2)
-		return WIRE_SHORT;
+		return DECODE_SHORT;
 	switch (read_u16(data)) {
 	case VERSION_NETFLOW5:
-		header->protocol = WIRE_NETFLOW5;
+		header->protocol = FLOW_PROTOCOL_NETFLOW5;
 		return read_netflow5(data, len, header);
 	case VERSION_NETFLOW9:
-		header->protocol = WIRE_NETFLOW9;
+		header->protocol = FLOW_PROTOCOL_NETFLOW9;
 		return read_netflow9(data, len, header);
-	case VERSION_IPFIX: header->protocol = WIRE_IPFIX; return read_ipfix(data, len, header);
-	case VERSION_SFLOW: header->protocol = WIRE_SFLOW; return read_sflow(data, len, header);
-	default: return WIRE_VERSION;
+	case VERSION_IPFIX: header->protocol = FLOW_PROTOCOL_IPFIX; return read_ipfix(data, len, header);
+	case VERSION_SFLOW: header->protocol = FLOW_PROTOCOL_SFLOW; return read_sflow(data, len, header);
+	default: return DECODE_VERSION;
 	}
 }
 
@@ -211,15 +211,15 @@ struct wire_version flow_protocol_identify(const uint8_t *data, uint32_t len)
 	uint32_t version = len < 2 ? 0 : read_u16(data);
 
 	if (version == VERSION_NETFLOW5 || version == VERSION_NETFLOW9 || version == VERSION_IPFIX)
-		return (struct wire_version){WIRE_FAMILY_NETFLOW, version, true};
+		return (struct wire_version){EXPORT_FAMILY_NETFLOW, version, true};
 	if (len >= 4 && read_u32(data) == 5)
-		return (struct wire_version){WIRE_FAMILY_SFLOW, 5, true};
+		return (struct wire_version){EXPORT_FAMILY_SFLOW, 5, true};
 	if (is_old_netflow(data, len, version))
-		return (struct wire_version){WIRE_FAMILY_NETFLOW, version, false};
+		return (struct wire_version){EXPORT_FAMILY_NETFLOW, version, false};
 	if (is_old_sflow(data, len))
-		return (struct wire_version){WIRE_FAMILY_SFLOW, read_u32(data), false};
+		return (struct wire_version){EXPORT_FAMILY_SFLOW, read_u32(data), false};
 	if (is_dtls(data, len))
-		return (struct wire_version){WIRE_FAMILY_DTLS, 0, false};
+		return (struct wire_version){EXPORT_FAMILY_DTLS, 0, false};
 	return (struct wire_version){0};
 }
 

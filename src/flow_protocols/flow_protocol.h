@@ -12,15 +12,15 @@
 #include "flow_protocols/record.h"
 
 enum flow_protocol {
-	WIRE_NETFLOW5,
-	WIRE_NETFLOW9,
-	WIRE_IPFIX,
-	WIRE_SFLOW,
-	WIRE_PROTOCOL_COUNT,
+	FLOW_PROTOCOL_NETFLOW5,
+	FLOW_PROTOCOL_NETFLOW9,
+	FLOW_PROTOCOL_IPFIX,
+	FLOW_PROTOCOL_SFLOW,
+	FLOW_PROTOCOL_COUNT,
 };
 
 /* Names in options and rows: "netflow5", "netflow9", "ipfix", "sflow". */
-extern const char *const wire_protocol_names[WIRE_PROTOCOL_COUNT];
+extern const char *const wire_protocol_names[FLOW_PROTOCOL_COUNT];
 
 /* Header of a message. */
 struct datagram_header {
@@ -45,27 +45,27 @@ struct datagram_header {
 
 /* Fault of a message. */
 enum decode_fault {
-	WIRE_FINE,
-	WIRE_SHORT,   /* shorter than its header */
-	WIRE_VERSION, /* unknown protocol or version */
-	WIRE_LENGTH,  /* a message, set, sample or record exceeds the data */
-	WIRE_SET,     /* set with a length below 4 or a reserved number */
-	WIRE_TEMPLATE, /* template without fields, with too many of length 0, or with too many bytes */
-	WIRE_COUNT,    /* v9: record count differs from the sets; v5: from the length */
-	WIRE_TEMPLATE_ROOM,    /* template memory of the domain is full */
-	WIRE_TEMPLATE_CHANGES, /* more templates change than templates_begin() allows */
-	WIRE_FAULT_COUNT,
+	DECODE_FINE,
+	DECODE_SHORT,   /* shorter than its header */
+	DECODE_VERSION, /* unknown protocol or version */
+	DECODE_LENGTH,  /* a message, set, sample or record exceeds the data */
+	DECODE_SET,     /* set with a length below 4 or a reserved number */
+	DECODE_TEMPLATE, /* template without fields, with too many of length 0, or with too many bytes */
+	DECODE_COUNT,    /* v9: record count differs from the sets; v5: from the length */
+	DECODE_TEMPLATE_ROOM,    /* template memory of the domain is full */
+	DECODE_TEMPLATE_CHANGES, /* more templates change than templates_begin() allows */
+	DECODE_FAULT_COUNT,
 };
 
 /* Short description of each fault. */
-extern const char *const wire_fault_words[WIRE_FAULT_COUNT];
+extern const char *const wire_fault_words[DECODE_FAULT_COUNT];
 
 /* Kind of a datagram by its version, supported or not. */
 enum wire_family {
-	WIRE_FAMILY_NONE, /* not a known export */
-	WIRE_FAMILY_NETFLOW,
-	WIRE_FAMILY_SFLOW,
-	WIRE_FAMILY_DTLS, /* encrypted; contents unknown */
+	EXPORT_FAMILY_NONE, /* not a known export */
+	EXPORT_FAMILY_NETFLOW,
+	EXPORT_FAMILY_SFLOW,
+	EXPORT_FAMILY_DTLS, /* encrypted; contents unknown */
 };
 
 struct wire_version {
@@ -76,16 +76,16 @@ struct wire_version {
 
 /* Reason for an unusable record. */
 enum flow_protocol_skip {
-	WIRE_SKIP_NO_ADDRESSES,
-	WIRE_SKIP_NO_PACKETS,
-	WIRE_SKIP_SECTION,         /* detail: element that holds the packet section */
-	WIRE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: protocol of the sampled header */
-	WIRE_SKIP_HEADER,          /* the packet header is truncated or inconsistent */
-	WIRE_SKIP_OFFSET,          /* detail: element whose section lacks the start of the packet */
-	WIRE_SKIP_SAMPLE_FORMAT,   /* sFlow; detail: enterprise << 12 | format */
-	WIRE_SKIP_FLOW_FORMAT,     /* same, for the flow records of a sample */
-	WIRE_SKIP_OTHERS,          /* more than WIRE_SKIPPED_MAX reasons in one message */
-	WIRE_SKIP_COUNT,
+	DECODE_SKIP_NO_ADDRESSES,
+	DECODE_SKIP_NO_PACKETS,
+	DECODE_SKIP_SECTION,         /* detail: element that holds the packet section */
+	DECODE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: protocol of the sampled header */
+	DECODE_SKIP_HEADER,          /* the packet header is truncated or inconsistent */
+	DECODE_SKIP_OFFSET,          /* detail: element whose section lacks the start of the packet */
+	DECODE_SKIP_SAMPLE_FORMAT,   /* sFlow; detail: enterprise << 12 | format */
+	DECODE_SKIP_FLOW_FORMAT,     /* same, for the flow records of a sample */
+	DECODE_SKIP_OTHERS,          /* more than DECODE_SKIPPED_MAX reasons in one message */
+	DECODE_SKIP_COUNT,
 };
 
 struct wire_skipped {
@@ -94,13 +94,13 @@ struct wire_skipped {
 	uint32_t records; /* or samples */
 };
 
-#define WIRE_SKIPPED_MAX 8 /* reasons per message; the last may be WIRE_SKIP_OTHERS */
+#define DECODE_SKIPPED_MAX 8 /* reasons per message; the last may be DECODE_SKIP_OTHERS */
 
-#define WIRE_BATCH 64
+#define DECODE_BATCH 64
 
 /* Callbacks that receive the contents of a message, in order. All are mandatory. */
 struct record_handler {
-	struct flow_record *batch; /* [WIRE_BATCH], buffer for records */
+	struct flow_record *batch; /* [DECODE_BATCH], buffer for records */
 	void *arg;
 	/* Receives the first n > 0 records of the batch. */
 	void (*records)(void *arg, uint32_t n);
@@ -123,7 +123,7 @@ struct decode_result {
 	uint32_t unusable;       /* records without counters or without a key */
 	uint32_t harmless;       /* unusable records without packets: not IP, or events */
 	/* Other unusable records, and events, by reason. */
-	struct wire_skipped skipped[WIRE_SKIPPED_MAX];
+	struct wire_skipped skipped[DECODE_SKIPPED_MAX];
 	uint32_t nb_skipped;
 	/*
 	 * Data records including options: the unit of IPFIX sequence numbers. Unknown sets are not
@@ -140,7 +140,7 @@ struct decode_result {
 
 struct templates;
 
-/* Reads the header of a message. Returns WIRE_FINE, WIRE_SHORT, WIRE_VERSION or WIRE_LENGTH. */
+/* Reads the header of a message. Returns DECODE_FINE, DECODE_SHORT, DECODE_VERSION or DECODE_LENGTH. */
 enum decode_fault flow_protocol_read_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header);
 

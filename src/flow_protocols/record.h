@@ -86,25 +86,25 @@ static inline void flow_record_copy(struct flow_record *to, const struct flow_re
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
 enum wire_option_has {
-	WIRE_OPTION_SAMPLER = 1 << 0,   /* scope: `sampler` */
-	WIRE_OPTION_INTERFACE = 1 << 1, /* scope: `interface` */
-	WIRE_OPTION_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
-	WIRE_OPTION_NAME =
+	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope: `sampler` */
+	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: `interface` */
+	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
+	OPTION_RECORD_NAME =
 		1 << 3, /* name of the interface, or of the exporter without an interface scope */
-	WIRE_OPTION_TEMPLATE = 1 << 4, /* scope: `template_id` */
-	WIRE_OPTION_PART = 1 << 5,     /* scope: `part` */
-	WIRE_OPTION_DOMAIN = 1 << 6,   /* scope: `domain` */
-	WIRE_OPTION_FLOWS = 1 << 7,    /* the sampling selects flows, not packets (RFC 7014) */
+	OPTION_RECORD_TEMPLATE = 1 << 4, /* scope: `template_id` */
+	OPTION_RECORD_PART = 1 << 5,     /* scope: `part` */
+	OPTION_RECORD_DOMAIN = 1 << 6,   /* scope: `domain` */
+	OPTION_RECORD_FLOWS = 1 << 7,    /* the sampling selects flows, not packets (RFC 7014) */
 };
 
 /* Losses that an exporter counts since it started. */
 enum wire_lost {
-	WIRE_LOST_IGNORED_PACKETS, /* packets not metered */
-	WIRE_LOST_IGNORED_BYTES,
-	WIRE_LOST_FLOWS, /* flows metered but not sent */
-	WIRE_LOST_PACKETS,
-	WIRE_LOST_BYTES,
-	WIRE_LOST_COUNT,
+	LOSS_COUNTER_IGNORED_PACKETS, /* packets not metered */
+	LOSS_COUNTER_IGNORED_BYTES,
+	LOSS_COUNTER_FLOWS, /* flows metered but not sent */
+	LOSS_COUNTER_PACKETS,
+	LOSS_COUNTER_BYTES,
+	LOSS_COUNTER_COUNT,
 };
 
 /* Options record. Without a scope it describes the whole domain. */
@@ -119,7 +119,7 @@ struct option_record {
 	uint32_t sampling;
 	uint32_t name_len;
 	const uint8_t *name; /* points into the datagram; any bytes */
-	uint64_t lost[WIRE_LOST_COUNT];
+	uint64_t lost[LOSS_COUNTER_COUNT];
 };
 
 /*

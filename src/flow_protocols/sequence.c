@@ -38,7 +38,7 @@ struct sequence_message {
 
 static enum sequence_convention standard(enum flow_protocol protocol)
 {
-	return protocol == WIRE_NETFLOW9 || protocol == WIRE_SFLOW ? SEQUENCE_MESSAGES
+	return protocol == FLOW_PROTOCOL_NETFLOW9 || protocol == FLOW_PROTOCOL_SFLOW ? SEQUENCE_MESSAGES
 								   : SEQUENCE_RECORDS;
 }
 
@@ -474,13 +474,13 @@ static struct sequence_message message_of(
 {
 	uint32_t data = result->data_records;
 
-	if (header->protocol == WIRE_NETFLOW5)
+	if (header->protocol == FLOW_PROTOCOL_NETFLOW5)
 		data = header->count; /* includes unusable records */
 	return (struct sequence_message){
 		.number = header->sequence,
 		.data = data,
 		.flows = data - (result->options < data ? result->options : data),
-		.uncertain = result->unknown_sets || result->fault != WIRE_FINE,
+		.uncertain = result->unknown_sets || result->fault != DECODE_FINE,
 		.unknown_sets = result->unknown_sets,
 	};
 }

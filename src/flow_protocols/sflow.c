@@ -101,7 +101,7 @@ struct sample {
 
 static inline void fault(struct sflow_decoder *decoder, enum decode_fault what)
 {
-	if (decoder->result->fault == WIRE_FINE)
+	if (decoder->result->fault == DECODE_FINE)
 		decoder->result->fault = what;
 }
 
@@ -188,11 +188,11 @@ static inline bool read_header(struct sflow_words record, struct sample *sample)
 		.stripped = read_u32(head + 8),
 	};
 	if (!link_of_header(read_u32(head), &part.link)) {
-		sample->why = WIRE_SKIP_HEADER_PROTOCOL;
+		sample->why = DECODE_SKIP_HEADER_PROTOCOL;
 		sample->detail = read_u32(head);
 		return true;
 	}
-	sample->why = WIRE_SKIP_HEADER;
+	sample->why = DECODE_SKIP_HEADER;
 	sample->detail = 0;
 	verdict = packet_part_read(&part, &out->key, &extra, &bytes, &out->ttl);
 	if (verdict != SECTION_FLOW) {
@@ -299,10 +299,10 @@ static bool read_router(struct sflow_words record, struct sample *sample)
 /* Standard records from 1001 only complete a packet. Others may hold one. */
 static void note_format(uint32_t format, struct sample *sample)
 {
-	if (sample->why != WIRE_SKIP_NO_ADDRESSES ||
+	if (sample->why != DECODE_SKIP_NO_ADDRESSES ||
 		(format >= FLOW_SWITCH && format <= FLOW_STANDARD_LAST))
 		return;
-	sample->why = WIRE_SKIP_FLOW_FORMAT;
+	sample->why = DECODE_SKIP_FLOW_FORMAT;
 	sample->detail = format;
 }
 
@@ -322,7 +322,7 @@ static void flush(struct sflow_decoder *decoder)
 {
 	if (decoder->batched == 0)
 		return;
-	ASSERT(decoder->batched, <=, WIRE_BATCH);
+	ASSERT(decoder->batched, <=, DECODE_BATCH);
 	decoder->sink->records(decoder->sink->arg, decoder->batched);
 	decoder->batched = 0;
 }
@@ -338,7 +338,7 @@ static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sf
 	while (count-- > 0) {
 		if (!take_structure(words, &format, &inner) ||
 			!read_flow_record(format, inner, &sample)) {
-			fault(decoder, WIRE_LENGTH);
+			fault(decoder, DECODE_LENGTH);
 			break;
 		}
 	}
@@ -356,7 +356,7 @@ static void read_packet(struct sflow_decoder *decoder, uint32_t count, struct sf
 		record->extra.vlan[1] = (uint8_t)sample.vlan;
 	}
 	decoder->result->records++;
-	if (++decoder->batched == WIRE_BATCH)
+	if (++decoder->batched == DECODE_BATCH)
 		flush(decoder);
 }
 
@@ -425,7 +425,7 @@ static void read_flow_sample(struct sflow_decoder *decoder, struct sflow_words w
 	const uint8_t *rest;
 
 	if (head == NULL) {
-		fault(decoder, WIRE_LENGTH);
+		fault(decoder, DECODE_LENGTH);
 		return;
 	}
 	rest = head + (expanded ? 12 : 8);
@@ -462,7 +462,7 @@ static void read_discarded(struct sflow_decoder *decoder, struct sflow_words wor
 	struct sampler_state sampler = {.discarded = 1};
 
 	if (head == NULL) {
-		fault(decoder, WIRE_LENGTH);
+		fault(decoder, DECODE_LENGTH);
 		return;
 	}
 	sampler.sequence = read_u32(head);
@@ -518,13 +518,13 @@ static void read_counters_sample(
 	uint32_t format;
 
 	if (head == NULL) {
-		fault(decoder, WIRE_LENGTH);
+		fault(decoder, DECODE_LENGTH);
 		return;
 	}
 	for (uint32_t count = read_u32(words.at - 4); count > 0; count--) {
 		if (!take_structure(&words, &format, &record) ||
 			(format == COUNTERS_GENERIC && record.left < GENERIC_RECORD)) {
-			fault(decoder, WIRE_LENGTH);
+			fault(decoder, DECODE_LENGTH);
 			return;
 		}
 		if (format == COUNTERS_GENERIC)
@@ -541,7 +541,7 @@ static void read_sample(struct sflow_decoder *decoder, uint32_t format, struct s
 	case SAMPLE_COUNTERS_EXPANDED: read_counters_sample(decoder, words, true); break;
 	case SAMPLE_DISCARDED: read_discarded(decoder, words); break;
 	default:
-		flow_protocol_skip(decoder->result, WIRE_SKIP_SAMPLE_FORMAT, format, 1);
+		flow_protocol_skip(decoder->result, DECODE_SKIP_SAMPLE_FORMAT, format, 1);
 		/* Vendor formats do not hold sampled packets. */
 		decoder->result->harmless += format >> FORMAT_BITS != 0;
 	}
@@ -556,20 +556,20 @@ struct decode_result sflow_decode(const struct datagram_header *header, const ui
 	uint32_t format;
 
 	if (len < header->len) {
-		result.fault = WIRE_SHORT;
+		result.fault = DECODE_SHORT;
 		return result;
 	}
 	words = (struct sflow_words){data + header->len, len - header->len};
 	for (uint32_t count = header->count; count > 0; count--) {
 		if (!take_structure(&words, &format, &sample)) {
-			fault(&decoder, WIRE_LENGTH);
+			fault(&decoder, DECODE_LENGTH);
 			break;
 		}
 		result.samples++;
 		read_sample(&decoder, format, sample);
 	}
 	if (!flow_protocol_is_padding(words.at, words.left))
-		fault(&decoder, WIRE_COUNT);
+		fault(&decoder, DECODE_COUNT);
 	flush(&decoder);
 	result.data_records = result.records + result.unusable;
 	return result;

@@ -6,12 +6,12 @@
 /* Bits of the hash that no other table of a worker begins with. */
 static inline uint32_t filter_bit(struct key_hash hash)
 {
-	return (uint32_t)(hash.lo >> 20) % NETWORK_FILTER_BITS;
+	return (uint32_t)(hash.lo >> 20) % KEY_SET_FILTER_BITS;
 }
 
 static inline uint32_t first_slot(struct key_hash hash)
 {
-	return (uint32_t)(hash.lo >> 34) % NETWORK_SLOTS;
+	return (uint32_t)(hash.lo >> 34) % KEY_SET_SLOTS;
 }
 
 void key_set_clear(struct key_set *set)
@@ -27,11 +27,11 @@ bool key_set_add(struct key_set *set, const struct key *key, struct key_hash has
 {
 	uint32_t slot = first_slot(hash), bit = filter_bit(hash), probes = 1;
 
-	while (set->slots[slot] != 0 && probes < NETWORK_PROBES) {
-		slot = (slot + 1) % NETWORK_SLOTS;
+	while (set->slots[slot] != 0 && probes < KEY_SET_PROBES) {
+		slot = (slot + 1) % KEY_SET_SLOTS;
 		probes++;
 	}
-	if (set->n == NETWORKS_MAX || set->slots[slot] != 0)
+	if (set->n == KEY_SET_MAX || set->slots[slot] != 0)
 		return false;
 	set->filter[bit / 64] |= UINT64_C(1) << bit % 64;
 	set->hash[set->n] = hash;
@@ -53,13 +53,13 @@ static bool has(const struct key_set *set, const struct key_burst *burst, uint32
 	struct key_hash hash = burst->hash[i];
 	uint32_t slot = first_slot(hash);
 
-	for (uint32_t probes = 0; probes < NETWORK_PROBES && set->slots[slot] != 0; probes++) {
+	for (uint32_t probes = 0; probes < KEY_SET_PROBES && set->slots[slot] != 0; probes++) {
 		uint32_t k = set->slots[slot] - 1U;
 
 		if (set->hash[k].lo == hash.lo && set->hash[k].hi == hash.hi &&
 			is_entry(&set->keys[k], burst, i))
 			return true;
-		slot = (slot + 1) % NETWORK_SLOTS;
+		slot = (slot + 1) % KEY_SET_SLOTS;
 	}
 	return false;
 }
@@ -110,7 +110,7 @@ bool networks_add(struct networks *networks, const struct key *key, int64_t now)
 		if (networks->of[i].last < networks->of[place].last)
 			place = i;
 	}
-	if (networks->n < NETWORKS_MAX)
+	if (networks->n < KEY_SET_MAX)
 		place = networks->n++;
 	else if (networks->of[place].last >= now)
 		return false;

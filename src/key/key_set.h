@@ -13,19 +13,19 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-#define NETWORKS_MAX        1024
-#define NETWORK_SLOTS       (4 * NETWORKS_MAX)
-#define NETWORK_FILTER_BITS (16 * NETWORKS_MAX)
-#define NETWORK_PROBES      32
+#define KEY_SET_MAX        1024
+#define KEY_SET_SLOTS       (4 * KEY_SET_MAX)
+#define KEY_SET_FILTER_BITS (16 * KEY_SET_MAX)
+#define KEY_SET_PROBES      32
 
 /* Zeroed, it is empty. */
 struct key_set {
 	uint32_t n;
 	/* One bit per hash: filters most keys that are not in the set. */
-	uint64_t filter[NETWORK_FILTER_BITS / 64];
-	uint16_t slots[NETWORK_SLOTS]; /* open addressing: index of the key + 1, or 0 */
-	struct key_hash hash[NETWORKS_MAX];
-	struct key keys[NETWORKS_MAX];
+	uint64_t filter[KEY_SET_FILTER_BITS / 64];
+	uint16_t slots[KEY_SET_SLOTS]; /* open addressing: index of the key + 1, or 0 */
+	struct key_hash hash[KEY_SET_MAX];
+	struct key keys[KEY_SET_MAX];
 };
 
 void key_set_clear(struct key_set *set);
@@ -40,11 +40,11 @@ struct networks {
 	struct network {
 		struct key key;
 		int64_t last; /* ns; end of the last interval in which it was heavy */
-	} of[NETWORKS_MAX];
+	} of[KEY_SET_MAX];
 };
 
 /* Memory of a drill-down: the list, and one set per generation. */
-#define NETWORKS_BYTES (sizeof(struct networks) + 2 * sizeof(struct key_set))
+#define HEAVY_KEYS_BYTES (sizeof(struct networks) + 2 * sizeof(struct key_set))
 
 /* Removes keys that were last heavy more than `stay` ns before `now`. */
 void networks_forget(struct networks *networks, int64_t now, uint64_t stay);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/error_bound.h"
 
-/* Below HISTOGRAM_EXACT a step is one value; the octave from there on continues the numbering. */
+/* Below ROW_HISTOGRAM_EXACT a step is one value; the octave from there on continues the numbering. */
 static inline uint32_t step_of(uint64_t value)
 {
 	uint32_t shift;
 
-	if (value < HISTOGRAM_EXACT)
+	if (value < ROW_HISTOGRAM_EXACT)
 		return (uint32_t)value;
-	shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_STEP_BITS;
-	return (uint32_t)(value >> shift) + shift * HISTOGRAM_STEPS;
+	shift = 63 - (uint32_t)__builtin_clzll(value) - ROW_HISTOGRAM_STEP_BITS;
+	return (uint32_t)(value >> shift) + shift * ROW_HISTOGRAM_STEPS;
 }
 
 /* The largest value of a step. */
@@ -18,10 +18,10 @@ static uint64_t step_edge(uint32_t step)
 	uint32_t shift;
 	uint64_t first;
 
-	if (step < HISTOGRAM_EXACT)
+	if (step < ROW_HISTOGRAM_EXACT)
 		return step;
-	shift = step / HISTOGRAM_STEPS - 1;
-	first = (uint64_t)(step % HISTOGRAM_STEPS + HISTOGRAM_STEPS) << shift;
+	shift = step / ROW_HISTOGRAM_STEPS - 1;
+	first = (uint64_t)(step % ROW_HISTOGRAM_STEPS + ROW_HISTOGRAM_STEPS) << shift;
 	return first + ((UINT64_C(1) << shift) - 1);
 }
 
@@ -58,7 +58,7 @@ uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t 
 
 	for (uint32_t r = 0; r < depth; r++)
 		above[r] = width;
-	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++) {
+	for (uint32_t step = 0; step < ROW_HISTOGRAM_SIZE; step++) {
 		uint64_t edge = step_edge(step);
 		double expected = (double)keys; /* of keys that are off by more than edge */
 

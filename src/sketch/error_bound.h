@@ -6,21 +6,21 @@
  * (docs/ESTIMATES.md has the proof): with F_r(t) the share of row r's counters above t, the least t
  * with keys * prod_r F_r(t) <= 1 - confidence.
  *
- * A row's histogram is exact below HISTOGRAM_EXACT and has HISTOGRAM_STEPS steps per octave above;
- * the bound is then the upper edge of its step, at most 1 / HISTOGRAM_STEPS too large.
+ * A row's histogram is exact below ROW_HISTOGRAM_EXACT and has ROW_HISTOGRAM_STEPS steps per octave above;
+ * the bound is then the upper edge of its step, at most 1 / ROW_HISTOGRAM_STEPS too large.
  */
 
 #include <stdint.h>
 
 #define ERROR_BOUND_ROWS 16 /* at most */
 
-#define HISTOGRAM_STEP_BITS 6
-#define HISTOGRAM_STEPS     (1 << HISTOGRAM_STEP_BITS)
-#define HISTOGRAM_EXACT     (2 * HISTOGRAM_STEPS)
-#define HISTOGRAM_SIZE      ((64 - HISTOGRAM_STEP_BITS + 1) * HISTOGRAM_STEPS)
+#define ROW_HISTOGRAM_STEP_BITS 6
+#define ROW_HISTOGRAM_STEPS     (1 << ROW_HISTOGRAM_STEP_BITS)
+#define ROW_HISTOGRAM_EXACT     (2 * ROW_HISTOGRAM_STEPS)
+#define ROW_HISTOGRAM_SIZE      ((64 - ROW_HISTOGRAM_STEP_BITS + 1) * ROW_HISTOGRAM_STEPS)
 
 struct row_histogram {
-	uint64_t count[HISTOGRAM_SIZE]; /* histogram of unsaturated counters */
+	uint64_t count[ROW_HISTOGRAM_SIZE]; /* histogram of unsaturated counters */
 	uint64_t largest;               /* largest of them */
 };
 

@@ -65,7 +65,7 @@ static void put_ipv4(uint8_t *ip, uint32_t router, uint32_t len)
 
 	at = put32(at, 0x4000); /* don't fragment */
 	at = put16(put8(put8(at, TTL), UDP), 0);
-	put32(put32(at, ROUTER_ADDRESS(router)), EXPORTS_COLLECTOR);
+	put32(put32(at, ROUTER_ADDRESS(router)), EXPORT_SOURCE_COLLECTOR);
 	put16(ip + 10, checksum(sum_words(ip, IPV4_LEN)));
 }
 
@@ -222,7 +222,7 @@ static void exports_close(struct source *source)
 
 static uint16_t port_of(enum flow_protocol protocol)
 {
-	return protocol == WIRE_SFLOW ? 6343 : protocol == WIRE_IPFIX ? 4739 : 2055;
+	return protocol == FLOW_PROTOCOL_SFLOW ? 6343 : protocol == FLOW_PROTOCOL_IPFIX ? 4739 : 2055;
 }
 
 static struct routers *make_routers(const struct exports_params *params, struct exports *exports)
@@ -290,12 +290,12 @@ bool exports_wrap(const struct config *config, struct source **source, char *err
 
 /* --- options --- */
 
-OPTION_WORDS_OF(protocol_word, [WIRE_NETFLOW5] = "netflow5", [WIRE_NETFLOW9] = "netflow9",
-	[WIRE_IPFIX] = "ipfix", [WIRE_SFLOW] = "sflow")
-OPTION_WORDS_OF(protocol_former, [WIRE_NETFLOW5] = "v5", [WIRE_NETFLOW9] = "v9")
-OPTION_WORDS_OF(protocol_suits, [WIRE_NETFLOW5] = "NetFlow v5, without IPv6",
-	[WIRE_NETFLOW9] = "NetFlow v9", [WIRE_IPFIX] = "IPFIX",
-	[WIRE_SFLOW] = "sFlow v5, with interface counters every 10 s")
+OPTION_WORDS_OF(protocol_word, [FLOW_PROTOCOL_NETFLOW5] = "netflow5", [FLOW_PROTOCOL_NETFLOW9] = "netflow9",
+	[FLOW_PROTOCOL_IPFIX] = "ipfix", [FLOW_PROTOCOL_SFLOW] = "sflow")
+OPTION_WORDS_OF(protocol_former, [FLOW_PROTOCOL_NETFLOW5] = "v5", [FLOW_PROTOCOL_NETFLOW9] = "v9")
+OPTION_WORDS_OF(protocol_suits, [FLOW_PROTOCOL_NETFLOW5] = "NetFlow v5, without IPv6",
+	[FLOW_PROTOCOL_NETFLOW9] = "NetFlow v9", [FLOW_PROTOCOL_IPFIX] = "IPFIX",
+	[FLOW_PROTOCOL_SFLOW] = "sFlow v5, with interface counters every 10 s")
 
 static const char *lacks_as(
 	const struct config *config, const struct measurement_config *measurement)
@@ -313,7 +313,7 @@ static bool check_exports(const struct config *config, const struct measurement_
 			"%u: more than routers=%u; give routers=%u", options->path,
 			options->routers, options->path);
 	if (config_asks(config, measurement, "export-format") &&
-		options->protocol == WIRE_NETFLOW5 && options->sampling > EXPORT_V5_SAMPLES_MAX)
+		options->protocol == FLOW_PROTOCOL_NETFLOW5 && options->sampling > EXPORT_V5_SAMPLES_MAX)
 		return option_fault(fault, "sampling", measurement,
 			"%u: NetFlow v5 has a maximum of %u; give netflow9", options->sampling,
 			EXPORT_V5_SAMPLES_MAX);

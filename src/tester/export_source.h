@@ -25,7 +25,7 @@ struct exports_params {
 	uint64_t seed;
 };
 
-#define EXPORTS_COLLECTOR UINT32_C(0xc00002fe) /* 192.0.2.254 */
+#define EXPORT_SOURCE_COLLECTOR UINT32_C(0xc00002fe) /* 192.0.2.254 */
 
 /*
  * A source of what is exported about the traffic, which it takes over. NULL and one line in

@@ -409,7 +409,7 @@ static bool write_histogram(FILE *file, const char *output, const struct log_lin
 	int error = 0;
 
 	fprintf(file, "from_ns,to_ns,packets\n");
-	for (uint32_t step = 0; step < LOG_LINEAR_SIZE; step++)
+	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++)
 		if (latency->counts[step] > 0)
 			fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
 				step > 0 ? log_linear_value(step - 1) + 1 : 0,

@@ -272,7 +272,7 @@ static void observe_flow(struct routers *routers, struct router *router,
 	struct export_flow *flow;
 
 	if (sight->key.family != KEY_IPV4 &&
-		(sight->key.family != KEY_IPV6 || router->sender.protocol == WIRE_NETFLOW5))
+		(sight->key.family != KEY_IPV6 || router->sender.protocol == FLOW_PROTOCOL_NETFLOW5))
 		return;
 	if (!looks_at_it(router))
 		return;
@@ -435,7 +435,7 @@ static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
 	};
 	put32(router->sender.address, ROUTER_ADDRESS(r));
 	random_init(&router->random, random_split(seed));
-	if (routers->params.protocol != WIRE_SFLOW)
+	if (routers->params.protocol != FLOW_PROTOCOL_SFLOW)
 		return flow_cache_init(&router->cache);
 	router->sender.domain = 0;
 	router->sequence = 1;

@@ -191,7 +191,7 @@ static const struct option_values *default_workers(const struct cpus *cpus)
 {
 	static struct option_values workers;
 
-	for (uint64_t n = 1; n <= cpus->n && n <= OFFER_QUEUES_MAX; n *= 2)
+	for (uint64_t n = 1; n <= cpus->n && n <= LOAD_GENERATOR_QUEUES_MAX; n *= 2)
 		workers.values[workers.n++] = n;
 	return &workers;
 }
@@ -202,7 +202,7 @@ static void plan_try(struct tune *tune, struct try *try)
 {
 	static struct config config;
 	static struct plan plan;
-	char error[OFFER_ERROR_MAX];
+	char error[LOAD_GENERATOR_ERROR_MAX];
 	uint64_t limit = bench_options(tune->config)->memory;
 
 	if (!pipeline_plan(
@@ -288,7 +288,7 @@ static void show_progress(const char *what, uint32_t done, uint32_t all)
 
 static bool count_all(struct tune *tune)
 {
-	char error[CONTEST_ERROR_MAX];
+	char error[BENCH_ROUNDS_ERROR_MAX];
 
 	log_notice("counting %" PRIu64 " packets exactly and with every sketch",
 		tune->workload->spec.packets);
@@ -326,7 +326,7 @@ static uint32_t nb_to_run(const struct tune *tune, bool comparable)
 
 static void run_try(struct tune *tune, struct try *try)
 {
-	char error[OFFER_ERROR_MAX];
+	char error[LOAD_GENERATOR_ERROR_MAX];
 
 	if (pipeline_run(&try->setting, &tune->run, &tune->topology, tune->cpus.ids, tune->cpus.n,
 		    tune->milliseconds, &try->samples[try->rounds], error)) {

@@ -35,7 +35,7 @@ struct datagram {
 
 /* What a sink was told; begin and end are those of the datagram. */
 struct told {
-	struct flow_record batch[WIRE_BATCH];
+	struct flow_record batch[DECODE_BATCH];
 	const uint8_t *begin, *end;
 	uint32_t records, reverse, options, unknown, known;
 	uint64_t digest;
@@ -123,7 +123,7 @@ static void take_records(void *arg, uint32_t n)
 {
 	struct told *told = arg;
 
-	require(n > 0 && n <= WIRE_BATCH);
+	require(n > 0 && n <= DECODE_BATCH);
 	for (uint32_t i = 0; i < n; i++) {
 		check_key(&told->batch[i]);
 		check_record(&told->batch[i]);
@@ -136,9 +136,9 @@ static void take_records(void *arg, uint32_t n)
 static void take_option(void *arg, const struct option_record *option)
 {
 	struct told *told = arg;
-	bool named = (option->has & WIRE_OPTION_NAME) != 0;
+	bool named = (option->has & OPTION_RECORD_NAME) != 0;
 
-	require(((option->has & WIRE_OPTION_SAMPLING) != 0) == (option->sampling != 0));
+	require(((option->has & OPTION_RECORD_SAMPLING) != 0) == (option->sampling != 0));
 	require(named == (option->name_len != 0));
 	if (named) {
 		require(option->name >= told->begin && option->name < told->end);
@@ -208,7 +208,7 @@ static void check_records(uint32_t flows, const struct told *told)
 
 static void check_result(const struct decode_result *result, const struct told *told)
 {
-	require(result->fault < WIRE_FAULT_COUNT);
+	require(result->fault < DECODE_FAULT_COUNT);
 	require(result->records == told->records);
 	require(result->harmless <= result->unusable);
 	require(told->options <= result->options);
@@ -243,7 +243,7 @@ static void decode(struct datagram *datagram)
 	struct decode_result result;
 	static struct told told;
 
-	if ((fault != WIRE_FINE && fault != WIRE_LENGTH) || datagram->header.protocol == WIRE_SFLOW)
+	if ((fault != DECODE_FINE && fault != DECODE_LENGTH) || datagram->header.protocol == FLOW_PROTOCOL_SFLOW)
 		return;
 	datagram->domain = find_domain(&datagram->header);
 	if (datagram->domain == NULL)
@@ -342,7 +342,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nb_domains = nb_datagrams = 0;
 	read_datagrams(data, size);
 	for (uint32_t i = 0; i < nb_domains; i++)
-		if (domains[i].protocol != WIRE_NETFLOW5)
+		if (domains[i].protocol != FLOW_PROTOCOL_NETFLOW5)
 			save_and_compare(&domains[i]);
 	for (uint32_t i = 0; i < nb_domains; i++)
 		templates_destroy(domains[i].templates);

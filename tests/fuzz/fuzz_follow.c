@@ -146,14 +146,14 @@ static void answer_all(const char *data, size_t size, bool everything)
 	struct epoch_stream *watch;
 	struct view view = {0};
 	struct epoch_view *epoch;
-	enum stream_event news = WATCH_NOTHING;
+	enum stream_event news = EPOCH_STREAM_NOTHING;
 	char question[512], last[512] = "";
 	size_t at = 0;
 
 	require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
 	watch = epoch_stream_begin(ends[0], everything);
 	require(watch != NULL);
-	while (at < size && (news == WATCH_NOTHING || news == WATCH_EPOCH)) {
+	while (at < size && (news == EPOCH_STREAM_NOTHING || news == EPOCH_STREAM_EPOCH)) {
 		size_t len = strnlen(data + at, size - at);
 		ssize_t asked;
 
@@ -165,14 +165,14 @@ static void answer_all(const char *data, size_t size, bool everything)
 		require(asked > 0);
 		question[asked] = '\0';
 		/* Not the same again, unless it was to wait. */
-		require(strcmp(question, last) != 0 || news == WATCH_EPOCH ||
+		require(strcmp(question, last) != 0 || news == EPOCH_STREAM_EPOCH ||
 			memmem(data, at, "waiting", 7) != NULL);
 		strcpy(last, question);
 		if (send(ends[1], data + at, len, MSG_DONTWAIT) != (ssize_t)len)
 			break; /* it is longer than any */
 		at += len + 1;
 		news = epoch_stream_take(watch, &epoch);
-		if (news != WATCH_EPOCH)
+		if (news != EPOCH_STREAM_EPOCH)
 			continue;
 		check_line(epoch, false);
 		check_line(epoch, true);

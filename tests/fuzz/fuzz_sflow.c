@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct flow_record batch[WIRE_BATCH];
+static struct flow_record batch[DECODE_BATCH];
 static uint32_t given;
 
 static void require(bool holds)
@@ -25,7 +25,7 @@ static void require(bool holds)
 static void take_records(void *arg, uint32_t n)
 {
 	(void)arg;
-	require(n > 0 && n <= WIRE_BATCH);
+	require(n > 0 && n <= DECODE_BATCH);
 	for (uint32_t i = 0; i < n; i++) {
 		require(batch[i].key.family == KEY_IPV4 || batch[i].key.family == KEY_IPV6);
 		require(batch[i].packets == 1 && batch[i].has & FLOW_SAMPLE);
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.counters = take_counters,
 		.sampler = take_sampler,
 	};
-	struct datagram_header header = {.protocol = WIRE_SFLOW};
+	struct datagram_header header = {.protocol = FLOW_PROTOCOL_SFLOW};
 	struct decode_result result;
 	uint8_t *copy;
 
@@ -70,6 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(result.records == given);
 	require(result.records + result.unusable <= result.samples);
 	require(result.samples <= header.count);
-	require(result.fault < WIRE_FAULT_COUNT);
+	require(result.fault < DECODE_FAULT_COUNT);
 	return 0;
 }

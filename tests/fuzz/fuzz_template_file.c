@@ -84,7 +84,7 @@ static bool take(void *arg, const struct template_file_entry *entry)
 {
 	(void)arg;
 	lines++;
-	require(entry->len <= 65535 && entry->id.protocol < WIRE_PROTOCOL_COUNT);
+	require(entry->len <= 65535 && entry->id.protocol < FLOW_PROTOCOL_COUNT);
 	read_sampling(entry);
 	return templates_take(templates, entry->id.protocol, entry->set, entry->len);
 }

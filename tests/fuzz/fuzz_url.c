@@ -37,7 +37,7 @@ static void try_kind(const char *url, enum row_kind kind)
 		.options = &options,
 		.config = &config,
 	};
-	char why[REMOTE_WHY_MAX] = "";
+	char why[SINK_ERROR_MAX] = "";
 
 	if (sink_check(&request, why)) {
 		struct sink *remote = sink_create(&request, 0, &voice);
@@ -51,7 +51,7 @@ static void try_kind(const char *url, enum row_kind kind)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *url = malloc(size + 1), shown[REMOTE_SHOWN_MAX];
+	char *url = malloc(size + 1), shown[SINK_SHOWN_MAX];
 	const char *place;
 
 	require(url != NULL);

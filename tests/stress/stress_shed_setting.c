@@ -55,7 +55,7 @@ static uint32_t steps_of(uint64_t number, uint32_t m)
 /* Whether this is what the state of the number comes to. */
 static bool is_whole(const struct burst_shedding *state, const struct steps *steps, uint64_t number)
 {
-	uint8_t least = VALVE_SHIFT_MAX;
+	uint8_t least = SHED_SHIFT_MAX;
 	bool good = true, none = true;
 
 	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
@@ -106,11 +106,11 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static uint64_t sum_of(const _Atomic uint64_t sums[VALVE_COUNT + 1])
+static uint64_t sum_of(const _Atomic uint64_t sums[SHED_LEVEL_COUNT + 1])
 {
 	uint64_t sum = 0;
 
-	for (uint32_t l = 0; l <= VALVE_COUNT; l++)
+	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
 		sum += atomic_load_explicit(&sums[l], memory_order_relaxed);
 	return sum;
 }

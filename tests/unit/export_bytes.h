@@ -110,7 +110,7 @@ static inline void put_template(
 
 /* All that a sink was told. */
 struct seen {
-	struct flow_record batch[WIRE_BATCH];
+	struct flow_record batch[DECODE_BATCH];
 	struct flow_record records[SEEN_MAX];
 	uint32_t n;
 	struct option_record options[SEEN_MAX];
@@ -133,7 +133,7 @@ static inline void seen_records(void *arg, uint32_t n)
 {
 	struct seen *seen = arg;
 
-	assert(n > 0 && n <= WIRE_BATCH && seen->n + n <= SEEN_MAX);
+	assert(n > 0 && n <= DECODE_BATCH && seen->n + n <= SEEN_MAX);
 	memcpy(seen->records + seen->n, seen->batch, n * sizeof(seen->batch[0]));
 	seen->n += n;
 	note(seen, 'r');
@@ -208,7 +208,7 @@ static inline struct decode_result decode_copy(
 	memcpy(copy, data, len);
 	memset(seen, 0, sizeof(*seen));
 	result.fault = flow_protocol_read_header(copy, len, &header);
-	if (result.fault == WIRE_FINE)
+	if (result.fault == DECODE_FINE)
 		result = flow_protocol_decode(&header, templates, copy, len, &sink);
 	free(copy);
 	return result;

@@ -45,7 +45,7 @@ static inline void assert_urls(const char *const *urls, bool good)
 {
 	for (; *urls != NULL; urls++) {
 		const struct sink_request request = request_of(*urls);
-		char why[REMOTE_WHY_MAX] = "";
+		char why[SINK_ERROR_MAX] = "";
 
 		assert_true(sink_is_url(*urls));
 		assert_int_equal(sink_check(&request, why), good);
@@ -58,7 +58,7 @@ static inline void assert_json_alone(const char *const *urls)
 {
 	for (; *urls != NULL; urls++) {
 		struct sink_request request = request_of(*urls);
-		char why[REMOTE_WHY_MAX];
+		char why[SINK_ERROR_MAX];
 
 		request.format = FORMAT_JSON;
 		assert_true(sink_check(&request, why));
@@ -112,7 +112,7 @@ static inline void start(struct sender *sender)
 {
 	const struct sink_request request = request_of(sender->url);
 	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	warnings = notices = 0;
 	assert_true(sink_check(&request, why));

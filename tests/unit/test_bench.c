@@ -359,7 +359,7 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 		{.name = "crowd", .ops = &faulty_ops, .threads = 64},
 	};
 	static struct topology topology;
-	char error[CONTEST_ERROR_MAX];
+	char error[BENCH_ROUNDS_ERROR_MAX];
 	struct cpus cpus;
 	uint32_t rounds;
 
@@ -388,7 +388,7 @@ static void our_contestants_count_every_packet(void **state)
 	struct workload *workload = create(3000, false, 12800);
 	struct bench_rounds contest = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
-	char error[CONTEST_ERROR_MAX];
+	char error[BENCH_ROUNDS_ERROR_MAX];
 	struct cpus cpus;
 	uint32_t n = 1, rounds;
 

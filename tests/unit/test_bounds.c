@@ -65,8 +65,8 @@ static void check_against_least(
 			&histograms[r], rows[r], CELLS, bits <= 32 ? UINT32_MAX : UINT64_MAX);
 	bound = error_bound(histograms, DEPTH, CELLS, keys, confidence);
 	assert_true(bound >= least);
-	assert_true(bound - least <= least / HISTOGRAM_STEPS);
-	if (least < HISTOGRAM_EXACT)
+	assert_true(bound - least <= least / ROW_HISTOGRAM_STEPS);
+	if (least < ROW_HISTOGRAM_EXACT)
 		assert_int_equal(bound, least);
 	free(histograms);
 }

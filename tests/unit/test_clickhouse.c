@@ -627,18 +627,18 @@ static void test_too_many_refusals(void **state)
 	(void)state;
 	judge = (struct judge){0};
 	memset(judge.bad, true, sizeof(judge.bad));
-	send_judged(2 * REMOTE_REFUSALS_MAX, false);
-	assert_true(judge.requests < 3 * REMOTE_REFUSALS_MAX);
+	send_judged(2 * SINK_REFUSALS_MAX, false);
+	assert_true(judge.requests < 3 * SINK_REFUSALS_MAX);
 
 	judge.requests = 0;
 	start_both(&server, &sender);
-	push(&sender, 2 * REMOTE_REFUSALS_MAX);
-	while (judge.requests < REMOTE_REFUSALS_MAX || warnings < 2)
+	push(&sender, 2 * SINK_REFUSALS_MAX);
+	while (judge.requests < SINK_REFUSALS_MAX || warnings < 2)
 		usleep(1000);
 	assert_true(sender.delivery->failed == 0);
 	memset(judge.bad, false, sizeof(judge.bad)); /* the table was mended */
-	wait_for_fates(&sender, 2 * REMOTE_REFUSALS_MAX);
-	assert_true(sender.delivery->failed <= REMOTE_REFUSALS_MAX);
+	wait_for_fates(&sender, 2 * SINK_REFUSALS_MAX);
+	assert_true(sender.delivery->failed <= SINK_REFUSALS_MAX);
 	stop_both(&server, &sender);
 	free_bodies(&server);
 }
@@ -711,7 +711,7 @@ static void test_columns_before_rows(void **state)
 		{"last", "ADD COLUMN last Nullable(DateTime)"},
 		{"epoch", "ADD COLUMN epoch Nullable(UInt64)"},
 	};
-	char why[REMOTE_WHY_MAX], expected[256];
+	char why[SINK_ERROR_MAX], expected[256];
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -746,7 +746,7 @@ static void test_columns_not_listed(void **state)
 		"HTTP/1.1 200 OK\r\n\r\nepoch\tUInt64\t\t\t\nCode: 241. DB::Exception: no\n",
 		"HTTP/1.1 200",
 	};
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	(void)state;
 	for (size_t a = 0; a < sizeof(answers) / sizeof(answers[0]); a++)
@@ -1082,7 +1082,7 @@ static void test_required(void **state)
 	struct server server = {.answers = {OK, OK}}, other = {.answers = {OK, refusal}};
 	struct sender sender = {.require = true};
 	struct report_delivery account;
-	char why[REMOTE_WHY_MAX] = "";
+	char why[SINK_ERROR_MAX] = "";
 	struct sink_request request;
 	struct sink *remote;
 

@@ -453,13 +453,13 @@ static void parts_of_values_are_cut_off(void **state)
 		const char *line, *file;
 		enum prefix_side side;
 	} rows[] = {
-		{"--pcap a --prefixes f,side=src", "f", MONITOR_SRC},
-		{"--pcap a --prefixes a,b,side=dst", "a,b", MONITOR_DST},
-		{"--pcap a --prefixes a,b", "a,b", MONITOR_EITHER},
-		{"--pcap a --prefixes a,site=b", "a,site=b", MONITOR_EITHER},
-		{"--pcap a --monitor f,side=src --monitor-side dst", "f", MONITOR_DST},
-		{"--pcap a --prefixes f,side=src --prefixes g", "g", MONITOR_EITHER},
-		{"--pcap a --set prefixes=f,side=src", "f", MONITOR_SRC},
+		{"--pcap a --prefixes f,side=src", "f", PREFIX_SRC},
+		{"--pcap a --prefixes a,b,side=dst", "a,b", PREFIX_DST},
+		{"--pcap a --prefixes a,b", "a,b", PREFIX_EITHER},
+		{"--pcap a --prefixes a,site=b", "a,site=b", PREFIX_EITHER},
+		{"--pcap a --monitor f,side=src --monitor-side dst", "f", PREFIX_DST},
+		{"--pcap a --prefixes f,side=src --prefixes g", "g", PREFIX_EITHER},
+		{"--pcap a --set prefixes=f,side=src", "f", PREFIX_SRC},
 	};
 
 	(void)state;
@@ -1659,7 +1659,7 @@ static void examples_load(void **state)
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
 			assert_int_equal(
-				shed_policy_options(&result.config)->keep_up, KEEP_UP_BEST);
+				shed_policy_options(&result.config)->keep_up, SHED_POLICY_ADAPT);
 			assert_true(steps_options(&result.config.measurements[1])->priority <
 				    steps_options(&result.config.measurements[0])->priority);
 		}

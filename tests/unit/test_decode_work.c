@@ -33,7 +33,7 @@ static struct templates *templates;
 
 /* Calls of the sink, and records. */
 static struct {
-	struct flow_record batch[WIRE_BATCH];
+	struct flow_record batch[DECODE_BATCH];
 	uint64_t calls, known, unknown;
 } counted;
 
@@ -114,7 +114,7 @@ static struct decode_result decode(void)
 
 	end_message(&bytes);
 	counted.calls = counted.known = counted.unknown = 0;
-	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), DECODE_FINE);
 	result = flow_protocol_decode(&header, templates, bytes.data, bytes.len, &sink);
 	assert_true(result.work + counted.calls <= (uint64_t)EACH_BYTE * bytes.len + AT_LEAST);
 	return result;
@@ -151,7 +151,7 @@ static void define(uint32_t id, const struct spec *specs, uint32_t n, uint32_t n
 {
 	begin_ipfix(&bytes);
 	put_definition(id, specs, n, nb_scopes);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 }
 
 /* Sixteen fields of no bytes, and one or two of the least. */
@@ -346,7 +346,7 @@ static void changes_have_a_limit(void **state)
 	for (uint32_t i = 0; i < 1000; i++)
 		put_definition(256 + i, other, 1, 0);
 	limit = CHANGES_LEAST + bytes.len / CHANGE_BYTES;
-	assert_int_equal(decode().fault, WIRE_TEMPLATE_CHANGES);
+	assert_int_equal(decode().fault, DECODE_TEMPLATE_CHANGES);
 	assert_int_equal(counted.known, limit);
 	assert_int_equal(templates_count(templates), limit);
 	for (uint32_t i = 0; i < 1000; i++) {
@@ -378,7 +378,7 @@ static void changes_have_a_limit(void **state)
 		put(&bytes, 2 << 16 | 4, 4);
 	}
 	end_set(&bytes, set);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 }
 
 int main(void)

@@ -122,9 +122,9 @@ static void add_record(struct reader *reader, const struct tally *record)
 
 	reader->records++;
 	assert_true(record->packets > 0);
-	if (reader->protocol != WIRE_SFLOW) {
+	if (reader->protocol != FLOW_PROTOCOL_SFLOW) {
 		/* By v9 the router's start is known to a second only. */
-		int64_t slack = reader->protocol == WIRE_NETFLOW9 ? 1001 : 0;
+		int64_t slack = reader->protocol == FLOW_PROTOCOL_NETFLOW9 ? 1001 : 0;
 
 		assert_true(record->first <= record->last);
 		assert_true(record->last <= now + slack);
@@ -278,7 +278,7 @@ static void read_data(struct reader *reader, uint32_t id, const uint8_t *at, uin
 
 static void read_sets(struct reader *reader, const uint8_t *data, uint32_t len, uint32_t at)
 {
-	bool ipfix = reader->protocol == WIRE_IPFIX, templates = false;
+	bool ipfix = reader->protocol == FLOW_PROTOCOL_IPFIX, templates = false;
 
 	while (at < len) {
 		uint32_t id = (uint32_t)number(data + at, 2);
@@ -403,7 +403,7 @@ static void follow_sequence(struct reader *reader, uint32_t sequence)
 	assert_true(sequence >= router->expected);
 	router->lost += sequence - router->expected;
 	router->expected =
-		sequence + (reader->protocol == WIRE_NETFLOW5 || reader->protocol == WIRE_IPFIX
+		sequence + (reader->protocol == FLOW_PROTOCOL_NETFLOW5 || reader->protocol == FLOW_PROTOCOL_IPFIX
 					   ? reader->data_records
 					   : 1);
 }
@@ -411,7 +411,7 @@ static void follow_sequence(struct reader *reader, uint32_t sequence)
 static void read_payload(struct reader *reader, const uint8_t *data, uint32_t len)
 {
 	static const uint32_t versions[] = {5, 9, 10, 5}, at[] = {16, 12, 8, 16};
-	bool sflow = reader->protocol == WIRE_SFLOW;
+	bool sflow = reader->protocol == FLOW_PROTOCOL_SFLOW;
 	uint32_t sequence = (uint32_t)number(data + at[reader->protocol], 4);
 
 	assert_int_equal(number(data, sflow ? 4 : 2), versions[reader->protocol]);
@@ -419,16 +419,16 @@ static void read_payload(struct reader *reader, const uint8_t *data, uint32_t le
 	reader->records = 0;
 	if (reader->router->datagrams == 0 && sflow)
 		reader->router->expected = 1;
-	if (reader->protocol == WIRE_NETFLOW9)
+	if (reader->protocol == FLOW_PROTOCOL_NETFLOW9)
 		follow_sequence(reader, sequence);
-	if (reader->protocol == WIRE_NETFLOW5) {
+	if (reader->protocol == FLOW_PROTOCOL_NETFLOW5) {
 		read_v5(reader, data, len);
-	} else if (reader->protocol == WIRE_NETFLOW9) {
+	} else if (reader->protocol == FLOW_PROTOCOL_NETFLOW9) {
 		assert_int_equal(number(data + 16, 4), reader->number + 1);
 		reader->booted = (int64_t)(number(data + 8, 4) * 1000 - number(data + 4, 4));
 		read_sets(reader, data, len, 20);
 		assert_int_equal(number(data + 2, 2), reader->records);
-	} else if (reader->protocol == WIRE_IPFIX) {
+	} else if (reader->protocol == FLOW_PROTOCOL_IPFIX) {
 		assert_int_equal(number(data + 2, 2), len);
 		assert_int_equal(number(data + 12, 4), reader->number + 1);
 		read_sets(reader, data, len, 16);
@@ -436,7 +436,7 @@ static void read_payload(struct reader *reader, const uint8_t *data, uint32_t le
 		read_sflow(reader, data, len);
 	}
 	assert_true(reader->records > 0);
-	if (reader->protocol != WIRE_NETFLOW9)
+	if (reader->protocol != FLOW_PROTOCOL_NETFLOW9)
 		follow_sequence(reader, sequence);
 	reader->router->datagrams++;
 }
@@ -545,12 +545,12 @@ static struct tallies *read_traffic(const char *text, bool frames, bool ipv6_too
 static void assert_same(
 	const struct reader *reader, const struct tally *seen, const struct tally *true_one)
 {
-	int64_t slack = reader->protocol == WIRE_NETFLOW9 ? 1000 : 0;
+	int64_t slack = reader->protocol == FLOW_PROTOCOL_NETFLOW9 ? 1000 : 0;
 
 	assert_int_equal(seen->packets, true_one->packets);
 	assert_int_equal(seen->bytes, true_one->bytes);
 	assert_int_equal(seen->tcp_flags, true_one->tcp_flags);
-	if (reader->protocol == WIRE_SFLOW)
+	if (reader->protocol == FLOW_PROTOCOL_SFLOW)
 		return;
 	assert_true(llabs(seen->first - true_one->first) <= slack);
 	assert_true(llabs(seen->last - true_one->last) <= slack);
@@ -593,9 +593,9 @@ static void test_exact(void **state)
 	static const uint32_t shapes[][2] = {{1, 1}, {4, 4}, {5, 2}, {6, 3}, {3, 1}};
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		struct tallies *truth =
-			read_traffic(TRAFFIC, protocol == WIRE_SFLOW, protocol != WIRE_NETFLOW5);
+			read_traffic(TRAFFIC, protocol == FLOW_PROTOCOL_SFLOW, protocol != FLOW_PROTOCOL_NETFLOW5);
 
 		assert_true(truth->n > 200);
 		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
@@ -630,7 +630,7 @@ static void test_exact(void **state)
 static void test_counters(void **state)
 {
 	const struct exports_params params = {
-		.protocol = WIRE_SFLOW, .routers = 5, .path = 3, .sampling = 50};
+		.protocol = FLOW_PROTOCOL_SFLOW, .routers = 5, .path = 3, .sampling = 50};
 	struct tallies *truth = read_traffic(TRAFFIC, true, true);
 	struct reader *reader = read_exports(TRAFFIC, &params, false);
 	struct interface_tally edge = {0};
@@ -670,7 +670,7 @@ static void test_sampling(void **state)
 	static const char traffic[] = "flows=500,packets=200K,rate=20K,size=100,seed=4";
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		const struct exports_params params = {
 			.protocol = protocol, .routers = 3, .path = 3, .sampling = 10};
 		struct reader *reader = read_exports(traffic, &params, true);
@@ -692,7 +692,7 @@ static void test_full_cache(void **state)
 {
 	static const char traffic[] = "random,packets=150K,rate=1M,size=100,ipv6=0.5,seed=4";
 	const struct exports_params params = {
-		.protocol = WIRE_IPFIX, .routers = 2, .path = 2, .sampling = 1};
+		.protocol = FLOW_PROTOCOL_IPFIX, .routers = 2, .path = 2, .sampling = 1};
 	struct reader *reader = read_exports(traffic, &params, true);
 
 	(void)state;
@@ -710,7 +710,7 @@ static void test_many_bytes(void **state)
 	static const char traffic[] = "flows=1,packets=600K,rate=1M,size=9000";
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_SFLOW; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_SFLOW; protocol++) {
 		const struct exports_params params = {
 			.protocol = protocol, .routers = 1, .path = 1, .sampling = 1};
 		struct reader *reader = read_exports(traffic, &params, false);
@@ -742,12 +742,12 @@ static uint64_t digest(const char *text, const struct exports_params *params)
 /* What these gave when they were first made, and give on every machine and build since. */
 static void test_golden(void **state)
 {
-	static const uint64_t golden[WIRE_PROTOCOL_COUNT] = {UINT64_C(0xfe7ee57d9ac9f545),
+	static const uint64_t golden[FLOW_PROTOCOL_COUNT] = {UINT64_C(0xfe7ee57d9ac9f545),
 		UINT64_C(0x4857098d983f19a5), UINT64_C(0x6324944b4437f00a),
 		UINT64_C(0x28ecba29abc95469)};
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		const struct exports_params params = {
 			.protocol = protocol, .routers = 4, .path = 3, .sampling = 3, .drop = 0.1};
 		uint64_t is = digest(TRAFFIC, &params);
@@ -765,7 +765,7 @@ static void test_drop(void **state)
 	static const char traffic[] = "flows=5K,uniform,packets=150K,rate=1K,size=100,seed=4";
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		struct exports_params params = {
 			.protocol = protocol, .routers = 2, .path = 2, .sampling = 1};
 		struct source *whole = open_exports(traffic, params), *lossy;
@@ -833,7 +833,7 @@ static void test_non_ip(void **state)
 	static const uint8_t arp[60] = {[12] = 0x08, [13] = 0x06};
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		const struct exports_params params = {
 			.protocol = protocol, .routers = 2, .path = 2, .sampling = 1};
 		struct one_packet one = {.source = {.next = next_of_one, .close = close_one},
@@ -852,7 +852,7 @@ static void test_non_ip(void **state)
 			for (uint32_t at = 42 + 28; at < packet.captured;
 				at += 8 + (uint32_t)number(packet.data + at + 4, 4))
 				samples += number(packet.data + at, 4) == 1;
-		assert_int_equal(samples, protocol == WIRE_SFLOW ? 6 : 0);
+		assert_int_equal(samples, protocol == FLOW_PROTOCOL_SFLOW ? 6 : 0);
 		assert_int_equal(result, -1);
 		assert_string_equal(source->error, "cut");
 		source->close(source);

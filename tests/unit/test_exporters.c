@@ -20,7 +20,7 @@
 
 static struct exporter_id id_of(uint32_t address, uint32_t domain)
 {
-	struct exporter_id id = {.domain = domain, .protocol = WIRE_IPFIX};
+	struct exporter_id id = {.domain = domain, .protocol = FLOW_PROTOCOL_IPFIX};
 	uint32_t wire = htonl(address);
 
 	id.address.s6_addr[10] = id.address.s6_addr[11] = 0xff;

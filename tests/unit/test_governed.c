@@ -132,13 +132,13 @@ static int create_with(void **state, enum shed_policy how, const char *second, d
 
 static int create(void **state)
 {
-	return create_with(state, KEEP_UP_BEST, steps[1], SKETCH_NS);
+	return create_with(state, SHED_POLICY_ADAPT, steps[1], SKETCH_NS);
 }
 
 /* Of so cheap a table telling which keys are counted takes longer than what is saved. */
 static int create_useless(void **state)
 {
-	return create_with(state, KEEP_UP_GREEDY, "keys:1/2, off", CHEAP_NS);
+	return create_with(state, SHED_POLICY_GREEDY, "keys:1/2, off", CHEAP_NS);
 }
 
 static int destroy(void **state)
@@ -186,12 +186,12 @@ static void work(struct stage *stage, uint32_t windows)
 		if (w == stage->stalled)
 			continue;
 		if (states != NULL) {
-			atomic_store(&line->taken_from, atomic_load(&line->packets[VALVE_FULL]));
+			atomic_store(&line->taken_from, atomic_load(&line->packets[SHED_LEVEL_FULL]));
 			atomic_store(&line->taken, states->number);
 			stage->has[w] = states;
 		}
 		ns = packet_ns(stage, stage->has[w]);
-		add(&line->packets[VALVE_FULL], packets);
+		add(&line->packets[SHED_LEVEL_FULL], packets);
 		add(&line->smooth_packets, packets);
 		add(&line->smooth_busy, packets * ns * (double)rte_get_tsc_hz() / 1e9);
 		stage->busy += ns > full_ns / load;

@@ -16,13 +16,13 @@
 static void test_steps(void **state)
 {
 	(void)state;
-	assert_int_equal(log_linear_step(LOG_LINEAR_MAX), LOG_LINEAR_SIZE - 1);
-	assert_int_equal(log_linear_step(UINT64_MAX), LOG_LINEAR_SIZE - 1);
-	for (uint32_t step = 0; step < LOG_LINEAR_SIZE; step++) {
+	assert_int_equal(log_linear_step(HISTOGRAM_MAX), HISTOGRAM_SIZE - 1);
+	assert_int_equal(log_linear_step(UINT64_MAX), HISTOGRAM_SIZE - 1);
+	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++) {
 		uint64_t last = log_linear_value(step);
 
 		assert_int_equal(log_linear_step(last), step);
-		if (step + 1 < LOG_LINEAR_SIZE)
+		if (step + 1 < HISTOGRAM_SIZE)
 			assert_int_equal(log_linear_step(last + 1), step + 1);
 	}
 }
@@ -47,7 +47,7 @@ static void check_quantiles(const struct log_linear *histogram, uint64_t *values
 		if ((double)at < shares[i] * (double)n)
 			exact = values[at];
 		if (shares[i] > 0)
-			assert_in_range(read, exact, exact + exact / LOG_LINEAR_STEPS);
+			assert_in_range(read, exact, exact + exact / HISTOGRAM_STEPS);
 	}
 	assert_int_equal(histogram->max, values[n - 1]);
 	assert_int_equal(log_linear_quantile(histogram, 1), values[n - 1]);

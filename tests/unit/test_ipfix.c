@@ -299,7 +299,7 @@ static void decode_all(struct templates *templates, uint32_t *options,
 		struct decode_result result =
 			decode_copy(receiver.bytes[m], receiver.lens[m], templates, &seen);
 
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.records, receiver.rows_of[m]);
 		assert_int_equal(result.unusable, 0);
 		assert_false(result.unknown_sets);

@@ -97,11 +97,11 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 	};
 	struct ipfix_socket *ipfix;
 	struct socket_client_address address;
-	char text[64], why[RECEIVER_WHY_MAX];
+	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
 
 	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port));
 	assert_true(
-		socket_client_parse(text, tcp ? RECEIVER_TCP : RECEIVER_UDP, NULL, &address, why));
+		socket_client_parse(text, tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, NULL, &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	return ipfix;
@@ -112,7 +112,7 @@ static uint32_t take(const uint8_t *message, uint32_t len)
 {
 	struct decode_result result = decode_copy(message, len, templates, &seen);
 
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_false(result.unknown_sets);
 	for (uint32_t r = 0; r < seen.n; r++)
 		many_see(&seen.records[r], &many);
@@ -302,12 +302,12 @@ static void test_hurried(void **state)
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
 	struct ipfix_counts account;
-	char text[64], why[RECEIVER_WHY_MAX];
+	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
 	int64_t took;
 
 	(void)state;
 	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port_of(fd)));
-	assert_true(socket_client_parse(text, RECEIVER_UDP, NULL, &address, why));
+	assert_true(socket_client_parse(text, SOCKET_CLIENT_UDP, NULL, &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	epoch->flows_only = false;
@@ -431,14 +431,14 @@ static void test_no_such_host(void **state)
 	struct report_epoch *epoch = many_flows(10);
 	struct ipfix_socket *ipfix;
 	struct socket_client_address address;
-	char why[RECEIVER_WHY_MAX];
+	char why[SOCKET_CLIENT_ERROR_MAX];
 
 	(void)state;
 	/* Of a name that is longer than one may be nobody asks a name server. */
 	assert_true(socket_client_parse(
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",
-		RECEIVER_UDP, "4739", &address, why));
+		SOCKET_CLIENT_UDP, "4739", &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	assert_int_equal(ipfix_socket_write(ipfix, epoch).failed, 10);

@@ -448,7 +448,7 @@ static void test_properties(void **state)
 /* Opens a place as a run does that has not begun; it says why it cannot. */
 static void assert_open(bool require, int expected, const char *says)
 {
-	char url[128], why[REMOTE_WHY_MAX] = "";
+	char url[128], why[SINK_ERROR_MAX] = "";
 	struct sink_request request;
 	struct sink *remote;
 
@@ -523,7 +523,7 @@ static void test_properties_that_are_none(void **state)
 	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct sink_request request = request_of("kafka://a/t");
-		char key[REMOTE_KEY_MAX] = "", why[REMOTE_WHY_MAX] = "";
+		char key[SINK_KEY_MAX] = "", why[SINK_ERROR_MAX] = "";
 
 		give(&(struct option_properties){2, {"linger.ms=5", cases[c].text}});
 		request.key = key;

@@ -717,7 +717,7 @@ static void choose_prefix(struct random *random, char (*texts)[64], uint32_t n)
 
 static struct prefix_list *make_rules(struct random *random)
 {
-	char path[] = "/tmp/test_kernel_program.XXXXXX", error[MONITOR_ERROR_MAX];
+	char path[] = "/tmp/test_kernel_program.XXXXXX", error[PREFIX_ERROR_MAX];
 	static char texts[RULES][64];
 	FILE *file = fdopen(mkstemp(path), "w");
 	struct prefix_list *rules;
@@ -739,7 +739,7 @@ static struct prefix_list *make_rules(struct random *random)
 static struct prefix_list *use_rules(
 	struct world *world, struct random *random, uint64_t generation)
 {
-	char error[MONITOR_ERROR_MAX];
+	char error[PREFIX_ERROR_MAX];
 	struct prefix_list *rules = make_rules(random);
 	struct kernel_rules *maps = kernel_rules_create(rules, error);
 
@@ -765,9 +765,9 @@ static void match_all(struct world *world, struct random *random, const struct p
 		make_flow(&frame, ipv6, 80);
 		choose_address(random, frame.bytes + at, bytes);
 		choose_address(random, frame.bytes + at + bytes, bytes);
-		expected = ((monitor & KERNEL_MONITOR_SRC) != 0 &&
+		expected = ((monitor & KERNEL_PREFIX_SRC) != 0 &&
 				   is_held(rules, ipv6, frame.bytes + at)) ||
-			   ((monitor & KERNEL_MONITOR_DST) != 0 &&
+			   ((monitor & KERNEL_PREFIX_DST) != 0 &&
 				   is_held(rules, ipv6, frame.bytes + at + bytes));
 		run(world, i % 2 == 0 ? KERNEL_HOOK_XDP : KERNEL_HOOK_TC, frame.bytes, frame.n,
 			(struct gso){0});
@@ -785,7 +785,7 @@ static void match_all(struct world *world, struct random *random, const struct p
 static void test_rules(void **state)
 {
 	static const uint32_t sides[] = {
-		KERNEL_MONITOR_DST, KERNEL_MONITOR_SRC, KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC};
+		KERNEL_PREFIX_DST, KERNEL_PREFIX_SRC, KERNEL_PREFIX_DST | KERNEL_PREFIX_SRC};
 
 	(void)state;
 	for (uint32_t side = 0; side < 3; side++) {
@@ -820,7 +820,7 @@ static void test_verifier(void **state)
 		char error[KERNEL_ERROR_MAX];
 		struct kernel_program *program;
 
-		params.monitor = i % 2 * (KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC);
+		params.monitor = i % 2 * (KERNEL_PREFIX_DST | KERNEL_PREFIX_SRC);
 		program = kernel_program_load(&params, error);
 		if (program == NULL && strstr(error, "refuses the program") == NULL)
 			skip();

@@ -125,7 +125,7 @@ static uint32_t draw_networks(
 
 static void check_rule(const struct rule *rule, uint32_t n)
 {
-	static struct naive networks[NETWORKS_MAX];
+	static struct naive networks[KEY_SET_MAX];
 	static struct key_burst packets, keys;
 	struct key_rule parsed;
 	char text[TEXT_MAX];
@@ -146,7 +146,7 @@ static void check_rule(const struct rule *rule, uint32_t n)
 			fail_msg("%s, %u networks", text, drawn);
 		inside += (uint32_t)__builtin_popcountll(expected);
 	}
-	if (n == NETWORKS_MAX && rule->bits4 == 8)
+	if (n == KEY_SET_MAX && rule->bits4 == 8)
 		assert_true(inside > 0);
 }
 
@@ -171,8 +171,8 @@ static void as_many_as_there_can_be(void **test_state)
 
 	(void)test_state;
 	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++)
-		check_rule(&rules[r], NETWORKS_MAX);
-	assert_int_equal(set.n, NETWORKS_MAX);
+		check_rule(&rules[r], KEY_SET_MAX);
+	assert_int_equal(set.n, KEY_SET_MAX);
 	key.v4.dst_ip[0] = 250;
 	assert_false(key_set_add(&set, &key, hash_one(&hash_key, &key)));
 	key_set_clear(&set);
@@ -194,11 +194,11 @@ static void same_hashes(void **test_state)
 		burst.key4[i] = key.v4;
 		added += key_set_add(&set, &key, burst.hash[i]);
 	}
-	assert_int_equal(added, NETWORK_PROBES);
+	assert_int_equal(added, KEY_SET_PROBES);
 	burst.n = BURST_MAX;
-	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 1);
+	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << KEY_SET_PROBES) - 1);
 	burst.v6 = 1;
-	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << NETWORK_PROBES) - 2);
+	assert_true(key_set_find(&set, &burst) == (UINT64_C(1) << KEY_SET_PROBES) - 2);
 }
 
 static struct key numbered(uint32_t n)
@@ -236,19 +236,19 @@ static void what_stays(void **test_state)
 /* What is heavy now takes the place of what was so earliest. */
 static void a_full_list(void **test_state)
 {
-	struct key key = numbered(NETWORKS_MAX);
+	struct key key = numbered(KEY_SET_MAX);
 
 	(void)test_state;
 	list.n = 0;
-	for (uint32_t i = 0; i < NETWORKS_MAX; i++)
+	for (uint32_t i = 0; i < KEY_SET_MAX; i++)
 		assert_true(add(i, i == 7 ? 1 : 2));
-	assert_true(add(NETWORKS_MAX, 2));
-	assert_int_equal(list.n, NETWORKS_MAX);
+	assert_true(add(KEY_SET_MAX, 2));
+	assert_int_equal(list.n, KEY_SET_MAX);
 	assert_true(key_equal(&list.of[7].key, &key));
-	assert_false(add(NETWORKS_MAX + 1, 2));
-	assert_true(add(NETWORKS_MAX, 3));
-	assert_true(add(NETWORKS_MAX + 1, 3));
-	assert_int_equal(list.n, NETWORKS_MAX);
+	assert_false(add(KEY_SET_MAX + 1, 2));
+	assert_true(add(KEY_SET_MAX, 3));
+	assert_true(add(KEY_SET_MAX + 1, 3));
+	assert_int_equal(list.n, KEY_SET_MAX);
 }
 
 int main(void)

@@ -156,7 +156,7 @@ static void test_states_of_another_set(void **state)
 {
 	static struct shed_mailbox line;
 	struct measurements *first = measurements_create(&plan, &hash_key, false, true), *second;
-	struct shed_setting states = STATES_WHOLE;
+	struct shed_setting states = SHED_SETTING_WHOLE;
 	struct shed_worker keeper;
 	struct shed_counts kept = {0};
 

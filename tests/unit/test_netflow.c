@@ -99,7 +99,7 @@ static struct decode_result decode_anyway(uint32_t len)
 	memcpy(copy, bytes.data, len);
 	memset(&seen, 0, sizeof(seen));
 	result.fault = flow_protocol_read_header(copy, len, &header);
-	if (result.fault == WIRE_FINE || result.fault == WIRE_LENGTH)
+	if (result.fault == DECODE_FINE || result.fault == DECODE_LENGTH)
 		result = flow_protocol_decode(&header, templates, copy, len, &sink);
 	free(copy);
 	return result;
@@ -129,7 +129,7 @@ static const struct flow_record *record_of(
 {
 	struct decode_result result = decode_fields(ipfix, skip, fields, n);
 
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 1);
 	assert_int_equal(result.data_records, 1);
 	assert_int_equal(seen.n, 1);
@@ -232,14 +232,14 @@ static void v5_records(void **state)
 
 	(void)state;
 	build5(30, 30, 0);
-	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
-	assert_int_equal(header.protocol, WIRE_NETFLOW5);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), DECODE_FINE);
+	assert_int_equal(header.protocol, FLOW_PROTOCOL_NETFLOW5);
 	assert_int_equal(header.sequence, 77);
 	assert_int_equal(header.domain, 3 << 8 | 9);
 	assert_int_equal(header.uptime, UPTIME);
 	assert_int_equal(header.exported, EXPORTED_NS + 250);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 30);
 	assert_int_equal(result.data_records, 30);
 	assert_int_equal(seen.n, 30);
@@ -269,24 +269,24 @@ static void v5_count_disagrees_with_the_length(void **state)
 	(void)state;
 	build5(5, 3, 0);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.fault, DECODE_COUNT);
 	assert_int_equal(result.records, 3);
 	build5(3, 5, 0);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.fault, DECODE_COUNT);
 	assert_int_equal(result.records, 3);
 	build5(3, 3, 0);
 	bytes.len -= 1;
 	result = decode();
-	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.fault, DECODE_COUNT);
 	assert_int_equal(result.records, 2);
 	build5(1000, 1000, 0); /* more than a batch, more than a router would */
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(seen.n, 1000);
 	check_record5(&seen.records[999], 999);
 	build5(65535, 0, 0);
-	assert_int_equal(decode().fault, WIRE_COUNT);
+	assert_int_equal(decode().fault, DECODE_COUNT);
 }
 
 static void v5_padding(void **state)
@@ -296,10 +296,10 @@ static void v5_padding(void **state)
 		build5(3, 3, 0);
 		memset(bytes.data + bytes.len, 0, zeros);
 		bytes.len += zeros;
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 		assert_int_equal(seen.n, 3);
 		bytes.data[bytes.len - 1] = 1;
-		assert_int_equal(decode().fault, WIRE_COUNT);
+		assert_int_equal(decode().fault, DECODE_COUNT);
 		assert_int_equal(seen.n, 3);
 	}
 }
@@ -310,7 +310,7 @@ static void check_version(
 	struct wire_version version = flow_protocol_identify(data, len);
 
 	assert_int_equal(version.family, family);
-	assert_int_equal(version.number, family == WIRE_FAMILY_NONE ? 0 : number);
+	assert_int_equal(version.number, family == EXPORT_FAMILY_NONE ? 0 : number);
 	assert_int_equal(version.supported, supported);
 }
 
@@ -326,23 +326,23 @@ static void versions_are_recognized(void **state)
 		memset(data, 0, sizeof(data));
 		data[1] = (uint8_t)number;
 		data[3] = 2; /* records */
-		check_version(data, 72, supported || old ? WIRE_FAMILY_NETFLOW : WIRE_FAMILY_NONE,
+		check_version(data, 72, supported || old ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE,
 			number, supported);
 		/* More records than bytes: another protocol. */
-		check_version(data, 71, supported ? WIRE_FAMILY_NETFLOW : WIRE_FAMILY_NONE, number,
+		check_version(data, 71, supported ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE, number,
 			supported);
 		data[1] = 0;
 		data[3] = (uint8_t)number;
 		data[7] = 1;
-		check_version(data, 28, number != 0 ? WIRE_FAMILY_SFLOW : WIRE_FAMILY_NONE, number,
+		check_version(data, 28, number != 0 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE, number,
 			number == 5);
 		data[7] = 3; /* no type of an agent's address */
-		check_version(data, 28, number == 5 ? WIRE_FAMILY_SFLOW : WIRE_FAMILY_NONE, number,
+		check_version(data, 28, number == 5 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE, number,
 			number == 5);
 	}
 	memcpy(data, "\x16\xfe\xfd", 3);
-	check_version(data, 13, WIRE_FAMILY_DTLS, 0, false);
-	check_version(data, 12, WIRE_FAMILY_NONE, 0, false);
+	check_version(data, 13, EXPORT_FAMILY_DTLS, 0, false);
+	check_version(data, 12, EXPORT_FAMILY_NONE, 0, false);
 }
 
 static void check_reason(const struct decode_result *result, uint32_t i,
@@ -380,14 +380,14 @@ static void unusable_records_have_reasons(void **state)
 	put_given_data(313, offset, COUNT(offset));
 	put_given_data(313, offset, COUNT(offset));
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.unusable, 9 + 3);
 	assert_int_equal(result.harmless, 6); /* not IP, and without counters */
 	assert_int_equal(result.nb_skipped, 4);
-	check_reason(&result, 0, WIRE_SKIP_NO_ADDRESSES, 0, 3);
-	check_reason(&result, 1, WIRE_SKIP_NO_PACKETS, 0, 3);
-	check_reason(&result, 2, WIRE_SKIP_SECTION, 314, 1);
-	check_reason(&result, 3, WIRE_SKIP_OFFSET, 313, 2);
+	check_reason(&result, 0, DECODE_SKIP_NO_ADDRESSES, 0, 3);
+	check_reason(&result, 1, DECODE_SKIP_NO_PACKETS, 0, 3);
+	check_reason(&result, 2, DECODE_SKIP_SECTION, 314, 1);
+	check_reason(&result, 3, DECODE_SKIP_OFFSET, 313, 2);
 }
 
 /* --- sections of packets --- */
@@ -428,7 +428,7 @@ static const struct flow_record *raw_record(bool ipfix, const struct raw *fields
 {
 	struct decode_result result = decode_raw(ipfix, fields, n);
 
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 1);
 	assert_int_equal(result.nb_skipped, 0);
 	return &seen.records[0];
@@ -506,10 +506,10 @@ static void cut_sections(void **state)
 			continue;
 		}
 		result = decode_raw(true, &field, 1);
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.unusable, 1);
 		assert_int_equal(result.harmless, 0);
-		check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+		check_reason(&result, 0, DECODE_SKIP_HEADER, 0, 1);
 	}
 }
 
@@ -566,13 +566,13 @@ static void sections_are_joined(void **state)
 	check_packet(raw_record(true, stack, COUNT(stack)));
 	assert_int_equal(read_number(seen.records[0].extra.mpls, 3), 20);
 	result = decode_raw(true, beyond, COUNT(beyond));
-	check_reason(&result, 0, WIRE_SKIP_OFFSET, 313, 1);
+	check_reason(&result, 0, DECODE_SKIP_OFFSET, 313, 1);
 	result = decode_raw(true, gap, COUNT(gap));
-	check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+	check_reason(&result, 0, DECODE_SKIP_HEADER, 0, 1);
 	/* The ports are cut: what looks like them is padding. */
 	memcpy(padded, IP_PART, 20);
 	result = decode_raw(true, parts, COUNT(parts));
-	check_reason(&result, 0, WIRE_SKIP_HEADER, 0, 1);
+	check_reason(&result, 0, DECODE_SKIP_HEADER, 0, 1);
 }
 
 /* Fields of a record win; the section has what they do not. */
@@ -634,7 +634,7 @@ static void sections_of_other_packets(void **state)
 	assert_int_equal(read_number(record->key.v4.dst_port, 2), 0);
 	assert_int_equal(record->key.v4.proto, 17);
 	result = decode_raw(true, typed, COUNT(typed));
-	check_reason(&result, 0, WIRE_SKIP_SECTION, 315, 1);
+	check_reason(&result, 0, DECODE_SKIP_SECTION, 315, 1);
 	frame[IPV4_AT - 1] = 6;
 	result = decode_raw(true, &field, 1);
 	assert_int_equal(result.unusable, 1);
@@ -678,17 +678,17 @@ static void cut_headers(void **state)
 		assert_int_equal(bytes.len, lens[p]);
 		for (uint32_t len = 0; len < lens[p]; len++) {
 			assert_int_equal(
-				decode_copy(bytes.data, len, templates, &seen).fault, WIRE_SHORT);
+				decode_copy(bytes.data, len, templates, &seen).fault, DECODE_SHORT);
 			assert_int_equal(
-				flow_protocol_read_header(bytes.data, len, &header), WIRE_SHORT);
+				flow_protocol_read_header(bytes.data, len, &header), DECODE_SHORT);
 		}
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 	}
 	bytes.data[1] = 8;
-	assert_int_equal(decode().fault, WIRE_VERSION);
+	assert_int_equal(decode().fault, DECODE_VERSION);
 	bytes.data[0] = 1;
 	bytes.data[1] = 9;
-	assert_int_equal(decode().fault, WIRE_VERSION);
+	assert_int_equal(decode().fault, DECODE_VERSION);
 }
 
 /* --- fields of v9 and IPFIX --- */
@@ -726,7 +726,7 @@ static void counters_of_no_length(void **state)
 		struct given field = {2, lens[i], 1, 0};
 		struct decode_result result = decode_fields(true, 2, &field, 1);
 
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.records, 0);
 		assert_int_equal(result.unusable, 1);
 		assert_int_equal(result.harmless, 0);
@@ -1151,7 +1151,7 @@ static void ipv6_records(void **state)
 	put(&bytes, 17, 1);
 	put(&bytes, 9, 4);
 	end_set(&bytes, set);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 	assert_int_equal(seen.n, 1);
 	assert_int_equal(seen.records[0].key.family, KEY_IPV6);
 	assert_int_equal(address_of(key->src_ip + 4), 0x20010db8);
@@ -1258,7 +1258,7 @@ static void biflows(void **state)
 	struct decode_result result = decode_fields(true, 0, fields, COUNT(fields));
 
 	(void)state;
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 2);
 	assert_int_equal(result.data_records, 1);
 	check_biflow(2, 20, 2000);
@@ -1307,7 +1307,7 @@ static void biflows_of_v9(void **state)
 	put_given_template(false, 256, fields, COUNT(fields));
 	put_given_data(256, fields, COUNT(fields));
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 2);
 	check_biflow(2, 30, 3000);
 	assert_int_equal(seen.records[0].bytes, 1000);
@@ -1348,7 +1348,7 @@ static void many_biflows(void **state)
 
 static void check_skipped(const struct decode_result *result)
 {
-	assert_int_equal(result->fault, WIRE_FINE);
+	assert_int_equal(result->fault, DECODE_FINE);
 	assert_int_equal(result->records, 1);
 	assert_int_equal(seen.n, 1);
 	assert_int_equal(address_of(seen.records[0].key.v4.src_ip), 0x0a000001);
@@ -1386,7 +1386,7 @@ static void zero_length_fields(void **state)
 	put_given_template(true, 256, fields, 2);
 	put_given_data(256, fields, 0);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_TEMPLATE);
+	assert_int_equal(result.fault, DECODE_TEMPLATE);
 	assert_int_equal(result.unknown_sets, true);
 	assert_int_equal(templates_count(templates), 0); /* the one of before is none any more */
 	assert_int_equal(seen.nb_known, 0);
@@ -1449,7 +1449,7 @@ static void many_variable_records(void **state)
 	put(&bytes, 0, 3); /* padding, shorter than any record */
 	end_set(&bytes, set);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 200);
 	for (uint32_t i = 0; i < 200; i++)
 		assert_int_equal(seen.records[i].bytes, 1000);
@@ -1471,7 +1471,7 @@ static void cut_variable_records(void **state)
 		result = decode();
 		assert_int_equal(result.records, 1);
 		/* Padding is of zeros. */
-		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.fault, DECODE_LENGTH);
 		assert_int_equal(seen.records[0].packets, 10);
 	}
 }
@@ -1517,7 +1517,7 @@ static void variable_length_in_v9(void **state)
 	}
 	end_set(&bytes, set);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(address_of(seen.records[i].key.v4.src_ip), i + 1);
@@ -1547,7 +1547,7 @@ static void padding(void **state)
 		put(&bytes, 0, n);
 		end_set(&bytes, set);
 		result = decode();
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.records, 2);
 	}
 }
@@ -1564,7 +1564,7 @@ static void padding_that_looks_like_a_set(void **state)
 		put_given_data(256, ends, ENDS);
 		put(&bytes, 0, n);
 		result = decode();
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.records, 1);
 		assert_int_equal(result.templates, 1);
 	}
@@ -1578,7 +1578,7 @@ static void padding_that_looks_like_a_set(void **state)
 	put(&bytes, 1, 4);
 	end_set(&bytes, set);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_LENGTH);
+	assert_int_equal(result.fault, DECODE_LENGTH);
 	assert_int_equal(result.records, 1);
 }
 
@@ -1601,7 +1601,7 @@ static void rests_of_sets(void **state)
 				put(&bytes, byte, rest);
 				end_set(&bytes, set);
 				result = decode();
-				assert_int_equal(result.fault, fine ? WIRE_FINE : WIRE_LENGTH);
+				assert_int_equal(result.fault, fine ? DECODE_FINE : DECODE_LENGTH);
 				assert_int_equal(result.records, 1);
 			}
 }
@@ -1619,19 +1619,19 @@ static void set_lengths_that_are_none(void **state)
 		put(&bytes, len, 2);
 		put_given_data(256, ends, ENDS);
 		result = decode();
-		assert_int_equal(result.fault, WIRE_SET);
+		assert_int_equal(result.fault, DECODE_SET);
 		assert_int_equal(result.records, 1);
 	}
 	begin(true, 0);
 	put_given_data(256, ends, 0); /* a set without a record */
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 	for (uint32_t id = 0; id < 256; id++) {
 		begin(true, 0);
 		put_given_data(id, ends, 0);
-		assert_int_equal(decode().fault, id == 2 || id == 3 ? WIRE_FINE : WIRE_SET);
+		assert_int_equal(decode().fault, id == 2 || id == 3 ? DECODE_FINE : DECODE_SET);
 		begin(false, 0);
 		put_given_data(id, ends, 0);
-		assert_int_equal(decode().fault, id < 2 ? WIRE_FINE : WIRE_SET);
+		assert_int_equal(decode().fault, id < 2 ? DECODE_FINE : DECODE_SET);
 	}
 }
 
@@ -1655,7 +1655,7 @@ static void cut_messages(void **state)
 
 		templates_forget(templates);
 		result = decode_anyway(len);
-		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.fault, DECODE_LENGTH);
 		assert_int_equal(result.records, len < data ? 0 : (len - data) / 16);
 	}
 }
@@ -1673,20 +1673,20 @@ static void message_length_disagrees(void **state)
 	/* Shorter: what is behind it is none of it. */
 	put_given_data(256, ends, ENDS);
 	result = decode_anyway(bytes.len);
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 1);
-	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), DECODE_FINE);
 	assert_int_equal(header.total, bytes.len - 20);
 	/* Longer, and shorter than its own header. */
 	overwrite_u16(&bytes, 2, bytes.len + 1);
-	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_LENGTH);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), DECODE_LENGTH);
 	result = decode_anyway(bytes.len);
-	assert_int_equal(result.fault, WIRE_LENGTH);
+	assert_int_equal(result.fault, DECODE_LENGTH);
 	assert_int_equal(result.records, 2);
 	for (uint32_t total = 0; total < 16; total++) {
 		overwrite_u16(&bytes, 2, total);
 		result = decode_anyway(bytes.len);
-		assert_int_not_equal(result.fault, WIRE_FINE);
+		assert_int_not_equal(result.fault, DECODE_FINE);
 		assert_int_equal(seen.n, 0);
 	}
 }
@@ -1697,8 +1697,8 @@ static void v9_count(void **state)
 	static const struct {
 		uint32_t count;
 		enum decode_fault fault;
-	} cases[] = {{7, WIRE_FINE}, {6, WIRE_FINE}, {3, WIRE_FINE}, {0, WIRE_COUNT},
-		{2, WIRE_COUNT}, {8, WIRE_COUNT}, {65535, WIRE_COUNT}};
+	} cases[] = {{7, DECODE_FINE}, {6, DECODE_FINE}, {3, DECODE_FINE}, {0, DECODE_COUNT},
+		{2, DECODE_COUNT}, {8, DECODE_COUNT}, {65535, DECODE_COUNT}};
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(cases); i++) {
@@ -1721,7 +1721,7 @@ static void v9_count(void **state)
 	/* How many an unknown set has is not known. */
 	begin(false, 50);
 	put_given_data(999, ends, ENDS);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 }
 
 /* Set by set, with the records of each length whole. */
@@ -1738,7 +1738,7 @@ static void unknown_sets_wait(void **state)
 	put_given_values(ends, ENDS);
 	put_given_values(ends, ENDS);
 	end_set(&bytes, set);
-	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), WIRE_FINE);
+	assert_int_equal(flow_protocol_read_header(bytes.data, bytes.len, &header), DECODE_FINE);
 	memcpy(waiting, bytes.data + bytes.len - sizeof(waiting), sizeof(waiting));
 	result = decode();
 	assert_true(result.unknown_sets);
@@ -1791,7 +1791,7 @@ static void redefinition_in_a_datagram(void **state)
 	put_given_template(true, 256, wide, COUNT(wide)); /* the same: nothing new */
 	put_given_data(256, wide, COUNT(wide));
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.templates, 3);
 	assert_int_equal(seen.nb_known, 2);
 	assert_int_equal(seen.n, 3);
@@ -1820,7 +1820,7 @@ static void what_is_not_ip(void **state)
 	put_given_data(256, frames, 3);
 	put_given_data(257, frames + 1, 2);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 0);
 	assert_int_equal(result.data_records, 2);
 	assert_int_equal(result.unusable, 2);
@@ -1856,7 +1856,7 @@ static const struct option_record *option_of(bool ipfix, const struct given *fie
 	put_options_template(ipfix, 300, 1, specs, n);
 	put_given_data(300, fields, n);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.options, 1);
 	assert_int_equal(result.data_records, 1);
 	assert_int_equal(result.records | result.unusable, 0);
@@ -1872,7 +1872,7 @@ static void check_option_sampling(const struct given *fields, uint32_t n, uint32
 		return;
 	}
 	assert_non_null(option);
-	assert_int_equal(option->has & WIRE_OPTION_SAMPLING, WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has & OPTION_RECORD_SAMPLING, OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->sampling, expected);
 }
 
@@ -1905,7 +1905,7 @@ static void sampling_of_options(void **state)
 	/* RFC 7014: whole flows are selected. */
 	option = option_of(
 		true, (struct given[]){SCOPE, {390, 2, 3, 0}, {309, 4, 1, 0}, {310, 4, 9, 0}}, 4);
-	assert_int_equal(option->has, WIRE_OPTION_DOMAIN | WIRE_OPTION_FLOWS);
+	assert_int_equal(option->has, OPTION_RECORD_DOMAIN | OPTION_RECORD_FLOWS);
 	assert_int_equal(option->sampling, 0);
 }
 
@@ -1948,34 +1948,34 @@ static void scopes_of_options(void **state)
 
 	(void)state;
 	option = option_of(true, (struct given[]){{302, 8, 1000, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_SAMPLER | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_SAMPLER | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->sampler, 1000);
 	option = option_of(true, (struct given[]){{10, 4, 7, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->interface, 7);
 	option = option_of(false,
 		(struct given[]){{1, 4, 5, 0}, {48, 1, 3, 0}, {49, 1, 2, 0}, {50, 4, 64, 0}}, 4);
-	assert_int_equal(option->has, WIRE_OPTION_SAMPLER | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_SAMPLER | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->sampler, 3);
 	assert_int_equal(option->sampling, 64);
 	/* v9's scopes have numbers of their own: 2 is an interface, and no count of packets. */
 	option = option_of(false, (struct given[]){{2, 2, 9, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->interface, 9);
 	option = option_of(false, (struct given[]){{5, 2, 300, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_TEMPLATE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_TEMPLATE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->template_id, 300);
 	option = option_of(true, (struct given[]){{145, 2, 301, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_TEMPLATE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_TEMPLATE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->template_id, 301);
 	option =
 		option_of(true, (struct given[]){{149, 4, 7, 0}, {10, 4, 3, 0}, {34, 4, 10, 0}}, 3);
 	assert_int_equal(
-		option->has, WIRE_OPTION_DOMAIN | WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+		option->has, OPTION_RECORD_DOMAIN | OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->domain, 7);
 	assert_int_equal(option->interface, 3);
 	option = option_of(false, (struct given[]){{1, 4, 9, 0}, {34, 4, 10, 0}}, 2);
-	assert_int_equal(option->has, WIRE_OPTION_SAMPLING);
+	assert_int_equal(option->has, OPTION_RECORD_SAMPLING);
 }
 
 /* Line cards, caches, processes, scopes that no RFC has: each value is a part of its own. */
@@ -2003,7 +2003,7 @@ static void parts_of_options(void **state)
 		struct given fields[] = {scopes[i].scope, {34, 4, 10, 0}};
 		const struct option_record *option = option_of(scopes[i].ipfix, fields, 2);
 
-		assert_int_equal(option->has, WIRE_OPTION_PART | WIRE_OPTION_SAMPLING);
+		assert_int_equal(option->has, OPTION_RECORD_PART | OPTION_RECORD_SAMPLING);
 		parts[i] = option->part;
 		for (uint32_t j = 0; j < i; j++)
 			assert_true(parts[j] != parts[i]);
@@ -2044,14 +2044,14 @@ static void names_of_interfaces(void **state)
 	}
 	end_set(&bytes, set);
 	assert_int_equal(decode().options, 3);
-	assert_int_equal(seen.options[0].has, WIRE_OPTION_INTERFACE | WIRE_OPTION_SAMPLING);
+	assert_int_equal(seen.options[0].has, OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_string_equal(seen.names[1], "Te1/0");
 	assert_string_equal(seen.names[2], "Te1/0Te1/1");
 	assert_int_equal(seen.options[2].interface, 2);
 	bytes.len -= 6; /* and a cut one */
 	overwrite_u16(&bytes, set + 2, bytes.len - set);
 	struct decode_result result = decode();
-	assert_int_equal(result.fault, WIRE_LENGTH);
+	assert_int_equal(result.fault, DECODE_LENGTH);
 	assert_int_equal(result.options, 2);
 }
 
@@ -2196,7 +2196,7 @@ static void random_records(void **state)
 		for (uint32_t i = 0; i < template.records; i++)
 			put_random_record(&random, &template, &expected[i]);
 		end_set(&bytes, set);
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 		assert_int_equal(seen.n, template.records);
 		for (uint32_t i = 0; i < template.records; i++)
 			check_random_record(&seen.records[i], &expected[i], template.ipv6);

@@ -54,18 +54,18 @@ static void check_asked(enum queue_fill fill)
 	struct shed_worker keeper;
 
 	begin(&poller, &keeper, fill);
-	look(&poller, 32, 100, VALVE_FULL);
+	look(&poller, 32, 100, SHED_LEVEL_FULL);
 	assert_true(shed_worker_is_calm(&keeper, 0));
-	look(&poller, 32, 300, VALVE_WAIT);
-	look(&poller, 32, 1000, VALVE_COUNT);
+	look(&poller, 32, 300, SHED_LEVEL_WAIT);
+	look(&poller, 32, 1000, SHED_LEVEL_COUNT);
 	assert_true(keeper.backlog >= 768);
-	look(&poller, 1, 800, VALVE_COUNT);
-	look(&poller, 32, 300, VALVE_SOME);
-	look(&poller, 64, 1, VALVE_WAIT);
-	look(&poller, 32, 0, VALVE_FULL);
+	look(&poller, 1, 800, SHED_LEVEL_COUNT);
+	look(&poller, 32, 300, SHED_LEVEL_SOME);
+	look(&poller, 64, 1, SHED_LEVEL_WAIT);
+	look(&poller, 32, 0, SHED_LEVEL_FULL);
 	assert_true(shed_worker_is_calm(&keeper, 0));
-	look(&poller, 64, 1000, VALVE_COUNT);
-	look(&poller, 0, 0, VALVE_SOME);
+	look(&poller, 64, 1000, SHED_LEVEL_COUNT);
+	look(&poller, 0, 0, SHED_LEVEL_SOME);
 }
 
 static void test_descriptors(void **state)
@@ -95,11 +95,11 @@ static void test_polls(void **state)
 	for (uint32_t i = 1; i < ENTRIES / BURST; i++)
 		look(&poller, BURST, 0, (enum shed_level)(i * BURST / (ENTRIES / 4)));
 	for (uint32_t i = 0; i < 2 * ENTRIES; i++)
-		look(&poller, BURST, 0, VALVE_COUNT);
+		look(&poller, BURST, 0, SHED_LEVEL_COUNT);
 	assert_int_equal(keeper.backlog, ENTRIES);
-	look(&poller, BURST - 1, 0, VALVE_SOME);
-	look(&poller, 0, 0, VALVE_WAIT);
-	look(&poller, 0, 0, VALVE_FULL);
+	look(&poller, BURST - 1, 0, SHED_LEVEL_SOME);
+	look(&poller, 0, 0, SHED_LEVEL_WAIT);
+	look(&poller, 0, 0, SHED_LEVEL_FULL);
 }
 
 int main(void)

@@ -30,7 +30,7 @@
 #define BURSTS 20
 
 static char path[] = "/tmp/test_monitor_XXXXXX";
-static char error[MONITOR_ERROR_MAX];
+static char error[PREFIX_ERROR_MAX];
 static bool mistake; /* in the text */
 
 static int start_eal(void **state)
@@ -88,11 +88,11 @@ static void files_are_sorted_into_chains(void **state)
 	assert_string_equal(rules->rules[3].prefix, "10.1.2.3/32");
 	assert_string_equal(rules->rules[4].name, "all six # and this is its name");
 	assert_string_equal(rules->rules[5].prefix, "2001:db8::1/128");
-	assert_int_equal(rules->rules[0].parent, MONITOR_NO_RULE);
+	assert_int_equal(rules->rules[0].parent, PREFIX_NO_ENTRY);
 	assert_int_equal(rules->rules[1].parent, 0);
 	assert_int_equal(rules->rules[2].parent, 1);
 	assert_int_equal(rules->rules[3].parent, 2);
-	assert_int_equal(rules->rules[4].parent, MONITOR_NO_RULE);
+	assert_int_equal(rules->rules[4].parent, PREFIX_NO_ENTRY);
 	assert_int_equal(rules->rules[5].parent, 4);
 	prefix_rules_free(rules);
 }
@@ -253,11 +253,11 @@ static bool holds(const struct prefix_entry *rule, bool ipv6, const uint8_t *bit
 /* The naive search. */
 static uint32_t longest(const struct prefix_list *rules, bool ipv6, const uint8_t *bits)
 {
-	uint32_t best = MONITOR_NO_RULE;
+	uint32_t best = PREFIX_NO_ENTRY;
 
 	for (uint32_t r = 0; r < rules->n; r++)
 		if (holds(&rules->rules[r], ipv6, bits) &&
-			(best == MONITOR_NO_RULE ||
+			(best == PREFIX_NO_ENTRY ||
 				rules->rules[r].length > rules->rules[best].length))
 			best = r;
 	return best;
@@ -345,12 +345,12 @@ static void check_side(const struct prefix_filter *table, struct prefix_counts *
 		bytes = prefix_match(table, &burst, &hits);
 		for (uint32_t i = 0; i < BURST_MAX; i++) {
 			const struct sides *s = &sides[i];
-			uint32_t dst = side == MONITOR_SRC ? MONITOR_NO_RULE
+			uint32_t dst = side == PREFIX_SRC ? PREFIX_NO_ENTRY
 							   : longest(rules, s->ipv6, s->dst);
-			uint32_t src = side == MONITOR_DST ? MONITOR_NO_RULE
+			uint32_t src = side == PREFIX_DST ? PREFIX_NO_ENTRY
 							   : longest(rules, s->ipv6, s->src);
 
-			if (dst == MONITOR_NO_RULE && src == MONITOR_NO_RULE) {
+			if (dst == PREFIX_NO_ENTRY && src == PREFIX_NO_ENTRY) {
 				left_out += 100 + i;
 				continue;
 			}
@@ -362,9 +362,9 @@ static void check_side(const struct prefix_filter *table, struct prefix_counts *
 			assert_int_equal(burst.v6 >> kept & 1, s->ipv6);
 			kept++;
 			for (uint32_t r = 0; r < rules->n; r++)
-				expected[r] += (dst != MONITOR_NO_RULE &&
+				expected[r] += (dst != PREFIX_NO_ENTRY &&
 						       holds(&rules->rules[r], s->ipv6, s->dst)) ||
-					       (src != MONITOR_NO_RULE &&
+					       (src != PREFIX_NO_ENTRY &&
 						       holds(&rules->rules[r], s->ipv6, s->src));
 		}
 		assert_int_equal(kept, burst.n);
@@ -386,7 +386,7 @@ static void longest_prefix_wins(void **state)
 	(void)state;
 	random_init(&random, 2);
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
-		for (uint32_t side = MONITOR_DST; side <= MONITOR_EITHER; side++) {
+		for (uint32_t side = PREFIX_DST; side <= PREFIX_EITHER; side++) {
 			struct prefix_list *rules = random_rules(&random, sizes[s]);
 			struct prefix_filter *table;
 
@@ -427,7 +427,7 @@ static void rules_of_one_family(void **state)
 	random_init(&random, 4);
 	for (uint32_t ipv6 = 0; ipv6 < 2; ipv6++) {
 		struct prefix_filter *table =
-			prefix_filter_create(read_text(rules[ipv6]), MONITOR_EITHER, 1, error);
+			prefix_filter_create(read_text(rules[ipv6]), PREFIX_EITHER, 1, error);
 
 		assert_non_null(table);
 		for (uint32_t b = 0; b < 64 * BURST_MAX; b++) {
@@ -453,7 +453,7 @@ static void no_memory_is_said(void **state)
 	rte_errno = EEXIST;
 	/* Counters beyond what addresses reach. */
 	assert_null(
-		prefix_filter_create(random_rules(&random, 1000), MONITOR_DST, UINT32_MAX, error));
+		prefix_filter_create(random_rules(&random, 1000), PREFIX_DST, UINT32_MAX, error));
 	assert_non_null(strstr(error, "no memory for "));
 	assert_non_null(strstr(error, rte_strerror(ENOMEM)));
 }
@@ -467,7 +467,7 @@ static void flows_are_estimated(void **state)
 
 	(void)state;
 	hash_key_init(&key, 7);
-	table = prefix_filter_create(read_text("0.0.0.0/0 all\n"), MONITOR_DST, 2, error);
+	table = prefix_filter_create(read_text("0.0.0.0/0 all\n"), PREFIX_DST, 2, error);
 	for (size_t f = 0; f < sizeof(flows) / sizeof(flows[0]); f++) {
 		static struct key_burst burst;
 		struct prefix_matches hits;

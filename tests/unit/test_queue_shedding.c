@@ -67,7 +67,7 @@ static double rate_of(struct model *model)
 	case ARRIVALS_RAMP: return fmod(model->now / model->period, 1);
 	case ARRIVALS_SINE: return (1 + sin(model->now / model->period)) / 2;
 	case ARRIVALS_HOSTILE:
-		return model->keeper.valve.level < VALVE_COUNT || uniform(&model->random) < 0.2;
+		return model->keeper.valve.level < SHED_LEVEL_COUNT || uniform(&model->random) < 0.2;
 	default: break;
 	}
 	if (model->now >= model->turn) {
@@ -121,7 +121,7 @@ static double count(struct model *model, uint32_t n)
 	some = queue_shedding_cut(drawn, n);
 	looks = (uint32_t)__builtin_popcountll(
 		some < 64 ? drawn & ((UINT64_C(1) << some) - 1) : drawn);
-	assert_true(looks <= VALVE_LOOKS_MAX);
+	assert_true(looks <= SHED_LOOKS_MAX);
 	model->sampled += some;
 	model->counted += n - some;
 	return n * shape->c_count + looks * shape->c_full;
@@ -141,7 +141,7 @@ static void poll_queue(struct model *model, uint32_t q)
 		queue_shedding_look(&model->keeper.valve, &model->queues[q], 0, false);
 	else
 		queue_shedding_look(&model->keeper.valve, &model->queues[q],
-			quarters < VALVE_QUARTERS ? quarters : VALVE_QUARTERS - 1, true);
+			quarters < SHED_QUARTERS ? quarters : SHED_QUARTERS - 1, true);
 	pass(model, n > 0 ? count(model, n) : 1);
 }
 
@@ -288,26 +288,26 @@ static void test_levels(void **state)
 
 	(void)state;
 	queue_shedding_init(&valve, 2);
-	look(&valve, &first, 0, true, VALVE_FULL, 2);
-	look(&valve, &first, 1, true, VALVE_WAIT, 2);
-	look(&valve, &first, 0, true, VALVE_WAIT, 2); /* it is not empty yet */
-	look(&valve, &first, 2, true, VALVE_SOME, 2);
-	look(&valve, &first, 1, true, VALVE_SOME, 2);
-	look(&valve, &first, 3, true, VALVE_COUNT, 3); /* that was too little */
-	look(&valve, &second, 0, false, VALVE_COUNT, 3);
-	look(&valve, &first, 2, true, VALVE_COUNT, 3);
-	look(&valve, &first, 1, true, VALVE_SOME, 3);
-	look(&valve, &second, 3, true, VALVE_COUNT, 4); /* the fullest decides */
-	look(&valve, &first, 0, false, VALVE_COUNT, 4);
-	look(&valve, &second, 0, true, VALVE_SOME, 4);
-	look(&valve, &second, 0, true, VALVE_WAIT, 3); /* that was enough */
-	look(&valve, &first, 0, false, VALVE_WAIT, 3);
-	look(&valve, &second, 0, false, VALVE_FULL, 3);
+	look(&valve, &first, 0, true, SHED_LEVEL_FULL, 2);
+	look(&valve, &first, 1, true, SHED_LEVEL_WAIT, 2);
+	look(&valve, &first, 0, true, SHED_LEVEL_WAIT, 2); /* it is not empty yet */
+	look(&valve, &first, 2, true, SHED_LEVEL_SOME, 2);
+	look(&valve, &first, 1, true, SHED_LEVEL_SOME, 2);
+	look(&valve, &first, 3, true, SHED_LEVEL_COUNT, 3); /* that was too little */
+	look(&valve, &second, 0, false, SHED_LEVEL_COUNT, 3);
+	look(&valve, &first, 2, true, SHED_LEVEL_COUNT, 3);
+	look(&valve, &first, 1, true, SHED_LEVEL_SOME, 3);
+	look(&valve, &second, 3, true, SHED_LEVEL_COUNT, 4); /* the fullest decides */
+	look(&valve, &first, 0, false, SHED_LEVEL_COUNT, 4);
+	look(&valve, &second, 0, true, SHED_LEVEL_SOME, 4);
+	look(&valve, &second, 0, true, SHED_LEVEL_WAIT, 3); /* that was enough */
+	look(&valve, &first, 0, false, SHED_LEVEL_WAIT, 3);
+	look(&valve, &second, 0, false, SHED_LEVEL_FULL, 3);
 	for (uint32_t i = 0; i < 10; i++) {
 		queue_shedding_look(&valve, &first, 3, true);
 		queue_shedding_look(&valve, &first, 1, true);
 	}
-	assert_int_equal(valve.shift, VALVE_SHIFT_MAX);
+	assert_int_equal(valve.shift, SHED_SHIFT_MAX);
 }
 
 static void test_cut(void **state)
@@ -325,7 +325,7 @@ static void test_cut(void **state)
 static void test_choice(void **state)
 {
 	(void)state;
-	for (uint8_t shift = 1; shift <= VALVE_SHIFT_MAX; shift++) {
+	for (uint8_t shift = 1; shift <= SHED_SHIFT_MAX; shift++) {
 		struct shed_worker whole, cut;
 		struct random random;
 		uint64_t chosen = 0, both = 0, packets = UINT64_C(1) << 18;
@@ -386,17 +386,17 @@ static void test_cut_of_level(void **state)
 	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
 	queue_shedding_init(&keeper.valve, 1);
 	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
-	keeper.valve.level = VALVE_WAIT;
+	keeper.valve.level = SHED_LEVEL_WAIT;
 	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
-	keeper.valve.level = VALVE_SOME;
-	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), VALVE_LOOKS_MAX);
+	keeper.valve.level = SHED_LEVEL_SOME;
+	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), SHED_LOOKS_MAX);
 }
 
 /* Of a worse priority, but due: it does not wait, also where the better one is off. */
 static void test_first(void **state)
 {
 	const struct counting counting = {.set = 7, .nb_measurements = 2, .low_ranked = 1 << 1};
-	struct shed_setting states = STATES_WHOLE;
+	struct shed_setting states = SHED_SETTING_WHOLE;
 	struct shed_worker keeper;
 
 	(void)state;
@@ -404,7 +404,7 @@ static void test_first(void **state)
 	states.of = counting.set;
 	states.off = 1 << 0;
 	keeper.states = &states;
-	keeper.level = (struct burst_shed_level){.level = VALVE_WAIT};
+	keeper.level = (struct burst_shed_level){.level = SHED_LEVEL_WAIT};
 	assert_true(shed_worker_state(&keeper, &counting, 0)->count_only);
 	states.first = 1 << 1;
 	keeper.stale = true;

@@ -20,7 +20,7 @@
 static void learn(struct sampling *sampling, uint32_t scope, uint64_t id, uint32_t interval)
 {
 	struct option_record option = {
-		.has = WIRE_OPTION_SAMPLING | scope,
+		.has = OPTION_RECORD_SAMPLING | scope,
 		.sampler = id,
 		.interface = (uint32_t)id,
 		.template_id = (uint16_t)id,
@@ -64,32 +64,32 @@ static void the_order_holds(void **state)
 	struct flow_record silent = {0};
 
 	(void)state;
-	expect(&sampling, &silent, WIRE_NETFLOW9, 0, 1, SAMPLING_NONE);
-	expect(&sampling, &silent, WIRE_NETFLOW9, 50, 50, SAMPLING_CONFIGURED);
+	expect(&sampling, &silent, FLOW_PROTOCOL_NETFLOW9, 0, 1, SAMPLING_NONE);
+	expect(&sampling, &silent, FLOW_PROTOCOL_NETFLOW9, 50, 50, SAMPLING_CONFIGURED);
 	learn(&sampling, 0, 0, 20);
-	expect(&sampling, &record, WIRE_NETFLOW9, 50, 20, SAMPLING_OPTIONS);
-	expect(&sampling, &silent, WIRE_IPFIX, 50, 20, SAMPLING_OPTIONS);
-	learn(&sampling, WIRE_OPTION_PART, 99, 22);
-	expect(&sampling, &record, WIRE_IPFIX, 50, 22, SAMPLING_OPTIONS);
-	learn(&sampling, WIRE_OPTION_TEMPLATE, 256, 25);
-	expect(&sampling, &record, WIRE_IPFIX, 50, 25, SAMPLING_OPTIONS);
-	expect(&sampling, &silent, WIRE_IPFIX, 50, 22, SAMPLING_OPTIONS);
-	learn(&sampling, WIRE_OPTION_INTERFACE, 3, 30);
-	learn(&sampling, WIRE_OPTION_INTERFACE, 4, 40);
-	expect(&sampling, &record, WIRE_IPFIX, 0, 30, SAMPLING_OPTIONS);
+	expect(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 50, 20, SAMPLING_OPTIONS);
+	expect(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 50, 20, SAMPLING_OPTIONS);
+	learn(&sampling, OPTION_RECORD_PART, 99, 22);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 50, 22, SAMPLING_OPTIONS);
+	learn(&sampling, OPTION_RECORD_TEMPLATE, 256, 25);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 50, 25, SAMPLING_OPTIONS);
+	expect(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 50, 22, SAMPLING_OPTIONS);
+	learn(&sampling, OPTION_RECORD_INTERFACE, 3, 30);
+	learn(&sampling, OPTION_RECORD_INTERFACE, 4, 40);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 30, SAMPLING_OPTIONS);
 	record.direction = FLOW_EGRESS;
-	expect(&sampling, &record, WIRE_IPFIX, 0, 40, SAMPLING_OPTIONS);
-	learn(&sampling, WIRE_OPTION_SAMPLER, 7, 70);
-	expect(&sampling, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
-	learn(&sampling, WIRE_OPTION_SAMPLER, 7, 71);
-	expect(&sampling, &record, WIRE_IPFIX, 0, 71, SAMPLING_OPTIONS);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 40, SAMPLING_OPTIONS);
+	learn(&sampling, OPTION_RECORD_SAMPLER, 7, 70);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 70, SAMPLING_OPTIONS);
+	learn(&sampling, OPTION_RECORD_SAMPLER, 7, 71);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 71, SAMPLING_OPTIONS);
 	/* A record, header or sample describes itself best. */
 	record.has |= FLOW_SAMPLING;
-	expect(&sampling, &record, WIRE_IPFIX, 50, 10, SAMPLING_RECORD);
-	expect(&sampling, &record, WIRE_NETFLOW5, 50, 10, SAMPLING_HEADER);
-	expect(&sampling, &record, WIRE_SFLOW, 50, 10, SAMPLING_SAMPLE);
+	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 50, 10, SAMPLING_RECORD);
+	expect(&sampling, &record, FLOW_PROTOCOL_NETFLOW5, 50, 10, SAMPLING_HEADER);
+	expect(&sampling, &record, FLOW_PROTOCOL_SFLOW, 50, 10, SAMPLING_SAMPLE);
 	sampling_forget(&sampling);
-	expect(&sampling, &silent, WIRE_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
+	expect(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
 }
 
 /* Domain 0 describes a part of another domain before anything else. */
@@ -97,14 +97,14 @@ static void a_part_of_another_domain_comes_first(void **state)
 {
 	struct sampling process = {0};
 	const struct option_record option = {
-		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN | WIRE_OPTION_PART,
+		.has = OPTION_RECORD_SAMPLING | OPTION_RECORD_DOMAIN | OPTION_RECORD_PART,
 		.domain = 7,
 		.part = 5,
 		.sampling = 100,
 	};
 	struct sampling own = {0};
 	struct sampling_knowledge knowledge = {
-		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+		.own = &own, .process = &process, .domain = 7, .protocol = FLOW_PROTOCOL_IPFIX};
 	const struct flow_record record = {.has = FLOW_PACKETS};
 
 	(void)state;
@@ -121,7 +121,7 @@ static void an_unknown_ratio_is_doubted(void **state)
 	struct sampling_verdict verdict;
 
 	(void)state;
-	for (uint32_t protocol = 0; protocol < WIRE_PROTOCOL_COUNT; protocol++) {
+	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
 		verdict = ask(&sampling, &sampled, (enum flow_protocol)protocol, 0);
 		assert_int_equal(verdict.interval, 1);
 		assert_int_equal(verdict.doubt, SAMPLING_RATIO);
@@ -129,18 +129,18 @@ static void an_unknown_ratio_is_doubted(void **state)
 		assert_int_equal(verdict.interval, 64);
 		assert_int_equal(verdict.doubt, SAMPLING_SURE);
 	}
-	assert_int_equal(ask(&sampling, &silent, WIRE_SFLOW, 0).doubt, SAMPLING_RATIO);
-	assert_int_equal(ask(&sampling, &silent, WIRE_NETFLOW5, 0).doubt, SAMPLING_SURE);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_SFLOW, 0).doubt, SAMPLING_RATIO);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 0).doubt, SAMPLING_SURE);
 	/* Options with a ratio answer for a record that has only an algorithm. */
 	learn(&sampling, 0, 0, 100);
-	verdict = ask(&sampling, &sampled, WIRE_IPFIX, 0);
+	verdict = ask(&sampling, &sampled, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 100);
 	assert_int_equal(verdict.doubt, SAMPLING_SURE);
 	/* Of one template only. */
-	learn(&sampling, WIRE_OPTION_TEMPLATE, 300, UNKNOWN);
-	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_RATIO);
+	learn(&sampling, OPTION_RECORD_TEMPLATE, 300, UNKNOWN);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_RATIO);
 	silent.template_id = 301;
-	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_SURE);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
 	sampling_forget(&sampling);
 }
 
@@ -152,24 +152,24 @@ static void parts_that_differ_are_doubted(void **state)
 	struct sampling_verdict verdict;
 
 	(void)state;
-	learn(&sampling, WIRE_OPTION_PART, 1, 1000);
-	learn(&sampling, WIRE_OPTION_PART, 2, 1000);
-	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	learn(&sampling, OPTION_RECORD_PART, 1, 1000);
+	learn(&sampling, OPTION_RECORD_PART, 2, 1000);
+	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 1000);
 	assert_int_equal(verdict.doubt, SAMPLING_SURE);
-	learn(&sampling, WIRE_OPTION_PART, 2, 10);
-	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	learn(&sampling, OPTION_RECORD_PART, 2, 10);
+	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 10);
 	assert_int_equal(verdict.doubt, SAMPLING_PARTS);
-	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 500);
+	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 500);
 	assert_int_equal(verdict.interval, 500);
 	assert_int_equal(verdict.doubt, SAMPLING_SURE);
-	learn(&sampling, WIRE_OPTION_PART, 1, 10);
-	verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+	learn(&sampling, OPTION_RECORD_PART, 1, 10);
+	verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 	assert_int_equal(verdict.interval, 10);
 	assert_int_equal(verdict.doubt, SAMPLING_SURE);
-	learn(&sampling, WIRE_OPTION_PART, 1, UNKNOWN);
-	assert_int_equal(ask(&sampling, &record, WIRE_NETFLOW9, 0).doubt, SAMPLING_PARTS);
+	learn(&sampling, OPTION_RECORD_PART, 1, UNKNOWN);
+	assert_int_equal(ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0).doubt, SAMPLING_PARTS);
 	sampling_forget(&sampling);
 }
 
@@ -185,11 +185,11 @@ static void parts_are_compared_before_records(void **state)
 		uint32_t finest = sampling.of_parts;
 
 		for (uint32_t i = 0; i < 300; i++) {
-			learn(&sampling, WIRE_OPTION_PART, i, 1000 - round - i);
+			learn(&sampling, OPTION_RECORD_PART, i, 1000 - round - i);
 			assert_int_equal(sampling.of_parts, finest);
 		}
 		/* It decides before, too. */
-		verdict = ask(&sampling, &record, WIRE_NETFLOW9, 0);
+		verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 		assert_int_equal(verdict.interval, 701 - round);
 		assert_int_equal(verdict.doubt, SAMPLING_PARTS);
 		sampling_settle(&sampling);
@@ -204,18 +204,18 @@ static void domain_0_describes_others(void **state)
 {
 	struct sampling own = {.seed = 12345}, process = {.seed = 54321};
 	struct option_record option = {
-		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 100};
+		.has = OPTION_RECORD_SAMPLING | OPTION_RECORD_DOMAIN, .domain = 7, .sampling = 100};
 	struct flow_record record = {.has = FLOW_INPUT, .input = 3, .template_id = 256};
 	struct sampling_knowledge seven = {
-		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+		.own = &own, .process = &process, .domain = 7, .protocol = FLOW_PROTOCOL_IPFIX};
 	struct sampling_knowledge eight = {
-		.own = &own, .process = &process, .domain = 8, .protocol = WIRE_IPFIX};
+		.own = &own, .process = &process, .domain = 8, .protocol = FLOW_PROTOCOL_IPFIX};
 
 	(void)state;
 	assert_true(sampling_learn(&process, 0, &option, 1024));
 	assert_int_equal(sampling_of(&seven, &record).interval, 100);
 	assert_int_equal(sampling_of(&eight, &record).interval, 1);
-	option.has |= WIRE_OPTION_INTERFACE;
+	option.has |= OPTION_RECORD_INTERFACE;
 	option.interface = 3;
 	option.sampling = 200;
 	assert_true(sampling_learn(&process, 0, &option, 1024));
@@ -223,7 +223,7 @@ static void domain_0_describes_others(void **state)
 	assert_int_equal(sampling_of(&eight, &record).interval, 1);
 	/* A domain describes itself, whatever domain 0 says; and describes no other. */
 	option = (struct option_record){
-		.has = WIRE_OPTION_SAMPLING | WIRE_OPTION_DOMAIN, .domain = 7, .sampling = 5};
+		.has = OPTION_RECORD_SAMPLING | OPTION_RECORD_DOMAIN, .domain = 7, .sampling = 5};
 	assert_false(sampling_learn(&own, 8, &option, 1024));
 	assert_int_equal(sampling_of(&seven, &record).interval, 200);
 	assert_true(sampling_learn(&own, 7, &option, 1024));
@@ -237,8 +237,8 @@ static void describe(
 	struct sampling *process, uint32_t domain, uint32_t scope, uint64_t id, uint32_t interval)
 {
 	struct option_record option = {
-		.has = WIRE_OPTION_DOMAIN | scope |
-		       (interval > 0 ? WIRE_OPTION_SAMPLING : WIRE_OPTION_FLOWS),
+		.has = OPTION_RECORD_DOMAIN | scope |
+		       (interval > 0 ? OPTION_RECORD_SAMPLING : OPTION_RECORD_FLOWS),
 		.domain = domain,
 		.part = id,
 		.sampler = id,
@@ -258,13 +258,13 @@ static void domain_0_describes_parts_of_others(void **state)
 
 	(void)state;
 	assert_non_null(bytes);
-	describe(&process, 0, WIRE_OPTION_PART, 1, 100);
-	describe(&process, 7, WIRE_OPTION_PART, 1, 1000);
-	describe(&process, 8, WIRE_OPTION_PART, UINT64_C(1) << 40, 20);
-	describe(&process, 8, WIRE_OPTION_PART, UINT64_C(2) << 40, 30);
-	describe(&process, 9, WIRE_OPTION_PART, 1, 5);
-	describe(&process, 9, WIRE_OPTION_PART, 2, 6);
-	describe(&process, 9, WIRE_OPTION_PART, 1, 6);
+	describe(&process, 0, OPTION_RECORD_PART, 1, 100);
+	describe(&process, 7, OPTION_RECORD_PART, 1, 1000);
+	describe(&process, 8, OPTION_RECORD_PART, UINT64_C(1) << 40, 20);
+	describe(&process, 8, OPTION_RECORD_PART, UINT64_C(2) << 40, 30);
+	describe(&process, 9, OPTION_RECORD_PART, 1, 5);
+	describe(&process, 9, OPTION_RECORD_PART, 2, 6);
+	describe(&process, 9, OPTION_RECORD_PART, 1, 6);
 	assert_true(sampling_read(&read, bytes, sampling_write(&process, bytes), 1024));
 	for (uint32_t i = 0; i < 2; i++) {
 		static const struct {
@@ -273,15 +273,15 @@ static void domain_0_describes_parts_of_others(void **state)
 		} wanted[] = {{7, 1000, SAMPLING_SURE}, {8, 20, SAMPLING_PARTS},
 			{9, 6, SAMPLING_SURE}, {10, 1, SAMPLING_SURE}};
 
-		expect(knowing[i], &record, WIRE_IPFIX, 0, 100, SAMPLING_OPTIONS);
-		assert_int_equal(ask(knowing[i], &record, WIRE_IPFIX, 0).doubt, SAMPLING_SURE);
+		expect(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0, 100, SAMPLING_OPTIONS);
+		assert_int_equal(ask(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
 		for (uint32_t w = 0; w < 4; w++) {
 			struct sampling_verdict verdict = sampling_of(
 				&(struct sampling_knowledge){
 					.own = &none,
 					.process = knowing[i],
 					.domain = wanted[w].domain,
-					.protocol = WIRE_IPFIX,
+					.protocol = FLOW_PROTOCOL_IPFIX,
 				},
 				&record);
 
@@ -299,14 +299,14 @@ static void domain_0_is_not_what_it_describes(void **state)
 {
 	struct sampling own = {.seed = 1}, process = {.seed = 54321};
 	struct flow_record record = {.template_id = 256};
-	struct sampling_knowledge zero = {.own = &process, .protocol = WIRE_IPFIX};
+	struct sampling_knowledge zero = {.own = &process, .protocol = FLOW_PROTOCOL_IPFIX};
 	struct sampling_knowledge seven = {
-		.own = &own, .process = &process, .domain = 7, .protocol = WIRE_IPFIX};
+		.own = &own, .process = &process, .domain = 7, .protocol = FLOW_PROTOCOL_IPFIX};
 	struct sampling_knowledge eight = {
-		.own = &own, .process = &process, .domain = 8, .protocol = WIRE_IPFIX};
+		.own = &own, .process = &process, .domain = 8, .protocol = FLOW_PROTOCOL_IPFIX};
 
 	(void)state;
-	describe(&process, 7, WIRE_OPTION_SAMPLER, 3, 50);
+	describe(&process, 7, OPTION_RECORD_SAMPLER, 3, 50);
 	describe(&process, 8, 0, 0, 0);
 	assert_false(sampling_has_samplers(&zero));
 	assert_true(sampling_has_samplers(&seven));
@@ -324,24 +324,24 @@ static void flow_selection_is_not_packet_sampling(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
 	struct option_record option = {
-		.has = WIRE_OPTION_FLOWS | WIRE_OPTION_SAMPLER, .sampler = 5};
+		.has = OPTION_RECORD_FLOWS | OPTION_RECORD_SAMPLER, .sampler = 5};
 	struct flow_record record = {.has = FLOW_SAMPLER, .sampler = 5}, silent = {0};
 	struct sampling_verdict verdict;
 
 	(void)state;
 	assert_true(sampling_learn(&sampling, 0, &option, 1024));
 	assert_false(sampling_learn(&sampling, 0, &option, 1024));
-	verdict = ask(&sampling, &record, WIRE_IPFIX, 0);
+	verdict = ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 1);
 	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
 	/* Their packets may have been sampled before. */
 	learn(&sampling, 0, 0, 100);
-	verdict = ask(&sampling, &silent, WIRE_IPFIX, 0);
+	verdict = ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 100);
 	assert_int_equal(verdict.doubt, SAMPLING_FLOWS);
 	sampling_forget(&sampling);
 	silent.has = FLOW_SELECTED;
-	assert_int_equal(ask(&sampling, &silent, WIRE_IPFIX, 0).doubt, SAMPLING_FLOWS);
+	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_FLOWS);
 }
 
 static void many_samplers_are_bounded(void **state)
@@ -351,16 +351,16 @@ static void many_samplers_are_bounded(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 5000; i++)
-		learn(&sampling, WIRE_OPTION_SAMPLER, i, i + 2);
+		learn(&sampling, OPTION_RECORD_SAMPLER, i, i + 2);
 	assert_int_equal(sampling.capacity, 1024);
 	for (uint32_t i = 0; i < 5000; i++) {
 		record.sampler = i;
 		if (i < 768) {
-			expect(&sampling, &record, WIRE_IPFIX, 0, i + 2, SAMPLING_OPTIONS);
+			expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, i + 2, SAMPLING_OPTIONS);
 			continue;
 		}
-		expect(&sampling, &record, WIRE_IPFIX, 0, 1, SAMPLING_NONE);
-		assert_int_equal(ask(&sampling, &record, WIRE_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
+		expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 1, SAMPLING_NONE);
+		assert_int_equal(ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
 	}
 	sampling_forget(&sampling);
 }
@@ -377,34 +377,34 @@ static void it_is_written_and_read(void **state)
 	assert_non_null(bytes);
 	assert_int_equal(sampling_write(&sampling, bytes), 0);
 	for (uint32_t i = 0; i < 5000; i++)
-		learn(&sampling, WIRE_OPTION_SAMPLER, UINT64_MAX - i, i + 2);
+		learn(&sampling, OPTION_RECORD_SAMPLER, UINT64_MAX - i, i + 2);
 	len = sampling_write(&sampling, bytes);
 	assert_int_equal(len, 768 * 16);
 	sampling_forget(&sampling);
 	learn(&sampling, 0, 0, 50);
-	learn(&sampling, WIRE_OPTION_INTERFACE, 7, 70);
-	learn(&sampling, WIRE_OPTION_SAMPLER, UINT64_MAX, 80);
-	learn(&sampling, WIRE_OPTION_PART, 1, 11);
-	learn(&sampling, WIRE_OPTION_PART, 2, 12);
-	learn(&sampling, WIRE_OPTION_TEMPLATE, 300, UNKNOWN);
-	learn(&sampling, WIRE_OPTION_DOMAIN, 9, 90);
-	sampling_learn(&sampling, 0, &(struct option_record){.has = WIRE_OPTION_FLOWS}, 1024);
+	learn(&sampling, OPTION_RECORD_INTERFACE, 7, 70);
+	learn(&sampling, OPTION_RECORD_SAMPLER, UINT64_MAX, 80);
+	learn(&sampling, OPTION_RECORD_PART, 1, 11);
+	learn(&sampling, OPTION_RECORD_PART, 2, 12);
+	learn(&sampling, OPTION_RECORD_TEMPLATE, 300, UNKNOWN);
+	learn(&sampling, OPTION_RECORD_DOMAIN, 9, 90);
+	sampling_learn(&sampling, 0, &(struct option_record){.has = OPTION_RECORD_FLOWS}, 1024);
 	len = sampling_write(&sampling, bytes);
 	assert_int_equal(len, 8 * 16);
 	assert_true(sampling_read(&read, bytes, len, 1024));
-	expect(&read, &record, WIRE_IPFIX, 0, 70, SAMPLING_OPTIONS);
+	expect(&read, &record, FLOW_PROTOCOL_IPFIX, 0, 70, SAMPLING_OPTIONS);
 	record.sampler = UINT64_MAX;
-	expect(&read, &record, WIRE_IPFIX, 0, 80, SAMPLING_OPTIONS);
+	expect(&read, &record, FLOW_PROTOCOL_IPFIX, 0, 80, SAMPLING_OPTIONS);
 	assert_true(read.selects_flows);
 	record = (struct flow_record){.template_id = 300};
-	assert_int_equal(ask(&read, &record, WIRE_IPFIX, 0).doubt, SAMPLING_RATIO);
+	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_RATIO);
 	record.template_id = 301;
-	expect(&read, &record, WIRE_IPFIX, 0, 11, SAMPLING_OPTIONS);
-	assert_int_equal(ask(&read, &record, WIRE_IPFIX, 0).doubt, SAMPLING_PARTS);
+	expect(&read, &record, FLOW_PROTOCOL_IPFIX, 0, 11, SAMPLING_OPTIONS);
+	assert_int_equal(ask(&read, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_PARTS);
 	assert_int_equal(sampling_of(&(struct sampling_knowledge){.own = &none,
 					     .process = &read,
 					     .domain = 9,
-					     .protocol = WIRE_IPFIX},
+					     .protocol = FLOW_PROTOCOL_IPFIX},
 				 &record)
 				 .interval,
 		90);
@@ -557,7 +557,7 @@ static struct reported_loss report(struct reported_losses *reported, uint64_t pa
 	uint64_t ignored, uint64_t flows, uint64_t packets)
 {
 	struct option_record option = {
-		.has = WIRE_OPTION_PART,
+		.has = OPTION_RECORD_PART,
 		.part = part,
 		.has_lost = (uint8_t)has,
 		.lost = {ignored, ignored * 100, flows, packets, packets * 100},
@@ -575,9 +575,9 @@ static void check_reported(struct reported_loss loss, uint64_t packets, bool unk
 static void losses_that_are_reported_grow(void **state)
 {
 	enum {
-		ALL = (1 << WIRE_LOST_COUNT) - 1,
-		FLOWS = 1 << WIRE_LOST_FLOWS,
-		BYTES = 1 << WIRE_LOST_BYTES
+		ALL = (1 << LOSS_COUNTER_COUNT) - 1,
+		FLOWS = 1 << LOSS_COUNTER_FLOWS,
+		BYTES = 1 << LOSS_COUNTER_BYTES
 	};
 	struct reported_losses reported = {0};
 

@@ -60,8 +60,8 @@ static uint32_t units_of(enum sequence_convention convention, const struct sent 
 /* The next message: now and then with options, or nothing but templates. */
 static struct sent make(struct exporter *exporter)
 {
-	bool ipfix = exporter->protocol == WIRE_IPFIX, sflow = exporter->protocol == WIRE_SFLOW;
-	bool v5 = exporter->protocol == WIRE_NETFLOW5;
+	bool ipfix = exporter->protocol == FLOW_PROTOCOL_IPFIX, sflow = exporter->protocol == FLOW_PROTOCOL_SFLOW;
+	bool v5 = exporter->protocol == FLOW_PROTOCOL_NETFLOW5;
 	struct sent sent = {.header.protocol = exporter->protocol};
 	bool after = exporter->convention == SEQUENCE_RECORDS_AFTER ||
 		     exporter->convention == SEQUENCE_FLOWS_AFTER;
@@ -122,19 +122,19 @@ static void give(struct sequence *sequence, const struct sent *sent, struct tota
 }
 
 static const struct exporter exporters[] = {
-	{WIRE_NETFLOW5, SEQUENCE_RECORDS, 0, 0, START, START - 1000 * SECOND, false},
-	{WIRE_NETFLOW5, SEQUENCE_MESSAGES, 5, 0, START, START, false},
-	{WIRE_NETFLOW9, SEQUENCE_MESSAGES, UINT32_MAX - 100, 0, START, START - 4294900 * SECOND,
+	{FLOW_PROTOCOL_NETFLOW5, SEQUENCE_RECORDS, 0, 0, START, START - 1000 * SECOND, false},
+	{FLOW_PROTOCOL_NETFLOW5, SEQUENCE_MESSAGES, 5, 0, START, START, false},
+	{FLOW_PROTOCOL_NETFLOW9, SEQUENCE_MESSAGES, UINT32_MAX - 100, 0, START, START - 4294900 * SECOND,
 		false},
-	{WIRE_NETFLOW9, SEQUENCE_RECORDS, 0, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_RECORDS, UINT32_MAX - 5000, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_RECORDS, 0, 0, START, START, true},
-	{WIRE_IPFIX, SEQUENCE_RECORDS_AFTER, 0, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_MESSAGES, 0, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_FLOWS, 0, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_FLOWS_AFTER, 0, 0, START, START, false},
-	{WIRE_IPFIX, SEQUENCE_CONSTANT, 0, 0, START, START, false},
-	{WIRE_SFLOW, SEQUENCE_MESSAGES, 1, 0, START, START, false},
+	{FLOW_PROTOCOL_NETFLOW9, SEQUENCE_RECORDS, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_RECORDS, UINT32_MAX - 5000, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_RECORDS, 0, 0, START, START, true},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_RECORDS_AFTER, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_MESSAGES, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_FLOWS, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_FLOWS_AFTER, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_IPFIX, SEQUENCE_CONSTANT, 0, 0, START, START, false},
+	{FLOW_PROTOCOL_SFLOW, SEQUENCE_MESSAGES, 1, 0, START, START, false},
 };
 
 #define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
@@ -259,7 +259,7 @@ static void restarts(void **state)
 		struct sequence sequence;
 
 		/* Nothing would tell. */
-		if (exporter.protocol == WIRE_IPFIX && exporter.convention == SEQUENCE_CONSTANT)
+		if (exporter.protocol == FLOW_PROTOCOL_IPFIX && exporter.convention == SEQUENCE_CONSTANT)
 			continue;
 		exporter.number = 1000000;
 		sequence_init(&sequence, exporter.protocol);
@@ -274,7 +274,7 @@ static void restarts(void **state)
 					totals.restarts, life, totals.lost);
 			exporter.time += 10 * SECOND;
 			exporter.started = exporter.time;
-			exporter.number = exporter.protocol == WIRE_SFLOW;
+			exporter.number = exporter.protocol == FLOW_PROTOCOL_SFLOW;
 			exporter.sent = 0;
 		}
 	}
@@ -293,7 +293,7 @@ static void unknown_sets(void **state)
 		for (uint32_t i = 0; i < MESSAGES; i++) {
 			struct sent sent = make(&exporter);
 
-			if (exporter.protocol != WIRE_NETFLOW5 && (i < 300 || below(5) == 0)) {
+			if (exporter.protocol != FLOW_PROTOCOL_NETFLOW5 && (i < 300 || below(5) == 0)) {
 				sent.result.unknown_sets = true;
 				sent.result.data_records /= 2;
 				sent.result.records /= 2;
@@ -314,10 +314,10 @@ static void two_records_each(void **state)
 	struct sequence sequence;
 
 	(void)state;
-	sequence_init(&sequence, WIRE_NETFLOW9);
+	sequence_init(&sequence, FLOW_PROTOCOL_NETFLOW9);
 	for (uint32_t i = 0; i < 12; i++) {
 		struct sent sent = {
-			.header = {.protocol = WIRE_NETFLOW9, .sequence = i, .uptime = 1000 + i},
+			.header = {.protocol = FLOW_PROTOCOL_NETFLOW9, .sequence = i, .uptime = 1000 + i},
 			.result = {.records = 2, .data_records = 2},
 		};
 
@@ -353,18 +353,18 @@ static struct totals give_numbers(
 /* As soon as a convention is recognized, where another one fits the gap by chance. */
 static void lost_right_after_recognized(void **state)
 {
-	struct totals totals = GIVE(WIRE_NETFLOW9, 2, 1, 2, 3, 4, 6);
+	struct totals totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 2, 1, 2, 3, 4, 6);
 
 	(void)state;
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.lost_units, 1);
-	totals = GIVE(WIRE_NETFLOW9, 2, 1, 2, 3, 4, 6, 7, 8, 10, 11);
+	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 2, 1, 2, 3, 4, 6, 7, 8, 10, 11);
 	assert_int_equal(totals.lost, 2);
 	/* One record that is lost, or a number that jumps: not more. */
-	totals = GIVE(WIRE_IPFIX, 10, 10, 20, 30, 40, 51, 52);
+	totals = GIVE(FLOW_PROTOCOL_IPFIX, 10, 10, 20, 30, 40, 51, 52);
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.lost_units, 1);
-	totals = GIVE(WIRE_IPFIX, 10, 10, 20, 30, 40, 60, 70);
+	totals = GIVE(FLOW_PROTOCOL_IPFIX, 10, 10, 20, 30, 40, 60, 70);
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.lost_units, 10);
 }
@@ -372,20 +372,20 @@ static void lost_right_after_recognized(void **state)
 /* Until a convention is recognized a gap counts where what is possible agrees on it. */
 static void lost_before_it_is_recognized(void **state)
 {
-	struct totals totals = GIVE(WIRE_NETFLOW9, 10, 1, 2, 13, 14, 15, 16);
+	struct totals totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 10, 1, 2, 13, 14, 15, 16);
 
 	(void)state;
 	assert_int_equal(totals.lost, 10);
-	totals = GIVE(WIRE_IPFIX, 10, 10, 20, 50, 60, 70);
+	totals = GIVE(FLOW_PROTOCOL_IPFIX, 10, 10, 20, 50, 60, 70);
 	assert_int_equal(totals.lost, 2);
 	assert_int_equal(totals.lost_units, 20);
-	totals = GIVE(WIRE_NETFLOW9, 10, 1, 2, 4, 3, 5, 6); /* late */
+	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 10, 1, 2, 4, 3, 5, 6); /* late */
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.recovered, 1);
 	/* By messages 8 are missing, by records none: until messages are known to count, none. */
-	totals = GIVE(WIRE_NETFLOW9, 9, 1, 10);
+	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 9, 1, 10);
 	assert_int_equal(totals.lost, 0);
-	totals = GIVE(WIRE_NETFLOW9, 9, 1, 17);
+	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 9, 1, 17);
 	assert_int_equal(totals.lost, 0);
 }
 
@@ -425,10 +425,10 @@ static void malformed_templates(void **state)
 	struct sequence sequence;
 
 	(void)state;
-	sequence_init(&sequence, WIRE_IPFIX);
+	sequence_init(&sequence, FLOW_PROTOCOL_IPFIX);
 	for (uint32_t i = 0; i < 20; i++) {
 		struct sent sent = {
-			.header = {.protocol = WIRE_IPFIX,
+			.header = {.protocol = FLOW_PROTOCOL_IPFIX,
 				.sequence = i < 8 ? 3 * i : 24,
 				.total = 100,
 				.exported = START},
@@ -437,7 +437,7 @@ static void malformed_templates(void **state)
 		if (i < 8)
 			sent.result.records = sent.result.data_records = 3;
 		else
-			sent.result.fault = i % 2 == 0 ? WIRE_TEMPLATE_ROOM : WIRE_FINE;
+			sent.result.fault = i % 2 == 0 ? DECODE_TEMPLATE_ROOM : DECODE_FINE;
 		give(&sequence, &sent, &totals);
 	}
 	assert_int_equal(totals.repeated, 0);
@@ -490,7 +490,7 @@ static void uptimes_tell_restarts(void **state)
 		const struct life *life = &lives[i];
 		struct sequence sequence;
 		struct sent sent = {
-			.header = {.protocol = WIRE_NETFLOW9,
+			.header = {.protocol = FLOW_PROTOCOL_NETFLOW9,
 				.sequence = 4990,
 				.uptime = (uint32_t)life->before,
 				.exported = START + 40 * DAY * INT64_C(1000000),
@@ -500,7 +500,7 @@ static void uptimes_tell_restarts(void **state)
 		struct totals totals = {0};
 		enum sequence_fit fit;
 
-		sequence_init(&sequence, WIRE_NETFLOW9);
+		sequence_init(&sequence, FLOW_PROTOCOL_NETFLOW9);
 		for (; sent.header.sequence <= 5000; sent.header.sequence++) {
 			sent.header.digest = sent.header.sequence;
 			give(&sequence, &sent, &totals);
@@ -539,13 +539,13 @@ static void a_loss_is_bounded_by_the_rate(void **state)
 		struct sequence sequence;
 		struct totals totals = {0};
 		struct sent sent = {
-			.header = {.protocol = WIRE_NETFLOW9,
+			.header = {.protocol = FLOW_PROTOCOL_NETFLOW9,
 				.uptime = (uint32_t)HOUR,
 				.came = START},
 			.result = {.records = 3, .data_records = 3},
 		};
 
-		sequence_init(&sequence, WIRE_NETFLOW9);
+		sequence_init(&sequence, FLOW_PROTOCOL_NETFLOW9);
 		for (uint32_t j = 0; j < 6000; j++) {
 			int64_t ms = j == 5000 ? cases[i].pause : cases[i].every;
 
@@ -612,7 +612,7 @@ static void each_message_twice(void **state)
 		uint64_t sent_twice = 0;
 
 		if (exporter.convention !=
-			(exporter.protocol == WIRE_NETFLOW9 || exporter.protocol == WIRE_SFLOW
+			(exporter.protocol == FLOW_PROTOCOL_NETFLOW9 || exporter.protocol == FLOW_PROTOCOL_SFLOW
 					? SEQUENCE_MESSAGES
 					: SEQUENCE_RECORDS))
 			continue;

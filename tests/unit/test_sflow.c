@@ -274,7 +274,7 @@ static const uint8_t udp6_packet[] = {
 
 /* What was told, and what of it was decoded. */
 static struct {
-	struct flow_record batch[WIRE_BATCH];
+	struct flow_record batch[DECODE_BATCH];
 	struct flow_record records[GIVEN_MAX];
 	struct interface_counters counters[GIVEN_MAX];
 	struct sampler_state samplers[GIVEN_MAX];
@@ -284,7 +284,7 @@ static struct {
 static void take_records(void *arg, uint32_t n)
 {
 	(void)arg;
-	assert_in_range(n, 1, WIRE_BATCH);
+	assert_in_range(n, 1, DECODE_BATCH);
 	assert_true(given.nb_records + n <= GIVEN_MAX);
 	memcpy(given.records + given.nb_records, given.batch, n * sizeof(given.batch[0]));
 	given.nb_records += n;
@@ -313,7 +313,7 @@ static struct decode_result decode(const uint8_t *data, uint32_t len, uint32_t s
 		.sampler = take_sampler,
 	};
 	struct datagram_header header = {
-		.protocol = WIRE_SFLOW, .len = 28, .total = len, .count = samples};
+		.protocol = FLOW_PROTOCOL_SFLOW, .len = 28, .total = len, .count = samples};
 	uint8_t *copy = malloc(len);
 	struct decode_result result;
 
@@ -355,7 +355,7 @@ static void header_of_ethernet(void **state)
 	put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
 	end(sample);
 	result = decode_built();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 1);
 	assert_int_equal(result.samples, 1);
 	assert_int_equal(result.unusable, 0);
@@ -396,7 +396,7 @@ static void header_of_no_ip(void **state)
 		put_raw_header(1, 64, 4, frame, cut ? 20 : sizeof(frame));
 		end(sample);
 		result = decode_built();
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.records, 0);
 		assert_int_equal(result.unusable, 1);
 		assert_int_equal(result.harmless, !cut);
@@ -417,7 +417,7 @@ static void headers_of_ip(void **state)
 	put_raw_header(12, 240, 0, udp6_packet, sizeof(udp6_packet));
 	end(sample);
 	result = decode_built();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 2);
 	assert_key4(&given.records[0], &tcp_key);
 	assert_int_equal(given.records[0].bytes, 1000);
@@ -475,7 +475,7 @@ static void headers_of_labels(void **state)
 	put_raw_header(13, 1012, 4, packet, sizeof(labels));
 	end(sample);
 	result = decode_built();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_key4(&given.records[i], &tcp_key);
@@ -483,7 +483,7 @@ static void headers_of_labels(void **state)
 		assert_int_equal(number16(given.records[i].extra.mpls + 1), i < 2 ? 20 : 0);
 	}
 	assert_int_equal(result.unusable, 1);
-	assert_int_equal(result.skipped[0].why, WIRE_SKIP_HEADER);
+	assert_int_equal(result.skipped[0].why, DECODE_SKIP_HEADER);
 }
 
 /* Each protocol that is not read has its reason; beyond the places there is one for all. */
@@ -501,15 +501,15 @@ static void many_reasons_are_kept_apart(void **state)
 	}
 	result = decode_built();
 	assert_int_equal(result.unusable, 24);
-	assert_int_equal(result.nb_skipped, WIRE_SKIPPED_MAX);
-	for (uint32_t i = 0; i < WIRE_SKIPPED_MAX - 1; i++) {
-		assert_int_equal(result.skipped[i].why, WIRE_SKIP_HEADER_PROTOCOL);
+	assert_int_equal(result.nb_skipped, DECODE_SKIPPED_MAX);
+	for (uint32_t i = 0; i < DECODE_SKIPPED_MAX - 1; i++) {
+		assert_int_equal(result.skipped[i].why, DECODE_SKIP_HEADER_PROTOCOL);
 		assert_int_equal(result.skipped[i].detail, 100 + i);
 		assert_int_equal(result.skipped[i].records, 2);
 	}
-	assert_int_equal(result.skipped[WIRE_SKIPPED_MAX - 1].why, WIRE_SKIP_OTHERS);
+	assert_int_equal(result.skipped[DECODE_SKIPPED_MAX - 1].why, DECODE_SKIP_OTHERS);
 	assert_int_equal(
-		result.skipped[WIRE_SKIPPED_MAX - 1].records, 24 - 2 * (WIRE_SKIPPED_MAX - 1));
+		result.skipped[DECODE_SKIPPED_MAX - 1].records, 24 - 2 * (DECODE_SKIPPED_MAX - 1));
 }
 
 /* Samples and flow records of other formats; those of the standard may hide packets. */
@@ -540,7 +540,7 @@ static void unknown_formats_have_reasons(void **state)
 		end(sample);
 	}
 	result = decode_built();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.records, 1);
 	assert_key4(&given.records[0], &tcp_key);
 	assert_int_equal(result.unusable, 6);
@@ -548,10 +548,10 @@ static void unknown_formats_have_reasons(void **state)
 	assert_int_equal(result.nb_skipped, 5);
 	for (uint32_t i = 0; i < 5; i++) {
 		static const struct wire_skipped wanted[] = {
-			{WIRE_SKIP_SAMPLE_FORMAT, 4413u << 12 | 7, 2},
-			{WIRE_SKIP_SAMPLE_FORMAT, 6, 1},
-			{WIRE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1}, {WIRE_SKIP_FLOW_FORMAT, 2, 1},
-			{WIRE_SKIP_NO_ADDRESSES, 0, 1}};
+			{DECODE_SKIP_SAMPLE_FORMAT, 4413u << 12 | 7, 2},
+			{DECODE_SKIP_SAMPLE_FORMAT, 6, 1},
+			{DECODE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1}, {DECODE_SKIP_FLOW_FORMAT, 2, 1},
+			{DECODE_SKIP_NO_ADDRESSES, 0, 1}};
 
 		assert_int_equal(result.skipped[i].why, wanted[i].why);
 		assert_int_equal(result.skipped[i].detail, wanted[i].detail);
@@ -573,7 +573,7 @@ static void long_indices(void **state)
 	sample = begin_expanded_sample(0, ethernet, 0, ethernet, 0, channel, 1);
 	put_raw_header(11, 1000, 0, tcp_frame + TCP_IP_AT, sizeof(tcp_frame) - TCP_IP_AT);
 	end(sample);
-	assert_int_equal(decode_built().fault, WIRE_FINE);
+	assert_int_equal(decode_built().fault, DECODE_FINE);
 	assert_int_equal(given.records[0].direction, FLOW_EGRESS);
 	assert_int_equal(given.records[1].direction, FLOW_INGRESS);
 	assert_true(given.samplers[0].source != given.samplers[1].source);
@@ -703,7 +703,7 @@ static void several_records_of_one_packet(void **state)
 			put_raw_header(11, 1004, 4, tcp_frame + TCP_IP_AT, 40);
 		put_raw_header(12, 240, 0, udp6_packet, sizeof(udp6_packet));
 		end(sample);
-		assert_int_equal(decode_built().fault, WIRE_FINE);
+		assert_int_equal(decode_built().fault, DECODE_FINE);
 		assert_int_equal(given.nb_records, 1);
 		assert_key4(&given.records[0], &tcp_key);
 		assert_int_equal(given.records[0].bytes, 1000);
@@ -826,7 +826,7 @@ static void cut_headers(void **state)
 		put_raw_header(1, 1022, 4, tcp_frame, len);
 		put_sampled_ipv4();
 		end(sample);
-		assert_int_equal(decode_built().fault, WIRE_FINE);
+		assert_int_equal(decode_built().fault, DECODE_FINE);
 		assert_int_equal(given.nb_records, len < TCP_IP_AT + 24 ? 1 : 2);
 		for (uint32_t i = 0; i < given.nb_records; i++)
 			assert_key4(&given.records[i], &tcp_key);
@@ -885,7 +885,7 @@ static void counters_of_interfaces(void **state)
 		end(at);
 		end(sample);
 	}
-	assert_int_equal(decode_built().fault, WIRE_FINE);
+	assert_int_equal(decode_built().fault, DECODE_FINE);
 	assert_int_equal(given.nb_counters, 2);
 	assert_int_equal(given.counters[0].interface, 6);
 	assert_int_equal(given.counters[0].speed, 10000000000);
@@ -918,7 +918,7 @@ static void discarded_packets(void **state)
 	put_raw_header(1, 1022, 4, tcp_frame, sizeof(tcp_frame));
 	end(sample);
 	result = decode_built();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.samples, 1);
 	assert_int_equal(result.records, 0);
 	assert_int_equal(given.nb_samplers, 1);
@@ -943,8 +943,8 @@ static void build_many(uint32_t n)
 static void more_than_a_batch(void **state)
 {
 	(void)state;
-	build_many(3 * WIRE_BATCH + 5);
-	assert_int_equal(decode_built().records, 3 * WIRE_BATCH + 5);
+	build_many(3 * DECODE_BATCH + 5);
+	assert_int_equal(decode_built().records, 3 * DECODE_BATCH + 5);
 	for (uint32_t i = 0; i < given.nb_records; i++) {
 		assert_int_equal(given.records[i].output, 4 + i);
 		assert_key4(&given.records[i], &tcp_key);
@@ -962,7 +962,7 @@ static void every_cut(void **state)
 	for (uint32_t len = 28; len < built.len; len++) {
 		struct decode_result result = decode(built.bytes, len, 3);
 
-		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.fault, DECODE_LENGTH);
 		assert_int_equal(result.records, (len - 28) / each);
 		assert_int_equal(result.samples, (len - 28) / each);
 	}
@@ -983,21 +983,21 @@ static void lengths_and_counts_that_lie(void **state)
 			build_many(1);
 			set(at[field], lies[i]);
 			result = decode_built();
-			assert_int_equal(result.fault, WIRE_LENGTH);
+			assert_int_equal(result.fault, DECODE_LENGTH);
 			assert_int_equal(result.records, field == 3);
 			assert_int_equal(result.unusable, field == 1 || field == 2);
 		}
 		build_many(1);
 		result = decode(built.bytes, built.len, lies[i]);
-		assert_int_equal(result.fault, WIRE_LENGTH);
+		assert_int_equal(result.fault, DECODE_LENGTH);
 		assert_int_equal(result.records, 1);
 	}
 	build_many(2);
 	result = decode(built.bytes, built.len, 1);
-	assert_int_equal(result.fault, WIRE_COUNT);
+	assert_int_equal(result.fault, DECODE_COUNT);
 	assert_int_equal(result.records, 1);
-	assert_int_equal(decode(built.bytes, 28, 0).fault, WIRE_FINE);
-	assert_int_equal(decode(built.bytes, 27, 1).fault, WIRE_SHORT);
+	assert_int_equal(decode(built.bytes, 28, 0).fault, DECODE_FINE);
+	assert_int_equal(decode(built.bytes, 27, 1).fault, DECODE_SHORT);
 }
 
 static void anything_at_all(void **state)

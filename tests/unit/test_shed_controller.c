@@ -571,7 +571,7 @@ enum way {
 	WAY_NONE,
 	WAY_RATE,
 	WAY_AHEAD,
-	WAY_VALVE,
+	WAY_SHEDDING,
 	WAYS,
 };
 
@@ -614,14 +614,14 @@ static double decide_window(void *context, const struct demand_window *window)
 static double valve_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct modelled *modelled = context;
-	double quarters = fmin(floor(4 * backlog / modelled->entries), VALVE_QUARTERS - 1);
+	double quarters = fmin(floor(4 * backlog / modelled->entries), SHED_QUARTERS - 1);
 
 	queue_shedding_look(&modelled->valve, &modelled->queue, (uint32_t)quarters, backlog >= 1);
-	if (modelled->valve.level == VALVE_COUNT)
+	if (modelled->valve.level == SHED_LEVEL_COUNT)
 		return n * COUNT_NS;
-	if (modelled->valve.level == VALVE_SOME)
+	if (modelled->valve.level == SHED_LEVEL_SOME)
 		return n * COUNT_NS +
-		       fmin(ldexp(n, -modelled->valve.shift), VALVE_LOOKS_MAX) * packet_ns;
+		       fmin(ldexp(n, -modelled->valve.shift), SHED_LOOKS_MAX) * packet_ns;
 	return n * packet_ns;
 }
 
@@ -634,7 +634,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 		.window = DEMAND_WINDOW_S,
 		.rate = offered_rate,
 		.decide = decide_window,
-		.valve = way == WAY_VALVE ? valve_ns : NULL,
+		.valve = way == WAY_SHEDDING ? valve_ns : NULL,
 		.context = &modelled};
 
 	memset(&modelled, 0, sizeof(modelled));
@@ -673,7 +673,7 @@ static void test_queue_model(void **state)
 /* Shares that are lost, in percent. With the valve nothing is. */
 static void test_lost(void **state)
 {
-	static const double expected[OFFERED_LOADS][2][WAY_VALVE] = {
+	static const double expected[OFFERED_LOADS][2][WAY_SHEDDING] = {
 		[OFFERED_RAMP] = {{3.97, 0.34, 0}, {3.81, 0.17, 0}},
 		[OFFERED_SINE_250] = {{7.57, 1.45, 0}, {6.91, 0.78, 0}},
 		[OFFERED_SINE_100] = {{7.24, 3.30, 0.14}, {5.58, 1.64, 0}},
@@ -690,7 +690,7 @@ static void test_lost(void **state)
 					model((enum offered)offered, (enum way)way, entries);
 				double lost = 100 * result.lost / result.arrived;
 
-				if (way == WAY_VALVE)
+				if (way == WAY_SHEDDING)
 					assert_true(lost <= 0 && result.backlog_max < entries);
 				else
 					assert_true(

@@ -53,9 +53,9 @@ static void test_room(void **state)
 
 	(void)state;
 	assert_true(state_log_init(&log));
-	add_changes(&log, STATE_ROWS_MAX + MORE);
+	add_changes(&log, SHED_LOG_ROWS_MAX + MORE);
 	assert_int_equal(log.missing, MORE);
-	expect_rows(&log, STATE_ROWS_MAX);
+	expect_rows(&log, SHED_LOG_ROWS_MAX);
 	assert_int_equal(log.missing, 0); /* of the next interval */
 	add_changes(&log, MORE);
 	assert_int_equal(log.missing, 0);

@@ -31,7 +31,7 @@ static void test_urls(void **state)
 		"tcp://[]:1", "tcp://[::1]1", "tcp://a:-1", "tcp://u@a:1", "tcp://a b:1",
 		"tcp://a?b:1", "tcp://[a]b]:1", "tcp://a:000004739", "unix:", "http://a:1",
 		"tpc://a:1", NULL};
-	char why[REMOTE_WHY_MAX], path[200] = "unix:";
+	char why[SINK_ERROR_MAX], path[200] = "unix:";
 
 	(void)state;
 	assert_urls(urls, true);
@@ -56,7 +56,7 @@ static void test_secrets(void **state)
 		{"unix:/run/@a", "unix:/run/@a"},
 		{"tcp://h:0", "tcp://h:0"},
 	};
-	char shown[REMOTE_SHOWN_MAX];
+	char shown[SINK_SHOWN_MAX];
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
@@ -77,11 +77,11 @@ static void test_hosts(void **state)
 		{"[::1]", "::1", "4739"},
 	};
 	struct socket_client_address address;
-	char why[RECEIVER_WHY_MAX];
+	char why[SOCKET_CLIENT_ERROR_MAX];
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_true(socket_client_parse(good[i].text, RECEIVER_UDP, "4739", &address, why));
+		assert_true(socket_client_parse(good[i].text, SOCKET_CLIENT_UDP, "4739", &address, why));
 		assert_string_equal(address.host, good[i].host);
 		assert_string_equal(address.port, good[i].port);
 	}
@@ -214,8 +214,8 @@ static void test_flapping(void **state)
 static void test_trouble(void **state)
 {
 	struct log_ratelimit_state trouble = {0};
-	char often[TROUBLE_OFTEN_MAX];
-	const int64_t later = TROUBLE_QUIET_NS;
+	char often[LOG_RATELIMIT_OFTEN_MAX];
+	const int64_t later = LOG_RATELIMIT_QUIET_NS;
 
 	(void)state;
 	assert_false(log_ratelimit_ends(&trouble, 0));

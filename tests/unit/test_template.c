@@ -103,13 +103,13 @@ static void same_definition_changes_nothing(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		struct decode_result result = define(true, 256, plain, COUNT(plain));
 
-		assert_int_equal(result.fault, WIRE_FINE);
+		assert_int_equal(result.fault, DECODE_FINE);
 		assert_int_equal(result.templates, 1);
 		assert_int_equal(seen.nb_known, i == 0);
 		assert_int_equal(templates_count(templates), 1);
 		assert_int_equal(templates_changes(templates), 1);
 	}
-	assert_int_equal(define(true, 256, plain + 1, 2).fault, WIRE_FINE);
+	assert_int_equal(define(true, 256, plain + 1, 2).fault, DECODE_FINE);
 	assert_int_equal(seen.nb_known, 1);
 	assert_int_equal(templates_count(templates), 1);
 	assert_true(templates_changes(templates) > 1);
@@ -131,7 +131,7 @@ static void several_definitions_in_a_set(void **state)
 	put(&bytes, 0, 8); /* padding */
 	end_set(&bytes, set);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(result.templates, 4);
 	assert_int_equal(templates_count(templates), 4);
 	assert_int_equal(seen.known[0], 260);
@@ -146,11 +146,11 @@ static void withdrawal_of_one(void **state)
 	(void)state;
 	define(true, 256, plain, COUNT(plain));
 	define(true, 257, plain, COUNT(plain));
-	assert_int_equal(say(true, 2, 256, 0).fault, WIRE_FINE);
+	assert_int_equal(say(true, 2, 256, 0).fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 1);
 	assert_false(is_known(true, 256));
 	assert_true(is_known(true, 257));
-	assert_int_equal(say(true, 2, 300, 0).fault, WIRE_FINE); /* of none that is known */
+	assert_int_equal(say(true, 2, 300, 0).fault, DECODE_FINE); /* of none that is known */
 	assert_int_equal(templates_count(templates), 1);
 }
 
@@ -162,12 +162,12 @@ static void withdrawal_of_all(void **state)
 		define(true, id, plain, COUNT(plain));
 	begin(true);
 	put_options_template(true, 300, 2, 1);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 21);
-	assert_int_equal(say(true, 2, 2, 0).fault, WIRE_FINE);
+	assert_int_equal(say(true, 2, 2, 0).fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 1);
 	define(true, 256, plain, COUNT(plain));
-	assert_int_equal(say(true, 3, 3, 0).fault, WIRE_FINE);
+	assert_int_equal(say(true, 3, 3, 0).fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 1);
 	assert_true(is_known(true, 256));
 	templates_forget(templates);
@@ -221,8 +221,8 @@ static void definitions_and_withdrawals(void **state)
 		}
 		assert_int_equal(templates_count(templates), count);
 	}
-	assert_int_equal(say(true, 2, 2, 0).fault, WIRE_FINE);
-	assert_int_equal(say(true, 3, 3, 0).fault, WIRE_FINE);
+	assert_int_equal(say(true, 2, 2, 0).fault, DECODE_FINE);
+	assert_int_equal(say(true, 3, 3, 0).fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 0);
 }
 
@@ -232,7 +232,7 @@ static void no_fields_in_v9(void **state)
 	(void)state;
 	define(false, 256, plain, COUNT(plain));
 	assert_true(is_known(false, 256));
-	assert_int_equal(say(false, 0, 256, 0).fault, WIRE_TEMPLATE);
+	assert_int_equal(say(false, 0, 256, 0).fault, DECODE_TEMPLATE);
 	assert_false(is_known(false, 256));
 }
 
@@ -240,11 +240,11 @@ static void reserved_numbers(void **state)
 {
 	(void)state;
 	for (uint32_t id = 1; id < 256; id += 127) {
-		assert_int_equal(define(true, id, plain, COUNT(plain)).fault, WIRE_SET);
-		assert_int_equal(define(false, id, plain, COUNT(plain)).fault, WIRE_SET);
+		assert_int_equal(define(true, id, plain, COUNT(plain)).fault, DECODE_SET);
+		assert_int_equal(define(false, id, plain, COUNT(plain)).fault, DECODE_SET);
 	}
 	assert_int_equal(templates_count(templates), 0);
-	assert_int_equal(define(false, 65535, plain, COUNT(plain)).fault, WIRE_FINE);
+	assert_int_equal(define(false, 65535, plain, COUNT(plain)).fault, DECODE_FINE);
 	assert_true(is_known(false, 65535));
 }
 
@@ -256,7 +256,7 @@ static void longer_than_the_datagram(void **state)
 		for (uint32_t count = 1; count <= 65535; count += count < 4 ? 1 : 65531) {
 			templates_forget(templates);
 			define(ipfix, 256, plain, COUNT(plain));
-			assert_int_equal(say(ipfix, ipfix ? 2 : 0, 256, count).fault, WIRE_LENGTH);
+			assert_int_equal(say(ipfix, ipfix ? 2 : 0, 256, count).fault, DECODE_LENGTH);
 			assert_int_equal(templates_count(templates), 0);
 		}
 	/* Any cut of a definition with an enterprise. */
@@ -267,7 +267,7 @@ static void longer_than_the_datagram(void **state)
 		put_template(&bytes, 2, 256, specs, 2);
 		bytes.len -= cut;
 		overwrite_u16(&bytes, 16 + 2, bytes.len - 16);
-		assert_int_equal(decode().fault, cut > 12 ? WIRE_FINE : WIRE_LENGTH);
+		assert_int_equal(decode().fault, cut > 12 ? DECODE_FINE : DECODE_LENGTH);
 		assert_int_equal(templates_count(templates), 0);
 	}
 }
@@ -289,7 +289,7 @@ static void many_fields(void **state)
 	overwrite_u16(&bytes, set + 4 + 4 + 6, 4);
 	end_set(&bytes, set);
 	result = decode();
-	assert_int_equal(result.fault, WIRE_FINE);
+	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 1);
 	assert_true(templates_bytes(templates) < 70000);
 	begin(true);
@@ -303,7 +303,7 @@ static void many_fields(void **state)
 	assert_int_equal(seen.records[0].key.v4.src_ip[1], 2);
 	/* Longer than a record can be: 4 * 65 535. */
 	result = define(true, 257, (struct spec[]){{210, 65534, 0}, {2, 4, 0}}, 2);
-	assert_int_equal(result.fault, WIRE_TEMPLATE);
+	assert_int_equal(result.fault, DECODE_TEMPLATE);
 	assert_int_equal(templates_count(templates), 1);
 }
 
@@ -344,7 +344,7 @@ static void fields_of_no_bytes_are_few(void **state)
 			assert_int_equal(templates_count(templates), few ? 2 : 1);
 			assert_int_equal(seen.known[few], 257);
 			assert_int_equal(result.templates, 2);
-			assert_int_equal(result.fault == WIRE_TEMPLATE, !few);
+			assert_int_equal(result.fault == DECODE_TEMPLATE, !few);
 		}
 }
 
@@ -396,7 +396,7 @@ static void fields_of_no_bytes_change_nothing(void **state)
 			put(&bytes, 1000, 4);
 		}
 		end_set(&bytes, set);
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 		assert_int_equal(seen.n, options ? 0 : 3);
 		assert_int_equal(seen.nb_options, options ? 3 : 0);
 		for (uint32_t j = 0; j < seen.n; j++) {
@@ -419,7 +419,7 @@ static void scopes_of_no_bytes(void **state)
 	static const struct spec specs[][2] = {{{141, 0, 0}, {34, 4, 0}}, {{145, 0, 0}, {34, 4, 0}},
 		{{10, 0, 0}, {34, 4, 0}}, {{149, 0, 0}, {34, 4, 0}}};
 	static const uint32_t has[] = {
-		WIRE_OPTION_PART, WIRE_OPTION_TEMPLATE, 0, WIRE_OPTION_DOMAIN};
+		OPTION_RECORD_PART, OPTION_RECORD_TEMPLATE, 0, OPTION_RECORD_DOMAIN};
 	uint32_t set;
 
 	(void)state;
@@ -432,9 +432,9 @@ static void scopes_of_no_bytes(void **state)
 		set = begin_set(&bytes, 256);
 		put(&bytes, 50, 4);
 		end_set(&bytes, set);
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 		assert_int_equal(seen.nb_options, 1);
-		assert_int_equal(seen.options[0].has, has[i] | WIRE_OPTION_SAMPLING);
+		assert_int_equal(seen.options[0].has, has[i] | OPTION_RECORD_SAMPLING);
 		assert_int_equal(seen.options[0].sampling, 50);
 	}
 }
@@ -445,10 +445,10 @@ static void options_definitions(void **state)
 		bool ipfix;
 		uint32_t first, second;
 		enum decode_fault fault;
-	} cases[] = {{true, 2, 1, WIRE_FINE}, {true, 2, 2, WIRE_FINE}, {true, 2, 3, WIRE_TEMPLATE},
-		{true, 3, 1, WIRE_LENGTH}, {false, 4, 4, WIRE_FINE}, {false, 0, 8, WIRE_FINE},
-		{false, 8, 0, WIRE_FINE}, {false, 4, 8, WIRE_LENGTH}, {false, 3, 5, WIRE_TEMPLATE},
-		{false, 4, 5, WIRE_TEMPLATE}, {false, 65532, 65532, WIRE_LENGTH}};
+	} cases[] = {{true, 2, 1, DECODE_FINE}, {true, 2, 2, DECODE_FINE}, {true, 2, 3, DECODE_TEMPLATE},
+		{true, 3, 1, DECODE_LENGTH}, {false, 4, 4, DECODE_FINE}, {false, 0, 8, DECODE_FINE},
+		{false, 8, 0, DECODE_FINE}, {false, 4, 8, DECODE_LENGTH}, {false, 3, 5, DECODE_TEMPLATE},
+		{false, 4, 5, DECODE_TEMPLATE}, {false, 65532, 65532, DECODE_LENGTH}};
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(cases); i++) {
@@ -456,7 +456,7 @@ static void options_definitions(void **state)
 		begin(cases[i].ipfix);
 		put_options_template(cases[i].ipfix, 300, cases[i].first, cases[i].second);
 		assert_int_equal(decode().fault, cases[i].fault);
-		assert_int_equal(templates_count(templates), cases[i].fault == WIRE_FINE);
+		assert_int_equal(templates_count(templates), cases[i].fault == DECODE_FINE);
 	}
 }
 
@@ -469,7 +469,7 @@ static void options_take_a_number_over(void **state)
 	assert_int_equal(seen.n, 1);
 	begin(true);
 	put_options_template(true, 300, 2, 1);
-	assert_int_equal(decode().fault, WIRE_FINE);
+	assert_int_equal(decode().fault, DECODE_FINE);
 	assert_true(is_known(true, 300));
 	assert_int_equal(seen.n, 0);
 	assert_int_equal(templates_count(templates), 1);
@@ -490,7 +490,7 @@ static void memory_of_a_template(void **state)
 	(void)state;
 	_Static_assert(COUNT(fields22) == 22, "as many as routers send");
 	for (uint32_t i = 0; i < 20; i++)
-		assert_int_equal(define(true, 256 + i, fields22, 22).fault, WIRE_FINE);
+		assert_int_equal(define(true, 256 + i, fields22, 22).fault, DECODE_FINE);
 	assert_int_equal(templates_count(templates), 20);
 	assert_true((templates_bytes(templates) - before) / 20 <= 320);
 	templates_forget(templates);
@@ -505,21 +505,21 @@ static void memory_limit(void **state)
 	(void)state;
 	assert_non_null(few);
 	templates = few;
-	while (define(true, 256 + n, fields22, 22).fault == WIRE_FINE) {
+	while (define(true, 256 + n, fields22, 22).fault == DECODE_FINE) {
 		assert_int_equal(seen.nb_known, 1);
 		n++;
 	}
 	assert_in_range(n, 4, 8);
-	assert_int_equal(define(true, 1000, fields22, 22).fault, WIRE_TEMPLATE_ROOM);
+	assert_int_equal(define(true, 1000, fields22, 22).fault, DECODE_TEMPLATE_ROOM);
 	assert_int_equal(seen.nb_known, 0);
 	assert_int_equal(templates_count(few), n);
 	assert_true(templates_bytes(few) <= 2000);
 	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(define(true, 256 + i, fields22, 22).fault, WIRE_FINE);
+		assert_int_equal(define(true, 256 + i, fields22, 22).fault, DECODE_FINE);
 	/* Where one goes there is room again, also for one that takes its place. */
-	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, WIRE_FINE);
+	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, DECODE_FINE);
 	say(true, 2, 257, 0);
-	assert_int_equal(define(true, 1000, fields22, 22).fault, WIRE_FINE);
+	assert_int_equal(define(true, 1000, fields22, 22).fault, DECODE_FINE);
 	assert_true(is_known(true, 256));
 	assert_true(templates_bytes(few) <= 2000);
 	templates_destroy(few);
@@ -536,17 +536,17 @@ static void all_numbers(void **state)
 	templates = many;
 	for (uint32_t i = 0; i < 65280; i += 17)
 		assert_int_equal(
-			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, WIRE_FINE);
+			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, DECODE_FINE);
 	assert_int_equal(templates_count(many), 65280 / 17);
 	for (uint32_t i = 0; i < 65280; i += 17 * 64)
 		assert_true(is_known(true, 256 + i * 7919 % 65280));
 	/* No exporter has more than 4096, and to change one must not cost what 65280 do. */
 	for (uint32_t i = 1; templates_count(many) < 4096; i += 17)
 		assert_int_equal(
-			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, WIRE_FINE);
+			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, DECODE_FINE);
 	assert_int_equal(define(true, 256 + 2 * 7919 % 65280, plain, COUNT(plain)).fault,
-		WIRE_TEMPLATE_ROOM);
-	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, WIRE_FINE);
+		DECODE_TEMPLATE_ROOM);
+	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, DECODE_FINE);
 	templates_destroy(many);
 	templates = few;
 }
@@ -575,7 +575,7 @@ static void save(void *arg, const uint8_t *set, uint32_t len)
 
 static void save_and_take(bool ipfix)
 {
-	struct saved saved = {templates_create(LIMIT), ipfix ? WIRE_IPFIX : WIRE_NETFLOW9, 0};
+	struct saved saved = {templates_create(LIMIT), ipfix ? FLOW_PROTOCOL_IPFIX : FLOW_PROTOCOL_NETFLOW9, 0};
 	struct templates *original = templates;
 
 	assert_non_null(saved.into);
@@ -608,7 +608,7 @@ static void saved_and_taken_again(void **state)
 			define(true, 258, variable, 3);
 		begin(ipfix);
 		put_options_template(ipfix, 300, ipfix ? 2 : 4, ipfix ? 1 : 4);
-		assert_int_equal(decode().fault, WIRE_FINE);
+		assert_int_equal(decode().fault, DECODE_FINE);
 		save_and_take(ipfix);
 	}
 }
@@ -626,10 +626,10 @@ static void taken_is_nothing_else(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(other); i++)
-		assert_false(templates_take(templates, WIRE_IPFIX, other[i], sizeof(other[i])));
-	assert_false(templates_take(templates, WIRE_IPFIX, right, 0));
+		assert_false(templates_take(templates, FLOW_PROTOCOL_IPFIX, other[i], sizeof(other[i])));
+	assert_false(templates_take(templates, FLOW_PROTOCOL_IPFIX, right, 0));
 	assert_int_equal(templates_count(templates), 0);
-	assert_true(templates_take(templates, WIRE_IPFIX, right, sizeof(right)));
+	assert_true(templates_take(templates, FLOW_PROTOCOL_IPFIX, right, sizeof(right)));
 	assert_int_equal(templates_count(templates), 1);
 }
 

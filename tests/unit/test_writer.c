@@ -1028,8 +1028,8 @@ static void assert_full_disk(const char *name, const char *why, void (*make_room
 		push(writer, last, last);
 	}
 	/* More than the queue holds, so that some of them are tried while the disk is full. */
-	push(writer, last + 1, last + 2 * OUTLET_QUEUE);
-	last += 2 * OUTLET_QUEUE;
+	push(writer, last + 1, last + 2 * SINK_QUEUE_DEFAULT);
+	last += 2 * SINK_QUEUE_DEFAULT;
 	make_room();
 	while (times_said(false, "resumed") == 0 && last < 10000) {
 		last++;
@@ -1221,11 +1221,11 @@ static void test_closed_pipe(void **state)
 
 #define LONG_EPOCH 3000 /* rows: several times what a pipe holds */
 
-/* The writer is stuck in its first epoch, the queue holds OUTLET_QUEUE more, the rest is
+/* The writer is stuck in its first epoch, the queue holds SINK_QUEUE_DEFAULT more, the rest is
  * dropped. */
 static void test_blocked_pipe_drops(void **state)
 {
-	const int pushed = 3 * OUTLET_QUEUE;
+	const int pushed = 3 * SINK_QUEUE_DEFAULT;
 	struct config config = OPTIONS(.format = FORMAT_CSV);
 	struct reader reader;
 	struct writer *writer;
@@ -1255,7 +1255,7 @@ static void test_blocked_pipe_drops(void **state)
 	assert_int_equal(lost % LONG_EPOCH, 0);
 	assert_int_equal(lost + lines, (uint64_t)(pushed + 1) * LONG_EPOCH);
 	/* The first, what the queue holds, and the last. */
-	assert_int_equal(lines / LONG_EPOCH, OUTLET_QUEUE + 2);
+	assert_int_equal(lines / LONG_EPOCH, SINK_QUEUE_DEFAULT + 2);
 	free(content);
 	close(fds[0]);
 }
@@ -1266,7 +1266,7 @@ static void test_wait_for_room(void **state)
 {
 	struct config config = OPTIONS(.format = FORMAT_CSV);
 	struct writer *writer;
-	struct report_epoch *epoch = epoch_of(2 * OUTLET_QUEUE, LONG_EPOCH);
+	struct report_epoch *epoch = epoch_of(2 * SINK_QUEUE_DEFAULT, LONG_EPOCH);
 	char name[32];
 	uint64_t lost;
 	int64_t begin;
@@ -1280,23 +1280,23 @@ static void test_wait_for_room(void **state)
 	writer_push(writer, epoch_of(0, LONG_EPOCH));
 	for (int bytes = 0; bytes < 4096; usleep(1000)) /* it is in its rows */
 		assert_int_equal(ioctl(fds[0], FIONREAD, &bytes), 0);
-	for (uint64_t number = 1; number <= OUTLET_QUEUE; number++) {
+	for (uint64_t number = 1; number <= SINK_QUEUE_DEFAULT; number++) {
 		writer_wait_for_room(writer, epoch, INT64_MAX / 2);
 		writer_push(writer, epoch_of(number, LONG_EPOCH));
 	}
 	begin = clock_now(CLOCK_MONOTONIC);
 	writer_wait_for_room(writer, epoch, SECOND_NS / 20);
 	assert_true(clock_now(CLOCK_MONOTONIC) - begin >= SECOND_NS / 20);
-	writer_push(writer, epoch_of(OUTLET_QUEUE + 1, LONG_EPOCH));
+	writer_push(writer, epoch_of(SINK_QUEUE_DEFAULT + 1, LONG_EPOCH));
 	assert_int_equal(times_said(true, "does not keep up"), 1);
-	for (uint64_t number = OUTLET_QUEUE + 2; number < 2 * OUTLET_QUEUE; number++) {
+	for (uint64_t number = SINK_QUEUE_DEFAULT + 2; number < 2 * SINK_QUEUE_DEFAULT; number++) {
 		writer_wait_for_room(writer, epoch, INT64_MAX / 2);
 		writer_push(writer, epoch_of(number, LONG_EPOCH));
 	}
 	writer_wait_for_room(writer, epoch, INT64_MAX / 2);
 	writer_push(writer, epoch);
 	lost = writer_close(writer);
-	assert_int_equal(lost, (2 * OUTLET_QUEUE + 1) * LONG_EPOCH);
+	assert_int_equal(lost, (2 * SINK_QUEUE_DEFAULT + 1) * LONG_EPOCH);
 	close(fds[1]);
 	close(fds[0]);
 }
@@ -1320,7 +1320,7 @@ static void test_blocked_flows(void **state)
 	writer_bound_flows(writer, bound);
 	for (uint32_t r = 0; r < reports; r++)
 		writer_push(writer, sample_flows(0));
-	for (uint64_t number = 0; number < OUTLET_QUEUE; number++)
+	for (uint64_t number = 0; number < SINK_QUEUE_DEFAULT; number++)
 		writer_push(writer, epoch_of(number, ROWS));
 	assert_int_equal(times_said(true, "--flows does not keep up"), 1);
 	assert_int_equal(said.n, 1);
@@ -1336,7 +1336,7 @@ static void test_blocked_flows(void **state)
 	assert_int_equal(lost % 3, 0);
 	assert_int_equal(lost + lines, 3 * (reports + 1));
 	assert_in_range(lines, 3, bound + 100); /* what the pipe holds, too */
-	assert_csv(out, &output_heavy_hitters, 0, OUTLET_QUEUE - 1);
+	assert_csv(out, &output_heavy_hitters, 0, SINK_QUEUE_DEFAULT - 1);
 	free(content);
 	close(fds[0]);
 }
@@ -1380,7 +1380,7 @@ static struct told deliveries_of(const char *content, const char *export)
 /* A pipe that nobody reads holds up neither a file nor the account of both. */
 static void test_blocked_pipe_and_files(void **state)
 {
-	const int pushed = 3 * OUTLET_QUEUE;
+	const int pushed = 3 * SINK_QUEUE_DEFAULT;
 	struct config config = OPTIONS(.rows[ROWS_STATS] = TO(stats),
 		.rows[ROWS_DELIVERIES] = TO(aside), .format = FORMAT_CSV);
 	struct reader reader;
@@ -1397,14 +1397,14 @@ static void test_blocked_pipe_and_files(void **state)
 	for (int number = 0; number < pushed; number++) {
 		struct report_epoch *epoch = epoch_of((uint64_t)number, LONG_EPOCH);
 
-		while (number < OUTLET_QUEUE && !writer_wait(writer, epoch))
+		while (number < SINK_QUEUE_DEFAULT && !writer_wait(writer, epoch))
 			;
 		writer_push(writer, epoch);
-		if (number >= OUTLET_QUEUE) /* time for the disk: only the pipe is full */
+		if (number >= SINK_QUEUE_DEFAULT) /* time for the disk: only the pipe is full */
 			usleep(2000);
 	}
 	for (account = NULL;
-		account == NULL || deliveries_of(account, stats).lines < 2 * OUTLET_QUEUE;) {
+		account == NULL || deliveries_of(account, stats).lines < 2 * SINK_QUEUE_DEFAULT;) {
 		free(account);
 		usleep(1000);
 		account = slurp(aside);
@@ -1467,7 +1467,7 @@ static void write_when_free(void *place, const struct report_epoch *epoch)
 static void test_accounts_have_a_bound(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
-	const int pushed = 4 * OUTLET_QUEUE;
+	const int pushed = 4 * SINK_QUEUE_DEFAULT;
 	struct stall stall = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct delivery of_stats = {.name = "s", .output = &output_stats};
 	struct delivery of_all = {.name = "d", .output = &output_deliveries};
@@ -1508,7 +1508,7 @@ static void test_accounts_have_a_bound(void **state)
 	assert_int_equal(dropped, of_stats.dropped + of_all.dropped);
 	assert_int_equal(dropped, stall.missed);
 	assert_int_equal(dropped + stall.written, 2 * pushed);
-	assert_int_equal(stall.written, 2 * OUTLET_QUEUE + 1);
+	assert_int_equal(stall.written, 2 * SINK_QUEUE_DEFAULT + 1);
 	sink_queue_free(outlet);
 }
 
@@ -1579,7 +1579,7 @@ static void test_nothing_lost(void **state)
 	assert_non_null(outlet);
 	pthread_mutex_lock(&stall.lock);
 	assert_int_equal(sink_queue_start(outlet), 0);
-	for (int number = 0; number < 2 * OUTLET_QUEUE; number++)
+	for (int number = 0; number < 2 * SINK_QUEUE_DEFAULT; number++)
 		sink_queue_push(outlet, epoch);
 	assert_true(stall.missed > 0);
 	pthread_mutex_unlock(&stall.lock);
@@ -1743,7 +1743,7 @@ static void *push_all(void *arg)
 static void test_blocked_pipe_is_waited_for(void **state)
 {
 	struct config config = OPTIONS(.format = FORMAT_CSV);
-	struct pusher pusher = {.nb_epochs = 3 * OUTLET_QUEUE, .nb_rows = LONG_EPOCH};
+	struct pusher pusher = {.nb_epochs = 3 * SINK_QUEUE_DEFAULT, .nb_rows = LONG_EPOCH};
 	struct reader reader;
 	pthread_t thread;
 	char name[32], *content;
@@ -1754,18 +1754,18 @@ static void test_blocked_pipe_is_waited_for(void **state)
 	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	pusher.writer = open_ok(&config, 0);
 	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
-	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < OUTLET_QUEUE)
+	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < SINK_QUEUE_DEFAULT)
 		usleep(1000);
 	usleep(20000); /* the chance to go further than it may */
-	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), OUTLET_QUEUE,
-		OUTLET_QUEUE + 1);
+	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), SINK_QUEUE_DEFAULT,
+		SINK_QUEUE_DEFAULT + 1);
 
 	start_reader(&reader, fds[0]);
 	pthread_join(thread, NULL);
 	close(fds[1]);
 	assert_int_equal(writer_close(pusher.writer), 0);
 	content = stop_reader(&reader);
-	assert_int_equal(count_lines(content), 1 + 3 * OUTLET_QUEUE * LONG_EPOCH);
+	assert_int_equal(count_lines(content), 1 + 3 * SINK_QUEUE_DEFAULT * LONG_EPOCH);
 	assert_int_equal(said.n, 0);
 	free(content);
 	close(fds[0]);

@@ -240,7 +240,7 @@ static void begin_anew(struct dedup_context *known, struct flow *flow)
 		struct share *share = observed_flows_share(&known->flows, flow, i);
 
 		/* Keep deferred samples. */
-		if (!share->total && !(flow->flags & FLOW_HELD && share->sampled)) {
+		if (!share->total && !(flow->flags & FLOW_DEFERRED && share->sampled)) {
 			share->packets = 0;
 			share->bytes = 0;
 		}
@@ -544,7 +544,7 @@ static void await_routers(struct dedup *dedup, struct record *record, struct rec
 	if (!record->share || worth->packets == 0)
 		return;
 	route = route_of(known, record);
-	if (!(record->flow->flags & FLOW_HELD) && route->ends_known &&
+	if (!(record->flow->flags & FLOW_DEFERRED) && route->ends_known &&
 		route->ends_since != known->routes.epoch)
 		return;
 	held = held_flows_get(&known->held, &known->flows, record);
@@ -589,7 +589,7 @@ static inline bool is_common(const struct dedup_context *known,
 	       observation->packets < SHARE_PACKETS_LIMIT &&
 	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
 	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
-	       (flow->flags & (FLOW_HELD | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
+	       (flow->flags & (FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
 }
 
 /* Returns the share of the hop. *most_bytes: largest bytes of the other shares. */

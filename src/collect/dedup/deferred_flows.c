@@ -7,16 +7,16 @@
 
 #include "sketch/counter.h"
 
-#define FLOWS_OF_HELD 16
-#define HELD_LEAST    256 /* at most the number of flows */
+#define FLOWS_OF_DEFERRED 16
+#define DEFERRED_MIN    256 /* at most the number of flows */
 
 static uint32_t room_for(uint64_t flows)
 {
 	uint32_t entries = observed_flows_entries(flows);
 
-	if (entries / FLOWS_OF_HELD >= HELD_LEAST)
-		return entries / FLOWS_OF_HELD;
-	return entries < HELD_LEAST ? entries : HELD_LEAST;
+	if (entries / FLOWS_OF_DEFERRED >= DEFERRED_MIN)
+		return entries / FLOWS_OF_DEFERRED;
+	return entries < DEFERRED_MIN ? entries : DEFERRED_MIN;
 }
 
 size_t held_flows_memory(uint64_t flows)
@@ -47,7 +47,7 @@ static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow,
 
 	if (held->nb == held->room)
 		return NULL;
-	flow->flags |= FLOW_HELD;
+	flow->flags |= FLOW_DEFERRED;
 	flow->held = held->nb++;
 	place = held_flow_of(held, flow);
 	*place = (struct deferred_flow){.flow = number, .smallest_frame = UINT32_MAX};
@@ -61,7 +61,7 @@ struct deferred_flow *held_flows_get(
 	struct flow *flow = record->flow;
 	struct deferred_flow *place;
 
-	if (flow->flags & FLOW_HELD)
+	if (flow->flags & FLOW_DEFERRED)
 		place = held_flow_of(held, flow);
 	else
 		place = add(held, flow, flow_number(flows, flow));
@@ -130,6 +130,6 @@ struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct obse
 		return NULL;
 	}
 	place = &held->flows[held->settled++];
-	flows->flows[place->flow].flags &= (uint8_t)~FLOW_HELD;
+	flows->flows[place->flow].flags &= (uint8_t)~FLOW_DEFERRED;
 	return place;
 }

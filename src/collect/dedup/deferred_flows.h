@@ -56,7 +56,7 @@ struct deferred_flow *held_flows_get(
 static inline struct deferred_flow *held_flow_of(
 	const struct deferred_flows *held, const struct flow *flow)
 {
-	ASSERT(flow->flags & FLOW_HELD, !=, 0);
+	ASSERT(flow->flags & FLOW_DEFERRED, !=, 0);
 	ASSERT(flow->held, <, held->nb);
 	return &held->flows[flow->held];
 }

@@ -903,7 +903,7 @@ static bool is_second_side(const struct roles *roles, const struct role_interfac
 {
 	uint32_t ingress, at;
 
-	if (interface->observer % OBSERVER_SIDES != OBSERVED_EGRESS || interface->input == 0)
+	if (interface->observer % OBSERVATION_POINT_SIDES != OBSERVED_EGRESS || interface->input == 0)
 		return false;
 	ingress = interface->observer - OBSERVED_EGRESS + OBSERVED_INGRESS;
 	at = find(roles, ingress, interface->input);
@@ -978,7 +978,7 @@ static void compact(struct roles *roles, const struct observation_points *observ
 	memset(roles->index, 0, (roles->mask + (size_t)1) * sizeof(roles->index[0]));
 	for (uint32_t i = 0; i < roles->nb; i++) {
 		const struct role_interface *interface = &roles->interfaces[i];
-		uint32_t side = interface->observer % OBSERVER_SIDES;
+		uint32_t side = interface->observer % OBSERVATION_POINT_SIDES;
 		struct role_exporter *exporter = &roles->exporters[interface->exporter];
 
 		moved[i] = INTERFACE_NONE;

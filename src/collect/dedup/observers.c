@@ -14,7 +14,7 @@
 #define HOPS_QUOTA  4 /* an exporter has at most one hop in HOPS_QUOTA */
 #define GENERATIONS (UINT32_C(1) << (32 - GENERATION_SHIFT))
 
-_Static_assert(OBSERVER_SLOTS *OBSERVER_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
+_Static_assert(OBSERVATION_POINT_SLOTS *OBSERVATION_POINT_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
 
 static uint32_t room(uint32_t exporters)
 {

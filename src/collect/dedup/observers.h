@@ -18,8 +18,8 @@
 
 #define HOP_NONE         UINT32_MAX
 #define HOPS_MAX         (UINT32_C(1) << 20)
-#define OBSERVER_SIDES   4
-#define OBSERVER_SLOTS   65536
+#define OBSERVATION_POINT_SIDES   4
+#define OBSERVATION_POINT_SLOTS   65536
 #define GENERATION_SHIFT 18
 
 struct hop {
@@ -83,7 +83,7 @@ static inline uint32_t observation_points_number(
 	const struct observation_points *observers, uint32_t exporter, uint32_t side)
 {
 	return (uint32_t)observers->generation[exporter] << GENERATION_SHIFT |
-	       exporter * OBSERVER_SIDES | side;
+	       exporter * OBSERVATION_POINT_SIDES | side;
 }
 
 /* Returns true if the slot of the hop still belongs to its exporter. */

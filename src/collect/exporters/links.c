@@ -349,7 +349,7 @@ void links_learn(struct links *links, uint32_t exporter, const struct option_rec
 	char name[INTERFACE_NAME_MAX];
 	uint32_t len = option->name_len;
 
-	if (!(option->has & WIRE_OPTION_INTERFACE) || !(option->has & WIRE_OPTION_NAME))
+	if (!(option->has & OPTION_RECORD_INTERFACE) || !(option->has & OPTION_RECORD_NAME))
 		return;
 	link = find(links, exporter, option->interface);
 	if (link == NULL)

@@ -73,7 +73,7 @@ static int find_scope(const struct reported_losses *reported, uint64_t scope)
 struct reported_loss losses_reported(
 	struct reported_losses *reported, const struct option_record *option)
 {
-	uint64_t grown[WIRE_LOST_COUNT] = {0};
+	uint64_t grown[LOSS_COUNTER_COUNT] = {0};
 	struct reported_loss loss = {0};
 	uint64_t scope = scope_of(option);
 	int place = option->has_lost != 0 ? find_scope(reported, scope) : -1;
@@ -81,7 +81,7 @@ struct reported_loss losses_reported(
 	if (place < 0)
 		return loss;
 	reported->scopes[place].scope = scope;
-	for (uint32_t i = 0; i < WIRE_LOST_COUNT; i++) {
+	for (uint32_t i = 0; i < LOSS_COUNTER_COUNT; i++) {
 		uint64_t *before = &reported->scopes[place].counts[i];
 
 		if ((option->has_lost & 1U << i) == 0)
@@ -92,10 +92,10 @@ struct reported_loss losses_reported(
 		*before = option->lost[i];
 		reported->scopes[place].has |= 1U << i;
 	}
-	loss.packets = grown[WIRE_LOST_IGNORED_PACKETS] + grown[WIRE_LOST_PACKETS];
-	loss.unknown = grown[WIRE_LOST_IGNORED_PACKETS] == 0 && grown[WIRE_LOST_IGNORED_BYTES] > 0;
-	if (grown[WIRE_LOST_PACKETS] == 0 && grown[WIRE_LOST_FLOWS] + grown[WIRE_LOST_BYTES] > 0) {
-		loss.packets += grown[WIRE_LOST_FLOWS];
+	loss.packets = grown[LOSS_COUNTER_IGNORED_PACKETS] + grown[LOSS_COUNTER_PACKETS];
+	loss.unknown = grown[LOSS_COUNTER_IGNORED_PACKETS] == 0 && grown[LOSS_COUNTER_IGNORED_BYTES] > 0;
+	if (grown[LOSS_COUNTER_PACKETS] == 0 && grown[LOSS_COUNTER_FLOWS] + grown[LOSS_COUNTER_BYTES] > 0) {
+		loss.packets += grown[LOSS_COUNTER_FLOWS];
 		loss.unknown = true;
 	}
 	return loss;

@@ -43,7 +43,7 @@ uint64_t losses_share(struct socket_loss *socket, struct exporter_loss *losses, 
 struct reported_losses {
 	struct {
 		uint64_t scope;
-		uint64_t counts[WIRE_LOST_COUNT];
+		uint64_t counts[LOSS_COUNTER_COUNT];
 		uint32_t has; /* bits of enum wire_lost; 0: unused */
 	} scopes[REPORTED_SCOPES];
 };

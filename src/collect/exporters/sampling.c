@@ -192,16 +192,16 @@ void sampling_settle(struct sampling *sampling)
 static enum interval_kind scope_of(const struct option_record *option, uint64_t *id)
 {
 	*id = option->sampler;
-	if (option->has & WIRE_OPTION_SAMPLER)
+	if (option->has & OPTION_RECORD_SAMPLER)
 		return OF_SAMPLER;
 	*id = option->interface;
-	if (option->has & WIRE_OPTION_INTERFACE)
+	if (option->has & OPTION_RECORD_INTERFACE)
 		return OF_INTERFACE;
 	*id = option->template_id;
-	if (option->has & WIRE_OPTION_TEMPLATE)
+	if (option->has & OPTION_RECORD_TEMPLATE)
 		return OF_TEMPLATE;
 	*id = option->part;
-	if (option->has & WIRE_OPTION_PART)
+	if (option->has & OPTION_RECORD_PART)
 		return OF_PART;
 	*id = 0;
 	return OF_DOMAIN;
@@ -211,7 +211,7 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 	uint32_t limit)
 {
 	uint64_t about =
-		option->has & WIRE_OPTION_DOMAIN && option->domain != domain ? option->domain : 0;
+		option->has & OPTION_RECORD_DOMAIN && option->domain != domain ? option->domain : 0;
 	uint32_t interval = option->sampling;
 	enum interval_kind kind;
 	bool news = false;
@@ -219,12 +219,12 @@ bool sampling_learn(struct sampling *sampling, uint32_t domain, const struct opt
 
 	if (about != 0 && domain != 0)
 		return false;
-	if (option->has & WIRE_OPTION_FLOWS) {
+	if (option->has & OPTION_RECORD_FLOWS) {
 		news = put(sampling, OF_FLOWS, about << ABOUT_SHIFT, 1, limit);
 		interval = 1; /* packet interval: its sampler is described */
-		if (!(option->has & WIRE_OPTION_SAMPLER))
+		if (!(option->has & OPTION_RECORD_SAMPLER))
 			return news;
-	} else if (!(option->has & WIRE_OPTION_SAMPLING)) {
+	} else if (!(option->has & OPTION_RECORD_SAMPLING)) {
 		return false;
 	}
 	kind = scope_of(option, &id);
@@ -389,8 +389,8 @@ bool sampling_has_samplers(const struct sampling_knowledge *knowledge)
 static enum sampling_source source_of_record(enum flow_protocol protocol)
 {
 	switch (protocol) {
-	case WIRE_SFLOW: return SAMPLING_SAMPLE;
-	case WIRE_NETFLOW5: return SAMPLING_HEADER;
+	case FLOW_PROTOCOL_SFLOW: return SAMPLING_SAMPLE;
+	case FLOW_PROTOCOL_NETFLOW5: return SAMPLING_HEADER;
 	default: return SAMPLING_RECORD;
 	}
 }
@@ -409,12 +409,12 @@ struct sampling_verdict sampling_of(
 	const struct sampling_knowledge *knowledge, const struct flow_record *record)
 {
 	struct sampling_verdict verdict = {0, SAMPLING_OPTIONS, SAMPLING_SURE};
-	bool sampled = record->has & FLOW_SAMPLED || knowledge->protocol == WIRE_SFLOW;
+	bool sampled = record->has & FLOW_SAMPLED || knowledge->protocol == FLOW_PROTOCOL_SFLOW;
 
 	if (record->has & FLOW_SAMPLING) {
 		verdict.interval = record->sampling;
 		verdict.source = source_of_record(knowledge->protocol);
-	} else if (knowledge->protocol != WIRE_SFLOW) {
+	} else if (knowledge->protocol != FLOW_PROTOCOL_SFLOW) {
 		verdict.interval = by_options(knowledge, record, &verdict.doubt);
 	}
 	if (verdict.interval == 0 && sampled) {

@@ -54,7 +54,7 @@ static bool read_hex(const char *text, uint8_t *set, uint32_t *len)
 
 static bool read_protocol(const char *word, enum flow_protocol *protocol)
 {
-	for (uint32_t i = 0; i < WIRE_PROTOCOL_COUNT; i++) {
+	for (uint32_t i = 0; i < FLOW_PROTOCOL_COUNT; i++) {
 		if (strcmp(word, wire_protocol_names[i]) == 0) {
 			*protocol = (enum flow_protocol)i;
 			return true;

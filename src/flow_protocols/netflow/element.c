@@ -66,11 +66,11 @@ const struct element elements[] = {
 	ROW(155, END_NTP, NUMBER, 0, 8, 8), /* flowEndMicroseconds */
 	ROW(156, START_NTP, NUMBER, 1, 8, 8),     /* flowStartNanoseconds */
 	ROW(157, END_NTP, NUMBER, 1, 8, 8), /* flowEndNanoseconds */
-	ROW(164, LOST, NUMBER, WIRE_LOST_IGNORED_PACKETS, 1, 8), /* ignoredPacketTotalCount */
-	ROW(165, LOST, NUMBER, WIRE_LOST_IGNORED_BYTES, 1, 8),   /* ignoredOctetTotalCount */
-	ROW(166, LOST, NUMBER, WIRE_LOST_FLOWS, 1, 8),           /* notSentFlowTotalCount */
-	ROW(167, LOST, NUMBER, WIRE_LOST_PACKETS, 1, 8),         /* notSentPacketTotalCount */
-	ROW(168, LOST, NUMBER, WIRE_LOST_BYTES, 1, 8),           /* notSentOctetTotalCount */
+	ROW(164, LOST, NUMBER, LOSS_COUNTER_IGNORED_PACKETS, 1, 8), /* ignoredPacketTotalCount */
+	ROW(165, LOST, NUMBER, LOSS_COUNTER_IGNORED_BYTES, 1, 8),   /* ignoredOctetTotalCount */
+	ROW(166, LOST, NUMBER, LOSS_COUNTER_FLOWS, 1, 8),           /* notSentFlowTotalCount */
+	ROW(167, LOST, NUMBER, LOSS_COUNTER_PACKETS, 1, 8),         /* notSentPacketTotalCount */
+	ROW(168, LOST, NUMBER, LOSS_COUNTER_BYTES, 1, 8),           /* notSentOctetTotalCount */
 	ROW(169, DST_IPV6, ADDRESS, 1, 16, 16),   /* destinationIPv6Prefix */
 	ROW(170, SRC_IPV6, ADDRESS, 1, 16, 16),   /* sourceIPv6Prefix */
 	ROW(171, POST_TOTAL_BYTES, NUMBER, 0, 1, 8),   /* postOctetTotalCount */

@@ -97,7 +97,7 @@ static const struct export_netflow_template templates_ipfix[TEMPLATE_USES] = {
 static const struct export_netflow_template *template_of(
 	const struct export_sender *sender, enum template_use use)
 {
-	return sender->protocol == WIRE_NETFLOW9 ? &templates_v9[use] : &templates_ipfix[use];
+	return sender->protocol == FLOW_PROTOCOL_NETFLOW9 ? &templates_v9[use] : &templates_ipfix[use];
 }
 
 static uint32_t record_len(const struct export_netflow_template *template)
@@ -158,7 +158,7 @@ static uint8_t *put_fields(uint8_t *at, const struct export_netflow_template *te
 static void add_flow_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
-	uint16_t set_id = sender->protocol == WIRE_NETFLOW9 ? 0 : 2;
+	uint16_t set_id = sender->protocol == FLOW_PROTOCOL_NETFLOW9 ? 0 : 2;
 	uint8_t *at = room_in_set(message, set_id, 4 + 4 * template->nb_fields);
 
 	put_fields(put16(put16(at, template->id), template->nb_fields), template);
@@ -169,7 +169,7 @@ static void add_flow_template(struct export_message *message, const struct expor
 static void add_options_template(struct export_message *message, const struct export_sender *sender,
 	const struct export_netflow_template *template)
 {
-	bool v9 = sender->protocol == WIRE_NETFLOW9;
+	bool v9 = sender->protocol == FLOW_PROTOCOL_NETFLOW9;
 	uint8_t *at = room_in_set(message, v9 ? 1 : 3, 6 + 4 * template->nb_fields);
 
 	at = put16(at, template->id);
@@ -189,7 +189,7 @@ static void add_sampling(struct export_message *message, const struct export_sen
 	uint8_t *at = room_in_set(message, template->id, record_len(template));
 
 	at = put32(at, sender->domain);
-	if (sender->protocol == WIRE_NETFLOW9) {
+	if (sender->protocol == FLOW_PROTOCOL_NETFLOW9) {
 		put8(put32(at, sender->sampling), RANDOM_SAMPLING);
 	} else {
 		/* Uniform probabilistic sampling (RFC 5477, 8.2.2) of 1 : N. */
@@ -204,7 +204,7 @@ void export_templates(struct export_message *message, const struct export_sender
 {
 	const struct export_netflow_template *sampling = template_of(sender, OF_SAMPLING);
 
-	if (sender->protocol != WIRE_NETFLOW9 && sender->protocol != WIRE_IPFIX)
+	if (sender->protocol != FLOW_PROTOCOL_NETFLOW9 && sender->protocol != FLOW_PROTOCOL_IPFIX)
 		return;
 	add_flow_template(message, sender, template_of(sender, OF_IPV4));
 	add_flow_template(message, sender, template_of(sender, OF_IPV6));
@@ -322,7 +322,7 @@ static bool add_record(struct export_message *message, const struct export_sende
 bool export_flow(struct export_message *message, const struct export_sender *sender,
 	const struct export_flow *flow)
 {
-	if (!(sender->protocol == WIRE_NETFLOW5 ? add_record_v5 : add_record)(
+	if (!(sender->protocol == FLOW_PROTOCOL_NETFLOW5 ? add_record_v5 : add_record)(
 		    message, sender, flow))
 		return false;
 	message->count++;
@@ -334,11 +334,11 @@ bool export_flow(struct export_message *message, const struct export_sender *sen
 
 void export_begin(struct export_message *message, const struct export_sender *sender)
 {
-	static const uint32_t headers[WIRE_PROTOCOL_COUNT] = {
-		[WIRE_NETFLOW5] = HEADER_V5,
-		[WIRE_NETFLOW9] = HEADER_V9,
-		[WIRE_IPFIX] = HEADER_IPFIX,
-		[WIRE_SFLOW] = EXPORT_SFLOW_HEADER,
+	static const uint32_t headers[FLOW_PROTOCOL_COUNT] = {
+		[FLOW_PROTOCOL_NETFLOW5] = HEADER_V5,
+		[FLOW_PROTOCOL_NETFLOW9] = HEADER_V9,
+		[FLOW_PROTOCOL_IPFIX] = HEADER_IPFIX,
+		[FLOW_PROTOCOL_SFLOW] = EXPORT_SFLOW_HEADER,
 	};
 
 	message->len = headers[sender->protocol];
@@ -366,13 +366,13 @@ uint32_t export_end(struct export_message *message, const struct export_sender *
 
 	close_set(message);
 	switch (sender->protocol) {
-	case WIRE_NETFLOW5: put_header_v5(message, at, sender, now, sequence); return message->data;
-	case WIRE_NETFLOW9:
+	case FLOW_PROTOCOL_NETFLOW5: put_header_v5(message, at, sender, now, sequence); return message->data;
+	case FLOW_PROTOCOL_NETFLOW9:
 		at = put16(put16(at, 9), message->count);
 		at = put32(put32(at, milliseconds(now - sender->booted)), seconds);
 		put32(put32(at, sequence), sender->domain);
 		return 1;
-	case WIRE_IPFIX:
+	case FLOW_PROTOCOL_IPFIX:
 		at = put32(put16(put16(at, 10), message->len), seconds);
 		put32(put32(at, sequence), sender->domain);
 		return message->data;

@@ -24,7 +24,7 @@ struct decoding {
 
 static void say_fault(struct decoding *message, enum decode_fault fault)
 {
-	if (message->result.fault == WIRE_FINE)
+	if (message->result.fault == DECODE_FINE)
 		message->result.fault = fault;
 }
 
@@ -36,7 +36,7 @@ static void flush(struct decoding *message)
 {
 	if (message->filled == 0)
 		return;
-	ASSERT(message->filled, <=, WIRE_BATCH);
+	ASSERT(message->filled, <=, DECODE_BATCH);
 	message->result.records += message->filled;
 	message->sink->records(message->sink->arg, message->filled);
 	message->filled = 0;
@@ -255,7 +255,7 @@ static void make_rows(struct decoding *message, const struct template_entry *ent
 	struct flow_record start = {.has = entry->has, .template_id = entry->id};
 	uint32_t forward = entry->nb_moves - entry->nb_reverse;
 
-	ASSERT(message->filled + n, <=, WIRE_BATCH);
+	ASSERT(message->filled + n, <=, DECODE_BATCH);
 	ASSERT(entry->nb_reverse, <=, entry->nb_moves);
 	ASSERT(entry->nb_moves, <=, MOVES_MAX);
 	start.key.family = entry->family == KEY_IPV6 ? KEY_IPV6 : KEY_IPV4;
@@ -297,7 +297,7 @@ static void decode_rows(struct decoding *message, const struct template_entry *e
 static void check_rest(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !flow_protocol_is_padding(data, len))
-		say_fault(message, WIRE_LENGTH);
+		say_fault(message, DECODE_LENGTH);
 }
 
 /* Returns how many records fit in the batch: at least 1. */
@@ -305,9 +305,9 @@ static uint32_t batch_room(struct decoding *message, const struct template_entry
 {
 	uint32_t each = entry->nb_reverse != 0 ? 2 : 1;
 
-	if (message->filled + each > WIRE_BATCH)
+	if (message->filled + each > DECODE_BATCH)
 		flush(message);
-	return (WIRE_BATCH - message->filled) / each;
+	return (DECODE_BATCH - message->filled) / each;
 }
 
 /* Counts unusable records: non-IP frames without a reason, others with one. */
@@ -479,12 +479,12 @@ static void skip_packet(
 		message->result.harmless++;
 		break;
 	case SECTION_OFFSET:
-		flow_protocol_skip(&message->result, WIRE_SKIP_OFFSET, entry->section, 1);
+		flow_protocol_skip(&message->result, DECODE_SKIP_OFFSET, entry->section, 1);
 		break;
 	case SECTION_OTHER:
-		flow_protocol_skip(&message->result, WIRE_SKIP_SECTION, entry->section, 1);
+		flow_protocol_skip(&message->result, DECODE_SKIP_SECTION, entry->section, 1);
 		break;
-	default: flow_protocol_skip(&message->result, WIRE_SKIP_HEADER, 0, 1);
+	default: flow_protocol_skip(&message->result, DECODE_SKIP_HEADER, 0, 1);
 	}
 }
 
@@ -521,7 +521,7 @@ static void decode_variable(struct decoding *message, const struct template_entr
 			sections = (struct sections){0};
 		record_len = walk_record(entry, data, len, from, entry->packet ? &sections : NULL);
 		if (record_len == 0) {
-			say_fault(message, WIRE_LENGTH);
+			say_fault(message, DECODE_LENGTH);
 			return;
 		}
 		message->result.data_records++;
@@ -550,13 +550,13 @@ static void decode_options(struct decoding *message, const struct template_entry
 		uint32_t record_len = option_read(entry, data, len, &option);
 
 		if (record_len == 0) {
-			say_fault(message, WIRE_LENGTH);
+			say_fault(message, DECODE_LENGTH);
 			break;
 		}
 		message->result.data_records++;
 		message->result.options++;
 		message->result.work += entry->nb_fields;
-		if (option.has & (WIRE_OPTION_SAMPLING | WIRE_OPTION_FLOWS | WIRE_OPTION_NAME) ||
+		if (option.has & (OPTION_RECORD_SAMPLING | OPTION_RECORD_FLOWS | OPTION_RECORD_NAME) ||
 			option.has_lost != 0)
 			message->sink->option(message->sink->arg, &option);
 		data += record_len;
@@ -598,7 +598,7 @@ static void decode_templates(
 		message->templates, set_id, data, len, template_known, message, &nb);
 
 	message->result.templates += nb;
-	if (fault != WIRE_FINE)
+	if (fault != DECODE_FINE)
 		say_fault(message, fault);
 }
 
@@ -611,7 +611,7 @@ static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t 
 	else if (set_id == templates || set_id == templates + 1)
 		decode_templates(message, set_id, data, len);
 	else
-		say_fault(message, WIRE_SET);
+		say_fault(message, DECODE_SET);
 }
 
 /* Decodes all sets and returns their number. A truncated last set is decoded as far as it goes. */
@@ -624,11 +624,11 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 
 		if (set_len < SET_HEADER) {
 			if (!flow_protocol_is_padding(data, len))
-				say_fault(message, WIRE_SET);
+				say_fault(message, DECODE_SET);
 			return nb_sets;
 		}
 		if (set_len > len) {
-			say_fault(message, WIRE_LENGTH);
+			say_fault(message, DECODE_LENGTH);
 			set_len = len;
 		}
 		decode_set(message, read_u16(data), data + SET_HEADER, set_len - SET_HEADER);
@@ -637,7 +637,7 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 		len -= set_len;
 	}
 	if (!flow_protocol_is_padding(data, len))
-		say_fault(message, WIRE_LENGTH);
+		say_fault(message, DECODE_LENGTH);
 	return nb_sets;
 }
 
@@ -655,7 +655,7 @@ static void check_count(
 		header->count == result->data_records ||
 		header->count == result->data_records - result->options || header->count == nb_sets)
 		return;
-	say_fault(message, WIRE_COUNT);
+	say_fault(message, DECODE_COUNT);
 }
 
 static struct decoding begin(const struct datagram_header *header, struct templates *templates,
@@ -665,7 +665,7 @@ static struct decoding begin(const struct datagram_header *header, struct templa
 		.sink = sink,
 		.header = header,
 		.templates = templates,
-		.ipfix = header->protocol == WIRE_IPFIX,
+		.ipfix = header->protocol == FLOW_PROTOCOL_IPFIX,
 	};
 }
 
@@ -678,9 +678,9 @@ struct decode_result message_decode(const struct datagram_header *header,
 	uint64_t work;
 
 	if (len < header->len || header->total < header->len)
-		return (struct decode_result){.fault = WIRE_SHORT};
+		return (struct decode_result){.fault = DECODE_SHORT};
 	if (header->total > len)
-		say_fault(&message, WIRE_LENGTH);
+		say_fault(&message, DECODE_LENGTH);
 	else
 		len = header->total;
 	templates_begin(templates, len);

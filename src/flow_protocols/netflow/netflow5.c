@@ -74,16 +74,16 @@ struct decode_result netflow5_decode(const struct datagram_header *header, const
 	uint32_t there, n, end;
 
 	if (len < header->len)
-		return (struct decode_result){.fault = WIRE_SHORT};
+		return (struct decode_result){.fault = DECODE_SHORT};
 	there = (len - header->len) / RECORD;
 	n = header->count < there ? header->count : there;
 	/* Zeros after the last record are padding. */
 	end = header->len + n * RECORD;
 	if (header->count > there || !flow_protocol_is_padding(data + end, len - end))
-		result.fault = WIRE_COUNT;
+		result.fault = DECODE_COUNT;
 	data += header->len;
 	while (result.records < n) {
-		uint32_t batch = n - result.records < WIRE_BATCH ? n - result.records : WIRE_BATCH;
+		uint32_t batch = n - result.records < DECODE_BATCH ? n - result.records : DECODE_BATCH;
 
 		for (uint32_t i = 0; i < batch; i++, data += RECORD)
 			read_record(data, header->uptime, &start, &sink->batch[i]);

@@ -34,7 +34,7 @@ struct ratios {
 static void set_interval(struct option_record *option, uint32_t interval)
 {
 	option->sampling = interval;
-	option->has |= WIRE_OPTION_SAMPLING;
+	option->has |= OPTION_RECORD_SAMPLING;
 }
 
 static void set_sampling(struct option_record *option, double interval)
@@ -62,10 +62,10 @@ static double read_real(const uint8_t *data, uint32_t len)
 
 static void set_interface(struct option_record *option, uint64_t interface)
 {
-	if (option->has & WIRE_OPTION_INTERFACE)
+	if (option->has & OPTION_RECORD_INTERFACE)
 		return;
 	option->interface = (uint32_t)interface;
-	option->has |= WIRE_OPTION_INTERFACE;
+	option->has |= OPTION_RECORD_INTERFACE;
 }
 
 /* Stores a name. Zeros pad names of a fixed length. */
@@ -77,7 +77,7 @@ static void set_name(struct option_record *option, const uint8_t *data, uint32_t
 		return;
 	option->name = data;
 	option->name_len = len;
-	option->has |= WIRE_OPTION_NAME;
+	option->has |= OPTION_RECORD_NAME;
 }
 
 static void take_field(struct option_record *option, struct ratios *ratios,
@@ -90,7 +90,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 	case USE_OUTPUT: set_interface(option, number); break;
 	case USE_SAMPLER:
 		option->sampler = number;
-		option->has |= WIRE_OPTION_SAMPLER;
+		option->has |= OPTION_RECORD_SAMPLER;
 		break;
 	case USE_SAMPLING:
 		if (number != 0)
@@ -106,7 +106,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 		break;
 	case USE_ALGORITHM: ratios->sampled |= number != 0; break;
 	case USE_SAMPLED: ratios->sampled = true; break;
-	case USE_FLOW_SELECTION: option->has |= WIRE_OPTION_FLOWS; break;
+	case USE_FLOW_SELECTION: option->has |= OPTION_RECORD_FLOWS; break;
 	case USE_LOST:
 		option->lost[element->rank] = number;
 		option->has_lost |= (uint8_t)(1U << element->rank);
@@ -116,7 +116,7 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 		if (element->rank < ratios->name_rank) {
 			set_name(option, data, len);
 			ratios->name_rank =
-				option->has & WIRE_OPTION_NAME ? element->rank : UINT8_MAX;
+				option->has & OPTION_RECORD_NAME ? element->rank : UINT8_MAX;
 		}
 		break;
 	default: break;
@@ -127,8 +127,8 @@ static void take_field(struct option_record *option, struct ratios *ratios,
 static void end_sampling(struct option_record *option, const struct ratios *ratios)
 {
 	/* These elements then describe the selection of flows. */
-	if (option->has & WIRE_OPTION_FLOWS) {
-		option->has &= ~(uint32_t)WIRE_OPTION_SAMPLING;
+	if (option->has & OPTION_RECORD_FLOWS) {
+		option->has &= ~(uint32_t)OPTION_RECORD_SAMPLING;
 		option->sampling = 0;
 		return;
 	}
@@ -142,7 +142,7 @@ static void end_sampling(struct option_record *option, const struct ratios *rati
 		set_sampling(option, ratios->population / ratios->sample_size);
 	if (ratios->probability > 0)
 		set_sampling(option, 1 / ratios->probability);
-	if (ratios->sampled && !(option->has & WIRE_OPTION_SAMPLING))
+	if (ratios->sampled && !(option->has & OPTION_RECORD_SAMPLING))
 		set_interval(option, SAMPLING_RATIO_UNKNOWN);
 }
 
@@ -168,15 +168,15 @@ static void take_scope(struct option_record *option, bool ipfix, const struct fi
 	if (ipfix ? field->enterprise == 0 && field->number == SCOPE_TEMPLATE_ID
 		  : field->number == SCOPE_TEMPLATE) {
 		option->template_id = (uint16_t)number;
-		option->has |= WIRE_OPTION_TEMPLATE;
+		option->has |= OPTION_RECORD_TEMPLATE;
 	} else if (ipfix && field->enterprise == 0 && field->number == SCOPE_OBSERVATION_DOMAIN) {
 		option->domain = (uint32_t)number;
-		option->has |= WIRE_OPTION_DOMAIN;
+		option->has |= OPTION_RECORD_DOMAIN;
 	} else if (!ipfix && field->number == SCOPE_INTERFACE) {
 		set_interface(option, number);
 	} else if (ipfix || field->number != SCOPE_SYSTEM) {
 		option->part = mix_part(option->part, field, data, len);
-		option->has |= WIRE_OPTION_PART;
+		option->has |= OPTION_RECORD_PART;
 	}
 }
 
@@ -195,7 +195,7 @@ void option_add_empty_scope(struct template_entry *entry, const struct field *fi
 		return;
 	take_scope(&option, entry->ipfix, field, NULL, 0);
 	entry->has |= option.has;
-	if (option.has & WIRE_OPTION_PART)
+	if (option.has & OPTION_RECORD_PART)
 		entry->reverse_has = (uint32_t)option.part | 1;
 }
 

@@ -286,8 +286,8 @@ static enum flow_protocol_skip skip_of(
 	const struct move_plan *plan, const struct definition_traits *traits)
 {
 	if (plan->addresses)
-		return WIRE_SKIP_NO_PACKETS;
-	return traits->section != 0 ? WIRE_SKIP_SECTION : WIRE_SKIP_NO_ADDRESSES;
+		return DECODE_SKIP_NO_PACKETS;
+	return traits->section != 0 ? DECODE_SKIP_SECTION : DECODE_SKIP_NO_ADDRESSES;
 }
 
 /* Compiles the list of fields, which measure_fields() has already checked. */
@@ -478,10 +478,10 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 	struct template_entry *entry;
 
 	if (!replaces && !grow(templates))
-		return WIRE_TEMPLATE_ROOM;
+		return DECODE_TEMPLATE_ROOM;
 	entry = make_entry(templates, definition);
 	if (entry == NULL)
-		return WIRE_TEMPLATE_ROOM;
+		return DECODE_TEMPLATE_ROOM;
 	if (!replaces) {
 		move_list(templates, place + 1, place);
 		templates->count++;
@@ -491,7 +491,7 @@ static enum decode_fault define_at(struct templates *templates, uint32_t place, 
 	templates->nb_options += entry->options;
 	templates->changes++;
 	templates->work += definition->nb_fields + (uint64_t)ELEMENT_USE_COUNT;
-	return WIRE_FINE;
+	return DECODE_FINE;
 }
 
 /* Defines a template. The old one is removed in any case: its records would be misread. */
@@ -500,19 +500,19 @@ static enum decode_fault define(
 {
 	uint32_t place = place_of(templates, definition->id);
 	bool replaces = stands_at(templates, place, definition->id);
-	enum decode_fault fault = WIRE_TEMPLATE;
+	enum decode_fault fault = DECODE_TEMPLATE;
 
 	*changed = false;
 	if (replaces && is_same(templates->list[place], definition))
-		return WIRE_FINE;
+		return DECODE_FINE;
 	if (replaces)
 		free_place(templates, place);
 	if (is_acceptable(definition))
 		fault = spend(templates, 1) ? define_at(templates, place, replaces, definition)
-					    : WIRE_TEMPLATE_CHANGES;
-	if (replaces && fault != WIRE_FINE)
+					    : DECODE_TEMPLATE_CHANGES;
+	if (replaces && fault != DECODE_FINE)
 		close_place(templates, place);
-	*changed = fault == WIRE_FINE;
+	*changed = fault == DECODE_FINE;
 	return fault;
 }
 
@@ -559,7 +559,7 @@ static bool read_options_counts(struct definition *definition)
 }
 
 /*
- * Reads a definition. WIRE_TEMPLATE: the definitions after it cannot be found. A withdrawal has
+ * Reads a definition. DECODE_TEMPLATE: the definitions after it cannot be found. A withdrawal has
  * nb_fields 0.
  */
 static enum decode_fault read_definition(
@@ -573,13 +573,13 @@ static enum decode_fault read_definition(
 	definition->len = 4;
 	/* A withdrawal has 4 bytes, also of an options template. */
 	if (definition->nb_fields == 0 && (is_ipfix(set_id) || !is_options(set_id)))
-		return WIRE_FINE;
+		return DECODE_FINE;
 	if (left < header)
-		return WIRE_LENGTH;
+		return DECODE_LENGTH;
 	definition->fields = data + header;
 	if (is_options(set_id) && !read_options_counts(definition))
-		return WIRE_TEMPLATE;
-	return measure_fields(definition, left - header) ? WIRE_FINE : WIRE_LENGTH;
+		return DECODE_TEMPLATE;
+	return measure_fields(definition, left - header) ? DECODE_FINE : DECODE_LENGTH;
 }
 
 static enum decode_fault take_withdrawal(
@@ -587,20 +587,20 @@ static enum decode_fault take_withdrawal(
 {
 	if (!is_ipfix(definition->set_id)) {
 		withdraw(templates, definition->id);
-		return WIRE_TEMPLATE;
+		return DECODE_TEMPLATE;
 	}
 	if (definition->id == definition->set_id)
 		withdraw_kind(templates, is_options(definition->set_id));
 	else
 		withdraw(templates, definition->id);
-	return WIRE_FINE;
+	return DECODE_FINE;
 }
 
 enum decode_fault templates_read_set(struct templates *templates, uint16_t set_id,
 	const uint8_t *data, uint32_t len, void (*known)(void *arg, uint16_t id), void *arg,
 	uint32_t *nb)
 {
-	enum decode_fault first = WIRE_FINE;
+	enum decode_fault first = DECODE_FINE;
 
 	*nb = 0;
 	while (len >= 4 && !flow_protocol_is_padding(data, len)) {
@@ -610,16 +610,16 @@ enum decode_fault templates_read_set(struct templates *templates, uint16_t set_i
 		bool changed = false;
 
 		if (definition.id < SET_DATA && !all)
-			return first != WIRE_FINE ? first : WIRE_SET;
-		if (fault != WIRE_FINE) {
+			return first != DECODE_FINE ? first : DECODE_SET;
+		if (fault != DECODE_FINE) {
 			withdraw(templates, definition.id);
-			return first != WIRE_FINE ? first : fault;
+			return first != DECODE_FINE ? first : fault;
 		}
 		if (definition.nb_fields == 0)
 			fault = take_withdrawal(templates, &definition);
 		else
 			fault = define(templates, &definition, &changed);
-		if (first == WIRE_FINE)
+		if (first == DECODE_FINE)
 			first = fault;
 		(*nb)++;
 		templates->work += 1 + (uint64_t)definition.nb_fields;
@@ -638,7 +638,7 @@ bool templates_agree(
 		const struct template_entry *entry;
 		struct definition definition;
 
-		if (read_definition(&definition, set_id, data, len) != WIRE_FINE)
+		if (read_definition(&definition, set_id, data, len) != DECODE_FINE)
 			return false;
 		entry = templates_find(templates, definition.id);
 		if (entry == NULL || !is_same(entry, &definition))
@@ -662,7 +662,7 @@ void templates_each(const struct templates *templates,
 bool templates_take(
 	struct templates *templates, enum flow_protocol protocol, const uint8_t *set, uint32_t len)
 {
-	uint16_t first = protocol == WIRE_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
+	uint16_t first = protocol == FLOW_PROTOCOL_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
 	uint32_t nb;
 
 	if (len < SET_HEADER || read_u16(set + 2) != len)
@@ -670,6 +670,6 @@ bool templates_take(
 	if (read_u16(set) != first && read_u16(set) != first + 1)
 		return false;
 	return templates_read_set(templates, read_u16(set), set + SET_HEADER, len - SET_HEADER,
-		       NULL, NULL, &nb) == WIRE_FINE &&
+		       NULL, NULL, &nb) == DECODE_FINE &&
 	       nb > 0;
 }

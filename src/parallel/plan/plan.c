@@ -343,7 +343,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
-	m->closer_bytes = config_asks(run_config, config, "within") ? NETWORKS_BYTES : 0;
+	m->closer_bytes = config_asks(run_config, config, "within") ? HEAVY_KEYS_BYTES : 0;
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	if (m->params.load > 0)
 		plan_growth(m);

@@ -55,7 +55,7 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 
 /* In full, each step, the valve's levels (to wait, and the shifts), and none. */
 #define STATES_MAX                                                                                 \
-	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + VALVE_SHIFT_MAX - VALVE_SHIFT_MIN + 1 + 1)
+	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
 struct states {
 	struct capacity_state states[STATES_MAX];
@@ -118,12 +118,12 @@ static void add_levels(struct states *states, const struct plan *plan)
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		state.of[m].looked_at = waiting >> m & 1 ? 0 : 1;
-	steps_level_word((struct burst_shed_level){.level = VALVE_WAIT}, state.name);
+	steps_level_word((struct burst_shed_level){.level = SHED_LEVEL_WAIT}, state.name);
 	if (waiting != 0)
 		add_state(states, &state);
-	for (uint8_t shift = VALVE_SHIFT_MIN; shift <= VALVE_SHIFT_MAX; shift++) {
+	for (uint8_t shift = SHED_SHIFT_MIN; shift <= SHED_SHIFT_MAX; shift++) {
 		steps_level_word(
-			(struct burst_shed_level){.level = VALVE_SOME, .shift = shift}, state.name);
+			(struct burst_shed_level){.level = SHED_LEVEL_SOME, .shift = shift}, state.name);
 		for (uint32_t m = 0; m < plan->nb_measurements; m++)
 			state.of[m].looked_at = waiting >> m & 1 ? 0 : 1.0 / (1U << shift);
 		add_state(states, &state);
@@ -139,7 +139,7 @@ static void make_states(struct states *states, const struct plan *plan, const st
 	add_state(states, &full);
 	if (shed_policy_governed(config))
 		add_all_steps(states, plan);
-	if (shed_policy_options(config)->keep_up != KEEP_UP_OFF)
+	if (shed_policy_options(config)->keep_up != SHED_POLICY_OFF)
 		add_levels(states, plan);
 	add_state(states, &count);
 }

@@ -87,7 +87,7 @@ enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
 		prefix_tables_reload(tables);
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
-		return MONITOR_NEWS_NONE;
+		return PREFIX_RELOAD_NONE;
 	pthread_join(tables->thread, NULL); /* the thread has set `loaded` last */
 	tables->loading = false;
 	if (tables->fresh != NULL) {
@@ -97,7 +97,7 @@ enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
 		tables->kernel_fresh = NULL;
 		release(tables, before);
 	}
-	return tables->next != before ? MONITOR_NEWS_LOADED : MONITOR_NEWS_REFUSED;
+	return tables->next != before ? PREFIX_RELOAD_LOADED : PREFIX_RELOAD_REFUSED;
 }
 
 bool prefix_tables_busy(const struct prefix_reload *tables)

@@ -31,13 +31,13 @@ struct prefix_reload {
 	_Atomic bool loaded;
 	struct prefix_filter *fresh; /* NULL: refused, and error says why */
 	struct kernel_rules *kernel_fresh;
-	char error[MONITOR_ERROR_MAX];
+	char error[PREFIX_ERROR_MAX];
 };
 
 enum prefix_reload_result {
-	MONITOR_NEWS_NONE,
-	MONITOR_NEWS_REFUSED, /* error says why; the rules stay as they were */
-	MONITOR_NEWS_LOADED,  /* next is the new table */
+	PREFIX_RELOAD_NONE,
+	PREFIX_RELOAD_REFUSED, /* error says why; the rules stay as they were */
+	PREFIX_RELOAD_LOADED,  /* next is the new table */
 };
 
 /*

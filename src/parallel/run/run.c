@@ -174,7 +174,7 @@ bool run_waits(const struct run *run)
 /* Returns true if no thread waits for workers, and no schedule is given. */
 bool run_keeps_up(const struct run *run)
 {
-	return shed_policy_options(run->config)->keep_up != KEEP_UP_OFF && !run_waits(run);
+	return shed_policy_options(run->config)->keep_up != SHED_POLICY_OFF && !run_waits(run);
 }
 
 static uint32_t entries_of(const struct run *run, uint16_t port)
@@ -520,7 +520,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 		.steps = run->steps,
 	};
 
-	_Static_assert(DECISIONS_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(SHED_SCHEDULE_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 	if (path == NULL)
 		return true;
 	for (uint32_t m = 0; m < run->plan->nb_measurements; m++) {
@@ -612,13 +612,13 @@ static void give_table(struct run *run, uint64_t epoch)
 
 bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 {
-	_Static_assert(MONITOR_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
+	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 
 	if (rules != NULL &&
 		!prefix_tables_start(&run->monitor, prefix_options(run->config)->file,
 			prefix_options(run->config)->side, rules, run->nb_workers,
 			run->kernel != NULL ? kernel_input_program(run->kernel) : NULL)) {
-		memcpy(error, run->monitor.error, MONITOR_ERROR_MAX);
+		memcpy(error, run->monitor.error, PREFIX_ERROR_MAX);
 		return false;
 	}
 	give_table(run, 0);
@@ -647,7 +647,7 @@ static bool must_guess(const struct run *run, uint16_t port)
 
 void run_say_keep_up(const struct run *run)
 {
-	if (shed_policy_options(run->config)->keep_up == KEEP_UP_OFF)
+	if (shed_policy_options(run->config)->keep_up == SHED_POLICY_OFF)
 		return;
 	if (!run_keeps_up(run))
 		log_notice("--overload: nothing is given up, as a replay without --pace waits");

@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VALVE_QUARTERS  4
-/* Of VALVE_SOME. At 1/2 every second full burst would have more than VALVE_LOOKS_MAX, at 1/4 one in
+#define SHED_QUARTERS  4
+/* Of SHED_LEVEL_SOME. At 1/2 every second full burst would have more than SHED_LOOKS_MAX, at 1/4 one in
  * 10^5. */
-#define VALVE_SHIFT_MIN 2
-#define VALVE_SHIFT_MAX 6
-/* Most packets of a burst processed at level VALVE_SOME. */
-#define VALVE_LOOKS_MAX 32
+#define SHED_SHIFT_MIN 2
+#define SHED_SHIFT_MAX 6
+/* Most packets of a burst processed at level SHED_LEVEL_SOME. */
+#define SHED_LOOKS_MAX 32
 
 enum shed_level {
-	VALVE_FULL,
-	VALVE_WAIT,  /* measurements that may */
-	VALVE_SOME,  /* one packet of 2^shift is processed */
-	VALVE_COUNT, /* none is */
+	SHED_LEVEL_FULL,
+	SHED_LEVEL_WAIT,  /* measurements that may */
+	SHED_LEVEL_SOME,  /* one packet of 2^shift is processed */
+	SHED_LEVEL_COUNT, /* none is */
 };
 
 struct queue_shedding {
@@ -30,21 +30,21 @@ struct queue_shedding {
 	uint32_t nb_queues;
 
 	uint8_t level;                    /* enum shed_level, */
-	uint8_t shift;                    /* sampling of VALVE_SOME, now or next time */
-	uint32_t nb_full[VALVE_QUARTERS]; /* number of queues per fill level, in quarters */
+	uint8_t shift;                    /* sampling of SHED_LEVEL_SOME, now or next time */
+	uint32_t nb_full[SHED_QUARTERS]; /* number of queues per fill level, in quarters */
 	uint32_t nb_waiting;              /* queues of which the last poll did not take all */
 };
 
 /* Part of a burst that is processed. */
 struct burst_shed_level {
 	uint8_t level; /* enum shed_level */
-	uint8_t shift; /* sampling of VALVE_SOME; else 0 */
+	uint8_t shift; /* sampling of SHED_LEVEL_SOME; else 0 */
 };
 
 static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *valve)
 {
 	return (struct burst_shed_level){
-		valve->level, valve->level == VALVE_SOME ? valve->shift : (uint8_t)0};
+		valve->level, valve->level == SHED_LEVEL_SOME ? valve->shift : (uint8_t)0};
 }
 
 static inline bool burst_level_equal(struct burst_shed_level a, struct burst_shed_level b)
@@ -62,14 +62,14 @@ static inline void queue_shedding_init(struct queue_shedding *valve, uint32_t nb
 {
 	*valve = (struct queue_shedding){.on = true,
 		.nb_queues = nb_queues,
-		.shift = VALVE_SHIFT_MIN,
+		.shift = SHED_SHIFT_MIN,
 		.nb_full = {nb_queues}};
 }
 
 /* Returns the full quarters of the fullest queue. */
 static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valve)
 {
-	uint32_t quarters = VALVE_QUARTERS - 1;
+	uint32_t quarters = SHED_QUARTERS - 1;
 
 	while (quarters > 0 && valve->nb_full[quarters] == 0)
 		quarters--;
@@ -78,8 +78,8 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valv
 
 /*
  * Raises the level at once to the number of full quarters. Lowers it by one if the queues have
- * emptied by one quarter more than needed to raise it, and to VALVE_FULL if they are empty. At
- * VALVE_SOME the sampled share halves whenever it was too large, and doubles whenever it was not.
+ * emptied by one quarter more than needed to raise it, and to SHED_LEVEL_FULL if they are empty. At
+ * SHED_LEVEL_SOME the sampled share halves whenever it was too large, and doubles whenever it was not.
  */
 static inline void queue_shedding_decide(struct queue_shedding *valve)
 {
@@ -87,14 +87,14 @@ static inline void queue_shedding_decide(struct queue_shedding *valve)
 
 	if (quarters > valve->level) {
 		valve->level = (uint8_t)quarters;
-		if (quarters == VALVE_COUNT && valve->shift < VALVE_SHIFT_MAX)
+		if (quarters == SHED_LEVEL_COUNT && valve->shift < SHED_SHIFT_MAX)
 			valve->shift++;
 	} else if (quarters + 2 <= valve->level) {
 		valve->level--;
-		if (valve->level == VALVE_WAIT && valve->shift > VALVE_SHIFT_MIN)
+		if (valve->level == SHED_LEVEL_WAIT && valve->shift > SHED_SHIFT_MIN)
 			valve->shift--;
-	} else if (valve->level == VALVE_WAIT && quarters == 0 && valve->nb_waiting == 0) {
-		valve->level = VALVE_FULL;
+	} else if (valve->level == SHED_LEVEL_WAIT && quarters == 0 && valve->nb_waiting == 0) {
+		valve->level = SHED_LEVEL_FULL;
 	}
 }
 
@@ -110,16 +110,16 @@ static inline void queue_shedding_look(
 }
 
 /*
- * Returns how many of n packets to take so that at most VALVE_LOOKS_MAX of them are set in
+ * Returns how many of n packets to take so that at most SHED_LOOKS_MAX of them are set in
  * `looked_at`.
  */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)
 {
 	uint32_t looks = (uint32_t)__builtin_popcountll(looked_at);
 
-	if (looks <= VALVE_LOOKS_MAX)
+	if (looks <= SHED_LOOKS_MAX)
 		return n;
-	for (; looks > VALVE_LOOKS_MAX; looks--)
+	for (; looks > SHED_LOOKS_MAX; looks--)
 		looked_at &= ~(UINT64_C(1) << (63 - __builtin_clzll(looked_at)));
 	return 64 - (uint32_t)__builtin_clzll(looked_at);
 }

@@ -14,7 +14,7 @@ const char *shed_policy_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return shed_policy_options(config)->keep_up != KEEP_UP_OFF ? NULL : "without --overload";
+	return shed_policy_options(config)->keep_up != SHED_POLICY_OFF ? NULL : "without --overload";
 }
 
 const char *shed_policy_given_lacks(
@@ -39,24 +39,24 @@ static const char *lacks_choice(
 const char *shed_policy_word(uint32_t i)
 {
 	static const char *const words[] = {
-		[KEEP_UP_OFF] = "off",
-		[KEEP_UP_VALVE] = "valve",
-		[KEEP_UP_GREEDY] = "greedy",
-		[KEEP_UP_LSF] = "lsf",
-		[KEEP_UP_QUERIES] = "queries",
-		[KEEP_UP_BEST] = "best",
+		[SHED_POLICY_OFF] = "off",
+		[SHED_POLICY_SAMPLE] = "valve",
+		[SHED_POLICY_GREEDY] = "greedy",
+		[SHED_POLICY_LSF] = "lsf",
+		[SHED_POLICY_QUERIES] = "queries",
+		[SHED_POLICY_ADAPT] = "best",
 		NULL,
 	};
 
 	return words[i];
 }
 
-OPTION_WORDS_OF(keep_up_suits, [KEEP_UP_OFF] = "drop packets",
-	[KEEP_UP_VALVE] = "skip low-priority measurements, then sample, then only count",
-	[KEEP_UP_GREEDY] = "as valve, and reduce all measurements by one step at a time",
-	[KEEP_UP_LSF] = "as valve, and reduce one measurement after another, flow states first",
-	[KEEP_UP_QUERIES] = "as valve, and turn whole measurements off for an interval",
-	[KEEP_UP_BEST] = "as valve, and reduce by priority, then by least loss of accuracy")
+OPTION_WORDS_OF(keep_up_suits, [SHED_POLICY_OFF] = "drop packets",
+	[SHED_POLICY_SAMPLE] = "skip low-priority measurements, then sample, then only count",
+	[SHED_POLICY_GREEDY] = "as valve, and reduce all measurements by one step at a time",
+	[SHED_POLICY_LSF] = "as valve, and reduce one measurement after another, flow states first",
+	[SHED_POLICY_QUERIES] = "as valve, and turn whole measurements off for an interval",
+	[SHED_POLICY_ADAPT] = "as valve, and reduce by priority, then by least loss of accuracy")
 
 static const char *lacks_governor(
 	const struct config *config, const struct measurement_config *measurement)

@@ -9,13 +9,13 @@
 #include "config/config.h"
 
 enum shed_policy {
-	KEEP_UP_OFF,
-	KEEP_UP_VALVE, /* a worker's queues decide */
+	SHED_POLICY_OFF,
+	SHED_POLICY_SAMPLE, /* a worker's queues decide */
 	/* And so does the reporter, every 10 ms (adapt/choose.h). */
-	KEEP_UP_GREEDY,
-	KEEP_UP_LSF,
-	KEEP_UP_QUERIES,
-	KEEP_UP_BEST,
+	SHED_POLICY_GREEDY,
+	SHED_POLICY_LSF,
+	SHED_POLICY_QUERIES,
+	SHED_POLICY_ADAPT,
 };
 
 struct shed_policy_options {
@@ -32,13 +32,13 @@ const char *shed_policy_word(uint32_t i);
 /* Returns true if the reporter also decides. */
 static inline bool shed_policy_governed(const struct config *config)
 {
-	return shed_policy_options(config)->keep_up > KEEP_UP_VALVE;
+	return shed_policy_options(config)->keep_up > SHED_POLICY_SAMPLE;
 }
 
 /* Returns true if the run may shed load. */
 static inline bool shed_policy_given(const struct config *config)
 {
-	return shed_policy_options(config)->keep_up != KEEP_UP_OFF ||
+	return shed_policy_options(config)->keep_up != SHED_POLICY_OFF ||
 	       shed_policy_options(config)->states_from != NULL;
 }
 

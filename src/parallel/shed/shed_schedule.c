@@ -39,14 +39,14 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 	const struct shed_schedule_reading *reading, const char *format, ...)
 {
 	size_t used = (size_t)snprintf(
-		reading->error, DECISIONS_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
+		reading->error, SHED_SCHEDULE_ERROR_MAX, "%s:%u: ", reading->path, reading->line);
 	va_list args;
 
 	*reading->mistake = true;
-	if (used >= DECISIONS_ERROR_MAX)
+	if (used >= SHED_SCHEDULE_ERROR_MAX)
 		return false;
 	va_start(args, format);
-	vsnprintf(reading->error + used, DECISIONS_ERROR_MAX - used, format, args);
+	vsnprintf(reading->error + used, SHED_SCHEDULE_ERROR_MAX - used, format, args);
 	va_end(args);
 	return false;
 }
@@ -113,11 +113,11 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	const struct decisions_plan *plan = reading->plan;
 	uint32_t m = 0, steps;
 
-	decision->measurement = DECISION_OF_ALL;
+	decision->measurement = SHED_SCHEDULE_ALL;
 	if (*name == '\0')
 		return steps_find_level(to, &decision->level) ||
 		       refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
-			       1U << VALVE_SHIFT_MAX);
+			       1U << SHED_SHIFT_MAX);
 	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
 		m++;
 	if (m == plan->nb_measurements)
@@ -210,7 +210,7 @@ static bool read_lines(
 			good = read_row(reading, line, decisions);
 	}
 	if (good && ferror(file)) {
-		snprintf(reading->error, DECISIONS_ERROR_MAX, "%s: cannot be read", reading->path);
+		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "%s: cannot be read", reading->path);
 		return false;
 	}
 	if (good && reading->line == 0)
@@ -245,10 +245,10 @@ struct shed_schedule *decisions_read(
 	file = regular_file_open(path);
 	*mistake = false;
 	if (file == NULL)
-		snprintf(error, DECISIONS_ERROR_MAX, "%s: %s", path,
+		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "%s: %s", path,
 			errno != 0 ? strerror(errno) : "is no regular file");
 	else
-		snprintf(error, DECISIONS_ERROR_MAX, "no memory for %s", path);
+		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "no memory for %s", path);
 	if (file != NULL && decisions != NULL && decisions->of != NULL) {
 		decisions->nb_workers = plan->nb_workers;
 		good = read_lines(&reading, file, decisions) && end_lists(decisions);

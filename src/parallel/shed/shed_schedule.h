@@ -9,12 +9,12 @@
 #include "parallel/shed/queue_shedding.h"
 #include "parallel/shed/steps.h"
 
-#define DECISION_OF_ALL UINT8_MAX
+#define SHED_SCHEDULE_ALL UINT8_MAX
 
 /* From a packet of a worker on. */
 struct shed_schedule_entry {
 	uint64_t packet;     /* its number among those that came to the worker, from 0 */
-	uint8_t measurement; /* measurement that takes its first `steps` steps; DECISION_OF_ALL: all */
+	uint8_t measurement; /* measurement that takes its first `steps` steps; SHED_SCHEDULE_ALL: all */
 	uint8_t steps;
 	bool of_flows; /* sampling of flows instead of steps */
 	struct flow_states flows;
@@ -39,11 +39,11 @@ struct decisions_plan {
 	uint32_t deep;             /* a bit each: their flows have states */
 };
 
-#define DECISIONS_ERROR_MAX 512
+#define SHED_SCHEDULE_ERROR_MAX 512
 
 /*
  * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
- * with one line in error[DECISIONS_ERROR_MAX]. *mistake: it is one in the text.
+ * with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: it is one in the text.
  */
 struct shed_schedule *decisions_read(
 	const char *path, const struct decisions_plan *plan, bool *mistake, char *error);

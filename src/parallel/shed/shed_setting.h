@@ -50,20 +50,20 @@ struct shed_mailbox {
 	alignas(64) _Atomic(const struct shed_setting *) next;
 
 	/* Written by the worker. Sums over all of the run, at each level of the valve: */
-	alignas(64) _Atomic uint64_t packets[VALVE_COUNT + 1];
+	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
 	/*
-	 * Bursts at VALVE_FULL that apparently were not preempted: packets, and TSC cycles spent.
+	 * Bursts at SHED_LEVEL_FULL that apparently were not preempted: packets, and TSC cycles spent.
 	 */
 	_Atomic uint64_t smooth_packets, smooth_busy;
 	_Atomic uint64_t backlog; /* packets that waited after the last poll */
-	_Atomic uint32_t shift;   /* sampling of VALVE_SOME */
+	_Atomic uint32_t shift;   /* sampling of SHED_LEVEL_SOME */
 	/* The states that it has, with release: it does not touch those before any more; and from
 	 * which of its packets on, which is there before. */
 	_Atomic uint64_t taken, taken_from;
 };
 
 /* Nothing is given up. */
-#define STATES_WHOLE                                                                               \
+#define SHED_SETTING_WHOLE                                                                               \
 	{                                                                                          \
 		.flows = { [0 ... CONFIG_MEASUREMENTS_MAX - 1] = FLOW_STATES_IDENTITY }            \
 	}

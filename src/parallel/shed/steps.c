@@ -11,12 +11,12 @@
 static const char full_word[] = "full";
 static const char key_prefix[] = "key:";
 
-_Static_assert(VALVE_SHIFT_MAX == KEY_SHARE_MAX, "both go to the same share");
+_Static_assert(SHED_SHIFT_MAX == KEY_SHARE_MAX, "both go to the same share");
 
 /* "rate:1/2" to "rate:1/64", or with another prefix. */
 static bool read_share(struct step *step, const char *prefix)
 {
-	for (step->shift = 1; step->shift <= VALVE_SHIFT_MAX; step->shift++) {
+	for (step->shift = 1; step->shift <= SHED_SHIFT_MAX; step->shift++) {
 		char word[STEP_WORD_MAX];
 
 		snprintf(word, sizeof(word), "%s1/%u", prefix, 1U << step->shift);
@@ -47,7 +47,7 @@ static const char *read_step(struct step *step, char *why)
 	snprintf(why, STEPS_WHY_MAX,
 		"'%s': unknown step; steps: rate:1/2 to rate:1/%u, keys:1/2 to keys:1/%u, "
 		"key:KEY, off",
-		step->word, 1U << VALVE_SHIFT_MAX, 1U << KEY_SHARE_MAX);
+		step->word, 1U << SHED_SHIFT_MAX, 1U << KEY_SHARE_MAX);
 	return why;
 }
 
@@ -144,9 +144,9 @@ const char *steps_word(const struct steps *steps, uint32_t n)
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX])
 {
 	static const char *const words[] = {
-		[VALVE_FULL] = full_word, [VALVE_WAIT] = "wait", [VALVE_COUNT] = "count"};
+		[SHED_LEVEL_FULL] = full_word, [SHED_LEVEL_WAIT] = "wait", [SHED_LEVEL_COUNT] = "count"};
 
-	if (level.level == VALVE_SOME)
+	if (level.level == SHED_LEVEL_SOME)
 		snprintf(word, STEP_WORD_MAX, "1/%u", 1U << level.shift);
 	else
 		snprintf(word, STEP_WORD_MAX, "%s", words[level.level]);
@@ -154,10 +154,10 @@ void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX])
 
 bool steps_find_level(const char *word, struct burst_shed_level *level)
 {
-	for (level->level = VALVE_FULL; level->level <= VALVE_COUNT; level->level++) {
-		bool some = level->level == VALVE_SOME;
+	for (level->level = SHED_LEVEL_FULL; level->level <= SHED_LEVEL_COUNT; level->level++) {
+		bool some = level->level == SHED_LEVEL_SOME;
 
-		for (level->shift = some; level->shift <= (some ? VALVE_SHIFT_MAX : 0);
+		for (level->shift = some; level->shift <= (some ? SHED_SHIFT_MAX : 0);
 			level->shift++) {
 			char own[STEP_WORD_MAX];
 

@@ -127,9 +127,9 @@ static enum kernel_times stamps_of(const struct config *config)
 static uint32_t monitor_of(const struct config *config)
 {
 	static const uint32_t bits[] = {
-		[MONITOR_DST] = KERNEL_MONITOR_DST,
-		[MONITOR_SRC] = KERNEL_MONITOR_SRC,
-		[MONITOR_EITHER] = KERNEL_MONITOR_DST | KERNEL_MONITOR_SRC,
+		[PREFIX_DST] = KERNEL_PREFIX_DST,
+		[PREFIX_SRC] = KERNEL_PREFIX_SRC,
+		[PREFIX_EITHER] = KERNEL_PREFIX_DST | KERNEL_PREFIX_SRC,
 	};
 	const struct prefix_options *options = prefix_options(config);
 

@@ -20,7 +20,7 @@ static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_
 		if (r > 0 && counting->details)
 			key_burst_copy_details(&bursts[r], full);
 		hash_burst(counting->hash_key, &bursts[r]);
-		LAP(lap, key[r]);
+		STAGE_TIMER_END(lap, key[r]);
 	}
 }
 
@@ -32,9 +32,9 @@ static ALWAYS_INLINE void update(const struct counting *counting, const struct k
 		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
 
 		functions[m](sketch[m], burst);
-		LAP(lap, sketch[m]);
+		STAGE_TIMER_END(lap, sketch[m]);
 		hyperloglog_update(distinct[m], burst);
-		LAP(lap, distinct[m]);
+		STAGE_TIMER_END(lap, distinct[m]);
 	}
 }
 
@@ -212,10 +212,10 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 		if (burst != NULL && counted->n > 0)
 			(shift > 0 ? counting->update_weighted : counting->update)[m](
 				sketch[m], counted);
-		LAP(lap, sketch[m]);
+		STAGE_TIMER_END(lap, sketch[m]);
 		if (burst != NULL)
 			hyperloglog_update(distinct[m], burst);
-		LAP(lap, distinct[m]);
+		STAGE_TIMER_END(lap, distinct[m]);
 	}
 }
 

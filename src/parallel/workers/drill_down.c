@@ -32,7 +32,7 @@ void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key
 	}
 }
 
-_Static_assert(sizeof(struct drill_down) < NETWORKS_BYTES + 1024, "as planned");
+_Static_assert(sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "as planned");
 
 /* --- options --- */
 

@@ -17,11 +17,11 @@
 #include "key/hash.h"
 #include "key/key_set.h"
 
-#define WITHIN_NAME_MAX 64 /* name of a measurement, with the final 0 */
+#define DRILL_DOWN_NAME_MAX 64 /* name of a measurement, with the final 0 */
 
 struct drill_down_options {
 	struct within_choice {
-		char networks[WITHIN_NAME_MAX]; /* the measurement that names them; empty: none */
+		char networks[DRILL_DOWN_NAME_MAX]; /* the measurement that names them; empty: none */
 		double share;                   /* smallest share of a heavy key */
 	} within;
 	uint64_t stay; /* ns for which a key is kept after it was last heavy */

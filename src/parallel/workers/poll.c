@@ -168,7 +168,7 @@ static uint32_t quarters_of(uint32_t entries, uint32_t packets)
 {
 	uint32_t quarter = entries >> 2, quarters = 0;
 
-	while (quarters < VALVE_QUARTERS - 1 && packets >= quarter * (quarters + 1))
+	while (quarters < SHED_QUARTERS - 1 && packets >= quarter * (quarters + 1))
 		quarters++;
 	return quarters;
 }
@@ -185,7 +185,7 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 		count = rte_eth_rx_queue_count(queue->port, queue->queue);
 		return count > 0 ? (uint32_t)count : 0;
 	case QUEUE_FILL_DESCRIPTORS:
-		while (quarters < VALVE_QUARTERS - 1 &&
+		while (quarters < SHED_QUARTERS - 1 &&
 			rte_eth_rx_descriptor_status(queue->port, queue->queue,
 				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
 			quarters++;
@@ -218,7 +218,7 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 		keeper->backlog -= queue->waiting;
 		queue->waiting = 0;
 		queue->full_polls = 0;
-		if (keeper->valve.level > VALVE_FULL || queue->valve.waiting)
+		if (keeper->valve.level > SHED_LEVEL_FULL || queue->valve.waiting)
 			queue_shedding_look(&keeper->valve, &queue->valve, 0, false);
 		return;
 	}

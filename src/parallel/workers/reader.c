@@ -48,9 +48,9 @@ void reader_read_timed(struct reader *reader, const struct counting *counting,
 {
 	n = filter(reader, pkts, n, filtered);
 	if (reader->filter != NULL)
-		LAP(lap, filter);
+		STAGE_TIMER_END(lap, filter);
 	parse(reader, counting, pkts, n, burst, counts);
-	LAP(lap, parse);
+	STAGE_TIMER_END(lap, parse);
 }
 
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,

@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "parallel/workers/count.h"
 
-static const struct shed_setting nothing_given_up = STATES_WHOLE;
+static const struct shed_setting nothing_given_up = SHED_SETTING_WHOLE;
 
 /* Decisions up to the next packet. */
 static void decide(struct shed_worker *keeper)
@@ -13,7 +13,7 @@ static void decide(struct shed_worker *keeper)
 
 	for (; next->packet <= keeper->packet; next++) {
 		keeper->stale = true;
-		if (next->measurement == DECISION_OF_ALL)
+		if (next->measurement == SHED_SCHEDULE_ALL)
 			keeper->level = next->level;
 		else if (next->of_flows)
 			keeper->decided.flows[next->measurement] = next->flows;
@@ -79,11 +79,11 @@ static void make_state(struct shed_worker *keeper, const struct counting *counti
 
 	*state = (struct burst_shedding){
 		.off = states->off |
-		       (level->level >= VALVE_WAIT ? counting->low_ranked & ~states->first : 0),
-		.shift = VALVE_SHIFT_MAX,
+		       (level->level >= SHED_LEVEL_WAIT ? counting->low_ranked & ~states->first : 0),
+		.shift = SHED_SHIFT_MAX,
 	};
 	on = all & ~state->off;
-	state->count_only = level->level == VALVE_COUNT || on == 0;
+	state->count_only = level->level == SHED_LEVEL_COUNT || on == 0;
 	for (uint32_t left = on; left != 0; left &= left - 1) {
 		uint8_t shift = most(states->shift[__builtin_ctz(left)], level->shift);
 
@@ -147,7 +147,7 @@ uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n)
 }
 
 void shed_worker_choose_rarer(
-	struct shed_worker *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1])
+	struct shed_worker *keeper, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
 {
 	/* independent of the sampling of packets */
 	uint64_t seed = ~keeper->seed;
@@ -205,7 +205,7 @@ void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker
 	*keeper = (struct shed_worker){
 		.seed = random_split(&state) ^ random_mix(worker),
 		.decisions = &no_decision,
-		.decided = STATES_WHOLE,
+		.decided = SHED_SETTING_WHOLE,
 		.stale = true,
 		.whole = true,
 	};

@@ -82,7 +82,7 @@ struct shed_worker {
 /* Returns true if no packets wait and all are processed, and the state of the epoch is computed. */
 static inline bool shed_worker_is_calm(const struct shed_worker *keeper, uint64_t epoch)
 {
-	return keeper->valve.on && keeper->valve.level == VALVE_FULL && keeper->backlog == 0 &&
+	return keeper->valve.on && keeper->valve.level == SHED_LEVEL_FULL && keeper->backlog == 0 &&
 	       keeper->whole && keeper->state_of == epoch &&
 	       (keeper->line == NULL || atomic_load_explicit(&keeper->line->next,
 						memory_order_relaxed) == keeper->states);
@@ -114,7 +114,7 @@ uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n);
 static inline uint32_t shed_worker_cut(
 	const struct shed_worker *keeper, uint64_t looked_at, uint32_t n)
 {
-	return keeper->valve.on && keeper->valve.level == VALVE_SOME
+	return keeper->valve.on && keeper->valve.level == SHED_LEVEL_SOME
 		       ? queue_shedding_cut(looked_at, n)
 		       : n;
 }
@@ -122,7 +122,7 @@ static inline uint32_t shed_worker_cut(
 /* Of n entries that were looked at, those that one of 2^k is, in rarer[k] of each k that the state
  * has; and takes them. */
 void shed_worker_choose_rarer(
-	struct shed_worker *keeper, uint32_t n, uint64_t rarer[VALVE_SHIFT_MAX + 1]);
+	struct shed_worker *keeper, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 
 static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 {
@@ -139,7 +139,7 @@ static inline void shed_worker_tell(struct shed_worker *keeper, uint32_t n, uint
 	if (line == NULL)
 		return;
 	shed_worker_add(&line->packets[valve->level], n);
-	if (valve->level == VALVE_FULL && cycles < keeper->interrupted) {
+	if (valve->level == SHED_LEVEL_FULL && cycles < keeper->interrupted) {
 		shed_worker_add(&line->smooth_packets, n);
 		shed_worker_add(&line->smooth_busy, cycles);
 	}

@@ -27,7 +27,7 @@ static inline void stage_timer_end(struct stage_timer *lap, uint64_t *part)
 }
 
 /* What was done since the last one is of this part, a member of struct costs. */
-#define LAP(lap, part)                                                                             \
+#define STAGE_TIMER_END(lap, part)                                                                             \
 	do {                                                                                       \
 		if ((lap) != NULL)                                                                 \
 			stage_timer_end((lap), &(lap)->costs->part);                               \

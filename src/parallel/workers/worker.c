@@ -74,7 +74,7 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct stage
 		return;
 	if (generation->monitor != NULL) {
 		match(generation, full, &hits);
-		LAP(lap, rules);
+		STAGE_TIMER_END(lap, rules);
 	}
 	generation->measured += full->n;
 
@@ -88,7 +88,7 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct stage
 			generation->counting, generation->sketch, generation->distinct, lap);
 	if (generation->monitor != NULL) {
 		prefix_credit(generation->monitor, full, &hits, generation->rules);
-		LAP(lap, rules);
+		STAGE_TIMER_END(lap, rules);
 	}
 }
 
@@ -122,7 +122,7 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 	count_read(generation, lap);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
-	LAP(lap, free);
+	STAGE_TIMER_END(lap, free);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;
@@ -163,8 +163,8 @@ static void count_seen(struct worker *worker, struct generation *generation,
 {
 	struct counting *counting = generation->counting;
 	const struct key_burst *full = &counting->bursts[0];
-	struct kept_burst parts[VALVE_SHIFT_MAX + 1] = {{0}};
-	uint64_t rarer[VALVE_SHIFT_MAX + 1] = {0};
+	struct kept_burst parts[SHED_SHIFT_MAX + 1] = {{0}};
+	uint64_t rarer[SHED_SHIFT_MAX + 1] = {0};
 
 	if (state->rare != 0) {
 		shed_worker_choose_rarer(worker->keeper, full->n, rarer);
@@ -353,7 +353,7 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 	}
 	read = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
-	LAP(lap, free);
+	STAGE_TIMER_END(lap, free);
 	count_read(generation, lap);
 
 	generation->rx_cycles += rx_cycles;

@@ -9,7 +9,7 @@ static void add_count(struct prefix_counts *sum, const struct prefix_counts *cou
 {
 	sum->packets += count->packets;
 	sum->bytes += count->bytes;
-	for (uint32_t r = 0; r < MONITOR_REGISTERS; r++)
+	for (uint32_t r = 0; r < PREFIX_REGISTERS; r++)
 		if (count->registers[r] > sum->registers[r])
 			sum->registers[r] = count->registers[r];
 }

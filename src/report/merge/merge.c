@@ -22,7 +22,7 @@
 
 /* Ends of the intervals of both metrics, and weights that may turn out to be the largest: each has
  * its share of the risk. */
-#define SAMPLING_RISKS (4 * VALVE_SHIFT_MAX)
+#define SAMPLING_RISKS (4 * SHED_SHIFT_MAX)
 
 /* A key that at least one part lists. */
 struct flow_in_merge {

@@ -54,7 +54,7 @@ static const struct column columns[] = {
 	{"ended", COLUMN_WORD, .print = print_end},
 	ASKED_KEY_COLUMNS(report_flow, key),
 	DEEP_COLUMNS(print_deep),
-	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_REMOTE},
+	{"record", COLUMN_NUMBER, .print = print_record, .when = COLUMN_SINK},
 };
 
 static struct output_items items(

@@ -15,7 +15,7 @@ const struct output *const outputs[ROW_KINDS] = {
 	[ROWS_RULES] = &output_rules,
 	[ROWS_FLOWS] = &output_flows,
 	[ROWS_FORWARDED] = &output_forwarded,
-	[ROWS_STATES] = &output_states,
+	[ROWS_OVERLOAD] = &output_states,
 	[ROWS_DELIVERIES] = &output_deliveries,
 	[ROWS_EXPORTERS] = &output_exporters,
 	[ROWS_PATHS] = &output_paths,
@@ -124,7 +124,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_COLLECTED || choice->collected) &&
 	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
 	       (column->when != COLUMN_DEEP || choice->deep) &&
-	       (column->when != COLUMN_REMOTE || choice->remote) &&
+	       (column->when != COLUMN_SINK || choice->remote) &&
 	       (column->when != COLUMN_NO_FILE || choice->remote || choice->answer) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }

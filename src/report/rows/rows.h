@@ -51,7 +51,7 @@ enum column_when {
 	COLUMN_COLLECTED, /* in runs of collect */
 	COLUMN_KEPT_UP,   /* in runs with --overload */
 	COLUMN_DEEP,      /* in runs with --flow-detail */
-	COLUMN_REMOTE,    /* in rows that go elsewhere than to a file */
+	COLUMN_SINK,    /* in rows that go elsewhere than to a file */
 	COLUMN_NO_FILE,   /* in files and in replies */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };

@@ -107,7 +107,7 @@ struct sink_clickhouse {
 	long code;        /* of ClickHouse, of the last answer; 0: none */
 	bool no_tokens;   /* the server refuses the setting TOKEN */
 	bool no_wait;     /* the server refuses the setting WAIT */
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 };
 
 /* --- One request */
@@ -402,7 +402,7 @@ static bool is_sent(const struct sink_clickhouse *place, const struct column *co
  * describe() read them. Then `why` says which, and what adds it. */
 static bool note_lacking(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
-	char what[REMOTE_WHY_MAX];
+	char what[SINK_ERROR_MAX];
 	size_t len = (size_t)snprintf(what, sizeof(what),
 		"the table lacks columns of these rows; run ALTER TABLE %s", place->table);
 	uint32_t n = 0, more = 0;
@@ -512,7 +512,7 @@ static void say_breaks(struct sink_clickhouse *place)
  * refusals in an interval it is the table that does not suit. */
 static bool is_split(struct sink_clickhouse *place, const struct clickhouse_part *part)
 {
-	if (part->n == 1 || place->remote.left || place->refused == REMOTE_REFUSALS_MAX)
+	if (part->n == 1 || place->remote.left || place->refused == SINK_REFUSALS_MAX)
 		return false;
 	place->refused++;
 	/* At the end of the run it has no more time than one that takes nothing. */
@@ -658,7 +658,7 @@ static int open_place(struct sink *remote, bool require, char *why)
 	 * long it is. */
 	place->post_headers = curl_slist_append(NULL, "Expect:");
 	place->get_headers = curl_slist_append(NULL, "Content-Length: 0");
-	snprintf(why, REMOTE_WHY_MAX, "there is no memory to send anything");
+	snprintf(why, SINK_ERROR_MAX, "there is no memory to send anything");
 	if (curl == NULL || place->post_headers == NULL || place->get_headers == NULL ||
 		place->all == NULL)
 		return 1;
@@ -686,7 +686,7 @@ static int open_place(struct sink *remote, bool require, char *why)
 		return sink_absent(why, place->why);
 	if (suits(place))
 		return 0;
-	snprintf(why, REMOTE_WHY_MAX, "%s", place->why);
+	snprintf(why, SINK_ERROR_MAX, "%s", place->why);
 	return 1;
 }
 
@@ -710,7 +710,7 @@ static bool parse(const struct sink_type *scheme, const char *host, const char *
 	char text[sizeof(address->host) + PORT_TEXT_ROOM];
 
 	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
-	return socket_client_parse(text, RECEIVER_TCP,
+	return socket_client_parse(text, SOCKET_CLIENT_TCP,
 		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
 }
 
@@ -720,13 +720,13 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 	struct socket_client_address address;
 
 	if (strcspn(host, "@") < strcspn(host, "/")) {
-		snprintf(why, REMOTE_WHY_MAX,
+		snprintf(why, SINK_ERROR_MAX,
 			"contains a user; write a line \"machine HOST login USER password PASSWORD\" "
 			"into ~/.netrc");
 		return false;
 	}
 	if (slash == NULL || !is_table(slash + 1)) {
-		snprintf(why, REMOTE_WHY_MAX,
+		snprintf(why, SINK_ERROR_MAX,
 			"must end with /TABLE or /DATABASE.TABLE, of letters, digits and '_'");
 		return false;
 	}
@@ -757,7 +757,7 @@ static struct sink *create(
 	struct sink_clickhouse *place = calloc(1, sizeof(*place));
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
 	struct socket_client_address address;
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	(void)number;
 	pthread_once(&once, init_curl);
@@ -788,7 +788,7 @@ static void reopen(void *arg)
 const struct sink_type remote_clickhouse = {
 	.prefix = PREFIX,
 	.form = FORM,
-	.rows = REMOTE_JSON,
+	.rows = SINK_ENCODING_JSON,
 	.check = check,
 	.create = create,
 	.open = open_place,
@@ -800,7 +800,7 @@ const struct sink_type remote_clickhouse = {
 const struct sink_type remote_clickhouse_tls = {
 	.prefix = PREFIX_TLS,
 	.form = FORM_TLS,
-	.rows = REMOTE_JSON,
+	.rows = SINK_ENCODING_JSON,
 	.check = check,
 	.create = create,
 	.open = open_place,

@@ -91,7 +91,7 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &remote_ipfix_tcp ? RECEIVER_TCP : RECEIVER_UDP, PORT, address, why);
+		scheme == &remote_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
@@ -101,17 +101,17 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 	char field[IPFIX_WHY_MAX];
 
 	if (request->kind != ROWS_HEAVY_HITTERS && request->kind != ROWS_FLOWS) {
-		snprintf(why, REMOTE_WHY_MAX,
+		snprintf(why, SINK_ERROR_MAX,
 			"accepts heavy hitters (--output) and records (--flows) only; give a file");
 		return false;
 	}
 	if (request->format != FORMAT_AUTO) {
-		snprintf(why, REMOTE_WHY_MAX, "IPFIX is a format; omit the other one");
+		snprintf(why, SINK_ERROR_MAX, "IPFIX is a format; omit the other one");
 		return false;
 	}
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
 		if (!ipfix_carries(&measurement_options(&config->measurements[m])->key, field)) {
-			snprintf(why, REMOTE_WHY_MAX,
+			snprintf(why, SINK_ERROR_MAX,
 				"cannot encode the keys of measurement %.64s: %s",
 				config->measurements[m].name, field);
 			return false;
@@ -136,7 +136,7 @@ static struct sink *create(
 		.arg = place,
 	};
 	struct socket_client_address address;
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	if (place != NULL && parse(scheme, request->url, &address, why))
 		place->socket = ipfix_socket_create(&address, &options);
@@ -164,7 +164,7 @@ static const char *const tcp_keys[] = {"interface-index", NULL};
 
 const struct sink_type remote_ipfix = {
 	.prefix = "ipfix://",
-	.rows = REMOTE_ENCODED,
+	.rows = SINK_ENCODING_ENCODED,
 	.keys = udp_keys,
 	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix://HOST[:PORT]",
@@ -176,7 +176,7 @@ const struct sink_type remote_ipfix = {
 
 const struct sink_type remote_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
-	.rows = REMOTE_ENCODED,
+	.rows = SINK_ENCODING_ENCODED,
 	.keys = tcp_keys,
 	.needs = OPTION_NEED_IP_BYTES,
 	.form = "ipfix+tcp://HOST[:PORT]",

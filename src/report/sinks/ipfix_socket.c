@@ -58,7 +58,7 @@ __attribute__((format(printf, 3, 4))) static void say(
 
 static bool is_udp(const struct ipfix_socket *ipfix)
 {
-	return ipfix->receiver.address.transport == RECEIVER_UDP;
+	return ipfix->receiver.address.transport == SOCKET_CLIENT_UDP;
 }
 
 static void heed_mtu(struct ipfix_socket *ipfix)
@@ -85,7 +85,7 @@ static enum ipfix_peer peer(void *arg)
 	if (socket_client_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
 		return IPFIX_THERE;
 	take_back_last(ipfix);
-	if (socket_client_look(&ipfix->receiver) != RECEIVER_ANEW)
+	if (socket_client_look(&ipfix->receiver) != SOCKET_CLIENT_RECONNECTED)
 		return IPFIX_GONE;
 	ipfix->account.reconnects += ipfix->receiver.connects > 1;
 	heed_mtu(ipfix);
@@ -209,7 +209,7 @@ static void tell_losses(struct ipfix_socket *ipfix)
 {
 	bool lost = ipfix->account.failed > 0;
 	int64_t now = clock_now(CLOCK_MONOTONIC);
-	char often[TROUBLE_OFTEN_MAX];
+	char often[LOG_RATELIMIT_OFTEN_MAX];
 
 	ipfix->lost += ipfix->account.failed;
 	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
@@ -263,7 +263,7 @@ struct ipfix_socket *ipfix_socket_create(
 
 	if (ipfix == NULL)
 		return NULL;
-	records.reliable = address->transport != RECEIVER_UDP;
+	records.reliable = address->transport != SOCKET_CLIENT_UDP;
 	ipfix->options = *options;
 	ipfix->receiver = (struct socket_client){
 		.address = *address,

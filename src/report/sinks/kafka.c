@@ -284,7 +284,7 @@ static int open_place(struct sink *remote, bool require, char *why)
 	signals_block(); /* threads of librdkafka get none */
 	status = make_producer(place, error);
 	signals_unblock();
-	snprintf(why, REMOTE_WHY_MAX, "%s", error);
+	snprintf(why, SINK_ERROR_MAX, "%s", error);
 	if (status == 0 && require && !reach(place, error))
 		return sink_absent(why, error);
 	return status;
@@ -456,7 +456,7 @@ static bool sends_again(struct sink_kafka *place)
 		sink_leave(&place->remote, why);
 		return false;
 	}
-	if (place->refusals < REMOTE_REFUSALS_MAX)
+	if (place->refusals < SINK_REFUSALS_MAX)
 		return true;
 	place->closed = place->remote.spooled != NULL;
 	if (place->closed)
@@ -617,22 +617,22 @@ static bool check_broker(const char *broker, size_t len, char *why)
 
 	if (len >= sizeof(text)) {
 		snprintf(
-			why, REMOTE_WHY_MAX, "a broker is longer than %zu bytes", sizeof(text) - 1);
+			why, SINK_ERROR_MAX, "a broker is longer than %zu bytes", sizeof(text) - 1);
 		return false;
 	}
 	snprintf(text, sizeof(text), "%.*s", (int)len, broker);
-	return socket_client_parse(text, RECEIVER_TCP, PORT, &address, why);
+	return socket_client_parse(text, SOCKET_CLIENT_TCP, PORT, &address, why);
 }
 
 static bool check_properties(const struct sink_request *request, char *why)
 {
 	char name[KAFKA_PROPERTY_MAX];
 
-	_Static_assert(REMOTE_WHY_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
+	_Static_assert(SINK_ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
 	if (kafka_properties_check(&request->options->kafka, name, why))
 		return true;
 	if (request->key != NULL)
-		snprintf(request->key, REMOTE_KEY_MAX, "kafka.%s", name);
+		snprintf(request->key, SINK_KEY_MAX, "kafka.%s", name);
 	return false;
 }
 
@@ -641,7 +641,7 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 	const char *at = request->url + strlen(scheme->prefix), *topic = strchr(at, '/');
 
 	if (topic == NULL || !is_topic(topic + 1)) {
-		snprintf(why, REMOTE_WHY_MAX,
+		snprintf(why, SINK_ERROR_MAX,
 			"must end with /TOPIC, of 1 to %d letters, digits, '.', '_' and '-'",
 			TOPIC_MAX);
 		return false;
@@ -689,7 +689,7 @@ static const char *const keys[] = {"kafka", NULL};
 const struct sink_type remote_kafka = {
 	.prefix = PREFIX,
 	.form = FORM,
-	.rows = REMOTE_JSON,
+	.rows = SINK_ENCODING_JSON,
 	.keys = keys,
 	.check = check,
 	.create = create,

@@ -15,7 +15,7 @@
 
 #define OPENING_NS     (5 * SECOND_NS)
 #define LINE_MAX_BYTES 1024
-#define WHY_SHOWN      (REMOTE_WHY_MAX - 64)
+#define WHY_SHOWN      (SINK_ERROR_MAX - 64)
 
 static const struct sink_type *const schemes[] = {
 	&remote_clickhouse,
@@ -87,7 +87,7 @@ uint32_t sink_needs(const char *name)
 	return scheme != NULL ? scheme->needs : 0;
 }
 
-void sink_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
+void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
 {
 	const char *host = strstr(url, "://"), *query, *at, *from;
 	bool hides;
@@ -100,19 +100,19 @@ void sink_hide(const char *url, char shown[REMOTE_SHOWN_MAX])
 	if (hides)
 		from = at != NULL ? at + 1 : query;
 	if (hides && from == query)
-		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s***", (int)(host - url), url);
+		snprintf(shown, SINK_SHOWN_MAX, "%.*s***", (int)(host - url), url);
 	else
-		snprintf(shown, REMOTE_SHOWN_MAX, "%.*s%s%.*s%s", (int)(host - url), url,
+		snprintf(shown, SINK_SHOWN_MAX, "%.*s%s%.*s%s", (int)(host - url), url,
 			hides ? "***@" : "", (int)(query - from), from,
 			*query != '\0' ? "?***" : "");
 }
 
 static void say_schemes(char *why)
 {
-	int len = snprintf(why, REMOTE_WHY_MAX, "unknown kind of URL; allowed:");
+	int len = snprintf(why, SINK_ERROR_MAX, "unknown kind of URL; allowed:");
 
-	for (uint32_t s = 0; s < SCHEMES && len < REMOTE_WHY_MAX; s++)
-		len += snprintf(why + len, (size_t)(REMOTE_WHY_MAX - len), "%s %s",
+	for (uint32_t s = 0; s < SCHEMES && len < SINK_ERROR_MAX; s++)
+		len += snprintf(why + len, (size_t)(SINK_ERROR_MAX - len), "%s %s",
 			s > 0 ? "," : "", schemes[s]->form);
 }
 
@@ -125,14 +125,14 @@ bool sink_check(const struct sink_request *request, char *why)
 		return false;
 	}
 	if (scheme->missing != NULL) {
-		snprintf(why, REMOTE_WHY_MAX,
+		snprintf(why, SINK_ERROR_MAX,
 			"not supported: sketchtap was built without it, because %s",
 			scheme->missing);
 		return false;
 	}
-	if (scheme->rows == REMOTE_JSON && request->format != FORMAT_AUTO &&
+	if (scheme->rows == SINK_ENCODING_JSON && request->format != FORMAT_AUTO &&
 		request->format != FORMAT_JSON) {
-		snprintf(why, REMOTE_WHY_MAX, "receives JSON only; omit the format");
+		snprintf(why, SINK_ERROR_MAX, "receives JSON only; omit the format");
 		return false;
 	}
 	return scheme->check(scheme, request, why);
@@ -142,8 +142,8 @@ static const struct format *format_of(
 	const struct sink_type *scheme, const struct sink_request *request)
 {
 	switch (scheme->rows) {
-	case REMOTE_JSON: return &format_json;
-	case REMOTE_TEXT:
+	case SINK_ENCODING_JSON: return &format_json;
+	case SINK_ENCODING_TEXT:
 		return formats[request->format != FORMAT_AUTO ? request->format
 							      : request->usual_format];
 	default: return NULL;
@@ -192,7 +192,7 @@ void sink_free(struct sink *remote)
 
 int sink_absent(char *why, const char *reason)
 {
-	snprintf(why, REMOTE_WHY_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
+	snprintf(why, SINK_ERROR_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
 	return 1;
 }
 
@@ -277,7 +277,7 @@ void sink_say(const struct sink *remote, bool warning, const char *format, ...)
 void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *trouble,
 	const char *why, const char *what)
 {
-	char often[TROUBLE_OFTEN_MAX];
+	char often[LOG_RATELIMIT_OFTEN_MAX];
 
 	if (log_ratelimit_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
 		sink_say(remote, true, "%s; %s%s", why, what, often);

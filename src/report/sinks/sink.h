@@ -11,11 +11,11 @@
 #include "report/sinks/sink_log.h"
 #include "report/sinks/sink_queue.h"
 
-#define REMOTE_WHY_MAX 768
-#define REMOTE_KEY_MAX 160
+#define SINK_ERROR_MAX 768
+#define SINK_KEY_MAX 160
 
 /* Refusals of more than one row after which a place sends an interval's rows in no smaller parts. */
-#define REMOTE_REFUSALS_MAX 4096
+#define SINK_REFUSALS_MAX 4096
 
 /* What is asked for. */
 struct sink_request {
@@ -27,7 +27,7 @@ struct sink_request {
 	struct column_choice choice;     /* but for `named`, which is the format's */
 	const struct sink_options *options;
 	const struct config *config;
-	/* [REMOTE_KEY_MAX]: check() says here which key of the section is at fault, where it is not the
+	/* [SINK_KEY_MAX]: check() says here which key of the section is at fault, where it is not the
 	 * URL; NULL: nobody asks. */
 	char *key;
 };
@@ -57,9 +57,9 @@ struct sink {
 
 /* What its rows are. */
 enum sink_encoding {
-	REMOTE_TEXT, /* of any format */
-	REMOTE_JSON,
-	REMOTE_ENCODED, /* the place's own business */
+	SINK_ENCODING_TEXT, /* of any format */
+	SINK_ENCODING_JSON,
+	SINK_ENCODING_ENCODED, /* the place's own business */
 };
 
 struct sink_type {
@@ -69,21 +69,21 @@ struct sink_type {
 	enum sink_encoding rows;
 	const char *const *keys; /* of a section, that such places alone heed; NULL: none */
 	uint32_t needs;          /* enum option_need */
-	/* Whether it can have that: false with a phrase in why[REMOTE_WHY_MAX] that goes on after the
+	/* Whether it can have that: false with a phrase in why[SINK_ERROR_MAX] that goes on after the
 	 * URL. */
 	bool (*check)(
 		const struct sink_type *scheme, const struct sink_request *request, char *why);
 	/*
 	 * Of a request that it can have, whose URL lives longer: what is behind struct sink, which
 	 * sink_create() fills. `number` is that of the place among those of its run whose rows are
-	 * REMOTE_ENCODED, from 0. NULL where memory is missing.
+	 * SINK_ENCODING_ENCODED, from 0. NULL where memory is missing.
 	 */
 	struct sink *(*create)(const struct sink_type *scheme, const struct sink_request *request,
 		uint32_t number);
 	/*
 	 * By the thread that opens places, before any output is touched: makes what sending needs, and
 	 * where `require` is set waits some seconds for who is there. Returns 0, or the exit status
-	 * with a phrase in why[REMOTE_WHY_MAX]. NULL: nobody can know whether anybody is there.
+	 * with a phrase in why[SINK_ERROR_MAX]. NULL: nobody can know whether anybody is there.
 	 */
 	int (*open)(struct sink *remote, bool require, char *why);
 	/* Sends remote.text, of so many rows, until their fates are known and counted. NULL: it
@@ -97,8 +97,8 @@ extern const struct sink_type remote_clickhouse, remote_clickhouse_tls, remote_i
 	remote_ipfix_tcp, remote_kafka, remote_tcp, remote_unix;
 
 /* A URL that is refused, without what may be a secret: a user's part and a query. */
-#define REMOTE_SHOWN_MAX 200
-void sink_hide(const char *url, char shown[REMOTE_SHOWN_MAX]);
+#define SINK_SHOWN_MAX 200
+void sink_hide(const char *url, char shown[SINK_SHOWN_MAX]);
 
 /* Whether a destination is a URL, of a scheme that there is or of none. */
 bool sink_is_url(const char *name);
@@ -118,7 +118,7 @@ bool sink_may_require(const char *name);
 /* What its scheme needs: enum option_need. */
 uint32_t sink_needs(const char *name);
 
-/* False, with a phrase in why[REMOTE_WHY_MAX] that goes on after the URL, where it cannot be had. */
+/* False, with a phrase in why[SINK_ERROR_MAX] that goes on after the URL, where it cannot be had. */
 bool sink_check(const struct sink_request *request, char *why);
 
 /* Of a request that sink_check() takes. From malloc(); NULL where memory is missing. */
@@ -126,7 +126,7 @@ struct sink *sink_create(
 	const struct sink_request *request, uint32_t number, struct sink_log *voice);
 void sink_free(struct sink *remote);
 
-/* For open() where a place that is required is not there. Writes why[REMOTE_WHY_MAX]; returns 1. */
+/* For open() where a place that is required is not there. Writes why[SINK_ERROR_MAX]; returns 1. */
 int sink_absent(char *why, const char *reason);
 
 /* As open() of its scheme. */

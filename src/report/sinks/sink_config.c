@@ -285,9 +285,9 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 static bool check_remote(
 	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
-	static _Thread_local char key[REMOTE_KEY_MAX]; /* the fault has it, too */
+	static _Thread_local char key[SINK_KEY_MAX]; /* the fault has it, too */
 	struct sink_request request = sink_config_request(config, place);
-	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
+	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 
 	*key = '\0';
 	request.key = key;
@@ -348,7 +348,7 @@ static bool is_among(const char *key, const char *const *keys)
 /* A property is one key of many that the row stands for. */
 static const char *key_as_written(const struct requested_sink *place, const char *key)
 {
-	static _Thread_local char property[REMOTE_KEY_MAX]; /* the fault has it, too */
+	static _Thread_local char property[SINK_KEY_MAX]; /* the fault has it, too */
 	const char *first;
 
 	if (strcmp(key, "kafka") != 0)
@@ -363,7 +363,7 @@ static bool check_keys(
 	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
 	const char *key, *const *own = sink_keys(place->to.name);
-	char shown[REMOTE_SHOWN_MAX];
+	char shown[SINK_SHOWN_MAX];
 
 	sink_hide(place->text, shown);
 	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
@@ -414,7 +414,7 @@ static bool check_spool(
 static const char *what_of(enum row_kind kind)
 {
 	return kind == ROWS_RULES    ? "prefixes"
-	       : kind == ROWS_STATES ? "overload"
+	       : kind == ROWS_OVERLOAD ? "overload"
 				     : output_word(kind);
 }
 
@@ -455,7 +455,7 @@ static bool check_section(
 	const struct sink_options *options = options_of(section);
 	struct requested_sink place = {
 		.kind = options->kind, .text = options->url, .section = section};
-	char shown[REMOTE_SHOWN_MAX];
+	char shown[SINK_SHOWN_MAX];
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
@@ -605,7 +605,7 @@ static const struct option_row writer_rows[] = {
 			"the interval. Repeatable.",
 	},
 	{
-		ROWS_OPTION("states", ROWS_STATES),
+		ROWS_OPTION("states", ROWS_OVERLOAD),
 		.rare = true,
 		.lacks = shed_policy_option_lacks,
 		.hidden = true,

@@ -34,7 +34,7 @@ bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char
 		return false;
 	*often = '\0';
 	if (trouble->often > 0)
-		snprintf(often, TROUBLE_OFTEN_MAX, " (and so %u times since that was said)",
+		snprintf(often, LOG_RATELIMIT_OFTEN_MAX, " (and so %u times since that was said)",
 			trouble->often);
 	trouble->often = 0;
 	trouble->said = true;
@@ -47,7 +47,7 @@ bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now)
 
 	trouble->often += trouble->hushed;
 	if (said)
-		trouble->quiet_until = now + TROUBLE_QUIET_NS;
+		trouble->quiet_until = now + LOG_RATELIMIT_QUIET_NS;
 	trouble->said = trouble->hushed = false;
 	return said;
 }

@@ -41,10 +41,10 @@ void sink_log_go_on(const struct sink_log *voice);
 
 /*
  * Trouble that comes and goes, of one thread: it is told when it begins and when it is over, and then
- * not again for TROUBLE_QUIET_NS, unless it goes on.
+ * not again for LOG_RATELIMIT_QUIET_NS, unless it goes on.
  */
-#define TROUBLE_QUIET_NS  INT64_C(60000000000)
-#define TROUBLE_OFTEN_MAX 64
+#define LOG_RATELIMIT_QUIET_NS  INT64_C(60000000000)
+#define LOG_RATELIMIT_OFTEN_MAX 64
 
 struct log_ratelimit_state {
 	bool said;      /* that it began, and nothing since */
@@ -53,7 +53,7 @@ struct log_ratelimit_state {
 	int64_t quiet_until;
 };
 
-/* It is there. True: it is to be said now, with what often[TROUBLE_OFTEN_MAX] adds. */
+/* It is there. True: it is to be said now, with what often[LOG_RATELIMIT_OFTEN_MAX] adds. */
 bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char *often);
 /* It is over. True: that is to be said. */
 bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now);

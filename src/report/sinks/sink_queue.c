@@ -23,10 +23,10 @@ struct sink_queue_waiting {
 
 /* Kinds of reports, which take no room from each other. */
 enum lane_id {
-	LANE_EPOCHS,
-	LANE_FLOWS,
-	LANE_DELIVERIES,
-	LANES,
+	BACKLOG_EPOCHS,
+	BACKLOG_FLOWS,
+	BACKLOG_DELIVERIES,
+	BACKLOGS,
 };
 
 struct sink_backlog {
@@ -50,7 +50,7 @@ struct sink_queue {
 	pthread_cond_t work;  /* a report was queued, or one of the others was set */
 	pthread_cond_t room;  /* the queue is not full any more, or all is written */
 	struct sink_queue_waiting *first, *last; /* NULL: the queue is empty */
-	struct sink_backlog lanes[LANES];
+	struct sink_backlog lanes[BACKLOGS];
 	size_t flow_bytes_max;
 	bool has_taken; /* the thread has one in hand, which starts then */
 	int64_t taken_start;
@@ -64,8 +64,8 @@ struct sink_queue {
 static enum lane_id lane_of(const struct report_epoch *epoch)
 {
 	if (epoch->flows_only)
-		return LANE_FLOWS;
-	return epoch->deliveries_only ? LANE_DELIVERIES : LANE_EPOCHS;
+		return BACKLOG_FLOWS;
+	return epoch->deliveries_only ? BACKLOG_DELIVERIES : BACKLOG_EPOCHS;
 }
 
 /* The thread */
@@ -214,7 +214,7 @@ uint64_t sink_queue_end(struct sink_queue *outlet)
 	/* Ends as the place does: remote ones have limits of their own, a pipe as its reader likes or,
 	 * where the run was stopped or is live, after wait_until_writable()'s limit. */
 	pthread_join(outlet->thread, NULL);
-	for (int lane = 0; lane < LANES; lane++)
+	for (int lane = 0; lane < BACKLOGS; lane++)
 		lost += outlet->lanes[lane].lost;
 	return lost;
 }
@@ -235,11 +235,11 @@ static size_t bytes_max(const struct sink_queue *outlet, enum lane_id id)
 {
 	size_t queue = outlet->params.queue;
 
-	if (id == LANE_FLOWS)
+	if (id == BACKLOG_FLOWS)
 		return queue > 0 && queue < outlet->flow_bytes_max ? queue : outlet->flow_bytes_max;
-	if (id == LANE_DELIVERIES)
+	if (id == BACKLOG_DELIVERIES)
 		return SIZE_MAX;
-	return queue > 0 ? queue : OUTLET_BYTES;
+	return queue > 0 ? queue : SINK_QUEUE_BYTES;
 }
 
 /*
@@ -251,7 +251,7 @@ static bool has_room(const struct sink_queue *outlet, enum lane_id id, size_t by
 	const struct sink_backlog *lane = &outlet->lanes[id];
 	size_t max = bytes_max(outlet, id) / (log_ratelimit_goes_on(&lane->drops) ? 2 : 1);
 
-	if (id != LANE_FLOWS && lane->queued >= OUTLET_QUEUE)
+	if (id != BACKLOG_FLOWS && lane->queued >= SINK_QUEUE_DEFAULT)
 		return false;
 	return lane->queued == 0 || lane->bytes + bytes <= max;
 }
@@ -293,7 +293,7 @@ static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 
 static void say(const struct sink_queue *outlet, bool warning, enum lane_id lane, const char *what)
 {
-	const char *const names[LANES] = {
+	const char *const names[BACKLOGS] = {
 		outlet->params.name, output_flows.option, output_deliveries.option};
 	char line[512];
 
@@ -303,7 +303,7 @@ static void say(const struct sink_queue *outlet, bool warning, enum lane_id lane
 
 static void say_drops(struct sink_queue *outlet, enum lane_id id)
 {
-	char often[TROUBLE_OFTEN_MAX], what[128];
+	char often[LOG_RATELIMIT_OFTEN_MAX], what[128];
 
 	if (!log_ratelimit_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
@@ -368,7 +368,7 @@ void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch)
 static bool has_room_for_both(
 	const struct sink_queue *outlet, const struct report_epoch *epoch, size_t bytes)
 {
-	return has_room(outlet, LANE_DELIVERIES, 0) &&
+	return has_room(outlet, BACKLOG_DELIVERIES, 0) &&
 	       (!concerns(outlet, epoch) || has_room(outlet, lane_of(epoch), bytes));
 }
 
@@ -397,7 +397,7 @@ bool sink_queue_takes_deliveries(struct sink_queue *outlet)
 	bool room;
 
 	pthread_mutex_lock(&outlet->lock);
-	room = has_room(outlet, LANE_DELIVERIES, 0);
+	room = has_room(outlet, BACKLOG_DELIVERIES, 0);
 	pthread_mutex_unlock(&outlet->lock);
 	return room;
 }
@@ -498,7 +498,7 @@ int64_t sink_queue_share(struct sink_queue *outlet)
 	pthread_mutex_lock(&outlet->lock);
 	ending = outlet->ending;
 	taken = (double)outlet->taken_bytes + 1;
-	for (int lane = 0; lane < LANES; lane++)
+	for (int lane = 0; lane < BACKLOGS; lane++)
 		bytes += (double)outlet->lanes[lane].bytes;
 	pthread_mutex_unlock(&outlet->lock);
 	if (outlet->leave_by == 0)

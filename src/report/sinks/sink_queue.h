@@ -13,8 +13,8 @@
 #include "report/rows/report.h"
 #include "report/sinks/delivery.h"
 
-#define OUTLET_QUEUE 16                 /* epochs that may wait, and accounts of deliveries */
-#define OUTLET_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
+#define SINK_QUEUE_DEFAULT 16                 /* epochs that may wait, and accounts of deliveries */
+#define SINK_QUEUE_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
 
 struct sink_queue;
 
@@ -41,7 +41,7 @@ struct sink_queue_params {
 	const char *name;             /* of the place, for a person */
 	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
 	uint32_t nb_deliveries;
-	/* Memory that epochs may take, and records; 0: OUTLET_BYTES, and of records what
+	/* Memory that epochs may take, and records; 0: SINK_QUEUE_BYTES, and of records what
 	 * sink_queue_bound_flows() says. One report waits however large it is. */
 	size_t queue;
 	void (*say)(bool warning, const char *line, void *arg);

@@ -49,8 +49,8 @@ static bool reach(struct row_socket *place)
 	int64_t since = clock_now(CLOCK_MONOTONIC);
 	enum socket_client_state state;
 
-	while ((state = socket_client_look(&place->receiver)) != RECEIVER_THERE) {
-		if (state == RECEIVER_ANEW) {
+	while ((state = socket_client_look(&place->receiver)) != SOCKET_CLIENT_CONNECTED) {
+		if (state == SOCKET_CLIENT_RECONNECTED) {
 			delivery_count(
 				&place->remote.delivery.reconnects, place->receiver.connects > 1);
 			if (send_header(place))
@@ -143,7 +143,7 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &remote_unix ? RECEIVER_UNIX : RECEIVER_TCP, NULL, address, why);
+		scheme == &remote_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
@@ -157,7 +157,7 @@ static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
 	struct row_socket *place = calloc(1, sizeof(*place));
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	(void)number;
 	if (place == NULL)

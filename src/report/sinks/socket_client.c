@@ -54,7 +54,7 @@ static bool read_path(const char *text, struct socket_client_address *address, c
 	const size_t max = sizeof(unix_address.sun_path) - 1;
 
 	if (*text == '\0' || strlen(text) > max) {
-		snprintf(why, RECEIVER_WHY_MAX,
+		snprintf(why, SOCKET_CLIENT_ERROR_MAX,
 			"must contain the path of a socket, of 1 to %zu bytes", max);
 		return false;
 	}
@@ -73,14 +73,14 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 	const char *host = text, *end, *behind;
 
 	address->transport = transport;
-	if (transport == RECEIVER_UNIX)
+	if (transport == SOCKET_CLIENT_UNIX)
 		return read_path(text, address, why);
 	end = host + strspn(host, *host == '[' ? ipv6_letters : host_letters);
 	behind = *host == '[' && *end == ']' ? end + 1 : end;
 	host += *text == '[';
 	if (end <= host || (size_t)(end - host) >= sizeof(address->host) ||
 		(*text == '[') != (*end == ']')) {
-		snprintf(why, RECEIVER_WHY_MAX,
+		snprintf(why, SOCKET_CLIENT_ERROR_MAX,
 			"no host; write HOST:PORT, an IPv6 address in brackets");
 		return false;
 	}
@@ -90,7 +90,7 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 	if ((*behind == '\0' && port != NULL) ||
 		(*behind == ':' && read_port(behind + 1, address->port, sizeof(address->port))))
 		return true;
-	snprintf(why, RECEIVER_WHY_MAX, "must end with a port from 1 to 65535");
+	snprintf(why, SOCKET_CLIENT_ERROR_MAX, "must end with a port from 1 to 65535");
 	return false;
 }
 
@@ -145,7 +145,7 @@ static void leave(struct socket_client *receiver, int64_t longest)
 	int before, left;
 	ssize_t len;
 
-	if (receiver->fd < 0 || receiver->address.transport == RECEIVER_UDP ||
+	if (receiver->fd < 0 || receiver->address.transport == SOCKET_CLIENT_UDP ||
 		shutdown(receiver->fd, SHUT_WR) < 0)
 		return;
 	before = queued(receiver->fd);
@@ -221,7 +221,7 @@ static void *look_up_main(void *arg)
 	const struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype =
-			look_up->address.transport == RECEIVER_UDP ? SOCK_DGRAM : SOCK_STREAM,
+			look_up->address.transport == SOCKET_CLIENT_UDP ? SOCK_DGRAM : SOCK_STREAM,
 	};
 
 	look_up->error =
@@ -406,10 +406,10 @@ static int connect_to(const struct socket_client *receiver, const struct addrinf
 
 	if (fd < 0)
 		return -1;
-	if (receiver->address.transport == RECEIVER_TCP) {
+	if (receiver->address.transport == SOCKET_CLIENT_TCP) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	} else if (receiver->address.transport == RECEIVER_UDP) {
+	} else if (receiver->address.transport == SOCKET_CLIENT_UDP) {
 		never_fragment(fd, address->ai_family);
 	}
 	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 &&
@@ -435,7 +435,7 @@ static int connect_any(const struct socket_client *receiver)
 	for (; address != NULL; address = address->ai_next)
 		n++;
 	address = receiver->addresses;
-	if (receiver->address.transport == RECEIVER_UDP)
+	if (receiver->address.transport == SOCKET_CLIENT_UDP)
 		for (uint32_t skip = receiver->turn % n; skip > 0; skip--)
 			address = address->ai_next;
 	for (; n > 0 && fd < 0; n--) {
@@ -480,7 +480,7 @@ bool socket_client_heed(struct socket_client *receiver)
 	if (receiver->fd < 0)
 		return false;
 	len = take_noise(receiver);
-	if (len == 0 && receiver->address.transport != RECEIVER_UDP)
+	if (len == 0 && receiver->address.transport != SOCKET_CLIENT_UDP)
 		give_up(receiver, "the receiver closed the connection");
 	else if (len < 0 && errno != EAGAIN)
 		give_up(receiver, strerror(errno));
@@ -493,28 +493,28 @@ enum socket_client_state socket_client_look(struct socket_client *receiver)
 		bool fresh = receiver->fresh;
 
 		receiver->fresh = false;
-		return fresh ? RECEIVER_ANEW : RECEIVER_THERE;
+		return fresh ? SOCKET_CLIENT_RECONNECTED : SOCKET_CLIENT_CONNECTED;
 	}
 	if (clock_now(CLOCK_MONOTONIC) < receiver->retry_at)
-		return RECEIVER_GONE;
-	if (receiver->address.transport == RECEIVER_UNIX) {
+		return SOCKET_CLIENT_GONE;
+	if (receiver->address.transport == SOCKET_CLIENT_UNIX) {
 		receiver->fd = connect_unix(receiver);
 	} else {
 		if (!look_up(receiver))
-			return RECEIVER_GONE;
+			return SOCKET_CLIENT_GONE;
 		receiver->fd = connect_any(receiver);
 	}
 	if (receiver->fd < 0) {
 		give_up(receiver, file_error(errno));
-		return RECEIVER_GONE;
+		return SOCKET_CLIENT_GONE;
 	}
 	receiver->connects++;
-	return RECEIVER_ANEW;
+	return SOCKET_CLIENT_RECONNECTED;
 }
 
 bool socket_client_reach(struct socket_client *receiver)
 {
-	receiver->fresh = socket_client_look(receiver) != RECEIVER_GONE;
+	receiver->fresh = socket_client_look(receiver) != SOCKET_CLIENT_GONE;
 	return receiver->fresh;
 }
 

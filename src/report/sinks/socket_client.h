@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECEIVER_WHY_MAX 160
+#define SOCKET_CLIENT_ERROR_MAX 160
 
 enum socket_client_transport {
-	RECEIVER_UDP,
-	RECEIVER_TCP,
-	RECEIVER_UNIX,
+	SOCKET_CLIENT_UDP,
+	SOCKET_CLIENT_TCP,
+	SOCKET_CLIENT_UNIX,
 };
 
 struct socket_client_address {
@@ -27,7 +27,7 @@ struct socket_client_address {
 
 /*
  * HOST:PORT, an IPv6 address in brackets; without a port `port` is meant, if that is not NULL. Of a
- * Unix socket its path. False, with a phrase in why[RECEIVER_WHY_MAX], where it is none.
+ * Unix socket its path. False, with a phrase in why[SOCKET_CLIENT_ERROR_MAX], where it is none.
  */
 bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
 	struct socket_client_address *address, char *why);
@@ -62,9 +62,9 @@ void socket_client_init(struct socket_client *receiver);
 void socket_client_free(struct socket_client *receiver);
 
 enum socket_client_state {
-	RECEIVER_GONE,  /* `why` says why; tried again when its time has come */
-	RECEIVER_THERE, /* as before */
-	RECEIVER_ANEW,  /* connected just now */
+	SOCKET_CLIENT_GONE,  /* `why` says why; tried again when its time has come */
+	SOCKET_CLIENT_CONNECTED, /* as before */
+	SOCKET_CLIENT_RECONNECTED,  /* connected just now */
 };
 
 /* Looks whether it is still there, and connects where it is not and may be tried. */

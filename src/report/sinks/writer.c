@@ -125,7 +125,7 @@ static bool add_remote(
 		return false;
 	writer->remotes = remotes;
 	for (uint32_t r = 0; r < writer->nb_remotes; r++)
-		number += remotes[r]->scheme->rows == REMOTE_ENCODED;
+		number += remotes[r]->scheme->rows == SINK_ENCODING_ENCODED;
 	remote = sink_create(&request, number, &writer->voice);
 	if (remote == NULL)
 		return false;
@@ -435,7 +435,7 @@ static bool start_outlets(struct writer *writer)
 static int open_remote(
 	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
 {
-	char why[REMOTE_WHY_MAX], shown[REMOTE_SHOWN_MAX];
+	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 	int status = sink_open(remote, place->options->require, why);
 
 	(void)writer;
@@ -584,7 +584,7 @@ static bool remote_takes(const struct sink *remote, const struct config *config,
 	const struct requested_sink *place, char *error)
 {
 	const struct sink_request request = sink_config_request(config, place);
-	char why[REMOTE_WHY_MAX];
+	char why[SINK_ERROR_MAX];
 
 	if (sink_check(&request, why))
 		return remote->format == NULL || remote->format->header == NULL ||

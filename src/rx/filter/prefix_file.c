@@ -38,14 +38,14 @@ struct placed {
 __attribute__((format(printf, 3, 0))) static void add_reason(
 	struct prefix_file_reading *reading, int used, const char *format, va_list arguments)
 {
-	vsnprintf(reading->error + used, (size_t)(MONITOR_ERROR_MAX - used), format, arguments);
+	vsnprintf(reading->error + used, (size_t)(PREFIX_ERROR_MAX - used), format, arguments);
 	make_printable(reading->error);
 }
 
 __attribute__((format(printf, 2, 3))) static void refuse_file(
 	struct prefix_file_reading *reading, const char *format, ...)
 {
-	int used = snprintf(reading->error, MONITOR_ERROR_MAX, "%.200s: ", reading->path);
+	int used = snprintf(reading->error, PREFIX_ERROR_MAX, "%.200s: ", reading->path);
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -58,7 +58,7 @@ __attribute__((format(printf, 3, 4))) static bool refuse(
 	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {
 	int used = snprintf(
-		reading->error, MONITOR_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
+		reading->error, PREFIX_ERROR_MAX, "%.200s, line %lu: ", reading->path, line);
 	va_list arguments;
 
 	*reading->mistake = true;
@@ -144,9 +144,9 @@ static bool parse_name(
 	if (length == 0)
 		return refuse(
 			reading, reading->line, "%s has no name; write PREFIX NAME", rule->prefix);
-	if (length >= MONITOR_NAME_MAX)
+	if (length >= PREFIX_NAME_MAX)
 		return refuse(reading, reading->line, "the name has %zu bytes; at most %d fit",
-			length, MONITOR_NAME_MAX - 1);
+			length, PREFIX_NAME_MAX - 1);
 	for (size_t i = 0; i < length; i++)
 		if (iscntrl((unsigned char)name[i]))
 			return refuse(reading, reading->line,
@@ -157,8 +157,8 @@ static bool parse_name(
 
 static bool add_rule(struct prefix_file_reading *reading, const struct prefix_entry *rule)
 {
-	if (reading->rules->n == MONITOR_RULES_MAX)
-		return refuse(reading, reading->line, "more than %d rules", MONITOR_RULES_MAX);
+	if (reading->rules->n == PREFIX_ENTRIES_MAX)
+		return refuse(reading, reading->line, "more than %d rules", PREFIX_ENTRIES_MAX);
 	if (reading->rules->n == reading->capacity) {
 		uint32_t capacity = 2 * reading->capacity;
 		struct prefix_list *rules = realloc(
@@ -181,7 +181,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 /* text[length] is 0; a 0 before it is garbage. */
 static bool parse_line(struct prefix_file_reading *reading, char *text, size_t length)
 {
-	struct prefix_entry rule = {.parent = MONITOR_NO_RULE};
+	struct prefix_entry rule = {.parent = PREFIX_NO_ENTRY};
 	size_t word;
 	char *name;
 
@@ -233,9 +233,9 @@ static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry 
 /* Sorted, a prefix comes behind those that hold it: its parent is the last of them. */
 static void find_parent(struct prefix_list *rules, uint32_t i)
 {
-	uint32_t parent = i > 0 ? i - 1 : MONITOR_NO_RULE;
+	uint32_t parent = i > 0 ? i - 1 : PREFIX_NO_ENTRY;
 
-	while (parent != MONITOR_NO_RULE && !holds(&rules->rules[parent], &rules->rules[i]))
+	while (parent != PREFIX_NO_ENTRY && !holds(&rules->rules[parent], &rules->rules[i]))
 		parent = rules->rules[parent].parent;
 	rules->rules[i].parent = parent;
 }
@@ -347,7 +347,7 @@ void prefix_rules_free(struct prefix_list *rules)
 /* --- options --- */
 
 OPTION_WORDS_OF(
-	side_word, [MONITOR_DST] = "dst", [MONITOR_SRC] = "src", [MONITOR_EITHER] = "either")
+	side_word, [PREFIX_DST] = "dst", [PREFIX_SRC] = "src", [PREFIX_EITHER] = "either")
 
 const char *prefix_option_lacks(
 	const struct config *config, const struct measurement_config *measurement)

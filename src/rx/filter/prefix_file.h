@@ -12,9 +12,9 @@
 
 /* Address of a packet that is looked up. */
 enum prefix_side {
-	MONITOR_DST,
-	MONITOR_SRC,
-	MONITOR_EITHER,
+	PREFIX_DST,
+	PREFIX_SRC,
+	PREFIX_EITHER,
 };
 
 struct prefix_options {
@@ -24,20 +24,20 @@ struct prefix_options {
 
 OPTION_OWNER(prefix)
 
-#define MONITOR_ERROR_MAX  512 /* one line */
-#define MONITOR_NAME_MAX   64  /* bytes of a name, with the final 0 */
-#define MONITOR_PREFIX_MAX 56  /* bytes of a prefix as text, with the final 0 */
-#define MONITOR_RULES_MAX  1000000
+#define PREFIX_ERROR_MAX  512 /* one line */
+#define PREFIX_NAME_MAX   64  /* bytes of a name, with the final 0 */
+#define PREFIX_TEXT_MAX 56  /* bytes of a prefix as text, with the final 0 */
+#define PREFIX_ENTRIES_MAX  1000000
 
-#define MONITOR_NO_RULE UINT32_MAX
+#define PREFIX_NO_ENTRY UINT32_MAX
 
 struct prefix_entry {
 	bool ipv6;
 	uint8_t length;   /* bits of the prefix */
 	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
-	uint32_t parent;  /* the longest other prefix that holds this one, or MONITOR_NO_RULE */
-	char prefix[MONITOR_PREFIX_MAX];
-	char name[MONITOR_NAME_MAX];
+	uint32_t parent;  /* the longest other prefix that holds this one, or PREFIX_NO_ENTRY */
+	char prefix[PREFIX_TEXT_MAX];
+	char name[PREFIX_NAME_MAX];
 };
 
 /* Sorted: IPv4 first, then by address, then the shorter prefix. Not changed once it is read. */
@@ -48,7 +48,7 @@ struct prefix_list {
 };
 
 /*
- * Returns NULL with one line in error[MONITOR_ERROR_MAX] that names file and line. *mistake: it is
+ * Returns NULL with one line in error[PREFIX_ERROR_MAX] that names file and line. *mistake: it is
  * one in the text, and not the machine's.
  */
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);

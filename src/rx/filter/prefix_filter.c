@@ -72,7 +72,7 @@ size_t prefix_worker_bytes(const struct prefix_list *rules)
 	return counts_size(rules->n, 1);
 }
 
-_Static_assert(MONITOR_RULES_MAX <= PREFIXES_MAX && MONITOR_NO_RULE == PREFIX_NONE,
+_Static_assert(PREFIX_ENTRIES_MAX <= PREFIXES_MAX && PREFIX_NO_ENTRY == PREFIX_NONE,
 	"the place of a prefix is the number of its rule");
 
 static uint32_t host_order(const uint8_t *bits)
@@ -147,7 +147,7 @@ struct prefix_filter *prefix_filter_create(
 
 	if (table == NULL) {
 		prefix_rules_free(rules);
-		snprintf(error, MONITOR_ERROR_MAX, "no memory for the rules");
+		snprintf(error, PREFIX_ERROR_MAX, "no memory for the rules");
 		return NULL;
 	}
 	table->rules = rules;
@@ -159,7 +159,7 @@ struct prefix_filter *prefix_filter_create(
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
-	snprintf(error, MONITOR_ERROR_MAX,
+	snprintf(error, PREFIX_ERROR_MAX,
 		"no memory for %u rules: %zu MB for their counters, and tables of which %zu MB are "
 		"DPDK's: %s",
 		rules->n, counts_size(rules->n, nb_workers) >> 20, prefix_filter_bytes(rules) >> 20,
@@ -236,12 +236,12 @@ static void look_up(const struct prefix_filter *table, const struct key_burst *b
 	else
 		memset(hits, 0xff, burst->n * sizeof(hits[0]));
 	for (uint64_t left = burst->v6; left != 0; left &= left - 1)
-		hits[__builtin_ctzll(left)] = MONITOR_NO_RULE;
+		hits[__builtin_ctzll(left)] = PREFIX_NO_ENTRY;
 	if (table->ipv6 != NULL && burst->v6 != 0)
 		look_up_ipv6(table->ipv6, burst, source, hits);
 }
 
-_Static_assert((uint32_t)NO_HOP - 1 == MONITOR_NO_RULE, "see look_up()");
+_Static_assert((uint32_t)NO_HOP - 1 == PREFIX_NO_ENTRY, "see look_up()");
 
 /* Moves packet `from` of the burst to `to`, which is not behind it. */
 static void move_packet(
@@ -261,21 +261,21 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 	uint64_t unmatched = 0, matched, v6 = 0;
 	uint32_t kept = 0, none = 0;
 
-	if (table->side != MONITOR_SRC)
+	if (table->side != PREFIX_SRC)
 		look_up(table, burst, false, hits->dst);
 	else
 		memset(hits->dst, 0xff, sizeof(hits->dst));
-	if (table->side != MONITOR_DST)
+	if (table->side != PREFIX_DST)
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
 	/* Most bursts end here, and a sum without places is taken of many packets at once. */
 	for (uint32_t i = 0; i < burst->n; i++)
-		none |= (hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE;
+		none |= (hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY;
 	if (!none)
 		return left_out;
 	for (uint32_t i = 0; i < burst->n; i++)
-		unmatched |= (uint64_t)((hits->dst[i] & hits->src[i]) == MONITOR_NO_RULE) << i;
+		unmatched |= (uint64_t)((hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY) << i;
 	matched = ~unmatched & UINT64_MAX >> (BURST_MAX - burst->n);
 	for (uint64_t left = unmatched; left != 0; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctzll(left);
@@ -313,7 +313,7 @@ void prefix_match_weights(const struct prefix_filter *table, struct key_burst *b
 
 static inline uint32_t register_of(const struct key_hash *hash)
 {
-	return (uint32_t)((hash->lo >> 32) * MONITOR_REGISTERS >> 32);
+	return (uint32_t)((hash->lo >> 32) * PREFIX_REGISTERS >> 32);
 }
 
 static inline void credit(
@@ -331,7 +331,7 @@ static inline void credit(
 
 static bool is_above(const uint32_t *parents, uint32_t above, uint32_t rule)
 {
-	while (rule != MONITOR_NO_RULE && rule != above)
+	while (rule != PREFIX_NO_ENTRY && rule != above)
 		rule = parents[rule];
 	return rule == above;
 }
@@ -343,7 +343,7 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 	const uint32_t *parents = table->parents;
 
 	for (uint32_t i = 0; i < burst->n; i++) {
-		uint32_t hit = hits->dst[i] != MONITOR_NO_RULE ? hits->dst[i] : hits->src[i];
+		uint32_t hit = hits->dst[i] != PREFIX_NO_ENTRY ? hits->dst[i] : hits->src[i];
 
 		rte_prefetch0(&counts[hit]);
 		rte_prefetch0(&counts[hit].registers[register_of(&burst->hash[i])]);
@@ -352,11 +352,11 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 		uint64_t packets = weighted ? burst->weights->packets[i] : 1;
 		uint64_t bytes = weighted ? burst->weights->bytes[i] : burst->wire_len[i];
 
-		for (uint32_t r = hits->dst[i]; r != MONITOR_NO_RULE; r = parents[r])
+		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 		/* Where the two chains meet, they go on as one. */
 		for (uint32_t r = hits->src[i];
-			r != MONITOR_NO_RULE && !is_above(parents, r, hits->dst[i]); r = parents[r])
+			r != PREFIX_NO_ENTRY && !is_above(parents, r, hits->dst[i]); r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
 	}
 }
@@ -375,11 +375,11 @@ void prefix_credit_weights(const struct prefix_filter *table, const struct key_b
 
 uint64_t prefix_flows(const uint8_t *registers)
 {
-	const double m = MONITOR_REGISTERS;
+	const double m = PREFIX_REGISTERS;
 	double sum = 0, estimate;
 	uint32_t zeros = 0;
 
-	for (uint32_t r = 0; r < MONITOR_REGISTERS; r++) {
+	for (uint32_t r = 0; r < PREFIX_REGISTERS; r++) {
 		sum += ldexp(1, -registers[r]);
 		zeros += registers[r] == 0;
 	}

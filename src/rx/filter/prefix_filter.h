@@ -16,13 +16,13 @@
 #include "rx/filter/prefix_file.h"
 
 /* HyperLogLog (Flajolet et al. 2007) with few registers: 1.04 / sqrt(112) is 9.8 %. */
-#define MONITOR_REGISTERS 112
+#define PREFIX_REGISTERS 112
 
 /* Counts of a rule by one worker in one epoch. */
 struct prefix_counts {
 	_Alignas(64) uint64_t packets;
 	uint64_t bytes;                       /* on the wire without FCS */
-	uint8_t registers[MONITOR_REGISTERS]; /* HyperLogLog of 5-tuples */
+	uint8_t registers[PREFIX_REGISTERS]; /* HyperLogLog of 5-tuples */
 };
 
 /*
@@ -33,7 +33,7 @@ struct prefix_filter;
 
 /*
  * Takes over `rules`, and frees them where it fails. NULL with one line in
- * error[MONITOR_ERROR_MAX]. EAL must be up; any thread, one at a time.
+ * error[PREFIX_ERROR_MAX]. EAL must be up; any thread, one at a time.
  */
 struct prefix_filter *prefix_filter_create(
 	struct prefix_list *rules, enum prefix_side side, uint32_t nb_workers, char *error);
@@ -49,7 +49,7 @@ const struct prefix_list *prefix_table_rules(const struct prefix_filter *table);
 struct prefix_counts *prefix_table_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
-/* Rules matched by the packets of a burst; MONITOR_NO_RULE: none on that side. */
+/* Rules matched by the packets of a burst; PREFIX_NO_ENTRY: none on that side. */
 struct prefix_matches {
 	uint32_t dst[BURST_MAX], src[BURST_MAX];
 };

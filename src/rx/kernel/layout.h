@@ -162,8 +162,8 @@ _Static_assert(sizeof(struct kernel_tally) == KERNEL_CACHE_LINE, "each CPU has a
 
 /* Addresses of a packet that rules match. */
 enum kernel_monitor {
-	KERNEL_MONITOR_DST = 1,
-	KERNEL_MONITOR_SRC = 2,
+	KERNEL_PREFIX_DST = 1,
+	KERNEL_PREFIX_SRC = 2,
 };
 
 /*

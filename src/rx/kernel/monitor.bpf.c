@@ -464,15 +464,15 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 		return true;
 	if (ipv4) {
 		rules = bpf_map_lookup_elem(&monitored4, &generation);
-		return rules != NULL && (((constants.monitor & KERNEL_MONITOR_DST) != 0 &&
+		return rules != NULL && (((constants.monitor & KERNEL_PREFIX_DST) != 0 &&
 						 holds_ipv4(rules, entry->key + 4)) ||
-						((constants.monitor & KERNEL_MONITOR_SRC) != 0 &&
+						((constants.monitor & KERNEL_PREFIX_SRC) != 0 &&
 							holds_ipv4(rules, entry->key)));
 	}
 	rules = bpf_map_lookup_elem(&monitored6, &generation);
-	return rules != NULL && (((constants.monitor & KERNEL_MONITOR_DST) != 0 &&
+	return rules != NULL && (((constants.monitor & KERNEL_PREFIX_DST) != 0 &&
 					 holds_ipv6(rules, entry->key + 16)) ||
-					((constants.monitor & KERNEL_MONITOR_SRC) != 0 &&
+					((constants.monitor & KERNEL_PREFIX_SRC) != 0 &&
 						holds_ipv6(rules, entry->key)));
 }
 

@@ -23,7 +23,7 @@
 /* What is in a rule that holds it says nothing new. */
 static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {
-	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == MONITOR_NO_RULE;
+	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == PREFIX_NO_ENTRY;
 }
 
 static uint32_t address_of(const struct prefix_entry *rule)
@@ -153,7 +153,7 @@ struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *
 		if (maps->ipv6 >= 0)
 			return maps;
 	}
-	snprintf(error, MONITOR_ERROR_MAX, "the kernel has no memory for %u rules, %llu MB: %s",
+	snprintf(error, PREFIX_ERROR_MAX, "the kernel has no memory for %u rules, %llu MB: %s",
 		rules->n, (unsigned long long)kernel_rules_bytes(rules) >> 20, strerror(errno));
 	if (maps != NULL && maps->ipv4 >= 0)
 		close(maps->ipv4);

@@ -15,7 +15,7 @@ struct kernel_rules {
 	int ipv4, ipv6;
 };
 
-/* NULL with one line in error[MONITOR_ERROR_MAX]. */
+/* NULL with one line in error[PREFIX_ERROR_MAX]. */
 struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error);
 void kernel_rules_destroy(struct kernel_rules *rules); /* NULL: nothing */
 

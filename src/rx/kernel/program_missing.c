@@ -101,7 +101,7 @@ void kernel_program_rules(
 struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error)
 {
 	(void)rules;
-	snprintf(error, MONITOR_ERROR_MAX, KERNEL_MISSING);
+	snprintf(error, PREFIX_ERROR_MAX, KERNEL_MISSING);
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	int result = abstract ? 0 : try_to_connect(address, size);
 
 	if (result == EPROTOTYPE || (abstract && abstract_taken(address, size))) {
-		snprintf(error, PORT_TAKEN_MAX,
+		snprintf(error, DEVICE_LOCK_ERROR_MAX,
 			"--port %s: another process listens on %s; stop it, or name another socket",
 			name->called, path);
 		return true;
@@ -122,7 +122,7 @@ static bool tap_taken(const struct port_name *name, char *error)
 	snprintf(interface, sizeof(interface), "%.*s", length, iface);
 	if (!port_interface_read(interface, &facts) || !facts.running)
 		return false;
-	snprintf(error, PORT_TAKEN_MAX,
+	snprintf(error, DEVICE_LOCK_ERROR_MAX,
 		"--port %s: the interface %s is there and in use: two processes would each get a "
 		"part of its packets; stop the other, or name another interface",
 		name->called, interface);

@@ -8,11 +8,11 @@
 #include "rx/port/port_name.h"
 #include "rx/port/messages.h"
 
-#define PORT_TAKEN_MAX 512
+#define DEVICE_LOCK_ERROR_MAX 512
 
 /*
  * Looks at the socket on which a device would listen (memif, vhost, virtio_user), or at the tap
- * interface that it would share. True, with one line in error[PORT_TAKEN_MAX], where another
+ * interface that it would share. True, with one line in error[DEVICE_LOCK_ERROR_MAX], where another
  * process has it. A socket's file that nobody listens on any more is removed, and that is noted.
  */
 bool port_taken(const struct port_name *name, struct port_messages *messages, char *error);

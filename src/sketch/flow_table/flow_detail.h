@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
  * looked at in tcp.
  */
 #define FLOW_DEEP_STATE  UINT32_C(3)
-#define FLOW_DEEP_STATES UINT32_C(15) /* both */
+#define FLOW_DETAIL_STATES UINT32_C(15) /* both */
 #define FLOW_DEEP_LOOKED 2
 #define FLOW_DEEP_MARK   (UINT32_C(1) << 4)
 #define FLOW_DEEP_DETAIL 5
@@ -70,7 +70,7 @@ struct flow_deep {
 	struct flow_states states;
 	/* By whether a flow is of the share, and by its states: FLOW_STEADY_OF(), or 0 where the
 	 * next packet may change them. */
-	uint32_t steady[2][FLOW_DEEP_STATES + 1];
+	uint32_t steady[2][FLOW_DETAIL_STATES + 1];
 	bool held; /* the states are not FLOW_STATES_IDENTITY */
 	uint64_t packets[FLOW_STATES];
 	uint64_t total;   /* packets that came to the table */
@@ -101,7 +101,7 @@ static inline struct flow_detail *flow_detail_of(
 	const size_t step = sizeof(struct flow_detail) >> FLOW_DEEP_DETAIL;
 
 	return (struct flow_detail *)((char *)details +
-				      step * (entry->deep & ~(FLOW_DEEP_STATES | FLOW_DEEP_MARK)));
+				      step * (entry->deep & ~(FLOW_DETAIL_STATES | FLOW_DEEP_MARK)));
 }
 
 /* Returns the figures of an entry and a copy of its detail. */

@@ -220,7 +220,7 @@ static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *ta
 			before.packets + weight_of(burst, i, (mode & FLOW_WEIGHTED) != 0).packets,
 			begins, mode))
 		own = FLOW_TCP;
-	entry->deep = (entry->deep & ~FLOW_DEEP_STATES) | (uint32_t)own |
+	entry->deep = (entry->deep & ~FLOW_DETAIL_STATES) | (uint32_t)own |
 		      (uint32_t)state << FLOW_DEEP_LOOKED |
 		      (state == FLOW_TCP ? FLOW_DEEP_MARK : 0);
 	return met;
@@ -240,9 +240,9 @@ static ALWAYS_INLINE uint32_t meet_anew(struct flow_table *table, const struct k
 static ALWAYS_INLINE uint32_t steady_of(const struct flow_deep *pool,
 	const struct flow_entry *entry, const struct key_hash *hash, const uint32_t mode)
 {
-	const uint32_t states = entry->deep & FLOW_DEEP_STATES;
+	const uint32_t states = entry->deep & FLOW_DETAIL_STATES;
 
-	if (mode & FLOW_HELD)
+	if (mode & FLOW_DEFERRED)
 		return pool->steady[flow_states_part(hash) < pool->states.share][states];
 	return states == FLOW_DEEP_OF(FLOW_RATE, FLOW_RATE) ? FLOW_STEADY_OF(FLOW_RATE, FLOW_RATE)
 	       : states == FLOW_DEEP_OF(FLOW_TCP, FLOW_TCP) ? FLOW_STEADY_OF(FLOW_TCP, FLOW_TCP)
@@ -507,12 +507,12 @@ static ALWAYS_INLINE void count_as(
 void flow_deep_update(struct flow_table *table, const struct key_burst *burst)
 {
 	if (table->deep->held)
-		count_as(table, burst, FLOW_HELD);
+		count_as(table, burst, FLOW_DEFERRED);
 	else
 		count_as(table, burst, 0);
 }
 
 void flow_deep_update_weighted(struct flow_table *table, const struct key_burst *burst)
 {
-	count_as(table, burst, FLOW_HELD | FLOW_WEIGHTED);
+	count_as(table, burst, FLOW_DEFERRED | FLOW_WEIGHTED);
 }

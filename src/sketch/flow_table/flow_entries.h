@@ -188,7 +188,7 @@ enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
 	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
 	/* some flows are held below their states (flow_detail_update.c) */
-	FLOW_HELD = 1 << 2,
+	FLOW_DEFERRED = 1 << 2,
 };
 
 /* Addition to an entry by a packet, or by a group of packets with one key. */

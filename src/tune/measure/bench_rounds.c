@@ -38,7 +38,7 @@ static void feed_share(void *arg, uint32_t t)
 /* ns per packet, over all threads; 0 where threads could not be started. */
 static double run_pass(struct pass *pass, const struct cpus *cpus)
 {
-	double seconds[CONTESTANT_THREADS_MAX], sum = 0;
+	double seconds[BENCH_SUBJECT_THREADS_MAX], sum = 0;
 
 	if (!cpus_run(cpus, pass->contestant->threads, feed_share, pass, seconds))
 		return 0;
@@ -54,7 +54,7 @@ static bool check_total(const struct pass *pass, char *error)
 	if (pass->contestant->ops->total == NULL ||
 		!pass->contestant->ops->total(pass->state, &total) || total == fed)
 		return true;
-	snprintf(error, CONTEST_ERROR_MAX,
+	snprintf(error, BENCH_ROUNDS_ERROR_MAX,
 		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "
 		"nothing",
 		pass->contestant->name, plan_sharing_word(pass->contestant->sharing),
@@ -133,8 +133,8 @@ static bool run_round(const struct bench_rounds *contest, const struct cpus *cpu
 	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t round, bool last,
 	struct contest_result *results, char *error)
 {
-	struct baseline baselines[CONTESTANT_THREADS_MAX + 1];
-	bool known[CONTESTANT_THREADS_MAX + 1] = {false};
+	struct baseline baselines[BENCH_SUBJECT_THREADS_MAX + 1];
+	bool known[BENCH_SUBJECT_THREADS_MAX + 1] = {false};
 
 	for (uint32_t c = 0; c < nb_contestants; c++) {
 		uint32_t threads = contestants[c].threads;

@@ -20,8 +20,8 @@
 #include "tune/measure/cpus.h"
 #include "tune/measure/stats.h"
 
-#define CONTEST_CONTESTANTS_MAX 512
-#define CONTEST_ERROR_MAX       256
+#define BENCH_ROUNDS_SUBJECTS_MAX 512
+#define BENCH_ROUNDS_ERROR_MAX       256
 
 struct contest_result {
 	const char *missing; /* why it was not measured; NULL: it was */
@@ -36,7 +36,7 @@ struct contest_result {
 
 /*
  * Runs all rounds and fills results[nb_contestants]. Returns false with one line in
- * error[CONTEST_ERROR_MAX] where a contestant did not count what it was fed: then no figure is
+ * error[BENCH_ROUNDS_ERROR_MAX] where a contestant did not count what it was fed: then no figure is
  * worth anything. Ends early, with 0 in *rounds_done or more, when a signal asks for the end.
  */
 bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,

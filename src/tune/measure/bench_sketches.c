@@ -12,7 +12,7 @@
 
 struct ours {
 	uint32_t nb_parts;
-	struct sketch *parts[CONTESTANT_THREADS_MAX];
+	struct sketch *parts[BENCH_SUBJECT_THREADS_MAX];
 	void (*update)(struct sketch *sketch, const struct key_burst *burst);
 };
 

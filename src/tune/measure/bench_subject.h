@@ -16,7 +16,7 @@
 #include "tune/measure/workload.h"
 #include "sketch/sketch.h"
 
-#define CONTESTANT_THREADS_MAX 64
+#define BENCH_SUBJECT_THREADS_MAX 64
 
 /* What all contestants of a group have in common. */
 struct bench_rounds {

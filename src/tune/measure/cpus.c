@@ -35,7 +35,7 @@ void cpus_init(struct cpus *cpus, const struct topology *topology)
 		for (uint32_t i = 0; i < topology->nb_cpus; i++)
 			if (is_second_thread(topology, i) == (kind >= 2) &&
 				(topology->cpus[i].id == 0) == (kind % 2 == 1) &&
-				cpus->n < CONTESTANT_THREADS_MAX)
+				cpus->n < BENCH_SUBJECT_THREADS_MAX)
 				cpus->ids[cpus->n++] = topology->cpus[i].id;
 }
 
@@ -82,7 +82,7 @@ bool cpus_run(const struct cpus *cpus, uint32_t nb_threads, void (*function)(voi
 	void *arg, double *seconds)
 {
 	struct job job = {.work = function, .arg = arg, .nb_threads = nb_threads};
-	struct job_thread threads[CONTESTANT_THREADS_MAX];
+	struct job_thread threads[BENCH_SUBJECT_THREADS_MAX];
 	uint32_t started = 0;
 
 	for (; started < nb_threads; started++) {

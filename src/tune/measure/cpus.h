@@ -12,7 +12,7 @@
 
 struct cpus {
 	uint32_t n;
-	uint32_t ids[CONTESTANT_THREADS_MAX]; /* in the order in which they are taken */
+	uint32_t ids[BENCH_SUBJECT_THREADS_MAX]; /* in the order in which they are taken */
 };
 
 /* Different physical cores first, CPU 0, where the kernel does its own work, last of its kind. */

@@ -41,7 +41,7 @@ struct offer_queue {
 struct load_generator {
 	struct offer_params params;
 	struct rte_mempool *pool;
-	struct offer_queue queues[OFFER_QUEUES_MAX];
+	struct offer_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
 	uint64_t cycles;            /* that it is to run */
@@ -89,7 +89,7 @@ static bool take_mbufs(struct load_generator *offer)
 
 	snprintf(name, sizeof(name), "%.20s", offer->name);
 	offer->pool = rte_pktmbuf_pool_create(
-		name, each * offer->params.nb_queues, 0, 0, OFFER_MBUF_ROOM, SOCKET_ID_ANY);
+		name, each * offer->params.nb_queues, 0, 0, LOAD_GENERATOR_MBUF_ROOM, SOCKET_ID_ANY);
 	if (offer->pool == NULL)
 		return false;
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
@@ -146,7 +146,7 @@ static bool spread_keys(struct load_generator *offer)
 
 static bool make_port(struct load_generator *offer)
 {
-	struct rte_ring *rings[OFFER_QUEUES_MAX];
+	struct rte_ring *rings[LOAD_GENERATOR_QUEUES_MAX];
 	int port;
 
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
@@ -154,7 +154,7 @@ static bool make_port(struct load_generator *offer)
 
 		snprintf(name, sizeof(name), "%.16s_%u", offer->name, q);
 		rings[q] = rte_ring_create(
-			name, OFFER_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+			name, LOAD_GENERATOR_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (rings[q] == NULL)
 			return false;
 		offer->queues[q].ring = rings[q];
@@ -171,7 +171,7 @@ struct load_generator *load_generator_create(const struct offer_params *params, 
 	struct load_generator *offer = calloc(1, sizeof(*offer));
 
 	if (offer == NULL) {
-		snprintf(error, OFFER_ERROR_MAX, "no memory for the generator");
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for the generator");
 		return NULL;
 	}
 	offer->params = *params;
@@ -179,7 +179,7 @@ struct load_generator *load_generator_create(const struct offer_params *params, 
 	snprintf(offer->name, sizeof(offer->name), "offer%u", serial++);
 	if (take_mbufs(offer) && spread_keys(offer) && make_port(offer))
 		return offer;
-	snprintf(error, OFFER_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
+	snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
 		params->mbufs, rte_strerror(rte_errno));
 	load_generator_destroy(offer);
 	return NULL;

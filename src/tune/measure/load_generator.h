@@ -21,10 +21,10 @@
 
 #include "tune/measure/workload.h"
 
-#define OFFER_QUEUES_MAX  16
-#define OFFER_ERROR_MAX   512
-#define OFFER_MBUF_ROOM   2176 /* as mbufs of live ports */
-#define OFFER_DESCRIPTORS 1024 /* entries of each ring */
+#define LOAD_GENERATOR_QUEUES_MAX  16
+#define LOAD_GENERATOR_ERROR_MAX   512
+#define LOAD_GENERATOR_MBUF_ROOM   2176 /* as mbufs of live ports */
+#define LOAD_GENERATOR_DESCRIPTORS 1024 /* entries of each ring */
 
 struct offer_params {
 	const struct workload *workload;
@@ -43,7 +43,7 @@ struct offer_counts {
 
 struct load_generator;
 
-/* EAL must be up. NULL with one line in error[OFFER_ERROR_MAX]. */
+/* EAL must be up. NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
 struct load_generator *load_generator_create(const struct offer_params *params, char *error);
 /* Who polled it has closed the ethdev. */
 void load_generator_destroy(struct load_generator *offer);

@@ -46,7 +46,7 @@ uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting);
 
 /*
  * The plan of a run on a port of that name. Fills *config, whose strings are those of setting and
- * from, and *plan, which points into it. Returns false with one line in error[OFFER_ERROR_MAX].
+ * from, and *plan, which points into it. Returns false with one line in error[LOAD_GENERATOR_ERROR_MAX].
  */
 bool pipeline_plan(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, const char *port, struct config *config, struct plan *plan,
@@ -65,7 +65,7 @@ struct pipeline_sample pipeline_sample_of(
 
 /*
  * EAL must be up; its lcores 1 and on are put on the CPUs cpus[0] and on, in turn, lcore 0 sleeps.
- * Returns false with one line in error[OFFER_ERROR_MAX], also where packets are not accounted for.
+ * Returns false with one line in error[LOAD_GENERATOR_ERROR_MAX], also where packets are not accounted for.
  */
 bool pipeline_run(const struct pipeline_setting *setting, const struct config *from,
 	const struct topology *topology, const uint32_t *cpus, uint32_t nb_cpus,

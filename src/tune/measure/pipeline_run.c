@@ -41,7 +41,7 @@ static uint32_t nb_queues(const struct pipeline_setting *setting)
 uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
 {
 	/* Rings of the device and of async's workers, and bursts in the hands of all. */
-	return nb_queues(setting) * (OFFER_DESCRIPTORS + 2 * BURST_MAX) +
+	return nb_queues(setting) * (LOAD_GENERATOR_DESCRIPTORS + 2 * BURST_MAX) +
 	       setting->workers * (SETUP_RING_SIZE + 2 * BURST_MAX) + POLL_BURST_MAX;
 }
 
@@ -78,7 +78,7 @@ static bool check(const struct pipeline_totals *totals, const struct offer_count
 		totals->counted + totals->ring_full == totals->received &&
 		totals->measured == totals->counted && totals->measured > 0)
 		return true;
-	snprintf(error, OFFER_ERROR_MAX,
+	snprintf(error, LOAD_GENERATOR_ERROR_MAX,
 		"of %llu packets %llu were received, %llu lost between lcores and %llu measured: "
 		"the figures are worth nothing",
 		(unsigned long long)counts->taken, (unsigned long long)totals->received,
@@ -193,7 +193,7 @@ static bool add_rules(struct run *run, const struct prefix_list *rules, char *er
 	size += rules->n * sizeof(rules->rules[0]);
 	copy = malloc(size);
 	if (copy == NULL) {
-		snprintf(error, OFFER_ERROR_MAX, "no memory for %u rules", rules->n);
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %u rules", rules->n);
 		return false;
 	}
 	memcpy(copy, rules, size);
@@ -226,7 +226,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 	}
 	right = let_run(run, offer, milliseconds, &counts);
 	if (!right)
-		snprintf(error, OFFER_ERROR_MAX, "no thread for the generator");
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no thread for the generator");
 	totals = pipeline_add_up(run);
 	run_destroy(run);
 	right = right && check(&totals, &counts, load_generator_left(offer), error);
