@@ -36,14 +36,14 @@
 struct entry {
 	char name[NAME_MAX_BYTES];
 	const struct exported *exported;
-	struct collecting *collecting; /* NULL: it is libfixbuf */
+	struct collect_bench *collecting; /* NULL: it is libfixbuf */
 	struct fixbuf *fixbuf;
 	bool sampled;
 	int64_t now;
-	struct collecting_counts counts; /* of libfixbuf */
+	struct collect_bench_counts counts; /* of libfixbuf */
 };
 
-static struct collecting_counts counts_of(const struct entry *entry)
+static struct collect_bench_counts counts_of(const struct entry *entry)
 {
 	return entry->collecting != NULL ? collecting_counts(entry->collecting) : entry->counts;
 }
@@ -60,10 +60,10 @@ static void run_entry(void *arg, uint32_t t)
 }
 
 /* Whether it is the truth that a run added. */
-static bool is_right(const struct entry *entry, const struct collecting_counts *before)
+static bool is_right(const struct entry *entry, const struct collect_bench_counts *before)
 {
 	const struct exported *exported = entry->exported;
-	struct collecting_counts now = counts_of(entry);
+	struct collect_bench_counts now = counts_of(entry);
 
 	if (now.records - before->records != exported->records)
 		return false;
@@ -75,7 +75,7 @@ static bool is_right(const struct entry *entry, const struct collecting_counts *
 
 static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t round)
 {
-	struct collecting_counts before = counts_of(entry);
+	struct collect_bench_counts before = counts_of(entry);
 	double seconds;
 
 	if (!cpus_run(&bench->cpus, 1, run_entry, entry, &seconds))
@@ -123,7 +123,7 @@ static const char *const depth_names[] = {
 	[COLLECT_BENCH_COUNTED] = "best, count-min",
 };
 
-static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum collecting_depth depth,
+static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum collect_bench_depth depth,
 	const struct exported *exported)
 {
 	const struct exported_spec *spec = &exported->spec;
@@ -167,7 +167,7 @@ static bool run_traffic(
 	uint32_t n = 0;
 
 	for (uint32_t d = COLLECT_BENCH_OBSERVATIONS; d <= COLLECT_BENCH_COUNTED && fine; d++)
-		fine = open_entry(bench, &entries[n++], (enum collecting_depth)d, exported);
+		fine = open_entry(bench, &entries[n++], (enum collect_bench_depth)d, exported);
 	if (fine && !signals_stop_requested())
 		fine = warm_up(bench, entries, n) && take_turns(bench, entries, n);
 	for (uint32_t e = 0; e < n; e++)

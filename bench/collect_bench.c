@@ -20,9 +20,9 @@
 #define LINK_OVERHEAD  14
 #define TIMEOUT_NS     (120 * SECOND_NS)
 
-struct collecting {
-	enum collecting_depth depth;
-	struct collecting_counts counts;
+struct collect_bench {
+	enum collect_bench_depth depth;
+	struct collect_bench_counts counts;
 
 	/* Of records alone. */
 	struct record_handler sink;
@@ -45,7 +45,7 @@ struct collecting {
 
 static void add_records(void *arg, uint32_t n)
 {
-	struct collecting *collecting = arg;
+	struct collect_bench *collecting = arg;
 
 	for (uint32_t i = 0; i < n; i++) {
 		collecting->counts.packets += collecting->batch[i].packets;
@@ -86,7 +86,7 @@ static void ignore_sampler(void *arg, const struct sampler_state *sampler)
 	(void)sampler;
 }
 
-static void decode(struct collecting *collecting, const struct datagram *datagram)
+static void decode(struct collect_bench *collecting, const struct datagram *datagram)
 {
 	struct templates **templates;
 	struct datagram_header header;
@@ -101,7 +101,7 @@ static void decode(struct collecting *collecting, const struct datagram *datagra
 
 /* --- more --- */
 
-static void count(struct collecting *collecting, const struct observation *observations, uint32_t n)
+static void count(struct collect_bench *collecting, const struct observation *observations, uint32_t n)
 {
 	struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
@@ -117,7 +117,7 @@ static void count(struct collecting *collecting, const struct observation *obser
 
 static void observe(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collecting *collecting = arg;
+	struct collect_bench *collecting = arg;
 
 	if (collecting->depth >= COLLECT_BENCH_BEST) {
 		count(collecting, observations, n);
@@ -130,7 +130,7 @@ static void observe(void *arg, const struct observation *observations, uint32_t 
 
 static void forget(void *arg, uint32_t exporter)
 {
-	struct collecting *collecting = arg;
+	struct collect_bench *collecting = arg;
 
 	if (collecting->dedup != NULL)
 		dedup_forget_exporter(collecting->dedup, exporter);
@@ -143,7 +143,7 @@ static void say_nothing(void *arg, bool warning, const char *line)
 	(void)line;
 }
 
-static bool create_collector(struct collecting *collecting)
+static bool create_collector(struct collect_bench *collecting)
 {
 	const struct collector_params params = {
 		.exporters_max = EXPORTERS_MAX,
@@ -161,7 +161,7 @@ static bool create_collector(struct collecting *collecting)
 	return collecting->collector != NULL;
 }
 
-static bool create_dedup(struct collecting *collecting, uint64_t flows, uint64_t seed)
+static bool create_dedup(struct collect_bench *collecting, uint64_t flows, uint64_t seed)
 {
 	const struct dedup_params params = {
 		.method = DEDUP_BEST,
@@ -180,7 +180,7 @@ static bool create_dedup(struct collecting *collecting, uint64_t flows, uint64_t
 	return collecting->by_exporter != NULL && collecting->dedup != NULL;
 }
 
-static bool create_sketch(struct collecting *collecting, uint64_t seed)
+static bool create_sketch(struct collect_bench *collecting, uint64_t seed)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
@@ -206,7 +206,7 @@ static bool create_sketch(struct collecting *collecting, uint64_t seed)
 	return collecting->sketch != NULL;
 }
 
-static void set_sink(struct collecting *collecting)
+static void set_sink(struct collect_bench *collecting)
 {
 	collecting->sink = (struct record_handler){
 		.batch = collecting->batch,
@@ -220,9 +220,9 @@ static void set_sink(struct collecting *collecting)
 	};
 }
 
-struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows, uint64_t seed)
+struct collect_bench *collecting_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
 {
-	struct collecting *collecting = aligned_alloc(64, (sizeof(*collecting) + 63) / 64 * 64);
+	struct collect_bench *collecting = aligned_alloc(64, (sizeof(*collecting) + 63) / 64 * 64);
 
 	if (collecting == NULL)
 		return NULL;
@@ -237,7 +237,7 @@ struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows
 	return NULL;
 }
 
-void collecting_destroy(struct collecting *collecting)
+void collecting_destroy(struct collect_bench *collecting)
 {
 	for (uint32_t t = 0; t <= COLLECT_BENCH_ROUTERS_MAX; t++)
 		if (collecting->templates[t] != NULL)
@@ -251,7 +251,7 @@ void collecting_destroy(struct collecting *collecting)
 	free(collecting);
 }
 
-void collecting_take(struct collecting *collecting, const struct datagram *datagram)
+void collecting_take(struct collect_bench *collecting, const struct datagram *datagram)
 {
 	if (collecting->depth == COLLECT_BENCH_RECORDS)
 		decode(collecting, datagram);
@@ -277,7 +277,7 @@ static void ignore_path(void *arg, const struct path_row *row)
 	(void)row;
 }
 
-static void settle(struct collecting *collecting)
+static void settle(struct collect_bench *collecting)
 {
 	for (;;) {
 		struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
@@ -292,7 +292,7 @@ static void settle(struct collecting *collecting)
 	count_waiting_keys(&collecting->counting, &collecting->sketch, &collecting->distinct);
 }
 
-void collecting_end_epoch(struct collecting *collecting, int64_t now)
+void collecting_end_epoch(struct collect_bench *collecting, int64_t now)
 {
 	if (collecting->collector != NULL)
 		collector_end_epoch(collecting->collector, 0, ignore_exporter, ignore_link, NULL);
@@ -302,7 +302,7 @@ void collecting_end_epoch(struct collecting *collecting, int64_t now)
 	dedup_end_epoch(collecting->dedup, now, ignore_path, NULL);
 }
 
-void collecting_run(struct collecting *collecting, const struct exported *exported, int64_t *now)
+void collecting_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now)
 {
 	struct datagram datagram = {.src_port = 50000, .dst_port = 2055};
 	int64_t start = *now;
@@ -323,7 +323,7 @@ void collecting_run(struct collecting *collecting, const struct exported *export
 	collecting_end_epoch(collecting, *now);
 }
 
-struct collecting_counts collecting_counts(const struct collecting *collecting)
+struct collect_bench_counts collecting_counts(const struct collect_bench *collecting)
 {
 	return collecting->counts;
 }

@@ -11,7 +11,7 @@
 
 #define COLLECT_BENCH_ROUTERS_MAX 16
 
-enum collecting_depth {
+enum collect_bench_depth {
 	COLLECT_BENCH_RECORDS,      /* decoded, and no more */
 	COLLECT_BENCH_OBSERVATIONS, /* and whose they are */
 	COLLECT_BENCH_BEST,         /* and each packet once */
@@ -19,24 +19,24 @@ enum collecting_depth {
 };
 
 /* What came of it, since it was made. */
-struct collecting_counts {
+struct collect_bench_counts {
 	uint64_t records;
 	uint64_t packets, bytes; /* of records */
 	uint64_t measured;       /* packets that counted */
 };
 
-struct collecting;
+struct collect_bench;
 
 /* For so many flows. NULL: there is no memory. */
-struct collecting *collecting_create(enum collecting_depth depth, uint64_t flows, uint64_t seed);
-void collecting_destroy(struct collecting *collecting);
+struct collect_bench *collecting_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
+void collecting_destroy(struct collect_bench *collecting);
 
-void collecting_take(struct collecting *collecting, const struct datagram *datagram);
+void collecting_take(struct collect_bench *collecting, const struct datagram *datagram);
 
 /* An epoch ends. */
-void collecting_end_epoch(struct collecting *collecting, int64_t now);
+void collecting_end_epoch(struct collect_bench *collecting, int64_t now);
 
 /* From memory: the datagrams come within a second from *now on, at the end of which an epoch ends. */
-void collecting_run(struct collecting *collecting, const struct exported *exported, int64_t *now);
+void collecting_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now);
 
-struct collecting_counts collecting_counts(const struct collecting *collecting);
+struct collect_bench_counts collecting_counts(const struct collect_bench *collecting);

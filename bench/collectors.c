@@ -67,7 +67,7 @@ static struct listener *open_listener(uint16_t port)
 	return listener_open(&address, 1, COLLECTORS_BUFFER, why);
 }
 
-static void receive(struct listener *listener, struct collecting *collecting)
+static void receive(struct listener *listener, struct collect_bench *collecting)
 {
 	struct datagram datagrams[LISTEN_BATCH];
 	int64_t end = clock_now(CLOCK_REALTIME) / SECOND_NS * SECOND_NS + SECOND_NS;
@@ -89,7 +89,7 @@ static void receive(struct listener *listener, struct collecting *collecting)
 /* In the child: tells how many records it saw. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
-	struct collecting *collecting = collecting_create(
+	struct collect_bench *collecting = collecting_create(
 		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS, flows,
 		1);
 	struct listener *listener = collecting != NULL ? open_listener(port) : NULL;
@@ -465,7 +465,7 @@ static double grow(const void *arg)
 {
 	const struct exported *exported = arg;
 	int64_t now = 1800000000 * SECOND_NS;
-	struct collecting *collecting;
+	struct collect_bench *collecting;
 	double before = resident();
 
 	collecting = collecting_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);

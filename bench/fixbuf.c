@@ -96,7 +96,7 @@ void fixbuf_destroy(struct fixbuf *fixbuf)
 }
 
 /* The whole of one message. */
-static bool read_message(struct fixbuf *fixbuf, struct collecting_counts *counts)
+static bool read_message(struct fixbuf *fixbuf, struct collect_bench_counts *counts)
 {
 	struct fixbuf_record record;
 	size_t len = sizeof(record);
@@ -116,7 +116,7 @@ static bool read_message(struct fixbuf *fixbuf, struct collecting_counts *counts
 }
 
 bool fixbuf_run(
-	struct fixbuf *fixbuf, const struct exported *exported, struct collecting_counts *counts)
+	struct fixbuf *fixbuf, const struct exported *exported, struct collect_bench_counts *counts)
 {
 	for (uint32_t d = 0; d < exported->n; d++) {
 		const struct exported_datagram *datagram = &exported->datagrams[d];
@@ -277,7 +277,7 @@ void fixbuf_destroy(struct fixbuf *fixbuf)
 }
 
 bool fixbuf_run(
-	struct fixbuf *fixbuf, const struct exported *exported, struct collecting_counts *counts)
+	struct fixbuf *fixbuf, const struct exported *exported, struct collect_bench_counts *counts)
 {
 	(void)fixbuf;
 	(void)exported;

@@ -99,7 +99,7 @@ struct flow_tables {
 	struct flow_variant variants[FLOW_VARIANTS_MAX];
 	struct bench_subject tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
-	struct contest_result results[FLOW_VARIANTS_MAX];
+	struct bench_rounds_result results[FLOW_VARIANTS_MAX];
 	/* The last size of the traffic that was a power of two; ns of each table, 0: not measured. */
 	uint64_t power;
 	double power_ns[FLOW_VARIANTS_MAX];
@@ -163,7 +163,7 @@ static void cell_chains(struct figures *figures, const struct chains *chains, ui
 	figures_cell(figures, "occupancy", "%.3f", (double)chains->used / (double)buckets);
 }
 
-static const struct contest_result *result_of(
+static const struct bench_rounds_result *result_of(
 	const struct flow_tables *bench, enum flow_structure structure, enum table_hash hash)
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++)
@@ -174,7 +174,7 @@ static const struct contest_result *result_of(
 }
 
 static void cell_ratio(struct flow_tables *bench, const char *column,
-	const struct contest_result *result, const struct contest_result *other, uint32_t rounds)
+	const struct bench_rounds_result *result, const struct bench_rounds_result *other, uint32_t rounds)
 {
 	if (other != NULL)
 		figures_cell(&bench->figures, column, "%.2f",
@@ -212,7 +212,7 @@ static void cell_paper(
 static void cell_result(
 	struct flow_tables *bench, uint32_t t, const struct workload *workload, uint32_t rounds)
 {
-	const struct contest_result *result = &bench->results[t];
+	const struct bench_rounds_result *result = &bench->results[t];
 	struct flow_variant variant = bench->variants[t];
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
 	struct figures *figures = &bench->figures;
@@ -289,8 +289,8 @@ static void note_fastest(
 	struct flow_tables *bench, struct fastest *fastest, uint64_t buckets, uint32_t rounds)
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++) {
-		const struct contest_result *result = &bench->results[t];
-		const struct contest_result *other = result_of(bench, FLOW_LIST, TABLE_HASH_AES);
+		const struct bench_rounds_result *result = &bench->results[t];
+		const struct bench_rounds_result *other = result_of(bench, FLOW_LIST, TABLE_HASH_AES);
 		double ns;
 
 		if (result->missing != NULL || result->refused > 0)

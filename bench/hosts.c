@@ -195,7 +195,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 {
 	const struct bench_rounds contest = {
 		.workload = workload, .seed = seed_options(hosts->config)->seed};
-	static struct contest_result results[ENTRIES];
+	static struct bench_rounds_result results[ENTRIES];
 	struct bench_subject contestants[ENTRIES];
 	char error[BENCH_ROUNDS_ERROR_MAX];
 	uint32_t rounds;

@@ -300,7 +300,7 @@ static struct kernel_program *load_with_rules(
 	struct kernel_program *program = load_ours(bench,
 		(struct kernel_program_params){.buckets = buckets, .monitor = KERNEL_PREFIX_SRC});
 	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
-	struct kernel_rules *maps = NULL;
+	struct kernel_prefix_maps *maps = NULL;
 
 	for (uint32_t i = 0; rules != NULL && i < n; i++) {
 		uint32_t address = UINT32_C(10) << 24 | (first + i);

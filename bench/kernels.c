@@ -72,7 +72,7 @@ struct kernels {
 	struct figures figures;
 	struct bench_subject contestants[BENCH_ROUNDS_SUBJECTS_MAX];
 	uint32_t nb_contestants;
-	struct contest_result results[BENCH_ROUNDS_SUBJECTS_MAX];
+	struct bench_rounds_result results[BENCH_ROUNDS_SUBJECTS_MAX];
 };
 
 static const struct option_values flows_default = {4, {1000, 100000, 1000000, 20000000}};
@@ -107,7 +107,7 @@ static void choose_contestants(struct kernels *kernels)
 		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
 }
 
-static const struct contest_result *result_of(
+static const struct bench_rounds_result *result_of(
 	const struct kernels *kernels, const struct bench_subject_ops *ops, uint32_t threads)
 {
 	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
@@ -118,7 +118,7 @@ static const struct contest_result *result_of(
 }
 
 static void cell_ratio(struct figures *figures, const char *column,
-	const struct contest_result *result, const struct contest_result *other, uint32_t rounds)
+	const struct bench_rounds_result *result, const struct bench_rounds_result *other, uint32_t rounds)
 {
 	if (other != NULL && other->missing == NULL)
 		figures_cell(figures, column, "%.2f",
@@ -126,7 +126,7 @@ static void cell_ratio(struct figures *figures, const char *column,
 }
 
 static void cell_times(struct figures *figures, const struct bench_subject *contestant,
-	const struct contest_result *result, uint32_t rounds)
+	const struct bench_rounds_result *result, uint32_t rounds)
 {
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
 	struct bench_stats ready = bench_stats_of(result->ready_ns, rounds);
@@ -142,7 +142,7 @@ static void cell_times(struct figures *figures, const struct bench_subject *cont
 	}
 }
 
-static void cell_accuracy(struct figures *figures, const struct contest_result *result)
+static void cell_accuracy(struct figures *figures, const struct bench_rounds_result *result)
 {
 	const struct bench_accuracy *accuracy = &result->accuracy, *most = &result->accuracy_most;
 
@@ -181,7 +181,7 @@ static void print_contestant(
 	struct kernels *kernels, const struct bench_rounds *contest, uint32_t c, uint32_t rounds)
 {
 	const struct bench_subject *contestant = &kernels->contestants[c];
-	const struct contest_result *result = &kernels->results[c];
+	const struct bench_rounds_result *result = &kernels->results[c];
 	struct figures *figures = &kernels->figures;
 
 	cell_contest(figures, contest);

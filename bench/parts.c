@@ -297,7 +297,7 @@ static struct bench_subject contestant_of(const struct entrant *entrant)
 
 /* Of threads that share their work, each counts its part at the same time. */
 static void print_entrant(struct parts *parts, const struct bench_subject *entrant,
-	const struct contest_result *result, uint32_t round)
+	const struct bench_rounds_result *result, uint32_t round)
 {
 	struct figures *figures = &parts->figures;
 
@@ -315,7 +315,7 @@ static void print_entrant(struct parts *parts, const struct bench_subject *entra
 static bool run_contest(
 	struct parts *parts, uint32_t c, const struct workload *workload, uint32_t round)
 {
-	static struct contest_result results[ENTRANTS_MAX];
+	static struct bench_rounds_result results[ENTRANTS_MAX];
 	const struct bench_rounds contest = {
 		.workload = workload, .width = WIDTH, .seed = parts->seed};
 	struct bench_subject entrants[ENTRANTS_MAX];

@@ -605,7 +605,7 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 
 static bool print_ceiling(struct pipeline *pipeline)
 {
-	struct offer_params params = {
+	struct load_generator_params params = {
 		.nb_queues = 1,
 		.mbufs = MBUFS,
 		.size = SIZE,

@@ -87,7 +87,7 @@ static ALWAYS_INLINE bool same_hash(const struct key_hash *a, const struct key_h
 /* The heaviest keys, downwards. */
 struct heaviest {
 	const struct hash_key *hash_key;
-	struct contestant_flow *flows;
+	struct bench_subject_flow *flows;
 	uint32_t n, wanted;
 };
 
@@ -103,7 +103,7 @@ static void heaviest_offer(struct heaviest *top, const struct key_hash *hash, ui
 		at--;
 	for (; at > 0 && packets > top->flows[at - 1].packets; at--)
 		top->flows[at] = top->flows[at - 1];
-	top->flows[at] = (struct contestant_flow){hash_invert4(top->hash_key, hash), packets};
+	top->flows[at] = (struct bench_subject_flow){hash_invert4(top->hash_key, hash), packets};
 }
 
 /* --- keys with a count, in chains: of octosketch's heap, and space-saving --- */
@@ -352,7 +352,7 @@ static bool octo_total(const void *state, uint64_t *total)
 
 /* With what the worker still has, as at the end of an epoch, not while it counts. */
 static uint32_t octo_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	struct heaviest top = {&workload->hash_key, flows, 0, wanted};
 	struct octo *octo = state;
@@ -556,7 +556,7 @@ static bool elastic_total(const void *state, uint64_t *total)
 }
 
 static uint32_t elastic_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	struct heaviest top = {&workload->hash_key, flows, 0, wanted};
 	const struct elastic *elastic = state;
@@ -676,7 +676,7 @@ static bool coco_total(const void *state, uint64_t *total)
 }
 
 static uint32_t coco_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	struct heaviest top = {&workload->hash_key, flows, 0, wanted};
 	const struct coco *coco = state;
@@ -780,7 +780,7 @@ static bool saving_total(const void *state, uint64_t *total)
 }
 
 static uint32_t saving_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	struct heaviest top = {&workload->hash_key, flows, 0, wanted};
 	const struct space_saving *saving = state;

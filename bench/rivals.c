@@ -122,7 +122,7 @@ static bool member_bytes_total(const void *state, uint64_t *total)
 }
 
 static uint32_t member_report(
-	const struct rte_member_setsum *member, struct contestant_flow *flows, uint64_t unit)
+	const struct rte_member_setsum *member, struct bench_subject_flow *flows, uint64_t unit)
 {
 	void *keys[WORKLOAD_TOP];
 	uint64_t counts[WORKLOAD_TOP];
@@ -136,7 +136,7 @@ static uint32_t member_report(
 }
 
 static uint32_t member_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	(void)workload;
 	(void)wanted;
@@ -144,7 +144,7 @@ static uint32_t member_top(void *state, const struct workload *workload,
 }
 
 static uint32_t member_bytes_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	(void)workload;
 	(void)wanted;
@@ -275,7 +275,7 @@ static uint64_t exact_refused(const void *state)
 
 /* All keys are in it: those of the truth's top are asked for. */
 static uint32_t exact_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	const struct exact *exact = state;
 	uint32_t n = 0;
@@ -285,7 +285,7 @@ static uint32_t exact_top(void *state, const struct workload *workload,
 		int32_t position = rte_hash_lookup(exact->table, key);
 
 		if (position >= 0)
-			flows[n++] = (struct contestant_flow){*key, exact->counts[position]};
+			flows[n++] = (struct bench_subject_flow){*key, exact->counts[position]};
 	}
 	return n;
 }

@@ -90,9 +90,9 @@ static bool run_turns(struct beside_bench *bench, double *ns)
 
 static bool run_beside(struct beside_bench *bench, const struct beside *beside, uint32_t round)
 {
-	const struct places_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
+	const struct sink_receivers_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
 	struct rounds_bench *in = bench->in;
-	struct places *places = NULL;
+	struct sink_receivers *places = NULL;
 	double ns[TURNS];
 	cpu_set_t before;
 	bool fine;
@@ -171,7 +171,7 @@ static double resident_mb(void)
 }
 
 /* Each queue gets more than it can hold, several times. */
-static bool fill_queues(struct places *places, const struct rounds_bench *in)
+static bool fill_queues(struct sink_receivers *places, const struct rounds_bench *in)
 {
 	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
 
@@ -193,8 +193,8 @@ static bool fill_queues(struct places *places, const struct rounds_bench *in)
 
 bool outlets_memory(struct rounds_bench *in)
 {
-	const struct places_setting setting = {.frozen = true, .queue_mb = QUEUE_MB};
-	struct places *places;
+	const struct sink_receivers_setting setting = {.frozen = true, .queue_mb = QUEUE_MB};
+	struct sink_receivers *places;
 	double before, after;
 	bool fine;
 
@@ -215,7 +215,7 @@ bool outlets_memory(struct rounds_bench *in)
 
 /* --- A scrape */
 
-static bool time_scrape(struct rounds_bench *in, struct places *places, uint32_t round)
+static bool time_scrape(struct rounds_bench *in, struct sink_receivers *places, uint32_t round)
 {
 	uint16_t port = places_metrics_port(places);
 	double best = 0;
@@ -237,11 +237,11 @@ static bool time_scrape(struct rounds_bench *in, struct places *places, uint32_t
 
 bool outlets_scrape(struct rounds_bench *in)
 {
-	const struct places_setting setting = {.queue_mb = QUEUE_MB};
+	const struct sink_receivers_setting setting = {.queue_mb = QUEUE_MB};
 	const struct records_spec spec = {
 		.measurements = SCRAPED, .rows = TOP, .flows = 1, .seed = in->seed};
 	struct report_epoch *epoch;
-	struct places *places;
+	struct sink_receivers *places;
 	bool fine;
 
 	figures_heading(&in->figures, "--metrics over loopback: %u measurements, --metrics-top %u",

@@ -46,8 +46,8 @@ struct connection {
 	char *request;
 };
 
-struct places {
-	struct places_setting setting;
+struct sink_receivers {
+	struct sink_receivers_setting setting;
 	char folder[64], path[96];
 	int listeners[PORTS];
 	uint16_t ports[PORTS];
@@ -88,7 +88,7 @@ static bool listen_at(int *fd, uint16_t *port, int type)
 	return true;
 }
 
-static void accept_one(struct places *places, enum port port)
+static void accept_one(struct sink_receivers *places, enum port port)
 {
 	int fd = accept(places->listeners[port], NULL, NULL);
 	uint32_t c = (uint32_t)places->nb_polled - PORTS;
@@ -128,7 +128,7 @@ static void answer(struct connection *connection, int fd, const char *bytes, siz
 		(void)send(fd, written, sizeof(written) - 1, MSG_NOSIGNAL);
 }
 
-static void read_one(struct places *places, uint32_t c, size_t *left)
+static void read_one(struct sink_receivers *places, uint32_t c, size_t *left)
 {
 	static _Thread_local char bytes[REQUEST_MAX];
 	struct connection *connection = &places->connections[c];
@@ -145,7 +145,7 @@ static void read_one(struct places *places, uint32_t c, size_t *left)
 
 static void *serve(void *arg)
 {
-	struct places *places = arg;
+	struct sink_receivers *places = arg;
 	size_t left[CONNECTIONS] = {0};
 	char datagram[2048];
 
@@ -165,7 +165,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static bool listen_all(struct places *places)
+static bool listen_all(struct sink_receivers *places)
 {
 	for (enum port p = PORT_ROWS; p < PORTS; p++) {
 		if (!listen_at(&places->listeners[p], &places->ports[p],
@@ -182,7 +182,7 @@ static bool listen_all(struct places *places)
 
 /* --- Metrics, and who asks for them */
 
-static bool open_metrics(struct places *places, char *error)
+static bool open_metrics(struct sink_receivers *places, char *error)
 {
 	struct listen_address address = {0};
 	char text[32];
@@ -242,7 +242,7 @@ static void nap(int64_t ns)
 
 static void *scrape(void *arg)
 {
-	struct places *places = arg;
+	struct sink_receivers *places = arg;
 
 	while (!atomic_load(&places->ends)) {
 		(void)places_scrape(places->http_port, true);
@@ -253,14 +253,14 @@ static void *scrape(void *arg)
 
 /* --- The writer */
 
-static void put_section(FILE *file, const struct places *places, const char *name, const char *what,
+static void put_section(FILE *file, const struct sink_receivers *places, const char *name, const char *what,
 	const char *url)
 {
 	fprintf(file, "[export %s]\nwhat = %s\nurl = %s\nqueue = %zuMB\n", name, what, url,
 		places->setting.queue_mb);
 }
 
-static bool write_config(struct places *places)
+static bool write_config(struct sink_receivers *places)
 {
 	FILE *file = fopen(places->path, "w");
 	char url[160];
@@ -304,7 +304,7 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-static bool open_writer(struct places *places, char *error)
+static bool open_writer(struct sink_receivers *places, char *error)
 {
 	const struct sink_log voice = {.say = hear};
 	char words[3][16] = {"sketchtap", "run", "--config"};
@@ -320,9 +320,9 @@ static bool open_writer(struct places *places, char *error)
 	return places->writer != NULL;
 }
 
-struct places *places_open(const struct places_setting *setting, char *error)
+struct sink_receivers *places_open(const struct sink_receivers_setting *setting, char *error)
 {
-	struct places *places = calloc(1, sizeof(*places));
+	struct sink_receivers *places = calloc(1, sizeof(*places));
 
 	snprintf(error, SINK_RECEIVERS_ERROR_MAX, "no memory, file or socket of loopback for receivers");
 	if (places == NULL)
@@ -351,7 +351,7 @@ struct places *places_open(const struct places_setting *setting, char *error)
 	return NULL;
 }
 
-void places_push(struct places *places, struct report_epoch *epoch)
+void places_push(struct sink_receivers *places, struct report_epoch *epoch)
 {
 	if (places->metrics != NULL) {
 		recent_take(places->recent, epoch);
@@ -362,7 +362,7 @@ void places_push(struct places *places, struct report_epoch *epoch)
 
 static void *push_always(void *arg)
 {
-	struct places *places = arg;
+	struct sink_receivers *places = arg;
 
 	for (uint64_t number = 0; !atomic_load(&places->ends); number++) {
 		const struct records_spec spec = {.number = number,
@@ -381,7 +381,7 @@ static void *push_always(void *arg)
 	return NULL;
 }
 
-bool places_push_always(struct places *places, size_t flows, size_t rows, int64_t every)
+bool places_push_always(struct sink_receivers *places, size_t flows, size_t rows, int64_t every)
 {
 	places->flows = flows;
 	places->rows = rows;
@@ -390,24 +390,24 @@ bool places_push_always(struct places *places, size_t flows, size_t rows, int64_
 	return places->pushes;
 }
 
-size_t places_bound(const struct places *places)
+size_t places_bound(const struct sink_receivers *places)
 {
 	size_t mb = places->remotes * places->setting.queue_mb + places->setting.queue_mb;
 
 	return (mb + (remote_kafka.missing == NULL ? KAFKA_MB : 0)) << 20;
 }
 
-uint16_t places_metrics_port(const struct places *places)
+uint16_t places_metrics_port(const struct sink_receivers *places)
 {
 	return places->http != NULL ? places->http_port : 0;
 }
 
-struct mock_broker *places_broker(const struct places *places)
+struct mock_broker *places_broker(const struct sink_receivers *places)
 {
 	return places->broker;
 }
 
-void places_close(struct places *places)
+void places_close(struct sink_receivers *places)
 {
 	char path[96];
 

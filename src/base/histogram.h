@@ -14,7 +14,7 @@
 #define HISTOGRAM_MAX   ((UINT64_C(1) << 44) - 1)
 #define HISTOGRAM_SIZE  ((44 - HISTOGRAM_BITS + 1) * HISTOGRAM_STEPS)
 
-struct log_linear {
+struct histogram {
 	uint64_t n, max;
 	uint64_t counts[HISTOGRAM_SIZE];
 };
@@ -42,7 +42,7 @@ static inline uint64_t log_linear_value(uint32_t step)
 	return ((uint64_t)(step % HISTOGRAM_STEPS + HISTOGRAM_STEPS + 1) << shift) - 1;
 }
 
-static inline void log_linear_add(struct log_linear *histogram, uint64_t value, uint64_t times)
+static inline void log_linear_add(struct histogram *histogram, uint64_t value, uint64_t times)
 {
 	histogram->n += times;
 	if (value > histogram->max)
@@ -50,7 +50,7 @@ static inline void log_linear_add(struct log_linear *histogram, uint64_t value, 
 	histogram->counts[log_linear_step(value)] += times;
 }
 
-static inline void log_linear_merge(struct log_linear *sum, const struct log_linear *part)
+static inline void log_linear_merge(struct histogram *sum, const struct histogram *part)
 {
 	if (part->n == 0)
 		return;
@@ -62,7 +62,7 @@ static inline void log_linear_merge(struct log_linear *sum, const struct log_lin
 }
 
 /* Returns the value that a fraction `share` of the entries does not exceed; 0 if empty. */
-static inline uint64_t log_linear_quantile(const struct log_linear *histogram, double share)
+static inline uint64_t log_linear_quantile(const struct histogram *histogram, double share)
 {
 	uint64_t seen = 0, wanted = (uint64_t)(share * (double)histogram->n);
 	uint32_t step = 0;

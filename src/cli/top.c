@@ -51,7 +51,7 @@ struct top_display {
 	struct epoch_stream *watch;  /* NULL: the run is gone, or there is none */
 	struct csv_replay *recorded; /* NULL: a run is watched */
 	int64_t due;                 /* monotonic ns, when its next interval is shown */
-	struct picture picture;
+	struct top_screen picture;
 	bool colors, quit;
 };
 
@@ -65,7 +65,7 @@ static void stop(int signal)
 
 /* --- the terminal --- */
 
-static int attributes_of(const struct top_display *screen, enum picture_style style)
+static int attributes_of(const struct top_display *screen, enum top_screen_style style)
 {
 	switch (style) {
 	case PICTURE_TITLE: return A_BOLD;
@@ -81,7 +81,7 @@ static int attributes_of(const struct top_display *screen, enum picture_style st
 /* Returns false where memory is missing. */
 static bool show(struct top_display *screen)
 {
-	struct picture *picture = &screen->picture;
+	struct top_screen *picture = &screen->picture;
 
 	picture->rows = LINES < TOP_SCREEN_ROWS_MAX ? (uint32_t)LINES : TOP_SCREEN_ROWS_MAX;
 	picture->columns = (uint32_t)COLS;
@@ -89,7 +89,7 @@ static bool show(struct top_display *screen)
 		return false;
 	erase();
 	for (uint32_t r = 0; r < picture->rows; r++) {
-		const struct picture_line *line = &picture->lines[r];
+		const struct top_screen_line *line = &picture->lines[r];
 
 		attrset(attributes_of(screen, line->style));
 		if (line->text.len > 0)

@@ -70,13 +70,13 @@ bool view_shows_bytes(const struct view *view)
 
 /* Behind the last line: a sheet whose rows are used up takes no more. */
 struct screen_lines {
-	struct picture *picture;
+	struct top_screen *picture;
 	uint32_t n, max;
 };
 
-static struct text *add_line(struct screen_lines *sheet, enum picture_style style)
+static struct text *add_line(struct screen_lines *sheet, enum top_screen_style style)
 {
-	struct picture_line *line;
+	struct top_screen_line *line;
 
 	if (sheet->n >= sheet->max)
 		return NULL;
@@ -341,7 +341,7 @@ static const struct epoch_view_row *earlier_row(
 }
 
 /* The oldest first, of the largest of them; blank where the row was not among the first. */
-static void add_past(struct text *text, const struct picture *picture, const struct view *view,
+static void add_past(struct text *text, const struct top_screen *picture, const struct view *view,
 	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
 	bool bytes)
 {
@@ -548,7 +548,7 @@ static bool draw_epoch(struct screen_lines *sheet, const struct view *view)
 	return draw_rows(sheet, view, measurement);
 }
 
-bool picture_draw(struct picture *picture, const struct view *view)
+bool picture_draw(struct top_screen *picture, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
 	/* The last line is the footer's, where there is more than one. */
@@ -566,7 +566,7 @@ bool picture_draw(struct picture *picture, const struct view *view)
 	else if (epoch != NULL)
 		drawn = draw_epoch(&sheet, view);
 	if (picture->rows > 1) {
-		struct picture_line *footer = &picture->lines[picture->rows - 1];
+		struct top_screen_line *footer = &picture->lines[picture->rows - 1];
 
 		footer->style = PICTURE_DIM;
 		if (view->finding)
@@ -581,7 +581,7 @@ bool picture_draw(struct picture *picture, const struct view *view)
 	return drawn;
 }
 
-void picture_free(struct picture *picture)
+void picture_free(struct top_screen *picture)
 {
 	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++)
 		text_free(&picture->lines[r].text);

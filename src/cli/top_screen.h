@@ -46,7 +46,7 @@ struct epoch_view_measurement *view_measurement(const struct view *view);
 bool view_next_measurement(struct view *view);
 bool view_shows_bytes(const struct view *view);
 
-enum picture_style {
+enum top_screen_style {
 	PICTURE_PLAIN,
 	PICTURE_TITLE,
 	PICTURE_ALARM, /* something was lost, or is down */
@@ -55,15 +55,15 @@ enum picture_style {
 	PICTURE_DIM,
 };
 
-struct picture {
+struct top_screen {
 	uint32_t rows, columns; /* rows is at most TOP_SCREEN_ROWS_MAX */
 	bool utf8;
-	struct picture_line {
-		enum picture_style style;
+	struct top_screen_line {
+		enum top_screen_style style;
 		struct text text; /* no longer than the columns */
 	} lines[TOP_SCREEN_ROWS_MAX];
 };
 
 /* Draws all lines anew. Returns false where memory is missing. */
-bool picture_draw(struct picture *picture, const struct view *view);
-void picture_free(struct picture *picture);
+bool picture_draw(struct top_screen *picture, const struct view *view);
+void picture_free(struct top_screen *picture);

@@ -226,7 +226,7 @@ static void take_stranger(struct collector *collector, const struct datagram *da
 	collector_note_sender(collector, PROBLEM_NO_EXPORT, &datagram->src, 0, 1);
 }
 
-static enum problem problem_of(const struct datagram *datagram, const struct wire_version *version)
+static enum problem problem_of(const struct datagram *datagram, const struct export_version *version)
 {
 	if (datagram->proto != 0)
 		return datagram->proto == PROTO_TCP ? PROBLEM_TCP : PROBLEM_SCTP;
@@ -239,7 +239,7 @@ static enum problem problem_of(const struct datagram *datagram, const struct wir
 }
 
 /* DTLS carries other protocols. NetFlow v2 to v4 were never released, and TFTP has their numbers. */
-static bool has_other_uses(const struct wire_version *version)
+static bool has_other_uses(const struct export_version *version)
 {
 	return version->family == EXPORT_FAMILY_DTLS ||
 	       (version->family == EXPORT_FAMILY_NETFLOW && version->number >= 2 &&
@@ -249,7 +249,7 @@ static bool has_other_uses(const struct wire_version *version)
 void collector_take_unreadable(
 	struct collector *collector, const struct datagram *datagram, enum decode_fault fault)
 {
-	struct wire_version version = flow_protocol_identify(datagram->data, datagram->len);
+	struct export_version version = flow_protocol_identify(datagram->data, datagram->len);
 	bool stream = datagram->proto != 0, exports = !version.supported;
 	enum problem kind = problem_of(datagram, &version);
 	uint32_t detail = version.number;

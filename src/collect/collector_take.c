@@ -505,7 +505,7 @@ static void on_counters(void *arg, const struct interface_counters *counters)
 
 /* Handles a sample pool that contradicts the announced interval. */
 static void note_pool(struct collector *collector, const struct sampler_state *sampler,
-	const struct sampler_news *news)
+	const struct sampler_result *news)
 {
 	struct domain *domain = collector->domain;
 
@@ -527,7 +527,7 @@ static void on_sampler(void *arg, const struct sampler_state *sampler)
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
 	struct session *session = collector->session;
-	struct sampler_news news =
+	struct sampler_result news =
 		sampling_check(collector->checks, session->owner, session->breaks, sampler);
 
 	if (collector->copy)

@@ -28,7 +28,7 @@ enum problem {
 	PROBLEM_JUMP,      /* jump of a sequence number */
 	/* Data sets. */
 	PROBLEM_NO_TEMPLATE,
-	/* Records: in the order of enum flow_protocol_skip. */
+	/* Records: in the order of enum decode_skip. */
 	PROBLEM_NO_ADDRESSES,
 	PROBLEM_NO_PACKETS,
 	PROBLEM_SECTION,         /* detail: the element */

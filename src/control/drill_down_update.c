@@ -18,7 +18,7 @@ static const struct report_measurement *find_networks(
 }
 
 /* Adds heavy keys, whose rows come first. Returns how many did not fit. */
-static uint32_t learn(struct networks *heavy, const struct report_measurement *networks,
+static uint32_t learn(struct heavy_keys *heavy, const struct report_measurement *networks,
 	double share, int64_t end)
 {
 	uint32_t left_out = 0;
@@ -60,7 +60,7 @@ static uint32_t look(
 }
 
 /* Returns false if out of memory. */
-static bool say(struct report_inside *inside, const struct networks *heavy)
+static bool say(struct report_inside *inside, const struct heavy_keys *heavy)
 {
 	inside->keys = aligned_alloc(_Alignof(struct key), (heavy->n + 1) * sizeof(struct key));
 	if (inside->keys == NULL)

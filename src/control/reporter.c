@@ -73,7 +73,7 @@ struct reporter {
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
 	struct ledger_state account;
-	struct port_log links;
+	struct port_events links;
 	struct forwarded forwarded;
 	struct shed_controller *governor; /* NULL: no load shedding */
 	int64_t arrival_ns;               /* report_epoch.arrival_ns of the newest report */
@@ -569,7 +569,7 @@ static void end_reload(struct reporter *reporter)
 {
 	const struct prefix_reload *tables = &reporter->run->monitor;
 	struct control_reloaded *reloaded = &reporter->reloaded;
-	struct writer_reopened reopened;
+	struct sink_log_reopened reopened;
 
 	if (writer_reopening(reporter->params.writer, &reopened) || prefix_tables_busy(tables))
 		return;

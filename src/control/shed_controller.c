@@ -49,7 +49,7 @@ struct shed_controller_worker {
 	struct shed_setting states[2];
 	uint32_t at;
 	bool untold;          /* no row for the published setting yet */
-	struct state_why why; /* reason of the published setting */
+	struct shed_reason why; /* reason of the published setting */
 	uint32_t held_off;    /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */
 	bool busy;                     /* the last window had packets */
@@ -485,7 +485,7 @@ static void learn(const struct shed_controller *governor, struct shed_controller
 
 /* Logs queue shedding: a row for each window with another highest level. */
 static void note_valve(struct shed_controller *governor, struct shed_controller_worker *of,
-	const struct worker_report *now, struct state_why why)
+	const struct worker_report *now, struct shed_reason why)
 {
 	struct burst_shed_level to = {.level = SHED_LEVEL_COUNT};
 	uint64_t packets = all_packets(now) - all_packets(&of->last);
@@ -507,7 +507,7 @@ static void note_valve(struct shed_controller *governor, struct shed_controller_
 
 /* Adds rows of what the worker did since the last row, in the order of its packets. */
 static void tell_all(struct shed_controller *governor, struct shed_controller_worker *of,
-	const struct worker_report *now, const struct state_why *why)
+	const struct worker_report *now, const struct shed_reason *why)
 {
 	tell_taken(governor, of, now);
 	if (all_packets(now) > all_packets(&of->last))
@@ -524,7 +524,7 @@ static void look_at_worker(
 			all_packets(&now) - all_packets(&of->last) + now.backlog - of->last.backlog,
 		.backlog = now.backlog,
 	};
-	struct state_why why = {.time = clock_time_now().real, .backlog = now.backlog};
+	struct shed_reason why = {.time = clock_time_now().real, .backlog = now.backlog};
 	enum decided decided = DECIDED_STAY;
 
 	if ((int64_t)window.packets < 0) /* an earlier estimate of waiting packets was too high */
@@ -781,7 +781,7 @@ bool shed_controller_close(
 		struct worker_report now = hear(of->worker);
 
 		tell_all(governor, of, &now,
-			&(struct state_why){.time = clock_time_now().real, .backlog = now.backlog});
+			&(struct shed_reason){.time = clock_time_now().real, .backlog = now.backlog});
 	}
 	say(governor, report);
 	governor->held_back = 0;
@@ -804,7 +804,7 @@ bool shed_controller_tell(
 			governor->workers[w].level.level > present->level.level)
 			present->level = governor->workers[w].level;
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
-		struct governor_measurement *of = &present->measurements[m];
+		struct shed_status_measurement *of = &present->measurements[m];
 		uint32_t most = most_steps(governor, m, worker, &of->whole);
 
 		snprintf(of->name, sizeof(of->name), "%s",
@@ -820,9 +820,9 @@ void shed_controller_ask(struct shed_controller *governor, enum shed_policy how)
 	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
 }
 
-struct plan_keep_up shed_controller_memory(const struct config *config)
+struct plan_shedding shed_controller_memory(const struct config *config)
 {
-	struct plan_keep_up memory = {0};
+	struct plan_shedding memory = {0};
 
 	if (!shed_policy_given(config))
 		return memory;

@@ -19,7 +19,7 @@
 struct shed_controller;
 
 /* Returns the memory of the controller; 0 without one. */
-struct plan_keep_up shed_controller_memory(const struct config *config);
+struct plan_shedding shed_controller_memory(const struct config *config);
 
 /*
  * Creates the controller of a run whose workers shed load (run_keeps_up()). Returns NULL if out of
@@ -44,7 +44,7 @@ struct shed_status {
 	enum shed_policy how;
 	uint32_t nb_workers, nb_measurements;
 	struct burst_shed_level level; /* highest level of the workers */
-	struct governor_measurement {
+	struct shed_status_measurement {
 		char name[64];
 		uint32_t whole;            /* number of workers that shed nothing of it */
 		char least[STEP_WORD_MAX]; /* setting of the worker that sheds most */

@@ -18,7 +18,7 @@ void state_log_fini(struct shed_log *log)
 
 /* Returns NULL if the log is full or disabled. */
 static struct report_state *add_row(
-	struct shed_log *log, uint32_t worker, uint64_t packet, const struct state_why *why)
+	struct shed_log *log, uint32_t worker, uint64_t packet, const struct shed_reason *why)
 {
 	struct report_state *row;
 
@@ -49,7 +49,7 @@ static struct report_state *add_row(
 }
 
 void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
-	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why)
+	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
 	struct detail detail = steps_detail(steps, to);
@@ -64,7 +64,7 @@ void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, cons
 
 void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
-	const struct state_why *why)
+	const struct shed_reason *why)
 {
 	struct report_state *row;
 
@@ -80,7 +80,7 @@ void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 }
 
 void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
-	struct burst_shed_level from, struct burst_shed_level to, const struct state_why *why)
+	struct burst_shed_level from, struct burst_shed_level to, const struct shed_reason *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
 

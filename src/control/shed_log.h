@@ -21,7 +21,7 @@ struct shed_log {
 };
 
 /* Reason of a change. */
-struct state_why {
+struct shed_reason {
 	int64_t time; /* ns since 1970-01-01 UTC */
 	const char *reason;
 	uint64_t backlog;          /* packets in the queues */
@@ -36,16 +36,16 @@ void state_log_fini(struct shed_log *log);
 
 /* Logs a change of the number of steps of a measurement, at this packet of a worker. */
 void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
-	const struct steps *steps, uint32_t from, uint32_t to, const struct state_why *why);
+	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
 /* Logs a change of flow detail at this packet, if there is one. Ignores why->share. */
 void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
-	const struct state_why *why);
+	const struct shed_reason *why);
 
 /* Logs a change of the queue shedding level of a worker. */
 void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
-	struct burst_shed_level from, struct burst_shed_level to, const struct state_why *why);
+	struct burst_shed_level from, struct burst_shed_level to, const struct shed_reason *why);
 
 /*
  * Moves the rows, and one final row per measurement, to the report. Returns false if out of memory.

@@ -23,10 +23,10 @@ bool flow_protocol_is_padding(const uint8_t *data, uint32_t len)
 	return true;
 }
 
-void flow_protocol_skip(struct decode_result *result, enum flow_protocol_skip why, uint32_t detail,
+void flow_protocol_skip(struct decode_result *result, enum decode_skip why, uint32_t detail,
 	uint32_t records)
 {
-	struct wire_skipped *skipped = result->skipped;
+	struct decode_skipped *skipped = result->skipped;
 	uint32_t i = 0;
 
 	ASSERT(result->nb_skipped, <=, DECODE_SKIPPED_MAX);
@@ -39,7 +39,7 @@ void flow_protocol_skip(struct decode_result *result, enum flow_protocol_skip wh
 		detail = 0;
 	}
 	if (i >= result->nb_skipped) {
-		skipped[i] = (struct wire_skipped){.why = why, .detail = detail};
+		skipped[i] = (struct decode_skipped){.why = why, .detail = detail};
 		result->nb_skipped = i + 1;
 	}
 	skipped[i].records += records;

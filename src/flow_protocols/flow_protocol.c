@@ -206,21 +206,21 @@ static bool is_dtls(const uint8_t *data, uint32_t len)
 	       (read_u16(data + 1) == DTLS_1_0 || read_u16(data + 1) == DTLS_1_2);
 }
 
-struct wire_version flow_protocol_identify(const uint8_t *data, uint32_t len)
+struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len)
 {
 	uint32_t version = len < 2 ? 0 : read_u16(data);
 
 	if (version == VERSION_NETFLOW5 || version == VERSION_NETFLOW9 || version == VERSION_IPFIX)
-		return (struct wire_version){EXPORT_FAMILY_NETFLOW, version, true};
+		return (struct export_version){EXPORT_FAMILY_NETFLOW, version, true};
 	if (len >= 4 && read_u32(data) == 5)
-		return (struct wire_version){EXPORT_FAMILY_SFLOW, 5, true};
+		return (struct export_version){EXPORT_FAMILY_SFLOW, 5, true};
 	if (is_old_netflow(data, len, version))
-		return (struct wire_version){EXPORT_FAMILY_NETFLOW, version, false};
+		return (struct export_version){EXPORT_FAMILY_NETFLOW, version, false};
 	if (is_old_sflow(data, len))
-		return (struct wire_version){EXPORT_FAMILY_SFLOW, read_u32(data), false};
+		return (struct export_version){EXPORT_FAMILY_SFLOW, read_u32(data), false};
 	if (is_dtls(data, len))
-		return (struct wire_version){EXPORT_FAMILY_DTLS, 0, false};
-	return (struct wire_version){0};
+		return (struct export_version){EXPORT_FAMILY_DTLS, 0, false};
+	return (struct export_version){0};
 }
 
 bool flow_protocol_is_ipfix(const uint8_t *data, uint32_t len)

@@ -61,21 +61,21 @@ enum decode_fault {
 extern const char *const wire_fault_words[DECODE_FAULT_COUNT];
 
 /* Kind of a datagram by its version, supported or not. */
-enum wire_family {
+enum export_family {
 	EXPORT_FAMILY_NONE, /* not a known export */
 	EXPORT_FAMILY_NETFLOW,
 	EXPORT_FAMILY_SFLOW,
 	EXPORT_FAMILY_DTLS, /* encrypted; contents unknown */
 };
 
-struct wire_version {
-	enum wire_family family;
+struct export_version {
+	enum export_family family;
 	uint32_t number;
 	bool supported; /* flow_protocol_read_header() accepts it */
 };
 
 /* Reason for an unusable record. */
-enum flow_protocol_skip {
+enum decode_skip {
 	DECODE_SKIP_NO_ADDRESSES,
 	DECODE_SKIP_NO_PACKETS,
 	DECODE_SKIP_SECTION,         /* detail: element that holds the packet section */
@@ -88,8 +88,8 @@ enum flow_protocol_skip {
 	DECODE_SKIP_COUNT,
 };
 
-struct wire_skipped {
-	enum flow_protocol_skip why;
+struct decode_skipped {
+	enum decode_skip why;
 	uint32_t detail;  /* 0: none */
 	uint32_t records; /* or samples */
 };
@@ -123,7 +123,7 @@ struct decode_result {
 	uint32_t unusable;       /* records without counters or without a key */
 	uint32_t harmless;       /* unusable records without packets: not IP, or events */
 	/* Other unusable records, and events, by reason. */
-	struct wire_skipped skipped[DECODE_SKIPPED_MAX];
+	struct decode_skipped skipped[DECODE_SKIPPED_MAX];
 	uint32_t nb_skipped;
 	/*
 	 * Data records including options: the unit of IPFIX sequence numbers. Unknown sets are not
@@ -145,7 +145,7 @@ enum decode_fault flow_protocol_read_header(
 	const uint8_t *data, uint32_t len, struct datagram_header *header);
 
 /* Recognizes exports by their first bytes, including versions that are not decoded. */
-struct wire_version flow_protocol_identify(const uint8_t *data, uint32_t len);
+struct export_version flow_protocol_identify(const uint8_t *data, uint32_t len);
 
 /* Returns a hash without a key: senders can construct collisions. */
 uint64_t flow_protocol_digest(const uint8_t *data, uint32_t len);

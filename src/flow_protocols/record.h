@@ -85,7 +85,7 @@ static inline void flow_record_copy(struct flow_record *to, const struct flow_re
 /* Sampling interval of packets that are sampled at an unknown ratio. */
 #define SAMPLING_RATIO_UNKNOWN UINT32_MAX
 
-enum wire_option_has {
+enum option_record_has {
 	OPTION_RECORD_SAMPLER = 1 << 0,   /* scope: `sampler` */
 	OPTION_RECORD_INTERFACE = 1 << 1, /* scope: `interface` */
 	OPTION_RECORD_SAMPLING = 1 << 2,  /* `sampling`, which may be SAMPLING_RATIO_UNKNOWN */
@@ -98,7 +98,7 @@ enum wire_option_has {
 };
 
 /* Losses that an exporter counts since it started. */
-enum wire_lost {
+enum loss_counter {
 	LOSS_COUNTER_IGNORED_PACKETS, /* packets not metered */
 	LOSS_COUNTER_IGNORED_BYTES,
 	LOSS_COUNTER_FLOWS, /* flows metered but not sent */
@@ -109,13 +109,13 @@ enum wire_lost {
 
 /* Options record. Without a scope it describes the whole domain. */
 struct option_record {
-	uint32_t has; /* enum wire_option_has */
+	uint32_t has; /* enum option_record_has */
 	uint32_t interface;
 	uint64_t sampler;
 	uint64_t part; /* hash of a scope that records do not carry: line card, cache, process */
 	uint32_t domain;
 	uint16_t template_id;
-	uint8_t has_lost; /* bits of enum wire_lost */
+	uint8_t has_lost; /* bits of enum loss_counter */
 	uint32_t sampling;
 	uint32_t name_len;
 	const uint8_t *name; /* points into the datagram; any bytes */

@@ -94,7 +94,7 @@ struct sample {
 	bool header;                 /* the key comes from a sampled header */
 	bool key;                    /* a key was found */
 	bool non_ip;                 /* the sampled header is not IP */
-	enum flow_protocol_skip why; /* reason for a missing key */
+	enum decode_skip why; /* reason for a missing key */
 	uint32_t detail;
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */
 };

@@ -83,12 +83,12 @@ uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst)
 	return found;
 }
 
-void networks_forget(struct networks *networks, int64_t now, uint64_t stay)
+void networks_forget(struct heavy_keys *networks, int64_t now, uint64_t stay)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < networks->n; i++) {
-		struct network network = networks->of[i];
+		struct heavy_key network = networks->of[i];
 
 		if (network.last > now) /* the clock was set back */
 			network.last = now;
@@ -98,7 +98,7 @@ void networks_forget(struct networks *networks, int64_t now, uint64_t stay)
 	networks->n = kept;
 }
 
-bool networks_add(struct networks *networks, const struct key *key, int64_t now)
+bool networks_add(struct heavy_keys *networks, const struct key *key, int64_t now)
 {
 	uint32_t place = 0;
 
@@ -114,6 +114,6 @@ bool networks_add(struct networks *networks, const struct key *key, int64_t now)
 		place = networks->n++;
 	else if (networks->of[place].last >= now)
 		return false;
-	networks->of[place] = (struct network){.key = *key, .last = now};
+	networks->of[place] = (struct heavy_key){.key = *key, .last = now};
 	return true;
 }

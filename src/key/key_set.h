@@ -35,21 +35,21 @@ bool key_set_add(struct key_set *set, const struct key *key, struct key_hash has
 uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst);
 
 /* Zeroed, it is empty. */
-struct networks {
+struct heavy_keys {
 	uint32_t n;
-	struct network {
+	struct heavy_key {
 		struct key key;
 		int64_t last; /* ns; end of the last interval in which it was heavy */
 	} of[KEY_SET_MAX];
 };
 
 /* Memory of a drill-down: the list, and one set per generation. */
-#define HEAVY_KEYS_BYTES (sizeof(struct networks) + 2 * sizeof(struct key_set))
+#define HEAVY_KEYS_BYTES (sizeof(struct heavy_keys) + 2 * sizeof(struct key_set))
 
 /* Removes keys that were last heavy more than `stay` ns before `now`. */
-void networks_forget(struct networks *networks, int64_t now, uint64_t stay);
+void networks_forget(struct heavy_keys *networks, int64_t now, uint64_t stay);
 /*
  * Adds a key that is heavy now. If the list is full, replaces the key that was heavy longest ago;
  * returns false if all are heavy now.
  */
-bool networks_add(struct networks *networks, const struct key *key, int64_t now);
+bool networks_add(struct heavy_keys *networks, const struct key *key, int64_t now);

@@ -225,7 +225,7 @@ static uint16_t port_of(enum flow_protocol protocol)
 	return protocol == FLOW_PROTOCOL_SFLOW ? 6343 : protocol == FLOW_PROTOCOL_IPFIX ? 4739 : 2055;
 }
 
-static struct routers *make_routers(const struct exports_params *params, struct exports *exports)
+static struct routers *make_routers(const struct export_source_params *params, struct exports *exports)
 {
 	struct routers_params of_routers = {
 		.protocol = params->protocol,
@@ -241,7 +241,7 @@ static struct routers *make_routers(const struct exports_params *params, struct 
 }
 
 struct source *exports_open(
-	const struct exports_params *params, struct source *traffic, char *error)
+	const struct export_source_params *params, struct source *traffic, char *error)
 {
 	struct exports *exports = calloc(1, sizeof(*exports));
 
@@ -268,7 +268,7 @@ struct source *exports_open(
 bool exports_wrap(const struct config *config, struct source **source, char *error)
 {
 	const struct exports_options *options = exports_options(config);
-	struct exports_params params = {
+	struct export_source_params params = {
 		.protocol = options->protocol,
 		.routers = options->routers,
 		.path = options->path > 0 ? options->path : options->routers,

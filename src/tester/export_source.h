@@ -18,7 +18,7 @@ struct exports_options {
 
 OPTION_OWNER(exports)
 
-struct exports_params {
+struct export_source_params {
 	enum flow_protocol protocol;
 	uint32_t routers, path, sampling; /* as struct routers_params' */
 	double drop; /* probability that a datagram is lost on its way; sequences count it */
@@ -32,7 +32,7 @@ struct exports_params {
  * error[SOURCE_ERROR_MAX] where memory is missing: the traffic is closed then.
  */
 struct source *exports_open(
-	const struct exports_params *params, struct source *traffic, char *error);
+	const struct export_source_params *params, struct source *traffic, char *error);
 
 /* Puts it in the traffic's place where --export-format asks for it. False as above. */
 bool exports_wrap(const struct config *config, struct source **source, char *error);

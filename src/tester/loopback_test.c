@@ -53,11 +53,11 @@ struct trial {
 	uint64_t rate;             /* packets per second, as they were sent */
 	uint64_t unleft;           /* at least so many never left the sending port */
 	uint64_t missed;           /* lost by the receiving port, by its own count */
-	struct log_linear latency; /* ns */
+	struct histogram latency; /* ns */
 	uint64_t shortest;         /* of them */
 };
 
-struct returned {
+struct loopback {
 	struct port_sender sender;
 	const struct port *in;
 	uint32_t interface; /* of the kernel, which `in` sits on; 0: none */
@@ -80,7 +80,7 @@ struct returned {
 
 static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
 {
-	const struct returned *returned = watcher;
+	const struct loopback *returned = watcher;
 	struct stamp stamp = {
 		.number = (uint32_t)returned->window.next,
 		.time = rte_rdtsc() & TIME_MASK,
@@ -93,7 +93,7 @@ static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
 
 static void number_packets(void *watcher, uint32_t n)
 {
-	struct returned *returned = watcher;
+	struct loopback *returned = watcher;
 
 	return_window_sent(&returned->window, n);
 }
@@ -101,7 +101,7 @@ static void number_packets(void *watcher, uint32_t n)
 /* --- receiving --- */
 
 /* The bytes of a frame, side by side; NULL where it is longer than any of ours. */
-static const uint8_t *whole_frame(struct returned *returned, const struct rte_mbuf *mbuf)
+static const uint8_t *whole_frame(struct loopback *returned, const struct rte_mbuf *mbuf)
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
 		return NULL;
@@ -122,7 +122,7 @@ static void compare(struct trial *trial, enum stamp_content content)
 }
 
 /* now: TSC of the poll. False where it is not ours. */
-static bool take_packet(struct returned *returned, const struct rte_mbuf *mbuf, uint64_t now)
+static bool take_packet(struct loopback *returned, const struct rte_mbuf *mbuf, uint64_t now)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
 	const uint8_t *frame = whole_frame(returned, mbuf);
@@ -149,7 +149,7 @@ static bool take_packet(struct returned *returned, const struct rte_mbuf *mbuf, 
 }
 
 /* Once a second. A device that is gone brings nothing more: the run ends as if asked to. */
-static void look_for_device(struct returned *returned, uint64_t now)
+static void look_for_device(struct loopback *returned, uint64_t now)
 {
 	struct kernel_interface interface;
 
@@ -165,7 +165,7 @@ static void look_for_device(struct returned *returned, uint64_t now)
 
 static void receive(void *watcher)
 {
-	struct returned *returned = watcher;
+	struct loopback *returned = watcher;
 	struct rte_mbuf *pkts[RECEIVE_BURST];
 	uint16_t n = rte_eth_rx_burst(returned->in->id, 0, pkts, RECEIVE_BURST);
 	uint64_t now = rte_rdtsc();
@@ -180,7 +180,7 @@ static void receive(void *watcher)
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
-static const struct sender_watch watch = {
+static const struct port_sender_watch watch = {
 	.depart = stamp_packets,
 	.departed = number_packets,
 	.meanwhile = receive,
@@ -188,7 +188,7 @@ static const struct sender_watch watch = {
 
 /* --- one trial --- */
 
-static uint64_t missed_so_far(struct returned *returned)
+static uint64_t missed_so_far(struct loopback *returned)
 {
 	static const enum port_column columns[] = {PORT_MISSED, PORT_ERRORS, PORT_NO_MBUF};
 	uint64_t sum = 0;
@@ -200,7 +200,7 @@ static uint64_t missed_so_far(struct returned *returned)
 }
 
 /* Until nothing is to be expected any more; a signal that came before does not end it. */
-static void await_rest(struct returned *returned)
+static void await_rest(struct loopback *returned)
 {
 	const struct loopback_counts *account = &returned->window.account;
 	bool stopped = signals_stop_requested();
@@ -217,7 +217,7 @@ static void await_rest(struct returned *returned)
 	}
 }
 
-static void run_trial(struct returned *returned, const struct feeder_options *limits)
+static void run_trial(struct loopback *returned, const struct feeder_options *limits)
 {
 	struct port_sender *sender = &returned->sender;
 	struct trial *trial = &returned->trial;
@@ -252,7 +252,7 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void say_latency(const struct trial *trial)
 {
-	const struct log_linear *latency = &trial->latency;
+	const struct histogram *latency = &trial->latency;
 
 	if (latency->n == 0)
 		return;
@@ -264,7 +264,7 @@ static void say_latency(const struct trial *trial)
 }
 
 /* Losses of this host are none of the device under test. */
-static void say_own_losses(const struct returned *returned, const struct trial *trial)
+static void say_own_losses(const struct loopback *returned, const struct trial *trial)
 {
 	if (trial->missed > 0)
 		log_warning("--rx-port %s: %" PRIu64
@@ -279,7 +279,7 @@ static void say_own_losses(const struct returned *returned, const struct trial *
 			returned->sender.port->interface);
 }
 
-static void say_trial(const struct returned *returned, const struct trial *trial)
+static void say_trial(const struct loopback *returned, const struct trial *trial)
 {
 	const struct loopback_counts *account = &trial->account;
 
@@ -296,7 +296,7 @@ static void say_trial(const struct returned *returned, const struct trial *trial
 }
 
 /* What the devices did that makes an account worthless. */
-static bool say_faults(const struct returned *returned, const struct trial *trial)
+static bool say_faults(const struct loopback *returned, const struct trial *trial)
 {
 	const struct port *out = returned->sender.port;
 
@@ -322,7 +322,7 @@ static void say_step(const struct rate_search *search, const struct trial *trial
 }
 
 static void say_found(
-	const struct rate_search *search, const struct returned *returned, bool stopped)
+	const struct rate_search *search, const struct loopback *returned, bool stopped)
 {
 	const char *why = stopped            ? "; the search was ended early"
 			  : search->high > 0 ? ""
@@ -339,7 +339,7 @@ static void say_found(
 }
 
 /* Returns whether no device failed. */
-static bool find_rate(struct returned *returned, const struct config *config)
+static bool find_rate(struct loopback *returned, const struct config *config)
 {
 	struct feeder_options limits = *feeder_options(config);
 	struct rate_search search;
@@ -404,7 +404,7 @@ static FILE *open_histogram(const struct config *config, int *status)
 }
 
 /* Steps in which there is a packet. */
-static bool write_histogram(FILE *file, const char *output, const struct log_linear *latency)
+static bool write_histogram(FILE *file, const char *output, const struct histogram *latency)
 {
 	int error = 0;
 
@@ -434,7 +434,7 @@ void loopback_say_error(const char *error)
 }
 
 static bool start_ports(
-	struct returned *returned, const struct plan *plan, struct port *ports, uint32_t nb_ports)
+	struct loopback *returned, const struct plan *plan, struct port *ports, uint32_t nb_ports)
 {
 	struct rte_mempool *pool = returned->sender.pool;
 	struct port *in = &ports[nb_ports - 1];
@@ -457,7 +457,7 @@ static bool start_ports(
 	return true;
 }
 
-static bool begin(struct returned *returned, const struct config *config, struct source *source)
+static bool begin(struct loopback *returned, const struct config *config, struct source *source)
 {
 	uint64_t linger = send_options(config)->linger, seed;
 
@@ -477,7 +477,7 @@ static bool begin(struct returned *returned, const struct config *config, struct
 }
 
 /* The ports run. */
-static int measure(struct returned *returned, const struct config *config)
+static int measure(struct loopback *returned, const struct config *config)
 {
 	const struct trial *told = &returned->trial;
 	int status;
@@ -501,7 +501,7 @@ static int measure(struct returned *returned, const struct config *config)
 int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports)
 {
-	static struct returned returned; /* too large for a stack */
+	static struct loopback returned; /* too large for a stack */
 	const struct plan_group *group = &plan->groups[plan->ports[0].group];
 	uint32_t room = port_mbuf_room(&ports[nb_ports - 1], plan->mbuf_room);
 	int status = 1;
@@ -539,12 +539,12 @@ static const char *lacks_return(
 
 static bool read_find(const struct option_text *text)
 {
-	struct returned_find *find = text->field;
+	struct loopback_find *find = text->field;
 	double loss;
 
 	if (units_fraction(text->text, &loss) != NULL || loss >= 1)
 		return option_refuse(text, "not a share below 1; examples: 0, 0.001, 0.1%%");
-	*find = (struct returned_find){.asked = true, .loss = loss};
+	*find = (struct loopback_find){.asked = true, .loss = loss};
 	return true;
 }
 

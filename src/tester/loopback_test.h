@@ -14,7 +14,7 @@
 
 struct returned_options {
 	const char *port; /* NAME[,DEVARGS]; NULL: nothing is received */
-	struct returned_find {
+	struct loopback_find {
 		bool asked;
 		double loss; /* share of the packets, below 1 */
 	} find;

@@ -17,7 +17,7 @@
 #define SENDER_BURST 32
 
 /* Who watches what becomes of the packets. Called by the sender's thread. */
-struct sender_watch {
+struct port_sender_watch {
 	/* The next packets are about to be handed to the device, which may refuse the last ones. */
 	void (*depart)(void *watcher, struct rte_mbuf **pkts, uint32_t n);
 	/* It took the first n of them. */
@@ -30,7 +30,7 @@ struct port_sender {
 	struct source *source;
 	const struct port *port;
 	struct rte_mempool *pool;
-	const struct sender_watch *watch; /* NULL: nobody does */
+	const struct port_sender_watch *watch; /* NULL: nobody does */
 	void *watcher;
 	bool again; /* from its first packet on, when the source has come to its end */
 

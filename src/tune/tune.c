@@ -231,7 +231,7 @@ static bool count_traffic(struct tune *tune, struct try *try, char *error)
 {
 	const struct bench_rounds contest = {
 		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
-	static struct contest_result result;
+	static struct bench_rounds_result result;
 	uint32_t rounds;
 
 	if (!bench_rounds_run(

@@ -121,7 +121,7 @@ static void check_pictures(struct view *view)
 	static const uint32_t sizes[][2] = {{24, 80}, {8, 40}, {50, 200}, {1, 1}};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-		struct picture picture = {
+		struct top_screen picture = {
 			.rows = sizes[s][0], .columns = sizes[s][1], .utf8 = s % 2 == 0};
 
 		view->places = s % 2 == 1;

@@ -38,7 +38,7 @@ struct dedup {
 struct stage {
 	struct epochs *epochs;
 	struct rx_core *receiver;
-	struct collect collect;
+	struct collector_source collect;
 	struct plan plan;
 	struct worker *workers[WORKERS_MAX];
 	struct dedup *dedups[WORKERS_MAX];
@@ -242,12 +242,12 @@ static void *work(void *arg)
 static uint64_t report(uint64_t epoch)
 {
 	struct rx_core_generation *received = rx_core_generation(stage->receiver, epoch);
-	const struct collect_generation *decoded = collect_generation(&stage->collect, epoch);
+	const struct collector_source_generation *decoded = collect_generation(&stage->collect, epoch);
 	uint64_t counted = 0, by_exporter = 0, lost = 0, wrong = 0;
 
 	for (uint32_t w = 0; w < stage->nb_workers; w++) {
 		struct generation *generation = worker_generation(stage->workers[w], epoch);
-		const struct collect_counts *counts = collect_counts(&stage->collect, w, epoch);
+		const struct collector_source_counts *counts = collect_counts(&stage->collect, w, epoch);
 
 		wrong += generation->measured != generation->counted;
 		wrong += counts->nb_paths != w + 1;

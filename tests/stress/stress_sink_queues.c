@@ -183,7 +183,7 @@ static void *hand_over(void *arg)
 static void *reopen_all(void *arg)
 {
 	struct writer *writer = arg;
-	struct writer_reopened reopened;
+	struct sink_log_reopened reopened;
 
 	while (!atomic_load(&over)) {
 		writer_reopen(writer);

@@ -158,12 +158,12 @@ static void bursts_cover_the_workload_once(void **state)
 static void accuracy_is_exact(void **state)
 {
 	struct workload *workload = create(5000, false, 64000);
-	struct contestant_flow flows[WORKLOAD_TOP];
+	struct bench_subject_flow flows[WORKLOAD_TOP];
 	struct bench_accuracy accuracy;
 
 	(void)state;
 	for (uint32_t i = 0; i < WORKLOAD_TOP; i++)
-		flows[i] = (struct contestant_flow){
+		flows[i] = (struct bench_subject_flow){
 			workload->keys[workload->top[i].first - 1], workload->top[i].packets};
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, WORKLOAD_TOP);
 	assert_true(accuracy.known);
@@ -185,7 +185,7 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.top_error, 0.5);
 
 	flows[0].packets *= 3;                                  /* 200 % too many */
-	flows[1] = (struct contestant_flow){{.proto = 253}, 2}; /* a key that never was */
+	flows[1] = (struct bench_subject_flow){{.proto = 253}, 2}; /* a key that never was */
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 4);
 	EXACT(accuracy.recall, 0.03);
 	EXACT(accuracy.precision, 0.75);
@@ -351,7 +351,7 @@ static const struct bench_subject_ops faulty_ops = {
 
 static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 {
-	static struct contest_result results[2];
+	static struct bench_rounds_result results[2];
 	struct workload *workload = create(300, false, 6400);
 	struct bench_rounds contest = {.workload = workload, .width = 1024, .seed = 1};
 	const struct bench_subject contestants[] = {
@@ -382,7 +382,7 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 /* All that needs no EAL: each counts every packet of a small workload, in every sharing. */
 static void our_contestants_count_every_packet(void **state)
 {
-	static struct contest_result results[64];
+	static struct bench_rounds_result results[64];
 	struct bench_subject contestants[64] = {
 		{.name = "floor", .ops = &contestant_floor, .threads = 1}};
 	struct workload *workload = create(3000, false, 12800);

@@ -479,7 +479,7 @@ static struct source *open_traffic(const char *text, uint64_t *seed)
 	return source;
 }
 
-static struct source *open_exports(const char *text, struct exports_params params)
+static struct source *open_exports(const char *text, struct export_source_params params)
 {
 	char error[SOURCE_ERROR_MAX];
 	struct source *traffic = open_traffic(text, &params.seed);
@@ -490,7 +490,7 @@ static struct source *open_exports(const char *text, struct exports_params param
 }
 
 static struct reader *read_exports(
-	const char *text, const struct exports_params *params, bool sums_only)
+	const char *text, const struct export_source_params *params, bool sums_only)
 {
 	struct source *source = open_exports(text, *params);
 	struct reader *reader = calloc(1, sizeof(*reader));
@@ -599,7 +599,7 @@ static void test_exact(void **state)
 
 		assert_true(truth->n > 200);
 		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
-			struct exports_params params = {.protocol = protocol,
+			struct export_source_params params = {.protocol = protocol,
 				.routers = shapes[s][0],
 				.path = shapes[s][1],
 				.sampling = 1};
@@ -629,7 +629,7 @@ static void test_exact(void **state)
 /* The last look at the counters is behind the last packet: both ends of a link say the same. */
 static void test_counters(void **state)
 {
-	const struct exports_params params = {
+	const struct export_source_params params = {
 		.protocol = FLOW_PROTOCOL_SFLOW, .routers = 5, .path = 3, .sampling = 50};
 	struct tallies *truth = read_traffic(TRAFFIC, true, true);
 	struct reader *reader = read_exports(TRAFFIC, &params, false);
@@ -671,7 +671,7 @@ static void test_sampling(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
-		const struct exports_params params = {
+		const struct export_source_params params = {
 			.protocol = protocol, .routers = 3, .path = 3, .sampling = 10};
 		struct reader *reader = read_exports(traffic, &params, true);
 		double sigma = sqrt(200000 * 0.1 * 0.9);
@@ -691,7 +691,7 @@ static void test_sampling(void **state)
 static void test_full_cache(void **state)
 {
 	static const char traffic[] = "random,packets=150K,rate=1M,size=100,ipv6=0.5,seed=4";
-	const struct exports_params params = {
+	const struct export_source_params params = {
 		.protocol = FLOW_PROTOCOL_IPFIX, .routers = 2, .path = 2, .sampling = 1};
 	struct reader *reader = read_exports(traffic, &params, true);
 
@@ -711,7 +711,7 @@ static void test_many_bytes(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_SFLOW; protocol++) {
-		const struct exports_params params = {
+		const struct export_source_params params = {
 			.protocol = protocol, .routers = 1, .path = 1, .sampling = 1};
 		struct reader *reader = read_exports(traffic, &params, false);
 
@@ -722,7 +722,7 @@ static void test_many_bytes(void **state)
 }
 
 /* FNV-1a of all datagrams and their times. */
-static uint64_t digest(const char *text, const struct exports_params *params)
+static uint64_t digest(const char *text, const struct export_source_params *params)
 {
 	struct source *source = open_exports(text, *params);
 	uint64_t digest = UINT64_C(0xcbf29ce484222325);
@@ -748,7 +748,7 @@ static void test_golden(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
-		const struct exports_params params = {
+		const struct export_source_params params = {
 			.protocol = protocol, .routers = 4, .path = 3, .sampling = 3, .drop = 0.1};
 		uint64_t is = digest(TRAFFIC, &params);
 
@@ -766,7 +766,7 @@ static void test_drop(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
-		struct exports_params params = {
+		struct export_source_params params = {
 			.protocol = protocol, .routers = 2, .path = 2, .sampling = 1};
 		struct source *whole = open_exports(traffic, params), *lossy;
 		struct source_packet sent, came;
@@ -834,7 +834,7 @@ static void test_non_ip(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
-		const struct exports_params params = {
+		const struct export_source_params params = {
 			.protocol = protocol, .routers = 2, .path = 2, .sampling = 1};
 		struct one_packet one = {.source = {.next = next_of_one, .close = close_one},
 			.frame = arp,

@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void check_quantiles(const struct log_linear *histogram, uint64_t *values, size_t n)
+static void check_quantiles(const struct histogram *histogram, uint64_t *values, size_t n)
 {
 	static const double shares[] = {0, 0.1, 0.5, 0.9, 0.99, 0.999, 1};
 
@@ -56,7 +56,7 @@ static void check_quantiles(const struct log_linear *histogram, uint64_t *values
 static void test_quantiles(void **state)
 {
 	static uint64_t values[20000];
-	static struct log_linear parts[3], sum;
+	static struct histogram parts[3], sum;
 	struct random random;
 	size_t n = sizeof(values) / sizeof(values[0]);
 
@@ -74,7 +74,7 @@ static void test_quantiles(void **state)
 
 static void test_weights_and_nothing(void **state)
 {
-	static struct log_linear histogram;
+	static struct histogram histogram;
 
 	(void)state;
 	assert_int_equal(log_linear_quantile(&histogram, 0.5), 0);

@@ -21,7 +21,7 @@
 static uint64_t state = 1;
 static struct hash_key hash_key;
 static struct key_set set;
-static struct networks list;
+static struct heavy_keys list;
 
 static uint32_t below(uint32_t n)
 {

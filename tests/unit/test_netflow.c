@@ -305,9 +305,9 @@ static void v5_padding(void **state)
 }
 
 static void check_version(
-	const uint8_t *data, uint32_t len, enum wire_family family, uint32_t number, bool supported)
+	const uint8_t *data, uint32_t len, enum export_family family, uint32_t number, bool supported)
 {
-	struct wire_version version = flow_protocol_identify(data, len);
+	struct export_version version = flow_protocol_identify(data, len);
 
 	assert_int_equal(version.family, family);
 	assert_int_equal(version.number, family == EXPORT_FAMILY_NONE ? 0 : number);
@@ -346,7 +346,7 @@ static void versions_are_recognized(void **state)
 }
 
 static void check_reason(const struct decode_result *result, uint32_t i,
-	enum flow_protocol_skip why, uint32_t detail, uint32_t records)
+	enum decode_skip why, uint32_t detail, uint32_t records)
 {
 	assert_in_range(i, 0, result->nb_skipped - 1);
 	assert_int_equal(result->skipped[i].why, why);

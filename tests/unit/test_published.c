@@ -57,7 +57,7 @@ static void *count(const struct bench_subject_ops *ops, const struct workload *w
 }
 
 static uint32_t top_of(const struct bench_subject_ops *ops, void *state,
-	const struct workload *workload, struct contestant_flow *flows)
+	const struct workload *workload, struct bench_subject_flow *flows)
 {
 	uint32_t n = ops->top(state, workload, flows, WORKLOAD_TOP_MOST);
 
@@ -71,7 +71,7 @@ static uint32_t top_of(const struct bench_subject_ops *ops, void *state,
 static void few_flows_are_counted_exactly(void **state)
 {
 	enum { PACKETS = 640000 };
-	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	struct workload *workload = create(300, PACKETS);
 
 	(void)state;
@@ -118,7 +118,7 @@ static void octosketch_is_count_min(void **state)
 	enum { ROWS = 3, BITS = 10, PACKETS = 640000 };
 	static const char *const names[] = {"octosketch", "octosketch 63"};
 	static uint32_t rows[ROWS][1 << BITS];
-	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	struct workload *workload = create(20000, PACKETS);
 	struct key key = {.family = KEY_IPV4};
 
@@ -164,7 +164,7 @@ static void octosketch_is_count_min(void **state)
 /* As long as no counter of the light part is full, nothing is lost, and votes are packets. */
 static void elastic_never_undercounts(void **state)
 {
-	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	const struct bench_subject_ops *ops = find("elastic");
 	struct workload *workload = create(200000, 256000);
 	void *counted = count(ops, workload, 1 << 10, SEED);
@@ -194,7 +194,7 @@ static void elastic_never_undercounts(void **state)
 static void cocosketch_is_unbiased(void **state)
 {
 	enum { RUNS = 300, PACKETS = 128000, RANK = 900 };
-	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	const struct bench_subject_ops *ops = find("cocosketch");
 	struct workload *workload = create(200000, PACKETS);
 	const struct workload_flow *asked = &workload->top[RANK];
@@ -227,7 +227,7 @@ static void cocosketch_is_unbiased(void **state)
 static void space_saving_keeps_its_bounds(void **state)
 {
 	enum { PACKETS = 1024000, BYTES = 48 }; /* a place takes less */
-	static struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	const struct bench_subject_ops *ops = find("space-saving");
 	struct workload *workload = create(500000, PACKETS);
 	void *counted = count(ops, workload, 16, SEED);

@@ -481,7 +481,7 @@ static void a_pool_that_stands_still_says_nothing(void **state)
 }
 
 /* The next sample of a sampler, after `lost` of them that it counts as drops and `gap` others. */
-static struct sampler_news next_sample(struct sampling_checks *checks,
+static struct sampler_result next_sample(struct sampling_checks *checks,
 	struct sampler_state *sampler, uint32_t breaks, uint32_t lost, uint32_t gap)
 {
 	sampler->drops += lost;
@@ -532,7 +532,7 @@ static void packets_beyond_the_samples_are_counted(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct sampler_news news;
+		struct sampler_result news;
 
 		sampler.pool += 200;
 		news = next_sample(checks, &sampler, 0, 0, 0);
@@ -543,7 +543,7 @@ static void packets_beyond_the_samples_are_counted(void **state)
 	/* A pool with too few has none. */
 	sampler = (struct sampler_state){.source = 6, .sampling = 100};
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct sampler_news news;
+		struct sampler_result news;
 
 		sampler.pool -= 50;
 		news = next_sample(checks, &sampler, 0, 0, 0);

@@ -547,7 +547,7 @@ static void unknown_formats_have_reasons(void **state)
 	assert_int_equal(result.harmless, 2); /* samples of the vendor */
 	assert_int_equal(result.nb_skipped, 5);
 	for (uint32_t i = 0; i < 5; i++) {
-		static const struct wire_skipped wanted[] = {
+		static const struct decode_skipped wanted[] = {
 			{DECODE_SKIP_SAMPLE_FORMAT, 4413u << 12 | 7, 2},
 			{DECODE_SKIP_SAMPLE_FORMAT, 6, 1},
 			{DECODE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1}, {DECODE_SKIP_FLOW_FORMAT, 2, 1},

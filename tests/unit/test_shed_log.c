@@ -16,7 +16,7 @@
 
 static void add_changes(struct shed_log *log, uint32_t n)
 {
-	static const struct state_why why = {.time = 1, .reason = "load", .rate = 2};
+	static const struct shed_reason why = {.time = 1, .reason = "load", .rate = 2};
 	struct steps steps;
 	char text[STEPS_WHY_MAX];
 

@@ -71,7 +71,7 @@ static struct epoch_view *epoch_of(uint64_t number)
 	return epoch;
 }
 
-static struct picture picture;
+static struct top_screen picture;
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
 

@@ -1937,9 +1937,9 @@ static void write_first_epoch(struct writer *writer)
 	wait_for_epochs(out, 0);
 }
 
-static struct writer_reopened reopen(struct writer *writer)
+static struct sink_log_reopened reopen(struct writer *writer)
 {
-	struct writer_reopened reopened;
+	struct sink_log_reopened reopened;
 
 	writer_reopen(writer);
 	while (writer_reopening(writer, &reopened))
@@ -1951,7 +1951,7 @@ static void test_reopen(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
-	struct writer_reopened reopened;
+	struct sink_log_reopened reopened;
 
 	(void)state;
 	write_first_epoch(writer);
@@ -2010,7 +2010,7 @@ static void test_reopen_fails(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 	struct writer *writer = open_ok(&config, 0);
-	struct writer_reopened reopened;
+	struct sink_log_reopened reopened;
 
 	(void)state;
 	write_first_epoch(writer);

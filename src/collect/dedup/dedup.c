@@ -154,7 +154,7 @@ static inline struct share *find_share(
 	return NULL;
 }
 
-static struct share *get_share(struct dedup_context *known, struct record *record, uint32_t hop,
+static struct share *get_share(struct dedup_context *known, struct record_in_progress *record, uint32_t hop,
 	bool total, uint32_t *number)
 {
 	struct share *share = find_share(known, record->flow, hop, total, number);
@@ -175,7 +175,7 @@ static struct share *get_share(struct dedup_context *known, struct record *recor
 }
 
 /* Returns true if the byte total wrapped at 32 bits: the packets in between explain it. */
-static bool bytes_went_round(const struct share *last, const struct record *record)
+static bool bytes_went_round(const struct share *last, const struct record_in_progress *record)
 {
 	uint64_t back = share_total_bytes(last) - record->bytes;
 	bool of_32_bits = share_total_bytes(last) < ROUND + last->packets * OVERHEAD_MAX;
@@ -190,7 +190,7 @@ static bool bytes_went_round(const struct share *last, const struct record *reco
  * session. A smaller total belongs to a session whose start was not received.
  */
 static void session_difference(
-	const struct share *base, const struct share *share, struct record *record)
+	const struct share *base, const struct share *share, struct record_in_progress *record)
 {
 	uint64_t packets = share->packets - base->packets;
 	uint64_t bytes = share->bytes - share_total_bytes(base);
@@ -203,7 +203,7 @@ static void session_difference(
 }
 
 /* Returns true if the flow started after its last record. */
-static bool is_new_session(const struct record *record, uint32_t last)
+static bool is_new_session(const struct record_in_progress *record, uint32_t last)
 {
 	const struct observation *observation = record->observation;
 
@@ -213,7 +213,7 @@ static bool is_new_session(const struct record *record, uint32_t last)
 }
 
 /* Converts a total to the difference to the last one. A smaller total restarts. */
-static void difference(struct share *last, struct record *record)
+static void difference(struct share *last, struct record_in_progress *record)
 {
 	uint64_t packets = record->packets, bytes = record->bytes;
 	uint64_t last_bytes = share_total_bytes(last);
@@ -254,12 +254,12 @@ static void begin_anew(struct dedup_context *known, struct flow *flow)
 }
 
 /* A sampled share has only deferred samples (dedup_method.c). */
-static bool waits(const struct dedup_context *known, const struct record *record)
+static bool waits(const struct dedup_context *known, const struct record_in_progress *record)
 {
 	return known->held.room > 0 && record->observation->sampling > 1;
 }
 
-static void set_hop(struct record *record, uint32_t hop)
+static void set_hop(struct record_in_progress *record, uint32_t hop)
 {
 	if (record->share->hop == hop)
 		return;
@@ -269,7 +269,7 @@ static void set_hop(struct record *record, uint32_t hop)
 }
 
 /* Restarts a share that changes between sampled and unsampled. */
-static void set_sampled(struct record *record)
+static void set_sampled(struct record_in_progress *record)
 {
 	bool sampled = record->observation->sampling > 1;
 	struct share *share = record->share;
@@ -282,7 +282,7 @@ static void set_sampled(struct record *record)
 	share->bytes = 0;
 }
 
-static void add_to_share(struct dedup_context *known, struct record *record, uint32_t hop)
+static void add_to_share(struct dedup_context *known, struct record_in_progress *record, uint32_t hop)
 {
 	struct share *share = record->share;
 	uint64_t packets, bytes;
@@ -342,7 +342,7 @@ static uint32_t last_heard(const struct dedup_context *known, const struct key_h
 /*
  * Finds the flow and the observer's share, and adds the record. Returns false if the table is full.
  */
-static bool find_flow(struct dedup_context *known, struct record *record,
+static bool find_flow(struct dedup_context *known, struct record_in_progress *record,
 	const struct key_hash *hash, uint32_t hop, uint32_t guess)
 {
 	uint32_t unused, before, flags;
@@ -387,9 +387,9 @@ static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
 }
 
 /* Initialized in place: a copy stalls on store forwarding. */
-static inline void set_record(struct record *record, const struct observation *observation)
+static inline void set_record(struct record_in_progress *record, const struct observation *observation)
 {
-	*record = (struct record){
+	*record = (struct record_in_progress){
 		.observation = observation,
 		.now = ticks_of(observation->time),
 		.has_first = (observation->flags & (OBSERVATION_FIRST | OBSERVATION_SINCE_START)) ==
@@ -420,7 +420,7 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 }
 
 /* Adds the record to its path, and the path's routers to the key. */
-static void follow(struct dedup *dedup, struct record *record, const struct record_value *worth,
+static void follow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *worth,
 	struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
@@ -443,7 +443,7 @@ static void follow(struct dedup *dedup, struct record *record, const struct reco
  * Values a record without flow entry by the edge method; a total without a previous one adds
  * nothing.
  */
-static struct record_value without_flow(struct dedup *dedup, struct record *record)
+static struct record_value without_flow(struct dedup *dedup, struct record_in_progress *record)
 {
 	record->flow = NULL;
 	record->share = NULL;
@@ -535,7 +535,7 @@ static inline void count(uint64_t received, bool counted, const struct record_va
  * Defers counted packets if ingress and egress routers are required and those of the route were not
  * known before this epoch, or the flow is deferred.
  */
-static void await_routers(struct dedup *dedup, struct record *record, struct record_value *worth)
+static void await_routers(struct dedup *dedup, struct record_in_progress *record, struct record_value *worth)
 {
 	struct dedup_context *known = &dedup->known;
 	const struct route *route;
@@ -560,7 +560,7 @@ static bool has_totals(const struct observation *observation)
 	return observation->flags & OBSERVATION_SINCE_START;
 }
 
-static struct record_value take(struct dedup *dedup, struct record *record,
+static struct record_value take(struct dedup *dedup, struct record_in_progress *record,
 	const struct key_hash *hash, const struct lookup_batch *ahead, uint32_t i, bool *edge_only)
 {
 	bool totals = has_totals(record->observation);
@@ -621,7 +621,7 @@ static inline bool take_common(struct dedup_context *known, const struct observa
 	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *worth)
 {
 	uint64_t packets, bytes, most, counted;
-	struct record record;
+	struct record_in_progress record;
 	struct share *share;
 	struct flow *flow;
 
@@ -739,7 +739,7 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	const struct lookup_batch *ahead, uint32_t i, const struct observation *observation,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *exporter)
 {
-	struct record record;
+	struct record_in_progress record;
 	bool edge_only = false;
 	struct record_value worth;
 
@@ -794,7 +794,7 @@ static void settle_path(
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
 	/* For route_of(), if no record has set the route. */
 	const struct observation observation = {.family = held->family, .key6 = held->key};
-	struct record record = {
+	struct record_in_progress record = {
 		.observation = &observation,
 		.flow = flow,
 		.now = flow->last,

@@ -12,27 +12,27 @@
 
 #define NOTHING ((struct record_value){0, 0, 1})
 
-static struct record_value whole(const struct record *record)
+static struct record_value whole(const struct record_in_progress *record)
 {
 	return (struct record_value){
 		record->packets, record->bytes, (double)record->observation->sampling};
 }
 
 /* Returns the bytes of a part of the record's packets, by mean size. */
-static uint64_t part_bytes(const struct record *record, uint64_t packets)
+static uint64_t part_bytes(const struct record_in_progress *record, uint64_t packets)
 {
 	if (packets >= record->packets)
 		return record->bytes;
 	return (uint64_t)((double)record->bytes * (double)packets / (double)record->packets + 0.5);
 }
 
-static struct record_value part(const struct record *record, uint64_t packets, double sampling)
+static struct record_value part(const struct record_in_progress *record, uint64_t packets, double sampling)
 {
 	return (struct record_value){packets, part_bytes(record, packets), sampling};
 }
 
 /* Notes packets dropped as duplicates that may be new. */
-static void doubt_new(struct dedup_context *known, const struct record *record, uint64_t packets)
+static void doubt_new(struct dedup_context *known, const struct record_in_progress *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
 
@@ -42,7 +42,7 @@ static void doubt_new(struct dedup_context *known, const struct record *record, 
 
 /* Notes counted packets that may be duplicates. */
 static void doubt_duplicate(
-	struct dedup_context *known, const struct record *record, uint64_t packets)
+	struct dedup_context *known, const struct record_in_progress *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &known->doubt;
 
@@ -51,7 +51,7 @@ static void doubt_duplicate(
 }
 
 /* Returns the largest byte count of an unsampled observer. */
-static uint64_t most_bytes(struct dedup_context *known, const struct record *record)
+static uint64_t most_bytes(struct dedup_context *known, const struct record_in_progress *record)
 {
 	uint64_t most = 0;
 
@@ -83,7 +83,7 @@ static uint64_t index_at(const struct flow *flow, uint32_t time)
  * as the flow's last record. A record with far more packets is longer, and may end where others
  * end.
  */
-static uint64_t begin_without_time(const struct record *record)
+static uint64_t begin_without_time(const struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 	uint32_t span = span_of(flow);
@@ -97,7 +97,7 @@ static uint64_t begin_without_time(const struct record *record)
 }
 
 /* Returns the packets of the record before the front, assuming a constant rate. */
-static uint64_t before_front(const struct record *record)
+static uint64_t before_front(const struct record_in_progress *record)
 {
 	int32_t before = (int32_t)(record->flow->front - record->first);
 	int32_t all = (int32_t)(record->last - record->first);
@@ -113,7 +113,7 @@ static uint64_t before_front(const struct record *record)
  * Returns true if the record starts so shortly before the front that clock differences may explain
  * it.
  */
-static bool overlap_is_short(const struct record *record)
+static bool overlap_is_short(const struct record_in_progress *record)
 {
 	int32_t most = JITTER_TICKS;
 
@@ -123,7 +123,7 @@ static bool overlap_is_short(const struct record *record)
 }
 
 /* Returns the start of the record in packets of the flow. */
-static uint64_t begin_of(struct record *record)
+static uint64_t begin_of(struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 	uint64_t own = record->is_new ? 0 : record->share->packets, at, told;
@@ -152,14 +152,14 @@ static uint64_t begin_of(struct record *record)
 	return at;
 }
 
-void find_begin(struct dedup_context *known, struct record *record)
+void find_begin(struct dedup_context *known, struct record_in_progress *record)
 {
 	record->joins = record->is_new || came_back(&known->flows, record);
 	record->begin = begin_of(record);
 }
 
 /* Moves the start of the share, which includes the record, forward. */
-static void move_share(struct record *record, uint64_t begin)
+static void move_share(struct record_in_progress *record, uint64_t begin)
 {
 	struct share *share = record->share;
 	const struct flow *flow = record->flow;
@@ -177,7 +177,7 @@ static void move_share(struct record *record, uint64_t begin)
  * Returns true if the packets precede a move of the flow to another observer but were reported
  * after it.
  */
-static bool is_of_before(const struct record *record)
+static bool is_of_before(const struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 
@@ -185,7 +185,7 @@ static bool is_of_before(const struct record *record)
 	       (int32_t)(flow->moved_at - record->last) > 0;
 }
 
-static struct record_value insert_before(struct dedup_context *known, struct record *record)
+static struct record_value insert_before(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	uint64_t end = record->share->packets;
@@ -212,7 +212,7 @@ static struct record_value insert_before(struct dedup_context *known, struct rec
 /*
  * Returns true for a record without times by a joining observer that does not end where others end.
  */
-static bool joins_in_doubt(const struct record *record, uint64_t end)
+static bool joins_in_doubt(const struct record_in_progress *record, uint64_t end)
 {
 	const struct flow *flow = record->flow;
 
@@ -231,7 +231,7 @@ static void set_doubted(struct flow *flow, uint64_t packets)
  * uncertain position may contain duplicates.
  */
 static void doubt_counted(
-	struct dedup_context *known, const struct record *record, const struct record_value *worth)
+	struct dedup_context *known, const struct record_in_progress *record, const struct record_value *worth)
 {
 	struct flow *flow = record->flow;
 	uint64_t packets = worth->packets;
@@ -249,7 +249,7 @@ static void doubt_counted(
 	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
 
-static struct record_value best_unsampled(struct dedup_context *known, struct record *record)
+static struct record_value best_unsampled(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct record_value worth = {0, 0, 1};
 	struct flow *flow = record->flow;
@@ -290,7 +290,7 @@ static struct record_value best_unsampled(struct dedup_context *known, struct re
 	return worth;
 }
 
-void add_evidence(struct dedup_context *known, const struct record *record)
+void add_evidence(struct dedup_context *known, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	uint32_t duration = record->has_first ? record->now - record->first : 0;
@@ -310,7 +310,7 @@ void add_evidence(struct dedup_context *known, const struct record *record)
 		});
 }
 
-struct route *route_of(struct dedup_context *known, struct record *record)
+struct route *route_of(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct route *route;
 
@@ -361,7 +361,7 @@ static enum interface_role role_at(const struct role_interface *interface, const
 /*
  * Defers the samples in the share until the end of the epoch. Returns false if the table is full.
  */
-static bool hold_samples(struct dedup_context *known, struct record *record)
+static bool hold_samples(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct share *share = record->share;
 	struct deferred_flow *held;
@@ -391,7 +391,7 @@ static uint32_t first_observer(struct dedup_context *known, struct flow *flow, u
 	return 0;
 }
 
-static struct record_value without_room(struct dedup_context *known, struct record *record)
+static struct record_value without_room(struct dedup_context *known, struct record_in_progress *record)
 {
 	if (first_observer(known, record->flow, record->now) == record->number) {
 		doubt_duplicate(known, record, record->packets);
@@ -401,7 +401,7 @@ static struct record_value without_room(struct dedup_context *known, struct reco
 	return NOTHING;
 }
 
-static struct record_value best_sampled(struct dedup_context *known, struct record *record)
+static struct record_value best_sampled(struct dedup_context *known, struct record_in_progress *record)
 {
 	const struct hop *hop = &known->observers.hops[record->share->hop];
 	struct role_interface *interface;
@@ -430,7 +430,7 @@ static struct record_value best_sampled(struct dedup_context *known, struct reco
 	return hold_samples(known, record) ? NOTHING : without_room(known, record);
 }
 
-static struct record_value take_best(struct dedup_context *known, struct record *record)
+static struct record_value take_best(struct dedup_context *known, struct record_in_progress *record)
 {
 	if (record->observation->sampling == 1)
 		return best_unsampled(known, record);
@@ -556,7 +556,7 @@ struct record_value worth_of_held(struct dedup_context *known, const struct defe
 /* --- methods of EMC2, for comparison --- */
 
 /* Returns true if an observer reports significantly more of the flow than the counted one. */
-static bool tells_more(const struct record *record, uint64_t counted)
+static bool tells_more(const struct record_in_progress *record, uint64_t counted)
 {
 	/* The counted one may be late by one record. */
 	double more = (double)record->share->packets - (double)record->packets - (double)counted;
@@ -567,7 +567,7 @@ static bool tells_more(const struct record *record, uint64_t counted)
 }
 
 /* The first observer of a flow counts until it times out. */
-static struct record_value take_exporter(struct dedup_context *known, struct record *record)
+static struct record_value take_exporter(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool sampled = record->observation->sampling > 1;
@@ -589,7 +589,7 @@ static struct record_value take_exporter(struct dedup_context *known, struct rec
 }
 
 /* The mean covers only observers with a sample; it is too large for small flows. */
-static struct record_value window_sampled(struct dedup_context *known, struct record *record)
+static struct record_value window_sampled(struct dedup_context *known, struct record_in_progress *record)
 {
 	uint64_t packets = 0, observers = 0, worth;
 	uint32_t sampling = record->observation->sampling;
@@ -614,7 +614,7 @@ static struct record_value window_sampled(struct dedup_context *known, struct re
 	return part(record, worth, (double)record->flow->coarsest);
 }
 
-static struct record_value take_window(struct dedup_context *known, struct record *record)
+static struct record_value take_window(struct dedup_context *known, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool first = !(flow->flags & FLOW_UNSAMPLED);
@@ -635,7 +635,7 @@ static struct record_value take_window(struct dedup_context *known, struct recor
 }
 
 /* Returns true if its slot is the lowest of those that report flows between the prefixes. */
-static bool is_lowest(struct dedup_context *known, const struct record *record)
+static bool is_lowest(struct dedup_context *known, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	struct route *route =
@@ -653,7 +653,7 @@ static bool is_lowest(struct dedup_context *known, const struct record *record)
 	return true;
 }
 
-static bool counts_at_edge(struct dedup_context *known, const struct record *record)
+static bool counts_at_edge(struct dedup_context *known, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 
@@ -669,12 +669,12 @@ static bool counts_at_edge(struct dedup_context *known, const struct record *rec
 	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
 }
 
-struct record_value worth_at_edge(struct dedup_context *known, struct record *record)
+struct record_value worth_at_edge(struct dedup_context *known, struct record_in_progress *record)
 {
 	return counts_at_edge(known, record) ? whole(record) : NOTHING;
 }
 
-static struct record_value take_all(struct dedup_context *known, struct record *record)
+static struct record_value take_all(struct dedup_context *known, struct record_in_progress *record)
 {
 	(void)known;
 	return whole(record);

@@ -55,7 +55,7 @@ static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow,
 }
 
 struct deferred_flow *held_flows_get(
-	struct deferred_flows *held, const struct observed_flows *flows, struct record *record)
+	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	struct flow *flow = record->flow;
@@ -103,7 +103,7 @@ static float above(double value)
 	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
 }
 
-void held_flow_add_samples(struct deferred_flow *held, const struct record *record)
+void held_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record)
 {
 	held->packets = counter64_sum(held->packets, record->packets);
 	held->bytes = counter64_sum(held->bytes, record->bytes);

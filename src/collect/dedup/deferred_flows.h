@@ -50,7 +50,7 @@ void held_flows_fini(
 
 /* Defers the flow of a record and returns its entry; NULL: no room. */
 struct deferred_flow *held_flows_get(
-	struct deferred_flows *held, const struct observed_flows *flows, struct record *record);
+	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record);
 
 /* Returns the entry of a deferred flow. */
 static inline struct deferred_flow *held_flow_of(
@@ -62,7 +62,7 @@ static inline struct deferred_flow *held_flow_of(
 }
 
 /* Adds the samples of a record. */
-void held_flow_add_samples(struct deferred_flow *held, const struct record *record);
+void held_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record);
 /* Adds packets that are certain to count. */
 void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth);
 

@@ -22,7 +22,7 @@
 #define DROPPED_ONE_IN 64
 
 /* Returns the part of a flow up to `target` that was not counted before. */
-static inline uint64_t fresh(const struct record *record, uint64_t target)
+static inline uint64_t fresh(const struct record_in_progress *record, uint64_t target)
 {
 	uint64_t counted = record->flow->packets;
 
@@ -37,7 +37,7 @@ static inline uint32_t span_of(const struct flow *flow)
 }
 
 /* Returns true if the observation point was silent about the flow until others overtook it. */
-static inline bool came_back(const struct observed_flows *flows, const struct record *record)
+static inline bool came_back(const struct observed_flows *flows, const struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 	uint32_t silent = record->now - record->before;
@@ -54,7 +54,7 @@ static inline bool came_back(const struct observed_flows *flows, const struct re
  * its packets are among theirs. A record that ends later than all others must also reach a higher
  * count, except for packets lost between the observers. end: count reached by the record.
  */
-static inline bool is_contradicted(const struct record *record, uint64_t end)
+static inline bool is_contradicted(const struct record_in_progress *record, uint64_t end)
 {
 	const struct flow *flow = record->flow;
 	uint64_t reach = end + record->packets / DROPPED_ONE_IN;
@@ -75,13 +75,13 @@ static inline bool is_contradicted(const struct record *record, uint64_t end)
 }
 
 /* Returns true if all packets of the record are later than all reported ones. */
-static inline bool is_later(const struct record *record)
+static inline bool is_later(const struct record_in_progress *record)
 {
 	return record->has_first && (int32_t)(record->first - record->flow->front) > JITTER_TICKS;
 }
 
 /* Returns true if the record begins where the last record of the observation point ended. */
-static inline bool follows(const struct observed_flows *flows, const struct record *record)
+static inline bool follows(const struct observed_flows *flows, const struct record_in_progress *record)
 {
 	return !came_back(flows, record) && !is_later(record);
 }
@@ -97,7 +97,7 @@ static inline void set_advance(struct flow *flow, uint64_t packets)
  * reading the word after a partial write stalls.
  */
 static inline void advance(
-	struct flow *flow, const struct record *record, uint64_t counted, uint64_t end)
+	struct flow *flow, const struct record_in_progress *record, uint64_t counted, uint64_t end)
 {
 	uint32_t begin = record->has_first ? record->first : flow->front, span;
 

@@ -14,7 +14,7 @@ size_t flow_paths_memory(uint64_t flows)
 	return observed_flows_entries(flows) * sizeof(struct flow_path);
 }
 
-static void start(struct flow_path *path, const struct record *record)
+static void start(struct flow_path *path, const struct record_in_progress *record)
 {
 	uint64_t packets = path->packets, bytes = path->bytes;
 
@@ -42,7 +42,7 @@ static void turn_window(struct flow_path *path, uint32_t now, uint32_t length)
 }
 
 void flow_path_report(struct flow_path *path, struct dedup_context *known,
-	const struct record *record, const struct record_value *worth)
+	const struct record_in_progress *record, const struct record_value *worth)
 {
 	uint32_t bit = UINT32_C(1) << record->number;
 
@@ -97,7 +97,7 @@ static void set_route_ends(
  * A flow with one known exporter takes ingress and egress of its route, unless that exporter is
  * known to be one of them.
  */
-void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record)
+void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record_in_progress *record)
 {
 	const struct hop *hops[SHARES_MAX];
 	struct path_hop way[PATH_HOPS_MAX];

@@ -35,10 +35,10 @@ size_t flow_paths_memory(uint64_t flows);
 
 /* Adds a processed record and its value. */
 void flow_path_report(struct flow_path *path, struct dedup_context *known,
-	const struct record *record, const struct record_value *worth);
+	const struct record_in_progress *record, const struct record_value *worth);
 
 /* Updates the ingress and the egress of the path. */
-void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record *record);
+void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record_in_progress *record);
 
 /* Emits the row of a flow if it was reported in the epoch, and starts the next epoch. */
 void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,

@@ -10,7 +10,7 @@
 #include "collect/exporters/observation.h"
 
 /* A record: packets and bytes are upscaled, and totals are converted to differences. */
-struct record {
+struct record_in_progress {
 	const struct observation *observation;
 	struct flow *flow; /* NULL: the method has no flow table */
 	struct share *share;
@@ -37,7 +37,7 @@ static inline uint32_t ticks_of(int64_t time)
 }
 
 /* Sets `first` and `last`; the time of arrival if the record has no times. */
-static inline void record_times(struct record *record)
+static inline void record_times(struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	const int64_t ms = 1000000;

@@ -44,7 +44,7 @@ struct reported_losses {
 	struct {
 		uint64_t scope;
 		uint64_t counts[LOSS_COUNTER_COUNT];
-		uint32_t has; /* bits of enum wire_lost; 0: unused */
+		uint32_t has; /* bits of enum loss_counter; 0: unused */
 	} scopes[REPORTED_SCOPES];
 };
 

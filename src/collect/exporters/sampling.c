@@ -554,7 +554,7 @@ static bool agrees(const struct pool_check *check)
 
 /* packets, samples: since the sampler's last sample. */
 static void compare_pool(
-	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_news *news)
+	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *news)
 {
 	uint32_t measured;
 
@@ -575,10 +575,10 @@ static void compare_pool(
 		news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
 }
 
-struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
 	const struct sampler_state *sampler)
 {
-	struct sampler_news news = {0};
+	struct sampler_result news = {0};
 	struct pool_check *check;
 	uint32_t samples, drops;
 

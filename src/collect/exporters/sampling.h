@@ -162,7 +162,7 @@ struct sampling_checks *sampling_checks_create(void);
 void sampling_checks_destroy(struct sampling_checks *checks);
 
 /* Result of a check. */
-struct sampler_news {
+struct sampler_result {
 	/*
 	 * Interval by the sample pool if it differs significantly from the announced one, once per
 	 * sampler; else 0.
@@ -186,5 +186,5 @@ struct sampler_news {
  * Checks the next sample. owner: identifies the domain, never 0. breaks: number of missing or late
  * datagrams of the domain so far; samples missing there are not counted as lost by the agent.
  */
-struct sampler_news sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
+struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
 	const struct sampler_state *sampler);

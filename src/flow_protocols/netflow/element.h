@@ -75,7 +75,7 @@ enum element_use {
 	/* Only in options records. */
 	USE_INTERFACE_NAME,
 	USE_DOMAIN_NAME,
-	USE_LOST, /* losses that the exporter reports; the rank is enum wire_lost */
+	USE_LOST, /* losses that the exporter reports; the rank is enum loss_counter */
 	ELEMENT_USE_COUNT,
 };
 

@@ -319,7 +319,7 @@ static void skip_records(struct decoding *message, const struct template_entry *
 		message->result.unusable += n;
 	else if (n > 0)
 		flow_protocol_skip(
-			&message->result, (enum flow_protocol_skip)entry->skip, entry->section, n);
+			&message->result, (enum decode_skip)entry->skip, entry->section, n);
 }
 
 static void decode_fixed(struct decoding *message, const struct template_entry *entry,

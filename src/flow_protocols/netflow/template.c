@@ -282,7 +282,7 @@ static bool is_counter(const struct field *field)
 	return element != NULL && element_is_counter(element);
 }
 
-static enum flow_protocol_skip skip_of(
+static enum decode_skip skip_of(
 	const struct move_plan *plan, const struct definition_traits *traits)
 {
 	if (plan->addresses)

@@ -38,7 +38,7 @@ struct template_entry {
 	uint32_t has, reverse_has;
 	uint8_t nb_moves, nb_reverse;
 	uint8_t family;
-	uint8_t skip;                 /* enum flow_protocol_skip, if unusable */
+	uint8_t skip;                 /* enum decode_skip, if unusable */
 	uint16_t section;             /* element that holds a packet section; 0: none */
 	uint8_t start;                /* enum element_use with the start of the flow; 0: none */
 	uint8_t end;                  /* enum element_use with the last packet; 0: none */

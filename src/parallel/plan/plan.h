@@ -166,7 +166,7 @@ struct plan_kernel {
 };
 
 /* Bytes of ordinary memory with which a run decides what it looks at (--overload). */
-struct plan_keep_up {
+struct plan_shedding {
 	size_t bytes, worker_bytes; /* total bytes, and bytes per worker */
 };
 
@@ -204,7 +204,7 @@ struct plan {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
-	struct plan_keep_up keep_up;
+	struct plan_shedding keep_up;
 	size_t packet_bytes; /* EAL memory of all groups, rules and sketches */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* bytes of all digest rings */
@@ -252,7 +252,7 @@ struct plan_ports {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
-	struct plan_keep_up keep_up;
+	struct plan_shedding keep_up;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {

@@ -398,8 +398,8 @@ static const struct measurement_config *config_of(
 static bool same_networks(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {
-	const struct within_choice *x = &drill_down_options(config_of(a, m_a))->within;
-	const struct within_choice *y = &drill_down_options(config_of(b, m_b))->within;
+	const struct drill_down_source *x = &drill_down_options(config_of(a, m_a))->within;
+	const struct drill_down_source *y = &drill_down_options(config_of(b, m_b))->within;
 
 	return strcmp(x->networks, y->networks) == 0 && x->share >= y->share &&
 	       x->share <= y->share &&

@@ -22,7 +22,7 @@
 #include "sketch/sketch.h"
 
 struct generation;
-struct measured;
+struct measured_epoch;
 
 struct measurements {
 	uint64_t number;  /* no other set of the process has had it; not 0 */
@@ -49,7 +49,7 @@ struct measurements {
 	struct log_ratelimit
 		narrow[CONFIG_MEASUREMENTS_MAX];            /* no memory for the width that fits */
 	struct drill_down *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
-	struct measured *measured; /* the reporter's (measurement_report.h); NULL: there is none */
+	struct measured_epoch *measured; /* the reporter's (measurement_report.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
 	struct measurements *next; /* next in the list of unused sets */
 };

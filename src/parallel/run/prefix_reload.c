@@ -8,7 +8,7 @@
 
 /* A table of rules, which it takes over, and what the program has of them. */
 static struct prefix_filter *create(
-	struct prefix_reload *tables, struct prefix_list *rules, struct kernel_rules **kernel)
+	struct prefix_reload *tables, struct prefix_list *rules, struct kernel_prefix_maps **kernel)
 {
 	struct prefix_filter *table =
 		prefix_filter_create(rules, tables->side, tables->nb_workers, tables->error);

@@ -23,14 +23,14 @@ struct prefix_reload {
 	struct prefix_filter *next;  /* what generations get from now on */
 	/* eBPF program that matches before the packets arrive; NULL: none */
 	const struct kernel_program *program;
-	struct kernel_rules *kernel; /* rules of `next` for the program */
+	struct kernel_prefix_maps *kernel; /* rules of `next` for the program */
 
 	/* Owned by the thread from its start until it sets `loaded`, with release. */
 	bool loading, again; /* the reporter's own */
 	pthread_t thread;
 	_Atomic bool loaded;
 	struct prefix_filter *fresh; /* NULL: refused, and error says why */
-	struct kernel_rules *kernel_fresh;
+	struct kernel_prefix_maps *kernel_fresh;
 	char error[PREFIX_ERROR_MAX];
 };
 

@@ -481,7 +481,7 @@ static bool create_collect(struct run *run, char *error)
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, UINT32_MAX);
 	run->collect = collect_create(
-		&(struct collect_params){
+		&(struct collector_source_params){
 			.config = run->config,
 			.plan = run->plan,
 			.workers = run->workers,
@@ -498,7 +498,7 @@ static bool create_kernel(struct run *run, char *error)
 		return true;
 	_Static_assert(KERNEL_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 	run->kernel = kernel_input_create(
-		&(struct kernel_input_params){
+		&(struct kernel_source_params){
 			.config = run->config,
 			.plan = run->plan,
 			.workers = run->workers,
@@ -513,7 +513,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 {
 	const char *path = shed_policy_options(run->config)->states_from;
 	const char *names[CONFIG_MEASUREMENTS_MAX];
-	struct decisions_plan plan = {
+	struct shed_schedule_plan plan = {
 		.nb_workers = run->plan->nb_workers,
 		.nb_measurements = run->plan->nb_measurements,
 		.names = names,

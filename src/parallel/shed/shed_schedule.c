@@ -27,7 +27,7 @@ static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measu
 /* A file that is being read. */
 struct shed_schedule_reading {
 	const char *path;
-	const struct decisions_plan *plan;
+	const struct shed_schedule_plan *plan;
 	uint32_t line;
 	bool any;            /* rows after the header */
 	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: none */
@@ -110,7 +110,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
 	struct shed_schedule_entry *decision)
 {
-	const struct decisions_plan *plan = reading->plan;
+	const struct shed_schedule_plan *plan = reading->plan;
 	uint32_t m = 0, steps;
 
 	decision->measurement = SHED_SCHEDULE_ALL;
@@ -136,7 +136,7 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	return true;
 }
 
-static bool add_decision(struct decision_list *list, const struct shed_schedule_entry *decision)
+static bool add_decision(struct shed_schedule_list *list, const struct shed_schedule_entry *decision)
 {
 	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
 		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
@@ -155,7 +155,7 @@ static bool read_row(
 {
 	const char *name = "";
 	struct shed_schedule_entry decision = {0};
-	struct decision_list *list;
+	struct shed_schedule_list *list;
 	char *fields[LINE_FIELDS_MAX];
 	uint32_t n = split(reading, line, fields);
 	uint64_t worker;
@@ -232,7 +232,7 @@ static bool end_lists(struct shed_schedule *decisions)
 }
 
 struct shed_schedule *decisions_read(
-	const char *path, const struct decisions_plan *plan, bool *mistake, char *error)
+	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error)
 {
 	struct shed_schedule_reading reading = {
 		.path = path, .plan = plan, .mistake = mistake, .error = error};

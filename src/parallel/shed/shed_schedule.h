@@ -24,7 +24,7 @@ struct shed_schedule_entry {
 /* Schedule of all workers. */
 struct shed_schedule {
 	uint32_t nb_workers;
-	struct decision_list {
+	struct shed_schedule_list {
 		struct shed_schedule_entry
 			*decisions; /* in the order of packets, with an end at UINT64_MAX */
 		uint32_t n;
@@ -32,7 +32,7 @@ struct shed_schedule {
 };
 
 /* For whom a file may decide. */
-struct decisions_plan {
+struct shed_schedule_plan {
 	uint32_t nb_workers, nb_measurements;
 	const char *const *names;  /* names of the measurements */
 	const struct steps *steps; /* their steps */
@@ -46,5 +46,5 @@ struct decisions_plan {
  * with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: it is one in the text.
  */
 struct shed_schedule *decisions_read(
-	const char *path, const struct decisions_plan *plan, bool *mistake, char *error);
+	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error);
 void decisions_free(struct shed_schedule *decisions); /* NULL is allowed */

@@ -48,11 +48,11 @@ static const struct fragments_limits fragments_limits = {
 };
 
 struct counter {
-	struct collect *collect;
+	struct collector_source *collect;
 	struct worker *worker;
 	struct dedup *dedup;
 	struct rte_ring *ring; /* records from the decoder; NULL: same lcore */
-	struct collect_counts generations[2];
+	struct collector_source_counts generations[2];
 	int64_t now; /* time of the newest record of the last epoch with records */
 	bool begins; /* an epoch: no record of it came yet */
 };
@@ -66,11 +66,11 @@ enum template_mark {
 	MARK_FORGET, /* slot `next` is another exporter's from now on */
 };
 
-struct collect {
-	struct collect_params params;
+struct collector_source {
+	struct collector_source_params params;
 	struct collector *collector;
 	struct exporter_rule rules[OPTION_LIST_MAX];
-	struct collect_generation generations[2];
+	struct collector_source_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
 	struct counter *counters; /* counters by worker */
@@ -98,7 +98,7 @@ _Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
 /* --- rows of a generation --- */
 
 /* Room for n more items; NULL without memory, which the rows remember. */
-static void *add_rows(struct collect_rows *rows, size_t size, uint64_t n)
+static void *add_rows(struct collector_source_rows *rows, size_t size, uint64_t n)
 {
 	if (rows->n + n > rows->room) {
 		uint64_t room = rows->room + rows->room / 2 + n + 64;
@@ -117,7 +117,7 @@ static void *add_rows(struct collect_rows *rows, size_t size, uint64_t n)
 
 static void add_exporter(void *arg, const struct exporter_row *row)
 {
-	struct collect_generation *generation = arg;
+	struct collector_source_generation *generation = arg;
 	struct exporter_row *place = add_rows(&generation->exporters, sizeof(*row), 1);
 
 	if (place != NULL)
@@ -126,7 +126,7 @@ static void add_exporter(void *arg, const struct exporter_row *row)
 
 static void add_link(void *arg, const struct link_row *row)
 {
-	struct collect_generation *generation = arg;
+	struct collector_source_generation *generation = arg;
 	struct link_row *place = add_rows(&generation->links, sizeof(*row), 1);
 
 	if (place != NULL)
@@ -135,7 +135,7 @@ static void add_link(void *arg, const struct link_row *row)
 
 static void add_path(void *arg, const struct path_row *row)
 {
-	struct collect_counts *counts = arg;
+	struct collector_source_counts *counts = arg;
 	uint64_t bytes = path_row_bytes(row->nb_hops);
 	void *place = add_rows(&counts->paths, 1, bytes);
 
@@ -145,7 +145,7 @@ static void add_path(void *arg, const struct path_row *row)
 	counts->nb_paths++;
 }
 
-static void clear_rows(struct collect_rows *rows)
+static void clear_rows(struct collector_source_rows *rows)
 {
 	rows->n = 0;
 	rows->no_memory = false;
@@ -153,7 +153,7 @@ static void clear_rows(struct collect_rows *rows)
 
 /* --- counting --- */
 
-static struct collect_counts *counts_of(struct counter *counter, uint64_t epoch)
+static struct collector_source_counts *counts_of(struct counter *counter, uint64_t epoch)
 {
 	return &counter->generations[epoch & 1];
 }
@@ -167,7 +167,7 @@ static void tell_overhead(const struct counter *counter, struct key_burst *burst
 		burst->overhead[i] = (uint16_t)overhead;
 }
 
-static void count_doubt(struct collect_counts *counts, const struct dedup_counts *more)
+static void count_doubt(struct collector_source_counts *counts, const struct dedup_counts *more)
 {
 	counts->counts.duplicate_packets += more->duplicate_packets;
 	counts->counts.duplicate_bytes += more->duplicate_bytes;
@@ -184,7 +184,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 {
 	struct worker *worker = counter->worker;
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	struct collect_counts *counts = counts_of(counter, worker->epoch);
+	struct collector_source_counts *counts = counts_of(counter, worker->epoch);
 
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
@@ -253,7 +253,7 @@ static void count_waiting(struct counter *counter)
 /* Exporters that sent no records in the epoch live, if they sent anything. */
 static void hear_others(struct counter *counter)
 {
-	const struct collect_rows *rows =
+	const struct collector_source_rows *rows =
 		&counter->collect->generations[counter->worker->epoch & 1].exporters;
 	const struct exporter_row *exporters = rows->items;
 
@@ -286,7 +286,7 @@ static void end_counting(struct counter *counter, bool last)
 /* Moves the counts of the exporter in this epoch to the row of the others. */
 static void forget(struct counter *counter, uint32_t exporter)
 {
-	struct collect_counts *counts = counts_of(counter, counter->worker->epoch);
+	struct collector_source_counts *counts = counts_of(counter, counter->worker->epoch);
 	struct record_counts *of = &counts->by_exporter[exporter];
 
 	dedup_forget_exporter(counter->dedup, exporter);
@@ -300,14 +300,14 @@ static void forget(struct counter *counter, uint32_t exporter)
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collect *collect = arg;
+	struct collector_source *collect = arg;
 
 	count_records(&collect->counters[0], observations, n);
 }
 
 static void forget_here(void *arg, uint32_t exporter)
 {
-	struct collect *collect = arg;
+	struct collector_source *collect = arg;
 
 	forget(&collect->counters[0], exporter);
 }
@@ -315,7 +315,7 @@ static void forget_here(void *arg, uint32_t exporter)
 /* --- several workers: records are dealt out --- */
 
 /* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
-static uint64_t hash_of(const struct collect *collect, const struct observation *observation)
+static uint64_t hash_of(const struct collector_source *collect, const struct observation *observation)
 {
 	const size_t words =
 		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
@@ -331,14 +331,14 @@ static uint64_t hash_of(const struct collect *collect, const struct observation 
 	return hash;
 }
 
-static struct counter *counter_of(struct collect *collect, const struct observation *observation)
+static struct counter *counter_of(struct collector_source *collect, const struct observation *observation)
 {
 	uint64_t hash = hash_of(collect, observation);
 
 	return &collect->counters[(uint32_t)(((hash & UINT32_MAX) * collect->nb_counters) >> 32)];
 }
 
-static void put_all(struct collect *collect, struct rte_ring *ring,
+static void put_all(struct collector_source *collect, struct rte_ring *ring,
 	const struct observation *observations, uint32_t n)
 {
 	uint32_t done = 0;
@@ -368,7 +368,7 @@ static uint64_t told_packets(const struct observation *observation)
 /* A record's packets are received and filtered where its datagram is decoded. */
 static bool matches(void *arg, const struct observation *observation)
 {
-	struct collect *collect = arg;
+	struct collector_source *collect = arg;
 	uint8_t frame[RECORD_FRAME_MAX];
 	uint32_t len = record_frame_make(observation, collect->tags, frame);
 	uint64_t packets = told_packets(observation);
@@ -391,7 +391,7 @@ static bool matches(void *arg, const struct observation *observation)
 	return false;
 }
 
-static void put_records(struct collect *collect, struct counter *counter,
+static void put_records(struct collector_source *collect, struct counter *counter,
 	const struct observation *observations, uint32_t n)
 {
 	struct rx_core_generation *generation =
@@ -419,7 +419,7 @@ static void put_records(struct collect *collect, struct counter *counter,
 
 static void deal(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collect *collect = arg;
+	struct collector_source *collect = arg;
 
 	/* Runs of records that go to one worker; of a shuffled burst they are short. */
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
@@ -433,7 +433,7 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 }
 
 static void put_marks(
-	struct collect *collect, enum template_mark kind, uint64_t epoch, uint32_t slot)
+	struct collector_source *collect, enum template_mark kind, uint64_t epoch, uint32_t slot)
 {
 	const struct observation mark = {
 		.exporter = MARK,
@@ -496,7 +496,7 @@ static void count_dealt(struct worker *worker, uint32_t nb_workers)
 
 /* --- datagrams --- */
 
-static const uint8_t *linear(struct collect *collect, const struct rte_mbuf *mbuf)
+static const uint8_t *linear(struct collector_source *collect, const struct rte_mbuf *mbuf)
 {
 	uint32_t len = mbuf->pkt_len < DATAGRAM_MAX ? mbuf->pkt_len : DATAGRAM_MAX;
 
@@ -506,9 +506,9 @@ static const uint8_t *linear(struct collect *collect, const struct rte_mbuf *mbu
 }
 
 /* Takes packets that the feeder read from a capture. */
-static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32_t n)
+static void take_packets(struct collector_source *collect, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+	struct collector_source_generation *generation = &collect->generations[collect->epoch & 1];
 	struct datagram datagram;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -526,7 +526,7 @@ static void take_packets(struct collect *collect, struct rte_mbuf **pkts, uint32
 }
 
 /* Reports kernel drops of a socket since the last call. */
-static void tell_drops(struct collect *collect, uint32_t socket)
+static void tell_drops(struct collector_source *collect, uint32_t socket)
 {
 	uint64_t dropped = listener_dropped(collect->listener, socket);
 
@@ -535,7 +535,7 @@ static void tell_drops(struct collect *collect, uint32_t socket)
 }
 
 /* Returns the datagrams that came. */
-static uint32_t take_datagrams(struct collect *collect)
+static uint32_t take_datagrams(struct collector_source *collect)
 {
 	struct datagram datagrams[LISTEN_BATCH];
 	uint32_t n = listener_receive(collect->listener, datagrams, LISTEN_BATCH);
@@ -550,7 +550,7 @@ static uint32_t take_datagrams(struct collect *collect)
 }
 
 /* Datagrams that a capture does not have whole, since the last epoch. */
-static void tell_unread(struct collect *collect, bool last)
+static void tell_unread(struct collector_source *collect, bool last)
 {
 	const struct fragments_counts *now = fragments_counted(collect->fragments);
 	struct fragments_counts *before = &collect->unread;
@@ -572,7 +572,7 @@ static void tell_unread(struct collect *collect, bool last)
 }
 
 /* An exporter whose last datagram is not older counts as alive in the epoch. */
-static int64_t alive_since(const struct collect *collect)
+static int64_t alive_since(const struct collector_source *collect)
 {
 	struct epochs *epochs = collect->params.workers[0]->epochs;
 
@@ -580,9 +580,9 @@ static int64_t alive_since(const struct collect *collect)
 }
 
 /* Before the decoder leaves its epoch. */
-static void end_decoding(struct collect *collect, bool last)
+static void end_decoding(struct collector_source *collect, bool last)
 {
-	struct collect_generation *generation = &collect->generations[collect->epoch & 1];
+	struct collector_source_generation *generation = &collect->generations[collect->epoch & 1];
 
 	for (uint32_t s = 0; s < collect->nb_sockets; s++)
 		tell_drops(collect, s);
@@ -599,7 +599,7 @@ static void end_decoding(struct collect *collect, bool last)
 static void enter_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collect *collect = worker->collect;
+	struct collector_source *collect = worker->collect;
 
 	end_decoding(collect, false);
 	end_counting(&collect->counters[0], false);
@@ -610,7 +610,7 @@ static void enter_here(void *arg, uint64_t epoch)
 static void end_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collect *collect = worker->collect;
+	struct collector_source *collect = worker->collect;
 
 	end_decoding(collect, true);
 	end_counting(&collect->counters[0], true);
@@ -636,7 +636,7 @@ static void rest_here(void *arg)
 static void enter_there(void *arg, uint64_t epoch)
 {
 	struct rx_core *receiver = arg;
-	struct collect *collect = receiver->collect;
+	struct collector_source *collect = receiver->collect;
 
 	end_decoding(collect, false);
 	/* First: a ring may have no room until the workers' new generation is clean. */
@@ -673,7 +673,7 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 	return received == 0 || now >= *give_up;
 }
 
-static void rest(struct collect *collect, struct poller *poller, uint32_t received)
+static void rest(struct collector_source *collect, struct poller *poller, uint32_t received)
 {
 	collector_save_templates(collect->collector);
 	if (received == 0 && poller->rest != NULL)
@@ -685,7 +685,7 @@ static void rest(struct collect *collect, struct poller *poller, uint32_t receiv
 }
 
 /* As poll_until_end(), for sockets. The poller has the callbacks and no queues. */
-static void listen_until_end(struct collect *collect, struct poller *poller)
+static void listen_until_end(struct collector_source *collect, struct poller *poller)
 {
 	uint64_t give_up = 0;
 
@@ -709,7 +709,7 @@ static void listen_until_end(struct collect *collect, struct poller *poller)
 	}
 }
 
-static void work_until_end(struct collect *collect, struct poller *poller)
+static void work_until_end(struct collector_source *collect, struct poller *poller)
 {
 	if (collect->listener != NULL)
 		listen_until_end(collect, poller);
@@ -775,7 +775,7 @@ static bool refuse(char *error, const char *why)
 	return false;
 }
 
-static bool open_sockets(struct collect *collect, char *error)
+static bool open_sockets(struct collector_source *collect, char *error)
 {
 	const struct collect_options *options = collect_options(collect->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
@@ -803,7 +803,7 @@ static bool open_sockets(struct collect *collect, char *error)
 	return true;
 }
 
-static bool create_source(struct collect *collect, char *error)
+static bool create_source(struct collector_source *collect, char *error)
 {
 	if (collect_listens(collect->params.config))
 		return open_sockets(collect, error);
@@ -824,7 +824,7 @@ static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
 		pool_node(plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
-static bool create_counter(struct collect *collect, uint32_t w)
+static bool create_counter(struct collector_source *collect, uint32_t w)
 {
 	struct counter *counter = &collect->counters[w];
 	struct dedup_params params = collect_dedup_params(collect->params.config);
@@ -845,7 +845,7 @@ static bool create_counter(struct collect *collect, uint32_t w)
 	       (collect->receiver == NULL || counter->ring != NULL);
 }
 
-static bool create_counters(struct collect *collect, char *error)
+static bool create_counters(struct collector_source *collect, char *error)
 {
 	collect->nb_counters = collect->params.nb_workers;
 	collect->counters = calloc(collect->nb_counters, sizeof(collect->counters[0]));
@@ -860,7 +860,7 @@ static bool create_counters(struct collect *collect, char *error)
 	return collect->counters != NULL || refuse(error, "no memory for the collector");
 }
 
-static bool create_collector(struct collect *collect, char *error)
+static bool create_collector(struct collector_source *collect, char *error)
 {
 	bool dealt = collect->receiver != NULL;
 	struct collector_params params =
@@ -882,9 +882,9 @@ static bool create_collector(struct collect *collect, char *error)
 	return false;
 }
 
-struct collect *collect_create(const struct collect_params *params, char *error)
+struct collector_source *collect_create(const struct collector_source_params *params, char *error)
 {
-	struct collect *collect = calloc(1, sizeof(*collect));
+	struct collector_source *collect = calloc(1, sizeof(*collect));
 
 	if (collect == NULL) {
 		snprintf(error, OPTION_WHY_MAX, "no memory for the collector");
@@ -907,7 +907,7 @@ struct collect *collect_create(const struct collect_params *params, char *error)
 	return NULL;
 }
 
-void collect_set_filter(struct collect *collect, const struct filter *filter)
+void collect_set_filter(struct collector_source *collect, const struct filter *filter)
 {
 	collect->filter = filter;
 	collect->tags = record_filter_has_tags(filter_options(collect->params.config)->expression);
@@ -923,7 +923,7 @@ static void destroy_counter(struct counter *counter)
 	}
 }
 
-void collect_destroy(struct collect *collect)
+void collect_destroy(struct collector_source *collect)
 {
 	if (collect == NULL)
 		return;
@@ -954,7 +954,7 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-bool collect_finish(struct collect *collect)
+bool collect_finish(struct collector_source *collect)
 {
 	bool saved = collector_finish(collect->collector);
 
@@ -963,22 +963,22 @@ bool collect_finish(struct collect *collect)
 	return saved;
 }
 
-uint32_t collect_exporters_max(const struct collect *collect)
+uint32_t collect_exporters_max(const struct collector_source *collect)
 {
 	return collect->exporters_max;
 }
 
-uint64_t collect_datagrams(const struct collect *collect)
+uint64_t collect_datagrams(const struct collector_source *collect)
 {
 	return atomic_load_explicit(&collect->datagrams, memory_order_relaxed);
 }
 
-struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch)
+struct collector_source_generation *collect_generation(struct collector_source *collect, uint64_t epoch)
 {
 	return &collect->generations[epoch & 1];
 }
 
-uint32_t collect_largest_frame(struct collect *collect, uint32_t seen)
+uint32_t collect_largest_frame(struct collector_source *collect, uint32_t seen)
 {
 	uint32_t overhead = collect_options(collect->params.config)->link_overhead;
 	uint32_t expected = PACKET_EXPECTED + overhead, limit = PACKET_MAX + overhead;
@@ -990,21 +990,21 @@ uint32_t collect_largest_frame(struct collect *collect, uint32_t seen)
 	return collect->largest_frame > expected ? collect->largest_frame : expected;
 }
 
-struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch)
+struct collector_source_counts *collect_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch)
 {
 	return counts_of(&collect->counters[worker], epoch);
 }
 
-void collect_recycle(struct collect *collect, uint64_t epoch)
+void collect_recycle(struct collector_source *collect, uint64_t epoch)
 {
-	struct collect_generation *generation = collect_generation(collect, epoch);
+	struct collector_source_generation *generation = collect_generation(collect, epoch);
 
 	clear_rows(&generation->exporters);
 	clear_rows(&generation->links);
 	generation->epoch = (struct collector_epoch){0};
 	generation->taken = 0;
 	for (uint32_t w = 0; w < collect->nb_counters; w++) {
-		struct collect_counts *counts = collect_counts(collect, w, epoch);
+		struct collector_source_counts *counts = collect_counts(collect, w, epoch);
 
 		clear_rows(&counts->paths);
 		counts->nb_paths = 0;

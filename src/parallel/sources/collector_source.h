@@ -26,26 +26,26 @@ struct filter;
 struct rx_core;
 
 /* Rows of one kind; malloc's. */
-struct collect_rows {
+struct collector_source_rows {
 	void *items;
 	uint64_t n, room; /* items */
 	bool no_memory;   /* some are missing */
 };
 
 /* The decoder's side of a generation. */
-struct collect_generation {
-	struct collect_rows exporters; /* struct exporter_row */
-	struct collect_rows links;     /* struct link_row */
+struct collector_source_generation {
+	struct collector_source_rows exporters; /* struct exporter_row */
+	struct collector_source_rows links;     /* struct link_row */
 	struct collector_epoch epoch;
 	uint64_t taken; /* packets of the capture, from the feeder */
 };
 
 /* Counters of a worker. */
-struct collect_counts {
+struct collector_source_counts {
 	struct dedup_counts counts;
 	struct record_counts *by_exporter; /* [exporters] */
 	struct record_counts others;       /* counts of exporters whose slots were reused */
-	struct collect_rows paths;         /* concatenated struct path_row */
+	struct collector_source_rows paths;         /* concatenated struct path_row */
 	uint64_t nb_paths;
 };
 
@@ -58,7 +58,7 @@ static inline uint64_t path_row_bytes(uint32_t nb_hops)
 	       _Alignof(struct path_row);
 }
 
-struct collect_params {
+struct collector_source_params {
 	const struct config *config;
 	const struct plan *plan;
 	struct worker *const *workers; /* [nb_workers], workers that receive records */
@@ -67,33 +67,33 @@ struct collect_params {
 };
 
 /* NULL with a line in error[OPTION_WHY_MAX]. */
-struct collect *collect_create(const struct collect_params *params, char *error);
-void collect_destroy(struct collect *collect);
+struct collector_source *collect_create(const struct collector_source_params *params, char *error);
+void collect_destroy(struct collector_source *collect);
 
 /* Before the start: leaves out records whose packets do not match. */
-void collect_set_filter(struct collect *collect, const struct filter *filter);
+void collect_set_filter(struct collector_source *collect, const struct filter *filter);
 
 /*
  * Waits after the run until the templates are saved. Returns false, after a log line, if they could
  * not be.
  */
-bool collect_finish(struct collect *collect);
+bool collect_finish(struct collector_source *collect);
 
 /* Exporters that have a number. */
-uint32_t collect_exporters_max(const struct collect *collect);
+uint32_t collect_exporters_max(const struct collector_source *collect);
 /* Datagrams that came so far. Any thread. */
-uint64_t collect_datagrams(const struct collect *collect);
+uint64_t collect_datagrams(const struct collector_source *collect);
 /* For the reporter, about a closed epoch. */
-struct collect_generation *collect_generation(struct collect *collect, uint64_t epoch);
-struct collect_counts *collect_counts(struct collect *collect, uint32_t worker, uint64_t epoch);
+struct collector_source_generation *collect_generation(struct collector_source *collect, uint64_t epoch);
+struct collector_source_counts *collect_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch);
 /*
  * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
  * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.
  * Called by the reporter.
  */
-uint32_t collect_largest_frame(struct collect *collect, uint32_t seen);
+uint32_t collect_largest_frame(struct collector_source *collect, uint32_t seen);
 /* Clears what the epoch left (the reporter). */
-void collect_recycle(struct collect *collect, uint64_t epoch);
+void collect_recycle(struct collector_source *collect, uint64_t epoch);
 
 /* Returns what a plan needs: the design and the memory of the collector. */
 struct plan_collect collect_plan(const struct config *config);

@@ -28,8 +28,8 @@ struct watched {
 	uint64_t missed_told, errors_told;
 };
 
-struct kernel_input {
-	struct kernel_input_params params;
+struct kernel_source {
+	struct kernel_source_params params;
 	struct kernel_origin origin;
 	uint32_t nb_watched;
 	struct watched watched[OPTION_LIST_MAX];
@@ -40,7 +40,7 @@ struct kernel_input {
 
 /* --- putting it together --- */
 
-static bool create_takers(struct kernel_input *input, char *error)
+static bool create_takers(struct kernel_source *input, char *error)
 {
 	uint32_t rings = kernel_program_rings(input->origin.program), n = input->params.nb_workers;
 
@@ -88,7 +88,7 @@ static void look_once(struct attach_point *place)
 		place->directions = KERNEL_IN;
 }
 
-static bool attach(struct kernel_input *input, char *error)
+static bool attach(struct kernel_source *input, char *error)
 {
 	const struct option_list *places = &kernel_options(input->params.config)->places;
 	char why[OPTION_WHY_MAX];
@@ -136,9 +136,9 @@ static uint32_t monitor_of(const struct config *config)
 	return options->file != NULL ? bits[options->side] : 0;
 }
 
-struct kernel_input *kernel_input_create(const struct kernel_input_params *params, char *error)
+struct kernel_source *kernel_input_create(const struct kernel_source_params *params, char *error)
 {
-	struct kernel_input *input = calloc(1, sizeof(*input));
+	struct kernel_source *input = calloc(1, sizeof(*input));
 	const struct kernel_program_params program = {
 		.slots = params->plan->kernel.entries,
 		.buckets = params->plan->kernel.buckets,
@@ -165,7 +165,7 @@ struct kernel_input *kernel_input_create(const struct kernel_input_params *param
 	return NULL;
 }
 
-void kernel_input_destroy(struct kernel_input *input)
+void kernel_input_destroy(struct kernel_source *input)
 {
 	if (input == NULL)
 		return;
@@ -176,24 +176,24 @@ void kernel_input_destroy(struct kernel_input *input)
 	free(input);
 }
 
-const struct kernel_program *kernel_input_program(const struct kernel_input *input)
+const struct kernel_program *kernel_input_program(const struct kernel_source *input)
 {
 	return input->origin.program;
 }
 
-void kernel_input_start(struct kernel_input *input)
+void kernel_input_start(struct kernel_source *input)
 {
 	if (measurements_any(input->params.config, SKETCH_DETAILS))
 		kernel_program_stamp(input->origin.program, input->origin.stamps);
 	kernel_program_measure(input->origin.program, true);
 }
 
-void kernel_input_stop(struct kernel_input *input)
+void kernel_input_stop(struct kernel_source *input)
 {
 	kernel_program_measure(input->origin.program, false);
 }
 
-uint64_t kernel_input_received(const struct kernel_input *input)
+uint64_t kernel_input_received(const struct kernel_source *input)
 {
 	uint64_t received = 0;
 
@@ -202,7 +202,7 @@ uint64_t kernel_input_received(const struct kernel_input *input)
 	return received;
 }
 
-uint64_t kernel_input_difference(const struct kernel_input *input)
+uint64_t kernel_input_difference(const struct kernel_source *input)
 {
 	uint64_t received = kernel_input_received(input), taken = 0;
 
@@ -229,7 +229,7 @@ static void read_counters(struct watched *watched, struct kernel_losses *losses)
 	watched->errors_told = watched->errors.total;
 }
 
-struct kernel_losses kernel_input_losses(struct kernel_input *input)
+struct kernel_losses kernel_input_losses(struct kernel_source *input)
 {
 	struct kernel_losses losses = {0};
 
@@ -273,7 +273,7 @@ static bool look_at(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-bool kernel_input_look(struct kernel_input *input, int64_t now, uint64_t epoch)
+bool kernel_input_look(struct kernel_source *input, int64_t now, uint64_t epoch)
 {
 	bool all_there = true;
 

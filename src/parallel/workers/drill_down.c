@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "as planned"
 
 static bool read_within(const struct option_text *text)
 {
-	struct within_choice choice = {0};
+	struct drill_down_source choice = {0};
 	const char *colon = strrchr(text->text, ':'), *why;
 	size_t len = colon != NULL ? (size_t)(colon - text->text) : 0;
 
@@ -50,7 +50,7 @@ static bool read_within(const struct option_text *text)
 		return option_refuse(text, "share %s", why);
 	if (choice.share <= 0 || choice.share >= 1)
 		return option_refuse(text, "share out of range; give more than 0 and below 1");
-	*(struct within_choice *)text->field = choice;
+	*(struct drill_down_source *)text->field = choice;
 	return true;
 }
 

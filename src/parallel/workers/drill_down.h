@@ -20,7 +20,7 @@
 #define DRILL_DOWN_NAME_MAX 64 /* name of a measurement, with the final 0 */
 
 struct drill_down_options {
-	struct within_choice {
+	struct drill_down_source {
 		char networks[DRILL_DOWN_NAME_MAX]; /* the measurement that names them; empty: none */
 		double share;                   /* smallest share of a heavy key */
 	} within;
@@ -40,7 +40,7 @@ bool drill_down_any(const struct config *config);
 /* Drill-down of a measurement. Owned by the reporter, except the set of an open generation. */
 struct drill_down {
 	uint32_t networks; /* measurement that provides the networks */
-	struct networks heavy;
+	struct heavy_keys heavy;
 	struct key_set sets[2];    /* by generation */
 	struct log_ratelimit full; /* more were heavy */
 };

@@ -27,7 +27,7 @@ struct forward_counts {
 	uint64_t taken; /* accepted by the device, which may drop some later */
 	uint64_t bytes; /* wire bytes of these, without FCS */
 	uint64_t tx_full, too_long, no_link;
-	struct log_linear
+	struct histogram
 		times; /* TSC cycles that packets took: one entry a burst, as often as it has packets */
 };
 

@@ -41,7 +41,7 @@ struct off_path;
 struct rx_core {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
-	struct collect *collect; /* NULL: packets are the input */
+	struct collector_source *collect; /* NULL: packets are the input */
 	uint32_t participant;    /* its number among those who take part in epochs */
 	uint32_t nb_workers;     /* workers in the group */
 	struct worker *const *workers;

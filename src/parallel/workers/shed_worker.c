@@ -161,7 +161,7 @@ void shed_worker_choose_rarer(
 }
 
 void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
-	const struct kept_burst *burst, const struct kept_burst *rarer, uint32_t nb_measurements)
+	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements)
 {
 	const uint64_t weight = UINT64_C(1) << state->shift;
 	const uint64_t added = burst->measured * (weight - 1),
@@ -172,7 +172,7 @@ void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
 	kept->added += added;
 	kept->added_bytes += added_bytes;
 	for (uint32_t m = 0; m < nb_measurements; m++) {
-		const struct kept_burst *seen = &rarer[state->rarer[m]];
+		const struct shed_counts_burst *seen = &rarer[state->rarer[m]];
 		const uint64_t own = weight << state->rarer[m];
 		struct shed_counts_measurement *of = &kept->of[m];
 

@@ -41,7 +41,7 @@ struct shed_counts {
 };
 
 /* Packets of a burst. */
-struct kept_burst {
+struct shed_counts_burst {
 	uint64_t measured, bytes;
 	uint64_t skipped, skipped_bytes;
 };
@@ -51,7 +51,7 @@ struct kept_burst {
  * the state has.
  */
 void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
-	const struct kept_burst *burst, const struct kept_burst *rarer, uint32_t nb_measurements);
+	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements);
 
 /* Shedding state of a worker. */
 struct shed_worker {

@@ -148,9 +148,9 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 }
 
 /* Of entries of a burst. */
-static struct kept_burst entries_of(const struct key_burst *burst, uint64_t entries)
+static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64_t entries)
 {
-	struct kept_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
+	struct shed_counts_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
 
 	for (; entries != 0; entries &= entries - 1)
 		sum.bytes += burst->wire_len[__builtin_ctzll(entries)];
@@ -159,11 +159,11 @@ static struct kept_burst entries_of(const struct key_burst *burst, uint64_t entr
 
 /* Counts what was read of a burst, of which some may be seen by some measurements alone. */
 static void count_seen(struct worker *worker, struct generation *generation,
-	struct kept_burst *burst, const struct burst_shedding *state)
+	struct shed_counts_burst *burst, const struct burst_shedding *state)
 {
 	struct counting *counting = generation->counting;
 	const struct key_burst *full = &counting->bursts[0];
-	struct kept_burst parts[SHED_SHIFT_MAX + 1] = {{0}};
+	struct shed_counts_burst parts[SHED_SHIFT_MAX + 1] = {{0}};
 	uint64_t rarer[SHED_SHIFT_MAX + 1] = {0};
 
 	if (state->rare != 0) {
@@ -187,7 +187,7 @@ static void count_some(struct worker *worker, struct generation *generation,
 	struct key_burst *full = &generation->counting->bursts[0];
 	struct rte_mbuf *chosen[BURST_MAX], *others[BURST_MAX];
 	uint64_t bytes = generation->counts.bytes;
-	struct kept_burst burst = {0};
+	struct shed_counts_burst burst = {0};
 	uint32_t nb_chosen = 0, nb_others = 0;
 
 	if (looked_at == UINT64_MAX) {

@@ -58,7 +58,7 @@ struct generation {
 	struct drill_down_sets within;                         /* 0 where all count everything */
 };
 
-struct collect;
+struct collector_source;
 struct digest_ring;
 struct forward;
 struct kernel_taker;
@@ -70,7 +70,7 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	struct collect *collect;    /* NULL: packets are the input */
+	struct collector_source *collect;    /* NULL: packets are the input */
 	struct kernel_taker *taker; /* NULL: no program in the kernel brings them */
 	enum idle_mode idle;
 	bool blocks;      /* sleeps until its receiver or the kernel has something for it */

@@ -40,7 +40,7 @@ static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 void collector_report_account(
 	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
-	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+	const struct collector_source_generation *generation = collect_generation(run->collect, epoch);
 
 	bool late = false;
 
@@ -76,19 +76,19 @@ void collector_report_account(
 
 bool collector_report_anything(const struct run *run, uint64_t epoch)
 {
-	const struct collect_generation *generation = collect_generation(run->collect, epoch);
+	const struct collector_source_generation *generation = collect_generation(run->collect, epoch);
 
 	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
 	       generation->exporters.n > 0;
 }
 
 /* Takes the rows away from the generation, which begins with none again. */
-static void *take_rows(struct collect_rows *rows, uint64_t *n)
+static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 {
 	void *items = rows->items;
 
 	*n = rows->n;
-	*rows = (struct collect_rows){0};
+	*rows = (struct collector_source_rows){0};
 	return items;
 }
 
@@ -101,7 +101,7 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 		if (row->sender)
 			continue; /* it has no records */
 		for (uint32_t w = 0; w < run->nb_workers; w++) {
-			const struct collect_counts *of_worker =
+			const struct collector_source_counts *of_worker =
 				collect_counts(run->collect, w, epoch);
 			const struct record_counts *counts =
 				row->others ? &of_worker->others
@@ -138,7 +138,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	if (collected->paths == NULL || collected->owned == NULL)
 		return false;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct collect_counts *counts = collect_counts(run->collect, w, epoch);
+		struct collector_source_counts *counts = collect_counts(run->collect, w, epoch);
 		uint64_t bytes, at = 0;
 		char *rows = take_rows(&counts->paths, &bytes);
 
@@ -158,7 +158,7 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
-	struct collect_generation *generation = collect_generation(run->collect, epoch);
+	struct collector_source_generation *generation = collect_generation(run->collect, epoch);
 	struct report_collected *collected = calloc(1, sizeof(*collected));
 	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
 

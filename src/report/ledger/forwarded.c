@@ -62,7 +62,7 @@ static void add_ways(
 	}
 }
 
-static uint64_t quantile_ns(const struct log_linear *times, double share)
+static uint64_t quantile_ns(const struct histogram *times, double share)
 {
 	return (uint64_t)((__uint128_t)log_linear_quantile(times, share) * SECOND_NS /
 			  rte_get_tsc_hz());

@@ -89,7 +89,7 @@ static void add_device_losses(struct ledger_state *account, struct ledger *ledge
 	}
 }
 
-static void add_kernel_losses(struct kernel_input *kernel, struct ledger *ledger)
+static void add_kernel_losses(struct kernel_source *kernel, struct ledger *ledger)
 {
 	struct kernel_losses losses = kernel_input_losses(kernel);
 

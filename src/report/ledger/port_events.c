@@ -28,14 +28,14 @@ static void say_up(const struct link_monitor *watch, const char *what, uint64_t 
 		speed);
 }
 
-void port_log_start(struct port_log *log, const struct run *run)
+void port_log_start(struct port_events *log, const struct run *run)
 {
-	*log = (struct port_log){.run = run};
+	*log = (struct port_events){.run = run};
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_watch_start(&log->watches[p], &run->ports[p]);
 }
 
-bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct ledger_state *account)
+bool port_log_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *account)
 {
 	bool all_there = true;
 

@@ -9,16 +9,16 @@
 #include "report/ledger/ledger.h"
 #include "rx/port/link_monitor.h"
 
-struct port_log {
+struct port_events {
 	struct link_monitor watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
 	const struct run *run;
 	int64_t looked; /* monotonic ns */
 };
 
-void port_log_start(struct port_log *log, const struct run *run);
+void port_log_start(struct port_events *log, const struct run *run);
 
 /*
  * Call it often; it checks links twice a second and records effects on the ledger. now: monotonic
  * ns; epoch: number of the open epoch. Returns false once when a port is removed.
  */
-bool port_log_look(struct port_log *log, int64_t now, uint64_t epoch, struct ledger_state *account);
+bool port_log_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *account);

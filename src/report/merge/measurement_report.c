@@ -13,7 +13,7 @@
 #include "report/merge/rank.h"
 
 /* A measurement's: what merges its instances, and when something was said of it last. */
-struct measured {
+struct measured_epoch {
 	struct merger *merger;
 	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
 };
@@ -21,7 +21,7 @@ struct measured {
 bool measurement_report_create(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
-	struct measured *measured = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(*measured));
+	struct measured_epoch *measured = calloc(CONFIG_MEASUREMENTS_MAX, sizeof(*measured));
 
 	measurements->measured = measured;
 	for (uint32_t m = 0; measured != NULL && m < plan->nb_measurements; m++) {
@@ -193,7 +193,7 @@ __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 		report->measurements[m].name, what, rarely->since);
 }
 
-static void warn_of(struct measured *measured, const struct report_epoch *report, uint32_t m)
+static void warn_of(struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
 	unsigned long long shed = measurement->shed_packets,
@@ -229,7 +229,7 @@ static void warn_of(struct measured *measured, const struct report_epoch *report
 
 bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
-	struct measured *measured = run_measurements(run, epoch)->measured;
+	struct measured_epoch *measured = run_measurements(run, epoch)->measured;
 	bool complete = true;
 
 	for (uint32_t m = 0; m < report->nb_measurements; m++) {

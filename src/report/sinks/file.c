@@ -12,13 +12,13 @@ static uint64_t lines_said(const struct sink_file *place)
 	return place->voice->lines_said != NULL ? place->voice->lines_said() : 0;
 }
 
-static bool concerns(const struct file_sink *sink, const struct report_epoch *epoch)
+static bool concerns(const struct file_destination *sink, const struct report_epoch *epoch)
 {
 	return delivery_concerns(&sink->delivery, epoch);
 }
 
 static void format_rows(
-	struct sink_file *place, struct file_sink *sink, const struct report_epoch *epoch)
+	struct sink_file *place, struct file_destination *sink, const struct report_epoch *epoch)
 {
 	text_clear(&place->text);
 	if (sink->redrawn) {
@@ -35,7 +35,7 @@ static void format_rows(
 }
 
 /* What nobody wants to read any more is not lost, but it was not delivered either. */
-static void account(struct file_sink *sink, uint64_t rows, uint64_t lost, size_t bytes)
+static void account(struct file_destination *sink, uint64_t rows, uint64_t lost, size_t bytes)
 {
 	bool arrived = lost == 0 && !sink->file.unread;
 
@@ -46,7 +46,7 @@ static void account(struct file_sink *sink, uint64_t rows, uint64_t lost, size_t
 
 /* What stands in place->text: so many rows of an epoch that starts then. */
 static void write_text(
-	struct sink_file *place, struct file_sink *sink, uint64_t rows, int64_t start)
+	struct sink_file *place, struct file_destination *sink, uint64_t rows, int64_t start)
 {
 	if (sink->on_terminal)
 		sink_log_pause(place->voice);
@@ -57,7 +57,7 @@ static void write_text(
 }
 
 static void write_rows(
-	struct sink_file *place, struct file_sink *sink, const struct report_epoch *epoch)
+	struct sink_file *place, struct file_destination *sink, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&sink->delivery, epoch), lost = sink->file.lost;
 
@@ -90,7 +90,7 @@ static void pass(void *arg, int64_t time)
 	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
-		struct file_sink *sink = place->sinks[s];
+		struct file_destination *sink = place->sinks[s];
 
 		output_file_pass(&sink->file, time);
 		if (!sink->redrawn)
@@ -104,7 +104,7 @@ static void pass(void *arg, int64_t time)
 static void reopen_files(void *arg)
 {
 	struct sink_file *place = arg;
-	struct writer_reopened reopened = {0};
+	struct sink_log_reopened reopened = {0};
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
 		struct output_file *file = &place->sinks[s]->file;
@@ -125,7 +125,7 @@ static void look_at_readers(void *arg)
 	struct sink_file *place = arg;
 
 	for (uint32_t s = 0; s < place->nb_sinks; s++) {
-		struct file_sink *sink = place->sinks[s];
+		struct file_destination *sink = place->sinks[s];
 
 		if (!sink->file.unread || sink->left)
 			continue;

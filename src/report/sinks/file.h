@@ -15,7 +15,7 @@
 #include "report/sinks/sink_log.h"
 #include "report/sinks/sink_queue.h"
 
-struct file_sink {
+struct file_destination {
 	/* Of rows; NULL: the table for a person. Those of a format without a header are as the last
 	 * epoch's measurements need them. */
 	struct columns *columns;
@@ -32,11 +32,11 @@ struct file_sink {
 struct sink_file {
 	struct sink_log *voice;
 	bool alone; /* the run has no other output than its one sink */
-	struct file_sink **sinks;
+	struct file_destination **sinks;
 	uint32_t nb_sinks;
 	struct text text;
 	uint64_t next_epoch;             /* the first that was not written */
-	struct writer_reopened reopened; /* guarded by the outlet: read when that has reopened */
+	struct sink_log_reopened reopened; /* guarded by the outlet: read when that has reopened */
 };
 
 /* Of regular files; of one pipe, terminal or device. */

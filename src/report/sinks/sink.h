@@ -46,7 +46,7 @@ struct sink {
 	size_t queue;              /* as of struct sink_queue_params */
 	struct sink_queue *outlet; /* from before its thread starts; NULL: not yet */
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
-	struct spooled *spooled; /* NULL: it has no spool */
+	struct sink_spool *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
 	/* That rows wait, that rows are refused, that nobody can say what became of some. */
 	struct log_ratelimit_state waits, refuses, doubts;

@@ -27,7 +27,7 @@ struct sink_log {
 };
 
 /* What came of reopening all files. */
-struct writer_reopened {
+struct sink_log_reopened {
 	uint32_t files;               /* that have names, and were opened */
 	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
 };

@@ -22,7 +22,7 @@ struct sink_queue_waiting {
 };
 
 /* Kinds of reports, which take no room from each other. */
-enum lane_id {
+enum sink_backlog_kind {
 	BACKLOG_EPOCHS,
 	BACKLOG_FLOWS,
 	BACKLOG_DELIVERIES,
@@ -61,7 +61,7 @@ struct sink_queue {
 	bool ending;
 };
 
-static enum lane_id lane_of(const struct report_epoch *epoch)
+static enum sink_backlog_kind lane_of(const struct report_epoch *epoch)
 {
 	if (epoch->flows_only)
 		return BACKLOG_FLOWS;
@@ -231,7 +231,7 @@ static bool concerns(const struct sink_queue *outlet, const struct report_epoch 
 
 /* Records that end with an interval come at once: as many as there are tables for. An account of
  * deliveries is small. */
-static size_t bytes_max(const struct sink_queue *outlet, enum lane_id id)
+static size_t bytes_max(const struct sink_queue *outlet, enum sink_backlog_kind id)
 {
 	size_t queue = outlet->params.queue;
 
@@ -246,7 +246,7 @@ static size_t bytes_max(const struct sink_queue *outlet, enum lane_id id)
  * After a loss reports wait until half of their memory is free, so that one loss is not told as many.
  * None of them in the queue leaves room for one of any size.
  */
-static bool has_room(const struct sink_queue *outlet, enum lane_id id, size_t bytes)
+static bool has_room(const struct sink_queue *outlet, enum sink_backlog_kind id, size_t bytes)
 {
 	const struct sink_backlog *lane = &outlet->lanes[id];
 	size_t max = bytes_max(outlet, id) / (log_ratelimit_goes_on(&lane->drops) ? 2 : 1);
@@ -291,7 +291,7 @@ static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 	return room;
 }
 
-static void say(const struct sink_queue *outlet, bool warning, enum lane_id lane, const char *what)
+static void say(const struct sink_queue *outlet, bool warning, enum sink_backlog_kind lane, const char *what)
 {
 	const char *const names[BACKLOGS] = {
 		outlet->params.name, output_flows.option, output_deliveries.option};
@@ -301,7 +301,7 @@ static void say(const struct sink_queue *outlet, bool warning, enum lane_id lane
 	outlet->params.say(warning, line, outlet->params.say_arg);
 }
 
-static void say_drops(struct sink_queue *outlet, enum lane_id id)
+static void say_drops(struct sink_queue *outlet, enum sink_backlog_kind id)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX], what[128];
 
@@ -311,7 +311,7 @@ static void say_drops(struct sink_queue *outlet, enum lane_id id)
 	say(outlet, true, id, what);
 }
 
-static void say_keeps_up(struct sink_queue *outlet, enum lane_id id)
+static void say_keeps_up(struct sink_queue *outlet, enum sink_backlog_kind id)
 {
 	struct sink_backlog *lane = &outlet->lanes[id];
 	char what[128];
@@ -342,7 +342,7 @@ static uint64_t count(struct sink_queue *outlet, const struct report_epoch *epoc
 
 void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch)
 {
-	enum lane_id id = lane_of(epoch);
+	enum sink_backlog_kind id = lane_of(epoch);
 	struct sink_backlog *lane = &outlet->lanes[id];
 	uint64_t rows;
 	bool taken;

@@ -12,7 +12,7 @@
 #include "base/signals.h"
 #include "report/formats/format.h"
 
-struct spooled {
+struct sink_spool {
 	struct sink *remote;
 	struct spool *spool;
 	pthread_t thread;
@@ -30,7 +30,7 @@ struct spooled {
 	bool put, ended;      /* something since it was looked at; nothing more comes */
 };
 
-static void tell_spooled(struct spooled *spooled)
+static void tell_spooled(struct sink_spool *spooled)
 {
 	struct delivery *account = &spooled->remote->delivery;
 
@@ -41,7 +41,7 @@ static void tell_spooled(struct spooled *spooled)
 /* --- By the thread that sends */
 
 /* Moves what the place said of the segment's rows to the account. */
-static void settle(struct spooled *spooled)
+static void settle(struct sink_spool *spooled)
 {
 	struct delivery *account = &spooled->remote->delivery, *fates = &spooled->fates;
 
@@ -58,7 +58,7 @@ static bool same_text(const struct text *a, const struct text *b)
 }
 
 /* What begins connections is what the segment's rows need. */
-static void suit_header(struct spooled *spooled, struct spool_segment *segment)
+static void suit_header(struct sink_spool *spooled, struct spool_segment *segment)
 {
 	struct sink *remote = spooled->remote;
 
@@ -71,7 +71,7 @@ static void suit_header(struct spooled *spooled, struct spool_segment *segment)
 		remote->scheme->ops.reopen(remote);
 }
 
-static void send_segment(struct spooled *spooled, struct spool_segment *segment)
+static void send_segment(struct sink_spool *spooled, struct spool_segment *segment)
 {
 	struct sink *remote = spooled->remote;
 
@@ -89,7 +89,7 @@ static void send_segment(struct spooled *spooled, struct spool_segment *segment)
 	text_free(&segment->header);
 }
 
-static void say_damaged(struct spooled *spooled, uint64_t rows)
+static void say_damaged(struct sink_spool *spooled, uint64_t rows)
 {
 	sink_say(spooled->remote, true,
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
@@ -100,7 +100,7 @@ static void say_damaged(struct spooled *spooled, uint64_t rows)
 }
 
 /* It is tried again with the next rows, and by the next run. */
-static void say_unreadable(struct spooled *spooled, int error)
+static void say_unreadable(struct sink_spool *spooled, int error)
 {
 	char why[128];
 
@@ -108,7 +108,7 @@ static void say_unreadable(struct spooled *spooled, int error)
 	sink_say_waits(spooled->remote, why);
 }
 
-static void send_all(struct spooled *spooled)
+static void send_all(struct sink_spool *spooled)
 {
 	struct spool_segment segment;
 	enum spool_result result;
@@ -127,7 +127,7 @@ static void send_all(struct spooled *spooled)
 }
 
 /* Returns false at the end. */
-static bool wait_for_work(struct spooled *spooled)
+static bool wait_for_work(struct sink_spool *spooled)
 {
 	bool more;
 
@@ -142,7 +142,7 @@ static bool wait_for_work(struct spooled *spooled)
 
 static void *sender_main(void *arg)
 {
-	struct spooled *spooled = arg;
+	struct sink_spool *spooled = arg;
 	struct sink *remote = spooled->remote;
 
 	if (remote->scheme->ops.begin != NULL)
@@ -157,7 +157,7 @@ static void *sender_main(void *arg)
 
 /* --- By the outlet's thread */
 
-static void rouse(struct spooled *spooled, bool end)
+static void rouse(struct sink_spool *spooled, bool end)
 {
 	pthread_mutex_lock(&spooled->lock);
 	spooled->put = true;
@@ -168,7 +168,7 @@ static void rouse(struct spooled *spooled, bool end)
 
 static void begin(void *arg)
 {
-	struct spooled *spooled = arg;
+	struct sink_spool *spooled = arg;
 
 	spooled->runs = signals_start_thread(&spooled->thread, sender_main, spooled) == 0;
 	if (!spooled->runs)
@@ -176,7 +176,7 @@ static void begin(void *arg)
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
-static void say_takes(struct spooled *spooled)
+static void say_takes(struct sink_spool *spooled)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 	bool held = log_ratelimit_ends(&spooled->holds, now),
@@ -189,7 +189,7 @@ static void say_takes(struct spooled *spooled)
 	spooled->lost = 0;
 }
 
-static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
+static void say_state(struct sink_spool *spooled, const char *why, uint64_t lost)
 {
 	spooled->lost += lost;
 	if (lost > 0)
@@ -204,7 +204,7 @@ static void say_state(struct spooled *spooled, const char *why, uint64_t lost)
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct spooled *spooled = arg;
+	struct sink_spool *spooled = arg;
 	struct sink *remote = spooled->remote;
 	const char *why, *lost;
 	uint64_t rows = sink_format(remote, epoch, &spooled->segment.text);
@@ -226,7 +226,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 
 static void reopen(void *arg)
 {
-	struct spooled *spooled = arg;
+	struct sink_spool *spooled = arg;
 
 	atomic_store(&spooled->remote->roused, true);
 	rouse(spooled, false);
@@ -234,7 +234,7 @@ static void reopen(void *arg)
 
 static void end(void *arg)
 {
-	struct spooled *spooled = arg;
+	struct sink_spool *spooled = arg;
 	struct sink *remote = spooled->remote;
 	uint64_t rows;
 
@@ -269,7 +269,7 @@ const struct sink_queue_ops spooled_ops = {
 bool spooled_open(struct sink *remote, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found)
 {
-	struct spooled *spooled = calloc(1, sizeof(*spooled));
+	struct sink_spool *spooled = calloc(1, sizeof(*spooled));
 	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
 	const struct spool_position place = {folder, options->spool.size, what, url};
 
@@ -298,7 +298,7 @@ bool spooled_open(struct sink *remote, const char *url, const struct sink_option
 	return true;
 }
 
-void spooled_close(struct spooled *spooled)
+void spooled_close(struct sink_spool *spooled)
 {
 	if (spooled == NULL)
 		return;
@@ -310,7 +310,7 @@ void spooled_close(struct spooled *spooled)
 	free(spooled);
 }
 
-bool spooled_oldest(struct spooled *spooled, int64_t *start)
+bool spooled_oldest(struct sink_spool *spooled, int64_t *start)
 {
 	return spool_oldest_start(spooled->spool, start);
 }

@@ -11,7 +11,7 @@
 #include "report/sinks/sink_queue.h"
 #include "report/sinks/spool.h"
 
-struct spooled;
+struct sink_spool;
 
 /*
  * Opens the spool that the options name and takes over what an earlier run left there: those rows
@@ -20,10 +20,10 @@ struct spooled;
  */
 bool spooled_open(struct sink *remote, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found);
-void spooled_close(struct spooled *spooled); /* NULL is allowed */
+void spooled_close(struct sink_spool *spooled); /* NULL is allowed */
 
-/* Of the struct spooled. */
+/* Of the struct sink_spool. */
 extern const struct sink_queue_ops spooled_ops;
 
 /* When the oldest that is in the spool starts. */
-bool spooled_oldest(struct spooled *spooled, int64_t *start);
+bool spooled_oldest(struct sink_spool *spooled, int64_t *start);

@@ -20,19 +20,19 @@
 #define BREAKS_MAX 3  /* in an epoch: then nobody can say what of it arrived */
 #define PAUSE_NS   (SECOND_NS / 10)
 
-struct row_socket {
+struct sink_socket {
 	struct sink remote;
 	struct socket_client receiver;
 };
 
 static int64_t patience(void *arg)
 {
-	const struct row_socket *place = arg;
+	const struct sink_socket *place = arg;
 
 	return sink_patience(&place->remote, PATIENCE_S);
 }
 
-static bool send_header(struct row_socket *place)
+static bool send_header(struct sink_socket *place)
 {
 	const struct text *header = &place->remote.header;
 	bool sent = header->len == 0 ||
@@ -43,7 +43,7 @@ static bool send_header(struct row_socket *place)
 }
 
 /* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
-static bool reach(struct row_socket *place)
+static bool reach(struct sink_socket *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int64_t since = clock_now(CLOCK_MONOTONIC);
@@ -69,7 +69,7 @@ static bool reach(struct row_socket *place)
 
 /* Sends the text. With a spool it waits until the other end has it: what only the kernel here has is lost
  * with the connection. */
-static int send_text(struct row_socket *place)
+static int send_text(struct sink_socket *place)
 {
 	const struct sink *remote = &place->remote;
 	int error = socket_client_send(&place->receiver, remote->text.data, remote->text.len);
@@ -79,7 +79,7 @@ static int send_text(struct row_socket *place)
 }
 
 /* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
-static _Atomic uint64_t *fate_of(struct row_socket *place)
+static _Atomic uint64_t *fate_of(struct sink_socket *place)
 {
 	struct sink *remote = &place->remote;
 	struct delivery *delivery = &remote->delivery;
@@ -113,7 +113,7 @@ static _Atomic uint64_t *fate_of(struct row_socket *place)
 
 static int open_place(struct sink *remote, bool require, char *why)
 {
-	struct row_socket *place = (struct row_socket *)remote;
+	struct sink_socket *place = (struct sink_socket *)remote;
 
 	if (!require || socket_client_reach(&place->receiver))
 		return 0;
@@ -122,19 +122,19 @@ static int open_place(struct sink *remote, bool require, char *why)
 
 static void begin(void *arg)
 {
-	struct row_socket *place = arg;
+	struct sink_socket *place = arg;
 
 	place->receiver.second = sink_queue_second(place->remote.outlet);
 }
 
 static void bring(struct sink *remote, uint64_t rows)
 {
-	delivery_count(fate_of((struct row_socket *)remote), rows);
+	delivery_count(fate_of((struct sink_socket *)remote), rows);
 }
 
 static void reopen(void *arg)
 {
-	struct row_socket *place = arg;
+	struct sink_socket *place = arg;
 
 	socket_client_reopen(&place->receiver);
 }
@@ -156,7 +156,7 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct row_socket *place = calloc(1, sizeof(*place));
+	struct sink_socket *place = calloc(1, sizeof(*place));
 	char why[SINK_ERROR_MAX];
 
 	(void)number;
@@ -173,7 +173,7 @@ static struct sink *create(
 
 static void free_place(struct sink *remote)
 {
-	struct row_socket *place = (struct row_socket *)remote;
+	struct sink_socket *place = (struct sink_socket *)remote;
 
 	socket_client_free(&place->receiver);
 	free(place);

@@ -35,7 +35,7 @@ struct writer_route {
 struct writer {
 	/* Written by writer_open() alone, then read. */
 	struct sink_log voice;
-	struct file_sink **sinks; /* each the own of its route's thread */
+	struct file_destination **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
 	struct sink **remotes; /* [nb_remotes] */
 	uint32_t nb_remotes;
@@ -55,12 +55,12 @@ struct writer {
 /* Opening */
 
 /* Returns NULL where memory is missing. */
-static struct file_sink *add_sink(
+static struct file_destination *add_sink(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
-	struct file_sink **sinks =
+	struct file_destination **sinks =
 		reallocarray(writer->sinks, writer->nb_sinks + 1, sizeof(writer->sinks[0]));
-	struct file_sink *sink = malloc(sizeof(*sink));
+	struct file_destination *sink = malloc(sizeof(*sink));
 
 	if (sinks != NULL)
 		writer->sinks = sinks;
@@ -69,7 +69,7 @@ static struct file_sink *add_sink(
 		return NULL;
 	}
 	sinks[writer->nb_sinks++] = sink;
-	*sink = (struct file_sink){
+	*sink = (struct file_destination){
 		.delivery = {.name = name},
 		.on_terminal = standard_files_is_output(name) && isatty(STDOUT_FILENO),
 		.file =
@@ -90,7 +90,7 @@ static struct file_sink *add_sink(
 static bool add_rows(struct writer *writer, const struct requested_sink *place,
 	enum output_format how, const struct config *config)
 {
-	struct file_sink *sink = add_sink(writer, place->label, place->to.name, config);
+	struct file_destination *sink = add_sink(writer, place->label, place->to.name, config);
 	const struct format *format = formats[how];
 	struct column_choice choice;
 
@@ -150,7 +150,7 @@ static bool add_place(struct writer *writer, const struct requested_sink *place,
 
 static bool add_table(struct writer *writer, const struct config *config)
 {
-	struct file_sink *sink = add_sink(writer, "--format table", "-", config);
+	struct file_destination *sink = add_sink(writer, "--format table", "-", config);
 
 	if (sink == NULL)
 		return false;
@@ -188,11 +188,11 @@ static bool same_name(const char *a, const char *b)
 
 /* Returns false where `same` is true of any two sinks, with one line in error. */
 static bool sinks_differ(const struct writer *writer,
-	bool (*same)(const struct file_sink *a, const struct file_sink *b), char *error)
+	bool (*same)(const struct file_destination *a, const struct file_destination *b), char *error)
 {
 	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
 		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
-			const struct file_sink *first = writer->sinks[a],
+			const struct file_destination *first = writer->sinks[a],
 					       *second = writer->sinks[b];
 
 			if (!same(first, second))
@@ -206,12 +206,12 @@ static bool sinks_differ(const struct writer *writer,
 	return true;
 }
 
-static bool same_sink_name(const struct file_sink *a, const struct file_sink *b)
+static bool same_sink_name(const struct file_destination *a, const struct file_destination *b)
 {
 	return same_name(a->file.name, b->file.name);
 }
 
-static bool same_sink_file(const struct file_sink *a, const struct file_sink *b)
+static bool same_sink_file(const struct file_destination *a, const struct file_destination *b)
 {
 	return output_file_same(&a->file, &b->file);
 }
@@ -263,7 +263,7 @@ static int look_at_files(struct writer *writer, char *error)
 			next = file->next;
 	}
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		struct file_sink *sink = writer->sinks[s];
+		struct file_destination *sink = writer->sinks[s];
 
 		if (output_file_look(&sink->file,
 			    sink->delivery.output == &output_deliveries ? sink->file.next : next,
@@ -343,7 +343,7 @@ static struct writer_route *add_route(struct writer *writer, uint64_t first_epoc
 	return route->files.sinks != NULL && route->deliveries != NULL ? route : NULL;
 }
 
-static void add_to_route(struct writer_route *route, struct file_sink *sink)
+static void add_to_route(struct writer_route *route, struct file_destination *sink)
 {
 	route->deliveries[route->nb_deliveries++] = &sink->delivery;
 	route->files.sinks[route->files.nb_sinks++] = sink;
@@ -613,7 +613,7 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 	struct column_choice choice = sink_config_columns(config, false);
 
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
-		const struct file_sink *sink = writer->sinks[s];
+		const struct file_destination *sink = writer->sinks[s];
 		const struct format *format = sink->file.form.format;
 
 		choice.names =
@@ -787,9 +787,9 @@ void writer_reopen(struct writer *writer)
 		sink_queue_reopen(writer->routes[r].outlet);
 }
 
-bool writer_reopening(struct writer *writer, struct writer_reopened *reopened)
+bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 {
-	*reopened = (struct writer_reopened){0};
+	*reopened = (struct sink_log_reopened){0};
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct writer_route *route = &writer->routes[r];
 

@@ -69,7 +69,7 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
  * thread, but not a signal handler. writer_reopening() is true until that is done; then it tells
  * what came of it. */
 void writer_reopen(struct writer *writer);
-bool writer_reopening(struct writer *writer, struct writer_reopened *reopened);
+bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened);
 
 /*
  * Writes what is queued, closes the files, frees the writer. Returns the rows that were lost, in

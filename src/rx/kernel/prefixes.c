@@ -143,9 +143,9 @@ static int create_ipv6(const struct prefix_list *rules)
 	return map;
 }
 
-struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error)
+struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error)
 {
-	struct kernel_rules *maps = malloc(sizeof(*maps));
+	struct kernel_prefix_maps *maps = malloc(sizeof(*maps));
 
 	if (maps != NULL) {
 		maps->ipv4 = create_ipv4(rules);
@@ -161,7 +161,7 @@ struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *
 	return NULL;
 }
 
-void kernel_rules_destroy(struct kernel_rules *rules)
+void kernel_rules_destroy(struct kernel_prefix_maps *rules)
 {
 	if (rules == NULL)
 		return;

@@ -11,13 +11,13 @@
 #include "rx/filter/prefix_file.h"
 
 /* Maps of the kernel's, which programs may use longer than this is there. */
-struct kernel_rules {
+struct kernel_prefix_maps {
 	int ipv4, ipv6;
 };
 
 /* NULL with one line in error[PREFIX_ERROR_MAX]. */
-struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error);
-void kernel_rules_destroy(struct kernel_rules *rules); /* NULL: nothing */
+struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error);
+void kernel_rules_destroy(struct kernel_prefix_maps *rules); /* NULL: nothing */
 
 /* Returns the approximate kernel memory, in bytes. */
 uint64_t kernel_rules_bytes(const struct prefix_list *rules);

@@ -700,7 +700,7 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 }
 
 void kernel_program_rules(
-	const struct kernel_program *program, uint64_t generation, const struct kernel_rules *rules)
+	const struct kernel_program *program, uint64_t generation, const struct kernel_prefix_maps *rules)
 {
 	uint32_t at = generation & 1;
 

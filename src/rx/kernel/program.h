@@ -77,7 +77,7 @@ void kernel_program_wait(const struct kernel_program *program);
 
 /* The rules of a generation that no ring has, nor had when that was waited for. */
 void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
-	const struct kernel_rules *rules);
+	const struct kernel_prefix_maps *rules);
 
 /* For who runs it on packets of their own. */
 int kernel_program_fd(const struct kernel_program *program, enum kernel_hook hook);

@@ -91,14 +91,14 @@ void kernel_program_wait(const struct kernel_program *program)
 }
 
 void kernel_program_rules(
-	const struct kernel_program *program, uint64_t generation, const struct kernel_rules *rules)
+	const struct kernel_program *program, uint64_t generation, const struct kernel_prefix_maps *rules)
 {
 	(void)program;
 	(void)generation;
 	(void)rules;
 }
 
-struct kernel_rules *kernel_rules_create(const struct prefix_list *rules, char *error)
+struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error)
 {
 	(void)rules;
 	snprintf(error, PREFIX_ERROR_MAX, KERNEL_MISSING);
@@ -113,7 +113,7 @@ bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flo
 	return false;
 }
 
-void kernel_rules_destroy(struct kernel_rules *rules)
+void kernel_rules_destroy(struct kernel_prefix_maps *rules)
 {
 	(void)rules;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
-	const struct contestant_flow *flows, uint32_t nb_flows)
+	const struct bench_subject_flow *flows, uint32_t nb_flows)
 {
 	uint32_t nb_top = top < workload->nb_top ? top : workload->nb_top;
 	uint64_t smallest = workload->top[nb_top - 1].packets;

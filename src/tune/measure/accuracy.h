@@ -19,4 +19,4 @@ struct bench_accuracy {
  * tie for the last place are all right.
  */
 struct bench_accuracy bench_accuracy(const struct workload *workload, uint32_t top,
-	const struct contestant_flow *flows, uint32_t nb_flows);
+	const struct bench_subject_flow *flows, uint32_t nb_flows);

@@ -63,7 +63,7 @@ static bool check_total(const struct pass *pass, char *error)
 }
 
 /* What is asked after every round: there may be no other. */
-static void note_size(const struct pass *pass, struct contest_result *result)
+static void note_size(const struct pass *pass, struct bench_rounds_result *result)
 {
 	result->memory = pass->contestant->ops->memory(pass->state);
 	if (pass->contestant->ops->refused != NULL)
@@ -73,7 +73,7 @@ static void note_size(const struct pass *pass, struct contest_result *result)
 static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
 {
 	const struct bench_subject_ops *ops = pass->contestant->ops;
-	struct contestant_flow flows[WORKLOAD_TOP_MOST];
+	struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 
 	if (ops->top == NULL || (ops->top_most > 0 && ops->top_most < top))
 		return (struct bench_accuracy){.known = false};
@@ -81,7 +81,7 @@ static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
 		pass->workload, top, flows, ops->top(pass->state, pass->workload, flows, top));
 }
 
-static void judge(const struct pass *pass, struct contest_result *result)
+static void judge(const struct pass *pass, struct bench_rounds_result *result)
 {
 	result->keeps_keys = pass->contestant->ops->top != NULL;
 	result->accuracy = judge_top(pass, WORKLOAD_TOP);
@@ -105,7 +105,7 @@ static double run_baseline(const struct bench_rounds *contest, const struct cpus
 /* One contestant's turn. Returns false where its count is wrong. */
 static bool take_turn(const struct bench_rounds *contest, const struct cpus *cpus,
 	const struct bench_subject *contestant, const struct baseline *baseline, uint32_t round,
-	bool last, struct contest_result *result, char *error)
+	bool last, struct bench_rounds_result *result, char *error)
 {
 	struct pass pass = {contestant, contest->workload, NULL};
 	double ns;
@@ -131,7 +131,7 @@ static bool take_turn(const struct bench_rounds *contest, const struct cpus *cpu
 
 static bool run_round(const struct bench_rounds *contest, const struct cpus *cpus,
 	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t round, bool last,
-	struct contest_result *results, char *error)
+	struct bench_rounds_result *results, char *error)
 {
 	struct baseline baselines[BENCH_SUBJECT_THREADS_MAX + 1];
 	bool known[BENCH_SUBJECT_THREADS_MAX + 1] = {false};
@@ -157,7 +157,7 @@ static bool run_round(const struct bench_rounds *contest, const struct cpus *cpu
 
 bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
 	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
-	struct contest_result *results, uint32_t *rounds_done, char *error)
+	struct bench_rounds_result *results, uint32_t *rounds_done, char *error)
 {
 	memset(results, 0, nb_contestants * sizeof(results[0]));
 	for (uint32_t c = 0; c < nb_contestants; c++)

@@ -23,7 +23,7 @@
 #define BENCH_ROUNDS_SUBJECTS_MAX 512
 #define BENCH_ROUNDS_ERROR_MAX       256
 
-struct contest_result {
+struct bench_rounds_result {
 	const char *missing; /* why it was not measured; NULL: it was */
 	double ns[BENCH_ROUNDS_MAX];
 	double ready_ns[BENCH_ROUNDS_MAX]; /* where the contestant takes hashes */
@@ -41,7 +41,7 @@ struct contest_result {
  */
 bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
 	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
-	struct contest_result *results, uint32_t *rounds_done, char *error);
+	struct bench_rounds_result *results, uint32_t *rounds_done, char *error);
 
 /*
  * One more pass, on the calling thread, with its cache misses counted: those of a packet, without

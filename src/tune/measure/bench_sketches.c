@@ -159,7 +159,7 @@ static bool ours_total(const void *state, uint64_t *total)
 
 /* As a run would report them. */
 static uint32_t ours_top(void *state, const struct workload *workload,
-	struct contestant_flow *flows, uint32_t wanted)
+	struct bench_subject_flow *flows, uint32_t wanted)
 {
 	struct ours *ours = state;
 	struct hyperloglog distinct = workload->distinct_keys, *distinct_keys = &distinct;
@@ -190,7 +190,7 @@ static uint32_t ours_top(void *state, const struct workload *workload,
 	if (merger != NULL && merger_collect(merger, &input) == 0 &&
 		rank_flows(merger, &limits, &measurement) == 0)
 		for (; n < measurement.nb_rows; n++)
-			flows[n] = (struct contestant_flow){
+			flows[n] = (struct bench_subject_flow){
 				.key = measurement.rows[n].key.v4,
 				.packets = measurement.rows[n].packets.value,
 			};

@@ -46,7 +46,7 @@ static inline uint64_t contestant_width(
 	return contestant->width > 0 ? contestant->width : contest->width;
 }
 
-struct contestant_flow {
+struct bench_subject_flow {
 	struct key4 key;
 	uint64_t packets; /* as the contestant estimates */
 };
@@ -66,7 +66,7 @@ struct bench_subject_ops {
 	/* Packets that it found no room for. NULL: it has room for all. */
 	uint64_t (*refused)(const void *state);
 	/* Its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps none. */
-	uint32_t (*top)(void *state, const struct workload *workload, struct contestant_flow *flows,
+	uint32_t (*top)(void *state, const struct workload *workload, struct bench_subject_flow *flows,
 		uint32_t wanted);
 	uint32_t top_most; /* keys that it keeps; 0: as many as are wanted */
 	void (*close)(void *state);

@@ -27,7 +27,7 @@
 #define KEY_OFFSET   26 /* addresses and ports */
 #define KEY_BYTES    12
 
-struct offer_queue {
+struct load_generator_queue {
 	struct rte_ring *ring;
 	const struct key4 *keys; /* [nb_keys], in turn */
 	struct key4 *own_keys;   /* the same where they had to be picked out */
@@ -39,14 +39,14 @@ struct offer_queue {
 };
 
 struct load_generator {
-	struct offer_params params;
+	struct load_generator_params params;
 	struct rte_mempool *pool;
-	struct offer_queue queues[LOAD_GENERATOR_QUEUES_MAX];
+	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
 	uint64_t cycles;            /* that it is to run */
 	uint64_t until;             /* TSC; set when it runs */
-	struct offer_counts counts; /* written by the thread, read when it has ended */
+	struct load_generator_counts counts; /* written by the thread, read when it has ended */
 	_Atomic bool ended;
 };
 
@@ -55,7 +55,7 @@ struct load_generator {
 /* The headers of a generated IPv4 packet; every mbuf begins with them. */
 static bool fill_mbufs(struct load_generator *offer)
 {
-	const struct offer_params *params = &offer->params;
+	const struct load_generator_params *params = &offer->params;
 	struct source_packet packet;
 	char error[SOURCE_ERROR_MAX];
 	struct synthetic_spec spec;
@@ -93,7 +93,7 @@ static bool take_mbufs(struct load_generator *offer)
 	if (offer->pool == NULL)
 		return false;
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct offer_queue *queue = &offer->queues[q];
+		struct load_generator_queue *queue = &offer->queues[q];
 
 		queue->nb_mbufs = each;
 		queue->mbufs = calloc(each, sizeof(queue->mbufs[0]));
@@ -127,7 +127,7 @@ static bool spread_keys(struct load_generator *offer)
 	for (uint64_t i = 0; i < packets; i++)
 		offer->queues[queue_of(offer, &workload->keys[i])].nb_keys++;
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct offer_queue *queue = &offer->queues[q];
+		struct load_generator_queue *queue = &offer->queues[q];
 
 		queue->own_keys = aligned_alloc(64, (queue->nb_keys + 4) / 4 * 64);
 		if (queue->own_keys == NULL)
@@ -135,7 +135,7 @@ static bool spread_keys(struct load_generator *offer)
 		queue->keys = queue->own_keys;
 	}
 	for (uint64_t i = 0; i < packets; i++) {
-		struct offer_queue *queue = &offer->queues[queue_of(offer, &workload->keys[i])];
+		struct load_generator_queue *queue = &offer->queues[queue_of(offer, &workload->keys[i])];
 
 		queue->own_keys[queue->next_key++] = workload->keys[i];
 	}
@@ -165,7 +165,7 @@ static bool make_port(struct load_generator *offer)
 	return port >= 0;
 }
 
-struct load_generator *load_generator_create(const struct offer_params *params, char *error)
+struct load_generator *load_generator_create(const struct load_generator_params *params, char *error)
 {
 	static unsigned int serial; /* names are unique in the process */
 	struct load_generator *offer = calloc(1, sizeof(*offer));
@@ -186,7 +186,7 @@ struct load_generator *load_generator_create(const struct offer_params *params, 
 }
 
 /* Every mbuf is the generator's alone now, whatever became of its other references. */
-static void give_back(struct offer_queue *queue)
+static void give_back(struct load_generator_queue *queue)
 {
 	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
 		if (queue->mbufs[i] != NULL) {
@@ -198,7 +198,7 @@ static void give_back(struct offer_queue *queue)
 void load_generator_destroy(struct load_generator *offer)
 {
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct offer_queue *queue = &offer->queues[q];
+		struct load_generator_queue *queue = &offer->queues[q];
 
 		give_back(queue);
 		rte_ring_free(queue->ring);
@@ -234,7 +234,7 @@ static bool is_over(const struct load_generator *offer)
 }
 
 /* Gives the mbufs the references back that workers have taken. */
-static void refill(struct offer_queue *queue)
+static void refill(struct load_generator_queue *queue)
 {
 	queue->passes = 0;
 	for (uint32_t i = 0; i < queue->nb_mbufs; i++)
@@ -245,7 +245,7 @@ static void refill(struct offer_queue *queue)
  * Makes the next burst of a queue. Its mbufs are nobody's: what is in flight are the last ones, and
  * fewer than there are.
  */
-static void write_burst(struct offer_queue *queue, struct rte_mbuf *burst[BURST_MAX])
+static void write_burst(struct load_generator_queue *queue, struct rte_mbuf *burst[BURST_MAX])
 {
 	for (uint32_t i = 0; i < BURST_MAX; i++) {
 		uint32_t m = queue->next_mbuf + i;
@@ -261,7 +261,7 @@ static void write_burst(struct offer_queue *queue, struct rte_mbuf *burst[BURST_
 	}
 }
 
-static void used(struct offer_queue *queue, uint32_t n)
+static void used(struct load_generator_queue *queue, uint32_t n)
 {
 	queue->next_mbuf += n;
 	if (queue->next_mbuf < queue->nb_mbufs)
@@ -272,7 +272,7 @@ static void used(struct offer_queue *queue, uint32_t n)
 }
 
 /* Offers one burst. Returns how many packets found room; without a rate it waits until all do. */
-static uint32_t offer_burst(struct load_generator *offer, struct offer_queue *queue)
+static uint32_t offer_burst(struct load_generator *offer, struct load_generator_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
 	uint32_t n;
@@ -310,7 +310,7 @@ static void *generate(void *arg)
 		taken += offer_burst(offer, &offer->queues[q]);
 		offered += BURST_MAX;
 	}
-	offer->counts = (struct offer_counts){
+	offer->counts = (struct load_generator_counts){
 		.offered = offered,
 		.taken = taken,
 		.seconds = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(),
@@ -321,7 +321,7 @@ static void *generate(void *arg)
 }
 
 bool load_generator_run(
-	struct load_generator *offer, uint32_t milliseconds, struct offer_counts *counts)
+	struct load_generator *offer, uint32_t milliseconds, struct load_generator_counts *counts)
 {
 	pthread_t thread;
 
@@ -357,7 +357,7 @@ static void *take(void *arg)
 double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32_t milliseconds)
 {
 	uint64_t rate = offer->params.rate;
-	struct offer_counts counts;
+	struct load_generator_counts counts;
 	pthread_t thread;
 	bool done;
 

@@ -26,7 +26,7 @@
 #define LOAD_GENERATOR_MBUF_ROOM   2176 /* as mbufs of live ports */
 #define LOAD_GENERATOR_DESCRIPTORS 1024 /* entries of each ring */
 
-struct offer_params {
+struct load_generator_params {
 	const struct workload *workload;
 	uint32_t nb_queues;
 	uint32_t mbufs; /* in all; more than all rings and bursts can hold */
@@ -36,7 +36,7 @@ struct offer_params {
 	bool yield;     /* it shares that CPU with others who poll */
 };
 
-struct offer_counts {
+struct load_generator_counts {
 	uint64_t offered, taken; /* packets: in all, and those that found room */
 	double seconds;
 };
@@ -44,7 +44,7 @@ struct offer_counts {
 struct load_generator;
 
 /* EAL must be up. NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
-struct load_generator *load_generator_create(const struct offer_params *params, char *error);
+struct load_generator *load_generator_create(const struct load_generator_params *params, char *error);
 /* Who polled it has closed the ethdev. */
 void load_generator_destroy(struct load_generator *offer);
 /* The same where nobody has. */
@@ -60,7 +60,7 @@ const char *load_generator_name(const struct load_generator *offer);
  * needs no CPU while others poll.
  */
 bool load_generator_run(
-	struct load_generator *offer, uint32_t milliseconds, struct offer_counts *counts);
+	struct load_generator *offer, uint32_t milliseconds, struct load_generator_counts *counts);
 
 /* Packets that are in the rings. */
 uint64_t load_generator_left(const struct load_generator *offer);

@@ -71,7 +71,7 @@ struct pipeline_totals pipeline_add_up(const struct run *run)
 }
 
 /* left: in the rings, where a machine that was too busy let nobody fetch them in time. */
-static bool check(const struct pipeline_totals *totals, const struct offer_counts *counts,
+static bool check(const struct pipeline_totals *totals, const struct load_generator_counts *counts,
 	uint64_t left, char *error)
 {
 	if (totals->received + left == counts->taken &&
@@ -88,7 +88,7 @@ static bool check(const struct pipeline_totals *totals, const struct offer_count
 
 /* Lets it run for so long, and stops everybody. */
 static bool let_run(struct run *run, struct load_generator *offer, uint32_t milliseconds,
-	struct offer_counts *counts)
+	struct load_generator_counts *counts)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	bool ran;
@@ -207,7 +207,7 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 	static struct config config;
 	static struct plan plan;
 	struct port port = describe_port(offer, &config);
-	struct offer_counts counts = {0};
+	struct load_generator_counts counts = {0};
 	struct pipeline_totals totals;
 	struct run *run;
 	bool right;
@@ -239,7 +239,7 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 	const struct topology *topology, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error)
 {
-	struct offer_params params = {
+	struct load_generator_params params = {
 		.workload = setting->workload,
 		.nb_queues = nb_queues(setting),
 		.mbufs = setting->mbufs,
