@@ -150,7 +150,7 @@ static bool time_skew(struct adaptive *bench, uint32_t skew, double *in_bursts, 
 	struct sketch_params params = {.width = TABLE,
 		.key = &key_rules[0],
 		.seed = seed_options(bench->config)->seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY)};
+		.allocator = node_memory_on_node(PLAN_NODE_ANY)};
 	static struct key_burst burst;
 	struct sketch *sketch = ops->check(&params) == NULL ? ops->create(&params) : NULL;
 
@@ -686,7 +686,7 @@ static bool read_profile(struct adaptive *bench)
 	}
 	right = profile_read(&bench->profile, in, name, error);
 	fclose(in);
-	facts_of_host(&host);
+	host_facts_current(&host);
 	if (!right || !profile_is_of(&bench->profile, &host, name, error)) {
 		log_error("%s", error);
 		return false;

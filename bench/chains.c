@@ -70,11 +70,11 @@ static void describe(const struct spread *spread, struct chains *chains)
 bool chains_of(const struct workload *workload, enum table_hash hash, uint32_t nb_buckets,
 	struct chains *chains)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct spread spread = {.workload = workload, .hash = hash, .nb_buckets = nb_buckets};
 	size_t size = nb_buckets * sizeof(spread.lengths[0]);
 
-	if (size < memory_available())
+	if (size < node_memory_available())
 		spread.lengths = memory.alloc(size, memory.arg);
 	if (spread.lengths == NULL)
 		return false;

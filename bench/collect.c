@@ -45,7 +45,7 @@ struct entry {
 
 static struct collect_bench_counts counts_of(const struct entry *entry)
 {
-	return entry->collecting != NULL ? collecting_counts(entry->collecting) : entry->counts;
+	return entry->collecting != NULL ? collect_bench_counts(entry->collecting) : entry->counts;
 }
 
 static void run_entry(void *arg, uint32_t t)
@@ -54,7 +54,7 @@ static void run_entry(void *arg, uint32_t t)
 
 	(void)t;
 	if (entry->collecting != NULL)
-		collecting_run(entry->collecting, entry->exported, &entry->now);
+		collect_bench_run(entry->collecting, entry->exported, &entry->now);
 	else
 		fixbuf_run(entry->fixbuf, entry->exported, &entry->counts);
 }
@@ -130,12 +130,12 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum col
 
 	*entry = (struct entry){
 		.exported = exported,
-		.collecting = collecting_create(depth, spec->flows, bench->seed),
+		.collecting = collect_bench_create(depth, spec->flows, bench->seed),
 		.sampled = spec->protocol == FLOW_PROTOCOL_SFLOW,
 		.now = START * SECOND_NS,
 	};
 	snprintf(entry->name, sizeof(entry->name), "%s: %s, %s flows x %u", depth_names[depth],
-		wire_protocol_names[spec->protocol], flow_names[spec->flows > flow_counts[0]],
+		flow_protocol_names[spec->protocol], flow_names[spec->flows > flow_counts[0]],
 		spec->routers);
 	return entry->collecting != NULL;
 }
@@ -172,7 +172,7 @@ static bool run_traffic(
 		fine = warm_up(bench, entries, n) && take_turns(bench, entries, n);
 	for (uint32_t e = 0; e < n; e++)
 		if (entries[e].collecting != NULL)
-			collecting_destroy(entries[e].collecting);
+			collect_bench_destroy(entries[e].collecting);
 	exported_destroy(exported);
 	return fine;
 }
@@ -226,14 +226,14 @@ static bool run_decoders(struct rounds_bench *bench)
 		fine = exported[p] != NULL &&
 		       open_entry(bench, &entries[n++], COLLECT_BENCH_RECORDS, exported[p]);
 		snprintf(entries[p].name, sizeof(entries[p].name), "decode: %s",
-			wire_protocol_names[p]);
+			flow_protocol_names[p]);
 	}
 	if (fine && open_fixbuf(bench, &entries[n], exported[FLOW_PROTOCOL_IPFIX]))
 		n++;
 	fine = fine && take_turns(bench, entries, n);
 	for (uint32_t e = 0; e < n; e++) {
 		if (entries[e].collecting != NULL)
-			collecting_destroy(entries[e].collecting);
+			collect_bench_destroy(entries[e].collecting);
 		if (entries[e].fixbuf != NULL)
 			fixbuf_destroy(entries[e].fixbuf);
 	}

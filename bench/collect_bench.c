@@ -169,7 +169,7 @@ static bool create_dedup(struct collect_bench *collecting, uint64_t flows, uint6
 		.exporters = EXPORTERS_MAX,
 		.timeout = TIMEOUT_NS,
 		.seed = seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
 
 	collecting->by_exporter = calloc(EXPORTERS_MAX, sizeof(struct record_counts));
@@ -184,7 +184,7 @@ static bool create_sketch(struct collect_bench *collecting, uint64_t seed)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
-		.candidates = 100, .seed = seed, .allocator = memory_on_node(PLAN_NODE_ANY)};
+		.candidates = 100, .seed = seed, .allocator = node_memory_on_node(PLAN_NODE_ANY)};
 
 	hash_key_init(&collecting->hash_key, seed);
 	collecting->counting = (struct counting){
@@ -220,7 +220,7 @@ static void set_sink(struct collect_bench *collecting)
 	};
 }
 
-struct collect_bench *collecting_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
+struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
 {
 	struct collect_bench *collecting = aligned_alloc(64, (sizeof(*collecting) + 63) / 64 * 64);
 
@@ -233,11 +233,11 @@ struct collect_bench *collecting_create(enum collect_bench_depth depth, uint64_t
 		(depth < COLLECT_BENCH_BEST || create_dedup(collecting, flows, seed)) &&
 		(depth < COLLECT_BENCH_COUNTED || create_sketch(collecting, seed)))
 		return collecting;
-	collecting_destroy(collecting);
+	collect_bench_destroy(collecting);
 	return NULL;
 }
 
-void collecting_destroy(struct collect_bench *collecting)
+void collect_bench_destroy(struct collect_bench *collecting)
 {
 	for (uint32_t t = 0; t <= COLLECT_BENCH_ROUTERS_MAX; t++)
 		if (collecting->templates[t] != NULL)
@@ -251,7 +251,7 @@ void collecting_destroy(struct collect_bench *collecting)
 	free(collecting);
 }
 
-void collecting_take(struct collect_bench *collecting, const struct datagram *datagram)
+void collect_bench_take(struct collect_bench *collecting, const struct datagram *datagram)
 {
 	if (collecting->depth == COLLECT_BENCH_RECORDS)
 		decode(collecting, datagram);
@@ -292,7 +292,7 @@ static void settle(struct collect_bench *collecting)
 	count_waiting_keys(&collecting->counting, &collecting->sketch, &collecting->distinct);
 }
 
-void collecting_end_epoch(struct collect_bench *collecting, int64_t now)
+void collect_bench_end_epoch(struct collect_bench *collecting, int64_t now)
 {
 	if (collecting->collector != NULL)
 		collector_end_epoch(collecting->collector, 0, ignore_exporter, ignore_link, NULL);
@@ -302,7 +302,7 @@ void collecting_end_epoch(struct collect_bench *collecting, int64_t now)
 	dedup_end_epoch(collecting->dedup, now, ignore_path, NULL);
 }
 
-void collecting_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now)
+void collect_bench_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now)
 {
 	struct datagram datagram = {.src_port = 50000, .dst_port = 2055};
 	int64_t start = *now;
@@ -317,13 +317,13 @@ void collecting_run(struct collect_bench *collecting, const struct exported *exp
 		datagram.data = exported->bytes + next->at;
 		datagram.len = next->len;
 		datagram.time = start + SECOND_NS * d / exported->n;
-		collecting_take(collecting, &datagram);
+		collect_bench_take(collecting, &datagram);
 	}
 	*now = start + SECOND_NS;
-	collecting_end_epoch(collecting, *now);
+	collect_bench_end_epoch(collecting, *now);
 }
 
-struct collect_bench_counts collecting_counts(const struct collect_bench *collecting)
+struct collect_bench_counts collect_bench_counts(const struct collect_bench *collecting)
 {
 	return collecting->counts;
 }

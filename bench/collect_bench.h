@@ -28,15 +28,15 @@ struct collect_bench_counts {
 struct collect_bench;
 
 /* For so many flows. NULL: there is no memory. */
-struct collect_bench *collecting_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
-void collecting_destroy(struct collect_bench *collecting);
+struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
+void collect_bench_destroy(struct collect_bench *collecting);
 
-void collecting_take(struct collect_bench *collecting, const struct datagram *datagram);
+void collect_bench_take(struct collect_bench *collecting, const struct datagram *datagram);
 
 /* An epoch ends. */
-void collecting_end_epoch(struct collect_bench *collecting, int64_t now);
+void collect_bench_end_epoch(struct collect_bench *collecting, int64_t now);
 
 /* From memory: the datagrams come within a second from *now on, at the end of which an epoch ends. */
-void collecting_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now);
+void collect_bench_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now);
 
-struct collect_bench_counts collecting_counts(const struct collect_bench *collecting);
+struct collect_bench_counts collect_bench_counts(const struct collect_bench *collecting);

@@ -76,9 +76,9 @@ static void receive(struct listener *listener, struct collect_bench *collecting)
 		uint32_t n = listener_receive(listener, datagrams, LISTEN_BATCH);
 
 		for (uint32_t i = 0; i < n; i++)
-			collecting_take(collecting, &datagrams[i]);
+			collect_bench_take(collecting, &datagrams[i]);
 		if (n > 0 && datagrams[n - 1].time >= end) {
-			collecting_end_epoch(collecting, datagrams[n - 1].time);
+			collect_bench_end_epoch(collecting, datagrams[n - 1].time);
 			end += SECOND_NS;
 		}
 		if (n < LISTEN_BATCH)
@@ -89,7 +89,7 @@ static void receive(struct listener *listener, struct collect_bench *collecting)
 /* In the child: tells how many records it saw. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
-	struct collect_bench *collecting = collecting_create(
+	struct collect_bench *collecting = collect_bench_create(
 		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS, flows,
 		1);
 	struct listener *listener = collecting != NULL ? open_listener(port) : NULL;
@@ -98,7 +98,7 @@ static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flow
 	if (listener == NULL)
 		_exit(1);
 	receive(listener, collecting);
-	told.value = (double)collecting_counts(collecting).records;
+	told.value = (double)collect_bench_counts(collecting).records;
 	_exit(write(out, &told, sizeof(told)) == sizeof(told) ? 0 : 1);
 }
 
@@ -468,12 +468,12 @@ static double grow(const void *arg)
 	struct collect_bench *collecting;
 	double before = resident();
 
-	collecting = collecting_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);
+	collecting = collect_bench_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);
 	if (collecting == NULL)
 		return 0;
-	collecting_run(collecting, exported, &now);
+	collect_bench_run(collecting, exported, &now);
 	/* All flows had room: each packet was counted once. */
-	if (collecting_counts(collecting).measured != exported->packets)
+	if (collect_bench_counts(collecting).measured != exported->packets)
 		return 0;
 	return resident() - before;
 }

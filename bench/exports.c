@@ -393,8 +393,8 @@ static bool run_all(struct rounds_bench *in)
 	bench->columns = columns_of(&output_flows, &choice);
 	bench->fixbuf = fixbuf_writer_create(bench->why);
 	fine = bench->epoch != NULL && bench->ipfix != NULL && bench->columns != NULL &&
-	       run_encoders(bench) && run_leaving(bench) && outlets_kafka(in) &&
-	       outlets_scrape(in) && outlets_memory(in) && outlets_worker(in);
+	       run_encoders(bench) && run_leaving(bench) && sink_bench_kafka(in) &&
+	       sink_bench_scrape(in) && sink_bench_memory(in) && sink_bench_worker(in);
 	if (bench->fixbuf != NULL)
 		fixbuf_writer_destroy(bench->fixbuf);
 	free(bench->columns);

@@ -259,7 +259,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 			"not measured: %s: %.1f GB are needed, %.1f are there",
 			bench->results[t].missing,
 			(double)flow_variant_memory(table, contest->width) / (1 << 30),
-			(double)memory_available() / (1 << 30));
+			(double)node_memory_available() / (1 << 30));
 	}
 	figures_row(figures);
 }

@@ -68,8 +68,8 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 				(struct flow_variant){(enum flow_structure)s, (enum table_hash)h};
 			contestants[n] = (struct bench_subject){
 				.name = "flow-table",
-				.ops = h == TABLE_HASH_AES ? &contestant_table
-							   : &contestant_table_hashing,
+				.ops = h == TABLE_HASH_AES ? &bench_subject_table
+							   : &bench_subject_table_hashing,
 				.sketch = flow_variant_ops(variants[n]),
 				.threads = 1,
 			};
@@ -90,7 +90,7 @@ static size_t heap_of(uint64_t buckets)
 	struct sketch_params params = {.width = buckets};
 
 	return flow_cuckoo_ops.check(&params) != NULL ||
-			       flow_cuckoo_ops.memory(&params) > memory_available()
+			       flow_cuckoo_ops.memory(&params) > node_memory_available()
 		       ? 0
 		       : flow_cuckoo_heap(&params);
 }

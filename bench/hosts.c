@@ -170,7 +170,7 @@ static double exact_share(const struct entry *entry, uint64_t seed)
 	struct sketch_params params = {
 		.width = entry->setting.contestant.width,
 		.seed = seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
 	struct judged judged = {.workload = workload};
 	struct sketch *sketch = ops->check(&params) == NULL ? ops->create(&params) : NULL;
@@ -202,7 +202,7 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 
 	for (uint32_t e = 0; e < ENTRIES; e++) {
 		contestants[e] = hosts->entries[e].setting.contestant;
-		contestants[e].ops = &contestant_sketch;
+		contestants[e].ops = &bench_subject_sketch;
 	}
 	if (!bench_rounds_run(&contest, &hosts->cpus, contestants, ENTRIES, hosts->rounds, results,
 		    &rounds, error)) {

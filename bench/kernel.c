@@ -313,10 +313,10 @@ static struct kernel_program *load_with_rules(
 		};
 	}
 	if (program != NULL && rules != NULL)
-		maps = kernel_rules_create(rules, bench->error);
+		maps = kernel_prefix_maps_create(rules, bench->error);
 	if (maps != NULL)
 		kernel_program_rules(program, 0, maps);
-	kernel_rules_destroy(maps);
+	kernel_prefix_maps_destroy(maps);
 	free(rules);
 	if (maps != NULL)
 		return program;

@@ -82,7 +82,7 @@ static const struct option_values widths_default = {4, {1 << 10, 1 << 16, 1 << 1
 static const struct option_values widths_quick = {1, {1 << 16}};
 static const struct option_values threads_default = {2, {1, 2}};
 
-static void add_contestant(struct kernels *kernels, const char *name,
+static void add_subject(struct kernels *kernels, const char *name,
 	const struct bench_subject_ops *ops, uint64_t threads)
 {
 	kernels->contestants[kernels->nb_contestants++] =
@@ -90,19 +90,19 @@ static void add_contestant(struct kernels *kernels, const char *name,
 }
 
 /* The floor comes first: once for each number of threads. */
-static void choose_contestants(struct kernels *kernels)
+static void choose_subjects(struct kernels *kernels)
 {
 	for (uint32_t t = 0; t < kernels->threads->n; t++)
-		add_contestant(kernels, "floor", &contestant_floor, kernels->threads->values[t]);
-	add_contestant(kernels, "rte_member", &contestant_member, 1);
-	add_contestant(kernels, "rte_member bytes", &contestant_member_bytes, 1);
-	add_contestant(kernels, "rte_hash", &contestant_rte_hash, 1);
+		add_subject(kernels, "floor", &bench_subject_floor, kernels->threads->values[t]);
+	add_subject(kernels, "rte_member", &bench_subject_member, 1);
+	add_subject(kernels, "rte_member bytes", &bench_subject_member_bytes, 1);
+	add_subject(kernels, "rte_hash", &bench_subject_rte_hash, 1);
 	for (const struct published *sketch = published; sketch->name != NULL; sketch++)
-		add_contestant(kernels, sketch->name, sketch->ops, 1);
-	kernels->nb_contestants += choices_contestants(bench_options(kernels->config),
+		add_subject(kernels, sketch->name, sketch->ops, 1);
+	kernels->nb_contestants += choices_subjects(bench_options(kernels->config),
 		kernels->threads, kernels->contestants + kernels->nb_contestants,
 		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
-	kernels->nb_contestants += locked_contestants(bench_options(kernels->config),
+	kernels->nb_contestants += locked_subjects(bench_options(kernels->config),
 		kernels->threads, kernels->contestants + kernels->nb_contestants,
 		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
 }
@@ -162,7 +162,7 @@ static uint64_t zipf_of(const struct workload_spec *spec)
 	return spec->random ? BENCH_ZIPF_RANDOM : spec->zipf_e6;
 }
 
-static void cell_contest(struct figures *figures, const struct bench_rounds *contest)
+static void cell_rounds(struct figures *figures, const struct bench_rounds *contest)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
 	char traffic[CHOICES_TEXT_MAX];
@@ -177,14 +177,14 @@ static void cell_contest(struct figures *figures, const struct bench_rounds *con
 	figures_cell(figures, "width", "%" PRIu64, contest->width);
 }
 
-static void print_contestant(
+static void print_subject(
 	struct kernels *kernels, const struct bench_rounds *contest, uint32_t c, uint32_t rounds)
 {
 	const struct bench_subject *contestant = &kernels->contestants[c];
 	const struct bench_rounds_result *result = &kernels->results[c];
 	struct figures *figures = &kernels->figures;
 
-	cell_contest(figures, contest);
+	cell_rounds(figures, contest);
 	figures_cell(figures, "name", "%s", contestant->name);
 	if (contestant->sketch != NULL)
 		figures_cell(figures, "sharing", "%s", plan_sharing_word(contestant->sharing));
@@ -197,15 +197,15 @@ static void print_contestant(
 		figures_cell(figures, "rounds", "%u", rounds);
 		cell_times(figures, contestant, result, rounds);
 		cell_ratio(figures, "floor_ratio", result,
-			result_of(kernels, &contestant_floor, contestant->threads), rounds);
+			result_of(kernels, &bench_subject_floor, contestant->threads), rounds);
 		cell_ratio(figures, "member_ratio", result,
-			result_of(kernels, &contestant_member, 1), rounds);
+			result_of(kernels, &bench_subject_member, 1), rounds);
 		cell_accuracy(figures, result);
 	}
 	figures_row(figures);
 }
 
-static void print_contest(
+static void print_rounds(
 	struct kernels *kernels, const struct bench_rounds *contest, uint32_t rounds)
 {
 	const struct workload_spec *spec = &contest->workload->spec;
@@ -218,7 +218,7 @@ static void print_contest(
 		"%s%s: %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
 		traffic, flows, contest->workload->distinct, spec->packets, contest->width, rounds);
 	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
-		print_contestant(kernels, contest, c, rounds);
+		print_subject(kernels, contest, c, rounds);
 }
 
 /* All widths on one workload. Returns false where a contestant counted wrongly. */
@@ -239,7 +239,7 @@ static bool run_workload(struct kernels *kernels, const struct workload *workloa
 			return false;
 		}
 		if (rounds > 0)
-			print_contest(kernels, &contest, rounds);
+			print_rounds(kernels, &contest, rounds);
 	}
 	return true;
 }
@@ -269,7 +269,7 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	struct workload *workload = NULL;
 	bool right;
 
-	if (spec.packets * GROUP_BYTES < memory_available())
+	if (spec.packets * GROUP_BYTES < node_memory_available())
 		workload = workload_create(&spec, seed_options(kernels->config)->seed);
 	if (workload == NULL) {
 		log_warning("no memory for %" PRIu64 " packets: lower --packets or --flows",
@@ -315,7 +315,7 @@ int bench_kernels(struct config *config)
 	if (!setup_topology(&kernels.topology, config))
 		return 1;
 	cpus_init(&kernels.cpus, &kernels.topology);
-	choose_contestants(&kernels);
+	choose_subjects(&kernels);
 	if (start_eal(&kernels)) {
 		status = figures_write(&kernels.figures, columns, config, run_all, &kernels);
 		eal_stop();
@@ -341,7 +341,7 @@ static const struct option_row kernels_rows[] = {
 		.help = "Threads that count at the same time, each on a CPU of its own. More than "
 			"there are CPUs are not measured, and the row says so.",
 	},
-	BENCH_ROW_FLOWS(bench_lacks_flows, "1K,100K,1M,20M"),
+	BENCH_ROW_FLOWS(bench_inapplicable_without_flows, "1K,100K,1M,20M"),
 	BENCH_ROW_ZIPF(NULL, "uniform,1.05,random"),
 	BENCH_ROW_WIDTH("1K,64K,256K,4M",
 		"Counters of each row, or buckets, powers of two: from a sketch that fits "

@@ -48,7 +48,7 @@ const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch)
 	return &locked[s];
 }
 
-uint32_t locked_contestants(const struct bench_options *bench, const struct option_values *threads,
+uint32_t locked_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *contestants, uint32_t max)
 {
 	struct bench_options separate = *bench;
@@ -57,7 +57,7 @@ uint32_t locked_contestants(const struct bench_options *bench, const struct opti
 	if (!choices_has(bench->sharings, SHARING_SHARED) || !choices_has(bench->atomics, CHOICE))
 		return 0;
 	separate.sharings = 1u << SHARING_SEPARATE;
-	n = choices_contestants(&separate, threads, contestants, max);
+	n = choices_subjects(&separate, threads, contestants, max);
 	for (uint32_t c = 0; c < n; c++) {
 		contestants[c].sharing = SHARING_SHARED;
 		contestants[c].sketch = locked_sketch(contestants[c].sketch);

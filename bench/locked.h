@@ -11,8 +11,8 @@
 /* The same sketch, whose threads take turns. One lock does for all there are. */
 const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch);
 
-/* As choices_contestants(), those that --atomic lock asks for. */
-uint32_t locked_contestants(const struct bench_options *bench, const struct option_values *threads,
+/* As choices_subjects(), those that --atomic lock asks for. */
+uint32_t locked_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *contestants, uint32_t max);
 
 /* Words of --atomic, of a run and then ours; NULL behind the last. */

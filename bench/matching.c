@@ -42,7 +42,7 @@ static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 
 static void draw_packets(struct matching *matching, struct random *random)
 {
-	const struct prefix_list *rules = prefix_table_rules(matching->table);
+	const struct prefix_list *rules = prefix_filter_entries(matching->table);
 
 	for (uint32_t p = 0; p < PACKETS; p++)
 		memcpy(&matching->addresses[p], rules->rules[random_below(random, rules->n)].bits,
@@ -96,7 +96,7 @@ size_t matching_bytes(uint32_t rules)
 
 uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching_part part)
 {
-	struct prefix_counts *counts = prefix_table_counts(matching->table, 0, 0);
+	struct prefix_counts *counts = prefix_filter_counts(matching->table, 0, 0);
 	struct key_burst *burst = &matching->burst;
 	uint64_t matched = 0;
 

@@ -211,11 +211,11 @@ static const struct {
 	uint32_t zipf_e6;
 	uint64_t flows;
 	struct entrant entrants[ENTRANTS_MAX]; /* one without a name is none */
-} contests[] = {
+} all_rounds[] = {
 	{ZIPF_E6, FLOWS,
 		{
-			{"floor", .rival = &contestant_floor},
-			{"rte_member", .rival = &contestant_member},
+			{"floor", .rival = &bench_subject_floor},
+			{"rte_member", .rival = &bench_subject_member},
 			{"count-min", .sketch = "count-min", .width = WIDTH},
 			{"count-min shared", .sketch = "count-min", .width = WIDTH, .sharing = 1},
 			{"count-min bytes", .sketch = "count-min", .width = WIDTH,
@@ -225,17 +225,17 @@ static const struct {
 			{"reversible", .sketch = "reversible"},
 			{"reversible shared", .sketch = "reversible", .sharing = 1},
 			{"flow-table", .sketch = "flow-table", .width = 1 << 20},
-			{"rte_hash", .rival = &contestant_rte_hash},
+			{"rte_hash", .rival = &bench_subject_rte_hash},
 			{"iblt, 30 MB", .sketch = "iblt", .width = 1 << 16},
 			{"count-min, 34 MB", .sketch = "count-min", .width = 1 << 21},
-			{"elastic", .rival = &contestant_elastic},
-			{"octosketch", .rival = &contestant_octosketch},
+			{"elastic", .rival = &bench_subject_elastic},
+			{"octosketch", .rival = &bench_subject_octosketch},
 		}},
 	{1300000, FLOWS,
 		{
 			{"count-min, Zipf 1.3", .sketch = "count-min", .width = WIDTH},
-			{"elastic, Zipf 1.3", .rival = &contestant_elastic},
-			{"octosketch, Zipf 1.3", .rival = &contestant_octosketch},
+			{"elastic, Zipf 1.3", .rival = &bench_subject_elastic},
+			{"octosketch, Zipf 1.3", .rival = &bench_subject_octosketch},
 			{"Zipf 1.3, 1 thread", .sketch = "count-min", .width = WIDTH, .sharing = 1},
 			{"Zipf 1.3, 2 threads", .sketch = "count-min", .width = WIDTH,
 				.sharing = 2},
@@ -251,11 +251,11 @@ static const struct {
 	{0, 10000000,
 		{
 			{"count-min, 10 M flows", .sketch = "count-min", .width = WIDTH},
-			{"elastic, 10 M flows", .rival = &contestant_elastic},
-			{"octosketch, 10 M flows", .rival = &contestant_octosketch},
+			{"elastic, 10 M flows", .rival = &bench_subject_elastic},
+			{"octosketch, 10 M flows", .rival = &bench_subject_octosketch},
 			{"count-min 4 x 256K, 10 M flows", .sketch = "count-min",
 				.width = LARGE_WIDTH},
-			{"floor 4 x 256K, 10 M flows", .rival = &contestant_floor,
+			{"floor 4 x 256K, 10 M flows", .rival = &bench_subject_floor,
 				.width = LARGE_WIDTH},
 		}},
 	{0, 20000000,
@@ -268,7 +268,7 @@ static const struct {
 		}},
 };
 
-#define NB_ALL_ROUNDS (sizeof(contests) / sizeof(contests[0]))
+#define NB_ALL_ROUNDS (sizeof(all_rounds) / sizeof(all_rounds[0]))
 
 static struct workload *make_workload(const struct parts *parts, uint32_t zipf_e6, uint64_t flows)
 {
@@ -278,14 +278,14 @@ static struct workload *make_workload(const struct parts *parts, uint32_t zipf_e
 	return workload_create(&spec, parts->seed);
 }
 
-static struct bench_subject contestant_of(const struct entrant *entrant)
+static struct bench_subject bench_subject_of(const struct entrant *entrant)
 {
 	const struct sketch_ops *sketch =
 		entrant->sketch != NULL ? sketch_find(entrant->sketch) : NULL;
 
 	return (struct bench_subject){
 		.name = entrant->name,
-		.ops = sketch != NULL ? &contestant_sketch : entrant->rival,
+		.ops = sketch != NULL ? &bench_subject_sketch : entrant->rival,
 		.sketch = sketch,
 		.sharing = entrant->sharing > 0 ? SHARING_SHARED : SHARING_SEPARATE,
 		.metric = entrant->metric,
@@ -312,7 +312,7 @@ static void print_entrant(struct parts *parts, const struct bench_subject *entra
 	print_row(parts, entrant->name, "ns", round);
 }
 
-static bool run_contest(
+static bool run_rounds_of(
 	struct parts *parts, uint32_t c, const struct workload *workload, uint32_t round)
 {
 	static struct bench_rounds_result results[ENTRANTS_MAX];
@@ -321,8 +321,8 @@ static bool run_contest(
 	struct bench_subject entrants[ENTRANTS_MAX];
 	uint32_t n = 0, done;
 
-	for (; n < ENTRANTS_MAX && contests[c].entrants[n].name != NULL; n++)
-		entrants[n] = contestant_of(&contests[c].entrants[n]);
+	for (; n < ENTRANTS_MAX && all_rounds[c].entrants[n].name != NULL; n++)
+		entrants[n] = bench_subject_of(&all_rounds[c].entrants[n]);
 	if (!bench_rounds_run(
 		    &contest, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
 		done == 0)
@@ -332,18 +332,18 @@ static bool run_contest(
 	return true;
 }
 
-static bool run_contests(struct parts *parts)
+static bool run_all_rounds(struct parts *parts)
 {
 	struct workload *workloads[NB_ALL_ROUNDS];
 	bool done = true;
 
 	for (uint32_t c = 0; c < NB_ALL_ROUNDS; c++) {
-		workloads[c] = make_workload(parts, contests[c].zipf_e6, contests[c].flows);
+		workloads[c] = make_workload(parts, all_rounds[c].zipf_e6, all_rounds[c].flows);
 		done &= workloads[c] != NULL;
 	}
 	for (uint32_t r = 0; done && r < parts->rounds; r++)
 		for (uint32_t c = 0; done && c < NB_ALL_ROUNDS; c++)
-			done = run_contest(parts, c, workloads[c], r);
+			done = run_rounds_of(parts, c, workloads[c], r);
 	for (uint32_t c = 0; c < NB_ALL_ROUNDS; c++)
 		if (workloads[c] != NULL)
 			workload_destroy(workloads[c]);
@@ -596,7 +596,7 @@ static bool start_eal(struct parts *parts)
 			CARD_MB);
 	if (!eal_start(&parts->plan, &parts->run_config, parts->error))
 		return false;
-	facts_add_memory(&parts->figures.facts);
+	host_facts_add_memory(&parts->figures.facts);
 	rivals_init();
 	return true;
 }
@@ -628,7 +628,7 @@ static bool run_all(struct parts *parts)
 	figures_heading(&parts->figures,
 		"kernels: Zipf 1.05 over 1 M flows unless said otherwise (%s)",
 		parts->figures.facts.dpdk);
-	done = run_contests(parts);
+	done = run_all_rounds(parts);
 	if (done)
 		figures_heading(&parts->figures, "around them");
 	done = done && run_surroundings(parts);

@@ -261,13 +261,13 @@ static int run(struct profiling *profiling, const struct config *config)
 		.ns = 1e9 / (double)rte_get_tsc_hz(),
 		.cache_bytes = calibrate_cache_bytes(),
 		.seed = seed_options(config)->seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 		.samples = profiling->calibration.samples,
 		.flows_max = UINT64_MAX,
 		.singles = true,
 	};
 	profiling->worker = plan_worker(&profiling->plan);
-	facts_of_host(&profiling->profile.host);
+	host_facts_current(&profiling->profile.host);
 	if (!run_worker(profiling) || !run_calibration(profiling))
 		return 1;
 	profile_write(&profiling->profile, stdout);

@@ -43,7 +43,7 @@ struct block {
 
 static void *block_open(size_t bytes)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct block *block = memory.alloc(bytes, memory.arg);
 
 	if (block != NULL)
@@ -53,7 +53,7 @@ static void *block_open(size_t bytes)
 
 static void block_close(void *state)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 
 	memory.free(state, ((struct block *)state)->bytes, memory.arg);
 }
@@ -68,7 +68,7 @@ static size_t budget(const struct bench_subject *contestant, const struct bench_
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
-		.depth = contest->depth, .width = contestant_width(contestant, contest)};
+		.depth = contest->depth, .width = bench_subject_width(contestant, contest)};
 
 	return ops->check(&params) == NULL ? ops->memory(&params) : 0;
 }
@@ -200,7 +200,7 @@ struct octo {
 static void *octo_open(const struct bench_subject *contestant, const struct bench_rounds *contest,
 	uint32_t threshold)
 {
-	uint64_t width = contestant_width(contestant, contest);
+	uint64_t width = bench_subject_width(contestant, contest);
 	size_t counters = OCTO_ROWS * width, header = line_up(sizeof(struct octo));
 	struct octo *octo =
 		block_open(header + line_up(counters) + line_up(counters * sizeof(uint32_t)) +
@@ -373,7 +373,7 @@ static uint32_t octo_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-const struct bench_subject_ops contestant_octosketch = {
+const struct bench_subject_ops bench_subject_octosketch = {
 	.takes_hashes = true,
 	.open = octo127_open,
 	.feed = octo_feed,
@@ -574,7 +574,7 @@ static uint32_t elastic_top(void *state, const struct workload *workload,
 	return top.n;
 }
 
-const struct bench_subject_ops contestant_elastic = {
+const struct bench_subject_ops bench_subject_elastic = {
 	.takes_hashes = true,
 	.open = elastic_open,
 	.feed = elastic_feed,
@@ -801,9 +801,9 @@ static const struct bench_subject_ops space_saving = {
 };
 
 const struct published published[] = {
-	{"octosketch", &contestant_octosketch},
+	{"octosketch", &bench_subject_octosketch},
 	{"octosketch 63", &octo63},
-	{"elastic", &contestant_elastic},
+	{"elastic", &bench_subject_elastic},
 	{"cocosketch", &cocosketch},
 	{"space-saving", &space_saving},
 	{NULL, NULL},

@@ -12,4 +12,4 @@ extern const struct published {
 } published[];
 
 /* The quickest of them. */
-extern const struct bench_subject_ops contestant_octosketch, contestant_elastic;
+extern const struct bench_subject_ops bench_subject_octosketch, bench_subject_elastic;

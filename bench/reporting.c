@@ -59,7 +59,7 @@ static bool create_sketches(
 		.width = width,
 		.candidates = 10 * reporting->top, /* as parallel/plan/plan.c has it */
 		.seed = seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
 
 	if (ops->check(&params) != NULL)

@@ -66,7 +66,7 @@ static struct rte_member_setsum *create_member(
 static void *member_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return create_member(
-		contest, (double)contestant_width(contestant, contest) * 63 / 64 - 1, 0, 1);
+		contest, (double)bench_subject_width(contestant, contest) * 63 / 64 - 1, 0, 1);
 }
 
 static void *member_bytes_open(
@@ -156,7 +156,7 @@ static void member_close(void *state)
 	rte_member_free(state);
 }
 
-const struct bench_subject_ops contestant_member = {
+const struct bench_subject_ops bench_subject_member = {
 	.open = member_open,
 	.feed = member_feed,
 	.memory = member_memory,
@@ -166,7 +166,7 @@ const struct bench_subject_ops contestant_member = {
 	.close = member_close,
 };
 
-const struct bench_subject_ops contestant_member_bytes = {
+const struct bench_subject_ops bench_subject_member_bytes = {
 	.open = member_bytes_open,
 	.feed = member_bytes_feed,
 	.memory = member_memory,
@@ -185,7 +185,7 @@ struct exact {
 
 static void exact_close(void *state)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct exact *exact = state;
 
 	rte_hash_free(exact->table);
@@ -202,7 +202,7 @@ static uint64_t exact_entries(uint64_t keys)
 
 static void *exact_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	char name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters params = {
 		.name = name,
@@ -290,7 +290,7 @@ static uint32_t exact_top(void *state, const struct workload *workload,
 	return n;
 }
 
-const struct bench_subject_ops contestant_rte_hash = {
+const struct bench_subject_ops bench_subject_rte_hash = {
 	.open = exact_open,
 	.feed = exact_feed,
 	.memory = exact_memory,

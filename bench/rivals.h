@@ -5,9 +5,9 @@
 
 #include "tune/measure/bench_subject.h"
 
-extern const struct bench_subject_ops contestant_member;       /* rte_member's sketch */
-extern const struct bench_subject_ops contestant_member_bytes; /* and in byte mode */
-extern const struct bench_subject_ops contestant_rte_hash;     /* an exact table */
+extern const struct bench_subject_ops bench_subject_member;       /* rte_member's sketch */
+extern const struct bench_subject_ops bench_subject_member_bytes; /* and in byte mode */
+extern const struct bench_subject_ops bench_subject_rte_hash;     /* an exact table */
 
 /* After EAL's start: lets the rivals use the widest vectors that the CPU has. */
 void rivals_init(void);

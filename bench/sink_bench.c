@@ -99,13 +99,13 @@ static bool run_beside(struct beside_bench *bench, const struct beside *beside, 
 
 	leave_worker(&bench->plan, &before);
 	if (beside->open)
-		places = places_open(&setting, in->error);
+		places = sink_receivers_open(&setting, in->error);
 	fine = !beside->open ||
-	       (places != NULL && places_push_always(places, EVERY_FLOWS, TOP, EVERY));
+	       (places != NULL && sink_receivers_push_always(places, EVERY_FLOWS, TOP, EVERY));
 	sched_setaffinity(0, sizeof(before), &before);
 	fine = fine && run_turns(bench, ns);
 	if (places != NULL)
-		places_close(places);
+		sink_receivers_close(places);
 	if (!fine)
 		return false;
 	figures_note(&in->figures, "the median of %d turns", TURNS);
@@ -129,7 +129,7 @@ static bool worker_missing(struct rounds_bench *in)
 	return true;
 }
 
-bool outlets_worker(struct rounds_bench *in)
+bool sink_bench_worker(struct rounds_bench *in)
 {
 	const struct bench_subject contestant = {.sketch = sketch_find("flow-table"), .threads = 1};
 	static struct beside_bench bench;
@@ -185,13 +185,13 @@ static bool fill_queues(struct sink_receivers *places, const struct rounds_bench
 
 		if (epoch == NULL)
 			return false;
-		places_push(places, epoch);
+		sink_receivers_push(places, epoch);
 		usleep(50000); /* those that still take something do */
 	}
 	return true;
 }
 
-bool outlets_memory(struct rounds_bench *in)
+bool sink_bench_memory(struct rounds_bench *in)
 {
 	const struct sink_receivers_setting setting = {.frozen = true, .queue_mb = QUEUE_MB};
 	struct sink_receivers *places;
@@ -199,7 +199,7 @@ bool outlets_memory(struct rounds_bench *in)
 	bool fine;
 
 	figures_heading(&in->figures, "memory while all receivers are frozen");
-	places = places_open(&setting, in->error);
+	places = sink_receivers_open(&setting, in->error);
 	if (places == NULL)
 		return false;
 	malloc_trim(0); /* what is free would be taken again unseen */
@@ -208,8 +208,8 @@ bool outlets_memory(struct rounds_bench *in)
 	after = resident_mb();
 	rounds_row(in, "memory: growth behind frozen receivers", 0, after - before, "MB");
 	rounds_row(in, "memory: what their queues may take", 0,
-		(double)places_bound(places) / (1 << 20), "MB");
-	places_close(places);
+		(double)sink_receivers_bound(places) / (1 << 20), "MB");
+	sink_receivers_close(places);
 	return fine;
 }
 
@@ -217,7 +217,7 @@ bool outlets_memory(struct rounds_bench *in)
 
 static bool time_scrape(struct rounds_bench *in, struct sink_receivers *places, uint32_t round)
 {
-	uint16_t port = places_metrics_port(places);
+	uint16_t port = sink_receivers_metrics_port(places);
 	double best = 0;
 	size_t series = 0;
 
@@ -225,7 +225,7 @@ static bool time_scrape(struct rounds_bench *in, struct sink_receivers *places, 
 		int64_t start = clock_now(CLOCK_MONOTONIC);
 		double ms;
 
-		series = places_scrape(port, true);
+		series = sink_receivers_scrape(port, true);
 		ms = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e6;
 		best = s == 0 || ms < best ? ms : best;
 	}
@@ -235,7 +235,7 @@ static bool time_scrape(struct rounds_bench *in, struct sink_receivers *places, 
 	       rounds_fail(in, "a scrape has %zu series and not 10 000", series);
 }
 
-bool outlets_scrape(struct rounds_bench *in)
+bool sink_bench_scrape(struct rounds_bench *in)
 {
 	const struct sink_receivers_setting setting = {.queue_mb = QUEUE_MB};
 	const struct records_spec spec = {
@@ -250,16 +250,16 @@ bool outlets_scrape(struct rounds_bench *in)
 		rounds_missing(in, "a scrape of 10 000 series", 0, "ms", http_missing());
 		return true;
 	}
-	places = places_open(&setting, in->error);
+	places = sink_receivers_open(&setting, in->error);
 	if (places == NULL)
 		return false;
 	epoch = records_epoch(&spec);
 	fine = epoch != NULL;
 	if (fine)
-		places_push(places, epoch);
+		sink_receivers_push(places, epoch);
 	for (uint32_t r = 0; r < in->rounds && fine; r++)
 		fine = !signals_stop_requested() && time_scrape(in, places, r);
-	places_close(places);
+	sink_receivers_close(places);
 	return fine;
 }
 
@@ -373,7 +373,7 @@ static bool run_kafka(struct rounds_bench *in, struct mock_broker *broker)
 	return fine;
 }
 
-bool outlets_kafka(struct rounds_bench *in)
+bool sink_bench_kafka(struct rounds_bench *in)
 {
 	struct mock_broker *broker = mock_broker_create("flows");
 	bool fine;
@@ -381,7 +381,7 @@ bool outlets_kafka(struct rounds_bench *in)
 	figures_heading(&in->figures, "records to Kafka, to a broker of librdkafka's own");
 	if (broker == NULL) {
 		rounds_missing(in, "kafka: an export", 0, "rows/ms",
-			remote_kafka.missing != NULL ? remote_kafka.missing : "no broker");
+			sink_type_kafka.missing != NULL ? sink_type_kafka.missing : "no broker");
 		return true;
 	}
 	fine = run_kafka(in, broker);

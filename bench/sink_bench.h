@@ -6,7 +6,7 @@
 #include "bench/rounds.h"
 
 /* False with a line in error, or where a stop was requested. */
-bool outlets_worker(struct rounds_bench *bench);
-bool outlets_memory(struct rounds_bench *bench);
-bool outlets_scrape(struct rounds_bench *bench);
-bool outlets_kafka(struct rounds_bench *bench);
+bool sink_bench_worker(struct rounds_bench *bench);
+bool sink_bench_memory(struct rounds_bench *bench);
+bool sink_bench_scrape(struct rounds_bench *bench);
+bool sink_bench_kafka(struct rounds_bench *bench);

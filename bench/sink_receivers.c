@@ -204,7 +204,7 @@ static bool open_metrics(struct sink_receivers *places, char *error)
 	return places->http != NULL && http_start(places->http, error);
 }
 
-size_t places_scrape(uint16_t port, bool reads)
+size_t sink_receivers_scrape(uint16_t port, bool reads)
 {
 	static const char get[] = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -245,7 +245,7 @@ static void *scrape(void *arg)
 	struct sink_receivers *places = arg;
 
 	while (!atomic_load(&places->ends)) {
-		(void)places_scrape(places->http_port, true);
+		(void)sink_receivers_scrape(places->http_port, true);
 		nap(SCRAPE_NS);
 	}
 	return NULL;
@@ -278,13 +278,13 @@ static bool write_config(struct sink_receivers *places)
 	snprintf(url, sizeof(url), "ipfix+tcp://127.0.0.1:%u", places->ports[PORT_STREAM]);
 	put_section(file, places, "stream", "flows", url);
 	places->remotes = 4;
-	if (remote_clickhouse.missing == NULL) {
+	if (sink_type_clickhouse.missing == NULL) {
 		snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/flows",
 			places->ports[PORT_DATABASE]);
 		put_section(file, places, "database", "flows", url);
 		places->remotes++;
 	}
-	if (remote_kafka.missing == NULL) {
+	if (sink_type_kafka.missing == NULL) {
 		snprintf(
 			url, sizeof(url), "kafka://127.0.0.1:%u/flows", places->ports[PORT_BROKER]);
 		if (places->broker != NULL)
@@ -320,7 +320,7 @@ static bool open_writer(struct sink_receivers *places, char *error)
 	return places->writer != NULL;
 }
 
-struct sink_receivers *places_open(const struct sink_receivers_setting *setting, char *error)
+struct sink_receivers *sink_receivers_open(const struct sink_receivers_setting *setting, char *error)
 {
 	struct sink_receivers *places = calloc(1, sizeof(*places));
 
@@ -341,17 +341,17 @@ struct sink_receivers *places_open(const struct sink_receivers_setting *setting,
 	if (listen_all(places) && write_config(places) && open_metrics(places, error) &&
 		open_writer(places, error)) {
 		if (places->http != NULL && setting->frozen)
-			(void)places_scrape(places->http_port, false);
+			(void)sink_receivers_scrape(places->http_port, false);
 		else if (places->http != NULL)
 			places->scrapes =
 				pthread_create(&places->scraper, NULL, scrape, places) == 0;
 		return places;
 	}
-	places_close(places);
+	sink_receivers_close(places);
 	return NULL;
 }
 
-void places_push(struct sink_receivers *places, struct report_epoch *epoch)
+void sink_receivers_push(struct sink_receivers *places, struct report_epoch *epoch)
 {
 	if (places->metrics != NULL) {
 		recent_take(places->recent, epoch);
@@ -375,13 +375,13 @@ static void *push_always(void *arg)
 		if (epoch == NULL)
 			break;
 		epoch->end = epoch->start + places->every;
-		places_push(places, epoch);
+		sink_receivers_push(places, epoch);
 		nap(places->every);
 	}
 	return NULL;
 }
 
-bool places_push_always(struct sink_receivers *places, size_t flows, size_t rows, int64_t every)
+bool sink_receivers_push_always(struct sink_receivers *places, size_t flows, size_t rows, int64_t every)
 {
 	places->flows = flows;
 	places->rows = rows;
@@ -390,24 +390,24 @@ bool places_push_always(struct sink_receivers *places, size_t flows, size_t rows
 	return places->pushes;
 }
 
-size_t places_bound(const struct sink_receivers *places)
+size_t sink_receivers_bound(const struct sink_receivers *places)
 {
 	size_t mb = places->remotes * places->setting.queue_mb + places->setting.queue_mb;
 
-	return (mb + (remote_kafka.missing == NULL ? KAFKA_MB : 0)) << 20;
+	return (mb + (sink_type_kafka.missing == NULL ? KAFKA_MB : 0)) << 20;
 }
 
-uint16_t places_metrics_port(const struct sink_receivers *places)
+uint16_t sink_receivers_metrics_port(const struct sink_receivers *places)
 {
 	return places->http != NULL ? places->http_port : 0;
 }
 
-struct mock_broker *places_broker(const struct sink_receivers *places)
+struct mock_broker *sink_receivers_broker(const struct sink_receivers *places)
 {
 	return places->broker;
 }
 
-void places_close(struct sink_receivers *places)
+void sink_receivers_close(struct sink_receivers *places)
 {
 	char path[96];
 

@@ -94,10 +94,10 @@ static enum polled_kind kind_of(const struct bench_subject *contestant, uint32_t
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
 	struct bench_subject contestants[ENTRANTS_MAX];
-	uint32_t n = choices_contestants(
+	uint32_t n = choices_subjects(
 		bench_options(bench->config), &one_thread, contestants + 1, ENTRANTS_MAX - 1);
 
-	n += locked_contestants(bench_options(bench->config), &one_thread, contestants + 1 + n,
+	n += locked_subjects(bench_options(bench->config), &one_thread, contestants + 1 + n,
 		ENTRANTS_MAX - 1 - n);
 
 	contestants[0] = (struct bench_subject){
@@ -281,7 +281,7 @@ static const struct option_row worker_rows[] = {
 	BENCH_ROW_SKETCH,
 	BENCH_ROW_SHARING,
 	BENCH_ROW_ATOMIC(locked_atomic_word, "How threads add to a shared sketch: cas, add, lock."),
-	BENCH_ROW_FLOWS(bench_lacks_flows, "1K,1M"),
+	BENCH_ROW_FLOWS(bench_inapplicable_without_flows, "1K,1M"),
 	BENCH_ROW_ZIPF(NULL, "1.05,random"),
 	BENCH_ROW_WIDTH("the sketch's own", "Counters of each row, or buckets, powers of two."),
 	BENCH_ROW_PACKETS(4096, "2M", "Packets of a round."),

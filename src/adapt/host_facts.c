@@ -68,7 +68,7 @@ static void describe_compiler(char *compiler, size_t size)
 		__VERSION__, BENCH_FLAGS);
 }
 
-void facts_of_host(struct profile_host *host)
+void host_facts_current(struct profile_host *host)
 {
 	char model[96], caches[96];
 	int used;
@@ -91,7 +91,7 @@ static void join_arguments(char *command, int argc, char *const argv[])
 			command + used, FACT_MAX - used, "%s%s", i > 0 ? " " : "", argv[i]);
 }
 
-void facts_read(struct host_facts *facts, int argc, char *const argv[])
+void host_facts_read(struct host_facts *facts, int argc, char *const argv[])
 {
 	struct utsname kernel;
 	time_t now = time(NULL);
@@ -105,7 +105,7 @@ void facts_read(struct host_facts *facts, int argc, char *const argv[])
 	join_arguments(facts->command, argc, argv);
 }
 
-void facts_add_memory(struct host_facts *facts)
+void host_facts_add_memory(struct host_facts *facts)
 {
 	size_t used = strlen(facts->dpdk);
 

@@ -17,10 +17,10 @@ struct host_facts {
 };
 
 /* Fills the facts. argv[argc] is the command line. */
-void facts_read(struct host_facts *facts, int argc, char *const argv[]);
+void host_facts_read(struct host_facts *facts, int argc, char *const argv[]);
 
 /* Of them, those without which a profile is worth nothing. */
-void facts_of_host(struct profile_host *host);
+void host_facts_current(struct profile_host *host);
 
 /* After EAL's start: adds what its memory is made of. */
-void facts_add_memory(struct host_facts *facts);
+void host_facts_add_memory(struct host_facts *facts);

@@ -19,7 +19,7 @@ struct histogram {
 	uint64_t counts[HISTOGRAM_SIZE];
 };
 
-static inline uint32_t log_linear_step(uint64_t value)
+static inline uint32_t histogram_step(uint64_t value)
 {
 	uint32_t shift;
 
@@ -32,7 +32,7 @@ static inline uint32_t log_linear_step(uint64_t value)
 }
 
 /* Returns the largest value of a step. */
-static inline uint64_t log_linear_value(uint32_t step)
+static inline uint64_t histogram_value(uint32_t step)
 {
 	uint32_t shift;
 
@@ -42,15 +42,15 @@ static inline uint64_t log_linear_value(uint32_t step)
 	return ((uint64_t)(step % HISTOGRAM_STEPS + HISTOGRAM_STEPS + 1) << shift) - 1;
 }
 
-static inline void log_linear_add(struct histogram *histogram, uint64_t value, uint64_t times)
+static inline void histogram_add(struct histogram *histogram, uint64_t value, uint64_t times)
 {
 	histogram->n += times;
 	if (value > histogram->max)
 		histogram->max = value;
-	histogram->counts[log_linear_step(value)] += times;
+	histogram->counts[histogram_step(value)] += times;
 }
 
-static inline void log_linear_merge(struct histogram *sum, const struct histogram *part)
+static inline void histogram_merge(struct histogram *sum, const struct histogram *part)
 {
 	if (part->n == 0)
 		return;
@@ -62,7 +62,7 @@ static inline void log_linear_merge(struct histogram *sum, const struct histogra
 }
 
 /* Returns the value that a fraction `share` of the entries does not exceed; 0 if empty. */
-static inline uint64_t log_linear_quantile(const struct histogram *histogram, double share)
+static inline uint64_t histogram_quantile(const struct histogram *histogram, double share)
 {
 	uint64_t seen = 0, wanted = (uint64_t)(share * (double)histogram->n);
 	uint32_t step = 0;
@@ -73,5 +73,5 @@ static inline uint64_t log_linear_quantile(const struct histogram *histogram, do
 		wanted++;
 	while (step + 1 < HISTOGRAM_SIZE && (seen += histogram->counts[step]) < wanted)
 		step++;
-	return log_linear_value(step) < histogram->max ? log_linear_value(step) : histogram->max;
+	return histogram_value(step) < histogram->max ? histogram_value(step) : histogram->max;
 }

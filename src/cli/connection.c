@@ -147,7 +147,7 @@ int connection_open(const char *name, bool quiet)
 	return fd;
 }
 
-void connection_complain(void)
+void connection_error(void)
 {
 	if (errno == EAGAIN)
 		complain_of_silence(ANSWER_PATIENCE_S);

@@ -17,4 +17,4 @@ int connection_open(const char *name, bool quiet);
 bool connection_send(int fd, const char *command);
 bool connection_receive(int fd, char *answer); /* into answer[CONNECTION_ANSWER_MAX] */
 /* After either returned false, with its errno: reports the cause on standard error. */
-void connection_complain(void);
+void connection_error(void);

@@ -72,7 +72,7 @@ static bool ask(const char *name, const char *command, char *answer)
 		return false;
 	answered = connection_send(fd, command) && connection_receive(fd, answer);
 	if (!answered)
-		connection_complain();
+		connection_error();
 	close(fd);
 	return answered;
 }

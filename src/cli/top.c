@@ -85,7 +85,7 @@ static bool show(struct top_display *screen)
 
 	picture->rows = LINES < TOP_SCREEN_ROWS_MAX ? (uint32_t)LINES : TOP_SCREEN_ROWS_MAX;
 	picture->columns = (uint32_t)COLS;
-	if (!picture_draw(picture, &screen->view))
+	if (!top_screen_draw(picture, &screen->view))
 		return false;
 	erase();
 	for (uint32_t r = 0; r < picture->rows; r++) {
@@ -330,7 +330,7 @@ static void free_screen(struct top_display *screen)
 	csv_replay_close(screen->recorded);
 	view_clear(&screen->view);
 	free(screen->view.measurement);
-	picture_free(&screen->picture);
+	top_screen_free(&screen->picture);
 	free(screen);
 }
 

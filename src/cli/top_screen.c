@@ -548,7 +548,7 @@ static bool draw_epoch(struct screen_lines *sheet, const struct view *view)
 	return draw_rows(sheet, view, measurement);
 }
 
-bool picture_draw(struct top_screen *picture, const struct view *view)
+bool top_screen_draw(struct top_screen *picture, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
 	/* The last line is the footer's, where there is more than one. */
@@ -581,7 +581,7 @@ bool picture_draw(struct top_screen *picture, const struct view *view)
 	return drawn;
 }
 
-void picture_free(struct top_screen *picture)
+void top_screen_free(struct top_screen *picture)
 {
 	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++)
 		text_free(&picture->lines[r].text);

@@ -150,7 +150,7 @@ static void say_evictions(struct collector *collector)
 	collector->evicted = 0;
 	if (n == 0 || !log_ratelimit_due(&collector->eviction_said, collector->now, n))
 		return;
-	if (!collector_say(collector, true,
+	if (!collector_log(collector, true,
 		    "%" PRIu64 " exporters gave their place to others, because there are more "
 		    "than exporters-max %u%s",
 		    n, collector->params.exporters_max, collector->eviction_said.since))

@@ -47,7 +47,7 @@ void collector_say_waiting(struct collector *collector)
 		log_first(collector);
 }
 
-bool collector_say(struct collector *collector, bool warning, const char *format, ...)
+bool collector_log(struct collector *collector, bool warning, const char *format, ...)
 {
 	struct line *line;
 	va_list values;
@@ -74,7 +74,7 @@ static void log_new(struct collector *collector, enum problem kind, struct probl
 	if (!collector->params.live || entry->logged > 0)
 		return;
 	warning = problem_line(kind, entry, line);
-	if (collector_say(collector, warning, "%s", line))
+	if (collector_log(collector, warning, "%s", line))
 		entry->logged = entry->count;
 }
 

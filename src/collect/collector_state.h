@@ -206,7 +206,7 @@ struct collector {
 /*
  * Queues a line for the log, which gets at most one per second. Returns false if the queue is full.
  */
-__attribute__((format(printf, 3, 4))) bool collector_say(
+__attribute__((format(printf, 3, 4))) bool collector_log(
 	struct collector *collector, bool warning, const char *format, ...);
 /* Logs a queued line if a second has passed since the last one. */
 void collector_say_waiting(struct collector *collector);

@@ -562,7 +562,7 @@ static void say_clock(struct collector *collector, struct domain *domain, const 
 {
 	int64_t offset = clock_offset(collector);
 
-	domain->clock_said = collector_say(collector, true,
+	domain->clock_said = collector_log(collector, true,
 		"the clock of exporter %s is %.3f s %s; records count when they come", name,
 		fabs((double)offset / 1e9), offset > 0 ? "ahead" : "behind");
 }
@@ -587,11 +587,11 @@ static const char *const doubt_words[] = {
 
 static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
 {
-	if (domain->doubt_due != SAMPLING_SURE && collector_say(collector, true, "exporter %s %s",
+	if (domain->doubt_due != SAMPLING_SURE && collector_log(collector, true, "exporter %s %s",
 							  name, doubt_words[domain->doubt_due]))
 		domain->doubt_due = SAMPLING_SURE;
 	if (domain->pool_due > 0 &&
-		collector_say(collector, true,
+		collector_log(collector, true,
 			"exporter %s says that it samples 1 of %u packets, its sample pool says 1 "
 			"of %u",
 			name, domain->pool_interval, domain->pool_due))
@@ -611,13 +611,13 @@ static void say_news(struct collector *collector, struct domain *domain)
 	if (clock_due)
 		say_clock(collector, domain, name);
 	if (domain->convention_due != SEQUENCE_UNSURE &&
-		collector_say(collector, false,
+		collector_log(collector, false,
 			"the sequence numbers of exporter %s count %s, which its protocol does not "
 			"say",
 			name, sequence_convention_words[domain->convention_due]))
 		domain->convention_due = SEQUENCE_UNSURE;
 	if (domain->ports_due[1] != 0 &&
-		collector_say(collector, false,
+		collector_log(collector, false,
 			"exporter %s sends from ports %u and %u at the same time: their counts add "
 			"up; if both see the same packets, give each its own domain (source id, "
 			"observation domain, engine id, sub-agent)",

@@ -88,7 +88,7 @@ static bool read_template_file(struct collector *collector, char *error)
 		return false;
 	}
 	if (damaged > 0) {
-		collector_say(collector, true,
+		collector_log(collector, true,
 			"--templates %.200s: %" PRIu64 " damaged lines ignored", path, damaged);
 		collector->said = false;
 		collector->file_due = true;
@@ -184,8 +184,8 @@ static bool say_saving(struct collector *collector, int status)
 	const char *path = collector->params.template_file;
 
 	if (status == 0)
-		return collector_say(collector, false, "--templates %.200s: writing again", path);
-	return collector_say(
+		return collector_log(collector, false, "--templates %.200s: writing again", path);
+	return collector_log(
 		collector, true, "--templates %.200s: cannot write: %s", path, file_error(status));
 }
 

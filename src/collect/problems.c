@@ -221,7 +221,7 @@ static void print_detail(enum problems_detail form, uint32_t detail, char *text,
 	switch (form) {
 	case DETAIL_NONE: break;
 	case DETAIL_NUMBER: snprintf(text, size, "%u", detail); break;
-	case DETAIL_FAULT: snprintf(text, size, "%s", wire_fault_words[detail]); break;
+	case DETAIL_FAULT: snprintf(text, size, "%s", decode_fault_words[detail]); break;
 	case DETAIL_SECTION: snprintf(text, size, "%s, %u", section_name(detail), detail); break;
 	case DETAIL_PROTOCOL:
 		snprintf(text, size, "%u (%s)", detail,

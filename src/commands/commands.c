@@ -174,7 +174,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	size_t in_kernel;
 
 	if (collect_asked(config)) {
-		machine->ports.collect = collect_plan(config);
+		machine->ports.collect = collector_source_plan(config);
 		/* Datagrams lie in them whole, but for a few. */
 		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
 	} else if (kernel_given(config))
@@ -184,7 +184,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 		machine->ports.mbuf_room = filters.reach;
 	if (status == 0)
 		status = read_rules(config);
-	in_kernel = rules != NULL && kernel_given(config) ? kernel_rules_bytes(rules) : 0;
+	in_kernel = rules != NULL && kernel_given(config) ? kernel_prefix_maps_bytes(rules) : 0;
 	/* Two tables at once while rules are read again, and those may be half as many again. */
 	if (rules != NULL)
 		machine->ports.rules = (struct plan_rules){
@@ -208,7 +208,7 @@ static int check_profile(const struct config *config)
 	char error[PROFILE_ERROR_MAX];
 	struct profile_host host;
 
-	facts_of_host(&host);
+	host_facts_current(&host);
 	if (profile_is_of(&profile, &host, file, error))
 		return 0;
 	if (!profile_options(config)->foreign) {
@@ -275,7 +275,7 @@ static void complete_profile(const struct config *config, const struct plan *pla
 		.ns = 1e9 / (double)rte_get_tsc_hz(),
 		.cache_bytes = calibrate_cache_bytes(),
 		.seed = seed_options(config)->seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 		.samples = CALIBRATION_SAMPLES,
 		.flows_max = CALIBRATION_FLOWS,
 		.until = read_clock() + rte_get_tsc_hz() / 1000 * CALIBRATION_MS,
@@ -314,8 +314,8 @@ static int probe_ports(const struct config *config, const struct plan *plan, str
 
 		if (port_probe(&ports[p], &port_names[p], config, (uint16_t)nb_queues, error))
 			continue;
-		if (p > 0 && returned_options(config)->port != NULL)
-			loopback_say_error(error);
+		if (p > 0 && loopback_options(config)->port != NULL)
+			loopback_log_error(error);
 		else
 			log_error("%s", error);
 		return EXIT_MACHINE;
@@ -429,7 +429,7 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 		      result->out_of_memory || result->port_gone;
 
 	if (run->collect != NULL)
-		failed |= !collect_finish(run->collect);
+		failed |= !collector_source_finish(run->collect);
 	failed |= lost_too_much(run->config, result);
 	if (shed_policy_given(run->config))
 		failed |= skipped_too_much(run->config, &result->sum);
@@ -491,7 +491,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 		return status;
 	}
 	say_where_control_is(config);
-	run_say_keep_up(run);
+	run_log_overload(run);
 	result = reporter_run(reporter, params);
 	status = conclude(run, &result, writer_close(params->writer));
 	follow_stop();
@@ -616,7 +616,7 @@ static int command_run(struct config *config)
 			if (status == 0)
 				status = fit_plan(config, &machine, ports, &plan);
 			if (status == 0 && (profile_options(config)->file != NULL ||
-						   shed_policy_governed(config)))
+						   shed_policy_needs_controller(config)))
 				complete_profile(config, &plan);
 			if (status == 0)
 				status = put_together(config, &plan, source, ports, &progress);
@@ -666,7 +666,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 	static struct machine machine;
 	static struct plan plan;
 	static struct port ports[2]; /* that sends, that receives */
-	bool receives = returned_options(config)->port != NULL;
+	bool receives = loopback_options(config)->port != NULL;
 	uint32_t nb_ports = port_options(config)->names.n;
 	char error[EAL_ERROR_MAX];
 	int status = read_machine(config, &machine);
@@ -694,7 +694,7 @@ static int command_generate(struct config *config)
 
 	if (status != 0)
 		return status == STOPPED ? 0 : status;
-	if (!exports_wrap(config, &source, error)) {
+	if (!export_source_wrap(config, &source, error)) {
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
@@ -715,11 +715,11 @@ static int resolve_ports(struct config *config)
 		log_error("%s", error);
 		return EXIT_MACHINE;
 	}
-	if (returned_options(config)->port == NULL ||
+	if (loopback_options(config)->port == NULL ||
 		live_ports_resolve_beside(
-			port_names, config, returned_options(config)->port, error))
+			port_names, config, loopback_options(config)->port, error))
 		return 0;
-	loopback_say_error(error);
+	loopback_log_error(error);
 	return EXIT_MACHINE;
 }
 
@@ -843,8 +843,8 @@ static const struct option_owner *const of_plan[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, &topology_owner, NULL};
 static const struct option_owner *const of_doctor[] = {
 	OF_RUN, &collect_owner, &collected_writer_owner, NULL};
-static const struct option_owner *const of_generate[] = {&synthetic_owner, &exports_owner,
-	&feeder_owner, &send_owner, &send_port_owner, &returned_owner, OF_MACHINE, NULL};
+static const struct option_owner *const of_generate[] = {&synthetic_owner, &export_source_owner,
+	&feeder_owner, &send_owner, &send_port_owner, &loopback_owner, OF_MACHINE, NULL};
 static const struct option_owner *const of_tune[] = {
 	&replay_owner, &synthetic_owner, &tune_owner, &seed_owner, &figures_owner, OF_HOST, NULL};
 

@@ -215,13 +215,13 @@ __attribute__((format(printf, 4, 5))) bool option_fault(struct option_fault *fau
 	const char *option, const struct measurement_config *measurement, const char *format, ...);
 
 /* For read(). Return false with an error text and leave the field, or true. */
-__attribute__((format(printf, 2, 3))) bool option_refuse(
+__attribute__((format(printf, 2, 3))) bool option_set_error(
 	const struct option_text *text, const char *format, ...);
 bool option_read_count(const struct option_text *text);
 bool option_add_value(const struct option_text *text, uint64_t value); /* OPTION_OWN_LIST */
 
 /* For lacks() of an option for files. output: the destination; NULL: none. */
-const char *option_lacks_file(const char *output);
+const char *option_inapplicable_without_file(const char *output);
 
 /* For reads(): returns true if the path names the file. */
 bool option_names_file(const char *path, const struct stat *file);

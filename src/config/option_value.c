@@ -14,7 +14,7 @@
 
 #define DAY_NS (UINT64_C(24) * 3600 * 1000000000)
 
-bool option_refuse(const struct option_text *a, const char *format, ...)
+bool option_set_error(const struct option_text *a, const char *format, ...)
 {
 	va_list arguments;
 	/* A value as long as the phrase would push out the reason. */
@@ -27,7 +27,7 @@ bool option_refuse(const struct option_text *a, const char *format, ...)
 	return false;
 }
 
-const char *option_lacks_file(const char *output)
+const char *option_inapplicable_without_file(const char *output)
 {
 	return output != NULL && !standard_files_is_output(output)
 		       ? NULL
@@ -44,13 +44,13 @@ static bool set_flag(const struct option_text *a)
 			return true;
 		}
 	}
-	return option_refuse(a, "neither yes nor no");
+	return option_set_error(a, "neither yes nor no");
 }
 
 static bool set_string(const struct option_text *a)
 {
 	if (*a->text == '\0')
-		return option_refuse(a, "empty; give %s", a->row->placeholder);
+		return option_set_error(a, "empty; give %s", a->row->placeholder);
 	*(const char **)a->field = a->text;
 	return true;
 }
@@ -60,9 +60,9 @@ static bool set_list(const struct option_text *a)
 	struct option_list *list = a->field;
 
 	if (*a->text == '\0')
-		return option_refuse(a, "empty; give %s", a->row->placeholder);
+		return option_set_error(a, "empty; give %s", a->row->placeholder);
 	if (list->n == OPTION_LIST_MAX)
-		return option_refuse(a, "one too many; the limit is %u", OPTION_LIST_MAX);
+		return option_set_error(a, "one too many; the limit is %u", OPTION_LIST_MAX);
 	list->texts[list->n++] = a->text;
 	return true;
 }
@@ -72,7 +72,7 @@ static bool add_property(const struct option_text *a)
 	struct option_properties *properties = a->field;
 
 	if (properties->n == OPTION_PROPERTIES_MAX)
-		return option_refuse(a, "one too many; the limit is %u", OPTION_PROPERTIES_MAX);
+		return option_set_error(a, "one too many; the limit is %u", OPTION_PROPERTIES_MAX);
 	properties->texts[properties->n++] = a->text;
 	return true;
 }
@@ -83,12 +83,12 @@ static bool check_count(const struct option_text *a, uint64_t value)
 	const struct option_row *row = a->row;
 
 	if (value < row->min || value > row->max) {
-		return option_refuse(a, "out of range; give %llu to %llu%s",
+		return option_set_error(a, "out of range; give %llu to %llu%s",
 			(unsigned long long)row->min, (unsigned long long)row->max,
 			row->zero ? ", or 0" : "");
 	}
 	if (row->power_of_two && (value & (value - 1)) != 0) {
-		return option_refuse(a, "not a power of two; the next is %llu",
+		return option_set_error(a, "not a power of two; the next is %llu",
 			(unsigned long long)power_of_two_at_least(value));
 	}
 	return true;
@@ -111,11 +111,11 @@ bool option_read_count(const struct option_text *a)
 		row->power_of_two ? units_entries(a->text, &value) : units_count(a->text, &value);
 
 	if (why != NULL)
-		return option_refuse(a, "%s", why);
+		return option_set_error(a, "%s", why);
 	if (value == 0 && row->zero)
 		return store_count(a, 0);
 	if (value == 0 && row->max == UINT64_MAX)
-		return option_refuse(a, "not allowed; omit the option for no limit");
+		return option_set_error(a, "not allowed; omit the option for no limit");
 	return check_count(a, value) && store_count(a, value);
 }
 
@@ -125,9 +125,9 @@ static bool set_size(const struct option_text *a)
 	const char *why = units_size(a->text, &bytes);
 
 	if (why != NULL)
-		return option_refuse(a, "%s", why);
+		return option_set_error(a, "%s", why);
 	if (bytes < a->row->min)
-		return option_refuse(a, "too small; examples: 4KB, 4MB, 1GB");
+		return option_set_error(a, "too small; examples: 4KB, 4MB, 1GB");
 	*(uint64_t *)a->field = bytes;
 	return true;
 }
@@ -140,19 +140,19 @@ static bool set_time(const struct option_text *a)
 	char or_zero[64] = "";
 
 	if (why != NULL)
-		return option_refuse(a, "%s", why);
+		return option_set_error(a, "%s", why);
 	if (ns == 0 && !row->zero)
-		return option_refuse(a, "not allowed; omit the option for no limit");
+		return option_set_error(a, "not allowed; omit the option for no limit");
 	if (row->zero_means != NULL)
 		snprintf(or_zero, sizeof(or_zero), " (or 0: %s)", row->zero_means);
 	if (ns != 0 && ns < row->min)
-		return option_refuse(
+		return option_set_error(
 			a, "too short; the minimum is %gms%s", (double)row->min / 1e6, or_zero);
 	if (ns > row->max && row->max % DAY_NS == 0)
-		return option_refuse(a, "too long; the maximum is %llud%s",
+		return option_set_error(a, "too long; the maximum is %llud%s",
 			(unsigned long long)(row->max / DAY_NS), or_zero);
 	if (ns > row->max)
-		return option_refuse(a, "too long; the maximum is %gs", (double)row->max / 1e9);
+		return option_set_error(a, "too long; the maximum is %gs", (double)row->max / 1e9);
 	*(uint64_t *)a->field = ns;
 	return true;
 }
@@ -163,9 +163,9 @@ static bool set_fraction(const struct option_text *a)
 	const char *why = units_fraction(a->text, &value);
 
 	if (why != NULL)
-		return option_refuse(a, "%s", why);
+		return option_set_error(a, "%s", why);
 	if ((value >= 1 && !a->row->one) || (value <= 0 && !a->row->zero))
-		return option_refuse(a, "out of range; give %s below 1",
+		return option_set_error(a, "out of range; give %s below 1",
 			a->row->zero ? "0 or more and" : "more than 0 and");
 	*(double *)a->field = value;
 	return true;
@@ -185,7 +185,7 @@ static bool refuse_word(const struct option_text *a)
 			used > 0 ? ", " : "", row->word(i), alias != NULL ? " (" : "",
 			alias != NULL ? alias : "", alias != NULL ? ")" : "");
 	}
-	return option_refuse(a, "not allowed; allowed: %s", list);
+	return option_set_error(a, "not allowed; allowed: %s", list);
 }
 
 static bool is_word(const char *text, const char *(*word)(uint32_t i), uint32_t i)
@@ -221,7 +221,7 @@ bool option_add_value(const struct option_text *a, uint64_t value)
 	struct option_values *values = a->field;
 
 	if (values->n == OPTION_VALUES_MAX)
-		return option_refuse(a, "one too many; the limit is %u", OPTION_VALUES_MAX);
+		return option_set_error(a, "one too many; the limit is %u", OPTION_VALUES_MAX);
 	values->values[values->n++] = value;
 	return true;
 }
@@ -233,7 +233,7 @@ static bool add_count(const struct option_text *a)
 					       : units_count(a->text, &value);
 
 	if (why != NULL)
-		return option_refuse(a, "%s", why);
+		return option_set_error(a, "%s", why);
 	return check_count(a, value) && option_add_value(a, value);
 }
 
@@ -257,7 +257,7 @@ static bool set_parts(const struct option_text *a, bool (*add)(const struct opti
 	struct option_values list = {0};
 
 	if (strlen(a->text) >= sizeof(copy))
-		return option_refuse(a, "longer than %zu characters", sizeof(copy) - 1);
+		return option_set_error(a, "longer than %zu characters", sizeof(copy) - 1);
 	strcpy(copy, a->text);
 	while ((part = strsep(&rest, ",")) != NULL) {
 		struct option_text one = *a;
@@ -265,7 +265,7 @@ static bool set_parts(const struct option_text *a, bool (*add)(const struct opti
 		one.text = part;
 		one.field = &list;
 		if (*part == '\0')
-			return option_refuse(a, "empty element; write %s", a->row->placeholder);
+			return option_set_error(a, "empty element; write %s", a->row->placeholder);
 		if (!add(&one))
 			return false;
 	}

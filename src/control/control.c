@@ -963,7 +963,7 @@ void control_settle(void)
 	pthread_mutex_unlock(&control.lock);
 }
 
-void control_offer_governor(struct shed_controller *governor)
+void control_set_shed_controller(struct shed_controller *governor)
 {
 	control.governor = governor;
 }

@@ -26,7 +26,7 @@ static uint32_t learn(struct heavy_keys *heavy, const struct report_measurement 
 	for (uint32_t r = 0; networks != NULL && r < networks->nb_rows; r++) {
 		if (networks->rows[r].share < share)
 			break;
-		left_out += !networks_add(heavy, &networks->rows[r].key, end);
+		left_out += !heavy_keys_add(heavy, &networks->rows[r].key, end);
 	}
 	return left_out;
 }
@@ -51,7 +51,7 @@ static uint32_t look(
 	struct drill_down *closer = measurements->closer[m];
 	uint32_t left_out;
 
-	networks_forget(&closer->heavy, report->end, options->stay);
+	heavy_keys_forget(&closer->heavy, report->end, options->stay);
 	left_out =
 		learn(&closer->heavy, find_networks(report, &plan->measurements[closer->networks]),
 			options->within.share, report->end);

@@ -390,7 +390,7 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 }
 
 /* Keys skipped by the only measurement were not counted at all. */
-static void sum_up_sifted(struct reporter_result *result, const struct report_epoch *report)
+static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
 	const struct key_sample_counts *sifted = &report->measurements[0].waited.sifted;
 
@@ -463,7 +463,7 @@ static void close_epoch(struct reporter *reporter)
 		report->expired = reporter->records.expired;
 		report->closing_ns = (uint64_t)(clock_now(CLOCK_MONOTONIC) - began);
 		sum_up_shed(&reporter->result, report);
-		sum_up_sifted(&reporter->result, report);
+		sum_up_left_out(&reporter->result, report);
 		service_epoch(&reporter->service, report, monotonic_now());
 		if (reporter->params.recent != NULL) {
 			recent_take(reporter->params.recent, report);
@@ -537,7 +537,7 @@ static void reload(struct reporter *reporter)
 	reporter->reload = control_reload_asked();
 	service_reloading(&reporter->service, monotonic_now());
 	writer_reopen(reporter->params.writer);
-	prefix_tables_reload(&reporter->run->monitor);
+	prefix_reload_request(&reporter->run->monitor);
 	if (reporter->changes != NULL)
 		changes_reload(reporter->changes);
 	reporter->reloading = true;
@@ -548,7 +548,7 @@ static void look_at_rules(struct reporter *reporter)
 	struct prefix_reload *tables = &reporter->run->monitor;
 	char *error = reporter->reloaded.rules_error;
 
-	switch (prefix_tables_look(tables)) {
+	switch (prefix_reload_look(tables)) {
 	case PREFIX_RELOAD_NONE: break;
 	case PREFIX_RELOAD_REFUSED:
 		log_warning("%s; the prefixes stay unchanged", tables->error);
@@ -557,7 +557,7 @@ static void look_at_rules(struct reporter *reporter)
 	case PREFIX_RELOAD_LOADED:
 		error[0] = '\0';
 		log_notice("%s: %u prefixes, in effect within two intervals", tables->path,
-			prefix_table_rules(tables->next)->n);
+			prefix_filter_entries(tables->next)->n);
 		break;
 	}
 }
@@ -571,7 +571,7 @@ static void end_reload(struct reporter *reporter)
 	struct control_reloaded *reloaded = &reporter->reloaded;
 	struct sink_log_reopened reopened;
 
-	if (writer_reopening(reporter->params.writer, &reopened) || prefix_tables_busy(tables))
+	if (writer_reopening(reporter->params.writer, &reopened) || prefix_reload_busy(tables))
 		return;
 	if (reporter->changes != NULL && changes_reloading(reporter->changes, &reloaded->change))
 		return;
@@ -582,7 +582,7 @@ static void end_reload(struct reporter *reporter)
 	memcpy(reloaded->outputs_error, reopened.error, sizeof(reopened.error));
 	reloaded->has_monitor = tables->next != NULL;
 	if (reloaded->has_monitor)
-		reloaded->rules = prefix_table_rules(tables->next)->n;
+		reloaded->rules = prefix_filter_entries(tables->next)->n;
 	service_ready(&reporter->service);
 	control_reload_done(reporter->reload, reloaded);
 	reporter->reloading = false;
@@ -616,12 +616,12 @@ static void look_at_ports(struct reporter *reporter)
 	ledger_sample(&reporter->account, now);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_clock_look(&reporter->run->ports[p].clock, now);
-	all_there = port_log_look(&reporter->links, now, number, &reporter->account);
+	all_there = port_events_look(&reporter->links, now, number, &reporter->account);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		up[p] = reporter->links.watches[p].up;
 	forwarded_look(&reporter->forwarded, now, up);
 	if (all_there && (reporter->run->kernel == NULL ||
-				 kernel_input_look(reporter->run->kernel, now, number)))
+				 kernel_source_look(reporter->run->kernel, now, number)))
 		return;
 	reporter->result.port_gone = true;
 	reporter->stopping = true;
@@ -711,11 +711,11 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 		return NULL;
 	reporter->run = run;
 	records_init(&reporter->records, run, hand_over_some, reporter);
-	if (run_keeps_up(run))
+	if (run_sheds_load(run))
 		reporter->governor = shed_controller_create(run, profile);
 	if (worker_loads_init(&reporter->loads, run) &&
 		measurement_report_create(run_measurements(run, 0)) &&
-		(reporter->governor != NULL || !run_keeps_up(run)))
+		(reporter->governor != NULL || !run_sheds_load(run)))
 		return reporter;
 	reporter_destroy(reporter);
 	return NULL;
@@ -747,7 +747,7 @@ static void start_changes(struct reporter *reporter)
 
 	if (reporter->run->config->program != NULL)
 		reporter->changes = changes_start(&changes);
-	control_offer_governor(reporter->governor);
+	control_set_shed_controller(reporter->governor);
 	follow_start(params->recent);
 	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
 		control_options(reporter->run->config)->use == CONTROL_READ);
@@ -766,7 +766,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
 	ledger_start(&reporter->account, reporter->run);
-	port_log_start(&reporter->links, reporter->run);
+	port_events_start(&reporter->links, reporter->run);
 	forwarded_start(&reporter->forwarded, reporter->run);
 	start_changes(reporter);
 	if (params->metrics != NULL)

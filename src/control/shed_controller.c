@@ -380,10 +380,10 @@ static void tell_taken(struct shed_controller *governor, struct shed_controller_
 		uint32_t from = before->of == states->of ? before->step[m] : 0;
 
 		if (from != states->step[m])
-			state_log_step(&governor->log, of->worker->id, packet, name,
+			shed_log_step(&governor->log, of->worker->id, packet, name,
 				&governor->steps[m], from, states->step[m], &of->why);
 		if (before->of == states->of && deepest_of(governor, m) > FLOW_COUNT)
-			state_log_flows(&governor->log, of->worker->id, packet, name,
+			shed_log_flows(&governor->log, of->worker->id, packet, name,
 				&before->flows[m], &states->flows[m], &of->why);
 	}
 }
@@ -496,10 +496,10 @@ static void note_valve(struct shed_controller *governor, struct shed_controller_
 	if (to.level == SHED_LEVEL_SOME)
 		to.shift = (uint8_t)atomic_load_explicit(
 			&of->worker->states.shift, memory_order_relaxed);
-	if (burst_level_equal(to, of->level))
+	if (burst_shed_level_equal(to, of->level))
 		return;
 	why.share = packets > 0 ? (double)full / (double)packets : 1;
-	state_log_level(&governor->log, of->worker->id, all_packets(now), of->level, to, &why);
+	shed_log_level(&governor->log, of->worker->id, all_packets(now), of->level, to, &why);
 	pthread_mutex_lock(&governor->lock);
 	of->level = to;
 	pthread_mutex_unlock(&governor->lock);
@@ -785,7 +785,7 @@ bool shed_controller_close(
 	}
 	say(governor, report);
 	governor->held_back = 0;
-	return state_log_close(&governor->log, report);
+	return shed_log_close(&governor->log, report);
 }
 
 bool shed_controller_tell(
@@ -846,7 +846,7 @@ struct shed_controller *shed_controller_create(const struct run *run, const stru
 	if (governor == NULL)
 		return NULL;
 	governor->work = malloc(work);
-	if (governor->work == NULL || (told && !state_log_init(&governor->log))) {
+	if (governor->work == NULL || (told && !shed_log_init(&governor->log))) {
 		shed_controller_destroy(governor);
 		return NULL;
 	}
@@ -868,7 +868,7 @@ void shed_controller_destroy(struct shed_controller *governor)
 {
 	if (governor == NULL)
 		return;
-	state_log_fini(&governor->log);
+	shed_log_fini(&governor->log);
 	free(governor->work);
 	free(governor);
 }

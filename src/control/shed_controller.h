@@ -22,7 +22,7 @@ struct shed_controller;
 struct plan_shedding shed_controller_memory(const struct config *config);
 
 /*
- * Creates the controller of a run whose workers shed load (run_keeps_up()). Returns NULL if out of
+ * Creates the controller of a run whose workers shed load (run_sheds_load()). Returns NULL if out of
  * memory. The profile serves until bursts are timed; it must outlive the controller.
  */
 struct shed_controller *shed_controller_create(

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool state_log_init(struct shed_log *log)
+bool shed_log_init(struct shed_log *log)
 {
 	*log = (struct shed_log){.rows = calloc(SHED_LOG_ROWS_MAX, sizeof(log->rows[0]))};
 	return log->rows != NULL;
 }
 
-void state_log_fini(struct shed_log *log)
+void shed_log_fini(struct shed_log *log)
 {
 	free(log->rows);
 }
@@ -48,7 +48,7 @@ static struct report_state *add_row(
 	return row;
 }
 
-void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
@@ -62,7 +62,7 @@ void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, cons
 	row->share = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
 }
 
-void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
+void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why)
 {
@@ -79,7 +79,7 @@ void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	row->share = (double)to->share / ((double)UINT32_MAX + 1);
 }
 
-void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
+void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	struct burst_shed_level from, struct burst_shed_level to, const struct shed_reason *why)
 {
 	struct report_state *row = add_row(log, worker, packet, why);
@@ -106,7 +106,7 @@ static void put_measurement(struct report_state *row, const struct report_epoch 
 	snprintf(row->measurement, sizeof(row->measurement), "%s", measurement->name);
 }
 
-bool state_log_close(struct shed_log *log, struct report_epoch *report)
+bool shed_log_close(struct shed_log *log, struct report_epoch *report)
 {
 	uint32_t n = log->n + report->nb_measurements;
 

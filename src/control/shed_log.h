@@ -31,23 +31,23 @@ struct shed_reason {
 };
 
 /* Returns false if out of memory. */
-bool state_log_init(struct shed_log *log);
-void state_log_fini(struct shed_log *log);
+bool shed_log_init(struct shed_log *log);
+void shed_log_fini(struct shed_log *log);
 
 /* Logs a change of the number of steps of a measurement, at this packet of a worker. */
-void state_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
 /* Logs a change of flow detail at this packet, if there is one. Ignores why->share. */
-void state_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
+void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
 	const char *measurement, const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why);
 
 /* Logs a change of the queue shedding level of a worker. */
-void state_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
+void shed_log_level(struct shed_log *log, uint32_t worker, uint64_t packet,
 	struct burst_shed_level from, struct burst_shed_level to, const struct shed_reason *why);
 
 /*
  * Moves the rows, and one final row per measurement, to the report. Returns false if out of memory.
  */
-bool state_log_close(struct shed_log *log, struct report_epoch *report);
+bool shed_log_close(struct shed_log *log, struct report_epoch *report);

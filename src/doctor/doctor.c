@@ -215,7 +215,7 @@ static void read_place(struct host_port *port, const char *text)
 	struct attach_point place;
 	char why[OPTION_WHY_MAX];
 
-	kernel_place_parse(text, &place, why); /* validated before */
+	attach_point_parse(text, &place, why); /* validated before */
 	*port = (struct host_port){.source = HOST_PROGRAM};
 	snprintf(port->name, sizeof(port->name), "%s", place.interface);
 	make_ascii(port->name);

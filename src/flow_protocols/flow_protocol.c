@@ -37,14 +37,14 @@ enum {
 
 #define NETFLOW5_INTERVAL 0x3fff /* below two bits of mode */
 
-const char *const wire_protocol_names[FLOW_PROTOCOL_COUNT] = {
+const char *const flow_protocol_names[FLOW_PROTOCOL_COUNT] = {
 	[FLOW_PROTOCOL_NETFLOW5] = "netflow5",
 	[FLOW_PROTOCOL_NETFLOW9] = "netflow9",
 	[FLOW_PROTOCOL_IPFIX] = "ipfix",
 	[FLOW_PROTOCOL_SFLOW] = "sflow",
 };
 
-const char *const wire_fault_words[DECODE_FAULT_COUNT] = {
+const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_FINE] = "nothing",
 	[DECODE_SHORT] = "it is shorter than a header",
 	[DECODE_VERSION] = "its version is none that is known",

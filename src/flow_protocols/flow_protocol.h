@@ -20,7 +20,7 @@ enum flow_protocol {
 };
 
 /* Names in options and rows: "netflow5", "netflow9", "ipfix", "sflow". */
-extern const char *const wire_protocol_names[FLOW_PROTOCOL_COUNT];
+extern const char *const flow_protocol_names[FLOW_PROTOCOL_COUNT];
 
 /* Header of a message. */
 struct datagram_header {
@@ -58,7 +58,7 @@ enum decode_fault {
 };
 
 /* Short description of each fault. */
-extern const char *const wire_fault_words[DECODE_FAULT_COUNT];
+extern const char *const decode_fault_words[DECODE_FAULT_COUNT];
 
 /* Kind of a datagram by its version, supported or not. */
 enum export_family {

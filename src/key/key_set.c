@@ -83,7 +83,7 @@ uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst)
 	return found;
 }
 
-void networks_forget(struct heavy_keys *networks, int64_t now, uint64_t stay)
+void heavy_keys_forget(struct heavy_keys *networks, int64_t now, uint64_t stay)
 {
 	uint32_t kept = 0;
 
@@ -98,7 +98,7 @@ void networks_forget(struct heavy_keys *networks, int64_t now, uint64_t stay)
 	networks->n = kept;
 }
 
-bool networks_add(struct heavy_keys *networks, const struct key *key, int64_t now)
+bool heavy_keys_add(struct heavy_keys *networks, const struct key *key, int64_t now)
 {
 	uint32_t place = 0;
 

@@ -25,7 +25,7 @@ static uint64_t step_edge(uint32_t step)
 	return first + ((UINT64_C(1) << shift) - 1);
 }
 
-static inline void histogram_add(struct row_histogram *histogram, uint64_t value)
+static inline void row_histogram_count(struct row_histogram *histogram, uint64_t value)
 {
 	histogram->count[step_of(value)]++;
 	if (value > histogram->largest)
@@ -37,7 +37,7 @@ void row_histogram_add(
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (counters[i] != saturated)
-			histogram_add(histogram, counters[i]);
+			row_histogram_count(histogram, counters[i]);
 }
 
 static uint64_t largest_counter(const struct row_histogram *rows, uint32_t depth)

@@ -105,7 +105,7 @@ static bool read_key(const struct option_text *text)
 {
 	char why[KEY_RULE_WHY_MAX];
 
-	return key_rule_parse(text->field, text->text, why) || option_refuse(text, "%s", why);
+	return key_rule_parse(text->field, text->text, why) || option_set_error(text, "%s", why);
 }
 
 OPTION_WORDS_OF(metric_word, [SKETCH_PACKETS] = "packets", [SKETCH_BYTES] = "bytes")
@@ -177,9 +177,9 @@ static bool read_width(const struct option_text *text)
 	const char *why = units_entries(text->text, &width);
 
 	if (why != NULL)
-		return option_refuse(text, "%s", why);
+		return option_set_error(text, "%s", why);
 	if (width < row->min || width > row->max)
-		return option_refuse(text, "out of range; give %llu to %llu",
+		return option_set_error(text, "out of range; give %llu to %llu",
 			(unsigned long long)row->min, (unsigned long long)row->max);
 	*(uint64_t *)text->field = width;
 	return true;

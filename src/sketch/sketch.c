@@ -31,7 +31,7 @@ uint32_t sketch_index(const struct sketch_ops *ops)
 	return i;
 }
 
-const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_params *params,
+const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,
 	enum sketch_sharing sharing, bool weighted)
 {
 	if (ops->update[sharing] == NULL)

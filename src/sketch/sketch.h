@@ -295,7 +295,7 @@ uint32_t sketch_index(const struct sketch_ops *ops);
  * Returns NULL or why the sketch cannot be run so: it lacks an operation, and which option avoids
  * that. weighted: some bursts bring weights.
  */
-const char *sketch_lacks(const struct sketch_ops *ops, const struct sketch_params *params,
+const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,
 	enum sketch_sharing sharing, bool weighted);
 
 /*

@@ -240,7 +240,7 @@ static struct routers *make_routers(const struct export_source_params *params, s
 	return routers_create(&of_routers);
 }
 
-struct source *exports_open(
+struct source *export_source_open(
 	const struct export_source_params *params, struct source *traffic, char *error)
 {
 	struct exports *exports = calloc(1, sizeof(*exports));
@@ -265,9 +265,9 @@ struct source *exports_open(
 	return &exports->source;
 }
 
-bool exports_wrap(const struct config *config, struct source **source, char *error)
+bool export_source_wrap(const struct config *config, struct source **source, char *error)
 {
-	const struct exports_options *options = exports_options(config);
+	const struct export_source_options *options = export_source_options(config);
 	struct export_source_params params = {
 		.protocol = options->protocol,
 		.routers = options->routers,
@@ -284,7 +284,7 @@ bool exports_wrap(const struct config *config, struct source **source, char *err
 		return false;
 	}
 	params.seed = spec.seed;
-	*source = exports_open(&params, *source, error);
+	*source = export_source_open(&params, *source, error);
 	return *source != NULL;
 }
 
@@ -306,7 +306,7 @@ static const char *lacks_as(
 static bool check_exports(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
-	const struct exports_options *options = exports_options(config);
+	const struct export_source_options *options = export_source_options(config);
 
 	if (options->path > options->routers)
 		return option_fault(fault, "path", measurement,
@@ -326,7 +326,7 @@ static const struct option_row exports_rows[] = {
 		.placeholder = "FORMAT[,routers=N][,hops=N][,sampling=N][,loss=F]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
-		OPTION_FIELD(exports_options, protocol),
+		OPTION_FIELD(export_source_options, protocol),
 		.word = protocol_word,
 		.suits = protocol_suits,
 		.default_note = "the traffic itself",
@@ -344,7 +344,7 @@ static const struct option_row exports_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
 		.lacks = lacks_as,
-		OPTION_FIELD(exports_options, routers),
+		OPTION_FIELD(export_source_options, routers),
 		.min = 1,
 		.max = ROUTERS_MAX,
 		.default_text = "1",
@@ -360,7 +360,7 @@ static const struct option_row exports_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
 		.lacks = lacks_as,
-		OPTION_FIELD(exports_options, path),
+		OPTION_FIELD(export_source_options, path),
 		.min = 1,
 		.max = ROUTERS_MAX,
 		.default_note = "all",
@@ -375,7 +375,7 @@ static const struct option_row exports_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
 		.lacks = lacks_as,
-		OPTION_FIELD(exports_options, sampling),
+		OPTION_FIELD(export_source_options, sampling),
 		.min = 1,
 		.max = 65535,
 		.default_text = "1",
@@ -390,7 +390,7 @@ static const struct option_row exports_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_FRACTION,
 		.lacks = lacks_as,
-		OPTION_FIELD(exports_options, drop),
+		OPTION_FIELD(export_source_options, drop),
 		.zero = true,
 		.default_text = "0",
 		.hidden = true,
@@ -401,8 +401,8 @@ static const struct option_row exports_rows[] = {
 	{0},
 };
 
-const struct option_owner exports_owner = {
+const struct option_owner export_source_owner = {
 	.rows = exports_rows,
-	.size = sizeof(struct exports_options),
+	.size = sizeof(struct export_source_options),
 	.check = check_exports,
 };

@@ -10,13 +10,13 @@
 #include "rx/source.h"
 #include "tester/routers.h"
 
-struct exports_options {
+struct export_source_options {
 	uint32_t protocol;                /* enum flow_protocol */
 	uint32_t routers, path, sampling; /* path 0: all routers */
 	double drop;
 };
 
-OPTION_OWNER(exports)
+OPTION_OWNER(export_source)
 
 struct export_source_params {
 	enum flow_protocol protocol;
@@ -31,8 +31,8 @@ struct export_source_params {
  * A source of what is exported about the traffic, which it takes over. NULL and one line in
  * error[SOURCE_ERROR_MAX] where memory is missing: the traffic is closed then.
  */
-struct source *exports_open(
+struct source *export_source_open(
 	const struct export_source_params *params, struct source *traffic, char *error);
 
 /* Puts it in the traffic's place where --export-format asks for it. False as above. */
-bool exports_wrap(const struct config *config, struct source **source, char *error);
+bool export_source_wrap(const struct config *config, struct source **source, char *error);

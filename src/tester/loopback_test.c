@@ -112,7 +112,7 @@ static void take_latency(struct trial *trial, uint64_t ns)
 {
 	if (trial->latency.n == 0 || ns < trial->shortest)
 		trial->shortest = ns;
-	log_linear_add(&trial->latency, ns, 1);
+	histogram_add(&trial->latency, ns, 1);
 }
 
 static void compare(struct trial *trial, enum stamp_content content)
@@ -212,7 +212,7 @@ static void await_rest(struct loopback *returned)
 
 		receive(returned);
 		if (returned->gone || signals_stop_requested() != stopped ||
-			sender_clock_since(RTE_MAX(sent, returned->came)) >= quiet)
+			port_sender_clock_since(RTE_MAX(sent, returned->came)) >= quiet)
 			return;
 	}
 }
@@ -226,9 +226,9 @@ static void run_trial(struct loopback *returned, const struct feeder_options *li
 	memset(trial, 0, sizeof(*trial));
 	return_window_begin(&returned->window);
 	sender->source->restart(sender->source, STAMP_BYTES);
-	sender_send(sender, limits);
+	port_sender_send(sender, limits);
 	trial->bytes = sender->bytes;
-	trial->unleft = sender_drain(sender);
+	trial->unleft = port_sender_drain(sender);
 	await_rest(returned);
 	trial->account = returned->window.account;
 	trial->missed = missed_so_far(returned) - missed;
@@ -257,10 +257,10 @@ static void say_latency(const struct trial *trial)
 	if (latency->n == 0)
 		return;
 	log_notice("latency in us: min %.3f, p50 %.3f, p90 %.3f, p99 %.3f, p99.9 %.3f, max %.3f",
-		(double)trial->shortest / 1000, (double)log_linear_quantile(latency, 0.5) / 1000,
-		(double)log_linear_quantile(latency, 0.9) / 1000,
-		(double)log_linear_quantile(latency, 0.99) / 1000,
-		(double)log_linear_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
+		(double)trial->shortest / 1000, (double)histogram_quantile(latency, 0.5) / 1000,
+		(double)histogram_quantile(latency, 0.9) / 1000,
+		(double)histogram_quantile(latency, 0.99) / 1000,
+		(double)histogram_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
 }
 
 /* Losses of this host are none of the device under test. */
@@ -300,7 +300,7 @@ static bool say_faults(const struct loopback *returned, const struct trial *tria
 {
 	const struct port *out = returned->sender.port;
 
-	if (sender_is_gone(&returned->sender))
+	if (port_sender_is_gone(&returned->sender))
 		log_error("--port %s: the device is gone", out->name);
 	else if (returned->gone)
 		log_error("--rx-port %s: the device is gone", returned->in->name);
@@ -348,7 +348,7 @@ static bool find_rate(struct loopback *returned, const struct config *config)
 	if (limits.duration == 0 && limits.packets == 0)
 		limits.duration = TRIAL_NS;
 	returned->sender.again = true;
-	rate_search_init(&search, returned_options(config)->find.loss, limits.pace_rate);
+	rate_search_init(&search, loopback_options(config)->find.loss, limits.pace_rate);
 	while (rate_search_goes_on(&search)) {
 		uint64_t low = search.low;
 		bool passed;
@@ -361,7 +361,7 @@ static bool find_rate(struct loopback *returned, const struct config *config)
 		stopped = signals_stop_requested();
 		if (stopped)
 			break;
-		passed = rate_search_tell(&search, returned->trial.account.sent,
+		passed = rate_search_report(&search, returned->trial.account.sent,
 			lost_of(&returned->trial), returned->trial.rate);
 		say_step(&search, &returned->trial, passed);
 		if (search.low > low)
@@ -412,8 +412,8 @@ static bool write_histogram(FILE *file, const char *output, const struct histogr
 	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++)
 		if (latency->counts[step] > 0)
 			fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-				step > 0 ? log_linear_value(step - 1) + 1 : 0,
-				log_linear_value(step), latency->counts[step]);
+				step > 0 ? histogram_value(step - 1) + 1 : 0,
+				histogram_value(step), latency->counts[step]);
 	if (fflush(file) != 0)
 		error = errno;
 	if (fclose(file) != 0 && error == 0)
@@ -425,7 +425,7 @@ static bool write_histogram(FILE *file, const char *output, const struct histogr
 
 /* --- the run --- */
 
-void loopback_say_error(const char *error)
+void loopback_log_error(const char *error)
 {
 	static const char port[] = "--port ";
 	bool is_of_port = strncmp(error, port, strlen(port)) == 0;
@@ -445,7 +445,7 @@ static bool start_ports(
 		if (port_start(&ports[p], &ports[p] == in, plan->ports[p].descriptors, pool, error))
 			continue;
 		if (p > 0)
-			loopback_say_error(error);
+			loopback_log_error(error);
 		else
 			log_error("%s", error);
 		return false;
@@ -485,7 +485,7 @@ static int measure(struct loopback *returned, const struct config *config)
 
 	if (status != 0)
 		return status;
-	if (returned_options(config)->find.asked) {
+	if (loopback_options(config)->find.asked) {
 		status = find_rate(returned, config) ? 0 : 1;
 		told = &returned->best;
 	} else {
@@ -534,7 +534,7 @@ static const char *lacks_return(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return returned_options(config)->port != NULL ? NULL : "without --rx-port";
+	return loopback_options(config)->port != NULL ? NULL : "without --rx-port";
 }
 
 static bool read_find(const struct option_text *text)
@@ -543,7 +543,7 @@ static bool read_find(const struct option_text *text)
 	double loss;
 
 	if (units_fraction(text->text, &loss) != NULL || loss >= 1)
-		return option_refuse(text, "not a share below 1; examples: 0, 0.001, 0.1%%");
+		return option_set_error(text, "not a share below 1; examples: 0, 0.001, 0.1%%");
 	*find = (struct loopback_find){.asked = true, .loss = loss};
 	return true;
 }
@@ -551,20 +551,20 @@ static bool read_find(const struct option_text *text)
 static bool check_returned(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
-	if (returned_options(config)->port == NULL)
+	if (loopback_options(config)->port == NULL)
 		return true;
 	if (config_asks(config, measurement, "as"))
 		return option_fault(fault, "export-format", measurement,
 			"contradicts --rx-port, which measures packets of the traffic; give one of "
 			"the two");
-	if (returned_options(config)->port[0] == ',')
+	if (loopback_options(config)->port[0] == ',')
 		return option_fault(fault, "rx-port", measurement,
-			"'%.200s': no name; write NAME[,DEVARGS]", returned_options(config)->port);
-	if (returned_options(config)->find.asked && feeder_options(config)->pace == PACE_RECORDED)
+			"'%.200s': no name; write NAME[,DEVARGS]", loopback_options(config)->port);
+	if (loopback_options(config)->find.asked && feeder_options(config)->pace == PACE_RECORDED)
 		return option_fault(fault, "pace", measurement,
 			"contradicts --find-rate, which sets the rate; give the highest rate to "
 			"try");
-	if (returned_options(config)->find.asked && feeder_options(config)->packets == 1)
+	if (loopback_options(config)->find.asked && feeder_options(config)->packets == 1)
 		return option_fault(fault, "packets", measurement,
 			"contradicts --find-rate: one packet has no rate");
 	return true;
@@ -577,7 +577,7 @@ static const struct option_row returned_rows[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		.lacks = lacks_port,
-		OPTION_FIELD(returned_options, port),
+		OPTION_FIELD(loopback_options, port),
 		.former = "return",
 		.help = "Receive the sent packets on this port. Report loss, order, duplicates, "
 			"changes and latency. Use the same port for a loop.",
@@ -591,7 +591,7 @@ static const struct option_row returned_rows[] = {
 		.type = OPTION_OWN,
 		.lacks = lacks_return,
 		.read = read_find,
-		OPTION_FIELD(returned_options, find),
+		OPTION_FIELD(loopback_options, find),
 		.default_note = "one trial",
 		.help = "Find the highest rate, within 1%, that loses at most this share of "
 			"packets. Examples: 0, 0.001, 0.1%. A trial lasts --duration, by default "
@@ -600,8 +600,8 @@ static const struct option_row returned_rows[] = {
 	{0},
 };
 
-const struct option_owner returned_owner = {
+const struct option_owner loopback_owner = {
 	.rows = returned_rows,
-	.size = sizeof(struct returned_options),
+	.size = sizeof(struct loopback_options),
 	.check = check_returned,
 };

@@ -12,7 +12,7 @@
 #include "rx/port/port.h"
 #include "rx/source.h"
 
-struct returned_options {
+struct loopback_options {
 	const char *port; /* NAME[,DEVARGS]; NULL: nothing is received */
 	struct loopback_find {
 		bool asked;
@@ -20,10 +20,10 @@ struct returned_options {
 	} find;
 };
 
-OPTION_OWNER(returned)
+OPTION_OWNER(loopback)
 
 /* What is wrong with the port of --rx-port, which is called one of --port where it is used. */
-void loopback_say_error(const char *error);
+void loopback_log_error(const char *error);
 
 /*
  * EAL is up with the plan of a sender that receives, and the ports are probed: ports[0] sends,

@@ -23,12 +23,12 @@
 #define LOOK_NS     UINT64_C(100000000) /* between two looks whether one that stalls is there */
 #define LAG_MAX     128 /* packets that may follow at once where the sender was held up */
 
-uint64_t sender_clock_since(uint64_t start_tsc)
+uint64_t port_sender_clock_since(uint64_t start_tsc)
 {
 	return (uint64_t)((__uint128_t)(rte_rdtsc() - start_tsc) * SECOND_NS / rte_get_tsc_hz());
 }
 
-bool sender_is_gone(const struct port_sender *sender)
+bool port_sender_is_gone(const struct port_sender *sender)
 {
 	return sender->gone || port_is_leaving(sender->port);
 }
@@ -36,7 +36,7 @@ bool sender_is_gone(const struct port_sender *sender)
 /* Asked to, or because the device is, or takes no more. */
 static bool is_stopped(const struct port_sender *sender)
 {
-	return signals_stop_requested() || sender_is_gone(sender) || sender->overdue;
+	return signals_stop_requested() || port_sender_is_gone(sender) || sender->overdue;
 }
 
 /* Has the watcher look in the place of a pause; false where nobody watches. */
@@ -58,7 +58,7 @@ static void wait_for_device(struct port_sender *sender)
 
 	if (!look_meanwhile(sender))
 		rte_pause();
-	if (sender_clock_since(sender->looked) < LOOK_NS)
+	if (port_sender_clock_since(sender->looked) < LOOK_NS)
 		return;
 	sender->looked = rte_rdtsc();
 	sender->overdue = sender->looked >= sender->end;
@@ -183,7 +183,7 @@ static void start_clock(
 								   rte_get_tsc_hz() / SECOND_NS);
 }
 
-void sender_send(struct port_sender *sender, const struct feeder_options *limits)
+void port_sender_send(struct port_sender *sender, const struct feeder_options *limits)
 {
 	uint64_t most = limits->packets > 0 ? limits->packets : UINT64_MAX;
 	struct source_packet packet;
@@ -211,7 +211,7 @@ static void pause_us(const struct port_sender *sender, uint64_t us)
 
 	if (!look_meanwhile(sender))
 		rte_delay_us_sleep((unsigned int)us);
-	while (sender->watch != NULL && sender_clock_since(start) < us * 1000)
+	while (sender->watch != NULL && port_sender_clock_since(start) < us * 1000)
 		look_meanwhile(sender);
 }
 
@@ -240,7 +240,7 @@ static uint64_t drain_interface(struct port_sender *sender)
 		bytes = now.tx_bytes - sender->before.tx_bytes;
 		moved = rte_rdtsc();
 	} while (!sender->gone && (!empty || packets < sender->sent) &&
-		 sender_clock_since(moved) < PATIENCE_NS);
+		 port_sender_clock_since(moved) < PATIENCE_NS);
 	if (sender->gone || (empty && packets >= sender->sent))
 		return 0;
 	missing = packets < sender->sent ? sender->sent - packets : 1;
@@ -249,9 +249,9 @@ static uint64_t drain_interface(struct port_sender *sender)
 	return missing;
 }
 
-uint64_t sender_drain(struct port_sender *sender)
+uint64_t port_sender_drain(struct port_sender *sender)
 {
-	if (sender_is_gone(sender))
+	if (port_sender_is_gone(sender))
 		return 0;
 	if (sender->interface != 0 && sender->sent > 0)
 		return drain_interface(sender);

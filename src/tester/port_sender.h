@@ -35,7 +35,7 @@ struct port_sender {
 	bool again; /* from its first packet on, when the source has come to its end */
 
 	struct pacer pacer;
-	uint64_t sent, bytes; /* since sender_send() began */
+	uint64_t sent, bytes; /* since port_sender_send() began */
 	uint64_t begun;       /* TSC of the first; the schedule of the pacer moves, this does not */
 	uint64_t took;        /* TSC cycles from there to the last */
 	uint64_t end;         /* TSC: the duration that was asked for is over */
@@ -52,19 +52,19 @@ struct port_sender {
 };
 
 /* ns since a time of rte_rdtsc(). */
-uint64_t sender_clock_since(uint64_t start_tsc);
+uint64_t port_sender_clock_since(uint64_t start_tsc);
 
-bool sender_is_gone(const struct port_sender *sender);
+bool port_sender_is_gone(const struct port_sender *sender);
 
 /*
  * Until the limits, a signal, or the end of the source. With somebody who watches, packets that
  * could not be sent in time are sent no faster for it: a device is to be given the rate that was
  * asked for, and not what was missed.
  */
-void sender_send(struct port_sender *sender, const struct feeder_options *limits);
+void port_sender_send(struct port_sender *sender, const struct feeder_options *limits);
 
 /*
  * All that was handed to the device has left it, as far as anybody tells: returns how many packets
  * did not at least, which are taken off `sent`. Nothing of a device that is gone is known.
  */
-uint64_t sender_drain(struct port_sender *sender);
+uint64_t port_sender_drain(struct port_sender *sender);

@@ -15,7 +15,7 @@ bool rate_search_goes_on(const struct rate_search *search)
 	       search->asked > search->low;
 }
 
-bool rate_search_tell(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate)
+bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate)
 {
 	bool passed = sent > 0 && (double)lost <= search->loss * (double)sent;
 

@@ -31,4 +31,4 @@ bool rate_search_goes_on(const struct rate_search *search);
  * How the trial went: packets sent and lost, and the rate at which they were sent. Returns whether
  * it passed.
  */
-bool rate_search_tell(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate);
+bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost, uint64_t rate);

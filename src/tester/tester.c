@@ -69,14 +69,14 @@ static bool say_sent(const struct port_sender *sender, uint64_t missing)
 			  "is down, or drops them; ip -s link show %s counts them",
 			sender->port->name, (unsigned long long)missing,
 			(unsigned long long)(sender->sent + missing), sender->port->interface);
-	if (sender_is_gone(sender))
+	if (port_sender_is_gone(sender))
 		log_error("--port %s: the device is gone; how many of %llu packets had left it is "
 			  "not known",
 			sender->port->name, (unsigned long long)sender->sent);
 	else
 		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender->sent,
 			(unsigned long long)sender->bytes);
-	return missing == 0 && !sender_is_gone(sender);
+	return missing == 0 && !port_sender_is_gone(sender);
 }
 
 /* Until a signal asks for the end: not the one that ended the sending. */
@@ -107,8 +107,8 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
 		log_error("%s", error);
 	} else {
-		sender_send(&sender, feeder_options(config));
-		status = say_sent(&sender, sender_drain(&sender)) ? 0 : 1;
+		port_sender_send(&sender, feeder_options(config));
+		status = say_sent(&sender, port_sender_drain(&sender)) ? 0 : 1;
 		linger(send_options(config)->linger);
 	}
 	ports_close(port, 1);
@@ -129,7 +129,7 @@ static const char *lacks_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return option_lacks_file(send_options(config)->output);
+	return option_inapplicable_without_file(send_options(config)->output);
 }
 
 /* What only a port takes, and what only a file does. */

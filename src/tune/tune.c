@@ -119,7 +119,7 @@ static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 }
 
 /* All designs, numbers of workers and widths of one sketch and its way of being shared. */
-static bool add_contestant(struct tune *tune, const struct bench_subject *contestant)
+static bool add_subject(struct tune *tune, const struct bench_subject *contestant)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
 
@@ -151,10 +151,10 @@ static bool add_tries(struct tune *tune)
 {
 	static const struct option_values one = {1, {1}};
 	struct bench_subject contestants[OPTION_VALUES_MAX * 4];
-	uint32_t n = choices_contestants(
+	uint32_t n = choices_subjects(
 		bench_options(tune->config), &one, contestants, OPTION_VALUES_MAX * 4);
 	for (uint32_t c = 0; c < n; c++) {
-		if (!add_contestant(tune, &contestants[c]))
+		if (!add_subject(tune, &contestants[c]))
 			return false;
 	}
 	return true;

@@ -125,7 +125,7 @@ static void check_pictures(struct view *view)
 			.rows = sizes[s][0], .columns = sizes[s][1], .utf8 = s % 2 == 0};
 
 		view->places = s % 2 == 1;
-		require(picture_draw(&picture, view));
+		require(top_screen_draw(&picture, view));
 		for (uint32_t r = 0; r < picture.rows; r++) {
 			const struct text *text = &picture.lines[r].text;
 			uint32_t characters = 0;
@@ -134,7 +134,7 @@ static void check_pictures(struct view *view)
 				characters += ((unsigned char)text->data[at] & 0xc0) != 0x80;
 			require(characters <= picture.columns);
 		}
-		picture_free(&picture);
+		top_screen_free(&picture);
 	}
 }
 

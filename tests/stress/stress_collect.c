@@ -242,12 +242,12 @@ static void *work(void *arg)
 static uint64_t report(uint64_t epoch)
 {
 	struct rx_core_generation *received = rx_core_generation(stage->receiver, epoch);
-	const struct collector_source_generation *decoded = collect_generation(&stage->collect, epoch);
+	const struct collector_source_generation *decoded = collector_source_generation(&stage->collect, epoch);
 	uint64_t counted = 0, by_exporter = 0, lost = 0, wrong = 0;
 
 	for (uint32_t w = 0; w < stage->nb_workers; w++) {
 		struct generation *generation = worker_generation(stage->workers[w], epoch);
-		const struct collector_source_counts *counts = collect_counts(&stage->collect, w, epoch);
+		const struct collector_source_counts *counts = collector_source_counts(&stage->collect, w, epoch);
 
 		wrong += generation->measured != generation->counted;
 		wrong += counts->nb_paths != w + 1;
@@ -262,7 +262,7 @@ static uint64_t report(uint64_t epoch)
 	wrong += received->received != lost || (lost > 0 && stage->collect.listener == NULL);
 	wrong += decoded->exporters.n != 1 || decoded->links.n != 1;
 	*received = (struct rx_core_generation){0};
-	collect_recycle(&stage->collect, epoch);
+	collector_source_recycle(&stage->collect, epoch);
 	return wrong;
 }
 

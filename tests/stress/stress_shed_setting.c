@@ -96,7 +96,7 @@ static void *work(void *arg)
 			number = keeper->states->number;
 		}
 		stage->wrong += !is_whole(state, stage->steps, number);
-		shed_worker_tell(keeper, n, cycles);
+		shed_worker_publish(keeper, n, cycles);
 		stage->bursts++;
 		stage->packets += n;
 		stage->cycles += cycles;

@@ -91,7 +91,7 @@ static inline void open_spool(struct sender *sender)
 	strcpy(sender->spool, "/tmp/sketchtap-sender-XXXXXX");
 	assert_non_null(mkdtemp(sender->spool));
 	options.spool.folder_len = (uint32_t)strlen(sender->spool);
-	assert_true(spooled_open(sender->remote, sender->url, &options, why, &found));
+	assert_true(sink_spool_open(sender->remote, sender->url, &options, why, &found));
 }
 
 /* Nothing waits in it any more. */
@@ -100,7 +100,7 @@ static inline void remove_spool(struct sender *sender)
 	static const char *const files[] = {"lock", "url"};
 	char path[128];
 
-	spooled_close(sender->remote->spooled);
+	sink_spool_close(sender->remote->spooled);
 	for (uint32_t f = 0; f < 2; f++) {
 		snprintf(path, sizeof(path), "%s/%s", sender->spool, files[f]);
 		assert_int_equal(unlink(path), 0);
@@ -122,7 +122,7 @@ static inline void start(struct sender *sender)
 	sender->delivery = &sender->remote->delivery;
 	if (sender->spools)
 		open_spool(sender);
-	params.ops = sender->spools ? &spooled_ops : &sender->remote->scheme->ops;
+	params.ops = sender->spools ? &sink_spool_ops : &sender->remote->scheme->ops;
 	params.place = sender->spools ? (void *)sender->remote->spooled : sender->remote;
 	params.keeps = sender->spools;
 	params.name = sender->url;

@@ -384,7 +384,7 @@ static void our_contestants_count_every_packet(void **state)
 {
 	static struct bench_rounds_result results[64];
 	struct bench_subject contestants[64] = {
-		{.name = "floor", .ops = &contestant_floor, .threads = 1}};
+		{.name = "floor", .ops = &bench_subject_floor, .threads = 1}};
 	struct workload *workload = create(3000, false, 12800);
 	struct bench_rounds contest = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
@@ -403,7 +403,7 @@ static void our_contestants_count_every_packet(void **state)
 				shared++)
 				contestants[n++] = (struct bench_subject){
 					.name = sketches[s]->name,
-					.ops = &contestant_sketch,
+					.ops = &bench_subject_sketch,
 					.sketch = sketches[s],
 					.sharing = (enum sketch_sharing)shared,
 					.metric = (enum sketch_metric)metric,

@@ -483,7 +483,7 @@ static struct source *open_exports(const char *text, struct export_source_params
 {
 	char error[SOURCE_ERROR_MAX];
 	struct source *traffic = open_traffic(text, &params.seed);
-	struct source *source = exports_open(&params, traffic, error);
+	struct source *source = export_source_open(&params, traffic, error);
 
 	assert_non_null(source);
 	return source;
@@ -842,7 +842,7 @@ static void test_non_ip(void **state)
 			.left = 3,
 			.time = START_MS * 1000000};
 		char error[SOURCE_ERROR_MAX];
-		struct source *source = exports_open(&params, &one.source, error);
+		struct source *source = export_source_open(&params, &one.source, error);
 		struct source_packet packet;
 		uint32_t samples = 0;
 		int result;

@@ -16,14 +16,14 @@
 static void test_steps(void **state)
 {
 	(void)state;
-	assert_int_equal(log_linear_step(HISTOGRAM_MAX), HISTOGRAM_SIZE - 1);
-	assert_int_equal(log_linear_step(UINT64_MAX), HISTOGRAM_SIZE - 1);
+	assert_int_equal(histogram_step(HISTOGRAM_MAX), HISTOGRAM_SIZE - 1);
+	assert_int_equal(histogram_step(UINT64_MAX), HISTOGRAM_SIZE - 1);
 	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++) {
-		uint64_t last = log_linear_value(step);
+		uint64_t last = histogram_value(step);
 
-		assert_int_equal(log_linear_step(last), step);
+		assert_int_equal(histogram_step(last), step);
 		if (step + 1 < HISTOGRAM_SIZE)
-			assert_int_equal(log_linear_step(last + 1), step + 1);
+			assert_int_equal(histogram_step(last + 1), step + 1);
 	}
 }
 
@@ -42,7 +42,7 @@ static void check_quantiles(const struct histogram *histogram, uint64_t *values,
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		size_t at = (size_t)(shares[i] * (double)n);
 		uint64_t exact = values[at > 0 ? at - 1 : 0];
-		uint64_t read = log_linear_quantile(histogram, shares[i]);
+		uint64_t read = histogram_quantile(histogram, shares[i]);
 
 		if ((double)at < shares[i] * (double)n)
 			exact = values[at];
@@ -50,7 +50,7 @@ static void check_quantiles(const struct histogram *histogram, uint64_t *values,
 			assert_in_range(read, exact, exact + exact / HISTOGRAM_STEPS);
 	}
 	assert_int_equal(histogram->max, values[n - 1]);
-	assert_int_equal(log_linear_quantile(histogram, 1), values[n - 1]);
+	assert_int_equal(histogram_quantile(histogram, 1), values[n - 1]);
 }
 
 static void test_quantiles(void **state)
@@ -64,10 +64,10 @@ static void test_quantiles(void **state)
 	random_init(&random, 3);
 	for (size_t i = 0; i < n; i++) {
 		values[i] = random_below(&random, UINT64_C(1) << (1 + i % 43));
-		log_linear_add(&parts[i % 3], values[i], 1);
+		histogram_add(&parts[i % 3], values[i], 1);
 	}
 	for (uint32_t p = 0; p < 3; p++)
-		log_linear_merge(&sum, &parts[p]);
+		histogram_merge(&sum, &parts[p]);
 	assert_int_equal(sum.n, n);
 	check_quantiles(&sum, values, n);
 }
@@ -77,12 +77,12 @@ static void test_weights_and_nothing(void **state)
 	static struct histogram histogram;
 
 	(void)state;
-	assert_int_equal(log_linear_quantile(&histogram, 0.5), 0);
-	log_linear_add(&histogram, 5, 98);
-	log_linear_add(&histogram, 1000, 2);
-	assert_int_equal(log_linear_quantile(&histogram, 0.5), 5);
-	assert_int_equal(log_linear_quantile(&histogram, 0.98), 5);
-	assert_int_equal(log_linear_quantile(&histogram, 0.99), 1000);
+	assert_int_equal(histogram_quantile(&histogram, 0.5), 0);
+	histogram_add(&histogram, 5, 98);
+	histogram_add(&histogram, 1000, 2);
+	assert_int_equal(histogram_quantile(&histogram, 0.5), 5);
+	assert_int_equal(histogram_quantile(&histogram, 0.98), 5);
+	assert_int_equal(histogram_quantile(&histogram, 0.99), 1000);
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static void assert_place(
 	struct attach_point place;
 	char why[OPTION_WHY_MAX] = "";
 
-	if (!kernel_place_parse(text, &place, why))
+	if (!attach_point_parse(text, &place, why))
 		fail_msg("'%s' is refused: %s", text, why);
 	assert_string_equal(place.interface, interface);
 	assert_int_equal(place.hook, hook);
@@ -30,7 +30,7 @@ static void assert_refused(const char *text, const char *part)
 	struct attach_point place;
 	char why[OPTION_WHY_MAX] = "";
 
-	if (kernel_place_parse(text, &place, why))
+	if (attach_point_parse(text, &place, why))
 		fail_msg("'%s' is not refused", text);
 	if (strstr(why, part) == NULL)
 		fail_msg("'%s': '%s' does not say '%s'", text, why, part);

@@ -741,11 +741,11 @@ static struct prefix_list *use_rules(
 {
 	char error[PREFIX_ERROR_MAX];
 	struct prefix_list *rules = make_rules(random);
-	struct kernel_prefix_maps *maps = kernel_rules_create(rules, error);
+	struct kernel_prefix_maps *maps = kernel_prefix_maps_create(rules, error);
 
 	assert_non_null(maps);
 	kernel_program_rules(world->program, generation, maps);
-	kernel_rules_destroy(maps); /* the program has them */
+	kernel_prefix_maps_destroy(maps); /* the program has them */
 	return rules;
 }
 

@@ -213,7 +213,7 @@ static bool add(uint32_t n, int64_t now)
 {
 	struct key key = numbered(n);
 
-	return networks_add(&list, &key, now);
+	return heavy_keys_add(&list, &key, now);
 }
 
 static void what_stays(void **test_state)
@@ -222,14 +222,14 @@ static void what_stays(void **test_state)
 	list.n = 0;
 	assert_true(add(1, 10) && add(2, 10) && add(1, 20) && add(1, 20));
 	assert_int_equal(list.n, 2);
-	networks_forget(&list, 20, 10);
+	heavy_keys_forget(&list, 20, 10);
 	assert_int_equal(list.n, 2);
-	networks_forget(&list, 21, 10);
+	heavy_keys_forget(&list, 21, 10);
 	assert_int_equal(list.n, 1);
 	assert_int_equal(list.of[0].last, 20);
-	networks_forget(&list, 5, 0); /* the clock was set back */
+	heavy_keys_forget(&list, 5, 0); /* the clock was set back */
 	assert_int_equal(list.n, 1);
-	networks_forget(&list, 6, 0);
+	heavy_keys_forget(&list, 6, 0);
 	assert_int_equal(list.n, 0);
 }
 

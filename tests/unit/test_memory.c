@@ -27,18 +27,18 @@ static int read_topology(void **state)
 /* Pages of the tally after memory was taken for a node; 0 where the kernel does not tell. */
 static struct memory_tally take(int node)
 {
-	struct sketch_allocator allocator = memory_on_node(node);
+	struct sketch_allocator allocator = node_memory_on_node(node);
 	unsigned char *memory;
 
-	memory_take_tally(node);
+	node_memory_take_tally(node);
 	memory = allocator.alloc(SIZE, allocator.arg);
 	assert_non_null(memory);
 	for (size_t i = 0; i < SIZE; i += 512)
 		assert_int_equal(memory[i], 0);
-	memory_move(memory + 1, SIZE - 2, node);
-	memory_look(memory, SIZE, node);
+	node_memory_move(memory + 1, SIZE - 2, node);
+	node_memory_look(memory, SIZE, node);
 	allocator.free(memory, SIZE, allocator.arg);
-	return memory_take_tally(node);
+	return node_memory_take_tally(node);
 }
 
 static void test_on_its_node(void **state)
@@ -48,7 +48,7 @@ static void test_on_its_node(void **state)
 		if (!topology.nodes[node].known || topology.nodes[node].free_memory < 4 * SIZE)
 			continue;
 		assert_int_equal(take(node).elsewhere, 0);
-		assert_int_equal(memory_take_tally(node).pages, 0); /* taken */
+		assert_int_equal(node_memory_take_tally(node).pages, 0); /* taken */
 	}
 }
 
@@ -81,14 +81,14 @@ static void test_worth_a_word(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(memory_is_misplaced(&cases[i].tally), cases[i].misplaced);
+		assert_int_equal(node_memory_is_misplaced(&cases[i].tally), cases[i].misplaced);
 }
 
 static void test_anywhere(void **state)
 {
 	(void)state;
 	assert_int_equal(take(-1).pages, 0);
-	assert_true(memory_available() > SIZE);
+	assert_true(node_memory_available() > SIZE);
 }
 
 int main(void)

@@ -441,7 +441,7 @@ static void test_memory_of_keep_up(void **state)
 	make_topology(1, 8, 1);
 	assert_true(plan_make(&plan, &config, &topology, &ports, error));
 	assert_int_equal(plan.rule_bytes, (1 << 20) + 3 * (8 << 10));
-	assert_int_equal(plan_bytes_of_keep_up(&plan), plan.rule_bytes);
+	assert_int_equal(plan_bytes_of_shedding(&plan), plan.rule_bytes);
 	assert_int_equal(plan_bytes_of_rules(&plan), 0);
 	topology.memory = plan.sketch_bytes + plan.packet_bytes + plan.rule_bytes - 1;
 	assert_false(plan_make(&plan, &config, &topology, &ports, error));

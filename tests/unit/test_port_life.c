@@ -350,7 +350,7 @@ static void the_longest_frame_is_known_before_it_comes(void **state)
 
 		assert_true(port_start(&port, 1, 1024, make_pool(), error));
 		assert_int_equal(port.largest_frame, rows[i].bytes);
-		port_removal_forget(port.device, &port.leaving); /* closing net_memif wants EAL */
+		hot_unplug_forget(port.device, &port.leaving); /* closing net_memif wants EAL */
 	}
 }
 
@@ -582,24 +582,24 @@ static void changes_of_a_link(void **state)
 
 	(void)state;
 	device.speed = 100000;
-	port_watch_start(&watch, &port);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	link_monitor_start(&watch, &port);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 	device.speed = 25000;
-	assert_int_equal(port_watch_look(&watch), PORT_SPEED);
+	assert_int_equal(link_monitor_look(&watch), PORT_SPEED);
 	assert_int_equal(watch.speed, 25000);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 	/* What a link says of its speed while it is down, or while it does not know, is none. */
 	device.link_down = true;
 	device.speed = 0;
-	assert_int_equal(port_watch_look(&watch), PORT_DOWN);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&watch), PORT_DOWN);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 	device.link_down = false;
 	device.speed = RTE_ETH_SPEED_NUM_UNKNOWN;
-	assert_int_equal(port_watch_look(&watch), PORT_UP);
+	assert_int_equal(link_monitor_look(&watch), PORT_UP);
 	assert_int_equal(watch.speed, 25000);
 	device.removed = true;
-	assert_int_equal(port_watch_look(&watch), PORT_GONE);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&watch), PORT_GONE);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 }
 
 /* As EAL's PCI bus does when vfio asks for a card: it is still there, and its link is up. */
@@ -613,19 +613,19 @@ static void a_card_that_is_asked_back_is_gone(void **state)
 
 	(void)state;
 	assert_true(port_start(&port, 1, 1024, make_pool(), error));
-	port_watch_start(&watch, &port);
+	link_monitor_start(&watch, &port);
 	port_meter_start(&meter, &port, NULL, 0);
 	device.missed = 3;
 	port_meter_read(&meter);
 	rte_dev_event_callback_process("another", RTE_DEV_EVENT_REMOVE);
 	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_ADD);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_REMOVE);
 	device.missed = UINT32_MAX;
 	port_meter_read(&meter);
 	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 3);
-	assert_int_equal(port_watch_look(&watch), PORT_GONE);
-	assert_int_equal(port_watch_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&watch), PORT_GONE);
+	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
 	ports_close(&port, 1);
 	assert_true(device.closed);
 	/* Nobody listens any more. */

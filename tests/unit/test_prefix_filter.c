@@ -327,7 +327,7 @@ static void check_side(const struct prefix_filter *table, struct prefix_counts *
 {
 	static struct key_burst burst;
 	static uint64_t expected[RULES];
-	const struct prefix_list *rules = prefix_table_rules(table);
+	const struct prefix_list *rules = prefix_filter_entries(table);
 	struct hash_key key;
 	uint32_t matched = 0;
 
@@ -395,7 +395,7 @@ static void longest_prefix_wins(void **state)
 			if (table == NULL)
 				fail_msg("%s", error);
 			if (sizes[s] >= 100)
-				check_side(table, prefix_table_counts(table, 1, 0), side, &random);
+				check_side(table, prefix_filter_counts(table, 1, 0), side, &random);
 			prefix_filter_destroy(table);
 		}
 }
@@ -471,7 +471,7 @@ static void flows_are_estimated(void **state)
 	for (size_t f = 0; f < sizeof(flows) / sizeof(flows[0]); f++) {
 		static struct key_burst burst;
 		struct prefix_matches hits;
-		struct prefix_counts *counts = prefix_table_counts(table, 0, 1);
+		struct prefix_counts *counts = prefix_filter_counts(table, 0, 1);
 		double estimate;
 
 		memset(counts, 0, sizeof(*counts));

@@ -21,7 +21,7 @@ static bool try_once(struct rate_search *search, uint64_t device, uint64_t sende
 	uint64_t rate = search->asked == 0 || search->asked > sender ? sender : search->asked;
 	uint64_t sent = rate * SECONDS, passes = device * SECONDS;
 
-	return rate_search_tell(search, sent, sent > passes ? sent - passes : 0, rate);
+	return rate_search_report(search, sent, sent > passes ? sent - passes : 0, rate);
 }
 
 static void search_all(
@@ -89,7 +89,7 @@ static void test_nothing_passes(void **state)
 	assert_int_equal(search.low, 0);
 	rate_search_init(&search, 0, 0);
 	assert_true(rate_search_goes_on(&search));
-	assert_false(rate_search_tell(&search, 0, 0, 0)); /* nothing could be sent */
+	assert_false(rate_search_report(&search, 0, 0, 0)); /* nothing could be sent */
 	assert_false(rate_search_goes_on(&search));
 }
 
@@ -109,7 +109,7 @@ static void test_noise(void **state)
 			uint64_t rate = search.asked == 0 ? 5000000 : search.asked;
 
 			rate -= random_below(&random, rate / 2 + 1);
-			if (rate_search_tell(&search, rate, random_below(&random, 2), rate) &&
+			if (rate_search_report(&search, rate, random_below(&random, 2), rate) &&
 				rate > passed)
 				passed = rate;
 		}

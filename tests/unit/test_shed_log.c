@@ -22,7 +22,7 @@ static void add_changes(struct shed_log *log, uint32_t n)
 
 	assert_true(steps_parse(&steps, "rate:1/2, off", text));
 	for (uint32_t i = 0; i < n; i++)
-		state_log_step(log, 1, i, "first", &steps, i % 3, (i + 1) % 3, &why);
+		shed_log_step(log, 1, i, "first", &steps, i % 3, (i + 1) % 3, &why);
 }
 
 /* The report has the first of them, and a row of its measurement. */
@@ -32,7 +32,7 @@ static void expect_rows(struct shed_log *log, uint32_t n)
 	static const char *const words[] = {"full", "rate:1/2", "off"};
 
 	assert_non_null(report);
-	assert_true(state_log_close(log, report));
+	assert_true(shed_log_close(log, report));
 	assert_int_equal(report->nb_states, n + report->nb_measurements);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct report_state *row = &report->states[i];
@@ -52,7 +52,7 @@ static void test_room(void **state)
 	struct shed_log log;
 
 	(void)state;
-	assert_true(state_log_init(&log));
+	assert_true(shed_log_init(&log));
 	add_changes(&log, SHED_LOG_ROWS_MAX + MORE);
 	assert_int_equal(log.missing, MORE);
 	expect_rows(&log, SHED_LOG_ROWS_MAX);
@@ -60,7 +60,7 @@ static void test_room(void **state)
 	add_changes(&log, MORE);
 	assert_int_equal(log.missing, 0);
 	expect_rows(&log, MORE);
-	state_log_fini(&log);
+	shed_log_fini(&log);
 }
 
 int main(void)

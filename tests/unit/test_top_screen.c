@@ -81,7 +81,7 @@ static void assert_screen(
 {
 	picture.rows = rows;
 	picture.columns = columns;
-	assert_true(picture_draw(&picture, view));
+	assert_true(top_screen_draw(&picture, view));
 	for (uint32_t r = 0; r < rows; r++) {
 		const struct text *text = &picture.lines[r].text;
 		const char *expected = rows > 1 && r == rows - 1 ? FOOTER
@@ -286,7 +286,7 @@ static void test_past(void **state)
 	assert_screen(&view, 1, 19, line);
 	free(view.measurement);
 	view_clear(&view);
-	picture_free(&picture);
+	top_screen_free(&picture);
 }
 
 int main(void)

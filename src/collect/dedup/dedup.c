@@ -67,7 +67,7 @@ size_t dedup_memory(const struct dedup_params *params)
 	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
 	       observation_points_memory(params->exporters) + routes_memory(params->flows) +
 	       params->exporters + roles_memory(params->exporters) + paths_bytes(params) +
-	       in_use_bytes(params) + (holds_flows(params) ? held_flows_memory(params->flows) : 0);
+	       in_use_bytes(params) + (holds_flows(params) ? deferred_flows_memory(params->flows) : 0);
 }
 
 static bool init(struct dedup *dedup, const struct dedup_params *params)
@@ -84,7 +84,7 @@ static bool init(struct dedup *dedup, const struct dedup_params *params)
 		return false;
 	known->routes.epoch = 1;
 	known->edges = params->edges;
-	if (holds_flows(params) && !held_flows_init(&known->held, params->flows, allocator))
+	if (holds_flows(params) && !deferred_flows_init(&known->held, params->flows, allocator))
 		return false;
 	known->flows.keep = params->paths;
 	known->has_ingress = allocator->alloc(params->exporters, allocator->arg);
@@ -129,7 +129,7 @@ void dedup_destroy(struct dedup *dedup)
 	observation_points_fini(&dedup->known.observers, &params.allocator);
 	routes_fini(&dedup->known.routes, params.flows, &params.allocator);
 	roles_fini(&dedup->known.roles, &params.allocator);
-	held_flows_fini(&dedup->known.held, params.flows, &params.allocator);
+	deferred_flows_fini(&dedup->known.held, params.flows, &params.allocator);
 	release(&params.allocator, dedup->known.has_ingress, params.exporters);
 	release(&params.allocator, dedup->hops_in_use, in_use_bytes(&params));
 	release(&params.allocator, dedup->paths, paths_bytes(&params));
@@ -453,7 +453,7 @@ static struct record_value without_flow(struct dedup *dedup, struct record_in_pr
 	}
 	if (!dedup->ops->flows)
 		return dedup->ops->take(&dedup->known, record);
-	return worth_at_edge(&dedup->known, record);
+	return value_at_edge(&dedup->known, record);
 }
 
 /*
@@ -547,10 +547,10 @@ static void await_routers(struct dedup *dedup, struct record_in_progress *record
 	if (!(record->flow->flags & FLOW_DEFERRED) && route->ends_known &&
 		route->ends_since != known->routes.epoch)
 		return;
-	held = held_flows_get(&known->held, &known->flows, record);
+	held = deferred_flows_get(&known->held, &known->flows, record);
 	if (!held)
 		return;
-	held_flow_add_sure(held, worth);
+	deferred_flow_add_certain(held, worth);
 	record->held = true;
 	*worth = (struct record_value){0, 0, 1};
 }
@@ -843,7 +843,7 @@ static void settle(struct dedup *dedup, struct deferred_flow *held, struct key_b
 	struct dedup_counts *counts)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
-	struct record_value worth = worth_of_held(&dedup->known, held);
+	struct record_value worth = value_of_deferred(&dedup->known, held);
 
 	flow_add(flow, worth.packets, worth.bytes);
 	worth.packets += held->sure_packets;
@@ -880,7 +880,7 @@ uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup
 	burst->n = 0;
 	burst->v6 = 0;
 	while (burst->n < BURST_MAX) {
-		struct deferred_flow *held = held_flows_settle(&known->held, &known->flows);
+		struct deferred_flow *held = deferred_flows_settle(&known->held, &known->flows);
 
 		if (!held)
 			break;

@@ -369,10 +369,10 @@ static bool hold_samples(struct dedup_context *known, struct record_in_progress 
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		return false;
-	held = held_flows_get(&known->held, &known->flows, record);
+	held = deferred_flows_get(&known->held, &known->flows, record);
 	if (!held)
 		return false;
-	held_flow_add_samples(held, record);
+	deferred_flow_add_samples(held, record);
 	share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	record->held = true;
@@ -507,7 +507,7 @@ static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *sh
 	*bytes = counter64_sum(*bytes, share->bytes);
 }
 
-struct record_value worth_of_held(struct dedup_context *known, const struct deferred_flow *held)
+struct record_value value_of_deferred(struct dedup_context *known, const struct deferred_flow *held)
 {
 	struct flow *flow = &known->flows.flows[held->flow];
 	struct record_value worth = {0, 0, (double)held->sampling};
@@ -669,7 +669,7 @@ static bool counts_at_edge(struct dedup_context *known, const struct record_in_p
 	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
 }
 
-struct record_value worth_at_edge(struct dedup_context *known, struct record_in_progress *record)
+struct record_value value_at_edge(struct dedup_context *known, struct record_in_progress *record)
 {
 	return counts_at_edge(known, record) ? whole(record) : NOTHING;
 }
@@ -687,7 +687,7 @@ const struct dedup_ops dedup_methods[] = {
 		take_exporter},
 	{"window", "ignore records within --active-timeout of a counted record", true, take_window},
 	{"edge", "count records that enter at an edge interface; keeps no flow cache", false,
-		worth_at_edge},
+		value_at_edge},
 	{"none", "count every record", false, take_all},
 	{0},
 };

@@ -45,7 +45,7 @@ void find_begin(struct dedup_context *known, struct record_in_progress *record);
 void add_evidence(struct dedup_context *known, const struct record_in_progress *record);
 
 /* Returns the value of the samples of a deferred flow by the current roles. */
-struct record_value worth_of_held(struct dedup_context *known, const struct deferred_flow *held);
+struct record_value value_of_deferred(struct dedup_context *known, const struct deferred_flow *held);
 
 /* In the order of enum dedup_method. A row without a word ends the list. */
 extern const struct dedup_ops dedup_methods[];
@@ -55,4 +55,4 @@ extern const struct dedup_ops dedup_methods[];
  * known edges, exporters without them are in the core. If none has, the exporter in the lowest slot
  * counts, of those that report flows between the two prefixes.
  */
-struct record_value worth_at_edge(struct dedup_context *known, struct record_in_progress *record);
+struct record_value value_at_edge(struct dedup_context *known, struct record_in_progress *record);

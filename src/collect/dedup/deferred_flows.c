@@ -19,26 +19,26 @@ static uint32_t room_for(uint64_t flows)
 	return entries < DEFERRED_MIN ? entries : DEFERRED_MIN;
 }
 
-size_t held_flows_memory(uint64_t flows)
+size_t deferred_flows_memory(uint64_t flows)
 {
 	return room_for(flows) * sizeof(struct deferred_flow);
 }
 
-bool held_flows_init(
+bool deferred_flows_init(
 	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
 {
 	*held = (struct deferred_flows){
-		.flows = allocator->alloc(held_flows_memory(flows), allocator->arg),
+		.flows = allocator->alloc(deferred_flows_memory(flows), allocator->arg),
 		.room = room_for(flows),
 	};
 	return held->flows;
 }
 
-void held_flows_fini(
+void deferred_flows_fini(
 	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
 {
 	if (held->flows)
-		allocator->free(held->flows, held_flows_memory(flows), allocator->arg);
+		allocator->free(held->flows, deferred_flows_memory(flows), allocator->arg);
 }
 
 static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow, uint32_t number)
@@ -49,12 +49,12 @@ static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow,
 		return NULL;
 	flow->flags |= FLOW_DEFERRED;
 	flow->held = held->nb++;
-	place = held_flow_of(held, flow);
+	place = deferred_flow_of(held, flow);
 	*place = (struct deferred_flow){.flow = number, .smallest_frame = UINT32_MAX};
 	return place;
 }
 
-struct deferred_flow *held_flows_get(
+struct deferred_flow *deferred_flows_get(
 	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
@@ -62,7 +62,7 @@ struct deferred_flow *held_flows_get(
 	struct deferred_flow *place;
 
 	if (flow->flags & FLOW_DEFERRED)
-		place = held_flow_of(held, flow);
+		place = deferred_flow_of(held, flow);
 	else
 		place = add(held, flow, flow_number(flows, flow));
 	if (!place)
@@ -103,7 +103,7 @@ static float above(double value)
 	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
 }
 
-void held_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record)
+void deferred_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record)
 {
 	held->packets = counter64_sum(held->packets, record->packets);
 	held->bytes = counter64_sum(held->bytes, record->bytes);
@@ -112,7 +112,7 @@ void held_flow_add_samples(struct deferred_flow *held, const struct record_in_pr
 	add_frames(held, record->packets, record->bytes);
 }
 
-void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth)
+void deferred_flow_add_certain(struct deferred_flow *held, const struct record_value *worth)
 {
 	held->sure_packets = counter64_sum(held->sure_packets, worth->packets);
 	held->sure_bytes = counter64_sum(held->sure_bytes, worth->bytes);
@@ -121,7 +121,7 @@ void held_flow_add_sure(struct deferred_flow *held, const struct record_value *w
 	add_frames(held, worth->packets, worth->bytes);
 }
 
-struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct observed_flows *flows)
+struct deferred_flow *deferred_flows_settle(struct deferred_flows *held, struct observed_flows *flows)
 {
 	struct deferred_flow *place;
 

@@ -42,18 +42,18 @@ struct deferred_flows {
 	uint32_t settled; /* settled entries of nb */
 };
 
-size_t held_flows_memory(uint64_t flows);
-bool held_flows_init(
+size_t deferred_flows_memory(uint64_t flows);
+bool deferred_flows_init(
 	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
-void held_flows_fini(
+void deferred_flows_fini(
 	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
 
 /* Defers the flow of a record and returns its entry; NULL: no room. */
-struct deferred_flow *held_flows_get(
+struct deferred_flow *deferred_flows_get(
 	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record);
 
 /* Returns the entry of a deferred flow. */
-static inline struct deferred_flow *held_flow_of(
+static inline struct deferred_flow *deferred_flow_of(
 	const struct deferred_flows *held, const struct flow *flow)
 {
 	ASSERT(flow->flags & FLOW_DEFERRED, !=, 0);
@@ -62,12 +62,12 @@ static inline struct deferred_flow *held_flow_of(
 }
 
 /* Adds the samples of a record. */
-void held_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record);
+void deferred_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record);
 /* Adds packets that are certain to count. */
-void held_flow_add_sure(struct deferred_flow *held, const struct record_value *worth);
+void deferred_flow_add_certain(struct deferred_flow *held, const struct record_value *worth);
 
 /*
  * Returns the next entry to settle, and marks its flow as no longer deferred. Returns NULL, and
  * empties the table, after the last.
  */
-struct deferred_flow *held_flows_settle(struct deferred_flows *held, struct observed_flows *flows);
+struct deferred_flow *deferred_flows_settle(struct deferred_flows *held, struct observed_flows *flows);

@@ -59,7 +59,7 @@ static bool uses_hash(const struct config *config)
 {
 	const struct design_ops *design = designs[design_options(config)->design];
 
-	return port_option_lacks(config, NULL) == NULL &&
+	return port_option_inapplicable(config, NULL) == NULL &&
 	       (!design->receiver ||
 		       (design->hashes && async_options(config)->dispatch == DISPATCH_FLOW));
 }

@@ -390,7 +390,7 @@ static void init_plan_cpus(struct plan *plan, struct core_allocator *placer)
 		plan->groups[g].memory_node = home_of(placer, &plan->groups[g]);
 }
 
-void plan_place(struct plan *plan, const struct topology *topology)
+void plan_assign_cores(struct plan *plan, const struct topology *topology)
 {
 	static _Thread_local struct core_allocator placer;
 
@@ -410,7 +410,7 @@ void plan_place(struct plan *plan, const struct topology *topology)
 	warn_shared_sketch(plan);
 }
 
-void plan_place_one(struct plan *plan, const struct topology *topology)
+void plan_assign_core(struct plan *plan, const struct topology *topology)
 {
 	static _Thread_local struct core_allocator placer;
 	uint64_t rank;

@@ -134,7 +134,7 @@ static bool is_lcore_list(const char *text)
 static bool read_lcores(const struct option_text *a)
 {
 	if (!is_lcore_list(a->text))
-		return option_refuse(
+		return option_set_error(
 			a, "not a list of CPUs 0 to %d; example: 0-3,6", CPU_SET_MAX - 1);
 	*(const char **)a->field = a->text;
 	return true;

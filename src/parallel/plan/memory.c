@@ -146,7 +146,7 @@ static void add_up_nodes(struct plan *plan)
 		node_account(plan, plan->lcores[0].node)->sketch_bytes +=
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
-			sizeof(struct hyperloglog) + plan->measurements[m].closer_bytes;
+			sizeof(struct hyperloglog) + plan->measurements[m].drill_down_bytes;
 	/* their reader runs on the node of the reporter */
 	if (of_reporter > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
@@ -243,7 +243,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			", the kernel's %llu MB (lower ring-size or --width)",
 			(unsigned long long)MB(plan->kernel.bytes));
 	if (topology->memory > 0 && needed > topology->memory)
-		return plan_refuse(plan, error,
+		return plan_set_error(plan, error,
 			"%llu MB of memory are needed and %llu MB are there: mbufs, rings and "
 			"tables of DPDK take %llu MB (lower mbufs, descriptors or --workers), "
 			"sketches %llu MB (lower --width, --memory or --workers), rules in "
@@ -272,7 +272,7 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 		plan->packet_bytes += plan->groups[g].packet_bytes;
 	add_up_nodes(plan);
 	if (topology->memory > 0 && plan->sketch_bytes > topology->memory)
-		return plan_refuse(plan, error,
+		return plan_set_error(plan, error,
 			"%llu MB of memory are needed for the sketches beside those that run, and "
 			"%llu MB are there: lower width or memory",
 			(unsigned long long)MB(plan->sketch_bytes),
@@ -283,7 +283,7 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 
 /* --- options --- */
 
-const char *plan_lacks_mbufs(
+const char *plan_inapplicable_without_mbufs(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -299,7 +299,7 @@ static const struct option_row pool_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = plan_lacks_mbufs,
+		.lacks = plan_inapplicable_without_mbufs,
 		OPTION_FIELD(pool_options, mbufs),
 		.min = 512,
 		.max = UINT64_C(1) << 26,

@@ -47,7 +47,7 @@ void plan_warn(struct plan *plan, const char *format, ...)
 	va_end(args);
 }
 
-bool plan_refuse(struct plan *plan, char *error, const char *format, ...)
+bool plan_set_error(struct plan *plan, char *error, const char *format, ...)
 {
 	va_list args;
 
@@ -178,7 +178,7 @@ static bool share_workers(
 	uint32_t room[PLAN_GROUPS_MAX];
 
 	if (workers < plan->nb_groups)
-		return plan_refuse(plan, error,
+		return plan_set_error(plan, error,
 			"%u worker%s for ports on %u NUMA nodes: each node's ports need a worker "
 			"of their own; give --workers %u or more, or measure with one sketchtap a "
 			"node",
@@ -261,7 +261,7 @@ static bool count_workers(struct plan *plan, const struct config *config,
 		return false;
 	}
 	if (1 + plan_nb_polling(plan) > PLAN_LCORES_MAX)
-		return plan_refuse(plan, error,
+		return plan_set_error(plan, error,
 			"%u workers and a receiver on each of %u NUMA nodes are more than the %u "
 			"lcores of DPDK: lower --workers",
 			plan->nb_workers, plan->nb_groups, PLAN_LCORES_MAX);
@@ -331,7 +331,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 			return false;
 		}
 	}
-	why = sketch_lacks(m->ops, &m->params, plan->sharing, has_weights(plan));
+	why = sketch_inapplicable(m->ops, &m->params, plan->sharing, has_weights(plan));
 	if (why != NULL) {
 		snprintf(error, PLAN_TEXT_MAX, "measurement %s: %s %s", config->name, m->ops->name,
 			why);
@@ -343,7 +343,7 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 		return false;
 	}
 	m->instance_bytes = m->ops->memory(&m->params);
-	m->closer_bytes = config_asks(run_config, config, "within") ? HEAVY_KEYS_BYTES : 0;
+	m->drill_down_bytes = config_asks(run_config, config, "within") ? HEAVY_KEYS_BYTES : 0;
 	m->merged = (m->ops->caps & SKETCH_EXACT) == 0;
 	if (m->params.load > 0)
 		plan_growth(m);
@@ -450,7 +450,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	if (!count_workers(plan, config, topology, ports, error))
 		return false;
 	assign_roles(plan);
-	plan_place(plan, topology);
+	plan_assign_cores(plan, topology);
 	choose_idle(plan, config, ports);
 	warn_of_speed(plan, topology);
 	return plan_measurements(plan, config, error) && plan_memory(plan, config, topology, error);
@@ -548,7 +548,7 @@ bool plan_make_sender(struct plan *plan, const struct config *config,
 		plan->ports[p].descriptors = port_options(config)->descriptors > 0
 						     ? port_options(config)->descriptors
 						     : DESCRIPTORS_DEFAULT;
-	plan_place_one(plan, topology);
+	plan_assign_core(plan, topology);
 	plan->groups[plan->ports[0].group].mbufs = SENDER_MBUFS * (receives ? 2 : 1);
 	return plan_memory(plan, config, topology, error);
 }
@@ -700,7 +700,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = plan_lacks_mbufs,
+		.lacks = plan_inapplicable_without_mbufs,
 		OPTION_FIELD(plan_options, mbuf_cache),
 		.zero = true,
 		.min = 1,
@@ -752,7 +752,7 @@ static bool read_seed(const struct option_text *a)
 	if (is_hexadecimal(a->text))
 		value = strtoull(a->text + 2, NULL, 16);
 	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
-		return option_refuse(a, "not a seed; write a number of 64 bits, decimal or 0x...");
+		return option_set_error(a, "not a seed; write a number of 64 bits, decimal or 0x...");
 	options->seed = value;
 	options->given = true;
 	return true;

@@ -133,7 +133,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
-	size_t closer_bytes;         /* what it looks into (within); 0: it counts everything */
+	size_t drill_down_bytes;         /* what it looks into (within); 0: it counts everything */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
 };
@@ -228,7 +228,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 	return plan->nb_instances == 1 ? 0 : worker;
 }
 
-static inline size_t plan_bytes_of_keep_up(const struct plan *plan)
+static inline size_t plan_bytes_of_shedding(const struct plan *plan)
 {
 	return plan->keep_up.bytes + plan->nb_workers * plan->keep_up.worker_bytes;
 }
@@ -237,7 +237,7 @@ static inline size_t plan_bytes_of_keep_up(const struct plan *plan)
 static inline size_t plan_bytes_of_rules(const struct plan *plan)
 {
 	return plan->rule_bytes - plan->collect.bytes - plan->digest_bytes - plan->kernel.bytes -
-	       plan_bytes_of_keep_up(plan);
+	       plan_bytes_of_shedding(plan);
 }
 
 /* Numbers of receive queues that a driver takes, whatever its device has. */

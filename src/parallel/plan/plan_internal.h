@@ -16,7 +16,7 @@ uint32_t plan_nb_polling(const struct plan *plan);
 
 __attribute__((format(printf, 2, 3))) void plan_warn(struct plan *plan, const char *format, ...);
 /* Always false. */
-__attribute__((format(printf, 3, 4))) bool plan_refuse(
+__attribute__((format(printf, 3, 4))) bool plan_set_error(
 	struct plan *plan, char *error, const char *format, ...);
 
 /*
@@ -25,12 +25,12 @@ __attribute__((format(printf, 3, 4))) bool plan_refuse(
  */
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
 /* Gives every lcore a CPU and a node, every group a node for its packets; warns. */
-void plan_place(struct plan *plan, const struct topology *topology);
+void plan_assign_cores(struct plan *plan, const struct topology *topology);
 /* Places a single lcore, of group 0, that polls. */
-void plan_place_one(struct plan *plan, const struct topology *topology);
+void plan_assign_core(struct plan *plan, const struct topology *topology);
 
 /* As option_row.lacks, of options of pools of mbufs: sources that have none. */
-const char *plan_lacks_mbufs(
+const char *plan_inapplicable_without_mbufs(
 	const struct config *config, const struct measurement_config *measurement);
 
 /* Sizes pools, sums the memory of each node, and compares it with the available memory. */

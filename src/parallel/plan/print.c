@@ -266,9 +266,9 @@ static void print_measurements(const struct plan *plan, FILE *out)
 		if (m->params.deep.deepest != FLOW_COUNT)
 			fprintf(out, ", up to %u flows in state %s", m->params.deep.flows,
 				flow_depth_word(m->params.deep.deepest));
-		if (m->closer_bytes > 0) {
+		if (m->drill_down_bytes > 0) {
 			fprintf(out, ", what it looks into ");
-			print_size(out, m->closer_bytes);
+			print_size(out, m->drill_down_bytes);
 		}
 		fprintf(out, "\n");
 	}
@@ -324,9 +324,9 @@ static void print_memory(const struct plan *plan, FILE *out)
 		print_size(out, plan->kernel.bytes);
 		fprintf(out, "\n");
 	}
-	if (plan_bytes_of_keep_up(plan) > 0) {
+	if (plan_bytes_of_shedding(plan) > 0) {
 		fprintf(out, "states of measuring, and what is told of them: ");
-		print_size(out, plan_bytes_of_keep_up(plan));
+		print_size(out, plan_bytes_of_shedding(plan));
 		fprintf(out, "\n");
 	}
 	fprintf(out, "memory in all: ");

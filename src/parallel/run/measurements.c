@@ -41,7 +41,7 @@ static uint32_t priority_of(const struct plan_measurement *measurement)
 static struct key_burst *create_bursts(
 	const struct counting *counting, uint32_t n, const struct plan_lcore *lcore)
 {
-	struct key_burst *bursts = memory_get(lcore->node, n * sizeof(bursts[0]));
+	struct key_burst *bursts = node_memory_get(lcore->node, n * sizeof(bursts[0]));
 
 	for (uint32_t r = 0; bursts != NULL && r < n; r++) {
 		bursts[r].writer = lcore->worker;
@@ -53,7 +53,7 @@ static struct key_burst *create_bursts(
 static bool add_weights(struct counting *counting, const struct plan_lcore *lcore)
 {
 	counting->waiting = create_bursts(counting, counting->nb_key_rules, lcore);
-	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	counting->weights = node_memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	if (counting->waiting == NULL || counting->weights == NULL)
 		return false;
 	counting->bursts[0].weights = &counting->weights[0];
@@ -77,7 +77,7 @@ static bool add_states(
 	struct counting *counting, const struct plan *plan, const struct plan_lcore *lcore)
 {
 	counting->low_ranked = measurements_low_ranked(plan);
-	counting->weights = memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
+	counting->weights = node_memory_get(lcore->node, 2 * sizeof(counting->weights[0]));
 	counting->bursts[0].weights = counting->weights;
 	return counting->weights != NULL;
 }
@@ -122,7 +122,7 @@ static bool share_counting(struct measurements *measurements, const struct plan_
 	*counting = first;
 	if (measurements->steps == NULL)
 		return true;
-	*counting = memory_get(lcore->node, sizeof(*first));
+	*counting = node_memory_get(lcore->node, sizeof(*first));
 	if (*counting != NULL)
 		**counting = *first;
 	return *counting != NULL;
@@ -131,7 +131,7 @@ static bool share_counting(struct measurements *measurements, const struct plan_
 static bool create_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = &measurements->plan;
-	struct counting *counting = memory_get(lcore->node, sizeof(*counting));
+	struct counting *counting = node_memory_get(lcore->node, sizeof(*counting));
 
 	if (counting == NULL)
 		return false;
@@ -177,7 +177,7 @@ static bool create_sketches(struct measurements *measurements, uint32_t instance
 				&measurements->plan.measurements[m];
 			struct sketch_params params = planned->params;
 
-			params.allocator = memory_on_node(node);
+			params.allocator = node_memory_on_node(node);
 			if (measurements->waits) {
 				params.wait = wait_for_reporter;
 				params.wait_arg = &measurements->plan;
@@ -194,7 +194,7 @@ static bool create_distinct(struct measurements *measurements, uint32_t worker, 
 {
 	for (uint32_t g = 0; g < 2; g++)
 		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
-			struct hyperloglog *distinct = memory_get(node, sizeof(struct hyperloglog));
+			struct hyperloglog *distinct = node_memory_get(node, sizeof(struct hyperloglog));
 
 			measurements->distinct[g][worker][m] = distinct;
 			if (distinct == NULL)
@@ -225,7 +225,7 @@ static bool create_closer(struct measurements *measurements)
 
 		if (!drill_down_given(config))
 			continue;
-		closer = memory_get(PLAN_NODE_ANY, sizeof(*closer));
+		closer = node_memory_get(PLAN_NODE_ANY, sizeof(*closer));
 		measurements->closer[m] = closer;
 		if (closer == NULL)
 			return false;
@@ -302,14 +302,14 @@ static void destroy_counting(struct measurements *measurements, uint32_t worker)
 	struct counting *counting = measurements->counting[0][worker];
 
 	if (measurements->counting[1][worker] != counting)
-		memory_give_back(measurements->counting[1][worker], sizeof(*counting));
+		node_memory_give_back(measurements->counting[1][worker], sizeof(*counting));
 	if (counting == NULL)
 		return;
-	memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
-	memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
-	memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
-	memory_give_back(counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
-	memory_give_back(counting, sizeof(*counting));
+	node_memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
+	node_memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
+	node_memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	node_memory_give_back(counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
+	node_memory_give_back(counting, sizeof(*counting));
 }
 
 void measurements_destroy(struct measurements *measurements)
@@ -323,13 +323,13 @@ void measurements_destroy(struct measurements *measurements)
 
 				if (sketch != NULL)
 					sketch->ops->destroy(sketch);
-				memory_give_back(measurements->distinct[g][w][m],
+				node_memory_give_back(measurements->distinct[g][w][m],
 					sizeof(struct hyperloglog));
 			}
 	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
 		destroy_counting(measurements, w);
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
-		memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
+		node_memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
 	free(measurements->steps);
 	if (measurements->config != NULL)
 		config_free(measurements->config);
@@ -381,7 +381,7 @@ void measurements_rekey(struct measurements *measurements, uint64_t epoch)
 			measurements->sketches[epoch & 1][i][m]->params.key = keys[m];
 }
 
-void measurements_look_closer(struct measurements *measurements, uint64_t epoch)
+void measurements_update_drill_down(struct measurements *measurements, uint64_t epoch)
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		if (measurements->closer[m] != NULL)

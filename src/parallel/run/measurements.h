@@ -87,7 +87,7 @@ void measurements_give(const struct measurements *measurements, struct generatio
 	uint32_t worker, uint64_t epoch);
 
 /* Gives the generation of `epoch`, which no thread owns, the networks that are heavy now. */
-void measurements_look_closer(struct measurements *measurements, uint64_t epoch);
+void measurements_update_drill_down(struct measurements *measurements, uint64_t epoch);
 /* They come after `before`, and what both look into stays known. */
 void measurements_follow(struct measurements *measurements, const struct measurements *before);
 

@@ -137,7 +137,7 @@ static void make_states(struct states *states, const struct plan *plan, const st
 
 	states->n = 0;
 	add_state(states, &full);
-	if (shed_policy_governed(config))
+	if (shed_policy_needs_controller(config))
 		add_all_steps(states, plan);
 	if (shed_policy_options(config)->keep_up != SHED_POLICY_OFF)
 		add_levels(states, plan);

@@ -15,7 +15,7 @@ static struct prefix_filter *create(
 
 	if (table == NULL || tables->program == NULL)
 		return table;
-	*kernel = kernel_rules_create(prefix_table_rules(table), tables->error);
+	*kernel = kernel_prefix_maps_create(prefix_filter_entries(table), tables->error);
 	if (*kernel != NULL)
 		return table;
 	prefix_filter_destroy(table);
@@ -28,7 +28,7 @@ static void tell_program(const struct prefix_reload *tables, uint64_t epoch)
 		kernel_program_rules(tables->program, epoch, tables->kernel);
 }
 
-bool prefix_tables_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
+bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
 	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program)
 {
 	*tables = (struct prefix_reload){
@@ -49,7 +49,7 @@ static void *load(void *arg)
 	struct prefix_list *rules = prefix_rules_read(tables->path, &mistake, tables->error);
 
 	tables->fresh = rules != NULL ? create(tables, rules, &tables->kernel_fresh) : NULL;
-	/* Pairs with the acquire in prefix_tables_look(). */
+	/* Pairs with the acquire in prefix_reload_look(). */
 	atomic_store_explicit(&tables->loaded, true, memory_order_release);
 	return NULL;
 }
@@ -60,7 +60,7 @@ static bool settled(const struct prefix_reload *tables)
 	return tables->of[0] == tables->next && tables->of[1] == tables->next;
 }
 
-void prefix_tables_reload(struct prefix_reload *tables)
+void prefix_reload_request(struct prefix_reload *tables)
 {
 	if (tables->path == NULL)
 		return;
@@ -79,12 +79,12 @@ static void release(struct prefix_reload *tables, struct prefix_filter *table)
 		prefix_filter_destroy(table);
 }
 
-enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
+enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables)
 {
 	struct prefix_filter *before = tables->next;
 
 	if (!tables->loading && tables->again) /* the file may have changed meanwhile */
-		prefix_tables_reload(tables);
+		prefix_reload_request(tables);
 	/* Pairs with the release in load(). */
 	if (!tables->loading || !atomic_load_explicit(&tables->loaded, memory_order_acquire))
 		return PREFIX_RELOAD_NONE;
@@ -92,7 +92,7 @@ enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
 	tables->loading = false;
 	if (tables->fresh != NULL) {
 		tables->next = tables->fresh;
-		kernel_rules_destroy(tables->kernel);
+		kernel_prefix_maps_destroy(tables->kernel);
 		tables->kernel = tables->kernel_fresh;
 		tables->kernel_fresh = NULL;
 		release(tables, before);
@@ -100,12 +100,12 @@ enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables)
 	return tables->next != before ? PREFIX_RELOAD_LOADED : PREFIX_RELOAD_REFUSED;
 }
 
-bool prefix_tables_busy(const struct prefix_reload *tables)
+bool prefix_reload_busy(const struct prefix_reload *tables)
 {
 	return tables->loading || tables->again;
 }
 
-void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch)
+void prefix_reload_renew(struct prefix_reload *tables, uint64_t epoch)
 {
 	struct prefix_filter *before = tables->of[epoch & 1];
 
@@ -116,7 +116,7 @@ void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch)
 	release(tables, before);
 }
 
-void prefix_tables_stop(struct prefix_reload *tables)
+void prefix_reload_stop(struct prefix_reload *tables)
 {
 	struct prefix_filter *table;
 
@@ -129,7 +129,7 @@ void prefix_tables_stop(struct prefix_reload *tables)
 			pthread_join(tables->thread, NULL);
 		}
 		prefix_filter_destroy(tables->fresh);
-		kernel_rules_destroy(tables->kernel_fresh);
+		kernel_prefix_maps_destroy(tables->kernel_fresh);
 		tables->loading = false;
 	}
 	for (uint32_t g = 0; g < 2; g++) {
@@ -138,7 +138,7 @@ void prefix_tables_stop(struct prefix_reload *tables)
 		release(tables, table);
 	}
 	prefix_filter_destroy(tables->next);
-	kernel_rules_destroy(tables->kernel);
+	kernel_prefix_maps_destroy(tables->kernel);
 	tables->next = NULL;
 	tables->kernel = NULL;
 }

@@ -44,20 +44,20 @@ enum prefix_reload_result {
  * Takes ownership of `rules`. program: NULL, or the eBPF program that also matches them. Returns
  * false with one line in tables->error.
  */
-bool prefix_tables_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
+bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum prefix_side side,
 	struct prefix_list *rules, uint32_t nb_workers, const struct kernel_program *program);
-void prefix_tables_stop(struct prefix_reload *tables);
+void prefix_reload_stop(struct prefix_reload *tables);
 
 /*
  * The reporter: begins to read the file again. While that is done, and until both generations have
  * its table, another one is kept in mind: there are two tables at most.
  */
-void prefix_tables_reload(struct prefix_reload *tables);
+void prefix_reload_request(struct prefix_reload *tables);
 /* The reporter: whether a reload has come to its end since the last call. */
-enum prefix_reload_result prefix_tables_look(struct prefix_reload *tables);
+enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables);
 /* The reporter: a reload has not come to its end. */
-bool prefix_tables_busy(const struct prefix_reload *tables);
+bool prefix_reload_busy(const struct prefix_reload *tables);
 /*
  * Called by the reporter. Gives the generation of `epoch`, which no worker owns, the newest table.
  */
-void prefix_tables_renew(struct prefix_reload *tables, uint64_t epoch);
+void prefix_reload_renew(struct prefix_reload *tables, uint64_t epoch);

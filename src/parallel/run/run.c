@@ -139,12 +139,12 @@ static bool create_digest_ring(struct worker *worker, const struct plan *plan, i
 {
 	uint32_t size = plan->digest_ring * (PLAN_DIGEST_BYTES / DIGEST_UNIT);
 
-	worker->digests = memory_get(node, sizeof(*worker->digests));
+	worker->digests = node_memory_get(node, sizeof(*worker->digests));
 	if (worker->digests == NULL)
 		return false;
 	worker->digests->size = size;
 	worker->digests->units =
-		memory_get(node, DIGEST_RING_UNITS(size) * sizeof(worker->digests->units[0]));
+		node_memory_get(node, DIGEST_RING_UNITS(size) * sizeof(worker->digests->units[0]));
 	return worker->digests->units != NULL;
 }
 
@@ -152,8 +152,8 @@ static void destroy_digest_ring(struct digest_ring *ring)
 {
 	if (ring == NULL)
 		return;
-	memory_give_back(ring->units, DIGEST_RING_UNITS(ring->size) * sizeof(ring->units[0]));
-	memory_give_back(ring, sizeof(*ring));
+	node_memory_give_back(ring->units, DIGEST_RING_UNITS(ring->size) * sizeof(ring->units[0]));
+	node_memory_give_back(ring, sizeof(*ring));
 }
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
@@ -172,7 +172,7 @@ bool run_waits(const struct run *run)
 }
 
 /* Returns true if no thread waits for workers, and no schedule is given. */
-bool run_keeps_up(const struct run *run)
+bool run_sheds_load(const struct run *run)
 {
 	return shed_policy_options(run->config)->keep_up != SHED_POLICY_OFF && !run_waits(run);
 }
@@ -218,12 +218,12 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 
 	if (!shed_policy_given(run->config))
 		return true;
-	keeper = memory_get(node, sizeof(*keeper));
+	keeper = node_memory_get(node, sizeof(*keeper));
 	if (keeper == NULL)
 		return false;
 	worker->keeper = keeper;
 	shed_worker_init(keeper, run->hash_key.seed, worker->id);
-	if (run_keeps_up(run))
+	if (run_sheds_load(run))
 		start_valve(run, worker, keeper);
 	return true;
 }
@@ -231,7 +231,7 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
-	struct worker *worker = memory_get(lcore->node, sizeof(*worker));
+	struct worker *worker = node_memory_get(lcore->node, sizeof(*worker));
 	uint32_t id = lcore->worker;
 
 	if (worker == NULL)
@@ -254,7 +254,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	}
 	for (uint32_t g = 0; g < 2; g++)
 		parse_counts_reset(&worker->generations[g].counts);
-	worker->slot = memory_get(lcore->node, sizeof(*worker->slot));
+	worker->slot = node_memory_get(lcore->node, sizeof(*worker->slot));
 	if (plan->ring_size > 0)
 		worker->ring = create_worker_ring(plan, id, lcore->node);
 	if (plan->digest_ring > 0 && !create_digest_ring(worker, plan, lcore->node))
@@ -270,7 +270,7 @@ static bool create_off_path(struct run *run, struct rx_core *receiver, int node)
 		parse_counts_reset(&rx_core_generation(receiver, epoch)->counts);
 	if (run->plan->digest_ring == 0)
 		return true;
-	receiver->off_path = memory_get(node, sizeof(*receiver->off_path));
+	receiver->off_path = node_memory_get(node, sizeof(*receiver->off_path));
 	if (receiver->off_path == NULL)
 		return false;
 	init_reader(run, &receiver->off_path->reader);
@@ -281,7 +281,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	const struct plan_group *group = &plan->groups[lcore->group];
-	struct rx_core *receiver = memory_get(lcore->node, sizeof(*receiver));
+	struct rx_core *receiver = node_memory_get(lcore->node, sizeof(*receiver));
 	uint32_t held = run->design->held, burst = BURST_MAX * group->nb_workers;
 
 	if (receiver == NULL)
@@ -302,7 +302,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 		!create_off_path(run, receiver, lcore->node))
 		return false;
 	run->design->connect(receiver);
-	receiver->groups = memory_get(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
+	receiver->groups = node_memory_get(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
 	return receiver->groups != NULL;
 }
 
@@ -344,9 +344,9 @@ static void warn_misplaced(const struct plan *plan)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		int node = plan->nodes[n].node;
-		struct memory_tally tally = memory_take_tally(node);
+		struct memory_tally tally = node_memory_take_tally(node);
 
-		if (memory_is_misplaced(&tally))
+		if (node_memory_is_misplaced(&tally))
 			log_warning(
 				"of %llu pages looked up that were planned on NUMA node %d, %llu "
 				"lie elsewhere, such as on node %d: packets and sketches cross "
@@ -480,7 +480,7 @@ static bool create_collect(struct run *run, char *error)
 	/* Datagrams are read completely. */
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, UINT32_MAX);
-	run->collect = collect_create(
+	run->collect = collector_source_create(
 		&(struct collector_source_params){
 			.config = run->config,
 			.plan = run->plan,
@@ -497,7 +497,7 @@ static bool create_kernel(struct run *run, char *error)
 	if (run->plan->kernel.design == NULL)
 		return true;
 	_Static_assert(KERNEL_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
-	run->kernel = kernel_input_create(
+	run->kernel = kernel_source_create(
 		&(struct kernel_source_params){
 			.config = run->config,
 			.plan = run->plan,
@@ -533,7 +533,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 			<< m;
 		steps_parse(&run->steps[m], steps_options(measurement)->steps, why);
 	}
-	run->decisions = decisions_read(path, &plan, mistake, error);
+	run->decisions = shed_schedule_read(path, &plan, mistake, error);
 	for (uint32_t w = 0; run->decisions != NULL && w < run->nb_workers; w++)
 		shed_worker_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
 	return run->decisions != NULL;
@@ -584,7 +584,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 		return false;
 	say_interpreted(run->filter);
 	if (run->collect != NULL) {
-		collect_set_filter(run->collect, run->filter);
+		collector_source_set_filter(run->collect, run->filter);
 		return true;
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -606,7 +606,7 @@ static void give_table(struct run *run, uint64_t epoch)
 		struct generation *generation = worker_generation(run->workers[w], epoch);
 
 		generation->monitor = table;
-		generation->rules = prefix_table_counts(table, epoch, w);
+		generation->rules = prefix_filter_counts(table, epoch, w);
 	}
 }
 
@@ -615,16 +615,16 @@ bool run_monitor(struct run *run, struct prefix_list *rules, char *error)
 	_Static_assert(PREFIX_ERROR_MAX <= RUN_ERROR_MAX, "the line fits");
 
 	if (rules != NULL &&
-		!prefix_tables_start(&run->monitor, prefix_options(run->config)->file,
+		!prefix_reload_start(&run->monitor, prefix_options(run->config)->file,
 			prefix_options(run->config)->side, rules, run->nb_workers,
-			run->kernel != NULL ? kernel_input_program(run->kernel) : NULL)) {
+			run->kernel != NULL ? kernel_source_program(run->kernel) : NULL)) {
 		memcpy(error, run->monitor.error, PREFIX_ERROR_MAX);
 		return false;
 	}
 	give_table(run, 0);
 	give_table(run, 1);
 	if (run->kernel != NULL)
-		kernel_input_start(run->kernel);
+		kernel_source_start(run->kernel);
 	return true;
 }
 
@@ -645,11 +645,11 @@ static bool must_guess(const struct run *run, uint16_t port)
 	return false;
 }
 
-void run_say_keep_up(const struct run *run)
+void run_log_overload(const struct run *run)
 {
 	if (shed_policy_options(run->config)->keep_up == SHED_POLICY_OFF)
 		return;
-	if (!run_keeps_up(run))
+	if (!run_sheds_load(run))
 		log_notice("--overload: nothing is given up, as a replay without --pace waits");
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (must_guess(run, run->ports[p].id))
@@ -690,7 +690,7 @@ void run_stop(struct run *run)
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		port_silence(&run->ports[p]);
 	if (run->kernel != NULL)
-		kernel_input_stop(run->kernel);
+		kernel_source_stop(run->kernel);
 }
 
 bool run_finished(const struct run *run)
@@ -714,12 +714,12 @@ void run_join(struct run *run)
 
 static void destroy_worker(struct worker *worker)
 {
-	memory_give_back(worker->keeper, sizeof(*worker->keeper));
-	memory_give_back(worker->slot, sizeof(*worker->slot));
+	node_memory_give_back(worker->keeper, sizeof(*worker->keeper));
+	node_memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
 	destroy_digest_ring(worker->digests);
 	forward_destroy(worker->forward);
-	memory_give_back(worker, sizeof(*worker));
+	node_memory_give_back(worker, sizeof(*worker));
 }
 
 /* Unless a generation has them, or will have. */
@@ -768,15 +768,15 @@ static void destroy_measurements(struct run *run)
 
 void run_destroy(struct run *run)
 {
-	collect_destroy(run->collect);
+	collector_source_destroy(run->collect);
 	for (uint32_t r = 0; r < run->nb_receivers; r++) {
 		struct rx_core *receiver = run->receivers[r];
 
 		forward_destroy(receiver->forward);
-		memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
-		memory_give_back(
+		node_memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
+		node_memory_give_back(
 			receiver->groups, receiver->nb_workers * sizeof(receiver->groups[0]));
-		memory_give_back(receiver, sizeof(*receiver));
+		node_memory_give_back(receiver, sizeof(*receiver));
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		destroy_worker(run->workers[w]);
@@ -784,9 +784,9 @@ void run_destroy(struct run *run)
 	if (run->feeder != NULL)
 		feeder_destroy(run->feeder);
 	filter_destroy(run->filter);
-	prefix_tables_stop(&run->monitor);
-	kernel_input_destroy(run->kernel);
-	decisions_free(run->decisions);
+	prefix_reload_stop(&run->monitor);
+	kernel_source_destroy(run->kernel);
+	shed_schedule_free(run->decisions);
 	ports_close(run->ports, run->nb_ports);
 	for (uint32_t g = 0; g < run->plan->nb_groups; g++)
 		rte_mempool_free(run->pools[g]);
@@ -796,7 +796,7 @@ void run_destroy(struct run *run)
 
 static void clear_rules(struct generation *generation)
 {
-	uint32_t n = generation->monitor != NULL ? prefix_table_rules(generation->monitor)->n : 0;
+	uint32_t n = generation->monitor != NULL ? prefix_filter_entries(generation->monitor)->n : 0;
 
 	for (uint32_t r = 0; r < n; r++)
 		if (generation->rules[r].packets > 0)
@@ -883,11 +883,11 @@ bool run_recycle(struct run *run, uint64_t epoch)
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
 		rx_core_recycle(run->receivers[r], epoch);
 	if (run->collect != NULL)
-		collect_recycle(run->collect, epoch);
+		collector_source_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);
 	measurements_rekey(run_measurements(run, epoch), epoch);
-	measurements_look_closer(run_measurements(run, epoch), epoch);
-	prefix_tables_renew(&run->monitor, epoch);
+	measurements_update_drill_down(run_measurements(run, epoch), epoch);
+	prefix_reload_renew(&run->monitor, epoch);
 	give_table(run, epoch);
 	epochs_recycle(run->epochs, epoch);
 	return true;

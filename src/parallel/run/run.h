@@ -112,10 +112,10 @@ struct measurements *run_take_unused(struct run *run);
 bool run_waits(const struct run *run);
 
 /* Returns true if workers shed load by themselves. */
-bool run_keeps_up(const struct run *run);
+bool run_sheds_load(const struct run *run);
 
 /* On the log: where --overload can do little, or has nothing to do. */
-void run_say_keep_up(const struct run *run);
+void run_log_overload(const struct run *run);
 
 /* Starts the workers, then the feeder. */
 void run_start(struct run *run);

@@ -47,7 +47,7 @@ static inline struct burst_shed_level queue_shedding_burst_level(const struct qu
 		valve->level, valve->level == SHED_LEVEL_SOME ? valve->shift : (uint8_t)0};
 }
 
-static inline bool burst_level_equal(struct burst_shed_level a, struct burst_shed_level b)
+static inline bool burst_shed_level_equal(struct burst_shed_level a, struct burst_shed_level b)
 {
 	return a.level == b.level && a.shift == b.shift;
 }

@@ -10,17 +10,17 @@
 #include "rx/port/forwarding.h"
 #include "sketch/measurement.h"
 
-const char *shed_policy_option_lacks(
+const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
 	return shed_policy_options(config)->keep_up != SHED_POLICY_OFF ? NULL : "without --overload";
 }
 
-const char *shed_policy_given_lacks(
+const char *shed_policy_given_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return shed_policy_given(config) ? NULL : shed_policy_option_lacks(config, measurement);
+	return shed_policy_given(config) ? NULL : shed_policy_option_inapplicable(config, measurement);
 }
 
 /* --- of a run --- */
@@ -62,7 +62,7 @@ static const char *lacks_governor(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return shed_policy_governed(config) ? NULL
+	return shed_policy_needs_controller(config) ? NULL
 					    : "without --overload greedy, lsf, queries or best";
 }
 
@@ -144,7 +144,7 @@ static bool read_steps(const struct option_text *text)
 	char why[STEPS_WHY_MAX];
 
 	if (!steps_parse(&steps, text->text, why))
-		return option_refuse(text, "%s", why);
+		return option_set_error(text, "%s", why);
 	*(const char **)text->field = text->text;
 	return true;
 }
@@ -156,7 +156,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = shed_policy_given_lacks,
+		.lacks = shed_policy_given_inapplicable,
 		OPTION_FIELD(steps_options, priority),
 		.min = 1,
 		.max = 1000,
@@ -170,7 +170,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.lacks = shed_policy_given_lacks,
+		.lacks = shed_policy_given_inapplicable,
 		.read = read_steps,
 		OPTION_FIELD(steps_options, steps),
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
@@ -186,7 +186,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = shed_policy_option_lacks,
+		.lacks = shed_policy_option_inapplicable,
 		OPTION_FIELD(steps_options, deadline),
 		.zero = true,
 		.zero_means = "no deadline",

@@ -30,7 +30,7 @@ OPTION_OWNER(shed_policy)
 const char *shed_policy_word(uint32_t i);
 
 /* Returns true if the reporter also decides. */
-static inline bool shed_policy_governed(const struct config *config)
+static inline bool shed_policy_needs_controller(const struct config *config)
 {
 	return shed_policy_options(config)->keep_up > SHED_POLICY_SAMPLE;
 }
@@ -46,9 +46,9 @@ static inline bool shed_policy_given(const struct config *config)
  * As option_row.lacks: requires --overload, or a run that may switch to it, and
  * shed_policy_given().
  */
-const char *shed_policy_option_lacks(
+const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
-const char *shed_policy_given_lacks(
+const char *shed_policy_given_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
 
 /* Options of a measurement. */

@@ -231,7 +231,7 @@ static bool end_lists(struct shed_schedule *decisions)
 	return true;
 }
 
-struct shed_schedule *decisions_read(
+struct shed_schedule *shed_schedule_read(
 	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error)
 {
 	struct shed_schedule_reading reading = {
@@ -257,11 +257,11 @@ struct shed_schedule *decisions_read(
 		fclose(file);
 	if (good)
 		return decisions;
-	decisions_free(decisions);
+	shed_schedule_free(decisions);
 	return NULL;
 }
 
-void decisions_free(struct shed_schedule *decisions)
+void shed_schedule_free(struct shed_schedule *decisions)
 {
 	if (decisions == NULL)
 		return;

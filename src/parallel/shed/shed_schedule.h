@@ -45,6 +45,6 @@ struct shed_schedule_plan {
  * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
  * with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: it is one in the text.
  */
-struct shed_schedule *decisions_read(
+struct shed_schedule *shed_schedule_read(
 	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error);
-void decisions_free(struct shed_schedule *decisions); /* NULL is allowed */
+void shed_schedule_free(struct shed_schedule *decisions); /* NULL is allowed */

@@ -831,7 +831,7 @@ static bool create_counter(struct collector_source *collect, uint32_t w)
 
 	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
 	params.seed = seed_options(collect->params.config)->seed;
-	params.allocator = memory_on_node(collect->params.plan->groups[0].memory_node);
+	params.allocator = node_memory_on_node(collect->params.plan->groups[0].memory_node);
 	counter->collect = collect;
 	counter->worker = collect->params.workers[w];
 	counter->dedup = dedup_create(&params);
@@ -882,7 +882,7 @@ static bool create_collector(struct collector_source *collect, char *error)
 	return false;
 }
 
-struct collector_source *collect_create(const struct collector_source_params *params, char *error)
+struct collector_source *collector_source_create(const struct collector_source_params *params, char *error)
 {
 	struct collector_source *collect = calloc(1, sizeof(*collect));
 
@@ -903,11 +903,11 @@ struct collector_source *collect_create(const struct collector_source_params *pa
 	if (create_counters(collect, error) && create_collector(collect, error) &&
 		create_source(collect, error))
 		return collect;
-	collect_destroy(collect);
+	collector_source_destroy(collect);
 	return NULL;
 }
 
-void collect_set_filter(struct collector_source *collect, const struct filter *filter)
+void collector_source_set_filter(struct collector_source *collect, const struct filter *filter)
 {
 	collect->filter = filter;
 	collect->tags = record_filter_has_tags(filter_options(collect->params.config)->expression);
@@ -923,7 +923,7 @@ static void destroy_counter(struct counter *counter)
 	}
 }
 
-void collect_destroy(struct collector_source *collect)
+void collector_source_destroy(struct collector_source *collect)
 {
 	if (collect == NULL)
 		return;
@@ -954,7 +954,7 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-bool collect_finish(struct collector_source *collect)
+bool collector_source_finish(struct collector_source *collect)
 {
 	bool saved = collector_finish(collect->collector);
 
@@ -963,22 +963,22 @@ bool collect_finish(struct collector_source *collect)
 	return saved;
 }
 
-uint32_t collect_exporters_max(const struct collector_source *collect)
+uint32_t collector_source_exporters_max(const struct collector_source *collect)
 {
 	return collect->exporters_max;
 }
 
-uint64_t collect_datagrams(const struct collector_source *collect)
+uint64_t collector_source_datagrams(const struct collector_source *collect)
 {
 	return atomic_load_explicit(&collect->datagrams, memory_order_relaxed);
 }
 
-struct collector_source_generation *collect_generation(struct collector_source *collect, uint64_t epoch)
+struct collector_source_generation *collector_source_generation(struct collector_source *collect, uint64_t epoch)
 {
 	return &collect->generations[epoch & 1];
 }
 
-uint32_t collect_largest_frame(struct collector_source *collect, uint32_t seen)
+uint32_t collector_source_largest_frame(struct collector_source *collect, uint32_t seen)
 {
 	uint32_t overhead = collect_options(collect->params.config)->link_overhead;
 	uint32_t expected = PACKET_EXPECTED + overhead, limit = PACKET_MAX + overhead;
@@ -990,21 +990,21 @@ uint32_t collect_largest_frame(struct collector_source *collect, uint32_t seen)
 	return collect->largest_frame > expected ? collect->largest_frame : expected;
 }
 
-struct collector_source_counts *collect_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch)
+struct collector_source_counts *collector_source_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch)
 {
 	return counts_of(&collect->counters[worker], epoch);
 }
 
-void collect_recycle(struct collector_source *collect, uint64_t epoch)
+void collector_source_recycle(struct collector_source *collect, uint64_t epoch)
 {
-	struct collector_source_generation *generation = collect_generation(collect, epoch);
+	struct collector_source_generation *generation = collector_source_generation(collect, epoch);
 
 	clear_rows(&generation->exporters);
 	clear_rows(&generation->links);
 	generation->epoch = (struct collector_epoch){0};
 	generation->taken = 0;
 	for (uint32_t w = 0; w < collect->nb_counters; w++) {
-		struct collector_source_counts *counts = collect_counts(collect, w, epoch);
+		struct collector_source_counts *counts = collector_source_counts(collect, w, epoch);
 
 		clear_rows(&counts->paths);
 		counts->nb_paths = 0;
@@ -1015,7 +1015,7 @@ void collect_recycle(struct collector_source *collect, uint64_t epoch)
 	}
 }
 
-struct plan_collect collect_plan(const struct config *config)
+struct plan_collect collector_source_plan(const struct config *config)
 {
 	uint32_t workers = plan_options(config)->workers;
 

@@ -628,7 +628,7 @@ bool feeder_read_pace(const struct option_text *text)
 
 	if (strcmp(text->text, "recorded") != 0 &&
 		(units_rate(text->text, &rate) != NULL || rate == 0))
-		return option_refuse(text, "not a pace; examples: recorded, 2Mpps, 500kpps");
+		return option_set_error(text, "not a pace; examples: recorded, 2Mpps, 500kpps");
 	options->pace = rate > 0 ? PACE_RATE : PACE_RECORDED;
 	options->pace_rate = rate;
 	return true;

@@ -96,7 +96,7 @@ static bool attach(struct kernel_source *input, char *error)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct watched *watched = &input->watched[i];
 
-		kernel_place_parse(places->texts[i], &watched->place, why); /* it was checked */
+		attach_point_parse(places->texts[i], &watched->place, why); /* it was checked */
 		look_once(&watched->place);
 		if (!kernel_program_attach(
 			    input->origin.program, &watched->place, &watched->index, error))
@@ -136,7 +136,7 @@ static uint32_t monitor_of(const struct config *config)
 	return options->file != NULL ? bits[options->side] : 0;
 }
 
-struct kernel_source *kernel_input_create(const struct kernel_source_params *params, char *error)
+struct kernel_source *kernel_source_create(const struct kernel_source_params *params, char *error)
 {
 	struct kernel_source *input = calloc(1, sizeof(*input));
 	const struct kernel_program_params program = {
@@ -161,11 +161,11 @@ struct kernel_source *kernel_input_create(const struct kernel_source_params *par
 	input->origin.program = kernel_program_load(&program, error);
 	if (input->origin.program != NULL && create_takers(input, error) && attach(input, error))
 		return input;
-	kernel_input_destroy(input);
+	kernel_source_destroy(input);
 	return NULL;
 }
 
-void kernel_input_destroy(struct kernel_source *input)
+void kernel_source_destroy(struct kernel_source *input)
 {
 	if (input == NULL)
 		return;
@@ -176,24 +176,24 @@ void kernel_input_destroy(struct kernel_source *input)
 	free(input);
 }
 
-const struct kernel_program *kernel_input_program(const struct kernel_source *input)
+const struct kernel_program *kernel_source_program(const struct kernel_source *input)
 {
 	return input->origin.program;
 }
 
-void kernel_input_start(struct kernel_source *input)
+void kernel_source_start(struct kernel_source *input)
 {
 	if (measurements_any(input->params.config, SKETCH_DETAILS))
 		kernel_program_stamp(input->origin.program, input->origin.stamps);
 	kernel_program_measure(input->origin.program, true);
 }
 
-void kernel_input_stop(struct kernel_source *input)
+void kernel_source_stop(struct kernel_source *input)
 {
 	kernel_program_measure(input->origin.program, false);
 }
 
-uint64_t kernel_input_received(const struct kernel_source *input)
+uint64_t kernel_source_received(const struct kernel_source *input)
 {
 	uint64_t received = 0;
 
@@ -202,9 +202,9 @@ uint64_t kernel_input_received(const struct kernel_source *input)
 	return received;
 }
 
-uint64_t kernel_input_difference(const struct kernel_source *input)
+uint64_t kernel_source_difference(const struct kernel_source *input)
 {
-	uint64_t received = kernel_input_received(input), taken = 0;
+	uint64_t received = kernel_source_received(input), taken = 0;
 
 	for (uint32_t w = 0; w < input->nb_takers; w++)
 		taken += input->takers[w].taken;
@@ -229,7 +229,7 @@ static void read_counters(struct watched *watched, struct kernel_losses *losses)
 	watched->errors_told = watched->errors.total;
 }
 
-struct kernel_losses kernel_input_losses(struct kernel_source *input)
+struct kernel_losses kernel_source_losses(struct kernel_source *input)
 {
 	struct kernel_losses losses = {0};
 
@@ -273,7 +273,7 @@ static bool look_at(struct watched *watched, uint64_t epoch)
 	return true;
 }
 
-bool kernel_input_look(struct kernel_source *input, int64_t now, uint64_t epoch)
+bool kernel_source_look(struct kernel_source *input, int64_t now, uint64_t epoch)
 {
 	bool all_there = true;
 

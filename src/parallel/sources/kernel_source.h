@@ -32,19 +32,19 @@ struct kernel_source_params {
 };
 
 /* Loads the program and attaches it. NULL with one line in error[KERNEL_ERROR_MAX]. */
-struct kernel_source *kernel_input_create(const struct kernel_source_params *params, char *error);
-void kernel_input_destroy(struct kernel_source *input); /* NULL: nothing */
+struct kernel_source *kernel_source_create(const struct kernel_source_params *params, char *error);
+void kernel_source_destroy(struct kernel_source *input); /* NULL: nothing */
 
 /* For whoever has rules. */
-const struct kernel_program *kernel_input_program(const struct kernel_source *input);
+const struct kernel_program *kernel_source_program(const struct kernel_source *input);
 
 /* From here on packets count, and wait for the workers. */
-void kernel_input_start(struct kernel_source *input);
+void kernel_source_start(struct kernel_source *input);
 /* From here on packets do not count; what did is in rings and tables. */
-void kernel_input_stop(struct kernel_source *input);
+void kernel_source_stop(struct kernel_source *input);
 
 /* Packets that the program saw so far. Any thread. */
-uint64_t kernel_input_received(const struct kernel_source *input);
+uint64_t kernel_source_received(const struct kernel_source *input);
 
 /* What the interfaces lost since that was last asked (the reporter). */
 struct kernel_losses {
@@ -52,13 +52,13 @@ struct kernel_losses {
 	uint32_t largest_frame; /* bytes, that there can be */
 };
 
-struct kernel_losses kernel_input_losses(struct kernel_source *input);
+struct kernel_losses kernel_source_losses(struct kernel_source *input);
 
 /* Once all workers have ended: packets that the program saw and no worker took, or the reverse. */
-uint64_t kernel_input_difference(const struct kernel_source *input);
+uint64_t kernel_source_difference(const struct kernel_source *input);
 
 /*
  * Call often; it looks twice a second whether interfaces are there, and says so. now: monotonic ns;
  * epoch: the number of the open one. Returns false, once, when one is gone.
  */
-bool kernel_input_look(struct kernel_source *input, int64_t now, uint64_t epoch);
+bool kernel_source_look(struct kernel_source *input, int64_t now, uint64_t epoch);

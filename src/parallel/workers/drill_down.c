@@ -43,13 +43,13 @@ static bool read_within(const struct option_text *text)
 	size_t len = colon != NULL ? (size_t)(colon - text->text) : 0;
 
 	if (len == 0 || len >= sizeof(choice.networks))
-		return option_refuse(text, "not %s; example: networks:5%%", text->row->placeholder);
+		return option_set_error(text, "not %s; example: networks:5%%", text->row->placeholder);
 	memcpy(choice.networks, text->text, len);
 	why = units_fraction(colon + 1, &choice.share);
 	if (why != NULL)
-		return option_refuse(text, "share %s", why);
+		return option_set_error(text, "share %s", why);
 	if (choice.share <= 0 || choice.share >= 1)
-		return option_refuse(text, "share out of range; give more than 0 and below 1");
+		return option_set_error(text, "share out of range; give more than 0 and below 1");
 	*(struct drill_down_source *)text->field = choice;
 	return true;
 }

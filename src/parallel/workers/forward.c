@@ -33,7 +33,7 @@ static uint32_t port_of(const struct plan *plan, const struct port *ports, uint1
 struct forward *forward_create(
 	const struct plan *plan, const struct port *ports, const struct poller *poller, int node)
 {
-	struct forward *forward = memory_get(node, bytes_of(poller->nb_queues));
+	struct forward *forward = node_memory_get(node, bytes_of(poller->nb_queues));
 
 	if (forward == NULL)
 		return NULL;
@@ -54,7 +54,7 @@ struct forward *forward_create(
 void forward_destroy(struct forward *forward)
 {
 	if (forward != NULL)
-		memory_give_back(forward, bytes_of(forward->nb_ways));
+		node_memory_give_back(forward, bytes_of(forward->nb_ways));
 }
 
 void forward_recycle(struct forward *forward, uint64_t epoch)
@@ -142,7 +142,7 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	sent = rte_rdtsc();
 	counts->taken += taken;
 	if (taken > 0)
-		log_linear_add(&counts->times, sent - came, taken);
+		histogram_add(&counts->times, sent - came, taken);
 	to->lingers = send->sockets.nb > 0;
 	if (unlikely(taken < n)) {
 		drop_refused(send, counts, pkts + taken, n - taken);

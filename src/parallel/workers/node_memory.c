@@ -34,7 +34,7 @@ static void *node_alloc(size_t size, void *arg)
 		return NULL;
 	prefer_node(memory, size, (int)(intptr_t)arg, 0);
 	memset(memory, 0, size);
-	memory_look(memory, size, (int)(intptr_t)arg);
+	node_memory_look(memory, size, (int)(intptr_t)arg);
 	return memory;
 }
 
@@ -44,30 +44,30 @@ static void node_free(void *memory, size_t size, void *arg)
 	huge_unmap(memory, size);
 }
 
-struct sketch_allocator memory_on_node(int node)
+struct sketch_allocator node_memory_on_node(int node)
 {
 	return (struct sketch_allocator){node_alloc, node_free, (void *)(intptr_t)node};
 }
 
-void *memory_get(int node, size_t size)
+void *node_memory_get(int node, size_t size)
 {
 	return node_alloc(size, (void *)(intptr_t)node);
 }
 
-void memory_give_back(void *memory, size_t size)
+void node_memory_give_back(void *memory, size_t size)
 {
 	if (memory != NULL)
 		node_free(memory, size, NULL);
 }
 
-size_t memory_available(void)
+size_t node_memory_available(void)
 {
 	uint64_t bytes = topology_memory("");
 
 	return bytes > 0 ? bytes : SIZE_MAX;
 }
 
-void memory_move(void *memory, size_t size, int node)
+void node_memory_move(void *memory, size_t size, int node)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
@@ -77,7 +77,7 @@ void memory_move(void *memory, size_t size, int node)
 		prefer_node((void *)begin, end - begin, node, MPOL_MF_MOVE);
 }
 
-void memory_look(const void *memory, size_t size, int node)
+void node_memory_look(const void *memory, size_t size, int node)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t n = (size + page - 1) / page < LOOKS_MAX ? (size + page - 1) / page : LOOKS_MAX;
@@ -102,12 +102,12 @@ void memory_look(const void *memory, size_t size, int node)
 	}
 }
 
-bool memory_is_misplaced(const struct memory_tally *tally)
+bool node_memory_is_misplaced(const struct memory_tally *tally)
 {
 	return tally->elsewhere * 100 > tally->pages;
 }
 
-struct memory_tally memory_take_tally(int node)
+struct memory_tally node_memory_take_tally(int node)
 {
 	struct memory_tally tally = {0};
 

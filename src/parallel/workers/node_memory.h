@@ -16,20 +16,20 @@
 #include "sketch/sketch.h"
 
 /* An allocator for one node; -1: wherever the kernel likes. */
-struct sketch_allocator memory_on_node(int node);
+struct sketch_allocator node_memory_on_node(int node);
 
 /* Memory of such an allocator. */
-void *memory_get(int node, size_t size);
-void memory_give_back(void *memory, size_t size); /* NULL is allowed */
+void *node_memory_get(int node, size_t size);
+void node_memory_give_back(void *memory, size_t size); /* NULL is allowed */
 
 /* Returns the bytes available without swapping; SIZE_MAX: unknown. */
-size_t memory_available(void);
+size_t node_memory_available(void);
 
 /* Moves the whole pages of a range to a node, as far as the node has room. */
-void memory_move(void *memory, size_t size, int node);
+void node_memory_move(void *memory, size_t size, int node);
 
 /* Looks some touched pages of a range up, and adds to the tally of the node they should be on. */
-void memory_look(const void *memory, size_t size, int node);
+void node_memory_look(const void *memory, size_t size, int node);
 
 /* Pages looked up that should be on a node; all 0 where the kernel does not tell. */
 struct memory_tally {
@@ -38,7 +38,7 @@ struct memory_tally {
 };
 
 /* Returns true if the misplacement is worth a warning: the kernel always misplaces a few pages. */
-bool memory_is_misplaced(const struct memory_tally *tally);
+bool node_memory_is_misplaced(const struct memory_tally *tally);
 
 /* Returns this thread's tally of a node since the last call. */
-struct memory_tally memory_take_tally(int node);
+struct memory_tally node_memory_take_tally(int node);

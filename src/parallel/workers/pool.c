@@ -18,8 +18,8 @@ static void place_chunk(
 	(void)pool;
 	(void)index;
 	if (!rte_eal_has_hugepages())
-		memory_move(chunk->addr, chunk->len, node);
-	memory_look(chunk->addr, chunk->len, node);
+		node_memory_move(chunk->addr, chunk->len, node);
+	node_memory_look(chunk->addr, chunk->len, node);
 }
 
 int pool_node(int node)

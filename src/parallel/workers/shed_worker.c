@@ -55,7 +55,7 @@ void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept)
 		take_states(keeper, keeper->line);
 	if (!valve->on)
 		return;
-	keeper->stale |= !burst_level_equal(level, keeper->level);
+	keeper->stale |= !burst_shed_level_equal(level, keeper->level);
 	keeper->level = level;
 	if (keeper->backlog > kept->backlog_max)
 		kept->backlog_max = keeper->backlog;
@@ -160,7 +160,7 @@ void shed_worker_choose_rarer(
 	keeper->entry += n;
 }
 
-void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
+void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements)
 {
 	const uint64_t weight = UINT64_C(1) << state->shift;

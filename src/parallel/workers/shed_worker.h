@@ -50,7 +50,7 @@ struct shed_counts_burst {
  * Adds a burst; rarer[k] is of the measured ones that one of 2^k is, and has a place for each k that
  * the state has.
  */
-void kept_add(struct shed_counts *kept, const struct burst_shedding *state,
+void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements);
 
 /* Shedding state of a worker. */
@@ -131,7 +131,7 @@ static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 }
 
 /* Tells the governor, if there is one, of n packets that took so many cycles. */
-static inline void shed_worker_tell(struct shed_worker *keeper, uint32_t n, uint64_t cycles)
+static inline void shed_worker_publish(struct shed_worker *keeper, uint32_t n, uint64_t cycles)
 {
 	const struct queue_shedding *valve = &keeper->valve;
 	struct shed_mailbox *line = keeper->line;

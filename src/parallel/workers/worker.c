@@ -174,7 +174,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 			parts[shift] = entries_of(full, rarer[shift]);
 		}
 	}
-	kept_add(&generation->kept, state, burst, parts, counting->nb_measurements);
+	shed_counts_add(&generation->kept, state, burst, parts, counting->nb_measurements);
 	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
 		state, rarer, generation->kept.sifted, NULL);
 }
@@ -318,7 +318,7 @@ void worker_count_kept(
 	} else {
 		count_kept(worker, generation, pkts, n, rx_cycles);
 	}
-	shed_worker_tell(keeper, n, cycles_of(generation) - before);
+	shed_worker_publish(keeper, n, cycles_of(generation) - before);
 }
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)

@@ -41,7 +41,7 @@ struct output_file {
 	struct output_form form; /* form of its rows; columns NULL: text for people */
 	struct rotate_limits limits;
 	writer_say_fn say;
-	void *say_arg;
+	void *log_arg;
 	const atomic_bool *over; /* set when readers are waited for no longer; NULL: never */
 
 	int fd;
@@ -80,7 +80,7 @@ struct output_rows {
 };
 
 /*
- * name, option, form, limits, say, say_arg and over are filled, fd is -1, the rest is 0. Changes
+ * name, option, form, limits, say, log_arg and over are filled, fd is -1, the rest is 0. Changes
  * nothing but to create a file that is not there. Returns 0, or the exit status (2: it exists, 1:
  * any other reason) with one line in error[size].
  */

@@ -58,13 +58,13 @@ static void add_ways(
 		sum->tx_full += counts->tx_full;
 		sum->too_long += counts->too_long;
 		sum->no_link += counts->no_link;
-		log_linear_merge(&sum->times, &counts->times);
+		histogram_merge(&sum->times, &counts->times);
 	}
 }
 
 static uint64_t quantile_ns(const struct histogram *times, double share)
 {
-	return (uint64_t)((__uint128_t)log_linear_quantile(times, share) * SECOND_NS /
+	return (uint64_t)((__uint128_t)histogram_quantile(times, share) * SECOND_NS /
 			  rte_get_tsc_hz());
 }
 

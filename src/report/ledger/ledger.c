@@ -41,10 +41,10 @@ void ledger_sample(struct ledger_state *account, int64_t now)
 uint64_t ledger_devices_received(const struct ledger_state *account)
 {
 	uint64_t received =
-		account->run->collect != NULL ? collect_datagrams(account->run->collect) : 0;
+		account->run->collect != NULL ? collector_source_datagrams(account->run->collect) : 0;
 
 	if (account->run->kernel != NULL)
-		received += kernel_input_received(account->run->kernel);
+		received += kernel_source_received(account->run->kernel);
 	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
 		const struct port *port = &account->run->ports[p];
 		struct rte_eth_stats stats;
@@ -91,7 +91,7 @@ static void add_device_losses(struct ledger_state *account, struct ledger *ledge
 
 static void add_kernel_losses(struct kernel_source *kernel, struct ledger *ledger)
 {
-	struct kernel_losses losses = kernel_input_losses(kernel);
+	struct kernel_losses losses = kernel_source_losses(kernel);
 
 	ledger->nic_missed += losses.missed;
 	ledger->nic_errors += losses.errors;
@@ -267,7 +267,7 @@ struct ledger ledger_epoch(
 		ledger.unaccounted = info->fed > ledger.offered ? info->fed - ledger.offered
 								: ledger.offered - info->fed;
 	else if (last)
-		ledger.unaccounted = run->kernel != NULL ? kernel_input_difference(run->kernel)
+		ledger.unaccounted = run->kernel != NULL ? kernel_source_difference(run->kernel)
 							 : device_differences(account);
 	return ledger;
 }
@@ -292,7 +292,7 @@ static const struct option_row ledger_rows[] = {
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FRACTION,
-		.lacks = shed_policy_given_lacks,
+		.lacks = shed_policy_given_inapplicable,
 		OPTION_FIELD(ledger_options, max_skip),
 		.zero = true,
 		.one = true,

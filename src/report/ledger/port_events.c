@@ -28,14 +28,14 @@ static void say_up(const struct link_monitor *watch, const char *what, uint64_t 
 		speed);
 }
 
-void port_log_start(struct port_events *log, const struct run *run)
+void port_events_start(struct port_events *log, const struct run *run)
 {
 	*log = (struct port_events){.run = run};
 	for (uint32_t p = 0; p < run->nb_ports; p++)
-		port_watch_start(&log->watches[p], &run->ports[p]);
+		link_monitor_start(&log->watches[p], &run->ports[p]);
 }
 
-bool port_log_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *account)
+bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *account)
 {
 	bool all_there = true;
 
@@ -45,7 +45,7 @@ bool port_log_look(struct port_events *log, int64_t now, uint64_t epoch, struct 
 	for (uint32_t p = 0; p < log->run->nb_ports; p++) {
 		struct link_monitor *watch = &log->watches[p];
 
-		switch (port_watch_look(watch)) {
+		switch (link_monitor_look(watch)) {
 		case PORT_SAME: break;
 		case PORT_UP: say_up(watch, "up", epoch); break;
 		case PORT_SPEED: say_up(watch, "changed", epoch); break;

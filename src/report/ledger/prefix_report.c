@@ -20,7 +20,7 @@ static struct prefix_counts sum_of(
 	struct prefix_counts sum = {0};
 
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct prefix_counts *count = &prefix_table_counts(table, epoch, w)[rule];
+		const struct prefix_counts *count = &prefix_filter_counts(table, epoch, w)[rule];
 
 		if (count->packets > 0)
 			add_count(&sum, count);
@@ -32,7 +32,7 @@ static bool saw_packets(
 	const struct run *run, struct prefix_filter *table, uint64_t epoch, uint32_t rule)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
-		if (prefix_table_counts(table, epoch, w)[rule].packets > 0)
+		if (prefix_filter_counts(table, epoch, w)[rule].packets > 0)
 			return true;
 	return false;
 }
@@ -45,7 +45,7 @@ bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *re
 
 	if (table == NULL)
 		return true;
-	rules = prefix_table_rules(table);
+	rules = prefix_filter_entries(table);
 	for (uint32_t i = 0; i < rules->n; i++)
 		n += saw_packets(run, table, epoch, i);
 	report->rules = calloc(n + 1, sizeof(report->rules[0]));

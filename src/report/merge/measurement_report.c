@@ -27,7 +27,7 @@ bool measurement_report_create(struct measurements *measurements)
 	for (uint32_t m = 0; measured != NULL && m < plan->nb_measurements; m++) {
 		struct sketch_params shape = plan->measurements[m].params;
 
-		shape.allocator = memory_on_node(PLAN_NODE_ANY);
+		shape.allocator = node_memory_on_node(PLAN_NODE_ANY);
 		measured[m].merger = merger_create(plan->measurements[m].ops, &shape);
 		if (measured[m].merger == NULL)
 			return false;

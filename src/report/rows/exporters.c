@@ -34,7 +34,7 @@ static void print_protocol(
 
 	(void)column;
 	if (!exporter->others && !exporter->sender)
-		text_str(text, wire_protocol_names[exporter->protocol]);
+		text_str(text, flow_protocol_names[exporter->protocol]);
 }
 
 static void print_sampling(

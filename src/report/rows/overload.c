@@ -30,7 +30,7 @@ static struct output_items items(
 	return (struct output_items){epoch->states, epoch->nb_states, sizeof(epoch->states[0])};
 }
 
-const struct output output_states = {
+const struct output output_overload = {
 	.option = "--export overload",
 	.word = "states",
 	OUTPUT_COLUMNS(columns),

@@ -154,7 +154,7 @@ extern const struct output output_rules;         /* prefixes.c: a row per rule o
 extern const struct output output_flows;         /* flows.c: a row per record that ended */
 extern const struct output output_forwarded;     /* forwarded.c: a row per direction */
 /* overload.c: a row per change, and one per measurement */
-extern const struct output output_states;
+extern const struct output output_overload;
 extern const struct output output_exporters;  /* exporters.c: a row per exporter's domain */
 extern const struct output output_paths;      /* paths.c: a row per flow */
 extern const struct output output_deliveries; /* deliveries.c: a row per place and kind */

@@ -17,9 +17,9 @@
 
 #ifdef CLICKHOUSE_MISSING
 
-const struct sink_type remote_clickhouse = {
+const struct sink_type sink_type_clickhouse = {
 	.prefix = PREFIX, .form = FORM, .missing = CLICKHOUSE_MISSING};
-const struct sink_type remote_clickhouse_tls = {
+const struct sink_type sink_type_clickhouse_tls = {
 	.prefix = PREFIX_TLS, .form = FORM_TLS, .missing = CLICKHOUSE_MISSING};
 
 #else
@@ -505,7 +505,7 @@ static void say_breaks(struct sink_clickhouse *place)
 
 	snprintf(why, sizeof(why), "%d requests with an interval's rows had no answer (%s)",
 		BREAKS_MAX, place->why);
-	sink_say_doubts(&place->remote, why);
+	sink_warn_doubtful(&place->remote, why);
 }
 
 /* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
@@ -559,7 +559,7 @@ static enum fate send_part(struct sink_clickhouse *place, struct clickhouse_part
 		if (remote->left)
 			break;
 		if (is_lost(place, answer, part)) {
-			sink_say_refuses(remote, place->why);
+			sink_warn_refused(remote, place->why);
 			break;
 		}
 		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
@@ -711,7 +711,7 @@ static bool parse(const struct sink_type *scheme, const char *host, const char *
 
 	snprintf(text, sizeof(text), "%.*s", (int)(slash - host), host);
 	return socket_client_parse(text, SOCKET_CLIENT_TCP,
-		scheme == &remote_clickhouse_tls ? PORT_TLS : PORT, address, why);
+		scheme == &sink_type_clickhouse_tls ? PORT_TLS : PORT, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
@@ -763,7 +763,7 @@ static struct sink *create(
 	pthread_once(&once, init_curl);
 	if (place != NULL && parse(scheme, host, slash, &address, why) &&
 		asprintf(&place->server, "http%s://%s%s%s:%s/",
-			scheme == &remote_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
+			scheme == &sink_type_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
 			address.host, *host == '[' ? "]" : "", address.port) >= 0) {
 		place->table = slash + 1;
 		return &place->remote;
@@ -785,7 +785,7 @@ static void reopen(void *arg)
 		.write = sink_write, .reopen = reopen                                              \
 	}
 
-const struct sink_type remote_clickhouse = {
+const struct sink_type sink_type_clickhouse = {
 	.prefix = PREFIX,
 	.form = FORM,
 	.rows = SINK_ENCODING_JSON,
@@ -797,7 +797,7 @@ const struct sink_type remote_clickhouse = {
 	.ops = OPS,
 };
 
-const struct sink_type remote_clickhouse_tls = {
+const struct sink_type sink_type_clickhouse_tls = {
 	.prefix = PREFIX_TLS,
 	.form = FORM_TLS,
 	.rows = SINK_ENCODING_JSON,

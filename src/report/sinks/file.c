@@ -131,7 +131,7 @@ static void look_at_readers(void *arg)
 			continue;
 		sink->left = true;
 		if (!place->alone)
-			sink_log_say(false,
+			sink_log_line(false,
 				"standard output: closed by its reader; the other outputs go on",
 				place->voice);
 		else if (place->voice->unread != NULL)

@@ -91,7 +91,7 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &remote_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT, address, why);
+		scheme == &sink_type_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
@@ -162,7 +162,7 @@ static const char *const tcp_keys[] = {"interface-index", NULL};
 		.write = write_report, .miss = miss, .reopen = reopen, .end = reopen               \
 	}
 
-const struct sink_type remote_ipfix = {
+const struct sink_type sink_type_ipfix = {
 	.prefix = "ipfix://",
 	.rows = SINK_ENCODING_ENCODED,
 	.keys = udp_keys,
@@ -174,7 +174,7 @@ const struct sink_type remote_ipfix = {
 	.ops = OPS,
 };
 
-const struct sink_type remote_ipfix_tcp = {
+const struct sink_type sink_type_ipfix_tcp = {
 	.prefix = "ipfix+tcp://",
 	.rows = SINK_ENCODING_ENCODED,
 	.keys = tcp_keys,

@@ -14,7 +14,7 @@
 
 #ifdef KAFKA_MISSING
 
-const struct sink_type remote_kafka = {.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
+const struct sink_type sink_type_kafka = {.prefix = PREFIX, .form = FORM, .missing = KAFKA_MISSING};
 
 #else
 
@@ -117,9 +117,9 @@ static void say_not_taken(struct sink_kafka *place, rd_kafka_resp_err_t error, b
 		place->closed = true;
 		sink_say_waits(&place->remote, why);
 	} else if (doubtful) {
-		sink_say_doubts(&place->remote, why);
+		sink_warn_doubtful(&place->remote, why);
 	} else {
-		sink_say_refuses(&place->remote, why);
+		sink_warn_refused(&place->remote, why);
 	}
 }
 
@@ -462,7 +462,7 @@ static bool sends_again(struct sink_kafka *place)
 	if (place->closed)
 		sink_say_waits(&place->remote, why);
 	else
-		sink_say_refuses(&place->remote, why);
+		sink_warn_refused(&place->remote, why);
 	return false;
 }
 
@@ -522,7 +522,7 @@ static bool begin_rows(struct sink_kafka *place, uint64_t rows)
 	if (place->closed)
 		sink_say_waits(&place->remote, error);
 	else
-		sink_say_refuses(&place->remote, error);
+		sink_warn_refused(&place->remote, error);
 	return false;
 }
 
@@ -686,7 +686,7 @@ static struct sink *create(
 
 static const char *const keys[] = {"kafka", NULL};
 
-const struct sink_type remote_kafka = {
+const struct sink_type sink_type_kafka = {
 	.prefix = PREFIX,
 	.form = FORM,
 	.rows = SINK_ENCODING_JSON,

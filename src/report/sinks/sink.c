@@ -18,13 +18,13 @@
 #define WHY_SHOWN      (SINK_ERROR_MAX - 64)
 
 static const struct sink_type *const schemes[] = {
-	&remote_clickhouse,
-	&remote_clickhouse_tls,
-	&remote_ipfix,
-	&remote_ipfix_tcp,
-	&remote_kafka,
-	&remote_tcp,
-	&remote_unix,
+	&sink_type_clickhouse,
+	&sink_type_clickhouse_tls,
+	&sink_type_ipfix,
+	&sink_type_ipfix_tcp,
+	&sink_type_kafka,
+	&sink_type_tcp,
+	&sink_type_unix,
 };
 
 #define SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
@@ -271,10 +271,10 @@ void sink_say(const struct sink *remote, bool warning, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
 	va_end(args);
-	sink_log_say(warning, line, remote->voice);
+	sink_log_line(warning, line, remote->voice);
 }
 
-void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *trouble,
+void sink_warn(const struct sink *remote, struct log_ratelimit_state *trouble,
 	const char *why, const char *what)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX];
@@ -285,19 +285,19 @@ void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *tro
 
 void sink_say_waits(struct sink *remote, const char *why)
 {
-	sink_say_trouble(remote, &remote->waits, why, "rows wait until it takes them");
+	sink_warn(remote, &remote->waits, why, "rows wait until it takes them");
 }
 
-void sink_say_refuses(struct sink *remote, const char *why)
+void sink_warn_refused(struct sink *remote, const char *why)
 {
 	if (!remote->left)
-		sink_say_trouble(remote, &remote->refuses, why, "such rows are lost");
+		sink_warn(remote, &remote->refuses, why, "such rows are lost");
 }
 
-void sink_say_doubts(struct sink *remote, const char *why)
+void sink_warn_doubtful(struct sink *remote, const char *why)
 {
 	if (!remote->left)
-		sink_say_trouble(
+		sink_warn(
 			remote, &remote->doubts, why, "nobody can say which of them arrived");
 }
 

@@ -93,8 +93,8 @@ struct sink_type {
 	struct sink_queue_ops ops;         /* of the struct sink */
 };
 
-extern const struct sink_type remote_clickhouse, remote_clickhouse_tls, remote_ipfix,
-	remote_ipfix_tcp, remote_kafka, remote_tcp, remote_unix;
+extern const struct sink_type sink_type_clickhouse, sink_type_clickhouse_tls, sink_type_ipfix,
+	sink_type_ipfix_tcp, sink_type_kafka, sink_type_tcp, sink_type_unix;
 
 /* A URL that is refused, without what may be a secret: a user's part and a query. */
 #define SINK_SHOWN_MAX 200
@@ -155,13 +155,13 @@ bool sink_hurries(struct sink *remote);
 __attribute__((format(printf, 3, 4))) void sink_say(
 	const struct sink *remote, bool warning, const char *format, ...);
 /* "WHY; WHAT", where that is to be said now. */
-void sink_say_trouble(const struct sink *remote, struct log_ratelimit_state *trouble,
+void sink_warn(const struct sink *remote, struct log_ratelimit_state *trouble,
 	const char *why, const char *what);
 /* As of struct log_ratelimit_state: rows wait; some are lost, for it does not take them; of some, an interval's,
  * nobody can say what became of them; it takes rows. */
 void sink_say_waits(struct sink *remote, const char *why);
-void sink_say_refuses(struct sink *remote, const char *why);
-void sink_say_doubts(struct sink *remote, const char *why);
+void sink_warn_refused(struct sink *remote, const char *why);
+void sink_warn_doubtful(struct sink *remote, const char *why);
 void sink_say_takes(struct sink *remote);
 /* Leaves it at the end of the run, once. */
 void sink_leave(struct sink *remote, const char *why);

@@ -172,10 +172,10 @@ static bool set_limit(const struct option_text *a, const char *text, struct rota
 	bool is_time = units_time(text, &limits->period) == NULL, fits;
 
 	if (!is_time && units_size(text, &limits->size) != NULL)
-		return option_refuse(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
 		       : limits->size >= ROTATE_SIZE_MIN;
-	return fits || option_refuse(a, is_time ? "out of range; give 1s to 36525d"
+	return fits || option_set_error(a, is_time ? "out of range; give 1s to 36525d"
 						: "too small; give 1KB or more");
 }
 
@@ -186,7 +186,7 @@ static bool read_rotate(const struct option_text *a)
 	char *comma;
 
 	if (strlen(a->text) >= sizeof(text))
-		return option_refuse(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	strcpy(text, a->text);
 	comma = strchr(text, ',');
 	if (comma != NULL)
@@ -194,7 +194,7 @@ static bool read_rotate(const struct option_text *a)
 	if (!set_limit(a, text, &first) || (comma != NULL && !set_limit(a, comma + 1, &second)))
 		return false;
 	if ((first.period != 0 && second.period != 0) || (first.size != 0 && second.size != 0))
-		return option_refuse(a, "two limits of one kind; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(a, "two limits of one kind; examples: 1h, 1GB or 1h,1GB");
 	first.period += second.period;
 	first.size += second.size;
 	*(struct rotate_limits *)a->field = first;
@@ -535,7 +535,7 @@ static const char *lacks_file(
 			return NULL;
 		url |= sink_is_url(place.to.name);
 	}
-	return url ? "on URLs, only on a file such as --output FILE" : option_lacks_file(NULL);
+	return url ? "on URLs, only on a file such as --output FILE" : option_inapplicable_without_file(NULL);
 }
 
 static const char *lacks_records(
@@ -587,7 +587,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("rules", ROWS_RULES),
 		.rare = true,
-		.lacks = prefix_option_lacks,
+		.lacks = prefix_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "prefixes=",
@@ -607,7 +607,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("states", ROWS_OVERLOAD),
 		.rare = true,
-		.lacks = shed_policy_option_lacks,
+		.lacks = shed_policy_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "overload=",
@@ -625,7 +625,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("forwarded", ROWS_FORWARDED),
 		.rare = true,
-		.lacks = forward_option_lacks,
+		.lacks = forward_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "forwarded=",
@@ -786,10 +786,10 @@ static bool read_spool(const struct option_text *a)
 	const char *comma = strrchr(a->text, ',');
 
 	if (comma == NULL || comma == a->text || units_size(comma + 1, &spool.size) != NULL)
-		return option_refuse(
+		return option_set_error(
 			a, "not FOLDER,SIZE; example: /var/lib/sketchtap/NAME/heavy,1GB");
 	if (spool.size < SPOOL_MIN)
-		return option_refuse(a, "too small; give 1MB or more");
+		return option_set_error(a, "too small; give 1MB or more");
 	spool.folder_len = (uint32_t)(comma - a->text);
 	*(struct spool_options *)a->field = spool;
 	return true;

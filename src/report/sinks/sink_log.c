@@ -16,7 +16,7 @@ void sink_log_go_on(const struct sink_log *voice)
 		progress_resume(voice->progress);
 }
 
-void sink_log_say(bool warning, const char *line, void *arg)
+void sink_log_line(bool warning, const char *line, void *arg)
 {
 	const struct sink_log *voice = arg;
 

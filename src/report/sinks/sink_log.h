@@ -33,7 +33,7 @@ struct sink_log_reopened {
 };
 
 /* Says a line, with what is on the screen taken away for the while. Any thread. */
-void sink_log_say(bool warning, const char *line, void *voice);
+void sink_log_line(bool warning, const char *line, void *voice);
 
 /* Around what is written to the terminal: the progress line is off the screen. Any thread. */
 void sink_log_pause(const struct sink_log *voice);

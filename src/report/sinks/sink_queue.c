@@ -136,7 +136,7 @@ static void tell(void (*what)(void *place), void *place)
 		what(place);
 }
 
-static void *outlet_main(void *arg)
+static void *sink_queue_main(void *arg)
 {
 	struct sink_queue *outlet = arg;
 	const struct sink_queue_ops *ops = outlet->params.ops;
@@ -185,7 +185,7 @@ struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 
 int sink_queue_start(struct sink_queue *outlet)
 {
-	return signals_start_thread(&outlet->thread, outlet_main, outlet);
+	return signals_start_thread(&outlet->thread, sink_queue_main, outlet);
 }
 
 void sink_queue_free(struct sink_queue *outlet)
@@ -298,7 +298,7 @@ static void say(const struct sink_queue *outlet, bool warning, enum sink_backlog
 	char line[512];
 
 	snprintf(line, sizeof(line), "%.300s %s", names[lane], what);
-	outlet->params.say(warning, line, outlet->params.say_arg);
+	outlet->params.say(warning, line, outlet->params.log_arg);
 }
 
 static void say_drops(struct sink_queue *outlet, enum sink_backlog_kind id)

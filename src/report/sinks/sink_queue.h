@@ -45,7 +45,7 @@ struct sink_queue_params {
 	 * sink_queue_bound_flows() says. One report waits however large it is. */
 	size_t queue;
 	void (*say)(bool warning, const char *line, void *arg);
-	void *say_arg;
+	void *log_arg;
 	bool keeps;     /* what the place does not take before the end is not lost */
 	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
 };

@@ -193,12 +193,12 @@ static void say_state(struct sink_spool *spooled, const char *why, uint64_t lost
 {
 	spooled->lost += lost;
 	if (lost > 0)
-		sink_say_trouble(
+		sink_warn(
 			spooled->remote, &spooled->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
 		say_takes(spooled);
 	else if (!log_ratelimit_goes_on(&spooled->loses))
-		sink_say_trouble(spooled->remote, &spooled->holds, why,
+		sink_warn(spooled->remote, &spooled->holds, why,
 			"rows are sent without it, one interval at a time");
 }
 
@@ -257,7 +257,7 @@ static void end(void *arg)
 			(unsigned long long)rows);
 }
 
-const struct sink_queue_ops spooled_ops = {
+const struct sink_queue_ops sink_spool_ops = {
 	.begin = begin,
 	.write = write_report,
 	.reopen = reopen,
@@ -266,7 +266,7 @@ const struct sink_queue_ops spooled_ops = {
 
 /* --- Life */
 
-bool spooled_open(struct sink *remote, const char *url, const struct sink_options *options,
+bool sink_spool_open(struct sink *remote, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found)
 {
 	struct sink_spool *spooled = calloc(1, sizeof(*spooled));
@@ -298,7 +298,7 @@ bool spooled_open(struct sink *remote, const char *url, const struct sink_option
 	return true;
 }
 
-void spooled_close(struct sink_spool *spooled)
+void sink_spool_close(struct sink_spool *spooled)
 {
 	if (spooled == NULL)
 		return;
@@ -310,7 +310,7 @@ void spooled_close(struct sink_spool *spooled)
 	free(spooled);
 }
 
-bool spooled_oldest(struct sink_spool *spooled, int64_t *start)
+bool sink_spool_oldest(struct sink_spool *spooled, int64_t *start)
 {
 	return spool_oldest_start(spooled->spool, start);
 }

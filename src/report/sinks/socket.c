@@ -100,7 +100,7 @@ static _Atomic uint64_t *fate_of(struct sink_socket *place)
 		breaks += place->receiver.sent > 0;
 		/* With a spool they wait, and what comes twice is known by its identity. */
 		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
-			sink_say_doubts(remote,
+			sink_warn_doubtful(remote,
 				"the connection broke again and again in one interval's rows");
 			return &remote->fates->unknown;
 		}
@@ -143,7 +143,7 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &remote_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address, why);
+		scheme == &sink_type_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)
@@ -184,7 +184,7 @@ static void free_place(struct sink *remote)
 		.begin = begin, .write = sink_write, .reopen = reopen, .end = reopen               \
 	}
 
-const struct sink_type remote_tcp = {
+const struct sink_type sink_type_tcp = {
 	.prefix = "tcp://",
 	.form = "tcp://HOST:PORT",
 	.check = check,
@@ -195,7 +195,7 @@ const struct sink_type remote_tcp = {
 	.ops = OPS,
 };
 
-const struct sink_type remote_unix = {
+const struct sink_type sink_type_unix = {
 	.prefix = "unix:",
 	.form = "unix:PATH",
 	.check = check,

@@ -77,8 +77,8 @@ static struct file_destination *add_sink(
 				.name = name,
 				.option = option,
 				.limits = writer_options(config)->rotate,
-				.say = sink_log_say,
-				.say_arg = &writer->voice,
+				.say = sink_log_line,
+				.log_arg = &writer->voice,
 				.over = &writer->over,
 				.fd = -1,
 			},
@@ -319,7 +319,7 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]);
 	}
 	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
-		spooled_close(writer->remotes[r]->spooled);
+		sink_spool_close(writer->remotes[r]->spooled);
 		sink_free(writer->remotes[r]);
 	}
 	free(writer->remotes);
@@ -389,7 +389,7 @@ static bool is_regular(const struct writer_route *route)
 
 static const struct sink_queue_ops *ops_of(const struct sink *remote)
 {
-	return remote->spooled != NULL ? &spooled_ops : &remote->scheme->ops;
+	return remote->spooled != NULL ? &sink_spool_ops : &remote->scheme->ops;
 }
 
 static bool make_outlet(struct writer *writer, struct writer_route *route)
@@ -405,8 +405,8 @@ static bool make_outlet(struct writer *writer, struct writer_route *route)
 		.nb_deliveries = route->nb_deliveries,
 		.queue = route->queue,
 		.keeps = route->remote != NULL && route->remote->spooled != NULL,
-		.say = sink_log_say,
-		.say_arg = &writer->voice,
+		.say = sink_log_line,
+		.log_arg = &writer->voice,
 	};
 
 	route->outlet = sink_queue_create(&params);
@@ -455,7 +455,7 @@ static int open_spool(
 
 	if (options->spool.text == NULL)
 		return 0;
-	if (!spooled_open(remote, place->to.name, options, why, &found)) {
+	if (!sink_spool_open(remote, place->to.name, options, why, &found)) {
 		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
 			(int)options->spool.folder_len, options->spool.text, why);
 		return 1;
@@ -465,17 +465,17 @@ static int open_spool(
 			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
 			"as far as is known",
 			place->name, found.damaged, (unsigned long long)found.damaged_rows);
-		sink_log_say(true, line, &writer->voice);
+		sink_log_line(true, line, &writer->voice);
 	}
 	if (found.rows > 0) {
 		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", place->name,
 			(unsigned long long)found.rows);
-		sink_log_say(false, line, &writer->voice);
+		sink_log_line(false, line, &writer->voice);
 	}
 	return 0;
 }
 
-static int for_each_remote(struct writer *writer, const struct config *config,
+static int for_each_sink(struct writer *writer, const struct config *config,
 	int (*open)(struct writer *writer, struct sink *remote, const struct requested_sink *place,
 		char *error),
 	char *error)
@@ -496,10 +496,10 @@ static int for_each_remote(struct writer *writer, const struct config *config,
 static int open_places(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
-	int status = for_each_remote(writer, config, open_remote, error);
+	int status = for_each_sink(writer, config, open_remote, error);
 
 	if (status == 0)
-		status = for_each_remote(writer, config, open_spool, error);
+		status = for_each_sink(writer, config, open_spool, error);
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
@@ -514,7 +514,7 @@ static void say_run(struct writer *writer)
 	if (r == writer->nb_remotes)
 		return;
 	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
-	sink_log_say(false, line, &writer->voice);
+	sink_log_line(false, line, &writer->voice);
 }
 
 struct writer *writer_open(const struct config *config, const struct sink_log *voice,
@@ -580,7 +580,7 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	return false;
 }
 
-static bool remote_takes(const struct sink *remote, const struct config *config,
+static bool sink_takes(const struct sink *remote, const struct config *config,
 	const struct requested_sink *place, char *error)
 {
 	const struct sink_request request = sink_config_request(config, place);
@@ -595,7 +595,7 @@ static bool remote_takes(const struct sink *remote, const struct config *config,
 }
 
 /* What changes while the run goes on is no place: they are those that it began with. */
-static bool remotes_take(const struct writer *writer, const struct config *config, char *error)
+static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
 	struct sink_config_iter walk = {0};
 	struct requested_sink place;
@@ -603,7 +603,7 @@ static bool remotes_take(const struct writer *writer, const struct config *confi
 
 	while (sink_config_next(config, &walk, &place))
 		if (sink_is_url(place.to.name) && r < writer->nb_remotes &&
-			!remote_takes(writer->remotes[r++], config, &place, error))
+			!sink_takes(writer->remotes[r++], config, &place, error))
 			return false;
 	return true;
 }
@@ -623,7 +623,7 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 				sink->file.option, sink->file.name, sink->columns, &choice, error))
 			return false;
 	}
-	return remotes_take(writer, config, error);
+	return sinks_take(writer, config, error);
 }
 
 /* The reporter's side */
@@ -657,7 +657,7 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
 	return (route->remote != NULL && route->remote->spooled != NULL &&
-		       spooled_oldest(route->remote->spooled, start)) ||
+		       sink_spool_oldest(route->remote->spooled, start)) ||
 	       sink_queue_oldest(route->outlet, start);
 }
 

@@ -349,7 +349,7 @@ void prefix_rules_free(struct prefix_list *rules)
 OPTION_WORDS_OF(
 	side_word, [PREFIX_DST] = "dst", [PREFIX_SRC] = "src", [PREFIX_EITHER] = "either")
 
-const char *prefix_option_lacks(
+const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -377,7 +377,7 @@ static const struct option_row monitor_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = prefix_option_lacks,
+		.lacks = prefix_option_inapplicable,
 		.word = side_word,
 		OPTION_FIELD(prefix_options, side),
 		.default_text = "either",

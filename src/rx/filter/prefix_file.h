@@ -56,5 +56,5 @@ struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *err
 void prefix_rules_free(struct prefix_list *rules);
 
 /* As lacks() of an option that is for --prefixes (config/option.h). */
-const char *prefix_option_lacks(
+const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

@@ -180,12 +180,12 @@ void prefix_filter_destroy(struct prefix_filter *table)
 	free(table);
 }
 
-const struct prefix_list *prefix_table_rules(const struct prefix_filter *table)
+const struct prefix_list *prefix_filter_entries(const struct prefix_filter *table)
 {
 	return table->rules;
 }
 
-struct prefix_counts *prefix_table_counts(
+struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker)
 {
 	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;

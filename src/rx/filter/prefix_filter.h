@@ -44,9 +44,9 @@ size_t prefix_filter_bytes(const struct prefix_list *rules);
 size_t prefix_ordinary_bytes(const struct prefix_list *rules);
 size_t prefix_worker_bytes(const struct prefix_list *rules);
 
-const struct prefix_list *prefix_table_rules(const struct prefix_filter *table);
+const struct prefix_list *prefix_filter_entries(const struct prefix_filter *table);
 /* [rules->n] */
-struct prefix_counts *prefix_table_counts(
+struct prefix_counts *prefix_filter_counts(
 	struct prefix_filter *table, uint64_t epoch, uint32_t worker);
 
 /* Rules matched by the packets of a burst; PREFIX_NO_ENTRY: none on that side. */

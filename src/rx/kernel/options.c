@@ -61,7 +61,7 @@ static bool read_word(
 	return true;
 }
 
-bool kernel_place_parse(const char *text, struct attach_point *place, char *why)
+bool attach_point_parse(const char *text, struct attach_point *place, char *why)
 {
 	size_t length = strcspn(text, ",");
 	struct said said = {false, false};
@@ -96,7 +96,7 @@ static bool check_kernel(const struct config *config, const struct measurement_c
 	char why[OPTION_WHY_MAX];
 
 	for (uint32_t i = 0; i < list->n; i++) {
-		if (!kernel_place_parse(list->texts[i], &places[i], why))
+		if (!attach_point_parse(list->texts[i], &places[i], why))
 			return option_fault(fault, "kernel", measurement, "'%.60s': %.220s",
 				list->texts[i], why);
 		for (uint32_t j = 0; j < i; j++)

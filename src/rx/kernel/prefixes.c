@@ -143,7 +143,7 @@ static int create_ipv6(const struct prefix_list *rules)
 	return map;
 }
 
-struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error)
+struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error)
 {
 	struct kernel_prefix_maps *maps = malloc(sizeof(*maps));
 
@@ -154,14 +154,14 @@ struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, 
 			return maps;
 	}
 	snprintf(error, PREFIX_ERROR_MAX, "the kernel has no memory for %u rules, %llu MB: %s",
-		rules->n, (unsigned long long)kernel_rules_bytes(rules) >> 20, strerror(errno));
+		rules->n, (unsigned long long)kernel_prefix_maps_bytes(rules) >> 20, strerror(errno));
 	if (maps != NULL && maps->ipv4 >= 0)
 		close(maps->ipv4);
 	free(maps);
 	return NULL;
 }
 
-void kernel_rules_destroy(struct kernel_prefix_maps *rules)
+void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules)
 {
 	if (rules == NULL)
 		return;
@@ -170,7 +170,7 @@ void kernel_rules_destroy(struct kernel_prefix_maps *rules)
 	free(rules);
 }
 
-uint64_t kernel_rules_bytes(const struct prefix_list *rules)
+uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules)
 {
 	return (uint64_t)count_entries(rules) * sizeof(uint32_t) +
 	       (uint64_t)rules->nb_ipv6 * TREE_NODE_BYTES;

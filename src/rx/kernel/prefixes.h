@@ -16,8 +16,8 @@ struct kernel_prefix_maps {
 };
 
 /* NULL with one line in error[PREFIX_ERROR_MAX]. */
-struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error);
-void kernel_rules_destroy(struct kernel_prefix_maps *rules); /* NULL: nothing */
+struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error);
+void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: nothing */
 
 /* Returns the approximate kernel memory, in bytes. */
-uint64_t kernel_rules_bytes(const struct prefix_list *rules);
+uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules);

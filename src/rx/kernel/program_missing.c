@@ -98,14 +98,14 @@ void kernel_program_rules(
 	(void)rules;
 }
 
-struct kernel_prefix_maps *kernel_rules_create(const struct prefix_list *rules, char *error)
+struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error)
 {
 	(void)rules;
 	snprintf(error, PREFIX_ERROR_MAX, KERNEL_MISSING);
 	return NULL;
 }
 
-bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
+bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
 	(void)map;
 	(void)take;
@@ -113,12 +113,12 @@ bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flo
 	return false;
 }
 
-void kernel_rules_destroy(struct kernel_prefix_maps *rules)
+void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules)
 {
 	(void)rules;
 }
 
-uint64_t kernel_rules_bytes(const struct prefix_list *rules)
+uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules)
 {
 	(void)rules;
 	return 0;

@@ -14,7 +14,7 @@ struct shared_map_batch {
 	struct kernel_flow flows[BATCH];
 };
 
-bool kernel_shared_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
+bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
 	struct shared_map_batch *batch = malloc(sizeof(*batch));
 	uint32_t place, n;

@@ -53,7 +53,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 		*tally = (struct kernel_tally){0};
 	}
 	if (tables->all_share && sum.largest > 0)
-		kernel_shared_take(tables->shared[generation], take, arg);
+		shared_map_take(tables->shared[generation], take, arg);
 	return sum;
 }
 

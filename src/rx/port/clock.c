@@ -156,7 +156,7 @@ OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] =
 static const char *lacks_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	bool live = kernel_given(config) || port_option_lacks(config, measurement) == NULL;
+	bool live = kernel_given(config) || port_option_inapplicable(config, measurement) == NULL;
 
 	return live && are_wanted(config)
 		       ? NULL

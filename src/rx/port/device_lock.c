@@ -129,7 +129,7 @@ static bool tap_taken(const struct port_name *name, char *error)
 	return true;
 }
 
-bool port_taken(const struct port_name *name, struct port_messages *messages, char *error)
+bool port_is_locked(const struct port_name *name, struct port_messages *messages, char *error)
 {
 	const struct port_driver *driver = port_driver_of_device(name->device);
 	struct sockaddr_un address;

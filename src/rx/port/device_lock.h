@@ -15,4 +15,4 @@
  * interface that it would share. True, with one line in error[DEVICE_LOCK_ERROR_MAX], where another
  * process has it. A socket's file that nobody listens on any more is removed, and that is noted.
  */
-bool port_taken(const struct port_name *name, struct port_messages *messages, char *error);
+bool port_is_locked(const struct port_name *name, struct port_messages *messages, char *error);

@@ -7,7 +7,7 @@
 
 #include "rx/port/port_name.h"
 
-const char *forward_option_lacks(
+const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -79,7 +79,7 @@ static const struct option_row forward_rows[] = {
 		.placeholder = "HOW",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
-		.lacks = port_option_lacks,
+		.lacks = port_option_inapplicable,
 		.word = mode_word,
 		OPTION_FIELD(forward_options, mode),
 		.default_text = "off",

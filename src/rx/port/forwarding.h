@@ -31,5 +31,5 @@ static inline uint32_t forward_out(enum forward_mode mode, uint32_t p)
 }
 
 /* As lacks() of an option that is for runs which forward. */
-const char *forward_option_lacks(
+const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

@@ -16,13 +16,13 @@ static void on_event(const char *device, enum rte_dev_event_type event, void *le
 		atomic_store_explicit((atomic_bool *)leaving, true, memory_order_relaxed);
 }
 
-void port_removal_hear(const char *device, atomic_bool *leaving)
+void hot_unplug_hear(const char *device, atomic_bool *leaving)
 {
 	/* Without memory for it, it is as if nobody told. */
 	rte_dev_event_callback_register(device, on_event, leaving);
 }
 
-void port_removal_forget(const char *device, atomic_bool *leaving)
+void hot_unplug_forget(const char *device, atomic_bool *leaving)
 {
 	while (rte_dev_event_callback_unregister(device, on_event, leaving) == -EAGAIN)
 		sched_yield(); /* it is being called */

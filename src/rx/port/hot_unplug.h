@@ -9,5 +9,5 @@
  * away from vfio: it asks for it, and waits until the process has let go. EAL passes that on to
  * whoever registered.
  */
-void port_removal_hear(const char *device, atomic_bool *leaving);
-void port_removal_forget(const char *device, atomic_bool *leaving);
+void hot_unplug_hear(const char *device, atomic_bool *leaving);
+void hot_unplug_forget(const char *device, atomic_bool *leaving);

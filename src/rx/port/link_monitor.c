@@ -39,7 +39,7 @@ static bool look(const struct link_monitor *watch, struct link_monitor *now)
 	return watch->interface != 0 ? look_at_interface(watch, now) : look_at_device(watch, now);
 }
 
-void port_watch_start(struct link_monitor *watch, const struct port *port)
+void link_monitor_start(struct link_monitor *watch, const struct port *port)
 {
 	struct link_monitor now;
 
@@ -50,7 +50,7 @@ void port_watch_start(struct link_monitor *watch, const struct port *port)
 		*watch = now;
 }
 
-enum port_change port_watch_look(struct link_monitor *watch)
+enum port_change link_monitor_look(struct link_monitor *watch)
 {
 	struct link_monitor before = *watch;
 

@@ -232,8 +232,8 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 		port_notice(&port->messages, "%s", name->notice);
 	if (name->warning[0] != '\0')
 		port_warn(&port->messages, "%s", name->warning);
-	port_quiet_libraries(log_is_verbose());
-	if (port_taken(name, &port->messages, error))
+	port_silence_libbpf(log_is_verbose());
+	if (port_is_locked(name, &port->messages, error))
 		return false;
 	if (port_driver_of_device(name->device)->sockets == AF_PACKET)
 		return probe_interface(port, name, nb_rx, error);
@@ -645,7 +645,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	if (result != 0)
 		return refused(&start, result, reason, error);
 	port->started = true;
-	port_removal_hear(port->device, &port->leaving);
+	hot_unplug_hear(port->device, &port->leaving);
 	restore_promiscuous(port);
 	port->nb_queues = nb_rx;
 	port->largest_frame = largest_frame(&start);
@@ -700,7 +700,7 @@ uint32_t port_interface_index(const struct port *port)
 
 static void port_stop(struct port *port)
 {
-	port_removal_forget(port->device, &port->leaving);
+	hot_unplug_forget(port->device, &port->leaving);
 	end_promiscuous(port);
 	if (port->silenced)
 		rte_eth_dev_set_link_up(port->id);

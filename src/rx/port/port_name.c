@@ -382,7 +382,7 @@ const struct option_row *fed_source(const struct config *config)
 							  : config_asks_of_set(config, SOURCE_SET);
 }
 
-const char *port_option_lacks(
+const char *port_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -417,7 +417,7 @@ static const struct option_row port_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = port_option_lacks,
+		.lacks = port_option_inapplicable,
 		OPTION_FIELD(port_options, wait_link),
 		.zero = true,
 		.min = 1,

@@ -87,5 +87,5 @@ const char *port_devarg(const char *device, const char *key, int *length);
 bool port_check_names(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
 /* As lacks() of an option that is for ports. */
-const char *port_option_lacks(
+const char *port_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

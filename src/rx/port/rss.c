@@ -445,18 +445,18 @@ static bool read_key(const struct option_text *a)
 		if (*at == ':' && digits % 2 == 0 && digits > 0 && at[1] != '\0')
 			continue;
 		if (digit < 0)
-			return option_refuse(a,
+			return option_set_error(a,
 				"not a key; write symmetric, default, or its bytes in "
 				"hexadecimal: 6d5a6d5a...");
 		if (digits == 2 * RSS_KEY_LEN_MAX)
-			return option_refuse(a, "longer than %u bytes, the limit of all devices",
+			return option_set_error(a, "longer than %u bytes, the limit of all devices",
 				RSS_KEY_LEN_MAX);
 		bytes[digits / 2] =
 			(uint8_t)(digits % 2 == 0 ? digit << 4 : bytes[digits / 2] | digit);
 		digits++;
 	}
 	if (digits == 0 || digits % 2 != 0)
-		return option_refuse(a, "%u hexadecimal digits; a byte has two", digits);
+		return option_set_error(a, "%u hexadecimal digits; a byte has two", digits);
 	options->key = RSS_KEY_GIVEN;
 	options->key_len = (uint8_t)(digits / 2);
 	return true;

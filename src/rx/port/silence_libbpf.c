@@ -13,7 +13,7 @@ static const struct {
 	{"libxdp.so.1", "libxdp_set_print"},
 };
 
-void port_quiet_libraries(bool verbose)
+void port_silence_libbpf(bool verbose)
 {
 	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
 		/* Only what is there already: a driver's library, hidden from the global scope. */

@@ -8,4 +8,4 @@
 
 #include <stdbool.h>
 
-void port_quiet_libraries(bool verbose);
+void port_silence_libbpf(bool verbose);

@@ -504,7 +504,7 @@ static ALWAYS_INLINE void count_as(
 		count(table, burst, mode);
 }
 
-void flow_deep_update(struct flow_table *table, const struct key_burst *burst)
+void flow_detail_update(struct flow_table *table, const struct key_burst *burst)
 {
 	if (table->deep->held)
 		count_as(table, burst, FLOW_DEFERRED);
@@ -512,7 +512,7 @@ void flow_deep_update(struct flow_table *table, const struct key_burst *burst)
 		count_as(table, burst, 0);
 }
 
-void flow_deep_update_weighted(struct flow_table *table, const struct key_burst *burst)
+void flow_detail_update_weighted(struct flow_table *table, const struct key_burst *burst)
 {
 	count_as(table, burst, FLOW_DEFERRED | FLOW_WEIGHTED);
 }

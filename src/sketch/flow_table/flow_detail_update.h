@@ -10,5 +10,5 @@
 #include "sketch/flow_table/flow_detail.h"
 
 /* Counts a burst, as flow_update_separate() does without. */
-void flow_deep_update(struct flow_table *table, const struct key_burst *burst);
-void flow_deep_update_weighted(struct flow_table *table, const struct key_burst *burst);
+void flow_detail_update(struct flow_table *table, const struct key_burst *burst);
+void flow_detail_update_weighted(struct flow_table *table, const struct key_burst *burst);

@@ -30,7 +30,7 @@ static size_t table_size(const struct floor *floor)
 
 static void floor_close(void *state)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct floor *floor = state;
 
 	for (uint32_t t = 0; t < floor->threads; t++)
@@ -41,14 +41,14 @@ static void floor_close(void *state)
 
 static void *floor_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct floor *floor =
 		calloc(1, sizeof(*floor) + contestant->threads * sizeof(floor->tables[0]));
 
 	if (floor == NULL)
 		return NULL;
 	floor->depth = contest->depth == 0 ? COUNTER_ROWS_DEPTH : contest->depth;
-	floor->bits = (uint32_t)__builtin_ctzll(contestant_width(contestant, contest));
+	floor->bits = (uint32_t)__builtin_ctzll(bench_subject_width(contestant, contest));
 	floor->threads = contestant->threads;
 	for (uint32_t t = 0; t < floor->threads; t++) {
 		floor->tables[t].counters = memory.alloc(table_size(floor), memory.arg);
@@ -101,11 +101,11 @@ static bool floor_total(const void *state, uint64_t *total)
 	return true;
 }
 
-const struct bench_subject_ops contestant_keys = {0};
+const struct bench_subject_ops bench_subject_keys = {0};
 
-const struct bench_subject_ops contestant_hashes = {.takes_hashes = true};
+const struct bench_subject_ops bench_subject_hashes = {.takes_hashes = true};
 
-const struct bench_subject_ops contestant_floor = {
+const struct bench_subject_ops bench_subject_floor = {
 	.takes_hashes = true,
 	.open = floor_open,
 	.feed = floor_feed,

@@ -10,7 +10,7 @@
 
 const struct option_owner bench_owner = {.size = sizeof(struct bench_options)};
 
-const char *bench_lacks_shared(
+const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	uint32_t tried = bench_options(config)->sharings;
@@ -29,7 +29,7 @@ static bool draws_flows(const struct config *config)
 	return bench->zipf.n == 0;
 }
 
-const char *bench_lacks_flows(
+const char *bench_inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -45,7 +45,7 @@ bool bench_read_zipf(const struct option_text *text)
 	if (strcmp(text->text, "random") == 0)
 		return option_add_value(text, BENCH_ZIPF_RANDOM);
 	if (units_millionths(text->text, &e6) != NULL || e6 > ZIPF_E6_MAX)
-		return option_refuse(text,
+		return option_set_error(text,
 			"not allowed; write exponents from 0 to 10 with at most six decimals, "
 			"uniform or random");
 	return option_add_value(text, e6);

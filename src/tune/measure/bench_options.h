@@ -39,10 +39,10 @@ static inline uint64_t bench_number(
 OPTION_OWNER(bench)
 
 /* As option_row.lacks: without threads that share a sketch. */
-const char *bench_lacks_shared(
+const char *bench_inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement);
 /* Without traffic that is drawn from flows. */
-const char *bench_lacks_flows(
+const char *bench_inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement);
 /* read() of exponents of Zipf's law. */
 bool bench_read_zipf(const struct option_text *text);
@@ -73,7 +73,7 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 	{                                                                                          \
 		.name = "atomic", .placeholder = "HOW,...", .group = OPTION_GROUP_TRY,             \
 		.type = OPTION_WORDS, .hidden = true, .part_of = "sharing",                        \
-		.part = "shared:", .lacks = bench_lacks_shared, .word = (words),                   \
+		.part = "shared:", .lacks = bench_inapplicable_without_shared, .word = (words),                   \
 		OPTION_FIELD(bench_options, atomics), .default_note = "all", .help = (text),       \
 	}
 #define BENCH_ROW_FLOWS(lack, otherwise)                                                           \

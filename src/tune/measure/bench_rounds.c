@@ -143,8 +143,8 @@ static bool run_round(const struct bench_rounds *contest, const struct cpus *cpu
 			continue;
 		if (!known[threads]) {
 			baselines[threads] = (struct baseline){
-				.keys = run_baseline(contest, cpus, &contestant_keys, threads),
-				.hashes = run_baseline(contest, cpus, &contestant_hashes, threads),
+				.keys = run_baseline(contest, cpus, &bench_subject_keys, threads),
+				.hashes = run_baseline(contest, cpus, &bench_subject_hashes, threads),
 			};
 			known[threads] = true;
 		}
@@ -164,7 +164,7 @@ bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpu
 		if (contestants[c].threads > cpus->n)
 			results[c].missing = "more threads than CPUs";
 	/* Nobody pays for the first touch of the keys. */
-	run_baseline(contest, cpus, &contestant_hashes, 1);
+	run_baseline(contest, cpus, &bench_subject_hashes, 1);
 	for (*rounds_done = 0; *rounds_done < rounds && !signals_stop_requested(); (*rounds_done)++)
 		if (!run_round(contest, cpus, contestants, nb_contestants, *rounds_done,
 			    *rounds_done + 1 == rounds, results, error))
@@ -183,7 +183,7 @@ static uint64_t count_misses(int counter, struct pass *pass)
 bool bench_rounds_misses(
 	const struct bench_rounds *contest, const struct bench_subject *contestant, double *misses)
 {
-	const struct bench_subject reader = {.ops = &contestant_keys, .threads = 1};
+	const struct bench_subject reader = {.ops = &bench_subject_keys, .threads = 1};
 	struct pass pass = {contestant, contest->workload, NULL},
 		    reading = {&reader, contest->workload, NULL};
 	int counter = cache_misses_open();

@@ -28,7 +28,7 @@ static void ours_close(void *state)
 /* The kernel promises any memory, and kills who touches what is not there. */
 static bool has_memory(size_t bytes)
 {
-	size_t available = memory_available();
+	size_t available = node_memory_available();
 
 	return bytes <= available - available / 16;
 }
@@ -41,14 +41,14 @@ static void *ours_open(const struct bench_subject *contestant, const struct benc
 	bool at_once = shared && !contestant->locked;
 	struct sketch_params params = {
 		.depth = contest->depth,
-		.width = contestant_width(contestant, contest),
+		.width = bench_subject_width(contestant, contest),
 		.metric = contestant->metric,
 		.atomic = contestant->atomic,
 		.writers = !at_once                  ? 1
 			   : contestant->threads > 1 ? contestant->threads
 						     : 2,
 		.seed = contest->seed,
-		.allocator = memory_on_node(PLAN_NODE_ANY),
+		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
 	uint32_t parts = shared ? 1 : contestant->threads;
 	struct ours *ours = calloc(1, sizeof(*ours));
@@ -200,7 +200,7 @@ static uint32_t ours_top(void *state, const struct workload *workload,
 	return n;
 }
 
-const struct bench_subject_ops contestant_sketch = {
+const struct bench_subject_ops bench_subject_sketch = {
 	.takes_hashes = true,
 	.open = ours_open,
 	.feed = ours_feed,
@@ -216,6 +216,6 @@ const struct bench_subject_ops contestant_sketch = {
 	.open = ours_open, .feed = ours_feed, .memory = ours_memory, .total = ours_total,          \
 	.refused = ours_refused, .close = ours_close
 
-const struct bench_subject_ops contestant_table = {.takes_hashes = true, TABLE};
+const struct bench_subject_ops bench_subject_table = {.takes_hashes = true, TABLE};
 
-const struct bench_subject_ops contestant_table_hashing = {TABLE};
+const struct bench_subject_ops bench_subject_table_hashing = {TABLE};

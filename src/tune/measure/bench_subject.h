@@ -40,7 +40,7 @@ struct bench_subject {
 	uint64_t width; /* 0: the contest's */
 };
 
-static inline uint64_t contestant_width(
+static inline uint64_t bench_subject_width(
 	const struct bench_subject *contestant, const struct bench_rounds *contest)
 {
 	return contestant->width > 0 ? contestant->width : contest->width;
@@ -72,10 +72,10 @@ struct bench_subject_ops {
 	void (*close)(void *state);
 };
 
-extern const struct bench_subject_ops contestant_keys;   /* baselines.c: reads keys, no more */
-extern const struct bench_subject_ops contestant_hashes; /* baselines.c: and hashes them */
-extern const struct bench_subject_ops contestant_floor;  /* baselines.c: and increments counters */
-extern const struct bench_subject_ops contestant_sketch; /* bench_sketches.c */
-extern const struct bench_subject_ops contestant_table;  /* bench_sketches.c: a flow-table */
+extern const struct bench_subject_ops bench_subject_keys;   /* baselines.c: reads keys, no more */
+extern const struct bench_subject_ops bench_subject_hashes; /* baselines.c: and hashes them */
+extern const struct bench_subject_ops bench_subject_floor;  /* baselines.c: and increments counters */
+extern const struct bench_subject_ops bench_subject_sketch; /* bench_sketches.c */
+extern const struct bench_subject_ops bench_subject_table;  /* bench_sketches.c: a flow-table */
 extern const struct bench_subject_ops
-	contestant_table_hashing; /* bench_sketches.c: that needs no hash but its own */
+	bench_subject_table_hashing; /* bench_sketches.c: that needs no hash but its own */

@@ -44,7 +44,7 @@ static uint32_t add_sketch(const struct bench_options *bench, struct bench_subje
 	return n;
 }
 
-uint32_t choices_contestants(const struct bench_options *bench, const struct option_values *threads,
+uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *contestants, uint32_t max)
 {
 	uint32_t n = 0;
@@ -53,7 +53,7 @@ uint32_t choices_contestants(const struct bench_options *bench, const struct opt
 		for (uint32_t t = 0; choices_has(bench->sketches, s) && t < threads->n; t++) {
 			const struct bench_subject ours = {
 				.name = sketches[s]->name,
-				.ops = &contestant_sketch,
+				.ops = &bench_subject_sketch,
 				.sketch = sketches[s],
 				.threads = (uint32_t)threads->values[t],
 			};

@@ -23,7 +23,7 @@ bool choices_has(uint32_t set, uint32_t i);
  * One contestant of each chosen sketch, sharing, atomic (of shared ones) and number of threads into
  * contestants[max]. Returns their number.
  */
-uint32_t choices_contestants(const struct bench_options *bench, const struct option_values *threads,
+uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
 	struct bench_subject *contestants, uint32_t max);
 
 /*

@@ -38,7 +38,7 @@ int figures_open(
 		.table = stdout,
 		.prefix = figures->prefix != NULL ? figures->prefix : "",
 		.path = figures_options(config)->output};
-	facts_read(&figures->facts, config->argc, config->argv);
+	host_facts_read(&figures->facts, config->argc, config->argv);
 	if (!config_spares_inputs(config, "--output", figures->path != NULL ? figures->path : "-",
 		    -1, error, sizeof(error))) {
 		log_error("%s", error);
@@ -253,7 +253,7 @@ int figures_write(struct figures *figures, const struct figures_column *columns,
 
 	if (status != 0)
 		return status;
-	facts_add_memory(&figures->facts);
+	host_facts_add_memory(&figures->facts);
 	figures_begin(figures);
 	status = run(arg) ? 0 : 1;
 	closed = figures_close(figures);
@@ -266,7 +266,7 @@ static const char *lacks_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return option_lacks_file(figures_options(config)->output);
+	return option_inapplicable_without_file(figures_options(config)->output);
 }
 
 static const struct option_row figures_rows[] = {

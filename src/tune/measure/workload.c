@@ -129,7 +129,7 @@ static void count_distinct(struct workload *workload)
 /* With room for so many packets, and none in it. */
 static struct workload *allocate(uint64_t packets, uint64_t hash_seed)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct workload *workload = aligned_alloc(64, (sizeof(*workload) + 63) / 64 * 64);
 
 	if (workload == NULL)
@@ -259,7 +259,7 @@ struct workload *workload_read(struct source *source, uint64_t packets, uint64_t
 
 bool workload_add_flow_hashes(struct workload *workload)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct parsed parsed = {0};
 
 	workload->flow_hashes = memory.alloc(flow_hashes_size(workload), memory.arg);
@@ -274,7 +274,7 @@ bool workload_add_flow_hashes(struct workload *workload)
 
 void workload_destroy(struct workload *workload)
 {
-	struct sketch_allocator memory = memory_on_node(PLAN_NODE_ANY);
+	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 
 	if (workload->keys != NULL)
 		memory.free(workload->keys, keys_size(workload), memory.arg);
