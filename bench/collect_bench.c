@@ -136,7 +136,7 @@ static void forget(void *arg, uint32_t exporter)
 		dedup_forget_exporter(collecting->dedup, exporter);
 }
 
-static void say_nothing(void *arg, bool warning, const char *line)
+static void discard_line(void *arg, bool warning, const char *line)
 {
 	(void)arg;
 	(void)warning;
@@ -152,7 +152,7 @@ static bool create_collector(struct collect_bench *collecting)
 		.link_overhead = LINK_OVERHEAD,
 		.observe = observe,
 		.forget = forget,
-		.say = say_nothing,
+		.say = discard_line,
 		.arg = collecting,
 	};
 	char error[OPTION_WHY_MAX];

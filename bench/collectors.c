@@ -535,7 +535,7 @@ static void ignore_link(void *arg, const struct link_row *row)
 	(void)row;
 }
 
-static void tell_templates(struct collector *collector, const struct told_templates *told)
+static void send_templates(struct collector *collector, const struct told_templates *told)
 {
 	uint8_t message[MESSAGE];
 	struct datagram datagram = {
@@ -569,7 +569,7 @@ static double grow_by_templates(const void *arg)
 
 	if (collector == NULL)
 		return 0;
-	tell_templates(collector, told);
+	send_templates(collector, told);
 	before = resident() - before;
 	collector_end_epoch(collector, 0, add_templates, ignore_link, &templates);
 	return templates == (uint64_t)told->exporters * told->templates ? before : 0;

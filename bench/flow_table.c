@@ -460,7 +460,7 @@ static bool run_traffics(struct flow_tables *bench)
 	return true;
 }
 
-static void say_misses(void)
+static void log_misses(void)
 {
 	int counter = cache_misses_open();
 
@@ -475,7 +475,7 @@ static bool run_all(void *arg)
 	struct flow_tables *bench = arg;
 	bool right;
 
-	say_misses();
+	log_misses();
 	right = run_traffics(bench);
 	print_fastest(bench);
 	return right;
@@ -554,7 +554,7 @@ static bool check_hosts(const struct config *config, const struct measurement_co
 	return true;
 }
 
-static const char *lacks_flows(
+static const char *inapplicable_without_flows(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -637,7 +637,7 @@ static const struct option_row common_rows[] = {
 	BENCH_ROW_WIDTH("64K,256K,1M",
 		"Buckets, powers of two. What does not fit into memory is marked and not "
 		"measured."),
-	BENCH_ROW_FLOWS(lacks_flows, "100K"),
+	BENCH_ROW_FLOWS(inapplicable_without_flows, "100K"),
 	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round; of a capture at most so many."),
 	BENCH_ROW_ROUNDS("3"),
 	BENCH_ROW_DURATION("300ms", "How long each run of --hosts takes in each round."),

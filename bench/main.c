@@ -43,14 +43,14 @@ static int close_standard_output(void)
 }
 
 /* For who completes a command line: see options_words(). */
-static int say_words(void)
+static int print_names(void)
 {
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
 		puts(bench_program.commands[c]->name);
 	return close_standard_output();
 }
 
-static int say_commands(void)
+static int print_commands(void)
 {
 	fputs("Usage: sketchtap-bench COMMAND [options]; COMMAND --help tells more\n", stdout);
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
@@ -60,7 +60,7 @@ static int say_commands(void)
 }
 
 /* Nobody means a bench that takes minutes by giving none. */
-static int refuse_no_command(void)
+static int print_no_command(void)
 {
 	fputs("sketchtap-bench: give a command:", stderr);
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
@@ -76,9 +76,9 @@ int main(int argc, char **argv)
 
 	standard_files_fill();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return argc == 3 && strcmp(argv[2], "words") == 0 ? say_words() : say_commands();
+		return argc == 3 && strcmp(argv[2], "words") == 0 ? print_names() : print_commands();
 	if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0))
-		return refuse_no_command();
+		return print_no_command();
 	switch (config_load(&config, &bench_program, argc, argv, stdout, stderr)) {
 	case CONFIG_OK: break;
 	case CONFIG_EXIT_0: return close_standard_output();

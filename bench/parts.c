@@ -92,7 +92,7 @@ struct part {
 	const char *expression; /* of a filter */
 };
 
-static bool say(struct parts *parts, double value)
+static bool put_value(struct parts *parts, double value)
 {
 	figures_cell(&parts->figures, "value", "%.4f", value);
 	return true;
@@ -155,9 +155,9 @@ static bool time_work(struct parts *parts, bool (*run)(struct parts *parts, uint
 	return cpus_run(&parts->cpus, 1, run_work, &work, seconds) && work.right;
 }
 
-static bool say_ns(struct parts *parts, double seconds)
+static bool put_ns(struct parts *parts, double seconds)
 {
-	return say(parts, seconds * 1e9 / (double)parts->packets);
+	return put_value(parts, seconds * 1e9 / (double)parts->packets);
 }
 
 /* --- programs: before EAL's start, which ties this process to a CPU and all that it starts --- */
@@ -166,7 +166,7 @@ static bool measure_start_up(struct parts *parts, const struct part *part)
 {
 	(void)part;
 	parts->start_up = program_replay(parts->config, parts->captures.small, parts->error);
-	return parts->start_up > 0 && say(parts, parts->start_up);
+	return parts->start_up > 0 && put_value(parts, parts->start_up);
 }
 
 static bool measure_replay(struct parts *parts, const struct part *part)
@@ -176,7 +176,7 @@ static bool measure_replay(struct parts *parts, const struct part *part)
 
 	(void)part;
 	return all > 0 &&
-	       say(parts, seconds > 0 ? (double)parts->replay_packets / 1e6 / seconds : 0);
+	       put_value(parts, seconds > 0 ? (double)parts->replay_packets / 1e6 / seconds : 0);
 }
 
 static bool measure_libpcap(struct parts *parts, const struct part *part)
@@ -185,7 +185,7 @@ static bool measure_libpcap(struct parts *parts, const struct part *part)
 		program_read_alone(parts->captures.large, parts->captures.packets, parts->error);
 
 	(void)part;
-	return seconds > 0 && say(parts, (double)parts->replay_packets / 1e6 / seconds);
+	return seconds > 0 && put_value(parts, (double)parts->replay_packets / 1e6 / seconds);
 }
 
 static const struct part programs[] = {
@@ -304,7 +304,7 @@ static void print_entrant(struct parts *parts, const struct bench_subject *entra
 	if (result->missing != NULL)
 		figures_note(figures, "not measured: %s", result->missing);
 	else
-		say(parts, result->ns[0] / entrant->threads);
+		put_value(parts, result->ns[0] / entrant->threads);
 	if (result->missing == NULL && result->keeps_keys && result->accuracy.known) {
 		figures_cell(figures, "recall", "%.2f", result->accuracy.recall);
 		figures_cell(figures, "relative_error", "%.6f", result->accuracy.relative_error);
@@ -361,7 +361,7 @@ static bool measure_parsing(struct parts *parts, const struct part *part)
 {
 	double seconds;
 
-	return time_work(parts, parse, part->variant, &seconds) && say_ns(parts, seconds);
+	return time_work(parts, parse, part->variant, &seconds) && put_ns(parts, seconds);
 }
 
 static bool filter_packets(struct parts *parts, uint32_t variant)
@@ -393,7 +393,7 @@ static bool measure_filter(struct parts *parts, const struct part *part)
 	} else if (parts->filter != NULL && time_work(parts, filter_packets, 0, &seconds)) {
 		figures_note(&parts->figures, "%.0f %% match",
 			100.0 * (double)parts->kept / (double)parts->packets);
-		done = say_ns(parts, seconds);
+		done = put_ns(parts, seconds);
 	}
 	filter_destroy(parts->filter);
 	filter_set_free(&set);
@@ -415,7 +415,7 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 		       &without, parts->error) &&
 	       polled_run(&parts->run_config, &parts->plan, parts->source, POLLED_MEASURE, &with,
 		       parts->error) &&
-	       say(parts, with.total - without.total);
+	       put_value(parts, with.total - without.total);
 }
 
 /* As behind a card. variant: how many flows. */
@@ -440,7 +440,7 @@ static bool measure_card(struct parts *parts, const struct part *part)
 	if (!done)
 		return false;
 	figures_note(&parts->figures, "%.1f ns to receive and free", without.total);
-	return say(parts, with.total - without.total);
+	return put_value(parts, with.total - without.total);
 }
 
 /* --- the reporter, and who counts beside it --- */
@@ -456,7 +456,7 @@ static bool measure_reporter(struct parts *parts, const struct part *part)
 	double seconds;
 
 	(void)part;
-	return time_work(parts, report, 0, &seconds) && say(parts, seconds * 1000);
+	return time_work(parts, report, 0, &seconds) && put_value(parts, seconds * 1000);
 }
 
 /* Thread 0 counts; another one reports until it has ended, one merge after the other. */
@@ -490,7 +490,7 @@ static bool measure_counting(struct parts *parts, const struct part *part)
 	parts->sketch->ops->reset(parts->sketch);
 	atomic_store_explicit(&parts->ended, false, memory_order_relaxed);
 	return cpus_run(&parts->cpus, part->variant, count_beside_reporter, parts, seconds) &&
-	       say_ns(parts, seconds[0]);
+	       put_ns(parts, seconds[0]);
 }
 
 /* --- monitored prefixes --- */
@@ -507,7 +507,7 @@ static bool measure_matching(struct parts *parts, const struct part *part)
 	double before, with;
 
 	return time_work(parts, match, part->variant - 1, &before) &&
-	       time_work(parts, match, part->variant, &with) && say_ns(parts, with - before);
+	       time_work(parts, match, part->variant, &with) && put_ns(parts, with - before);
 }
 
 /* --- what is around a sketch --- */

@@ -747,7 +747,7 @@ const struct option_owner experiment_owner = {
 	.size = sizeof(struct experiment_options),
 };
 
-static const char *lacks_generator(
+static const char *inapplicable_without_generator(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -756,7 +756,7 @@ static const char *lacks_generator(
 
 #define LOAD_ROWS(traffics, threads)                                                               \
 	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),                  \
-		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(lacks_generator, traffics),                  \
+		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_without_generator, traffics),                  \
 		{                                                                                  \
 			.name = "workers",                                                         \
 			.placeholder = "N,...",                                                    \
@@ -813,7 +813,7 @@ static const struct option_row pace_rows[] = {
 		.placeholder = "RATE",
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_OWN,
-		.lacks = lacks_generator,
+		.lacks = inapplicable_without_generator,
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "72Mpps",

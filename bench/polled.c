@@ -200,7 +200,7 @@ static bool check(const struct run *run, char *error)
 }
 
 /* As for a replay that is paced. */
-static void turn_valve_on(struct run *run)
+static void enable_shedding(struct run *run)
 {
 	struct worker *worker = run->workers[0];
 	struct rte_ring *ring = feeder_ring(run->feeder, 0);
@@ -224,7 +224,7 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	polled.longest = rte_get_tsc_hz() / 1000000 * POLLED_LONGEST_US;
 	run->design = &polled_design;
 	if (kind >= POLLED_KEPT_UP)
-		turn_valve_on(run);
+		enable_shedding(run);
 	/* Nothing looks at what a replay says of a packet beside its mbuf. */
 	if (polled.line != NULL)
 		run->workers[0]->reader.replay = false;

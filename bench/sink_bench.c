@@ -276,7 +276,7 @@ static struct sink_log voice = {.say = hear};
 
 /* Rows through an outlet, from the hand-over until all have their fate. Returns seconds; 0: they
  * have not. */
-static double time_outlet(const struct sink_request *request, struct report_epoch *epoch)
+static double time_queue(const struct sink_request *request, struct report_epoch *epoch)
 {
 	struct sink *remote = sink_create(request, 0, &voice);
 	char why[SINK_ERROR_MAX];
@@ -367,7 +367,7 @@ static bool run_kafka(struct rounds_bench *in, struct mock_broker *broker)
 		fine = !signals_stop_requested() &&
 		       print_rate(in, "kafka: librdkafka's own loop", r, rows,
 			       time_loop(broker, &request, epoch, &text)) &&
-		       print_rate(in, "kafka: an export", r, rows, time_outlet(&request, epoch));
+		       print_rate(in, "kafka: an export", r, rows, time_queue(&request, epoch));
 	text_free(&text);
 	report_epoch_free(epoch);
 	return fine;

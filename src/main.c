@@ -12,7 +12,7 @@
 #include "parallel/run/eal.h"
 
 /* It was a command of this program. */
-static int say_where_bench_is(int argc, char **argv)
+static int print_bench_location(int argc, char **argv)
 {
 	bool is_tune = argc > 2 && strcmp(argv[2], "tune") == 0;
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], other->name) == 0)
 			return close_standard_output(other->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "bench") == 0)
-		return say_where_bench_is(argc, argv);
+		return print_bench_location(argc, argv);
 	switch (config_load(&config, &commands, argc, argv, stdout, stderr)) {
 	case CONFIG_OK: break;
 	case CONFIG_EXIT_0: return close_standard_output(0);

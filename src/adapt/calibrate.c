@@ -69,7 +69,7 @@ bool calibrate_add(struct profile *profile, struct profile_row *row, double *ns,
 	return profile_add(profile, row);
 }
 
-static struct calibration_run *begin(
+static struct calibration_run *begin_run(
 	const struct calibration *calibration, const struct key_rule *rule)
 {
 	struct calibration_run *bout = aligned_alloc(64, (sizeof(*bout) + 63) / 64 * 64);
@@ -88,13 +88,13 @@ static struct calibration_run *begin(
 	return NULL;
 }
 
-static void end(struct calibration_run *bout)
+static void end_run(struct calibration_run *bout)
 {
 	free(bout->ns);
 	free(bout);
 }
 
-static bool say_late(const struct calibration *calibration, bool late)
+static bool note_late(const struct calibration *calibration, bool late)
 {
 	if (late && calibration->late != NULL)
 		*calibration->late = true;
@@ -106,13 +106,13 @@ static bool is_late(const struct calibration_run *bout)
 {
 	const struct calibration *calibration = bout->calibration;
 
-	return say_late(calibration,
+	return note_late(calibration,
 		signals_stop_requested() ||
 			(calibration->until > 0 && calibration->clock() >= calibration->until));
 }
 
 /* What took so long, of n packets. */
-static void note(struct calibration_run *bout, uint64_t cycles, uint32_t n)
+static void note_cost(struct calibration_run *bout, uint64_t cycles, uint32_t n)
 {
 	if (bout->n < bout->calibration->samples)
 		bout->ns[bout->n++] = (double)cycles * bout->calibration->ns / n;
@@ -158,16 +158,16 @@ bool calibrate_timer(const struct calibration *calibration, struct profile *prof
 
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin(calibration, &key_rules[0]);
+	bout = begin_run(calibration, &key_rules[0]);
 	if (bout == NULL)
 		return false;
 	while (bout->n < calibration->samples) {
 		uint64_t start = calibration->clock();
 
-		note(bout, calibration->clock() - start, 1);
+		note_cost(bout, calibration->clock() - start, 1);
 	}
 	added = calibrate_add(profile, &row, bout->ns, bout->n);
-	end(bout);
+	end_run(bout);
 	return added;
 }
 
@@ -193,7 +193,7 @@ static void time_key(struct calibration_run *bout)
 			key_burst_mask(&bout->keys, &bout->packets, bout->rule);
 			hash_burst(&bout->hash_key, &bout->keys);
 		}
-		note(bout, calibration->clock() - start, BURST_MAX);
+		note_cost(bout, calibration->clock() - start, BURST_MAX);
 	}
 }
 
@@ -209,12 +209,12 @@ bool calibrate_key(
 	strcpy(row.what.key, rule->name);
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin(calibration, key_rule_equal(rule, &key_rules[0]) ? &key_rules[0] : rule);
+	bout = begin_run(calibration, key_rule_equal(rule, &key_rules[0]) ? &key_rules[0] : rule);
 	if (bout == NULL)
 		return false;
 	time_key(bout);
 	added = calibrate_add(profile, &row, bout->ns, bout->n);
-	end(bout);
+	end_run(bout);
 	return added;
 }
 
@@ -227,7 +227,7 @@ bool calibrate_distinct(const struct calibration *calibration, struct profile *p
 
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin(calibration, &key_rules[0]);
+	bout = begin_run(calibration, &key_rules[0]);
 	distinct = aligned_alloc(64, sizeof(*distinct));
 	if (bout != NULL && distinct != NULL) {
 		hyperloglog_reset(distinct);
@@ -238,13 +238,13 @@ bool calibrate_distinct(const struct calibration *calibration, struct profile *p
 			hash_burst(&bout->hash_key, &bout->packets);
 			start = calibration->clock();
 			hyperloglog_update(distinct, &bout->packets);
-			note(bout, calibration->clock() - start, BURST_MAX);
+			note_cost(bout, calibration->clock() - start, BURST_MAX);
 		}
 		added = calibrate_add(profile, &row, bout->ns, bout->n);
 	}
 	free(distinct);
 	if (bout != NULL)
-		end(bout);
+		end_run(bout);
 	return added;
 }
 
@@ -268,7 +268,7 @@ static void feed(struct fed *fed, bool timed)
 	start = bout->calibration->clock();
 	fed->update(fed->sketch, &bout->keys);
 	if (timed)
-		note(bout, bout->calibration->clock() - start, bout->keys.n);
+		note_cost(bout, bout->calibration->clock() - start, bout->keys.n);
 }
 
 /* n packets of flows beside each other; step 0: of one. */
@@ -399,7 +399,7 @@ static bool has_time_for(const struct calibration *calibration, size_t bytes)
 {
 	uint64_t now = calibration->clock();
 
-	return !say_late(
+	return !note_late(
 		calibration, calibration->until > 0 &&
 				     (now >= calibration->until ||
 					     (double)(calibration->until - now) * calibration->ns <=
@@ -430,7 +430,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 		return true;
 	if (!has_time_for(calibration, what->sketch->memory(&own)))
 		return false;
-	fed.bout = begin(calibration, params->key);
+	fed.bout = begin_run(calibration, params->key);
 	fed.sketch = fed.bout != NULL ? what->sketch->create(&own) : NULL;
 	if (fed.sketch != NULL) {
 		fed.update = what->sketch->update[what->sharing];
@@ -441,7 +441,7 @@ static bool time_state(const struct calibration *calibration, const struct profi
 		what->sketch->destroy(fed.sketch);
 	}
 	if (fed.bout != NULL)
-		end(fed.bout);
+		end_run(fed.bout);
 	return done;
 }
 

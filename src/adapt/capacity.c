@@ -64,7 +64,7 @@ struct capacity_sum {
 };
 
 /* `share` of the packets have this part. */
-static bool add(struct capacity_sum *sum, const struct profile_what *what, double share)
+static bool add_cost(struct capacity_sum *sum, const struct profile_what *what, double share)
 {
 	const struct profile_row *row = profile_find(sum->profile, what);
 
@@ -80,7 +80,7 @@ static bool add_part(struct capacity_sum *sum, enum profile_part part, double sh
 {
 	const struct profile_what what = {.part = part};
 
-	return add(sum, &what, share);
+	return add_cost(sum, &what, share);
 }
 
 /* Of the packets, for those measurements that have this key rule; UINT32_MAX: for all of them. */
@@ -101,7 +101,7 @@ static bool add_key(struct capacity_sum *sum, const struct capacity_worker *work
 {
 	double share = looked_at(worker, state, key == 0 ? UINT32_MAX : key);
 
-	return share <= 0 || add(sum, &worker->keys[key], share);
+	return share <= 0 || add_cost(sum, &worker->keys[key], share);
 }
 
 static bool add_measurement(struct capacity_sum *sum, const struct profile_what *sketch,
@@ -114,7 +114,7 @@ static bool add_measurement(struct capacity_sum *sum, const struct profile_what 
 		what.state = FLOW_COUNT;
 	if (detail->counted < 1)
 		sum->ns += CAPACITY_SHARE_NS * detail->looked_at;
-	return add(sum, &what, detail->looked_at * detail->counted) &&
+	return add_cost(sum, &what, detail->looked_at * detail->counted) &&
 	       add_part(sum, PROFILE_DISTINCT, detail->looked_at);
 }
 

@@ -384,7 +384,7 @@ static void make_moves(struct choose_sum *sum, struct choice_move *end)
 }
 
 /* What takes the least time of all that [begin, end) may give up. */
-static void give_up(struct choose_sum *sum, uint32_t begin, uint32_t end)
+static void shed_range(struct choose_sum *sum, uint32_t begin, uint32_t end)
 {
 	double sum_ns = sum->choice->ns;
 
@@ -417,7 +417,7 @@ static void take_moves(struct choose_sum *sum, uint32_t begin, uint32_t end, dou
 }
 
 /* Steps are whole, so there may be time left: for the best ranked that can do with it. */
-static void give_back(struct choose_sum *sum)
+static void restore_detail(struct choose_sum *sum)
 {
 	for (uint32_t i = 0; i < sum->problem->nb_items; i++) {
 		bool moved = true;
@@ -448,11 +448,11 @@ static bool best_of_rank(struct choose_sum *sum, uint32_t begin, uint32_t end)
 				return true;
 	}
 	ns = sum->choice->ns;
-	give_up(sum, begin, end);
+	shed_range(sum, begin, end);
 	if (!fits(sum))
 		return false;
 	take_moves(sum, begin, end, ns);
-	give_back(sum);
+	restore_detail(sum);
 	return true;
 }
 

@@ -193,7 +193,7 @@ struct profile_reader {
 	char *error;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(
+__attribute__((format(printf, 2, 3))) static bool set_line_error(
 	struct profile_reader *reader, const char *format, ...)
 {
 	va_list arguments;
@@ -216,11 +216,11 @@ static bool next_line(struct profile_reader *reader)
 		reader->line++;
 		if (fgets(reader->text, sizeof(reader->text), reader->in) == NULL)
 			return ferror(reader->in)
-				       ? refuse(reader, "cannot be read")
-				       : refuse(reader, "the file ends before its rows do");
+				       ? set_line_error(reader, "cannot be read")
+				       : set_line_error(reader, "the file ends before its rows do");
 		length = strlen(reader->text);
 		if (length == 0 || reader->text[length - 1] != '\n')
-			return refuse(reader, length == sizeof(reader->text) - 1
+			return set_line_error(reader, length == sizeof(reader->text) - 1
 						      ? "longer than any line of a profile"
 						      : "cut off");
 		reader->text[length - 1] = '\0';
@@ -239,7 +239,7 @@ static bool cut_fields(struct profile_reader *reader, char *fields[FIELDS])
 		if (n < FIELDS)
 			fields[n] = field;
 	}
-	return n == FIELDS || refuse(reader, "%u fields in the place of %u", n, FIELDS);
+	return n == FIELDS || set_line_error(reader, "%u fields in the place of %u", n, FIELDS);
 }
 
 static bool read_word(struct profile_reader *reader, const char *field, const char *const *words,
@@ -248,7 +248,7 @@ static bool read_word(struct profile_reader *reader, const char *field, const ch
 	for (*value = 0; *value < n; ++*value)
 		if (strcmp(field, words[*value]) == 0)
 			return true;
-	return refuse(reader, "'%.64s' is not a word that stands there", field);
+	return set_line_error(reader, "'%.64s' is not a word that stands there", field);
 }
 
 static bool read_whole(
@@ -259,7 +259,7 @@ static bool read_whole(
 	errno = 0;
 	*value = strtoull(field, &end, 10);
 	return (*field >= '0' && *field <= '9' && *end == '\0' && errno == 0 && *value <= most) ||
-	       refuse(reader, "'%.64s' is not such a number", field);
+	       set_line_error(reader, "'%.64s' is not such a number", field);
 }
 
 static bool read_real(struct profile_reader *reader, const char *field, double *value)
@@ -269,7 +269,7 @@ static bool read_real(struct profile_reader *reader, const char *field, double *
 	errno = 0;
 	*value = strtod(field, &end);
 	return (*field != '\0' && *end == '\0' && isfinite(*value)) ||
-	       refuse(reader, "'%.64s' is not a number", field);
+	       set_line_error(reader, "'%.64s' is not a number", field);
 }
 
 static bool read_key(struct profile_reader *reader, const char *field, char key[PROFILE_KEY_MAX])
@@ -278,11 +278,11 @@ static bool read_key(struct profile_reader *reader, const char *field, char key[
 	struct key_rule rule;
 
 	if (snprintf(key, PROFILE_KEY_MAX, "%s", field) >= PROFILE_KEY_MAX)
-		return refuse(reader, "'%.64s' is not a key", field);
+		return set_line_error(reader, "'%.64s' is not a key", field);
 	for (char *plus = key; (plus = strchr(plus, '+')) != NULL;)
 		*plus = ',';
 	return key[0] == '\0' || key_rule_parse(&rule, key, why) ||
-	       refuse(reader, "'%.64s' is not a key", field);
+	       set_line_error(reader, "'%.64s' is not a key", field);
 }
 
 /* The sketch and its shape, flows last; or nothing at all. */
@@ -295,13 +295,13 @@ static bool read_sketch(struct profile_reader *reader, char *const *fields, stru
 	if (what->part != PROFILE_SKETCH) {
 		for (uint32_t f = 0; f < 6; f++)
 			if (fields[f][0] != '\0')
-				return refuse(reader, "'%.64s' stands where there is no sketch",
+				return set_line_error(reader, "'%.64s' stands where there is no sketch",
 					fields[f]);
 		return true;
 	}
 	what->sketch = sketch_find(fields[0]);
 	if (what->sketch == NULL)
-		return refuse(reader, "'%.64s' is not a sketch", fields[0]);
+		return set_line_error(reader, "'%.64s' is not a sketch", fields[0]);
 	if (!read_whole(reader, fields[1], UINT32_MAX, &depth) ||
 		!read_whole(reader, fields[2], UINT64_MAX, &what->width) ||
 		!read_word(reader, fields[3], sharing_names, SHARING_COUNT, &sharing) ||
@@ -320,7 +320,7 @@ static bool read_fit(struct profile_reader *reader, char *const *fields, struct 
 	times->bic[kind] = INFINITY;
 	if (fields[0][0] == '\0' && fields[1][0] == '\0' && fields[2][0] == '\0')
 		return times->best != kind ||
-		       refuse(reader, "the %s distribution fits best, and is not there",
+		       set_line_error(reader, "the %s distribution fits best, and is not there",
 			       distribution_names[kind]);
 	return read_real(reader, fields[0], &times->a[kind]) &&
 	       read_real(reader, fields[1], &times->b[kind]) &&
@@ -342,7 +342,7 @@ static bool read_times(struct profile_reader *reader, char *const *fields, struc
 			return false;
 	if (times->samples == 0 || times->mean < 0 || times->deviation < 0 || times->p5 < 0 ||
 		times->p5 > times->p50 || times->p50 > times->p95 || times->p95 > times->p99)
-		return refuse(reader, "times that contradict each other");
+		return set_line_error(reader, "times that contradict each other");
 	if (!read_word(reader, fields[8], distribution_names, DISTRIBUTION_KINDS, &best))
 		return false;
 	times->best = (enum distribution_kind)best;
@@ -361,7 +361,7 @@ static bool read_state(struct profile_reader *reader, const char *field, struct 
 		state++;
 	what->state = (enum flow_depth)state;
 	return (has_states(what) ? state < FLOW_STATES : *field == '\0') ||
-	       refuse(reader, "'%.64s' is not a state of such flows", field);
+	       set_line_error(reader, "'%.64s' is not a state of such flows", field);
 }
 
 static bool read_row(struct profile_reader *reader, struct profile *profile)
@@ -383,8 +383,8 @@ static bool read_row(struct profile_reader *reader, struct profile *profile)
 		!read_state(reader, fields[FIELDS - 1], &row.what))
 		return false;
 	if (profile_find(profile, &row.what) != NULL)
-		return refuse(reader, "the same as in another line");
-	return profile_add(profile, &row) || refuse(reader, "there is no room for more rows");
+		return set_line_error(reader, "the same as in another line");
+	return profile_add(profile, &row) || set_line_error(reader, "there is no room for more rows");
 }
 
 static bool read_host(struct profile_reader *reader, struct profile_host *host)
@@ -397,7 +397,7 @@ static bool read_host(struct profile_reader *reader, struct profile_host *host)
 		if (strncmp(reader->text, fact_names[f], length) != 0 ||
 			strncmp(reader->text + length, ": ", 2) != 0 ||
 			strlen(reader->text + length + 2) >= PROFILE_TEXT_MAX)
-			return refuse(reader, "does not say the %s", fact_names[f]);
+			return set_line_error(reader, "does not say the %s", fact_names[f]);
 		strcpy(host->facts[f], reader->text + length + 2);
 	}
 	return true;
@@ -417,7 +417,7 @@ static bool read_rows(struct profile_reader *reader, struct profile *profile)
 			return false;
 	}
 	return read_whole(reader, reader->text + strlen(last), PROFILE_ROWS_MAX, &rows) &&
-	       (rows == profile->n || refuse(reader, "%u rows stand before it", profile->n));
+	       (rows == profile->n || set_line_error(reader, "%u rows stand before it", profile->n));
 }
 
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
@@ -428,9 +428,9 @@ bool profile_read(struct profile *profile, FILE *in, const char *name, char *err
 	*profile = (struct profile){0};
 	right = next_line(&reader) &&
 		(strcmp(reader.text, FIRST_LINE) == 0 ||
-			refuse(&reader, "does not begin as what sketchtap-bench profile writes")) &&
+			set_line_error(&reader, "does not begin as what sketchtap-bench profile writes")) &&
 		read_host(&reader, &profile->host) && next_line(&reader) &&
-		(strcmp(reader.text, columns) == 0 || refuse(&reader, "other columns")) &&
+		(strcmp(reader.text, columns) == 0 || set_line_error(&reader, "other columns")) &&
 		read_rows(&reader, profile);
 	if (!right)
 		profile_free(profile);
@@ -455,7 +455,7 @@ bool profile_is_of(const struct profile *profile, const struct profile_host *hos
 
 /* --- options --- */
 
-static const char *lacks_profile(
+static const char *inapplicable_without_profile(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -482,7 +482,7 @@ static const struct option_row profile_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(profile_options, foreign),
-		.lacks = lacks_profile,
+		.lacks = inapplicable_without_profile,
 		.config_only = true,
 		.help = "Accept a --profile of another CPU, build or DPDK.",
 	},

@@ -95,7 +95,7 @@ static bool is_trusted(uid_t user)
 	return user == geteuid() || user == 0;
 }
 
-static int find(struct file_entry *entry, int folder, const char *path, unsigned int links);
+static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links);
 
 /* The text of a link in /proc is not the path of its target. */
 static bool is_in_proc(int fd)
@@ -106,7 +106,7 @@ static bool is_in_proc(int fd)
 }
 
 /* Fills the entry with the target of the link that it names. `fd` is the link itself. */
-static int follow(struct file_entry *entry, int fd, unsigned int links)
+static int follow_link(struct file_entry *entry, int fd, unsigned int links)
 {
 	uid_t maker = entry->status.st_uid;
 	char target[PATH_MAX];
@@ -126,7 +126,7 @@ static int follow(struct file_entry *entry, int fd, unsigned int links)
 		target[len] = '\0';
 		folder = entry->folder;
 		entry->folder = -1;
-		error = find(entry, folder, target, links + 1);
+		error = find_entry(entry, folder, target, links + 1);
 		if (error != 0)
 			return error;
 		if (!entry->exists)
@@ -137,7 +137,7 @@ static int follow(struct file_entry *entry, int fd, unsigned int links)
 }
 
 /* Looks at entry->name in entry->folder. */
-static int look(struct file_entry *entry, unsigned int links)
+static int open_entry(struct file_entry *entry, unsigned int links)
 {
 	int fd = openat(entry->folder, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), error = 0;
 
@@ -147,19 +147,19 @@ static int look(struct file_entry *entry, unsigned int links)
 	if (fstat(fd, &entry->status) != 0)
 		error = errno;
 	else if (S_ISLNK(entry->status.st_mode))
-		error = follow(entry, fd, links);
+		error = follow_link(entry, fd, links);
 	close(fd);
 	return error;
 }
 
 /* Makes the folder that the entry names the entry's folder. O_DIRECTORY lets autofs mount it. */
-static int enter(struct file_entry *entry, unsigned int links)
+static int enter_folder(struct file_entry *entry, unsigned int links)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 	int fd = openat(entry->folder, entry->name, flags | O_NOFOLLOW), error;
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) {
-		error = look(entry, links);
+		error = open_entry(entry, links);
 		if (error != 0)
 			return error == FILE_LINK_TO_NOTHING ? ENOENT : error;
 		fd = openat(entry->folder, entry->name,
@@ -174,7 +174,7 @@ static int enter(struct file_entry *entry, unsigned int links)
 }
 
 /* Begins in `folder`, and takes it. */
-static int find(struct file_entry *entry, int folder, const char *path, unsigned int links)
+static int find_entry(struct file_entry *entry, int folder, const char *path, unsigned int links)
 {
 	int error = 0;
 
@@ -199,7 +199,7 @@ static int find(struct file_entry *entry, int folder, const char *path, unsigned
 		}
 		snprintf(entry->name, sizeof(entry->name), "%.*s", len > 0 ? (int)len : 1,
 			len > 0 ? path : ".");
-		error = last ? look(entry, links) : enter(entry, links);
+		error = last ? open_entry(entry, links) : enter_folder(entry, links);
 		path += len;
 	}
 	if (error != 0)
@@ -211,7 +211,7 @@ static int find(struct file_entry *entry, int folder, const char *path, unsigned
 
 int file_entry_find(struct file_entry *entry, const char *path)
 {
-	return find(entry, open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), path, 0);
+	return find_entry(entry, open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), path, 0);
 }
 
 void file_entry_close(struct file_entry *entry)

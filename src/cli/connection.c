@@ -19,7 +19,7 @@
 /* A change takes as long as its memory does. The run's own limits come first. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
-static void complain_of_silence(int seconds)
+static void print_no_answer(int seconds)
 {
 	cli_error(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
 		seconds);
@@ -49,7 +49,7 @@ static bool is_run(int fd, bool quiet)
 	} else if (n == 0) {
 		cli_error(0, "one closes the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
-		complain_of_silence(PATIENCE_S);
+		print_no_answer(PATIENCE_S);
 	}
 	free(answer);
 	return n > 0;
@@ -80,7 +80,7 @@ static int connect_to(const char *path, bool quiet)
 		if (is_run(fd, quiet))
 			return fd;
 	} else if (errno == EAGAIN && !quiet) {
-		complain_of_silence(PATIENCE_S);
+		print_no_answer(PATIENCE_S);
 	}
 	close(fd);
 	return -1;
@@ -150,7 +150,7 @@ int connection_open(const char *name, bool quiet)
 void connection_error(void)
 {
 	if (errno == EAGAIN)
-		complain_of_silence(ANSWER_PATIENCE_S);
+		print_no_answer(ANSWER_PATIENCE_S);
 	else
 		cli_error(0, "the run closed the connection: it ends, or ten others are connected");
 }

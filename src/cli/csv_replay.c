@@ -73,7 +73,7 @@ static const char *path_of(const struct csv_replay_rows *rows)
 	return rows->files.paths[rows->open - 1];
 }
 
-__attribute__((format(printf, 4, 5))) static bool refuse(struct csv_replay *recorded,
+__attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *recorded,
 	const struct csv_replay_rows *rows, int status, const char *format, ...)
 {
 	int used = snprintf(recorded->error, sizeof(recorded->error), "%.200s", path_of(rows));
@@ -119,11 +119,11 @@ static bool split(struct csv_replay *recorded, struct csv_replay_rows *rows)
 
 	for (rows->nb_fields = 0; rest != NULL; rows->nb_fields++) {
 		if (rows->nb_fields == FIELDS_MAX)
-			return refuse(recorded, rows, EXIT_TEXT, "it has more than %d fields",
+			return set_error(recorded, rows, EXIT_TEXT, "it has more than %d fields",
 				FIELDS_MAX);
 		rows->fields[rows->nb_fields] = next_field(&rest);
 		if (rows->fields[rows->nb_fields] == NULL)
-			return refuse(recorded, rows, EXIT_TEXT,
+			return set_error(recorded, rows, EXIT_TEXT,
 				"the quotes of field %u are not around it", rows->nb_fields + 1);
 	}
 	return true;
@@ -138,14 +138,14 @@ static bool read_line(struct csv_replay *recorded, struct csv_replay_rows *rows)
 	rows->line++;
 	while ((byte = getc_unlocked(rows->file)) != EOF && byte != '\n') {
 		if (byte == '\0')
-			return refuse(recorded, rows, EXIT_TEXT, "it has a byte of 0");
+			return set_error(recorded, rows, EXIT_TEXT, "it has a byte of 0");
 		if (len == LINE_MAX_BYTES - 1)
-			return refuse(recorded, rows, EXIT_TEXT,
+			return set_error(recorded, rows, EXIT_TEXT,
 				"it has more than %d bytes, which no row has", LINE_MAX_BYTES - 1);
 		rows->text[len++] = (char)byte;
 	}
 	if (ferror(rows->file))
-		return refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+		return set_error(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
 	if (byte == EOF) {
 		recorded->cut |= len > 0;
 		return false;
@@ -157,7 +157,7 @@ static bool read_line(struct csv_replay *recorded, struct csv_replay_rows *rows)
 
 /* --- files --- */
 
-static uint32_t find(const struct csv_replay_rows *rows, const char *name)
+static uint32_t find_column(const struct csv_replay_rows *rows, const char *name)
 {
 	for (uint32_t f = 0; f < rows->nb_fields; f++)
 		if (strcmp(rows->fields[f], name) == 0)
@@ -178,24 +178,24 @@ static bool read_header(struct csv_replay *recorded, struct csv_replay_rows *row
 {
 	if (!read_line(recorded, rows)) {
 		if (recorded->status == 0)
-			refuse(recorded, rows, EXIT_TEXT,
+			set_error(recorded, rows, EXIT_TEXT,
 				"it has no header: a CSV file of %s begins with one", rows->option);
 		return false;
 	}
 	rows->fields[0] += byte_order_mark(rows->fields[0]);
 	rows->nb_columns = rows->nb_fields;
 	for (uint32_t c = 0; c < COLUMNS; c++) {
-		rows->at[c] = find(rows, column_names[c]);
+		rows->at[c] = find_column(rows, column_names[c]);
 		if (rows->at[c] == NOWHERE && needs(rows, c))
-			return refuse(recorded, rows, EXIT_TEXT,
+			return set_error(recorded, rows, EXIT_TEXT,
 				"it has no column '%s': it is no CSV file of %s", column_names[c],
 				rows->option);
 	}
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++)
-		rows->at_key[f] = find(rows, key_fields[f].name);
+		rows->at_key[f] = find_column(rows, key_fields[f].name);
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++)
-		rows->at_ledger[c] = find(rows, ledger_columns[c].name);
-	rows->at_first = find(rows, "first");
+		rows->at_ledger[c] = find_column(rows, ledger_columns[c].name);
+	rows->at_first = find_column(rows, "first");
 	return true;
 }
 
@@ -209,7 +209,7 @@ static bool open_next(struct csv_replay *recorded, struct csv_replay_rows *rows)
 	rows->line = 0;
 	rows->file = fopen(rows->files.paths[rows->open++], "re");
 	if (rows->file == NULL)
-		return refuse(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+		return set_error(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
 	return read_header(recorded, rows) && recorded->status == 0;
 }
 
@@ -233,7 +233,7 @@ static bool read_count(struct csv_replay *recorded, const struct csv_replay_rows
 
 		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
 			__builtin_add_overflow(*value, digit, value))
-			return refuse(
+			return set_error(
 				recorded, rows, EXIT_TEXT, "'%.40s' is no count", field(rows, at));
 	}
 	return true;
@@ -251,14 +251,14 @@ static void next_row(struct csv_replay *recorded, struct csv_replay_rows *rows)
 		if (recorded->status != 0 || !open_next(recorded, rows))
 			return;
 	if (rows->nb_fields != rows->nb_columns) {
-		refuse(recorded, rows, EXIT_TEXT, "it has %u fields, and the header %u",
+		set_error(recorded, rows, EXIT_TEXT, "it has %u fields, and the header %u",
 			rows->nb_fields, rows->nb_columns);
 		return;
 	}
 	if (!read_count(recorded, rows, rows->at[EPOCH], &rows->epoch, &known))
 		return;
 	if (!known || rows->epoch < recorded->last) {
-		refuse(recorded, rows, EXIT_TEXT,
+		set_error(recorded, rows, EXIT_TEXT,
 			"epoch '%.20s' comes behind epoch %llu: name the files of one run, in the "
 			"order in which they were written",
 			field(rows, rows->at[EPOCH]), (unsigned long long)recorded->last);
@@ -290,7 +290,7 @@ static bool read_times(
 {
 	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
 		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
-	       refuse(recorded, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
+	       set_error(recorded, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
 		       field(rows, rows->at[START]), field(rows, rows->at[END]));
 }
 
@@ -425,7 +425,7 @@ struct epoch_view *csv_replay_next(struct csv_replay *recorded)
 
 void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 {
-	int begin = *n, end = *n;
+	int begin_rows = *n, end = *n;
 
 	for (int i = *n - 1; i-- > 0;) {
 		char *path;
@@ -435,9 +435,9 @@ void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 		path = words[i + 1];
 		memmove(&words[i], &words[i + 2], (size_t)(*n - i - 2) * sizeof(words[0]));
 		*n -= 2;
-		words[--begin] = path;
+		words[--begin_rows] = path;
 	}
-	*stats = (struct csv_replay_files){&words[begin], (uint32_t)(end - begin)};
+	*stats = (struct csv_replay_files){&words[begin_rows], (uint32_t)(end - begin_rows)};
 }
 
 static void close_rows(struct csv_replay_rows *rows)
@@ -455,7 +455,7 @@ void csv_replay_close(struct csv_replay *recorded)
 	free(recorded);
 }
 
-static bool begin(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool begin_rows(struct csv_replay *recorded, struct csv_replay_rows *rows)
 {
 	if (rows->files.n > 0 && open_next(recorded, rows))
 		next_row(recorded, rows);
@@ -475,7 +475,7 @@ struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	recorded->outputs.files = *outputs;
 	recorded->stats.option = "--stats";
 	recorded->stats.files = *stats;
-	if (begin(recorded, &recorded->outputs) && begin(recorded, &recorded->stats))
+	if (begin_rows(recorded, &recorded->outputs) && begin_rows(recorded, &recorded->stats))
 		return recorded;
 	*status = recorded->status;
 	snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", recorded->error);

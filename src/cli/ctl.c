@@ -63,7 +63,7 @@ struct ctl_words {
 };
 
 /* Into answer[CONNECTION_ANSWER_MAX]. Returns false after a complaint. */
-static bool ask(const char *name, const char *command, char *answer)
+static bool send_command(const char *name, const char *command, char *answer)
 {
 	int fd = connection_open(name, false);
 	bool answered;
@@ -184,7 +184,7 @@ static int ask_and_print(const struct ctl_words *words, const char *command,
 
 	if (answer == NULL)
 		return cli_error(EXIT_RUN, "no memory for the answer");
-	if (ask(words->name, command, answer))
+	if (send_command(words->name, command, answer))
 		status = print_answer(words, answer, print);
 	free(answer);
 	return status;

@@ -27,7 +27,7 @@ struct epoch_stream {
 };
 
 /* Who is gone is noticed where the answer is taken. */
-static void ask(struct epoch_stream *watch)
+static void send_request(struct epoch_stream *watch)
 {
 	connection_send(watch->fd, watch->question);
 }
@@ -36,7 +36,7 @@ static void ask_epoch(struct epoch_stream *watch, uint64_t number, uint64_t part
 {
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow,%llu,%llu",
 		(unsigned long long)number, (unsigned long long)part);
-	ask(watch);
+	send_request(watch);
 }
 
 struct epoch_stream *epoch_stream_begin(int fd, bool everything)
@@ -51,7 +51,7 @@ struct epoch_stream *epoch_stream_begin(int fd, bool everything)
 	watch->fd = fd;
 	watch->everything = everything;
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow");
-	ask(watch);
+	send_request(watch);
 	return watch;
 }
 
@@ -84,7 +84,7 @@ int epoch_stream_fd(const struct epoch_stream *watch)
 /* --- what is answered --- */
 
 /* All that was wanted is there. */
-static enum stream_event hand_over(struct epoch_stream *watch, struct epoch_view **epoch)
+static enum stream_event return_epoch(struct epoch_stream *watch, struct epoch_view **epoch)
 {
 	*epoch = watch->epoch;
 	watch->epoch = NULL;
@@ -102,11 +102,11 @@ static enum stream_event hand_over(struct epoch_stream *watch, struct epoch_view
 static enum stream_event ask_deliveries(struct epoch_stream *watch, struct epoch_view **epoch)
 {
 	if (!watch->everything)
-		return hand_over(watch, epoch);
+		return return_epoch(watch, epoch);
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "deliveries");
 	watch->asked_rows = false;
 	watch->asked_deliveries = true;
-	ask(watch);
+	send_request(watch);
 	return EPOCH_STREAM_NOTHING;
 }
 
@@ -114,7 +114,7 @@ static enum stream_event take_deliveries(
 	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
 {
 	epoch_view_add_deliveries(watch->epoch, json_find(answer, "rows"));
-	return hand_over(watch, epoch);
+	return return_epoch(watch, epoch);
 }
 
 /* Whether the epoch's measurement may have more rows than it came with. */
@@ -128,7 +128,7 @@ static bool ask_rows(struct epoch_stream *watch)
 	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "top,%.128s,%d",
 		watch->rows_of, ROWS_MORE);
 	watch->asked_rows = true;
-	ask(watch);
+	send_request(watch);
 	return true;
 }
 
@@ -199,7 +199,7 @@ static enum stream_event take_answer(
 		return EPOCH_STREAM_ENDED;
 	if (json_find(answer, "waiting") == NULL)
 		return EPOCH_STREAM_ODD;
-	ask(watch); /* the same again */
+	send_request(watch); /* the same again */
 	return EPOCH_STREAM_NOTHING;
 }
 

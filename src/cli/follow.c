@@ -234,7 +234,7 @@ static void add_line(struct text *text, const struct epoch_view *epoch)
 	text_char(text, '\n');
 }
 
-static void say_missed(const struct follow_missed *missed)
+static void print_missed(const struct follow_missed *missed)
 {
 	if (missed->epochs > 0)
 		cli_error(0,
@@ -270,7 +270,7 @@ void following_add(struct following *following, const struct epoch_view *epoch, 
 	if (following->json) {
 		add_json(text, epoch, &missed);
 	} else {
-		say_missed(&missed);
+		print_missed(&missed);
 		add_line(text, epoch);
 	}
 	following->closed = epoch->closed;

@@ -98,7 +98,7 @@ static struct epoch_view_measurement *chosen(struct series *series, const struct
 	return epoch_view_find(epoch, series->measurement);
 }
 
-static void survey_epoch(
+static void scan_epoch(
 	struct series *series, struct series_scan *survey, const struct epoch_view *epoch)
 {
 	const struct epoch_view_measurement *measurement = chosen(series, epoch);
@@ -190,7 +190,7 @@ static bool read_all(struct series *series, struct series_scan *survey,
 		return false;
 	while ((epoch = csv_replay_next(recorded)) != NULL) {
 		if (series->steps == NULL)
-			survey_epoch(series, survey, epoch);
+			scan_epoch(series, survey, epoch);
 		else
 			take_epoch(series, survey, epoch);
 		epoch_view_free(epoch);
@@ -206,7 +206,7 @@ static bool read_all(struct series *series, struct series_scan *survey,
 /* --- all of it --- */
 
 /* What the first reading found. */
-static bool choose(struct series *series, struct series_scan *survey)
+static bool choose_epochs(struct series *series, struct series_scan *survey)
 {
 	series->bytes = survey->of_bytes > survey->of_packets;
 	looking = survey;
@@ -241,7 +241,7 @@ static bool fill(struct series *series, struct series_scan *survey,
 					 "no file has rows of the measurement ",
 					 series->measurement)
 			       : fail(error, status, EXIT_TEXT, "there are no rows in ", path);
-	if (!choose(series, survey))
+	if (!choose_epochs(series, survey))
 		return fail(error, status, EXIT_MACHINE, "there is no memory", "");
 	return read_all(series, survey, outputs, stats, error, status);
 }

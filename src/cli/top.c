@@ -389,7 +389,7 @@ static int read_arguments(int n, char **words, struct top_asked *asked)
 	return 0;
 }
 
-static int look_at(struct top_display *screen, const struct top_asked *asked)
+static int show_run(struct top_display *screen, const struct top_asked *asked)
 {
 	char error[CSV_REPLAY_ERROR_MAX];
 	int status;
@@ -437,7 +437,7 @@ int top(int argc, char **argv)
 	sigaction(SIGTERM, &stopping, NULL);
 	sigaction(SIGHUP, &stopping, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	status = look_at(screen, &asked);
+	status = show_run(screen, &asked);
 	free_screen(screen);
 	return status;
 }

@@ -143,7 +143,7 @@ static void emit_link(void *arg, uint32_t exporter, struct link_row *row)
 	emission->emit(emission->arg, row);
 }
 
-static void say_evictions(struct collector *collector)
+static void log_evictions(struct collector *collector)
 {
 	uint64_t n = collector->evicted;
 
@@ -187,7 +187,7 @@ struct collector_epoch collector_end_epoch(struct collector *collector, int64_t 
 	epoch.losses_unknown |= collector_end_senders(collector, exporter, arg);
 	epoch.losses_unknown |= end_others(collector, exporter, arg);
 	collector_save_templates(collector);
-	say_evictions(collector);
+	log_evictions(collector);
 	collector_say_waiting(collector);
 	exporter_end_epoch(collector->exporters);
 	collector->datagrams = collector->dropped = 0;

@@ -96,7 +96,7 @@ struct domain {
 	 * until that place has a smaller interval or the exporter restarts. 0: no records yet.
 	 */
 	uint32_t interval;
-	uint64_t interval_place;
+	uint64_t interval_position;
 	bool interval_old;  /* the exporter restarted since */
 	uint32_t forwarded; /* largest sampling interval of records forwarded as a mediator */
 	bool had_records;   /* usable records were received in this epoch, its own or forwarded */

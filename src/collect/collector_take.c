@@ -173,7 +173,7 @@ static void note_intervals(struct collector *collector)
 	if (observer->coarsest < original->interval && !observer->finer && !original->interval_old)
 		return;
 	original->interval = observer->coarsest;
-	original->interval_place = observer->coarsest_place;
+	original->interval_position = observer->coarsest_place;
 	original->interval_old = false;
 }
 
@@ -225,7 +225,7 @@ static void begin_original(struct collector *collector, struct domain *original)
 	observer->sampling = session_sampling(collector, collector->domain, collector->session);
 	observer->sampling.configured = rule_sampling(original->rule);
 	observer->known = original->interval;
-	observer->known_place = original->interval_place;
+	observer->known_place = original->interval_position;
 	observe_anew(observer);
 }
 
@@ -558,7 +558,7 @@ static bool is_clock_off(const struct collector *collector)
 	return header->exported != 0 && (offset > SECOND_NS || offset < -SECOND_NS - coarse);
 }
 
-static void say_clock(struct collector *collector, struct domain *domain, const char *name)
+static void warn_clock(struct collector *collector, struct domain *domain, const char *name)
 {
 	int64_t offset = clock_offset(collector);
 
@@ -585,7 +585,7 @@ static const char *const doubt_words[] = {
 	[SAMPLING_FLOWS] = "exports only some flows (RFC 7014): upper bounds are empty",
 };
 
-static void say_sampling(struct collector *collector, struct domain *domain, const char *name)
+static void warn_sampling(struct collector *collector, struct domain *domain, const char *name)
 {
 	if (domain->doubt_due != SAMPLING_SURE && collector_log(collector, true, "exporter %s %s",
 							  name, doubt_words[domain->doubt_due]))
@@ -599,7 +599,7 @@ static void say_sampling(struct collector *collector, struct domain *domain, con
 }
 
 /* The name requires a lock, so it is looked up only to log. */
-static void say_news(struct collector *collector, struct domain *domain)
+static void warn_domain(struct collector *collector, struct domain *domain)
 {
 	bool clock_due = !domain->clock_said && is_clock_off(collector);
 	char name[ROUTER_NAME_MAX];
@@ -609,7 +609,7 @@ static void say_news(struct collector *collector, struct domain *domain)
 		return;
 	router_name_get(slot_of(collector, domain), name);
 	if (clock_due)
-		say_clock(collector, domain, name);
+		warn_clock(collector, domain, name);
 	if (domain->convention_due != SEQUENCE_UNSURE &&
 		collector_log(collector, false,
 			"the sequence numbers of exporter %s count %s, which its protocol does not "
@@ -623,7 +623,7 @@ static void say_news(struct collector *collector, struct domain *domain)
 			"observation domain, engine id, sub-agent)",
 			name, domain->ports_due[0], domain->ports_due[1]))
 		domain->ports_due[0] = domain->ports_due[1] = 0;
-	say_sampling(collector, domain, name);
+	warn_sampling(collector, domain, name);
 }
 
 static bool is_standard(const struct sequence *sequence)
@@ -633,7 +633,7 @@ static bool is_standard(const struct sequence *sequence)
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
 
-static void account_sequence(struct collector *collector, const struct sequence_result *news)
+static void count_sequence(struct collector *collector, const struct sequence_result *news)
 {
 	struct domain *domain = collector->domain;
 	const struct sequence *sequence = &collector->session->sequence;
@@ -681,7 +681,7 @@ static void note_start(struct collector *collector, struct session *session)
 
 _Static_assert(PROBLEM_OTHERS - PROBLEM_NO_ADDRESSES == DECODE_SKIP_OTHERS, "the same order");
 
-static void account_templates(
+static void count_templates(
 	struct collector *collector, struct session *session, const struct decode_result *result)
 {
 	if (result->templates > 0)
@@ -701,7 +701,7 @@ static void account(struct collector *collector, const struct decode_result *res
 	struct domain *domain = collector->domain;
 	struct session *session = collector->session;
 
-	account_templates(collector, session, result);
+	count_templates(collector, session, result);
 	if (collector->copy)
 		return;
 	domain->row.records += result->unusable;
@@ -830,7 +830,7 @@ uint32_t domain_interval(const struct collector *collector, const struct domain 
 	return described;
 }
 
-static void start_observer(struct collector *collector, const struct datagram *datagram)
+static void start_point(struct collector *collector, const struct datagram *datagram)
 {
 	const struct domain *domain = collector->domain;
 	struct observation_point *observer = &collector->observer;
@@ -843,7 +843,7 @@ static void start_observer(struct collector *collector, const struct datagram *d
 	observer->rule = domain->rule;
 	observer->sampling = session_sampling(collector, domain, collector->session);
 	observer->known = domain->interval;
-	observer->known_place = domain->interval_place;
+	observer->known_place = domain->interval_position;
 	observer->exporters = collector->exporters;
 	observer->next = EXPORTER_NONE; /* no exporter at next hop :: */
 	collector->original = collector->domain;
@@ -879,15 +879,15 @@ static void take_from(struct collector *collector, struct session *session,
 	collector->copy = copy;
 	note_break(session, header);
 	note_start(collector, session);
-	start_observer(collector, datagram);
+	start_point(collector, datagram);
 	decode(collector, datagram, &result);
 	if (result.fault == DECODE_FINE)
 		collector_prove(collector, domain);
 	if (is_good(&result))
 		exporter_prove(collector->exporters, slot_of(collector, domain));
 	news = sequence_end(&session->sequence, header, &result, !copy);
-	account_sequence(collector, &news);
-	say_news(collector, domain);
+	count_sequence(collector, &news);
+	warn_domain(collector, domain);
 }
 
 /* The sFlow exporter is the agent, if its address is given. */
@@ -925,7 +925,7 @@ static bool is_refused(const struct collector *collector, const struct datagram 
 	       collector_rule_of(collector, &datagram->src) == NULL;
 }
 
-static void refuse(struct collector *collector, const struct datagram *datagram)
+static void count_refused(struct collector *collector, const struct datagram *datagram)
 {
 	collector_count_other(collector, datagram, &collector->others.refused);
 	collector_note_sender(collector, PROBLEM_REFUSED, &datagram->src, 0, 1);
@@ -966,7 +966,7 @@ static struct domain *domain_of(struct collector *collector, const struct datagr
 		domain = &collector->domains[slot];
 	if ((domain == NULL || !same_address(&domain->sender, &datagram->src)) &&
 		is_refused(collector, datagram)) {
-		refuse(collector, datagram);
+		count_refused(collector, datagram);
 		return NULL;
 	}
 	/* Only after the first message, when the datagram is already counted. */
@@ -1013,7 +1013,7 @@ static uint32_t take_message(
 
 	if (fault != DECODE_FINE) {
 		if (is_refused(collector, datagram))
-			refuse(collector, datagram);
+			count_refused(collector, datagram);
 		else
 			collector_take_unreadable(collector, datagram, fault);
 		return len;
@@ -1086,7 +1086,7 @@ void collector_take_stream(struct collector *collector, const struct datagram *s
 	collector->datagrams++;
 	collector->now = segment->time;
 	if (is_refused(collector, segment))
-		refuse(collector, segment);
+		count_refused(collector, segment);
 	else
 		collector_take_unreadable(collector, segment, DECODE_FINE);
 }

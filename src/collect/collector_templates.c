@@ -179,7 +179,7 @@ static void start_saving(struct collector *collector)
 	template_saver_save(collector->saver, collector->now);
 }
 
-static bool say_saving(struct collector *collector, int status)
+static bool log_saving(struct collector *collector, int status)
 {
 	const char *path = collector->params.template_file;
 
@@ -198,7 +198,7 @@ void collector_save_templates(struct collector *collector)
 		return;
 	due = template_saver_is_due(collector->saver, collector->file_due, collector->now);
 	status = template_saver_status(collector->saver);
-	if ((status != 0) != collector->file_fails_said && say_saving(collector, status))
+	if ((status != 0) != collector->file_fails_said && log_saving(collector, status))
 		collector->file_fails_said = status != 0;
 	if (due)
 		start_saving(collector);
@@ -219,7 +219,7 @@ static bool finish_saving(struct collector *collector)
 	/* Logs a failed save again, without the limit of one line per second. */
 	collector->said = false;
 	if (status != 0 || collector->file_fails_said)
-		say_saving(collector, status);
+		log_saving(collector, status);
 	collector->file_fails_said = false;
 	return status == 0;
 }

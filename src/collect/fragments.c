@@ -171,7 +171,7 @@ static uint32_t *bucket_of(struct fragments *fragments, const struct identity *i
 	return &fragments->buckets[hash & fragments->mask];
 }
 
-static uint32_t find(struct fragments *fragments, const struct identity *identity)
+static uint32_t find_datagram(struct fragments *fragments, const struct identity *identity)
 {
 	uint32_t at = *bucket_of(fragments, identity);
 
@@ -235,7 +235,7 @@ static void give_up_old(struct fragments *fragments, int64_t time)
 		give_up_oldest(fragments);
 }
 
-static uint32_t take_place(struct fragments *fragments)
+static uint32_t take_slot(struct fragments *fragments)
 {
 	uint32_t at;
 
@@ -248,9 +248,9 @@ static uint32_t take_place(struct fragments *fragments)
 	return at;
 }
 
-static uint32_t begin(struct fragments *fragments, const struct identity *identity, int64_t time)
+static uint32_t begin_datagram(struct fragments *fragments, const struct identity *identity, int64_t time)
 {
-	uint32_t *bucket = bucket_of(fragments, identity), at = take_place(fragments);
+	uint32_t *bucket = bucket_of(fragments, identity), at = take_slot(fragments);
 	struct fragments_waiting *waiting = &fragments->waiting[at];
 
 	waiting->identity = *identity;
@@ -481,9 +481,9 @@ static bool take_fragment(struct fragments *fragments, const struct fragment *fr
 	uint32_t at;
 
 	fragments->counts.fragments++;
-	at = find(fragments, &fragment->identity);
+	at = find_datagram(fragments, &fragment->identity);
 	if (at == NONE)
-		at = begin(fragments, &fragment->identity, time);
+		at = begin_datagram(fragments, &fragment->identity, time);
 	waiting = &fragments->waiting[at];
 	if (waiting->contradicted)
 		return false;

@@ -315,7 +315,7 @@ bool listen_is_public(const struct listen_address *address)
 }
 
 /* Returns true if a socket for `one` also covers `other`. */
-static bool holds(const struct listen_address *one, const struct listen_address *other)
+static bool covers_address(const struct listen_address *one, const struct listen_address *other)
 {
 	return one->address.sin6_port == other->address.sin6_port &&
 	       (one->all || (is_every(one) && is_ipv4(one) == is_ipv4(other)));
@@ -328,7 +328,7 @@ static void explain(const struct listen_address *addresses, uint32_t at, char *e
 	int reason = errno;
 
 	for (uint32_t i = 0; i < at && reason == EADDRINUSE; i++)
-		if (holds(&addresses[i], address) || holds(address, &addresses[i])) {
+		if (covers_address(&addresses[i], address) || covers_address(address, &addresses[i])) {
 			snprintf(error, OPTION_WHY_MAX,
 				"--listen %s and --listen %s have addresses in common; omit one",
 				addresses[i].text, address->text);

@@ -193,14 +193,14 @@ static bool check_collect(const struct config *config, const struct measurement_
 }
 
 /* plan and doctor accept the options of all runs. */
-static const char *lacks_collector(
+static const char *inapplicable_without_collector(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
 	return collect_asked(config) ? NULL : "without --listen";
 }
 
-static const char *lacks_sockets(
+static const char *inapplicable_without_sockets(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -221,7 +221,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporter",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -236,7 +236,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "templates",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
@@ -246,7 +246,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "dedup",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.placeholder = "METHOD",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
@@ -258,7 +258,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "active-timeout",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
@@ -273,7 +273,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "flow-cache-size",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
@@ -288,7 +288,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "link-overhead",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.rare = true,
 		.placeholder = "BYTES",
 		.group = OPTION_GROUP_MEASURE,
@@ -303,7 +303,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporters-max",
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.rare = true,
 		.placeholder = "N",
 		.group = OPTION_GROUP_HOST,
@@ -319,7 +319,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "receive-buffer",
-		.lacks = lacks_sockets,
+		.lacks = inapplicable_without_sockets,
 		.rare = true,
 		.placeholder = "SIZE",
 		.group = OPTION_GROUP_HOST,

@@ -74,7 +74,7 @@
 
 static const struct notify *notify; /* the service manager */
 
-static void say(bool warning, const char *line, void *arg)
+static void log_text(bool warning, const char *line, void *arg)
 {
 	(void)arg;
 	if (warning)
@@ -375,7 +375,7 @@ static int fit_plan(const struct config *config, const struct machine *machine,
  * The last line of a run. What a sketch shed is lost to its measurement alone: where there are more
  * of them, each says its own.
  */
-static void say_account(const struct reporter_result *result)
+static void log_ledger(const struct reporter_result *result)
 {
 	struct ledger sum = result->sum;
 	bool lost = ledger_lost(&sum) > 0 || sum.doubtful > 0 || sum.unaccounted > 0;
@@ -399,12 +399,12 @@ static void say_account(const struct reporter_result *result)
 			(double)result->wall / 1e9, (double)result->cpu / 1e9);
 	text_char(&text, '\0');
 	if (!text.failed)
-		say(lost, text.data, NULL);
+		log_text(lost, text.data, NULL);
 	text_free(&text);
 }
 
 /* The line before it, of a run that forwards. Returns whether the devices agree. */
-static bool say_forwarded(const struct forwarded_sum *sum)
+static bool log_forwarded(const struct forwarded_sum *sum)
 {
 	struct text text = {0};
 
@@ -415,7 +415,7 @@ static bool say_forwarded(const struct forwarded_sum *sum)
 	forwarded_sentence(&text, sum);
 	text_char(&text, '\0');
 	if (!text.failed)
-		say(forwarded_unsent(&sum->of_all) > 0, text.data, NULL);
+		log_text(forwarded_unsent(&sum->of_all) > 0, text.data, NULL);
 	text_free(&text);
 	return sum->unaccounted == 0;
 }
@@ -449,13 +449,13 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 			"no record of an exporter was counted: --exporters FILE says what became "
 			"of the datagrams that came, if any did");
 	if (result->forwards)
-		failed |= !say_forwarded(&result->forwarded);
-	say_account(result);
+		failed |= !log_forwarded(&result->forwarded);
+	log_ledger(result);
 	return failed ? EXIT_MACHINE : 0;
 }
 
 /* Who gave the instance a name wants to talk to it. */
-static void say_where_control_is(const struct config *config)
+static void log_control_address(const struct config *config)
 {
 	const char *path = process_socket(), *name = process_options(config)->name;
 
@@ -474,7 +474,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	struct reporter_params *params)
 {
 	const struct sink_log voice = {
-		.say = say,
+		.say = log_text,
 		.unread = signals_request_stop,
 		.progress = params->progress,
 		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
@@ -490,7 +490,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 		log_error("%s", error);
 		return status;
 	}
-	say_where_control_is(config);
+	log_control_address(config);
 	run_log_overload(run);
 	result = reporter_run(reporter, params);
 	status = conclude(run, &result, writer_close(params->writer));
@@ -632,7 +632,7 @@ static int command_run(struct config *config)
 		source->close(source);
 	if (status != STOPPED)
 		return status;
-	say_account(&(struct reporter_result){0});
+	log_ledger(&(struct reporter_result){0});
 	return 0;
 }
 
@@ -949,7 +949,7 @@ static const char *const collect_examples[] = {
 	NULL,
 };
 
-static bool check_collected(const struct config *config, struct option_fault *fault)
+static bool check_collector_rows(const struct config *config, struct option_fault *fault)
 {
 	if (config_asks_of_set(config, SOURCE_SET) == NULL)
 		return option_fault(fault, NULL, NULL,
@@ -969,7 +969,7 @@ static const struct command collect_of_program = {
 	.argument = "pcap",
 	.stray = "give captures of datagrams with --pcap FILE",
 	.examples = collect_examples,
-	.check = check_collected,
+	.check = check_collector_rows,
 	.at_terminal = suit_terminal,
 	.run = command_run,
 };

@@ -57,7 +57,7 @@ struct option_source {
 struct measurement_config {
 	const char *name;                              /* "main" if there is no section */
 	struct option_origin origins[CONFIG_ROWS_MAX]; /* by row of the configuration */
-	uint32_t nb_places, used;
+	uint32_t nb_sources, used;
 	struct option_source places[MEASUREMENT_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
@@ -96,7 +96,7 @@ struct config {
 	struct config_named named[CONFIG_NAMED_MAX]; /* as they stand in the file */
 	struct config_file *file;  /* owns the strings that came from it; NULL: there is none */
 	struct config_text *texts; /* parts of values */
-	uint32_t nb_places, used;
+	uint32_t nb_sources, used;
 	struct option_source places[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
 };

@@ -10,7 +10,7 @@
 #include "config/option_value.h"
 #include "config/options.h"
 
-__attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -118,10 +118,10 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		find_change(running->file, section_running, config->file, section, false);
 
 	if (setting != NULL)
-		return refuse(error, "%.300s:%u: %s: cannot change during a run; " ADVICE,
+		return set_error(error, "%.300s:%u: %s: cannot change during a run; " ADVICE,
 			config->file->path, setting->line, setting->row.row->name);
 	return gone == NULL ||
-	       refuse(error, "%.300s: %s: removed, but cannot change during a run; " ADVICE,
+	       set_error(error, "%.300s: %s: removed, but cannot change during a run; " ADVICE,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
@@ -136,7 +136,7 @@ static bool keeps_named(const struct config *config, const struct config *runnin
 			strcmp(running->named[before].title, named->title) != 0)
 			before++;
 		if (before == running->nb_named)
-			return refuse(error,
+			return set_error(error,
 				"%.300s:%u: %s: cannot be added during a run; omit it, or restart",
 				config->file->path, named->line, named->title);
 		if (!keeps_section(config, CONFIG_FIRST_NAMED + n, running,
@@ -144,7 +144,7 @@ static bool keeps_named(const struct config *config, const struct config *runnin
 			return false;
 	}
 	return config->nb_named == running->nb_named ||
-	       refuse(error,
+	       set_error(error,
 		       "%.300s: a section was removed, but cannot change during a run; " ADVICE,
 		       config->file != NULL ? config->file->path : "--config");
 }
@@ -167,13 +167,13 @@ enum config_result config_read_again(
 static bool add_section(struct config_file *file, const char *name, char *error)
 {
 	if (!config_file_is_name(name))
-		return refuse(error,
+		return set_error(error,
 			"'%.200s': not a name of a measurement; use at most 63 of A-Z a-z 0-9 _ . -",
 			name);
 	if (file->nb_sections == 1 + CONFIG_MEASUREMENTS_MAX)
-		return refuse(error, "measurement %s: one too many; the limit is %d", name,
+		return set_error(error, "measurement %s: one too many; the limit is %d", name,
 			CONFIG_MEASUREMENTS_MAX);
-	return config_file_add_section(file, name) || refuse(error, "out of memory");
+	return config_file_add_section(file, name) || set_error(error, "out of memory");
 }
 
 /* What was said earlier of the option, or of one that it excludes. */
@@ -198,9 +198,9 @@ static const struct config_row *find_option(
 	if (row->owner->of_measurement)
 		return row;
 	if (row->row->type == OPTION_ACTION)
-		refuse(error, "%s: only for the command line", name);
+		set_error(error, "%s: only for the command line", name);
 	else
-		refuse(error, "%s: applies to the whole run; cannot change during a run", name);
+		set_error(error, "%s: applies to the whole run; cannot change during a run", name);
 	return NULL;
 }
 
@@ -215,9 +215,9 @@ static bool read_word(const struct config *running, char *text, struct word *wor
 	char *equals = strchr(text, '=');
 
 	if (equals == NULL)
-		return refuse(error, "'%.200s': not KEY=VALUE", text);
+		return set_error(error, "'%.200s': not KEY=VALUE", text);
 	if (equals == text)
-		return refuse(error, "'%.200s': no key before =", text);
+		return set_error(error, "'%.200s': no key before =", text);
 	*equals = '\0';
 	word->value = equals + 1;
 	word->row = find_option(running, text, error);
@@ -236,7 +236,7 @@ static int read_words(
 			return -1;
 		for (int i = 0; i < n; i++)
 			if (words[i].row == words[n].row) {
-				refuse(error, "%s: given twice", words[n].row->row->name);
+				set_error(error, "%s: given twice", words[n].row->row->name);
 				return -1;
 			}
 	}
@@ -254,7 +254,7 @@ static bool give_words(const struct config *running, struct config_file *file, u
 	for (int i = 0; i < n; i++)
 		if (*words[i].value != '\0' && !config_file_add_setting(file, section, words[i].row,
 						       words[i].value, (struct option_origin){0}))
-			return refuse(error, "out of memory");
+			return set_error(error, "out of memory");
 	return n >= 0;
 }
 
@@ -265,23 +265,23 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	uint32_t section;
 
 	if (verb == NULL || name == NULL)
-		return refuse(error, "write add, change or remove, and the name of a measurement");
+		return set_error(error, "write add, change or remove, and the name of a measurement");
 	section = config_file_find_section(file, name);
 	if (strcmp(verb, "add") == 0) {
 		if (section < file->nb_sections)
-			return refuse(error, "measurement %s: exists already", name);
+			return set_error(error, "measurement %s: exists already", name);
 		return add_section(file, name, error) &&
 		       give_words(running, file, section, &rest, error);
 	}
 	if (strcmp(verb, "change") != 0 && strcmp(verb, "remove") != 0)
-		return refuse(
+		return set_error(
 			error, "'%.200s': unknown command; commands: add, change, remove", verb);
 	if (section == file->nb_sections)
-		return refuse(error, "'%.200s': no such measurement", name);
+		return set_error(error, "'%.200s': no such measurement", name);
 	if (strcmp(verb, "change") == 0)
 		return give_words(running, file, section, &rest, error);
 	if (file->nb_sections == 2)
-		return refuse(error, "measurement %s: the last one cannot be removed", name);
+		return set_error(error, "measurement %s: the last one cannot be removed", name);
 	config_file_remove_section(file, section);
 	return true;
 }
@@ -306,7 +306,7 @@ enum config_result config_change(
 	enum config_result result = CONFIG_EXIT_1;
 
 	if (file == NULL || copy == NULL)
-		refuse(error, "out of memory");
+		set_error(error, "out of memory");
 	else
 		result = edit(running, file, copy, error) ? CONFIG_OK : CONFIG_EXIT_2;
 	free(copy);

@@ -252,7 +252,7 @@ static const char *behind_word(const char *section, const char *word)
 	return section + len + strspn(section + len, " \t");
 }
 
-static void complain_section(struct config_file_reader *reader, const char *section)
+static void set_section_error(struct config_file_reader *reader, const char *section)
 {
 	const struct config *config = reader->config;
 	char list[160] = "[sketchtap]";
@@ -300,7 +300,7 @@ static void open_section(struct config_file_reader *reader, char *text)
 			return;
 		}
 	}
-	complain_section(reader, name);
+	set_section_error(reader, name);
 }
 
 static const struct config_setting *find_setting(const struct config_file *file,

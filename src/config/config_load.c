@@ -26,7 +26,7 @@ static const struct option_owner *block_of(const struct option_owner *owner)
 	return owner->fills != NULL ? owner->fills : owner;
 }
 
-static const struct option_source *find_place(
+static const struct option_source *find_source(
 	const struct option_source *places, uint32_t n, const struct option_owner *owner)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -36,7 +36,7 @@ static const struct option_source *find_place(
 }
 
 /* Of `room` bytes, of which *used are taken. */
-static const struct option_source *add_place(struct option_source *places, uint32_t *n,
+static const struct option_source *add_source(struct option_source *places, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
 	uint32_t size = (uint32_t)(block_of(owner)->size + 15) & ~15u;
@@ -49,18 +49,18 @@ static const struct option_source *add_place(struct option_source *places, uint3
 
 const void *config_block(const struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *place = find_place(config->places, config->nb_places, owner);
+	const struct option_source *place = find_source(config->places, config->nb_sources, owner);
 
 	return place != NULL ? config->storage + place->offset : zeros;
 }
 
 void *config_edit(struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *place = find_place(config->places, config->nb_places, owner);
+	const struct option_source *place = find_source(config->places, config->nb_sources, owner);
 
-	assert(place != NULL || config->nb_places < CONFIG_BLOCKS_MAX);
+	assert(place != NULL || config->nb_sources < CONFIG_BLOCKS_MAX);
 	if (place == NULL)
-		place = add_place(config->places, &config->nb_places, &config->used,
+		place = add_source(config->places, &config->nb_sources, &config->used,
 			CONFIG_BLOCK_BYTES, owner);
 	return config->storage + place->offset;
 }
@@ -69,7 +69,7 @@ const void *measurement_block(
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
 	const struct option_source *place =
-		find_place(measurement->places, measurement->nb_places, owner);
+		find_source(measurement->places, measurement->nb_sources, owner);
 
 	return place != NULL ? measurement->storage + place->offset : zeros;
 }
@@ -77,11 +77,11 @@ const void *measurement_block(
 void *measurement_edit(struct measurement_config *measurement, const struct option_owner *owner)
 {
 	const struct option_source *place =
-		find_place(measurement->places, measurement->nb_places, owner);
+		find_source(measurement->places, measurement->nb_sources, owner);
 
-	assert(place != NULL || measurement->nb_places < MEASUREMENT_BLOCKS_MAX);
+	assert(place != NULL || measurement->nb_sources < MEASUREMENT_BLOCKS_MAX);
 	if (place == NULL)
-		place = add_place(measurement->places, &measurement->nb_places, &measurement->used,
+		place = add_source(measurement->places, &measurement->nb_sources, &measurement->used,
 			MEASUREMENT_BLOCK_BYTES, owner);
 	return measurement->storage + place->offset;
 }
@@ -156,7 +156,7 @@ void config_init(struct config *config, const struct command *command)
 
 bool config_measures(const struct config *config)
 {
-	return config->common.nb_places > 0;
+	return config->common.nb_sources > 0;
 }
 
 /* Whose option a row is: the measurement; NULL: the run. */
@@ -325,7 +325,7 @@ static void name_option(
 	snprintf(name, NAME_ROOM, "%s%s%s%s", dashes, as, *part != '\0' ? " " : "", part);
 }
 
-static bool say_about(const struct option_target *giver, const struct option_row *row,
+static bool set_row_error(const struct option_target *giver, const struct option_row *row,
 	const struct option_origin *origin, const char *why)
 {
 	char name[NAME_ROOM];
@@ -377,7 +377,7 @@ static bool displace_rivals(const struct option_target *giver, const struct conf
 
 			name_option(other->row, rival, name);
 			snprintf(why, sizeof(why), "contradicts %s; give one of the two", name);
-			return say_about(giver, row->row, origin, why);
+			return set_row_error(giver, row->row, origin, why);
 		}
 		option_clear(other->row, field_block(giver, other));
 		*rival = (struct option_origin){.level = OPTION_BY_NOBODY};
@@ -396,7 +396,7 @@ static bool give_one(const struct option_target *giver, const struct config_row 
 		option_clear(row->row, block);
 	*before = origin;
 	if (!option_set(row->row, value, block, why))
-		return say_about(giver, row->row, &origin, why);
+		return set_row_error(giver, row->row, &origin, why);
 	if (row->row->set == NULL || !option_is_set(row->row, block))
 		return true;
 	return displace_rivals(giver, row);
@@ -430,7 +430,7 @@ static bool give(const struct option_target *giver, const struct config_row *row
 	int n = option_split(giver->config, row, value, pieces, why);
 
 	if (n < 0)
-		return say_about(giver, row->row, &origin, why);
+		return set_row_error(giver, row->row, &origin, why);
 	if (row->row->type != OPTION_PARTS && !reset_parts(giver, row))
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -523,7 +523,7 @@ static bool is_set(const struct config_setting *setting)
 }
 
 /* Reports an error in a key of a section, with its line or with --set. */
-static bool say_setting(const struct option_target *giver, const struct config_named *named,
+static bool set_setting_error(const struct option_target *giver, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
 	const char *key = setting->row.row->name;
@@ -554,7 +554,7 @@ static bool give_named(const struct option_target *giver, uint32_t n)
 
 		if (setting->section == CONFIG_FIRST_NAMED + n &&
 			!option_set(setting->row.row, setting->value, named->storage, why))
-			return say_setting(giver, named, setting, why);
+			return set_setting_error(giver, named, setting, why);
 	}
 	return true;
 }
@@ -617,42 +617,42 @@ static bool check_effects(
 	for (uint32_t i = 0; i < config->nb_rows; i++) {
 		const struct config_row *row = &config->rows[i];
 		char why[OPTION_WHY_MAX];
-		const char *lacks;
+		const char *reason;
 
 		if (row->row->lacks == NULL || !asks(config, measurement, row))
 			continue;
-		lacks = row->row->lacks(config, measurement);
-		if (lacks == NULL)
+		reason = row->row->lacks(config, measurement);
+		if (reason == NULL)
 			continue;
-		snprintf(why, sizeof(why), "has no effect %s; omit it", lacks);
-		return say_about(giver, row->row, origin_of(config, measurement, row), why);
+		snprintf(why, sizeof(why), "has no effect %s; omit it", reason);
+		return set_row_error(giver, row->row, origin_of(config, measurement, row), why);
 	}
 	return true;
 }
 
 /* By the line of the key, or by that of the section where it has no such key. */
-static bool say_named_fault(const struct option_target *giver, const struct option_fault *fault)
+static bool set_named_error(const struct option_target *giver, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
 		find_named_setting(giver->config, fault->named, fault->option);
 
 	if (setting != NULL && is_set(setting))
-		return say_setting(giver, fault->named, setting, fault->why);
+		return set_setting_error(giver, fault->named, setting, fault->why);
 	snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s", giver->config->file->path,
 		setting != NULL ? setting->line : fault->named->line,
 		setting != NULL ? fault->option : fault->named->title, fault->why);
 	return false;
 }
 
-static bool say_fault(const struct option_target *giver, const struct option_fault *fault)
+static bool set_fault_error(const struct option_target *giver, const struct option_fault *fault)
 {
 	const struct config_row *row =
 		fault->option != NULL ? options_find(giver->config, fault->option) : NULL;
 
 	if (fault->named != NULL)
-		return say_named_fault(giver, fault);
+		return set_named_error(giver, fault);
 	if (row != NULL)
-		return say_about(giver, row->row, origin_of(giver->config, fault->measurement, row),
+		return set_row_error(giver, row->row, origin_of(giver->config, fault->measurement, row),
 			fault->why);
 	snprintf(giver->error, CONFIG_ERROR_MAX, "%s", fault->why);
 	return false;
@@ -668,7 +668,7 @@ static bool check_owner(const struct option_target *giver,
 		if (!check_owner(giver, measurement, owner->part(i)))
 			return false;
 	return owner->check == NULL || owner->of_measurement != (measurement != NULL) ||
-	       owner->check(giver->config, measurement, &fault) || say_fault(giver, &fault);
+	       owner->check(giver->config, measurement, &fault) || set_fault_error(giver, &fault);
 }
 
 /* What the owners of one kind say. */
@@ -701,7 +701,7 @@ static bool check(const struct option_target *giver)
 		!check_measurements(giver, check_owners) || !check_owners(giver, NULL))
 		return false;
 	return config->command->check == NULL || config->command->check(config, &fault) ||
-	       say_fault(giver, &fault);
+	       set_fault_error(giver, &fault);
 }
 
 /* --- the command line --- */
@@ -754,7 +754,7 @@ static bool is_named(const struct argument *argument, const char *name)
 	       strncmp(name, argument->section, argument->section_len) == 0;
 }
 
-static bool say_no_section(
+static bool set_section_error(
 	const struct option_target *giver, const struct argument *argument, const char *word)
 {
 	int len = (int)argument->section_len;
@@ -783,7 +783,7 @@ static bool give_argument(struct option_target giver, const struct argument *arg
 		if (!give(&giver, argument->row, argument->value, origin))
 			return false;
 	}
-	return found || say_no_section(&giver, argument, "measurement");
+	return found || set_section_error(&giver, argument, "measurement");
 }
 
 /* Replaces a key of a section [WORD NAME]. */
@@ -796,7 +796,7 @@ static bool set_key(const struct option_target *giver, const struct argument *ar
 	snprintf(name, sizeof(name), "%.*s", (int)argument->section_len, argument->section);
 	n = file != NULL ? config_file_find_named(file, argument->key.owner, name) : 0;
 	if (file == NULL || n == file->nb_named)
-		return say_no_section(giver, argument, argument->key.owner->section);
+		return set_section_error(giver, argument, argument->key.owner->section);
 	if (config_file_set_named(file, n, &argument->key,
 		    argument->section + argument->section_len + 1, argument->value))
 		return true;
@@ -869,7 +869,7 @@ static const struct command *other_command(
 	return NULL;
 }
 
-static enum config_result complain_unknown(const struct loader *loader, const char *name)
+static enum config_result set_unknown_error(const struct loader *loader, const char *name)
 {
 	const struct config_row *near = options_nearest(loader->config, name);
 	const struct command *other = other_command(loader, name, 0);
@@ -1010,7 +1010,7 @@ static enum config_result read_option(
 		equals != NULL ? (int)(equals - text) : (int)sizeof(name), text);
 	row = options_find(loader->config, name);
 	if (row == NULL)
-		return complain_unknown(loader, name);
+		return set_unknown_error(loader, name);
 	if (strcmp(name, "help") == 0)
 		return help(loader, next != NULL && *next != '-' ? next : "");
 	if (row->row->placeholder == NULL && equals != NULL)
@@ -1104,7 +1104,7 @@ static enum config_result read_arguments(
 	return CONFIG_OK;
 }
 
-static enum config_result complain_command(const struct loader *loader, const char *name)
+static enum config_result set_command_error(const struct loader *loader, const char *name)
 {
 	const struct program *program = loader->program;
 	char list[256] = "";
@@ -1136,7 +1136,7 @@ static enum config_result read_command(
 			config_init(loader->config, *commands);
 			return CONFIG_OK;
 		}
-	return complain_command(loader, argv[1]);
+	return set_command_error(loader, argv[1]);
 }
 
 static enum config_result load(struct loader *loader, int argc, char *const argv[])

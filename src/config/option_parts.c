@@ -78,7 +78,7 @@ static void list_parts(
 	}
 }
 
-static int refuse_kind(
+static int set_kind_error(
 	const struct config *config, const struct option_row *option, const char *value, char *why)
 {
 	size_t len = strcspn(value, "=");
@@ -200,7 +200,7 @@ int option_split(struct config *config, const struct config_row *row, const char
 	part = find_part(config, row->row, text, false);
 	if (part == NULL)
 		return row->row->type != OPTION_PARTS ? n
-						      : refuse_kind(config, row->row, value, why);
+						      : set_kind_error(config, row->row, value, why);
 	text += strlen(part->row->part);
 	if (follows_own(part->row)) {
 		text[-1] = '\0';

@@ -172,7 +172,7 @@ static bool set_fraction(const struct option_text *a)
 }
 
 /* Refuses a word that is none of a row's, and lists them. */
-static bool refuse_word(const struct option_text *a)
+static bool set_choice_error(const struct option_text *a)
 {
 	const struct option_row *row = a->row;
 	char list[160] = "";
@@ -203,7 +203,7 @@ static bool find_word(const struct option_text *a, uint32_t *i)
 		if (strcmp(a->text, row->word(*i)) == 0 || is_word(a->text, row->alias, *i) ||
 			is_word(a->text, row->former_word, *i))
 			return true;
-	return refuse_word(a);
+	return set_choice_error(a);
 }
 
 static bool set_choice(const struct option_text *a)

@@ -293,7 +293,7 @@ struct changes *changes_start(const struct changes_params *params)
 }
 
 /* Passes sets that no generation uses to the thread. */
-static void give_back(struct changes *changes, struct measurements *unused)
+static void free_measurements(struct changes *changes, struct measurements *unused)
 {
 	struct measurements **end = &changes->unused;
 
@@ -307,7 +307,7 @@ static void give_back(struct changes *changes, struct measurements *unused)
 	pthread_mutex_unlock(&changes->lock);
 }
 
-static void refuse_open(struct changes *changes)
+static void reject_open(struct changes *changes)
 {
 	for (struct change *change = changes->first; change != NULL; change = change->next)
 		if (change->state != CHANGE_DONE) {
@@ -335,7 +335,7 @@ void changes_end(struct changes *changes)
 		pthread_join(changes->thread, NULL);
 	}
 	pthread_mutex_lock(&changes->lock);
-	refuse_open(changes);
+	reject_open(changes);
 	pthread_mutex_unlock(&changes->lock);
 }
 
@@ -343,7 +343,7 @@ void changes_free(struct changes *changes)
 {
 	if (changes == NULL)
 		return;
-	give_back(changes, run_take_unused(changes->params.run));
+	free_measurements(changes, run_take_unused(changes->params.run));
 	while (changes->first != NULL) {
 		struct change *change = changes->first;
 
@@ -413,7 +413,7 @@ static struct change *change_create(const char *words)
 }
 
 /* Under the lock. */
-static void ask(struct changes *changes, struct change *change)
+static void ask_reporter(struct changes *changes, struct change *change)
 {
 	change->answer.number = ++changes->nb_asked;
 	append(changes, change);
@@ -431,7 +431,7 @@ struct change_answer changes_ask(struct changes *changes, const char *words)
 		change_free(change);
 		return answer;
 	}
-	ask(changes, change);
+	ask_reporter(changes, change);
 	if (await(changes, change, change->answer.number, &answer))
 		answer = change->answer;
 	if (change->state == CHANGE_DONE) {
@@ -463,7 +463,7 @@ void changes_reload(struct changes *changes)
 		take_out(changes, &changes->reload);
 		set_state(changes, &changes->reload, CHANGE_DONE);
 		changes->reload = (struct change){.state = CHANGE_ASKED};
-		ask(changes, &changes->reload);
+		ask_reporter(changes, &changes->reload);
 	}
 	pthread_mutex_unlock(&changes->lock);
 }
@@ -484,7 +484,7 @@ bool changes_reloading(struct changes *changes, struct change_answer *answer)
 }
 
 /* Under the lock. */
-static void take(struct changes *changes, struct change *change, uint64_t at_least)
+static void apply_change(struct changes *changes, struct change *change, uint64_t at_least)
 {
 	change->answer.epoch = at_least;
 	change->answer.at_least = true;
@@ -505,7 +505,7 @@ static bool is_open(const struct changes *changes, uint64_t from, uint64_t *numb
 }
 
 /* Under the lock: updates the state of a change. */
-static void look_at(struct changes *changes, struct change *change)
+static void check_change(struct changes *changes, struct change *change)
 {
 	const struct run *run = changes->params.run;
 
@@ -553,7 +553,7 @@ static void look_at_all(struct changes *changes)
 
 	for (; change != NULL; change = next) {
 		next = change->next;
-		look_at(changes, change);
+		check_change(changes, change);
 		if (!change->left || change->state != CHANGE_DONE)
 			continue;
 		take_out(changes, change);
@@ -586,7 +586,7 @@ static void take_ready(struct changes *changes, uint64_t at_least)
 	changes->ready = NULL;
 	for (struct change *change = changes->first; change != NULL; change = change->next)
 		if (change->state == CHANGE_READY)
-			take(changes, change, at_least);
+			apply_change(changes, change, at_least);
 }
 
 void changes_look(struct changes *changes, uint64_t at_least)
@@ -601,5 +601,5 @@ void changes_look(struct changes *changes, uint64_t at_least)
 			take_ready(changes, at_least);
 		pthread_mutex_unlock(&changes->lock);
 	}
-	give_back(changes, run_take_unused(run));
+	free_measurements(changes, run_take_unused(run));
 }

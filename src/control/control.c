@@ -24,7 +24,7 @@
 #define TOP_DEFAULT       10
 #define TOP_MAX           40  /* most rows; an IPv6 row has nearly 400 bytes */
 #define TOP_HEAD_BYTES    400 /* bytes besides the rows */
-#define PLACES_MAX        40  /* most deliveries, of about 300 bytes each */
+#define DELIVERIES_MAX        40  /* most deliveries, of about 300 bytes each */
 #define DRILL_DOWN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
 
 /* Ledger of an epoch, or sum of several. */
@@ -311,8 +311,8 @@ static int answer_stats(const char *command, const char *parameters, struct rte_
 	return 0;
 }
 
-/* Returns a report, shared and counted; NULL: none. give_back() must follow. */
-static struct report_epoch *take(struct report_epoch *const *report)
+/* Returns a report, shared and counted; NULL: none. release_report() must follow. */
+static struct report_epoch *borrow_report(struct report_epoch *const *report)
 {
 	struct report_epoch *epoch;
 
@@ -325,7 +325,7 @@ static struct report_epoch *take(struct report_epoch *const *report)
 	return epoch;
 }
 
-static void give_back(struct report_epoch *epoch)
+static void release_report(struct report_epoch *epoch)
 {
 	report_epoch_free(epoch);
 	end_answer();
@@ -427,11 +427,11 @@ static int answer_top(const char *command, const char *parameters, struct rte_te
 	(void)command;
 	if (!read_top(parameters, name, &n))
 		return reply_mistake(answer, "write ctl top MEASUREMENT N, with N from 1 to 40");
-	epoch = take(&control.last);
+	epoch = borrow_report(&control.last);
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
 	answer_top_of(answer, epoch, name, n);
-	give_back(epoch);
+	release_report(epoch);
 	return 0;
 }
 
@@ -445,7 +445,7 @@ static int answer_follow(const char *command, const char *parameters, struct rte
 
 /* --- /sketchtap/deliveries --- */
 
-static void tell_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
+static void reply_delivery(struct rte_tel_data *dict, const struct report_delivery *delivery)
 {
 	reply_text(dict, "export", "%s", delivery->name);
 	rte_tel_data_add_dict_string(dict, "kind", delivery->kind);
@@ -458,9 +458,9 @@ static void tell_delivery(struct rte_tel_data *dict, const struct report_deliver
 	rte_tel_data_add_dict_uint(dict, "waiting", delivery->waiting);
 }
 
-static void tell_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
+static void reply_deliveries(struct rte_tel_data *answer, const struct report_epoch *told)
 {
-	uint32_t n = told->nb_deliveries < PLACES_MAX ? told->nb_deliveries : PLACES_MAX;
+	uint32_t n = told->nb_deliveries < DELIVERIES_MAX ? told->nb_deliveries : DELIVERIES_MAX;
 	struct rte_tel_data *rows;
 
 	rte_tel_data_start_dict(answer);
@@ -472,14 +472,14 @@ static void tell_deliveries(struct rte_tel_data *answer, const struct report_epo
 
 		if (dict == NULL)
 			return;
-		tell_delivery(dict, &told->deliveries[d]);
+		reply_delivery(dict, &told->deliveries[d]);
 	}
 }
 
 static int answer_deliveries(
 	const char *command, const char *parameters, struct rte_tel_data *answer)
 {
-	struct report_epoch *told = take(&control.deliveries);
+	struct report_epoch *told = borrow_report(&control.deliveries);
 
 	(void)command;
 	(void)parameters;
@@ -487,8 +487,8 @@ static int answer_deliveries(
 		return reply_error(answer,
 			"what became of rows is told when an epoch with packets is closed; none "
 			"was yet");
-	tell_deliveries(answer, told);
-	give_back(told);
+	reply_deliveries(answer, told);
+	release_report(told);
 	return 0;
 }
 
@@ -537,11 +537,11 @@ static int answer_within(const char *command, const char *parameters, struct rte
 	(void)command;
 	if (parameters == NULL || *parameters == '\0')
 		return reply_mistake(answer, "write ctl within MEASUREMENT");
-	epoch = take(&control.last);
+	epoch = borrow_report(&control.last);
 	if (epoch == NULL)
 		return reply_error(answer, no_epoch);
 	answer_within_of(answer, epoch, parameters);
-	give_back(epoch);
+	release_report(epoch);
 	return 0;
 }
 
@@ -672,7 +672,7 @@ static bool sum_costs(const char *parameters, const struct report_epoch *epoch, 
 
 static int answer_costs(const char *command, const char *parameters, struct rte_tel_data *answer)
 {
-	struct report_epoch *epoch = take(&control.last);
+	struct report_epoch *epoch = borrow_report(&control.last);
 	struct costs costs;
 
 	(void)command;
@@ -686,7 +686,7 @@ static int answer_costs(const char *command, const char *parameters, struct rte_
 			"receive, or are dealt as packets, and look at in full");
 	else
 		answer_costs_of(answer, epoch, &costs);
-	give_back(epoch);
+	release_report(epoch);
 	return 0;
 }
 
@@ -715,7 +715,7 @@ static void add_present(struct rte_tel_data *answer, const struct shed_status *p
 }
 
 /* Returns NULL, or an error. */
-static const char *tell_states(
+static const char *reply_states(
 	struct shed_controller *governor, const char *parameters, struct rte_tel_data *answer)
 {
 	unsigned long worker = UINT32_MAX;
@@ -748,7 +748,7 @@ static const char *tell_states(
 }
 
 /* valid until end_reading() */
-static struct shed_controller *offered_governor(void)
+static struct shed_controller *offered_controller(void)
 {
 	struct shed_controller *governor;
 
@@ -766,7 +766,7 @@ static int answer_states(const char *command, const char *parameters, struct rte
 
 	(void)command;
 	if (begin_reading(since, &turn) != NULL)
-		why = tell_states(offered_governor(), parameters, answer);
+		why = reply_states(offered_controller(), parameters, answer);
 	end_reading(turn);
 	if (why == no_worker)
 		reply_mistake(answer, why);

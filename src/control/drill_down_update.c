@@ -18,7 +18,7 @@ static const struct report_measurement *find_networks(
 }
 
 /* Adds heavy keys, whose rows come first. Returns how many did not fit. */
-static uint32_t learn(struct heavy_keys *heavy, const struct report_measurement *networks,
+static uint32_t update_heavy_keys(struct heavy_keys *heavy, const struct report_measurement *networks,
 	double share, int64_t end)
 {
 	uint32_t left_out = 0;
@@ -43,7 +43,7 @@ static void warn_if_full(struct drill_down *closer, const struct report_epoch *r
 }
 
 /* Updates the networks of one measurement. Returns how many keys did not fit. */
-static uint32_t look(
+static uint32_t update_sets(
 	struct measurements *measurements, uint32_t m, const struct report_epoch *report)
 {
 	const struct plan *plan = &measurements->plan;
@@ -53,14 +53,14 @@ static uint32_t look(
 
 	heavy_keys_forget(&closer->heavy, report->end, options->stay);
 	left_out =
-		learn(&closer->heavy, find_networks(report, &plan->measurements[closer->networks]),
+		update_heavy_keys(&closer->heavy, find_networks(report, &plan->measurements[closer->networks]),
 			options->within.share, report->end);
 	warn_if_full(closer, report, plan->measurements[m].config, left_out);
 	return left_out;
 }
 
 /* Returns false if out of memory. */
-static bool say(struct report_inside *inside, const struct heavy_keys *heavy)
+static bool copy_keys(struct report_inside *inside, const struct heavy_keys *heavy)
 {
 	inside->keys = aligned_alloc(_Alignof(struct key), (heavy->n + 1) * sizeof(struct key));
 	if (inside->keys == NULL)
@@ -84,14 +84,14 @@ bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *rep
 
 		if (now->closer[m] == NULL)
 			continue;
-		left_out = look(now, m, report);
+		left_out = update_sets(now, m, report);
 		if (report->nb_measurements == 0) /* no report */
 			continue;
 		report->measurements[m].inside.left_out = left_out;
-		complete &= say(&report->measurements[m].inside, &now->closer[m]->heavy);
+		complete &= copy_keys(&report->measurements[m].inside, &now->closer[m]->heavy);
 	}
 	for (uint32_t m = 0; other != now && m < other->plan.nb_measurements; m++)
 		if (other->closer[m] != NULL)
-			look(other, m, report);
+			update_sets(other, m, report);
 	return complete;
 }

@@ -44,7 +44,7 @@ static void sleep_a_bit(void)
 
 /* --- run --- */
 
-static void tell_news(void)
+static void wake_followers(void)
 {
 	atomic_fetch_add_explicit(&follow.news, 1, memory_order_seq_cst);
 	syscall(SYS_futex, &follow.news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -58,13 +58,13 @@ void follow_start(struct recent *recent)
 
 void follow_closed(void)
 {
-	tell_news();
+	wake_followers();
 }
 
 void follow_end(void)
 {
 	atomic_store(&follow.ended, true);
-	tell_news();
+	wake_followers();
 }
 
 void follow_stop(void)
@@ -74,7 +74,7 @@ void follow_stop(void)
 	while (atomic_load(&follow.followers) > 0 && clock_now(CLOCK_MONOTONIC) < until)
 		sleep_a_bit();
 	atomic_store(&follow.recent, NULL);
-	tell_news();
+	wake_followers();
 	/* Handlers count themselves before they read `recent`, so none is missed. */
 	while (atomic_load(&follow.answering) > 0) /* at most FOLLOW_PATIENCE_NS and a copy */
 		sleep_a_bit();
@@ -178,7 +178,7 @@ static struct report_epoch *find_or_wait(
 
 /* --- replies --- */
 
-static void tell_head(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
+static void reply_head(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
 {
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
@@ -193,7 +193,7 @@ static void tell_head(struct rte_tel_data *answer, const struct report_epoch *ep
 	reply_text(answer, "sharing", "%s", epoch->sharing);
 }
 
-static void tell_measurement(
+static void reply_measurement(
 	struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
 {
 	const struct report_measurement *measurement = &epoch->measurements[number];
@@ -235,7 +235,7 @@ static size_t measurement_bytes(const struct report_epoch *epoch, uint64_t numbe
 	return bytes;
 }
 
-static void tell_port(struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
+static void reply_port(struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
 {
 	const struct report_port *port = &epoch->ports[number];
 
@@ -249,7 +249,7 @@ static size_t port_bytes(const struct report_epoch *epoch, uint64_t number)
 	return PORT_BYTES + strlen(epoch->ports[number].name);
 }
 
-static void tell_worker(
+static void reply_worker(
 	struct rte_tel_data *dict, const struct report_epoch *epoch, uint64_t number)
 {
 	const struct report_load *load = &epoch->loads[number];
@@ -289,9 +289,9 @@ struct follow_kind {
 static uint64_t kinds_of(const struct report_epoch *epoch, struct follow_kind kinds[KINDS])
 {
 	kinds[0] = (struct follow_kind){
-		"measurements", epoch->nb_measurements, measurement_bytes, tell_measurement};
-	kinds[1] = (struct follow_kind){"ports", epoch->nb_ports, port_bytes, tell_port};
-	kinds[2] = (struct follow_kind){"workers", epoch->workers, worker_bytes, tell_worker};
+		"measurements", epoch->nb_measurements, measurement_bytes, reply_measurement};
+	kinds[1] = (struct follow_kind){"ports", epoch->nb_ports, port_bytes, reply_port};
+	kinds[2] = (struct follow_kind){"workers", epoch->workers, worker_bytes, reply_worker};
 	return (uint64_t)kinds[0].n + kinds[1].n + kinds[2].n;
 }
 
@@ -299,7 +299,7 @@ static uint64_t kinds_of(const struct report_epoch *epoch, struct follow_kind ki
  * Adds the parts of a kind from *skip that fit, and subtracts them from `left`; one always fits.
  * Returns false if some did not fit.
  */
-static bool tell_parts(struct rte_tel_data *answer, const struct report_epoch *epoch,
+static bool reply_parts(struct rte_tel_data *answer, const struct report_epoch *epoch,
 	const struct follow_kind *kind, uint64_t *skip, size_t *room, uint64_t *left)
 {
 	struct rte_tel_data *several = NULL;
@@ -326,7 +326,7 @@ static bool tell_parts(struct rte_tel_data *answer, const struct report_epoch *e
 	return true;
 }
 
-static int tell_epoch(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count,
+static int reply_epoch(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count,
 	uint64_t part)
 {
 	size_t room = ANSWER_BYTES - HEAD_BYTES;
@@ -336,10 +336,10 @@ static int tell_epoch(struct rte_tel_data *answer, const struct report_epoch *ep
 	if (part > 0 && part >= parts)
 		return reply_mistake(answer, "PART: no such part in this interval");
 	rte_tel_data_start_dict(answer);
-	tell_head(answer, epoch, count);
+	reply_head(answer, epoch, count);
 	left -= part;
 	for (uint32_t k = 0; k < KINDS; k++)
-		if (!tell_parts(answer, epoch, &kinds[k], &part, &room, &left))
+		if (!reply_parts(answer, epoch, &kinds[k], &part, &room, &left))
 			break;
 	rte_tel_data_add_dict_uint(answer, "parts", parts);
 	rte_tel_data_add_dict_uint(answer, "left_off", left);
@@ -353,7 +353,7 @@ static int answer_question(const struct question *question, struct rte_tel_data 
 	struct report_epoch *epoch = find_or_wait(question, &count, &ended);
 
 	if (epoch != NULL) {
-		tell_epoch(answer, epoch, count, question->part);
+		reply_epoch(answer, epoch, count, question->part);
 		report_epoch_free(epoch);
 		return 0;
 	}

@@ -70,7 +70,7 @@ struct rte_tel_data *reply_numbered(struct rte_tel_data *several, uint32_t numbe
 	return reply_dict(several, name);
 }
 
-static void tell_figure(struct rte_tel_data *dict, const char *name, const char *low,
+static void reply_figure(struct rte_tel_data *dict, const char *name, const char *low,
 	const char *high, const struct report_figure *figure)
 {
 	if (figure->known) {
@@ -96,8 +96,8 @@ void reply_key(struct rte_tel_data *dict, const struct key_rule *rule, const str
 void reply_row(struct rte_tel_data *dict, const struct key_rule *rule, const struct report_row *row)
 {
 	reply_key(dict, rule, &row->key);
-	tell_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
-	tell_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
+	reply_figure(dict, "packets", "packets_low", "packets_high", &row->packets);
+	reply_figure(dict, "bytes", "bytes_low", "bytes_high", &row->bytes);
 	reply_text(dict, "share", "%.6f", row->share);
 }
 

@@ -413,7 +413,7 @@ static void recycle(struct reporter *reporter, uint64_t epoch)
 	service_alive(&reporter->service, monotonic_now());
 }
 
-static void warn_of_missing_bytes(struct reporter *reporter, const struct report_epoch *report)
+static void warn_missing_bytes(struct reporter *reporter, const struct report_epoch *report)
 {
 	uint64_t missing = report->ledger.missing_bytes;
 	char number[32] = "an unknown number of";
@@ -471,7 +471,7 @@ static void close_epoch(struct reporter *reporter)
 		}
 		publish(reporter, report);
 		warn_if_uneven(reporter, report);
-		warn_of_missing_bytes(reporter, report);
+		warn_missing_bytes(reporter, report);
 		hand_over(reporter, report);
 	}
 	if (!complete)
@@ -647,7 +647,7 @@ static int64_t left(const struct reporter *reporter)
 }
 
 /* waits: waiting for workers to leave an epoch. */
-static void rest(const struct reporter *reporter, bool waits)
+static void wait_for_epoch(const struct reporter *reporter, bool waits)
 {
 	const struct run *run = reporter->run;
 	struct timespec nap = {.tv_nsec = NAP_NS};
@@ -699,7 +699,7 @@ static void report_epochs(struct reporter *reporter)
 			wait_for_lcores(reporter);
 		}
 		show_progress(reporter);
-		rest(reporter, ended || reporter->epoch < open);
+		wait_for_epoch(reporter, ended || reporter->epoch < open);
 	}
 }
 

@@ -111,7 +111,7 @@ static enum flow_depth deepest_of(const struct shed_controller *governor, uint32
 	return governor->plan->measurements[m].params.deep.deepest;
 }
 
-static void put_states(struct shed_controller *governor, uint32_t i)
+static void publish_setting(struct shed_controller *governor, uint32_t i)
 {
 	struct choose_states *states = &governor->flows[i];
 	uint32_t m = governor->order[i];
@@ -167,7 +167,7 @@ static void put_costs(struct shed_controller *governor)
 
 			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
 		}
-		put_states(governor, i);
+		publish_setting(governor, i);
 	}
 }
 
@@ -338,7 +338,7 @@ static uint32_t most_steps(
 
 /* --- a window of a worker --- */
 
-static struct worker_report hear(const struct worker *worker)
+static struct worker_report read_worker(const struct worker *worker)
 {
 	const struct shed_mailbox *line = &worker->states;
 	struct worker_report said;
@@ -363,7 +363,7 @@ static uint64_t all_packets(const struct worker_report *said)
 }
 
 /* Logs the settings that the worker has accepted. */
-static void tell_taken(struct shed_controller *governor, struct shed_controller_worker *of,
+static void log_taken(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *said)
 {
 	const struct shed_setting *states = &of->states[of->at], *before = &of->states[!of->at];
@@ -464,7 +464,7 @@ static bool has_decided(
 /*
  * Learns the ratio between the measured cost of packets in full bursts and the sum of their parts.
  */
-static void learn(const struct shed_controller *governor, struct shed_controller_worker *of,
+static void learn_costs(const struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
 {
 	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
@@ -484,7 +484,7 @@ static void learn(const struct shed_controller *governor, struct shed_controller
 }
 
 /* Logs queue shedding: a row for each window with another highest level. */
-static void note_valve(struct shed_controller *governor, struct shed_controller_worker *of,
+static void log_level(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, struct shed_reason why)
 {
 	struct burst_shed_level to = {.level = SHED_LEVEL_COUNT};
@@ -506,18 +506,18 @@ static void note_valve(struct shed_controller *governor, struct shed_controller_
 }
 
 /* Adds rows of what the worker did since the last row, in the order of its packets. */
-static void tell_all(struct shed_controller *governor, struct shed_controller_worker *of,
+static void log_changes(struct shed_controller *governor, struct shed_controller_worker *of,
 	const struct worker_report *now, const struct shed_reason *why)
 {
-	tell_taken(governor, of, now);
+	log_taken(governor, of, now);
 	if (all_packets(now) > all_packets(&of->last))
-		note_valve(governor, of, now, *why);
+		log_level(governor, of, now, *why);
 }
 
 static void look_at_worker(
 	struct shed_controller *governor, struct shed_controller_worker *of, double seconds)
 {
-	struct worker_report now = hear(of->worker);
+	struct worker_report now = read_worker(of->worker);
 	struct demand_window window = {
 		.seconds = seconds,
 		.packets =
@@ -531,8 +531,8 @@ static void look_at_worker(
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
-	learn(governor, of, &now, &why.cost_ns);
-	tell_all(governor, of, &now, &why);
+	learn_costs(governor, of, &now, &why.cost_ns);
+	log_changes(governor, of, &now, &why);
 	if (governor->how > SHED_POLICY_SAMPLE)
 		decided = decide(&of->decider, &governor->problem, why.target_ns / of->scale);
 	of->last_target_ns = why.target_ns;
@@ -616,7 +616,7 @@ static uint32_t useless_step(const struct choose_item *item)
 }
 
 /* Logs steps that save no time, by the costs of an epoch. */
-static void say_useless(struct shed_controller *governor)
+static void warn_useless(struct shed_controller *governor)
 {
 	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
 		const struct choose_item *item = &governor->items[i];
@@ -649,7 +649,7 @@ static bool is_whole(
 }
 
 /* Logs at the end of an epoch whether detail was reduced or restored, and rows that did not fit. */
-static void say(struct shed_controller *governor, const struct report_epoch *report)
+static void log_state(struct shed_controller *governor, const struct report_epoch *report)
 {
 	bool less = governor->reduced > 0;
 
@@ -678,7 +678,7 @@ static void say(struct shed_controller *governor, const struct report_epoch *rep
  * Follows changes of measurements and policy. Must run first: sets of the last epoch are freed once
  * no epoch uses them.
  */
-static void follow(struct shed_controller *governor, uint64_t open)
+static void read_workers(struct shed_controller *governor, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(governor->run, open);
 	bool others = measurements->number != governor->set;
@@ -686,9 +686,9 @@ static void follow(struct shed_controller *governor, uint64_t open)
 
 	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
 		struct shed_controller_worker *of = &governor->workers[w];
-		struct worker_report said = hear(of->worker);
+		struct worker_report said = read_worker(of->worker);
 
-		tell_taken(governor, of, &said);
+		log_taken(governor, of, &said);
 	}
 	if (others)
 		governor->useless = 0;
@@ -710,7 +710,7 @@ void shed_controller_look(struct shed_controller *governor, int64_t monotonic, u
 	/* A source can open epochs before their measurements are installed. */
 	if (!epochs_is_ready(run->epochs, open))
 		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
-	follow(governor, open);
+	read_workers(governor, open);
 	if (governor->looked == 0) /* no packets yet */
 		governor->looked = monotonic;
 	if (monotonic - governor->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
@@ -772,18 +772,18 @@ bool shed_controller_close(
 	if (run_measurements(governor->run, epoch)->number == governor->set) {
 		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
 		put_costs(governor);
-		say_useless(governor);
+		warn_useless(governor);
 		if (governor->how > SHED_POLICY_SAMPLE)
 			look_at_deadlines(governor, report);
 	}
 	for (uint32_t w = 0; w < governor->nb_workers; w++) {
 		struct shed_controller_worker *of = &governor->workers[w];
-		struct worker_report now = hear(of->worker);
+		struct worker_report now = read_worker(of->worker);
 
-		tell_all(governor, of, &now,
+		log_changes(governor, of, &now,
 			&(struct shed_reason){.time = clock_time_now().real, .backlog = now.backlog});
 	}
-	say(governor, report);
+	log_state(governor, report);
 	governor->held_back = 0;
 	return shed_log_close(&governor->log, report);
 }

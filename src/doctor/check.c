@@ -24,7 +24,7 @@ __attribute__((format(printf, 2, 0))) static void add(
 		va_end(args);                                                                      \
 	} while (0)
 
-static void begin(struct finding *finding, enum finding_status status)
+static void begin_finding(struct finding *finding, enum finding_status status)
 {
 	finding->status = status;
 	finding->found[0] = finding->wanted[0] = finding->command[0] = '\0';
@@ -32,19 +32,19 @@ static void begin(struct finding *finding, enum finding_status status)
 
 void finding_ok(struct finding *finding, const char *format, ...)
 {
-	begin(finding, FINDING_OK);
+	begin_finding(finding, FINDING_OK);
 	ADD(finding->found, format);
 }
 
 void finding_warning(struct finding *finding, const char *format, ...)
 {
-	begin(finding, FINDING_WARNING);
+	begin_finding(finding, FINDING_WARNING);
 	ADD(finding->found, format);
 }
 
 void finding_missing(struct finding *finding, const char *format, ...)
 {
-	begin(finding, FINDING_MISSING);
+	begin_finding(finding, FINDING_MISSING);
 	ADD(finding->found, format);
 }
 

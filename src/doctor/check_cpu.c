@@ -177,7 +177,7 @@ static void no_frequency_driver(const struct host *host, const char *what, struc
 	}
 }
 
-static void check_governor(const struct host *host, struct finding *finding)
+static void check_frequency_governor(const struct host *host, struct finding *finding)
 {
 	char governor[HOST_NAME_MAX], cpus[CPUS_TEXT];
 	struct cpu_set others;
@@ -732,7 +732,7 @@ const struct check cpu_checks[] = {
 	{"timer-tick", HOST_LIVE, .look = check_tick},
 	{"rcu-callbacks", HOST_LIVE, .look = check_rcu},
 	{"hyperthreads", HOST_LIVE, .look = check_hyperthreads},
-	{"governor", HOST_LIVE, .look = check_governor},
+	{"governor", HOST_LIVE, .look = check_frequency_governor},
 	{"boost", HOST_LIVE, .look = check_boost},
 	{"c-states", HOST_LIVE, .look = check_c_states},
 	{"cpu-latency", HOST_LIVE, .look = check_cpu_latency},

@@ -15,7 +15,7 @@ static const char *const status_words[] = {
 	[FINDING_MISSING] = "missing",
 };
 
-static void look(const struct check *check, const struct host *host, const struct host_port *port,
+static void run_check(const struct check *check, const struct host *host, const struct host_port *port,
 	struct finding *finding)
 {
 	if (check->file != NULL && !sys_exists(host->root, "%s", check->file)) {
@@ -36,7 +36,7 @@ static void add(struct findings *findings, const struct check_table *table,
 	struct finding *finding = &findings->rows[findings->nb_rows];
 
 	*finding = (struct finding){.title = table->title, .check = check};
-	look(check, host, port, finding);
+	run_check(check, host, port, finding);
 	if (finding->status == FINDING_NONE)
 		return;
 	findings->counts[finding->status]++;

@@ -503,7 +503,7 @@ static struct sequence_base base_of(
  * Updates mean sizes and the list of recent messages. If numbers count records, messages without
  * records are not listed: they legitimately repeat a number.
  */
-static void note(struct sequence *sequence, const struct datagram_header *header,
+static void note_message(struct sequence *sequence, const struct datagram_header *header,
 	const struct sequence_message *message, bool counted)
 {
 	struct sequence_print print = print_of(header);
@@ -624,6 +624,6 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 		sequence->started = true;
 		sequence->base = base_of(header, &message);
 	}
-	note(sequence, header, &message, counted);
+	note_message(sequence, header, &message, counted);
 	return news;
 }

@@ -189,7 +189,7 @@ static uint32_t fields_of_word(const char *word, size_t len)
 	return 0;
 }
 
-static void say_allowed(char *why)
+static void list_allowed(char *why)
 {
 	size_t used = 0;
 
@@ -212,7 +212,7 @@ static bool add_word(struct key_rule *rule, const char **text, char *why)
 	uint32_t twice = rule->fields & fields;
 
 	if (fields == 0) {
-		say_allowed(why);
+		list_allowed(why);
 		return false;
 	}
 	if (twice != 0) {

@@ -103,7 +103,7 @@ static inline bool has_hash(const struct candidate_entry *entry, const struct ke
 	return ((entry->hash_lo ^ hash->lo) | (entry->hash_hi ^ hash->hi)) == 0;
 }
 
-static struct candidate_entry *find(
+static struct candidate_entry *find_candidate(
 	const struct candidates *candidates, const struct key_hash *hash)
 {
 	uint32_t b = bucket_of(candidates, hash);
@@ -171,7 +171,7 @@ static __attribute__((noinline)) void split_by_hash(const struct candidates *can
 	split->nb_listed = split->nb_others = 0;
 	for (uint32_t i = start; i < burst->n; i++) {
 		const struct key_hash *hash = &burst->hash[i];
-		struct candidate_entry *entry = find(candidates, hash);
+		struct candidate_entry *entry = find_candidate(candidates, hash);
 
 		if (entry != NULL) {
 			split->entry[split->nb_listed] = entry;
@@ -236,7 +236,7 @@ void candidates_count_weighted(const struct key_burst *burst, const struct candi
 void candidates_count_key(const struct candidates *candidates, const struct key_hash *hash,
 	const struct weight *weight)
 {
-	count_entry(find(candidates, hash), weight);
+	count_entry(find_candidate(candidates, hash), weight);
 }
 
 static uint64_t since_of(const struct candidates *candidates, const struct candidate_entry *entry)
@@ -334,7 +334,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 
 uint64_t candidates_since(const struct candidates *candidates, const struct key_hash *hash)
 {
-	const struct candidate_entry *entry = find(candidates, hash);
+	const struct candidate_entry *entry = find_candidate(candidates, hash);
 
 	return entry == NULL ? 0 : since_of(candidates, entry);
 }

@@ -506,7 +506,7 @@ static bool is_saturated(const struct bucket_pair *pair, uint32_t way)
 	       pair->before[way] == REST_MAX;
 }
 
-static bool holds(const struct bucket_pair *pair, uint32_t way, const struct key_hash *hash)
+static bool has_key(const struct bucket_pair *pair, uint32_t way, const struct key_hash *hash)
 {
 	return pair->packets[way] != 0 && same_hash(&pair->hash[way], hash);
 }
@@ -520,7 +520,7 @@ static struct sketch_estimate query(const struct sketch *sketch, const struct ke
 	uint32_t rest = rest_of(pair);
 
 	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
-		if (!holds(pair, way, hash))
+		if (!has_key(pair, way, hash))
 			continue;
 		if (is_saturated(pair, way))
 			return (struct sketch_estimate){since_of(pair, way, metric), true};
@@ -612,7 +612,7 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
 {
-	return holds(pair, 0, hash) || holds(pair, 1, hash);
+	return has_key(pair, 0, hash) || has_key(pair, 1, hash);
 }
 
 /* A key of either pair, as the union has it. */

@@ -297,7 +297,7 @@ OPTION_WORDS_OF(protocol_suits, [FLOW_PROTOCOL_NETFLOW5] = "NetFlow v5, without 
 	[FLOW_PROTOCOL_NETFLOW9] = "NetFlow v9", [FLOW_PROTOCOL_IPFIX] = "IPFIX",
 	[FLOW_PROTOCOL_SFLOW] = "sFlow v5, with interface counters every 10 s")
 
-static const char *lacks_as(
+static const char *inapplicable_without_as(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	return config_asks(config, measurement, "export-format") ? NULL : "without --export-format";
@@ -343,7 +343,7 @@ static const struct option_row exports_rows[] = {
 		.placeholder = "N",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
-		.lacks = lacks_as,
+		.lacks = inapplicable_without_as,
 		OPTION_FIELD(export_source_options, routers),
 		.min = 1,
 		.max = ROUTERS_MAX,
@@ -359,7 +359,7 @@ static const struct option_row exports_rows[] = {
 		.placeholder = "N",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
-		.lacks = lacks_as,
+		.lacks = inapplicable_without_as,
 		OPTION_FIELD(export_source_options, path),
 		.min = 1,
 		.max = ROUTERS_MAX,
@@ -374,7 +374,7 @@ static const struct option_row exports_rows[] = {
 		.placeholder = "N",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_COUNT,
-		.lacks = lacks_as,
+		.lacks = inapplicable_without_as,
 		OPTION_FIELD(export_source_options, sampling),
 		.min = 1,
 		.max = 65535,
@@ -389,7 +389,7 @@ static const struct option_row exports_rows[] = {
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_FRACTION,
-		.lacks = lacks_as,
+		.lacks = inapplicable_without_as,
 		OPTION_FIELD(export_source_options, drop),
 		.zero = true,
 		.default_text = "0",

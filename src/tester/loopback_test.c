@@ -250,7 +250,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void say_latency(const struct trial *trial)
+static void log_latency(const struct trial *trial)
 {
 	const struct histogram *latency = &trial->latency;
 
@@ -264,7 +264,7 @@ static void say_latency(const struct trial *trial)
 }
 
 /* Losses of this host are none of the device under test. */
-static void say_own_losses(const struct loopback *returned, const struct trial *trial)
+static void warn_own_losses(const struct loopback *returned, const struct trial *trial)
 {
 	if (trial->missed > 0)
 		log_warning("--rx-port %s: %" PRIu64
@@ -279,7 +279,7 @@ static void say_own_losses(const struct loopback *returned, const struct trial *
 			returned->sender.port->interface);
 }
 
-static void say_trial(const struct loopback *returned, const struct trial *trial)
+static void log_trial(const struct loopback *returned, const struct trial *trial)
 {
 	const struct loopback_counts *account = &trial->account;
 
@@ -291,12 +291,12 @@ static void say_trial(const struct loopback *returned, const struct trial *trial
 		account->returned, lost_of(trial), percent(lost_of(trial), account->sent),
 		account->out_of_order, account->twice, trial->changed, trial->routed, account->late,
 		trial->foreign);
-	say_latency(trial);
-	say_own_losses(returned, trial);
+	log_latency(trial);
+	warn_own_losses(returned, trial);
 }
 
 /* What the devices did that makes an account worthless. */
-static bool say_faults(const struct loopback *returned, const struct trial *trial)
+static bool log_faults(const struct loopback *returned, const struct trial *trial)
 {
 	const struct port *out = returned->sender.port;
 
@@ -313,7 +313,7 @@ static bool say_faults(const struct loopback *returned, const struct trial *tria
 
 /* --- the search --- */
 
-static void say_step(const struct rate_search *search, const struct trial *trial, bool passed)
+static void log_step(const struct rate_search *search, const struct trial *trial, bool passed)
 {
 	log_notice("trial %u: %" PRIu64 " packets at %" PRIu64 " packets/s, %" PRIu64
 		   " lost (%.4g %%): %s",
@@ -321,7 +321,7 @@ static void say_step(const struct rate_search *search, const struct trial *trial
 		percent(lost_of(trial), trial->account.sent), passed ? "passed" : "failed");
 }
 
-static void say_found(
+static void log_found(
 	const struct rate_search *search, const struct loopback *returned, bool stopped)
 {
 	const char *why = stopped            ? "; the search was ended early"
@@ -335,7 +335,7 @@ static void say_found(
 	}
 	log_notice("highest rate with no more than %.4g %% lost: %" PRIu64 " packets/s%s",
 		search->loss * 100, returned->best.rate, why);
-	say_trial(returned, &returned->best);
+	log_trial(returned, &returned->best);
 }
 
 /* Returns whether no device failed. */
@@ -356,18 +356,18 @@ static bool find_rate(struct loopback *returned, const struct config *config)
 		limits.pace = search.asked > 0 ? PACE_RATE : PACE_UNPACED;
 		limits.pace_rate = search.asked;
 		run_trial(returned, &limits);
-		if (say_faults(returned, &returned->trial))
+		if (log_faults(returned, &returned->trial))
 			return false;
 		stopped = signals_stop_requested();
 		if (stopped)
 			break;
 		passed = rate_search_report(&search, returned->trial.account.sent,
 			lost_of(&returned->trial), returned->trial.rate);
-		say_step(&search, &returned->trial, passed);
+		log_step(&search, &returned->trial, passed);
 		if (search.low > low)
 			returned->best = returned->trial;
 	}
-	say_found(&search, returned, stopped);
+	log_found(&search, returned, stopped);
 	return true;
 }
 
@@ -490,8 +490,8 @@ static int measure(struct loopback *returned, const struct config *config)
 		told = &returned->best;
 	} else {
 		run_trial(returned, feeder_options(config));
-		say_trial(returned, told);
-		status = say_faults(returned, told) ? 1 : 0;
+		log_trial(returned, told);
+		status = log_faults(returned, told) ? 1 : 0;
 	}
 	if (file != NULL && !write_histogram(file, send_options(config)->output, &told->latency))
 		status = 1;
@@ -523,14 +523,14 @@ int loopback_measure(const struct config *config, const struct plan *plan, struc
 
 /* --- options --- */
 
-static const char *lacks_port(
+static const char *inapplicable_without_port(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
 	return port_given(config) ? NULL : "without --port";
 }
 
-static const char *lacks_return(
+static const char *inapplicable_without_return(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -576,7 +576,7 @@ static const struct option_row returned_rows[] = {
 		.placeholder = "NAME[,DEVARGS]",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
-		.lacks = lacks_port,
+		.lacks = inapplicable_without_port,
 		OPTION_FIELD(loopback_options, port),
 		.former = "return",
 		.help = "Receive the sent packets on this port. Report loss, order, duplicates, "
@@ -589,7 +589,7 @@ static const struct option_row returned_rows[] = {
 		.placeholder = "LOSS",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_OWN,
-		.lacks = lacks_return,
+		.lacks = inapplicable_without_return,
 		.read = read_find,
 		OPTION_FIELD(loopback_options, find),
 		.default_note = "one trial",

@@ -71,7 +71,7 @@ static void wait_for_device(struct port_sender *sender)
 	}
 }
 
-static uint32_t hand_over(struct port_sender *sender, struct rte_mbuf **pkts, uint32_t n)
+static uint32_t transmit(struct port_sender *sender, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t done;
 
@@ -89,7 +89,7 @@ static void send_burst(struct port_sender *sender)
 	uint32_t done = 0;
 
 	while (done < sender->n && !is_stopped(sender)) {
-		done += hand_over(sender, &sender->burst[done], sender->n - done);
+		done += transmit(sender, &sender->burst[done], sender->n - done);
 		if (done < sender->n)
 			wait_for_device(sender);
 	}

@@ -208,7 +208,7 @@ static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 	return (uint32_t)(packet->data[at] << 8 | packet->data[at + 1]) + (ipv6 ? 40 : 0);
 }
 
-static void look(const struct source_packet *packet, struct packet_info *sight)
+static void parse_source_packet(const struct source_packet *packet, struct packet_info *sight)
 {
 	struct parsed parsed;
 
@@ -346,7 +346,7 @@ void routers_take(struct routers *routers, const struct source_packet *packet)
 	if (!routers->started)
 		start(routers, packet->time);
 	routers->end = packet->time;
-	look(packet, &sight);
+	parse_source_packet(packet, &sight);
 	find_way(routers, &sight.key, hops);
 	for (uint32_t h = 0; h < routers->params.path; h++) {
 		struct router *router = &routers->routers[hops[h].router];

@@ -62,7 +62,7 @@ int send_to_file(const struct config *config, struct source *source)
 }
 
 /* missing: at least so many did not leave. Returns whether all did, as far as anybody tells. */
-static bool say_sent(const struct port_sender *sender, uint64_t missing)
+static bool log_sent(const struct port_sender *sender, uint64_t missing)
 {
 	if (missing > 0)
 		log_error("--port %s: at least %llu of %llu packets did not leave: the interface "
@@ -108,7 +108,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 		log_error("%s", error);
 	} else {
 		port_sender_send(&sender, feeder_options(config));
-		status = say_sent(&sender, port_sender_drain(&sender)) ? 0 : 1;
+		status = log_sent(&sender, port_sender_drain(&sender)) ? 0 : 1;
 		linger(send_options(config)->linger);
 	}
 	ports_close(port, 1);
@@ -118,14 +118,14 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 
 /* --- options --- */
 
-static const char *lacks_port(
+static const char *inapplicable_without_port(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
 	return port_given(config) ? NULL : "without --port";
 }
 
-static const char *lacks_file(
+static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -180,7 +180,7 @@ static const struct option_row send_rows[] = {
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_TIME,
-		.lacks = lacks_port,
+		.lacks = inapplicable_without_port,
 		OPTION_FIELD(send_options, linger),
 		.min = 1,
 		.max = OPTION_CENTURY,
@@ -193,7 +193,7 @@ static const struct option_row send_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
-		.lacks = lacks_file,
+		.lacks = inapplicable_without_file,
 		OPTION_FIELD(send_options, force),
 		.help = "Overwrite an existing output file.",
 	},

@@ -506,7 +506,7 @@ static const struct try *nearest(const struct tune *tune)
 }
 
 /* Why there is no configuration. */
-static void say_nothing_fits(const struct tune *tune)
+static void log_nothing_fits(const struct tune *tune)
 {
 	const struct bench_options *bench = bench_options(tune->config);
 	const struct try *near = nearest(tune);
@@ -605,7 +605,7 @@ static bool report(struct tune *tune)
 {
 	print_table(tune);
 	if (tune->chosen == tune->nb_tries) {
-		say_nothing_fits(tune);
+		log_nothing_fits(tune);
 		return false;
 	}
 	warn(&tune->tries[tune->chosen]);

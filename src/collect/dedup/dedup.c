@@ -420,7 +420,7 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 }
 
 /* Adds the record to its path, and the path's routers to the key. */
-static void follow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *worth,
+static void follow_flow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *worth,
 	struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
@@ -496,7 +496,7 @@ static void count_hidden_frames(const struct observation *observation,
 }
 
 /* Moves the doubt since the last call to the counts. */
-static void tell_doubt(struct dedup_context *known, struct dedup_counts *counts)
+static void count_doubt(struct dedup_context *known, struct dedup_counts *counts)
 {
 	if (known->roles.reporting <= 1) /* no packet is reported twice */
 		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
@@ -748,7 +748,7 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	if (dedup->params.routes && holds_flows(&dedup->params))
 		await_routers(dedup, &record, &worth);
 	if (dedup->paths)
-		follow(dedup, &record, &worth, &burst->extra[i]);
+		follow_flow(dedup, &record, &worth, &burst->extra[i]);
 	exporter->edge_only += edge_only;
 	counts->unknown |= edge_only && has_totals(observation);
 	counts->bytes_unknown |= record.bytes_cut;
@@ -811,7 +811,7 @@ static void settle_path(
 	set_routers(&held->extra, path->ingress, path->egress);
 }
 
-static void put_held(
+static void put_deferred(
 	const struct deferred_flow *held, const struct record_value *worth, struct key_burst *burst)
 {
 	uint32_t i = burst->n++;
@@ -839,7 +839,7 @@ static void count_held(const struct deferred_flow *held, const struct record_val
 	count_worth(worth, counts);
 }
 
-static void settle(struct dedup *dedup, struct deferred_flow *held, struct key_burst *burst,
+static void settle_deferred(struct dedup *dedup, struct deferred_flow *held, struct key_burst *burst,
 	struct dedup_counts *counts)
 {
 	struct flow *flow = &dedup->known.flows.flows[held->flow];
@@ -854,7 +854,7 @@ static void settle(struct dedup *dedup, struct deferred_flow *held, struct key_b
 		worth.sampling = (double)held->sure_sampling;
 	if (dedup->paths)
 		settle_path(dedup, held, &worth);
-	put_held(held, &worth, burst);
+	put_deferred(held, &worth, burst);
 	count_held(held, &worth, counts);
 }
 
@@ -870,7 +870,7 @@ void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_count
 	roles_end_epoch(&known->roles, &known->observers, &known->flows, ticks_of(now), last,
 		&known->doubt);
 	counts->observers = known->roles.reporting;
-	tell_doubt(known, counts);
+	count_doubt(known, counts);
 }
 
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
@@ -884,9 +884,9 @@ uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup
 
 		if (!held)
 			break;
-		settle(dedup, held, burst, counts);
+		settle_deferred(dedup, held, burst, counts);
 	}
-	tell_doubt(known, counts);
+	count_doubt(known, counts);
 	return burst->n;
 }
 

@@ -41,7 +41,7 @@ void deferred_flows_fini(
 		allocator->free(held->flows, deferred_flows_memory(flows), allocator->arg);
 }
 
-static struct deferred_flow *add(struct deferred_flows *held, struct flow *flow, uint32_t number)
+static struct deferred_flow *add_deferred(struct deferred_flows *held, struct flow *flow, uint32_t number)
 {
 	struct deferred_flow *place;
 
@@ -64,7 +64,7 @@ struct deferred_flow *deferred_flows_get(
 	if (flow->flags & FLOW_DEFERRED)
 		place = deferred_flow_of(held, flow);
 	else
-		place = add(held, flow, flow_number(flows, flow));
+		place = add_deferred(held, flow, flow_number(flows, flow));
 	if (!place)
 		return NULL;
 	place->family = observation->family;

@@ -155,7 +155,7 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 /* --- interfaces --- */
 
 /* Returns the index position of the interface, or the free one for it. */
-static uint32_t find(const struct roles *roles, uint32_t observer, uint32_t input)
+static uint32_t find_role(const struct roles *roles, uint32_t observer, uint32_t input)
 {
 	uint64_t mixed = random_mix((uint64_t)observer << 32 ^ input ^ roles->seed);
 	uint32_t at = (uint32_t)mixed & roles->mask;
@@ -172,7 +172,7 @@ static uint32_t find(const struct roles *roles, uint32_t observer, uint32_t inpu
 static uint32_t get(
 	struct roles *roles, uint32_t exporter, uint32_t observer, uint32_t input, uint32_t now)
 {
-	uint32_t at = find(roles, observer, input);
+	uint32_t at = find_role(roles, observer, input);
 
 	if (roles->index[at])
 		return roles->index[at] - 1;
@@ -698,7 +698,7 @@ static bool is_first(const struct roles *roles, const struct role_evidence_of *o
 	return true;
 }
 
-static void learn(struct roles *roles, struct observation_points *observers,
+static void learn_roles(struct roles *roles, struct observation_points *observers,
 	struct observed_flows *flows, uint32_t now)
 {
 	set_rates(roles);
@@ -906,7 +906,7 @@ static bool is_second_side(const struct roles *roles, const struct role_interfac
 	if (interface->observer % OBSERVATION_POINT_SIDES != OBSERVED_EGRESS || interface->input == 0)
 		return false;
 	ingress = interface->observer - OBSERVED_EGRESS + OBSERVED_INGRESS;
-	at = find(roles, ingress, interface->input);
+	at = find_role(roles, ingress, interface->input);
 	return roles->index[at] > 0 &&
 	       (int32_t)(interface->heard - roles->interfaces[roles->index[at] - 1].heard) <
 		       (int32_t)(SILENCE + longest(roles));
@@ -988,7 +988,7 @@ static void compact(struct roles *roles, const struct observation_points *observ
 			continue;
 		moved[i] = nb;
 		roles->interfaces[nb] = *interface;
-		roles->index[find(roles, interface->observer, interface->input)] = ++nb;
+		roles->index[find_role(roles, interface->observer, interface->input)] = ++nb;
 		if (side == WHOLE_EXPORTER)
 			exporter->whole = nb;
 		else
@@ -1018,7 +1018,7 @@ void roles_end_epoch(struct roles *roles, struct observation_points *observers,
 		roles->began = now - window;
 	}
 	if (last || (int32_t)(now - roles->began) >= (int32_t)window)
-		learn(roles, observers, flows, now);
+		learn_roles(roles, observers, flows, now);
 	find_alive(roles, now);
 	decide(roles, doubt);
 	if (roles->nb > roles->room / 4 * 3)

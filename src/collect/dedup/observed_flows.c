@@ -74,7 +74,7 @@ void observed_flows_fini(struct observed_flows *table, const struct sketch_alloc
 }
 
 /* Returns the cell of the flow, or the free cell for it. */
-static uint64_t find(const struct observed_flows *table, const struct key_hash *hash)
+static uint64_t find_flow(const struct observed_flows *table, const struct key_hash *hash)
 {
 	uint32_t tag = flow_tag(hash);
 	uint64_t at = tag >> table->shift;
@@ -125,11 +125,11 @@ static void free_more(struct observed_flows *table, struct flow *flow)
 	flow->more = 0;
 }
 
-static void give_up(struct observed_flows *table, uint32_t number)
+static void evict_flow(struct observed_flows *table, uint32_t number)
 {
 	struct flow *flow = &table->flows[number];
 
-	remove_cell(table, find(table, &flow->hash));
+	remove_cell(table, find_flow(table, &flow->hash));
 	free_more(table, flow);
 	free_entry(table, number);
 }
@@ -139,7 +139,7 @@ static void sweep(struct observed_flows *table, uint32_t number, uint32_t now)
 	const struct flow *flow = &table->flows[number];
 
 	if ((flow->flags & (FLOW_USED | FLOW_MORE)) == FLOW_USED && flow_is_over(table, flow, now))
-		give_up(table, number);
+		evict_flow(table, number);
 }
 
 void observed_flows_expire(struct observed_flows *table, uint32_t now)
@@ -185,14 +185,14 @@ void observed_flows_restart(struct observed_flows *table, struct flow *flow)
 	start(flow, &hash);
 }
 
-static struct flow *add(struct observed_flows *table, const struct key_hash *hash, uint32_t now)
+static struct flow *add_flow(struct observed_flows *table, const struct key_hash *hash, uint32_t now)
 {
 	uint32_t number = take_entry(table, now);
 
 	if (number == FLOW_NONE)
 		return NULL;
 	/* After take_entry(), because the sweep moves cells. */
-	table->index[find(table, hash)] = (uint64_t)flow_tag(hash) << 32 | (number + 1);
+	table->index[find_flow(table, hash)] = (uint64_t)flow_tag(hash) << 32 | (number + 1);
 	start(&table->flows[number], hash);
 	table->flows[number].last = now;
 	return &table->flows[number];
@@ -204,10 +204,10 @@ struct flow *observed_flows_get(
 	struct flow *flow;
 
 	if (guess == FLOW_NONE || !flow_is_of(&table->flows[guess], hash)) {
-		uint64_t cell = table->index[find(table, hash)];
+		uint64_t cell = table->index[find_flow(table, hash)];
 
 		if (!cell)
-			return add(table, hash, now);
+			return add_flow(table, hash, now);
 		guess = flow_of_cell(cell);
 	}
 	flow = &table->flows[guess];
@@ -255,6 +255,6 @@ struct share *observed_flows_add_share(
 		*last_link(table, flow) = number + 1;
 	}
 	if (flow->nb == 1)
-		table->index[find(table, &flow->hash)] |= FLOW_SEVERAL;
+		table->index[find_flow(table, &flow->hash)] |= FLOW_SEVERAL;
 	return observed_flows_share(table, flow, flow->nb++);
 }

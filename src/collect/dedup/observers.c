@@ -95,7 +95,7 @@ static uint32_t home(const struct observation_points *observers, uint32_t observ
 }
 
 /* Returns the index position of a hop, or the free one for it. */
-static uint32_t find(const struct observation_points *observers, uint32_t observer, uint32_t input,
+static uint32_t find_point(const struct observation_points *observers, uint32_t observer, uint32_t input,
 	uint32_t output)
 {
 	uint32_t at = home(observers, observer, input, output);
@@ -139,7 +139,7 @@ static uint32_t add_hop(struct observation_points *observers, const struct obser
 	if (!has_room(observers, observation->exporter)) {
 		observers->turned_away = true;
 		input = output = 0;
-		at = find(observers, observer, 0, 0);
+		at = find_point(observers, observer, 0, 0);
 		if (observers->index[at])
 			return observers->index[at] - 1;
 	}
@@ -176,7 +176,7 @@ uint32_t observation_points_hop(
 {
 	uint32_t observer =
 		observation_points_number(observers, observation->exporter, observation->side);
-	uint32_t at = find(observers, observer, observation->input, observation->output);
+	uint32_t at = find_point(observers, observer, observation->input, observation->output);
 	uint32_t number = observers->index[at] ? observers->index[at] - 1
 					       : add_hop(observers, observation, observer, at);
 	uint16_t ends =
@@ -215,7 +215,7 @@ bool observation_points_want_sweep(const struct observation_points *observers)
 	return observers->turned_away || observers->used > observers->hops_max / 2;
 }
 
-static void give_up(struct observation_points *observers, uint32_t number)
+static void evict_point(struct observation_points *observers, uint32_t number)
 {
 	struct hop *hop = &observers->hops[number];
 
@@ -236,10 +236,10 @@ void observation_points_sweep(struct observation_points *observers, const uint8_
 		if (!hop->used)
 			continue;
 		if (!in_use[number]) {
-			give_up(observers, number);
+			evict_point(observers, number);
 			continue;
 		}
-		observers->index[find(observers, hop->observer, hop->input, hop->output)] =
+		observers->index[find_point(observers, hop->observer, hop->input, hop->output)] =
 			number + 1;
 	}
 	observers->turned_away = false;

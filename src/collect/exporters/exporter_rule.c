@@ -30,7 +30,7 @@ static bool read_number(const char *text, const char *end, uint32_t *number)
 	return true;
 }
 
-static bool refuse(char *why, const char *phrase, const char *text)
+static bool set_error(char *why, const char *phrase, const char *text)
 {
 	snprintf(why, OPTION_WHY_MAX, "%s: '%.80s'", phrase, text);
 	return false;
@@ -53,11 +53,11 @@ static bool read_prefix(char *text, struct exporter_rule *rule, char *why)
 		rule->prefix[10] = rule->prefix[11] = 0xff;
 		longest = 32;
 	} else if (inet_pton(AF_INET6, text, rule->prefix) != 1) {
-		return refuse(why, "not an address or prefix", text);
+		return set_error(why, "not an address or prefix", text);
 	}
 	bits = longest;
 	if (slash != NULL && (!read_number(slash, slash + strlen(slash), &bits) || bits > longest))
-		return refuse(why, "not a prefix length", slash);
+		return set_error(why, "not a prefix length", slash);
 	rule->bits = bits + 128 - longest;
 	clear_host_bits(rule);
 	return true;
@@ -77,10 +77,10 @@ static bool read_edges(const char *text, size_t len, struct exporter_rule *rule,
 	uint32_t first, last;
 
 	if (!read_number(text, dash != NULL ? dash : end, &first))
-		return refuse(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
+		return set_error(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
 	last = first;
 	if (dash != NULL && (!read_number(dash + 1, end, &last) || last < first))
-		return refuse(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
+		return set_error(why, "edge= needs interfaces such as 1+2+5-7, or all", text);
 	if (last - first >= EDGES_MAX - rule->nb_edges) {
 		snprintf(why, OPTION_WHY_MAX, "edge= is limited to %zu interfaces; give all",
 			EDGES_MAX);
@@ -115,7 +115,7 @@ static bool read_sampling(const char *text, struct exporter_rule *rule, char *wh
 	uint64_t sampling;
 
 	if (units_count(text, &sampling) != NULL || sampling == 0 || sampling > UINT32_MAX)
-		return refuse(why, "sampling= needs N, to sample 1 of N packets", text);
+		return set_error(why, "sampling= needs N, to sample 1 of N packets", text);
 	rule->sampling = (uint32_t)sampling;
 	return true;
 }
@@ -123,10 +123,10 @@ static bool read_sampling(const char *text, struct exporter_rule *rule, char *wh
 static bool read_name(const char *text, struct exporter_rule *rule, char *why)
 {
 	if (text[0] == '\0' || strlen(text) >= sizeof(rule->name))
-		return refuse(why, "a name has 1 to 47 characters", text);
+		return set_error(why, "a name has 1 to 47 characters", text);
 	for (const char *c = text; *c != '\0'; c++)
 		if (*c <= ' ' || *c > '~' || strchr(":>/\"", *c) != NULL)
-			return refuse(why, "a name must not contain blanks or : > / \"", text);
+			return set_error(why, "a name must not contain blanks or : > / \"", text);
 	snprintf(rule->name, sizeof(rule->name), "%s", text);
 	return true;
 }
@@ -137,7 +137,7 @@ static bool read_setting(const char *text, struct exporter_rule *rule, char *why
 		return read_sampling(text + 9, rule, why);
 	if (strncmp(text, "edge=", 5) == 0)
 		return read_edge_list(text + 5, rule, why);
-	return refuse(why, "neither sampling=N nor edge=LIST", text);
+	return set_error(why, "neither sampling=N nor edge=LIST", text);
 }
 
 bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why)
@@ -147,7 +147,7 @@ bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why
 
 	memset(rule, 0, sizeof(*rule));
 	if (strlen(text) >= sizeof(copy))
-		return refuse(why, "too long", text);
+		return set_error(why, "too long", text);
 	memcpy(copy, text, strlen(text) + 1);
 	first = strsep(&rest, ",");
 	name = strchr(first, '=');
@@ -161,7 +161,7 @@ bool exporter_rule_parse(const char *text, struct exporter_rule *rule, char *why
 	return true;
 }
 
-static bool holds(const struct exporter_rule *rule, const struct in6_addr *address)
+static bool rule_covers(const struct exporter_rule *rule, const struct in6_addr *address)
 {
 	uint32_t whole = rule->bits / 8, bits = rule->bits % 8;
 
@@ -175,7 +175,7 @@ bool exporter_rule_same(const struct exporter_rule *a, const struct exporter_rul
 	struct in6_addr address;
 
 	memcpy(&address, b->prefix, sizeof(address));
-	return a->bits == b->bits && holds(a, &address);
+	return a->bits == b->bits && rule_covers(a, &address);
 }
 
 bool exporter_rule_is_any(const struct exporter_rule *rule)
@@ -192,7 +192,7 @@ const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *found = NULL;
 
 	for (uint32_t i = 0; i < nb_rules; i++)
-		if (holds(&rules[i], address) && (found == NULL || rules[i].bits > found->bits))
+		if (rule_covers(&rules[i], address) && (found == NULL || rules[i].bits > found->bits))
 			found = &rules[i];
 	return found;
 }

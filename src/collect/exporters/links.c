@@ -152,7 +152,7 @@ static uint32_t *find_cell(const struct links *links, uint32_t exporter, uint32_
 }
 
 /* Releases a link of the exporter. */
-static void give_back(struct links *links, uint32_t exporter)
+static void release_interfaces(struct links *links, uint32_t exporter)
 {
 	struct owner *owner = &links->owners[exporter];
 
@@ -172,7 +172,7 @@ static void compact(struct links *links, uint32_t silent_max)
 		if (is_gone(links, link))
 			continue;
 		if (link->silent > silent_max) {
-			give_back(links, link->exporter);
+			release_interfaces(links, link->exporter);
 			continue;
 		}
 		if (stay != i)
@@ -210,7 +210,7 @@ static uint32_t *make_room(
 }
 
 /* Returns the link, adding it if necessary; NULL: table full. */
-static struct link *find(struct links *links, uint32_t exporter, uint32_t interface)
+static struct link *find_link(struct links *links, uint32_t exporter, uint32_t interface)
 {
 	struct owner *owner = &links->owners[exporter];
 	uint32_t *cell = find_cell(links, exporter, interface);
@@ -245,7 +245,7 @@ static void pass(struct traffic_sum *passed, const struct observation *observati
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {
-	struct link *link = interface > 0 ? find(links, observation->exporter, interface) : NULL;
+	struct link *link = interface > 0 ? find_link(links, observation->exporter, interface) : NULL;
 	struct link_side *side;
 
 	if (link == NULL)
@@ -311,7 +311,7 @@ static bool has_bytes(const struct link_side *side, const struct traffic_sum *no
 void links_counters(struct links *links, uint32_t exporter,
 	const struct interface_counters *counters, int64_t time)
 {
-	struct link *link = find(links, exporter, counters->interface);
+	struct link *link = find_link(links, exporter, counters->interface);
 	struct traffic_sum now[2] = {
 		[LINK_IN] = {counters->in_packets, counters->in_bytes},
 		[LINK_OUT] = {counters->out_packets, counters->out_bytes},
@@ -351,7 +351,7 @@ void links_learn(struct links *links, uint32_t exporter, const struct option_rec
 
 	if (!(option->has & OPTION_RECORD_INTERFACE) || !(option->has & OPTION_RECORD_NAME))
 		return;
-	link = find(links, exporter, option->interface);
+	link = find_link(links, exporter, option->interface);
 	if (link == NULL)
 		return;
 	len = len < sizeof(name) - 1 ? len : (uint32_t)sizeof(name) - 1;
@@ -375,7 +375,7 @@ void links_forget(struct links *links, uint32_t exporter)
 
 	links->gone += owner->links;
 	while (owner->links > 0)
-		give_back(links, exporter);
+		release_interfaces(links, exporter);
 	owner->nowhere = (struct traffic_sum){0};
 	owner->generation++;
 }

@@ -139,7 +139,7 @@ static inline bool tells_side(const struct flow_record *record)
 	       ((record->has & both) != both || record->input != 0 || record->output != 0);
 }
 
-static void put_place(const struct observation_point *observer, const struct flow_record *record,
+static void put_position(const struct observation_point *observer, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->exporter = observer->slot;
@@ -186,7 +186,7 @@ static uint32_t exporter_of(struct observation_point *observer, const struct flo
 /*
  * Returns the place of a record. Records of one place have the same sampling interval at any time.
  */
-static uint64_t place_of(const struct flow_record *record, const struct observation *observation)
+static uint64_t position_of(const struct flow_record *record, const struct observation *observation)
 {
 	bool egress = observation->side == OBSERVED_EGRESS;
 
@@ -205,7 +205,7 @@ static __attribute__((noinline)) void decide_sampling(struct observation_point *
 	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
 		observer->coarsest = verdict.interval;
 		observer->source = verdict.source;
-		observer->coarsest_place = place_of(record, observation);
+		observer->coarsest_place = position_of(record, observation);
 	}
 	if (observer->finest == 0 || verdict.interval < observer->finest)
 		observer->finest = verdict.interval;
@@ -222,7 +222,7 @@ static void put_sampling(struct observation_point *observer, const struct flow_r
 	observation->sampling = observer->verdict.interval;
 	observer->has |= record->has;
 	if (observation->sampling < observer->known &&
-		place_of(record, observation) == observer->known_place)
+		position_of(record, observation) == observer->known_place)
 		observer->finer = true;
 }
 
@@ -248,7 +248,7 @@ bool observe(struct observation_point *observer, const struct flow_record *recor
 	if (!count(observer, record, observation))
 		return false;
 	put_key(observer, record, observation);
-	put_place(observer, record, observation);
+	put_position(observer, record, observation);
 	put_times(record, observation);
 	put_sampling(observer, record, observation);
 	observation->next =

@@ -42,7 +42,7 @@ static uint64_t part_of_other(uint64_t about, uint64_t part)
 	return about << ABOUT_SHIFT | (uint32_t)(part ^ part >> 32);
 }
 
-static struct sampling_interval *find(
+static struct sampling_interval *find_interval(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id)
 {
 	uint32_t mask = sampling->capacity - 1;
@@ -74,7 +74,7 @@ static bool make_room(struct sampling *sampling, uint32_t limit)
 		const struct sampling_interval *old = &sampling->intervals[i];
 
 		if (old->kind != 0)
-			*find(&larger, old->kind, old->id) = *old;
+			*find_interval(&larger, old->kind, old->id) = *old;
 	}
 	free(sampling->intervals);
 	*sampling = larger;
@@ -104,7 +104,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 		return news;
 	}
 	if (sampling->capacity > 0) {
-		cell = find(sampling, kind, id);
+		cell = find_interval(sampling, kind, id);
 		if (cell->kind != 0)
 			return set_interval(&cell->interval, interval);
 	}
@@ -112,7 +112,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 		sampling->turned_away = true;
 		return false;
 	}
-	*find(sampling, kind, id) =
+	*find_interval(sampling, kind, id) =
 		(struct sampling_interval){.id = id, .kind = kind, .interval = interval};
 	sampling->n++;
 	return true;
@@ -122,7 +122,7 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
-	return sampling->n > 0 ? find(sampling, kind, id ^ about << ABOUT_SHIFT)->interval : 0;
+	return sampling->n > 0 ? find_interval(sampling, kind, id ^ about << ABOUT_SHIFT)->interval : 0;
 }
 
 /*

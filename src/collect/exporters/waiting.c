@@ -160,7 +160,7 @@ static void enter_class(struct waiting *waiting, uint32_t exporter)
 	waiting->holders[sentinel].before = exporter;
 }
 
-static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
+static void count_blocks(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
 {
 	struct waiting_exporter *holder = &waiting->holders[exporter];
 
@@ -173,7 +173,7 @@ static void hold(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bo
 }
 
 /* Returns an exporter of the highest nonempty class; NONE: all are empty. */
-static uint32_t largest_holder(const struct waiting *waiting, bool proven)
+static uint32_t largest_exporter(const struct waiting *waiting, bool proven)
 {
 	uint32_t first = first_ring(waiting, proven);
 
@@ -264,7 +264,7 @@ static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
 	waiting->blocks[last].next = waiting->free;
 	waiting->free = first;
 	waiting->free_blocks += n;
-	hold(waiting, exporter, waiting->holders[exporter].blocks - n,
+	count_blocks(waiting, exporter, waiting->holders[exporter].blocks - n,
 		waiting->holders[exporter].proven);
 }
 
@@ -276,13 +276,13 @@ static void drop_oldest(struct waiting *waiting, uint32_t exporter)
 }
 
 /* Returns the exporter that must drop its oldest set for n blocks of this one. */
-static uint32_t find_giver(const struct waiting *waiting, uint32_t exporter, uint32_t n)
+static uint32_t find_donor(const struct waiting *waiting, uint32_t exporter, uint32_t n)
 {
 	const struct waiting_exporter *own = &waiting->holders[exporter];
-	uint32_t largest = largest_holder(waiting, own->proven);
+	uint32_t largest = largest_exporter(waiting, own->proven);
 
 	if (largest == NONE || waiting->held[own->proven] + n <= waiting->nb_blocks / 2)
-		return largest_holder(waiting, !own->proven);
+		return largest_exporter(waiting, !own->proven);
 	if (own->blocks == 0)
 		return largest;
 	return class_of(own->blocks) >= class_of(waiting->holders[largest].blocks) ? exporter
@@ -325,16 +325,16 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 		gone(arg, exporter);
 		return;
 	}
-	hold(waiting, exporter, holder->blocks, set->proven);
+	count_blocks(waiting, exporter, holder->blocks, set->proven);
 	while (waiting->free_blocks < n) {
-		uint32_t giver = find_giver(waiting, exporter, n);
+		uint32_t donor = find_donor(waiting, exporter, n);
 
-		drop_oldest(waiting, giver);
-		gone(arg, giver);
+		drop_oldest(waiting, donor);
+		gone(arg, donor);
 	}
 	first = store(waiting, set);
 	list(waiting, first, exporter, set->template_id);
-	hold(waiting, exporter, holder->blocks + n, set->proven);
+	count_blocks(waiting, exporter, holder->blocks + n, set->proven);
 }
 
 static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len)

@@ -22,7 +22,7 @@ struct decoding {
 	bool ipfix;
 };
 
-static void say_fault(struct decoding *message, enum decode_fault fault)
+static void set_fault(struct decoding *message, enum decode_fault fault)
 {
 	if (message->result.fault == DECODE_FINE)
 		message->result.fault = fault;
@@ -297,7 +297,7 @@ static void decode_rows(struct decoding *message, const struct template_entry *e
 static void check_rest(struct decoding *message, const uint8_t *data, uint32_t len)
 {
 	if ((message->ipfix || len > NETFLOW9_PADDING_MAX) && !flow_protocol_is_padding(data, len))
-		say_fault(message, DECODE_LENGTH);
+		set_fault(message, DECODE_LENGTH);
 }
 
 /* Returns how many records fit in the batch: at least 1. */
@@ -521,7 +521,7 @@ static void decode_variable(struct decoding *message, const struct template_entr
 			sections = (struct sections){0};
 		record_len = walk_record(entry, data, len, from, entry->packet ? &sections : NULL);
 		if (record_len == 0) {
-			say_fault(message, DECODE_LENGTH);
+			set_fault(message, DECODE_LENGTH);
 			return;
 		}
 		message->result.data_records++;
@@ -550,7 +550,7 @@ static void decode_options(struct decoding *message, const struct template_entry
 		uint32_t record_len = option_read(entry, data, len, &option);
 
 		if (record_len == 0) {
-			say_fault(message, DECODE_LENGTH);
+			set_fault(message, DECODE_LENGTH);
 			break;
 		}
 		message->result.data_records++;
@@ -599,7 +599,7 @@ static void decode_templates(
 
 	message->result.templates += nb;
 	if (fault != DECODE_FINE)
-		say_fault(message, fault);
+		set_fault(message, fault);
 }
 
 static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t *data, uint32_t len)
@@ -611,7 +611,7 @@ static void decode_set(struct decoding *message, uint16_t set_id, const uint8_t 
 	else if (set_id == templates || set_id == templates + 1)
 		decode_templates(message, set_id, data, len);
 	else
-		say_fault(message, DECODE_SET);
+		set_fault(message, DECODE_SET);
 }
 
 /* Decodes all sets and returns their number. A truncated last set is decoded as far as it goes. */
@@ -624,11 +624,11 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 
 		if (set_len < SET_HEADER) {
 			if (!flow_protocol_is_padding(data, len))
-				say_fault(message, DECODE_SET);
+				set_fault(message, DECODE_SET);
 			return nb_sets;
 		}
 		if (set_len > len) {
-			say_fault(message, DECODE_LENGTH);
+			set_fault(message, DECODE_LENGTH);
 			set_len = len;
 		}
 		decode_set(message, read_u16(data), data + SET_HEADER, set_len - SET_HEADER);
@@ -637,7 +637,7 @@ static uint32_t decode_sets(struct decoding *message, const uint8_t *data, uint3
 		len -= set_len;
 	}
 	if (!flow_protocol_is_padding(data, len))
-		say_fault(message, DECODE_LENGTH);
+		set_fault(message, DECODE_LENGTH);
 	return nb_sets;
 }
 
@@ -655,7 +655,7 @@ static void check_count(
 		header->count == result->data_records ||
 		header->count == result->data_records - result->options || header->count == nb_sets)
 		return;
-	say_fault(message, DECODE_COUNT);
+	set_fault(message, DECODE_COUNT);
 }
 
 static struct decoding begin(const struct datagram_header *header, struct templates *templates,
@@ -680,7 +680,7 @@ struct decode_result message_decode(const struct datagram_header *header,
 	if (len < header->len || header->total < header->len)
 		return (struct decode_result){.fault = DECODE_SHORT};
 	if (header->total > len)
-		say_fault(&message, DECODE_LENGTH);
+		set_fault(&message, DECODE_LENGTH);
 	else
 		len = header->total;
 	templates_begin(templates, len);

@@ -236,7 +236,7 @@ const struct design_ops design_async = {
 
 OPTION_WORDS_OF(dispatch_word, [DISPATCH_FLOW] = "flow", [DISPATCH_ROUND_ROBIN] = "round-robin")
 
-static const char *lacks_async(
+static const char *inapplicable_without_async(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -245,17 +245,17 @@ static const char *lacks_async(
 }
 
 /* Packets that the kernel does not count pass through its rings in every design. */
-static const char *lacks_rings(
+static const char *inapplicable_without_rings(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return kernel_given(config) ? NULL : lacks_async(config, measurement);
+	return kernel_given(config) ? NULL : inapplicable_without_async(config, measurement);
 }
 
 /* The kernel's program does not choose: a worker has what some CPUs see. */
-static const char *lacks_dispatch(
+static const char *inapplicable_without_dispatch(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return kernel_given(config) ? "with --kernel" : lacks_async(config, measurement);
+	return kernel_given(config) ? "with --kernel" : inapplicable_without_async(config, measurement);
 }
 
 static const struct option_row async_rows[] = {
@@ -265,7 +265,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = lacks_dispatch,
+		.lacks = inapplicable_without_dispatch,
 		.word = dispatch_word,
 		OPTION_FIELD(async_options, dispatch),
 		.default_text = "flow",
@@ -281,7 +281,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_rings,
+		.lacks = inapplicable_without_rings,
 		OPTION_FIELD(async_options, ring_size),
 		.min = 64,
 		.max = 65536,

@@ -43,7 +43,7 @@ struct core_allocator {
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
 
-static void init_placer(struct core_allocator *placer, const struct topology *topology)
+static void init_allocator(struct core_allocator *placer, const struct topology *topology)
 {
 	memset(placer, 0, sizeof(*placer));
 	placer->topology = topology;
@@ -155,7 +155,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 {
 	static _Thread_local struct core_allocator placer;
 
-	init_placer(&placer, topology);
+	init_allocator(&placer, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		uint32_t others = (plan->design->receiver ? 1 : 0) +
 				  (plan->replay ? 1 : 0); /* a replay is one group */
@@ -187,7 +187,7 @@ static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_L
 	return n;
 }
 
-static void place_polling(struct plan *plan, struct core_allocator *placer)
+static void assign_polling(struct plan *plan, struct core_allocator *placer)
 {
 	struct plan_lcore *order[PLAN_LCORES_MAX];
 	uint32_t n = order_polling(plan, order);
@@ -220,7 +220,7 @@ static uint64_t rank_ordinary(const struct core_allocator *placer, uint32_t i, i
 	       topology_distance(placer->topology, node, cpu->node);
 }
 
-static void place_reporter(struct plan *plan, const struct core_allocator *placer)
+static void assign_reporter(struct plan *plan, const struct core_allocator *placer)
 {
 	const struct topology *topology = placer->topology;
 	struct plan_lcore *reporter = &plan->lcores[0];
@@ -280,7 +280,7 @@ static bool print_who(const struct who *who, char *text, size_t size)
 	return who->receiver || n > 0;
 }
 
-static void warn_remote(struct plan *plan, uint32_t g)
+static void warn_remote_node(struct plan *plan, uint32_t g)
 {
 	struct who who = {0};
 	char text[192];
@@ -382,7 +382,7 @@ static void float_all(struct plan *plan)
 
 static void init_plan_cpus(struct plan *plan, struct core_allocator *placer)
 {
-	init_placer(placer, placer->topology);
+	init_allocator(placer, placer->topology);
 	plan->nb_cpus = placer->topology->nb_cpus;
 	for (uint32_t i = 0; i < plan->nb_cpus; i++)
 		cpu_set_add(&plan->cpus, placer->topology->cpus[i].id);
@@ -402,10 +402,10 @@ void plan_assign_cores(struct plan *plan, const struct topology *topology)
 		float_all(plan);
 		return;
 	}
-	place_polling(plan, &placer);
-	place_reporter(plan, &placer);
+	assign_polling(plan, &placer);
+	assign_reporter(plan, &placer);
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
-		warn_remote(plan, g);
+		warn_remote_node(plan, g);
 	warn_shared_cores(plan, &placer);
 	warn_shared_sketch(plan);
 }

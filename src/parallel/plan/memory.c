@@ -208,7 +208,7 @@ static void choose_pages(
 }
 
 /* beside: memory of packets is already allocated */
-static void warn_of_nodes(struct plan *plan, const struct topology *topology, bool beside)
+static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool beside)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
 		const struct plan_node *node = &plan->nodes[n];
@@ -251,7 +251,7 @@ static bool check_memory(struct plan *plan, const struct topology *topology, cha
 			(unsigned long long)MB(needed), (unsigned long long)MB(topology->memory),
 			(unsigned long long)MB(packets), (unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(plan_bytes_of_rules(plan)), others);
-	warn_of_nodes(plan, topology, false);
+	warn_full_nodes(plan, topology, false);
 	return true;
 }
 
@@ -277,7 +277,7 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 			"%llu MB are there: lower width or memory",
 			(unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(topology->memory));
-	warn_of_nodes(plan, topology, true);
+	warn_full_nodes(plan, topology, true);
 	return true;
 }
 

@@ -377,7 +377,7 @@ static void choose_idle(
 			plan->oversubscribed || all_through_kernel(ports) ? IDLE_SLEEP : IDLE_SPIN;
 }
 
-static void warn_of_speed(struct plan *plan, const struct topology *topology)
+static void warn_speed(struct plan *plan, const struct topology *topology)
 {
 	uint32_t polling = plan_nb_polling(plan);
 
@@ -452,7 +452,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	assign_roles(plan);
 	plan_assign_cores(plan, topology);
 	choose_idle(plan, config, ports);
-	warn_of_speed(plan, topology);
+	warn_speed(plan, topology);
 	return plan_measurements(plan, config, error) && plan_memory(plan, config, topology, error);
 }
 
@@ -580,7 +580,7 @@ OPTION_WORDS_OF(atomic_suits, [ATOMIC_CAS] = "compare-and-swap: always possible"
 OPTION_WORDS_OF(idle_word, [IDLE_AUTO] = "auto", [IDLE_SPIN] = "spin", [IDLE_YIELD] = "yield",
 	[IDLE_SLEEP] = "sleep")
 
-static const char *lacks_shared(
+static const char *inapplicable_without_shared(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -670,7 +670,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = lacks_shared,
+		.lacks = inapplicable_without_shared,
 		.suits = atomic_suits,
 		.word = plan_atomic_word,
 		OPTION_FIELD(plan_options, atomic),

@@ -344,7 +344,7 @@ bool log_debug_asked(const struct config *config)
 OPTION_WORDS_OF(level_word, [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARNING] = "warning",
 	[LOG_LEVEL_NOTICE] = "notice", [LOG_LEVEL_INFO] = "info", [LEVEL_DEBUG] = "debug")
 
-static const char *lacks_silence(
+static const char *inapplicable_without_silence(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -359,7 +359,7 @@ static const struct option_row log_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = lacks_silence,
+		.lacks = inapplicable_without_silence,
 		.word = level_word,
 		OPTION_FIELD(log_options, level),
 		.default_text = "notice",

@@ -88,7 +88,7 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 }
 
 /* Adds what drill-down needs. */
-static void assign_networks(const struct measurements *measurements, struct counting *counting)
+static void assign_keys(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct drill_down *closer = measurements->closer[m];
@@ -148,7 +148,7 @@ static bool create_counting(struct measurements *measurements, const struct plan
 		add_needs(counting, &plan->measurements[m], plan->replay);
 	}
 	assign_rules(counting, measurements->keys[0]);
-	assign_networks(measurements, counting);
+	assign_keys(measurements, counting);
 	measurements->nb_bursts =
 		measurements->steps != NULL ? COSTS_KEYS_MAX : counting->nb_key_rules;
 	counting->bursts = create_bursts(counting, measurements->nb_bursts, lcore);
@@ -215,7 +215,7 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 	       create_sketches(measurements, id, lcore->node);
 }
 
-static bool create_closer(struct measurements *measurements)
+static bool create_drill_down(struct measurements *measurements)
 {
 	const struct plan *plan = &measurements->plan;
 
@@ -290,7 +290,7 @@ struct measurements *measurements_create(
 	measurements->hash_key = hash_key;
 	measurements->waits = waits;
 	measurements->kept_up = kept_up;
-	if (create_steps(measurements) && create_closer(measurements) &&
+	if (create_steps(measurements) && create_drill_down(measurements) &&
 		create_workers(measurements))
 		return measurements;
 	measurements_destroy(measurements);
@@ -374,7 +374,7 @@ void measurements_rekey(struct measurements *measurements, uint64_t epoch)
 		struct counting *counting = measurements->counting[epoch & 1][w];
 
 		assign_rules(counting, keys);
-		assign_networks(measurements, counting);
+		assign_keys(measurements, counting);
 	}
 	for (uint32_t i = 0; i < plan->nb_instances; i++)
 		for (uint32_t m = 0; m < plan->nb_measurements; m++)
@@ -395,7 +395,7 @@ static const struct measurement_config *config_of(
 }
 
 /* Returns true if both have the same networks. */
-static bool same_networks(
+static bool same_keys(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {
 	const struct drill_down_source *x = &drill_down_options(config_of(a, m_a))->within;
@@ -412,7 +412,7 @@ void measurements_follow(struct measurements *measurements, const struct measure
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		for (uint32_t b = 0; b < before->plan.nb_measurements; b++)
 			if (measurements->closer[m] != NULL && before->closer[b] != NULL &&
-				same_networks(measurements, m, before, b))
+				same_keys(measurements, m, before, b))
 				measurements->closer[m]->heavy = before->closer[b]->heavy;
 }
 

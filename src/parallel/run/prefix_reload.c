@@ -22,7 +22,7 @@ static struct prefix_filter *create(
 	return NULL;
 }
 
-static void tell_program(const struct prefix_reload *tables, uint64_t epoch)
+static void update_program(const struct prefix_reload *tables, uint64_t epoch)
 {
 	if (tables->program != NULL)
 		kernel_program_rules(tables->program, epoch, tables->kernel);
@@ -37,8 +37,8 @@ bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum pr
 	tables->of[0] = tables->of[1] = tables->next;
 	if (tables->next == NULL)
 		return false;
-	tell_program(tables, 0);
-	tell_program(tables, 1);
+	update_program(tables, 0);
+	update_program(tables, 1);
 	return true;
 }
 
@@ -112,7 +112,7 @@ void prefix_reload_renew(struct prefix_reload *tables, uint64_t epoch)
 	if (before == tables->next)
 		return;
 	tables->of[epoch & 1] = tables->next;
-	tell_program(tables, epoch);
+	update_program(tables, epoch);
 	release(tables, before);
 }
 

@@ -43,7 +43,7 @@ static int worker_lcore(void *arg)
 	return 0;
 }
 
-static int receiver_lcore(void *arg)
+static int rx_core_lcore(void *arg)
 {
 	struct rx_core *receiver = arg;
 
@@ -186,7 +186,7 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 }
 
 /* The queues that decide are the worker's own, or its ring. */
-static void start_valve(const struct run *run, struct worker *worker, struct shed_worker *keeper)
+static void start_queue_shedding(const struct run *run, struct worker *worker, struct shed_worker *keeper)
 {
 	struct poller *poller = &worker->poller;
 
@@ -212,7 +212,7 @@ static void start_valve(const struct run *run, struct worker *worker, struct she
 }
 
 /* Returns false where there is no memory. */
-static bool create_keeper(const struct run *run, struct worker *worker, int node)
+static bool create_shed_worker(const struct run *run, struct worker *worker, int node)
 {
 	struct shed_worker *keeper;
 
@@ -224,7 +224,7 @@ static bool create_keeper(const struct run *run, struct worker *worker, int node
 	worker->keeper = keeper;
 	shed_worker_init(keeper, run->hash_key.seed, worker->id);
 	if (run_sheds_load(run))
-		start_valve(run, worker, keeper);
+		start_queue_shedding(run, worker, keeper);
 	return true;
 }
 
@@ -260,7 +260,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	if (plan->digest_ring > 0 && !create_digest_ring(worker, plan, lcore->node))
 		return false;
 	return worker->slot != NULL && (plan->ring_size == 0 || worker->ring != NULL) &&
-	       create_keeper(run, worker, lcore->node);
+	       create_shed_worker(run, worker, lcore->node);
 }
 
 /* Returns false where there is no memory. */
@@ -277,7 +277,7 @@ static bool create_off_path(struct run *run, struct rx_core *receiver, int node)
 	return true;
 }
 
-static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
+static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	const struct plan_group *group = &plan->groups[lcore->group];
@@ -306,7 +306,7 @@ static bool create_receiver(struct run *run, const struct plan_lcore *lcore)
 	return receiver->groups != NULL;
 }
 
-static bool refuse_workers(const struct run *run, char *error)
+static bool set_worker_error(const struct run *run, char *error)
 {
 	snprintf(error, RUN_ERROR_MAX,
 		"no memory for the workers, whose sketches take %zu MB in all: lower --width, "
@@ -324,9 +324,9 @@ static bool create_lcores(struct run *run, char *error)
 		if (lcore->role == PLAN_WORKER)
 			created = create_worker(run, lcore);
 		else if (lcore->role == PLAN_RECEIVER)
-			created = create_receiver(run, lcore);
+			created = create_rx_core(run, lcore);
 		if (!created)
-			return refuse_workers(run, error);
+			return set_worker_error(run, error);
 	}
 	return true;
 }
@@ -377,7 +377,7 @@ static bool create_measurements(struct run *run, char *error)
 	struct measurements *first = run_prepare(run, run->plan);
 
 	if (first == NULL)
-		return refuse_workers(run, error);
+		return set_worker_error(run, error);
 	for (uint64_t epoch = 0; epoch < 2; epoch++) {
 		run->measurements[epoch] = first;
 		give_measurements(run, epoch);
@@ -567,7 +567,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	return NULL;
 }
 
-static void say_interpreted(const struct filter *filter)
+static void log_interpreted(const struct filter *filter)
 {
 	if (filter_interpreted(filter) > 0)
 		log_notice("--filter: this expression is interpreted, which costs more time per "
@@ -582,7 +582,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	run->filter = filter_create(set, run->plan->replay && run->collect == NULL);
 	if (run->filter == NULL)
 		return false;
-	say_interpreted(run->filter);
+	log_interpreted(run->filter);
 	if (run->collect != NULL) {
 		collector_source_set_filter(run->collect, run->filter);
 		return true;
@@ -669,7 +669,7 @@ void run_start(struct run *run)
 		if (lcore->role == PLAN_WORKER)
 			rte_eal_remote_launch(worker_lcore, run->workers[lcore->worker], i);
 		else if (lcore->role == PLAN_RECEIVER)
-			rte_eal_remote_launch(receiver_lcore, run->receivers[lcore->group], i);
+			rte_eal_remote_launch(rx_core_lcore, run->receivers[lcore->group], i);
 		else if (lcore->role == PLAN_FEEDER)
 			feeder_lcore = i;
 	}
@@ -700,7 +700,7 @@ bool run_finished(const struct run *run)
 		if (!atomic_load_explicit(&run->workers[w]->finished, memory_order_acquire))
 			return false;
 	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		/* Pairs with the release in receiver_lcore(). */
+		/* Pairs with the release in rx_core_lcore(). */
 		if (!atomic_load_explicit(&run->receivers[r]->finished, memory_order_acquire))
 			return false;
 	return run->feeder == NULL || feeder_finished(run->feeder);

@@ -26,7 +26,7 @@ const char *shed_policy_given_inapplicable(
 /* --- of a run --- */
 
 /* These sources decide themselves about packets. */
-static const char *lacks_choice(
+static const char *inapplicable_without_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -51,14 +51,14 @@ const char *shed_policy_word(uint32_t i)
 	return words[i];
 }
 
-OPTION_WORDS_OF(keep_up_suits, [SHED_POLICY_OFF] = "drop packets",
+OPTION_WORDS_OF(policy_suits, [SHED_POLICY_OFF] = "drop packets",
 	[SHED_POLICY_SAMPLE] = "skip low-priority measurements, then sample, then only count",
 	[SHED_POLICY_GREEDY] = "as valve, and reduce all measurements by one step at a time",
 	[SHED_POLICY_LSF] = "as valve, and reduce one measurement after another, flow states first",
 	[SHED_POLICY_QUERIES] = "as valve, and turn whole measurements off for an interval",
 	[SHED_POLICY_ADAPT] = "as valve, and reduce by priority, then by least loss of accuracy")
 
-static const char *lacks_governor(
+static const char *inapplicable_without_controller(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -66,7 +66,7 @@ static const char *lacks_governor(
 					    : "without --overload greedy, lsf, queries or best";
 }
 
-static const struct option_row keep_up_rows[] = {
+static const struct option_row policy_rows[] = {
 	{
 		.name = "overload",
 		.placeholder = "MODE",
@@ -75,11 +75,11 @@ static const struct option_row keep_up_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.word = shed_policy_word,
-		.lacks = lacks_choice,
+		.lacks = inapplicable_without_choice,
 		OPTION_FIELD(shed_policy_options, keep_up),
 		.default_text = "off",
 		.former = "keep-up",
-		.suits = keep_up_suits,
+		.suits = policy_suits,
 		.help = "Select what to do under overload:",
 		.man = "--export overload writes every change. Under greedy, lsf, queries and "
 		       "best, a controller decides every 10 ms which steps measurements take. "
@@ -91,7 +91,7 @@ static const struct option_row keep_up_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_FRACTION,
 		.rare = true,
-		.lacks = lacks_governor,
+		.lacks = inapplicable_without_controller,
 		OPTION_FIELD(shed_policy_options, reserve),
 		.zero = true,
 		.default_text = "10%",
@@ -106,7 +106,7 @@ static const struct option_row keep_up_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		.set = "keep-up",
-		.lacks = lacks_choice,
+		.lacks = inapplicable_without_choice,
 		.reads = option_names_file,
 		OPTION_FIELD(shed_policy_options, states_from),
 		.default_note = "no schedule",
@@ -123,7 +123,7 @@ static const struct option_row keep_up_rows[] = {
 };
 
 const struct option_owner shed_policy_owner = {
-	.rows = keep_up_rows,
+	.rows = policy_rows,
 	.size = sizeof(struct shed_policy_options),
 };
 

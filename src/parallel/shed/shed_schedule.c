@@ -35,7 +35,7 @@ struct shed_schedule_reading {
 	char *error; /* until there is another: no memory */
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(
+__attribute__((format(printf, 2, 3))) static bool set_line_error(
 	const struct shed_schedule_reading *reading, const char *format, ...)
 {
 	size_t used = (size_t)snprintf(
@@ -80,7 +80,7 @@ static uint32_t split(
 		fields[n] = next_field(&line);
 		if (fields[n] != NULL)
 			continue;
-		refuse(reading, "the quotes of field %u are not around it", n + 1);
+		set_line_error(reading, "the quotes of field %u are not around it", n + 1);
 		return 0;
 	}
 	return n;
@@ -97,11 +97,11 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 			if (strcmp(fields[at], field_names[f]) != 0)
 				continue;
 			if (reading->at[f] != UINT32_MAX)
-				return refuse(reading, "column '%s' stands twice", field_names[f]);
+				return set_line_error(reading, "column '%s' stands twice", field_names[f]);
 			reading->at[f] = at;
 		}
 		if (reading->at[f] == UINT32_MAX && f != FIELD_MEASUREMENT)
-			return refuse(reading, "no column '%s'", field_names[f]);
+			return set_line_error(reading, "no column '%s'", field_names[f]);
 	}
 	return n > 0;
 }
@@ -116,27 +116,27 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	decision->measurement = SHED_SCHEDULE_ALL;
 	if (*name == '\0')
 		return steps_find_level(to, &decision->level) ||
-		       refuse(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
+		       set_line_error(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
 			       1U << SHED_SHIFT_MAX);
 	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
 		m++;
 	if (m == plan->nb_measurements)
-		return refuse(reading, "there is no measurement '%s'", name);
+		return set_line_error(reading, "there is no measurement '%s'", name);
 	decision->measurement = (uint8_t)m;
 	decision->of_flows = steps_find_flows(to, &decision->flows);
 	if (decision->of_flows)
 		return (plan->deep >> m & 1) != 0 ||
-		       refuse(reading,
+		       set_line_error(reading,
 			       "'%s': flows of measurement %s have no states (--flow-detail)", to,
 			       name);
 	if (!steps_find(&plan->steps[m], to, &steps))
-		return refuse(
+		return set_line_error(
 			reading, "'%s' is neither full nor a step of measurement %s", to, name);
 	decision->steps = (uint8_t)steps;
 	return true;
 }
 
-static bool add_decision(struct shed_schedule_list *list, const struct shed_schedule_entry *decision)
+static bool add_entry(struct shed_schedule_list *list, const struct shed_schedule_entry *decision)
 {
 	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
 		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
@@ -165,7 +165,7 @@ static bool read_row(
 	reading->any = true;
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
-			return refuse(reading, "no %s", field_names[f]);
+			return set_line_error(reading, "no %s", field_names[f]);
 	/* applies to a whole interval */
 	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
 		*fields[reading->at[FIELD_WORKER]] == '\0')
@@ -174,19 +174,19 @@ static bool read_row(
 		name = fields[reading->at[FIELD_MEASUREMENT]];
 	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
 		worker >= decisions->nb_workers)
-		return refuse(reading, "'%s': the run's workers are 0 to %u",
+		return set_line_error(reading, "'%s': the run's workers are 0 to %u",
 			fields[reading->at[FIELD_WORKER]], decisions->nb_workers - 1);
 	list = &decisions->of[worker];
 	if (units_count(fields[reading->at[FIELD_PACKET]], &decision.packet) != NULL ||
 		decision.packet == UINT64_MAX)
-		return refuse(
+		return set_line_error(
 			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
 	if (list->n > 0 && list->decisions[list->n - 1].packet > decision.packet)
-		return refuse(reading, "packet %llu of worker %llu stands behind a later one",
+		return set_line_error(reading, "packet %llu of worker %llu stands behind a later one",
 			(unsigned long long)decision.packet, (unsigned long long)worker);
 	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &decision))
 		return false;
-	return add_decision(list, &decision);
+	return add_entry(list, &decision);
 }
 
 static bool read_lines(
@@ -199,11 +199,11 @@ static bool read_lines(
 	while (good && (length = regular_file_line(file, line, sizeof(line))) >= 0) {
 		reading->line++;
 		if (signals_stop_requested())
-			good = refuse(reading, "ended before it was read");
+			good = set_line_error(reading, "ended before it was read");
 		else if (length > LINE_MAX_BYTES)
-			good = refuse(reading, "is longer than %d bytes", LINE_MAX_BYTES);
+			good = set_line_error(reading, "is longer than %d bytes", LINE_MAX_BYTES);
 		else if (strlen(line) != (size_t)length)
-			good = refuse(reading, "it has a NUL byte");
+			good = set_line_error(reading, "it has a NUL byte");
 		else if (reading->line == 1)
 			good = read_header(reading, line);
 		else if (line[strspn(line, "\r\n")] != '\0')
@@ -214,9 +214,9 @@ static bool read_lines(
 		return false;
 	}
 	if (good && reading->line == 0)
-		good = refuse(reading, "it is empty");
+		good = set_line_error(reading, "it is empty");
 	if (good && !reading->any)
-		good = refuse(reading, "no row stands behind the header");
+		good = set_line_error(reading, "no row stands behind the header");
 	return good;
 }
 
@@ -226,7 +226,7 @@ static bool end_lists(struct shed_schedule *decisions)
 	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};
 
 	for (uint32_t w = 0; w < decisions->nb_workers; w++)
-		if (!add_decision(&decisions->of[w], &end))
+		if (!add_entry(&decisions->of[w], &end))
 			return false;
 	return true;
 }

@@ -159,7 +159,7 @@ static struct collector_source_counts *counts_of(struct counter *counter, uint64
 }
 
 /* The link overhead added to layer 3 bytes does not belong to IP packets. */
-static void tell_overhead(const struct counter *counter, struct key_burst *burst)
+static void set_overhead(const struct counter *counter, struct key_burst *burst)
 {
 	uint32_t overhead = collect_options(counter->collect->params.config)->link_overhead;
 
@@ -202,7 +202,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	count_doubt(counts, of_burst);
 	counts->counts.bytes_unknown |= of_burst->bytes_unknown;
 	if (generation->counting->overhead)
-		tell_overhead(counter, &generation->counting->bursts[0]);
+		set_overhead(counter, &generation->counting->bursts[0]);
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
@@ -358,7 +358,7 @@ static void put_all(struct collector_source *collect, struct rte_ring *ring,
 #define MARK_SLOTS 64
 
 /* That a record stands for; of totals, none. */
-static uint64_t told_packets(const struct observation *observation)
+static uint64_t reported_packets(const struct observation *observation)
 {
 	return observation->flags & OBSERVATION_SINCE_START
 		       ? 0
@@ -371,7 +371,7 @@ static bool matches(void *arg, const struct observation *observation)
 	struct collector_source *collect = arg;
 	uint8_t frame[RECORD_FRAME_MAX];
 	uint32_t len = record_frame_make(observation, collect->tags, frame);
-	uint64_t packets = told_packets(observation);
+	uint64_t packets = reported_packets(observation);
 
 	if (filter_match(collect->filter, frame, len, len))
 		return true;
@@ -408,7 +408,7 @@ static void put_records(struct collector_source *collect, struct counter *counte
 	put = n < room ? n : room;
 	put_all(collect, counter->ring, observations, put);
 	for (uint32_t i = put; i < n; i++) {
-		uint64_t packets = told_packets(&observations[i]);
+		uint64_t packets = reported_packets(&observations[i]);
 
 		generation->ring_full[counter - collect->counters] += packets;
 		generation->received += packets;
@@ -526,7 +526,7 @@ static void take_packets(struct collector_source *collect, struct rte_mbuf **pkt
 }
 
 /* Reports kernel drops of a socket since the last call. */
-static void tell_drops(struct collector_source *collect, uint32_t socket)
+static void count_drops(struct collector_source *collect, uint32_t socket)
 {
 	uint64_t dropped = listener_dropped(collect->listener, socket);
 
@@ -542,7 +542,7 @@ static uint32_t take_datagrams(struct collector_source *collect)
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 0 || datagrams[i].socket != datagrams[i - 1].socket)
-			tell_drops(collect, datagrams[i].socket);
+			count_drops(collect, datagrams[i].socket);
 		collector_take(collect->collector, &datagrams[i]);
 	}
 	atomic_fetch_add_explicit(&collect->datagrams, n, memory_order_relaxed);
@@ -550,7 +550,7 @@ static uint32_t take_datagrams(struct collector_source *collect)
 }
 
 /* Datagrams that a capture does not have whole, since the last epoch. */
-static void tell_unread(struct collector_source *collect, bool last)
+static void count_unread(struct collector_source *collect, bool last)
 {
 	const struct fragments_counts *now = fragments_counted(collect->fragments);
 	struct fragments_counts *before = &collect->unread;
@@ -585,9 +585,9 @@ static void end_decoding(struct collector_source *collect, bool last)
 	struct collector_source_generation *generation = &collect->generations[collect->epoch & 1];
 
 	for (uint32_t s = 0; s < collect->nb_sockets; s++)
-		tell_drops(collect, s);
+		count_drops(collect, s);
 	if (collect->fragments != NULL)
-		tell_unread(collect, last);
+		count_unread(collect, last);
 	generation->epoch = collector_end_epoch(
 		collect->collector, alive_since(collect), add_exporter, add_link, generation);
 	generation->epoch.losses_unknown |= collect->lost_totals;
@@ -760,7 +760,7 @@ static const struct design_ops design_collect_dealt = {
 
 /* --- putting it together --- */
 
-static void say_line(void *arg, bool warning, const char *line)
+static void log_collector(void *arg, bool warning, const char *line)
 {
 	(void)arg;
 	if (warning)
@@ -769,7 +769,7 @@ static void say_line(void *arg, bool warning, const char *line)
 		log_notice("%s", line);
 }
 
-static bool refuse(char *error, const char *why)
+static bool set_error(char *error, const char *why)
 {
 	snprintf(error, OPTION_WHY_MAX, "%s", why);
 	return false;
@@ -785,7 +785,7 @@ static bool open_sockets(struct collector_source *collect, char *error)
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
-			return refuse(error, why); /* it was checked */
+			return set_error(error, why); /* it was checked */
 	collect->listener = listener_open(addresses, options->listen.n, wanted, error);
 	collect->nb_sockets = options->listen.n;
 	if (collect->listener == NULL)
@@ -811,7 +811,7 @@ static bool create_source(struct collector_source *collect, char *error)
 	collect->linear = malloc(DATAGRAM_MAX);
 	if (collect->fragments != NULL && collect->linear != NULL)
 		return true;
-	return refuse(error, "no memory for datagrams of a capture");
+	return set_error(error, "no memory for datagrams of a capture");
 }
 
 static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
@@ -857,7 +857,7 @@ static bool create_counters(struct collector_source *collect, char *error)
 					->observed_flows);
 			return false;
 		}
-	return collect->counters != NULL || refuse(error, "no memory for the collector");
+	return collect->counters != NULL || set_error(error, "no memory for the collector");
 }
 
 static bool create_collector(struct collector_source *collect, char *error)
@@ -872,7 +872,7 @@ static bool create_collector(struct collector_source *collect, char *error)
 	params.forget = dealt ? forget_there : forget_here;
 	params.matches =
 		filter_options(collect->params.config)->expression != NULL ? matches : NULL;
-	params.say = say_line;
+	params.say = log_collector;
 	params.arg = collect;
 	collect->exporters_max = params.exporters_max;
 	collect->collector = collector_create(&params, why);

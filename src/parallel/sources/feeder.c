@@ -317,7 +317,7 @@ static void end_epochs(struct feeder *feeder)
 }
 
 /* A stamp that is wrong may be years ahead of the one before. */
-static void say_long_wait(uint64_t cycles)
+static void warn_long_wait(uint64_t cycles)
 {
 	const uint64_t hour = HOUR_S * rte_get_tsc_hz();
 
@@ -365,7 +365,7 @@ static void wait_until_due(struct feeder *feeder, int64_t time)
 	if (cycles > 0)
 		flush_all(feeder);
 	if (cycles > 0 && feeder->params.pace == PACE_RECORDED)
-		say_long_wait(cycles);
+		warn_long_wait(cycles);
 	while (cycles > 0 && !stopped(feeder)) {
 		if (feeder->live)
 			cycles = pass_time(feeder, cycles);

@@ -108,7 +108,7 @@ static bool attach(struct kernel_source *input, char *error)
 	return true;
 }
 
-static void say(const char *line)
+static void log_libbpf(const char *line)
 {
 	log_info("--kernel: %s", line);
 }
@@ -147,7 +147,7 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
 		.monitor = monitor_of(params->config),
-		.say = say,
+		.say = log_libbpf,
 	};
 
 	if (input == NULL) {
@@ -243,7 +243,7 @@ struct kernel_losses kernel_source_losses(struct kernel_source *input)
 	return losses;
 }
 
-static void say_link(const struct watched *watched, bool up, uint64_t epoch)
+static void log_link(const struct watched *watched, bool up, uint64_t epoch)
 {
 	if (up)
 		log_notice("epoch %llu: %s: link up", (unsigned long long)epoch,
@@ -254,7 +254,7 @@ static void say_link(const struct watched *watched, bool up, uint64_t epoch)
 }
 
 /* Returns false where the interface is gone. */
-static bool look_at(struct watched *watched, uint64_t epoch)
+static bool update_link(struct watched *watched, uint64_t epoch)
 {
 	struct kernel_interface counters;
 
@@ -267,7 +267,7 @@ static bool look_at(struct watched *watched, uint64_t epoch)
 		return false;
 	case KERNEL_THERE:
 		if (counters.up != watched->up)
-			say_link(watched, counters.up, epoch);
+			log_link(watched, counters.up, epoch);
 		watched->up = counters.up;
 	}
 	return true;
@@ -282,6 +282,6 @@ bool kernel_source_look(struct kernel_source *input, int64_t now, uint64_t epoch
 	input->looked = now;
 	for (uint32_t i = 0; i < input->nb_watched; i++)
 		if (!input->watched[i].gone)
-			all_there &= look_at(&input->watched[i], epoch);
+			all_there &= update_link(&input->watched[i], epoch);
 	return all_there;
 }

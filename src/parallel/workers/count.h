@@ -88,7 +88,7 @@ struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct drill_down_sets *within,
 	const struct burst_shedding *state, const uint64_t *rarer,
-	struct key_sample_counts (*sifted)[KEY_SHARE_MAX], struct stage_timer *lap);
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *lap);
 
 /*
  * As count_keys(), for a burst with weights. Entries of 0 packets are skipped. If bursts wait, the

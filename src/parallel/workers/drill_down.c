@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct drill_down) < HEAVY_KEYS_BYTES + 1024, "as planned"
 
 /* --- options --- */
 
-static bool read_within(const struct option_text *text)
+static bool read_source(const struct option_text *text)
 {
 	struct drill_down_source choice = {0};
 	const char *colon = strrchr(text->text, ':'), *why;
@@ -76,7 +76,7 @@ static bool is_circle(const struct config *config, const struct measurement_conf
 	return next == measurement && drill_down_given(measurement);
 }
 
-static bool check_within(const struct config *config, const struct measurement_config *measurement,
+static bool check_source(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
 	const char *name = drill_down_options(measurement)->within.networks;
@@ -105,7 +105,7 @@ static bool check_within(const struct config *config, const struct measurement_c
 	return true;
 }
 
-static const char *lacks_intervals(
+static const char *inapplicable_without_intervals(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -116,22 +116,22 @@ static const char *lacks_intervals(
 }
 
 /* May precede the sections and then applies to all measurements. */
-static const char *lacks_within(
+static const char *inapplicable_without_within(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
 	return drill_down_any(config) ? NULL : "if within is not set";
 }
 
-static const struct option_row within_rows[] = {
+static const struct option_row option_rows_of_source[] = {
 	{
 		.name = "within",
 		.placeholder = "MEASUREMENT:FRACTION",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.read = read_within,
-		.lacks = lacks_intervals,
+		.read = read_source,
+		.lacks = inapplicable_without_intervals,
 		OPTION_FIELD(drill_down_options, within),
 		.default_note = "everything",
 		.config_only = true,
@@ -145,7 +145,7 @@ static const struct option_row within_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = lacks_within,
+		.lacks = inapplicable_without_within,
 		OPTION_FIELD(drill_down_options, stay),
 		.zero = true,
 		.zero_means = "not at all",
@@ -159,8 +159,8 @@ static const struct option_row within_rows[] = {
 };
 
 const struct option_owner drill_down_owner = {
-	.rows = within_rows,
+	.rows = option_rows_of_source,
 	.size = sizeof(struct drill_down_options),
 	.of_measurement = true,
-	.check = check_within,
+	.check = check_source,
 };

@@ -34,7 +34,7 @@ uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n)
 }
 
 /* Pairs with the release in publish() (control/shed_controller.c). */
-static void take_states(struct shed_worker *keeper, struct shed_mailbox *line)
+static void take_setting(struct shed_worker *keeper, struct shed_mailbox *line)
 {
 	const struct shed_setting *next = atomic_load_explicit(&line->next, memory_order_acquire);
 
@@ -52,7 +52,7 @@ void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept)
 	struct burst_shed_level level = queue_shedding_burst_level(valve);
 
 	if (keeper->line != NULL)
-		take_states(keeper, keeper->line);
+		take_setting(keeper, keeper->line);
 	if (!valve->on)
 		return;
 	keeper->stale |= !burst_shed_level_equal(level, keeper->level);
@@ -195,7 +195,7 @@ void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *stat
 	}
 }
 
-static const struct shed_schedule_entry no_decision = {.packet = UINT64_MAX};
+static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
 void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker)
 {
@@ -204,7 +204,7 @@ void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker
 
 	*keeper = (struct shed_worker){
 		.seed = random_split(&state) ^ random_mix(worker),
-		.decisions = &no_decision,
+		.decisions = &no_entry,
 		.decided = SHED_SETTING_WHOLE,
 		.stale = true,
 		.whole = true,

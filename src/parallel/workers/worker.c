@@ -285,7 +285,7 @@ static uint64_t cycles_of(const struct generation *generation)
 }
 
 /* The same as worker_count() of packets of which not all are looked at by all. */
-static void count_kept(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
+static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t rx_cycles)
 {
 	struct shed_worker *keeper = worker->keeper;
@@ -316,7 +316,7 @@ void worker_count_kept(
 		keeper->packet += n;
 		worker_count(worker, pkts, n, rx_cycles);
 	} else {
-		count_kept(worker, generation, pkts, n, rx_cycles);
+		count_shed(worker, generation, pkts, n, rx_cycles);
 	}
 	shed_worker_publish(keeper, n, cycles_of(generation) - before);
 }

@@ -50,7 +50,7 @@ static const char *path_of(const struct output_file *file)
 	return file->target != NULL ? file->target : file->name;
 }
 
-__attribute__((format(printf, 3, 4))) static void say(
+__attribute__((format(printf, 3, 4))) static void log_file(
 	const struct output_file *file, bool warning, const char *format, ...)
 {
 	char line[OUTPUT_LINE_MAX];
@@ -274,7 +274,7 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 		return fail(file, error, size, IN_USE);
 	file->locked = true;
 	if (result == LOCK_READER)
-		say(file, true,
+		log_file(file, true,
 			"%.300s: somebody who reads it has locked it: whether another run writes "
 			"to it cannot be told",
 			shown_name(file));
@@ -314,12 +314,12 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 }
 
 /* A file system that keeps no marks says so, where there is something to be marked. */
-static void say_if_unmarked(const struct output_file *file)
+static void warn_if_unmarked(const struct output_file *file)
 {
 	struct output_mark mark;
 
 	if (file->has_epoch && !output_mark_read(file->fd, &mark) && errno == ENOTSUP)
-		say(file, true,
+		log_file(file, true,
 			"%.300s: its file system keeps no extended attributes: had a run been "
 			"killed, part of an epoch would not be noticed",
 			shown_name(file));
@@ -340,7 +340,7 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 		file->last_epoch = tail.last_epoch;
 		file->has_start = tail.has_start;
 		file->start = tail.start;
-		say_if_unmarked(file);
+		warn_if_unmarked(file);
 	}
 	if (file->appends && !file->has_epoch && rotates(file))
 		take_number_of_latest(file);
@@ -372,7 +372,7 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 	if (cut > 0 && ftruncate(file->fd, (off_t)file->keep) < 0)
 		return fail(file, error, size, strerror(errno));
 	if (cut > 0 && file->keep > 0)
-		say(file, true, "%.300s: removed an unfinished last %s of %llu bytes",
+		log_file(file, true, "%.300s: removed an unfinished last %s of %llu bytes",
 			shown_name(file), file->had_mark ? "epoch" : "row",
 			(unsigned long long)cut);
 	output_file_mark(file, next);
@@ -449,7 +449,7 @@ static bool roll_back(const struct output_file *file, size_t done)
 /* The next row would continue the unfinished one: no more is written. */
 static void give_up(struct output_file *file, int error)
 {
-	say(file, true,
+	log_file(file, true,
 		"%.300s: %s, and an unfinished row cannot be removed; its rows are lost from here "
 		"on",
 		shown_name(file), strerror(error));
@@ -498,16 +498,16 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 	file->lost_now += rows;
 	if (file->error == 0 && !file->gone) {
 		if (error == EPIPE)
-			say(file, true,
+			log_file(file, true,
 				"%.300s: closed by its reader; its rows are lost from here on",
 				shown_name(file));
 		else if (error == ETIMEDOUT && !file->regular)
-			say(file, true,
+			log_file(file, true,
 				"%.300s: its reader does not read, and the run is to end; its rows "
 				"are lost from here on",
 				shown_name(file));
 		else
-			say(file, true, "%.300s: %s; rows are lost until it can be written again",
+			log_file(file, true, "%.300s: %s; rows are lost until it can be written again",
 				shown_name(file), strerror(error));
 	}
 	file->gone |= error == EPIPE || (error == ETIMEDOUT && !file->regular);
@@ -518,7 +518,7 @@ static void count_written(struct output_file *file, uint64_t rows)
 {
 	file->here += rows;
 	if (file->error != 0)
-		say(file, false, "%.300s: resumed; %llu rows were lost", shown_name(file),
+		log_file(file, false, "%.300s: resumed; %llu rows were lost", shown_name(file),
 			(unsigned long long)file->lost_now);
 	file->error = 0;
 	file->lost_now = 0;
@@ -628,15 +628,15 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 }
 
 /* A file system may say so late that the disk is full, and not for which rows. */
-static void said_late(struct output_file *file, const char *when)
+static void warned_late(struct output_file *file, const char *when)
 {
-	say(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
+	log_file(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
 		strerror(errno), when);
 	file->lost++;
 }
 
 /* Somebody may have it open and read it all the same. */
-static void say_if_deleted(struct output_file *file)
+static void warn_if_deleted(struct output_file *file)
 {
 	struct stat st;
 
@@ -644,7 +644,7 @@ static void say_if_deleted(struct output_file *file)
 	if (!file->named || file->here == 0 || fstat(file->fd, &st) != 0 || st.st_nlink > 0 ||
 		has_name(file, file->name))
 		return;
-	say(file, true,
+	log_file(file, true,
 		"%.300s: the file was deleted while it was written to: %llu rows went into it, and "
 		"are lost unless somebody still has it open",
 		shown_name(file), (unsigned long long)file->here);
@@ -652,19 +652,19 @@ static void say_if_deleted(struct output_file *file)
 
 static void close_fd(struct output_file *file)
 {
-	say_if_deleted(file);
+	warn_if_deleted(file);
 	file->here = 0;
 	if (file->marked && !file->gone) /* what stands in it now is whole, whoever adds to it */
 		output_mark_remove(file->fd);
 	file->marked = false;
 	if (close(file->fd) != 0 && errno != EINTR)
-		said_late(file, "closed");
+		warned_late(file, "closed");
 }
 
 static void sync_rows(struct output_file *file)
 {
 	if (fdatasync(file->fd) != 0 && errno != EINVAL && errno != EROFS)
-		said_late(file, "synchronized");
+		warned_late(file, "synchronized");
 }
 
 /* Goes on in the file that now has the name. Returns NULL or why that cannot be. */
@@ -697,7 +697,7 @@ const char *output_file_reopen(struct output_file *file)
 		return NULL;
 	why = change_file(file);
 	if (why != NULL)
-		say(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
+		log_file(file, true, "%.300s: cannot be opened again: %s; the old file is kept",
 			file->name, why);
 	return why;
 }
@@ -716,7 +716,7 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 		rotation_undo(entry, name);
 	error = rotation_sync_folder(entry);
 	if (why == NULL && error != 0)
-		say(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
+		log_file(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
 	return why;
 }
 
@@ -743,7 +743,7 @@ static void rotate(struct output_file *file)
 		return;
 	why = rename_complete(file);
 	if (why != NULL && !file->stuck)
-		say(file, true, "%.300s: cannot be rotated: %s; it grows until it can be",
+		log_file(file, true, "%.300s: cannot be rotated: %s; it grows until it can be",
 			file->name, why);
 	file->stuck = why != NULL;
 }

@@ -89,7 +89,7 @@ struct ipfix_domain {
 	uint32_t next_id;
 	struct ipfix_template *templates[SHAPES];
 	bool told;         /* in this session, who it is, */
-	int64_t told_at;   /* and when all templates were told last, */
+	int64_t sent_at;   /* and when all templates were told last, */
 	uint32_t messages; /* and how many messages went since */
 	/* Since the start. */
 	uint64_t exported, not_sent;
@@ -362,7 +362,7 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 }
 
 /* In a message of `in`: its own, or the one of totals. */
-static bool tell_who(struct ipfix *ipfix, struct ipfix_domain *in,
+static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	uint8_t *set = ipfix->message + HEADER, *at = begin_set(set, OPTIONS_SET);
@@ -373,11 +373,11 @@ static bool tell_who(struct ipfix *ipfix, struct ipfix_domain *in,
 	return send_message(in, ipfix->message, (uint32_t)(at - ipfix->message), 0, 1, sink);
 }
 
-static bool tell_who_is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
+static bool send_domains(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	for (uint32_t d = 0; d < DOMAINS_MAX; d++)
 		if (ipfix->domains[d] != NULL &&
-			!tell_who(ipfix, &ipfix->totals, ipfix->domains[d], sink))
+			!send_domain(ipfix, &ipfix->totals, ipfix->domains[d], sink))
 			return false;
 	return true;
 }
@@ -415,7 +415,7 @@ static void forget_all(const struct ipfix *ipfix, struct ipfix_domain *domain)
 		domain->sequence = 0;
 }
 
-static bool tell_templates(
+static bool send_templates(
 	struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
 	uint8_t *nothing = ipfix->message + HEADER + SET_HEADER, *at;
@@ -435,10 +435,10 @@ static void begin_session(struct ipfix *ipfix)
 			forget_all(ipfix, ipfix->domains[d]);
 }
 
-static bool told_long_ago(const struct ipfix *ipfix, const struct ipfix_domain *domain, int64_t now)
+static bool is_resend_due(const struct ipfix *ipfix, const struct ipfix_domain *domain, int64_t now)
 {
 	return !ipfix->options.reliable &&
-	       (now < domain->told_at || now - domain->told_at >= IPFIX_REFRESH_NS ||
+	       (now < domain->sent_at || now - domain->sent_at >= IPFIX_REFRESH_NS ||
 		       domain->messages >= IPFIX_REFRESH_MESSAGES);
 }
 
@@ -457,9 +457,9 @@ static bool renews(
 {
 	int64_t now = sink->now(sink->arg);
 
-	if (domain->told && !told_long_ago(ipfix, domain, now))
+	if (domain->told && !is_resend_due(ipfix, domain, now))
 		return false;
-	domain->told_at = now;
+	domain->sent_at = now;
 	domain->messages = 0;
 	return true;
 }
@@ -475,11 +475,11 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 		return false;
 	if (renews(ipfix, domain, sink))
 		forget_templates(domain);
-	if (!tell_templates(ipfix, domain, sink)) {
+	if (!send_templates(ipfix, domain, sink)) {
 		forget_templates(domain);
 		return false;
 	}
-	domain->told = domain->told || tell_who(ipfix, domain, domain, sink);
+	domain->told = domain->told || send_domain(ipfix, domain, domain, sink);
 	return domain->told;
 }
 
@@ -498,7 +498,7 @@ static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	at = end_set(set, at);
 	totals->told =
 		send_message(totals, ipfix->message, (uint32_t)(at - ipfix->message), 0, 0, sink) &&
-		tell_who_is_there(ipfix, sink);
+		send_domains(ipfix, sink);
 	return totals->told;
 }
 

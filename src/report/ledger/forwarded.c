@@ -125,15 +125,15 @@ static struct report_forwarded row_of(struct forwarded *forwarded, uint32_t in, 
 	return row;
 }
 
-static void say_too_long(struct forwarded *forwarded, uint32_t in, uint64_t number)
+static void warn_too_long(struct forwarded *forwarded, uint32_t in, uint64_t number)
 {
 	const struct run *run = forwarded->run;
 	const struct port *out = &run->ports[run->plan->ports[in].out];
 	struct forwarded_port *port = &forwarded->out[run->plan->ports[in].out];
 
-	if (port->too_long_said)
+	if (port->too_long_warned)
 		return;
-	port->too_long_said = true;
+	port->too_long_warned = true;
 	log_warning("epoch %llu: frames from %s that are longer than %u bytes cannot leave by %s: "
 		    "they are dropped (too_long); raise its MTU, or turn off what joins packets "
 		    "(ethtool -K INTERFACE gro off lro off; tso off gso off where they are sent)",
@@ -175,7 +175,7 @@ bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t numbe
 
 		sum_up(&forwarded->sum.of_all, &row.counts);
 		if (row.counts.too_long > 0)
-			say_too_long(forwarded, p, number);
+			warn_too_long(forwarded, p, number);
 		if (report != NULL && report->forwarded != NULL)
 			report->forwarded[report->nb_forwarded++] = row;
 	}

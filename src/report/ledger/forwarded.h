@@ -24,7 +24,7 @@ struct forwarded {
 		struct port_sent sent;
 		uint64_t taken;  /* accepted by the device */
 		uint64_t unsent; /* tx_errors of the epochs so far */
-		bool too_long_said;
+		bool too_long_warned;
 	} out[OPTION_LIST_MAX];                          /* by output port */
 	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* by ingress port */
 };

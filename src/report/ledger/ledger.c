@@ -187,7 +187,7 @@ static void add_off_path(struct ledger *ledger, const struct rx_core_generation 
 	ledger->free_ns += cycles_to_ns(generation->free_cycles);
 }
 
-static void add_kept(struct ledger *ledger, const struct shed_counts *kept)
+static void add_shed(struct ledger *ledger, const struct shed_counts *kept)
 {
 	ledger->skipped += kept->skipped;
 	ledger->skipped_bytes += kept->skipped_bytes;
@@ -230,7 +230,7 @@ struct ledger ledger_epoch(
 		ledger.ring_full += generation->ring_full;
 		ledger.bytes += counts->bytes;
 		ledger.kept_up |= run->workers[w]->keeper != NULL;
-		add_kept(&ledger, &generation->kept);
+		add_shed(&ledger, &generation->kept);
 		if (counts->largest_frame > longest)
 			longest = counts->largest_frame;
 		if (counts->smallest_frame < ledger.smallest_frame)

@@ -7,7 +7,7 @@
 
 #define LOOK_EVERY_NS 500000000
 
-static void say_gone(const struct port *port, uint64_t epoch)
+static void log_removed(const struct port *port, uint64_t epoch)
 {
 	struct text when = {0};
 
@@ -18,7 +18,7 @@ static void say_gone(const struct port *port, uint64_t epoch)
 	text_free(&when);
 }
 
-static void say_up(const struct link_monitor *watch, const char *what, uint64_t epoch)
+static void log_link(const struct link_monitor *watch, const char *what, uint64_t epoch)
 {
 	char speed[32] = "";
 
@@ -47,15 +47,15 @@ bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, stru
 
 		switch (link_monitor_look(watch)) {
 		case PORT_SAME: break;
-		case PORT_UP: say_up(watch, "up", epoch); break;
-		case PORT_SPEED: say_up(watch, "changed", epoch); break;
+		case PORT_UP: log_link(watch, "up", epoch); break;
+		case PORT_SPEED: log_link(watch, "changed", epoch); break;
 		case PORT_DOWN:
 			log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
 				watch->port->name);
 			port_meter_peer_left(&account->meters[p]);
 			break;
 		case PORT_GONE:
-			say_gone(watch->port, epoch);
+			log_removed(watch->port, epoch);
 			port_meter_gone(&account->meters[p]);
 			all_there = false;
 			break;

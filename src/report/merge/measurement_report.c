@@ -193,7 +193,7 @@ __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 		report->measurements[m].name, what, rarely->since);
 }
 
-static void warn_of(struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)
+static void warn_measurement(struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
 	unsigned long long shed = measurement->shed_packets,
@@ -235,7 +235,7 @@ bool measurement_report_report(const struct run *run, uint64_t epoch, struct rep
 	for (uint32_t m = 0; m < report->nb_measurements; m++) {
 		complete &= report_measurement(
 			run, epoch, m, &report->ledger, &report->measurements[m]);
-		warn_of(&measured[m], report, m);
+		warn_measurement(&measured[m], report, m);
 	}
 	return complete;
 }

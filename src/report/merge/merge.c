@@ -694,7 +694,7 @@ static void add_counted(const struct key_sample_counts *sifted, struct merge_flo
 }
 
 /* What was not counted of the flow has its rank. */
-static void add_sifted(
+static void add_left_out(
 	const struct merger *merger, const struct flow_in_merge *flow, struct merge_flow *result)
 {
 	uint32_t rank = key_share_rank(&flow->hash);
@@ -704,7 +704,7 @@ static void add_sifted(
 }
 
 /* Of a key whose rank is not known. */
-static void add_any_sifted(const struct merger *merger, struct merge_flow *result)
+static void add_all_left_out(const struct merger *merger, struct merge_flow *result)
 {
 	struct key_sample_counts largest = {0};
 
@@ -772,7 +772,7 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 
 	if (is_deep(merger))
 		result.figures = merger->figures[i];
-	add_sifted(merger, flow, &result);
+	add_left_out(merger, flow, &result);
 	add_loss(merger, &result);
 	add_sampling(merger, &result);
 	return result;
@@ -815,7 +815,7 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 		.packets = packets ? first : second,
 		.bytes = packets ? second : first,
 	};
-	add_any_sifted(merger, &result);
+	add_all_left_out(merger, &result);
 	add_loss(merger, &result);
 	add_sampling(merger, &result);
 	return result;

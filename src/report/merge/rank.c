@@ -175,7 +175,7 @@ static struct rank_contender take_highest(struct rank_contenders *contenders)
 }
 
 /* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
-static void ask(const struct merger *merger, struct rank_contenders *contenders, uint64_t smallest,
+static void query_sketch(const struct merger *merger, struct rank_contenders *contenders, uint64_t smallest,
 	struct ranking *ranking)
 {
 	while (contenders->n > 0) {
@@ -313,7 +313,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 			free(ranking.rows);
 			return -ENOMEM;
 		}
-		ask(merger, &contenders, smallest, &ranking);
+		query_sketch(merger, &contenders, smallest, &ranking);
 		number(&ranking, input->ledger);
 		measurement->rows = ranking.rows;
 		measurement->nb_rows = ranking.nb_rows;

@@ -58,7 +58,7 @@ static bool is_deep(const struct measurements *measurements, uint32_t m)
 	return measurements->plan.measurements[m].params.deep.deepest != FLOW_COUNT;
 }
 
-static void add(const struct record_drain *taking, const struct sketch_candidate *candidate)
+static void append_record(const struct record_drain *taking, const struct sketch_candidate *candidate)
 {
 	struct records *records = taking->records;
 	struct records_list *list = &records->lists[taking->measurement];
@@ -95,12 +95,12 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 		flow_table_options(plan->measurements[taking->measurement].config)->expired_keys);
 	records->expired++;
 	if (sink_config_any(records->run->config, ROWS_FLOWS))
-		add(taking, candidate);
+		append_record(taking, candidate);
 }
 
 static void take_held(const struct sketch_candidate *candidate, void *arg)
 {
-	add(arg, candidate);
+	append_record(arg, candidate);
 }
 
 void records_take(struct records *records, uint64_t epoch)

@@ -306,7 +306,7 @@ static void *serve(void *arg)
 
 /* --- opening --- */
 
-static bool refuse(char *error, const char *what, const char *why)
+static bool set_address_error(char *error, const char *what, const char *why)
 {
 	snprintf(error, HTTP_ERROR_MAX, "--metrics %s: cannot listen: %s", what, why);
 	return false;
@@ -328,12 +328,12 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 
 	*fd = listen_socket(address, SOCK_STREAM, &ipv4);
 	if (*fd < 0)
-		return refuse(error, address->text, listen_advice(address, SOCK_STREAM, errno));
+		return set_address_error(error, address->text, listen_advice(address, SOCK_STREAM, errno));
 	/* Connections of a run before, which ended, are no reason to refuse. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
 		return true;
-	refuse(error, address->text, listen_advice(address, SOCK_STREAM, errno));
+	set_address_error(error, address->text, listen_advice(address, SOCK_STREAM, errno));
 	close(*fd);
 	return false;
 }
@@ -359,7 +359,7 @@ struct http *http_open(
 	int fd = -1;
 
 	if (http == NULL) {
-		refuse(error, "", "no memory");
+		set_address_error(error, "", "no memory");
 		return NULL;
 	}
 	http->pages = pages;
@@ -375,7 +375,7 @@ struct http *http_open(
 	http->wake = eventfd(0, EFD_CLOEXEC);
 	if (http->wake >= 0 && start_daemon(http, fd)) /* which closes the socket */
 		return http;
-	refuse(error, address != NULL ? address->text : "", "no memory, or too few open files");
+	set_address_error(error, address != NULL ? address->text : "", "no memory, or too few open files");
 	if (fd >= 0)
 		close(fd);
 	http_close(http);
@@ -385,7 +385,7 @@ struct http *http_open(
 bool http_start(struct http *http, char *error)
 {
 	http->started = signals_start_thread(&http->thread, serve, http) == 0;
-	return http->started || refuse(error, "", "no thread can be started; raise ulimit -u");
+	return http->started || set_address_error(error, "", "no thread can be started; raise ulimit -u");
 }
 
 void http_close(struct http *http)

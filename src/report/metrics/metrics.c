@@ -118,7 +118,7 @@ static void publish(
 {
 	metrics->now.time = clock_now(CLOCK_MONOTONIC);
 	copy_now(metrics, last, deliveries);
-	/* Pairs with itself in look(): either thread sees what the other wrote into a snapshot. */
+	/* Pairs with itself in borrow_snapshot(): either thread sees what the other wrote into a snapshot. */
 	metrics->back = snapshot_of(atomic_exchange_explicit(
 		&metrics->middle, (uintptr_t)metrics->back | FRESH, memory_order_acq_rel));
 }
@@ -138,7 +138,7 @@ void metrics_take(
 
 /* --- answering --- */
 
-static const struct snapshot *look(struct metrics *metrics)
+static const struct snapshot *borrow_snapshot(struct metrics *metrics)
 {
 	if ((atomic_load_explicit(&metrics->middle, memory_order_relaxed) & FRESH) != 0)
 		/* Pairs with itself in publish(). */
@@ -174,7 +174,7 @@ static void answer_metrics(
 	void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	struct metrics *metrics = arg;
-	const struct snapshot *snapshot = look(metrics);
+	const struct snapshot *snapshot = borrow_snapshot(metrics);
 	const struct metrics_view view = {
 		.sums = &snapshot->sums,
 		.last = snapshot->last,
@@ -194,7 +194,7 @@ static void answer_metrics(
 
 bool metrics_healthy(struct metrics *metrics, int64_t now, int64_t *late)
 {
-	const struct snapshot *snapshot = look(metrics);
+	const struct snapshot *snapshot = borrow_snapshot(metrics);
 
 	*late = now - snapshot->time - snapshot->interval;
 	if (snapshot->interval == 0 || *late < METRICS_PATIENCE_NS)
@@ -333,14 +333,14 @@ static void answer_rows(struct http_answer *answer, const struct output *output,
 static void answer_top(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	(void)request;
-	answer_rows(answer, &output_heavy_hitters, look(arg)->last, METRICS_ROWS_MAX);
+	answer_rows(answer, &output_heavy_hitters, borrow_snapshot(arg)->last, METRICS_ROWS_MAX);
 }
 
 static void answer_deliveries(
 	void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	(void)request;
-	answer_rows(answer, &output_deliveries, look(arg)->deliveries, SIZE_MAX);
+	answer_rows(answer, &output_deliveries, borrow_snapshot(arg)->deliveries, SIZE_MAX);
 }
 
 /* What it means for a packet to be in a column of /api/v1/epochs. */
@@ -408,7 +408,7 @@ static bool check_metrics(const struct config *config, const struct measurement_
 	       option_fault(fault, "metrics", NULL, "'%.60s': %.200s", text, why);
 }
 
-static const char *lacks_metrics(
+static const char *inapplicable_without_metrics(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -434,7 +434,7 @@ static const struct option_row metrics_rows[] = {
 		.rare = true,
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_COUNT,
-		.lacks = lacks_metrics,
+		.lacks = inapplicable_without_metrics,
 		OPTION_FIELD(metrics_options, top),
 		.max = METRICS_TOP_MAX,
 		.default_text = "0",

@@ -55,7 +55,7 @@ static void add_worker(struct metrics_worker *worker, const struct report_load *
 	worker->busy_ns += load->busy_ns;
 }
 
-static struct metrics_measurement *find(struct metrics_sums *sums, const char *name)
+static struct metrics_measurement *find_measurement(struct metrics_sums *sums, const char *name)
 {
 	for (uint32_t m = 0; m < sums->nb_measurements; m++)
 		if (strcmp(sums->measurements[m].name, name) == 0)
@@ -81,7 +81,7 @@ static void add_measurement(struct metrics_sums *sums, const struct report_epoch
 	const struct report_measurement *measurement)
 {
 	struct ledger ledger = report_ledger(epoch, measurement);
-	struct metrics_measurement *sum = find(sums, measurement->name);
+	struct metrics_measurement *sum = find_measurement(sums, measurement->name);
 
 	if (sum == NULL) {
 		sum = make_room(sums);
@@ -108,9 +108,9 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 		sums->last = sums->epochs;
 	/* Those that go on first: their places are not free. */
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		if (find(sums, epoch->measurements[m].name) != NULL)
+		if (find_measurement(sums, epoch->measurements[m].name) != NULL)
 			add_measurement(sums, epoch, &epoch->measurements[m]);
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
-		if (find(sums, epoch->measurements[m].name) == NULL)
+		if (find_measurement(sums, epoch->measurements[m].name) == NULL)
 			add_measurement(sums, epoch, &epoch->measurements[m]);
 }

@@ -271,7 +271,7 @@ static enum answer read_answer(struct sink_clickhouse *place)
 	return ANSWER_CLOSED;
 }
 
-static void note(struct sink_clickhouse *place, const char *why)
+static void note_error(struct sink_clickhouse *place, const char *why)
 {
 	snprintf(place->why, sizeof(place->why), "%s", why);
 	make_printable(place->why);
@@ -305,11 +305,11 @@ static bool exchange(struct sink_clickhouse *place, const char *url, const char 
 		/* For libcurl an answer may end within its headers. */
 		if (place->has_headers)
 			return true;
-		note(place, "the answer ended within its headers");
+		note_error(place, "the answer ended within its headers");
 	} else if (result == CURLE_ABORTED_BY_CALLBACK) {
-		note(place, "no answer");
+		note_error(place, "no answer");
 	} else {
-		note(place, error[0] != '\0' ? error : curl_easy_strerror(result));
+		note_error(place, error[0] != '\0' ? error : curl_easy_strerror(result));
 	}
 	return false;
 }
@@ -323,7 +323,7 @@ static enum answer post(
 
 	curl_easy_getinfo(place->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
 	if (answer == ANSWER_WRITTEN && sent < (curl_off_t)len) {
-		note(place, "the answer came before all rows were sent");
+		note_error(place, "the answer came before all rows were sent");
 		return ANSWER_BROKEN;
 	}
 	return answered || sent > 0 ? answer : ANSWER_BUSY;
@@ -499,7 +499,7 @@ static void wait_to_try_again(struct sink_clickhouse *place)
 	}
 }
 
-static void say_breaks(struct sink_clickhouse *place)
+static void warn_breaks(struct sink_clickhouse *place)
 {
 	char why[sizeof(place->why) + 64];
 
@@ -566,7 +566,7 @@ static enum fate send_part(struct sink_clickhouse *place, struct clickhouse_part
 		place->breaks += answer == ANSWER_BROKEN;
 		/* With a spool they wait: they are sent again with the same bytes. */
 		if (place->breaks >= BREAKS_MAX && remote->spooled == NULL) {
-			say_breaks(place);
+			warn_breaks(place);
 			break;
 		}
 		wait_to_try_again(place);
@@ -589,7 +589,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 /* The first part is on top; each of those below has the rows of its half. */
 #define PARTS_MAX             65
 
-static void bring(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *remote, uint64_t rows)
 {
 	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
 	struct clickhouse_part parts[PARTS_MAX] = {
@@ -623,7 +623,7 @@ static void bring(struct sink *remote, uint64_t rows)
 }
 
 /* Whether there is a server that lets us in. */
-static bool reach(struct sink_clickhouse *place)
+static bool connect_sink(struct sink_clickhouse *place)
 {
 	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
 	enum answer answer;
@@ -636,7 +636,7 @@ static bool reach(struct sink_clickhouse *place)
 
 /* Returns true if the table has all columns, or if that cannot be known now: then the server refuses
  * what it lacks. */
-static bool suits(struct sink_clickhouse *place)
+static bool is_server_suitable(struct sink_clickhouse *place)
 {
 	bool listed;
 
@@ -682,9 +682,9 @@ static int open_place(struct sink *remote, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
-	if (require && !reach(place))
+	if (require && !connect_sink(place))
 		return sink_absent(why, place->why);
-	if (suits(place))
+	if (is_server_suitable(place))
 		return 0;
 	snprintf(why, SINK_ERROR_MAX, "%s", place->why);
 	return 1;
@@ -792,7 +792,7 @@ const struct sink_type sink_type_clickhouse = {
 	.check = check,
 	.create = create,
 	.open = open_place,
-	.bring = bring,
+	.bring = send_rows,
 	.free = free_place,
 	.ops = OPS,
 };
@@ -804,7 +804,7 @@ const struct sink_type sink_type_clickhouse_tls = {
 	.check = check,
 	.create = create,
 	.open = open_place,
-	.bring = bring,
+	.bring = send_rows,
 	.free = free_place,
 	.ops = OPS,
 };

@@ -24,7 +24,7 @@ struct sink_ipfix {
 	bool end_bounded; /* the run does not wait for rows; owned by its thread */
 };
 
-static int64_t patience(void *arg)
+static int64_t retry_time(void *arg)
 {
 	const struct sink_ipfix *place = arg;
 	struct sink_queue *outlet = place->remote.outlet;
@@ -44,7 +44,7 @@ static int64_t left(void *arg)
 	return over ? sink_queue_share(outlet) : INT64_MAX;
 }
 
-static void say(bool warning, const char *line, void *arg)
+static void log_text(bool warning, const char *line, void *arg)
 {
 	const struct sink_ipfix *place = arg;
 
@@ -130,9 +130,9 @@ static struct sink *create(
 			.ingress = first > 0 ? first : 1,
 			.egress = 0},
 		.rate = request->options->rate,
-		.patience = patience,
+		.patience = retry_time,
 		.left = left,
-		.say = say,
+		.say = log_text,
 		.arg = place,
 	};
 	struct socket_client_address address;

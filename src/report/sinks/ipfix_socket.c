@@ -42,7 +42,7 @@ static int64_t wall_clock(void *arg)
 	return clock_now(CLOCK_REALTIME);
 }
 
-__attribute__((format(printf, 3, 4))) static void say(
+__attribute__((format(printf, 3, 4))) static void log_socket(
 	const struct ipfix_socket *ipfix, bool warning, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
@@ -205,7 +205,7 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 }
 
 /* Once when rows begin to be lost, and once when they arrive again. */
-static void tell_losses(struct ipfix_socket *ipfix)
+static void log_losses(struct ipfix_socket *ipfix)
 {
 	bool lost = ipfix->account.failed > 0;
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -213,11 +213,11 @@ static void tell_losses(struct ipfix_socket *ipfix)
 
 	ipfix->lost += ipfix->account.failed;
 	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
-		say(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
+		log_socket(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
 			often);
 	if (lost || ipfix->account.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
 		return;
-	say(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
+	log_socket(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
 	ipfix->lost = 0;
 }
 
@@ -236,7 +236,7 @@ struct ipfix_counts ipfix_socket_write(struct ipfix_socket *ipfix, const struct 
 		take_back_last(ipfix);
 	ipfix->account.failed = rows - ipfix->account.delivered;
 	socket_client_praise(&ipfix->receiver);
-	tell_losses(ipfix);
+	log_losses(ipfix);
 	return ipfix->account;
 }
 

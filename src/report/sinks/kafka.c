@@ -57,7 +57,7 @@ struct sink_kafka {
 	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
 	/* Rows of refused batches, one per line. They are sent again in parts. */
 	struct text refused;
-	uint64_t nb_refused;
+	uint64_t nb_rejected;
 	rd_kafka_resp_err_t refusal; /* error of the last refused row */
 	bool alone;                  /* each row is sent by a request of its own */
 	uint32_t refusals; /* parts of more than one row that were refused, of the interval */
@@ -68,7 +68,7 @@ struct sink_kafka {
 
 /* --- What librdkafka says, by the outlet's thread */
 
-static void note(struct sink_kafka *place, const char *why)
+static void note_error(struct sink_kafka *place, const char *why)
 {
 	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1, why);
 	make_printable(place->why);
@@ -79,7 +79,7 @@ static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *a
 	struct sink_kafka *place = arg;
 
 	(void)kafka;
-	note(place, reason);
+	note_error(place, reason);
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
 		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
 		sink_say_waits(&place->remote, place->why);
@@ -109,7 +109,7 @@ static bool is_closed(const struct sink_kafka *place, rd_kafka_resp_err_t error)
 }
 
 /* Says that a row was not taken, for good or for now, or that nobody knows. */
-static void say_not_taken(struct sink_kafka *place, rd_kafka_resp_err_t error, bool doubtful)
+static void warn_not_taken(struct sink_kafka *place, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
 
@@ -137,7 +137,7 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
 
 /* Keeps a row to send it again. Returns false if its fate is final: it was sent by itself, or memory is
  * missing. */
-static bool keep_refused(struct sink_kafka *place, const rd_kafka_message_t *message)
+static bool keep_rejected(struct sink_kafka *place, const rd_kafka_message_t *message)
 {
 	size_t before = place->refused.len;
 
@@ -150,7 +150,7 @@ static bool keep_refused(struct sink_kafka *place, const rd_kafka_message_t *mes
 		place->refused.len = before;
 		return false;
 	}
-	place->nb_refused++;
+	place->nb_rejected++;
 	place->refusal = message->err;
 	return true;
 }
@@ -163,7 +163,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	(void)kafka;
-	if (keep_refused(place, message))
+	if (keep_rejected(place, message))
 		return;
 	place->answers |= taken || !is_of_batch(message->err);
 	delivery_count(fate, 1);
@@ -171,7 +171,7 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 	if (taken)
 		sink_say_takes(&place->remote);
 	else
-		say_not_taken(place, message->err, fate == &place->remote.fates->unknown);
+		warn_not_taken(place, message->err, fate == &place->remote.fates->unknown);
 }
 
 /* --- The producer */
@@ -258,7 +258,7 @@ static int make_producer(struct sink_kafka *place, char error[ERROR_MAX])
 }
 
 /* Whether any broker answers. */
-static bool reach(struct sink_kafka *place, char why[ERROR_MAX])
+static bool connect_sink(struct sink_kafka *place, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
@@ -285,7 +285,7 @@ static int open_place(struct sink *remote, bool require, char *why)
 	status = make_producer(place, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);
-	if (status == 0 && require && !reach(place, error))
+	if (status == 0 && require && !connect_sink(place, error))
 		return sink_absent(why, error);
 	return status;
 }
@@ -297,7 +297,7 @@ static void replace_if_fatal(struct sink_kafka *place)
 
 	if (rd_kafka_fatal_error(place->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
-	note(place, error);
+	note_error(place, error);
 	free_producer(place); /* the next rows make another */
 	delivery_count(&place->remote.delivery.reconnects, 1);
 }
@@ -344,7 +344,7 @@ static int produce_some(struct sink_kafka *place, rd_kafka_message_t *messages, 
 		if (messages[m].err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
 			messages[wait++] = messages[m];
 		else if (messages[m].err != RD_KAFKA_RESP_ERR_NO_ERROR)
-			say_not_taken(place, messages[m].err, false);
+			warn_not_taken(place, messages[m].err, false);
 	}
 	*n = wait;
 	return taken;
@@ -366,7 +366,7 @@ static uint64_t produce(struct sink_kafka *place, rd_kafka_message_t *messages, 
 }
 
 /* Until the fate of all is known. */
-static void settle(struct sink_kafka *place)
+static void await_fates(struct sink_kafka *place)
 {
 	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place, false))
 		;
@@ -476,13 +476,13 @@ static void send_parts(
 	place->alone = size == 1;
 	while (rows > 0 && sends_again(place)) {
 		struct kafka_part part = take_part(text, at, size);
-		uint64_t before = place->nb_refused;
+		uint64_t before = place->nb_rejected;
 
 		delivery_count(&delivery->retries, 1);
 		delivery_count(&place->remote.fates->failed,
 			part.n - produce_rows(place, part.rows, part.len));
-		settle(place);
-		place->refusals += !place->alone && place->nb_refused > before;
+		await_fates(place);
+		place->refusals += !place->alone && place->nb_rejected > before;
 		at += part.len;
 		rows -= part.n;
 	}
@@ -494,12 +494,12 @@ static void send_parts(
  * of those that were refused again, down to one row. */
 static void send_again(struct sink_kafka *place)
 {
-	for (uint64_t size = place->nb_refused; place->nb_refused > 0;) {
+	for (uint64_t size = place->nb_rejected; place->nb_rejected > 0;) {
 		struct text rows = place->refused;
-		uint64_t n = place->nb_refused;
+		uint64_t n = place->nb_rejected;
 
 		place->refused = (struct text){0};
-		place->nb_refused = 0;
+		place->nb_rejected = 0;
 		size = (size + 1) / 2;
 		send_parts(place, &rows, n, size);
 		text_free(&rows);
@@ -530,7 +530,7 @@ static bool begin_rows(struct sink_kafka *place, uint64_t rows)
 static void end_rows(struct sink_kafka *place, uint64_t rows, uint64_t produced)
 {
 	delivery_count(&place->remote.fates->failed, rows > produced ? rows - produced : 0);
-	settle(place);
+	await_fates(place);
 	send_again(place);
 	replace_if_fatal(place);
 }
@@ -554,7 +554,7 @@ static void wait_to_try_again(struct sink_kafka *place)
 		;
 }
 
-static void bring(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *remote, uint64_t rows)
 {
 	struct sink_kafka *place = (struct sink_kafka *)remote;
 
@@ -591,7 +591,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 			produced += produce_rows(place, remote->text.data, remote->text.len);
 		text_clear(&remote->text);
 		if (place->refused.len > AGAIN_BYTES) {
-			settle(place);
+			await_fates(place);
 			send_again(place);
 		}
 	}
@@ -695,7 +695,7 @@ const struct sink_type sink_type_kafka = {
 	.create = create,
 	.open = open_place,
 	.free = free_place,
-	.bring = bring,
+	.bring = send_rows,
 	.ops = {.write = write_report},
 };
 

@@ -107,7 +107,7 @@ void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
 			*query != '\0' ? "?***" : "");
 }
 
-static void say_schemes(char *why)
+static void list_schemes(char *why)
 {
 	int len = snprintf(why, SINK_ERROR_MAX, "unknown kind of URL; allowed:");
 
@@ -121,7 +121,7 @@ bool sink_check(const struct sink_request *request, char *why)
 	const struct sink_type *scheme = scheme_of(request->url);
 
 	if (scheme == NULL) {
-		say_schemes(why);
+		list_schemes(why);
 		return false;
 	}
 	if (scheme->missing != NULL) {
@@ -310,7 +310,7 @@ static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 	return now - before;
 }
 
-static void say_takes(struct sink *remote)
+static void log_takes(struct sink *remote)
 {
 	uint64_t failed = newly(&remote->delivery.failed, &remote->told_failed);
 	uint64_t unknown = newly(&remote->delivery.unknown, &remote->told_unknown);
@@ -334,7 +334,7 @@ void sink_say_takes(struct sink *remote)
 		if (log_ratelimit_goes_on(troubles[t]))
 			said |= log_ratelimit_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
 	if (said)
-		say_takes(remote);
+		log_takes(remote);
 }
 
 void sink_leave(struct sink *remote, const char *why)

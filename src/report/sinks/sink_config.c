@@ -267,7 +267,7 @@ static const char *option_of_kind(enum row_kind kind)
 }
 
 /* By the option, or by the key of the section; a phrase. */
-__attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fault,
+__attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
 	const struct requested_sink *place, const char *key, const char *format, ...)
 {
 	char why[sizeof(fault->why)];
@@ -282,7 +282,7 @@ __attribute__((format(printf, 4, 5))) static bool refuse(struct option_fault *fa
 	return false;
 }
 
-static bool check_remote(
+static bool check_sink(
 	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
 	static _Thread_local char key[SINK_KEY_MAX]; /* the fault has it, too */
@@ -294,9 +294,9 @@ static bool check_remote(
 	if (sink_check(&request, why))
 		return true;
 	if (*key != '\0')
-		return refuse(fault, place, key, "%s", why);
+		return set_fault(fault, place, key, "%s", why);
 	sink_hide(place->text, shown);
-	return refuse(fault, place, "url", "'%s': %s", shown, why);
+	return set_fault(fault, place, "url", "'%s': %s", shown, why);
 }
 
 /* Whether no place that was asked for earlier is the same file. */
@@ -308,7 +308,7 @@ static bool check_alone(
 
 	while (sink_config_next(config, &walk, &other) && other.text != place->text)
 		if (same_path(other.to.name, place->to.name))
-			return refuse(fault, place, "url",
+			return set_fault(fault, place, "url",
 				"'%.200s': %s writes to it; name another file", place->to.name,
 				other.label);
 	return true;
@@ -320,16 +320,16 @@ static bool check_file(
 	const char *name = place->to.name, *text = place->text, *form = sink_meant(name);
 
 	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
-		return refuse(fault, place, "url",
+		return set_fault(fault, place, "url",
 			"'%.100s': unknown format; formats: %s (--format table for a table); "
 			"a file of this name is ./%.100s",
 			name, file_formats + 2, name);
 	if (form != NULL)
-		return refuse(fault, place, "url",
+		return set_fault(fault, place, "url",
 			"'%.100s': not a URL; write %s; a file of this name is ./%.100s", name,
 			form, name);
 	if (*name == '\0')
-		return refuse(fault, place, "url",
+		return set_fault(fault, place, "url",
 			"'%.200s': no file name; write %.200sFILE, or %.200s- for standard output",
 			text, text, text);
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
@@ -370,7 +370,7 @@ static bool check_keys(
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
 			!(strcmp(key, "spool") == 0 && sink_may_spool(place->to.name)) &&
 			!(strcmp(key, "require") == 0 && sink_may_require(place->to.name)))
-			return refuse(fault, place, key_as_written(place, key),
+			return set_fault(fault, place, key_as_written(place, key),
 				strcmp(key, "require") != 0
 					? "has no effect on '%s'; omit it"
 					: "'%s': cannot be tested at the start; omit it",
@@ -405,7 +405,7 @@ static bool check_spool(
 
 	for (const struct config_named *other = config->named; other < place->section; other++)
 		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
-			return refuse(fault, place, "spool",
+			return set_fault(fault, place, "spool",
 				"'%.200s': %s uses it; name another folder", options->spool.text,
 				other->title);
 	return true;
@@ -423,15 +423,15 @@ static bool check_kind(
 	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
 {
 	const struct config_row *row = options_find(config, option_of_kind(place->kind));
-	const char *lacks = NULL;
+	const char *reason = NULL;
 
 	if (row == NULL)
-		return refuse(fault, place, "what", "'%s': sketchtap %s has no such rows",
+		return set_fault(fault, place, "what", "'%s': sketchtap %s has no such rows",
 			what_of(place->kind), config->command->name);
 	if (row->row->lacks != NULL)
-		lacks = row->row->lacks(config, NULL);
-	return lacks == NULL || refuse(fault, place, "what", "'%s' has no effect %s; omit it",
-					what_of(place->kind), lacks);
+		reason = row->row->lacks(config, NULL);
+	return reason == NULL || set_fault(fault, place, "what", "'%s' has no effect %s; omit it",
+					what_of(place->kind), reason);
 }
 
 /* GoFlow2's names: rows of it do not begin as those that files are read again by. */
@@ -441,11 +441,11 @@ static bool check_names(const struct requested_sink *place, const struct sink_op
 	if (options->names != COLUMN_NAMES_GOFLOW2)
 		return true;
 	if (outputs[place->kind]->goflow2 == NULL)
-		return refuse(fault, place, "names",
+		return set_fault(fault, place, "names",
 			"'goflow2' names columns of records only; "
 			"write what = flows");
 	return sink_is_url(place->to.name) ||
-	       refuse(fault, place, "names", "'goflow2' is for URLs, not for files");
+	       set_fault(fault, place, "names", "'goflow2' is for URLs, not for files");
 }
 
 static bool check_section(
@@ -459,12 +459,12 @@ static bool check_section(
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
-			return refuse(fault, &place, needed[k][0], "missing key; write %s = %s",
+			return set_fault(fault, &place, needed[k][0], "missing key; write %s = %s",
 				needed[k][0], needed[k][1]);
 	place.to = destination_of(options->url);
 	sink_hide(options->url, shown);
 	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
-		return refuse(fault, &place, "format",
+		return set_fault(fault, &place, "format",
 			"'%s' contains a format; omit one of the two", shown);
 	place.options = options;
 	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
@@ -483,7 +483,7 @@ static bool check_outputs(const struct config *config, const struct measurement_
 			!check_section(config, &config->named[n], fault))
 			return false;
 	while (sink_config_next(config, &walk, &place))
-		if (sink_is_url(place.to.name) ? !check_remote(config, &place, fault)
+		if (sink_is_url(place.to.name) ? !check_sink(config, &place, fault)
 					       : !check_file(config, &place, fault))
 			return false;
 	return true;
@@ -522,7 +522,7 @@ bool writer_names_files(const struct config *config)
 	return false;
 }
 
-static const char *lacks_file(
+static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	struct sink_config_iter walk = {0};
@@ -538,7 +538,7 @@ static const char *lacks_file(
 	return url ? "on URLs, only on a file such as --output FILE" : option_inapplicable_without_file(NULL);
 }
 
-static const char *lacks_records(
+static const char *inapplicable_without_records(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -596,7 +596,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
-		.lacks = lacks_records,
+		.lacks = inapplicable_without_records,
 		.needs = sink_needs,
 		.part_of = "export",
 		.part = "flows=",
@@ -656,7 +656,7 @@ static const struct option_row writer_rows[] = {
 		.name = "append",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = lacks_file,
+		.lacks = inapplicable_without_file,
 		OPTION_FIELD(writer_options, append),
 		.set = "existing",
 		.rare = true,
@@ -666,7 +666,7 @@ static const struct option_row writer_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = lacks_file,
+		.lacks = inapplicable_without_file,
 		OPTION_FIELD(writer_options, force),
 		.set = "existing",
 		.help = "Overwrite existing output files.",
@@ -676,7 +676,7 @@ static const struct option_row writer_rows[] = {
 		.placeholder = "TIME|SIZE",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_OWN,
-		.lacks = lacks_file,
+		.lacks = inapplicable_without_file,
 		.read = read_rotate,
 		OPTION_FIELD(writer_options, rotate),
 		.max = OPTION_CENTURY,
@@ -691,7 +691,7 @@ static const struct option_row writer_rows[] = {
 	{0},
 };
 
-static const char *lacks_collector(
+static const char *inapplicable_without_collector(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -714,10 +714,10 @@ static bool check_templates(const struct config *config,
 	return true;
 }
 
-static const struct option_row collected_rows[] = {
+static const struct option_row collector_rows[] = {
 	{
 		ROWS_OPTION("exporters", ROWS_EXPORTERS),
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.part_of = "export",
 		.part = "exporters=",
 		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
@@ -725,7 +725,7 @@ static const struct option_row collected_rows[] = {
 	},
 	{
 		ROWS_OPTION("paths", ROWS_PATHS),
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.hidden = true,
 		.part_of = "export",
 		.part = "paths=",
@@ -733,7 +733,7 @@ static const struct option_row collected_rows[] = {
 	},
 	{
 		ROWS_OPTION("links", ROWS_LINKS),
-		.lacks = lacks_collector,
+		.lacks = inapplicable_without_collector,
 		.hidden = true,
 		.part_of = "export",
 		.part = "links=",
@@ -744,7 +744,7 @@ static const struct option_row collected_rows[] = {
 };
 
 const struct option_owner collected_writer_owner = {
-	.rows = collected_rows,
+	.rows = collector_rows,
 	.size = sizeof(struct writer_options),
 	.fills = &writer_owner,
 	.check = check_templates,
@@ -795,7 +795,7 @@ static bool read_spool(const struct option_text *a)
 	return true;
 }
 
-static const struct option_row place_rows[] = {
+static const struct option_row rows_of_sink[] = {
 	{
 		.name = "what",
 		.placeholder = "KIND",
@@ -888,7 +888,7 @@ static const struct option_row place_rows[] = {
 };
 
 const struct option_owner sink_owner = {
-	.rows = place_rows,
+	.rows = rows_of_sink,
 	.size = sizeof(struct sink_options),
 	.section = "export",
 };

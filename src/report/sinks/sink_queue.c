@@ -130,7 +130,7 @@ static void end_task(struct sink_queue *outlet, const struct task *task)
 	pthread_mutex_unlock(&outlet->lock);
 }
 
-static void tell(void (*what)(void *place), void *place)
+static void call(void (*what)(void *place), void *place)
 {
 	if (what != NULL)
 		what(place);
@@ -143,22 +143,22 @@ static void *sink_queue_main(void *arg)
 	void *place = outlet->params.place;
 	struct task task;
 
-	tell(ops->begin, place);
-	tell(ops->look, place);
+	call(ops->begin, place);
+	call(ops->look, place);
 	do {
 		task = next_task(outlet);
 		if (task.reopen)
-			tell(ops->reopen, place);
+			call(ops->reopen, place);
 		if (task.epoch != NULL) {
 			ops->write(place, task.epoch);
 			report_epoch_free(task.epoch);
 		}
 		if (task.passed && ops->pass != NULL)
 			ops->pass(place, task.passed_ns);
-		tell(ops->look, place);
+		call(ops->look, place);
 		end_task(outlet, &task);
 	} while (!task.end);
-	tell(ops->end, place);
+	call(ops->end, place);
 	return NULL;
 }
 
@@ -291,7 +291,7 @@ static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 	return room;
 }
 
-static void say(const struct sink_queue *outlet, bool warning, enum sink_backlog_kind lane, const char *what)
+static void log_lane(const struct sink_queue *outlet, bool warning, enum sink_backlog_kind lane, const char *what)
 {
 	const char *const names[BACKLOGS] = {
 		outlet->params.name, output_flows.option, output_deliveries.option};
@@ -301,17 +301,17 @@ static void say(const struct sink_queue *outlet, bool warning, enum sink_backlog
 	outlet->params.say(warning, line, outlet->params.log_arg);
 }
 
-static void say_drops(struct sink_queue *outlet, enum sink_backlog_kind id)
+static void log_drops(struct sink_queue *outlet, enum sink_backlog_kind id)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX], what[128];
 
 	if (!log_ratelimit_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
 	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
-	say(outlet, true, id, what);
+	log_lane(outlet, true, id, what);
 }
 
-static void say_keeps_up(struct sink_queue *outlet, enum sink_backlog_kind id)
+static void log_resumed(struct sink_queue *outlet, enum sink_backlog_kind id)
 {
 	struct sink_backlog *lane = &outlet->lanes[id];
 	char what[128];
@@ -320,7 +320,7 @@ static void say_keeps_up(struct sink_queue *outlet, enum sink_backlog_kind id)
 		return;
 	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
 		(unsigned long long)lane->lost_now);
-	say(outlet, false, id, what);
+	log_lane(outlet, false, id, what);
 	lane->lost_now = 0;
 }
 
@@ -356,11 +356,11 @@ void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch)
 			outlet->params.ops->miss(outlet->params.place, epoch);
 		if (rows == 0)
 			return; /* nothing is lost with it */
-		say_drops(outlet, id);
+		log_drops(outlet, id);
 		lane->lost += rows;
 		lane->lost_now += rows;
 	} else if (log_ratelimit_goes_on(&lane->drops)) {
-		say_keeps_up(outlet, id);
+		log_resumed(outlet, id);
 	}
 }
 

@@ -30,7 +30,7 @@ struct sink_spool {
 	bool put, ended;      /* something since it was looked at; nothing more comes */
 };
 
-static void tell_spooled(struct sink_spool *spooled)
+static void publish_spooled(struct sink_spool *spooled)
 {
 	struct delivery *account = &spooled->remote->delivery;
 
@@ -41,7 +41,7 @@ static void tell_spooled(struct sink_spool *spooled)
 /* --- By the thread that sends */
 
 /* Moves what the place said of the segment's rows to the account. */
-static void settle(struct sink_spool *spooled)
+static void settle_rows(struct sink_spool *spooled)
 {
 	struct delivery *account = &spooled->remote->delivery, *fates = &spooled->fates;
 
@@ -49,7 +49,7 @@ static void settle(struct sink_spool *spooled)
 	delivery_count(&account->acknowledged, fates->acknowledged);
 	delivery_count(&account->failed, fates->failed);
 	delivery_count(&account->unknown, fates->unknown);
-	tell_spooled(spooled);
+	publish_spooled(spooled);
 }
 
 static bool same_text(const struct text *a, const struct text *b)
@@ -84,23 +84,23 @@ static void send_segment(struct sink_spool *spooled, struct spool_segment *segme
 	/* What was left at the end of the run waits for the next one. */
 	if (!remote->left) {
 		spool_done(spooled->spool);
-		settle(spooled);
+		settle_rows(spooled);
 	}
 	text_free(&segment->header);
 }
 
-static void say_damaged(struct sink_spool *spooled, uint64_t rows)
+static void warn_damaged(struct sink_spool *spooled, uint64_t rows)
 {
 	sink_say(spooled->remote, true,
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
 		(unsigned long long)rows);
 	delivery_count(&spooled->remote->delivery.failed, rows);
 	spooled->remote->told_failed += rows;
-	tell_spooled(spooled);
+	publish_spooled(spooled);
 }
 
 /* It is tried again with the next rows, and by the next run. */
-static void say_unreadable(struct sink_spool *spooled, int error)
+static void warn_unreadable(struct sink_spool *spooled, int error)
 {
 	char why[128];
 
@@ -116,13 +116,13 @@ static void send_all(struct sink_spool *spooled)
 	while (!spooled->remote->left &&
 		(result = spool_oldest(spooled->spool, &segment)) != SPOOL_EMPTY) {
 		if (result == SPOOL_UNREADABLE) {
-			say_unreadable(spooled, errno);
+			warn_unreadable(spooled, errno);
 			return;
 		}
 		if (result == SPOOL_SEGMENT)
 			send_segment(spooled, &segment);
 		else
-			say_damaged(spooled, segment.rows);
+			warn_damaged(spooled, segment.rows);
 	}
 }
 
@@ -176,7 +176,7 @@ static void begin(void *arg)
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
-static void say_takes(struct sink_spool *spooled)
+static void log_takes(struct sink_spool *spooled)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 	bool held = log_ratelimit_ends(&spooled->holds, now),
@@ -189,14 +189,14 @@ static void say_takes(struct sink_spool *spooled)
 	spooled->lost = 0;
 }
 
-static void say_state(struct sink_spool *spooled, const char *why, uint64_t lost)
+static void log_state(struct sink_spool *spooled, const char *why, uint64_t lost)
 {
 	spooled->lost += lost;
 	if (lost > 0)
 		sink_warn(
 			spooled->remote, &spooled->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
-		say_takes(spooled);
+		log_takes(spooled);
 	else if (!log_ratelimit_goes_on(&spooled->loses))
 		sink_warn(spooled->remote, &spooled->holds, why,
 			"rows are sent without it, one interval at a time");
@@ -214,13 +214,13 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	spooled->segment.rows = rows;
 	spooled->segment.start = epoch->start;
 	lost = spool_put(spooled->spool, &spooled->segment, &why);
-	say_state(spooled, why, lost != NULL ? rows : 0);
+	log_state(spooled, why, lost != NULL ? rows : 0);
 	if (lost != NULL) {
 		delivery_count(&remote->delivery.dropped, rows);
 		remote->dropped += rows;
 		return;
 	}
-	tell_spooled(spooled);
+	publish_spooled(spooled);
 	rouse(spooled, false);
 }
 
@@ -251,7 +251,7 @@ static void end(void *arg)
 		delivery_count(&remote->delivery.failed, rows);
 	}
 	rows = spool_rows(spooled->spool);
-	tell_spooled(spooled);
+	publish_spooled(spooled);
 	if (rows > 0)
 		sink_say(remote, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
@@ -294,7 +294,7 @@ bool sink_spool_open(struct sink *remote, const char *url, const struct sink_opt
 	remote->delivery.rows = found->rows + found->damaged_rows;
 	remote->delivery.failed = remote->told_failed = found->damaged_rows;
 	remote->delivery.spool_size = options->spool.size;
-	tell_spooled(spooled);
+	publish_spooled(spooled);
 	return true;
 }
 

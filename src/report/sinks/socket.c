@@ -25,7 +25,7 @@ struct sink_socket {
 	struct socket_client receiver;
 };
 
-static int64_t patience(void *arg)
+static int64_t retry_time(void *arg)
 {
 	const struct sink_socket *place = arg;
 
@@ -43,7 +43,7 @@ static bool send_header(struct sink_socket *place)
 }
 
 /* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
-static bool reach(struct sink_socket *place)
+static bool connect_sink(struct sink_socket *place)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int64_t since = clock_now(CLOCK_MONOTONIC);
@@ -85,7 +85,7 @@ static _Atomic uint64_t *fate_of(struct sink_socket *place)
 	struct delivery *delivery = &remote->delivery;
 	uint32_t breaks = 0;
 
-	for (uint32_t tries = 0; !remote->left && reach(place); tries++) {
+	for (uint32_t tries = 0; !remote->left && connect_sink(place); tries++) {
 		int error;
 
 		delivery_count(&delivery->retries, tries > 0);
@@ -111,7 +111,7 @@ static _Atomic uint64_t *fate_of(struct sink_socket *place)
 	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
 }
 
-static int open_place(struct sink *remote, bool require, char *why)
+static int open_sink(struct sink *remote, bool require, char *why)
 {
 	struct sink_socket *place = (struct sink_socket *)remote;
 
@@ -127,7 +127,7 @@ static void begin(void *arg)
 	place->receiver.second = sink_queue_second(place->remote.outlet);
 }
 
-static void bring(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *remote, uint64_t rows)
 {
 	delivery_count(fate_of((struct sink_socket *)remote), rows);
 }
@@ -163,7 +163,7 @@ static struct sink *create(
 	if (place == NULL)
 		return NULL;
 	place->receiver = (struct socket_client){
-		.patience = patience,
+		.patience = retry_time,
 		.arg = place,
 	};
 	parse(scheme, request->url, &place->receiver.address, why);
@@ -171,7 +171,7 @@ static struct sink *create(
 	return &place->remote;
 }
 
-static void free_place(struct sink *remote)
+static void free_sink(struct sink *remote)
 {
 	struct sink_socket *place = (struct sink_socket *)remote;
 
@@ -189,9 +189,9 @@ const struct sink_type sink_type_tcp = {
 	.form = "tcp://HOST:PORT",
 	.check = check,
 	.create = create,
-	.open = open_place,
-	.bring = bring,
-	.free = free_place,
+	.open = open_sink,
+	.bring = send_rows,
+	.free = free_sink,
 	.ops = OPS,
 };
 
@@ -200,8 +200,8 @@ const struct sink_type sink_type_unix = {
 	.form = "unix:PATH",
 	.check = check,
 	.create = create,
-	.open = open_place,
-	.bring = bring,
-	.free = free_place,
+	.open = open_sink,
+	.bring = send_rows,
+	.free = free_sink,
 	.ops = OPS,
 };

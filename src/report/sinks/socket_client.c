@@ -188,7 +188,7 @@ int64_t socket_client_backoff(int64_t before, int64_t second)
 	return before < max / 2 ? 2 * before : max;
 }
 
-static void give_up(struct socket_client *receiver, const char *why)
+static void close_socket(struct socket_client *receiver, const char *why)
 {
 	hang_up(receiver);
 	receiver->turn++;
@@ -319,7 +319,7 @@ static bool look_up(struct socket_client *receiver)
 	else if (wait_for_names(receiver))
 		take_names(receiver, why, sizeof(why));
 	if (receiver->addresses == NULL)
-		give_up(receiver, why);
+		close_socket(receiver, why);
 	return receiver->addresses != NULL;
 }
 
@@ -481,9 +481,9 @@ bool socket_client_heed(struct socket_client *receiver)
 		return false;
 	len = take_noise(receiver);
 	if (len == 0 && receiver->address.transport != SOCKET_CLIENT_UDP)
-		give_up(receiver, "the receiver closed the connection");
+		close_socket(receiver, "the receiver closed the connection");
 	else if (len < 0 && errno != EAGAIN)
-		give_up(receiver, strerror(errno));
+		close_socket(receiver, strerror(errno));
 	return receiver->fd >= 0;
 }
 
@@ -505,7 +505,7 @@ enum socket_client_state socket_client_look(struct socket_client *receiver)
 		receiver->fd = connect_any(receiver);
 	}
 	if (receiver->fd < 0) {
-		give_up(receiver, file_error(errno));
+		close_socket(receiver, file_error(errno));
 		return SOCKET_CLIENT_GONE;
 	}
 	receiver->connects++;
@@ -548,7 +548,7 @@ int socket_client_send(struct socket_client *receiver, const void *bytes, size_t
 	if (error == EMSGSIZE)
 		snprintf(receiver->why, sizeof(receiver->why), "%s", strerror(error));
 	else if (error != 0)
-		give_up(receiver, error == ETIMEDOUT ? late : strerror(error));
+		close_socket(receiver, error == ETIMEDOUT ? late : strerror(error));
 	return error;
 }
 
@@ -575,7 +575,7 @@ int socket_client_drain(struct socket_client *receiver)
 			clock_now(CLOCK_MONOTONIC) - start >= receiver->patience(receiver->arg))
 			error = ETIMEDOUT;
 		if (error != 0) {
-			give_up(receiver, error == ETIMEDOUT ? "the receiver takes nothing"
+			close_socket(receiver, error == ETIMEDOUT ? "the receiver takes nothing"
 							     : strerror(error));
 			return error;
 		}

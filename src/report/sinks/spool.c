@@ -365,7 +365,7 @@ static bool is_empty(struct spool *spool)
 }
 
 /* Keeps it in memory where it is the only one. */
-static bool hold(struct spool *spool, const struct spool_segment *segment)
+static bool open_segment(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {.rows = segment->rows, .start = segment->start};
 
@@ -416,7 +416,7 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 const char *spool_put(struct spool *spool, const struct spool_segment *segment, const char **why)
 {
 	*why = put_on_disk(spool, segment);
-	return *why == NULL || hold(spool, segment) ? NULL : *why;
+	return *why == NULL || open_segment(spool, segment) ? NULL : *why;
 }
 
 enum spool_result spool_oldest(struct spool *spool, struct spool_segment *segment)
@@ -511,7 +511,7 @@ enum spool_check {
 
 /* Only what the first line says, and whether the file is as long: its sum is looked at when it is
  * sent. */
-static enum spool_check look_at(
+static enum spool_check check_segment(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
 	struct stat st = {0};
@@ -574,7 +574,7 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 		enum spool_check look = LOOK_OTHER;
 
 		if (good && ends_in(name, "rows"))
-			look = look_at(spool, name, &file, why);
+			look = check_segment(spool, name, &file, why);
 		else if (good)
 			look = look_aside(spool, name, change);
 

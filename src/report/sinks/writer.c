@@ -37,7 +37,7 @@ struct writer {
 	struct sink_log voice;
 	struct file_destination **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
-	struct sink **remotes; /* [nb_remotes] */
+	struct sink **remotes; /* [nb_network_sinks] */
 	uint32_t nb_remotes;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
@@ -112,7 +112,7 @@ static bool add_rows(struct writer *writer, const struct requested_sink *place,
 }
 
 /* Returns false where memory is missing. */
-static bool add_remote(
+static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *place, const struct config *config)
 {
 	const struct sink_request request = sink_config_request(config, place);
@@ -133,13 +133,13 @@ static bool add_remote(
 	return true;
 }
 
-static bool add_place(struct writer *writer, const struct requested_sink *place,
+static bool add_destination(struct writer *writer, const struct requested_sink *place,
 	const struct config *config, bool table)
 {
 	enum output_format how = place->to.format;
 
 	if (sink_is_url(place->to.name))
-		return add_remote(writer, place, config);
+		return add_network_sink(writer, place, config);
 	if (how == FORMAT_AUTO && table && place->kind == ROWS_HEAVY_HITTERS &&
 		standard_files_is_output(place->to.name))
 		return true; /* the table goes there */
@@ -166,7 +166,7 @@ static bool add_sinks(struct writer *writer, const struct config *config)
 	struct requested_sink place;
 
 	while (sink_config_next(config, &walk, &place))
-		if (!add_place(writer, &place, config, table))
+		if (!add_destination(writer, &place, config, table))
 			return false;
 	return !table || add_table(writer, config);
 }
@@ -392,7 +392,7 @@ static const struct sink_queue_ops *ops_of(const struct sink *remote)
 	return remote->spooled != NULL ? &sink_spool_ops : &remote->scheme->ops;
 }
 
-static bool make_outlet(struct writer *writer, struct writer_route *route)
+static bool make_queue(struct writer *writer, struct writer_route *route)
 {
 	const struct sink_queue_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct sink_queue_params params = {
@@ -416,12 +416,12 @@ static bool make_outlet(struct writer *writer, struct writer_route *route)
 }
 
 /* Returns false where memory or threads are missing. Then none of them runs. */
-static bool start_outlets(struct writer *writer)
+static bool start_queues(struct writer *writer)
 {
 	uint32_t started = 0;
 
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!make_outlet(writer, &writer->routes[r]))
+		if (!make_queue(writer, &writer->routes[r]))
 			return false;
 	while (started < writer->nb_routes && sink_queue_start(writer->routes[started].outlet) == 0)
 		started++;
@@ -432,7 +432,7 @@ static bool start_outlets(struct writer *writer)
 	return false;
 }
 
-static int open_remote(
+static int open_network_sink(
 	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
 {
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
@@ -493,10 +493,10 @@ static int for_each_sink(struct writer *writer, const struct config *config,
 
 /* Nobody's files are touched before all places that can say so are there. Returns 0 or the exit
  * status. */
-static int open_places(
+static int open_destinations(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
-	int status = for_each_sink(writer, config, open_remote, error);
+	int status = for_each_sink(writer, config, open_network_sink, error);
 
 	if (status == 0)
 		status = for_each_sink(writer, config, open_spool, error);
@@ -504,7 +504,7 @@ static int open_places(
 }
 
 /* By which a person finds rows again. */
-static void say_run(struct writer *writer)
+static void log_run(struct writer *writer)
 {
 	char line[128];
 	uint32_t r = 0;
@@ -528,10 +528,10 @@ struct writer *writer_open(const struct config *config, const struct sink_log *v
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
 	else
-		*status = open_places(writer, config, first_epoch, error);
+		*status = open_destinations(writer, config, first_epoch, error);
 	if (writer == NULL)
 		return NULL;
-	if (*status == 0 && (!make_routes(writer, *first_epoch) || !start_outlets(writer))) {
+	if (*status == 0 && (!make_routes(writer, *first_epoch) || !start_queues(writer))) {
 		snprintf(
 			error, WRITER_ERROR_MAX, "cannot start the threads that write the outputs");
 		*status = 1;
@@ -543,14 +543,14 @@ struct writer *writer_open(const struct config *config, const struct sink_log *v
 		return NULL;
 	}
 	writer_bound_flows(writer, WRITER_FLOWS);
-	say_run(writer);
+	log_run(writer);
 	return writer;
 }
 
 /* Other measurements */
 
 /* A column of `columns` that others lack; NULL: they have them all. */
-static const char *lacks_column(const struct columns *others, const struct columns *columns)
+static const char *missing_column(const struct columns *others, const struct columns *columns)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {
 		uint32_t o = 0;
@@ -568,15 +568,15 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	const struct column_choice *choice, char *error)
 {
 	struct columns *columns = columns_of(header->output, choice);
-	const char *lacks = columns != NULL ? lacks_column(header, columns) : "any memory";
+	const char *reason = columns != NULL ? missing_column(header, columns) : "any memory";
 
 	free(columns);
-	if (lacks == NULL)
+	if (reason == NULL)
 		return true;
 	snprintf(error, WRITER_ERROR_MAX,
 		"%s %.300s: its header has no column %s; give it json: rows, which may change, or "
 		"start the run with such a measurement",
-		option, name, lacks);
+		option, name, reason);
 	return false;
 }
 
@@ -723,7 +723,7 @@ static bool any_takes_deliveries(struct writer *writer)
  * What became of the last epoch is told when another begins. Where no place takes that, the next
  * rows tell of both: an account without some of its rows does not balance.
  */
-static void tell_deliveries(struct writer *writer)
+static void push_deliveries(struct writer *writer)
 {
 	struct report_epoch *report =
 		writer->told && writer->has_last && any_takes_deliveries(writer)
@@ -738,7 +738,7 @@ static void tell_deliveries(struct writer *writer)
 void writer_push(struct writer *writer, struct report_epoch *epoch)
 {
 	if (writer->has_last && writer->last_number != epoch->number)
-		tell_deliveries(writer);
+		push_deliveries(writer);
 	writer->has_last = true;
 	writer->last_number = epoch->number;
 	writer->last_start = epoch->start;
@@ -817,7 +817,7 @@ uint64_t writer_close(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]) && writer->routes[r].remote == NULL)
 			sink_queue_settle(writer->routes[r].outlet);
-	tell_deliveries(writer);
+	push_deliveries(writer);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]))
 			lost += sink_queue_end(writer->routes[r].outlet);

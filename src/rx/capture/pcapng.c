@@ -195,7 +195,7 @@ static int read_block(struct pcapng *pcapng)
 }
 
 /* A block that is shorter than its fixed part. */
-static bool holds(struct pcapng *pcapng, uint32_t fixed)
+static bool has_bytes(struct pcapng *pcapng, uint32_t fixed)
 {
 	if (pcapng->length >= fixed + 4)
 		return true;
@@ -208,7 +208,7 @@ static bool begin_section(struct pcapng *pcapng)
 {
 	uint32_t major;
 
-	if (!holds(pcapng, SECTION_MIN - 4))
+	if (!has_bytes(pcapng, SECTION_MIN - 4))
 		return false;
 	pcapng->nb_interfaces = 0;
 	major = capture_u16(pcapng->block + BODY_AT + 4, pcapng->swapped);
@@ -314,7 +314,7 @@ static bool describe_interface(struct pcapng *pcapng)
 	struct pcapng_interface *interface = add_interface(pcapng);
 	const uint8_t *body = pcapng->block + BODY_AT;
 
-	if (interface == NULL || !holds(pcapng, INTERFACE_AT))
+	if (interface == NULL || !has_bytes(pcapng, INTERFACE_AT))
 		return false;
 	if (pcapng->length > KEPT_MAX) {
 		source_error(pcapng->error, "an interface is described in %u bytes, too many",
@@ -395,7 +395,7 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 	uint32_t options;
 	uint64_t stamp;
 
-	if (!holds(pcapng, PACKET_AT))
+	if (!has_bytes(pcapng, PACKET_AT))
 		return -1;
 	stamp = (uint64_t)capture_u32(body + 4, pcapng->swapped) << 32 |
 		capture_u32(body + 8, pcapng->swapped);
@@ -418,7 +418,7 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
 	uint32_t snaplen = pcapng->nb_interfaces > 0 ? pcapng->interfaces[0].snaplen : 0;
 
-	if (!holds(pcapng, SIMPLE_AT))
+	if (!has_bytes(pcapng, SIMPLE_AT))
 		return -1;
 	if (snaplen == 0 || snaplen > PACKET_BYTES_MAX)
 		snaplen = PACKET_BYTES_MAX;

@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 0))) static void add_reason(
 	make_printable(reading->error);
 }
 
-__attribute__((format(printf, 2, 3))) static void refuse_file(
+__attribute__((format(printf, 2, 3))) static void set_file_error(
 	struct prefix_file_reading *reading, const char *format, ...)
 {
 	int used = snprintf(reading->error, PREFIX_ERROR_MAX, "%.200s: ", reading->path);
@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void refuse_file(
 }
 
 /* For what stands in a line. Returns false. */
-__attribute__((format(printf, 3, 4))) static bool refuse(
+__attribute__((format(printf, 3, 4))) static bool set_line_error(
 	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {
 	int used = snprintf(
@@ -104,7 +104,7 @@ static bool check_host_bits(
 		rule->bits[b] &= mask_of(rule->length, b);
 	}
 	print_prefix(rule);
-	return clear || refuse(reading, reading->line,
+	return clear || set_line_error(reading, reading->line,
 				"%.60s has bits behind its length; write %s for the network, or "
 				"the address alone for the host",
 				text, rule->prefix);
@@ -127,11 +127,11 @@ static bool parse_prefix(
 	}
 	if (length >= sizeof(address) ||
 		inet_pton(rule->ipv6 ? AF_INET6 : AF_INET, address, rule->bits) != 1)
-		return refuse(reading, reading->line,
+		return set_line_error(reading, reading->line,
 			"'%.60s' is no address; write PREFIX NAME, such as 192.0.2.0/24 office",
 			text);
 	if (slash != NULL && !parse_length(slash + 1, most, &rule->length))
-		return refuse(
+		return set_line_error(
 			reading, reading->line, "'%.60s': the length is not 0 to %u", text, most);
 	return check_host_bits(reading, rule, text);
 }
@@ -142,14 +142,14 @@ static bool parse_name(
 	size_t length = strlen(name);
 
 	if (length == 0)
-		return refuse(
+		return set_line_error(
 			reading, reading->line, "%s has no name; write PREFIX NAME", rule->prefix);
 	if (length >= PREFIX_NAME_MAX)
-		return refuse(reading, reading->line, "the name has %zu bytes; at most %d fit",
+		return set_line_error(reading, reading->line, "the name has %zu bytes; at most %d fit",
 			length, PREFIX_NAME_MAX - 1);
 	for (size_t i = 0; i < length; i++)
 		if (iscntrl((unsigned char)name[i]))
-			return refuse(reading, reading->line,
+			return set_line_error(reading, reading->line,
 				"the name has a control character at byte %zu", i + 1);
 	memcpy(rule->name, name, length + 1);
 	return true;
@@ -158,7 +158,7 @@ static bool parse_name(
 static bool add_rule(struct prefix_file_reading *reading, const struct prefix_entry *rule)
 {
 	if (reading->rules->n == PREFIX_ENTRIES_MAX)
-		return refuse(reading, reading->line, "more than %d rules", PREFIX_ENTRIES_MAX);
+		return set_line_error(reading, reading->line, "more than %d rules", PREFIX_ENTRIES_MAX);
 	if (reading->rules->n == reading->capacity) {
 		uint32_t capacity = 2 * reading->capacity;
 		struct prefix_list *rules = realloc(
@@ -168,7 +168,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 		reading->rules = rules != NULL ? rules : reading->rules;
 		reading->lines = lines != NULL ? lines : reading->lines;
 		if (rules == NULL || lines == NULL) {
-			refuse_file(reading, "no memory for %u rules", capacity);
+			set_file_error(reading, "no memory for %u rules", capacity);
 			return false;
 		}
 		reading->capacity = capacity;
@@ -188,7 +188,7 @@ static bool parse_line(struct prefix_file_reading *reading, char *text, size_t l
 	while (length > 0 && strchr("\r\n" BLANKS, text[length - 1]) != NULL)
 		text[--length] = '\0';
 	if (strlen(text) != length)
-		return refuse(reading, reading->line, "is no text: it has a byte 0");
+		return set_line_error(reading, reading->line, "is no text: it has a byte 0");
 	text += strspn(text, BLANKS);
 	if (*text == '\0' || *text == '#')
 		return true;
@@ -215,7 +215,7 @@ static int compare(const void *a, const void *b)
 										     : 1;
 }
 
-static bool holds(const struct prefix_entry *outer, const struct prefix_entry *inner)
+static bool entry_covers(const struct prefix_entry *outer, const struct prefix_entry *inner)
 {
 	if (outer->ipv6 != inner->ipv6 || outer->length > inner->length)
 		return false;
@@ -227,7 +227,7 @@ static bool holds(const struct prefix_entry *outer, const struct prefix_entry *i
 
 static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry *b)
 {
-	return holds(a, b) && a->length == b->length;
+	return entry_covers(a, b) && a->length == b->length;
 }
 
 /* Sorted, a prefix comes behind those that hold it: its parent is the last of them. */
@@ -235,7 +235,7 @@ static void find_parent(struct prefix_list *rules, uint32_t i)
 {
 	uint32_t parent = i > 0 ? i - 1 : PREFIX_NO_ENTRY;
 
-	while (parent != PREFIX_NO_ENTRY && !holds(&rules->rules[parent], &rules->rules[i]))
+	while (parent != PREFIX_NO_ENTRY && !entry_covers(&rules->rules[parent], &rules->rules[i]))
 		parent = rules->rules[parent].parent;
 	rules->rules[i].parent = parent;
 }
@@ -243,32 +243,32 @@ static void find_parent(struct prefix_list *rules, uint32_t i)
 static bool sort_rules(struct prefix_file_reading *reading)
 {
 	struct prefix_list *rules = reading->rules;
-	struct placed *placed = malloc((rules->n + 1) * sizeof(*placed));
+	struct placed *sorted = malloc((rules->n + 1) * sizeof(*sorted));
 	uint32_t n = 0;
 	bool ok = true;
 
-	if (placed == NULL) {
-		refuse_file(reading, "no memory for %u rules", rules->n);
+	if (sorted == NULL) {
+		set_file_error(reading, "no memory for %u rules", rules->n);
 		return false;
 	}
 	for (uint32_t i = 0; i < rules->n; i++)
-		placed[i] = (struct placed){rules->rules[i], reading->lines[i]};
-	qsort(placed, rules->n, sizeof(*placed), compare);
+		sorted[i] = (struct placed){rules->rules[i], reading->lines[i]};
+	qsort(sorted, rules->n, sizeof(*sorted), compare);
 	for (uint32_t i = 0; i < rules->n && ok; i++) {
-		const struct prefix_entry *rule = &placed[i].rule;
+		const struct prefix_entry *rule = &sorted[i].rule;
 
-		if (i == 0 || !same_prefix(rule, &placed[i - 1].rule)) {
+		if (i == 0 || !same_prefix(rule, &sorted[i - 1].rule)) {
 			rules->rules[n] = *rule;
 			find_parent(rules, n);
 			rules->nb_ipv6 += rule->ipv6;
 			n++;
-		} else if (strcmp(rule->name, placed[i - 1].rule.name) != 0) {
-			ok = refuse(reading, placed[i].line, "%s is '%s' in line %lu already",
-				rule->prefix, placed[i - 1].rule.name, placed[i - 1].line);
+		} else if (strcmp(rule->name, sorted[i - 1].rule.name) != 0) {
+			ok = set_line_error(reading, sorted[i].line, "%s is '%s' in line %lu already",
+				rule->prefix, sorted[i - 1].rule.name, sorted[i - 1].line);
 		}
 	}
 	rules->n = n;
-	free(placed);
+	free(sorted);
 	return ok;
 }
 
@@ -281,21 +281,21 @@ static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 	while (ok && (length = regular_file_line(file, text, sizeof(text))) >= 0) {
 		reading->line++;
 		if (signals_stop_requested()) {
-			refuse_file(reading, "ended before it was read");
+			set_file_error(reading, "ended before it was read");
 			return false;
 		}
 		ok = length <= LINE_MAX_BYTES ? parse_line(reading, text, (size_t)length)
-					      : refuse(reading, reading->line,
+					      : set_line_error(reading, reading->line,
 							"is longer than %d bytes", LINE_MAX_BYTES);
 	}
 	if (ok && ferror(file)) {
-		refuse_file(reading, "cannot be read behind line %lu: %s", reading->line,
+		set_file_error(reading, "cannot be read behind line %lu: %s", reading->line,
 			strerror(errno));
 		return false;
 	}
 	if (ok && reading->rules->n == 0) {
 		*reading->mistake = true;
-		refuse_file(reading, "has no rule: nothing would be measured");
+		set_file_error(reading, "has no rule: nothing would be measured");
 		return false;
 	}
 	return ok;
@@ -307,9 +307,9 @@ static FILE *open_file(struct prefix_file_reading *reading)
 	FILE *file = regular_file_open(reading->path);
 
 	if (file == NULL && errno == 0)
-		refuse_file(reading, "is no regular file; rules are read again at every reload");
+		set_file_error(reading, "is no regular file; rules are read again at every reload");
 	else if (file == NULL)
-		refuse_file(reading, "cannot be opened: %s", strerror(errno));
+		set_file_error(reading, "cannot be opened: %s", strerror(errno));
 	return file;
 }
 
@@ -328,7 +328,7 @@ struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *err
 	reading.lines = malloc(reading.capacity * sizeof(*reading.lines));
 	ok = reading.rules != NULL && reading.lines != NULL;
 	if (!ok)
-		refuse_file(&reading, "no memory to read it");
+		set_file_error(&reading, "no memory to read it");
 	ok = ok && read_lines(&reading, file) && sort_rules(&reading);
 	fclose(file);
 	free(reading.lines);

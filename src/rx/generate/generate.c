@@ -276,7 +276,7 @@ static double generate_progress(const struct source *source)
 }
 
 /* Everything that packets depend on, as it is before the first one. */
-static void begin(struct generator *generator)
+static void begin_packets(struct generator *generator)
 {
 	uint64_t seed = generator->spec.seed;
 
@@ -293,7 +293,7 @@ static void generate_restart(struct source *source, uint32_t payload)
 	struct generator *generator = (struct generator *)source;
 
 	generator->templates.payload = payload < SOURCE_PAYLOAD_MAX ? payload : SOURCE_PAYLOAD_MAX;
-	begin(generator);
+	begin_packets(generator);
 }
 
 static void generate_close(struct source *source)
@@ -353,7 +353,7 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	generator->source.close = generate_close;
 	generator->source.generated = true;
 	frame_templates_init(&generator->templates);
-	begin(generator);
+	begin_packets(generator);
 	return &generator->source;
 }
 

@@ -794,7 +794,7 @@ inline_always void put_into_ring(const struct monitor_packet *packet, struct ker
 	publish(ring, head + taken);
 }
 
-inline_always void tell(const struct monitor_packet *packet)
+inline_always void notify_worker(const struct monitor_packet *packet)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct kernel_ring *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -844,7 +844,7 @@ SEC("tc") int sketchtap_tc(struct __sk_buff *skb)
 		packet.tag_type = (__be16)skb->vlan_proto;
 		packet.tag_control = bpf_htons((__u16)skb->vlan_tci);
 	}
-	tell(&packet);
+	notify_worker(&packet);
 	return GO_ON;
 }
 
@@ -858,7 +858,7 @@ SEC("xdp.frags") int sketchtap_xdp(struct xdp_md *xdp)
 	packet.end = (const __u8 *)(long)xdp->data_end;
 	packet.length = bpf_xdp_get_buff_len(xdp);
 	packet.interface = xdp->ingress_ifindex;
-	tell(&packet);
+	notify_worker(&packet);
 	return XDP_PASS;
 }
 

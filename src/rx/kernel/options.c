@@ -7,7 +7,7 @@
 
 #include "rx/source.h"
 
-__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool set_error(char *why, const char *format, ...)
 {
 	va_list args;
 
@@ -46,7 +46,7 @@ static bool read_word(
 	else
 		for (uint32_t i = 0;; i++) {
 			if (i == sizeof(directions) / sizeof(directions[0]))
-				return refuse(why,
+				return set_error(why,
 					"'%.*s': unknown setting; settings: hook=tc, hook=xdp, "
 					"direction=both, direction=in, direction=out",
 					(int)(length < 60 ? length : 60), text);
@@ -56,7 +56,7 @@ static bool read_word(
 			break;
 		}
 	if (*seen)
-		return refuse(why, "hook or direction given twice");
+		return set_error(why, "hook or direction given twice");
 	*seen = true;
 	return true;
 }
@@ -68,7 +68,7 @@ bool attach_point_parse(const char *text, struct attach_point *place, char *why)
 
 	*place = (struct attach_point){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
-		return refuse(why,
+		return set_error(why,
 			"must begin with an interface name: 1 to %d characters without '/', ':' "
 			"and white space",
 			IFNAMSIZ - 1);
@@ -82,7 +82,7 @@ bool attach_point_parse(const char *text, struct attach_point *place, char *why)
 	if (place->hook != KERNEL_HOOK_XDP)
 		return true;
 	if (said.direction && place->directions != KERNEL_IN)
-		return refuse(why, "hook=xdp receives incoming packets only; give direction=in or "
+		return set_error(why, "hook=xdp receives incoming packets only; give direction=in or "
 				   "hook=tc");
 	place->directions = KERNEL_IN;
 	return true;

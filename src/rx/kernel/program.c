@@ -71,7 +71,7 @@ struct kernel_program {
 	uint32_t nb_claims;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
 {
 	va_list args;
 
@@ -81,7 +81,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char
 	return false;
 }
 
-static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+static int discard_libbpf_log(enum libbpf_print_level level, const char *format, va_list args)
 {
 	(void)level;
 	(void)format;
@@ -99,7 +99,7 @@ static bool is_old_kernel(char *error)
 	if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2 ||
 		major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR))
 		return false;
-	refuse(error, "--kernel: kernel %.60s is too old: %d.%d or newer is needed; use --port",
+	set_error(error, "--kernel: kernel %.60s is too old: %d.%d or newer is needed; use --port",
 		name.release, OLDEST_MAJOR, OLDEST_MINOR);
 	return true;
 }
@@ -137,25 +137,25 @@ static const char *last_line(char *log, void (*say)(const char *line))
 	return last;
 }
 
-static bool refuse_load(int why, char *log, const struct kernel_program_params *params, char *error)
+static bool set_load_error(int why, char *log, const struct kernel_program_params *params, char *error)
 {
 	const char *last = last_line(log, params->say);
 
 	if (why == EPERM)
-		return refuse(error,
+		return set_error(error,
 			"--kernel: this process may not load programs into the kernel: run as "
 			"root, or give it CAP_BPF and CAP_NET_ADMIN");
 	if (why == ENOMEM || why == E2BIG)
-		return refuse(error,
+		return set_error(error,
 			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
 			"lower ring-size%s",
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
 	if (why == EACCES && lacks_perfmon())
-		return refuse(error,
+		return set_error(error,
 			"--kernel: this kernel takes the program from root, or from who has "
 			"CAP_PERFMON beside CAP_BPF and CAP_NET_ADMIN; it says: %.200s",
 			last[0] != '\0' ? last : strerror(why));
-	return refuse(error,
+	return set_error(error,
 		"--kernel: the kernel refuses the program: %.200s%s%s; --log-level debug shows all that "
 		"it says",
 		last[0] != '\0' ? last : strerror(why), last[0] != '\0' ? ": " : "",
@@ -386,7 +386,7 @@ static bool load(
 	};
 	int result = -EINVAL;
 
-	libbpf_set_print(say_nothing);
+	libbpf_set_print(discard_libbpf_log);
 	program->object =
 		bpf_object__open_mem(kernel_monitor_object, sizeof(kernel_monitor_object), &opts);
 	if (log != NULL && program->object != NULL && set_up(program, params))
@@ -394,7 +394,7 @@ static bool load(
 	if (result == 0 && !find_parts(program))
 		result = -ENOMEM;
 	if (result != 0)
-		refuse_load(-result, log != NULL ? log : (char[1]){0}, params, error);
+		set_load_error(-result, log != NULL ? log : (char[1]){0}, params, error);
 	free(log);
 	return result == 0;
 }
@@ -411,14 +411,14 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	if (is_old_kernel(error))
 		return NULL;
 	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
-		refuse(error, "--kernel: this process may not load programs that count in the "
+		set_error(error, "--kernel: this process may not load programs that count in the "
 			      "kernel: run as root, give it CAP_PERFMON beside CAP_BPF and "
 			      "CAP_NET_ADMIN, or give --design async");
 		return NULL;
 	}
 	program = calloc(1, sizeof(*program));
 	if (program == NULL) {
-		refuse(error, "--kernel: no memory for the program");
+		set_error(error, "--kernel: no memory for the program");
 		return NULL;
 	}
 	if (load(program, params, error))
@@ -549,24 +549,24 @@ static void remove_filter(int program, uint32_t index, bool out)
 		bpf_tc_detach(&hook, &opts);
 }
 
-static bool refuse_attach(char *error, const struct attach_point *place, int why)
+static bool set_attach_error(char *error, const struct attach_point *place, int why)
 {
 	const char *name = place->interface;
 
 	if (why == EPERM)
-		return refuse(error,
+		return set_error(error,
 			"--kernel %s: this process may not attach programs to interfaces: run as "
 			"root, or give it CAP_NET_ADMIN",
 			name);
 	if (place->hook == KERNEL_HOOK_XDP && (why == EBUSY || why == EEXIST))
-		return refuse(error,
+		return set_error(error,
 			"--kernel %s: another XDP program is there, and stays; give hook=tc", name);
 	if (why == EEXIST)
-		return refuse(error,
+		return set_error(error,
 			"--kernel %s: a filter that is not ours has the place of ours, handle 0x%x "
 			"of priority %u: remove it, or use a kernel from 6.6 on",
 			name, FILTER_HANDLE, FILTER_PRIORITY);
-	return refuse(
+	return set_error(
 		error, "--kernel %s: the program cannot be attached: %s", name, strerror(why));
 }
 
@@ -576,7 +576,7 @@ static bool attach_filter(struct kernel_program *program, const struct attach_po
 	int result = add_filter(program->programs[KERNEL_HOOK_TC], index, out);
 
 	if (result != 0)
-		return refuse_attach(error, place, -result);
+		return set_attach_error(error, place, -result);
 	add_attachment(
 		program, (struct kernel_attachment){.index = index, .filter = true, .out = out});
 	return true;
@@ -608,9 +608,9 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 			continue;
 		}
 		if (errno != EINVAL)
-			return refuse_attach(error, place, errno);
+			return set_attach_error(error, place, errno);
 		if (!has_filter(program, index) && !claim_filters(program, index))
-			return refuse(error,
+			return set_error(error,
 				"--kernel %s: another sketchtap measures it, and this kernel has "
 				"room for one: from 6.6 on it has for more",
 				place->interface);
@@ -637,7 +637,7 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 			program->programs[KERNEL_HOOK_XDP], (int)index, BPF_XDP, &opts);
 	}
 	if (link < 0)
-		return refuse_attach(error, place, errno);
+		return set_attach_error(error, place, errno);
 	add_attachment(program, (struct kernel_attachment){.index = index, .link = link});
 	return true;
 }
@@ -663,12 +663,12 @@ bool kernel_program_attach(struct kernel_program *program, const struct attach_p
 {
 	*index = if_nametoindex(place->interface);
 	if (*index == 0)
-		return refuse(error,
+		return set_error(error,
 			"--kernel %s: there is no such interface; `ip -brief link` lists those "
 			"that are here",
 			place->interface);
 	if (!is_ethernet(place->interface))
-		return refuse(error,
+		return set_error(error,
 			"--kernel %s: its frames are not Ethernet's; give the interface below it",
 			place->interface);
 	return place->hook == KERNEL_HOOK_XDP ? attach_xdp(program, place, *index, error)

@@ -153,7 +153,7 @@ void port_clock_tell(struct port_clock *clock, struct packet_times *times)
 OPTION_WORDS_OF(timestamps_word, [TIMESTAMPS_AUTO] = "auto", [TIMESTAMPS_POLL] = "poll",
 	[TIMESTAMPS_COARSE] = "coarse")
 
-static const char *lacks_times(
+static const char *inapplicable_without_times(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	bool live = kernel_given(config) || port_option_inapplicable(config, measurement) == NULL;
@@ -179,7 +179,7 @@ static const struct option_row clock_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = lacks_times,
+		.lacks = inapplicable_without_times,
 		.word = timestamps_word,
 		OPTION_FIELD(clock_options, timestamps),
 		.default_text = "auto",

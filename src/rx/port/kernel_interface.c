@@ -34,7 +34,7 @@ struct request {
 	struct ifinfomsg body;
 };
 
-static bool ask(int fd, uint32_t index)
+static bool read_interface(int fd, uint32_t index)
 {
 	const struct request request = {
 		.header =
@@ -73,7 +73,7 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 	}
 }
 
-static enum kernel_presence hear(int fd, struct kernel_interface *interface)
+static enum kernel_presence wait_for_interface(int fd, struct kernel_interface *interface)
 {
 	static alignas(struct nlmsghdr) char answer[ANSWER_MAX]; /* the reporter's alone */
 	struct nlmsghdr *header = (struct nlmsghdr *)answer;
@@ -102,8 +102,8 @@ enum kernel_presence kernel_interface_read(uint32_t index, struct kernel_interfa
 	if (fd < 0)
 		return presence;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-		ask(fd, index))
-		presence = hear(fd, interface);
+		read_interface(fd, index))
+		presence = wait_for_interface(fd, interface);
 	close(fd);
 	return presence;
 }

@@ -33,7 +33,7 @@ static bool look_at_device(const struct link_monitor *watch, struct link_monitor
 	return true;
 }
 
-static bool look(const struct link_monitor *watch, struct link_monitor *now)
+static bool read_link(const struct link_monitor *watch, struct link_monitor *now)
 {
 	*now = *watch;
 	return watch->interface != 0 ? look_at_interface(watch, now) : look_at_device(watch, now);
@@ -46,7 +46,7 @@ void link_monitor_start(struct link_monitor *watch, const struct port *port)
 	*watch = (struct link_monitor){.port = port, .up = true};
 	if (port->driver->on_interface)
 		watch->interface = port_interface_index(port);
-	if (look(watch, &now))
+	if (read_link(watch, &now))
 		*watch = now;
 }
 
@@ -56,7 +56,7 @@ enum port_change link_monitor_look(struct link_monitor *watch)
 
 	if (watch->gone)
 		return PORT_SAME;
-	if (!look(&before, watch)) {
+	if (!read_link(&before, watch)) {
 		watch->gone = true;
 		watch->up = false;
 		return PORT_GONE;

@@ -216,7 +216,7 @@ static void start_feed(
 		note_gap(meter, feed->feed);
 }
 
-static void say_what_is_missing(const struct port_meter *meter)
+static void warn_missing_counters(const struct port_meter *meter)
 {
 	const struct port *port = meter->port;
 
@@ -258,7 +258,7 @@ void port_meter_start(struct port_meter *meter, const struct port *port,
 	take_reading(meter, &reading);
 	for (uint32_t f = 0; f < meter->nb_feeds; f++)
 		start_feed(meter, &meter->feeds[f], &reading);
-	say_what_is_missing(meter);
+	warn_missing_counters(meter);
 }
 
 uint64_t port_meter_count(const struct port_meter *meter, enum port_column column)

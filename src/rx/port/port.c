@@ -106,7 +106,7 @@ static bool make_virtual(
 }
 
 /* A card that a process may not open is none to EAL. */
-static bool refuse_absent(const struct port *port, const struct port_name *name, char *error)
+static bool set_absent_error(const struct port *port, const struct port_name *name, char *error)
 {
 	char file[PCI_FILE_MAX];
 
@@ -123,7 +123,7 @@ static bool refuse_absent(const struct port *port, const struct port_name *name,
 }
 
 /* What an interface keeps from the sockets on its queues. */
-static void warn_of_kept_back(struct port *port, const struct port_name *name, uint16_t nb_rx)
+static void warn_kernel_queues(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
 	if (name->facts.queues > nb_rx)
 		port_warn(&port->messages,
@@ -241,7 +241,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	if (!name->pci && !make_virtual(port, name, text, error))
 		return false;
 	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
-		return refuse_absent(port, name, error);
+		return set_absent_error(port, name, error);
 	result = rte_eth_dev_info_get(port->id, &info);
 	if (result != 0)
 		return fail(error, "--port %s: the device does not answer: %s", port->name,
@@ -252,7 +252,7 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	if (port->driver->counts_otherwise != NULL)
 		port_warn(&port->messages, "%s: %s", port->name, port->driver->counts_otherwise);
 	if (port->driver->sockets == AF_XDP && nb_rx > 0)
-		warn_of_kept_back(port, name, nb_rx);
+		warn_kernel_queues(port, name, nb_rx);
 	return true;
 }
 
@@ -365,7 +365,7 @@ static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters
 }
 
 /* From what the device offers to what it is configured with. */
-static bool choose(struct start *start, uint32_t room, char *error)
+static bool choose_queues(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
 
@@ -633,7 +633,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	if (result == 0 && start.apart)
 		result = rte_eth_dev_info_get(port->sender, &start.sender);
 	if (result == 0 && (!check_queues(&start, error) ||
-				   !choose(&start, rte_pktmbuf_data_room_size(pool), error)))
+				   !choose_queues(&start, rte_pktmbuf_data_room_size(pool), error)))
 		return false;
 	if (result == 0) {
 		log_catch_begin();

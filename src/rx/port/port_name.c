@@ -34,7 +34,7 @@ static bool is_virtual(const char *name)
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static bool refuse(char *error, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool set_error(char *error, const char *format, ...)
 {
 	va_list args;
 
@@ -133,7 +133,7 @@ static bool size_frames(
 		frame = frame > 0 ? frame : SOCKET_FRAME_DEFAULT;
 		block = block > 0 ? block : (uint32_t)sysconf(_SC_PAGESIZE);
 		if (frame <= PACKET_SOCKET_OFFSET || frame > SOCKET_FRAME_MAX || block % frame != 0)
-			return refuse(error,
+			return set_error(error,
 				"--port %s: blocksz %u must be a multiple of framesz %u, and that "
 				"at most %u: the driver loses its place otherwise",
 				spec, block, frame, SOCKET_FRAME_MAX);
@@ -150,14 +150,14 @@ static bool size_frames(
 static bool check_kind(const struct port_name *name, const char *spec, char *error)
 {
 	return !name->facts.bare ||
-	       refuse(error,
+	       set_error(error,
 		       "--port %s: its frames are not Ethernet's; give the interface below it, or "
 		       "measure it by tcpdump -Ui %s -w - | sketchtap --pcap -",
 		       spec, name->interface);
 }
 
 /* Warns if the kernel joins packets before a packet socket sees them. */
-static void warn_of_joining(struct port_name *name)
+static void note_joining(struct port_name *name)
 {
 	if (name->facts.merges && name->facts.bus[0] != '\0')
 		snprintf(name->warning, sizeof(name->warning),
@@ -195,7 +195,7 @@ static bool resolve_interface(
 		name->interface, name->interface, devargs);
 	if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, true, spec, error))
 		return false;
-	warn_of_joining(name);
+	note_joining(name);
 	snprintf(name->notice, sizeof(name->notice),
 		"%s is received through packet sockets of the kernel, up to about a million "
 		"packets a second; net_af_xdp0,iface=%s is faster, and a card is fastest "
@@ -216,7 +216,7 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 		return true;
 	snprintf(name->interface, sizeof(name->interface), "%.*s", length, iface);
 	if (length >= IFNAMSIZ || !lookup(name->interface, &name->facts))
-		return refuse(error,
+		return set_error(error,
 			"--port %s: there is no interface %.*s in this network namespace; ip link "
 			"lists them",
 			spec, length, iface);
@@ -226,7 +226,7 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 		if (!size_frames(name, mtu > name->facts.mtu ? mtu : name->facts.mtu, false, spec,
 			    error))
 			return false;
-		warn_of_joining(name);
+		note_joining(name);
 	}
 	return true;
 }
@@ -234,29 +234,29 @@ static bool resolve_over_interface(struct port_name *name, const char *spec, uin
 bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error)
 {
-	bool says_pci = strncmp(spec, "pci:", 4) == 0,
-	     says_virtual = strncmp(spec, "vdev:", 5) == 0;
-	const char *text = says_pci ? spec + 4 : says_virtual ? spec + 5 : spec;
+	bool is_pci_spec = strncmp(spec, "pci:", 4) == 0,
+	     is_virtual_spec = strncmp(spec, "vdev:", 5) == 0;
+	const char *text = is_pci_spec ? spec + 4 : is_virtual_spec ? spec + 5 : spec;
 	size_t length = strcspn(text, ",");
 	char plain[PORT_NAME_MAX];
 	struct pci_address address;
 
 	*name = (struct port_name){0};
 	if (length == 0 || length >= sizeof(plain))
-		return refuse(error, "--port %.200s: no device has such a name", spec);
+		return set_error(error, "--port %.200s: no device has such a name", spec);
 	if (strlen(text) + 128 > sizeof(name->device)) /* room for what is added */
-		return refuse(error, "--port %.*s: its DEVARGS are too long", (int)length, text);
+		return set_error(error, "--port %.*s: its DEVARGS are too long", (int)length, text);
 	snprintf(plain, sizeof(plain), "%.*s", (int)length, text);
 	snprintf(name->called, sizeof(name->called), "%s", plain);
 	if (pci_address_parse(text, length, &address))
 		return resolve_pci(name, &address, text + length);
-	if (says_pci)
-		return refuse(error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
+	if (is_pci_spec)
+		return set_error(error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
 	snprintf(name->device, sizeof(name->device), "%s", text);
 	name->known = is_virtual(plain);
-	if (!says_virtual && lookup(plain, &name->facts)) {
+	if (!is_virtual_spec && lookup(plain, &name->facts)) {
 		if (name->known)
-			return refuse(error,
+			return set_error(error,
 				"--port %s: is an interface of the kernel and the name of a "
 				"virtual device: give net_af_packet0,iface=%s for the interface, "
 				"or vdev:%s for the device",
@@ -390,7 +390,7 @@ const char *port_option_inapplicable(
 	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
 }
 
-static const char *lacks_ring(
+static const char *inapplicable_without_ring(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -431,7 +431,7 @@ static const struct option_row port_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_ring,
+		.lacks = inapplicable_without_ring,
 		OPTION_FIELD(port_options, descriptors),
 		.min = 64,
 		.max = 32768,

@@ -26,7 +26,7 @@ static uint64_t effective_capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
-static bool say_missing(uint64_t missing, char *why)
+static bool list_missing(uint64_t missing, char *why)
 {
 	size_t used;
 
@@ -44,12 +44,12 @@ static bool say_missing(uint64_t missing, char *why)
 bool port_lacks_capabilities(
 	const struct port_driver *driver, bool on_interface, uint64_t effective, char *why)
 {
-	return say_missing(port_driver_needs(driver, on_interface) & ~effective, why);
+	return list_missing(port_driver_needs(driver, on_interface) & ~effective, why);
 }
 
 bool port_lacks_to_send(const struct port_driver *driver, char *why)
 {
-	return say_missing(
+	return list_missing(
 		(driver->needs | driver->needs_to_send) & ~effective_capabilities(), why);
 }
 

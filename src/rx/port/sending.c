@@ -26,7 +26,7 @@ static void obey_interface(struct port *port, uint32_t mtu)
  * Whoever sends to an interface of this machine leaves checksums, and the cutting of long packets,
  * to a device that is not there.
  */
-static void warn_of_offloads(struct port *port)
+static void warn_offloads(struct port *port)
 {
 	struct port_interface interface;
 	char options[PORT_JOINING_MAX];
@@ -80,7 +80,7 @@ void port_sending_start(struct port *port)
 			"--forward: %s has nowhere to send to: what is to leave by it is thrown "
 			"away; its DEVARGS say where to (%s=...)",
 			port->name, driver->sends_to[0]);
-	warn_of_offloads(port);
+	warn_offloads(port);
 	if (driver->sockets == AF_PACKET)
 		port_sending_sockets(port, port->interface_index, &port->send.sockets);
 }

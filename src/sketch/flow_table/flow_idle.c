@@ -74,7 +74,7 @@ static bool is_to_go(const struct flow_table *table, uint32_t entry, int64_t now
 }
 
 /* Looks at the next n entries. Returns how many were given back. */
-static uint32_t look(struct flow_table *table, int64_t now, uint32_t n)
+static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 {
 	struct flow_idle *idle = table->idle;
 	uint32_t removed = 0;
@@ -105,7 +105,7 @@ void flow_sweep(struct flow_table *table)
 	idle->swept_at = idle->now;
 	n = (uint32_t)idle->owed;
 	idle->owed -= n;
-	look(table, idle->now, n);
+	scan_buckets(table, idle->now, n);
 }
 
 bool flow_reclaim(struct flow_table *table, int64_t now)
@@ -116,7 +116,7 @@ bool flow_reclaim(struct flow_table *table, int64_t now)
 		(uint64_t)now - (uint64_t)idle->looped_at <= idle->timeout / LOOPS_PER_TIMEOUT)
 		return false;
 	idle->looped_at = now;
-	return look(table, now, atomic_load_explicit(&table->used, memory_order_relaxed)) > 0;
+	return scan_buckets(table, now, atomic_load_explicit(&table->used, memory_order_relaxed)) > 0;
 }
 
 void flow_end(struct flow_table *table, uint32_t entry)

@@ -394,7 +394,7 @@ static void configure(struct sketch_params *params, const void *own)
 	};
 }
 
-static const char *lacks_flow_table(
+static const char *inapplicable_without_flow_table(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
@@ -402,21 +402,21 @@ static const char *lacks_flow_table(
 								  : "without --sketch flow-table";
 }
 
-static const char *lacks_idle_timeout(
+static const char *inapplicable_without_idle_timeout(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
 	return flow_table_options(measurement)->idle_timeout > 0 ? NULL : "without --idle-timeout";
 }
 
-static const char *lacks_deep(
+static const char *inapplicable_without_deep(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
 	return flow_table_options(measurement)->deep != FLOW_COUNT ? NULL : "without --flow-detail";
 }
 
-static const char *lacks_deep_tcp(
+static const char *inapplicable_without_deep_tcp(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
@@ -459,7 +459,7 @@ static const struct option_row flow_table_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_flow_table,
+		.lacks = inapplicable_without_flow_table,
 		OPTION_FIELD(flow_table_options, buckets),
 		.set = "shape",
 		.min = WIDTH_MIN,
@@ -474,7 +474,7 @@ static const struct option_row flow_table_rows[] = {
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
-		.lacks = lacks_flow_table,
+		.lacks = inapplicable_without_flow_table,
 		OPTION_FIELD(flow_table_options, idle_timeout),
 		.zero = true,
 		.zero_means = "never",
@@ -491,7 +491,7 @@ static const struct option_row flow_table_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_idle_timeout,
+		.lacks = inapplicable_without_idle_timeout,
 		OPTION_FIELD(flow_table_options, expired_keys),
 		.min = 1,
 		.max = UINT64_C(1) << 28,
@@ -509,7 +509,7 @@ static const struct option_row flow_table_rows[] = {
 		.rare = true,
 		.word = flow_depth_word,
 		.suits = depth_suits,
-		.lacks = lacks_flow_table,
+		.lacks = inapplicable_without_flow_table,
 		OPTION_FIELD(flow_table_options, deep),
 		.default_text = "count",
 		.former = "deep",
@@ -522,7 +522,7 @@ static const struct option_row flow_table_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_deep,
+		.lacks = inapplicable_without_deep,
 		OPTION_FIELD(flow_table_options, deep_after),
 		.min = 1,
 		.max = UINT64_C(1) << 30,
@@ -540,7 +540,7 @@ static const struct option_row flow_table_rows[] = {
 		.rare = true,
 		.zero = true,
 		.one = true,
-		.lacks = lacks_deep_tcp,
+		.lacks = inapplicable_without_deep_tcp,
 		OPTION_FIELD(flow_table_options, deep_share),
 		.default_text = "0.01",
 		.hidden = true,
@@ -555,7 +555,7 @@ static const struct option_row flow_table_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = lacks_deep,
+		.lacks = inapplicable_without_deep,
 		OPTION_FIELD(flow_table_options, deep_flows),
 		.min = 1,
 		.max = FLOW_DEEP_FLOWS_MAX,

@@ -560,7 +560,7 @@ static void configure(struct sketch_params *params, const void *own)
 		params->width = GROWTH * DEFAULT_WIDTH;
 }
 
-static const char *lacks_iblt(
+static const char *inapplicable_without_iblt(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)config;
@@ -586,7 +586,7 @@ static const struct option_row iblt_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_FRACTION,
 		.rare = true,
-		.lacks = lacks_iblt,
+		.lacks = inapplicable_without_iblt,
 		OPTION_FIELD(iblt_options, load),
 		.zero = true,
 		.default_text = "0",

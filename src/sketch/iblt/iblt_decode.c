@@ -108,7 +108,7 @@ static void set_key(struct iblt_decode_decoder *decoder, const uint32_t *words, 
 }
 
 /* Whether a cell holds one flow alone. */
-static bool find(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
+static bool find_cell_key(struct iblt_decode_decoder *decoder, uint64_t number, struct found *found)
 {
 	const struct iblt_rows *rows = decoder->rows;
 	const struct iblt_cell *cell = iblt_cell(rows, number);
@@ -153,12 +153,12 @@ static void peel(struct iblt_decode_decoder *decoder)
 	uint64_t tail = 0;
 
 	for (uint64_t c = 0; c < decoder->nb_cells; c++)
-		if (find(decoder, c, &found))
+		if (find_cell_key(decoder, c, &found))
 			queue[tail++] = (uint32_t)c;
 	for (uint64_t head = 0; head < tail; head++) {
 		uint64_t pivot = queue[head];
 
-		if (!find(decoder, pivot, &found)) /* it was found in another cell */
+		if (!find_cell_key(decoder, pivot, &found)) /* it was found in another cell */
 			continue;
 		queue[decoder->nb_pivots++] = (uint32_t)pivot;
 		bit_set(decoder->table->is_pivot, pivot);
@@ -168,7 +168,7 @@ static void peel(struct iblt_decode_decoder *decoder)
 			if (c == pivot)
 				continue;
 			add_pivot(rows, iblt_cell(rows, pivot), iblt_cell(rows, c), UINT64_MAX);
-			if (tail < decoder->nb_cells && find(decoder, c, &other))
+			if (tail < decoder->nb_cells && find_cell_key(decoder, c, &other))
 				queue[tail++] = (uint32_t)c;
 		}
 	}
@@ -182,7 +182,7 @@ static void unpeel(struct iblt_decode_decoder *decoder)
 		uint64_t pivot = decoder->table->pivots[p];
 		struct found found;
 
-		find(decoder, pivot, &found);
+		find_cell_key(decoder, pivot, &found);
 		for (uint32_t row = 0; row < rows->depth; row++) {
 			uint64_t c = iblt_place(rows, &found.hash, row);
 
@@ -223,7 +223,7 @@ static bool suspect_flow(struct iblt_decode_decoder *decoder, uint32_t pivot)
 	uint32_t nb = 0, depth = decoder->rows->depth;
 	struct found found;
 
-	find(decoder, pivot, &found);
+	find_cell_key(decoder, pivot, &found);
 	for (uint32_t row = 0; row < depth; row++)
 		nb += bit_get(suspected, iblt_place(decoder->rows, &found.hash, row));
 	if (nb == 0 || nb == depth)
@@ -305,7 +305,7 @@ static void emit_exact(struct iblt_decode_decoder *decoder, sketch_emit_fn emit,
 
 		if (bit_get(decoder->table->suspected, pivot))
 			continue;
-		find(decoder, pivot, &found);
+		find_cell_key(decoder, pivot, &found);
 		rest->packets -= found.packets;
 		rest->bytes -= found.bytes;
 		if (emit == NULL || (found.packets | found.bytes) == 0)
@@ -344,7 +344,7 @@ static struct found *keep_suspects(
 
 	for (uint32_t p = 0; kept != NULL && p < decoder->nb_pivots; p++)
 		if (bit_get(decoder->table->suspected, decoder->table->pivots[p]))
-			find(decoder, decoder->table->pivots[p], &kept[nb++]);
+			find_cell_key(decoder, decoder->table->pivots[p], &kept[nb++]);
 	return kept;
 }
 

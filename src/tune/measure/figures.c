@@ -262,7 +262,7 @@ int figures_write(struct figures *figures, const struct figures_column *columns,
 
 /* --- options --- */
 
-static const char *lacks_file(
+static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
@@ -284,7 +284,7 @@ static const struct option_row figures_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
-		.lacks = lacks_file,
+		.lacks = inapplicable_without_file,
 		OPTION_FIELD(figures_options, force),
 		.help = "Overwrite an existing output file.",
 	},

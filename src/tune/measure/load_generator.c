@@ -186,7 +186,7 @@ struct load_generator *load_generator_create(const struct load_generator_params 
 }
 
 /* Every mbuf is the generator's alone now, whatever became of its other references. */
-static void give_back(struct load_generator_queue *queue)
+static void refill_queue(struct load_generator_queue *queue)
 {
 	for (uint32_t i = 0; queue->mbufs != NULL && i < queue->nb_mbufs; i++)
 		if (queue->mbufs[i] != NULL) {
@@ -200,7 +200,7 @@ void load_generator_destroy(struct load_generator *offer)
 	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
 		struct load_generator_queue *queue = &offer->queues[q];
 
-		give_back(queue);
+		refill_queue(queue);
 		rte_ring_free(queue->ring);
 		free(queue->mbufs);
 		free(queue->data);
@@ -343,7 +343,7 @@ uint64_t load_generator_left(const struct load_generator *offer)
 }
 
 /* Takes packets until the generator has ended. */
-static void *take(void *arg)
+static void *drain_rings(void *arg)
 {
 	struct load_generator *offer = arg;
 	void *burst[BURST_MAX];
@@ -363,7 +363,7 @@ double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32
 
 	offer->params.rate = 0;
 	atomic_store_explicit(&offer->ended, false, memory_order_relaxed);
-	if (!cpus_start(cpu, take, offer, &thread))
+	if (!cpus_start(cpu, drain_rings, offer, &thread))
 		return 0;
 	done = load_generator_run(offer, milliseconds, &counts);
 	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
