@@ -159,11 +159,11 @@ struct runner {
 	enum way way;
 	struct choose_problem problem;
 	struct demand demand;
-	struct step_hysteresis decider;
+	struct step_hysteresis hysteresis;
 	uint8_t steps[2][SYSTEM_ITEMS_MAX];
 	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
 	double at; /* when the next window begins */
-	struct queue_shedding valve;
+	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double skipped;
 };
@@ -187,13 +187,13 @@ static double decide_window(void *context, const struct demand_window *window)
 	runner->problem.fixed_ns = runner->system->fixed_ns + more_ns(runner);
 	runner->at += DEMAND_WINDOW_S;
 	if (runner->way == WAY_WITHOUT)
-		choose_full(&runner->problem, runner->decider.work, &runner->decider.now);
+		choose_full(&runner->problem, runner->hysteresis.work, &runner->hysteresis.now);
 	else if (runner->way >= WAY_BEST)
-		decide(&runner->decider, &runner->problem, target_ns);
+		decide(&runner->hysteresis, &runner->problem, target_ns);
 	else
-		choose(hows[runner->way], &runner->problem, target_ns, runner->decider.work,
-			&runner->decider.now);
-	return runner->decider.now.ns;
+		choose(hows[runner->way], &runner->problem, target_ns, runner->hysteresis.work,
+			&runner->hysteresis.now);
+	return runner->hysteresis.now.ns;
 }
 
 /* What a burst takes at the level that the valve has now. */
@@ -202,12 +202,12 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 	struct runner *runner = context;
 	double quarters = floor(backlog / (runner->load->entries / SHED_QUARTERS)), looked_at = n;
 
-	queue_shedding_look(&runner->valve, &runner->queue,
+	queue_shedding_look(&runner->shedding, &runner->queue,
 		(uint32_t)fmin(quarters, SHED_QUARTERS - 1), backlog >= 1);
 	/* Nothing waits: which measurements may is the operator's to say. */
-	if (runner->valve.level == SHED_LEVEL_SOME)
-		looked_at = fmin(n / (1U << runner->valve.shift), SHED_LOOKS_MAX);
-	else if (runner->valve.level == SHED_LEVEL_COUNT)
+	if (runner->shedding.level == SHED_LEVEL_SOME)
+		looked_at = fmin(n / (1U << runner->shedding.shift), SHED_LOOKS_MAX);
+	else if (runner->shedding.level == SHED_LEVEL_COUNT)
 		looked_at = 0;
 	runner->skipped += n - looked_at;
 	return looked_at * packet_ns + (n - looked_at) * runner->system->count_ns;
@@ -231,12 +231,12 @@ static void prepare(
 		.items = queries ? system->queries : system->items};
 	runner->demand = (struct demand){
 		.how = way >= WAY_BEST ? DEMAND_AHEAD : DEMAND_RATE, .reserve = RESERVE};
-	runner->decider.how = CHOOSE_BEST;
-	runner->decider.now = (struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
-	runner->decider.before =
+	runner->hysteresis.how = CHOOSE_BEST;
+	runner->hysteresis.now = (struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
+	runner->hysteresis.before =
 		(struct choice){.step = runner->steps[1], .flows = runner->flows[1]};
-	runner->decider.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX));
-	queue_shedding_init(&runner->valve, 1);
+	runner->hysteresis.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX));
+	queue_shedding_init(&runner->shedding, 1);
 }
 
 double system_full_ns(const struct system *system, double uncached)
@@ -245,12 +245,12 @@ double system_full_ns(const struct system *system, double uncached)
 	struct runner runner;
 
 	prepare(&runner, system, &load, WAY_WITHOUT);
-	if (runner.decider.work == NULL)
+	if (runner.hysteresis.work == NULL)
 		return NAN;
 	runner.problem.fixed_ns += more_ns(&runner);
-	decide_init(&runner.decider, &runner.problem);
-	free(runner.decider.work);
-	return runner.decider.now.ns;
+	decide_init(&runner.hysteresis, &runner.problem);
+	free(runner.hysteresis.work);
+	return runner.hysteresis.now.ns;
 }
 
 struct outcome system_run(const struct system *system, const struct load *load, enum way way)
@@ -261,16 +261,16 @@ struct outcome system_run(const struct system *system, const struct load *load, 
 		.window = DEMAND_WINDOW_S,
 		.rate = rate_at,
 		.decide = decide_window,
-		.valve = way == WAY_BEST_SHEDDING ? valve_ns : NULL,
+		.shedding = way == WAY_BEST_SHEDDING ? valve_ns : NULL,
 		.context = &runner};
 	struct outcome outcome = {.queue = {.lost = NAN}};
 
 	prepare(&runner, system, load, way);
-	if (runner.decider.work == NULL)
+	if (runner.hysteresis.work == NULL)
 		return outcome;
-	decide_init(&runner.decider, &runner.problem);
+	decide_init(&runner.hysteresis, &runner.problem);
 	outcome.queue = queue_model_run(&model);
 	outcome.skipped = runner.skipped;
-	free(runner.decider.work);
+	free(runner.hysteresis.work);
 	return outcome;
 }

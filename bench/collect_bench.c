@@ -45,13 +45,13 @@ struct collect_bench {
 
 static void add_records(void *arg, uint32_t n)
 {
-	struct collect_bench *collecting = arg;
+	struct collect_bench *bench = arg;
 
 	for (uint32_t i = 0; i < n; i++) {
-		collecting->counts.packets += collecting->batch[i].packets;
-		collecting->counts.bytes += collecting->batch[i].bytes;
+		bench->counts.packets += bench->batch[i].packets;
+		bench->counts.bytes += bench->batch[i].bytes;
 	}
-	collecting->counts.records += n;
+	bench->counts.records += n;
 }
 
 static void ignore_option(void *arg, const struct option_record *option)
@@ -86,54 +86,54 @@ static void ignore_sampler(void *arg, const struct sampler_state *sampler)
 	(void)sampler;
 }
 
-static void decode(struct collect_bench *collecting, const struct datagram *datagram)
+static void decode(struct collect_bench *bench, const struct datagram *datagram)
 {
 	struct templates **templates;
 	struct datagram_header header;
 
 	if (flow_protocol_read_header(datagram->data, datagram->len, &header) != DECODE_FINE)
 		return;
-	templates = &collecting->templates[header.domain % (COLLECT_BENCH_ROUTERS_MAX + 1)];
+	templates = &bench->templates[header.domain % (COLLECT_BENCH_ROUTERS_MAX + 1)];
 	if (*templates == NULL)
 		*templates = templates_create(TEMPLATE_BYTES);
-	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &collecting->sink);
+	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &bench->sink);
 }
 
 /* --- more --- */
 
-static void count(struct collect_bench *collecting, const struct observation *observations, uint32_t n)
+static void count(struct collect_bench *bench, const struct observation *observations, uint32_t n)
 {
 	struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
-	dedup_burst(collecting->dedup, observations, n, collecting->counting.bursts, &counts,
-		collecting->by_exporter);
-	collecting->counts.records += n;
-	collecting->counts.packets += counts.received;
-	collecting->counts.measured += counts.measured;
-	if (collecting->depth == COLLECT_BENCH_COUNTED)
+	dedup_burst(bench->dedup, observations, n, bench->counting.bursts, &counts,
+		bench->by_exporter);
+	bench->counts.records += n;
+	bench->counts.packets += counts.received;
+	bench->counts.measured += counts.measured;
+	if (bench->depth == COLLECT_BENCH_COUNTED)
 		count_weighted_keys(
-			&collecting->counting, &collecting->sketch, &collecting->distinct);
+			&bench->counting, &bench->sketch, &bench->distinct);
 }
 
 static void observe(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collect_bench *collecting = arg;
+	struct collect_bench *bench = arg;
 
-	if (collecting->depth >= COLLECT_BENCH_BEST) {
-		count(collecting, observations, n);
+	if (bench->depth >= COLLECT_BENCH_BEST) {
+		count(bench, observations, n);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		collecting->counts.packets += observations[i].packets * observations[i].sampling;
-	collecting->counts.records += n;
+		bench->counts.packets += observations[i].packets * observations[i].sampling;
+	bench->counts.records += n;
 }
 
 static void forget(void *arg, uint32_t exporter)
 {
-	struct collect_bench *collecting = arg;
+	struct collect_bench *bench = arg;
 
-	if (collecting->dedup != NULL)
-		dedup_forget_exporter(collecting->dedup, exporter);
+	if (bench->dedup != NULL)
+		dedup_forget_exporter(bench->dedup, exporter);
 }
 
 static void discard_line(void *arg, bool warning, const char *line)
@@ -143,7 +143,7 @@ static void discard_line(void *arg, bool warning, const char *line)
 	(void)line;
 }
 
-static bool create_collector(struct collect_bench *collecting)
+static bool create_collector(struct collect_bench *bench)
 {
 	const struct collector_params params = {
 		.exporters_max = EXPORTERS_MAX,
@@ -152,16 +152,16 @@ static bool create_collector(struct collect_bench *collecting)
 		.link_overhead = LINK_OVERHEAD,
 		.observe = observe,
 		.forget = forget,
-		.say = discard_line,
-		.arg = collecting,
+		.log = discard_line,
+		.arg = bench,
 	};
 	char error[OPTION_WHY_MAX];
 
-	collecting->collector = collector_create(&params, error);
-	return collecting->collector != NULL;
+	bench->collector = collector_create(&params, error);
+	return bench->collector != NULL;
 }
 
-static bool create_dedup(struct collect_bench *collecting, uint64_t flows, uint64_t seed)
+static bool create_dedup(struct collect_bench *bench, uint64_t flows, uint64_t seed)
 {
 	const struct dedup_params params = {
 		.method = DEDUP_BEST,
@@ -172,45 +172,45 @@ static bool create_dedup(struct collect_bench *collecting, uint64_t flows, uint6
 		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
 
-	collecting->by_exporter = calloc(EXPORTERS_MAX, sizeof(struct record_counts));
-	collecting->dedup = dedup_create(&params);
+	bench->by_exporter = calloc(EXPORTERS_MAX, sizeof(struct record_counts));
+	bench->dedup = dedup_create(&params);
 	for (uint32_t b = 0; b < 2; b++)
-		collecting->bursts[b].weights = &collecting->weights[b];
-	collecting->counting.bursts = collecting->bursts;
-	return collecting->by_exporter != NULL && collecting->dedup != NULL;
+		bench->bursts[b].weights = &bench->weights[b];
+	bench->counting.bursts = bench->bursts;
+	return bench->by_exporter != NULL && bench->dedup != NULL;
 }
 
-static bool create_sketch(struct collect_bench *collecting, uint64_t seed)
+static bool create_sketch(struct collect_bench *bench, uint64_t seed)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
 		.candidates = 100, .seed = seed, .allocator = node_memory_on_node(PLAN_NODE_ANY)};
 
-	hash_key_init(&collecting->hash_key, seed);
-	collecting->counting = (struct counting){
-		.hash_key = &collecting->hash_key,
+	hash_key_init(&bench->hash_key, seed);
+	bench->counting = (struct counting){
+		.hash_key = &bench->hash_key,
 		.nb_measurements = 1,
 		.nb_key_rules = 1,
 		.key_rules = {&key_rules[0]},
-		.bursts = &collecting->bursts[0],
-		.waiting = &collecting->bursts[1],
-		.weights = collecting->weights,
+		.bursts = &bench->bursts[0],
+		.waiting = &bench->bursts[1],
+		.weights = bench->weights,
 		.fetch = {ops->fetch},
 		.update_weighted = {ops->update_weighted[SHARING_SEPARATE]},
 	};
-	collecting->distinct = aligned_alloc(64, sizeof(struct hyperloglog));
-	if (ops->check(&params) != NULL || collecting->distinct == NULL)
+	bench->distinct = aligned_alloc(64, sizeof(struct hyperloglog));
+	if (ops->check(&params) != NULL || bench->distinct == NULL)
 		return false;
-	hyperloglog_reset(collecting->distinct);
-	collecting->sketch = ops->create(&params);
-	return collecting->sketch != NULL;
+	hyperloglog_reset(bench->distinct);
+	bench->sketch = ops->create(&params);
+	return bench->sketch != NULL;
 }
 
-static void set_sink(struct collect_bench *collecting)
+static void set_sink(struct collect_bench *bench)
 {
-	collecting->sink = (struct record_handler){
-		.batch = collecting->batch,
-		.arg = collecting,
+	bench->sink = (struct record_handler){
+		.batch = bench->batch,
+		.arg = bench,
 		.records = add_records,
 		.option = ignore_option,
 		.unknown = ignore_set,
@@ -222,41 +222,41 @@ static void set_sink(struct collect_bench *collecting)
 
 struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
 {
-	struct collect_bench *collecting = aligned_alloc(64, (sizeof(*collecting) + 63) / 64 * 64);
+	struct collect_bench *bench = aligned_alloc(64, (sizeof(*bench) + 63) / 64 * 64);
 
-	if (collecting == NULL)
+	if (bench == NULL)
 		return NULL;
-	memset(collecting, 0, sizeof(*collecting));
-	collecting->depth = depth;
-	set_sink(collecting);
-	if ((depth == COLLECT_BENCH_RECORDS || create_collector(collecting)) &&
-		(depth < COLLECT_BENCH_BEST || create_dedup(collecting, flows, seed)) &&
-		(depth < COLLECT_BENCH_COUNTED || create_sketch(collecting, seed)))
-		return collecting;
-	collect_bench_destroy(collecting);
+	memset(bench, 0, sizeof(*bench));
+	bench->depth = depth;
+	set_sink(bench);
+	if ((depth == COLLECT_BENCH_RECORDS || create_collector(bench)) &&
+		(depth < COLLECT_BENCH_BEST || create_dedup(bench, flows, seed)) &&
+		(depth < COLLECT_BENCH_COUNTED || create_sketch(bench, seed)))
+		return bench;
+	collect_bench_destroy(bench);
 	return NULL;
 }
 
-void collect_bench_destroy(struct collect_bench *collecting)
+void collect_bench_destroy(struct collect_bench *bench)
 {
 	for (uint32_t t = 0; t <= COLLECT_BENCH_ROUTERS_MAX; t++)
-		if (collecting->templates[t] != NULL)
-			templates_destroy(collecting->templates[t]);
-	collector_destroy(collecting->collector);
-	dedup_destroy(collecting->dedup);
-	if (collecting->sketch != NULL)
-		collecting->sketch->ops->destroy(collecting->sketch);
-	free(collecting->by_exporter);
-	free(collecting->distinct);
-	free(collecting);
+		if (bench->templates[t] != NULL)
+			templates_destroy(bench->templates[t]);
+	collector_destroy(bench->collector);
+	dedup_destroy(bench->dedup);
+	if (bench->sketch != NULL)
+		bench->sketch->ops->destroy(bench->sketch);
+	free(bench->by_exporter);
+	free(bench->distinct);
+	free(bench);
 }
 
-void collect_bench_take(struct collect_bench *collecting, const struct datagram *datagram)
+void collect_bench_take(struct collect_bench *bench, const struct datagram *datagram)
 {
-	if (collecting->depth == COLLECT_BENCH_RECORDS)
-		decode(collecting, datagram);
+	if (bench->depth == COLLECT_BENCH_RECORDS)
+		decode(bench, datagram);
 	else
-		collector_take(collecting->collector, datagram);
+		collector_take(bench->collector, datagram);
 }
 
 static void ignore_exporter(void *arg, const struct exporter_row *row)
@@ -277,32 +277,32 @@ static void ignore_path(void *arg, const struct path_row *row)
 	(void)row;
 }
 
-static void settle(struct collect_bench *collecting)
+static void settle(struct collect_bench *bench)
 {
 	for (;;) {
 		struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
-		if (dedup_settle(collecting->dedup, collecting->counting.bursts, &counts) == 0)
+		if (dedup_settle(bench->dedup, bench->counting.bursts, &counts) == 0)
 			break;
-		collecting->counts.measured += counts.measured;
-		if (collecting->depth == COLLECT_BENCH_COUNTED)
+		bench->counts.measured += counts.measured;
+		if (bench->depth == COLLECT_BENCH_COUNTED)
 			count_weighted_keys(
-				&collecting->counting, &collecting->sketch, &collecting->distinct);
+				&bench->counting, &bench->sketch, &bench->distinct);
 	}
-	count_waiting_keys(&collecting->counting, &collecting->sketch, &collecting->distinct);
+	count_waiting_keys(&bench->counting, &bench->sketch, &bench->distinct);
 }
 
-void collect_bench_end_epoch(struct collect_bench *collecting, int64_t now)
+void collect_bench_end_epoch(struct collect_bench *bench, int64_t now)
 {
-	if (collecting->collector != NULL)
-		collector_end_epoch(collecting->collector, 0, ignore_exporter, ignore_link, NULL);
-	if (collecting->dedup == NULL)
+	if (bench->collector != NULL)
+		collector_end_epoch(bench->collector, 0, ignore_exporter, ignore_link, NULL);
+	if (bench->dedup == NULL)
 		return;
-	settle(collecting);
-	dedup_end_epoch(collecting->dedup, now, ignore_path, NULL);
+	settle(bench);
+	dedup_end_epoch(bench->dedup, now, ignore_path, NULL);
 }
 
-void collect_bench_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now)
+void collect_bench_run(struct collect_bench *bench, const struct exported *exported, int64_t *now)
 {
 	struct datagram datagram = {.src_port = 50000, .dst_port = 2055};
 	int64_t start = *now;
@@ -317,13 +317,13 @@ void collect_bench_run(struct collect_bench *collecting, const struct exported *
 		datagram.data = exported->bytes + next->at;
 		datagram.len = next->len;
 		datagram.time = start + SECOND_NS * d / exported->n;
-		collect_bench_take(collecting, &datagram);
+		collect_bench_take(bench, &datagram);
 	}
 	*now = start + SECOND_NS;
-	collect_bench_end_epoch(collecting, *now);
+	collect_bench_end_epoch(bench, *now);
 }
 
-struct collect_bench_counts collect_bench_counts(const struct collect_bench *collecting)
+struct collect_bench_counts collect_bench_counts(const struct collect_bench *bench)
 {
-	return collecting->counts;
+	return bench->counts;
 }

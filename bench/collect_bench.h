@@ -29,14 +29,14 @@ struct collect_bench;
 
 /* For so many flows. NULL: there is no memory. */
 struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
-void collect_bench_destroy(struct collect_bench *collecting);
+void collect_bench_destroy(struct collect_bench *bench);
 
-void collect_bench_take(struct collect_bench *collecting, const struct datagram *datagram);
+void collect_bench_take(struct collect_bench *bench, const struct datagram *datagram);
 
 /* An epoch ends. */
-void collect_bench_end_epoch(struct collect_bench *collecting, int64_t now);
+void collect_bench_end_epoch(struct collect_bench *bench, int64_t now);
 
 /* From memory: the datagrams come within a second from *now on, at the end of which an epoch ends. */
-void collect_bench_run(struct collect_bench *collecting, const struct exported *exported, int64_t *now);
+void collect_bench_run(struct collect_bench *bench, const struct exported *exported, int64_t *now);
 
-struct collect_bench_counts collect_bench_counts(const struct collect_bench *collecting);
+struct collect_bench_counts collect_bench_counts(const struct collect_bench *bench);

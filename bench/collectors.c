@@ -67,7 +67,7 @@ static struct listener *open_listener(uint16_t port)
 	return listener_open(&address, 1, COLLECTORS_BUFFER, why);
 }
 
-static void receive(struct listener *listener, struct collect_bench *collecting)
+static void receive(struct listener *listener, struct collect_bench *bench)
 {
 	struct datagram datagrams[LISTEN_BATCH];
 	int64_t end = clock_now(CLOCK_REALTIME) / SECOND_NS * SECOND_NS + SECOND_NS;
@@ -76,9 +76,9 @@ static void receive(struct listener *listener, struct collect_bench *collecting)
 		uint32_t n = listener_receive(listener, datagrams, LISTEN_BATCH);
 
 		for (uint32_t i = 0; i < n; i++)
-			collect_bench_take(collecting, &datagrams[i]);
+			collect_bench_take(bench, &datagrams[i]);
 		if (n > 0 && datagrams[n - 1].time >= end) {
-			collect_bench_end_epoch(collecting, datagrams[n - 1].time);
+			collect_bench_end_epoch(bench, datagrams[n - 1].time);
 			end += SECOND_NS;
 		}
 		if (n < LISTEN_BATCH)
@@ -89,16 +89,16 @@ static void receive(struct listener *listener, struct collect_bench *collecting)
 /* In the child: tells how many records it saw. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
-	struct collect_bench *collecting = collect_bench_create(
+	struct collect_bench *bench = collect_bench_create(
 		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS, flows,
 		1);
-	struct listener *listener = collecting != NULL ? open_listener(port) : NULL;
+	struct listener *listener = bench != NULL ? open_listener(port) : NULL;
 	struct told told;
 
 	if (listener == NULL)
 		_exit(1);
-	receive(listener, collecting);
-	told.value = (double)collect_bench_counts(collecting).records;
+	receive(listener, bench);
+	told.value = (double)collect_bench_counts(bench).records;
 	_exit(write(out, &told, sizeof(told)) == sizeof(told) ? 0 : 1);
 }
 
@@ -465,15 +465,15 @@ static double grow(const void *arg)
 {
 	const struct exported *exported = arg;
 	int64_t now = 1800000000 * SECOND_NS;
-	struct collect_bench *collecting;
+	struct collect_bench *bench;
 	double before = resident();
 
-	collecting = collect_bench_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);
-	if (collecting == NULL)
+	bench = collect_bench_create(COLLECT_BENCH_BEST, exported->spec.flows, 1);
+	if (bench == NULL)
 		return 0;
-	collect_bench_run(collecting, exported, &now);
+	collect_bench_run(bench, exported, &now);
 	/* All flows had room: each packet was counted once. */
-	if (collect_bench_counts(collecting).measured != exported->packets)
+	if (collect_bench_counts(bench).measured != exported->packets)
 		return 0;
 	return resident() - before;
 }
@@ -560,7 +560,7 @@ static double grow_by_templates(const void *arg)
 		.waiting_bytes = (size_t)16 << 20,
 		.observe = ignore_observations,
 		.forget = ignore_forgotten,
-		.say = ignore_line,
+		.log = ignore_line,
 	};
 	char error[OPTION_WHY_MAX];
 	double before = resident();

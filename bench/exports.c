@@ -294,7 +294,7 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 	const struct ipfix_socket_options options = {
 		.records = {.flows = true, .ingress = 1}, .patience = patience};
 	struct socket_client_address address;
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 	struct ipfix_socket *ipfix;
 	struct reader reader;
 	struct took took = {0};
@@ -305,12 +305,12 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 		(ipfix = ipfix_socket_create(&address, &options)) != NULL) {
 		struct took begin = now();
 
-		account = ipfix_socket_write(ipfix, epoch);
+		counts = ipfix_socket_write(ipfix, epoch);
 		took = since(begin);
 		ipfix_socket_free(ipfix);
 		close_reader(&reader);
-		*lost = 100 - 100 * (double)atomic_load(&reader.bytes) / (double)account.bytes;
-		return account.failed == 0 ? took : (struct took){0};
+		*lost = 100 - 100 * (double)atomic_load(&reader.bytes) / (double)counts.bytes;
+		return counts.failed == 0 ? took : (struct took){0};
 	}
 	close_reader(&reader);
 	return took;
@@ -318,24 +318,24 @@ static struct took leave_ipfix(const struct report_epoch *epoch, int type, doubl
 
 static struct took leave_json(struct exports_bench *bench, const struct report_epoch *epoch)
 {
-	struct socket_client receiver = {.patience = patience};
+	struct socket_client client = {.patience = patience};
 	struct reader reader;
 	struct took took = {0};
 
 	if (!open_reader(&reader, SOCK_STREAM))
 		return took;
-	socket_client_init(&receiver);
-	if (connect_to(&reader, &receiver.address, "127.0.0.1") &&
-		socket_client_look(&receiver) == SOCKET_CLIENT_RECONNECTED) {
+	socket_client_init(&client);
+	if (connect_to(&reader, &client.address, "127.0.0.1") &&
+		socket_client_look(&client) == SOCKET_CLIENT_RECONNECTED) {
 		struct took begin = now();
 
 		text_clear(&bench->text);
 		format_epoch(&bench->text, &format_json, bench->columns, epoch);
 		if (!bench->text.failed &&
-			socket_client_send(&receiver, bench->text.data, bench->text.len) == 0)
+			socket_client_send(&client, bench->text.data, bench->text.len) == 0)
 			took = since(begin);
 	}
-	socket_client_free(&receiver);
+	socket_client_free(&client);
 	close_reader(&reader);
 	return took;
 }
@@ -385,7 +385,7 @@ static bool run_all(struct rounds_bench *in)
 {
 	struct exports_bench *bench = (struct exports_bench *)in;
 	const struct ipfix_options options = {.flows = true, .ingress = 1};
-	const struct column_choice choice = {.remote = true, .named = true};
+	const struct column_choice choice = {.sink = true, .named = true};
 	bool fine;
 
 	bench->epoch = make_epoch(bench->in.quick ? QUICK_RECORDS : ENCODED, bench->in.seed);

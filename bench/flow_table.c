@@ -232,33 +232,33 @@ static void cell_result(
 
 /* A row of one table; chains: where they are known and it has any. */
 static void print_table(struct flow_tables *bench, uint32_t t, const char *traffic,
-	const struct bench_rounds *contest, const struct chains *chains, uint32_t rounds)
+	const struct bench_rounds *setup, const struct chains *chains, uint32_t rounds)
 {
-	const struct workload *workload = contest->workload;
+	const struct workload *workload = setup->workload;
 	const struct bench_subject *table = &bench->tables[t];
 	struct figures *figures = &bench->figures;
 	double misses;
 
-	cell_key(bench, "flow-table", traffic, bench->variants[t], contest->width);
-	cell_paper(figures, bench->variants[t], traffic, contest->width);
+	cell_key(bench, "flow-table", traffic, bench->variants[t], setup->width);
+	cell_paper(figures, bench->variants[t], traffic, setup->width);
 	if (workload->spec.flows > 0)
 		figures_cell(figures, "flows", "%" PRIu64, workload->spec.flows);
 	figures_cell(figures, "distinct", "%" PRIu64, workload->distinct);
 	figures_cell(figures, "packets", "%" PRIu64, workload->spec.packets);
-	figures_cell(figures, "load", "%.3f", (double)workload->distinct / (double)contest->width);
+	figures_cell(figures, "load", "%.3f", (double)workload->distinct / (double)setup->width);
 	if (chains != NULL && bench->variants[t].structure != FLOW_CUCKOO)
-		cell_chains(figures, chains, contest->width);
+		cell_chains(figures, chains, setup->width);
 	if (bench->results[t].missing == NULL) {
 		cell_result(bench, t, workload, rounds);
-		cell_power(bench, t, contest->width,
+		cell_power(bench, t, setup->width,
 			bench_stats_of(bench->results[t].ns, rounds).median);
-		if (bench_rounds_misses(contest, table, &misses))
+		if (bench_rounds_misses(setup, table, &misses))
 			figures_cell(figures, "misses", "%.2f", misses);
 	} else {
 		figures_cell(figures, "note",
 			"not measured: %s: %.1f GB are needed, %.1f are there",
 			bench->results[t].missing,
-			(double)flow_variant_memory(table, contest->width) / (1 << 30),
+			(double)flow_variant_memory(table, setup->width) / (1 << 30),
 			(double)node_memory_available() / (1 << 30));
 	}
 	figures_row(figures);
@@ -266,7 +266,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 
 /* How many of the buckets that have keys have so many: rows of the CSV alone. */
 static void print_lengths(struct flow_tables *bench, const char *traffic,
-	const struct bench_rounds *contest, const struct chains *chains)
+	const struct bench_rounds *setup, const struct chains *chains)
 {
 	struct figures *figures = &bench->figures;
 	FILE *table = figures->table;
@@ -276,7 +276,7 @@ static void print_lengths(struct flow_tables *bench, const char *traffic,
 		for (uint32_t l = 1; chains[hash].used > 0 && l <= CHAINS_LENGTHS; l++) {
 			figures_cell(figures, "bench", "flow-table chains");
 			figures_cell(figures, "traffic", "%s", traffic);
-			figures_cell(figures, "buckets", "%" PRIu64, contest->width);
+			figures_cell(figures, "buckets", "%" PRIu64, setup->width);
 			figures_cell(figures, "hash", "%s", table_hash_names[hash]);
 			figures_cell(figures, "length", "%u", l);
 			figures_cell(figures, "probability", "%.3g", chains[hash].of_length[l]);
@@ -345,14 +345,14 @@ static const struct chains *find_chains(const struct workload *workload, uint64_
 }
 
 static bool run_size(struct flow_tables *bench, const char *traffic,
-	const struct bench_rounds *contest, struct fastest *fastest)
+	const struct bench_rounds *setup, struct fastest *fastest)
 {
-	const struct workload *workload = contest->workload;
+	const struct workload *workload = setup->workload;
 	struct chains chains[TABLE_HASH_COUNT] = {0};
 	char error[BENCH_ROUNDS_ERROR_MAX];
 	uint32_t rounds;
 
-	if (!bench_rounds_run(contest, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,
+	if (!bench_rounds_run(setup, &bench->cpus, bench->tables, bench->nb_tables, bench->rounds,
 		    bench->results, &rounds, error)) {
 		log_error("%s", error);
 		return false;
@@ -361,20 +361,20 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 		return true;
 	figures_heading(&bench->figures,
 		"%s: %" PRIu64 " keys in %" PRIu64 " packets; %" PRIu64 " buckets; %u rounds",
-		traffic, workload->distinct, workload->spec.packets, contest->width, rounds);
+		traffic, workload->distinct, workload->spec.packets, setup->width, rounds);
 	for (uint32_t t = 0; t < bench->nb_tables; t++)
-		print_table(bench, t, traffic, contest,
-			find_chains(workload, contest->width, chains, bench->variants[t].hash),
+		print_table(bench, t, traffic, setup,
+			find_chains(workload, setup->width, chains, bench->variants[t].hash),
 			rounds);
-	print_lengths(bench, traffic, contest, chains);
-	note_fastest(bench, fastest, contest->width, rounds);
+	print_lengths(bench, traffic, setup, chains);
+	note_fastest(bench, fastest, setup->width, rounds);
 	return true;
 }
 
 /* All sizes. Takes the workload. */
 static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
 {
-	struct bench_rounds contest = {
+	struct bench_rounds setup = {
 		.workload = workload, .seed = seed_options(bench->config)->seed};
 	struct fastest fastest = {.flows = workload->spec.flows, .distinct = workload->distinct};
 	bool right = workload_add_flow_hashes(workload);
@@ -385,8 +385,8 @@ static bool run_traffic(struct flow_tables *bench, const char *traffic, struct w
 		log_error("no memory for the hashes of %" PRIu64 " packets: lower --packets",
 			workload->spec.packets);
 	for (uint32_t s = 0; s < bench->nb_sizes && right && !signals_stop_requested(); s++) {
-		contest.width = bench->sizes[s];
-		right = run_size(bench, traffic, &contest, &fastest);
+		setup.width = bench->sizes[s];
+		right = run_size(bench, traffic, &setup, &fastest);
 	}
 	if (fastest.buckets > 0 && bench->nb_fastest < FASTEST_MAX) {
 		snprintf(fastest.traffic, sizeof(fastest.traffic), "%.90s", traffic);

@@ -55,7 +55,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 }
 
 uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
-	struct flow_variant *variants, struct bench_subject *contestants)
+	struct flow_variant *variants, struct bench_subject *subjects)
 {
 	uint32_t n = 0;
 
@@ -66,7 +66,7 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 				continue;
 			variants[n] =
 				(struct flow_variant){(enum flow_structure)s, (enum table_hash)h};
-			contestants[n] = (struct bench_subject){
+			subjects[n] = (struct bench_subject){
 				.name = "flow-table",
 				.ops = h == TABLE_HASH_AES ? &bench_subject_table
 							   : &bench_subject_table_hashing,
@@ -78,11 +78,11 @@ uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
 	return n;
 }
 
-size_t flow_variant_memory(const struct bench_subject *contestant, uint64_t buckets)
+size_t flow_variant_memory(const struct bench_subject *subject, uint64_t buckets)
 {
 	struct sketch_params params = {.width = buckets};
 
-	return contestant->sketch->check(&params) == NULL ? contestant->sketch->memory(&params) : 0;
+	return subject->sketch->check(&params) == NULL ? subject->sketch->memory(&params) : 0;
 }
 
 static size_t heap_of(uint64_t buckets)

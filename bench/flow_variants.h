@@ -33,10 +33,10 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant);
 
 /* The chosen ones, on one thread, into [FLOW_VARIANTS_MAX] of both. Returns their number. */
 uint32_t flow_variants_choose(const struct flow_table_bench_options *bench,
-	struct flow_variant *variants, struct bench_subject *contestants);
+	struct flow_variant *variants, struct bench_subject *subjects);
 
 /* Bytes of a table of so many buckets; 0 where there is none. */
-size_t flow_variant_memory(const struct bench_subject *contestant, uint64_t buckets);
+size_t flow_variant_memory(const struct bench_subject *subject, uint64_t buckets);
 
 /* Bytes of DPDK's heap that one of them takes at most, of those that this machine has memory
  * for. */

@@ -285,11 +285,11 @@ static void work_on_path(struct worker *worker, uint32_t nb_workers)
 	worker_leave(worker, 1);
 }
 
-static void receive_off_path(struct rx_core *receiver)
+static void receive_off_path(struct rx_core *rx_core)
 {
-	struct poller *poller = &receiver->poller;
+	struct poller *poller = &rx_core->poller;
 
-	forward_all(poller->take, poller->arg, poller, receiver->workers[0]->digests);
+	forward_all(poller->take, poller->arg, poller, rx_core->workers[0]->digests);
 	poller->end(poller->arg, 1);
 }
 
@@ -320,13 +320,13 @@ static void empty_ring(struct rte_ring *ring)
 
 static bool make_plan(struct forward_bench *bench, const struct entrant *entrant)
 {
-	const struct bench_subject contestant = {
+	const struct bench_subject subject = {
 		.sketch = sketch_find(entrant->sketch), .threads = 1};
 	struct plan_ports ports = {.nb_ports = 1};
 
 	ports.ports[0].name = entrant->null ? "net_null" : "rings";
 	ports.ports[0].node = PLAN_NODE_ANY;
-	setup_run_config(&bench->run_config, bench->config, &contestant);
+	setup_run_config(&bench->run_config, bench->config, &subject);
 	edit_design_options(&bench->run_config)->design = design_index(entrant->design);
 	edit_forward_options(&bench->run_config)->mode = FORWARD_LOOP;
 	if (!plan_make(&bench->plan, &bench->run_config, &bench->topology, &ports, bench->error))
@@ -376,7 +376,7 @@ static struct design_ops design_of(const struct entrant *entrant)
 {
 	struct design_ops design = *design_find(entrant->design);
 
-	if (design.receiver)
+	if (design.rx_core)
 		design.receive = receive_off_path;
 	else
 		design.work = work_on_path;
@@ -428,8 +428,8 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 	if (right) {
 		pipeline_pin(bench->plan.nb_lcores, bench->cpus.ids, bench->cpus.n);
 		let_run(run, &design);
-		if (run->nb_receivers > 0)
-			lost = run->receivers[0]->generations[0].ring_full[0];
+		if (run->nb_rx_cores > 0)
+			lost = run->rx_cores[0]->generations[0].ring_full[0];
 		right = check(bench, run, lost);
 	}
 	/* The next port with its number would have it, too. */
@@ -489,7 +489,7 @@ static void print_row(struct forward_bench *bench, uint32_t round, const char *p
 	figures_cell(figures, "round", "%u", round);
 	figures_cell(figures, "value", "%.2f", value);
 	figures_cell(figures, "unit", "ns");
-	if (design_find(loop.entrant->design)->receiver)
+	if (design_find(loop.entrant->design)->rx_core)
 		figures_cell(figures, "lost", "%.4f", sample->lost);
 	figures_cell(figures, "interrupted", "%.4f", sample->interrupted);
 	figures_row(figures);

@@ -166,9 +166,9 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 static double exact_share(const struct entry *entry, uint64_t seed)
 {
 	const struct workload *workload = entry->setting.workload;
-	const struct sketch_ops *ops = entry->setting.contestant.sketch;
+	const struct sketch_ops *ops = entry->setting.subject.sketch;
 	struct sketch_params params = {
-		.width = entry->setting.contestant.width,
+		.width = entry->setting.subject.width,
 		.seed = seed,
 		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
@@ -193,18 +193,18 @@ static double exact_share(const struct entry *entry, uint64_t seed)
 
 static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 {
-	const struct bench_rounds contest = {
+	const struct bench_rounds setup = {
 		.workload = workload, .seed = seed_options(hosts->config)->seed};
 	static struct bench_rounds_result results[ENTRIES];
-	struct bench_subject contestants[ENTRIES];
+	struct bench_subject subjects[ENTRIES];
 	char error[BENCH_ROUNDS_ERROR_MAX];
 	uint32_t rounds;
 
 	for (uint32_t e = 0; e < ENTRIES; e++) {
-		contestants[e] = hosts->entries[e].setting.contestant;
-		contestants[e].ops = &bench_subject_sketch;
+		subjects[e] = hosts->entries[e].setting.subject;
+		subjects[e].ops = &bench_subject_sketch;
 	}
-	if (!bench_rounds_run(&contest, &hosts->cpus, contestants, ENTRIES, hosts->rounds, results,
+	if (!bench_rounds_run(&setup, &hosts->cpus, subjects, ENTRIES, hosts->rounds, results,
 		    &rounds, error)) {
 		log_error("%s", error);
 		return false;
@@ -231,23 +231,23 @@ static double ring_ns(const struct entry *behind, const struct entry *inline_, u
 static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint32_t rounds)
 {
 	const struct entry *entry = &hosts->entries[e];
-	const struct bench_subject *contestant = &entry->setting.contestant;
-	struct sketch_params shape = {.width = contestant->width};
+	const struct bench_subject *subject = &entry->setting.subject;
+	struct sketch_params shape = {.width = subject->width};
 	struct bench_stats count = PIPELINE_STATS(entry->samples, count_ns, rounds);
 	uint32_t threads = pipeline_threads(&entry->setting);
 	double exact = exact_share(entry, seed_options(hosts->config)->seed);
 	bool ring = strcmp(entry->setting.design, "async") == 0;
 	struct figures *figures = &hosts->figures;
 
-	contestant->sketch->check(&shape);
+	subject->sketch->check(&shape);
 	figures_cell(figures, "bench", "flow-table hosts");
 	figures_cell(figures, "hosts", "%u", nb_hosts);
 	figures_cell(figures, "flows", "%" PRIu64, entry->setting.workload->distinct);
 	figures_cell(figures, "structure", "%s", entry->structure->name);
-	figures_cell(figures, "sketch", "%s", contestant->sketch->name);
+	figures_cell(figures, "sketch", "%s", subject->sketch->name);
 	figures_cell(figures, "design", "%s", entry->setting.design);
-	figures_cell(figures, "width", "%" PRIu64, contestant->width);
-	figures_cell(figures, "bytes", "%zu", contestant->sketch->memory(&shape));
+	figures_cell(figures, "width", "%" PRIu64, subject->width);
+	figures_cell(figures, "bytes", "%zu", subject->sketch->memory(&shape));
 	if (exact >= 0)
 		figures_cell(figures, "exact", "%.4f", exact);
 	figures_cell(figures, "rounds", "%u", rounds);
@@ -286,7 +286,7 @@ static void add_entries(
 				.setting =
 					{
 						.design = used_designs[d],
-						.contestant = {.name = structures[s].sketch,
+						.subject = {.name = structures[s].sketch,
 							.sketch = sketch_find(structures[s].sketch),
 							.width = width_for(&structures[s],
 								workload->spec.flows),

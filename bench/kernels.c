@@ -70,8 +70,8 @@ struct kernels {
 	struct topology topology;
 	struct cpus cpus;
 	struct figures figures;
-	struct bench_subject contestants[BENCH_ROUNDS_SUBJECTS_MAX];
-	uint32_t nb_contestants;
+	struct bench_subject subjects[BENCH_ROUNDS_SUBJECTS_MAX];
+	uint32_t nb_subjects;
 	struct bench_rounds_result results[BENCH_ROUNDS_SUBJECTS_MAX];
 };
 
@@ -85,7 +85,7 @@ static const struct option_values threads_default = {2, {1, 2}};
 static void add_subject(struct kernels *kernels, const char *name,
 	const struct bench_subject_ops *ops, uint64_t threads)
 {
-	kernels->contestants[kernels->nb_contestants++] =
+	kernels->subjects[kernels->nb_subjects++] =
 		(struct bench_subject){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
@@ -99,20 +99,20 @@ static void choose_subjects(struct kernels *kernels)
 	add_subject(kernels, "rte_hash", &bench_subject_rte_hash, 1);
 	for (const struct published *sketch = published; sketch->name != NULL; sketch++)
 		add_subject(kernels, sketch->name, sketch->ops, 1);
-	kernels->nb_contestants += choices_subjects(bench_options(kernels->config),
-		kernels->threads, kernels->contestants + kernels->nb_contestants,
-		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
-	kernels->nb_contestants += locked_subjects(bench_options(kernels->config),
-		kernels->threads, kernels->contestants + kernels->nb_contestants,
-		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_contestants);
+	kernels->nb_subjects += choices_subjects(bench_options(kernels->config),
+		kernels->threads, kernels->subjects + kernels->nb_subjects,
+		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_subjects);
+	kernels->nb_subjects += locked_subjects(bench_options(kernels->config),
+		kernels->threads, kernels->subjects + kernels->nb_subjects,
+		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_subjects);
 }
 
 static const struct bench_rounds_result *result_of(
 	const struct kernels *kernels, const struct bench_subject_ops *ops, uint32_t threads)
 {
-	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
-		if (kernels->contestants[c].ops == ops &&
-			kernels->contestants[c].threads == threads)
+	for (uint32_t c = 0; c < kernels->nb_subjects; c++)
+		if (kernels->subjects[c].ops == ops &&
+			kernels->subjects[c].threads == threads)
 			return &kernels->results[c];
 	return NULL;
 }
@@ -125,7 +125,7 @@ static void cell_ratio(struct figures *figures, const char *column,
 			bench_stats_ratio(result->ns, other->ns, rounds).median);
 }
 
-static void cell_times(struct figures *figures, const struct bench_subject *contestant,
+static void cell_times(struct figures *figures, const struct bench_subject *subject,
 	const struct bench_rounds_result *result, uint32_t rounds)
 {
 	struct bench_stats ns = bench_stats_of(result->ns, rounds);
@@ -134,8 +134,8 @@ static void cell_times(struct figures *figures, const struct bench_subject *cont
 	figures_cell(figures, "ns", "%.2f", ns.median);
 	figures_cell(figures, "ns_min", "%.2f", ns.min);
 	figures_cell(figures, "ns_max", "%.2f", ns.max);
-	figures_cell(figures, "mpps", "%.1f", contestant->threads * 1000 / ns.median);
-	if (contestant->ops->takes_hashes) {
+	figures_cell(figures, "mpps", "%.1f", subject->threads * 1000 / ns.median);
+	if (subject->ops->takes_hashes) {
 		figures_cell(figures, "ready_ns", "%.2f", ready.median);
 		figures_cell(figures, "ready_ns_min", "%.2f", ready.min);
 		figures_cell(figures, "ready_ns_max", "%.2f", ready.max);
@@ -162,9 +162,9 @@ static uint64_t zipf_of(const struct workload_spec *spec)
 	return spec->random ? BENCH_ZIPF_RANDOM : spec->zipf_e6;
 }
 
-static void cell_rounds(struct figures *figures, const struct bench_rounds *contest)
+static void cell_rounds(struct figures *figures, const struct bench_rounds *setup)
 {
-	const struct workload_spec *spec = &contest->workload->spec;
+	const struct workload_spec *spec = &setup->workload->spec;
 	char traffic[CHOICES_TEXT_MAX];
 
 	choices_traffic(traffic, zipf_of(spec));
@@ -172,32 +172,32 @@ static void cell_rounds(struct figures *figures, const struct bench_rounds *cont
 	figures_cell(figures, "traffic", "%s", traffic);
 	if (!spec->random)
 		figures_cell(figures, "flows", "%" PRIu64, spec->flows);
-	figures_cell(figures, "distinct", "%" PRIu64, contest->workload->distinct);
+	figures_cell(figures, "distinct", "%" PRIu64, setup->workload->distinct);
 	figures_cell(figures, "packets", "%" PRIu64, spec->packets);
-	figures_cell(figures, "width", "%" PRIu64, contest->width);
+	figures_cell(figures, "width", "%" PRIu64, setup->width);
 }
 
 static void print_subject(
-	struct kernels *kernels, const struct bench_rounds *contest, uint32_t c, uint32_t rounds)
+	struct kernels *kernels, const struct bench_rounds *setup, uint32_t c, uint32_t rounds)
 {
-	const struct bench_subject *contestant = &kernels->contestants[c];
+	const struct bench_subject *subject = &kernels->subjects[c];
 	const struct bench_rounds_result *result = &kernels->results[c];
 	struct figures *figures = &kernels->figures;
 
-	cell_rounds(figures, contest);
-	figures_cell(figures, "name", "%s", contestant->name);
-	if (contestant->sketch != NULL)
-		figures_cell(figures, "sharing", "%s", plan_sharing_word(contestant->sharing));
-	figures_cell(figures, "atomic", "%s", setup_atomic_name(contestant));
-	figures_cell(figures, "threads", "%u", contestant->threads);
+	cell_rounds(figures, setup);
+	figures_cell(figures, "name", "%s", subject->name);
+	if (subject->sketch != NULL)
+		figures_cell(figures, "sharing", "%s", plan_sharing_word(subject->sharing));
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(subject));
+	figures_cell(figures, "threads", "%u", subject->threads);
 	if (result->missing != NULL) {
 		figures_cell(figures, "note", "not measured: %s", result->missing);
 	} else {
 		figures_cell(figures, "bytes", "%zu", result->memory);
 		figures_cell(figures, "rounds", "%u", rounds);
-		cell_times(figures, contestant, result, rounds);
+		cell_times(figures, subject, result, rounds);
 		cell_ratio(figures, "floor_ratio", result,
-			result_of(kernels, &bench_subject_floor, contestant->threads), rounds);
+			result_of(kernels, &bench_subject_floor, subject->threads), rounds);
 		cell_ratio(figures, "member_ratio", result,
 			result_of(kernels, &bench_subject_member, 1), rounds);
 		cell_accuracy(figures, result);
@@ -206,9 +206,9 @@ static void print_subject(
 }
 
 static void print_rounds(
-	struct kernels *kernels, const struct bench_rounds *contest, uint32_t rounds)
+	struct kernels *kernels, const struct bench_rounds *setup, uint32_t rounds)
 {
-	const struct workload_spec *spec = &contest->workload->spec;
+	const struct workload_spec *spec = &setup->workload->spec;
 	char traffic[CHOICES_TEXT_MAX], flows[CHOICES_TEXT_MAX] = "";
 
 	choices_traffic(traffic, zipf_of(spec));
@@ -216,30 +216,30 @@ static void print_rounds(
 		snprintf(flows, sizeof(flows), ", %" PRIu64 " flows", spec->flows);
 	figures_heading(&kernels->figures,
 		"%s%s: %" PRIu64 " keys in %" PRIu64 " packets; width %" PRIu64 "; %u rounds",
-		traffic, flows, contest->workload->distinct, spec->packets, contest->width, rounds);
-	for (uint32_t c = 0; c < kernels->nb_contestants; c++)
-		print_subject(kernels, contest, c, rounds);
+		traffic, flows, setup->workload->distinct, spec->packets, setup->width, rounds);
+	for (uint32_t c = 0; c < kernels->nb_subjects; c++)
+		print_subject(kernels, setup, c, rounds);
 }
 
 /* All widths on one workload. Returns false where a contestant counted wrongly. */
 static bool run_workload(struct kernels *kernels, const struct workload *workload)
 {
-	struct bench_rounds contest = {
+	struct bench_rounds setup = {
 		.workload = workload, .seed = seed_options(kernels->config)->seed};
 
 	for (uint32_t w = 0; w < kernels->widths->n && !signals_stop_requested(); w++) {
 		char error[BENCH_ROUNDS_ERROR_MAX];
 		uint32_t rounds;
 
-		contest.width = kernels->widths->values[w];
-		if (!bench_rounds_run(&contest, &kernels->cpus, kernels->contestants,
-			    kernels->nb_contestants, kernels->rounds, kernels->results, &rounds,
+		setup.width = kernels->widths->values[w];
+		if (!bench_rounds_run(&setup, &kernels->cpus, kernels->subjects,
+			    kernels->nb_subjects, kernels->rounds, kernels->results, &rounds,
 			    error)) {
 			log_error("%s", error);
 			return false;
 		}
 		if (rounds > 0)
-			print_rounds(kernels, &contest, rounds);
+			print_rounds(kernels, &setup, rounds);
 	}
 	return true;
 }

@@ -49,7 +49,7 @@ const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch)
 }
 
 uint32_t locked_subjects(const struct bench_options *bench, const struct option_values *threads,
-	struct bench_subject *contestants, uint32_t max)
+	struct bench_subject *subjects, uint32_t max)
 {
 	struct bench_options separate = *bench;
 	uint32_t n;
@@ -57,11 +57,11 @@ uint32_t locked_subjects(const struct bench_options *bench, const struct option_
 	if (!choices_has(bench->sharings, SHARING_SHARED) || !choices_has(bench->atomics, CHOICE))
 		return 0;
 	separate.sharings = 1u << SHARING_SEPARATE;
-	n = choices_subjects(&separate, threads, contestants, max);
+	n = choices_subjects(&separate, threads, subjects, max);
 	for (uint32_t c = 0; c < n; c++) {
-		contestants[c].sharing = SHARING_SHARED;
-		contestants[c].sketch = locked_sketch(contestants[c].sketch);
-		contestants[c].locked = true;
+		subjects[c].sharing = SHARING_SHARED;
+		subjects[c].sketch = locked_sketch(subjects[c].sketch);
+		subjects[c].locked = true;
 	}
 	return n;
 }

@@ -13,7 +13,7 @@ const struct sketch_ops *locked_sketch(const struct sketch_ops *sketch);
 
 /* As choices_subjects(), those that --atomic lock asks for. */
 uint32_t locked_subjects(const struct bench_options *bench, const struct option_values *threads,
-	struct bench_subject *contestants, uint32_t max);
+	struct bench_subject *subjects, uint32_t max);
 
 /* Words of --atomic, of a run and then ours; NULL behind the last. */
 const char *locked_atomic_word(uint32_t i);

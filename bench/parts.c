@@ -316,7 +316,7 @@ static bool run_rounds_of(
 	struct parts *parts, uint32_t c, const struct workload *workload, uint32_t round)
 {
 	static struct bench_rounds_result results[ENTRANTS_MAX];
-	const struct bench_rounds contest = {
+	const struct bench_rounds setup = {
 		.workload = workload, .width = WIDTH, .seed = parts->seed};
 	struct bench_subject entrants[ENTRANTS_MAX];
 	uint32_t n = 0, done;
@@ -324,7 +324,7 @@ static bool run_rounds_of(
 	for (; n < ENTRANTS_MAX && all_rounds[c].entrants[n].name != NULL; n++)
 		entrants[n] = bench_subject_of(&all_rounds[c].entrants[n]);
 	if (!bench_rounds_run(
-		    &contest, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
+		    &setup, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
 		done == 0)
 		return false;
 	for (uint32_t e = 0; e < n; e++)

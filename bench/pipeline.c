@@ -122,7 +122,7 @@ static struct pipeline_setting usual(const struct pipeline *pipeline, const char
 {
 	return (struct pipeline_setting){
 		.design = "rss",
-		.contestant = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
+		.subject = {.sketch = sketch_find(sketch), .name = sketch, .threads = 1},
 		.workers = (uint32_t)pipeline->workers_at,
 		.external = is_external(pipeline),
 		.mbufs = is_external(pipeline) ? 0 : MBUFS,
@@ -154,7 +154,7 @@ static const char *paper_text(const struct pipeline_setting *setting, const char
 	char name[PAPER_FIELD_MAX];
 
 	snprintf(name, sizeof(name), "%s %s %s", setting->design,
-		plan_sharing_word(setting->contestant.sharing), setting->contestant.sketch->name);
+		plan_sharing_word(setting->subject.sharing), setting->subject.sketch->name);
 	paper_fact("wu text", name, quantity, &fact);
 	return fact.none;
 }
@@ -172,7 +172,7 @@ static void add_combinations(struct pipeline *pipeline)
 				if (pipeline->paper && paper_text(&setting, "PPT")[0] == '\0')
 					continue;
 				setting.design = (*design)->name;
-				setting.contestant.sharing = (enum sketch_sharing)sharing;
+				setting.subject.sharing = (enum sketch_sharing)sharing;
 				add(pipeline, &setting, FLOWS);
 			}
 }
@@ -294,7 +294,7 @@ static void add_widths(struct pipeline *pipeline)
 			struct pipeline_setting setting = usual(pipeline, "simple-hash");
 
 			setting.design = two_designs[d];
-			setting.contestant.width = widths[i];
+			setting.subject.width = widths[i];
 			add(pipeline, &setting, FLOWS);
 		}
 }
@@ -307,11 +307,11 @@ static void add_atomics(struct pipeline *pipeline)
 		for (uint32_t a = 0; a < 3; a++) {
 			struct pipeline_setting setting = usual(pipeline, sketches[s]->name);
 
-			setting.contestant.sharing = SHARING_SHARED;
-			setting.contestant.atomic = atomics[a];
-			setting.contestant.locked = a == 2;
-			if (setting.contestant.locked)
-				setting.contestant.sketch = locked_sketch(sketches[s]);
+			setting.subject.sharing = SHARING_SHARED;
+			setting.subject.atomic = atomics[a];
+			setting.subject.locked = a == 2;
+			if (setting.subject.locked)
+				setting.subject.sketch = locked_sketch(sketches[s]);
 			add(pipeline, &setting, FLOWS);
 		}
 }
@@ -373,8 +373,8 @@ static bool is_of_paper(const struct entry *entry)
 	return setting->workers == PAPER_WORKERS &&
 	       (setting->external || (entry->zipf == BENCH_ZIPF_RANDOM && setting->size == SIZE &&
 					     setting->rate == RATE && setting->mbufs == MBUFS)) &&
-	       setting->contestant.width == 0 && entry->place == NULL &&
-	       setting->contestant.atomic == ATOMIC_CAS && !setting->contestant.locked;
+	       setting->subject.width == 0 && entry->place == NULL &&
+	       setting->subject.atomic == ATOMIC_CAS && !setting->subject.locked;
 }
 
 /* The workload of an entry; the last one is kept. */
@@ -487,23 +487,23 @@ static void cell_setting(
 	struct pipeline *pipeline, const struct entry *entry, const struct experiment *experiment)
 {
 	const struct pipeline_setting *setting = &entry->setting;
-	uint64_t width = setting->contestant.width;
+	uint64_t width = setting->subject.width;
 	struct figures *figures = &pipeline->figures;
 	char traffic[CHOICES_TEXT_MAX];
 
 	figures_cell(figures, "bench", "%s", pipeline->name);
 	figures_cell(figures, "experiment", "%s", experiment->title);
 	figures_cell(figures, "design", "%s", setting->design);
-	figures_cell(figures, "sharing", "%s", plan_sharing_word(setting->contestant.sharing));
-	figures_cell(figures, "sketch", "%s", setting->contestant.sketch->name);
-	figures_cell(figures, "atomic", "%s", setup_atomic_name(&setting->contestant));
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(setting->subject.sharing));
+	figures_cell(figures, "sketch", "%s", setting->subject.sketch->name);
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(&setting->subject));
 	figures_cell(figures, "workers", "%u", setting->workers);
 	if (entry->place != NULL)
 		figures_cell(figures, "place", "%s", entry->place);
 	if (setting->mbufs > 0)
 		figures_cell(figures, "mbufs", "%u", setting->mbufs);
 	figures_cell(figures, "width", "%" PRIu64,
-		width > 0 ? width : setting->contestant.sketch->default_width);
+		width > 0 ? width : setting->subject.sketch->default_width);
 	if (setting->external) {
 		const char *device = pipeline->names[0].device;
 
@@ -612,7 +612,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 		.cpu = pipeline->cpus.ids[pipeline->cpus.n - 1],
 	};
 	char error[LOAD_GENERATOR_ERROR_MAX];
-	struct load_generator *offer;
+	struct load_generator *generator;
 	double ceiling;
 
 	if (!load_workload(pipeline, ZIPF_E6, FLOWS)) {
@@ -620,13 +620,13 @@ static bool print_ceiling(struct pipeline *pipeline)
 		return false;
 	}
 	params.workload = pipeline->workload;
-	offer = load_generator_create(&params, error);
-	if (offer == NULL) {
+	generator = load_generator_create(&params, error);
+	if (generator == NULL) {
 		log_error("%s", error);
 		return false;
 	}
-	ceiling = load_generator_ceiling(offer, pipeline->cpus.ids[0], CEILING_MS);
-	load_generator_discard(offer);
+	ceiling = load_generator_ceiling(generator, pipeline->cpus.ids[0], CEILING_MS);
+	load_generator_discard(generator);
 	figures_heading(&pipeline->figures, "the generator alone");
 	figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
 	figures_cell(&pipeline->figures, "experiment", "generator");
@@ -813,7 +813,7 @@ static const struct option_row pace_rows[] = {
 		.placeholder = "RATE",
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_OWN,
-		.lacks = inapplicable_without_generator,
+		.inapplicable = inapplicable_without_generator,
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "72Mpps",

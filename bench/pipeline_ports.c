@@ -46,10 +46,10 @@ static double seconds_since(uint64_t start)
 void pipeline_ports_config(
 	struct config *config, const struct pipeline_setting *setting, const struct config *from)
 {
-	setup_run_config(config, from, &setting->contestant);
+	setup_run_config(config, from, &setting->subject);
 	edit_design_options(config)->design = design_index(setting->design);
 	edit_plan_options(config)->workers = setting->workers;
-	edit_measurement_options(&config->measurements[0])->width = setting->contestant.width;
+	edit_measurement_options(&config->measurements[0])->width = setting->subject.width;
 	edit_pool_options(config)->mbufs = setting->mbufs;
 	edit_port_options(config)->names = port_options(from)->names;
 }

@@ -64,7 +64,7 @@ static void count_timed(
 static void look(struct worker *worker, uint32_t n)
 {
 	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
-	worker->keeper->valve.level = polled_kind == POLLED_COUNT_ONLY ? SHED_LEVEL_COUNT : SHED_LEVEL_FULL;
+	worker->shed->shedding.level = polled_kind == POLLED_COUNT_ONLY ? SHED_LEVEL_COUNT : SHED_LEVEL_FULL;
 }
 
 static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
@@ -205,9 +205,9 @@ static void enable_shedding(struct run *run)
 	struct worker *worker = run->workers[0];
 	struct rte_ring *ring = feeder_ring(run->feeder, 0);
 
-	queue_shedding_init(&worker->keeper->valve, 1);
-	worker->poller.keeper = worker->keeper;
-	shed_worker_govern(worker->keeper, &worker->states, rte_get_tsc_hz() / 1000);
+	queue_shedding_init(&worker->shed->shedding, 1);
+	worker->poller.shed = worker->shed;
+	shed_worker_govern(worker->shed, &worker->states, rte_get_tsc_hz() / 1000);
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 

@@ -64,11 +64,11 @@ static size_t block_memory(const void *state)
 }
 
 /* Bytes that count-min has. */
-static size_t budget(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static size_t budget(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
-		.depth = contest->depth, .width = bench_subject_width(contestant, contest)};
+		.depth = setup->depth, .width = bench_subject_width(subject, setup)};
 
 	return ops->check(&params) == NULL ? ops->memory(&params) : 0;
 }
@@ -197,10 +197,10 @@ struct octo {
 	struct octo_message queue[OCTO_QUEUE];
 };
 
-static void *octo_open(const struct bench_subject *contestant, const struct bench_rounds *contest,
+static void *octo_open(const struct bench_subject *subject, const struct bench_rounds *setup,
 	uint32_t threshold)
 {
-	uint64_t width = bench_subject_width(contestant, contest);
+	uint64_t width = bench_subject_width(subject, setup);
 	size_t counters = OCTO_ROWS * width, header = line_up(sizeof(struct octo));
 	struct octo *octo =
 		block_open(header + line_up(counters) + line_up(counters * sizeof(uint32_t)) +
@@ -218,14 +218,14 @@ static void *octo_open(const struct bench_subject *contestant, const struct benc
 }
 
 static void *octo127_open(
-	const struct bench_subject *contestant, const struct bench_rounds *contest)
+	const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	return octo_open(contestant, contest, 127);
+	return octo_open(subject, setup, 127);
 }
 
-static void *octo63_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *octo63_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	return octo_open(contestant, contest, 63);
+	return octo_open(subject, setup, 63);
 }
 
 static ALWAYS_INLINE uint64_t octo_cell(
@@ -415,9 +415,9 @@ struct elastic {
 };
 
 static void *elastic_open(
-	const struct bench_subject *contestant, const struct bench_rounds *contest)
+	const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	size_t header = line_up(sizeof(struct elastic)), size = budget(contestant, contest);
+	size_t header = line_up(sizeof(struct elastic)), size = budget(subject, setup);
 	struct elastic *elastic = block_open(size);
 
 	if (elastic == NULL)
@@ -606,15 +606,15 @@ struct coco_bucket {
 	uint32_t *count;
 };
 
-static void *coco_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *coco_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	size_t header = line_up(sizeof(struct coco)), size = budget(contestant, contest);
+	size_t header = line_up(sizeof(struct coco)), size = budget(subject, setup);
 	struct coco *coco = block_open(size);
 
 	if (coco == NULL)
 		return NULL;
 	coco->nb_lines = (uint32_t)((size - header) / COCO_ARRAYS / sizeof(struct coco_line));
-	coco->random = contest->seed;
+	coco->random = setup->seed;
 	coco->lines = (struct coco_line *)(void *)((uint8_t *)coco + header);
 	return coco;
 }
@@ -712,9 +712,9 @@ struct space_saving {
 	uint32_t hand, least;
 };
 
-static void *saving_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *saving_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	size_t header = line_up(sizeof(struct space_saving)), size = budget(contestant, contest);
+	size_t header = line_up(sizeof(struct space_saving)), size = budget(subject, setup);
 	struct space_saving *saving = block_open(size);
 
 	if (saving == NULL)

@@ -51,9 +51,9 @@ static double burst_ns(const struct state *state, double n)
 {
 	const struct queue_model *model = state->model;
 
-	if (model->valve == NULL)
+	if (model->shedding == NULL)
 		return n * state->packet_ns;
-	return model->valve(model->context, state->backlog, n, state->packet_ns);
+	return model->shedding(model->context, state->backlog, n, state->packet_ns);
 }
 
 struct queue_result queue_model_run(const struct queue_model *model)

@@ -20,7 +20,7 @@ struct queue_model {
 	double (*decide)(void *context, const struct demand_window *window);
 	/* ns that a burst of n packets takes which has left `backlog` behind; NULL: n times what a
 	 * packet takes. */
-	double (*valve)(void *context, double backlog, double n, double packet_ns);
+	double (*shedding)(void *context, double backlog, double n, double packet_ns);
 	void *context;
 };
 

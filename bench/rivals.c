@@ -38,15 +38,15 @@ static void make_name(char *name, size_t size, const char *kind)
 
 /* columns: counters of a row; it makes as many as 4 / error_rate. */
 static struct rte_member_setsum *create_member(
-	const struct bench_rounds *contest, double columns, uint32_t flags, float sample_rate)
+	const struct bench_rounds *setup, double columns, uint32_t flags, float sample_rate)
 {
 	char name[RTE_MEMBER_NAMESIZE];
 	struct rte_member_parameters params = {
 		.name = name,
 		.type = RTE_MEMBER_TYPE_SKETCH,
 		.key_len = sizeof(struct key4),
-		.prim_hash_seed = (uint32_t)contest->seed,
-		.sec_hash_seed = (uint32_t)contest->seed + 1,
+		.prim_hash_seed = (uint32_t)setup->seed,
+		.sec_hash_seed = (uint32_t)setup->seed + 1,
 		.error_rate = (float)(4 / columns),
 		.sample_rate = sample_rate,
 		.top_k = WORKLOAD_TOP,
@@ -63,18 +63,18 @@ static struct rte_member_setsum *create_member(
  * two rows differ by a constant XOR, and with a power of two of columns keys that collide in one
  * row collide in all of them. A little fewer columns, and the remainder of the division hides that.
  */
-static void *member_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *member_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	return create_member(
-		contest, (double)bench_subject_width(contestant, contest) * 63 / 64 - 1, 0, 1);
+		setup, (double)bench_subject_width(subject, setup) * 63 / 64 - 1, 0, 1);
 }
 
 static void *member_bytes_open(
-	const struct bench_subject *contestant, const struct bench_rounds *contest)
+	const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	(void)contestant;
+	(void)subject;
 	return create_member(
-		contest, (double)contest->width, RTE_MEMBER_SKETCH_COUNT_BYTE, MEMBER_SAMPLE_BYTES);
+		setup, (double)setup->width, RTE_MEMBER_SKETCH_COUNT_BYTE, MEMBER_SAMPLE_BYTES);
 }
 
 static void member_feed(void *state, uint32_t thread, const struct key_burst *burst)
@@ -200,21 +200,21 @@ static uint64_t exact_entries(uint64_t keys)
 	return keys + keys / 8 + 1024;
 }
 
-static void *exact_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *exact_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	char name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters params = {
 		.name = name,
-		.entries = (uint32_t)exact_entries(contest->workload->distinct),
+		.entries = (uint32_t)exact_entries(setup->workload->distinct),
 		.key_len = sizeof(struct key4),
 		.hash_func = rte_hash_crc,
-		.hash_func_init_val = (uint32_t)contest->seed,
+		.hash_func_init_val = (uint32_t)setup->seed,
 		.socket_id = (int)rte_socket_id(),
 	};
 	struct exact *exact = calloc(1, sizeof(*exact));
 
-	(void)contestant;
+	(void)subject;
 	if (exact == NULL)
 		return NULL;
 	make_name(name, sizeof(name), "exact");

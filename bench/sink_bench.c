@@ -92,20 +92,20 @@ static bool run_beside(struct beside_bench *bench, const struct beside *beside, 
 {
 	const struct sink_receivers_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
 	struct rounds_bench *in = bench->in;
-	struct sink_receivers *places = NULL;
+	struct sink_receivers *receivers = NULL;
 	double ns[TURNS];
 	cpu_set_t before;
 	bool fine;
 
 	leave_worker(&bench->plan, &before);
 	if (beside->open)
-		places = sink_receivers_open(&setting, in->error);
+		receivers = sink_receivers_open(&setting, in->error);
 	fine = !beside->open ||
-	       (places != NULL && sink_receivers_push_always(places, EVERY_FLOWS, TOP, EVERY));
+	       (receivers != NULL && sink_receivers_push_always(receivers, EVERY_FLOWS, TOP, EVERY));
 	sched_setaffinity(0, sizeof(before), &before);
 	fine = fine && run_turns(bench, ns);
-	if (places != NULL)
-		sink_receivers_close(places);
+	if (receivers != NULL)
+		sink_receivers_close(receivers);
 	if (!fine)
 		return false;
 	figures_note(&in->figures, "the median of %d turns", TURNS);
@@ -131,7 +131,7 @@ static bool worker_missing(struct rounds_bench *in)
 
 bool sink_bench_worker(struct rounds_bench *in)
 {
-	const struct bench_subject contestant = {.sketch = sketch_find("flow-table"), .threads = 1};
+	const struct bench_subject subject = {.sketch = sketch_find("flow-table"), .threads = 1};
 	static struct beside_bench bench;
 	bool fine;
 
@@ -139,9 +139,9 @@ bool sink_bench_worker(struct rounds_bench *in)
 		"a worker's packet beside exports of all kinds: %u records a second to each",
 		(uint32_t)(EVERY_FLOWS * SECOND_NS / EVERY));
 	bench.in = in;
-	setup_run_config(&bench.config, in->config, &contestant);
+	setup_run_config(&bench.config, in->config, &subject);
 	edit_feeder_options(&bench.config)->packets = in->quick ? QUICK_PACKETS : PACKETS;
-	if (!setup_plan(&bench.plan, &bench.config, &contestant, &in->topology, in->error))
+	if (!setup_plan(&bench.plan, &bench.config, &subject, &in->topology, in->error))
 		return false;
 	if (bench.plan.oversubscribed)
 		return worker_missing(in);
@@ -171,7 +171,7 @@ static double resident_mb(void)
 }
 
 /* Each queue gets more than it can hold, several times. */
-static bool fill_queues(struct sink_receivers *places, const struct rounds_bench *in)
+static bool fill_queues(struct sink_receivers *receivers, const struct rounds_bench *in)
 {
 	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
 
@@ -185,7 +185,7 @@ static bool fill_queues(struct sink_receivers *places, const struct rounds_bench
 
 		if (epoch == NULL)
 			return false;
-		sink_receivers_push(places, epoch);
+		sink_receivers_push(receivers, epoch);
 		usleep(50000); /* those that still take something do */
 	}
 	return true;
@@ -194,30 +194,30 @@ static bool fill_queues(struct sink_receivers *places, const struct rounds_bench
 bool sink_bench_memory(struct rounds_bench *in)
 {
 	const struct sink_receivers_setting setting = {.frozen = true, .queue_mb = QUEUE_MB};
-	struct sink_receivers *places;
+	struct sink_receivers *receivers;
 	double before, after;
 	bool fine;
 
 	figures_heading(&in->figures, "memory while all receivers are frozen");
-	places = sink_receivers_open(&setting, in->error);
-	if (places == NULL)
+	receivers = sink_receivers_open(&setting, in->error);
+	if (receivers == NULL)
 		return false;
 	malloc_trim(0); /* what is free would be taken again unseen */
 	before = resident_mb();
-	fine = fill_queues(places, in);
+	fine = fill_queues(receivers, in);
 	after = resident_mb();
 	rounds_row(in, "memory: growth behind frozen receivers", 0, after - before, "MB");
 	rounds_row(in, "memory: what their queues may take", 0,
-		(double)sink_receivers_bound(places) / (1 << 20), "MB");
-	sink_receivers_close(places);
+		(double)sink_receivers_bound(receivers) / (1 << 20), "MB");
+	sink_receivers_close(receivers);
 	return fine;
 }
 
 /* --- A scrape */
 
-static bool time_scrape(struct rounds_bench *in, struct sink_receivers *places, uint32_t round)
+static bool time_scrape(struct rounds_bench *in, struct sink_receivers *receivers, uint32_t round)
 {
-	uint16_t port = sink_receivers_metrics_port(places);
+	uint16_t port = sink_receivers_metrics_port(receivers);
 	double best = 0;
 	size_t series = 0;
 
@@ -241,7 +241,7 @@ bool sink_bench_scrape(struct rounds_bench *in)
 	const struct records_spec spec = {
 		.measurements = SCRAPED, .rows = TOP, .flows = 1, .seed = in->seed};
 	struct report_epoch *epoch;
-	struct sink_receivers *places;
+	struct sink_receivers *receivers;
 	bool fine;
 
 	figures_heading(&in->figures, "--metrics over loopback: %u measurements, --metrics-top %u",
@@ -250,16 +250,16 @@ bool sink_bench_scrape(struct rounds_bench *in)
 		rounds_missing(in, "a scrape of 10 000 series", 0, "ms", http_missing());
 		return true;
 	}
-	places = sink_receivers_open(&setting, in->error);
-	if (places == NULL)
+	receivers = sink_receivers_open(&setting, in->error);
+	if (receivers == NULL)
 		return false;
 	epoch = records_epoch(&spec);
 	fine = epoch != NULL;
 	if (fine)
-		sink_receivers_push(places, epoch);
+		sink_receivers_push(receivers, epoch);
 	for (uint32_t r = 0; r < in->rounds && fine; r++)
-		fine = !signals_stop_requested() && time_scrape(in, places, r);
-	sink_receivers_close(places);
+		fine = !signals_stop_requested() && time_scrape(in, receivers, r);
+	sink_receivers_close(receivers);
 	return fine;
 }
 
@@ -272,44 +272,44 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-static struct sink_log voice = {.say = hear};
+static struct sink_log sink_log = {.log = hear};
 
 /* Rows through an outlet, from the hand-over until all have their fate. Returns seconds; 0: they
  * have not. */
 static double time_queue(const struct sink_request *request, struct report_epoch *epoch)
 {
-	struct sink *remote = sink_create(request, 0, &voice);
+	struct sink *sink = sink_create(request, 0, &sink_log);
 	char why[SINK_ERROR_MAX];
 	struct delivery *delivery;
-	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
+	struct sink_queue_params params = {.nb_deliveries = 1, .log = hear};
 	int64_t start;
 	double seconds;
 
-	if (remote == NULL)
+	if (sink == NULL)
 		return 0;
-	delivery = &remote->delivery;
-	params.ops = &remote->scheme->ops;
-	params.place = remote;
+	delivery = &sink->delivery;
+	params.ops = &sink->scheme->ops;
+	params.place = sink;
 	params.name = request->url;
 	params.deliveries = &delivery;
-	remote->outlet = sink_queue_create(&params);
-	if (remote->outlet == NULL || sink_open(remote, false, why) != 0 ||
-		sink_queue_start(remote->outlet) != 0) {
-		sink_queue_free(remote->outlet);
-		sink_free(remote);
+	sink->sink_queue = sink_queue_create(&params);
+	if (sink->sink_queue == NULL || sink_open(sink, false, why) != 0 ||
+		sink_queue_start(sink->sink_queue) != 0) {
+		sink_queue_free(sink->sink_queue);
+		sink_free(sink);
 		return 0;
 	}
-	sink_queue_push(remote->outlet, epoch); /* it is connected, and has memory for the text */
-	sink_queue_settle(remote->outlet);
+	sink_queue_push(sink->sink_queue, epoch); /* it is connected, and has memory for the text */
+	sink_queue_settle(sink->sink_queue);
 	start = clock_now(CLOCK_MONOTONIC);
-	sink_queue_push(remote->outlet, epoch);
-	sink_queue_settle(remote->outlet);
+	sink_queue_push(sink->sink_queue, epoch);
+	sink_queue_settle(sink->sink_queue);
 	seconds = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e9;
-	sink_queue_end(remote->outlet);
+	sink_queue_end(sink->sink_queue);
 	if (atomic_load(&delivery->acknowledged) != 2 * epoch->measurements[0].nb_flows)
 		seconds = 0;
-	sink_queue_free(remote->outlet);
-	sink_free(remote);
+	sink_queue_free(sink->sink_queue);
+	sink_free(sink);
 	return seconds;
 }
 
@@ -321,7 +321,7 @@ static double time_loop(struct mock_broker *broker, const struct sink_request *r
 	struct columns *columns;
 	double seconds = 0;
 
-	choice.remote = true;
+	choice.sink = true;
 	choice.named = format_json.named;
 	columns = columns_of(&output_flows, &choice);
 	text_clear(text);

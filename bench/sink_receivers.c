@@ -88,10 +88,10 @@ static bool listen_at(int *fd, uint16_t *port, int type)
 	return true;
 }
 
-static void accept_one(struct sink_receivers *places, enum port port)
+static void accept_one(struct sink_receivers *receivers, enum port port)
 {
-	int fd = accept(places->listeners[port], NULL, NULL);
-	uint32_t c = (uint32_t)places->nb_polled - PORTS;
+	int fd = accept(receivers->listeners[port], NULL, NULL);
+	uint32_t c = (uint32_t)receivers->nb_polled - PORTS;
 
 	if (fd < 0)
 		return;
@@ -99,8 +99,8 @@ static void accept_one(struct sink_receivers *places, enum port port)
 		close(fd);
 		return;
 	}
-	places->connections[c] = (struct connection){.port = port, .request = malloc(REQUEST_MAX)};
-	places->polled[places->nb_polled++] = (struct pollfd){.fd = fd, .events = POLLIN};
+	receivers->connections[c] = (struct connection){.port = port, .request = malloc(REQUEST_MAX)};
+	receivers->polled[receivers->nb_polled++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
 /* The answer to a request whose end has come: its body is as long as the head says. */
@@ -128,11 +128,11 @@ static void answer(struct connection *connection, int fd, const char *bytes, siz
 		(void)send(fd, written, sizeof(written) - 1, MSG_NOSIGNAL);
 }
 
-static void read_one(struct sink_receivers *places, uint32_t c, size_t *left)
+static void read_one(struct sink_receivers *receivers, uint32_t c, size_t *left)
 {
 	static _Thread_local char bytes[REQUEST_MAX];
-	struct connection *connection = &places->connections[c];
-	struct pollfd *polled = &places->polled[PORTS + c];
+	struct connection *connection = &receivers->connections[c];
+	struct pollfd *polled = &receivers->polled[PORTS + c];
 	ssize_t n = recv(polled->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
 	if (n > 0 && connection->port == PORT_DATABASE && connection->request != NULL)
@@ -145,44 +145,44 @@ static void read_one(struct sink_receivers *places, uint32_t c, size_t *left)
 
 static void *serve(void *arg)
 {
-	struct sink_receivers *places = arg;
+	struct sink_receivers *receivers = arg;
 	size_t left[CONNECTIONS] = {0};
 	char datagram[2048];
 
-	while (!atomic_load(&places->ends)) {
-		if (poll(places->polled, places->nb_polled, 50) <= 0)
+	while (!atomic_load(&receivers->ends)) {
+		if (poll(receivers->polled, receivers->nb_polled, 50) <= 0)
 			continue;
-		for (uint32_t c = 0; c < places->nb_polled - PORTS; c++)
-			if (places->polled[PORTS + c].revents != 0)
-				read_one(places, c, &left[c]);
-		while (recv(places->listeners[PORT_DATAGRAMS], datagram, sizeof(datagram),
+		for (uint32_t c = 0; c < receivers->nb_polled - PORTS; c++)
+			if (receivers->polled[PORTS + c].revents != 0)
+				read_one(receivers, c, &left[c]);
+		while (recv(receivers->listeners[PORT_DATAGRAMS], datagram, sizeof(datagram),
 			       MSG_DONTWAIT) > 0)
 			;
 		for (enum port p = PORT_ROWS; p < PORT_DATAGRAMS; p++)
-			if (places->polled[p].revents != 0)
-				accept_one(places, p);
+			if (receivers->polled[p].revents != 0)
+				accept_one(receivers, p);
 	}
 	return NULL;
 }
 
-static bool listen_all(struct sink_receivers *places)
+static bool listen_all(struct sink_receivers *receivers)
 {
 	for (enum port p = PORT_ROWS; p < PORTS; p++) {
-		if (!listen_at(&places->listeners[p], &places->ports[p],
+		if (!listen_at(&receivers->listeners[p], &receivers->ports[p],
 			    p == PORT_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM))
 			return false;
-		places->polled[p] = (struct pollfd){.fd = places->listeners[p], .events = POLLIN};
+		receivers->polled[p] = (struct pollfd){.fd = receivers->listeners[p], .events = POLLIN};
 	}
-	places->nb_polled = PORTS;
-	if (places->setting.frozen)
+	receivers->nb_polled = PORTS;
+	if (receivers->setting.frozen)
 		return true;
-	places->serves = pthread_create(&places->server, NULL, serve, places) == 0;
-	return places->serves;
+	receivers->serves = pthread_create(&receivers->server, NULL, serve, receivers) == 0;
+	return receivers->serves;
 }
 
 /* --- Metrics, and who asks for them */
 
-static bool open_metrics(struct sink_receivers *places, char *error)
+static bool open_metrics(struct sink_receivers *receivers, char *error)
 {
 	struct listen_address address = {0};
 	char text[32];
@@ -190,18 +190,18 @@ static bool open_metrics(struct sink_receivers *places, char *error)
 
 	if (http_missing() != NULL)
 		return true;
-	if (!listen_at(&probe, &places->http_port, SOCK_STREAM))
+	if (!listen_at(&probe, &receivers->http_port, SOCK_STREAM))
 		return false;
 	close(probe);
-	snprintf(text, sizeof(text), "127.0.0.1:%u", places->http_port);
-	places->recent = recent_create();
-	places->metrics =
-		places->recent != NULL ? metrics_create(TOP, "DPDK", places->recent) : NULL;
-	if (places->metrics == NULL || !listen_parse(text, &address, error))
+	snprintf(text, sizeof(text), "127.0.0.1:%u", receivers->http_port);
+	receivers->recent = recent_create();
+	receivers->metrics =
+		receivers->recent != NULL ? metrics_create(TOP, "DPDK", receivers->recent) : NULL;
+	if (receivers->metrics == NULL || !listen_parse(text, &address, error))
 		return false;
-	metrics_start(places->metrics, SECOND_NS);
-	places->http = http_open(&address, metrics_pages, places->metrics, error);
-	return places->http != NULL && http_start(places->http, error);
+	metrics_start(receivers->metrics, SECOND_NS);
+	receivers->http = http_open(&address, metrics_pages, receivers->metrics, error);
+	return receivers->http != NULL && http_start(receivers->http, error);
 }
 
 size_t sink_receivers_scrape(uint16_t port, bool reads)
@@ -242,10 +242,10 @@ static void nap(int64_t ns)
 
 static void *scrape(void *arg)
 {
-	struct sink_receivers *places = arg;
+	struct sink_receivers *receivers = arg;
 
-	while (!atomic_load(&places->ends)) {
-		(void)sink_receivers_scrape(places->http_port, true);
+	while (!atomic_load(&receivers->ends)) {
+		(void)sink_receivers_scrape(receivers->http_port, true);
 		nap(SCRAPE_NS);
 	}
 	return NULL;
@@ -253,46 +253,46 @@ static void *scrape(void *arg)
 
 /* --- The writer */
 
-static void put_section(FILE *file, const struct sink_receivers *places, const char *name, const char *what,
+static void put_section(FILE *file, const struct sink_receivers *receivers, const char *name, const char *what,
 	const char *url)
 {
 	fprintf(file, "[export %s]\nwhat = %s\nurl = %s\nqueue = %zuMB\n", name, what, url,
-		places->setting.queue_mb);
+		receivers->setting.queue_mb);
 }
 
-static bool write_config(struct sink_receivers *places)
+static bool write_config(struct sink_receivers *receivers)
 {
-	FILE *file = fopen(places->path, "w");
+	FILE *file = fopen(receivers->path, "w");
 	char url[160];
 
 	if (file == NULL)
 		return false;
 	fputs("pcap = none\nsketch = flow-table\n", file);
-	snprintf(url, sizeof(url), "%s/flows.csv", places->folder);
-	put_section(file, places, "files", "flows", url);
-	snprintf(url, sizeof(url), "json:tcp://127.0.0.1:%u", places->ports[PORT_ROWS]);
-	put_section(file, places, "rows", "flows", url);
-	put_section(file, places, "heavy", "heavy-hitters", url);
-	snprintf(url, sizeof(url), "ipfix://127.0.0.1:%u", places->ports[PORT_DATAGRAMS]);
-	put_section(file, places, "datagrams", "flows", url);
-	snprintf(url, sizeof(url), "ipfix+tcp://127.0.0.1:%u", places->ports[PORT_STREAM]);
-	put_section(file, places, "stream", "flows", url);
-	places->remotes = 4;
+	snprintf(url, sizeof(url), "%s/flows.csv", receivers->folder);
+	put_section(file, receivers, "files", "flows", url);
+	snprintf(url, sizeof(url), "json:tcp://127.0.0.1:%u", receivers->ports[PORT_ROWS]);
+	put_section(file, receivers, "rows", "flows", url);
+	put_section(file, receivers, "heavy", "heavy-hitters", url);
+	snprintf(url, sizeof(url), "ipfix://127.0.0.1:%u", receivers->ports[PORT_DATAGRAMS]);
+	put_section(file, receivers, "datagrams", "flows", url);
+	snprintf(url, sizeof(url), "ipfix+tcp://127.0.0.1:%u", receivers->ports[PORT_STREAM]);
+	put_section(file, receivers, "stream", "flows", url);
+	receivers->remotes = 4;
 	if (sink_type_clickhouse.missing == NULL) {
 		snprintf(url, sizeof(url), "clickhouse://127.0.0.1:%u/flows",
-			places->ports[PORT_DATABASE]);
-		put_section(file, places, "database", "flows", url);
-		places->remotes++;
+			receivers->ports[PORT_DATABASE]);
+		put_section(file, receivers, "database", "flows", url);
+		receivers->remotes++;
 	}
 	if (sink_type_kafka.missing == NULL) {
 		snprintf(
-			url, sizeof(url), "kafka://127.0.0.1:%u/flows", places->ports[PORT_BROKER]);
-		if (places->broker != NULL)
+			url, sizeof(url), "kafka://127.0.0.1:%u/flows", receivers->ports[PORT_BROKER]);
+		if (receivers->broker != NULL)
 			snprintf(url, sizeof(url), "kafka://%s/flows",
-				mock_broker_address(places->broker));
-		put_section(file, places, "broker", "flows", url);
+				mock_broker_address(receivers->broker));
+		put_section(file, receivers, "broker", "flows", url);
 		fprintf(file, "kafka.queue.buffering.max.kbytes = %u\n", KAFKA_MB << 10);
-		places->remotes++;
+		receivers->remotes++;
 	}
 	return fclose(file) == 0;
 }
@@ -304,140 +304,140 @@ static void hear(bool warning, const char *line, void *arg)
 	(void)arg;
 }
 
-static bool open_writer(struct sink_receivers *places, char *error)
+static bool open_writer(struct sink_receivers *receivers, char *error)
 {
-	const struct sink_log voice = {.say = hear};
+	const struct sink_log sink_log = {.log = hear};
 	char words[3][16] = {"sketchtap", "run", "--config"};
-	char *arguments[] = {words[0], words[1], words[2], places->path, NULL};
+	char *arguments[] = {words[0], words[1], words[2], receivers->path, NULL};
 	uint64_t first;
 	int status;
 
-	places->configured =
-		config_load(&places->config, &commands, 4, arguments, stdout, stderr) == CONFIG_OK;
-	if (!places->configured)
+	receivers->configured =
+		config_load(&receivers->config, &commands, 4, arguments, stdout, stderr) == CONFIG_OK;
+	if (!receivers->configured)
 		return false;
-	places->writer = writer_open(&places->config, &voice, &first, &status, error);
-	return places->writer != NULL;
+	receivers->writer = writer_open(&receivers->config, &sink_log, &first, &status, error);
+	return receivers->writer != NULL;
 }
 
 struct sink_receivers *sink_receivers_open(const struct sink_receivers_setting *setting, char *error)
 {
-	struct sink_receivers *places = calloc(1, sizeof(*places));
+	struct sink_receivers *receivers = calloc(1, sizeof(*receivers));
 
 	snprintf(error, SINK_RECEIVERS_ERROR_MAX, "no memory, file or socket of loopback for receivers");
-	if (places == NULL)
+	if (receivers == NULL)
 		return NULL;
-	places->setting = *setting;
+	receivers->setting = *setting;
 	for (enum port p = PORT_ROWS; p < PORTS; p++)
-		places->listeners[p] = -1;
-	snprintf(places->folder, sizeof(places->folder), "/tmp/sketchtap-bench-XXXXXX");
-	if (mkdtemp(places->folder) == NULL) {
-		free(places);
+		receivers->listeners[p] = -1;
+	snprintf(receivers->folder, sizeof(receivers->folder), "/tmp/sketchtap-bench-XXXXXX");
+	if (mkdtemp(receivers->folder) == NULL) {
+		free(receivers);
 		return NULL;
 	}
-	snprintf(places->path, sizeof(places->path), "%s/config", places->folder);
+	snprintf(receivers->path, sizeof(receivers->path), "%s/config", receivers->folder);
 	if (!setting->frozen)
-		places->broker = mock_broker_create("flows");
-	if (listen_all(places) && write_config(places) && open_metrics(places, error) &&
-		open_writer(places, error)) {
-		if (places->http != NULL && setting->frozen)
-			(void)sink_receivers_scrape(places->http_port, false);
-		else if (places->http != NULL)
-			places->scrapes =
-				pthread_create(&places->scraper, NULL, scrape, places) == 0;
-		return places;
+		receivers->broker = mock_broker_create("flows");
+	if (listen_all(receivers) && write_config(receivers) && open_metrics(receivers, error) &&
+		open_writer(receivers, error)) {
+		if (receivers->http != NULL && setting->frozen)
+			(void)sink_receivers_scrape(receivers->http_port, false);
+		else if (receivers->http != NULL)
+			receivers->scrapes =
+				pthread_create(&receivers->scraper, NULL, scrape, receivers) == 0;
+		return receivers;
 	}
-	sink_receivers_close(places);
+	sink_receivers_close(receivers);
 	return NULL;
 }
 
-void sink_receivers_push(struct sink_receivers *places, struct report_epoch *epoch)
+void sink_receivers_push(struct sink_receivers *receivers, struct report_epoch *epoch)
 {
-	if (places->metrics != NULL) {
-		recent_take(places->recent, epoch);
-		metrics_take(places->metrics, epoch, writer_deliveries(places->writer));
+	if (receivers->metrics != NULL) {
+		recent_take(receivers->recent, epoch);
+		metrics_take(receivers->metrics, epoch, writer_deliveries(receivers->writer));
 	}
-	writer_push(places->writer, epoch);
+	writer_push(receivers->writer, epoch);
 }
 
 static void *push_always(void *arg)
 {
-	struct sink_receivers *places = arg;
+	struct sink_receivers *receivers = arg;
 
-	for (uint64_t number = 0; !atomic_load(&places->ends); number++) {
+	for (uint64_t number = 0; !atomic_load(&receivers->ends); number++) {
 		const struct records_spec spec = {.number = number,
 			.measurements = 1,
-			.flows = places->flows,
-			.rows = places->rows,
+			.flows = receivers->flows,
+			.rows = receivers->rows,
 			.seed = 1};
 		struct report_epoch *epoch = records_epoch(&spec);
 
 		if (epoch == NULL)
 			break;
-		epoch->end = epoch->start + places->every;
-		sink_receivers_push(places, epoch);
-		nap(places->every);
+		epoch->end = epoch->start + receivers->every;
+		sink_receivers_push(receivers, epoch);
+		nap(receivers->every);
 	}
 	return NULL;
 }
 
-bool sink_receivers_push_always(struct sink_receivers *places, size_t flows, size_t rows, int64_t every)
+bool sink_receivers_push_always(struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every)
 {
-	places->flows = flows;
-	places->rows = rows;
-	places->every = every;
-	places->pushes = pthread_create(&places->pusher, NULL, push_always, places) == 0;
-	return places->pushes;
+	receivers->flows = flows;
+	receivers->rows = rows;
+	receivers->every = every;
+	receivers->pushes = pthread_create(&receivers->pusher, NULL, push_always, receivers) == 0;
+	return receivers->pushes;
 }
 
-size_t sink_receivers_bound(const struct sink_receivers *places)
+size_t sink_receivers_bound(const struct sink_receivers *receivers)
 {
-	size_t mb = places->remotes * places->setting.queue_mb + places->setting.queue_mb;
+	size_t mb = receivers->remotes * receivers->setting.queue_mb + receivers->setting.queue_mb;
 
 	return (mb + (sink_type_kafka.missing == NULL ? KAFKA_MB : 0)) << 20;
 }
 
-uint16_t sink_receivers_metrics_port(const struct sink_receivers *places)
+uint16_t sink_receivers_metrics_port(const struct sink_receivers *receivers)
 {
-	return places->http != NULL ? places->http_port : 0;
+	return receivers->http != NULL ? receivers->http_port : 0;
 }
 
-struct mock_broker *sink_receivers_broker(const struct sink_receivers *places)
+struct mock_broker *sink_receivers_broker(const struct sink_receivers *receivers)
 {
-	return places->broker;
+	return receivers->broker;
 }
 
-void sink_receivers_close(struct sink_receivers *places)
+void sink_receivers_close(struct sink_receivers *receivers)
 {
 	char path[96];
 
-	atomic_store(&places->ends, true);
-	if (places->pushes)
-		pthread_join(places->pusher, NULL);
-	if (places->scrapes)
-		pthread_join(places->scraper, NULL);
-	if (places->serves)
-		pthread_join(places->server, NULL);
+	atomic_store(&receivers->ends, true);
+	if (receivers->pushes)
+		pthread_join(receivers->pusher, NULL);
+	if (receivers->scrapes)
+		pthread_join(receivers->scraper, NULL);
+	if (receivers->serves)
+		pthread_join(receivers->server, NULL);
 	/* Who is not there any more is waited for some seconds, and no longer. */
 	for (enum port p = PORT_ROWS; p < PORTS; p++)
-		if (places->listeners[p] >= 0)
-			close(places->listeners[p]);
-	for (nfds_t c = PORTS; c < places->nb_polled; c++)
-		if (places->polled[c].fd >= 0)
-			close(places->polled[c].fd);
+		if (receivers->listeners[p] >= 0)
+			close(receivers->listeners[p]);
+	for (nfds_t c = PORTS; c < receivers->nb_polled; c++)
+		if (receivers->polled[c].fd >= 0)
+			close(receivers->polled[c].fd);
 	for (uint32_t c = 0; c < CONNECTIONS; c++)
-		free(places->connections[c].request);
-	http_close(places->http);
-	if (places->writer != NULL)
-		(void)writer_close(places->writer);
-	metrics_destroy(places->metrics);
-	recent_destroy(places->recent);
-	if (places->configured)
-		config_free(&places->config);
-	mock_broker_destroy(places->broker);
-	unlink(places->path);
-	snprintf(path, sizeof(path), "%s/flows.csv", places->folder);
+		free(receivers->connections[c].request);
+	http_close(receivers->http);
+	if (receivers->writer != NULL)
+		(void)writer_close(receivers->writer);
+	metrics_destroy(receivers->metrics);
+	recent_destroy(receivers->recent);
+	if (receivers->configured)
+		config_free(&receivers->config);
+	mock_broker_destroy(receivers->broker);
+	unlink(receivers->path);
+	snprintf(path, sizeof(path), "%s/flows.csv", receivers->folder);
 	unlink(path);
-	rmdir(places->folder);
-	free(places);
+	rmdir(receivers->folder);
+	free(receivers);
 }

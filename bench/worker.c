@@ -54,7 +54,7 @@ static const struct figures_column columns[] = {
 
 /* Whoever takes turns; number 0 receives and frees. */
 struct entrant {
-	struct bench_subject contestant;
+	struct bench_subject subject;
 	enum polled_kind kind;
 	struct config config;
 	struct plan plan;
@@ -82,10 +82,10 @@ static const struct option_values one_thread = {1, {1}};
 /* The first sketch again, with --overload: nothing is given up, and all is. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
-static enum polled_kind kind_of(const struct bench_subject *contestant, uint32_t e)
+static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
 {
-	return contestant->name == kept_up[0]   ? POLLED_KEPT_UP
-	       : contestant->name == kept_up[1] ? POLLED_COUNT_ONLY
+	return subject->name == kept_up[0]   ? POLLED_KEPT_UP
+	       : subject->name == kept_up[1] ? POLLED_COUNT_ONLY
 	       : e == 0                         ? POLLED_RECEIVE_AND_FREE
 						: POLLED_MEASURE;
 }
@@ -93,29 +93,29 @@ static enum polled_kind kind_of(const struct bench_subject *contestant, uint32_t
 /* The first entrant counts nothing: any sketch does for its plan. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
-	struct bench_subject contestants[ENTRANTS_MAX];
+	struct bench_subject subjects[ENTRANTS_MAX];
 	uint32_t n = choices_subjects(
-		bench_options(bench->config), &one_thread, contestants + 1, ENTRANTS_MAX - 1);
+		bench_options(bench->config), &one_thread, subjects + 1, ENTRANTS_MAX - 1);
 
-	n += locked_subjects(bench_options(bench->config), &one_thread, contestants + 1 + n,
+	n += locked_subjects(bench_options(bench->config), &one_thread, subjects + 1 + n,
 		ENTRANTS_MAX - 1 - n);
 
-	contestants[0] = (struct bench_subject){
+	subjects[0] = (struct bench_subject){
 		.name = "receive and free", .sketch = sketches[0], .threads = 1};
 	for (uint32_t k = 0; k < 2 && n + 1 < ENTRANTS_MAX; k++, n++) {
-		contestants[n + 1] = contestants[1];
-		contestants[n + 1].name = kept_up[k];
+		subjects[n + 1] = subjects[1];
+		subjects[n + 1].name = kept_up[k];
 	}
 	for (bench->nb_entrants = 0; bench->nb_entrants < n + 1; bench->nb_entrants++) {
 		struct entrant *entrant = &bench->entrants[bench->nb_entrants];
 
-		entrant->contestant = contestants[bench->nb_entrants];
-		entrant->kind = kind_of(&entrant->contestant, bench->nb_entrants);
-		setup_run_config(&entrant->config, bench->config, &entrant->contestant);
+		entrant->subject = subjects[bench->nb_entrants];
+		entrant->kind = kind_of(&entrant->subject, bench->nb_entrants);
+		setup_run_config(&entrant->config, bench->config, &entrant->subject);
 		if (entrant->kind >= POLLED_KEPT_UP)
-			edit_shed_policy_options(&entrant->config)->keep_up = SHED_POLICY_SAMPLE;
+			edit_shed_policy_options(&entrant->config)->policy = SHED_POLICY_SAMPLE;
 		edit_feeder_options(&entrant->config)->packets = bench->packets;
-		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
+		if (!setup_plan(&entrant->plan, &entrant->config, &entrant->subject,
 			    &bench->topology, error))
 			return false;
 	}
@@ -149,15 +149,15 @@ static void cell_identity(
 
 	choices_traffic(traffic, zipf);
 	figures_cell(figures, "bench", "worker");
-	figures_cell(figures, "name", "%s", entrant->contestant.name);
+	figures_cell(figures, "name", "%s", entrant->subject.name);
 	figures_cell(figures, "traffic", "%s", traffic);
 	if (zipf != BENCH_ZIPF_RANDOM)
 		figures_cell(figures, "flows", "%" PRIu64, flows);
 	figures_cell(figures, "packets", "%" PRIu64, bench->packets);
 	if (entrant == &bench->entrants[0])
 		return;
-	figures_cell(figures, "sharing", "%s", plan_sharing_word(entrant->contestant.sharing));
-	figures_cell(figures, "atomic", "%s", setup_atomic_name(&entrant->contestant));
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(entrant->subject.sharing));
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(&entrant->subject));
 	figures_cell(figures, "width", "%" PRIu64, entrant->plan.measurements[0].params.width);
 }
 
@@ -201,7 +201,7 @@ static bool run_widths(
 
 			edit_measurement_options(&entrant->config.measurements[0])->width =
 				bench->widths->values[w];
-			if (!setup_plan(&entrant->plan, &entrant->config, &entrant->contestant,
+			if (!setup_plan(&entrant->plan, &entrant->config, &entrant->subject,
 				    &bench->topology, error)) {
 				log_error("%s", error);
 				return false;

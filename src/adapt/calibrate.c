@@ -72,26 +72,26 @@ bool calibrate_add(struct profile *profile, struct profile_row *row, double *ns,
 static struct calibration_run *begin_run(
 	const struct calibration *calibration, const struct key_rule *rule)
 {
-	struct calibration_run *bout = aligned_alloc(64, (sizeof(*bout) + 63) / 64 * 64);
+	struct calibration_run *run = aligned_alloc(64, (sizeof(*run) + 63) / 64 * 64);
 
-	if (bout == NULL)
+	if (run == NULL)
 		return NULL;
-	memset(bout, 0, sizeof(*bout));
-	bout->calibration = calibration;
-	bout->rule = rule;
-	hash_key_init(&bout->hash_key, calibration->seed);
-	random_init(&bout->random, calibration->seed);
-	bout->ns = calloc(calibration->samples, sizeof(bout->ns[0]));
-	if (bout->ns != NULL)
-		return bout;
-	free(bout);
+	memset(run, 0, sizeof(*run));
+	run->calibration = calibration;
+	run->rule = rule;
+	hash_key_init(&run->hash_key, calibration->seed);
+	random_init(&run->random, calibration->seed);
+	run->ns = calloc(calibration->samples, sizeof(run->ns[0]));
+	if (run->ns != NULL)
+		return run;
+	free(run);
 	return NULL;
 }
 
-static void end_run(struct calibration_run *bout)
+static void end_run(struct calibration_run *run)
 {
-	free(bout->ns);
-	free(bout);
+	free(run->ns);
+	free(run);
 }
 
 static bool note_late(const struct calibration *calibration, bool late)
@@ -102,9 +102,9 @@ static bool note_late(const struct calibration *calibration, bool late)
 }
 
 /* Or nobody waits for it any more. */
-static bool is_late(const struct calibration_run *bout)
+static bool is_late(const struct calibration_run *run)
 {
-	const struct calibration *calibration = bout->calibration;
+	const struct calibration *calibration = run->calibration;
 
 	return note_late(calibration,
 		signals_stop_requested() ||
@@ -112,17 +112,17 @@ static bool is_late(const struct calibration_run *bout)
 }
 
 /* What took so long, of n packets. */
-static void note_cost(struct calibration_run *bout, uint64_t cycles, uint32_t n)
+static void note_cost(struct calibration_run *run, uint64_t cycles, uint32_t n)
 {
-	if (bout->n < bout->calibration->samples)
-		bout->ns[bout->n++] = (double)cycles * bout->calibration->ns / n;
+	if (run->n < run->calibration->samples)
+		run->ns[run->n++] = (double)cycles * run->calibration->ns / n;
 }
 
 /* Packet i of the burst := one of flow number `flow`. */
-static void make_packet(struct calibration_run *bout, uint32_t i, uint64_t flow)
+static void make_packet(struct calibration_run *run, uint32_t i, uint64_t flow)
 {
-	uint64_t one = random_mix(bout->calibration->seed + flow), two = random_mix(one + flow);
-	struct key4 *key = &bout->packets.key4[i];
+	uint64_t one = random_mix(run->calibration->seed + flow), two = random_mix(one + flow);
+	struct key4 *key = &run->packets.key4[i];
 
 	memset(key, 0, sizeof(*key));
 	memcpy(key->src_ip, &one, 4);
@@ -130,22 +130,22 @@ static void make_packet(struct calibration_run *bout, uint32_t i, uint64_t flow)
 	memcpy(key->src_port, &two, 2);
 	memcpy(key->dst_port, (const char *)&two + 2, 2);
 	key->proto = 17;
-	bout->packets.wire_len[i] = WIRE_BYTES;
-	if (!bout->packets.has_tcp)
+	run->packets.wire_len[i] = WIRE_BYTES;
+	if (!run->packets.has_tcp)
 		return;
 	key->proto = 6;
-	bout->now += PERIOD_NS;
-	bout->packets.time[i] = bout->now;
-	bout->packets.tcp[i] = (struct key_tcp){
-		.sequence = (uint32_t)bout->now, .payload = 1, .window = 1, .known = true};
+	run->now += PERIOD_NS;
+	run->packets.time[i] = run->now;
+	run->packets.tcp[i] = (struct key_tcp){
+		.sequence = (uint32_t)run->now, .payload = 1, .window = 1, .known = true};
 }
 
 /* From packets to what a sketch is fed. */
-static void make_keys(struct calibration_run *bout)
+static void make_keys(struct calibration_run *run)
 {
-	key_burst_mask(&bout->keys, &bout->packets, bout->rule);
-	key_burst_copy_details(&bout->keys, &bout->packets);
-	hash_burst(&bout->hash_key, &bout->keys);
+	key_burst_mask(&run->keys, &run->packets, run->rule);
+	key_burst_copy_details(&run->keys, &run->packets);
+	hash_burst(&run->hash_key, &run->keys);
 }
 
 /* --- the clock, keys, distinct keys --- */
@@ -153,47 +153,47 @@ static void make_keys(struct calibration_run *bout)
 bool calibrate_timer(const struct calibration *calibration, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_TIMER, .single = true}};
-	struct calibration_run *bout;
+	struct calibration_run *run;
 	bool added;
 
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin_run(calibration, &key_rules[0]);
-	if (bout == NULL)
+	run = begin_run(calibration, &key_rules[0]);
+	if (run == NULL)
 		return false;
-	while (bout->n < calibration->samples) {
+	while (run->n < calibration->samples) {
 		uint64_t start = calibration->clock();
 
-		note_cost(bout, calibration->clock() - start, 1);
+		note_cost(run, calibration->clock() - start, 1);
 	}
-	added = calibrate_add(profile, &row, bout->ns, bout->n);
-	end_run(bout);
+	added = calibrate_add(profile, &row, run->ns, run->n);
+	end_run(run);
 	return added;
 }
 
-static void make_random_packets(struct calibration_run *bout)
+static void make_random_packets(struct calibration_run *run)
 {
-	bout->packets.n = BURST_MAX;
+	run->packets.n = BURST_MAX;
 	for (uint32_t i = 0; i < BURST_MAX; i++)
-		make_packet(bout, i, random_next(&bout->random));
+		make_packet(run, i, random_next(&run->random));
 }
 
-static void time_key(struct calibration_run *bout)
+static void time_key(struct calibration_run *run)
 {
-	const struct calibration *calibration = bout->calibration;
+	const struct calibration *calibration = run->calibration;
 
-	while (bout->n < calibration->samples && !is_late(bout)) {
+	while (run->n < calibration->samples && !is_late(run)) {
 		uint64_t start;
 
-		make_random_packets(bout);
+		make_random_packets(run);
 		start = calibration->clock();
-		if (bout->rule == &key_rules[0]) { /* packets have it already */
-			hash_burst(&bout->hash_key, &bout->packets);
+		if (run->rule == &key_rules[0]) { /* packets have it already */
+			hash_burst(&run->hash_key, &run->packets);
 		} else {
-			key_burst_mask(&bout->keys, &bout->packets, bout->rule);
-			hash_burst(&bout->hash_key, &bout->keys);
+			key_burst_mask(&run->keys, &run->packets, run->rule);
+			hash_burst(&run->hash_key, &run->keys);
 		}
-		note_cost(bout, calibration->clock() - start, BURST_MAX);
+		note_cost(run, calibration->clock() - start, BURST_MAX);
 	}
 }
 
@@ -201,7 +201,7 @@ bool calibrate_key(
 	const struct calibration *calibration, const struct key_rule *rule, struct profile *profile)
 {
 	struct profile_row row = {.what = {.part = PROFILE_KEY}};
-	struct calibration_run *bout;
+	struct calibration_run *run;
 	bool added;
 
 	if (strlen(rule->name) >= PROFILE_KEY_MAX)
@@ -209,12 +209,12 @@ bool calibrate_key(
 	strcpy(row.what.key, rule->name);
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin_run(calibration, key_rule_equal(rule, &key_rules[0]) ? &key_rules[0] : rule);
-	if (bout == NULL)
+	run = begin_run(calibration, key_rule_equal(rule, &key_rules[0]) ? &key_rules[0] : rule);
+	if (run == NULL)
 		return false;
-	time_key(bout);
-	added = calibrate_add(profile, &row, bout->ns, bout->n);
-	end_run(bout);
+	time_key(run);
+	added = calibrate_add(profile, &row, run->ns, run->n);
+	end_run(run);
 	return added;
 }
 
@@ -222,36 +222,36 @@ bool calibrate_distinct(const struct calibration *calibration, struct profile *p
 {
 	struct profile_row row = {.what = {.part = PROFILE_DISTINCT}};
 	struct hyperloglog *distinct;
-	struct calibration_run *bout;
+	struct calibration_run *run;
 	bool added = false;
 
 	if (profile_find(profile, &row.what) != NULL)
 		return true;
-	bout = begin_run(calibration, &key_rules[0]);
+	run = begin_run(calibration, &key_rules[0]);
 	distinct = aligned_alloc(64, sizeof(*distinct));
-	if (bout != NULL && distinct != NULL) {
+	if (run != NULL && distinct != NULL) {
 		hyperloglog_reset(distinct);
-		while (bout->n < calibration->samples && !is_late(bout)) {
+		while (run->n < calibration->samples && !is_late(run)) {
 			uint64_t start;
 
-			make_random_packets(bout);
-			hash_burst(&bout->hash_key, &bout->packets);
+			make_random_packets(run);
+			hash_burst(&run->hash_key, &run->packets);
 			start = calibration->clock();
-			hyperloglog_update(distinct, &bout->packets);
-			note_cost(bout, calibration->clock() - start, BURST_MAX);
+			hyperloglog_update(distinct, &run->packets);
+			note_cost(run, calibration->clock() - start, BURST_MAX);
 		}
-		added = calibrate_add(profile, &row, bout->ns, bout->n);
+		added = calibrate_add(profile, &row, run->ns, run->n);
 	}
 	free(distinct);
-	if (bout != NULL)
-		end_run(bout);
+	if (run != NULL)
+		end_run(run);
 	return added;
 }
 
 /* --- sketches --- */
 
 struct fed {
-	struct calibration_run *bout;
+	struct calibration_run *run;
 	struct sketch *sketch;
 	sketch_update_fn update;
 	uint64_t flows; /* as many as are too many for a cache, or there is room for */
@@ -261,33 +261,33 @@ struct fed {
 /* Feeds the packets that were made. */
 static void feed(struct fed *fed, bool timed)
 {
-	struct calibration_run *bout = fed->bout;
+	struct calibration_run *run = fed->run;
 	uint64_t start;
 
-	make_keys(bout);
-	start = bout->calibration->clock();
-	fed->update(fed->sketch, &bout->keys);
+	make_keys(run);
+	start = run->calibration->clock();
+	fed->update(fed->sketch, &run->keys);
 	if (timed)
-		note_cost(bout, bout->calibration->clock() - start, bout->keys.n);
+		note_cost(run, run->calibration->clock() - start, run->keys.n);
 }
 
 /* n packets of flows beside each other; step 0: of one. */
 static void feed_in_turn(struct fed *fed, uint32_t n, uint64_t flow, uint64_t step, bool timed)
 {
-	fed->bout->packets.n = n;
+	fed->run->packets.n = n;
 	for (uint32_t i = 0; i < n; i++)
-		make_packet(fed->bout, i, fed->first + flow + i * step);
+		make_packet(fed->run, i, fed->first + flow + i * step);
 	feed(fed, timed);
 }
 
 /* n packets of flows that are drawn at random from the first ones. */
 static void feed_random(struct fed *fed, uint32_t n, uint64_t flows)
 {
-	struct calibration_run *bout = fed->bout;
+	struct calibration_run *run = fed->run;
 
-	bout->packets.n = n;
+	run->packets.n = n;
 	for (uint32_t i = 0; i < n; i++)
-		make_packet(bout, i, fed->first + random_below(&bout->random, flows));
+		make_packet(run, i, fed->first + random_below(&run->random, flows));
 	feed(fed, true);
 }
 
@@ -301,16 +301,16 @@ static void feed_into_state(struct fed *fed)
 /* All flows from empty, again and again with others, until there are samples enough. */
 static bool time_new(struct fed *fed, uint32_t n)
 {
-	struct calibration_run *bout = fed->bout;
+	struct calibration_run *run = fed->run;
 
-	for (uint32_t fill = 0; fill < FILLS_MAX && bout->n < bout->calibration->samples; fill++) {
+	for (uint32_t fill = 0; fill < FILLS_MAX && run->n < run->calibration->samples; fill++) {
 		fed->first += fed->flows;
 		fed->sketch->ops->reset(fed->sketch);
-		for (uint64_t flow = 0; flow < fed->flows; flow += bout->packets.n) {
-			if (is_late(bout))
+		for (uint64_t flow = 0; flow < fed->flows; flow += run->packets.n) {
+			if (is_late(run))
 				return false;
 			/* Once there are samples enough the rest is but to be there. */
-			feed_in_turn(fed, bout->n < bout->calibration->samples ? n : BURST_MAX,
+			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX,
 				flow, 1, true);
 		}
 	}
@@ -319,10 +319,10 @@ static bool time_new(struct fed *fed, uint32_t n)
 
 static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t n)
 {
-	struct calibration_run *bout = fed->bout;
+	struct calibration_run *run = fed->run;
 	uint64_t flows = traffic == PROFILE_ONE ? 1 : fed->flows;
 
-	bout->n = 0;
+	run->n = 0;
 	if (traffic == PROFILE_NEW)
 		return time_new(fed, n);
 	if (traffic == PROFILE_CACHED && flows > CACHED_FLOWS)
@@ -330,8 +330,8 @@ static bool time_traffic(struct fed *fed, enum profile_traffic traffic, uint32_t
 	/* They are there, and in the caches as far as they fit. */
 	for (uint64_t flow = 0; traffic != PROFILE_UNCACHED && flow < 4 * flows; flow += BURST_MAX)
 		feed_in_turn(fed, BURST_MAX, flow % flows, flows > 1, false);
-	while (bout->n < bout->calibration->samples) {
-		if (is_late(bout))
+	while (run->n < run->calibration->samples) {
+		if (is_late(run))
 			return false;
 		feed_random(fed, n, flows);
 	}
@@ -346,7 +346,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 	static const enum profile_traffic order[] = {
 		PROFILE_NEW, PROFILE_UNCACHED, PROFILE_CACHED, PROFILE_ONE};
 
-	for (uint32_t single = 0; single <= fed->bout->calibration->singles; single++)
+	for (uint32_t single = 0; single <= fed->run->calibration->singles; single++)
 		for (uint32_t t = known; t < sizeof(order) / sizeof(order[0]); t++) {
 			struct profile_row row = {.what = *of, .flows = fed->flows};
 
@@ -358,7 +358,7 @@ static bool time_all(struct fed *fed, const struct profile_what *of, struct prof
 				row.flows = 1;
 			if (!time_traffic(fed, order[t], single == 1 ? 1 : BURST_MAX) ||
 				!(profile_find(profile, &row.what) != NULL ||
-					calibrate_add(profile, &row, fed->bout->ns, fed->bout->n)))
+					calibrate_add(profile, &row, fed->run->ns, fed->run->n)))
 				return false;
 		}
 	return true;
@@ -430,18 +430,18 @@ static bool time_state(const struct calibration *calibration, const struct profi
 		return true;
 	if (!has_time_for(calibration, what->sketch->memory(&own)))
 		return false;
-	fed.bout = begin_run(calibration, params->key);
-	fed.sketch = fed.bout != NULL ? what->sketch->create(&own) : NULL;
+	fed.run = begin_run(calibration, params->key);
+	fed.sketch = fed.run != NULL ? what->sketch->create(&own) : NULL;
 	if (fed.sketch != NULL) {
 		fed.update = what->sketch->update[what->sharing];
-		fed.bout->packets.has_tcp = states;
+		fed.run->packets.has_tcp = states;
 		if (what->state != FLOW_COUNT)
 			feed_into_state(&fed);
 		done = time_all(&fed, what, profile);
 		what->sketch->destroy(fed.sketch);
 	}
-	if (fed.bout != NULL)
-		end_run(fed.bout);
+	if (fed.run != NULL)
+		end_run(fed.run);
 	return done;
 }
 

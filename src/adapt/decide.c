@@ -8,22 +8,22 @@
 #define MUCH   1.5                    /* times the time that was too little: another load */
 #define FORGET (10 * DECIDE_CALM_MAX) /* windows without going down, until half is forgotten */
 
-void decide_init(struct step_hysteresis *decider, const struct choose_problem *problem)
+void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem)
 {
-	choose_full(problem, decider->work, &decider->now);
-	decider->calm = 0;
-	decider->calm_least = DECIDE_CALM;
-	decider->since_down = 0;
-	decider->since_up = DECIDE_CALM_MAX;
-	decider->tried_ns = decider->failed_ns = 0;
+	choose_full(problem, hysteresis->work, &hysteresis->now);
+	hysteresis->calm = 0;
+	hysteresis->calm_least = DECIDE_CALM;
+	hysteresis->since_down = 0;
+	hysteresis->since_up = DECIDE_CALM_MAX;
+	hysteresis->tried_ns = hysteresis->failed_ns = 0;
 }
 
-static void swap(struct step_hysteresis *decider)
+static void swap(struct step_hysteresis *hysteresis)
 {
-	struct choice now = decider->now;
+	struct choice now = hysteresis->now;
 
-	decider->now = decider->before;
-	decider->before = now;
+	hysteresis->now = hysteresis->before;
+	hysteresis->before = now;
 }
 
 static bool same(
@@ -47,79 +47,79 @@ static void copy(const struct choose_problem *problem, struct choice *to, const 
 }
 
 static enum decided down(
-	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
+	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns)
 {
-	bool failed = decider->since_up < DECIDE_CALM_MAX;
+	bool failed = hysteresis->since_up < DECIDE_CALM_MAX;
 
-	decider->calm = 0;
-	swap(decider);
+	hysteresis->calm = 0;
+	swap(hysteresis);
 	target_ns *= DOWN;
 	if (failed)
-		target_ns = fmin(target_ns, decider->left_ns);
-	choose(decider->how, problem, target_ns, decider->work, &decider->now);
-	if (same(problem, &decider->now, &decider->before))
+		target_ns = fmin(target_ns, hysteresis->left_ns);
+	choose(hysteresis->how, problem, target_ns, hysteresis->work, &hysteresis->now);
+	if (same(problem, &hysteresis->now, &hysteresis->before))
 		return DECIDED_STAY;
 	if (failed) {
-		decider->calm_least *= 2;
-		if (decider->calm_least > DECIDE_CALM_MAX)
-			decider->calm_least = DECIDE_CALM_MAX;
-		decider->failed_ns = fmax(decider->failed_ns, decider->tried_ns);
+		hysteresis->calm_least *= 2;
+		if (hysteresis->calm_least > DECIDE_CALM_MAX)
+			hysteresis->calm_least = DECIDE_CALM_MAX;
+		hysteresis->failed_ns = fmax(hysteresis->failed_ns, hysteresis->tried_ns);
 	}
-	decider->since_up = DECIDE_CALM_MAX;
-	decider->since_down = 0;
+	hysteresis->since_up = DECIDE_CALM_MAX;
+	hysteresis->since_down = 0;
 	return DECIDED_DOWN;
 }
 
 /* It has not gone down for long. */
-static void forget(struct step_hysteresis *decider)
+static void forget(struct step_hysteresis *hysteresis)
 {
-	decider->since_down = 0;
-	decider->calm_least /= 2;
-	if (decider->calm_least < DECIDE_CALM) {
-		decider->calm_least = DECIDE_CALM;
-		decider->failed_ns = 0;
+	hysteresis->since_down = 0;
+	hysteresis->calm_least /= 2;
+	if (hysteresis->calm_least < DECIDE_CALM) {
+		hysteresis->calm_least = DECIDE_CALM;
+		hysteresis->failed_ns = 0;
 	}
 }
 
 /* Whether it has fitted for long enough to be tried. */
-static bool is_time(const struct step_hysteresis *decider)
+static bool is_time(const struct step_hysteresis *hysteresis)
 {
-	return decider->calm >= decider->calm_least ||
-	       (decider->calm >= DECIDE_CALM && decider->target_ns > MUCH * decider->failed_ns);
+	return hysteresis->calm >= hysteresis->calm_least ||
+	       (hysteresis->calm >= DECIDE_CALM && hysteresis->target_ns > MUCH * hysteresis->failed_ns);
 }
 
 static enum decided up(
-	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
+	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns)
 {
-	copy(problem, &decider->before, &decider->now);
-	if (!choose_back(decider->how, problem, target_ns, decider->work, &decider->before)) {
-		decider->calm = 0;
+	copy(problem, &hysteresis->before, &hysteresis->now);
+	if (!choose_back(hysteresis->how, problem, target_ns, hysteresis->work, &hysteresis->before)) {
+		hysteresis->calm = 0;
 		return DECIDED_STAY;
 	}
-	decider->target_ns = decider->calm == 0 ? target_ns : fmin(decider->target_ns, target_ns);
-	decider->calm++;
-	if (!is_time(decider))
+	hysteresis->target_ns = hysteresis->calm == 0 ? target_ns : fmin(hysteresis->target_ns, target_ns);
+	hysteresis->calm++;
+	if (!is_time(hysteresis))
 		return DECIDED_STAY;
-	decider->calm = 0;
-	copy(problem, &decider->before, &decider->now);
+	hysteresis->calm = 0;
+	copy(problem, &hysteresis->before, &hysteresis->now);
 	if (!choose_back(
-		    decider->how, problem, decider->target_ns, decider->work, &decider->before))
+		    hysteresis->how, problem, hysteresis->target_ns, hysteresis->work, &hysteresis->before))
 		return DECIDED_STAY;
-	swap(decider);
-	decider->since_up = 0;
-	decider->left_ns = decider->before.ns;
-	decider->tried_ns = decider->target_ns;
+	swap(hysteresis);
+	hysteresis->since_up = 0;
+	hysteresis->left_ns = hysteresis->before.ns;
+	hysteresis->tried_ns = hysteresis->target_ns;
 	return DECIDED_UP;
 }
 
 enum decided decide(
-	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns)
+	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns)
 {
-	if (decider->since_up < DECIDE_CALM_MAX)
-		decider->since_up++;
-	if (++decider->since_down == FORGET)
-		forget(decider);
-	choose_predict(problem, target_ns, decider->work, &decider->now);
-	return decider->now.fits ? up(decider, problem, target_ns)
-				 : down(decider, problem, target_ns);
+	if (hysteresis->since_up < DECIDE_CALM_MAX)
+		hysteresis->since_up++;
+	if (++hysteresis->since_down == FORGET)
+		forget(hysteresis);
+	choose_predict(problem, target_ns, hysteresis->work, &hysteresis->now);
+	return hysteresis->now.fits ? up(hysteresis, problem, target_ns)
+				 : down(hysteresis, problem, target_ns);
 }

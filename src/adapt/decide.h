@@ -37,11 +37,11 @@ enum decided {
 };
 
 /* Begins with full detail. */
-void decide_init(struct step_hysteresis *decider, const struct choose_problem *problem);
+void decide_init(struct step_hysteresis *hysteresis, const struct choose_problem *problem);
 
 /*
- * Whether decider->now has changed; decider->before then is what it was. The problem's figures may be
+ * Whether hysteresis->now has changed; hysteresis->before then is what it was. The problem's figures may be
  * new in each window, its measurements may not.
  */
 enum decided decide(
-	struct step_hysteresis *decider, const struct choose_problem *problem, double target_ns);
+	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns);

@@ -482,7 +482,7 @@ static const struct option_row profile_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(profile_options, foreign),
-		.lacks = inapplicable_without_profile,
+		.inapplicable = inapplicable_without_profile,
 		.config_only = true,
 		.help = "Accept a --profile of another CPU, build or DPDK.",
 	},

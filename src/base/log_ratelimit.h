@@ -8,8 +8,8 @@
 
 /* State of one warning. The caller clears it. */
 struct log_ratelimit {
-	bool said;
-	int64_t said_at; /* ns since 1970-01-01 UTC; end of the epoch of the last warning */
+	bool logged;
+	int64_t logged_at; /* ns since 1970-01-01 UTC; end of the epoch of the last warning */
 	uint64_t worst;  /* largest value logged within the minute */
 	uint64_t unsaid; /* suppressed epochs since then */
 	uint64_t epochs; /* epochs covered by the last warning */
@@ -18,7 +18,7 @@ struct log_ratelimit {
 
 /*
  * Call it for each affected epoch with the end of the epoch and a value in any unit. Returns true
- * if the warning is due. Then rarely->epochs is the number of affected epochs since the last
- * warning, including this one, and rarely->since is a suffix that names it if it is more than one.
+ * if the warning is due. Then ratelimit->epochs is the number of affected epochs since the last
+ * warning, including this one, and ratelimit->since is a suffix that names it if it is more than one.
  */
-bool log_ratelimit_due(struct log_ratelimit *rarely, int64_t end, uint64_t badness);
+bool log_ratelimit_due(struct log_ratelimit *ratelimit, int64_t end, uint64_t badness);

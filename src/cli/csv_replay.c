@@ -73,21 +73,21 @@ static const char *path_of(const struct csv_replay_rows *rows)
 	return rows->files.paths[rows->open - 1];
 }
 
-__attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *recorded,
+__attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *replay,
 	const struct csv_replay_rows *rows, int status, const char *format, ...)
 {
-	int used = snprintf(recorded->error, sizeof(recorded->error), "%.200s", path_of(rows));
+	int used = snprintf(replay->error, sizeof(replay->error), "%.200s", path_of(rows));
 	va_list args;
 
 	if (rows->line > 0)
-		used += snprintf(recorded->error + used, sizeof(recorded->error) - (size_t)used,
+		used += snprintf(replay->error + used, sizeof(replay->error) - (size_t)used,
 			":%llu", (unsigned long long)rows->line);
 	used += snprintf(
-		recorded->error + used, sizeof(recorded->error) - (size_t)used, "%s", ": ");
+		replay->error + used, sizeof(replay->error) - (size_t)used, "%s", ": ");
 	va_start(args, format);
-	vsnprintf(recorded->error + used, sizeof(recorded->error) - (size_t)used, format, args);
+	vsnprintf(replay->error + used, sizeof(replay->error) - (size_t)used, format, args);
 	va_end(args);
-	recorded->status = status;
+	replay->status = status;
 	return false;
 }
 
@@ -113,24 +113,24 @@ static char *next_field(char **rest)
 	return field;
 }
 
-static bool split(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool split(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	char *rest = rows->text;
 
 	for (rows->nb_fields = 0; rest != NULL; rows->nb_fields++) {
 		if (rows->nb_fields == FIELDS_MAX)
-			return set_error(recorded, rows, EXIT_TEXT, "it has more than %d fields",
+			return set_error(replay, rows, EXIT_TEXT, "it has more than %d fields",
 				FIELDS_MAX);
 		rows->fields[rows->nb_fields] = next_field(&rest);
 		if (rows->fields[rows->nb_fields] == NULL)
-			return set_error(recorded, rows, EXIT_TEXT,
+			return set_error(replay, rows, EXIT_TEXT,
 				"the quotes of field %u are not around it", rows->nb_fields + 1);
 	}
 	return true;
 }
 
 /* False at the end of the file, and where something is wrong. */
-static bool read_line(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	size_t len = 0;
 	int byte;
@@ -138,21 +138,21 @@ static bool read_line(struct csv_replay *recorded, struct csv_replay_rows *rows)
 	rows->line++;
 	while ((byte = getc_unlocked(rows->file)) != EOF && byte != '\n') {
 		if (byte == '\0')
-			return set_error(recorded, rows, EXIT_TEXT, "it has a byte of 0");
+			return set_error(replay, rows, EXIT_TEXT, "it has a byte of 0");
 		if (len == LINE_MAX_BYTES - 1)
-			return set_error(recorded, rows, EXIT_TEXT,
+			return set_error(replay, rows, EXIT_TEXT,
 				"it has more than %d bytes, which no row has", LINE_MAX_BYTES - 1);
 		rows->text[len++] = (char)byte;
 	}
 	if (ferror(rows->file))
-		return set_error(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
+		return set_error(replay, rows, EXIT_MACHINE, "%s", strerror(errno));
 	if (byte == EOF) {
-		recorded->cut |= len > 0;
+		replay->cut |= len > 0;
 		return false;
 	}
 	len -= len > 0 && rows->text[len - 1] == '\r';
 	rows->text[len] = '\0';
-	return split(recorded, rows);
+	return split(replay, rows);
 }
 
 /* --- files --- */
@@ -174,11 +174,11 @@ static bool needs(const struct csv_replay_rows *rows, enum csv_replay_column col
 	return strcmp(rows->option, "--output") == 0 ? !of_stats : !of_output;
 }
 
-static bool read_header(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool read_header(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
-	if (!read_line(recorded, rows)) {
-		if (recorded->status == 0)
-			set_error(recorded, rows, EXIT_TEXT,
+	if (!read_line(replay, rows)) {
+		if (replay->status == 0)
+			set_error(replay, rows, EXIT_TEXT,
 				"it has no header: a CSV file of %s begins with one", rows->option);
 		return false;
 	}
@@ -187,7 +187,7 @@ static bool read_header(struct csv_replay *recorded, struct csv_replay_rows *row
 	for (uint32_t c = 0; c < COLUMNS; c++) {
 		rows->at[c] = find_column(rows, column_names[c]);
 		if (rows->at[c] == NOWHERE && needs(rows, c))
-			return set_error(recorded, rows, EXIT_TEXT,
+			return set_error(replay, rows, EXIT_TEXT,
 				"it has no column '%s': it is no CSV file of %s", column_names[c],
 				rows->option);
 	}
@@ -199,7 +199,7 @@ static bool read_header(struct csv_replay *recorded, struct csv_replay_rows *row
 	return true;
 }
 
-static bool open_next(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	if (rows->file != NULL)
 		fclose(rows->file);
@@ -209,8 +209,8 @@ static bool open_next(struct csv_replay *recorded, struct csv_replay_rows *rows)
 	rows->line = 0;
 	rows->file = fopen(rows->files.paths[rows->open++], "re");
 	if (rows->file == NULL)
-		return set_error(recorded, rows, EXIT_MACHINE, "%s", strerror(errno));
-	return read_header(recorded, rows) && recorded->status == 0;
+		return set_error(replay, rows, EXIT_MACHINE, "%s", strerror(errno));
+	return read_header(replay, rows) && replay->status == 0;
 }
 
 /* --- fields --- */
@@ -221,7 +221,7 @@ static const char *field(const struct csv_replay_rows *rows, uint32_t at)
 	return at != NOWHERE ? rows->fields[at] : "";
 }
 
-static bool read_count(struct csv_replay *recorded, const struct csv_replay_rows *rows, uint32_t at,
+static bool read_count(struct csv_replay *replay, const struct csv_replay_rows *rows, uint32_t at,
 	uint64_t *value, bool *known)
 {
 	const char *text = field(rows, at);
@@ -234,48 +234,48 @@ static bool read_count(struct csv_replay *recorded, const struct csv_replay_rows
 		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
 			__builtin_add_overflow(*value, digit, value))
 			return set_error(
-				recorded, rows, EXIT_TEXT, "'%.40s' is no count", field(rows, at));
+				replay, rows, EXIT_TEXT, "'%.40s' is no count", field(rows, at));
 	}
 	return true;
 }
 
 /* Makes the next row ready, where there is one. */
-static void next_row(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	bool known;
 
 	rows->there = false;
 	if (rows->file == NULL)
 		return;
-	while (!read_line(recorded, rows))
-		if (recorded->status != 0 || !open_next(recorded, rows))
+	while (!read_line(replay, rows))
+		if (replay->status != 0 || !open_next(replay, rows))
 			return;
 	if (rows->nb_fields != rows->nb_columns) {
-		set_error(recorded, rows, EXIT_TEXT, "it has %u fields, and the header %u",
+		set_error(replay, rows, EXIT_TEXT, "it has %u fields, and the header %u",
 			rows->nb_fields, rows->nb_columns);
 		return;
 	}
-	if (!read_count(recorded, rows, rows->at[EPOCH], &rows->epoch, &known))
+	if (!read_count(replay, rows, rows->at[EPOCH], &rows->epoch, &known))
 		return;
-	if (!known || rows->epoch < recorded->last) {
-		set_error(recorded, rows, EXIT_TEXT,
+	if (!known || rows->epoch < replay->last) {
+		set_error(replay, rows, EXIT_TEXT,
 			"epoch '%.20s' comes behind epoch %llu: name the files of one run, in the "
 			"order in which they were written",
-			field(rows, rows->at[EPOCH]), (unsigned long long)recorded->last);
+			field(rows, rows->at[EPOCH]), (unsigned long long)replay->last);
 		return;
 	}
 	rows->there = true;
 }
 
-static bool read_figure(struct csv_replay *recorded, const struct csv_replay_rows *rows,
+static bool read_figure(struct csv_replay *replay, const struct csv_replay_rows *rows,
 	enum csv_replay_column value, enum csv_replay_column low, enum csv_replay_column high,
 	struct report_figure *figure)
 {
 	bool low_known;
 
-	return read_count(recorded, rows, rows->at[value], &figure->value, &figure->known) &&
-	       read_count(recorded, rows, rows->at[low], &figure->low, &low_known) &&
-	       read_count(recorded, rows, rows->at[high], &figure->high, &figure->high_known);
+	return read_count(replay, rows, rows->at[value], &figure->value, &figure->known) &&
+	       read_count(replay, rows, rows->at[low], &figure->low, &low_known) &&
+	       read_count(replay, rows, rows->at[high], &figure->high, &figure->high_known);
 }
 
 /* Flags of a record are no part of the key. */
@@ -286,11 +286,11 @@ static bool is_of_key(const struct csv_replay_rows *rows, uint32_t f)
 }
 
 static bool read_times(
-	struct csv_replay *recorded, const struct csv_replay_rows *rows, struct epoch_view *epoch)
+	struct csv_replay *replay, const struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
 	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
 		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
-	       set_error(recorded, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
+	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
 		       field(rows, rows->at[START]), field(rows, rows->at[END]));
 }
 
@@ -304,9 +304,9 @@ static struct epoch_view_measurement *measurement_of(
 	return measurement != NULL ? measurement : epoch_view_add_measurement(epoch, name);
 }
 
-static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
+static bool take_hitter(struct csv_replay *replay, struct epoch_view *epoch)
 {
-	const struct csv_replay_rows *rows = &recorded->outputs;
+	const struct csv_replay_rows *rows = &replay->outputs;
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
 	struct epoch_view_row *row =
 		measurement != NULL ? epoch_view_add_row(epoch, measurement) : NULL;
@@ -315,10 +315,10 @@ static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
 
 	if (row == NULL)
 		return false;
-	if (!read_times(recorded, rows, epoch) ||
-		!read_count(recorded, rows, rows->at[RANK], &rank, &known) ||
-		!read_figure(recorded, rows, PACKETS, PACKETS_LOW, PACKETS_HIGH, &row->packets) ||
-		!read_figure(recorded, rows, BYTES, BYTES_LOW, BYTES_HIGH, &row->bytes))
+	if (!read_times(replay, rows, epoch) ||
+		!read_count(replay, rows, rows->at[RANK], &rank, &known) ||
+		!read_figure(replay, rows, PACKETS, PACKETS_LOW, PACKETS_HIGH, &row->packets) ||
+		!read_figure(replay, rows, BYTES, BYTES_LOW, BYTES_HIGH, &row->bytes))
 		return false;
 	row->rank = (uint32_t)rank;
 	row->share = strtod(field(rows, rows->at[SHARE]), NULL);
@@ -329,21 +329,21 @@ static bool take_hitter(struct csv_replay *recorded, struct epoch_view *epoch)
 	return true;
 }
 
-static bool take_ledger(struct csv_replay *recorded, struct epoch_view *epoch)
+static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 {
-	const struct csv_replay_rows *rows = &recorded->stats;
+	const struct csv_replay_rows *rows = &replay->stats;
 	struct epoch_view_measurement *measurement = measurement_of(rows, epoch);
 	bool known;
 
-	if (measurement == NULL || !read_times(recorded, rows, epoch) ||
-		!read_count(recorded, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys,
+	if (measurement == NULL || !read_times(replay, rows, epoch) ||
+		!read_count(replay, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys,
 			&known))
 		return false;
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
 		uint64_t *count =
 			(uint64_t *)((char *)&measurement->ledger + ledger_columns[c].offset);
 
-		if (!read_count(recorded, rows, rows->at_ledger[c], count, &known))
+		if (!read_count(replay, rows, rows->at_ledger[c], count, &known))
 			return false;
 		measurement->ledger.collected |=
 			known && ledger_columns[c].when == LEDGER_COLLECTED;
@@ -380,44 +380,44 @@ static double misfit(const struct epoch_view_measurement *measurement, bool byte
 
 /* --- epochs --- */
 
-static void take_rows(struct csv_replay *recorded, struct csv_replay_rows *rows,
+static void take_rows(struct csv_replay *replay, struct csv_replay_rows *rows,
 	struct epoch_view *epoch,
-	bool (*take)(struct csv_replay *recorded, struct epoch_view *epoch))
+	bool (*take)(struct csv_replay *replay, struct epoch_view *epoch))
 {
-	while (rows->there && rows->epoch == epoch->number && recorded->status == 0 &&
+	while (rows->there && rows->epoch == epoch->number && replay->status == 0 &&
 		!epoch->failed) {
-		if (take(recorded, epoch))
-			next_row(recorded, rows);
-		else if (recorded->status == 0)
+		if (take(replay, epoch))
+			next_row(replay, rows);
+		else if (replay->status == 0)
 			epoch->failed = true;
 	}
 }
 
-struct epoch_view *csv_replay_next(struct csv_replay *recorded)
+struct epoch_view *csv_replay_next(struct csv_replay *replay)
 {
-	const struct csv_replay_rows *outputs = &recorded->outputs, *stats = &recorded->stats;
+	const struct csv_replay_rows *outputs = &replay->outputs, *stats = &replay->stats;
 	struct epoch_view *epoch;
 
-	if (recorded->status != 0 || (!outputs->there && !stats->there))
+	if (replay->status != 0 || (!outputs->there && !stats->there))
 		return NULL;
 	epoch = epoch_view_alloc();
 	if (epoch != NULL) {
 		epoch->number = !stats->there || (outputs->there && outputs->epoch < stats->epoch)
 					? outputs->epoch
 					: stats->epoch;
-		recorded->last = epoch->number;
-		take_rows(recorded, &recorded->stats, epoch, take_ledger);
-		take_rows(recorded, &recorded->outputs, epoch, take_hitter);
+		replay->last = epoch->number;
+		take_rows(replay, &replay->stats, epoch, take_ledger);
+		take_rows(replay, &replay->outputs, epoch, take_hitter);
 		for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 			epoch->measurements[m].counts_bytes =
 				misfit(&epoch->measurements[m], true) <
 				misfit(&epoch->measurements[m], false);
 	}
-	if (recorded->status == 0 && (epoch == NULL || epoch->failed)) {
-		snprintf(recorded->error, sizeof(recorded->error), "there is no memory");
-		recorded->status = EXIT_MACHINE;
+	if (replay->status == 0 && (epoch == NULL || epoch->failed)) {
+		snprintf(replay->error, sizeof(replay->error), "there is no memory");
+		replay->status = EXIT_MACHINE;
 	}
-	if (recorded->status == 0)
+	if (replay->status == 0)
 		return epoch;
 	epoch_view_free(epoch);
 	return NULL;
@@ -446,50 +446,50 @@ static void close_rows(struct csv_replay_rows *rows)
 		fclose(rows->file);
 }
 
-void csv_replay_close(struct csv_replay *recorded)
+void csv_replay_close(struct csv_replay *replay)
 {
-	if (recorded == NULL)
+	if (replay == NULL)
 		return;
-	close_rows(&recorded->outputs);
-	close_rows(&recorded->stats);
-	free(recorded);
+	close_rows(&replay->outputs);
+	close_rows(&replay->stats);
+	free(replay);
 }
 
-static bool begin_rows(struct csv_replay *recorded, struct csv_replay_rows *rows)
+static bool begin_rows(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
-	if (rows->files.n > 0 && open_next(recorded, rows))
-		next_row(recorded, rows);
-	return recorded->status == 0;
+	if (rows->files.n > 0 && open_next(replay, rows))
+		next_row(replay, rows);
+	return replay->status == 0;
 }
 
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status)
 {
-	struct csv_replay *recorded = calloc(1, sizeof(*recorded));
+	struct csv_replay *replay = calloc(1, sizeof(*replay));
 
 	*status = EXIT_MACHINE;
 	snprintf(error, CSV_REPLAY_ERROR_MAX, "there is no memory");
-	if (recorded == NULL)
+	if (replay == NULL)
 		return NULL;
-	recorded->outputs.option = "--output";
-	recorded->outputs.files = *outputs;
-	recorded->stats.option = "--stats";
-	recorded->stats.files = *stats;
-	if (begin_rows(recorded, &recorded->outputs) && begin_rows(recorded, &recorded->stats))
-		return recorded;
-	*status = recorded->status;
-	snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", recorded->error);
-	csv_replay_close(recorded);
+	replay->outputs.option = "--output";
+	replay->outputs.files = *outputs;
+	replay->stats.option = "--stats";
+	replay->stats.files = *stats;
+	if (begin_rows(replay, &replay->outputs) && begin_rows(replay, &replay->stats))
+		return replay;
+	*status = replay->status;
+	snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", replay->error);
+	csv_replay_close(replay);
 	return NULL;
 }
 
-int csv_replay_status(const struct csv_replay *recorded, const char **error)
+int csv_replay_status(const struct csv_replay *replay, const char **error)
 {
-	*error = recorded->error;
-	return recorded->status;
+	*error = replay->error;
+	return replay->status;
 }
 
-bool csv_replay_cut(const struct csv_replay *recorded)
+bool csv_replay_cut(const struct csv_replay *replay)
 {
-	return recorded->cut;
+	return replay->cut;
 }

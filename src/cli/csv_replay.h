@@ -27,7 +27,7 @@ struct csv_replay;
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);
-void csv_replay_close(struct csv_replay *recorded); /* NULL is allowed */
+void csv_replay_close(struct csv_replay *replay); /* NULL is allowed */
 
 /*
  * Takes every "--stats FILE" out of words[*n], which become fewer; the files stand behind them then,
@@ -37,9 +37,9 @@ void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats)
 
 /* The next epoch of which there are rows, which is the caller's; NULL: that was all, or there is
  * something wrong. */
-struct epoch_view *csv_replay_next(struct csv_replay *recorded);
+struct epoch_view *csv_replay_next(struct csv_replay *replay);
 
 /* The exit status that follows from what was read so far: 0, or with its line in *error. */
-int csv_replay_status(const struct csv_replay *recorded, const char **error);
+int csv_replay_status(const struct csv_replay *replay, const char **error);
 /* Whether the last line of a file had no end: its writer is writing it, or was cut off. */
-bool csv_replay_cut(const struct csv_replay *recorded);
+bool csv_replay_cut(const struct csv_replay *replay);

@@ -27,32 +27,32 @@ struct epoch_stream {
 };
 
 /* Who is gone is noticed where the answer is taken. */
-static void send_request(struct epoch_stream *watch)
+static void send_request(struct epoch_stream *stream)
 {
-	connection_send(watch->fd, watch->question);
+	connection_send(stream->fd, stream->question);
 }
 
-static void ask_epoch(struct epoch_stream *watch, uint64_t number, uint64_t part)
+static void ask_epoch(struct epoch_stream *stream, uint64_t number, uint64_t part)
 {
-	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow,%llu,%llu",
+	snprintf(stream->question, sizeof(stream->question), CONTROL_PATH "follow,%llu,%llu",
 		(unsigned long long)number, (unsigned long long)part);
-	send_request(watch);
+	send_request(stream);
 }
 
 struct epoch_stream *epoch_stream_begin(int fd, bool everything)
 {
-	struct epoch_stream *watch = fd >= 0 ? calloc(1, sizeof(*watch)) : NULL;
+	struct epoch_stream *stream = fd >= 0 ? calloc(1, sizeof(*stream)) : NULL;
 
-	if (watch == NULL) {
+	if (stream == NULL) {
 		if (fd >= 0)
 			close(fd);
 		return NULL;
 	}
-	watch->fd = fd;
-	watch->everything = everything;
-	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "follow");
-	send_request(watch);
-	return watch;
+	stream->fd = fd;
+	stream->everything = everything;
+	snprintf(stream->question, sizeof(stream->question), CONTROL_PATH "follow");
+	send_request(stream);
+	return stream;
 }
 
 struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet)
@@ -60,90 +60,90 @@ struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool q
 	return epoch_stream_begin(connection_open(name, quiet), everything);
 }
 
-void epoch_stream_close(struct epoch_stream *watch)
+void epoch_stream_close(struct epoch_stream *stream)
 {
-	if (watch == NULL)
+	if (stream == NULL)
 		return;
-	close(watch->fd);
-	epoch_view_free(watch->epoch);
-	free(watch->rows_of);
-	free(watch);
+	close(stream->fd);
+	epoch_view_free(stream->epoch);
+	free(stream->rows_of);
+	free(stream);
 }
 
-void epoch_stream_rows_of(struct epoch_stream *watch, const char *measurement)
+void epoch_stream_rows_of(struct epoch_stream *stream, const char *measurement)
 {
-	free(watch->rows_of);
-	watch->rows_of = measurement != NULL ? strdup(measurement) : NULL;
+	free(stream->rows_of);
+	stream->rows_of = measurement != NULL ? strdup(measurement) : NULL;
 }
 
-int epoch_stream_fd(const struct epoch_stream *watch)
+int epoch_stream_fd(const struct epoch_stream *stream)
 {
-	return watch->fd;
+	return stream->fd;
 }
 
 /* --- what is answered --- */
 
 /* All that was wanted is there. */
-static enum stream_event return_epoch(struct epoch_stream *watch, struct epoch_view **epoch)
+static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_view **epoch)
 {
-	*epoch = watch->epoch;
-	watch->epoch = NULL;
-	watch->asked_rows = watch->asked_deliveries = false;
+	*epoch = stream->epoch;
+	stream->epoch = NULL;
+	stream->asked_rows = stream->asked_deliveries = false;
 	if ((*epoch)->failed) {
 		epoch_view_free(*epoch);
 		*epoch = NULL;
 		return EPOCH_STREAM_ODD;
 	}
-	ask_epoch(watch, (*epoch)->number + 1, 0);
+	ask_epoch(stream, (*epoch)->number + 1, 0);
 	return EPOCH_STREAM_EPOCH;
 }
 
 /* What is told beside epochs, of the last one, comes behind all else. */
-static enum stream_event ask_deliveries(struct epoch_stream *watch, struct epoch_view **epoch)
+static enum stream_event ask_deliveries(struct epoch_stream *stream, struct epoch_view **epoch)
 {
-	if (!watch->everything)
-		return return_epoch(watch, epoch);
-	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "deliveries");
-	watch->asked_rows = false;
-	watch->asked_deliveries = true;
-	send_request(watch);
+	if (!stream->everything)
+		return return_epoch(stream, epoch);
+	snprintf(stream->question, sizeof(stream->question), CONTROL_PATH "deliveries");
+	stream->asked_rows = false;
+	stream->asked_deliveries = true;
+	send_request(stream);
 	return EPOCH_STREAM_NOTHING;
 }
 
 static enum stream_event take_deliveries(
-	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
+	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
-	epoch_view_add_deliveries(watch->epoch, json_find(answer, "rows"));
-	return return_epoch(watch, epoch);
+	epoch_view_add_deliveries(stream->epoch, json_find(answer, "rows"));
+	return return_epoch(stream, epoch);
 }
 
 /* Whether the epoch's measurement may have more rows than it came with. */
-static bool ask_rows(struct epoch_stream *watch)
+static bool ask_rows(struct epoch_stream *stream)
 {
 	const struct epoch_view_measurement *measurement =
-		watch->rows_of != NULL ? epoch_view_find(watch->epoch, watch->rows_of) : NULL;
+		stream->rows_of != NULL ? epoch_view_find(stream->epoch, stream->rows_of) : NULL;
 
 	if (measurement == NULL || measurement->nb_rows < ROWS_KEPT)
 		return false;
-	snprintf(watch->question, sizeof(watch->question), CONTROL_PATH "top,%.128s,%d",
-		watch->rows_of, ROWS_MORE);
-	watch->asked_rows = true;
-	send_request(watch);
+	snprintf(stream->question, sizeof(stream->question), CONTROL_PATH "top,%.128s,%d",
+		stream->rows_of, ROWS_MORE);
+	stream->asked_rows = true;
+	send_request(stream);
 	return true;
 }
 
 /* Of an epoch that is the last no more they are another's. */
 static enum stream_event take_rows(
-	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
+	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
 	struct epoch_view_measurement *measurement =
-		epoch_view_find(watch->epoch, json_value(answer, "measurement"));
+		epoch_view_find(stream->epoch, json_value(answer, "measurement"));
 	const struct json_node *number = json_find(answer, "epoch");
 
 	if (measurement != NULL && number != NULL &&
-		strtoull(number->value, NULL, 10) == watch->epoch->number)
-		epoch_view_set_rows(watch->epoch, measurement, json_find(answer, "rows"));
-	return ask_deliveries(watch, epoch);
+		strtoull(number->value, NULL, 10) == stream->epoch->number)
+		epoch_view_set_rows(stream->epoch, measurement, json_find(answer, "rows"));
+	return ask_deliveries(stream, epoch);
 }
 
 /* Ports and workers come behind all measurements. */
@@ -153,67 +153,67 @@ static bool has_all_measurements(const struct json_node *answer)
 }
 
 static enum stream_event take_parts(
-	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
+	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
 	uint64_t number = strtoull(json_value(answer, "epoch"), NULL, 10);
 	uint64_t parts = strtoull(json_value(answer, "parts"), NULL, 10);
 	uint64_t left = strtoull(json_value(answer, "left_off"), NULL, 10);
 
 	/* Its further parts were asked for too late: this is the oldest that is there. */
-	if (watch->epoch != NULL && watch->epoch->number != number) {
-		epoch_view_free(watch->epoch);
-		watch->epoch = NULL;
-		ask_epoch(watch, number, 0);
+	if (stream->epoch != NULL && stream->epoch->number != number) {
+		epoch_view_free(stream->epoch);
+		stream->epoch = NULL;
+		ask_epoch(stream, number, 0);
 		return EPOCH_STREAM_NOTHING;
 	}
-	if (watch->epoch == NULL) {
-		watch->epoch = epoch_view_alloc();
-		watch->parts = 0;
+	if (stream->epoch == NULL) {
+		stream->epoch = epoch_view_alloc();
+		stream->parts = 0;
 	}
-	if (watch->epoch == NULL || left > parts)
+	if (stream->epoch == NULL || left > parts)
 		return EPOCH_STREAM_ODD;
-	epoch_view_add_answer(watch->epoch, answer);
-	if (left > 0 && (watch->everything || !has_all_measurements(answer))) {
+	epoch_view_add_answer(stream->epoch, answer);
+	if (left > 0 && (stream->everything || !has_all_measurements(answer))) {
 		/* Each answer brings some, or there was no end. */
-		if (parts - left <= watch->parts || parts > PARTS_MAX)
+		if (parts - left <= stream->parts || parts > PARTS_MAX)
 			return EPOCH_STREAM_ODD;
-		watch->parts = parts - left;
-		ask_epoch(watch, number, watch->parts);
+		stream->parts = parts - left;
+		ask_epoch(stream, number, stream->parts);
 		return EPOCH_STREAM_NOTHING;
 	}
-	if (ask_rows(watch))
+	if (ask_rows(stream))
 		return EPOCH_STREAM_NOTHING;
-	return ask_deliveries(watch, epoch);
+	return ask_deliveries(stream, epoch);
 }
 
 static enum stream_event take_answer(
-	struct epoch_stream *watch, const struct json_node *answer, struct epoch_view **epoch)
+	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
-	if (watch->asked_deliveries)
-		return take_deliveries(watch, answer, epoch);
-	if (watch->asked_rows)
-		return take_rows(watch, answer, epoch);
+	if (stream->asked_deliveries)
+		return take_deliveries(stream, answer, epoch);
+	if (stream->asked_rows)
+		return take_rows(stream, answer, epoch);
 	if (json_find(answer, "epoch") != NULL)
-		return take_parts(watch, answer, epoch);
+		return take_parts(stream, answer, epoch);
 	if (json_find(answer, "ended") != NULL)
 		return EPOCH_STREAM_ENDED;
 	if (json_find(answer, "waiting") == NULL)
 		return EPOCH_STREAM_ODD;
-	send_request(watch); /* the same again */
+	send_request(stream); /* the same again */
 	return EPOCH_STREAM_NOTHING;
 }
 
-enum stream_event epoch_stream_take(struct epoch_stream *watch, struct epoch_view **epoch)
+enum stream_event epoch_stream_take(struct epoch_stream *stream, struct epoch_view **epoch)
 {
-	enum stream_event news = EPOCH_STREAM_ODD;
+	enum stream_event event = EPOCH_STREAM_ODD;
 	struct json_node *root;
 
 	*epoch = NULL;
-	if (!connection_receive(watch->fd, watch->answer))
+	if (!connection_receive(stream->fd, stream->answer))
 		return EPOCH_STREAM_GONE;
-	root = json_read(watch->answer);
+	root = json_read(stream->answer);
 	if (root != NULL && root->first != NULL)
-		news = take_answer(watch, root->first, epoch);
+		event = take_answer(stream, root->first, epoch);
 	json_free(root);
-	return news;
+	return event;
 }

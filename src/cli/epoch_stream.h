@@ -27,13 +27,13 @@ struct epoch_stream;
 struct epoch_stream *epoch_stream_open(const char *name, bool everything, bool quiet);
 /* The same of a run that is connected; takes the socket over. -1: NULL. */
 struct epoch_stream *epoch_stream_begin(int fd, bool everything);
-void epoch_stream_close(struct epoch_stream *watch); /* NULL is allowed */
+void epoch_stream_close(struct epoch_stream *stream); /* NULL is allowed */
 
 /* Of a measurement that has as many rows as an epoch is kept with: it shall have more, while it
  * is the last. NULL: of none. */
-void epoch_stream_rows_of(struct epoch_stream *watch, const char *measurement);
+void epoch_stream_rows_of(struct epoch_stream *stream, const char *measurement);
 
-int epoch_stream_fd(const struct epoch_stream *watch);
+int epoch_stream_fd(const struct epoch_stream *stream);
 
 /* Reads one answer and asks on. Blocks where epoch_stream_fd() is not ready. */
-enum stream_event epoch_stream_take(struct epoch_stream *watch, struct epoch_view **epoch);
+enum stream_event epoch_stream_take(struct epoch_stream *stream, struct epoch_view **epoch);

@@ -305,10 +305,10 @@ static int end(const struct following *following)
 #define SILENCE_S 10
 
 /* Waits for the run. Returns false if the reader of standard output has left. */
-static bool wait_for_news(const struct epoch_stream *watch)
+static bool wait_for_news(const struct epoch_stream *stream)
 {
 	struct pollfd files[] = {
-		{.fd = epoch_stream_fd(watch), .events = POLLIN},
+		{.fd = epoch_stream_fd(stream), .events = POLLIN},
 		{.fd = STDOUT_FILENO}, /* only for what is wrong there */
 	};
 
@@ -326,14 +326,14 @@ static bool wait_for_news(const struct epoch_stream *watch)
 	return (files[1].revents & POLLERR) == 0;
 }
 
-static int follow_run(struct following *following, struct epoch_stream *watch)
+static int follow_run(struct following *following, struct epoch_stream *stream)
 {
 	struct epoch_view *epoch;
 	int status = 0;
 	bool printed;
 
-	while (wait_for_news(watch)) {
-		switch (epoch_stream_take(watch, &epoch)) {
+	while (wait_for_news(stream)) {
+		switch (epoch_stream_take(stream, &epoch)) {
 		case EPOCH_STREAM_NOTHING: break;
 		case EPOCH_STREAM_ENDED: return end(following);
 		case EPOCH_STREAM_GONE:
@@ -374,7 +374,7 @@ static int read_arguments(int argc, char **argv, struct following *following)
 int follow(int argc, char **argv)
 {
 	struct following following = {0};
-	struct epoch_stream *watch;
+	struct epoch_stream *stream;
 	int status;
 
 	for (int i = 1; i < argc; i++)
@@ -385,11 +385,11 @@ int follow(int argc, char **argv)
 	status = read_arguments(argc, argv, &following);
 	if (status != 0)
 		return status;
-	watch = epoch_stream_open(following.name, false, false);
-	if (watch == NULL)
+	stream = epoch_stream_open(following.name, false, false);
+	if (stream == NULL)
 		return EXIT_RUN;
 	signal(SIGPIPE, SIG_IGN);
-	status = follow_run(&following, watch);
-	epoch_stream_close(watch);
+	status = follow_run(&following, stream);
+	epoch_stream_close(stream);
 	return status;
 }

@@ -50,14 +50,14 @@ static struct series_sum *make_sum(const char *flow)
 	return sum;
 }
 
-static void add_row(struct series_scan *survey, const struct epoch_view_row *row, bool bytes)
+static void add_row(struct series_scan *scan, const struct epoch_view_row *row, bool bytes)
 {
 	struct series_sum *sum = make_sum(row->flow);
-	struct series_sum **found = sum != NULL ? tsearch(sum, &survey->sums, compare_sums) : NULL;
+	struct series_sum **found = sum != NULL ? tsearch(sum, &scan->sums, compare_sums) : NULL;
 
 	if (found == NULL) {
 		free(sum);
-		survey->failed = true;
+		scan->failed = true;
 		return;
 	}
 	if (*found != sum)
@@ -99,17 +99,17 @@ static struct epoch_view_measurement *chosen(struct series *series, const struct
 }
 
 static void scan_epoch(
-	struct series *series, struct series_scan *survey, const struct epoch_view *epoch)
+	struct series *series, struct series_scan *scan, const struct epoch_view *epoch)
 {
 	const struct epoch_view_measurement *measurement = chosen(series, epoch);
 
 	if (measurement == NULL)
 		return;
-	survey->epochs++;
+	scan->epochs++;
 	if (measurement->nb_rows > 1)
-		*(measurement->counts_bytes ? &survey->of_bytes : &survey->of_packets) += 1;
+		*(measurement->counts_bytes ? &scan->of_bytes : &scan->of_packets) += 1;
 	for (uint32_t r = 0; r < measurement->nb_rows; r++)
-		add_row(survey, &measurement->rows[r], measurement->counts_bytes);
+		add_row(scan, &measurement->rows[r], measurement->counts_bytes);
 }
 
 static void add_figure(struct series_figure *sum, const struct report_figure *figure)
@@ -149,10 +149,10 @@ static void take_flows(const struct series *series, struct series_step *step,
 }
 
 static void take_epoch(
-	struct series *series, const struct series_scan *survey, const struct epoch_view *epoch)
+	struct series *series, const struct series_scan *scan, const struct epoch_view *epoch)
 {
 	const struct epoch_view_measurement *measurement = chosen(series, epoch);
-	uint64_t each = (survey->epochs + SERIES_STEPS - 1) / SERIES_STEPS;
+	uint64_t each = (scan->epochs + SERIES_STEPS - 1) / SERIES_STEPS;
 	struct series_step *step;
 
 	if (measurement == NULL)
@@ -178,46 +178,46 @@ static void take_epoch(
 }
 
 /* Every epoch of the files; steps NULL: into the survey. */
-static bool read_all(struct series *series, struct series_scan *survey,
+static bool read_all(struct series *series, struct series_scan *scan,
 	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
 {
-	struct csv_replay *recorded = csv_replay_open(outputs, stats, error, status);
+	struct csv_replay *replay = csv_replay_open(outputs, stats, error, status);
 	struct epoch_view *epoch;
 	const char *line;
 
-	if (recorded == NULL)
+	if (replay == NULL)
 		return false;
-	while ((epoch = csv_replay_next(recorded)) != NULL) {
+	while ((epoch = csv_replay_next(replay)) != NULL) {
 		if (series->steps == NULL)
-			scan_epoch(series, survey, epoch);
+			scan_epoch(series, scan, epoch);
 		else
-			take_epoch(series, survey, epoch);
+			take_epoch(series, scan, epoch);
 		epoch_view_free(epoch);
 	}
-	*status = csv_replay_status(recorded, &line);
+	*status = csv_replay_status(replay, &line);
 	if (*status != 0)
 		snprintf(error, CSV_REPLAY_ERROR_MAX, "%s", line);
-	series->cut = csv_replay_cut(recorded);
-	csv_replay_close(recorded);
+	series->cut = csv_replay_cut(replay);
+	csv_replay_close(replay);
 	return *status == 0;
 }
 
 /* --- all of it --- */
 
 /* What the first reading found. */
-static bool choose_epochs(struct series *series, struct series_scan *survey)
+static bool choose_epochs(struct series *series, struct series_scan *scan)
 {
-	series->bytes = survey->of_bytes > survey->of_packets;
-	looking = survey;
-	twalk(survey->sums, keep_heavy);
-	for (; series->nb_flows < survey->nb_heaviest; series->nb_flows++) {
-		series->flows[series->nb_flows] = strdup(survey->heaviest[series->nb_flows]->flow);
+	series->bytes = scan->of_bytes > scan->of_packets;
+	looking = scan;
+	twalk(scan->sums, keep_heavy);
+	for (; series->nb_flows < scan->nb_heaviest; series->nb_flows++) {
+		series->flows[series->nb_flows] = strdup(scan->heaviest[series->nb_flows]->flow);
 		if (series->flows[series->nb_flows] == NULL)
 			return false;
 	}
 	series->steps = calloc(SERIES_STEPS, sizeof(series->steps[0]));
-	return series->steps != NULL && !survey->failed;
+	return series->steps != NULL && !scan->failed;
 }
 
 static bool fail(char *error, int *status, int exit, const char *what, const char *name)
@@ -227,30 +227,30 @@ static bool fail(char *error, int *status, int exit, const char *what, const cha
 	return false;
 }
 
-static bool fill(struct series *series, struct series_scan *survey,
+static bool fill(struct series *series, struct series_scan *scan,
 	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
 {
 	const char *path = outputs->paths[0];
 
-	if (!read_all(series, survey, outputs, stats, error, status))
+	if (!read_all(series, scan, outputs, stats, error, status))
 		return false;
-	if (survey->epochs == 0)
+	if (scan->epochs == 0)
 		return series->measurement != NULL
 			       ? fail(error, status, EXIT_TEXT,
 					 "no file has rows of the measurement ",
 					 series->measurement)
 			       : fail(error, status, EXIT_TEXT, "there are no rows in ", path);
-	if (!choose_epochs(series, survey))
+	if (!choose_epochs(series, scan))
 		return fail(error, status, EXIT_MACHINE, "there is no memory", "");
-	return read_all(series, survey, outputs, stats, error, status);
+	return read_all(series, scan, outputs, stats, error, status);
 }
 
 struct series *series_read(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, const char *measurement, char *error, int *status)
 {
 	struct series *series = calloc(1, sizeof(*series));
-	struct series_scan survey = {0};
+	struct series_scan scan = {0};
 	bool filled = false;
 
 	if (series != NULL && measurement != NULL)
@@ -258,8 +258,8 @@ struct series *series_read(const struct csv_replay_files *outputs,
 	if (series == NULL || (measurement != NULL && series->measurement == NULL))
 		fail(error, status, EXIT_MACHINE, "there is no memory", "");
 	else
-		filled = fill(series, &survey, outputs, stats, error, status);
-	tdestroy(survey.sums, free);
+		filled = fill(series, &scan, outputs, stats, error, status);
+	tdestroy(scan.sums, free);
 	if (filled)
 		return series;
 	series_free(series);

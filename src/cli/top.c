@@ -48,8 +48,8 @@ static const char usage[] =
 
 struct top_display {
 	struct view view;
-	struct epoch_stream *watch;  /* NULL: the run is gone, or there is none */
-	struct csv_replay *recorded; /* NULL: a run is watched */
+	struct epoch_stream *stream;  /* NULL: the run is gone, or there is none */
+	struct csv_replay *replay; /* NULL: a run is watched */
 	int64_t due;                 /* monotonic ns, when its next interval is shown */
 	struct top_screen picture;
 	bool colors, quit;
@@ -81,15 +81,15 @@ static int attributes_of(const struct top_display *screen, enum top_screen_style
 /* Returns false where memory is missing. */
 static bool show(struct top_display *screen)
 {
-	struct top_screen *picture = &screen->picture;
+	struct top_screen *top_screen = &screen->picture;
 
-	picture->rows = LINES < TOP_SCREEN_ROWS_MAX ? (uint32_t)LINES : TOP_SCREEN_ROWS_MAX;
-	picture->columns = (uint32_t)COLS;
-	if (!top_screen_draw(picture, &screen->view))
+	top_screen->rows = LINES < TOP_SCREEN_ROWS_MAX ? (uint32_t)LINES : TOP_SCREEN_ROWS_MAX;
+	top_screen->columns = (uint32_t)COLS;
+	if (!top_screen_draw(top_screen, &screen->view))
 		return false;
 	erase();
-	for (uint32_t r = 0; r < picture->rows; r++) {
-		const struct top_screen_line *line = &picture->lines[r];
+	for (uint32_t r = 0; r < top_screen->rows; r++) {
+		const struct top_screen_line *line = &top_screen->lines[r];
 
 		attrset(attributes_of(screen, line->style));
 		if (line->text.len > 0)
@@ -169,12 +169,12 @@ static void next_recorded(struct top_display *screen)
 	const char *error;
 	uint64_t stays;
 
-	if (screen->recorded == NULL)
+	if (screen->replay == NULL)
 		return;
-	epoch = csv_replay_next(screen->recorded);
+	epoch = csv_replay_next(screen->replay);
 	if (epoch == NULL) {
 		screen->due = INT64_MAX;
-		screen->view.gone = csv_replay_status(screen->recorded, &error) != 0
+		screen->view.gone = csv_replay_status(screen->replay, &error) != 0
 					    ? "THE FILE IS DAMAGED HERE"
 					    : "THE END";
 		return;
@@ -190,8 +190,8 @@ static void ask_for_rows(struct top_display *screen)
 {
 	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
 
-	if (screen->watch != NULL && measurement != NULL)
-		epoch_stream_rows_of(screen->watch, measurement->name);
+	if (screen->stream != NULL && measurement != NULL)
+		epoch_stream_rows_of(screen->stream, measurement->name);
 }
 
 static void next_measurement(struct top_display *screen)
@@ -243,8 +243,8 @@ static void press(struct top_display *screen, int key)
 
 static void leave_run(struct top_display *screen, const char *why)
 {
-	epoch_stream_close(screen->watch);
-	screen->watch = NULL;
+	epoch_stream_close(screen->stream);
+	screen->stream = NULL;
 	screen->view.gone = why;
 }
 
@@ -252,7 +252,7 @@ static void take_news(struct top_display *screen)
 {
 	struct epoch_view *epoch;
 
-	switch (epoch_stream_take(screen->watch, &epoch)) {
+	switch (epoch_stream_take(screen->stream, &epoch)) {
 	case EPOCH_STREAM_NOTHING: break;
 	case EPOCH_STREAM_EPOCH:
 		view_add(&screen->view, epoch);
@@ -267,8 +267,8 @@ static void take_news(struct top_display *screen)
 /* Another run of the name is seen from its beginning on; until it answers the last one stays. */
 static void look_again(struct top_display *screen)
 {
-	screen->watch = epoch_stream_open(screen->view.run, true, true);
-	if (screen->watch == NULL)
+	screen->stream = epoch_stream_open(screen->view.run, true, true);
+	if (screen->stream == NULL)
 		return;
 	view_clear(&screen->view);
 	screen->view.gone = NULL;
@@ -291,10 +291,10 @@ static void wait_for_time(struct top_display *screen)
 /* Until a key is pressed or the run says something, or it is time to look for one. */
 static void wait_for_news(struct top_display *screen)
 {
-	bool listens = screen->watch != NULL && !screen->view.frozen;
+	bool listens = screen->stream != NULL && !screen->view.frozen;
 	struct pollfd files[] = {
 		{.fd = STDIN_FILENO, .events = POLLIN},
-		{.fd = listens ? epoch_stream_fd(screen->watch) : -1, .events = POLLIN},
+		{.fd = listens ? epoch_stream_fd(screen->stream) : -1, .events = POLLIN},
 	};
 	int n = poll(files, 2, AGAIN_MS);
 
@@ -302,7 +302,7 @@ static void wait_for_news(struct top_display *screen)
 		screen->quit = true;
 	if (n > 0 && listens && files[1].revents != 0)
 		take_news(screen);
-	else if (n == 0 && screen->watch == NULL && !screen->view.frozen)
+	else if (n == 0 && screen->stream == NULL && !screen->view.frozen)
 		look_again(screen);
 }
 
@@ -314,7 +314,7 @@ static bool run_screen(struct top_display *screen)
 
 		if (!show(screen))
 			return false;
-		if (screen->recorded != NULL)
+		if (screen->replay != NULL)
 			wait_for_time(screen);
 		else
 			wait_for_news(screen);
@@ -326,8 +326,8 @@ static bool run_screen(struct top_display *screen)
 
 static void free_screen(struct top_display *screen)
 {
-	epoch_stream_close(screen->watch);
-	csv_replay_close(screen->recorded);
+	epoch_stream_close(screen->stream);
+	csv_replay_close(screen->replay);
 	view_clear(&screen->view);
 	free(screen->view.measurement);
 	top_screen_free(&screen->picture);
@@ -348,7 +348,7 @@ static int show_screen(struct top_display *screen)
 	delscreen(terminal);
 	if (!drawn)
 		return cli_error(EXIT_RUN, "top: there is no memory");
-	status = screen->recorded != NULL ? csv_replay_status(screen->recorded, &error) : 0;
+	status = screen->replay != NULL ? csv_replay_status(screen->replay, &error) : 0;
 	return status != 0 ? cli_error(status, "%s", error) : 0;
 }
 
@@ -396,12 +396,12 @@ static int show_run(struct top_display *screen, const struct top_asked *asked)
 
 	if (asked->outputs.n == 0) {
 		screen->view.run = asked->name;
-		screen->watch = epoch_stream_open(asked->name, true, false);
-		return screen->watch != NULL ? show_screen(screen) : EXIT_RUN;
+		screen->stream = epoch_stream_open(asked->name, true, false);
+		return screen->stream != NULL ? show_screen(screen) : EXIT_RUN;
 	}
 	screen->view.run = asked->outputs.paths[0];
-	screen->recorded = csv_replay_open(&asked->outputs, &asked->stats, error, &status);
-	return screen->recorded != NULL ? show_screen(screen) : cli_error(status, "%s", error);
+	screen->replay = csv_replay_open(&asked->outputs, &asked->stats, error, &status);
+	return screen->replay != NULL ? show_screen(screen) : cli_error(status, "%s", error);
 }
 
 static bool wants_help(int argc, char **argv)

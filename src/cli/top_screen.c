@@ -74,13 +74,13 @@ struct screen_lines {
 	uint32_t n, max;
 };
 
-static struct text *add_line(struct screen_lines *sheet, enum top_screen_style style)
+static struct text *add_line(struct screen_lines *screen_lines, enum top_screen_style style)
 {
 	struct top_screen_line *line;
 
-	if (sheet->n >= sheet->max)
+	if (screen_lines->n >= screen_lines->max)
 		return NULL;
-	line = &sheet->picture->lines[sheet->n++];
+	line = &screen_lines->picture->lines[screen_lines->n++];
 	line->style = style;
 	return &line->text;
 }
@@ -134,9 +134,9 @@ static void add_rate(struct text *text, uint64_t duration, uint64_t amount, bool
 }
 
 static void draw_title(
-	struct screen_lines *sheet, const struct view *view, const struct epoch_view *epoch)
+	struct screen_lines *screen_lines, const struct view *view, const struct epoch_view *epoch)
 {
-	struct text *text = add_line(sheet, PICTURE_TITLE);
+	struct text *text = add_line(screen_lines, PICTURE_TITLE);
 
 	if (text == NULL)
 		return;
@@ -156,9 +156,9 @@ static void draw_title(
 }
 
 static void draw_rates(
-	struct screen_lines *sheet, const struct epoch_view *epoch, const struct ledger *ledger)
+	struct screen_lines *screen_lines, const struct epoch_view *epoch, const struct ledger *ledger)
 {
-	struct text *text = add_line(sheet, PICTURE_PLAIN);
+	struct text *text = add_line(screen_lines, PICTURE_PLAIN);
 	uint64_t duration = epoch_view_rate_time(epoch);
 
 	if (text == NULL)
@@ -192,11 +192,11 @@ static uint32_t most_lost(const struct ledger *ledger)
 }
 
 static void draw_ledger(
-	struct screen_lines *sheet, const struct view *view, const struct ledger *ledger)
+	struct screen_lines *screen_lines, const struct view *view, const struct ledger *ledger)
 {
 	bool lost = ledger_lost(ledger) > 0 || ledger->losses_unknown || ledger->doubtful > 0 ||
 		    ledger->unaccounted > 0;
-	struct text *text = add_line(sheet, lost ? PICTURE_ALARM : PICTURE_PLAIN);
+	struct text *text = add_line(screen_lines, lost ? PICTURE_ALARM : PICTURE_PLAIN);
 	const uint32_t most = most_lost(ledger);
 
 	if (text == NULL)
@@ -207,16 +207,16 @@ static void draw_ledger(
 	ledger_others(text, ledger);
 	if (view->missed > 0)
 		text_printf(text, "; %llu epochs not seen", (unsigned long long)view->missed);
-	text = most < LEDGER_COLUMNS ? add_line(sheet, PICTURE_ALARM) : NULL;
+	text = most < LEDGER_COLUMNS ? add_line(screen_lines, PICTURE_ALARM) : NULL;
 	if (text != NULL)
 		text_printf(text, "%s: %s", ledger_columns[most].name, ledger_columns[most].why);
 }
 
-static void draw_workers(struct screen_lines *sheet, const struct epoch_view *epoch)
+static void draw_workers(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t duration = epoch_view_rate_time(epoch);
 	struct text *text =
-		epoch->nb_workers > 0 && duration > 0 ? add_line(sheet, PICTURE_PLAIN) : NULL;
+		epoch->nb_workers > 0 && duration > 0 ? add_line(screen_lines, PICTURE_PLAIN) : NULL;
 
 	if (text == NULL)
 		return;
@@ -226,14 +226,14 @@ static void draw_workers(struct screen_lines *sheet, const struct epoch_view *ep
 			(double)epoch->workers[w].busy_ns / (double)duration * 100);
 }
 
-static void draw_ports(struct screen_lines *sheet, const struct epoch_view *epoch)
+static void draw_ports(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	struct text *text;
 	bool down = false;
 
 	for (uint32_t p = 0; p < epoch->nb_ports; p++)
 		down |= !epoch->ports[p].up;
-	text = epoch->nb_ports > 0 ? add_line(sheet, down ? PICTURE_ALARM : PICTURE_PLAIN) : NULL;
+	text = epoch->nb_ports > 0 ? add_line(screen_lines, down ? PICTURE_ALARM : PICTURE_PLAIN) : NULL;
 	if (text == NULL)
 		return;
 	text_str(text, "ports");
@@ -251,32 +251,32 @@ static void draw_ports(struct screen_lines *sheet, const struct epoch_view *epoc
 
 /* --- deliveries --- */
 
-static uint64_t taken(const struct epoch_view_delivery *place)
+static uint64_t taken(const struct epoch_view_delivery *delivery)
 {
-	return place->delivered + place->acknowledged;
+	return delivery->delivered + delivery->acknowledged;
 }
 
-static uint64_t not_taken(const struct epoch_view_delivery *place)
+static uint64_t not_taken(const struct epoch_view_delivery *delivery)
 {
-	return place->failed + place->unknown + place->dropped;
+	return delivery->failed + delivery->unknown + delivery->dropped;
 }
 
 /* All places in a line, with the one that has lost most. */
-static void draw_deliveries(struct screen_lines *sheet, const struct epoch_view *epoch)
+static void draw_deliveries(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t all = 0, waiting = 0, bad = 0;
 	const struct epoch_view_delivery *worst = epoch->deliveries;
 	struct text *text;
 
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct epoch_view_delivery *place = &epoch->deliveries[d];
+		const struct epoch_view_delivery *delivery = &epoch->deliveries[d];
 
-		all += taken(place);
-		waiting += place->waiting;
-		bad += not_taken(place);
-		worst = not_taken(place) > not_taken(worst) ? place : worst;
+		all += taken(delivery);
+		waiting += delivery->waiting;
+		bad += not_taken(delivery);
+		worst = not_taken(delivery) > not_taken(worst) ? delivery : worst;
 	}
-	text = epoch->nb_deliveries > 0 ? add_line(sheet, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
+	text = epoch->nb_deliveries > 0 ? add_line(screen_lines, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
 					: NULL;
 	if (text == NULL)
 		return;
@@ -299,25 +299,25 @@ static void add_amount(struct text *text, uint64_t amount)
 }
 
 /* Columns of 8, then what it is. */
-static void draw_places(struct screen_lines *sheet, const struct epoch_view *epoch)
+static void draw_places(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
-	struct text *text = add_line(sheet, PICTURE_HEAD);
+	struct text *text = add_line(screen_lines, PICTURE_HEAD);
 
 	if (text != NULL)
 		text_str(text, "    rows   taken  failed unknown dropped   waits export, kind");
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
-		const struct epoch_view_delivery *place = &epoch->deliveries[d];
+		const struct epoch_view_delivery *delivery = &epoch->deliveries[d];
 
-		text = add_line(sheet, not_taken(place) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
+		text = add_line(screen_lines, not_taken(delivery) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
 		if (text == NULL)
 			return;
-		add_amount(text, place->rows);
-		add_amount(text, taken(place));
-		add_amount(text, place->failed);
-		add_amount(text, place->unknown);
-		add_amount(text, place->dropped);
-		add_amount(text, place->waiting);
-		text_printf(text, " %s, %s", place->name, place->kind);
+		add_amount(text, delivery->rows);
+		add_amount(text, taken(delivery));
+		add_amount(text, delivery->failed);
+		add_amount(text, delivery->unknown);
+		add_amount(text, delivery->dropped);
+		add_amount(text, delivery->waiting);
+		text_printf(text, " %s, %s", delivery->name, delivery->kind);
 	}
 }
 
@@ -341,7 +341,7 @@ static const struct epoch_view_row *earlier_row(
 }
 
 /* The oldest first, of the largest of them; blank where the row was not among the first. */
-static void add_past(struct text *text, const struct top_screen *picture, const struct view *view,
+static void add_past(struct text *text, const struct top_screen *screen, const struct view *view,
 	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
 	bool bytes)
 {
@@ -361,7 +361,7 @@ static void add_past(struct text *text, const struct top_screen *picture, const 
 
 		if (values[e] == 0)
 			text_char(text, ' ');
-		else if (picture->utf8)
+		else if (screen->utf8)
 			text_str(text, bars[height]);
 		else
 			text_char(text, letters[height]);
@@ -386,13 +386,13 @@ static void add_error(struct text *text, const struct report_figure *figure)
 }
 
 /* Columns: rank 4, rate 8, error 7, share 7, past 10, flow; a blank before each. */
-static void draw_row(struct screen_lines *sheet, const struct view *view,
+static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view *epoch, const struct epoch_view_measurement *measurement,
 	const struct epoch_view_row *row)
 {
 	bool bytes = view_shows_bytes(view);
 	bool found = view->find[0] != '\0' && strstr(row->flow, view->find) != NULL;
-	struct text *text = add_line(sheet, found ? PICTURE_FOUND : PICTURE_PLAIN);
+	struct text *text = add_line(screen_lines, found ? PICTURE_FOUND : PICTURE_PLAIN);
 	const struct report_figure *figure = figure_of(row, bytes);
 	size_t begin;
 
@@ -415,17 +415,17 @@ static void draw_row(struct screen_lines *sheet, const struct view *view,
 		text_char(text, '-');
 	align(text, begin, 7);
 	text_char(text, ' ');
-	add_past(text, sheet->picture, view, measurement, row, bytes);
+	add_past(text, screen_lines->picture, view, measurement, row, bytes);
 	text_printf(text, " %s", row->flow);
 }
 
-static void draw_head(struct screen_lines *sheet, const struct view *view,
+static void draw_head(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view_measurement *measurement)
 {
 	static const char *const orders[VIEW_ORDERS] = {"", ", by what is shown", ", by flow"};
 	bool bytes = view_shows_bytes(view);
 	bool rates = epoch_view_rate_time(view->epochs[0]) > 0;
-	struct text *text = add_line(sheet, PICTURE_TITLE);
+	struct text *text = add_line(screen_lines, PICTURE_TITLE);
 
 	if (text == NULL)
 		return;
@@ -442,7 +442,7 @@ static void draw_head(struct screen_lines *sheet, const struct view *view,
 		text, "%s%s", measurement->incomplete ? ", INCOMPLETE" : "", orders[view->order]);
 	if (view->finding || view->find[0] != '\0')
 		text_printf(text, "  /%s", view->find);
-	text = add_line(sheet, PICTURE_HEAD);
+	text = add_line(screen_lines, PICTURE_HEAD);
 	if (text != NULL)
 		text_printf(text, "rank %7s  error  share %-*s flow",
 			!bytes ? (rates ? "pps" : "packets") : (rates ? "bit/s" : "bytes"),
@@ -470,13 +470,13 @@ static int compare_flows(const void *a, const void *b, void *bytes)
 }
 
 /* Returns false where memory is missing. */
-static bool draw_rows(struct screen_lines *sheet, const struct view *view,
+static bool draw_rows(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view_measurement *measurement)
 {
 	const struct epoch_view_row **rows;
 
 	if (measurement->nb_rows == 0) {
-		struct text *text = add_line(sheet, PICTURE_DIM);
+		struct text *text = add_line(screen_lines, PICTURE_DIM);
 
 		if (text != NULL)
 			text_str(text, "no flow reached the threshold");
@@ -492,14 +492,14 @@ static bool draw_rows(struct screen_lines *sheet, const struct view *view,
 			view->order == VIEW_BY_SHOWN ? compare_shown : compare_flows,
 			view_shows_bytes(view) ? rows : NULL);
 	for (uint32_t r = view->first; r < measurement->nb_rows; r++)
-		draw_row(sheet, view, view->epochs[0], measurement, rows[r]);
+		draw_row(screen_lines, view, view->epochs[0], measurement, rows[r]);
 	free(rows);
 	return true;
 }
 
 /* --- all of it --- */
 
-static void draw_help(struct screen_lines *sheet)
+static void draw_help(struct screen_lines *screen_lines)
 {
 	static const char *const lines[] = {
 		"m, Tab      the next measurement",
@@ -520,53 +520,53 @@ static void draw_help(struct screen_lines *sheet)
 	};
 
 	for (size_t l = 0; l < sizeof(lines) / sizeof(lines[0]); l++) {
-		struct text *text = add_line(sheet, PICTURE_PLAIN);
+		struct text *text = add_line(screen_lines, PICTURE_PLAIN);
 
 		if (text != NULL)
 			text_str(text, lines[l]);
 	}
 }
 
-static bool draw_epoch(struct screen_lines *sheet, const struct view *view)
+static bool draw_epoch(struct screen_lines *screen_lines, const struct view *view)
 {
 	const struct epoch_view *epoch = view->epochs[0];
 	const struct epoch_view_measurement *measurement = view_measurement(view);
 	const struct ledger *ledger = measurement != NULL ? &measurement->ledger : &epoch->ledger;
 
 	if (epoch->told_account) {
-		draw_rates(sheet, epoch, ledger);
-		draw_ledger(sheet, view, ledger);
+		draw_rates(screen_lines, epoch, ledger);
+		draw_ledger(screen_lines, view, ledger);
 	}
-	draw_workers(sheet, epoch);
-	draw_ports(sheet, epoch);
-	draw_deliveries(sheet, epoch);
+	draw_workers(screen_lines, epoch);
+	draw_ports(screen_lines, epoch);
+	draw_deliveries(screen_lines, epoch);
 	if (view->places)
-		draw_places(sheet, epoch);
+		draw_places(screen_lines, epoch);
 	if (measurement == NULL || view->places)
 		return true;
-	draw_head(sheet, view, measurement);
-	return draw_rows(sheet, view, measurement);
+	draw_head(screen_lines, view, measurement);
+	return draw_rows(screen_lines, view, measurement);
 }
 
-bool top_screen_draw(struct top_screen *picture, const struct view *view)
+bool top_screen_draw(struct top_screen *screen, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
 	/* The last line is the footer's, where there is more than one. */
-	struct screen_lines sheet = {
-		picture, 0, picture->rows > 1 ? picture->rows - 1 : picture->rows};
+	struct screen_lines screen_lines = {
+		screen, 0, screen->rows > 1 ? screen->rows - 1 : screen->rows};
 	bool drawn = true;
 
 	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++) {
-		text_clear(&picture->lines[r].text);
-		picture->lines[r].style = PICTURE_PLAIN;
+		text_clear(&screen->lines[r].text);
+		screen->lines[r].style = PICTURE_PLAIN;
 	}
-	draw_title(&sheet, view, epoch);
+	draw_title(&screen_lines, view, epoch);
 	if (view->help)
-		draw_help(&sheet);
+		draw_help(&screen_lines);
 	else if (epoch != NULL)
-		drawn = draw_epoch(&sheet, view);
-	if (picture->rows > 1) {
-		struct top_screen_line *footer = &picture->lines[picture->rows - 1];
+		drawn = draw_epoch(&screen_lines, view);
+	if (screen->rows > 1) {
+		struct top_screen_line *footer = &screen->lines[screen->rows - 1];
 
 		footer->style = PICTURE_DIM;
 		if (view->finding)
@@ -574,15 +574,15 @@ bool top_screen_draw(struct top_screen *picture, const struct view *view)
 		else
 			text_str(&footer->text, FOOTER);
 	}
-	for (uint32_t r = 0; r < picture->rows; r++) {
-		cut(&picture->lines[r].text, picture->columns);
-		drawn &= !picture->lines[r].text.failed;
+	for (uint32_t r = 0; r < screen->rows; r++) {
+		cut(&screen->lines[r].text, screen->columns);
+		drawn &= !screen->lines[r].text.failed;
 	}
 	return drawn;
 }
 
-void top_screen_free(struct top_screen *picture)
+void top_screen_free(struct top_screen *screen)
 {
 	for (uint32_t r = 0; r < TOP_SCREEN_ROWS_MAX; r++)
-		text_free(&picture->lines[r].text);
+		text_free(&screen->lines[r].text);
 }

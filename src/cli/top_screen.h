@@ -65,5 +65,5 @@ struct top_screen {
 };
 
 /* Draws all lines anew. Returns false where memory is missing. */
-bool top_screen_draw(struct top_screen *picture, const struct view *view);
-void top_screen_free(struct top_screen *picture);
+bool top_screen_draw(struct top_screen *screen, const struct view *view);
+void top_screen_free(struct top_screen *screen);

@@ -41,7 +41,7 @@ struct collector_params {
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
 	/* Logs a line; at most one per second. */
-	void (*say)(void *arg, bool warning, const char *line);
+	void (*log)(void *arg, bool warning, const char *line);
 	void *arg;
 };
 

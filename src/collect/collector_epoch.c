@@ -154,7 +154,7 @@ static void log_evictions(struct collector *collector)
 		    "%" PRIu64 " exporters gave their place to others, because there are more "
 		    "than exporters-max %u%s",
 		    n, collector->params.exporters_max, collector->eviction_said.since))
-		collector->eviction_said.said = false;
+		collector->eviction_said.logged = false;
 }
 
 struct collector_epoch collector_end_epoch(struct collector *collector, int64_t alive,

@@ -16,8 +16,8 @@
 
 static bool may_say(const struct collector *collector)
 {
-	return !collector->said || collector->now < collector->said_at ||
-	       collector->now - collector->said_at >= SECOND_NS;
+	return !collector->logged || collector->now < collector->logged_at ||
+	       collector->now - collector->logged_at >= SECOND_NS;
 }
 
 static void log_line(void *arg, bool warning, const char *text)
@@ -27,15 +27,15 @@ static void log_line(void *arg, bool warning, const char *text)
 
 	snprintf(line, sizeof(line), "%s", text);
 	make_ascii(line);
-	collector->params.say(collector->params.arg, warning, line);
+	collector->params.log(collector->params.arg, warning, line);
 }
 
 static void log_first(struct collector *collector)
 {
 	const struct line *line = &collector->lines[collector->first_line];
 
-	collector->said = true;
-	collector->said_at = collector->now;
+	collector->logged = true;
+	collector->logged_at = collector->now;
 	collector->first_line = (collector->first_line + 1) % LINES_MAX;
 	collector->nb_lines--;
 	log_line(collector, line->warning, line->text);

@@ -175,8 +175,8 @@ struct collector {
 	struct problems *problems;
 	struct line lines[LINES_MAX]; /* ring buffer */
 	uint32_t first_line, nb_lines;
-	bool said;
-	int64_t said_at, now;
+	bool logged;
+	int64_t logged_at, now;
 	struct log_ratelimit eviction_said;
 	bool file_fails_said;
 
@@ -188,7 +188,7 @@ struct collector {
 	struct domain *original; /* domain of the exporter; differs if the sender is a mediator */
 	struct session *session;
 	bool copy; /* duplicate datagram: read templates and options only */
-	struct observation_point observer;
+	struct observation_point point;
 	const struct datagram_header *header;
 	bool retrying, still_unknown; /* decoding waiting sets; template still missing */
 	uint32_t sets_left;           /* sets of this datagram that may still start to wait */

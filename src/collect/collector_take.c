@@ -160,52 +160,52 @@ static void note_refusals(struct collector *collector, struct refusals *refusals
 /* Updates sampling intervals from the records so far. */
 static void note_intervals(struct collector *collector)
 {
-	const struct observation_point *observer = &collector->observer;
+	const struct observation_point *point = &collector->point;
 	struct domain *domain = collector->domain, *original = collector->original;
 
-	if (observer->finest == 0)
+	if (point->finest == 0)
 		return;
 	domain->had_records = original->had_records = true;
-	if (collector->finest == 0 || observer->finest < collector->finest)
-		collector->finest = observer->finest;
-	if (original != domain && observer->coarsest > domain->forwarded)
-		domain->forwarded = observer->coarsest;
-	if (observer->coarsest < original->interval && !observer->finer && !original->interval_old)
+	if (collector->finest == 0 || point->finest < collector->finest)
+		collector->finest = point->finest;
+	if (original != domain && point->coarsest > domain->forwarded)
+		domain->forwarded = point->coarsest;
+	if (point->coarsest < original->interval && !point->finer && !original->interval_old)
 		return;
-	original->interval = observer->coarsest;
-	original->interval_position = observer->coarsest_place;
+	original->interval = point->coarsest;
+	original->interval_position = point->coarsest_place;
 	original->interval_old = false;
 }
 
 /* Returns the reason why records of the datagram may be sampled more than assumed. */
 static enum sampling_certainty doubt_of(struct collector *collector)
 {
-	const struct observation_point *observer = &collector->observer;
+	const struct observation_point *point = &collector->point;
 	struct sampling *sampling = &collector->session->sampling;
 
-	sampling->named |= (observer->has & FLOW_SAMPLER) != 0;
-	sampling->unsampled |= observer->unsampled;
-	if (observer->doubt == SAMPLING_SURE && observer->unsampled && !sampling->named &&
-		sampling_has_samplers(&observer->sampling))
+	sampling->named |= (point->has & FLOW_SAMPLER) != 0;
+	sampling->unsampled |= point->unsampled;
+	if (point->doubt == SAMPLING_SURE && point->unsampled && !sampling->named &&
+		sampling_has_samplers(&point->sampling))
 		return SAMPLING_UNNAMED;
-	return observer->doubt;
+	return point->doubt;
 }
 
 /* Stores the sampling of the records so far. Returns its uncertainty. */
 static enum sampling_certainty end_original(struct collector *collector)
 {
-	struct observation_point *observer = &collector->observer;
+	struct observation_point *point = &collector->point;
 	struct domain *original = collector->original;
-	enum sampling_certainty doubt = doubt_of(collector);
+	enum sampling_certainty certainty = doubt_of(collector);
 
-	original->doubted |= doubt != SAMPLING_SURE && doubt != SAMPLING_LATE;
-	exporter_row_sampled(&original->row, observer->coarsest, observer->source);
+	original->doubted |= certainty != SAMPLING_SURE && certainty != SAMPLING_LATE;
+	exporter_row_sampled(&original->row, point->coarsest, point->source);
 	note_intervals(collector);
-	observer->coarsest = observer->finest = 0;
-	observer->finer = false;
-	observer->source = SAMPLING_NONE;
-	observe_anew(observer);
-	return doubt;
+	point->coarsest = point->finest = 0;
+	point->finer = false;
+	point->source = SAMPLING_NONE;
+	observe_anew(point);
+	return certainty;
 }
 
 static uint32_t rule_sampling(const struct exporter_rule *rule)
@@ -216,17 +216,17 @@ static uint32_t rule_sampling(const struct exporter_rule *rule)
 /* Selects the exporter of the following records. */
 static void begin_original(struct collector *collector, struct domain *original)
 {
-	struct observation_point *observer = &collector->observer;
+	struct observation_point *point = &collector->point;
 
 	collector->original = original;
-	observer->slot = slot_of(collector, original);
-	observer->rule = original->rule;
+	point->slot = slot_of(collector, original);
+	point->rule = original->rule;
 	/* Domain 0 of the sender may have lost its slot. */
-	observer->sampling = session_sampling(collector, collector->domain, collector->session);
-	observer->sampling.configured = rule_sampling(original->rule);
-	observer->known = original->interval;
-	observer->known_place = original->interval_position;
-	observe_anew(observer);
+	point->sampling = session_sampling(collector, collector->domain, collector->session);
+	point->sampling.configured = rule_sampling(original->rule);
+	point->known = original->interval;
+	point->known_place = original->interval_position;
+	observe_anew(point);
 }
 
 static struct exporter_id id_of_original(
@@ -310,7 +310,7 @@ static void take_record(
 {
 	struct observation *observation = &collector->observations[collector->nb_observations];
 	struct exporter_row *row = &collector->original->row;
-	bool some = observe(&collector->observer, record, observation);
+	bool some = observe(&collector->point, record, observation);
 
 	row->records++;
 	if (!some || !can_be(collector, observation, refusals)) {
@@ -331,7 +331,7 @@ static void on_records(void *arg, uint32_t n)
 	if (collector->copy)
 		return;
 	sampling_settle(&collector->session->sampling);
-	observe_anew(&collector->observer);
+	observe_anew(&collector->point);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct flow_record *record = &collector->batch[i];
 
@@ -365,7 +365,7 @@ static bool counted_unsampled(const struct collector *collector, const struct op
 
 	if (option->has & OPTION_RECORD_DOMAIN && option->domain != collector->domain->row.domain)
 		session = sibling(collector, collector->domain, session, option->domain);
-	else if (collector->observer.unsampled)
+	else if (collector->point.unsampled)
 		return true;
 	return session != NULL && session->sampling.unsampled;
 }
@@ -441,7 +441,7 @@ static void on_option(void *arg, const struct option_record *option)
 		/* Exporters that name samplers were already in doubt. */
 		if (!(option->has & OPTION_RECORD_SAMPLER) && option->sampling > 1 &&
 			counted_unsampled(collector, option))
-			collector->observer.doubt = SAMPLING_LATE;
+			collector->point.doubt = SAMPLING_LATE;
 	}
 	if (option->has_lost != 0 && is_certain(collector->session))
 		note_reported(collector, option);
@@ -462,7 +462,7 @@ static void on_unknown(void *arg, uint16_t template_id, const uint8_t *data, uin
 	uint32_t session = session_index(collector, collector->session);
 	struct waiting_set set = {
 		.header = *collector->header,
-		.time = collector->observer.time,
+		.time = collector->point.time,
 		.template_id = template_id,
 		.proven = exporter_is_proven(
 			collector->exporters, slot_of(collector, collector->domain)),
@@ -500,22 +500,22 @@ static void on_counters(void *arg, const struct interface_counters *counters)
 	if (collector->links != NULL && collector->params.matches == NULL && !collector->copy &&
 		is_certain(collector->session))
 		links_counters(collector->links, slot_of(collector, collector->domain), counters,
-			collector->observer.time);
+			collector->point.time);
 }
 
 /* Handles a sample pool that contradicts the announced interval. */
 static void note_pool(struct collector *collector, const struct sampler_state *sampler,
-	const struct sampler_result *news)
+	const struct sampler_result *result)
 {
 	struct domain *domain = collector->domain;
 
-	domain->excess += news->excess;
-	if (news->pool_interval > sampler->sampling) {
-		if (news->pool_interval > domain->excess_interval)
-			domain->excess_interval = news->pool_interval;
-	} else if (news->pool_interval > 0) {
+	domain->excess += result->excess;
+	if (result->pool_interval > sampler->sampling) {
+		if (result->pool_interval > domain->excess_interval)
+			domain->excess_interval = result->pool_interval;
+	} else if (result->pool_interval > 0) {
 		/* pool_interval is rounded. */
-		double factor = sampler->sampling / ((double)news->pool_interval - 0.5);
+		double factor = sampler->sampling / ((double)result->pool_interval - 0.5);
 
 		if (factor > collector->overcount)
 			collector->overcount = factor;
@@ -527,17 +527,17 @@ static void on_sampler(void *arg, const struct sampler_state *sampler)
 	struct collector *collector = arg;
 	struct domain *domain = collector->domain;
 	struct session *session = collector->session;
-	struct sampler_result news =
+	struct sampler_result result =
 		sampling_check(collector->checks, session->owner, session->breaks, sampler);
 
 	if (collector->copy)
 		return;
-	domain->row.lost_agent += news.lost;
-	collector_note_lost(collector, news.lost, sampler->sampling);
-	note_pool(collector, sampler, &news);
-	if (news.measured == 0)
+	domain->row.lost_agent += result.lost;
+	collector_note_lost(collector, result.lost, sampler->sampling);
+	note_pool(collector, sampler, &result);
+	if (result.measured == 0)
 		return;
-	domain->pool_due = news.measured;
+	domain->pool_due = result.measured;
 	domain->pool_interval = sampler->sampling;
 }
 
@@ -633,20 +633,20 @@ static bool is_standard(const struct sequence *sequence)
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
 
-static void count_sequence(struct collector *collector, const struct sequence_result *news)
+static void count_sequence(struct collector *collector, const struct sequence_result *result)
 {
 	struct domain *domain = collector->domain;
 	const struct sequence *sequence = &collector->session->sequence;
 
-	domain->gaps += news->lost;
-	domain->gaps -= news->withdrawn < domain->gaps ? news->withdrawn : domain->gaps;
-	if (news->recovered > 0) {
+	domain->gaps += result->lost;
+	domain->gaps -= result->withdrawn < domain->gaps ? result->withdrawn : domain->gaps;
+	if (result->recovered > 0) {
 		domain->row.reordered++;
 		domain->gaps -= domain->gaps > 0;
 	}
-	if (news->recognized && !is_standard(sequence))
+	if (result->recognized && !is_standard(sequence))
 		domain->convention_due = sequence->convention;
-	if (news->jumped) {
+	if (result->jumped) {
 		domain->jumped = true;
 		collector_note_domain(collector, PROBLEM_JUMP, domain, 0, 1);
 	}
@@ -723,7 +723,7 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 	struct decode_result result;
 
 	collector->header = &set->header;
-	collector->observer.time = set->time;
+	collector->point.time = set->time;
 	collector->still_unknown = false;
 	result = flow_protocol_decode_set(&set->header, collector->session->templates,
 		set->template_id, set->data, set->len, &collector->sink);
@@ -733,16 +733,16 @@ static bool decode_waiting(void *arg, const struct waiting_set *set)
 }
 
 /* Logs the sampling uncertainty of the datagram's records. */
-static void note_doubt(struct collector *collector, enum sampling_certainty doubt)
+static void note_doubt(struct collector *collector, enum sampling_certainty certainty)
 {
 	struct domain *domain = collector->domain;
 
-	if (doubt == SAMPLING_SURE)
+	if (certainty == SAMPLING_SURE)
 		return;
-	domain->doubted |= doubt != SAMPLING_LATE;
+	domain->doubted |= certainty != SAMPLING_LATE;
 	collector->unknown_sampler = true;
 	if (!domain->doubt_seen)
-		domain->doubt_due = doubt;
+		domain->doubt_due = certainty;
 	domain->doubt_seen = true;
 }
 
@@ -767,7 +767,7 @@ static void decode(
 					decode_waiting, collector);
 		collector->retrying = false;
 		collector->header = header;
-		collector->observer.time = datagram->time;
+		collector->point.time = datagram->time;
 	}
 	flush(collector);
 	note_doubt(collector, end_original(collector));
@@ -833,19 +833,19 @@ uint32_t domain_interval(const struct collector *collector, const struct domain 
 static void start_point(struct collector *collector, const struct datagram *datagram)
 {
 	const struct domain *domain = collector->domain;
-	struct observation_point *observer = &collector->observer;
+	struct observation_point *point = &collector->point;
 
 	/* Initialized in place: a compound literal is copied. */
-	memset(observer, 0, sizeof(*observer));
-	observer->slot = slot_of(collector, collector->domain);
-	observer->link_overhead = collector->params.link_overhead;
-	observer->time = datagram->time;
-	observer->rule = domain->rule;
-	observer->sampling = session_sampling(collector, domain, collector->session);
-	observer->known = domain->interval;
-	observer->known_place = domain->interval_position;
-	observer->exporters = collector->exporters;
-	observer->next = EXPORTER_NONE; /* no exporter at next hop :: */
+	memset(point, 0, sizeof(*point));
+	point->slot = slot_of(collector, collector->domain);
+	point->link_overhead = collector->params.link_overhead;
+	point->time = datagram->time;
+	point->rule = domain->rule;
+	point->sampling = session_sampling(collector, domain, collector->session);
+	point->known = domain->interval;
+	point->known_place = domain->interval_position;
+	point->exporters = collector->exporters;
+	point->next = EXPORTER_NONE; /* no exporter at next hop :: */
 	collector->original = collector->domain;
 }
 
@@ -869,7 +869,7 @@ static void take_from(struct collector *collector, struct session *session,
 	const struct datagram *datagram, const struct datagram_header *header)
 {
 	struct domain *domain = collector->domain;
-	struct sequence_result news;
+	struct sequence_result sequence_result;
 	struct decode_result result;
 	bool copy;
 
@@ -885,8 +885,8 @@ static void take_from(struct collector *collector, struct session *session,
 		collector_prove(collector, domain);
 	if (is_good(&result))
 		exporter_prove(collector->exporters, slot_of(collector, domain));
-	news = sequence_end(&session->sequence, header, &result, !copy);
-	count_sequence(collector, &news);
+	sequence_result = sequence_end(&session->sequence, header, &result, !copy);
+	count_sequence(collector, &sequence_result);
 	warn_domain(collector, domain);
 }
 

@@ -90,7 +90,7 @@ static bool read_template_file(struct collector *collector, char *error)
 	if (damaged > 0) {
 		collector_log(collector, true,
 			"--templates %.200s: %" PRIu64 " damaged lines ignored", path, damaged);
-		collector->said = false;
+		collector->logged = false;
 		collector->file_due = true;
 	}
 	return true;
@@ -217,7 +217,7 @@ static bool finish_saving(struct collector *collector)
 	template_saver_wait(collector->saver);
 	status = template_saver_status(collector->saver);
 	/* Logs a failed save again, without the limit of one line per second. */
-	collector->said = false;
+	collector->logged = false;
 	if (status != 0 || collector->file_fails_said)
 		log_saving(collector, status);
 	collector->file_fails_said = false;

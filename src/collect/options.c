@@ -221,7 +221,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporter",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.placeholder = "PREFIX[=NAME][,sampling=N][,edge=LIST]",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_LIST,
@@ -236,7 +236,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "templates",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.placeholder = "FILE",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_STRING,
@@ -246,7 +246,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "dedup",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.placeholder = "METHOD",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
@@ -258,7 +258,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "active-timeout",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.placeholder = "TIME",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
@@ -273,7 +273,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "flow-cache-size",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.placeholder = "N",
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
@@ -288,7 +288,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "link-overhead",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.rare = true,
 		.placeholder = "BYTES",
 		.group = OPTION_GROUP_MEASURE,
@@ -303,7 +303,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "exporters-max",
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.rare = true,
 		.placeholder = "N",
 		.group = OPTION_GROUP_HOST,
@@ -319,7 +319,7 @@ static const struct option_row collect_rows[] = {
 	},
 	{
 		.name = "receive-buffer",
-		.lacks = inapplicable_without_sockets,
+		.inapplicable = inapplicable_without_sockets,
 		.rare = true,
 		.placeholder = "SIZE",
 		.group = OPTION_GROUP_HOST,

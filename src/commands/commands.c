@@ -192,7 +192,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 			.ordinary_bytes = (prefix_ordinary_bytes(rules) + in_kernel) / 2 * 5,
 			.worker_bytes = prefix_worker_bytes(rules) / 2 * 5,
 		};
-	machine->ports.keep_up = shed_controller_memory(config);
+	machine->ports.policy = shed_controller_memory(config);
 	if (status != 0 || plan_make(plan, config, &machine->topology, &machine->ports, error))
 		return status;
 	log_error("%s", error);
@@ -473,8 +473,8 @@ static void log_control_address(const struct config *config)
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
 	struct reporter_params *params)
 {
-	const struct sink_log voice = {
-		.say = log_text,
+	const struct sink_log sink_log = {
+		.log = log_text,
 		.unread = signals_request_stop,
 		.progress = params->progress,
 		.lines_said = isatty(STDERR_FILENO) ? log_lines_written : NULL,
@@ -483,7 +483,7 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	char error[WRITER_ERROR_MAX];
 	int status;
 
-	params->writer = writer_open(config, &voice, &params->first_epoch, &status, error);
+	params->writer = writer_open(config, &sink_log, &params->first_epoch, &status, error);
 	if (params->writer == NULL) {
 		if (signals_stop_requested())
 			return STOPPED;

@@ -58,7 +58,7 @@ struct measurement_config {
 	const char *name;                              /* "main" if there is no section */
 	struct option_origin origins[CONFIG_ROWS_MAX]; /* by row of the configuration */
 	uint32_t nb_sources, used;
-	struct option_source places[MEASUREMENT_BLOCKS_MAX];
+	struct option_source sources[MEASUREMENT_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
 };
 
@@ -97,7 +97,7 @@ struct config {
 	struct config_file *file;  /* owns the strings that came from it; NULL: there is none */
 	struct config_text *texts; /* parts of values */
 	uint32_t nb_sources, used;
-	struct option_source places[CONFIG_BLOCKS_MAX];
+	struct option_source sources[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
 };
 

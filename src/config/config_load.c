@@ -27,63 +27,63 @@ static const struct option_owner *block_of(const struct option_owner *owner)
 }
 
 static const struct option_source *find_source(
-	const struct option_source *places, uint32_t n, const struct option_owner *owner)
+	const struct option_source *sources, uint32_t n, const struct option_owner *owner)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (places[i].owner == block_of(owner))
-			return &places[i];
+		if (sources[i].owner == block_of(owner))
+			return &sources[i];
 	return NULL;
 }
 
 /* Of `room` bytes, of which *used are taken. */
-static const struct option_source *add_source(struct option_source *places, uint32_t *n,
+static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
 	uint32_t size = (uint32_t)(block_of(owner)->size + 15) & ~15u;
 
 	assert(size <= sizeof(zeros) && *used + size <= room);
-	places[*n] = (struct option_source){block_of(owner), *used};
+	sources[*n] = (struct option_source){block_of(owner), *used};
 	*used += size;
-	return &places[(*n)++];
+	return &sources[(*n)++];
 }
 
 const void *config_block(const struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *place = find_source(config->places, config->nb_sources, owner);
+	const struct option_source *source = find_source(config->sources, config->nb_sources, owner);
 
-	return place != NULL ? config->storage + place->offset : zeros;
+	return source != NULL ? config->storage + source->offset : zeros;
 }
 
 void *config_edit(struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *place = find_source(config->places, config->nb_sources, owner);
+	const struct option_source *source = find_source(config->sources, config->nb_sources, owner);
 
-	assert(place != NULL || config->nb_sources < CONFIG_BLOCKS_MAX);
-	if (place == NULL)
-		place = add_source(config->places, &config->nb_sources, &config->used,
+	assert(source != NULL || config->nb_sources < CONFIG_BLOCKS_MAX);
+	if (source == NULL)
+		source = add_source(config->sources, &config->nb_sources, &config->used,
 			CONFIG_BLOCK_BYTES, owner);
-	return config->storage + place->offset;
+	return config->storage + source->offset;
 }
 
 const void *measurement_block(
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
-	const struct option_source *place =
-		find_source(measurement->places, measurement->nb_sources, owner);
+	const struct option_source *source =
+		find_source(measurement->sources, measurement->nb_sources, owner);
 
-	return place != NULL ? measurement->storage + place->offset : zeros;
+	return source != NULL ? measurement->storage + source->offset : zeros;
 }
 
 void *measurement_edit(struct measurement_config *measurement, const struct option_owner *owner)
 {
-	const struct option_source *place =
-		find_source(measurement->places, measurement->nb_sources, owner);
+	const struct option_source *source =
+		find_source(measurement->sources, measurement->nb_sources, owner);
 
-	assert(place != NULL || measurement->nb_sources < MEASUREMENT_BLOCKS_MAX);
-	if (place == NULL)
-		place = add_source(measurement->places, &measurement->nb_sources, &measurement->used,
+	assert(source != NULL || measurement->nb_sources < MEASUREMENT_BLOCKS_MAX);
+	if (source == NULL)
+		source = add_source(measurement->sources, &measurement->nb_sources, &measurement->used,
 			MEASUREMENT_BLOCK_BYTES, owner);
-	return measurement->storage + place->offset;
+	return measurement->storage + source->offset;
 }
 
 /* --- the options of a command --- */
@@ -325,132 +325,132 @@ static void name_option(
 	snprintf(name, NAME_ROOM, "%s%s%s%s", dashes, as, *part != '\0' ? " " : "", part);
 }
 
-static bool set_row_error(const struct option_target *giver, const struct option_row *row,
+static bool set_row_error(const struct option_target *target, const struct option_row *row,
 	const struct option_origin *origin, const char *why)
 {
 	char name[NAME_ROOM];
 
 	name_option(row, origin, name);
 	if (origin->line > 0)
-		snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
-			giver->config->file->path, origin->line, name, why);
+		snprintf(target->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
+			target->config->file->path, origin->line, name, why);
 	else
-		snprintf(giver->error, CONFIG_ERROR_MAX, "%s: %s", name, why);
+		snprintf(target->error, CONFIG_ERROR_MAX, "%s: %s", name, why);
 	return false;
 }
 
-static void *field_block(const struct option_target *giver, const struct config_row *row)
+static void *field_block(const struct option_target *target, const struct config_row *row)
 {
-	return row->owner->of_measurement ? measurement_edit(giver->measurement, row->owner)
-					  : config_edit(giver->config, row->owner);
+	return row->owner->of_measurement ? measurement_edit(target->measurement, row->owner)
+					  : config_edit(target->config, row->owner);
 }
 
 static struct option_origin *origin_in(
-	const struct option_target *giver, const struct config_row *row)
+	const struct option_target *target, const struct config_row *row)
 {
 	struct option_origin *origins =
-		row->owner->of_measurement ? giver->measurement->origins : giver->config->origins;
+		row->owner->of_measurement ? target->measurement->origins : target->config->origins;
 
-	return &origins[row - giver->config->rows];
+	return &origins[row - target->config->rows];
 }
 
 /*
  * Options of a set exclude each other where the same level gives them; else the one that is given
  * now, on the higher level, takes the place of the other.
  */
-static bool displace_rivals(const struct option_target *giver, const struct config_row *row)
+static bool displace_rivals(const struct option_target *target, const struct config_row *row)
 {
-	const struct option_origin *origin = origin_in(giver, row);
+	const struct option_origin *origin = origin_in(target, row);
 
-	for (uint32_t i = 0; i < giver->config->nb_rows; i++) {
-		const struct config_row *other = &giver->config->rows[i];
+	for (uint32_t i = 0; i < target->config->nb_rows; i++) {
+		const struct config_row *other = &target->config->rows[i];
 		struct option_origin *rival;
 
 		if (other == row || !is_of_set(other, row->row->set))
 			continue;
-		rival = origin_in(giver, other);
+		rival = origin_in(target, other);
 		if (rival->level == OPTION_BY_NOBODY ||
-			!option_is_set(other->row, field_block(giver, other)))
+			!option_is_set(other->row, field_block(target, other)))
 			continue;
 		if (rival->level == origin->level) {
 			char why[OPTION_WHY_MAX], name[NAME_ROOM];
 
 			name_option(other->row, rival, name);
 			snprintf(why, sizeof(why), "contradicts %s; give one of the two", name);
-			return set_row_error(giver, row->row, origin, why);
+			return set_row_error(target, row->row, origin, why);
 		}
-		option_clear(other->row, field_block(giver, other));
+		option_clear(other->row, field_block(target, other));
 		*rival = (struct option_origin){.level = OPTION_BY_NOBODY};
 	}
 	return true;
 }
 
-static bool give_one(const struct option_target *giver, const struct config_row *row,
+static bool give_one(const struct option_target *target, const struct config_row *row,
 	const char *value, struct option_origin origin)
 {
-	struct option_origin *before = origin_in(giver, row);
-	void *block = field_block(giver, row);
+	struct option_origin *before = origin_in(target, row);
+	void *block = field_block(target, row);
 	char why[OPTION_WHY_MAX];
 
 	if (before->level < origin.level)
 		option_clear(row->row, block);
 	*before = origin;
 	if (!option_set(row->row, value, block, why))
-		return set_row_error(giver, row->row, &origin, why);
+		return set_row_error(target, row->row, &origin, why);
 	if (row->row->set == NULL || !option_is_set(row->row, block))
 		return true;
-	return displace_rivals(giver, row);
+	return displace_rivals(target, row);
 }
 
 /* Resets the parts that an earlier value of the option contained. */
-static bool reset_parts(const struct option_target *giver, const struct config_row *row)
+static bool reset_parts(const struct option_target *target, const struct config_row *row)
 {
 	const struct config_row *part = NULL;
 
-	while ((part = option_next_part(giver->config, row->row, part)) != NULL) {
-		struct option_origin *before = origin_in(giver, part);
+	while ((part = option_next_part(target->config, row->row, part)) != NULL) {
+		struct option_origin *before = origin_in(target, part);
 
 		if (before->as == NULL || strcmp(before->as, row->row->name) != 0)
 			continue;
-		option_clear(part->row, field_block(giver, part));
+		option_clear(part->row, field_block(target, part));
 		*before = (struct option_origin){.level = OPTION_BY_NOBODY};
 		if (part->row->default_text != NULL &&
-			!give_one(giver, part, part->row->default_text,
+			!give_one(target, part, part->row->default_text,
 				(struct option_origin){.level = OPTION_BY_DEFAULT}))
 			return false;
 	}
 	return true;
 }
 
-static bool give(const struct option_target *giver, const struct config_row *row, const char *value,
+static bool give(const struct option_target *target, const struct config_row *row, const char *value,
 	struct option_origin origin)
 {
 	struct option_piece pieces[OPTION_PIECES_MAX];
 	char why[OPTION_WHY_MAX];
-	int n = option_split(giver->config, row, value, pieces, why);
+	int n = option_split(target->config, row, value, pieces, why);
 
 	if (n < 0)
-		return set_row_error(giver, row->row, &origin, why);
-	if (row->row->type != OPTION_PARTS && !reset_parts(giver, row))
+		return set_row_error(target, row->row, &origin, why);
+	if (row->row->type != OPTION_PARTS && !reset_parts(target, row))
 		return false;
 	for (int i = 0; i < n; i++) {
 		if (pieces[i].row != row)
 			origin.as = row->row->name;
-		if (!give_one(giver, pieces[i].row, pieces[i].text, origin))
+		if (!give_one(target, pieces[i].row, pieces[i].text, origin))
 			return false;
 	}
 	return true;
 }
 
-static bool give_defaults(const struct option_target *giver)
+static bool give_defaults(const struct option_target *target)
 {
 	const struct option_origin origin = {.level = OPTION_BY_DEFAULT};
 
-	for (uint32_t i = 0; i < giver->config->nb_rows; i++) {
-		const struct config_row *row = &giver->config->rows[i];
+	for (uint32_t i = 0; i < target->config->nb_rows; i++) {
+		const struct config_row *row = &target->config->rows[i];
 
 		if (row->row->default_text != NULL &&
-			!give(giver, row, row->row->default_text, origin))
+			!give(target, row, row->row->default_text, origin))
 			return false;
 	}
 	return true;
@@ -460,9 +460,9 @@ static bool give_defaults(const struct option_target *giver)
  * The settings of one section of the file; section 0 holds for the whole run. Or, since the run
  * goes on, those that were said of it.
  */
-static bool give_section(const struct option_target *giver, uint32_t section, bool since)
+static bool give_section(const struct option_target *target, uint32_t section, bool since)
 {
-	const struct config_file *file = giver->config->file;
+	const struct config_file *file = target->config->file;
 	enum option_level level = since         ? OPTION_BY_CHANGE
 				  : section > 0 ? OPTION_BY_SECTION
 						: OPTION_BY_FILE;
@@ -471,7 +471,7 @@ static bool give_section(const struct option_target *giver, uint32_t section, bo
 		const struct config_setting *setting = &file->settings[i];
 
 		if (setting->section == section && (setting->line == 0) == since &&
-			!give(giver, options_find(giver->config, setting->row.row->name),
+			!give(target, options_find(target->config, setting->row.row->name),
 				setting->value,
 				(struct option_origin){level, setting->line, setting->as}))
 			return false;
@@ -489,16 +489,16 @@ static struct measurement_config *add_measurement(struct config *config, const c
 }
 
 /* The file's sections are the measurements; without any there is one, "main". */
-static bool make_measurements(struct option_target giver)
+static bool make_measurements(struct option_target target)
 {
-	struct config *config = giver.config;
+	struct config *config = target.config;
 	const struct config_file *file = config->file;
 
 	if (!config_measures(config))
 		return true;
 	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
-		giver.measurement = add_measurement(config, file->sections[i].name);
-		if (!give_section(&giver, i, false))
+		target.measurement = add_measurement(config, file->sections[i].name);
+		if (!give_section(&target, i, false))
 			return false;
 	}
 	if (config->nb_measurements == 0)
@@ -523,24 +523,24 @@ static bool is_set(const struct config_setting *setting)
 }
 
 /* Reports an error in a key of a section, with its line or with --set. */
-static bool set_setting_error(const struct option_target *giver, const struct config_named *named,
+static bool set_setting_error(const struct option_target *target, const struct config_named *named,
 	const struct config_setting *setting, const char *why)
 {
 	const char *key = setting->row.row->name;
 
 	if (is_set(setting))
-		snprintf(giver->error, CONFIG_ERROR_MAX, "--" CONFIG_SET " %s.%s.%s: %s",
+		snprintf(target->error, CONFIG_ERROR_MAX, "--" CONFIG_SET " %s.%s.%s: %s",
 			named->owner->section, named->name, key, why);
 	else
-		snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
-			giver->config->file->path, setting->line, key, why);
+		snprintf(target->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s",
+			target->config->file->path, setting->line, key, why);
 	return false;
 }
 
-static bool give_named(const struct option_target *giver, uint32_t n)
+static bool give_named(const struct option_target *target, uint32_t n)
 {
-	const struct config_file *file = giver->config->file;
-	struct config_named *named = &giver->config->named[n];
+	const struct config_file *file = target->config->file;
+	struct config_named *named = &target->config->named[n];
 
 	*named = (struct config_named){.owner = file->named[n].owner,
 		.name = file->named[n].name,
@@ -554,19 +554,19 @@ static bool give_named(const struct option_target *giver, uint32_t n)
 
 		if (setting->section == CONFIG_FIRST_NAMED + n &&
 			!option_set(setting->row.row, setting->value, named->storage, why))
-			return set_setting_error(giver, named, setting, why);
+			return set_setting_error(target, named, setting, why);
 	}
 	return true;
 }
 
 /* Sections with keys of their own. */
-static bool make_named(const struct option_target *giver)
+static bool make_named(const struct option_target *target)
 {
-	struct config *config = giver->config;
+	struct config *config = target->config;
 
 	for (uint32_t n = 0; config->file != NULL && n < config->file->nb_named; n++) {
 		config->nb_named = n + 1;
-		if (!give_named(giver, n))
+		if (!give_named(target, n))
 			return false;
 	}
 	return true;
@@ -610,98 +610,98 @@ uint32_t config_named_line(
 
 /* Refuses what is asked for and would have no effect. */
 static bool check_effects(
-	const struct option_target *giver, const struct measurement_config *measurement)
+	const struct option_target *target, const struct measurement_config *measurement)
 {
-	const struct config *config = giver->config;
+	const struct config *config = target->config;
 
 	for (uint32_t i = 0; i < config->nb_rows; i++) {
 		const struct config_row *row = &config->rows[i];
 		char why[OPTION_WHY_MAX];
 		const char *reason;
 
-		if (row->row->lacks == NULL || !asks(config, measurement, row))
+		if (row->row->inapplicable == NULL || !asks(config, measurement, row))
 			continue;
-		reason = row->row->lacks(config, measurement);
+		reason = row->row->inapplicable(config, measurement);
 		if (reason == NULL)
 			continue;
 		snprintf(why, sizeof(why), "has no effect %s; omit it", reason);
-		return set_row_error(giver, row->row, origin_of(config, measurement, row), why);
+		return set_row_error(target, row->row, origin_of(config, measurement, row), why);
 	}
 	return true;
 }
 
 /* By the line of the key, or by that of the section where it has no such key. */
-static bool set_named_error(const struct option_target *giver, const struct option_fault *fault)
+static bool set_named_error(const struct option_target *target, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
-		find_named_setting(giver->config, fault->named, fault->option);
+		find_named_setting(target->config, fault->named, fault->option);
 
 	if (setting != NULL && is_set(setting))
-		return set_setting_error(giver, fault->named, setting, fault->why);
-	snprintf(giver->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s", giver->config->file->path,
+		return set_setting_error(target, fault->named, setting, fault->why);
+	snprintf(target->error, CONFIG_ERROR_MAX, "%.300s:%u: %s: %s", target->config->file->path,
 		setting != NULL ? setting->line : fault->named->line,
 		setting != NULL ? fault->option : fault->named->title, fault->why);
 	return false;
 }
 
-static bool set_fault_error(const struct option_target *giver, const struct option_fault *fault)
+static bool set_fault_error(const struct option_target *target, const struct option_fault *fault)
 {
 	const struct config_row *row =
-		fault->option != NULL ? options_find(giver->config, fault->option) : NULL;
+		fault->option != NULL ? options_find(target->config, fault->option) : NULL;
 
 	if (fault->named != NULL)
-		return set_named_error(giver, fault);
+		return set_named_error(target, fault);
 	if (row != NULL)
-		return set_row_error(giver, row->row, origin_of(giver->config, fault->measurement, row),
+		return set_row_error(target, row->row, origin_of(target->config, fault->measurement, row),
 			fault->why);
-	snprintf(giver->error, CONFIG_ERROR_MAX, "%s", fault->why);
+	snprintf(target->error, CONFIG_ERROR_MAX, "%s", fault->why);
 	return false;
 }
 
 /* Parts are asked before whose they are: what is wrong with their options is told by their names. */
-static bool check_owner(const struct option_target *giver,
+static bool check_owner(const struct option_target *target,
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
 	struct option_fault fault;
 
 	for (uint32_t i = 0; owner->part != NULL && owner->part(i) != NULL; i++)
-		if (!check_owner(giver, measurement, owner->part(i)))
+		if (!check_owner(target, measurement, owner->part(i)))
 			return false;
 	return owner->check == NULL || owner->of_measurement != (measurement != NULL) ||
-	       owner->check(giver->config, measurement, &fault) || set_fault_error(giver, &fault);
+	       owner->check(target->config, measurement, &fault) || set_fault_error(target, &fault);
 }
 
 /* What the owners of one kind say. */
 static bool check_owners(
-	const struct option_target *giver, const struct measurement_config *measurement)
+	const struct option_target *target, const struct measurement_config *measurement)
 {
-	const struct option_owner *const *owners = giver->config->command->owners;
+	const struct option_owner *const *owners = target->config->command->owners;
 
 	for (; *owners != NULL; owners++)
-		if (!check_owner(giver, measurement, *owners))
+		if (!check_owner(target, measurement, *owners))
 			return false;
 	return true;
 }
 
-static bool check_measurements(const struct option_target *giver,
+static bool check_measurements(const struct option_target *target,
 	bool (*check)(const struct option_target *, const struct measurement_config *))
 {
-	for (uint32_t m = 0; m < giver->config->nb_measurements; m++)
-		if (!check(giver, &giver->config->measurements[m]))
+	for (uint32_t m = 0; m < target->config->nb_measurements; m++)
+		if (!check(target, &target->config->measurements[m]))
 			return false;
 	return true;
 }
 
-static bool check(const struct option_target *giver)
+static bool check(const struct option_target *target)
 {
-	const struct config *config = giver->config;
+	const struct config *config = target->config;
 	struct option_fault fault;
 
-	if (!check_effects(giver, NULL) || !check_measurements(giver, check_effects) ||
-		!check_measurements(giver, check_owners) || !check_owners(giver, NULL))
+	if (!check_effects(target, NULL) || !check_measurements(target, check_effects) ||
+		!check_measurements(target, check_owners) || !check_owners(target, NULL))
 		return false;
 	return config->command->check == NULL || config->command->check(config, &fault) ||
-	       set_fault_error(giver, &fault);
+	       set_fault_error(target, &fault);
 }
 
 /* --- the command line --- */
@@ -755,18 +755,18 @@ static bool is_named(const struct argument *argument, const char *name)
 }
 
 static bool set_section_error(
-	const struct option_target *giver, const struct argument *argument, const char *word)
+	const struct option_target *target, const struct argument *argument, const char *word)
 {
 	int len = (int)argument->section_len;
 
-	snprintf(giver->error, CONFIG_ERROR_MAX,
+	snprintf(target->error, CONFIG_ERROR_MAX,
 		"--" CONFIG_SET " %s.%.*s: no such section; add [%s %.*s] to the file of --config",
 		word, len, argument->section, word, len, argument->section);
 	return false;
 }
 
 /* An option of measurements goes to all of them, or to the one that --set names. */
-static bool give_argument(struct option_target giver, const struct argument *argument)
+static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
 	bool found = false;
@@ -774,44 +774,44 @@ static bool give_argument(struct option_target giver, const struct argument *arg
 	if (argument->row == NULL) /* set_key() has set it */
 		return true;
 	if (!argument->row->owner->of_measurement)
-		return give(&giver, argument->row, argument->value, origin);
-	for (uint32_t i = 0; i < giver.config->nb_measurements; i++) {
-		giver.measurement = &giver.config->measurements[i];
-		if (argument->section != NULL && !is_named(argument, giver.measurement->name))
+		return give(&target, argument->row, argument->value, origin);
+	for (uint32_t i = 0; i < target.config->nb_measurements; i++) {
+		target.measurement = &target.config->measurements[i];
+		if (argument->section != NULL && !is_named(argument, target.measurement->name))
 			continue;
 		found = true;
-		if (!give(&giver, argument->row, argument->value, origin))
+		if (!give(&target, argument->row, argument->value, origin))
 			return false;
 	}
-	return found || set_section_error(&giver, argument, "measurement");
+	return found || set_section_error(&target, argument, "measurement");
 }
 
 /* Replaces a key of a section [WORD NAME]. */
-static bool set_key(const struct option_target *giver, const struct argument *argument)
+static bool set_key(const struct option_target *target, const struct argument *argument)
 {
-	struct config_file *file = giver->config->file;
+	struct config_file *file = target->config->file;
 	char name[64];
 	uint32_t n;
 
 	snprintf(name, sizeof(name), "%.*s", (int)argument->section_len, argument->section);
 	n = file != NULL ? config_file_find_named(file, argument->key.owner, name) : 0;
 	if (file == NULL || n == file->nb_named)
-		return set_section_error(giver, argument, argument->key.owner->section);
+		return set_section_error(target, argument, argument->key.owner->section);
 	if (config_file_set_named(file, n, &argument->key,
 		    argument->section + argument->section_len + 1, argument->value))
 		return true;
-	snprintf(giver->error, CONFIG_ERROR_MAX, "--" CONFIG_SET ": out of memory");
+	snprintf(target->error, CONFIG_ERROR_MAX, "--" CONFIG_SET ": out of memory");
 	return false;
 }
 
 /* What was said of measurements while the run went on. */
-static bool give_changes(struct option_target giver)
+static bool give_changes(struct option_target target)
 {
-	const struct config_file *file = giver.config->file;
+	const struct config_file *file = target.config->file;
 
 	for (uint32_t i = 1; file != NULL && i < file->nb_sections; i++) {
-		giver.measurement = &giver.config->measurements[i - 1];
-		if (!give_section(&giver, i, true))
+		target.measurement = &target.config->measurements[i - 1];
+		if (!give_section(&target, i, true))
 			return false;
 	}
 	return true;
@@ -835,23 +835,23 @@ static enum config_result apply(struct loader *loader)
 {
 	struct config *config = loader->config;
 	char error[CONFIG_ERROR_MAX];
-	const struct option_target giver = {config, &config->common, error};
+	const struct option_target target = {config, &config->common, error};
 	enum config_result result = read_file(loader);
 	bool good;
 
 	if (result != CONFIG_OK)
 		return result;
-	good = give_defaults(&giver) && (config->file == NULL || give_section(&giver, 0, false)) &&
-	       make_measurements(giver);
+	good = give_defaults(&target) && (config->file == NULL || give_section(&target, 0, false)) &&
+	       make_measurements(target);
 	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
-		good = loader->arguments[i].row != NULL || set_key(&giver, &loader->arguments[i]);
-	good = good && make_named(&giver);
+		good = loader->arguments[i].row != NULL || set_key(&target, &loader->arguments[i]);
+	good = good && make_named(&target);
 	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
-		good = give_argument(giver, &loader->arguments[i]);
-	good = good && give_changes(giver);
+		good = give_argument(target, &loader->arguments[i]);
+	good = good && give_changes(target);
 	if (good && config->command->at_terminal != NULL && isatty(fileno(loader->out)))
 		config->command->at_terminal(config);
-	return good && check(&giver) ? CONFIG_OK : cli_error(loader, "%s", error);
+	return good && check(&target) ? CONFIG_OK : cli_error(loader, "%s", error);
 }
 
 /* Another command that has such an option; NULL where none has. */

@@ -112,7 +112,7 @@ struct option_row {
 	bool (*read)(const struct option_text *text);
 	/* Returns why the option has no effect ("without --port"), which is an error, or NULL.
 	 * measurement: owner of the value; NULL: the run. */
-	const char *(*lacks)(
+	const char *(*inapplicable)(
 		const struct config *config, const struct measurement_config *measurement);
 	/* Returns true if the run reads this regular file because of the text. NULL: never. */
 	bool (*reads)(const char *text, const struct stat *file);

@@ -56,7 +56,7 @@ static struct {
 	struct ledger_sum epoch;          /* ledger of that epoch */
 	struct ledger_sum total;          /* since the start */
 	const struct profile *profile;    /* NULL: none */
-	struct shed_controller *governor; /* NULL: no load shedding */
+	struct shed_controller *controller; /* NULL: no load shedding */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* completed reload */
 } control = {
@@ -716,14 +716,14 @@ static void add_present(struct rte_tel_data *answer, const struct shed_status *p
 
 /* Returns NULL, or an error. */
 static const char *reply_states(
-	struct shed_controller *governor, const char *parameters, struct rte_tel_data *answer)
+	struct shed_controller *controller, const char *parameters, struct rte_tel_data *answer)
 {
 	unsigned long worker = UINT32_MAX;
 	struct shed_status present;
 	uint32_t how = SHED_POLICY_SAMPLE;
 	char *end;
 
-	if (governor == NULL)
+	if (controller == NULL)
 		return "nothing can be given up: the run has no --overload, or nothing that waits";
 	if (parameters != NULL && *parameters >= '0' && *parameters <= '9') {
 		worker = strtoul(parameters, &end, 10);
@@ -737,9 +737,9 @@ static const char *reply_states(
 			return no_worker;
 		if (control.read_only)
 			return unchangeable;
-		shed_controller_ask(governor, (enum shed_policy)how);
+		shed_controller_ask(controller, (enum shed_policy)how);
 	}
-	if (!shed_controller_tell(governor, (uint32_t)worker, &present))
+	if (!shed_controller_tell(controller, (uint32_t)worker, &present))
 		return no_worker;
 	if (parameters != NULL && worker == UINT32_MAX)
 		present.how = (enum shed_policy)how;
@@ -750,12 +750,12 @@ static const char *reply_states(
 /* valid until end_reading() */
 static struct shed_controller *offered_controller(void)
 {
-	struct shed_controller *governor;
+	struct shed_controller *controller;
 
 	pthread_mutex_lock(&control.lock);
-	governor = control.governor;
+	controller = control.controller;
 	pthread_mutex_unlock(&control.lock);
-	return governor;
+	return controller;
 }
 
 static int answer_states(const char *command, const char *parameters, struct rte_tel_data *answer)
@@ -963,9 +963,9 @@ void control_settle(void)
 	pthread_mutex_unlock(&control.lock);
 }
 
-void control_set_shed_controller(struct shed_controller *governor)
+void control_set_shed_controller(struct shed_controller *controller)
 {
-	control.governor = governor;
+	control.controller = controller;
 }
 
 void control_start(
@@ -986,7 +986,7 @@ void control_stop(void)
 
 	pthread_mutex_lock(&control.lock);
 	control.plan = NULL;
-	control.governor = NULL;
+	control.controller = NULL;
 	last = control.last;
 	control.last = NULL;
 	deliveries = control.deliveries;

@@ -43,7 +43,7 @@ void control_offer_profile(const struct profile *profile);
  * control_stop().
  */
 struct shed_controller;
-void control_set_shed_controller(struct shed_controller *governor);
+void control_set_shed_controller(struct shed_controller *controller);
 
 /*
  * Starts serving requests, until control_stop(). first_epoch: first epoch of the plan's

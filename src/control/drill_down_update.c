@@ -31,15 +31,15 @@ static uint32_t update_heavy_keys(struct heavy_keys *heavy, const struct report_
 	return left_out;
 }
 
-static void warn_if_full(struct drill_down *closer, const struct report_epoch *report,
+static void warn_if_full(struct drill_down *drill_down, const struct report_epoch *report,
 	const struct measurement_config *config, uint32_t left_out)
 {
-	if (left_out == 0 || !log_ratelimit_due(&closer->full, report->end, left_out))
+	if (left_out == 0 || !log_ratelimit_due(&drill_down->full, report->end, left_out))
 		return;
 	log_warning("interval %llu, %s: %u more heavy keys of %s than the limit of %u: "
 		    "raise the share of within%s",
 		(unsigned long long)report->number, config->name, left_out,
-		drill_down_options(config)->within.networks, KEY_SET_MAX, closer->full.since);
+		drill_down_options(config)->within.networks, KEY_SET_MAX, drill_down->full.since);
 }
 
 /* Updates the networks of one measurement. Returns how many keys did not fit. */
@@ -48,14 +48,14 @@ static uint32_t update_sets(
 {
 	const struct plan *plan = &measurements->plan;
 	const struct drill_down_options *options = drill_down_options(plan->measurements[m].config);
-	struct drill_down *closer = measurements->closer[m];
+	struct drill_down *drill_down = measurements->drill_down[m];
 	uint32_t left_out;
 
-	heavy_keys_forget(&closer->heavy, report->end, options->stay);
+	heavy_keys_forget(&drill_down->heavy, report->end, options->stay);
 	left_out =
-		update_heavy_keys(&closer->heavy, find_networks(report, &plan->measurements[closer->networks]),
+		update_heavy_keys(&drill_down->heavy, find_networks(report, &plan->measurements[drill_down->networks]),
 			options->within.share, report->end);
-	warn_if_full(closer, report, plan->measurements[m].config, left_out);
+	warn_if_full(drill_down, report, plan->measurements[m].config, left_out);
 	return left_out;
 }
 
@@ -82,16 +82,16 @@ bool drill_down_update(struct run *run, uint64_t epoch, struct report_epoch *rep
 	for (uint32_t m = 0; m < now->plan.nb_measurements; m++) {
 		uint32_t left_out;
 
-		if (now->closer[m] == NULL)
+		if (now->drill_down[m] == NULL)
 			continue;
 		left_out = update_sets(now, m, report);
 		if (report->nb_measurements == 0) /* no report */
 			continue;
 		report->measurements[m].inside.left_out = left_out;
-		complete &= copy_keys(&report->measurements[m].inside, &now->closer[m]->heavy);
+		complete &= copy_keys(&report->measurements[m].inside, &now->drill_down[m]->heavy);
 	}
 	for (uint32_t m = 0; other != now && m < other->plan.nb_measurements; m++)
-		if (other->closer[m] != NULL)
+		if (other->drill_down[m] != NULL)
 			update_sets(other, m, report);
 	return complete;
 }

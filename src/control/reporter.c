@@ -72,10 +72,10 @@ struct reporter {
 	uint64_t open;
 	struct epoch_clock clock;
 	int64_t started_monotonic, asked_monotonic; /* ns */
-	struct ledger_state account;
+	struct ledger_state state;
 	struct port_events links;
 	struct forwarded forwarded;
-	struct shed_controller *governor; /* NULL: no load shedding */
+	struct shed_controller *controller; /* NULL: no load shedding */
 	int64_t arrival_ns;               /* report_epoch.arrival_ns of the newest report */
 };
 
@@ -113,7 +113,7 @@ static bool limits_reached(struct reporter *reporter, int64_t monotonic)
 	if (feeder_options(config)->packets == 0 || monotonic - reporter->asked_monotonic < ASK_NS)
 		return false;
 	reporter->asked_monotonic = monotonic;
-	return ledger_devices_received(&reporter->account) >= feeder_options(config)->packets;
+	return ledger_devices_received(&reporter->state) >= feeder_options(config)->packets;
 }
 
 static void look_at_clock(struct reporter *reporter, struct clock_time now)
@@ -176,7 +176,7 @@ static bool report_ports(const struct reporter *reporter, struct report_epoch *r
 		return false;
 	report->nb_ports = n;
 	for (uint32_t p = 0; p < n; p++) {
-		const struct port_meter *meter = &reporter->account.meters[p];
+		const struct port_meter *meter = &reporter->state.meters[p];
 
 		report->ports[p] = (struct report_port){
 			.name = reporter->run->ports[p].name,
@@ -392,12 +392,12 @@ static void add_shed(struct reporter_result *result, const struct report_measure
 /* Keys skipped by the only measurement were not counted at all. */
 static void sum_up_left_out(struct reporter_result *result, const struct report_epoch *report)
 {
-	const struct key_sample_counts *sifted = &report->measurements[0].waited.sifted;
+	const struct key_sample_counts *left_out = &report->measurements[0].waited.left_out;
 
 	if (report->nb_measurements != 1)
 		return;
-	result->sum.measured -= sifted->packets;
-	result->sum.skipped += sifted->packets;
+	result->sum.measured -= left_out->packets;
+	result->sum.skipped += left_out->packets;
 }
 
 static void sum_up_shed(struct reporter_result *result, const struct report_epoch *report)
@@ -440,7 +440,7 @@ static void close_epoch(struct reporter *reporter)
 	struct epoch_info info = *epochs_info(run->epochs, reporter->epoch);
 	uint64_t open = atomic_load_explicit(&run->epochs->open, memory_order_relaxed);
 	bool last = epochs_is_end(run->epochs, open) && reporter->epoch + 1 == open;
-	struct ledger ledger = ledger_epoch(&reporter->account, reporter->epoch, &info, last);
+	struct ledger ledger = ledger_epoch(&reporter->state, reporter->epoch, &info, last);
 	struct report_epoch *report = begin_report(reporter, &info, &ledger);
 	int64_t began = clock_now(CLOCK_MONOTONIC);
 	bool complete;
@@ -453,7 +453,7 @@ static void close_epoch(struct reporter *reporter)
 		   prefix_rows_report(run, reporter->epoch, report);
 	complete &= drill_down_update(run, reporter->epoch, report);
 	complete &= report == NULL ||
-		    shed_controller_close(reporter->governor, reporter->epoch, report);
+		    shed_controller_close(reporter->controller, reporter->epoch, report);
 	complete &= forwarded_close(&reporter->forwarded, reporter->epoch,
 		reporter->params.first_epoch + info.number, last, report);
 	records_take_rest(&reporter->records, reporter->epoch, last);
@@ -613,10 +613,10 @@ static void look_at_ports(struct reporter *reporter)
 
 	if (reporter->stopping)
 		return;
-	ledger_sample(&reporter->account, now);
+	ledger_sample(&reporter->state, now);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		port_clock_look(&reporter->run->ports[p].clock, now);
-	all_there = port_events_look(&reporter->links, now, number, &reporter->account);
+	all_there = port_events_look(&reporter->links, now, number, &reporter->state);
 	for (uint32_t p = 0; p < reporter->run->nb_ports; p++)
 		up[p] = reporter->links.watches[p].up;
 	forwarded_look(&reporter->forwarded, now, up);
@@ -677,7 +677,7 @@ static void report_epochs(struct reporter *reporter)
 			look_at_ports(reporter);
 			reply_time(reporter);
 		}
-		shed_controller_look(reporter->governor, clock_now(CLOCK_MONOTONIC), open);
+		shed_controller_look(reporter->controller, clock_now(CLOCK_MONOTONIC), open);
 		look_at_records(reporter);
 		if (reporter->recycling) {
 			recycle(reporter, reporter->epoch - 1);
@@ -712,10 +712,10 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 	reporter->run = run;
 	records_init(&reporter->records, run, hand_over_some, reporter);
 	if (run_sheds_load(run))
-		reporter->governor = shed_controller_create(run, profile);
+		reporter->controller = shed_controller_create(run, profile);
 	if (worker_loads_init(&reporter->loads, run) &&
 		measurement_report_create(run_measurements(run, 0)) &&
-		(reporter->governor != NULL || !run_sheds_load(run)))
+		(reporter->controller != NULL || !run_sheds_load(run)))
 		return reporter;
 	reporter_destroy(reporter);
 	return NULL;
@@ -724,7 +724,7 @@ struct reporter *reporter_create(struct run *run, const struct profile *profile)
 void reporter_destroy(struct reporter *reporter)
 {
 	changes_free(reporter->changes);
-	shed_controller_destroy(reporter->governor);
+	shed_controller_destroy(reporter->controller);
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
 		measurement_report_destroy(run_measurements(reporter->run, epoch));
 	measurement_report_destroy(reporter->run->next);
@@ -747,7 +747,7 @@ static void start_changes(struct reporter *reporter)
 
 	if (reporter->run->config->program != NULL)
 		reporter->changes = changes_start(&changes);
-	control_set_shed_controller(reporter->governor);
+	control_set_shed_controller(reporter->controller);
 	follow_start(params->recent);
 	control_start(reporter->run->plan, params->first_epoch, reporter->changes,
 		control_options(reporter->run->config)->use == CONTROL_READ);
@@ -765,7 +765,7 @@ struct reporter_result reporter_run(struct reporter *reporter, const struct repo
 		writer_bound_end(params->writer);
 	if (reporter->run->feeder == NULL)
 		start_clock(reporter);
-	ledger_start(&reporter->account, reporter->run);
+	ledger_start(&reporter->state, reporter->run);
 	port_events_start(&reporter->links, reporter->run);
 	forwarded_start(&reporter->forwarded, reporter->run);
 	start_changes(reporter);

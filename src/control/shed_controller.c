@@ -44,7 +44,7 @@ struct shed_controller_worker {
 	uint8_t now[CONFIG_MEASUREMENTS_MAX], before[CONFIG_MEASUREMENTS_MAX];
 	struct choose_flows flows_now[CONFIG_MEASUREMENTS_MAX],
 		flows_before[CONFIG_MEASUREMENTS_MAX];
-	struct step_hysteresis decider;
+	struct step_hysteresis hysteresis;
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
@@ -106,33 +106,33 @@ static double ns_of(uint64_t cycles)
 
 /* --- cost of a packet --- */
 
-static enum flow_depth deepest_of(const struct shed_controller *governor, uint32_t m)
+static enum flow_depth deepest_of(const struct shed_controller *controller, uint32_t m)
 {
-	return governor->plan->measurements[m].params.deep.deepest;
+	return controller->plan->measurements[m].params.deep.deepest;
 }
 
-static void publish_setting(struct shed_controller *governor, uint32_t i)
+static void publish_setting(struct shed_controller *controller, uint32_t i)
 {
-	struct choose_states *states = &governor->flows[i];
-	uint32_t m = governor->order[i];
+	struct choose_states *states = &controller->flows[i];
+	uint32_t m = controller->order[i];
 
 	for (uint32_t state = 0; state < states->n; state++) {
-		states->packets[state] = governor->costs.met[m][state];
-		states->ns[state] = governor->costs.state[m][state];
+		states->packets[state] = controller->costs.met[m][state];
+		states->ns[state] = controller->costs.state[m][state];
 	}
 }
 
 /* With --overload queries a measurement is complete or off: that single step is returned. */
-static uint32_t steps_taken(const struct shed_controller *governor, uint32_t m, uint32_t step)
+static uint32_t steps_taken(const struct shed_controller *controller, uint32_t m, uint32_t step)
 {
-	const struct steps *steps = &governor->steps[m];
+	const struct steps *steps = &controller->steps[m];
 
-	return governor->how == SHED_POLICY_QUERIES && step > 0 ? steps->n : step;
+	return controller->how == SHED_POLICY_QUERIES && step > 0 ? steps->n : step;
 }
 
-static struct detail detail_of(const struct shed_controller *governor, uint32_t m, uint32_t step)
+static struct detail detail_of(const struct shed_controller *controller, uint32_t m, uint32_t step)
 {
-	return steps_detail(&governor->steps[m], steps_taken(governor, m, step));
+	return steps_detail(&controller->steps[m], steps_taken(controller, m, step));
 }
 
 /* Returns the ns per packet that measurement m processes. */
@@ -151,23 +151,23 @@ static double own_ns(const struct packet_costs *costs, uint32_t m, const struct 
  * packets. If measurements sample different packets, this is too low; the scale of a worker
  * corrects it.
  */
-static void put_costs(struct shed_controller *governor)
+static void put_costs(struct shed_controller *controller)
 {
-	const struct packet_costs *costs = &governor->costs;
-	double shared = costs->parse / governor->problem.nb_items;
+	const struct packet_costs *costs = &controller->costs;
+	double shared = costs->parse / controller->problem.nb_items;
 
-	governor->problem.fixed_ns = costs->fixed;
-	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
-		uint32_t m = governor->order[i];
-		struct choose_item *item = &governor->items[i];
+	controller->problem.fixed_ns = costs->fixed;
+	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
+		uint32_t m = controller->order[i];
+		struct choose_item *item = &controller->items[i];
 
 		for (uint32_t s = 0; s <= item->nb_steps; s++) {
-			struct detail detail = detail_of(governor, m, s);
+			struct detail detail = detail_of(controller, m, s);
 			double ns = own_ns(costs, m, &detail) + shared;
 
 			item->ns[s] = detail.off ? 0 : ns / (1U << detail.shift);
 		}
-		publish_setting(governor, i);
+		publish_setting(controller, i);
 	}
 }
 
@@ -199,30 +199,30 @@ static double error_of(const struct detail *detail)
 	return counted * error + (1 - counted) * TYPICAL_PACKETS / TYPICAL_KEY;
 }
 
-static uint32_t rank_of(const struct shed_controller *governor, uint32_t m)
+static uint32_t rank_of(const struct shed_controller *controller, uint32_t m)
 {
-	if ((governor->due >> m & 1) != 0)
+	if ((controller->due >> m & 1) != 0)
 		return 0;
-	return steps_options(governor->plan->measurements[m].config)->priority;
+	return steps_options(controller->plan->measurements[m].config)->priority;
 }
 
-static void make_item(struct shed_controller *governor, uint32_t i)
+static void make_item(struct shed_controller *controller, uint32_t i)
 {
-	uint32_t m = governor->order[i];
-	const struct steps *steps = &governor->steps[m];
-	struct choose_states *flows = &governor->flows[i];
-	struct choose_item *item = &governor->items[i];
+	uint32_t m = controller->order[i];
+	const struct steps *steps = &controller->steps[m];
+	struct choose_states *flows = &controller->flows[i];
+	struct choose_item *item = &controller->items[i];
 	bool ends_off = steps_detail(steps, steps->n).off;
 
-	*flows = (struct choose_states){.n = deepest_of(governor, m) + 1U};
+	*flows = (struct choose_states){.n = deepest_of(controller, m) + 1U};
 	*item = (struct choose_item){
-		.rank = rank_of(governor, m),
-		.nb_steps = governor->how != SHED_POLICY_QUERIES ? steps->n : ends_off,
+		.rank = rank_of(controller, m),
+		.nb_steps = controller->how != SHED_POLICY_QUERIES ? steps->n : ends_off,
 		.ends_off = ends_off,
 		.states = flows->n > 1 ? flows : NULL,
 	};
 	for (uint32_t s = 0; s <= item->nb_steps; s++) {
-		struct detail detail = detail_of(governor, m, s);
+		struct detail detail = detail_of(controller, m, s);
 
 		item->error[s] = error_of(&detail);
 		flows->looked_at[s] = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
@@ -240,70 +240,70 @@ static enum choose_how choose_how_of(enum shed_policy how)
 }
 
 /* Sorts by rank, then by order of request. */
-static void rank_measurements(struct shed_controller *governor)
+static void rank_measurements(struct shed_controller *controller)
 {
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
 		uint32_t i = m;
 
 		for (; i > 0; i--) {
-			if (rank_of(governor, governor->order[i - 1]) <= rank_of(governor, m))
+			if (rank_of(controller, controller->order[i - 1]) <= rank_of(controller, m))
 				break;
-			governor->order[i] = governor->order[i - 1];
+			controller->order[i] = controller->order[i - 1];
 		}
-		governor->order[i] = m;
+		controller->order[i] = m;
 	}
 }
 
 /* Builds the choice problem by the present ranks. */
-static void make_problem(struct shed_controller *governor)
+static void make_problem(struct shed_controller *controller)
 {
-	rank_measurements(governor);
-	governor->problem = (struct choose_problem){
-		.nb_items = governor->plan->nb_measurements,
-		.items = governor->items,
+	rank_measurements(controller);
+	controller->problem = (struct choose_problem){
+		.nb_items = controller->plan->nb_measurements,
+		.items = controller->items,
 	};
-	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
-		make_item(governor, i);
-	put_costs(governor);
+	for (uint32_t i = 0; i < controller->problem.nb_items; i++)
+		make_item(controller, i);
+	put_costs(controller);
 }
 
 /* Starts a worker at full detail. */
-static void begin_worker(const struct shed_controller *governor, struct shed_controller_worker *of)
+static void begin_worker(const struct shed_controller *controller, struct shed_controller_worker *of)
 {
-	of->decider = (struct step_hysteresis){
-		.how = choose_how_of(governor->how),
+	of->hysteresis = (struct step_hysteresis){
+		.how = choose_how_of(controller->how),
 		.now = {.step = of->now, .flows = of->flows_now},
 		.before = {.step = of->before, .flows = of->flows_before},
-		.work = governor->work,
+		.work = controller->work,
 	};
-	decide_init(&of->decider, &governor->problem);
+	decide_init(&of->hysteresis, &controller->problem);
 	of->held_off = 0;
 }
 
 /* Restarts at full detail, after a change of measurements or of the policy. */
-static void begin(struct shed_controller *governor, const struct measurements *measurements,
+static void begin(struct shed_controller *controller, const struct measurements *measurements,
 	enum shed_policy how)
 {
 	const struct plan *plan = &measurements->plan;
 
-	pthread_mutex_lock(&governor->lock);
-	governor->how = how;
-	governor->set = measurements->number;
-	governor->plan = plan;
-	governor->due = governor->held_back = 0;
-	memset(governor->not_whole, 0, sizeof(governor->not_whole));
+	pthread_mutex_lock(&controller->lock);
+	controller->how = how;
+	controller->set = measurements->number;
+	controller->plan = plan;
+	controller->due = controller->held_back = 0;
+	memset(controller->not_whole, 0, sizeof(controller->not_whole));
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
 
-		steps_parse(&governor->steps[m], steps_options(plan->measurements[m].config)->steps,
+		steps_parse(&controller->steps[m], steps_options(plan->measurements[m].config)->steps,
 			why);
 	}
-	pthread_mutex_unlock(&governor->lock);
-	packet_costs_by_profile(&governor->costs, plan, governor->profile);
-	make_problem(governor);
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		begin_worker(governor, &governor->workers[w]);
-		governor->workers[w].scale = 1;
+	pthread_mutex_unlock(&controller->lock);
+	packet_costs_by_profile(&controller->costs, plan, controller->profile);
+	make_problem(controller);
+	for (uint32_t w = 0; w < controller->nb_workers; w++) {
+		begin_worker(controller, &controller->workers[w]);
+		controller->workers[w].scale = 1;
 	}
 }
 
@@ -311,22 +311,22 @@ static void begin(struct shed_controller *governor, const struct measurements *m
  * Returns the published steps of a measurement; 0 for a worker that still has older measurements.
  */
 static uint32_t published_steps(
-	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t m)
+	const struct shed_controller *controller, const struct shed_controller_worker *of, uint32_t m)
 {
-	const struct shed_setting *states = &of->states[of->at];
+	const struct shed_setting *setting = &of->states[of->at];
 
-	return states->of == governor->set ? states->step[m] : 0;
+	return setting->of == controller->set ? setting->step[m] : 0;
 }
 
 /* Returns the most steps taken by one of these workers, and how many have taken none. */
 static uint32_t most_steps(
-	const struct shed_controller *governor, uint32_t m, uint32_t worker, uint32_t *whole)
+	const struct shed_controller *controller, uint32_t m, uint32_t worker, uint32_t *whole)
 {
 	uint32_t most = 0;
 
 	*whole = 0;
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		uint32_t steps = published_steps(governor, &governor->workers[w], m);
+	for (uint32_t w = 0; w < controller->nb_workers; w++) {
+		uint32_t steps = published_steps(controller, &controller->workers[w], m);
 
 		if (worker != UINT32_MAX && worker != w)
 			continue;
@@ -341,50 +341,50 @@ static uint32_t most_steps(
 static struct worker_report read_worker(const struct worker *worker)
 {
 	const struct shed_mailbox *line = &worker->states;
-	struct worker_report said;
+	struct worker_report worker_report;
 
 	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
-		said.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
-	said.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
-	said.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
-	said.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
+		worker_report.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
+	worker_report.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
+	worker_report.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
+	worker_report.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
 	/* Pairs with the release in take_states(): the worker no longer reads older settings. */
-	said.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
-	return said;
+	worker_report.taken = atomic_load_explicit(&line->taken, memory_order_acquire);
+	return worker_report;
 }
 
-static uint64_t all_packets(const struct worker_report *said)
+static uint64_t all_packets(const struct worker_report *worker_report)
 {
 	uint64_t packets = 0;
 
 	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
-		packets += said->packets[l];
+		packets += worker_report->packets[l];
 	return packets;
 }
 
 /* Logs the settings that the worker has accepted. */
-static void log_taken(struct shed_controller *governor, struct shed_controller_worker *of,
-	const struct worker_report *said)
+static void log_taken(struct shed_controller *controller, struct shed_controller_worker *of,
+	const struct worker_report *worker_report)
 {
-	const struct shed_setting *states = &of->states[of->at], *before = &of->states[!of->at];
+	const struct shed_setting *setting = &of->states[of->at], *before = &of->states[!of->at];
 	uint64_t packet =
 		atomic_load_explicit(&of->worker->states.taken_from, memory_order_relaxed);
 
-	if (!of->untold || said->taken != states->number)
+	if (!of->untold || worker_report->taken != setting->number)
 		return;
 	of->untold = false;
-	if (states->of != governor->set)
+	if (setting->of != controller->set)
 		return;
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++) {
-		const char *name = governor->plan->measurements[m].config->name;
-		uint32_t from = before->of == states->of ? before->step[m] : 0;
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++) {
+		const char *name = controller->plan->measurements[m].config->name;
+		uint32_t from = before->of == setting->of ? before->step[m] : 0;
 
-		if (from != states->step[m])
-			shed_log_step(&governor->log, of->worker->id, packet, name,
-				&governor->steps[m], from, states->step[m], &of->why);
-		if (before->of == states->of && deepest_of(governor, m) > FLOW_COUNT)
-			shed_log_flows(&governor->log, of->worker->id, packet, name,
-				&before->flows[m], &states->flows[m], &of->why);
+		if (from != setting->step[m])
+			shed_log_step(&controller->log, of->worker->id, packet, name,
+				&controller->steps[m], from, setting->step[m], &of->why);
+		if (before->of == setting->of && deepest_of(controller, m) > FLOW_COUNT)
+			shed_log_flows(&controller->log, of->worker->id, packet, name,
+				&before->flows[m], &setting->flows[m], &of->why);
 	}
 }
 
@@ -402,44 +402,44 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 
 /* Returns the steps to publish for an item. Held-off measurements stay so. */
 static uint32_t wanted_steps(
-	const struct shed_controller *governor, const struct shed_controller_worker *of, uint32_t i)
+	const struct shed_controller *controller, const struct shed_controller_worker *of, uint32_t i)
 {
-	uint32_t m = governor->order[i];
+	uint32_t m = controller->order[i];
 	bool held_off = of->held_off >> m & 1;
 
 	return steps_taken(
-		governor, m, held_off ? governor->items[i].nb_steps : of->decider.now.step[i]);
+		controller, m, held_off ? controller->items[i].nb_steps : of->hysteresis.now.step[i]);
 }
 
 /* Publishes the decided setting if the worker has accepted the previous one. */
-static void publish(struct shed_controller *governor, struct shed_controller_worker *of,
-	const struct worker_report *said)
+static void publish(struct shed_controller *controller, struct shed_controller_worker *of,
+	const struct worker_report *worker_report)
 {
 	const struct shed_setting *now = &of->states[of->at];
 	struct shed_setting *next = &of->states[!of->at];
 
-	if (said->taken != now->number)
+	if (worker_report->taken != now->number)
 		return;
 	*next = (struct shed_setting)SHED_SETTING_WHOLE;
 	next->number = now->number + 1;
-	next->of = governor->set;
-	next->first = governor->due;
-	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
-		uint32_t m = governor->order[i], steps = wanted_steps(governor, of, i);
+	next->of = controller->set;
+	next->first = controller->due;
+	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
+		uint32_t m = controller->order[i], steps = wanted_steps(controller, of, i);
 
-		if (governor->how == SHED_POLICY_QUERIES && steps > 0)
+		if (controller->how == SHED_POLICY_QUERIES && steps > 0)
 			of->held_off |= UINT32_C(1) << m;
-		shed_setting_step(next, governor->steps, m, steps);
-		if (governor->items[i].states != NULL)
-			next->flows[m] = flows_of(&of->decider.now.flows[i], governor->flows[i].n);
+		shed_setting_step(next, controller->steps, m, steps);
+		if (controller->items[i].states != NULL)
+			next->flows[m] = flows_of(&of->hysteresis.now.flows[i], controller->flows[i].n);
 	}
 	if (now->of == next->of && now->first == next->first &&
 		memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
 		memcmp(now->flows, next->flows, sizeof(now->flows)) == 0)
 		return;
-	pthread_mutex_lock(&governor->lock);
+	pthread_mutex_lock(&controller->lock);
 	of->at = !of->at;
-	pthread_mutex_unlock(&governor->lock);
+	pthread_mutex_unlock(&controller->lock);
 	of->untold = true;
 	/* Pairs with the acquire in take_states(). */
 	atomic_store_explicit(&of->worker->states.next, next, memory_order_release);
@@ -450,21 +450,21 @@ static void publish(struct shed_controller *governor, struct shed_controller_wor
  * held off.
  */
 static bool has_decided(
-	const struct shed_controller *governor, const struct shed_controller_worker *of)
+	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
-	const struct shed_setting *states = &of->states[of->at];
-	bool same = states->of == governor->set;
+	const struct shed_setting *setting = &of->states[of->at];
+	bool same = setting->of == controller->set;
 
-	for (uint32_t i = 0; i < governor->problem.nb_items; i++)
-		same &= states->step[governor->order[i]] ==
-			steps_taken(governor, governor->order[i], of->decider.now.step[i]);
+	for (uint32_t i = 0; i < controller->problem.nb_items; i++)
+		same &= setting->step[controller->order[i]] ==
+			steps_taken(controller, controller->order[i], of->hysteresis.now.step[i]);
 	return same;
 }
 
 /*
  * Learns the ratio between the measured cost of packets in full bursts and the sum of their parts.
  */
-static void learn_costs(const struct shed_controller *governor, struct shed_controller_worker *of,
+static void learn_costs(const struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, double *cost_ns)
 {
 	uint64_t packets = now->smooth_packets - of->last.smooth_packets;
@@ -475,16 +475,16 @@ static void learn_costs(const struct shed_controller *governor, struct shed_cont
 		return;
 	*cost_ns = ns_of(busy) / (double)packets;
 	/* Only if the setting was constant during the window. */
-	if (of->last.taken != of->states[of->at].number || !has_decided(governor, of))
+	if (of->last.taken != of->states[of->at].number || !has_decided(controller, of))
 		return;
-	choose_predict(&governor->problem, INFINITY, of->decider.work, &of->decider.now);
-	scale = *cost_ns / of->decider.now.ns;
+	choose_predict(&controller->problem, INFINITY, of->hysteresis.work, &of->hysteresis.now);
+	scale = *cost_ns / of->hysteresis.now.ns;
 	of->scale += SCALE_NEWS * (scale - of->scale);
 	of->scale = fmin(fmax(of->scale, 1.0 / SCALE_MAX), SCALE_MAX);
 }
 
 /* Logs queue shedding: a row for each window with another highest level. */
-static void log_level(struct shed_controller *governor, struct shed_controller_worker *of,
+static void log_level(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, struct shed_reason why)
 {
 	struct burst_shed_level to = {.level = SHED_LEVEL_COUNT};
@@ -499,23 +499,23 @@ static void log_level(struct shed_controller *governor, struct shed_controller_w
 	if (burst_shed_level_equal(to, of->level))
 		return;
 	why.share = packets > 0 ? (double)full / (double)packets : 1;
-	shed_log_level(&governor->log, of->worker->id, all_packets(now), of->level, to, &why);
-	pthread_mutex_lock(&governor->lock);
+	shed_log_level(&controller->log, of->worker->id, all_packets(now), of->level, to, &why);
+	pthread_mutex_lock(&controller->lock);
 	of->level = to;
-	pthread_mutex_unlock(&governor->lock);
+	pthread_mutex_unlock(&controller->lock);
 }
 
 /* Adds rows of what the worker did since the last row, in the order of its packets. */
-static void log_changes(struct shed_controller *governor, struct shed_controller_worker *of,
+static void log_changes(struct shed_controller *controller, struct shed_controller_worker *of,
 	const struct worker_report *now, const struct shed_reason *why)
 {
-	log_taken(governor, of, now);
+	log_taken(controller, of, now);
 	if (all_packets(now) > all_packets(&of->last))
-		log_level(governor, of, now, *why);
+		log_level(controller, of, now, *why);
 }
 
 static void look_at_worker(
-	struct shed_controller *governor, struct shed_controller_worker *of, double seconds)
+	struct shed_controller *controller, struct shed_controller_worker *of, double seconds)
 {
 	struct worker_report now = read_worker(of->worker);
 	struct demand_window window = {
@@ -531,16 +531,16 @@ static void look_at_worker(
 		window.packets = 0;
 	why.rate = (double)window.packets / seconds;
 	why.target_ns = demand_target_ns(&of->demand, &window);
-	learn_costs(governor, of, &now, &why.cost_ns);
-	log_changes(governor, of, &now, &why);
-	if (governor->how > SHED_POLICY_SAMPLE)
-		decided = decide(&of->decider, &governor->problem, why.target_ns / of->scale);
+	learn_costs(controller, of, &now, &why.cost_ns);
+	log_changes(controller, of, &now, &why);
+	if (controller->how > SHED_POLICY_SAMPLE)
+		decided = decide(&of->hysteresis, &controller->problem, why.target_ns / of->scale);
 	of->last_target_ns = why.target_ns;
 	if (decided != DECIDED_STAY) {
 		why.reason = decided == DECIDED_DOWN ? "load" : "calm";
 		of->why = why;
 	}
-	publish(governor, of, &now);
+	publish(controller, of, &now);
 	of->busy = all_packets(&now) > all_packets(&of->last);
 	of->last = now;
 }
@@ -549,19 +549,19 @@ static void look_at_worker(
  * Sets the key step, common to all workers: the coarsest one that any worker requires. Uses
  * decided, not accepted settings: a worker without packets accepts none.
  */
-static void step_keys(struct shed_controller *governor, uint64_t open)
+static void step_keys(struct shed_controller *controller, uint64_t open)
 {
-	struct measurements *measurements = run_measurements(governor->run, open);
+	struct measurements *measurements = run_measurements(controller->run, open);
 
-	for (uint32_t i = 0; i < governor->plan->nb_measurements; i++) {
+	for (uint32_t i = 0; i < controller->plan->nb_measurements; i++) {
 		uint32_t most = 0;
 
-		for (uint32_t w = 0; w < governor->nb_workers; w++) {
-			uint32_t steps = wanted_steps(governor, &governor->workers[w], i);
+		for (uint32_t w = 0; w < controller->nb_workers; w++) {
+			uint32_t steps = wanted_steps(controller, &controller->workers[w], i);
 
 			most = steps > most ? steps : most;
 		}
-		measurements_step(measurements, governor->order[i], most);
+		measurements_step(measurements, controller->order[i], most);
 	}
 }
 
@@ -569,41 +569,41 @@ static void step_keys(struct shed_controller *governor, uint64_t open)
 
 /* Returns the measurements with reduced flow detail at a worker, one bit each. */
 static uint32_t held_back(
-	const struct shed_controller *governor, const struct shed_controller_worker *of)
+	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
 	static const struct flow_states whole = FLOW_STATES_IDENTITY;
-	const struct shed_setting *states = &of->states[of->at];
+	const struct shed_setting *setting = &of->states[of->at];
 	uint32_t held = 0;
 
-	for (uint32_t m = 0; states->of == governor->set && m < governor->plan->nb_measurements;
+	for (uint32_t m = 0; setting->of == controller->set && m < controller->plan->nb_measurements;
 		m++)
-		held |= (uint32_t)(memcmp(&states->flows[m], &whole, sizeof(whole)) != 0) << m;
+		held |= (uint32_t)(memcmp(&setting->flows[m], &whole, sizeof(whole)) != 0) << m;
 	return held;
 }
 
 static bool gives_up(
-	const struct shed_controller *governor, const struct shed_controller_worker *of)
+	const struct shed_controller *controller, const struct shed_controller_worker *of)
 {
 	if (!of->busy)
 		return false;
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
-		if (published_steps(governor, of, m) > 0)
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++)
+		if (published_steps(controller, of, m) > 0)
 			return true;
-	return held_back(governor, of) != 0 || of->level.level > SHED_LEVEL_FULL;
+	return held_back(controller, of) != 0 || of->level.level > SHED_LEVEL_FULL;
 }
 
-static void watch(struct shed_controller *governor)
+static void watch(struct shed_controller *controller)
 {
 	uint32_t workers = 0;
 
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		const struct shed_controller_worker *of = &governor->workers[w];
+	for (uint32_t w = 0; w < controller->nb_workers; w++) {
+		const struct shed_controller_worker *of = &controller->workers[w];
 
-		governor->held_back |= held_back(governor, of);
-		workers += gives_up(governor, of);
+		controller->held_back |= held_back(controller, of);
+		workers += gives_up(controller, of);
 	}
-	if (workers > governor->reduced)
-		governor->reduced = workers;
+	if (workers > controller->reduced)
+		controller->reduced = workers;
 }
 
 /* Returns the first step that does not reduce the cost of a packet; 0 if there is none. */
@@ -616,19 +616,19 @@ static uint32_t useless_step(const struct choose_item *item)
 }
 
 /* Logs steps that save no time, by the costs of an epoch. */
-static void warn_useless(struct shed_controller *governor)
+static void warn_useless(struct shed_controller *controller)
 {
-	for (uint32_t i = 0; i < governor->problem.nb_items; i++) {
-		const struct choose_item *item = &governor->items[i];
-		uint32_t m = governor->order[i], step = useless_step(item);
+	for (uint32_t i = 0; i < controller->problem.nb_items; i++) {
+		const struct choose_item *item = &controller->items[i];
+		uint32_t m = controller->order[i], step = useless_step(item);
 
-		if (step == 0 || (governor->useless >> m & 1) != 0)
+		if (step == 0 || (controller->useless >> m & 1) != 0)
 			continue;
-		governor->useless |= UINT32_C(1) << m;
+		controller->useless |= UINT32_C(1) << m;
 		log_warning("%s: step %s ignored: it saves no time (%.3g ns per packet, "
 			    "%.3g ns before); remove it",
-			governor->plan->measurements[m].config->name,
-			steps_word(&governor->steps[m], steps_taken(governor, m, step)),
+			controller->plan->measurements[m].config->name,
+			steps_word(&controller->steps[m], steps_taken(controller, m, step)),
 			item->ns[step], item->ns[step - 1]);
 	}
 }
@@ -638,186 +638,186 @@ static void warn_useless(struct shed_controller *governor)
  * while an epoch is merged.
  */
 static bool is_whole(
-	const struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
+	const struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
-	const struct key_rule *own = governor->plan->measurements[m].params.key;
+	const struct key_rule *own = controller->plan->measurements[m].params.key;
 
 	return measurement->looked_at >= 1 && measurement->weight <= 1 &&
-	       (governor->held_back >> m & 1) == 0 &&
+	       (controller->held_back >> m & 1) == 0 &&
 	       (measurement->key_rule == NULL || key_rule_equal(measurement->key_rule, own));
 }
 
 /* Logs at the end of an epoch whether detail was reduced or restored, and rows that did not fit. */
-static void log_state(struct shed_controller *governor, const struct report_epoch *report)
+static void log_state(struct shed_controller *controller, const struct report_epoch *report)
 {
-	bool less = governor->reduced > 0;
+	bool less = controller->reduced > 0;
 
-	if (governor->reduced > 0 &&
-		log_ratelimit_due(&governor->warned, report->end, governor->reduced))
+	if (controller->reduced > 0 &&
+		log_ratelimit_due(&controller->warned, report->end, controller->reduced))
 		log_warning("interval %llu: %u of %u workers overloaded: detail "
 			    "reduced; see --stats and --export overload%s",
-			(unsigned long long)report->number, governor->reduced, governor->nb_workers,
-			governor->warned.since);
+			(unsigned long long)report->number, controller->reduced, controller->nb_workers,
+			controller->warned.since);
 	for (uint32_t m = 0; m < report->nb_measurements; m++)
-		less |= !is_whole(governor, report, m);
-	if (!less && governor->was_reduced)
+		less |= !is_whole(controller, report, m);
+	if (!less && controller->was_reduced)
 		log_notice("interval %llu: full detail again", (unsigned long long)report->number);
-	if (governor->log.missing > 0 &&
-		log_ratelimit_due(&governor->warned_missing, report->end, governor->log.missing))
+	if (controller->log.missing > 0 &&
+		log_ratelimit_due(&controller->warned_missing, report->end, controller->log.missing))
 		log_warning("interval %llu: %llu changes without a row of --export overload: limit "
 			    "%u per interval%s",
 			(unsigned long long)report->number,
-			(unsigned long long)governor->log.missing, SHED_LOG_ROWS_MAX,
-			governor->warned_missing.since);
-	governor->was_reduced = less;
-	governor->reduced = 0;
+			(unsigned long long)controller->log.missing, SHED_LOG_ROWS_MAX,
+			controller->warned_missing.since);
+	controller->was_reduced = less;
+	controller->reduced = 0;
 }
 
 /*
  * Follows changes of measurements and policy. Must run first: sets of the last epoch are freed once
  * no epoch uses them.
  */
-static void read_workers(struct shed_controller *governor, uint64_t open)
+static void read_workers(struct shed_controller *controller, uint64_t open)
 {
-	const struct measurements *measurements = run_measurements(governor->run, open);
-	bool others = measurements->number != governor->set;
-	int asked = atomic_exchange_explicit(&governor->asked, SHED_POLICY_OFF, memory_order_relaxed);
+	const struct measurements *measurements = run_measurements(controller->run, open);
+	bool others = measurements->number != controller->set;
+	int asked = atomic_exchange_explicit(&controller->asked, SHED_POLICY_OFF, memory_order_relaxed);
 
-	for (uint32_t w = 0; others && w < governor->nb_workers; w++) {
-		struct shed_controller_worker *of = &governor->workers[w];
-		struct worker_report said = read_worker(of->worker);
+	for (uint32_t w = 0; others && w < controller->nb_workers; w++) {
+		struct shed_controller_worker *of = &controller->workers[w];
+		struct worker_report worker_report = read_worker(of->worker);
 
-		log_taken(governor, of, &said);
+		log_taken(controller, of, &worker_report);
 	}
 	if (others)
-		governor->useless = 0;
+		controller->useless = 0;
 	if (others || asked != SHED_POLICY_OFF)
-		begin(governor, measurements,
-			asked != SHED_POLICY_OFF ? (enum shed_policy)asked : governor->how);
-	for (uint32_t w = 0; open != governor->open && w < governor->nb_workers; w++)
-		governor->workers[w].held_off = 0;
-	governor->open = open;
+		begin(controller, measurements,
+			asked != SHED_POLICY_OFF ? (enum shed_policy)asked : controller->how);
+	for (uint32_t w = 0; open != controller->open && w < controller->nb_workers; w++)
+		controller->workers[w].held_off = 0;
+	controller->open = open;
 }
 
-void shed_controller_look(struct shed_controller *governor, int64_t monotonic, uint64_t open)
+void shed_controller_look(struct shed_controller *controller, int64_t monotonic, uint64_t open)
 {
 	const struct run *run;
 
-	if (governor == NULL)
+	if (controller == NULL)
 		return;
-	run = governor->run;
+	run = controller->run;
 	/* A source can open epochs before their measurements are installed. */
 	if (!epochs_is_ready(run->epochs, open))
 		open = atomic_load_explicit(&run->epochs->ready, memory_order_relaxed) - 1;
-	read_workers(governor, open);
-	if (governor->looked == 0) /* no packets yet */
-		governor->looked = monotonic;
-	if (monotonic - governor->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
+	read_workers(controller, open);
+	if (controller->looked == 0) /* no packets yet */
+		controller->looked = monotonic;
+	if (monotonic - controller->looked < WINDOW_NS || epochs_is_end(run->epochs, open))
 		return;
-	for (uint32_t w = 0; w < governor->nb_workers; w++)
-		look_at_worker(governor, &governor->workers[w],
-			(double)(monotonic - governor->looked) / SECOND_NS);
-	step_keys(governor, open);
-	watch(governor);
-	governor->looked = monotonic;
+	for (uint32_t w = 0; w < controller->nb_workers; w++)
+		look_at_worker(controller, &controller->workers[w],
+			(double)(monotonic - controller->looked) / SECOND_NS);
+	step_keys(controller, open);
+	watch(controller);
+	controller->looked = monotonic;
 }
 
 /* Returns true if the next interval of a measurement must be complete. */
-static bool is_due(struct shed_controller *governor, const struct report_epoch *report, uint32_t m)
+static bool is_due(struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
-	const struct measurement_config *config = governor->plan->measurements[m].config;
-	int64_t interval = (int64_t)epoch_options(governor->run->config)->interval;
+	const struct measurement_config *config = controller->plan->measurements[m].config;
+	int64_t interval = (int64_t)epoch_options(controller->run->config)->interval;
 
 	/* Sums intervals instead of using end times, because clocks are adjusted. */
-	governor->not_whole[m] += interval;
-	if (is_whole(governor, report, m))
-		governor->not_whole[m] = 0;
+	controller->not_whole[m] += interval;
+	if (is_whole(controller, report, m))
+		controller->not_whole[m] = 0;
 	return steps_options(config)->deadline > 0 &&
-	       governor->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
+	       controller->not_whole[m] + 3 * interval > (int64_t)steps_options(config)->deadline;
 }
 
 /* Updates ranks by deadlines and chooses steps again. */
-static void look_at_deadlines(struct shed_controller *governor, const struct report_epoch *report)
+static void look_at_deadlines(struct shed_controller *controller, const struct report_epoch *report)
 {
 	uint32_t due = 0;
 
-	for (uint32_t m = 0; m < governor->plan->nb_measurements; m++)
-		due |= (uint32_t)is_due(governor, report, m) << m;
-	if (due == governor->due)
+	for (uint32_t m = 0; m < controller->plan->nb_measurements; m++)
+		due |= (uint32_t)is_due(controller, report, m) << m;
+	if (due == controller->due)
 		return;
-	governor->due = due;
-	make_problem(governor);
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		struct shed_controller_worker *of = &governor->workers[w];
+	controller->due = due;
+	make_problem(controller);
+	for (uint32_t w = 0; w < controller->nb_workers; w++) {
+		struct shed_controller_worker *of = &controller->workers[w];
 
 		/* Keeps the memory of failed steps: the load has not changed. */
-		of->decider.calm = 0;
-		choose(of->decider.how, &governor->problem, of->last_target_ns / of->scale,
-			governor->work, &of->decider.now);
+		of->hysteresis.calm = 0;
+		choose(of->hysteresis.how, &controller->problem, of->last_target_ns / of->scale,
+			controller->work, &of->hysteresis.now);
 		of->why.target_ns = of->last_target_ns;
 		of->why.reason = "deadline";
 	}
 }
 
 bool shed_controller_close(
-	struct shed_controller *governor, uint64_t epoch, struct report_epoch *report)
+	struct shed_controller *controller, uint64_t epoch, struct report_epoch *report)
 {
 	struct costs sum = {0};
 
-	if (governor == NULL || report->nb_measurements == 0) /* no packets: no row */
+	if (controller == NULL || report->nb_measurements == 0) /* no packets: no row */
 		return true;
 	for (uint32_t w = 0; w < report->workers; w++)
 		costs_add(&sum, &report->costs[w], 1);
-	if (run_measurements(governor->run, epoch)->number == governor->set) {
-		packet_costs_by_epoch(&governor->costs, governor->run, epoch, &sum);
-		put_costs(governor);
-		warn_useless(governor);
-		if (governor->how > SHED_POLICY_SAMPLE)
-			look_at_deadlines(governor, report);
+	if (run_measurements(controller->run, epoch)->number == controller->set) {
+		packet_costs_by_epoch(&controller->costs, controller->run, epoch, &sum);
+		put_costs(controller);
+		warn_useless(controller);
+		if (controller->how > SHED_POLICY_SAMPLE)
+			look_at_deadlines(controller, report);
 	}
-	for (uint32_t w = 0; w < governor->nb_workers; w++) {
-		struct shed_controller_worker *of = &governor->workers[w];
+	for (uint32_t w = 0; w < controller->nb_workers; w++) {
+		struct shed_controller_worker *of = &controller->workers[w];
 		struct worker_report now = read_worker(of->worker);
 
-		log_changes(governor, of, &now,
+		log_changes(controller, of, &now,
 			&(struct shed_reason){.time = clock_time_now().real, .backlog = now.backlog});
 	}
-	log_state(governor, report);
-	governor->held_back = 0;
-	return shed_log_close(&governor->log, report);
+	log_state(controller, report);
+	controller->held_back = 0;
+	return shed_log_close(&controller->log, report);
 }
 
 bool shed_controller_tell(
-	struct shed_controller *governor, uint32_t worker, struct shed_status *present)
+	struct shed_controller *controller, uint32_t worker, struct shed_status *present)
 {
-	if (worker != UINT32_MAX && worker >= governor->nb_workers)
+	if (worker != UINT32_MAX && worker >= controller->nb_workers)
 		return false;
-	pthread_mutex_lock(&governor->lock);
+	pthread_mutex_lock(&controller->lock);
 	*present = (struct shed_status){
-		.how = governor->how,
-		.nb_workers = governor->nb_workers,
-		.nb_measurements = governor->plan->nb_measurements,
+		.how = controller->how,
+		.nb_workers = controller->nb_workers,
+		.nb_measurements = controller->plan->nb_measurements,
 	};
-	for (uint32_t w = 0; w < governor->nb_workers; w++)
+	for (uint32_t w = 0; w < controller->nb_workers; w++)
 		if ((worker == UINT32_MAX || worker == w) &&
-			governor->workers[w].level.level > present->level.level)
-			present->level = governor->workers[w].level;
+			controller->workers[w].level.level > present->level.level)
+			present->level = controller->workers[w].level;
 	for (uint32_t m = 0; m < present->nb_measurements; m++) {
 		struct shed_status_measurement *of = &present->measurements[m];
-		uint32_t most = most_steps(governor, m, worker, &of->whole);
+		uint32_t most = most_steps(controller, m, worker, &of->whole);
 
 		snprintf(of->name, sizeof(of->name), "%s",
-			governor->plan->measurements[m].config->name);
-		snprintf(of->least, sizeof(of->least), "%s", steps_word(&governor->steps[m], most));
+			controller->plan->measurements[m].config->name);
+		snprintf(of->least, sizeof(of->least), "%s", steps_word(&controller->steps[m], most));
 	}
-	pthread_mutex_unlock(&governor->lock);
+	pthread_mutex_unlock(&controller->lock);
 	return true;
 }
 
-void shed_controller_ask(struct shed_controller *governor, enum shed_policy how)
+void shed_controller_ask(struct shed_controller *controller, enum shed_policy how)
 {
-	atomic_store_explicit(&governor->asked, how, memory_order_relaxed);
+	atomic_store_explicit(&controller->asked, how, memory_order_relaxed);
 }
 
 struct plan_shedding shed_controller_memory(const struct config *config)
@@ -827,7 +827,7 @@ struct plan_shedding shed_controller_memory(const struct config *config)
 	if (!shed_policy_given(config))
 		return memory;
 	memory.worker_bytes = sizeof(struct shed_worker);
-	if (shed_policy_options(config)->keep_up == SHED_POLICY_OFF)
+	if (shed_policy_options(config)->policy == SHED_POLICY_OFF)
 		return memory;
 	memory.worker_bytes += sizeof(struct shed_controller_worker);
 	memory.bytes = sizeof(struct shed_controller) + choose_work_size(CONFIG_MEASUREMENTS_MAX);
@@ -840,35 +840,35 @@ struct shed_controller *shed_controller_create(const struct run *run, const stru
 {
 	bool told = sink_config_any(run->config, ROWS_OVERLOAD);
 	size_t work = choose_work_size(CONFIG_MEASUREMENTS_MAX);
-	struct shed_controller *governor =
-		calloc(1, sizeof(*governor) + run->nb_workers * sizeof(governor->workers[0]));
+	struct shed_controller *controller =
+		calloc(1, sizeof(*controller) + run->nb_workers * sizeof(controller->workers[0]));
 
-	if (governor == NULL)
+	if (controller == NULL)
 		return NULL;
-	governor->work = malloc(work);
-	if (governor->work == NULL || (told && !shed_log_init(&governor->log))) {
-		shed_controller_destroy(governor);
+	controller->work = malloc(work);
+	if (controller->work == NULL || (told && !shed_log_init(&controller->log))) {
+		shed_controller_destroy(controller);
 		return NULL;
 	}
-	pthread_mutex_init(&governor->lock, NULL);
-	governor->run = run;
-	governor->profile = profile;
-	governor->nb_workers = run->nb_workers;
+	pthread_mutex_init(&controller->lock, NULL);
+	controller->run = run;
+	controller->profile = profile;
+	controller->nb_workers = run->nb_workers;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct shed_controller_worker *of = &governor->workers[w];
+		struct shed_controller_worker *of = &controller->workers[w];
 
 		of->worker = run->workers[w];
 		of->demand.reserve = shed_policy_options(run->config)->reserve;
 	}
-	begin(governor, run_measurements(run, 0), shed_policy_options(run->config)->keep_up);
-	return governor;
+	begin(controller, run_measurements(run, 0), shed_policy_options(run->config)->policy);
+	return controller;
 }
 
-void shed_controller_destroy(struct shed_controller *governor)
+void shed_controller_destroy(struct shed_controller *controller)
 {
-	if (governor == NULL)
+	if (controller == NULL)
 		return;
-	shed_log_fini(&governor->log);
-	free(governor->work);
-	free(governor);
+	shed_log_fini(&controller->log);
+	free(controller->work);
+	free(controller);
 }

@@ -27,17 +27,17 @@ struct plan_shedding shed_controller_memory(const struct config *config);
  */
 struct shed_controller *shed_controller_create(
 	const struct run *run, const struct profile *profile);
-void shed_controller_destroy(struct shed_controller *governor); /* NULL allowed */
+void shed_controller_destroy(struct shed_controller *controller); /* NULL allowed */
 
 /* Updates the decisions. Call often. open: newest epoch. NULL is allowed, here and below. */
-void shed_controller_look(struct shed_controller *governor, int64_t monotonic, uint64_t open);
+void shed_controller_look(struct shed_controller *controller, int64_t monotonic, uint64_t open);
 
 /*
  * Adds the shedding since the last epoch to the report of a closed one, which must have its loads
  * and measurements. Returns false if out of memory.
  */
 bool shed_controller_close(
-	struct shed_controller *governor, uint64_t epoch, struct report_epoch *report);
+	struct shed_controller *controller, uint64_t epoch, struct report_epoch *report);
 
 /* Current or pending shedding of workers. */
 struct shed_status {
@@ -56,7 +56,7 @@ struct shed_status {
  * worker.
  */
 bool shed_controller_tell(
-	struct shed_controller *governor, uint32_t worker, struct shed_status *present);
+	struct shed_controller *controller, uint32_t worker, struct shed_status *present);
 
 /* Selects the policy from the next window on. Any thread. */
-void shed_controller_ask(struct shed_controller *governor, enum shed_policy how);
+void shed_controller_ask(struct shed_controller *controller, enum shed_policy how);

@@ -212,14 +212,14 @@ static void read_port(struct host_port *port, const struct port_name *name)
 
 static void read_place(struct host_port *port, const char *text)
 {
-	struct attach_point place;
+	struct attach_point point;
 	char why[OPTION_WHY_MAX];
 
-	attach_point_parse(text, &place, why); /* validated before */
+	attach_point_parse(text, &point, why); /* validated before */
 	*port = (struct host_port){.source = HOST_PROGRAM};
-	snprintf(port->name, sizeof(port->name), "%s", place.interface);
+	snprintf(port->name, sizeof(port->name), "%s", point.interface);
 	make_ascii(port->name);
-	memcpy(port->interface, place.interface, sizeof(port->interface));
+	memcpy(port->interface, point.interface, sizeof(port->interface));
 	port_interface_read(port->interface, &port->settings);
 }
 
@@ -233,7 +233,7 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge_directory = directory,
 		.forwards = plan->forward != FORWARD_OFF,
 		.queue_fill =
-			shed_policy_options(config)->keep_up != SHED_POLICY_OFF && !plan->design->rings,
+			shed_policy_options(config)->policy != SHED_POLICY_OFF && !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.open_listen = collect_open_address(config),

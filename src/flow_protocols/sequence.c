@@ -527,21 +527,21 @@ static void note_message(struct sequence *sequence, const struct datagram_header
  * never late.
  */
 static bool judge(
-	struct sequence *sequence, int32_t gap, int32_t step, struct sequence_result *news)
+	struct sequence *sequence, int32_t gap, int32_t step, struct sequence_result *sequence_result)
 {
 	if (sequence->convention == SEQUENCE_CONSTANT)
 		return true;
 	if (sequence->convention == SEQUENCE_UNSURE && gap < 0 && step >= 0)
 		return true;
 	if (gap < 0) {
-		news->recovered = sequence->missing > 0 && gap >= -window(sequence);
-		sequence->missing -= news->recovered;
+		sequence_result->recovered = sequence->missing > 0 && gap >= -window(sequence);
+		sequence->missing -= sequence_result->recovered;
 		return false;
 	}
 	if (gap > 0) {
-		news->lost_units = (uint32_t)gap;
-		news->lost = datagrams_of(sequence, news->lost_units);
-		sequence->missing += news->lost;
+		sequence_result->lost_units = (uint32_t)gap;
+		sequence_result->lost = datagrams_of(sequence, sequence_result->lost_units);
+		sequence->missing += sequence_result->lost;
 	}
 	return true;
 }
@@ -561,7 +561,7 @@ static void keep_base(struct sequence *sequence)
  * continues neither base.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
-	const struct sequence_message *message, enum sequence_fit fit, struct sequence_result *news)
+	const struct sequence_message *message, enum sequence_fit fit, struct sequence_result *sequence_result)
 {
 	struct sequence_base base;
 
@@ -579,8 +579,8 @@ static bool find_line(struct sequence *sequence, const struct datagram_header *h
 			sequence->aside = base_of(header, message);
 			return false;
 		}
-		news->jumped = !sequence->aside_proven;
-		news->withdrawn = sequence->aside_lost;
+		sequence_result->jumped = !sequence->aside_proven;
+		sequence_result->withdrawn = sequence->aside_lost;
 		sequence->missing -= sequence->aside_lost < sequence->missing ? sequence->aside_lost
 									      : sequence->missing;
 		base = sequence->aside;
@@ -601,7 +601,7 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 	const struct decode_result *result, bool counted)
 {
 	struct sequence_message message = message_of(header, result);
-	struct sequence_result news = {0};
+	struct sequence_result sequence_result = {0};
 	enum sequence_fit fit = SEQUENCE_NEXT;
 	bool farther = true;
 
@@ -610,20 +610,20 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 	sequence->taken++;
 	if (sequence->started) {
 		fit = fit_behind(sequence, &sequence->base, header);
-		farther = find_line(sequence, header, &message, fit, &news);
+		farther = find_line(sequence, header, &message, fit, &sequence_result);
 	}
 	if (sequence->started && farther) {
 		vote(sequence, &message);
-		news.recognized = recognize(sequence);
+		sequence_result.recognized = recognize(sequence);
 		farther = judge(sequence, gap_of(sequence, &message),
-			ahead(sequence->base.number, message.number), &news);
+			ahead(sequence->base.number, message.number), &sequence_result);
 		if (fit == SEQUENCE_FAR)
-			sequence->aside_lost = news.lost;
+			sequence->aside_lost = sequence_result.lost;
 	}
 	if (farther) {
 		sequence->started = true;
 		sequence->base = base_of(header, &message);
 	}
 	note_message(sequence, header, &message, counted);
-	return news;
+	return sequence_result;
 }

@@ -83,37 +83,37 @@ uint64_t key_set_find(const struct key_set *set, const struct key_burst *burst)
 	return found;
 }
 
-void heavy_keys_forget(struct heavy_keys *networks, int64_t now, uint64_t stay)
+void heavy_keys_forget(struct heavy_keys *heavy, int64_t now, uint64_t stay)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < networks->n; i++) {
-		struct heavy_key network = networks->of[i];
+	for (uint32_t i = 0; i < heavy->n; i++) {
+		struct heavy_key network = heavy->of[i];
 
 		if (network.last > now) /* the clock was set back */
 			network.last = now;
 		if ((uint64_t)(now - network.last) <= stay)
-			networks->of[kept++] = network;
+			heavy->of[kept++] = network;
 	}
-	networks->n = kept;
+	heavy->n = kept;
 }
 
-bool heavy_keys_add(struct heavy_keys *networks, const struct key *key, int64_t now)
+bool heavy_keys_add(struct heavy_keys *heavy, const struct key *key, int64_t now)
 {
 	uint32_t place = 0;
 
-	for (uint32_t i = 0; i < networks->n; i++) {
-		if (key_equal(&networks->of[i].key, key)) {
-			networks->of[i].last = now;
+	for (uint32_t i = 0; i < heavy->n; i++) {
+		if (key_equal(&heavy->of[i].key, key)) {
+			heavy->of[i].last = now;
 			return true;
 		}
-		if (networks->of[i].last < networks->of[place].last)
+		if (heavy->of[i].last < heavy->of[place].last)
 			place = i;
 	}
-	if (networks->n < KEY_SET_MAX)
-		place = networks->n++;
-	else if (networks->of[place].last >= now)
+	if (heavy->n < KEY_SET_MAX)
+		place = heavy->n++;
+	else if (heavy->of[place].last >= now)
 		return false;
-	networks->of[place] = (struct heavy_key){.key = *key, .last = now};
+	heavy->of[place] = (struct heavy_key){.key = *key, .last = now};
 	return true;
 }

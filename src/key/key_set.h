@@ -47,9 +47,9 @@ struct heavy_keys {
 #define HEAVY_KEYS_BYTES (sizeof(struct heavy_keys) + 2 * sizeof(struct key_set))
 
 /* Removes keys that were last heavy more than `stay` ns before `now`. */
-void heavy_keys_forget(struct heavy_keys *networks, int64_t now, uint64_t stay);
+void heavy_keys_forget(struct heavy_keys *heavy, int64_t now, uint64_t stay);
 /*
  * Adds a key that is heavy now. If the list is full, replaces the key that was heavy longest ago;
  * returns false if all are heavy now.
  */
-bool heavy_keys_add(struct heavy_keys *networks, const struct key *key, int64_t now);
+bool heavy_keys_add(struct heavy_keys *heavy, const struct key *key, int64_t now);

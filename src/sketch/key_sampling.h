@@ -36,19 +36,19 @@ struct key_sample_counts {
 };
 
 static inline void key_sample_add(
-	struct key_sample_counts *sum, const struct key_sample_counts *sifted)
+	struct key_sample_counts *sum, const struct key_sample_counts *left_out)
 {
-	sum->packets += sifted->packets;
-	sum->bytes += sifted->bytes;
-	sum->counted += sifted->counted;
-	sum->counted_bytes += sifted->counted_bytes;
+	sum->packets += left_out->packets;
+	sum->bytes += left_out->bytes;
+	sum->counted += left_out->counted;
+	sum->counted_bytes += left_out->counted_bytes;
 }
 
 static inline void key_sample_subtract(
-	struct key_sample_counts *sum, const struct key_sample_counts *sifted)
+	struct key_sample_counts *sum, const struct key_sample_counts *left_out)
 {
-	sum->packets -= sifted->packets;
-	sum->bytes -= sifted->bytes;
-	sum->counted -= sifted->counted;
-	sum->counted_bytes -= sifted->counted_bytes;
+	sum->packets -= left_out->packets;
+	sum->bytes -= left_out->bytes;
+	sum->counted -= left_out->counted;
+	sum->counted_bytes -= left_out->counted_bytes;
 }

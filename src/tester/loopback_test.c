@@ -46,7 +46,7 @@ _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for it
 
 /* What one trial told. */
 struct trial {
-	struct loopback_counts account;
+	struct loopback_counts counts;
 	uint64_t changed, routed; /* of all that came back, copies too */
 	uint64_t foreign;         /* packets that are not ours */
 	uint64_t bytes;
@@ -80,32 +80,32 @@ struct loopback {
 
 static void stamp_packets(void *watcher, struct rte_mbuf **pkts, uint32_t n)
 {
-	const struct loopback *returned = watcher;
+	const struct loopback *loopback = watcher;
 	struct stamp stamp = {
-		.number = (uint32_t)returned->window.next,
+		.number = (uint32_t)loopback->window.next,
 		.time = rte_rdtsc() & TIME_MASK,
 	};
 
 	for (uint32_t i = 0; i < n; i++, stamp.number++)
-		stamp_write(&returned->secrets, &stamp, rte_pktmbuf_mtod(pkts[i], uint8_t *),
+		stamp_write(&loopback->secrets, &stamp, rte_pktmbuf_mtod(pkts[i], uint8_t *),
 			rte_pktmbuf_data_len(pkts[i]));
 }
 
 static void number_packets(void *watcher, uint32_t n)
 {
-	struct loopback *returned = watcher;
+	struct loopback *loopback = watcher;
 
-	return_window_sent(&returned->window, n);
+	return_window_sent(&loopback->window, n);
 }
 
 /* --- receiving --- */
 
 /* The bytes of a frame, side by side; NULL where it is longer than any of ours. */
-static const uint8_t *whole_frame(struct loopback *returned, const struct rte_mbuf *mbuf)
+static const uint8_t *whole_frame(struct loopback *loopback, const struct rte_mbuf *mbuf)
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
 		return NULL;
-	return mbuf_read(mbuf, 0, rte_pktmbuf_pkt_len(mbuf), returned->frame);
+	return mbuf_read(mbuf, 0, rte_pktmbuf_pkt_len(mbuf), loopback->frame);
 }
 
 static void take_latency(struct trial *trial, uint64_t ns)
@@ -122,61 +122,61 @@ static void compare(struct trial *trial, enum stamp_content content)
 }
 
 /* now: TSC of the poll. False where it is not ours. */
-static bool take_packet(struct loopback *returned, const struct rte_mbuf *mbuf, uint64_t now)
+static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, uint64_t now)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	const uint8_t *frame = whole_frame(returned, mbuf);
-	struct trial *trial = &returned->trial;
+	const uint8_t *frame = whole_frame(loopback, mbuf);
+	struct trial *trial = &loopback->trial;
 	enum return_kind kind;
 	struct stamp stamp;
 	uint64_t age;
 
-	if (frame == NULL || !stamp_read(&returned->secrets, &stamp, frame, length))
+	if (frame == NULL || !stamp_read(&loopback->secrets, &stamp, frame, length))
 		return false;
 	age = (now - stamp.time) & TIME_MASK;
-	if (age > now - returned->began)
+	if (age > now - loopback->began)
 		return false;
-	kind = return_window_take(&returned->window, stamp.number);
+	kind = return_window_take(&loopback->window, stamp.number);
 	if (kind == RETURN_NONE)
 		return false;
 	if (kind == RETURN_FIRST) {
-		take_latency(trial, (uint64_t)((__uint128_t)age * returned->ns_per_cycle >> 32));
-		returned->came = now;
+		take_latency(trial, (uint64_t)((__uint128_t)age * loopback->ns_per_cycle >> 32));
+		loopback->came = now;
 	}
 	if (kind != RETURN_LATE)
-		compare(trial, stamp_compare(&returned->secrets, &stamp, frame, length));
+		compare(trial, stamp_compare(&loopback->secrets, &stamp, frame, length));
 	return true;
 }
 
 /* Once a second. A device that is gone brings nothing more: the run ends as if asked to. */
-static void look_for_device(struct loopback *returned, uint64_t now)
+static void look_for_device(struct loopback *loopback, uint64_t now)
 {
 	struct kernel_interface interface;
 
-	if (now < returned->look || returned->gone)
+	if (now < loopback->look || loopback->gone)
 		return;
-	returned->look = now + rte_get_tsc_hz();
-	returned->gone = port_is_leaving(returned->in) ||
-			 (returned->interface != 0 && kernel_interface_read(returned->interface,
+	loopback->look = now + rte_get_tsc_hz();
+	loopback->gone = port_is_leaving(loopback->in) ||
+			 (loopback->interface != 0 && kernel_interface_read(loopback->interface,
 							      &interface) == KERNEL_GONE);
-	if (returned->gone)
+	if (loopback->gone)
 		signals_request_stop();
 }
 
 static void receive(void *watcher)
 {
-	struct loopback *returned = watcher;
+	struct loopback *loopback = watcher;
 	struct rte_mbuf *pkts[RECEIVE_BURST];
-	uint16_t n = rte_eth_rx_burst(returned->in->id, 0, pkts, RECEIVE_BURST);
+	uint16_t n = rte_eth_rx_burst(loopback->in->id, 0, pkts, RECEIVE_BURST);
 	uint64_t now = rte_rdtsc();
 
 	if (n == 0) {
-		look_for_device(returned, now);
+		look_for_device(loopback, now);
 		return;
 	}
 	for (uint16_t i = 0; i < n; i++)
-		if (!take_packet(returned, pkts[i], now))
-			returned->trial.foreign++;
+		if (!take_packet(loopback, pkts[i], now))
+			loopback->trial.foreign++;
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
@@ -188,53 +188,53 @@ static const struct port_sender_watch watch = {
 
 /* --- one trial --- */
 
-static uint64_t missed_so_far(struct loopback *returned)
+static uint64_t missed_so_far(struct loopback *loopback)
 {
 	static const enum port_column columns[] = {PORT_MISSED, PORT_ERRORS, PORT_NO_MBUF};
 	uint64_t sum = 0;
 
-	port_meter_read(&returned->meter);
+	port_meter_read(&loopback->meter);
 	for (size_t i = 0; i < RTE_DIM(columns); i++)
-		sum += port_meter_count(&returned->meter, columns[i]);
+		sum += port_meter_count(&loopback->meter, columns[i]);
 	return sum;
 }
 
 /* Until nothing is to be expected any more; a signal that came before does not end it. */
-static void await_rest(struct loopback *returned)
+static void await_rest(struct loopback *loopback)
 {
-	const struct loopback_counts *account = &returned->window.account;
+	const struct loopback_counts *counts = &loopback->window.counts;
 	bool stopped = signals_stop_requested();
 	uint64_t sent = rte_rdtsc();
 
 	for (;;) {
-		bool all = account->returned == account->sent;
-		uint64_t quiet = all ? RTE_MIN(COPIES_NS, returned->patience) : returned->patience;
+		bool all = counts->returned == counts->sent;
+		uint64_t quiet = all ? RTE_MIN(COPIES_NS, loopback->patience) : loopback->patience;
 
-		receive(returned);
-		if (returned->gone || signals_stop_requested() != stopped ||
-			port_sender_clock_since(RTE_MAX(sent, returned->came)) >= quiet)
+		receive(loopback);
+		if (loopback->gone || signals_stop_requested() != stopped ||
+			port_sender_clock_since(RTE_MAX(sent, loopback->came)) >= quiet)
 			return;
 	}
 }
 
-static void run_trial(struct loopback *returned, const struct feeder_options *limits)
+static void run_trial(struct loopback *loopback, const struct feeder_options *limits)
 {
-	struct port_sender *sender = &returned->sender;
-	struct trial *trial = &returned->trial;
-	uint64_t missed = missed_so_far(returned);
+	struct port_sender *sender = &loopback->sender;
+	struct trial *trial = &loopback->trial;
+	uint64_t missed = missed_so_far(loopback);
 
 	memset(trial, 0, sizeof(*trial));
-	return_window_begin(&returned->window);
+	return_window_begin(&loopback->window);
 	sender->source->restart(sender->source, STAMP_BYTES);
 	port_sender_send(sender, limits);
 	trial->bytes = sender->bytes;
 	trial->unleft = port_sender_drain(sender);
-	await_rest(returned);
-	trial->account = returned->window.account;
-	trial->missed = missed_so_far(returned) - missed;
+	await_rest(loopback);
+	trial->counts = loopback->window.counts;
+	trial->missed = missed_so_far(loopback) - missed;
 	/* Of n packets there are n - 1 times between them. */
-	if (sender->took > 0 && trial->account.sent > 1)
-		trial->rate = (uint64_t)((__uint128_t)(trial->account.sent - 1) * rte_get_tsc_hz() /
+	if (sender->took > 0 && trial->counts.sent > 1)
+		trial->rate = (uint64_t)((__uint128_t)(trial->counts.sent - 1) * rte_get_tsc_hz() /
 					 sender->took);
 }
 
@@ -242,7 +242,7 @@ static void run_trial(struct loopback *returned, const struct feeder_options *li
 
 static uint64_t lost_of(const struct trial *trial)
 {
-	return trial->account.sent - trial->account.returned;
+	return trial->counts.sent - trial->counts.returned;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -264,47 +264,47 @@ static void log_latency(const struct trial *trial)
 }
 
 /* Losses of this host are none of the device under test. */
-static void warn_own_losses(const struct loopback *returned, const struct trial *trial)
+static void warn_own_losses(const struct loopback *loopback, const struct trial *trial)
 {
 	if (trial->missed > 0)
 		log_warning("--rx-port %s: %" PRIu64
 			    " packets were lost by this port, which counts "
 			    "them: its ring was full or they were damaged; a lower --pace loses "
 			    "none",
-			returned->in->name, trial->missed);
+			loopback->in->name, trial->missed);
 	if (trial->unleft > 0 && lost_of(trial) > 0)
 		log_warning("--port %s: at least %" PRIu64 " of the lost packets never left: the "
 			    "interface is down, or drops them; ip -s link show %s counts them",
-			returned->sender.port->name, RTE_MIN(trial->unleft, lost_of(trial)),
-			returned->sender.port->interface);
+			loopback->sender.port->name, RTE_MIN(trial->unleft, lost_of(trial)),
+			loopback->sender.port->interface);
 }
 
-static void log_trial(const struct loopback *returned, const struct trial *trial)
+static void log_trial(const struct loopback *loopback, const struct trial *trial)
 {
-	const struct loopback_counts *account = &trial->account;
+	const struct loopback_counts *counts = &trial->counts;
 
 	log_notice("sent %" PRIu64 " packets, %" PRIu64 " bytes, at %" PRIu64 " packets/s",
-		account->sent, trial->bytes, trial->rate);
+		counts->sent, trial->bytes, trial->rate);
 	log_notice("returned %" PRIu64 ", lost %" PRIu64 " (%.4g %%), out of order %" PRIu64
 		   ", twice %" PRIu64 ", changed %" PRIu64 ", routed %" PRIu64 ", late %" PRIu64
 		   ", foreign %" PRIu64,
-		account->returned, lost_of(trial), percent(lost_of(trial), account->sent),
-		account->out_of_order, account->twice, trial->changed, trial->routed, account->late,
+		counts->returned, lost_of(trial), percent(lost_of(trial), counts->sent),
+		counts->out_of_order, counts->twice, trial->changed, trial->routed, counts->late,
 		trial->foreign);
 	log_latency(trial);
-	warn_own_losses(returned, trial);
+	warn_own_losses(loopback, trial);
 }
 
 /* What the devices did that makes an account worthless. */
-static bool log_faults(const struct loopback *returned, const struct trial *trial)
+static bool log_faults(const struct loopback *loopback, const struct trial *trial)
 {
-	const struct port *out = returned->sender.port;
+	const struct port *out = loopback->sender.port;
 
-	if (port_sender_is_gone(&returned->sender))
+	if (port_sender_is_gone(&loopback->sender))
 		log_error("--port %s: the device is gone", out->name);
-	else if (returned->gone)
-		log_error("--rx-port %s: the device is gone", returned->in->name);
-	else if (trial->account.sent > 0 && trial->unleft >= trial->account.sent)
+	else if (loopback->gone)
+		log_error("--rx-port %s: the device is gone", loopback->in->name);
+	else if (trial->counts.sent > 0 && trial->unleft >= trial->counts.sent)
 		log_error("--port %s: no packet left it: its interface is down", out->name);
 	else
 		return false;
@@ -317,12 +317,12 @@ static void log_step(const struct rate_search *search, const struct trial *trial
 {
 	log_notice("trial %u: %" PRIu64 " packets at %" PRIu64 " packets/s, %" PRIu64
 		   " lost (%.4g %%): %s",
-		search->trials, trial->account.sent, trial->rate, lost_of(trial),
-		percent(lost_of(trial), trial->account.sent), passed ? "passed" : "failed");
+		search->trials, trial->counts.sent, trial->rate, lost_of(trial),
+		percent(lost_of(trial), trial->counts.sent), passed ? "passed" : "failed");
 }
 
 static void log_found(
-	const struct rate_search *search, const struct loopback *returned, bool stopped)
+	const struct rate_search *search, const struct loopback *loopback, bool stopped)
 {
 	const char *why = stopped            ? "; the search was ended early"
 			  : search->high > 0 ? ""
@@ -334,12 +334,12 @@ static void log_found(
 		return;
 	}
 	log_notice("highest rate with no more than %.4g %% lost: %" PRIu64 " packets/s%s",
-		search->loss * 100, returned->best.rate, why);
-	log_trial(returned, &returned->best);
+		search->loss * 100, loopback->best.rate, why);
+	log_trial(loopback, &loopback->best);
 }
 
 /* Returns whether no device failed. */
-static bool find_rate(struct loopback *returned, const struct config *config)
+static bool find_rate(struct loopback *loopback, const struct config *config)
 {
 	struct feeder_options limits = *feeder_options(config);
 	struct rate_search search;
@@ -347,7 +347,7 @@ static bool find_rate(struct loopback *returned, const struct config *config)
 
 	if (limits.duration == 0 && limits.packets == 0)
 		limits.duration = TRIAL_NS;
-	returned->sender.again = true;
+	loopback->sender.again = true;
 	rate_search_init(&search, loopback_options(config)->find.loss, limits.pace_rate);
 	while (rate_search_goes_on(&search)) {
 		uint64_t low = search.low;
@@ -355,19 +355,19 @@ static bool find_rate(struct loopback *returned, const struct config *config)
 
 		limits.pace = search.asked > 0 ? PACE_RATE : PACE_UNPACED;
 		limits.pace_rate = search.asked;
-		run_trial(returned, &limits);
-		if (log_faults(returned, &returned->trial))
+		run_trial(loopback, &limits);
+		if (log_faults(loopback, &loopback->trial))
 			return false;
 		stopped = signals_stop_requested();
 		if (stopped)
 			break;
-		passed = rate_search_report(&search, returned->trial.account.sent,
-			lost_of(&returned->trial), returned->trial.rate);
-		log_step(&search, &returned->trial, passed);
+		passed = rate_search_report(&search, loopback->trial.counts.sent,
+			lost_of(&loopback->trial), loopback->trial.rate);
+		log_step(&search, &loopback->trial, passed);
 		if (search.low > low)
-			returned->best = returned->trial;
+			loopback->best = loopback->trial;
 	}
-	log_found(&search, returned, stopped);
+	log_found(&search, loopback, stopped);
 	return true;
 }
 
@@ -434,9 +434,9 @@ void loopback_log_error(const char *error)
 }
 
 static bool start_ports(
-	struct loopback *returned, const struct plan *plan, struct port *ports, uint32_t nb_ports)
+	struct loopback *loopback, const struct plan *plan, struct port *ports, uint32_t nb_ports)
 {
-	struct rte_mempool *pool = returned->sender.pool;
+	struct rte_mempool *pool = loopback->sender.pool;
 	struct port *in = &ports[nb_ports - 1];
 	char error[PORT_ERROR_MAX];
 
@@ -452,46 +452,46 @@ static bool start_ports(
 	}
 	live_ports_say(in);
 	if (in->interface[0] != '\0' && !port_is_pci(in->device))
-		returned->interface = if_nametoindex(in->interface);
-	port_meter_start(&returned->meter, in, NULL, 0);
+		loopback->interface = if_nametoindex(in->interface);
+	port_meter_start(&loopback->meter, in, NULL, 0);
 	return true;
 }
 
-static bool begin(struct loopback *returned, const struct config *config, struct source *source)
+static bool begin(struct loopback *loopback, const struct config *config, struct source *source)
 {
 	uint64_t linger = send_options(config)->linger, seed;
 
-	if (!return_window_init(&returned->window, WINDOW, 0) ||
+	if (!return_window_init(&loopback->window, WINDOW, 0) ||
 		getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed)) {
 		log_error("no memory for the numbers of packets");
 		return false;
 	}
-	stamp_secrets_init(&returned->secrets, seed);
-	returned->sender.source = source;
-	returned->sender.watch = &watch;
-	returned->sender.watcher = returned;
-	returned->ns_per_cycle = (uint64_t)(((__uint128_t)SECOND_NS << 32) / rte_get_tsc_hz());
-	returned->patience = linger > 0 ? linger : PATIENCE_NS;
-	returned->began = returned->came = returned->look = rte_rdtsc();
+	stamp_secrets_init(&loopback->secrets, seed);
+	loopback->sender.source = source;
+	loopback->sender.watch = &watch;
+	loopback->sender.watcher = loopback;
+	loopback->ns_per_cycle = (uint64_t)(((__uint128_t)SECOND_NS << 32) / rte_get_tsc_hz());
+	loopback->patience = linger > 0 ? linger : PATIENCE_NS;
+	loopback->began = loopback->came = loopback->look = rte_rdtsc();
 	return true;
 }
 
 /* The ports run. */
-static int measure(struct loopback *returned, const struct config *config)
+static int measure(struct loopback *loopback, const struct config *config)
 {
-	const struct trial *told = &returned->trial;
+	const struct trial *told = &loopback->trial;
 	int status;
 	FILE *file = open_histogram(config, &status);
 
 	if (status != 0)
 		return status;
 	if (loopback_options(config)->find.asked) {
-		status = find_rate(returned, config) ? 0 : 1;
-		told = &returned->best;
+		status = find_rate(loopback, config) ? 0 : 1;
+		told = &loopback->best;
 	} else {
-		run_trial(returned, feeder_options(config));
-		log_trial(returned, told);
-		status = log_faults(returned, told) ? 1 : 0;
+		run_trial(loopback, feeder_options(config));
+		log_trial(loopback, told);
+		status = log_faults(loopback, told) ? 1 : 0;
 	}
 	if (file != NULL && !write_histogram(file, send_options(config)->output, &told->latency))
 		status = 1;
@@ -501,23 +501,23 @@ static int measure(struct loopback *returned, const struct config *config)
 int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports)
 {
-	static struct loopback returned; /* too large for a stack */
+	static struct loopback loopback; /* too large for a stack */
 	const struct plan_group *group = &plan->groups[plan->ports[0].group];
 	uint32_t room = port_mbuf_room(&ports[nb_ports - 1], plan->mbuf_room);
 	int status = 1;
 
-	returned.sender.port = &ports[0];
-	returned.in = &ports[nb_ports - 1];
-	returned.sender.pool =
+	loopback.sender.port = &ports[0];
+	loopback.in = &ports[nb_ports - 1];
+	loopback.sender.pool =
 		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
-	if (returned.sender.pool == NULL)
+	if (loopback.sender.pool == NULL)
 		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs, room,
 			rte_strerror(rte_errno));
-	else if (start_ports(&returned, plan, ports, nb_ports) && begin(&returned, config, source))
-		status = measure(&returned, config);
-	return_window_fini(&returned.window);
+	else if (start_ports(&loopback, plan, ports, nb_ports) && begin(&loopback, config, source))
+		status = measure(&loopback, config);
+	return_window_fini(&loopback.window);
 	ports_close(ports, nb_ports);
-	rte_mempool_free(returned.sender.pool);
+	rte_mempool_free(loopback.sender.pool);
 	return status;
 }
 
@@ -576,7 +576,7 @@ static const struct option_row returned_rows[] = {
 		.placeholder = "NAME[,DEVARGS]",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
-		.lacks = inapplicable_without_port,
+		.inapplicable = inapplicable_without_port,
 		OPTION_FIELD(loopback_options, port),
 		.former = "return",
 		.help = "Receive the sent packets on this port. Report loss, order, duplicates, "
@@ -589,7 +589,7 @@ static const struct option_row returned_rows[] = {
 		.placeholder = "LOSS",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_OWN,
-		.lacks = inapplicable_without_return,
+		.inapplicable = inapplicable_without_return,
 		.read = read_find,
 		OPTION_FIELD(loopback_options, find),
 		.default_note = "one trial",

@@ -19,7 +19,7 @@ void return_window_fini(struct return_window *window)
 void return_window_begin(struct return_window *window)
 {
 	window->first = window->expected = window->next;
-	window->account = (struct loopback_counts){0};
+	window->counts = (struct loopback_counts){0};
 }
 
 static uint64_t *word_of(const struct return_window *window, uint64_t number)
@@ -31,7 +31,7 @@ void return_window_sent(struct return_window *window, uint64_t n)
 {
 	for (uint64_t end = window->next + n; window->next < end; window->next++)
 		*word_of(window, window->next) &= ~(UINT64_C(1) << (window->next & 63));
-	window->account.sent += n;
+	window->counts.sent += n;
 }
 
 static enum return_kind take_number(struct return_window *window, uint64_t number)
@@ -40,13 +40,13 @@ static enum return_kind take_number(struct return_window *window, uint64_t numbe
 	uint64_t bit = UINT64_C(1) << (number & 63);
 
 	if (*word & bit) {
-		window->account.twice++;
+		window->counts.twice++;
 		return RETURN_TWICE;
 	}
 	*word |= bit;
-	window->account.returned++;
+	window->counts.returned++;
 	if (number < window->expected)
-		window->account.out_of_order++;
+		window->counts.out_of_order++;
 	else
 		window->expected = number + 1;
 	return RETURN_FIRST;
@@ -60,7 +60,7 @@ enum return_kind return_window_take(struct return_window *window, uint32_t numbe
 	if (back >= window->next)
 		return RETURN_NONE;
 	if (back >= window->size || window->next - 1 - back < window->first) {
-		window->account.late++;
+		window->counts.late++;
 		return RETURN_LATE;
 	}
 	return take_number(window, window->next - 1 - back);

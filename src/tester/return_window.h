@@ -31,7 +31,7 @@ struct return_window {
 	uint64_t next;     /* number of the next packet */
 	uint64_t first;    /* of the trial */
 	uint64_t expected; /* behind the highest that returned */
-	struct loopback_counts account;
+	struct loopback_counts counts;
 };
 
 /* False without memory. `next`: the number of the first packet. */

@@ -208,28 +208,28 @@ static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 	return (uint32_t)(packet->data[at] << 8 | packet->data[at + 1]) + (ipv6 ? 40 : 0);
 }
 
-static void parse_source_packet(const struct source_packet *packet, struct packet_info *sight)
+static void parse_source_packet(const struct source_packet *packet, struct packet_info *info)
 {
 	struct parsed parsed;
 
-	memset(sight, 0, sizeof(*sight));
-	sight->packet = packet;
+	memset(info, 0, sizeof(*info));
+	info->packet = packet;
 	switch (parse_packet(packet->data, packet->captured, packet->link, &parsed)) {
 	case PARSE_IPV4:
-		sight->key.v4 = parsed.key4;
-		sight->key.family = KEY_IPV4;
-		sight->prefix_len = 24;
+		info->key.v4 = parsed.key4;
+		info->key.family = KEY_IPV4;
+		info->prefix_len = 24;
 		break;
 	case PARSE_IPV6:
-		sight->key.v6 = parsed.key6;
-		sight->key.family = KEY_IPV6;
-		sight->prefix_len = 120;
+		info->key.v6 = parsed.key6;
+		info->key.family = KEY_IPV6;
+		info->prefix_len = 120;
 		break;
 	default: return;
 	}
-	sight->bytes = ip_bytes(packet, sight->key.family == KEY_IPV6);
-	sight->tcp_flags = parsed.extra.tcp_flags[0];
-	sight->tos = (uint8_t)(parsed.extra.dscp[0] << 2);
+	info->bytes = ip_bytes(packet, info->key.family == KEY_IPV6);
+	info->tcp_flags = parsed.extra.tcp_flags[0];
+	info->tos = (uint8_t)(parsed.extra.dscp[0] << 2);
 }
 
 static bool looks_at_it(struct router *router)
@@ -239,19 +239,19 @@ static bool looks_at_it(struct router *router)
 }
 
 static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
-	const struct packet_info *sight, int64_t now)
+	const struct packet_info *info, int64_t now)
 {
 	if (flow->packets == 0) {
 		flow->first = now;
 		flow->input = interface_number(hop->input);
 		flow->output = interface_number(hop->output);
-		flow->tos = sight->tos;
+		flow->tos = info->tos;
 		memcpy(flow->next_hop, hop->next, sizeof(flow->next_hop));
 	}
 	flow->packets++;
-	flow->bytes += sight->bytes;
+	flow->bytes += info->bytes;
 	flow->last = now;
-	flow->tcp_flags |= sight->tcp_flags;
+	flow->tcp_flags |= info->tcp_flags;
 }
 
 /* The flow goes on, as if it had just begun. */
@@ -265,25 +265,25 @@ static void export_early(struct router_batch *batch, struct export_flow *flow)
 }
 
 static void observe_flow(struct routers *routers, struct router *router,
-	const struct router_hop *hop, const struct packet_info *sight)
+	const struct router_hop *hop, const struct packet_info *info)
 {
-	int64_t now = sight->packet->time;
+	int64_t now = info->packet->time;
 	struct router_batch batch = {routers, router, now};
 	struct export_flow *flow;
 
-	if (sight->key.family != KEY_IPV4 &&
-		(sight->key.family != KEY_IPV6 || router->sender.protocol == FLOW_PROTOCOL_NETFLOW5))
+	if (info->key.family != KEY_IPV4 &&
+		(info->key.family != KEY_IPV6 || router->sender.protocol == FLOW_PROTOCOL_NETFLOW5))
 		return;
 	if (!looks_at_it(router))
 		return;
-	flow = flow_cache_get(&router->cache, &sight->key);
+	flow = flow_cache_get(&router->cache, &info->key);
 	if (flow == NULL) {
 		flow_cache_empty(&router->cache, send_flow, &batch);
-		flow = flow_cache_get(&router->cache, &sight->key);
+		flow = flow_cache_get(&router->cache, &info->key);
 	}
 	if (flow->bytes > BYTES_MAX)
 		export_early(&batch, flow);
-	fill_flow(flow, hop, sight, now);
+	fill_flow(flow, hop, info, now);
 }
 
 static void count(const struct router *router, const struct router_hop *hop, uint32_t bytes)
@@ -298,9 +298,9 @@ static void count(const struct router *router, const struct router_hop *hop, uin
 }
 
 static void sample_packet(struct routers *routers, struct router *router,
-	const struct router_hop *hop, const struct packet_info *sight)
+	const struct router_hop *hop, const struct packet_info *info)
 {
-	const struct source_packet *packet = sight->packet;
+	const struct source_packet *packet = info->packet;
 	struct sampler_state *sampler = &router->interfaces[hop->input].sampler;
 	struct export_sample sample = {
 		.header = packet->data,
@@ -308,7 +308,7 @@ static void sample_packet(struct routers *routers, struct router *router,
 		.wire_len = packet->wire_len,
 		.input = interface_number(hop->input),
 		.output = interface_number(hop->output),
-		.prefix_len = sight->prefix_len,
+		.prefix_len = info->prefix_len,
 	};
 
 	count(router, hop, packet->wire_len);
@@ -341,20 +341,20 @@ static void start(struct routers *routers, int64_t now)
 void routers_take(struct routers *routers, const struct source_packet *packet)
 {
 	struct router_hop hops[ROUTERS_MAX];
-	struct packet_info sight;
+	struct packet_info info;
 
 	if (!routers->started)
 		start(routers, packet->time);
 	routers->end = packet->time;
-	parse_source_packet(packet, &sight);
-	find_way(routers, &sight.key, hops);
+	parse_source_packet(packet, &info);
+	find_way(routers, &info.key, hops);
 	for (uint32_t h = 0; h < routers->params.path; h++) {
 		struct router *router = &routers->routers[hops[h].router];
 
 		if (router->interfaces != NULL)
-			sample_packet(routers, router, &hops[h], &sight);
+			sample_packet(routers, router, &hops[h], &info);
 		else
-			observe_flow(routers, router, &hops[h], &sight);
+			observe_flow(routers, router, &hops[h], &info);
 	}
 }
 

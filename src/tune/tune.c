@@ -119,7 +119,7 @@ static bool add_try(struct tune *tune, const struct pipeline_setting *setting)
 }
 
 /* All designs, numbers of workers and widths of one sketch and its way of being shared. */
-static bool add_subject(struct tune *tune, const struct bench_subject *contestant)
+static bool add_subject(struct tune *tune, const struct bench_subject *subject)
 {
 	uint32_t chosen = bench_options(tune->config)->designs;
 
@@ -129,17 +129,17 @@ static bool add_subject(struct tune *tune, const struct bench_subject *contestan
 				struct sketch_params shape = {.width = tune->widths->values[w]};
 				struct pipeline_setting setting = {
 					.design = designs[d]->name,
-					.contestant = *contestant,
+					.subject = *subject,
 					.workers = (uint32_t)tune->workers->values[n],
 					.mbufs = MBUFS,
 					.size = SIZE,
 					.workload = tune->workload,
 				};
 
-				setting.contestant.width = shape.width;
-				setting.contestant.threads = setting.workers;
+				setting.subject.width = shape.width;
+				setting.subject.threads = setting.workers;
 				if (!choices_has(chosen, d) ||
-					contestant->sketch->check(&shape) != NULL)
+					subject->sketch->check(&shape) != NULL)
 					continue;
 				if (!add_try(tune, &setting))
 					return false;
@@ -150,11 +150,11 @@ static bool add_subject(struct tune *tune, const struct bench_subject *contestan
 static bool add_tries(struct tune *tune)
 {
 	static const struct option_values one = {1, {1}};
-	struct bench_subject contestants[OPTION_VALUES_MAX * 4];
+	struct bench_subject subjects[OPTION_VALUES_MAX * 4];
 	uint32_t n = choices_subjects(
-		bench_options(tune->config), &one, contestants, OPTION_VALUES_MAX * 4);
+		bench_options(tune->config), &one, subjects, OPTION_VALUES_MAX * 4);
 	for (uint32_t c = 0; c < n; c++) {
-		if (!add_subject(tune, &contestants[c]))
+		if (!add_subject(tune, &subjects[c]))
 			return false;
 	}
 	return true;
@@ -220,22 +220,22 @@ static void plan_try(struct tune *tune, struct try *try)
 /* What decides how right a sketch is; one thread cannot tell how it is shared. */
 static bool is_as_right(const struct try *a, const struct try *b)
 {
-	return a->setting.contestant.sketch == b->setting.contestant.sketch &&
-	       a->setting.contestant.width == b->setting.contestant.width &&
+	return a->setting.subject.sketch == b->setting.subject.sketch &&
+	       a->setting.subject.width == b->setting.subject.width &&
 	       a->setting.workers == b->setting.workers &&
 	       (a->setting.workers == 1 ||
-		       a->setting.contestant.sharing == b->setting.contestant.sharing);
+		       a->setting.subject.sharing == b->setting.subject.sharing);
 }
 
 static bool count_traffic(struct tune *tune, struct try *try, char *error)
 {
-	const struct bench_rounds contest = {
+	const struct bench_rounds setup = {
 		.workload = tune->workload, .seed = seed_options(tune->config)->seed};
 	static struct bench_rounds_result result;
 	uint32_t rounds;
 
 	if (!bench_rounds_run(
-		    &contest, &tune->cpus, &try->setting.contestant, 1, 1, &result, &rounds, error))
+		    &setup, &tune->cpus, &try->setting.subject, 1, 1, &result, &rounds, error))
 		return false;
 	if (rounds == 0)
 		return true;
@@ -426,7 +426,7 @@ static void cell_note(struct tune *tune, const struct try *try)
 
 static void print_try(struct tune *tune, const struct try *try)
 {
-	const struct bench_subject *contestant = &try->setting.contestant;
+	const struct bench_subject *subject = &try->setting.subject;
 	struct figures *figures = &tune->figures;
 	char source[FIGURES_CELL_MAX];
 
@@ -434,11 +434,11 @@ static void print_try(struct tune *tune, const struct try *try)
 	figures_cell(figures, "bench", "tune");
 	figures_cell(figures, "source", "%s", source);
 	figures_cell(figures, "design", "%s", try->setting.design);
-	figures_cell(figures, "sharing", "%s", plan_sharing_word(try->setting.contestant.sharing));
-	figures_cell(figures, "sketch", "%s", contestant->sketch->name);
-	figures_cell(figures, "atomic", "%s", setup_atomic_name(contestant));
+	figures_cell(figures, "sharing", "%s", plan_sharing_word(try->setting.subject.sharing));
+	figures_cell(figures, "sketch", "%s", subject->sketch->name);
+	figures_cell(figures, "atomic", "%s", setup_atomic_name(subject));
 	figures_cell(figures, "workers", "%u", try->setting.workers);
-	figures_cell(figures, "width", "%" PRIu64, contestant->width);
+	figures_cell(figures, "width", "%" PRIu64, subject->width);
 	if (try->planned)
 		figures_cell(figures, "memory_bytes", "%" PRIu64, try->score.memory);
 	if (try->counted && try->accuracy.known) {
@@ -469,17 +469,17 @@ static void print_table(struct tune *tune)
 /* The options that make a run of this try, one a line. */
 static void print_config(const struct tune *tune, const struct try *try, FILE *out)
 {
-	const struct bench_subject *contestant = &try->setting.contestant;
+	const struct bench_subject *subject = &try->setting.subject;
 
 	fprintf(out, "#\n# Chosen: %.2f million packets per second in %.1f MB.\n",
 		try->score.pps / 1e6, (double)try->score.memory / (1 << 20));
 	fprintf(out, "#   sketchtap --config THIS-FILE --port NAME\n");
 	fprintf(out, "design = %s\nworkers = %u\nsharing = %s%s%s\n", try->setting.design,
-		try->setting.workers, plan_sharing_word(contestant->sharing),
-		contestant->sharing == SHARING_SHARED ? ":" : "",
-		contestant->sharing == SHARING_SHARED ? setup_atomic_name(contestant) : "");
-	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", contestant->sketch->name,
-		contestant->width, WORKLOAD_TOP);
+		try->setting.workers, plan_sharing_word(subject->sharing),
+		subject->sharing == SHARING_SHARED ? ":" : "",
+		subject->sharing == SHARING_SHARED ? setup_atomic_name(subject) : "");
+	fprintf(out, "sketch = %s\nwidth = %" PRIu64 "\ntop = %d\n", subject->sketch->name,
+		subject->width, WORKLOAD_TOP);
 	if (machine_options(tune->config)->lcores != NULL)
 		fprintf(out, "lcores = %s\n", machine_options(tune->config)->lcores);
 	if (hugepages_options(tune->config)->no_huge)
@@ -518,16 +518,16 @@ static void log_nothing_fits(const struct tune *tune)
 	else if (!near->counted && bench->memory > 0 && near->score.memory > bench->memory)
 		log_error("--memory %" PRIu64 ": the smallest configuration takes %" PRIu64
 			  " bytes (%s, width %" PRIu64 ")",
-			bench->memory, near->score.memory, near->setting.contestant.sketch->name,
-			near->setting.contestant.width);
+			bench->memory, near->score.memory, near->setting.subject.sketch->name,
+			near->setting.subject.width);
 	else if (near->refused > 0)
 		log_error("no table that was tried has room for all keys; give more --width or "
 			  "--memory");
 	else if (near->counted && near->score.error > bench->error)
 		log_error("--error %g: the smallest error is %.4g (%s, width %" PRIu64
 			  "); allow more, or give more --width or --memory",
-			bench->error, near->score.error, near->setting.contestant.sketch->name,
-			near->setting.contestant.width);
+			bench->error, near->score.error, near->setting.subject.sketch->name,
+			near->setting.subject.width);
 	else
 		log_error("no configuration could be measured: see the table");
 }

@@ -286,7 +286,7 @@ static void start(uint8_t setup, struct exporter_rule *rules)
 		.links = setup & 0x20,
 		.observe = on_observe,
 		.forget = on_forget,
-		.say = on_say,
+		.log = on_say,
 	};
 	struct dedup_params dedup = {
 		.method = (enum dedup_method)(setup % DEDUP_METHOD_COUNT),

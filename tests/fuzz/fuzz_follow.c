@@ -121,20 +121,20 @@ static void check_pictures(struct view *view)
 	static const uint32_t sizes[][2] = {{24, 80}, {8, 40}, {50, 200}, {1, 1}};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-		struct top_screen picture = {
+		struct top_screen screen = {
 			.rows = sizes[s][0], .columns = sizes[s][1], .utf8 = s % 2 == 0};
 
 		view->places = s % 2 == 1;
-		require(top_screen_draw(&picture, view));
-		for (uint32_t r = 0; r < picture.rows; r++) {
-			const struct text *text = &picture.lines[r].text;
+		require(top_screen_draw(&screen, view));
+		for (uint32_t r = 0; r < screen.rows; r++) {
+			const struct text *text = &screen.lines[r].text;
 			uint32_t characters = 0;
 
 			for (size_t at = 0; at < text->len; at++)
 				characters += ((unsigned char)text->data[at] & 0xc0) != 0x80;
-			require(characters <= picture.columns);
+			require(characters <= screen.columns);
 		}
-		top_screen_free(&picture);
+		top_screen_free(&screen);
 	}
 }
 
@@ -143,17 +143,17 @@ static void check_pictures(struct view *view)
 static void answer_all(const char *data, size_t size, bool everything)
 {
 	int ends[2];
-	struct epoch_stream *watch;
+	struct epoch_stream *stream;
 	struct view view = {0};
 	struct epoch_view *epoch;
-	enum stream_event news = EPOCH_STREAM_NOTHING;
+	enum stream_event event = EPOCH_STREAM_NOTHING;
 	char question[512], last[512] = "";
 	size_t at = 0;
 
 	require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-	watch = epoch_stream_begin(ends[0], everything);
-	require(watch != NULL);
-	while (at < size && (news == EPOCH_STREAM_NOTHING || news == EPOCH_STREAM_EPOCH)) {
+	stream = epoch_stream_begin(ends[0], everything);
+	require(stream != NULL);
+	while (at < size && (event == EPOCH_STREAM_NOTHING || event == EPOCH_STREAM_EPOCH)) {
 		size_t len = strnlen(data + at, size - at);
 		ssize_t asked;
 
@@ -165,24 +165,24 @@ static void answer_all(const char *data, size_t size, bool everything)
 		require(asked > 0);
 		question[asked] = '\0';
 		/* Not the same again, unless it was to wait. */
-		require(strcmp(question, last) != 0 || news == EPOCH_STREAM_EPOCH ||
+		require(strcmp(question, last) != 0 || event == EPOCH_STREAM_EPOCH ||
 			memmem(data, at, "waiting", 7) != NULL);
 		strcpy(last, question);
 		if (send(ends[1], data + at, len, MSG_DONTWAIT) != (ssize_t)len)
 			break; /* it is longer than any */
 		at += len + 1;
-		news = epoch_stream_take(watch, &epoch);
-		if (news != EPOCH_STREAM_EPOCH)
+		event = epoch_stream_take(stream, &epoch);
+		if (event != EPOCH_STREAM_EPOCH)
 			continue;
 		check_line(epoch, false);
 		check_line(epoch, true);
 		view_add(&view, epoch);
 		check_pictures(&view);
 		if (epoch->nb_measurements > 0)
-			epoch_stream_rows_of(watch, epoch->measurements[0].name);
+			epoch_stream_rows_of(stream, epoch->measurements[0].name);
 	}
 	view_clear(&view);
-	epoch_stream_close(watch);
+	epoch_stream_close(stream);
 	close(ends[1]);
 }
 

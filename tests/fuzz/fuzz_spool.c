@@ -96,7 +96,7 @@ static void write_file(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct spool_position place = {path, 1 << 20, "flows csv", "tcp://a:1"};
+	const struct spool_position position = {path, 1 << 20, "flows csv", "tcp://a:1"};
 	struct spool_found found;
 	struct spool_segment segment;
 	char why[SPOOL_WHY_MAX];
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	make_names();
 	write_file(data, size);
-	spool = spool_open(&place, &found, why);
+	spool = spool_open(&position, &found, why);
 	if (spool == NULL) {
 		require(why[0] != '\0' && access(file, F_OK) == 0);
 		unlink(file);

@@ -26,7 +26,7 @@ static void hear(bool warning, const char *line, void *arg)
 
 static void try_kind(const char *url, enum row_kind kind)
 {
-	static struct sink_log voice = {.say = hear};
+	static struct sink_log sink_log = {.log = hear};
 	static const struct config config;
 	static const struct sink_options options;
 	const struct sink_request request = {
@@ -40,10 +40,10 @@ static void try_kind(const char *url, enum row_kind kind)
 	char why[SINK_ERROR_MAX] = "";
 
 	if (sink_check(&request, why)) {
-		struct sink *remote = sink_create(&request, 0, &voice);
+		struct sink *sink = sink_create(&request, 0, &sink_log);
 
-		require(remote != NULL && why[0] == '\0');
-		sink_free(remote);
+		require(sink != NULL && why[0] == '\0');
+		sink_free(sink);
 	} else {
 		require(why[0] != '\0' && strlen(why) < sizeof(why));
 	}

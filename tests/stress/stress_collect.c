@@ -37,7 +37,7 @@ struct dedup {
 
 struct stage {
 	struct epochs *epochs;
-	struct rx_core *receiver;
+	struct rx_core *rx_core;
 	struct collector_source collect;
 	struct plan plan;
 	struct worker *workers[WORKERS_MAX];
@@ -200,7 +200,7 @@ static void feed_burst(uint64_t epoch)
 
 static void *decode(void *arg)
 {
-	struct poller *poller = &stage->receiver->poller;
+	struct poller *poller = &stage->rx_core->poller;
 
 	(void)arg;
 	random_state = 1;
@@ -241,7 +241,7 @@ static void *work(void *arg)
 /* What the epoch's generations hold, which are the reporter's now. Returns what is wrong. */
 static uint64_t report(uint64_t epoch)
 {
-	struct rx_core_generation *received = rx_core_generation(stage->receiver, epoch);
+	struct rx_core_generation *received = rx_core_generation(stage->rx_core, epoch);
 	const struct collector_source_generation *decoded = collector_source_generation(&stage->collect, epoch);
 	uint64_t counted = 0, by_exporter = 0, lost = 0, wrong = 0;
 
@@ -317,7 +317,7 @@ static void make_stage(uint32_t nb_workers, bool live)
 	stage->nb_workers = nb_workers;
 	stage->epochs = zeroed(sizeof(*stage->epochs));
 	stage->fed = zeroed(EPOCHS * sizeof(stage->fed[0]));
-	stage->receiver = zeroed(sizeof(*stage->receiver));
+	stage->rx_core = zeroed(sizeof(*stage->rx_core));
 	epochs_init(stage->epochs, nb_workers + 1);
 	stage->plan.idle = IDLE_SLEEP;
 	stage->collect.params.plan = &stage->plan;
@@ -325,16 +325,16 @@ static void make_stage(uint32_t nb_workers, bool live)
 	stage->collect.exporters_max = EXPORTERS;
 	stage->collect.nb_counters = nb_workers;
 	stage->collect.counters = zeroed(nb_workers * sizeof(struct counter));
-	stage->collect.receiver = stage->receiver;
+	stage->collect.rx_core = stage->rx_core;
 	stage->collect.listener = live ? (struct listener *)stage : NULL;
-	stage->receiver->collect = &stage->collect;
-	stage->receiver->participant = nb_workers;
-	stage->receiver->nb_workers = nb_workers;
-	stage->receiver->poller.epochs = stage->epochs;
-	stage->receiver->poller.idle = IDLE_SLEEP;
+	stage->rx_core->collect = &stage->collect;
+	stage->rx_core->participant = nb_workers;
+	stage->rx_core->nb_workers = nb_workers;
+	stage->rx_core->poller.epochs = stage->epochs;
+	stage->rx_core->poller.idle = IDLE_SLEEP;
 	for (uint32_t w = 0; w < nb_workers; w++)
 		make_worker(w);
-	deal_connect(stage->receiver);
+	deal_connect(stage->rx_core);
 }
 
 static void free_stage(void)
@@ -358,7 +358,7 @@ static void free_stage(void)
 		free(stage->workers[w]);
 	}
 	free(stage->collect.counters);
-	free(stage->receiver);
+	free(stage->rx_core);
 	free(stage->fed);
 	free(stage->epochs);
 	free(stage);

@@ -37,7 +37,7 @@ struct stage {
 	uint32_t nb_workers;
 	uint64_t nb_epochs;
 	struct epochs *epochs;
-	struct rx_core *receiver;
+	struct rx_core *rx_core;
 	struct worker *workers[WORKERS_MAX];
 	struct rte_mbuf *packets; /* plain memory that receiver and workers pass around */
 	uint64_t *fed;            /* by epoch; written before the epoch can close */
@@ -79,7 +79,7 @@ void __wrap_worker_count(
 /* The receiver's thread: bursts of one epoch, as poll_until_end() would bring them. */
 static void *receive(void *arg)
 {
-	struct poller *poller = &stage->receiver->poller;
+	struct poller *poller = &stage->rx_core->poller;
 	struct rte_mbuf *burst[POLL_BURST_MAX];
 	uint32_t next = 0, to = 0;
 
@@ -150,8 +150,8 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 	stage->epochs = zeroed(sizeof(*stage->epochs));
 	stage->packets = zeroed(PACKETS_MAX * sizeof(stage->packets[0]));
 	stage->fed = zeroed(stage->nb_epochs * sizeof(stage->fed[0]));
-	stage->receiver = zeroed(sizeof(*stage->receiver));
-	stage->receiver->groups = zeroed(nb_workers * sizeof(stage->receiver->groups[0]));
+	stage->rx_core = zeroed(sizeof(*stage->rx_core));
+	stage->rx_core->groups = zeroed(nb_workers * sizeof(stage->rx_core->groups[0]));
 	epochs_init(stage->epochs, nb_workers + 1);
 	for (uint32_t w = 0; w < nb_workers; w++) {
 		static struct counting nothing;
@@ -165,15 +165,15 @@ static void make_stage(const struct design_ops *design, enum dispatch dispatch, 
 		worker->slot = zeroed(sizeof(*worker->slot));
 		worker->ring = make_ring();
 	}
-	stage->receiver->participant = nb_workers;
-	stage->receiver->nb_workers = nb_workers;
-	stage->receiver->workers = stage->workers;
-	stage->receiver->dispatch = dispatch;
-	stage->receiver->poller.epochs = stage->epochs;
-	stage->receiver->poller.idle = IDLE_SLEEP;
+	stage->rx_core->participant = nb_workers;
+	stage->rx_core->nb_workers = nb_workers;
+	stage->rx_core->workers = stage->workers;
+	stage->rx_core->dispatch = dispatch;
+	stage->rx_core->poller.epochs = stage->epochs;
+	stage->rx_core->poller.idle = IDLE_SLEEP;
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
-		stage->receiver->reta[i] = (uint8_t)(i % nb_workers);
-	design->connect(stage->receiver);
+		stage->rx_core->reta[i] = (uint8_t)(i % nb_workers);
+	design->connect(stage->rx_core);
 }
 
 static void free_stage(void)
@@ -183,8 +183,8 @@ static void free_stage(void)
 		free(stage->workers[w]->ring);
 		free(stage->workers[w]);
 	}
-	free(stage->receiver->groups);
-	free(stage->receiver);
+	free(stage->rx_core->groups);
+	free(stage->rx_core);
 	free(stage->fed);
 	free(stage->packets);
 	free(stage->epochs);
@@ -214,8 +214,8 @@ static void run_stage(const struct design_ops *design, enum dispatch dispatch, u
 			generation->counted = generation->measured = 0;
 		}
 		wrong += counted != stage->fed[epoch] || right != counted;
-		wrong += rx_core_generation(stage->receiver, epoch)->received != counted;
-		*rx_core_generation(stage->receiver, epoch) = (struct rx_core_generation){0};
+		wrong += rx_core_generation(stage->rx_core, epoch)->received != counted;
+		*rx_core_generation(stage->rx_core, epoch) = (struct rx_core_generation){0};
 		epochs_recycle(stage->epochs, epoch);
 	}
 	for (uint32_t i = 0; i <= nb_workers; i++)

@@ -304,7 +304,7 @@ static void check_last_change(void)
 
 static void every_request_is_answered(void **state)
 {
-	const struct sink_log voice = {.say = say};
+	const struct sink_log sink_log = {.log = say};
 	pthread_t askers[ASKERS], readers[READERS], workers[WORKERS], writer_of_file, reporter;
 	struct changes_params params = {.run = &run, .publish = publish, .settle = settle};
 	char error[WRITER_ERROR_MAX];
@@ -312,7 +312,7 @@ static void every_request_is_answered(void **state)
 	int status;
 
 	(void)state;
-	params.writer = writer_open(&config, &voice, &first, &status, error);
+	params.writer = writer_open(&config, &sink_log, &first, &status, error);
 	assert_non_null(params.writer);
 	published = &plan;
 	changes = changes_start(&params);

@@ -30,7 +30,7 @@ struct stage {
 	struct shed_setting states[2];
 	struct shed_mailbox line;
 	struct counting counting;
-	struct shed_worker keeper;
+	struct shed_worker shed;
 	struct shed_counts kept;
 
 	/* Of the worker, for after it: */
@@ -78,7 +78,7 @@ static bool is_whole(const struct burst_shedding *state, const struct steps *ste
 static void *work(void *arg)
 {
 	struct stage *stage = arg;
-	struct shed_worker *keeper = &stage->keeper;
+	struct shed_worker *shed = &stage->shed;
 	uint64_t number = 0;
 	uint32_t random = 1;
 
@@ -86,17 +86,17 @@ static void *work(void *arg)
 		uint32_t n = 1 + next_random(&random) % 64, cycles = next_random(&random) % 1000;
 		const struct burst_shedding *state;
 
-		shed_worker_obey(keeper, &stage->kept);
-		stage->wrong += shed_worker_take(keeper, n) != n;
-		state = shed_worker_state(keeper, &stage->counting, stage->bursts / 100);
+		shed_worker_obey(shed, &stage->kept);
+		stage->wrong += shed_worker_take(shed, n) != n;
+		state = shed_worker_state(shed, &stage->counting, stage->bursts / 100);
 		/* What it began with is of no number. */
-		if (keeper->states != &keeper->decided) {
-			stage->wrong += keeper->states->number < number ||
-					keeper->states->number > number + 1;
-			number = keeper->states->number;
+		if (shed->states != &shed->decided) {
+			stage->wrong += shed->states->number < number ||
+					shed->states->number > number + 1;
+			number = shed->states->number;
 		}
 		stage->wrong += !is_whole(state, stage->steps, number);
-		shed_worker_publish(keeper, n, cycles);
+		shed_worker_publish(shed, n, cycles);
 		stage->bursts++;
 		stage->packets += n;
 		stage->cycles += cycles;
@@ -152,9 +152,9 @@ static void test_publish(void **state)
 	for (uint32_t m = 0; m < MEASUREMENTS; m++)
 		assert_true(steps_parse(&stage->steps[m], STEPS, why));
 	stage->counting = (struct counting){.set = SET, .nb_measurements = MEASUREMENTS};
-	shed_worker_init(&stage->keeper, 7, 0);
-	shed_worker_govern(&stage->keeper, &stage->line, UINT64_MAX);
-	queue_shedding_init(&stage->keeper.valve, 1);
+	shed_worker_init(&stage->shed, 7, 0);
+	shed_worker_govern(&stage->shed, &stage->line, UINT64_MAX);
+	queue_shedding_init(&stage->shed.shedding, 1);
 	assert_int_equal(pthread_create(&worker, NULL, work, stage), 0);
 	assert_int_equal(publish_all(stage), 0);
 	pthread_join(worker, NULL);
@@ -163,7 +163,7 @@ static void test_publish(void **state)
 	assert_int_equal(sum_of(stage->line.packets), stage->packets);
 	assert_int_equal(stage->line.smooth_packets, stage->packets);
 	assert_int_equal(stage->line.smooth_busy, stage->cycles);
-	assert_int_equal(stage->keeper.packet, stage->packets);
+	assert_int_equal(stage->shed.packet, stage->packets);
 	free(stage);
 }
 

@@ -288,14 +288,14 @@ static void write_config(const char *path, const struct receiver_of *receivers)
 
 static void run_all(const struct config *config, struct receiver_of *receivers)
 {
-	const struct sink_log voice = {.say = hear};
+	const struct sink_log sink_log = {.log = hear};
 	char error[WRITER_ERROR_MAX];
 	pthread_t pusher, reopener;
 	struct writer *writer;
 	uint64_t first;
 	int status;
 
-	writer = writer_open(config, &voice, &first, &status, error);
+	writer = writer_open(config, &sink_log, &first, &status, error);
 	if (writer == NULL)
 		fail_msg("%s", error);
 	assert_int_equal(pthread_create(&pusher, NULL, hand_over, writer), 0);

@@ -166,7 +166,7 @@ static void the_file_is_whole(void **state)
 		.template_file = path,
 		.observe = observe_none,
 		.forget = forget_none,
-		.say = say,
+		.log = say,
 	};
 	char error[OPTION_WHY_MAX];
 	struct collector *collector;

@@ -24,7 +24,7 @@ static void hear(bool warning, const char *line, void *arg)
 	*(warning ? &warnings : &notices) += 1;
 }
 
-static struct sink_log voice = {.say = hear};
+static struct sink_log sink_log = {.log = hear};
 
 static struct sink_options sink_options;
 
@@ -70,8 +70,8 @@ static inline void assert_json_alone(const char *const *urls)
 /* --- A place with its thread, and what the rows are */
 
 struct sender {
-	struct sink *remote;
-	struct sink_queue *outlet;
+	struct sink *sink;
+	struct sink_queue *sink_queue;
 	struct delivery *delivery;
 	char url[128];
 	int64_t second; /* of its patience; 0: as it is used */
@@ -91,7 +91,7 @@ static inline void open_spool(struct sender *sender)
 	strcpy(sender->spool, "/tmp/sketchtap-sender-XXXXXX");
 	assert_non_null(mkdtemp(sender->spool));
 	options.spool.folder_len = (uint32_t)strlen(sender->spool);
-	assert_true(sink_spool_open(sender->remote, sender->url, &options, why, &found));
+	assert_true(sink_spool_open(sender->sink, sender->url, &options, why, &found));
 }
 
 /* Nothing waits in it any more. */
@@ -100,7 +100,7 @@ static inline void remove_spool(struct sender *sender)
 	static const char *const files[] = {"lock", "url"};
 	char path[128];
 
-	sink_spool_close(sender->remote->spooled);
+	sink_spool_close(sender->sink->spooled);
 	for (uint32_t f = 0; f < 2; f++) {
 		snprintf(path, sizeof(path), "%s/%s", sender->spool, files[f]);
 		assert_int_equal(unlink(path), 0);
@@ -111,42 +111,42 @@ static inline void remove_spool(struct sender *sender)
 static inline void start(struct sender *sender)
 {
 	const struct sink_request request = request_of(sender->url);
-	struct sink_queue_params params = {.nb_deliveries = 1, .say = hear};
+	struct sink_queue_params params = {.nb_deliveries = 1, .log = hear};
 	char why[SINK_ERROR_MAX];
 
 	warnings = notices = 0;
 	assert_true(sink_check(&request, why));
-	sender->remote = sink_create(&request, 0, &voice);
-	assert_non_null(sender->remote);
-	assert_int_equal(sink_open(sender->remote, sender->require, why), 0);
-	sender->delivery = &sender->remote->delivery;
+	sender->sink = sink_create(&request, 0, &sink_log);
+	assert_non_null(sender->sink);
+	assert_int_equal(sink_open(sender->sink, sender->require, why), 0);
+	sender->delivery = &sender->sink->delivery;
 	if (sender->spools)
 		open_spool(sender);
-	params.ops = sender->spools ? &sink_spool_ops : &sender->remote->scheme->ops;
-	params.place = sender->spools ? (void *)sender->remote->spooled : sender->remote;
+	params.ops = sender->spools ? &sink_spool_ops : &sender->sink->scheme->ops;
+	params.place = sender->spools ? (void *)sender->sink->spooled : sender->sink;
 	params.keeps = sender->spools;
 	params.name = sender->url;
 	params.second = sender->second;
 	params.deliveries = &sender->delivery;
-	sender->outlet = sink_queue_create(&params);
-	assert_non_null(sender->outlet);
-	sender->remote->outlet = sender->outlet;
-	sink_queue_bound_flows(sender->outlet, SIZE_MAX);
-	assert_int_equal(sink_queue_start(sender->outlet), 0);
+	sender->sink_queue = sink_queue_create(&params);
+	assert_non_null(sender->sink_queue);
+	sender->sink->sink_queue = sender->sink_queue;
+	sink_queue_bound_flows(sender->sink_queue, SIZE_MAX);
+	assert_int_equal(sink_queue_start(sender->sink_queue), 0);
 }
 
 static inline struct report_delivery stop(struct sender *sender)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 
-	assert_int_equal(sink_queue_end(sender->outlet), 0);
-	account = delivery_look(sender->delivery);
-	assert_int_equal(account.waiting, 0);
-	sink_queue_free(sender->outlet);
+	assert_int_equal(sink_queue_end(sender->sink_queue), 0);
+	delivery = delivery_look(sender->delivery);
+	assert_int_equal(delivery.waiting, 0);
+	sink_queue_free(sender->sink_queue);
 	if (sender->spools)
 		remove_spool(sender);
-	sink_free(sender->remote);
-	return account;
+	sink_free(sender->sink);
+	return delivery;
 }
 
 /* Waits until the fate of so many rows is known, which may be sent behind a spool. */
@@ -160,7 +160,7 @@ static inline void push(struct sender *sender, uint32_t n)
 {
 	struct report_epoch *epoch = many_flows(n);
 
-	sink_queue_push(sender->outlet, epoch);
+	sink_queue_push(sender->sink_queue, epoch);
 	report_epoch_free(epoch);
 }
 
@@ -173,7 +173,7 @@ static inline struct text rows_of(const struct format *format, uint32_t n, bool 
 	struct report_epoch *epoch = many_flows(n);
 	struct text text = {0};
 
-	choice.remote = true;
+	choice.sink = true;
 	choice.named = format->named;
 	columns = columns_of(&output_flows, &choice);
 	assert_non_null(columns);

@@ -53,26 +53,26 @@ static void ratios(void **state)
 
 static void drowning_needs_loss_or_no_time(void **state)
 {
-	struct log_ratelimit watch = {0};
+	struct log_ratelimit ratelimit = {0};
 
 	(void)state;
 	epoch.ledger = (struct ledger){0};
 	receive(4, 70, 10, 10, 10);
-	assert_false(balance_drowns(&watch, &epoch));
+	assert_false(balance_drowns(&ratelimit, &epoch));
 	loads[0].busy_ns = 960000000;
-	assert_true(balance_drowns(&watch, &epoch));
+	assert_true(balance_drowns(&ratelimit, &epoch));
 	/* In packet time a worker has no such share. */
-	watch = (struct log_ratelimit){0};
+	ratelimit = (struct log_ratelimit){0};
 	epoch.live = false;
-	assert_false(balance_drowns(&watch, &epoch));
+	assert_false(balance_drowns(&ratelimit, &epoch));
 	epoch.ledger.nic_missed = 1;
-	assert_true(balance_drowns(&watch, &epoch));
+	assert_true(balance_drowns(&ratelimit, &epoch));
 	/* Even, or alone: all drown, or nobody else could help. */
-	watch = (struct log_ratelimit){0};
+	ratelimit = (struct log_ratelimit){0};
 	receive(4, 35, 25, 20, 20);
-	assert_false(balance_drowns(&watch, &epoch));
+	assert_false(balance_drowns(&ratelimit, &epoch));
 	receive(1, 35, 0, 0, 0);
-	assert_false(balance_drowns(&watch, &epoch));
+	assert_false(balance_drowns(&ratelimit, &epoch));
 	epoch.live = true;
 	loads[0].busy_ns = 0;
 }
@@ -80,7 +80,7 @@ static void drowning_needs_loss_or_no_time(void **state)
 /* An hour of it is said sixty times. */
 static void said_once_a_minute(void **state)
 {
-	struct log_ratelimit watch = {0};
+	struct log_ratelimit ratelimit = {0};
 	uint64_t said = 0, counted = 0;
 
 	(void)state;
@@ -89,31 +89,31 @@ static void said_once_a_minute(void **state)
 	for (int64_t second = 1; second <= 3600; second++) {
 		epoch.start = epoch.end;
 		epoch.end = second * SECOND_NS;
-		if (balance_drowns(&watch, &epoch)) {
+		if (balance_drowns(&ratelimit, &epoch)) {
 			said++;
-			counted += watch.epochs;
+			counted += ratelimit.epochs;
 		}
 	}
 	assert_int_equal(said, 60);
-	assert_int_equal(counted + watch.unsaid, 3600);
+	assert_int_equal(counted + ratelimit.unsaid, 3600);
 }
 
 /* Once it is twice as bad it is said again, and where a clock that was set back would silence
  * it. */
 static void said_when_it_gets_worse(void **state)
 {
-	struct log_ratelimit watch = {0};
+	struct log_ratelimit ratelimit = {0};
 
 	(void)state;
-	assert_true(log_ratelimit_due(&watch, 0, 100));
-	assert_string_equal(watch.since, "");
-	assert_false(log_ratelimit_due(&watch, 1, 199));
-	assert_true(log_ratelimit_due(&watch, 2, 250));
-	assert_int_equal(watch.epochs, 2);
-	assert_string_equal(watch.since, "; so it was in 2 epochs since this was last said");
-	assert_false(log_ratelimit_due(&watch, 3, 400));
-	assert_true(log_ratelimit_due(&watch, -3600 * SECOND_NS, 1));
-	assert_false(log_ratelimit_due(&watch, -3599 * SECOND_NS, 1));
+	assert_true(log_ratelimit_due(&ratelimit, 0, 100));
+	assert_string_equal(ratelimit.since, "");
+	assert_false(log_ratelimit_due(&ratelimit, 1, 199));
+	assert_true(log_ratelimit_due(&ratelimit, 2, 250));
+	assert_int_equal(ratelimit.epochs, 2);
+	assert_string_equal(ratelimit.since, "; so it was in 2 epochs since this was last said");
+	assert_false(log_ratelimit_due(&ratelimit, 3, 400));
+	assert_true(log_ratelimit_due(&ratelimit, -3600 * SECOND_NS, 1));
+	assert_false(log_ratelimit_due(&ratelimit, -3599 * SECOND_NS, 1));
 }
 
 int main(void)

@@ -309,12 +309,12 @@ struct faulty {
 
 static uint32_t forgets;
 
-static void *faulty_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *faulty_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	struct faulty *faulty = calloc(1, sizeof(*faulty));
 
-	(void)contestant;
-	(void)contest;
+	(void)subject;
+	(void)setup;
 	faulty->less = forgets;
 	return faulty;
 }
@@ -353,8 +353,8 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 {
 	static struct bench_rounds_result results[2];
 	struct workload *workload = create(300, false, 6400);
-	struct bench_rounds contest = {.workload = workload, .width = 1024, .seed = 1};
-	const struct bench_subject contestants[] = {
+	struct bench_rounds setup = {.workload = workload, .width = 1024, .seed = 1};
+	const struct bench_subject subjects[] = {
 		{.name = "faulty", .ops = &faulty_ops, .threads = 1},
 		{.name = "crowd", .ops = &faulty_ops, .threads = 64},
 	};
@@ -368,12 +368,12 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 	cpus_init(&cpus, &topology);
 	cpus.n = cpus.n > 63 ? 63 : cpus.n;
 	forgets = 0;
-	assert_true(bench_rounds_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
+	assert_true(bench_rounds_run(&setup, &cpus, subjects, 2, 2, results, &rounds, error));
 	assert_int_equal(rounds, 2);
 	assert_null(results[0].missing);
 	assert_string_equal(results[1].missing, "more threads than CPUs");
 	forgets = 1;
-	assert_false(bench_rounds_run(&contest, &cpus, contestants, 2, 2, results, &rounds, error));
+	assert_false(bench_rounds_run(&setup, &cpus, subjects, 2, 2, results, &rounds, error));
 	assert_non_null(strstr(error, "faulty"));
 	assert_non_null(strstr(error, "fed 6400 packets and counted 6300"));
 	workload_destroy(workload);
@@ -383,10 +383,10 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 static void our_contestants_count_every_packet(void **state)
 {
 	static struct bench_rounds_result results[64];
-	struct bench_subject contestants[64] = {
+	struct bench_subject subjects[64] = {
 		{.name = "floor", .ops = &bench_subject_floor, .threads = 1}};
 	struct workload *workload = create(3000, false, 12800);
-	struct bench_rounds contest = {.workload = workload, .width = 4096, .seed = 1};
+	struct bench_rounds setup = {.workload = workload, .width = 4096, .seed = 1};
 	static struct topology topology;
 	char error[BENCH_ROUNDS_ERROR_MAX];
 	struct cpus cpus;
@@ -401,7 +401,7 @@ static void our_contestants_count_every_packet(void **state)
 			for (uint32_t shared = 0;
 				shared < SHARING_COUNT && sketches[s]->update[shared] != NULL;
 				shared++)
-				contestants[n++] = (struct bench_subject){
+				subjects[n++] = (struct bench_subject){
 					.name = sketches[s]->name,
 					.ops = &bench_subject_sketch,
 					.sketch = sketches[s],
@@ -409,7 +409,7 @@ static void our_contestants_count_every_packet(void **state)
 					.metric = (enum sketch_metric)metric,
 					.threads = cpus.n > 1 ? 2 : 1,
 				};
-	if (!bench_rounds_run(&contest, &cpus, contestants, n, 2, results, &rounds, error))
+	if (!bench_rounds_run(&setup, &cpus, subjects, n, 2, results, &rounds, error))
 		fail_msg("%s", error);
 	for (uint32_t c = 1; c < n; c++) {
 		assert_null(results[c].missing);
@@ -426,15 +426,15 @@ static void a_plan_has_the_contestants_sketch(void **state)
 	static struct config from, config;
 	static struct plan plan;
 	const struct sketch_ops locked = *sketch_find("count-min");
-	const struct bench_subject contestant = {.sketch = &locked, .sharing = SHARING_SHARED};
+	const struct bench_subject subject = {.sketch = &locked, .sharing = SHARING_SHARED};
 	char error[PLAN_TEXT_MAX];
 
 	(void)state;
 	topology_read(&topology, "");
-	setup_run_config(&config, &from, &contestant);
+	setup_run_config(&config, &from, &subject);
 	for (uint64_t width = 1024; width <= 4096; width *= 2) {
 		edit_measurement_options(&config.measurements[0])->width = width;
-		if (!setup_plan(&plan, &config, &contestant, &topology, error))
+		if (!setup_plan(&plan, &config, &subject, &topology, error))
 			fail_msg("%s", error);
 		assert_ptr_equal(plan.measurements[0].ops, &locked);
 		assert_int_equal(plan.measurements[0].params.width, width);

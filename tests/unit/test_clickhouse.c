@@ -137,14 +137,14 @@ static void start_both(struct server *server, struct sender *sender)
 
 static struct report_delivery stop_both(struct server *server, struct sender *sender)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 
-	sink_queue_settle(sender->outlet);
-	account = stop(sender);
+	sink_queue_settle(sender->sink_queue);
+	delivery = stop(sender);
 	shutdown(server->listener, SHUT_RDWR);
 	pthread_join(server->thread, NULL);
 	close(server->listener);
-	return account;
+	return delivery;
 }
 
 static void assert_rows(const struct server *server, uint32_t turn, uint32_t n)
@@ -184,17 +184,17 @@ static void test_urls(void **state)
 static void test_written(void **state)
 {
 	struct server server = {.answers = {OK, OK}};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 5000);
 	push(&sender, 3);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 5003);
-	assert_int_equal(account.bytes, server.bodies[0].len + server.bodies[1].len);
-	assert_int_equal(account.retries, 0);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 5003);
+	assert_int_equal(delivery.bytes, server.bodies[0].len + server.bodies[1].len);
+	assert_int_equal(delivery.retries, 0);
 	assert_int_equal(warnings + notices, 0);
 	assert_rows(&server, 0, 5000);
 	assert_rows(&server, 1, 3);
@@ -228,15 +228,15 @@ static void test_tokens(void **state)
 	struct server server = {
 		.answers = {"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n", OK, OK},
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 100);
 	push(&sender, 101);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 201);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 201);
 	assert_tokens(&server, 0, 1, true);
 	assert_tokens(&server, 0, 2, false);
 	free_bodies(&server);
@@ -253,16 +253,16 @@ static void test_a_server_without_tokens(void **state)
 			"insert_deduplication_token,.\n",
 			OK, OK},
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 10);
 	push(&sender, 20);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 30);
-	assert_int_equal(account.retries, 0);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 30);
+	assert_int_equal(delivery.retries, 0);
 	assert_int_equal(warnings + notices, 0);
 	free(token_in(&server, 0, true));
 	free(token_in(&server, 1, true));
@@ -286,7 +286,7 @@ static void test_refused(void **state)
 			"Content-Length: 0\r\n\r\n",
 			OK},
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
@@ -294,10 +294,10 @@ static void test_refused(void **state)
 	push(&sender, 10);
 	push(&sender, 20);
 	push(&sender, 40);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.failed, 30);
-	assert_int_equal(account.acknowledged, 40);
-	assert_int_equal(account.retries, 0);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.failed, 30);
+	assert_int_equal(delivery.acknowledged, 40);
+	assert_int_equal(delivery.retries, 0);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_non_null(strstr(last_notice, ": takes rows again; 30 were lost"));
@@ -326,16 +326,16 @@ static void test_refused_with_a_spool(void **state)
 				"Code: 27\n"},
 		};
 		struct sender sender = {.second = SHORT_SECOND, .spools = true};
-		struct report_delivery account;
+		struct report_delivery delivery;
 
 		start_both(&server, &sender);
 		push(&sender, 100);
 		push(&sender, 1);
 		wait_for_fates(&sender, 101);
-		account = stop_both(&server, &sender);
-		assert_int_equal(account.acknowledged, 100);
-		assert_int_equal(account.failed, 1);
-		assert_int_equal(account.retries, 2);
+		delivery = stop_both(&server, &sender);
+		assert_int_equal(delivery.acknowledged, 100);
+		assert_int_equal(delivery.failed, 1);
+		assert_int_equal(delivery.retries, 2);
 		assert_int_equal(warnings, 2); /* that rows wait, and that some are lost */
 		assert_int_equal(notices, 1);
 		for (uint32_t turn = 0; turn < 3; turn++)
@@ -352,15 +352,15 @@ static void test_busy(void **state)
 			    "Code: 252, too many parts now\n",
 			OK},
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 100);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 100);
-	assert_int_equal(account.retries, 1);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 100);
+	assert_int_equal(delivery.retries, 1);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_rows(&server, 0, 100);
@@ -386,13 +386,13 @@ static void test_passing_errors(void **state)
 	for (size_t p = 0; p < sizeof(passing) / sizeof(passing[0]); p++) {
 		struct server server = {.answers = {passing[p], OK}};
 		struct sender sender = {.second = SHORT_SECOND};
-		struct report_delivery account;
+		struct report_delivery delivery;
 
 		start_both(&server, &sender);
 		push(&sender, 10);
-		account = stop_both(&server, &sender);
-		assert_int_equal(account.acknowledged, 10);
-		assert_int_equal(account.retries, 1);
+		delivery = stop_both(&server, &sender);
+		assert_int_equal(delivery.acknowledged, 10);
+		assert_int_equal(delivery.retries, 1);
 		assert_rows(&server, 0, 10);
 		assert_rows(&server, 1, 10);
 		free_bodies(&server);
@@ -433,15 +433,15 @@ static void test_answers_that_are_none(void **state)
 		for (uint32_t spools = 0; spools < 2; spools++) {
 			struct server server = {.answers = {none[a], OK}};
 			struct sender sender = {.second = SHORT_SECOND, .spools = spools};
-			struct report_delivery account;
+			struct report_delivery delivery;
 
 			start_both(&server, &sender);
 			push(&sender, 10);
 			wait_for_fates(&sender, 10);
-			account = stop_both(&server, &sender);
-			if (account.acknowledged != 10 || account.retries != 1)
+			delivery = stop_both(&server, &sender);
+			if (delivery.acknowledged != 10 || delivery.retries != 1)
 				fail_msg("%lu acknowledged after %lu retries: %s",
-					account.acknowledged, account.retries, none[a]);
+					delivery.acknowledged, delivery.retries, none[a]);
 			assert_rows(&server, 0, 10);
 			assert_rows(&server, 1, 10);
 			free_bodies(&server);
@@ -465,13 +465,13 @@ static void test_answers_that_are_whole(void **state)
 	for (size_t a = 0; a < sizeof(whole) / sizeof(whole[0]); a++) {
 		struct server server = {.answers = {whole[a]}};
 		struct sender sender = {.second = SHORT_SECOND};
-		struct report_delivery account;
+		struct report_delivery delivery;
 
 		start_both(&server, &sender);
 		push(&sender, 10);
-		account = stop_both(&server, &sender);
-		assert_int_equal(account.acknowledged, 10);
-		assert_int_equal(account.retries, 0);
+		delivery = stop_both(&server, &sender);
+		assert_int_equal(delivery.acknowledged, 10);
+		assert_int_equal(delivery.retries, 0);
 		free_bodies(&server);
 	}
 }
@@ -481,14 +481,14 @@ static void test_early_answer(void **state)
 {
 	struct server server = {.answers = {OK, OK}, .early = {true}};
 	struct sender sender = {.second = SHORT_SECOND};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 50000);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 50000);
-	assert_int_equal(account.retries, 1);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 50000);
+	assert_int_equal(delivery.retries, 1);
 	assert_rows(&server, 1, 50000);
 	free_bodies(&server);
 }
@@ -561,23 +561,23 @@ static struct report_delivery send_judged(uint32_t n, bool spools)
 {
 	struct server server = {.serve = serve_by_judge};
 	struct sender sender = {.second = SHORT_SECOND, .spools = spools};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	uint32_t bad = 0;
 
 	start_both(&server, &sender);
 	push(&sender, n);
 	wait_for_fates(&sender, n);
-	account = stop_both(&server, &sender);
+	delivery = stop_both(&server, &sender);
 	for (uint32_t row = 0; row < n; row++) {
 		assert_int_equal(judge.taken[row], judge.bad[row] ? 0 : 1);
 		bad += judge.bad[row];
 	}
-	assert_int_equal(account.failed, bad);
-	assert_int_equal(account.acknowledged, n - bad);
-	assert_int_equal(account.retries, judge.requests - 1);
+	assert_int_equal(delivery.failed, bad);
+	assert_int_equal(delivery.acknowledged, n - bad);
+	assert_int_equal(delivery.retries, judge.requests - 1);
 	assert_int_equal(warnings, bad > 0);
 	free_bodies(&server);
-	return account;
+	return delivery;
 }
 
 static void test_rows_refused_among_others(void **state)
@@ -655,7 +655,7 @@ static char *list_without(const char *without)
 	struct text list = {0};
 	struct columns *columns;
 
-	choice.remote = choice.named = true;
+	choice.sink = choice.named = true;
 	columns = columns_of(&output_flows, &choice);
 	assert_non_null(columns);
 	text_str(&list, LISTED "more\tString\t\t\t\n");
@@ -674,7 +674,7 @@ static int open_listed(const char *description, char *why)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
 	struct sink_request request;
-	struct sink *remote;
+	struct sink *sink;
 	char url[64];
 	int status;
 
@@ -687,10 +687,10 @@ static int open_listed(const char *description, char *why)
 	server.serve = serve_by_judge;
 	assert_int_equal(pthread_create(&server.thread, NULL, server.serve, &server), 0);
 	request = request_of(url);
-	remote = sink_create(&request, 0, &voice);
-	assert_non_null(remote);
-	status = sink_open(remote, false, why);
-	sink_free(remote);
+	sink = sink_create(&request, 0, &sink_log);
+	assert_non_null(sink);
+	status = sink_open(sink, false, why);
+	sink_free(sink);
 	shutdown(server.listener, SHUT_RDWR);
 	pthread_join(server.thread, NULL);
 	close(server.listener);
@@ -765,16 +765,16 @@ static void test_columns_with_rows(void **state)
 	for (uint32_t spools = 0; spools < 2; spools++) {
 		struct server server = {.answers = {lacks, OK, OK}};
 		struct sender sender = {.second = SHORT_SECOND, .spools = spools};
-		struct report_delivery account;
+		struct report_delivery delivery;
 
 		start_both(&server, &sender);
 		server.description = list;
 		push(&sender, 10);
 		push(&sender, 20);
 		wait_for_fates(&sender, 30);
-		account = stop_both(&server, &sender);
-		assert_int_equal(account.acknowledged, spools ? 30 : 20);
-		assert_int_equal(account.failed, spools ? 0 : 10);
+		delivery = stop_both(&server, &sender);
+		assert_int_equal(delivery.acknowledged, spools ? 30 : 20);
+		assert_int_equal(delivery.failed, spools ? 0 : 10);
 		assert_int_equal(server.described, 2);
 		assert_int_equal(warnings, 1);
 		assert_non_null(
@@ -927,7 +927,7 @@ static void test_tables(void **state)
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		/* Without --keep-up and exporters nothing is skipped, and nothing comes twice. */
 		const struct column_choice least = {
-			.remote = true,
+			.sink = true,
 			.named = true,
 			.kept_up = tables[t].output == &output_stats,
 			.collected = tables[t].output == &output_stats,
@@ -951,7 +951,7 @@ static void test_doubt(void **state)
 	struct server server = {
 		.answers = {"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n"},
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
@@ -959,8 +959,8 @@ static void test_doubt(void **state)
 	push(&sender, 9);
 	pthread_join(server.thread, NULL);
 	close(server.listener);
-	account = stop(&sender);
-	assert_int_equal(account.unknown, 9);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.unknown, 9);
 	free_bodies(&server);
 }
 
@@ -975,24 +975,24 @@ static void test_broken(void **state)
 		.answers = {"HTTP/1.1 200 OK\r\n\r\nmore and more and more and more\n"},
 		.floods = true,
 	};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 20000);
 	push(&sender, 1);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.unknown, 20000);
-	assert_int_equal(account.acknowledged, 1);
-	assert_int_equal(account.retries, 2);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.unknown, 20000);
+	assert_int_equal(delivery.acknowledged, 1);
+	assert_int_equal(delivery.retries, 2);
 	free_bodies(&server);
 	start_both(&flood, &sender);
 	push(&sender, 7);
 	pthread_join(flood.thread, NULL);
 	close(flood.listener);
-	account = stop(&sender);
-	assert_int_equal(account.unknown, 7);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.unknown, 7);
 	free_bodies(&flood);
 }
 
@@ -1018,18 +1018,18 @@ static void test_gone(void **state)
 {
 	struct server server = {.serve = serve_once};
 	struct sender sender = {.second = SHORT_SECOND};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 5);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	push(&sender, 7);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	pthread_join(server.thread, NULL);
-	assert_int_equal(account.acknowledged, 5);
-	assert_int_equal(account.unknown, server.bodies[1].len > 0 ? 7 : 0);
-	assert_int_equal(account.failed, server.bodies[1].len > 0 ? 0 : 7);
+	assert_int_equal(delivery.acknowledged, 5);
+	assert_int_equal(delivery.unknown, server.bodies[1].len > 0 ? 7 : 0);
+	assert_int_equal(delivery.failed, server.bodies[1].len > 0 ? 0 : 7);
 	free_bodies(&server);
 }
 
@@ -1038,7 +1038,7 @@ static void test_back_at_the_end(void **state)
 {
 	static const char busy[] = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
 	struct server server = {.answers = {busy, busy, busy, busy, OK}};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = 4 * SHORT_SECOND};
 
 	(void)state;
@@ -1047,11 +1047,11 @@ static void test_back_at_the_end(void **state)
 	while (sender.delivery->retries < 3)
 		usleep(1000);
 	usleep(100000);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	pthread_join(server.thread, NULL);
 	close(server.listener);
-	assert_int_equal(account.acknowledged, 5);
-	assert_int_equal(account.retries, 4);
+	assert_int_equal(delivery.acknowledged, 5);
+	assert_int_equal(delivery.retries, 4);
 	free_bodies(&server);
 }
 
@@ -1060,17 +1060,17 @@ static void test_frozen(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
 	struct server server = {0}; /* it never accepts */
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 500);
 	push(&sender, 2);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	pthread_join(server.thread, NULL);
 	close(server.listener);
-	assert_int_equal(account.unknown, 500);
-	assert_int_equal(account.failed, 2);
+	assert_int_equal(delivery.unknown, 500);
+	assert_int_equal(delivery.failed, 2);
 }
 
 /* Somebody who lets us in is there before anything is sent. */
@@ -1081,16 +1081,16 @@ static void test_required(void **state)
 	static const char query[] = "SELECT 1 FORMAT Null";
 	struct server server = {.answers = {OK, OK}}, other = {.answers = {OK, refusal}};
 	struct sender sender = {.require = true};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	char why[SINK_ERROR_MAX] = "";
 	struct sink_request request;
-	struct sink *remote;
+	struct sink *sink;
 
 	(void)state;
 	start_both(&server, &sender);
 	push(&sender, 5);
-	account = stop_both(&server, &sender);
-	assert_int_equal(account.acknowledged, 5);
+	delivery = stop_both(&server, &sender);
+	assert_int_equal(delivery.acknowledged, 5);
 	assert_memory_equal(server.requests[0], "POST / HTTP", 11);
 	assert_int_equal(server.bodies[0].len, strlen(query));
 	assert_memory_equal(server.bodies[0].data, query, strlen(query));
@@ -1099,24 +1099,24 @@ static void test_required(void **state)
 
 	start_both(&other, &sender);
 	request = request_of(sender.url);
-	remote = sink_create(&request, 0, &voice);
-	assert_non_null(remote);
-	assert_int_equal(sink_open(remote, true, why), 1);
+	sink = sink_create(&request, 0, &sink_log);
+	assert_non_null(sink);
+	assert_int_equal(sink_open(sink, true, why), 1);
 	assert_string_equal(why, "HTTP 403: Code: 516, who?; start it, or leave out require");
-	sink_free(remote);
+	sink_free(sink);
 	stop_both(&other, &sender);
 	free_bodies(&other);
-	remote = sink_create(&request, 0, &voice);
-	assert_int_equal(sink_open(remote, true, why), 1);
+	sink = sink_create(&request, 0, &sink_log);
+	assert_int_equal(sink_open(sink, true, why), 1);
 	assert_non_null(strstr(why, "onnect"));
-	sink_free(remote);
+	sink_free(sink);
 }
 
 static void test_nobody(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
 	struct server server = {0};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start_both(&server, &sender);
@@ -1124,8 +1124,8 @@ static void test_nobody(void **state)
 	close(server.listener);
 	push(&sender, 500);
 	push(&sender, 2);
-	account = stop(&sender);
-	assert_int_equal(account.failed, 502);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.failed, 502);
 	assert_int_equal(warnings, 2);
 }
 

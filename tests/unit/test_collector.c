@@ -73,7 +73,7 @@ bool sequence_take_copy(struct sequence *sequence, const struct datagram_header 
 struct sequence_result sequence_end(struct sequence *sequence, const struct datagram_header *header,
 	const struct decode_result *result, bool counted)
 {
-	struct sequence_result news = script;
+	struct sequence_result sequence_result = script;
 
 	(void)header;
 	(void)result;
@@ -81,7 +81,7 @@ struct sequence_result sequence_end(struct sequence *sequence, const struct data
 	script = (struct sequence_result){0};
 	fit = SEQUENCE_NEXT;
 	sequence->started = true;
-	return news;
+	return sequence_result;
 }
 
 #define SEEN_MAX 4096
@@ -148,7 +148,7 @@ static struct collector_params params(void)
 		.waiting_bytes = 1 << 20,
 		.observe = on_observe,
 		.forget = on_forget,
-		.say = on_say,
+		.log = on_say,
 	};
 }
 

@@ -1023,7 +1023,7 @@ static void options_without_effect_are_refused(void **state)
 			while (r < n && !is_of(&without_effect[r], row->name) &&
 				(row->former == NULL || !is_of(&without_effect[r], row->former)))
 				r++;
-			if (row->lacks != NULL && r == n)
+			if (row->inapplicable != NULL && r == n)
 				fail_msg("--%s is never without its effect", row->name);
 		}
 	}
@@ -1332,33 +1332,33 @@ static void sections_say_where_rows_go(void **state)
 	struct attempt result;
 	char *words = load_file(&result, text, "");
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
 	(void)state;
 	assert_string_equal(result.err, "");
 	assert_int_equal(result.config.nb_measurements, 1);
 	assert_int_equal(measurement_options(&result.config.measurements[0])->top, 3);
 	/* In the place of standard output, which nobody asked for. */
-	assert_true(sink_config_next(&result.config, &walk, &place));
-	assert_string_equal(place.name, "ledger.csv");
-	assert_null(place.section);
-	assert_true(sink_config_next(&result.config, &walk, &place));
-	assert_int_equal(place.kind, ROWS_HEAVY_HITTERS);
-	assert_string_equal(place.name, "x");
-	assert_string_equal(place.to.name, "tcp://a:1");
-	assert_true(sink_config_next(&result.config, &walk, &place));
-	assert_int_equal(place.kind, ROWS_STATS);
-	assert_int_equal(place.to.format, FORMAT_JSON);
-	assert_string_equal(place.to.name, "b");
-	assert_string_equal(place.label, "[export y]");
-	assert_false(sink_config_next(&result.config, &walk, &place));
+	assert_true(sink_config_next(&result.config, &walk, &requested));
+	assert_string_equal(requested.name, "ledger.csv");
+	assert_null(requested.section);
+	assert_true(sink_config_next(&result.config, &walk, &requested));
+	assert_int_equal(requested.kind, ROWS_HEAVY_HITTERS);
+	assert_string_equal(requested.name, "x");
+	assert_string_equal(requested.to.name, "tcp://a:1");
+	assert_true(sink_config_next(&result.config, &walk, &requested));
+	assert_int_equal(requested.kind, ROWS_STATS);
+	assert_int_equal(requested.to.format, FORMAT_JSON);
+	assert_string_equal(requested.to.name, "b");
+	assert_string_equal(requested.label, "[export y]");
+	assert_false(sink_config_next(&result.config, &walk, &requested));
 	attempt_free(&result);
 	free(words);
 
 	words = load_file(&result, text, "--output o");
 	walk = (struct sink_config_iter){0};
-	assert_true(sink_config_next(&result.config, &walk, &place));
-	assert_string_equal(place.name, "o");
+	assert_true(sink_config_next(&result.config, &walk, &requested));
+	assert_string_equal(requested.name, "o");
 	attempt_free(&result);
 	free(words);
 }
@@ -1659,7 +1659,7 @@ static void examples_load(void **state)
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
 			assert_int_equal(
-				shed_policy_options(&result.config)->keep_up, SHED_POLICY_ADAPT);
+				shed_policy_options(&result.config)->policy, SHED_POLICY_ADAPT);
 			assert_true(steps_options(&result.config.measurements[1])->priority <
 				    steps_options(&result.config.measurements[0])->priority);
 		}

@@ -51,7 +51,7 @@ struct stage {
 	struct epochs epochs;
 	struct measurements *set;
 	const struct shed_setting *has[WORKERS]; /* NULL: full */
-	struct shed_controller *governor;
+	struct shed_controller *controller;
 	int64_t now;
 	uint64_t open;
 	bool whole[MEASUREMENTS]; /* in the interval that is open, of all workers */
@@ -99,7 +99,7 @@ static int create_with(void **state, enum shed_policy how, const char *second, d
 	edit_hugepages_options(&config)->no_huge = true;
 	edit_epoch_options(&config)->interval = (uint64_t)WINDOWS * WINDOW_NS;
 	*edit_shed_policy_options(&config) =
-		(struct shed_policy_options){.keep_up = how, .reserve = 0.1};
+		(struct shed_policy_options){.policy = how, .reserve = 0.1};
 	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
 		make_measurement(m, m == 1 ? second : steps[m]);
 		stage->sketch_ns[m] = m == 1 ? second_ns : SKETCH_NS;
@@ -125,9 +125,9 @@ static int create_with(void **state, enum shed_policy how, const char *second, d
 	stage->now = 1;
 	stage->stalled = WORKERS;
 	stage->flooded = ALL;
-	stage->governor = shed_controller_create(&stage->run, &nothing);
+	stage->controller = shed_controller_create(&stage->run, &nothing);
 	*state = stage;
-	return stage->governor != NULL ? 0 : -1;
+	return stage->controller != NULL ? 0 : -1;
 }
 
 static int create(void **state)
@@ -145,7 +145,7 @@ static int destroy(void **state)
 {
 	struct stage *stage = *state;
 
-	shed_controller_destroy(stage->governor);
+	shed_controller_destroy(stage->controller);
 	measurements_destroy(stage->set);
 	free(stage->workers);
 	free(stage);
@@ -153,13 +153,13 @@ static int destroy(void **state)
 }
 
 /* What a packet takes of a worker, with the states that it has. */
-static double packet_ns(const struct stage *stage, const struct shed_setting *states)
+static double packet_ns(const struct stage *stage, const struct shed_setting *setting)
 {
 	double ns = FIXED_NS, most = 0;
 
 	for (uint32_t m = 0; m < MEASUREMENTS; m++) {
-		bool off = states != NULL && (states->off >> m & 1) != 0;
-		double share = off ? 0 : states != NULL ? 1.0 / (1U << states->shift[m]) : 1;
+		bool off = setting != NULL && (setting->off >> m & 1) != 0;
+		double share = off ? 0 : setting != NULL ? 1.0 / (1U << setting->shift[m]) : 1;
 
 		ns += stage->sketch_ns[m] * share;
 		most = share > most ? share : most;
@@ -178,17 +178,17 @@ static void work(struct stage *stage, uint32_t windows)
 	stage->busy = 0;
 	for (uint32_t w = 0; w < WORKERS; w++) {
 		struct shed_mailbox *line = &stage->workers[w].states;
-		const struct shed_setting *states = atomic_load(&line->next);
+		const struct shed_setting *setting = atomic_load(&line->next);
 		double load = stage->flooded == ALL || stage->flooded == w ? LOAD : CALM_LOAD;
 		double full_ns = packet_ns(stage, NULL);
 		double ns, packets = load * windows * WINDOW_NS / full_ns;
 
 		if (w == stage->stalled)
 			continue;
-		if (states != NULL) {
+		if (setting != NULL) {
 			atomic_store(&line->taken_from, atomic_load(&line->packets[SHED_LEVEL_FULL]));
-			atomic_store(&line->taken, states->number);
-			stage->has[w] = states;
+			atomic_store(&line->taken, setting->number);
+			stage->has[w] = setting;
 		}
 		ns = packet_ns(stage, stage->has[w]);
 		add(&line->packets[SHED_LEVEL_FULL], packets);
@@ -199,7 +199,7 @@ static void work(struct stage *stage, uint32_t windows)
 			stage->whole[m] &= stage->has[w] == NULL || stage->has[w]->step[m] == 0;
 	}
 	stage->now += (int64_t)windows * WINDOW_NS;
-	shed_controller_look(stage->governor, stage->now, stage->open);
+	shed_controller_look(stage->controller, stage->now, stage->open);
 }
 
 static void end_interval(struct stage *stage)
@@ -223,7 +223,7 @@ static void end_interval(struct stage *stage)
 		report->measurements[m].looked_at = stage->whole[m] ? 1 : 0.5;
 		report->measurements[m].weight = stage->whole[m] ? 1 : 2;
 	}
-	assert_true(shed_controller_close(stage->governor, stage->open, report));
+	assert_true(shed_controller_close(stage->controller, stage->open, report));
 	report_epoch_free(report);
 	epochs_recycle(&stage->epochs, stage->open);
 	stage->open++;

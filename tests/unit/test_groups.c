@@ -213,12 +213,12 @@ static void check_epoch(const struct run *run, uint64_t epoch, const struct fed 
 			received += generation->received;
 			least = generation->counted < least ? generation->counted : least;
 			most = generation->counted > most ? generation->counted : most;
-			if (run->nb_receivers == 0)
+			if (run->nb_rx_cores == 0)
 				assert_int_equal(generation->received, fed_to_worker(fed, worker));
 		}
-		if (run->nb_receivers > 0) {
+		if (run->nb_rx_cores > 0) {
 			struct rx_core_generation *generation =
-				rx_core_generation(run->receivers[g], epoch);
+				rx_core_generation(run->rx_cores[g], epoch);
 
 			for (uint32_t w = 0; w < group->nb_workers; w++)
 				assert_int_equal(generation->ring_full[w], 0);
@@ -288,7 +288,7 @@ static void run_groups(const char *design, enum sketch_sharing sharing, enum dis
 	if (run == NULL)
 		fail_msg("%s", error);
 	assert_ptr_not_equal(run->pools[0], run->pools[1]);
-	assert_int_equal(run->nb_receivers, plan.design == &design_rss ? 0 : 2);
+	assert_int_equal(run->nb_rx_cores, plan.design == &design_rss ? 0 : 2);
 	merged = make_sketch();
 	run_start(run);
 	for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {

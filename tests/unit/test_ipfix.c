@@ -33,7 +33,7 @@ struct socket_client {
 	uint8_t bytes[MESSAGES_MAX][IPFIX_MESSAGE_MAX];
 };
 
-static struct socket_client receiver;
+static struct socket_client client;
 static struct seen seen;
 
 static int64_t clock_of(void *arg)
@@ -70,14 +70,14 @@ static bool receive(void *arg, const uint8_t *message, uint32_t len, uint32_t ro
 	return true;
 }
 
-static const struct ipfix_sink sink = {&receiver, clock_of, peer_of, receive};
+static const struct ipfix_sink sink = {&client, clock_of, peer_of, receive};
 
 static int begin(void **state)
 {
 	(void)state;
-	memset(&receiver, 0, offsetof(struct socket_client, bytes));
-	receiver.now = NOW;
-	receiver.peer = IPFIX_THERE;
+	memset(&client, 0, offsetof(struct socket_client, bytes));
+	client.now = NOW;
+	client.peer = IPFIX_THERE;
 	return 0;
 }
 
@@ -280,12 +280,12 @@ static void test_bytes(void **state)
 	}
 	end_set(&want[2], set);
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.n, 3);
-	assert_int_equal(receiver.rows, 3);
+	assert_int_equal(client.n, 3);
+	assert_int_equal(client.rows, 3);
 	for (uint32_t m = 0; m < 3; m++) {
 		end_message(&want[m]);
-		assert_int_equal(receiver.lens[m], want[m].len);
-		assert_memory_equal(receiver.bytes[m], want[m].data, want[m].len);
+		assert_int_equal(client.lens[m], want[m].len);
+		assert_memory_equal(client.bytes[m], want[m].data, want[m].len);
 	}
 	report_epoch_free(epoch);
 	ipfix_free(ipfix);
@@ -295,12 +295,12 @@ static void test_bytes(void **state)
 static void decode_all(struct templates *templates, uint32_t *options,
 	void (*each)(const struct flow_record *record, void *arg), void *arg)
 {
-	for (uint32_t m = 0; m < receiver.n; m++) {
+	for (uint32_t m = 0; m < client.n; m++) {
 		struct decode_result result =
-			decode_copy(receiver.bytes[m], receiver.lens[m], templates, &seen);
+			decode_copy(client.bytes[m], client.lens[m], templates, &seen);
 
 		assert_int_equal(result.fault, DECODE_FINE);
-		assert_int_equal(result.records, receiver.rows_of[m]);
+		assert_int_equal(result.records, client.rows_of[m]);
 		assert_int_equal(result.unusable, 0);
 		assert_false(result.unknown_sets);
 		*options += result.options;
@@ -323,17 +323,17 @@ static void test_many(void **state)
 	assert_non_null(templates);
 	assert_int_equal(ipfix_rows(ipfix, epoch), MANY);
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.rows, MANY);
+	assert_int_equal(client.rows, MANY);
 	decode_all(templates, &options, many_see, &many);
 	assert_int_equal(many.seen, MANY);
 	assert_int_equal(options, 1);
-	for (uint32_t m = 0; m < receiver.n; m++) {
-		read_message(&reader, receiver.bytes[m], receiver.lens[m]);
+	for (uint32_t m = 0; m < client.n; m++) {
+		read_message(&reader, client.bytes[m], client.lens[m]);
 		assert_int_equal(reader.sequence, sequence);
 		sequence += reader.records;
 	}
 	/* As many as fit: 23 records of IPv4, of 59 bytes, and 16 of IPv6, of 83. */
-	assert_int_equal(receiver.n, 2 + (MANY * 2 / 3 + 22) / 23 + (MANY / 3 + 16) / 16);
+	assert_int_equal(client.n, 2 + (MANY * 2 / 3 + 22) / 23 + (MANY / 3 + 16) / 16);
 	templates_destroy(templates);
 	report_epoch_free(epoch);
 	ipfix_free(ipfix);
@@ -344,8 +344,8 @@ static void test_many(void **state)
 static void read_all(struct reader *reader)
 {
 	memset(reader, 0, sizeof(*reader));
-	for (uint32_t m = 0; m < receiver.n; m++)
-		read_message(reader, receiver.bytes[m], receiver.lens[m]);
+	for (uint32_t m = 0; m < client.n; m++)
+		read_message(reader, client.bytes[m], client.lens[m]);
 }
 
 /* The record of one flow whosee key is these bytes. */
@@ -375,7 +375,7 @@ static void send_key(struct reader *reader, const struct ipfix_options *options,
 	begin(NULL);
 	ipfix_epoch(ipfix, epoch, &sink);
 	read_all(reader);
-	assert_int_equal(receiver.rows, 1);
+	assert_int_equal(client.rows, 1);
 	report_epoch_free(epoch);
 	ipfix_free(ipfix);
 }
@@ -509,15 +509,15 @@ static void test_rows(void **state)
 	epoch->measurements[1].name = "other";
 	epoch->measurements[1].confidence_known = false;
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.rows, 3);
-	for (uint32_t m = 0; m < receiver.n; m++) {
-		uint32_t domain = (uint32_t)number_at(receiver.bytes[m] + 12, 4);
+	assert_int_equal(client.rows, 3);
+	for (uint32_t m = 0; m < client.n; m++) {
+		uint32_t domain = (uint32_t)number_at(client.bytes[m] + 12, 4);
 
 		/* A measurement is a domain, whosee templates have numbers of their own. */
-		if (m > 0 && number_at(receiver.bytes[m - 1] + 12, 4) != domain)
+		if (m > 0 && number_at(client.bytes[m - 1] + 12, 4) != domain)
 			memset(&reader, 0, sizeof(reader));
-		read_message(&reader, receiver.bytes[m], receiver.lens[m]);
-		if (receiver.rows_of[m] == 0)
+		read_message(&reader, client.bytes[m], client.lens[m]);
+		if (client.rows_of[m] == 0)
 			continue;
 		data++;
 		if (domain == 8) {
@@ -584,15 +584,15 @@ static void test_ledger(void **state)
 	assert_int_equal(number_of(&reader, 164), 14);
 
 	/* Nobody there for one: the next one's totals have it. */
-	receiver.peer = IPFIX_GONE;
+	client.peer = IPFIX_GONE;
 	ipfix_epoch(ipfix, epoch, &sink);
-	receiver.peer = IPFIX_THERE;
+	client.peer = IPFIX_THERE;
 	ipfix_epoch(ipfix, epoch, &sink);
 	read_all(&reader);
 	assert_int_equal(number_of(&reader, 42), 20);
 	assert_int_equal(number_of(&reader, 166), 10);
 	assert_int_equal(number_of(&reader, 318), 300);
-	assert_int_equal(receiver.rows, 20);
+	assert_int_equal(client.rows, 20);
 
 	/* So do the next one's of one that never came. */
 	ipfix_miss(ipfix, epoch);
@@ -621,22 +621,22 @@ static void test_sequence(void **state)
 	(void)state;
 	epoch->flows_only = false;
 	for (uint32_t s = 0; s <= 60; s++) {
-		receiver.now = NOW + s * SAMPLE_SECOND;
+		client.now = NOW + s * SAMPLE_SECOND;
 		ipfix_epoch(ipfix, epoch, &sink);
 	}
-	for (uint32_t m = 0; m < receiver.n; m++) {
-		uint32_t d = (uint32_t)number_at(receiver.bytes[m] + 12, 4) - 6;
+	for (uint32_t m = 0; m < client.n; m++) {
+		uint32_t d = (uint32_t)number_at(client.bytes[m] + 12, 4) - 6;
 		struct reader *reader = &readers[d];
 
-		read_message(reader, receiver.bytes[m], receiver.lens[m]);
+		read_message(reader, client.bytes[m], client.lens[m]);
 		assert_int_equal(reader->sequence, next[d]);
 		next[d] += reader->records;
 		whose += d == 0 && reader->records > 0 && reader->set_id == 256;
-		if (receiver.rows_of[m] == 0)
+		if (client.rows_of[m] == 0)
 			continue;
 		assert_int_equal(d, 1);
 		assert_int_equal(reader->sequence, 1 + rows);
-		rows += receiver.rows_of[m];
+		rows += client.rows_of[m];
 	}
 	/* At 0, 30 and 60 s. */
 	assert_int_equal(whose, 3);
@@ -652,8 +652,8 @@ static uint32_t count_templates(uint32_t from)
 {
 	uint32_t n = 0;
 
-	for (uint32_t m = from; m < receiver.n; m++)
-		n += number_at(receiver.bytes[m] + 16, 2) == 2;
+	for (uint32_t m = from; m < client.n; m++)
+		n += number_at(client.bytes[m] + 16, 2) == 2;
 	return n;
 }
 
@@ -667,13 +667,13 @@ static void test_refresh(void **state)
 
 		begin(NULL);
 		for (uint32_t s = 0; s <= 60; s++) {
-			receiver.now = NOW + s * SAMPLE_SECOND;
+			client.now = NOW + s * SAMPLE_SECOND;
 			ipfix_epoch(ipfix, epoch, &sink);
 		}
 		/* At 0, 30 and 60 s; over TCP once. */
 		assert_int_equal(count_templates(0), reliable ? 1 : 3);
 		/* Who it is, once: later it would be a gap for some. */
-		assert_int_equal(receiver.n, 61 + (reliable ? 1 : 3) + 1);
+		assert_int_equal(client.n, 61 + (reliable ? 1 : 3) + 1);
 		ipfix_free(ipfix);
 	}
 	report_epoch_free(epoch);
@@ -688,8 +688,8 @@ static void test_refresh_by_messages(void **state)
 	for (uint32_t e = 0; e < 2500; e++)
 		ipfix_epoch(ipfix, epoch, &sink);
 	assert_int_equal(count_templates(0), 3);
-	for (uint32_t m = 0, since = 0; m < receiver.n; m++, since++) {
-		if (number_at(receiver.bytes[m] + 16, 2) == 2)
+	for (uint32_t m = 0, since = 0; m < client.n; m++, since++) {
+		if (number_at(client.bytes[m] + 16, 2) == 2)
 			since = 0;
 		assert_true(since < IPFIX_REFRESH_MESSAGES);
 	}
@@ -708,14 +708,14 @@ static void test_anew(void **state)
 
 		begin(NULL);
 		ipfix_epoch(ipfix, epoch, &sink);
-		before = receiver.n;
-		receiver.peer = IPFIX_ANEW;
+		before = client.n;
+		client.peer = IPFIX_ANEW;
 		ipfix_epoch(ipfix, epoch, &sink);
 		assert_int_equal(count_templates(before), 1);
-		assert_int_equal(number_at(receiver.bytes[before] + 16, 2), 2);
+		assert_int_equal(number_at(client.bytes[before] + 16, 2), 2);
 		/* A new connection counts from 0; datagrams go on. */
-		assert_int_equal(number_at(receiver.bytes[before] + 8, 4), reliable ? 0 : 4);
-		assert_int_equal(number_at(receiver.bytes[before + 2] + 8, 4), reliable ? 1 : 5);
+		assert_int_equal(number_at(client.bytes[before] + 8, 4), reliable ? 0 : 4);
+		assert_int_equal(number_at(client.bytes[before + 2] + 8, 4), reliable ? 1 : 5);
 		ipfix_free(ipfix);
 	}
 	report_epoch_free(epoch);
@@ -728,18 +728,18 @@ static void test_failures(void **state)
 	struct report_epoch *epoch = sample_flows(0);
 
 	(void)state;
-	receiver.refuses = 1;
+	client.refuses = 1;
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.n, 0);
+	assert_int_equal(client.n, 0);
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.n, 3);
-	assert_int_equal(receiver.rows, 3);
-	receiver.refuses = 1;
+	assert_int_equal(client.n, 3);
+	assert_int_equal(client.rows, 3);
+	client.refuses = 1;
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.lost_rows, 3);
+	assert_int_equal(client.lost_rows, 3);
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.n, 4);
-	assert_int_equal(number_at(receiver.bytes[3] + 8, 4), 7);
+	assert_int_equal(client.n, 4);
+	assert_int_equal(number_at(client.bytes[3] + 8, 4), 7);
 	report_epoch_free(epoch);
 	ipfix_free(ipfix);
 }
@@ -776,9 +776,9 @@ static void test_limit(void **state)
 	(void)state;
 	ipfix_limit(ipfix, 600);
 	ipfix_epoch(ipfix, epoch, &sink);
-	assert_int_equal(receiver.rows, 100);
-	for (uint32_t m = 0; m < receiver.n; m++)
-		assert_true(receiver.lens[m] <= 600);
+	assert_int_equal(client.rows, 100);
+	for (uint32_t m = 0; m < client.n; m++)
+		assert_true(client.lens[m] <= 600);
 	report_epoch_free(epoch);
 	ipfix_free(ipfix);
 }

@@ -93,7 +93,7 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 		.records = {.flows = true, .domain = 9, .ingress = 1},
 		.rate = rate,
 		.patience = patience,
-		.say = hear,
+		.log = hear,
 	};
 	struct ipfix_socket *ipfix;
 	struct socket_client_address address;
@@ -142,18 +142,18 @@ static void test_datagrams(void **state)
 	int fd = open_at(false, 0);
 	struct ipfix_socket *ipfix = open_to(false, port_of(fd), 0);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 	uint32_t sequence = 0;
 
 	(void)state;
 	for (uint32_t e = 0; e < 3; e++) {
 		memset(&many, 0, sizeof(many));
 		many.n = 500;
-		account = ipfix_socket_write(ipfix, epoch);
-		assert_int_equal(account.delivered, 500);
-		assert_int_equal(account.failed, 0);
-		assert_int_equal(account.reconnects, 0);
-		assert_true(account.bytes > 500 * 63);
+		counts = ipfix_socket_write(ipfix, epoch);
+		assert_int_equal(counts.delivered, 500);
+		assert_int_equal(counts.failed, 0);
+		assert_int_equal(counts.reconnects, 0);
+		assert_true(counts.bytes > 500 * 63);
 		(void)take_datagrams(fd, &sequence);
 		assert_int_equal(many.seen, 500);
 	}
@@ -171,21 +171,21 @@ static void test_nobody(void **state)
 	in_port_t port = port_of(fd);
 	struct ipfix_socket *ipfix = open_to(false, port, 0);
 	struct report_epoch *epoch = many_flows(500);
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 	uint32_t sequence = 0, first;
 
 	(void)state;
 	many.n = 500;
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_int_equal(account.delivered, 500);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(counts.delivered, 500);
 	(void)take_datagrams(fd, &sequence);
 	first = sequence;
 	close(fd);
 	for (uint32_t e = 0; e < 3; e++) {
-		account = ipfix_socket_write(ipfix, epoch);
-		assert_int_equal(account.delivered, 0);
-		assert_int_equal(account.failed, 500);
-		assert_int_equal(account.bytes, 0);
+		counts = ipfix_socket_write(ipfix, epoch);
+		assert_int_equal(counts.delivered, 0);
+		assert_int_equal(counts.failed, 500);
+		assert_int_equal(counts.bytes, 0);
 	}
 	assert_int_equal(warnings, 1);
 	assert_string_equal(last_line, "Connection refused; rows are lost until it takes them");
@@ -193,9 +193,9 @@ static void test_nobody(void **state)
 	memset(&many, 0, sizeof(many));
 	many.n = 500;
 	ipfix_socket_reopen(ipfix);
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_int_equal(account.delivered, 500);
-	assert_int_equal(account.reconnects, 1);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(counts.delivered, 500);
+	assert_int_equal(counts.reconnects, 1);
 	assert_int_equal(notices, 1);
 	assert_string_equal(last_line, "takes rows again; 1500 were lost");
 	/* A receiver that started anew knows no templates: they come first. The
@@ -296,12 +296,12 @@ static void test_hurried(void **state)
 		.records = {.flows = true, .domain = 9, .ingress = 1},
 		.patience = patience,
 		.left = half_a_second,
-		.say = hear,
+		.log = hear,
 	};
 	struct socket_client_address address;
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
 	int64_t took;
 
@@ -314,9 +314,9 @@ static void test_hurried(void **state)
 	epoch->arrival_ns = 60 * SAMPLE_SECOND;
 	calls = 0;
 	took = monotonic();
-	account = ipfix_socket_write(ipfix, epoch);
+	counts = ipfix_socket_write(ipfix, epoch);
 	took = monotonic() - took;
-	assert_int_equal(account.delivered, MANY_MAX);
+	assert_int_equal(counts.delivered, MANY_MAX);
 	assert_int_equal(calls, 20); /* its time is given to a report once */
 	/* 2.3 s at 2000 datagrams a second, which is the least. */
 	assert_in_range(took, SAMPLE_SECOND * 4 / 10, SAMPLE_SECOND * 15 / 10);
@@ -352,27 +352,27 @@ static void test_stream(void **state)
 	int listener = open_at(true, 0), fd;
 	struct ipfix_socket *ipfix = open_to(true, port_of(listener), 0);
 	struct report_epoch *epoch = many_flows(2000);
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 
 	(void)state;
 	many.n = 2000;
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_int_equal(account.delivered, 2000);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(counts.delivered, 2000);
 	fd = accept(listener, NULL, NULL);
 	take_stream(fd);
 	assert_int_equal(many.seen, 2000);
 
 	/* It ends: rows are lost until there is another connection, which begins anew. */
 	close(fd);
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_int_equal(account.failed, 2000);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(counts.failed, 2000);
 	assert_int_equal(warnings, 1);
 	assert_string_equal(
 		last_line, "the receiver closed the connection; rows are lost until it takes them");
 	ipfix_socket_reopen(ipfix);
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_int_equal(account.delivered, 2000);
-	assert_int_equal(account.reconnects, 1);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_int_equal(counts.delivered, 2000);
+	assert_int_equal(counts.reconnects, 1);
 	fd = accept(listener, NULL, NULL);
 	memset(&many, 0, sizeof(many));
 	many.n = 2000;
@@ -407,16 +407,16 @@ static void test_frozen(void **state)
 	int listener = open_at(true, 0);
 	struct ipfix_socket *ipfix;
 	struct report_epoch *epoch = many_flows(MANY_MAX);
-	struct ipfix_counts account;
+	struct ipfix_counts counts;
 	static const int small = 4096;
 
 	(void)state;
 	assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
 	over = true;
 	ipfix = open_to(true, port_of(listener), 0);
-	account = ipfix_socket_write(ipfix, epoch);
-	assert_true(account.failed > 0);
-	assert_int_equal(account.delivered + account.failed, MANY_MAX);
+	counts = ipfix_socket_write(ipfix, epoch);
+	assert_true(counts.failed > 0);
+	assert_int_equal(counts.delivered + counts.failed, MANY_MAX);
 	assert_string_equal(
 		last_line, "the receiver takes nothing; rows are lost until it takes them");
 	close(listener);
@@ -427,7 +427,7 @@ static void test_frozen(void **state)
 static void test_no_such_host(void **state)
 {
 	const struct ipfix_socket_options options = {
-		.records = {.flows = true}, .patience = patience, .say = hear};
+		.records = {.flows = true}, .patience = patience, .log = hear};
 	struct report_epoch *epoch = many_flows(10);
 	struct ipfix_socket *ipfix;
 	struct socket_client_address address;

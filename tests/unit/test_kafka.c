@@ -117,17 +117,17 @@ static void test_messages(void **state)
 {
 	struct text first = rows_of(&format_json, 3000, false),
 		    second = rows_of(&format_json, 1, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
 	start_producer(&sender, TOPIC);
 	push(&sender, 3000);
 	push(&sender, 1);
-	account = stop(&sender);
-	assert_int_equal(account.rows, 3001);
-	assert_int_equal(account.acknowledged, 3001);
-	assert_int_equal(account.bytes, first.len + second.len - 3001);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.rows, 3001);
+	assert_int_equal(delivery.acknowledged, 3001);
+	assert_int_equal(delivery.bytes, first.len + second.len - 3001);
 	assert_int_equal(warnings + notices, 0);
 	text_add(&first, second.data, second.len);
 	assert_messages(&first);
@@ -139,7 +139,7 @@ static void test_messages(void **state)
 static void test_errors_that_pass(void **state)
 {
 	struct text rows = rows_of(&format_json, 500, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
@@ -147,8 +147,8 @@ static void test_errors_that_pass(void **state)
 		RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS);
 	start_producer(&sender, TOPIC);
 	push(&sender, 500);
-	account = stop(&sender);
-	assert_int_equal(account.acknowledged, 500);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.acknowledged, 500);
 	assert_messages(&rows);
 	text_free(&rows);
 }
@@ -156,19 +156,19 @@ static void test_errors_that_pass(void **state)
 /* Five rows fail by an error that was pushed, and the seven that come then do not. */
 static struct report_delivery fail_once(void)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	start_producer(&sender, TOPIC);
 	push(&sender, 5);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	assert_int_equal(sender.delivery->failed, 5);
 	assert_int_equal(warnings, 1);
 	push(&sender, 7);
-	account = stop(&sender);
-	assert_int_equal(account.acknowledged, 7);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.acknowledged, 7);
 	assert_int_equal(notices, 1);
-	return account;
+	return delivery;
 }
 
 /* Answers to the next requests with rows, up to -1. */
@@ -200,17 +200,17 @@ static void test_refused(void **state)
 static struct report_delivery send_rows(uint32_t n, bool spools)
 {
 	struct sender sender = {.second = SHORT_SECOND, .spools = spools};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	give(&(struct option_properties){1, {"linger.ms=10000"}}); /* a request has all rows */
 	start_producer(&sender, TOPIC);
 	push(&sender, n);
 	wait_for_fates(&sender, n);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	give(&(struct option_properties){0});
-	assert_int_equal(account.acknowledged + account.failed, n);
-	assert_int_equal(account.unknown + account.dropped + account.reconnects, 0);
-	return account;
+	assert_int_equal(delivery.acknowledged + delivery.failed, n);
+	assert_int_equal(delivery.unknown + delivery.dropped + delivery.reconnects, 0);
+	return delivery;
 }
 
 /* A batch that is too large, or has a row that the topic does not take: its parts are sent again. */
@@ -220,14 +220,14 @@ static void refuse_batches(bool spools)
 		{RD_KAFKA_RESP_ERR_INVALID_RECORD, -1}, {RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE, -1},
 		{RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, TOO_LARGE, -1}};
 	struct text all = {0}, rows = rows_of(&format_json, 40, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	for (size_t c = 0; c < sizeof(codes) / sizeof(codes[0]); c++) {
 		push_answers(codes[c]);
-		account = send_rows(40, spools);
-		assert_int_equal(account.failed, 0);
-		assert_int_equal(account.retries, codes[c][1] == -1 ? 2 : 4);
-		assert_int_equal(account.bytes, rows.len - 40);
+		delivery = send_rows(40, spools);
+		assert_int_equal(delivery.failed, 0);
+		assert_int_equal(delivery.retries, codes[c][1] == -1 ? 2 : 4);
+		assert_int_equal(delivery.bytes, rows.len - 40);
 		assert_int_equal(warnings, 0);
 		if (codes[c][1] == -1)
 			text_add(&all, rows.data, rows.len);
@@ -265,13 +265,13 @@ static void test_one_row_refused(void **state)
 	(void)state;
 	for (uint32_t spools = 0; spools < 2; spools++) {
 		struct text all = {0}, rows = rows_of(&format_json, 8, false);
-		struct report_delivery account;
+		struct report_delivery delivery;
 
 		begin(NULL);
 		push_answers(codes);
-		account = send_rows(8, spools);
-		assert_int_equal(account.failed, 1);
-		assert_int_equal(account.retries, 6);
+		delivery = send_rows(8, spools);
+		assert_int_equal(delivery.failed, 1);
+		assert_int_equal(delivery.retries, 6);
 		assert_int_equal(warnings, 1);
 		for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++) {
 			const char *at = rows.data;
@@ -292,29 +292,29 @@ static void test_closed_between_parts(void **state)
 {
 	static const int codes[] = {
 		TOO_LARGE, TOO_LARGE, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, -1};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	push_answers(codes);
-	account = send_rows(40, true);
-	assert_int_equal(account.acknowledged, 40);
-	assert_true(account.retries >= 3);
+	delivery = send_rows(40, true);
+	assert_int_equal(delivery.acknowledged, 40);
+	assert_true(delivery.retries >= 3);
 }
 
 /* Where no broker confirms anything, the kernel has the rows, and no more is known. */
 static void test_without_acknowledgements(void **state)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
 	give(&(struct option_properties){2, {"acks=0", "enable.idempotence=false"}});
 	start_producer(&sender, TOPIC);
 	push(&sender, 40);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	give(&(struct option_properties){0});
-	assert_int_equal(account.delivered, 40);
-	assert_int_equal(account.acknowledged, 0);
+	assert_int_equal(delivery.delivered, 40);
+	assert_int_equal(delivery.acknowledged, 0);
 }
 
 /* An error after which a producer sends nothing more: another takes its place. */
@@ -331,7 +331,7 @@ static void test_refused_with_a_spool(void **state)
 {
 	struct text rows = rows_of(&format_json, 40, false);
 	struct sender sender = {.second = SHORT_SECOND, .spools = true};
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	/* The last one ends the producer. A request has all rows. */
@@ -345,12 +345,12 @@ static void test_refused_with_a_spool(void **state)
 	start_producer(&sender, TOPIC);
 	push(&sender, 40);
 	wait_for_fates(&sender, 40);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	give(&(struct option_properties){0});
-	assert_int_equal(account.acknowledged, 40);
-	assert_int_equal(account.failed + account.unknown, 0);
-	assert_true(account.retries >= 5);
-	assert_int_equal(account.reconnects, 1);
+	assert_int_equal(delivery.acknowledged, 40);
+	assert_int_equal(delivery.failed + delivery.unknown, 0);
+	assert_true(delivery.retries >= 5);
+	assert_int_equal(delivery.reconnects, 1);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_messages(&rows);
@@ -361,7 +361,7 @@ static void test_refused_with_a_spool(void **state)
 static void test_a_topic_that_comes_later(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND, .spools = true};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	bool waited;
 
 	(void)state;
@@ -375,18 +375,18 @@ static void test_a_topic_that_comes_later(void **state)
 	waited = sender.delivery->acknowledged + delivery_lost(sender.delivery) == 0;
 	rd_kafka_mock_topic_set_error(cluster, TOPIC, RD_KAFKA_RESP_ERR_NO_ERROR);
 	wait_for_fates(&sender, 40);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	give(&(struct option_properties){0});
 	assert_true(waited);
-	assert_int_equal(account.acknowledged, 40);
-	assert_int_equal(account.failed, 0);
+	assert_int_equal(delivery.acknowledged, 40);
+	assert_int_equal(delivery.failed, 0);
 }
 
 /* A broker that goes away, and comes again. */
 static void test_waiting(void **state)
 {
 	struct text rows = rows_of(&format_json, 40, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
@@ -397,9 +397,9 @@ static void test_waiting(void **state)
 		usleep(1000);
 	assert_int_equal(sender.delivery->acknowledged, 0);
 	rd_kafka_mock_broker_set_up(cluster, 1);
-	sink_queue_settle(sender.outlet);
-	account = stop(&sender);
-	assert_int_equal(account.acknowledged, 40);
+	sink_queue_settle(sender.sink_queue);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.acknowledged, 40);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_messages(&rows);
@@ -409,7 +409,7 @@ static void test_waiting(void **state)
 /* One that does not come again: of what was never sent it is known that it is not there. */
 static void test_gone(void **state)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
@@ -417,15 +417,15 @@ static void test_gone(void **state)
 	start_producer(&sender, TOPIC);
 	push(&sender, 40);
 	push(&sender, 2);
-	account = stop(&sender);
-	assert_int_equal(account.failed, 42);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.failed, 42);
 	assert_true(warnings >= 1);
 }
 
 /* What a section says is heeded: messages that only librdkafka waits for end when they are to. */
 static void test_properties(void **state)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 
 	(void)state;
@@ -433,15 +433,15 @@ static void test_properties(void **state)
 		2, {"message.timeout.ms=1500", "client.id=of the section"}});
 	start_producer(&sender, TOPIC);
 	push(&sender, 1);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
 	push(&sender, 30);
-	sink_queue_settle(sender.outlet); /* by itself, as long as the run may last */
-	account = stop(&sender);
+	sink_queue_settle(sender.sink_queue); /* by itself, as long as the run may last */
+	delivery = stop(&sender);
 	give(&(struct option_properties){0});
-	assert_int_equal(account.acknowledged, 1);
-	assert_int_equal(account.unknown, 30);
-	assert_int_equal(account.failed, 0);
+	assert_int_equal(delivery.acknowledged, 1);
+	assert_int_equal(delivery.unknown, 30);
+	assert_int_equal(delivery.failed, 0);
 	assert_non_null(strstr(last_warning, "nobody can say"));
 }
 
@@ -450,22 +450,22 @@ static void assert_open(bool require, int expected, const char *says)
 {
 	char url[128], why[SINK_ERROR_MAX] = "";
 	struct sink_request request;
-	struct sink *remote;
+	struct sink *sink;
 
 	snprintf(url, sizeof(url), "kafka://%s/" TOPIC, rd_kafka_mock_cluster_bootstraps(cluster));
 	request = request_of(url);
-	remote = sink_create(&request, 0, &voice);
-	assert_non_null(remote);
-	assert_int_equal(sink_open(remote, require, why), expected);
+	sink = sink_create(&request, 0, &sink_log);
+	assert_non_null(sink);
+	assert_int_equal(sink_open(sink, require, why), expected);
 	if (expected != 0 && strstr(why, says) == NULL)
 		fail_msg("\"%s\" does not say \"%s\"", why, says);
-	sink_free(remote);
+	sink_free(sink);
 }
 
 static void test_secret_of_a_file(void **state)
 {
 	char path[] = "/tmp/sketchtap-secret-XXXXXX", text[64];
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {0};
 	int fd = mkstemp(path);
 
@@ -476,8 +476,8 @@ static void test_secret_of_a_file(void **state)
 	give(&(struct option_properties){1, {text}});
 	start_producer(&sender, TOPIC);
 	push(&sender, 3);
-	account = stop(&sender);
-	assert_int_equal(account.acknowledged, 3);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.acknowledged, 3);
 	unlink(path);
 	assert_open(false, 1, path);
 	give(&(struct option_properties){0});
@@ -537,18 +537,18 @@ static void test_properties_that_are_none(void **state)
 /* One that answers too late: nobody can say. */
 static void test_silent(void **state)
 {
-	struct report_delivery account;
+	struct report_delivery delivery;
 	struct sender sender = {.second = SHORT_SECOND};
 
 	(void)state;
 	start_producer(&sender, TOPIC);
 	push(&sender, 1);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
 	push(&sender, 30);
-	account = stop(&sender);
-	assert_int_equal(account.acknowledged, 1);
-	assert_int_equal(account.unknown, 30);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.acknowledged, 1);
+	assert_int_equal(delivery.unknown, 30);
 }
 
 int main(void)

@@ -15,22 +15,22 @@
 static void assert_place(
 	const char *text, const char *interface, enum kernel_hook hook, uint32_t directions)
 {
-	struct attach_point place;
+	struct attach_point point;
 	char why[OPTION_WHY_MAX] = "";
 
-	if (!attach_point_parse(text, &place, why))
+	if (!attach_point_parse(text, &point, why))
 		fail_msg("'%s' is refused: %s", text, why);
-	assert_string_equal(place.interface, interface);
-	assert_int_equal(place.hook, hook);
-	assert_int_equal(place.directions, directions);
+	assert_string_equal(point.interface, interface);
+	assert_int_equal(point.hook, hook);
+	assert_int_equal(point.directions, directions);
 }
 
 static void assert_refused(const char *text, const char *part)
 {
-	struct attach_point place;
+	struct attach_point point;
 	char why[OPTION_WHY_MAX] = "";
 
-	if (attach_point_parse(text, &place, why))
+	if (attach_point_parse(text, &point, why))
 		fail_msg("'%s' is not refused", text);
 	if (strstr(why, part) == NULL)
 		fail_msg("'%s': '%s' does not say '%s'", text, why, part);

@@ -156,24 +156,24 @@ static void test_states_of_another_set(void **state)
 {
 	static struct shed_mailbox line;
 	struct measurements *first = measurements_create(&plan, &hash_key, false, true), *second;
-	struct shed_setting states = SHED_SETTING_WHOLE;
-	struct shed_worker keeper;
-	struct shed_counts kept = {0};
+	struct shed_setting setting = SHED_SETTING_WHOLE;
+	struct shed_worker shed;
+	struct shed_counts counts = {0};
 
 	(void)state;
 	assert_non_null(first);
-	shed_worker_init(&keeper, 1, 0);
-	shed_worker_govern(&keeper, &line, UINT64_MAX);
-	states.number = 1;
-	states.of = first->number;
-	states.off = 1;
-	atomic_store_explicit(&line.next, &states, memory_order_release);
-	shed_worker_obey(&keeper, &kept);
-	assert_int_equal(shed_worker_state(&keeper, first->counting[0][0], 0)->off, 1);
+	shed_worker_init(&shed, 1, 0);
+	shed_worker_govern(&shed, &line, UINT64_MAX);
+	setting.number = 1;
+	setting.of = first->number;
+	setting.off = 1;
+	atomic_store_explicit(&line.next, &setting, memory_order_release);
+	shed_worker_obey(&shed, &counts);
+	assert_int_equal(shed_worker_state(&shed, first->counting[0][0], 0)->off, 1);
 	measurements_destroy(first);
 	second = measurements_create(&plan, &hash_key, false, true);
 	assert_non_null(second);
-	assert_int_equal(shed_worker_state(&keeper, second->counting[0][0], 1)->off, 0);
+	assert_int_equal(shed_worker_state(&shed, second->counting[0][0], 1)->off, 0);
 	measurements_destroy(second);
 }
 

@@ -957,8 +957,8 @@ static void test_loss_widens_missing_keys(void **state)
 	epoch.ledger.largest_frame = 9000;
 	epoch.ledger.unseen = 5;
 	epoch.ledger.unseen_bytes = 100;
-	epoch.input.sifted[2] = (struct key_sample_counts){.counted = 11, .counted_bytes = 1000};
-	epoch.input.sifted[4] = (struct key_sample_counts){.counted = 10, .counted_bytes = 2000};
+	epoch.input.left_out[2] = (struct key_sample_counts){.counted = 11, .counted_bytes = 1000};
+	epoch.input.left_out[4] = (struct key_sample_counts){.counted = 10, .counted_bytes = 2000};
 	collect(&epoch);
 	with = rank(&epoch, 0, 0);
 	epoch.input.loss_known = false;

@@ -19,14 +19,14 @@
 
 static struct observation_points create(uint64_t seed)
 {
-	struct observation_points observers;
+	struct observation_points points;
 
-	assert_true(observation_points_init(&observers, EXPORTERS, seed, &sketch_allocator_malloc));
-	return observers;
+	assert_true(observation_points_init(&points, EXPORTERS, seed, &sketch_allocator_malloc));
+	return points;
 }
 
 static uint32_t hop(
-	struct observation_points *observers, uint32_t exporter, uint32_t input, uint32_t output)
+	struct observation_points *points, uint32_t exporter, uint32_t input, uint32_t output)
 {
 	struct observation observation;
 
@@ -35,16 +35,16 @@ static uint32_t hop(
 	observation.input = input;
 	observation.output = output;
 	observation.next = EXPORTER_NONE;
-	return observation_points_hop(observers, &observation);
+	return observation_points_hop(points, &observation);
 }
 
 /* Cells that a search goes through at most. */
-static uint32_t longest_run(const struct observation_points *observers)
+static uint32_t longest_run(const struct observation_points *points)
 {
 	uint32_t longest = 0, run = 0;
 
-	for (uint32_t at = 0; at <= observers->mask; at++) {
-		run = observers->index[at] ? run + 1 : 0;
+	for (uint32_t at = 0; at <= points->mask; at++) {
+		run = points->index[at] ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	return longest;
@@ -53,21 +53,21 @@ static uint32_t longest_run(const struct observation_points *observers)
 /* Pairs that meet in one cell by a hash without a key, whoever sends them. */
 static void test_crafted_pairs(void **state)
 {
-	struct observation_points observers = create(7);
+	struct observation_points points = create(7);
 	uint32_t made = 0;
 
 	(void)state;
 	for (uint32_t pair = 0; made < CRAFTED; pair++) {
 		uint64_t mixed = random_mix(pair) * UINT64_C(0x9e3779b97f4a7c15);
 
-		if (((uint32_t)(mixed >> 32) & observers.mask) != 0)
+		if (((uint32_t)(mixed >> 32) & points.mask) != 0)
 			continue;
 		made++;
-		assert_int_not_equal(hop(&observers, 0, 0, pair), HOP_NONE);
+		assert_int_not_equal(hop(&points, 0, 0, pair), HOP_NONE);
 	}
-	assert_int_equal(observers.nb_hops, CRAFTED);
-	assert_true(longest_run(&observers) < 20);
-	observation_points_fini(&observers, &sketch_allocator_malloc);
+	assert_int_equal(points.nb_hops, CRAFTED);
+	assert_true(longest_run(&points) < 20);
+	observation_points_fini(&points, &sketch_allocator_malloc);
 }
 
 static void test_seeds_differ(void **state)
@@ -90,33 +90,33 @@ static void test_seeds_differ(void **state)
 /* One exporter has a quarter of the hops at most, and what it says beyond is told without pairs. */
 static void test_quota(void **state)
 {
-	struct observation_points observers = create(7);
-	uint32_t quarter = observers.hops_max / 4, number;
+	struct observation_points points = create(7);
+	uint32_t quarter = points.hops_max / 4, number;
 
 	(void)state;
-	for (uint32_t pair = 1; pair <= 2 * observers.hops_max; pair++) {
-		const struct hop *found = &observers.hops[hop(&observers, 3, pair, 1)];
+	for (uint32_t pair = 1; pair <= 2 * points.hops_max; pair++) {
+		const struct hop *found = &points.hops[hop(&points, 3, pair, 1)];
 
 		assert_int_equal(found->exporter, 3);
 		assert_int_equal(found->input, pair <= quarter ? pair : 0);
 		assert_int_equal(found->output, pair <= quarter ? 1 : 0);
 	}
-	assert_int_equal(observers.nb_hops, quarter + 1);
-	number = hop(&observers, 4, 5, 6);
-	assert_int_equal(observers.hops[number].input, 5);
-	assert_int_equal(observers.hops[number].output, 6);
+	assert_int_equal(points.nb_hops, quarter + 1);
+	number = hop(&points, 4, 5, 6);
+	assert_int_equal(points.hops[number].input, 5);
+	assert_int_equal(points.hops[number].output, 6);
 	/* Its slot's next exporter begins with none. */
-	observation_points_forget(&observers, 3);
-	number = hop(&observers, 3, 77, 78);
-	assert_int_equal(observers.hops[number].input, 77);
-	observation_points_fini(&observers, &sketch_allocator_malloc);
+	observation_points_forget(&points, 3);
+	number = hop(&points, 3, 77, 78);
+	assert_int_equal(points.hops[number].input, 77);
+	observation_points_fini(&points, &sketch_allocator_malloc);
 }
 
 /* What no flow uses is given back, whose it ever is; the rest is found where it was. */
 static void test_sweep(void **state)
 {
-	struct observation_points observers = create(7);
-	uint8_t *in_use = calloc(observers.hops_max, 1);
+	struct observation_points points = create(7);
+	uint8_t *in_use = calloc(points.hops_max, 1);
 	uint32_t kept[EXPORTERS];
 
 	(void)state;
@@ -124,25 +124,25 @@ static void test_sweep(void **state)
 	for (uint32_t round = 0; round < 20; round++) {
 		for (uint32_t pair = 1; pair <= 150; pair++) {
 			for (uint32_t e = 0; e < EXPORTERS; e++) {
-				uint32_t number = hop(&observers, e, pair, round);
+				uint32_t number = hop(&points, e, pair, round);
 
-				assert_int_equal(observers.hops[number].input, pair);
+				assert_int_equal(points.hops[number].input, pair);
 				if (pair == 100 && round == 0)
 					kept[e] = number;
 				in_use[number] = pair == 100 && round == 0;
 			}
 		}
-		assert_true(observation_points_want_sweep(&observers));
-		observation_points_sweep(&observers, in_use);
-		assert_false(observation_points_want_sweep(&observers));
-		assert_int_equal(observers.used, EXPORTERS);
+		assert_true(observation_points_want_sweep(&points));
+		observation_points_sweep(&points, in_use);
+		assert_false(observation_points_want_sweep(&points));
+		assert_int_equal(points.used, EXPORTERS);
 		for (uint32_t e = 0; e < EXPORTERS; e++) {
-			assert_int_equal(hop(&observers, e, 100, 0), kept[e]);
-			assert_int_equal(observers.taken[e], 1);
+			assert_int_equal(hop(&points, e, 100, 0), kept[e]);
+			assert_int_equal(points.taken[e], 1);
 		}
 	}
 	free(in_use);
-	observation_points_fini(&observers, &sketch_allocator_malloc);
+	observation_points_fini(&points, &sketch_allocator_malloc);
 }
 
 int main(void)

@@ -435,7 +435,7 @@ static void test_memory_of_rules(void **state)
 static void test_memory_of_keep_up(void **state)
 {
 	struct config config = make_config(3);
-	struct plan_ports ports = {.keep_up = {.bytes = 1 << 20, .worker_bytes = 8 << 10}};
+	struct plan_ports ports = {.policy = {.bytes = 1 << 20, .worker_bytes = 8 << 10}};
 
 	(void)state;
 	make_topology(1, 8, 1);

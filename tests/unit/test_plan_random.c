@@ -120,7 +120,7 @@ static void check_shares(void)
 		most = plan.groups[g].nb_workers > most ? plan.groups[g].nb_workers : most;
 	for (uint32_t g = 0; g < plan.nb_groups; g++)
 		if (plan.groups[g].nb_workers + 1 < most)
-			assert_true(plan.groups[g].nb_workers + (plan.design->receiver) >=
+			assert_true(plan.groups[g].nb_workers + (plan.design->rx_core) >=
 				    cores_of(plan.groups[g].node));
 }
 
@@ -166,7 +166,7 @@ static void check_queues(void)
 
 				if (lcore->group != plan.ports[p].group)
 					continue;
-				if (plan.design->receiver)
+				if (plan.design->rx_core)
 					n += lcore->role == PLAN_RECEIVER;
 				else
 					n += lcore->role == PLAN_WORKER &&
@@ -286,7 +286,7 @@ static void test_random_plans(void **state)
 		below(2);
 		if (!make_random_plan()) {
 			assert_true(plan_options(&config)->workers < plan.nb_groups ||
-				    (plan.replay && !plan.design->receiver &&
+				    (plan.replay && !plan.design->rx_core &&
 					    plan_options(&config)->workers > 16));
 			continue;
 		}

@@ -30,11 +30,11 @@ static uint32_t number(void *queue)
 	return (uint32_t) * (int *)queue;
 }
 
-static void begin(struct poller *poller, struct shed_worker *keeper, enum queue_fill expected)
+static void begin(struct poller *poller, struct shed_worker *shed, enum queue_fill expected)
 {
-	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .keeper = keeper};
-	shed_worker_init(keeper, 1, 0);
-	queue_shedding_init(&keeper->valve, 1);
+	*poller = (struct poller){.nb_queues = 1, .burst = BURST, .shed = shed};
+	shed_worker_init(shed, 1, 0);
+	queue_shedding_init(&shed->shedding, 1);
 	rte_eth_fp_ops[0].rxq.data = queues;
 	poll_queue_fill(&poller->queues[0], ENTRIES, NULL);
 	assert_int_equal(poller->queues[0].fill, expected);
@@ -44,26 +44,26 @@ static void look(struct poller *poller, uint32_t polled, int left, enum shed_lev
 {
 	packets = left;
 	poll_look(poller, 0, polled);
-	assert_int_equal(poller->keeper->valve.level, expected);
+	assert_int_equal(poller->shed->shedding.level, expected);
 }
 
 /* Some drivers give no more than 32 packets at a time, however many wait. */
 static void check_asked(enum queue_fill fill)
 {
 	struct poller poller;
-	struct shed_worker keeper;
+	struct shed_worker shed;
 
-	begin(&poller, &keeper, fill);
+	begin(&poller, &shed, fill);
 	look(&poller, 32, 100, SHED_LEVEL_FULL);
-	assert_true(shed_worker_is_calm(&keeper, 0));
+	assert_true(shed_worker_is_calm(&shed, 0));
 	look(&poller, 32, 300, SHED_LEVEL_WAIT);
 	look(&poller, 32, 1000, SHED_LEVEL_COUNT);
-	assert_true(keeper.backlog >= 768);
+	assert_true(shed.backlog >= 768);
 	look(&poller, 1, 800, SHED_LEVEL_COUNT);
 	look(&poller, 32, 300, SHED_LEVEL_SOME);
 	look(&poller, 64, 1, SHED_LEVEL_WAIT);
 	look(&poller, 32, 0, SHED_LEVEL_FULL);
-	assert_true(shed_worker_is_calm(&keeper, 0));
+	assert_true(shed_worker_is_calm(&shed, 0));
 	look(&poller, 64, 1000, SHED_LEVEL_COUNT);
 	look(&poller, 0, 0, SHED_LEVEL_SOME);
 }
@@ -88,15 +88,15 @@ static void test_count(void **state)
 static void test_polls(void **state)
 {
 	struct poller poller;
-	struct shed_worker keeper;
+	struct shed_worker shed;
 
 	(void)state;
-	begin(&poller, &keeper, QUEUE_FILL_POLLS);
+	begin(&poller, &shed, QUEUE_FILL_POLLS);
 	for (uint32_t i = 1; i < ENTRIES / BURST; i++)
 		look(&poller, BURST, 0, (enum shed_level)(i * BURST / (ENTRIES / 4)));
 	for (uint32_t i = 0; i < 2 * ENTRIES; i++)
 		look(&poller, BURST, 0, SHED_LEVEL_COUNT);
-	assert_int_equal(keeper.backlog, ENTRIES);
+	assert_int_equal(shed.backlog, ENTRIES);
 	look(&poller, BURST - 1, 0, SHED_LEVEL_SOME);
 	look(&poller, 0, 0, SHED_LEVEL_WAIT);
 	look(&poller, 0, 0, SHED_LEVEL_FULL);

@@ -578,28 +578,28 @@ static void a_function_that_may_not_see_everything(void **state)
 static void changes_of_a_link(void **state)
 {
 	struct port port = make_port("mlx5_pci", &(struct config){0});
-	struct link_monitor watch;
+	struct link_monitor monitor;
 
 	(void)state;
 	device.speed = 100000;
-	link_monitor_start(&watch, &port);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	link_monitor_start(&monitor, &port);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	device.speed = 25000;
-	assert_int_equal(link_monitor_look(&watch), PORT_SPEED);
-	assert_int_equal(watch.speed, 25000);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SPEED);
+	assert_int_equal(monitor.speed, 25000);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	/* What a link says of its speed while it is down, or while it does not know, is none. */
 	device.link_down = true;
 	device.speed = 0;
-	assert_int_equal(link_monitor_look(&watch), PORT_DOWN);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&monitor), PORT_DOWN);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	device.link_down = false;
 	device.speed = RTE_ETH_SPEED_NUM_UNKNOWN;
-	assert_int_equal(link_monitor_look(&watch), PORT_UP);
-	assert_int_equal(watch.speed, 25000);
+	assert_int_equal(link_monitor_look(&monitor), PORT_UP);
+	assert_int_equal(monitor.speed, 25000);
 	device.removed = true;
-	assert_int_equal(link_monitor_look(&watch), PORT_GONE);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&monitor), PORT_GONE);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 }
 
 /* As EAL's PCI bus does when vfio asks for a card: it is still there, and its link is up. */
@@ -607,25 +607,25 @@ static void a_card_that_is_asked_back_is_gone(void **state)
 {
 	struct config config = {0};
 	struct port port = make_port("net_i40e", &config);
-	struct link_monitor watch;
+	struct link_monitor monitor;
 	struct port_meter meter;
 	char error[PORT_ERROR_MAX];
 
 	(void)state;
 	assert_true(port_start(&port, 1, 1024, make_pool(), error));
-	link_monitor_start(&watch, &port);
+	link_monitor_start(&monitor, &port);
 	port_meter_start(&meter, &port, NULL, 0);
 	device.missed = 3;
 	port_meter_read(&meter);
 	rte_dev_event_callback_process("another", RTE_DEV_EVENT_REMOVE);
 	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_ADD);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_REMOVE);
 	device.missed = UINT32_MAX;
 	port_meter_read(&meter);
 	assert_int_equal(port_meter_count(&meter, PORT_MISSED), 3);
-	assert_int_equal(link_monitor_look(&watch), PORT_GONE);
-	assert_int_equal(link_monitor_look(&watch), PORT_SAME);
+	assert_int_equal(link_monitor_look(&monitor), PORT_GONE);
+	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	ports_close(&port, 1);
 	assert_true(device.closed);
 	/* Nobody listens any more. */
@@ -696,16 +696,16 @@ static void a_card_that_went_just_now_is_not_read(void **state)
 /* Nobody polled what the device has counted. */
 static uint64_t unaccounted_of(const char *driver, bool silenced)
 {
-	static struct ledger_state account;
+	static struct ledger_state ledger_state;
 	struct port port = make_port(driver, &(struct config){0});
 	const struct epoch_info info = {0};
 	struct run run = {.ports = &port, .nb_ports = 1};
 
 	make_device(NULL);
 	port.silenced = silenced;
-	ledger_start(&account, &run);
+	ledger_start(&ledger_state, &run);
 	device.received = 5;
-	return ledger_epoch(&account, 0, &info, true).unaccounted;
+	return ledger_epoch(&ledger_state, 0, &info, true).unaccounted;
 }
 
 static void a_count_that_goes_on_is_not_compared(void **state)
@@ -719,21 +719,21 @@ static void a_count_that_goes_on_is_not_compared(void **state)
 /* Each epoch's ledger has what came since the one before, beside what the feeder dropped. */
 static void losses_of_devices_are_in_the_ledger(void **state)
 {
-	static struct ledger_state account;
+	static struct ledger_state ledger_state;
 	struct port port = make_port("net_pcap", &(struct config){0});
 	const struct epoch_info info = {.dropped = 2};
 	struct run run = {.ports = &port, .nb_ports = 1};
 
 	(void)state;
 	device.missed = 1000;
-	ledger_start(&account, &run);
+	ledger_start(&ledger_state, &run);
 	for (uint64_t epoch = 0; epoch < 3; epoch++) {
 		struct ledger ledger;
 
 		device.missed += 7 + epoch;
 		device.errors += 5 * epoch;
 		device.no_mbuf += 3;
-		ledger = ledger_epoch(&account, epoch, &info, false);
+		ledger = ledger_epoch(&ledger_state, epoch, &info, false);
 		assert_int_equal(ledger.nic_missed, 9 + epoch);
 		assert_int_equal(ledger.nic_errors, 5 * epoch);
 		assert_int_equal(ledger.no_mbuf, 3);

@@ -41,10 +41,10 @@ static struct workload *create(uint64_t flows, uint64_t packets)
 static void *count(const struct bench_subject_ops *ops, const struct workload *workload,
 	uint64_t width, uint64_t seed)
 {
-	const struct bench_subject contestant = {.ops = ops, .threads = 1};
-	const struct bench_rounds contest = {.workload = workload, .width = width, .seed = seed};
+	const struct bench_subject subject = {.ops = ops, .threads = 1};
+	const struct bench_rounds setup = {.workload = workload, .width = width, .seed = seed};
 	struct key_burst burst;
-	void *state = ops->open(&contestant, &contest);
+	void *state = ops->open(&subject, &setup);
 
 	assert_non_null(state);
 	workload_burst_init(&burst);

@@ -43,7 +43,7 @@ struct model {
 	struct shape shape;
 	enum arrivals arrivals;
 	struct random random;
-	struct shed_worker keeper;
+	struct shed_worker shed;
 	struct shed_counts kept;
 	struct shedding_queue queues[QUEUES_MAX];
 	double waiting[QUEUES_MAX]; /* may be a part of a packet */
@@ -67,7 +67,7 @@ static double rate_of(struct model *model)
 	case ARRIVALS_RAMP: return fmod(model->now / model->period, 1);
 	case ARRIVALS_SINE: return (1 + sin(model->now / model->period)) / 2;
 	case ARRIVALS_HOSTILE:
-		return model->keeper.valve.level < SHED_LEVEL_COUNT || uniform(&model->random) < 0.2;
+		return model->shed.shedding.level < SHED_LEVEL_COUNT || uniform(&model->random) < 0.2;
 	default: break;
 	}
 	if (model->now >= model->turn) {
@@ -94,7 +94,7 @@ static void pass(struct model *model, double time)
 
 static uint64_t draw(struct model *model, uint32_t n)
 {
-	return model->unlucky ? UINT64_MAX >> (BURST - n) : shed_worker_choose(&model->keeper, n);
+	return model->unlucky ? UINT64_MAX >> (BURST - n) : shed_worker_choose(&model->shed, n);
 }
 
 /* As worker_count_kept() does; returns the time that it took. */
@@ -106,9 +106,9 @@ static double count(struct model *model, uint32_t n)
 	uint32_t some, looks;
 	uint64_t drawn;
 
-	shed_worker_obey(&model->keeper, &model->kept);
-	assert_int_equal(shed_worker_take(&model->keeper, n), n);
-	state = shed_worker_state(&model->keeper, &counting, 0);
+	shed_worker_obey(&model->shed, &model->kept);
+	assert_int_equal(shed_worker_take(&model->shed, n), n);
+	state = shed_worker_state(&model->shed, &counting, 0);
 	if (state->count_only) {
 		model->counted += n;
 		return n * shape->c_count;
@@ -136,11 +136,11 @@ static void poll_queue(struct model *model, uint32_t q)
 	model->waiting[q] -= n;
 	model->polled += n;
 	quarters = (uint32_t)(floor(model->waiting[q]) / (model->shape.entries / 4));
-	model->keeper.backlog = (uint64_t)model->waiting[q];
+	model->shed.backlog = (uint64_t)model->waiting[q];
 	if (n < BURST)
-		queue_shedding_look(&model->keeper.valve, &model->queues[q], 0, false);
+		queue_shedding_look(&model->shed.shedding, &model->queues[q], 0, false);
 	else
-		queue_shedding_look(&model->keeper.valve, &model->queues[q],
+		queue_shedding_look(&model->shed.shedding, &model->queues[q],
 			quarters < SHED_QUARTERS ? quarters : SHED_QUARTERS - 1, true);
 	pass(model, n > 0 ? count(model, n) : 1);
 }
@@ -150,8 +150,8 @@ static void start(
 {
 	*model = (struct model){.shape = *shape, .arrivals = arrivals};
 	random_init(&model->random, seed);
-	shed_worker_init(&model->keeper, seed, 0);
-	queue_shedding_init(&model->keeper.valve, shape->nb_queues);
+	shed_worker_init(&model->shed, seed, 0);
+	queue_shedding_init(&model->shed.shedding, shape->nb_queues);
 	model->period = exp(uniform(&model->random) * log(shape->entries * 100));
 	model->unlucky = seed % 3 == 0;
 }
@@ -273,41 +273,41 @@ static void test_beyond(void **state)
 	assert_true(model.highest > 1);
 }
 
-static void look(struct queue_shedding *valve, struct shedding_queue *queue, uint32_t quarters,
+static void look(struct queue_shedding *shedding, struct shedding_queue *queue, uint32_t quarters,
 	bool waiting, enum shed_level expected, uint32_t shift)
 {
-	queue_shedding_look(valve, queue, quarters, waiting);
-	assert_int_equal(valve->level, expected);
-	assert_int_equal(valve->shift, shift);
+	queue_shedding_look(shedding, queue, quarters, waiting);
+	assert_int_equal(shedding->level, expected);
+	assert_int_equal(shedding->shift, shift);
 }
 
 static void test_levels(void **state)
 {
 	struct shedding_queue first = {0}, second = {0};
-	struct queue_shedding valve;
+	struct queue_shedding shedding;
 
 	(void)state;
-	queue_shedding_init(&valve, 2);
-	look(&valve, &first, 0, true, SHED_LEVEL_FULL, 2);
-	look(&valve, &first, 1, true, SHED_LEVEL_WAIT, 2);
-	look(&valve, &first, 0, true, SHED_LEVEL_WAIT, 2); /* it is not empty yet */
-	look(&valve, &first, 2, true, SHED_LEVEL_SOME, 2);
-	look(&valve, &first, 1, true, SHED_LEVEL_SOME, 2);
-	look(&valve, &first, 3, true, SHED_LEVEL_COUNT, 3); /* that was too little */
-	look(&valve, &second, 0, false, SHED_LEVEL_COUNT, 3);
-	look(&valve, &first, 2, true, SHED_LEVEL_COUNT, 3);
-	look(&valve, &first, 1, true, SHED_LEVEL_SOME, 3);
-	look(&valve, &second, 3, true, SHED_LEVEL_COUNT, 4); /* the fullest decides */
-	look(&valve, &first, 0, false, SHED_LEVEL_COUNT, 4);
-	look(&valve, &second, 0, true, SHED_LEVEL_SOME, 4);
-	look(&valve, &second, 0, true, SHED_LEVEL_WAIT, 3); /* that was enough */
-	look(&valve, &first, 0, false, SHED_LEVEL_WAIT, 3);
-	look(&valve, &second, 0, false, SHED_LEVEL_FULL, 3);
+	queue_shedding_init(&shedding, 2);
+	look(&shedding, &first, 0, true, SHED_LEVEL_FULL, 2);
+	look(&shedding, &first, 1, true, SHED_LEVEL_WAIT, 2);
+	look(&shedding, &first, 0, true, SHED_LEVEL_WAIT, 2); /* it is not empty yet */
+	look(&shedding, &first, 2, true, SHED_LEVEL_SOME, 2);
+	look(&shedding, &first, 1, true, SHED_LEVEL_SOME, 2);
+	look(&shedding, &first, 3, true, SHED_LEVEL_COUNT, 3); /* that was too little */
+	look(&shedding, &second, 0, false, SHED_LEVEL_COUNT, 3);
+	look(&shedding, &first, 2, true, SHED_LEVEL_COUNT, 3);
+	look(&shedding, &first, 1, true, SHED_LEVEL_SOME, 3);
+	look(&shedding, &second, 3, true, SHED_LEVEL_COUNT, 4); /* the fullest decides */
+	look(&shedding, &first, 0, false, SHED_LEVEL_COUNT, 4);
+	look(&shedding, &second, 0, true, SHED_LEVEL_SOME, 4);
+	look(&shedding, &second, 0, true, SHED_LEVEL_WAIT, 3); /* that was enough */
+	look(&shedding, &first, 0, false, SHED_LEVEL_WAIT, 3);
+	look(&shedding, &second, 0, false, SHED_LEVEL_FULL, 3);
 	for (uint32_t i = 0; i < 10; i++) {
-		queue_shedding_look(&valve, &first, 3, true);
-		queue_shedding_look(&valve, &first, 1, true);
+		queue_shedding_look(&shedding, &first, 3, true);
+		queue_shedding_look(&shedding, &first, 1, true);
 	}
-	assert_int_equal(valve.shift, SHED_SHIFT_MAX);
+	assert_int_equal(shedding.shift, SHED_SHIFT_MAX);
 }
 
 static void test_cut(void **state)
@@ -379,37 +379,37 @@ static void test_choice_of_others(void **state)
 /* What a governor lets be looked at is all looked at while the valve is open. */
 static void test_cut_of_level(void **state)
 {
-	struct shed_worker keeper;
+	struct shed_worker shed;
 
 	(void)state;
-	shed_worker_init(&keeper, 5, 0);
-	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
-	queue_shedding_init(&keeper.valve, 1);
-	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
-	keeper.valve.level = SHED_LEVEL_WAIT;
-	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), BURST);
-	keeper.valve.level = SHED_LEVEL_SOME;
-	assert_int_equal(shed_worker_cut(&keeper, UINT64_MAX, BURST), SHED_LOOKS_MAX);
+	shed_worker_init(&shed, 5, 0);
+	assert_int_equal(shed_worker_cut(&shed, UINT64_MAX, BURST), BURST);
+	queue_shedding_init(&shed.shedding, 1);
+	assert_int_equal(shed_worker_cut(&shed, UINT64_MAX, BURST), BURST);
+	shed.shedding.level = SHED_LEVEL_WAIT;
+	assert_int_equal(shed_worker_cut(&shed, UINT64_MAX, BURST), BURST);
+	shed.shedding.level = SHED_LEVEL_SOME;
+	assert_int_equal(shed_worker_cut(&shed, UINT64_MAX, BURST), SHED_LOOKS_MAX);
 }
 
 /* Of a worse priority, but due: it does not wait, also where the better one is off. */
 static void test_first(void **state)
 {
 	const struct counting counting = {.set = 7, .nb_measurements = 2, .low_ranked = 1 << 1};
-	struct shed_setting states = SHED_SETTING_WHOLE;
-	struct shed_worker keeper;
+	struct shed_setting setting = SHED_SETTING_WHOLE;
+	struct shed_worker shed;
 
 	(void)state;
-	shed_worker_init(&keeper, 5, 0);
-	states.of = counting.set;
-	states.off = 1 << 0;
-	keeper.states = &states;
-	keeper.level = (struct burst_shed_level){.level = SHED_LEVEL_WAIT};
-	assert_true(shed_worker_state(&keeper, &counting, 0)->count_only);
-	states.first = 1 << 1;
-	keeper.stale = true;
-	assert_false(shed_worker_state(&keeper, &counting, 0)->count_only);
-	assert_int_equal(shed_worker_state(&keeper, &counting, 0)->off, 1 << 0);
+	shed_worker_init(&shed, 5, 0);
+	setting.of = counting.set;
+	setting.off = 1 << 0;
+	shed.states = &setting;
+	shed.level = (struct burst_shed_level){.level = SHED_LEVEL_WAIT};
+	assert_true(shed_worker_state(&shed, &counting, 0)->count_only);
+	setting.first = 1 << 1;
+	shed.stale = true;
+	assert_false(shed_worker_state(&shed, &counting, 0)->count_only);
+	assert_int_equal(shed_worker_state(&shed, &counting, 0)->off, 1 << 0);
 }
 
 int main(void)

@@ -144,7 +144,7 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 {
 	struct plan_ports ports = {0};
 	struct reporter_params params = {0};
-	const struct sink_log voice = {.say = say};
+	const struct sink_log sink_log = {.log = say};
 	struct progress progress;
 	struct synthetic_spec spec;
 	struct reporter_result result;
@@ -160,7 +160,7 @@ static struct reporter_result run_stalling(const struct config *config, uint64_t
 	assert_non_null(freopen(said, "w", stderr));
 	progress_init(&progress, STDERR_FILENO, false);
 	params.progress = &progress;
-	params.writer = writer_open(config, &voice, &params.first_epoch, &status, error);
+	params.writer = writer_open(config, &sink_log, &params.first_epoch, &status, error);
 	assert_non_null(params.writer);
 	source = generate_open(&spec, error);
 	assert_non_null(source);

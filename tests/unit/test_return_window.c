@@ -36,7 +36,7 @@ struct network {
 struct oracle {
 	uint64_t start, first, next, expected, size;
 	uint8_t came[PACKETS_MAX];
-	struct loopback_counts account;
+	struct loopback_counts counts;
 };
 
 static struct network network;
@@ -61,16 +61,16 @@ static enum return_kind oracle_take(uint64_t number)
 	uint8_t *came = &oracle.came[number - oracle.start];
 
 	if (number < oracle.first || oracle.next - number > oracle.size) {
-		oracle.account.late++;
+		oracle.counts.late++;
 		return RETURN_LATE;
 	}
 	if ((*came)++ > 0) {
-		oracle.account.twice++;
+		oracle.counts.twice++;
 		return RETURN_TWICE;
 	}
-	oracle.account.returned++;
+	oracle.counts.returned++;
 	if (number < oracle.expected)
-		oracle.account.out_of_order++;
+		oracle.counts.out_of_order++;
 	else
 		oracle.expected = number + 1;
 	return RETURN_FIRST;
@@ -95,13 +95,13 @@ static void begin_trial(struct return_window *window)
 {
 	return_window_begin(window);
 	oracle.first = oracle.expected = oracle.next;
-	oracle.account = (struct loopback_counts){0};
+	oracle.counts = (struct loopback_counts){0};
 }
 
 static void send_burst(struct return_window *window, uint64_t n, uint64_t now)
 {
 	return_window_sent(window, n);
-	oracle.account.sent += n;
+	oracle.counts.sent += n;
 	for (; n > 0; n--)
 		take_off(oracle.next++, now);
 }
@@ -127,10 +127,10 @@ static void run(uint64_t seed, uint64_t size, uint64_t start)
 		send_burst(&window, 1 + random_below(&network.random, 32), now);
 		land(&window, now);
 		assert_memory_equal(
-			&window.account, &oracle.account, sizeof(struct loopback_counts));
+			&window.counts, &oracle.counts, sizeof(struct loopback_counts));
 	}
 	land(&window, UINT64_MAX);
-	assert_memory_equal(&window.account, &oracle.account, sizeof(struct loopback_counts));
+	assert_memory_equal(&window.counts, &oracle.counts, sizeof(struct loopback_counts));
 	return_window_fini(&window);
 }
 
@@ -163,8 +163,8 @@ static void test_what_was_not_sent(void **state)
 	assert_int_equal(return_window_take(&window, UINT32_MAX), RETURN_NONE);
 	assert_int_equal(return_window_take(&window, 9), RETURN_FIRST);
 	assert_int_equal(return_window_take(&window, 0), RETURN_FIRST);
-	assert_int_equal(window.account.out_of_order, 1);
-	assert_int_equal(window.account.sent - window.account.returned, 8);
+	assert_int_equal(window.counts.out_of_order, 1);
+	assert_int_equal(window.counts.sent - window.counts.returned, 8);
 	return_window_fini(&window);
 }
 
@@ -182,8 +182,8 @@ static void test_edge_of_the_window(void **state)
 	assert_int_equal(return_window_take(&window, 1), RETURN_FIRST);
 	assert_int_equal(return_window_take(&window, 64), RETURN_FIRST);
 	assert_int_equal(return_window_take(&window, 64), RETURN_TWICE);
-	assert_int_equal(window.account.late, 1);
-	assert_int_equal(window.account.returned, 3);
+	assert_int_equal(window.counts.late, 1);
+	assert_int_equal(window.counts.returned, 3);
 	return_window_fini(&window);
 }
 

@@ -144,11 +144,11 @@ static void assert_cycles(const struct totals *totals, const struct run *run, ui
 	uint64_t workers = totals->rx_cycles + totals->ppt_cycles + totals->free_cycles;
 
 	assert_in_range(workers, 0, 2 * run->nb_workers * passed);
-	assert_in_range(totals->handed_cycles, 0, 2 * run->nb_receivers * passed);
+	assert_in_range(totals->handed_cycles, 0, 2 * run->nb_rx_cores * passed);
 	if (totals->received == 0)
 		return;
 	assert_true(totals->ppt_cycles > 0 && totals->free_cycles > 0);
-	assert_true((run->nb_receivers > 0 ? totals->handed_cycles : totals->rx_cycles) > 0);
+	assert_true((run->nb_rx_cores > 0 ? totals->handed_cycles : totals->rx_cycles) > 0);
 }
 
 /* One sketch gets another width at a time; returns how many of the first measurement's did. */
@@ -227,9 +227,9 @@ static struct totals run_through(
 			totals.ppt_cycles += generation->ppt_cycles;
 			totals.free_cycles += generation->free_cycles;
 		}
-		for (uint32_t r = 0; r < run->nb_receivers; r++) {
+		for (uint32_t r = 0; r < run->nb_rx_cores; r++) {
 			struct rx_core_generation *generation =
-				rx_core_generation(run->receivers[r], epoch);
+				rx_core_generation(run->rx_cores[r], epoch);
 			uint64_t dropped = 0;
 
 			received += generation->received;

@@ -532,23 +532,23 @@ static void packets_beyond_the_samples_are_counted(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct sampler_result news;
+		struct sampler_result result;
 
 		sampler.pool += 200;
-		news = next_sample(checks, &sampler, 0, 0, 0);
-		excess += news.excess;
-		assert_int_equal(news.pool_interval, i < 128 ? 0 : 300);
+		result = next_sample(checks, &sampler, 0, 0, 0);
+		excess += result.excess;
+		assert_int_equal(result.pool_interval, i < 128 ? 0 : 300);
 	}
 	assert_in_range(excess, 800 * 200, 900 * 200);
 	/* A pool with too few has none. */
 	sampler = (struct sampler_state){.source = 6, .sampling = 100};
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct sampler_result news;
+		struct sampler_result result;
 
 		sampler.pool -= 50;
-		news = next_sample(checks, &sampler, 0, 0, 0);
-		assert_int_equal(news.excess, 0);
-		assert_true(news.pool_interval == 0 ? i < 200 : news.pool_interval == 50);
+		result = next_sample(checks, &sampler, 0, 0, 0);
+		assert_int_equal(result.excess, 0);
+		assert_true(result.pool_interval == 0 ? i < 200 : result.pool_interval == 50);
 	}
 	sampling_checks_destroy(checks);
 }

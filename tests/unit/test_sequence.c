@@ -92,20 +92,20 @@ static struct sent make(struct exporter *exporter)
 	return sent;
 }
 
-static void add(struct totals *totals, const struct sequence_result *news)
+static void add(struct totals *totals, const struct sequence_result *result)
 {
-	totals->lost += news->lost;
-	totals->lost_units += news->lost_units;
-	totals->recovered += news->recovered;
-	totals->jumped += news->jumped;
-	totals->withdrawn += news->withdrawn;
-	totals->recognized += news->recognized;
+	totals->lost += result->lost;
+	totals->lost_units += result->lost_units;
+	totals->recovered += result->recovered;
+	totals->jumped += result->jumped;
+	totals->withdrawn += result->withdrawn;
+	totals->recognized += result->recognized;
 }
 
 static void give(struct sequence *sequence, const struct sent *sent, struct totals *totals)
 {
 	enum sequence_fit fit = sequence_fit(sequence, &sent->header);
-	struct sequence_result news;
+	struct sequence_result result;
 
 	if (fit == SEQUENCE_REPEATED) {
 		totals->repeated++;
@@ -117,8 +117,8 @@ static void give(struct sequence *sequence, const struct sent *sent, struct tota
 		totals->restarts++;
 		sequence_init_like(sequence, &before);
 	}
-	news = sequence_end(sequence, &sent->header, &sent->result, true);
-	add(totals, &news);
+	result = sequence_end(sequence, &sent->header, &sent->result, true);
+	add(totals, &result);
 }
 
 static const struct exporter exporters[] = {

@@ -36,7 +36,7 @@ struct governed {
 	uint8_t steps[2][ITEMS];
 	struct choose_flows flows[2][ITEMS];
 	uint64_t work[4096];
-	struct step_hysteresis decider;
+	struct step_hysteresis hysteresis;
 	struct demand demand;
 };
 
@@ -54,12 +54,12 @@ static void begin(struct governed *governed, enum choose_how how, enum demand_ho
 {
 	governed->problem.items = governed->items;
 	assert_true(choose_work_size(ITEMS) <= sizeof(governed->work));
-	governed->decider = (struct step_hysteresis){.how = how,
+	governed->hysteresis = (struct step_hysteresis){.how = how,
 		.now = {.step = governed->steps[0], .flows = governed->flows[0]},
 		.before = {.step = governed->steps[1], .flows = governed->flows[1]},
 		.work = governed->work};
 	governed->demand = (struct demand){.how = demand, .reserve = RESERVE};
-	decide_init(&governed->decider, &governed->problem);
+	decide_init(&governed->hysteresis, &governed->problem);
 }
 
 /* A flow table whose flows have states, and two sketches of another key. */
@@ -88,7 +88,7 @@ static void begin_mixed(struct governed *governed, enum choose_how how)
 
 static bool is_full(const struct governed *governed)
 {
-	const struct choice *now = &governed->decider.now;
+	const struct choice *now = &governed->hysteresis.now;
 
 	for (uint32_t i = 0; i < governed->problem.nb_items; i++)
 		if (now->step[i] > 0)
@@ -396,7 +396,7 @@ struct changes {
 static struct changes follow(
 	struct governed *governed, enum load load, double level, double wrong, uint64_t seed)
 {
-	double capacity = DEMAND_WINDOW_S * 1e9 / governed->decider.now.ns;
+	double capacity = DEMAND_WINDOW_S * 1e9 / governed->hysteresis.now.ns;
 	double waiting = 0, swell = 0;
 	struct changes changes = {{0}, {0}};
 	struct random random;
@@ -404,14 +404,14 @@ static struct changes follow(
 	random_init(&random, seed);
 	for (uint32_t w = 0; w < MINUTES * MINUTE; w++) {
 		double come = level * capacity * load_at(load, w, &random, &swell);
-		double done = DEMAND_WINDOW_S * 1e9 / (governed->decider.now.ns * wrong);
+		double done = DEMAND_WINDOW_S * 1e9 / (governed->hysteresis.now.ns * wrong);
 		struct demand_window window = {
 			.seconds = DEMAND_WINDOW_S, .packets = (uint64_t)come};
 		enum decided decided;
 
 		waiting = fmin(fmax(waiting + come - done, 0), ENTRIES);
 		window.backlog = (uint64_t)waiting;
-		decided = decide(&governed->decider, &governed->problem,
+		decided = decide(&governed->hysteresis, &governed->problem,
 			demand_target_ns(&governed->demand, &window));
 		changes.ups[w / MINUTE] += decided == DECIDED_UP;
 		changes.downs[w / MINUTE] += decided == DECIDED_DOWN;
@@ -458,10 +458,10 @@ static void test_failed_tries(void **state)
 
 	(void)state;
 	begin_mixed(&governed, CHOOSE_QUERIES);
-	assert_int_equal(decide(&governed.decider, &governed.problem, 80), DECIDED_DOWN);
+	assert_int_equal(decide(&governed.hysteresis, &governed.problem, 80), DECIDED_DOWN);
 	for (uint32_t w = 1; w < 10 * MINUTE; w++) {
 		enum decided decided =
-			decide(&governed.decider, &governed.problem, is_full(&governed) ? 80 : 200);
+			decide(&governed.hysteresis, &governed.problem, is_full(&governed) ? 80 : 200);
 
 		if (decided == DECIDED_DOWN)
 			last = w;
@@ -478,19 +478,19 @@ static void test_failed_tries(void **state)
 static void test_back_from_try(void **state)
 {
 	static struct governed governed;
-	const struct choice *now = &governed.decider.now;
+	const struct choice *now = &governed.hysteresis.now;
 
 	(void)state;
 	for (uint32_t how = CHOOSE_GREEDY; how <= CHOOSE_BEST; how++) {
 		double before;
 
 		begin_mixed(&governed, (enum choose_how)how);
-		decide(&governed.decider, &governed.problem, 50);
+		decide(&governed.hysteresis, &governed.problem, 50);
 		before = now->ns;
-		while (decide(&governed.decider, &governed.problem, 200) != DECIDED_UP)
+		while (decide(&governed.hysteresis, &governed.problem, 200) != DECIDED_UP)
 			;
 		assert_true(now->ns > before);
-		decide(&governed.decider, &governed.problem, before + (now->ns - before) * 0.9);
+		decide(&governed.hysteresis, &governed.problem, before + (now->ns - before) * 0.9);
 		assert_true(now->ns < before + 1e-3);
 	}
 }
@@ -505,13 +505,13 @@ static void test_load_ends(void **state)
 		double full_ns;
 
 		begin_mixed(&governed, (enum choose_how)how);
-		full_ns = governed.decider.now.ns;
+		full_ns = governed.hysteresis.now.ns;
 		for (uint32_t w = 0; w < MINUTE; w++)
-			decide(&governed.decider, &governed.problem,
+			decide(&governed.hysteresis, &governed.problem,
 				full_ns * (w % 400 < 200 ? 0.4 : 0.9));
 		assert_false(is_full(&governed));
 		for (uint32_t w = 0; w < 200; w++)
-			decide(&governed.decider, &governed.problem, full_ns * 1.5);
+			decide(&governed.hysteresis, &governed.problem, full_ns * 1.5);
 		assert_true(is_full(&governed));
 	}
 }
@@ -528,7 +528,7 @@ static void test_slow_rise(void **state)
 
 		begin_mixed(&governed, (enum choose_how)how);
 		for (target = 100; target > 20; target *= 0.999)
-			downs += decide(&governed.decider, &governed.problem, target) ==
+			downs += decide(&governed.hysteresis, &governed.problem, target) ==
 				 DECIDED_DOWN;
 		assert_true(downs > 0 && downs <= log(100 / target) / 0.02);
 	}
@@ -579,7 +579,7 @@ struct modelled {
 	enum offered offered;
 	enum way way;
 	struct governed governed;
-	struct queue_shedding valve;
+	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double entries;
 };
@@ -605,10 +605,10 @@ static double decide_window(void *context, const struct demand_window *window)
 
 	if (modelled->way == WAY_RATE)
 		choose(CHOOSE_LSF, &governed->problem, target, governed->work,
-			&governed->decider.now);
+			&governed->hysteresis.now);
 	else if (modelled->way != WAY_NONE)
-		decide(&governed->decider, &governed->problem, target);
-	return governed->decider.now.ns;
+		decide(&governed->hysteresis, &governed->problem, target);
+	return governed->hysteresis.now.ns;
 }
 
 static double valve_ns(void *context, double backlog, double n, double packet_ns)
@@ -616,12 +616,12 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 	struct modelled *modelled = context;
 	double quarters = fmin(floor(4 * backlog / modelled->entries), SHED_QUARTERS - 1);
 
-	queue_shedding_look(&modelled->valve, &modelled->queue, (uint32_t)quarters, backlog >= 1);
-	if (modelled->valve.level == SHED_LEVEL_COUNT)
+	queue_shedding_look(&modelled->shedding, &modelled->queue, (uint32_t)quarters, backlog >= 1);
+	if (modelled->shedding.level == SHED_LEVEL_COUNT)
 		return n * COUNT_NS;
-	if (modelled->valve.level == SHED_LEVEL_SOME)
+	if (modelled->shedding.level == SHED_LEVEL_SOME)
 		return n * COUNT_NS +
-		       fmin(ldexp(n, -modelled->valve.shift), SHED_LOOKS_MAX) * packet_ns;
+		       fmin(ldexp(n, -modelled->shedding.shift), SHED_LOOKS_MAX) * packet_ns;
 	return n * packet_ns;
 }
 
@@ -634,7 +634,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 		.window = DEMAND_WINDOW_S,
 		.rate = offered_rate,
 		.decide = decide_window,
-		.valve = way == WAY_SHEDDING ? valve_ns : NULL,
+		.shedding = way == WAY_SHEDDING ? valve_ns : NULL,
 		.context = &modelled};
 
 	memset(&modelled, 0, sizeof(modelled));
@@ -648,7 +648,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 		.looked_at = {1}};
 	governed->items[0] = (struct choose_item){.ns = {1}, .states = &governed->states};
 	begin(governed, CHOOSE_LSF, way == WAY_RATE ? DEMAND_RATE : DEMAND_AHEAD);
-	queue_shedding_init(&modelled.valve, 1);
+	queue_shedding_init(&modelled.shedding, 1);
 	return queue_model_run(&queue);
 }
 

@@ -139,7 +139,7 @@ static void test_rows(void **state)
 	int listener = listen_tcp(&sender, 0), fd;
 	struct text first = csv_rows(2000, true), second = csv_rows(30, false),
 		    third = csv_rows(500, true);
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start(&sender);
@@ -148,18 +148,18 @@ static void test_rows(void **state)
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	close(fd);
 	push(&sender, 500);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &third);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	assert_nothing_more(fd);
-	assert_int_equal(account.rows, 2530);
-	assert_int_equal(account.delivered, 2530);
-	assert_int_equal(account.reconnects, 1);
-	assert_int_equal(account.retries, 0);
-	assert_int_equal(account.bytes, first.len + second.len + third.len);
+	assert_int_equal(delivery.rows, 2530);
+	assert_int_equal(delivery.delivered, 2530);
+	assert_int_equal(delivery.reconnects, 1);
+	assert_int_equal(delivery.retries, 0);
+	assert_int_equal(delivery.bytes, first.len + second.len + third.len);
 	close(fd);
 	close(listener);
 	text_free(&first);
@@ -185,7 +185,7 @@ static void test_flapping(void **state)
 	struct sender sender = {.second = SHORT_SECOND};
 	int listener = listen_tcp(&sender, 4096), fd = -1;
 	struct text rows = csv_rows(MANY_MAX, true);
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start(&sender);
@@ -196,11 +196,11 @@ static void test_flapping(void **state)
 		break_off(listener);
 		fd = accept(listener, NULL, NULL);
 		take(fd, &rows);
-		sink_queue_settle(sender.outlet);
+		sink_queue_settle(sender.sink_queue);
 	}
-	account = stop(&sender);
-	assert_int_equal(account.delivered, 3 * MANY_MAX);
-	assert_true(account.retries >= 3);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.delivered, 3 * MANY_MAX);
+	assert_true(delivery.retries >= 3);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	assert_non_null(strstr(last_notice, ": takes rows again"));
@@ -213,26 +213,26 @@ static void test_flapping(void **state)
 /* Not again within a minute, unless it goes on; and then with how often it came. */
 static void test_trouble(void **state)
 {
-	struct log_ratelimit_state trouble = {0};
+	struct log_ratelimit_state ratelimit = {0};
 	char often[LOG_RATELIMIT_OFTEN_MAX];
 	const int64_t later = LOG_RATELIMIT_QUIET_NS;
 
 	(void)state;
-	assert_false(log_ratelimit_ends(&trouble, 0));
-	assert_true(log_ratelimit_begins(&trouble, 1, often));
+	assert_false(log_ratelimit_ends(&ratelimit, 0));
+	assert_true(log_ratelimit_begins(&ratelimit, 1, often));
 	assert_string_equal(often, "");
-	assert_false(log_ratelimit_begins(&trouble, 2 * later, often));
-	assert_true(log_ratelimit_ends(&trouble, 2 * later));
+	assert_false(log_ratelimit_begins(&ratelimit, 2 * later, often));
+	assert_true(log_ratelimit_ends(&ratelimit, 2 * later));
 	for (int64_t i = 1; i <= 3; i++) {
-		assert_false(log_ratelimit_begins(&trouble, 2 * later + i, often));
-		assert_true(log_ratelimit_goes_on(&trouble));
-		assert_false(log_ratelimit_ends(&trouble, 2 * later + i));
+		assert_false(log_ratelimit_begins(&ratelimit, 2 * later + i, often));
+		assert_true(log_ratelimit_goes_on(&ratelimit));
+		assert_false(log_ratelimit_ends(&ratelimit, 2 * later + i));
 	}
-	assert_false(log_ratelimit_begins(&trouble, 3 * later - 1, often));
-	assert_true(log_ratelimit_begins(&trouble, 3 * later, often));
+	assert_false(log_ratelimit_begins(&ratelimit, 3 * later - 1, often));
+	assert_true(log_ratelimit_begins(&ratelimit, 3 * later, often));
 	assert_string_equal(often, " (and so 3 times since that was said)");
-	assert_true(log_ratelimit_ends(&trouble, 3 * later));
-	assert_true(log_ratelimit_begins(&trouble, 4 * later, often));
+	assert_true(log_ratelimit_ends(&ratelimit, 3 * later));
+	assert_true(log_ratelimit_begins(&ratelimit, 4 * later, often));
 	assert_string_equal(often, "");
 }
 
@@ -242,7 +242,7 @@ static void test_breaks(void **state)
 	struct sender sender = {.second = SHORT_SECOND};
 	int listener = listen_tcp(&sender, 4096), fd;
 	struct text rows = csv_rows(MANY_MAX, true);
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start(&sender);
@@ -250,17 +250,17 @@ static void test_breaks(void **state)
 	break_off(listener);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &rows);
-	sink_queue_settle(sender.outlet);
+	sink_queue_settle(sender.sink_queue);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	close(fd);
 	push(&sender, MANY_MAX);
 	for (uint32_t i = 0; i < 3; i++)
 		break_off(listener);
-	account = stop(&sender);
-	assert_int_equal(account.delivered, MANY_MAX);
-	assert_int_equal(account.unknown, MANY_MAX);
-	assert_int_equal(account.retries, 3);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.delivered, MANY_MAX);
+	assert_int_equal(delivery.unknown, MANY_MAX);
+	assert_int_equal(delivery.retries, 3);
 	close(listener);
 	text_free(&rows);
 }
@@ -280,7 +280,7 @@ static void test_waiting(void **state)
 	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
 	struct text first = csv_rows(100, true), second = csv_rows(200, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	int listener, fd;
 
 	(void)state;
@@ -294,10 +294,10 @@ static void test_waiting(void **state)
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	assert_nothing_more(fd);
-	assert_int_equal(account.delivered, 300);
-	assert_int_equal(account.reconnects, 0);
+	assert_int_equal(delivery.delivered, 300);
+	assert_int_equal(delivery.reconnects, 0);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
 	close(fd);
@@ -314,7 +314,7 @@ static void test_roused(void **state)
 		.url = "unix:test_remote.sock", .second = 3600 * INT64_C(1000000000)};
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
 	struct text first = csv_rows(100, true), second = csv_rows(200, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	int listener, fd;
 
 	(void)state;
@@ -325,15 +325,15 @@ static void test_roused(void **state)
 	while (warnings == 0)
 		usleep(1000);
 	listener = listen_at(&at);
-	sink_queue_reopen(sender.outlet);
+	sink_queue_reopen(sender.sink_queue);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
-	sink_queue_settle(sender.outlet);
-	account = stop(&sender);
+	sink_queue_settle(sender.sink_queue);
+	delivery = stop(&sender);
 	assert_nothing_more(fd);
-	assert_int_equal(account.delivered, 300);
-	assert_int_equal(account.reconnects + account.retries, 0);
+	assert_int_equal(delivery.delivered, 300);
+	assert_int_equal(delivery.reconnects + delivery.retries, 0);
 	close(fd);
 	close(listener);
 	unlink(at.sun_path);
@@ -347,7 +347,7 @@ static void test_back_at_the_end(void **state)
 	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
 	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "test_remote.sock"};
 	struct text first = csv_rows(100, true), second = csv_rows(200, false);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	int listener, fd;
 
 	(void)state;
@@ -357,8 +357,8 @@ static void test_back_at_the_end(void **state)
 	push(&sender, 200);
 	usleep(20 * SHORT_SECOND / 1000); /* the next try is further away than the end has time */
 	listener = listen_at(&at);
-	account = stop(&sender);
-	assert_int_equal(account.delivered, 300);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.delivered, 300);
 	fd = accept(listener, NULL, NULL);
 	take(fd, &first);
 	take(fd, &second);
@@ -376,15 +376,15 @@ static void test_frozen(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
 	int listener = listen_tcp(&sender, 4096);
-	struct report_delivery account;
+	struct report_delivery delivery;
 
 	(void)state;
 	start(&sender);
 	push(&sender, MANY_MAX);
 	push(&sender, 7);
-	account = stop(&sender);
-	assert_int_equal(account.unknown, MANY_MAX);
-	assert_int_equal(account.failed, 7);
+	delivery = stop(&sender);
+	assert_int_equal(delivery.unknown, MANY_MAX);
+	assert_int_equal(delivery.failed, 7);
 	close(listener);
 }
 
@@ -421,7 +421,7 @@ static void test_talker(void **state)
 {
 	struct sender sender = {0};
 	struct talker talker = {.connections = 4};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	pthread_t thread;
 
 	(void)state;
@@ -430,15 +430,15 @@ static void test_talker(void **state)
 	start(&sender);
 	for (uint32_t c = 0; c < talker.connections; c++) {
 		if (c > 0)
-			sink_queue_reopen(sender.outlet);
+			sink_queue_reopen(sender.sink_queue);
 		push(&sender, 5000);
-		sink_queue_settle(sender.outlet);
+		sink_queue_settle(sender.sink_queue);
 	}
-	account = stop(&sender);
+	delivery = stop(&sender);
 	pthread_join(thread, NULL);
-	assert_int_equal(account.delivered, talker.connections * 5000);
-	assert_int_equal(account.reconnects, talker.connections - 1);
-	assert_int_equal(account.bytes, talker.bytes);
+	assert_int_equal(delivery.delivered, talker.connections * 5000);
+	assert_int_equal(delivery.reconnects, talker.connections - 1);
+	assert_int_equal(delivery.bytes, talker.bytes);
 	close(talker.listener);
 }
 
@@ -448,7 +448,7 @@ static void test_talker_behind_a_spool(void **state)
 {
 	struct sender sender = {.spools = true};
 	struct talker talker = {.connections = 1, .pause_us = 12000};
-	struct report_delivery account;
+	struct report_delivery delivery;
 	pthread_t thread;
 
 	(void)state;
@@ -458,9 +458,9 @@ static void test_talker_behind_a_spool(void **state)
 	push(&sender, 3000);
 	while (sender.delivery->delivered < 3000)
 		usleep(1000);
-	account = stop(&sender);
+	delivery = stop(&sender);
 	pthread_join(thread, NULL);
-	assert_int_equal(account.bytes, talker.bytes);
+	assert_int_equal(delivery.bytes, talker.bytes);
 	close(talker.listener);
 }
 
@@ -476,7 +476,7 @@ static void lose_connection(struct sender *sender, int listener)
 {
 	const struct linger abort = {.l_onoff = 1};
 	struct text rows = csv_rows(100, true);
-	struct report_delivery account;
+	struct report_delivery delivery;
 	int fd;
 
 	start(sender);
@@ -489,9 +489,9 @@ static void lose_connection(struct sender *sender, int listener)
 	fd = accept(listener, NULL, NULL);
 	take(fd, &rows);
 	wait_for_delivery(sender, 100);
-	account = stop(sender);
-	assert_int_equal(account.delivered, 100);
-	assert_int_equal(account.retries, 1);
+	delivery = stop(sender);
+	assert_int_equal(delivery.delivered, 100);
+	assert_int_equal(delivery.retries, 1);
 	close(fd);
 	close(listener);
 	text_free(&rows);

@@ -30,8 +30,8 @@ static struct spool *open_it(uint64_t size, uint64_t rows)
 {
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
-	const struct spool_position place = {path, size, KIND, URL};
-	struct spool *spool = spool_open(&place, &found, why);
+	const struct spool_position position = {path, size, KIND, URL};
+	struct spool *spool = spool_open(&position, &found, why);
 
 	if (spool == NULL)
 		fail_msg("%s", why);
@@ -175,11 +175,11 @@ static int clean(void **state);
 
 static void refuse(const char *kind, const char *url, const char *mentions)
 {
-	const struct spool_position place = {path, SIZE, kind, url};
+	const struct spool_position position = {path, SIZE, kind, url};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
 
-	assert_null(spool_open(&place, &found, why));
+	assert_null(spool_open(&position, &found, why));
 	if (strstr(why, mentions) == NULL)
 		fail_msg("'%s' does not say '%s'", why, mentions);
 }
@@ -211,21 +211,21 @@ static void test_refused(void **state)
 static void test_other_places(void **state)
 {
 	struct spool *spool = open_it(SIZE, 0);
-	struct spool_position place = {path, SIZE, KIND, "tcp://other:1"};
+	struct spool_position position = {path, SIZE, KIND, "tcp://other:1"};
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX], name[128];
 
 	(void)state;
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
-	refuse(KIND, place.url, "has rows for " URL "; name another folder, or remove /tmp/");
+	refuse(KIND, position.url, "has rows for " URL "; name another folder, or remove /tmp/");
 	refuse(KIND, "tcp://a:12", "has rows for");
 	refuse(KIND, "tcp://a", "has rows for");
 	spool = open_it(SIZE, 1);
 	spool_close(spool);
 	snprintf(name, sizeof(name), "%s/url", path);
 	assert_int_equal(unlink(name), 0);
-	spool = spool_open(&place, &found, why);
+	spool = spool_open(&position, &found, why);
 	assert_non_null(spool);
 	assert_oldest(spool, 1, "kept\n");
 	spool_done(spool);
@@ -256,7 +256,7 @@ static bool there_is(const char *name)
 /* What a run did not finish goes; what was damaged stays, whatever comes and is damaged then. */
 static void test_what_is_left(void **state)
 {
-	const struct spool_position place = {path, SIZE, KIND, URL};
+	const struct spool_position position = {path, SIZE, KIND, URL};
 	struct spool *spool = open_it(SIZE, 0);
 	struct spool_found found;
 	char why[SPOOL_WHY_MAX];
@@ -272,7 +272,7 @@ static void test_what_is_left(void **state)
 	assert_put(spool, 1, "first\n");
 	spool_close(spool);
 	make_file("0000000000000001.rows", "noise");
-	spool = spool_open(&place, &found, why);
+	spool = spool_open(&position, &found, why);
 	assert_non_null(spool);
 	assert_int_equal(found.damaged, 1);
 	assert_true(there_is("0000000000000000.damaged"));
@@ -351,7 +351,7 @@ static void test_first_lines(void **state)
 		{"rows=4 start=0 header=0 bytes=300 ", 4},
 		{"rows=18446744073709551600 start=0 header=4 bytes=18446744073709551615 ", 0},
 	};
-	const struct spool_position place = {path, SIZE, KIND, URL};
+	const struct spool_position position = {path, SIZE, KIND, URL};
 
 	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -362,7 +362,7 @@ static void test_first_lines(void **state)
 		spool_close(spool);
 		snprintf(text, sizeof(text), "%s%s%sabc", begin, cases[c].text, end);
 		make_file("0000000000000001.rows", text);
-		spool = spool_open(&place, &found, why);
+		spool = spool_open(&position, &found, why);
 		assert_non_null(spool);
 		assert_int_equal(found.damaged, 1);
 		assert_int_equal(found.damaged_rows, cases[c].rows);
@@ -480,7 +480,7 @@ static void test_damaged(void **state)
 	for (long at = 0;; at++) {
 		struct spool *spool = open_it(SIZE, 0);
 		struct spool_segment segment;
-		const struct spool_position place = {path, SIZE, KIND, URL};
+		const struct spool_position position = {path, SIZE, KIND, URL};
 		struct spool_found found;
 		char why[SPOOL_WHY_MAX], first;
 		FILE *file;
@@ -504,7 +504,7 @@ static void test_damaged(void **state)
 		fclose(file);
 		if (cut)
 			assert_int_equal(truncate(name, at), 0);
-		spool = spool_open(&place, &found, why);
+		spool = spool_open(&position, &found, why);
 		if (spool == NULL) { /* it says to be another's */
 			assert_true(strstr(why, "another version") || strstr(why, "another kind"));
 			assert_int_equal(unlink(name), 0);

@@ -71,7 +71,7 @@ static struct epoch_view *epoch_of(uint64_t number)
 	return epoch;
 }
 
-static struct top_screen picture;
+static struct top_screen top_screen;
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
 
@@ -79,11 +79,11 @@ static struct top_screen picture;
 static void assert_screen(
 	const struct view *view, uint32_t rows, uint32_t columns, const char *const *lines)
 {
-	picture.rows = rows;
-	picture.columns = columns;
-	assert_true(top_screen_draw(&picture, view));
+	top_screen.rows = rows;
+	top_screen.columns = columns;
+	assert_true(top_screen_draw(&top_screen, view));
 	for (uint32_t r = 0; r < rows; r++) {
-		const struct text *text = &picture.lines[r].text;
+		const struct text *text = &top_screen.lines[r].text;
 		const char *expected = rows > 1 && r == rows - 1 ? FOOTER
 				       : *lines != NULL          ? *lines++
 								 : "";
@@ -131,12 +131,12 @@ static void test_sizes(void **state)
 	for (uint64_t number = 0; number < 3; number++)
 		view_add(&view, epoch_of(number));
 	assert_screen(&view, 10, 40, small);
-	assert_int_equal(picture.lines[2].style, PICTURE_ALARM);
-	assert_int_equal(picture.lines[5].style, PICTURE_PLAIN);
-	picture.utf8 = true;
+	assert_int_equal(top_screen.lines[2].style, PICTURE_ALARM);
+	assert_int_equal(top_screen.lines[5].style, PICTURE_PLAIN);
+	top_screen.utf8 = true;
 	assert_screen(&view, 24, 80, usual);
 	assert_screen(&view, 40, 120, usual);
-	picture.utf8 = false;
+	top_screen.utf8 = false;
 	view_clear(&view);
 }
 
@@ -160,9 +160,9 @@ static void test_bytes(void **state)
 	view.epochs[0]->ports[0].up = false;
 	snprintf(view.find, sizeof(view.find), "0.2");
 	assert_screen(&view, 24, 80, screen);
-	assert_int_equal(picture.lines[5].style, PICTURE_ALARM);
-	assert_int_equal(picture.lines[8].style, PICTURE_FOUND);
-	assert_int_equal(picture.lines[9].style, PICTURE_PLAIN);
+	assert_int_equal(top_screen.lines[5].style, PICTURE_ALARM);
+	assert_int_equal(top_screen.lines[8].style, PICTURE_FOUND);
+	assert_int_equal(top_screen.lines[9].style, PICTURE_PLAIN);
 	view_clear(&view);
 }
 
@@ -192,11 +192,11 @@ static void test_counted_metric(void **state)
 	view_clear(&view);
 }
 
-static void add_place(struct epoch_view *epoch, const struct epoch_view_delivery *place)
+static void add_place(struct epoch_view *epoch, const struct epoch_view_delivery *delivery)
 {
-	epoch->deliveries[epoch->nb_deliveries] = *place;
-	epoch->deliveries[epoch->nb_deliveries].name = epoch_view_copy(epoch, place->name);
-	epoch->deliveries[epoch->nb_deliveries++].kind = epoch_view_copy(epoch, place->kind);
+	epoch->deliveries[epoch->nb_deliveries] = *delivery;
+	epoch->deliveries[epoch->nb_deliveries].name = epoch_view_copy(epoch, delivery->name);
+	epoch->deliveries[epoch->nb_deliveries++].kind = epoch_view_copy(epoch, delivery->kind);
 }
 
 /* A line for all places, and one for each in the place of flows. */
@@ -239,11 +239,11 @@ static void test_deliveries(void **state)
 					  .dropped = 3,
 					  .waiting = 5});
 	assert_screen(&view, 9, 80, sum);
-	assert_int_equal(picture.lines[6].style, PICTURE_ALARM);
+	assert_int_equal(top_screen.lines[6].style, PICTURE_ALARM);
 	view.places = true;
 	assert_screen(&view, 24, 80, each);
-	assert_int_equal(picture.lines[8].style, PICTURE_PLAIN);
-	assert_int_equal(picture.lines[9].style, PICTURE_ALARM);
+	assert_int_equal(top_screen.lines[8].style, PICTURE_PLAIN);
+	assert_int_equal(top_screen.lines[9].style, PICTURE_ALARM);
 	view_clear(&view);
 }
 
@@ -286,7 +286,7 @@ static void test_past(void **state)
 	assert_screen(&view, 1, 19, line);
 	free(view.measurement);
 	view_clear(&view);
-	top_screen_free(&picture);
+	top_screen_free(&top_screen);
 }
 
 int main(void)

@@ -78,7 +78,7 @@ static void count_unread(void)
 	times_unread++;
 }
 
-static const struct sink_log voice = {.say = hear, .unread = count_unread};
+static const struct sink_log sink_log = {.log = hear, .unread = count_unread};
 
 /* How often a line with this part was said, as a warning or as a notice. */
 static int times_said(bool warning, const char *part)
@@ -219,7 +219,7 @@ static struct writer *open_ok(const struct config *config, uint64_t expected_fir
 	char error[WRITER_ERROR_MAX] = "";
 	uint64_t first = 12345;
 	int status = -1;
-	struct writer *writer = writer_open(config, &voice, &first, &status, error);
+	struct writer *writer = writer_open(config, &sink_log, &first, &status, error);
 
 	if (writer == NULL)
 		fail_msg("%s", error);
@@ -237,7 +237,7 @@ static void assert_refused(const struct config *config, int expected_status, ...
 	const char *part;
 	va_list parts;
 
-	assert_null(writer_open(config, &voice, &first, &status, error));
+	assert_null(writer_open(config, &sink_log, &first, &status, error));
 	assert_int_equal(status, expected_status);
 	assert_null(strchr(error, '\n'));
 	va_start(parts, expected_status);
@@ -477,7 +477,7 @@ static void test_force_and_a_file_in_use(void **state)
 
 static struct output_file file_of(const char *name)
 {
-	return (struct output_file){.name = name, .option = "--output", .say = hear, .fd = -1};
+	return (struct output_file){.name = name, .option = "--output", .log = hear, .fd = -1};
 }
 
 /* What a run created and gives up again may have become another run's. */
@@ -682,7 +682,7 @@ static void run_and_kill(const struct config *config, int last)
 	if (child == 0) {
 		uint64_t first;
 		char error[WRITER_ERROR_MAX];
-		struct writer *writer = writer_open(config, &voice, &first, &status, error);
+		struct writer *writer = writer_open(config, &sink_log, &first, &status, error);
 		struct output_mark mark = {0};
 		int fd = open(stats, O_RDONLY);
 		struct stat st = {0};
@@ -1477,14 +1477,14 @@ static void test_accounts_have_a_bound(void **state)
 		.name = "the disk",
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
-		.say = hear};
-	struct sink_queue *outlet = sink_queue_create(&params);
+		.log = hear};
+	struct sink_queue *queue = sink_queue_create(&params);
 	uint64_t dropped;
 
 	(void)state;
-	assert_non_null(outlet);
+	assert_non_null(queue);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(sink_queue_start(outlet), 0);
+	assert_int_equal(sink_queue_start(queue), 0);
 	for (int number = 0; number < pushed; number++) {
 		struct report_epoch *told = report_epoch_alloc(0, 0),
 				    *epoch = epoch_of((uint64_t)number, ROWS);
@@ -1492,11 +1492,11 @@ static void test_accounts_have_a_bound(void **state)
 		told->deliveries_only = true;
 		told->deliveries = calloc(1, sizeof(told->deliveries[0]));
 		told->nb_deliveries = 1;
-		sink_queue_push(outlet, told);
+		sink_queue_push(queue, told);
 		/* One that it took later would make room, and the next loss would be another. */
 		while (!atomic_load(&stall.begun))
 			usleep(1000);
-		sink_queue_push(outlet, epoch);
+		sink_queue_push(queue, epoch);
 		report_epoch_free(told);
 		report_epoch_free(epoch);
 	}
@@ -1504,16 +1504,16 @@ static void test_accounts_have_a_bound(void **state)
 	assert_int_equal(times_said(true, "the disk does not keep up"), 1);
 	assert_int_equal(said.n, 2);
 	pthread_mutex_unlock(&stall.lock);
-	dropped = sink_queue_end(outlet);
+	dropped = sink_queue_end(queue);
 	assert_int_equal(dropped, of_stats.dropped + of_all.dropped);
 	assert_int_equal(dropped, stall.missed);
 	assert_int_equal(dropped + stall.written, 2 * pushed);
 	assert_int_equal(stall.written, 2 * SINK_QUEUE_DEFAULT + 1);
-	sink_queue_free(outlet);
+	sink_queue_free(queue);
 }
 
 struct sharer {
-	struct sink_queue *outlet;
+	struct sink_queue *sink_queue;
 	int64_t shares[3];
 	uint32_t n;
 };
@@ -1523,9 +1523,9 @@ static void look_at_share(void *place, const struct report_epoch *epoch)
 	struct sharer *sharer = place;
 
 	(void)epoch;
-	while (!sink_queue_ending(sharer->outlet))
+	while (!sink_queue_ending(sharer->sink_queue))
 		usleep(1000);
-	sharer->shares[sharer->n++] = sink_queue_share(sharer->outlet);
+	sharer->shares[sharer->n++] = sink_queue_share(sharer->sink_queue);
 }
 
 /* The ten seconds at the end are shared among the reports that wait. */
@@ -1541,21 +1541,21 @@ static void test_shares(void **state)
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 1,
-		.say = hear};
+		.log = hear};
 	const int64_t second = INT64_C(1000000000);
 
 	(void)state;
-	sharer.outlet = sink_queue_create(&params);
-	assert_non_null(sharer.outlet);
+	sharer.sink_queue = sink_queue_create(&params);
+	assert_non_null(sharer.sink_queue);
 	for (int e = 0; e < 3; e++)
-		sink_queue_push(sharer.outlet, epoch);
-	assert_int_equal(sink_queue_start(sharer.outlet), 0);
-	assert_int_equal(sink_queue_end(sharer.outlet), 0);
+		sink_queue_push(sharer.sink_queue, epoch);
+	assert_int_equal(sink_queue_start(sharer.sink_queue), 0);
+	assert_int_equal(sink_queue_end(sharer.sink_queue), 0);
 	assert_int_equal(sharer.n, 3);
 	for (int e = 0; e < 3; e++)
 		assert_in_range(sharer.shares[e], 9 * second / (3 - e),
 			10 * second / (3 - e) + second / 100);
-	sink_queue_free(sharer.outlet);
+	sink_queue_free(sharer.sink_queue);
 	report_epoch_free(epoch);
 }
 
@@ -1572,22 +1572,22 @@ static void test_nothing_lost(void **state)
 		.name = "the place",
 		.deliveries = deliveries,
 		.nb_deliveries = 1,
-		.say = hear};
-	struct sink_queue *outlet = sink_queue_create(&params);
+		.log = hear};
+	struct sink_queue *queue = sink_queue_create(&params);
 
 	(void)state;
-	assert_non_null(outlet);
+	assert_non_null(queue);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(sink_queue_start(outlet), 0);
+	assert_int_equal(sink_queue_start(queue), 0);
 	for (int number = 0; number < 2 * SINK_QUEUE_DEFAULT; number++)
-		sink_queue_push(outlet, epoch);
+		sink_queue_push(queue, epoch);
 	assert_true(stall.missed > 0);
 	pthread_mutex_unlock(&stall.lock);
-	sink_queue_settle(outlet);
-	sink_queue_push(outlet, epoch);
-	assert_int_equal(sink_queue_end(outlet), 0);
+	sink_queue_settle(queue);
+	sink_queue_push(queue, epoch);
+	assert_int_equal(sink_queue_end(queue), 0);
 	assert_int_equal(said.n, 0);
-	sink_queue_free(outlet);
+	sink_queue_free(queue);
 	report_epoch_free(epoch);
 }
 
@@ -1610,48 +1610,48 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 		.deliveries = deliveries,
 		.nb_deliveries = 2,
 		.queue = 4 * bytes + bytes / 2,
-		.say = hear};
-	struct sink_queue *outlet = sink_queue_create(&params);
+		.log = hear};
+	struct sink_queue *queue = sink_queue_create(&params);
 
 	(void)state;
 	assert_in_range(bytes, rows * sizeof(struct report_row),
 		rows * sizeof(struct report_row) + 10 * sizeof(struct report_measurement));
-	assert_non_null(outlet);
-	sink_queue_bound_flows(outlet, SIZE_MAX);
+	assert_non_null(queue);
+	sink_queue_bound_flows(queue, SIZE_MAX);
 	pthread_mutex_lock(&stall.lock);
-	assert_int_equal(sink_queue_start(outlet), 0);
-	sink_queue_push(outlet, epoch);
+	assert_int_equal(sink_queue_start(queue), 0);
+	sink_queue_push(queue, epoch);
 	while (!atomic_load(&stall.begun))
 		usleep(1000);
 	for (int number = 0; number < 10; number++)
-		sink_queue_push(outlet, epoch);
+		sink_queue_push(queue, epoch);
 	assert_int_equal(of_rows.dropped, 6 * rows);
-	assert_false(sink_queue_wait(outlet, epoch, clock_now(CLOCK_MONOTONIC) + 1000000));
+	assert_false(sink_queue_wait(queue, epoch, clock_now(CLOCK_MONOTONIC) + 1000000));
 	for (uint32_t n = 0; n < 100; n++)
-		sink_queue_push(outlet, flows);
+		sink_queue_push(queue, flows);
 	assert_int_equal(of_flows.dropped, 0);
 	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
-	sink_queue_settle(outlet);
+	sink_queue_settle(queue);
 	assert_int_equal(stall.written, 1 + 4 + 100);
 
 	/* More than all of it: when nothing else waits. */
 	pthread_mutex_lock(&stall.lock);
 	atomic_store(&stall.begun, false);
-	assert_true(sink_queue_wait(outlet, large, INT64_MAX));
-	sink_queue_push(outlet, large);
+	assert_true(sink_queue_wait(queue, large, INT64_MAX));
+	sink_queue_push(queue, large);
 	while (!atomic_load(&stall.begun))
 		usleep(1000);
 	assert_int_equal(times_said(false, "the place keeps up again; 6000 rows were lost"), 1);
-	sink_queue_push(outlet, large);
-	sink_queue_push(outlet, epoch);
+	sink_queue_push(queue, large);
+	sink_queue_push(queue, epoch);
 	assert_int_equal(of_rows.dropped, 7 * rows);
 	/* Within a minute it is not told again. */
 	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
-	assert_int_equal(sink_queue_end(outlet), 7 * rows);
+	assert_int_equal(sink_queue_end(queue), 7 * rows);
 	assert_int_equal(stall.written, 1 + 4 + 100 + 2);
-	sink_queue_free(outlet);
+	sink_queue_free(queue);
 	report_epoch_free(epoch);
 	report_epoch_free(large);
 	report_epoch_free(flows);
@@ -1679,22 +1679,22 @@ static void test_records_have_the_smaller_bound(void **state)
 			.deliveries = &delivery,
 			.nb_deliveries = 1,
 			.queue = bounds[b].queue,
-			.say = hear};
-		struct sink_queue *outlet = sink_queue_create(&params);
+			.log = hear};
+		struct sink_queue *queue = sink_queue_create(&params);
 
-		assert_non_null(outlet);
-		sink_queue_bound_flows(outlet, bounds[b].run);
+		assert_non_null(queue);
+		sink_queue_bound_flows(queue, bounds[b].run);
 		pthread_mutex_lock(&stall.lock);
-		assert_int_equal(sink_queue_start(outlet), 0);
-		sink_queue_push(outlet, flows);
+		assert_int_equal(sink_queue_start(queue), 0);
+		sink_queue_push(queue, flows);
 		while (!atomic_load(&stall.begun))
 			usleep(1000);
 		for (uint32_t n = 0; n < 20; n++)
-			sink_queue_push(outlet, flows);
+			sink_queue_push(queue, flows);
 		pthread_mutex_unlock(&stall.lock);
-		assert_int_equal(sink_queue_end(outlet), 3 * (20 - bounds[b].wait));
+		assert_int_equal(sink_queue_end(queue), 3 * (20 - bounds[b].wait));
 		assert_int_equal(stall.written, 1 + bounds[b].wait);
-		sink_queue_free(outlet);
+		sink_queue_free(queue);
 	}
 	report_epoch_free(flows);
 }
@@ -1704,21 +1704,21 @@ static void test_records_have_the_smaller_bound(void **state)
 static void test_patience_at_the_end(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free};
-	struct sink_queue_params params = {.ops = &ops, .say = hear, .second = 1000000};
+	struct sink_queue_params params = {.ops = &ops, .log = hear, .second = 1000000};
 
 	(void)state;
 	for (int keeps = 0; keeps < 2; keeps++) {
-		struct sink_queue *outlet;
+		struct sink_queue *queue;
 
 		params.keeps = keeps == 1;
-		outlet = sink_queue_create(&params);
-		assert_non_null(outlet);
-		assert_int_equal(sink_queue_patience(outlet, 60), 60 * params.second);
-		sink_queue_finish(outlet);
-		assert_in_range(sink_queue_patience(outlet, 60), 1, 5 * params.second);
+		queue = sink_queue_create(&params);
+		assert_non_null(queue);
+		assert_int_equal(sink_queue_patience(queue, 60), 60 * params.second);
+		sink_queue_finish(queue);
+		assert_in_range(sink_queue_patience(queue, 60), 1, 5 * params.second);
 		usleep(16000);
-		assert_int_equal(sink_queue_patience(outlet, 60), keeps ? 0 : 5 * params.second);
-		sink_queue_free(outlet);
+		assert_int_equal(sink_queue_patience(queue, 60), keeps ? 0 : 5 * params.second);
+		sink_queue_free(queue);
 	}
 }
 
@@ -1788,7 +1788,7 @@ static void test_pipe_that_does_not_block(void **state)
 	fflush(stdout);
 	dup2(fds[1], STDOUT_FILENO);
 	close(fds[1]);
-	writer = writer_open(&config, &voice, &first, &status, error);
+	writer = writer_open(&config, &sink_log, &first, &status, error);
 	for (int number = 0; writer != NULL && number < 3; number++)
 		push_one(writer, epoch_of((uint64_t)number, LONG_EPOCH));
 	start_reader(&reader, fds[0]);
@@ -1814,7 +1814,7 @@ static uint64_t run_with_stdout(struct config *config, int fd)
 
 	fflush(stdout);
 	dup2(fd, STDOUT_FILENO);
-	writer = writer_open(config, &voice, &first, &status, error);
+	writer = writer_open(config, &sink_log, &first, &status, error);
 	if (writer != NULL) {
 		push(writer, 0, 1);
 		lost = writer_close(writer);

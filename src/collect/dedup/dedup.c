@@ -73,25 +73,25 @@ size_t dedup_memory(const struct dedup_params *params)
 static bool init(struct dedup *dedup, const struct dedup_params *params)
 {
 	const struct sketch_allocator *allocator = &params->allocator;
-	struct dedup_context *known = &dedup->known;
+	struct dedup_context *context = &dedup->known;
 
-	if (!observed_flows_init(&known->flows, params->flows, params->timeout, allocator) ||
+	if (!observed_flows_init(&context->flows, params->flows, params->timeout, allocator) ||
 		!observation_points_init(
-			&known->observers, params->exporters, params->seed, allocator) ||
-		!routes_init(&known->routes, params->flows, params->seed, known->flows.timeout,
+			&context->observers, params->exporters, params->seed, allocator) ||
+		!routes_init(&context->routes, params->flows, params->seed, context->flows.timeout,
 			allocator) ||
-		!roles_init(&known->roles, params->exporters, params->seed, allocator))
+		!roles_init(&context->roles, params->exporters, params->seed, allocator))
 		return false;
-	known->routes.epoch = 1;
-	known->edges = params->edges;
-	if (holds_flows(params) && !deferred_flows_init(&known->held, params->flows, allocator))
+	context->routes.epoch = 1;
+	context->edges = params->edges;
+	if (holds_flows(params) && !deferred_flows_init(&context->held, params->flows, allocator))
 		return false;
-	known->flows.keep = params->paths;
-	known->has_ingress = allocator->alloc(params->exporters, allocator->arg);
+	context->flows.keep = params->paths;
+	context->has_ingress = allocator->alloc(params->exporters, allocator->arg);
 	dedup->hops_in_use = allocator->alloc(in_use_bytes(params), allocator->arg);
 	if (wants_paths(params))
 		dedup->paths = allocator->alloc(paths_bytes(params), allocator->arg);
-	return known->has_ingress && dedup->hops_in_use && (dedup->paths || !wants_paths(params));
+	return context->has_ingress && dedup->hops_in_use && (dedup->paths || !wants_paths(params));
 }
 
 struct dedup *dedup_create(const struct dedup_params *params)
@@ -138,15 +138,15 @@ void dedup_destroy(struct dedup *dedup)
 
 /* Returns the share of the hop's observer, or of its totals; NULL: none. */
 static inline struct share *find_share(
-	struct dedup_context *known, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
+	struct dedup_context *context, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
 {
-	const struct hop *hops = known->observers.hops;
-	uint32_t observer = hops[hop].observer;
+	const struct hop *hops = context->observers.hops;
+	uint32_t point = hops[hop].point;
 
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&known->flows, flow, i);
+		struct share *share = observed_flows_share(&context->flows, flow, i);
 
-		if ((hops[share->hop].observer == observer) & (share->total == total)) {
+		if ((hops[share->hop].point == point) & (share->total == total)) {
 			*number = i;
 			return share;
 		}
@@ -154,22 +154,22 @@ static inline struct share *find_share(
 	return NULL;
 }
 
-static struct share *get_share(struct dedup_context *known, struct record_in_progress *record, uint32_t hop,
+static struct share *get_share(struct dedup_context *context, struct record_in_progress *record, uint32_t hop,
 	bool total, uint32_t *number)
 {
-	struct share *share = find_share(known, record->flow, hop, total, number);
+	struct share *share = find_share(context, record->flow, hop, total, number);
 
 	if (!total)
 		record->is_new = share == NULL;
 	if (share)
 		return share;
-	share = observed_flows_add_share(&known->flows, record->flow, record->now);
+	share = observed_flows_add_share(&context->flows, record->flow, record->now);
 	if (share) {
 		*number = record->flow->nb - UINT32_C(1);
 		share->hop = hop & (HOPS_MAX - 1);
 		share->total = total;
 		if (!total)
-			share_set_time(&known->flows, share, record->last);
+			share_set_time(&context->flows, share, record->last);
 	}
 	return share;
 }
@@ -234,10 +234,10 @@ static void difference(struct share *last, struct record_in_progress *record)
 }
 
 /* Restarts counts at 0 before a share overflows. */
-static void begin_anew(struct dedup_context *known, struct flow *flow)
+static void begin_anew(struct dedup_context *context, struct flow *flow)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&known->flows, flow, i);
+		struct share *share = observed_flows_share(&context->flows, flow, i);
 
 		/* Keep deferred samples. */
 		if (!share->total && !(flow->flags & FLOW_DEFERRED && share->sampled)) {
@@ -254,9 +254,9 @@ static void begin_anew(struct dedup_context *known, struct flow *flow)
 }
 
 /* A sampled share has only deferred samples (dedup_method.c). */
-static bool waits(const struct dedup_context *known, const struct record_in_progress *record)
+static bool waits(const struct dedup_context *context, const struct record_in_progress *record)
 {
-	return known->held.room > 0 && record->observation->sampling > 1;
+	return context->held.room > 0 && record->observation->sampling > 1;
 }
 
 static void set_hop(struct record_in_progress *record, uint32_t hop)
@@ -282,7 +282,7 @@ static void set_sampled(struct record_in_progress *record)
 	share->bytes = 0;
 }
 
-static void add_to_share(struct dedup_context *known, struct record_in_progress *record, uint32_t hop)
+static void add_to_share(struct dedup_context *context, struct record_in_progress *record, uint32_t hop)
 {
 	struct share *share = record->share;
 	uint64_t packets, bytes;
@@ -290,21 +290,21 @@ static void add_to_share(struct dedup_context *known, struct record_in_progress 
 
 	set_hop(record, hop);
 	set_sampled(record);
-	record->before = share_time(&known->flows, share, record->now);
+	record->before = share_time(&context->flows, share, record->now);
 	/* The methods of EMC2 use arrival times. */
-	last = known->held.room > 0 ? record->last : record->now;
+	last = context->held.room > 0 ? record->last : record->now;
 	if ((int32_t)(last - record->before) > 0)
-		share_set_time(&known->flows, share, last);
-	if (waits(known, record))
+		share_set_time(&context->flows, share, last);
+	if (waits(context, record))
 		return;
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
-		begin_anew(known, record->flow);
-	if (known->held.room > 0)
-		find_begin(known, record);
+		begin_anew(context, record->flow);
+	if (context->held.room > 0)
+		find_begin(context, record);
 	if (record->begin + record->packets >= 2 * SHARE_PACKETS_LIMIT) {
-		begin_anew(known, record->flow);
-		find_begin(known, record);
+		begin_anew(context, record->flow);
+		find_begin(context, record);
 	}
 	packets = share->packets + record->packets;
 	bytes = share->bytes + record->bytes;
@@ -331,10 +331,10 @@ static struct share begin_session(
 }
 
 /* Returns the time of the flow's last report before the record; `now` for a new flow. */
-static uint32_t last_heard(const struct dedup_context *known, const struct key_hash *hash,
+static uint32_t last_heard(const struct dedup_context *context, const struct key_hash *hash,
 	uint32_t guess, uint32_t now)
 {
-	const struct flow *flow = guess != FLOW_NONE ? &known->flows.flows[guess] : NULL;
+	const struct flow *flow = guess != FLOW_NONE ? &context->flows.flows[guess] : NULL;
 
 	return flow != NULL && flow_is_of(flow, hash) ? flow->last : now;
 }
@@ -342,7 +342,7 @@ static uint32_t last_heard(const struct dedup_context *known, const struct key_h
 /*
  * Finds the flow and the observer's share, and adds the record. Returns false if the table is full.
  */
-static bool find_flow(struct dedup_context *known, struct record_in_progress *record,
+static bool find_flow(struct dedup_context *context, struct record_in_progress *record,
 	const struct key_hash *hash, uint32_t hop, uint32_t guess)
 {
 	uint32_t unused, before, flags;
@@ -350,19 +350,19 @@ static bool find_flow(struct dedup_context *known, struct record_in_progress *re
 
 	if (hop == HOP_NONE)
 		return false;
-	before = last_heard(known, hash, guess, record->now);
-	record->flow = observed_flows_get(&known->flows, hash, guess, record->now);
+	before = last_heard(context, hash, guess, record->now);
+	record->flow = observed_flows_get(&context->flows, hash, guess, record->now);
 	if (!record->flow)
 		return false;
-	record->share = get_share(known, record, hop, false, &record->number);
+	record->share = get_share(context, record, hop, false, &record->number);
 	if (!record->share)
 		return false;
 	flags = record->observation->flags;
 	if (!(flags & OBSERVATION_SINCE_START)) {
-		add_to_share(known, record, hop);
+		add_to_share(context, record, hop);
 		return true;
 	}
-	last = get_share(known, record, hop, true, &unused);
+	last = get_share(context, record, hop, true, &unused);
 	if (!last)
 		return false;
 	if (is_new_session(record, before))
@@ -371,7 +371,7 @@ static bool find_flow(struct dedup_context *known, struct record_in_progress *re
 		session_difference(last, record->share, record);
 	else
 		difference(last, record);
-	add_to_share(known, record, hop);
+	add_to_share(context, record, hop);
 	if (flags & OBSERVATION_ENDED)
 		*last = begin_session(last, record->share, flags);
 	return true;
@@ -420,7 +420,7 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 }
 
 /* Adds the record to its path, and the path's routers to the key. */
-static void follow_flow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *worth,
+static void follow_flow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *record_value,
 	struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
@@ -429,7 +429,7 @@ static void follow_flow(struct dedup *dedup, struct record_in_progress *record, 
 		struct flow_path *path =
 			&dedup->paths[flow_number(&dedup->known.flows, record->flow)];
 
-		flow_path_report(path, &dedup->known, record, worth);
+		flow_path_report(path, &dedup->known, record, record_value);
 		if (dedup->params.routes) {
 			flow_path_ends(path, &dedup->known, record);
 			ingress = path->ingress;
@@ -460,24 +460,24 @@ static struct record_value without_flow(struct dedup *dedup, struct record_in_pr
  * Returns true if these frame sizes are inside the known range, as most are. No product overflows:
  * packets have 40 bits.
  */
-static bool are_frames_known(const struct dedup_counts *counts, const struct record_value *worth)
+static bool are_frames_known(const struct dedup_counts *counts, const struct record_value *record_value)
 {
 	const uint64_t limit = UINT64_C(1) << 24;
 
 	return counts->measured > 0 && counts->largest_frame < limit &&
-	       worth->bytes >= counts->smallest_frame * worth->packets &&
-	       worth->bytes <= counts->largest_frame * worth->packets;
+	       record_value->bytes >= counts->smallest_frame * record_value->packets &&
+	       record_value->bytes <= counts->largest_frame * record_value->packets;
 }
 
-static void count_frames(struct dedup_counts *counts, const struct record_value *worth)
+static void count_frames(struct dedup_counts *counts, const struct record_value *record_value)
 {
 	uint64_t least, most;
 	uint32_t smallest, largest;
 
-	if (are_frames_known(counts, worth))
+	if (are_frames_known(counts, record_value))
 		return;
-	least = worth->bytes / worth->packets;
-	most = least + (worth->bytes % worth->packets != 0);
+	least = record_value->bytes / record_value->packets;
+	most = least + (record_value->bytes % record_value->packets != 0);
 	smallest = least < UINT32_MAX ? (uint32_t)least : UINT32_MAX;
 	largest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 	if (counts->measured == 0 || smallest < counts->smallest_frame)
@@ -488,36 +488,36 @@ static void count_frames(struct dedup_counts *counts, const struct record_value 
 
 /* Counts frames of unknown size. Call after count(). */
 static void count_hidden_frames(const struct observation *observation,
-	const struct record_value *worth, struct dedup_counts *counts)
+	const struct record_value *record_value, struct dedup_counts *counts)
 {
-	if (frame_sizes_unknown(observation) && worth->packets > 0 &&
+	if (frame_sizes_unknown(observation) && record_value->packets > 0 &&
 		counts->largest_frame < FRAME_EXPECTED)
 		counts->largest_frame = FRAME_EXPECTED;
 }
 
 /* Moves the doubt since the last call to the counts. */
-static void count_doubt(struct dedup_context *known, struct dedup_counts *counts)
+static void count_doubt(struct dedup_context *context, struct dedup_counts *counts)
 {
-	if (known->roles.reporting <= 1) /* no packet is reported twice */
-		known->doubt.duplicate_packets = known->doubt.duplicate_bytes = 0;
-	counts->duplicate_packets += known->doubt.duplicate_packets;
-	counts->duplicate_bytes += known->doubt.duplicate_bytes;
-	counts->new_packets += known->doubt.new_packets;
-	counts->new_bytes += known->doubt.new_bytes;
-	counts->unknown |= known->doubt.blind;
-	counts->late |= known->doubt.late;
-	known->doubt = (struct role_doubt){0};
+	if (context->roles.reporting <= 1) /* no packet is reported twice */
+		context->doubt.duplicate_packets = context->doubt.duplicate_bytes = 0;
+	counts->duplicate_packets += context->doubt.duplicate_packets;
+	counts->duplicate_bytes += context->doubt.duplicate_bytes;
+	counts->new_packets += context->doubt.new_packets;
+	counts->new_bytes += context->doubt.new_bytes;
+	counts->unknown |= context->doubt.blind;
+	counts->late |= context->doubt.late;
+	context->doubt = (struct role_doubt){0};
 }
 
-static void count_worth(const struct record_value *worth, struct dedup_counts *counts)
+static void count_worth(const struct record_value *record_value, struct dedup_counts *counts)
 {
-	counts->measured += worth->packets;
-	counts->bytes += worth->bytes;
-	if (worth->sampling > counts->sampling)
-		counts->sampling = worth->sampling;
+	counts->measured += record_value->packets;
+	counts->bytes += record_value->bytes;
+	if (record_value->sampling > counts->sampling)
+		counts->sampling = record_value->sampling;
 }
 
-static inline void count(uint64_t received, bool counted, const struct record_value *worth,
+static inline void count(uint64_t received, bool counted, const struct record_value *record_value,
 	struct dedup_counts *counts, struct record_counts *exporter)
 {
 	counts->received += received;
@@ -525,34 +525,34 @@ static inline void count(uint64_t received, bool counted, const struct record_va
 		exporter->counted++;
 	else
 		exporter->duplicate++;
-	if (worth->packets == 0)
+	if (record_value->packets == 0)
 		return;
-	count_frames(counts, worth);
-	count_worth(worth, counts);
+	count_frames(counts, record_value);
+	count_worth(record_value, counts);
 }
 
 /*
  * Defers counted packets if ingress and egress routers are required and those of the route were not
  * known before this epoch, or the flow is deferred.
  */
-static void await_routers(struct dedup *dedup, struct record_in_progress *record, struct record_value *worth)
+static void await_routers(struct dedup *dedup, struct record_in_progress *record, struct record_value *record_value)
 {
-	struct dedup_context *known = &dedup->known;
+	struct dedup_context *context = &dedup->known;
 	const struct route *route;
-	struct deferred_flow *held;
+	struct deferred_flow *deferred;
 
-	if (!record->share || worth->packets == 0)
+	if (!record->share || record_value->packets == 0)
 		return;
-	route = route_of(known, record);
+	route = route_of(context, record);
 	if (!(record->flow->flags & FLOW_DEFERRED) && route->ends_known &&
-		route->ends_since != known->routes.epoch)
+		route->ends_since != context->routes.epoch)
 		return;
-	held = deferred_flows_get(&known->held, &known->flows, record);
-	if (!held)
+	deferred = deferred_flows_get(&context->held, &context->flows, record);
+	if (!deferred)
 		return;
-	deferred_flow_add_certain(held, worth);
+	deferred_flow_add_certain(deferred, record_value);
 	record->held = true;
-	*worth = (struct record_value){0, 0, 1};
+	*record_value = (struct record_value){0, 0, 1};
 }
 
 static bool has_totals(const struct observation *observation)
@@ -564,7 +564,7 @@ static struct record_value take(struct dedup *dedup, struct record_in_progress *
 	const struct key_hash *hash, const struct lookup_batch *ahead, uint32_t i, bool *edge_only)
 {
 	bool totals = has_totals(record->observation);
-	struct record_value worth;
+	struct record_value record_value;
 	bool found;
 
 	if (!dedup->keeps && !totals)
@@ -575,20 +575,20 @@ static struct record_value take(struct dedup *dedup, struct record_in_progress *
 		return without_flow(dedup, record);
 	if (dedup->ops->flows)
 		add_evidence(&dedup->known, record);
-	worth = dedup->ops->take(&dedup->known, record);
-	flow_add(record->flow, worth.packets, worth.bytes);
-	return worth;
+	record_value = dedup->ops->take(&dedup->known, record);
+	flow_add(record->flow, record_value.packets, record_value.bytes);
+	return record_value;
 }
 
 /* Returns true for the common record, which only adds to an existing share. */
-static inline bool is_common(const struct dedup_context *known,
+static inline bool is_common(const struct dedup_context *context,
 	const struct observation *observation, const struct flow *flow, const struct key_hash *hash,
 	uint32_t now)
 {
 	return observation->sampling == 1 && !has_totals(observation) &&
 	       observation->packets < SHARE_PACKETS_LIMIT &&
 	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
-	       !flow_is_over(&known->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
+	       !flow_is_over(&context->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
 	       (flow->flags & (FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
 }
 
@@ -617,8 +617,8 @@ static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *mos
  * before, without paths. Same result as dedup_methods[], in one function for speed. Returns false
  * for other records.
  */
-static inline bool take_common(struct dedup_context *known, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *worth)
+static inline bool take_common(struct dedup_context *context, const struct observation *observation,
+	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *record_value)
 {
 	uint64_t packets, bytes, most, counted;
 	struct record_in_progress record;
@@ -627,9 +627,9 @@ static inline bool take_common(struct dedup_context *known, const struct observa
 
 	if (guess == FLOW_NONE || hop == HOP_NONE)
 		return false;
-	flow = &known->flows.flows[guess];
+	flow = &context->flows.flows[guess];
 	record.now = ticks_of(observation->time);
-	if (!is_common(known, observation, flow, hash, record.now))
+	if (!is_common(context, observation, flow, hash, record.now))
 		return false;
 	share = common_share(flow, hop, &most);
 	if (share == NULL)
@@ -639,32 +639,32 @@ static inline bool take_common(struct dedup_context *known, const struct observa
 	record.share = share;
 	record.has_first = (observation->flags & OBSERVATION_FIRST) != 0;
 	record.packets = observation->packets;
-	record.before = share_time(&known->flows, share, record.now);
+	record.before = share_time(&context->flows, share, record.now);
 	record_times(&record);
 	packets = share->packets + observation->packets;
 	bytes = share->bytes + observation->bytes;
 	if (packets >= 2 * SHARE_PACKETS_LIMIT || bytes >= 2 * SHARE_BYTES_LIMIT ||
-		!follows(&known->flows, &record) || share->partial ||
+		!follows(&context->flows, &record) || share->partial ||
 		is_contradicted(&record, packets))
 		return false;
 	share->packets = packets & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = bytes & (2 * SHARE_BYTES_LIMIT - 1);
 	if ((int32_t)(record.last - record.before) > 0)
-		share_set_time(&known->flows, share, record.last);
+		share_set_time(&context->flows, share, record.last);
 	if ((int32_t)(record.now - flow->last) > 0)
 		flow->last = record.now;
-	if (roles_want(&known->roles, flow, false)) {
+	if (roles_want(&context->roles, flow, false)) {
 		record.number = (uint32_t)(share - flow->shares);
-		add_evidence(known, &record);
+		add_evidence(context, &record);
 	}
-	*worth = (struct record_value){0, 0, 1};
+	*record_value = (struct record_value){0, 0, 1};
 	counted = flow->packets;
 	if (packets <= counted)
 		return true;
-	worth->packets = fresh(&record, packets);
+	record_value->packets = fresh(&record, packets);
 	most = bytes > most ? bytes : most;
-	worth->bytes = most > flow->bytes ? most - flow->bytes : 0;
-	flow_add(flow, worth->packets, worth->bytes);
+	record_value->bytes = most > flow->bytes ? most - flow->bytes : 0;
+	flow_add(flow, record_value->packets, record_value->bytes);
 	advance(flow, &record, counted, packets);
 	return true;
 }
@@ -699,11 +699,11 @@ static inline bool is_same_hop(const struct observation *a, const struct observa
 static void look_ahead(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct lookup_batch *ahead)
 {
-	struct dedup_context *known = &dedup->known;
+	struct dedup_context *context = &dedup->known;
 
 	hash_burst(&dedup->hash_key, burst);
 	for (uint32_t i = 0; i < n; i++)
-		observed_flows_prefetch(&known->flows, &burst->hash[i]);
+		observed_flows_prefetch(&context->flows, &burst->hash[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!dedup->keeps && !has_totals(&observations[i]))
 			continue;
@@ -711,12 +711,12 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 			ahead->hop[i] = ahead->hop[i - 1];
 			continue;
 		}
-		roles_hear(&known->roles, observations[i].exporter, ticks_of(observations[i].time));
-		roles_report(&known->roles, observations[i].exporter, observations[i].sampling);
-		ahead->hop[i] = observation_points_hop(&known->observers, &observations[i]);
+		roles_hear(&context->roles, observations[i].exporter, ticks_of(observations[i].time));
+		roles_report(&context->roles, observations[i].exporter, observations[i].sampling);
+		ahead->hop[i] = observation_points_hop(&context->observers, &observations[i]);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		ahead->guess[i] = observed_flows_guess(&known->flows, &burst->hash[i]);
+		ahead->guess[i] = observed_flows_guess(&context->flows, &burst->hash[i]);
 	for (uint32_t i = 0; i < n && dedup->paths; i++) {
 		if (ahead->guess[i] != FLOW_NONE)
 			__builtin_prefetch(&dedup->paths[ahead->guess[i]], 1);
@@ -741,23 +741,23 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 {
 	struct record_in_progress record;
 	bool edge_only = false;
-	struct record_value worth;
+	struct record_value record_value;
 
 	set_record(&record, observation);
-	worth = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
+	record_value = take(dedup, &record, &burst->hash[i], ahead, i, &edge_only);
 	if (dedup->params.routes && holds_flows(&dedup->params))
-		await_routers(dedup, &record, &worth);
+		await_routers(dedup, &record, &record_value);
 	if (dedup->paths)
-		follow_flow(dedup, &record, &worth, &burst->extra[i]);
+		follow_flow(dedup, &record, &record_value, &burst->extra[i]);
 	exporter->edge_only += edge_only;
 	counts->unknown |= edge_only && has_totals(observation);
 	counts->bytes_unknown |= record.bytes_cut;
-	count(record.packets, record.held ? record.number == 0 : worth.packets > 0, &worth, counts,
+	count(record.packets, record.held ? record.number == 0 : record_value.packets > 0, &record_value, counts,
 		exporter);
-	count_hidden_frames(observation, &worth, counts);
+	count_hidden_frames(observation, &record_value, counts);
 	if (record.held)
 		note_unknown(observation, counts);
-	return worth;
+	return record_value;
 }
 
 void dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
@@ -773,89 +773,89 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 	for (uint32_t i = 0; i < n; i++) {
 		const struct observation *observation = &observations[i];
 		struct record_counts *exporter = &by_exporter[observation->exporter];
-		struct record_value worth;
+		struct record_value record_value;
 
 		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
-				      ahead.guess[i], &worth))
-			count(observation->packets, worth.packets > 0, &worth, counts, exporter);
+				      ahead.guess[i], &record_value))
+			count(observation->packets, record_value.packets > 0, &record_value, counts, exporter);
 		else
-			worth = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
-		if (worth.packets > 0)
+			record_value = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
+		if (record_value.packets > 0)
 			note_unknown(observation, counts);
-		weights->packets[i] = worth.packets;
-		weights->bytes[i] = worth.packets > 0 ? worth.bytes : 0;
+		weights->packets[i] = record_value.packets;
+		weights->bytes[i] = record_value.packets > 0 ? record_value.bytes : 0;
 	}
 }
 
 /* Sets the routers of a deferred flow, and adds it to its path, before it enters the burst. */
 static void settle_path(
-	struct dedup *dedup, struct deferred_flow *held, const struct record_value *worth)
+	struct dedup *dedup, struct deferred_flow *deferred, const struct record_value *record_value)
 {
-	struct flow *flow = &dedup->known.flows.flows[held->flow];
+	struct flow *flow = &dedup->known.flows.flows[deferred->flow];
 	/* For route_of(), if no record has set the route. */
-	const struct observation observation = {.family = held->family, .key6 = held->key};
+	const struct observation observation = {.family = deferred->family, .key6 = deferred->key};
 	struct record_in_progress record = {
 		.observation = &observation,
 		.flow = flow,
 		.now = flow->last,
-		.route = held->route,
+		.route = deferred->route,
 	};
-	struct flow_path *path = &dedup->paths[held->flow];
+	struct flow_path *path = &dedup->paths[deferred->flow];
 
-	path->packets += worth->packets;
-	path->bytes += worth->bytes;
+	path->packets += record_value->packets;
+	path->bytes += record_value->bytes;
 	if (!dedup->params.routes)
 		return;
 	path->stale = true;
 	flow_path_ends(path, &dedup->known, &record);
-	set_routers(&held->extra, path->ingress, path->egress);
+	set_routers(&deferred->extra, path->ingress, path->egress);
 }
 
 static void put_deferred(
-	const struct deferred_flow *held, const struct record_value *worth, struct key_burst *burst)
+	const struct deferred_flow *deferred, const struct record_value *record_value, struct key_burst *burst)
 {
 	uint32_t i = burst->n++;
 
-	if (held->family == KEY_IPV6) {
+	if (deferred->family == KEY_IPV6) {
 		burst->v6 |= UINT64_C(1) << i;
-		burst->key6[i] = held->key;
+		burst->key6[i] = deferred->key;
 	} else {
-		memcpy(&burst->key4[i], &held->key, sizeof(burst->key4[i]));
+		memcpy(&burst->key4[i], &deferred->key, sizeof(burst->key4[i]));
 	}
-	burst->extra[i] = held->extra;
-	burst->time[i] = held->time;
-	burst->tcp_flags[i] = held->tcp_flags;
-	burst->weights->packets[i] = worth->packets;
-	burst->weights->bytes[i] = worth->bytes;
+	burst->extra[i] = deferred->extra;
+	burst->time[i] = deferred->time;
+	burst->tcp_flags[i] = deferred->tcp_flags;
+	burst->weights->packets[i] = record_value->packets;
+	burst->weights->bytes[i] = record_value->bytes;
 }
 
-static void count_held(const struct deferred_flow *held, const struct record_value *worth,
+static void count_held(const struct deferred_flow *deferred, const struct record_value *record_value,
 	struct dedup_counts *counts)
 {
-	if (counts->measured == 0 || held->smallest_frame < counts->smallest_frame)
-		counts->smallest_frame = held->smallest_frame;
-	if (counts->measured == 0 || held->largest_frame > counts->largest_frame)
-		counts->largest_frame = held->largest_frame;
-	count_worth(worth, counts);
+	if (counts->measured == 0 || deferred->smallest_frame < counts->smallest_frame)
+		counts->smallest_frame = deferred->smallest_frame;
+	if (counts->measured == 0 || deferred->largest_frame > counts->largest_frame)
+		counts->largest_frame = deferred->largest_frame;
+	count_worth(record_value, counts);
 }
 
-static void settle_deferred(struct dedup *dedup, struct deferred_flow *held, struct key_burst *burst,
+static void settle_deferred(struct dedup *dedup, struct deferred_flow *deferred, struct key_burst *burst,
 	struct dedup_counts *counts)
 {
-	struct flow *flow = &dedup->known.flows.flows[held->flow];
-	struct record_value worth = value_of_deferred(&dedup->known, held);
+	struct flow *flow = &dedup->known.flows.flows[deferred->flow];
+	struct record_value record_value = value_of_deferred(&dedup->known, deferred);
 
-	flow_add(flow, worth.packets, worth.bytes);
-	worth.packets += held->sure_packets;
-	worth.bytes += held->sure_bytes;
-	if (worth.packets == 0)
+	flow_add(flow, record_value.packets, record_value.bytes);
+	record_value.packets += deferred->sure_packets;
+	record_value.bytes += deferred->sure_bytes;
+	if (record_value.packets == 0)
 		return;
-	if ((double)held->sure_sampling > worth.sampling)
-		worth.sampling = (double)held->sure_sampling;
+	if ((double)deferred->sure_sampling > record_value.sampling)
+		record_value.sampling = (double)deferred->sure_sampling;
 	if (dedup->paths)
-		settle_path(dedup, held, &worth);
-	put_deferred(held, &worth, burst);
-	count_held(held, &worth, counts);
+		settle_path(dedup, deferred, &record_value);
+	put_deferred(deferred, &record_value, burst);
+	count_held(deferred, &record_value, counts);
 }
 
 void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
@@ -865,28 +865,28 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts)
 {
-	struct dedup_context *known = &dedup->known;
+	struct dedup_context *context = &dedup->known;
 
-	roles_end_epoch(&known->roles, &known->observers, &known->flows, ticks_of(now), last,
-		&known->doubt);
-	counts->observers = known->roles.reporting;
-	count_doubt(known, counts);
+	roles_end_epoch(&context->roles, &context->observers, &context->flows, ticks_of(now), last,
+		&context->doubt);
+	counts->observers = context->roles.reporting;
+	count_doubt(context, counts);
 }
 
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)
 {
-	struct dedup_context *known = &dedup->known;
+	struct dedup_context *context = &dedup->known;
 
 	burst->n = 0;
 	burst->v6 = 0;
 	while (burst->n < BURST_MAX) {
-		struct deferred_flow *held = deferred_flows_settle(&known->held, &known->flows);
+		struct deferred_flow *deferred = deferred_flows_settle(&context->held, &context->flows);
 
-		if (!held)
+		if (!deferred)
 			break;
-		settle_deferred(dedup, held, burst, counts);
+		settle_deferred(dedup, deferred, burst, counts);
 	}
-	count_doubt(known, counts);
+	count_doubt(context, counts);
 	return burst->n;
 }
 

@@ -32,9 +32,9 @@ static struct record_value part(const struct record_in_progress *record, uint64_
 }
 
 /* Notes packets dropped as duplicates that may be new. */
-static void doubt_new(struct dedup_context *known, const struct record_in_progress *record, uint64_t packets)
+static void doubt_new(struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
 {
-	struct role_doubt *doubt = &known->doubt;
+	struct role_doubt *doubt = &context->doubt;
 
 	doubt->new_packets = counter64_sum(doubt->new_packets, packets);
 	doubt->new_bytes = counter64_sum(doubt->new_bytes, part_bytes(record, packets));
@@ -42,21 +42,21 @@ static void doubt_new(struct dedup_context *known, const struct record_in_progre
 
 /* Notes counted packets that may be duplicates. */
 static void doubt_duplicate(
-	struct dedup_context *known, const struct record_in_progress *record, uint64_t packets)
+	struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
 {
-	struct role_doubt *doubt = &known->doubt;
+	struct role_doubt *doubt = &context->doubt;
 
 	doubt->duplicate_packets = counter64_sum(doubt->duplicate_packets, packets);
 	doubt->duplicate_bytes = counter64_sum(doubt->duplicate_bytes, part_bytes(record, packets));
 }
 
 /* Returns the largest byte count of an unsampled observer. */
-static uint64_t most_bytes(struct dedup_context *known, const struct record_in_progress *record)
+static uint64_t most_bytes(struct dedup_context *context, const struct record_in_progress *record)
 {
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < record->flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
+		const struct share *share = observed_flows_share(&context->flows, record->flow, i);
 
 		if (!share->total && !share->sampled && share->bytes > most)
 			most = share->bytes;
@@ -152,9 +152,9 @@ static uint64_t begin_of(struct record_in_progress *record)
 	return at;
 }
 
-void find_begin(struct dedup_context *known, struct record_in_progress *record)
+void find_begin(struct dedup_context *context, struct record_in_progress *record)
 {
-	record->joins = record->is_new || came_back(&known->flows, record);
+	record->joins = record->is_new || came_back(&context->flows, record);
 	record->begin = begin_of(record);
 }
 
@@ -185,28 +185,28 @@ static bool is_of_before(const struct record_in_progress *record)
 	       (int32_t)(flow->moved_at - record->last) > 0;
 }
 
-static struct record_value insert_before(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value insert_before(struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	uint64_t end = record->share->packets;
-	struct record_value worth = {0, 0, 1};
+	struct record_value value = {0, 0, 1};
 
 	if (end <= flow->moved_behind)
 		return NOTHING;
-	worth.packets = end - flow->moved_behind < record->packets ? end - flow->moved_behind
+	value.packets = end - flow->moved_behind < record->packets ? end - flow->moved_behind
 								   : record->packets;
-	worth.bytes = part_bytes(record, worth.packets);
+	value.bytes = part_bytes(record, value.packets);
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&known->flows, flow, i);
+		struct share *share = observed_flows_share(&context->flows, flow, i);
 
 		if (share == record->share || share->total || share->sampled ||
 			share->packets <= flow->moved_behind)
 			continue;
-		share->packets = (share->packets + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
-		share->bytes = (share->bytes + worth.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
+		share->packets = (share->packets + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+		share->bytes = (share->bytes + value.bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	}
-	flow->moved_behind = (flow->moved_behind + worth.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
-	return worth;
+	flow->moved_behind = (flow->moved_behind + value.packets) & (2 * SHARE_PACKETS_LIMIT - 1);
+	return value;
 }
 
 /*
@@ -231,10 +231,10 @@ static void set_doubted(struct flow *flow, uint64_t packets)
  * uncertain position may contain duplicates.
  */
 static void doubt_counted(
-	struct dedup_context *known, const struct record_in_progress *record, const struct record_value *worth)
+	struct dedup_context *context, const struct record_in_progress *record, const struct record_value *value)
 {
 	struct flow *flow = record->flow;
-	uint64_t packets = worth->packets;
+	uint64_t packets = value->packets;
 
 	if (!record->aligned && !(flow->flags & FLOW_UNSURE))
 		return;
@@ -242,16 +242,16 @@ static void doubt_counted(
 		packets = flow->doubted;
 	if (packets == 0)
 		return;
-	known->doubt.late = true;
-	known->doubt.duplicate_packets = counter64_sum(known->doubt.duplicate_packets, packets);
-	known->doubt.duplicate_bytes = counter64_sum(known->doubt.duplicate_bytes,
-		packets == worth->packets ? worth->bytes : part_bytes(record, packets));
+	context->doubt.late = true;
+	context->doubt.duplicate_packets = counter64_sum(context->doubt.duplicate_packets, packets);
+	context->doubt.duplicate_bytes = counter64_sum(context->doubt.duplicate_bytes,
+		packets == value->packets ? value->bytes : part_bytes(record, packets));
 	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
 
-static struct record_value best_unsampled(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value best_unsampled(struct dedup_context *context, struct record_in_progress *record)
 {
-	struct record_value worth = {0, 0, 1};
+	struct record_value value = {0, 0, 1};
 	struct flow *flow = record->flow;
 	uint64_t end, bytes;
 
@@ -263,63 +263,63 @@ static struct record_value best_unsampled(struct dedup_context *known, struct re
 	flow->flags |= FLOW_UNSAMPLED;
 	move_share(record, record->begin);
 	if (flow->flags & FLOW_UNSURE && is_of_before(record))
-		return insert_before(known, record);
+		return insert_before(context, record);
 	end = record->share->packets;
-	worth.packets = fresh(record, end);
+	value.packets = fresh(record, end);
 	if (end >= flow->packets && !record->aligned)
 		record->share->partial = 0;
 	else if (is_contradicted(record, end) || record->aligned)
 		record->share->partial = 1;
-	if (worth.packets < record->packets &&
+	if (value.packets < record->packets &&
 		(record->share->partial || joins_in_doubt(record, end))) {
-		doubt_new(known, record, record->packets - worth.packets);
-		set_doubted(flow, flow->doubted + record->packets - worth.packets);
+		doubt_new(context, record, record->packets - value.packets);
+		set_doubted(flow, flow->doubted + record->packets - value.packets);
 		/* It missed packets: continue at the lower bound of the flow. */
 		if (end < flow->packets && flow->advance < ADVANCE_MAX)
 			move_share(record, flow->packets - flow->advance > record->packets
 						   ? flow->packets - flow->advance - record->packets
 						   : 0);
 	}
-	if (worth.packets == 0)
+	if (value.packets == 0)
 		return NOTHING;
 	advance(flow, record, flow->packets, end);
-	bytes = most_bytes(known, record);
+	bytes = most_bytes(context, record);
 	if (bytes > flow->bytes)
-		worth.bytes = bytes - flow->bytes;
-	doubt_counted(known, record, &worth);
-	return worth;
+		value.bytes = bytes - flow->bytes;
+	doubt_counted(context, record, &value);
+	return value;
 }
 
-void add_evidence(struct dedup_context *known, const struct record_in_progress *record)
+void add_evidence(struct dedup_context *context, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	uint32_t duration = record->has_first ? record->now - record->first : 0;
 
-	if (!roles_want(&known->roles, record->flow, observation->sampling > 1))
+	if (!roles_want(&context->roles, record->flow, observation->sampling > 1))
 		return;
-	roles_add(&known->roles, record->flow,
+	roles_add(&context->roles, record->flow,
 		&(struct role_evidence){
-			.flow = flow_number(&known->flows, record->flow),
+			.flow = flow_number(&context->flows, record->flow),
 			.share = record->number,
 			.exporter = observation->exporter,
 			.sampling = observation->sampling,
 			.packets = observation->packets,
 			.duration =
-				duration < known->flows.timeout ? duration : known->flows.timeout,
+				duration < context->flows.timeout ? duration : context->flows.timeout,
 			.ttl = observation->ttl,
 		});
 }
 
-struct route *route_of(struct dedup_context *known, struct record_in_progress *record)
+struct route *route_of(struct dedup_context *context, struct record_in_progress *record)
 {
 	struct route *route;
 
 	if (record->route == 0)
-		record->route = route_key(&known->routes, record->observation);
-	route = route_find(&known->routes, record->route, record->now);
+		record->route = route_key(&context->routes, record->observation);
+	route = route_find(&context->routes, record->route, record->now);
 	if (route->ends_known &&
 		route->ends_generation != observation_points_ends_generation(
-						  &known->observers, route->ingress, route->egress))
+						  &context->observers, route->ingress, route->egress))
 		route->ends_known = false;
 	return route;
 }
@@ -327,23 +327,23 @@ struct route *route_of(struct dedup_context *known, struct record_in_progress *r
 /* --- samples: their ingress edge --- */
 
 /* Returns true if the exporter is dead, or did not report the flow for the timeout. */
-static bool is_stale(const struct dedup_context *known, const struct share *share, uint32_t now)
+static bool is_stale(const struct dedup_context *context, const struct share *share, uint32_t now)
 {
-	const struct hop *hop = &known->observers.hops[share->hop];
+	const struct hop *hop = &context->observers.hops[share->hop];
 
-	return (int32_t)(now - share_time(&known->flows, share, now)) >
-		       (int32_t)known->flows.timeout ||
-	       !observation_points_has(&known->observers, hop) ||
-	       !roles_is_alive(&known->roles, hop->exporter);
+	return (int32_t)(now - share_time(&context->flows, share, now)) >
+		       (int32_t)context->flows.timeout ||
+	       !observation_points_has(&context->observers, hop) ||
+	       !roles_is_alive(&context->roles, hop->exporter);
 }
 
 /* Returns true if an unsampled observer reports the flow. */
-static bool any_unsampled(struct dedup_context *known, struct flow *flow, uint32_t now)
+static bool any_unsampled(struct dedup_context *context, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, flow, i);
+		const struct share *share = observed_flows_share(&context->flows, flow, i);
 
-		if (!share->total && !share->sampled && !is_stale(known, share, now))
+		if (!share->total && !share->sampled && !is_stale(context, share, now))
 			return true;
 	}
 	flow->flags &= (uint8_t)~FLOW_UNSAMPLED;
@@ -361,18 +361,18 @@ static enum interface_role role_at(const struct role_interface *interface, const
 /*
  * Defers the samples in the share until the end of the epoch. Returns false if the table is full.
  */
-static bool hold_samples(struct dedup_context *known, struct record_in_progress *record)
+static bool hold_samples(struct dedup_context *context, struct record_in_progress *record)
 {
 	struct share *share = record->share;
-	struct deferred_flow *held;
+	struct deferred_flow *deferred;
 
 	if (share->packets + record->packets >= 2 * SHARE_PACKETS_LIMIT ||
 		share->bytes + record->bytes >= 2 * SHARE_BYTES_LIMIT)
 		return false;
-	held = deferred_flows_get(&known->held, &known->flows, record);
-	if (!held)
+	deferred = deferred_flows_get(&context->held, &context->flows, record);
+	if (!deferred)
 		return false;
-	deferred_flow_add_samples(held, record);
+	deferred_flow_add_samples(deferred, record);
 	share->packets = (share->packets + record->packets) & (2 * SHARE_PACKETS_LIMIT - 1);
 	share->bytes = (share->bytes + record->bytes) & (2 * SHARE_BYTES_LIMIT - 1);
 	record->held = true;
@@ -380,36 +380,36 @@ static bool hold_samples(struct dedup_context *known, struct record_in_progress 
 }
 
 /* For interfaces of unknown role: returns the first living observer of the flow, which counts. */
-static uint32_t first_observer(struct dedup_context *known, struct flow *flow, uint32_t now)
+static uint32_t first_observer(struct dedup_context *context, struct flow *flow, uint32_t now)
 {
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, flow, i);
+		const struct share *share = observed_flows_share(&context->flows, flow, i);
 
-		if (!share->total && share->sampled && !is_stale(known, share, now))
+		if (!share->total && share->sampled && !is_stale(context, share, now))
 			return i;
 	}
 	return 0;
 }
 
-static struct record_value without_room(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value without_room(struct dedup_context *context, struct record_in_progress *record)
 {
-	if (first_observer(known, record->flow, record->now) == record->number) {
-		doubt_duplicate(known, record, record->packets);
+	if (first_observer(context, record->flow, record->now) == record->number) {
+		doubt_duplicate(context, record, record->packets);
 		return whole(record);
 	}
-	doubt_new(known, record, record->packets);
+	doubt_new(context, record, record->packets);
 	return NOTHING;
 }
 
-static struct record_value best_sampled(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value best_sampled(struct dedup_context *context, struct record_in_progress *record)
 {
-	const struct hop *hop = &known->observers.hops[record->share->hop];
+	const struct hop *hop = &context->observers.hops[record->share->hop];
 	struct role_interface *interface;
 
-	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(known, record->flow, record->now))
+	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(context, record->flow, record->now))
 		return NOTHING;
 	interface =
-		roles_interface(&known->roles, &known->observers, record->share->hop, record->now);
+		roles_interface(&context->roles, &context->observers, record->share->hop, record->now);
 	if (interface != NULL)
 		interface->heard = record->now;
 	switch (role_at(interface, hop)) {
@@ -427,14 +427,14 @@ static struct record_value best_sampled(struct dedup_context *known, struct reco
 		return NOTHING;
 	case ROLE_OPEN: break;
 	}
-	return hold_samples(known, record) ? NOTHING : without_room(known, record);
+	return hold_samples(context, record) ? NOTHING : without_room(context, record);
 }
 
-static struct record_value take_best(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value take_best(struct dedup_context *context, struct record_in_progress *record)
 {
 	if (record->observation->sampling == 1)
-		return best_unsampled(known, record);
-	return best_sampled(known, record);
+		return best_unsampled(context, record);
+	return best_sampled(context, record);
 }
 
 /* Deferred samples of a share, with its present role. */
@@ -446,23 +446,23 @@ struct held_share {
 };
 
 static uint32_t find_waiting(
-	struct dedup_context *known, struct flow *flow, uint32_t now, struct held_share *waiting)
+	struct dedup_context *context, struct flow *flow, uint32_t now, struct held_share *waiting)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&known->flows, flow, i);
+		struct share *share = observed_flows_share(&context->flows, flow, i);
 
 		if (share->total || !share->sampled ||
-			(share->packets == 0 && is_stale(known, share, now)))
+			(share->packets == 0 && is_stale(context, share, now)))
 			continue;
 		waiting[n++] = (struct held_share){
 			.share = share,
 			.number = i,
-			.ttl = roles_ttl(&known->roles, flow_number(&known->flows, flow), i),
+			.ttl = roles_ttl(&context->roles, flow_number(&context->flows, flow), i),
 			.role = role_at(
-				roles_interface(&known->roles, &known->observers, share->hop, now),
-				&known->observers.hops[share->hop]),
+				roles_interface(&context->roles, &context->observers, share->hop, now),
+				&context->observers.hops[share->hop]),
 		};
 	}
 	return n;
@@ -495,10 +495,10 @@ static bool is_behind(
 	       (more <= 0 || more * more <= 25 * sampling * (own + sampling));
 }
 
-static void add_share(struct record_value *worth, const struct share *share)
+static void add_share(struct record_value *value, const struct share *share)
 {
-	worth->packets += share->packets;
-	worth->bytes += share->bytes;
+	value->packets += share->packets;
+	value->bytes += share->bytes;
 }
 
 static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *share)
@@ -507,50 +507,50 @@ static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *sh
 	*bytes = counter64_sum(*bytes, share->bytes);
 }
 
-struct record_value value_of_deferred(struct dedup_context *known, const struct deferred_flow *held)
+struct record_value value_of_deferred(struct dedup_context *context, const struct deferred_flow *deferred)
 {
-	struct flow *flow = &known->flows.flows[held->flow];
-	struct record_value worth = {0, 0, (double)held->sampling};
-	struct role_doubt *doubt = &known->doubt;
+	struct flow *flow = &context->flows.flows[deferred->flow];
+	struct record_value value = {0, 0, (double)deferred->sampling};
+	struct role_doubt *doubt = &context->doubt;
 	struct held_share waiting[SHARES_MAX];
 	const struct held_share *owner;
 	bool edge = false;
 	uint32_t n;
 
-	if (held->packets == 0)
+	if (deferred->packets == 0)
 		return NOTHING;
-	n = find_waiting(known, flow, flow->last, waiting);
+	n = find_waiting(context, flow, flow->last, waiting);
 	owner = find_owner(waiting, n);
 	for (uint32_t i = 0; i < n; i++)
 		edge |= waiting[i].role == ROLE_EDGE;
-	if (flow->flags & FLOW_UNSAMPLED && any_unsampled(known, flow, flow->last))
+	if (flow->flags & FLOW_UNSAMPLED && any_unsampled(context, flow, flow->last))
 		n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct share *share = waiting[i].share;
 
 		if (waiting[i].role == ROLE_EDGE) {
-			add_share(&worth, share);
+			add_share(&value, share);
 		} else if (waiting[i].role == ROLE_OPEN && owner != &waiting[i] &&
-			   is_behind(&waiting[i], owner, held->sampling)) {
+			   is_behind(&waiting[i], owner, deferred->sampling)) {
 			continue;
 		} else if (waiting[i].role == ROLE_OPEN && (edge || owner != &waiting[i])) {
 			add_doubt(&doubt->new_packets, &doubt->new_bytes, share);
 		} else if (waiting[i].role == ROLE_OPEN) {
-			add_share(&worth, share);
-			if (share->packets < (uint64_t)SAMPLES_UNBIASED * held->sampling)
+			add_share(&value, share);
+			if (share->packets < (uint64_t)SAMPLES_UNBIASED * deferred->sampling)
 				add_doubt(
 					&doubt->duplicate_packets, &doubt->duplicate_bytes, share);
 		}
 	}
 	for (uint32_t i = 0; i < flow->nb; i++) {
-		struct share *share = observed_flows_share(&known->flows, flow, i);
+		struct share *share = observed_flows_share(&context->flows, flow, i);
 
 		if (!share->total && share->sampled) {
 			share->packets = 0;
 			share->bytes = 0;
 		}
 	}
-	return worth;
+	return value;
 }
 
 /* --- methods of EMC2, for comparison --- */
@@ -567,31 +567,31 @@ static bool tells_more(const struct record_in_progress *record, uint64_t counted
 }
 
 /* The first observer of a flow counts until it times out. */
-static struct record_value take_exporter(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value take_exporter(struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool sampled = record->observation->sampling > 1;
 	const struct share *owner;
 
 	if (record->number != flow->owner) {
-		owner = observed_flows_share(&known->flows, flow, flow->owner);
-		if (owner->total || is_stale(known, owner, record->now))
+		owner = observed_flows_share(&context->flows, flow, flow->owner);
+		if (owner->total || is_stale(context, owner, record->now))
 			flow->owner = record->number;
 		else if (tells_more(record, owner->packets))
-			doubt_new(known, record, record->packets);
+			doubt_new(context, record, record->packets);
 	}
 	if (record->number != flow->owner)
 		return NOTHING;
 	if (sampled &&
 		record->share->packets < (uint64_t)SAMPLES_UNBIASED * record->observation->sampling)
-		doubt_duplicate(known, record, record->packets);
+		doubt_duplicate(context, record, record->packets);
 	return whole(record);
 }
 
 /* The mean covers only observers with a sample; it is too large for small flows. */
-static struct record_value window_sampled(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value window_sampled(struct dedup_context *context, struct record_in_progress *record)
 {
-	uint64_t packets = 0, observers = 0, worth;
+	uint64_t packets = 0, observers = 0, value;
 	uint32_t sampling = record->observation->sampling;
 
 	if (record->flow->flags & FLOW_UNSAMPLED)
@@ -599,7 +599,7 @@ static struct record_value window_sampled(struct dedup_context *known, struct re
 	if (sampling > record->flow->coarsest)
 		record->flow->coarsest = sampling;
 	for (uint32_t i = 0; i < record->flow->nb; i++) {
-		const struct share *share = observed_flows_share(&known->flows, record->flow, i);
+		const struct share *share = observed_flows_share(&context->flows, record->flow, i);
 
 		if (share->total || share->packets == 0)
 			continue;
@@ -608,22 +608,22 @@ static struct record_value window_sampled(struct dedup_context *known, struct re
 	}
 	if (observers == 0)
 		return NOTHING;
-	worth = fresh(record, packets / observers);
-	doubt_new(known, record, record->packets - worth);
-	doubt_duplicate(known, record, worth);
-	return part(record, worth, (double)record->flow->coarsest);
+	value = fresh(record, packets / observers);
+	doubt_new(context, record, record->packets - value);
+	doubt_duplicate(context, record, value);
+	return part(record, value, (double)record->flow->coarsest);
 }
 
-static struct record_value take_window(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value take_window(struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool first = !(flow->flags & FLOW_UNSAMPLED);
 
 	if (record->observation->sampling > 1 || record->observation->flags & OBSERVATION_SAMPLE)
-		return window_sampled(known, record);
-	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)known->flows.timeout) {
+		return window_sampled(context, record);
+	if (!first && (int32_t)(record->now - flow->counted) <= (int32_t)context->flows.timeout) {
 		if (record->share->packets > flow->packets)
-			doubt_new(known, record, fresh(record, record->share->packets));
+			doubt_new(context, record, fresh(record, record->share->packets));
 		return NOTHING;
 	}
 	flow->flags |= FLOW_UNSAMPLED;
@@ -635,48 +635,48 @@ static struct record_value take_window(struct dedup_context *known, struct recor
 }
 
 /* Returns true if its slot is the lowest of those that report flows between the prefixes. */
-static bool is_lowest(struct dedup_context *known, const struct record_in_progress *record)
+static bool is_lowest(struct dedup_context *context, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	struct route *route =
-		route_find(&known->routes, route_key(&known->routes, observation), record->now);
-	uint32_t observer = observation_points_number(
-		&known->observers, observation->exporter, observation->side);
+		route_find(&context->routes, route_key(&context->routes, observation), record->now);
+	uint32_t point = observation_points_number(
+		&context->observers, observation->exporter, observation->side);
 	uint32_t slots = UINT32_C(1) << GENERATION_SHIFT;
-	bool other = observer != route->lowest;
+	bool other = point != route->lowest;
 
-	if (other && route->lowest != ROUTE_NOBODY && route->lowest % slots <= observer % slots &&
-		(int32_t)(record->now - route->lowest_heard) <= (int32_t)known->routes.stale)
+	if (other && route->lowest != ROUTE_NOBODY && route->lowest % slots <= point % slots &&
+		(int32_t)(record->now - route->lowest_heard) <= (int32_t)context->routes.stale)
 		return false;
-	route->lowest = observer;
+	route->lowest = point;
 	route->lowest_heard = record->now;
 	return true;
 }
 
-static bool counts_at_edge(struct dedup_context *known, const struct record_in_progress *record)
+static bool counts_at_edge(struct dedup_context *context, const struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 
 	if (observation->flags & OBSERVATION_EDGES)
-		known->edges = true;
+		context->edges = true;
 	if (observation->side == OBSERVED_INGRESS)
-		known->has_ingress[observation->exporter] = 1;
-	if (!known->edges)
-		return is_lowest(known, record);
+		context->has_ingress[observation->exporter] = 1;
+	if (!context->edges)
+		return is_lowest(context, record);
 	if (!(observation->flags & OBSERVATION_ENTERS))
 		return false;
 	/* An exporter that reports both sides reports the same packets. */
-	return observation->side != OBSERVED_EGRESS || !known->has_ingress[observation->exporter];
+	return observation->side != OBSERVED_EGRESS || !context->has_ingress[observation->exporter];
 }
 
-struct record_value value_at_edge(struct dedup_context *known, struct record_in_progress *record)
+struct record_value value_at_edge(struct dedup_context *context, struct record_in_progress *record)
 {
-	return counts_at_edge(known, record) ? whole(record) : NOTHING;
+	return counts_at_edge(context, record) ? whole(record) : NOTHING;
 }
 
-static struct record_value take_all(struct dedup_context *known, struct record_in_progress *record)
+static struct record_value take_all(struct dedup_context *context, struct record_in_progress *record)
 {
-	(void)known;
+	(void)context;
 	return whole(record);
 }
 

@@ -32,20 +32,20 @@ struct dedup_context {
 struct dedup_ops {
 	const char *word, *suits;
 	bool flows; /* keeps flows; records without room follow the edge rule */
-	struct record_value (*take)(struct dedup_context *known, struct record_in_progress *record);
+	struct record_value (*take)(struct dedup_context *context, struct record_in_progress *record);
 };
 
 /* Returns the route of the record. Caches its key in record->route. */
-struct route *route_of(struct dedup_context *known, struct record_in_progress *record);
+struct route *route_of(struct dedup_context *context, struct record_in_progress *record);
 
 /* Sets record->begin of an unsampled record. Call before its share is updated. */
-void find_begin(struct dedup_context *known, struct record_in_progress *record);
+void find_begin(struct dedup_context *context, struct record_in_progress *record);
 
 /* Adds a record to the evidence of interface roles. Call after its share is updated. */
-void add_evidence(struct dedup_context *known, const struct record_in_progress *record);
+void add_evidence(struct dedup_context *context, const struct record_in_progress *record);
 
 /* Returns the value of the samples of a deferred flow by the current roles. */
-struct record_value value_of_deferred(struct dedup_context *known, const struct deferred_flow *held);
+struct record_value value_of_deferred(struct dedup_context *context, const struct deferred_flow *deferred);
 
 /* In the order of enum dedup_method. A row without a word ends the list. */
 extern const struct dedup_ops dedup_methods[];
@@ -55,4 +55,4 @@ extern const struct dedup_ops dedup_methods[];
  * known edges, exporters without them are in the core. If none has, the exporter in the lowest slot
  * counts, of those that report flows between the two prefixes.
  */
-struct record_value value_at_edge(struct dedup_context *known, struct record_in_progress *record);
+struct record_value value_at_edge(struct dedup_context *context, struct record_in_progress *record);

@@ -25,46 +25,46 @@ size_t deferred_flows_memory(uint64_t flows)
 }
 
 bool deferred_flows_init(
-	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+	struct deferred_flows *deferred, uint64_t flows, const struct sketch_allocator *allocator)
 {
-	*held = (struct deferred_flows){
+	*deferred = (struct deferred_flows){
 		.flows = allocator->alloc(deferred_flows_memory(flows), allocator->arg),
 		.room = room_for(flows),
 	};
-	return held->flows;
+	return deferred->flows;
 }
 
 void deferred_flows_fini(
-	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator)
+	struct deferred_flows *deferred, uint64_t flows, const struct sketch_allocator *allocator)
 {
-	if (held->flows)
-		allocator->free(held->flows, deferred_flows_memory(flows), allocator->arg);
+	if (deferred->flows)
+		allocator->free(deferred->flows, deferred_flows_memory(flows), allocator->arg);
 }
 
-static struct deferred_flow *add_deferred(struct deferred_flows *held, struct flow *flow, uint32_t number)
+static struct deferred_flow *add_deferred(struct deferred_flows *deferred, struct flow *flow, uint32_t number)
 {
 	struct deferred_flow *place;
 
-	if (held->nb == held->room)
+	if (deferred->nb == deferred->room)
 		return NULL;
 	flow->flags |= FLOW_DEFERRED;
-	flow->held = held->nb++;
-	place = deferred_flow_of(held, flow);
+	flow->held = deferred->nb++;
+	place = deferred_flow_of(deferred, flow);
 	*place = (struct deferred_flow){.flow = number, .smallest_frame = UINT32_MAX};
 	return place;
 }
 
 struct deferred_flow *deferred_flows_get(
-	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record)
+	struct deferred_flows *deferred, const struct observed_flows *flows, struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	struct flow *flow = record->flow;
 	struct deferred_flow *place;
 
 	if (flow->flags & FLOW_DEFERRED)
-		place = deferred_flow_of(held, flow);
+		place = deferred_flow_of(deferred, flow);
 	else
-		place = add_deferred(held, flow, flow_number(flows, flow));
+		place = add_deferred(deferred, flow, flow_number(flows, flow));
 	if (!place)
 		return NULL;
 	place->family = observation->family;
@@ -81,7 +81,7 @@ struct deferred_flow *deferred_flows_get(
 	return place;
 }
 
-static void add_frames(struct deferred_flow *held, uint64_t packets, uint64_t bytes)
+static void add_frames(struct deferred_flow *deferred, uint64_t packets, uint64_t bytes)
 {
 	uint64_t least, most;
 
@@ -89,10 +89,10 @@ static void add_frames(struct deferred_flow *held, uint64_t packets, uint64_t by
 		return;
 	least = bytes / packets;
 	most = least + (bytes % packets != 0);
-	if (least < held->smallest_frame)
-		held->smallest_frame = (uint32_t)least;
-	if (most > held->largest_frame)
-		held->largest_frame = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+	if (least < deferred->smallest_frame)
+		deferred->smallest_frame = (uint32_t)least;
+	if (most > deferred->largest_frame)
+		deferred->largest_frame = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
 /* Rounds up; small integers are exact. */
@@ -103,33 +103,33 @@ static float above(double value)
 	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
 }
 
-void deferred_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record)
+void deferred_flow_add_samples(struct deferred_flow *deferred, const struct record_in_progress *record)
 {
-	held->packets = counter64_sum(held->packets, record->packets);
-	held->bytes = counter64_sum(held->bytes, record->bytes);
-	if (record->observation->sampling > held->sampling)
-		held->sampling = record->observation->sampling;
-	add_frames(held, record->packets, record->bytes);
+	deferred->packets = counter64_sum(deferred->packets, record->packets);
+	deferred->bytes = counter64_sum(deferred->bytes, record->bytes);
+	if (record->observation->sampling > deferred->sampling)
+		deferred->sampling = record->observation->sampling;
+	add_frames(deferred, record->packets, record->bytes);
 }
 
-void deferred_flow_add_certain(struct deferred_flow *held, const struct record_value *worth)
+void deferred_flow_add_certain(struct deferred_flow *deferred, const struct record_value *record_value)
 {
-	held->sure_packets = counter64_sum(held->sure_packets, worth->packets);
-	held->sure_bytes = counter64_sum(held->sure_bytes, worth->bytes);
-	if (worth->packets > 0 && worth->sampling > held->sure_sampling)
-		held->sure_sampling = above(worth->sampling);
-	add_frames(held, worth->packets, worth->bytes);
+	deferred->sure_packets = counter64_sum(deferred->sure_packets, record_value->packets);
+	deferred->sure_bytes = counter64_sum(deferred->sure_bytes, record_value->bytes);
+	if (record_value->packets > 0 && record_value->sampling > deferred->sure_sampling)
+		deferred->sure_sampling = above(record_value->sampling);
+	add_frames(deferred, record_value->packets, record_value->bytes);
 }
 
-struct deferred_flow *deferred_flows_settle(struct deferred_flows *held, struct observed_flows *flows)
+struct deferred_flow *deferred_flows_settle(struct deferred_flows *deferred, struct observed_flows *flows)
 {
 	struct deferred_flow *place;
 
-	if (held->settled == held->nb) {
-		held->settled = held->nb = 0;
+	if (deferred->settled == deferred->nb) {
+		deferred->settled = deferred->nb = 0;
 		return NULL;
 	}
-	place = &held->flows[held->settled++];
+	place = &deferred->flows[deferred->settled++];
 	flows->flows[place->flow].flags &= (uint8_t)~FLOW_DEFERRED;
 	return place;
 }

@@ -44,30 +44,30 @@ struct deferred_flows {
 
 size_t deferred_flows_memory(uint64_t flows);
 bool deferred_flows_init(
-	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
+	struct deferred_flows *deferred, uint64_t flows, const struct sketch_allocator *allocator);
 void deferred_flows_fini(
-	struct deferred_flows *held, uint64_t flows, const struct sketch_allocator *allocator);
+	struct deferred_flows *deferred, uint64_t flows, const struct sketch_allocator *allocator);
 
 /* Defers the flow of a record and returns its entry; NULL: no room. */
 struct deferred_flow *deferred_flows_get(
-	struct deferred_flows *held, const struct observed_flows *flows, struct record_in_progress *record);
+	struct deferred_flows *deferred, const struct observed_flows *flows, struct record_in_progress *record);
 
 /* Returns the entry of a deferred flow. */
 static inline struct deferred_flow *deferred_flow_of(
-	const struct deferred_flows *held, const struct flow *flow)
+	const struct deferred_flows *deferred, const struct flow *flow)
 {
 	ASSERT(flow->flags & FLOW_DEFERRED, !=, 0);
-	ASSERT(flow->held, <, held->nb);
-	return &held->flows[flow->held];
+	ASSERT(flow->held, <, deferred->nb);
+	return &deferred->flows[flow->held];
 }
 
 /* Adds the samples of a record. */
-void deferred_flow_add_samples(struct deferred_flow *held, const struct record_in_progress *record);
+void deferred_flow_add_samples(struct deferred_flow *deferred, const struct record_in_progress *record);
 /* Adds packets that are certain to count. */
-void deferred_flow_add_certain(struct deferred_flow *held, const struct record_value *worth);
+void deferred_flow_add_certain(struct deferred_flow *deferred, const struct record_value *value);
 
 /*
  * Returns the next entry to settle, and marks its flow as no longer deferred. Returns NULL, and
  * empties the table, after the last.
  */
-struct deferred_flow *deferred_flows_settle(struct deferred_flows *held, struct observed_flows *flows);
+struct deferred_flow *deferred_flows_settle(struct deferred_flows *deferred, struct observed_flows *flows);

@@ -41,24 +41,24 @@ static void turn_window(struct flow_path *path, uint32_t now, uint32_t length)
 	path->stale = true;
 }
 
-void flow_path_report(struct flow_path *path, struct dedup_context *known,
-	const struct record_in_progress *record, const struct record_value *worth)
+void flow_path_report(struct flow_path *path, struct dedup_context *context,
+	const struct record_in_progress *record, const struct record_value *value)
 {
 	uint32_t bit = UINT32_C(1) << record->number;
 
 	if (!(record->flow->flags & FLOW_TOLD))
 		start(path, record);
-	turn_window(path, record->now, known->flows.timeout);
+	turn_window(path, record->now, context->flows.timeout);
 	path->stale |= !((path->now | path->before) & bit) || record->moved;
 	path->now |= bit;
 	path->reported |= bit;
-	path->packets += worth->packets;
-	path->bytes += worth->bytes;
+	path->packets += value->packets;
+	path->bytes += value->bytes;
 }
 
 /* Collects the hops of exporters that still exist. */
 static uint32_t hops_of(
-	struct dedup_context *known, struct flow *flow, uint32_t shares, const struct hop **hops)
+	struct dedup_context *context, struct flow *flow, uint32_t shares, const struct hop **hops)
 {
 	uint32_t n = 0;
 
@@ -68,28 +68,28 @@ static uint32_t hops_of(
 		if (!(shares >> i & 1))
 			continue;
 		hop = observation_points_living_hop(
-			&known->observers, observed_flows_share(&known->flows, flow, i)->hop);
+			&context->observers, observed_flows_share(&context->flows, flow, i)->hop);
 		if (hop)
 			hops[n++] = hop;
 	}
 	return n;
 }
 
-static uint32_t ends_generation(const struct flow_path *path, const struct dedup_context *known)
+static uint32_t ends_generation(const struct flow_path *path, const struct dedup_context *context)
 {
-	return observation_points_ends_generation(&known->observers, path->ingress, path->egress) &
+	return observation_points_ends_generation(&context->observers, path->ingress, path->egress) &
 	       GENERATION_MASK;
 }
 
 static void set_route_ends(
-	struct route *route, const struct dedup_context *known, uint16_t ingress, uint16_t egress)
+	struct route *route, const struct dedup_context *context, uint16_t ingress, uint16_t egress)
 {
 	if (!route->ends_known)
-		route->ends_since = known->routes.epoch;
+		route->ends_since = context->routes.epoch;
 	route->ingress = ingress;
 	route->egress = egress;
 	route->ends_generation =
-		observation_points_ends_generation(&known->observers, ingress, egress);
+		observation_points_ends_generation(&context->observers, ingress, egress);
 	route->ends_known = true;
 }
 
@@ -97,7 +97,7 @@ static void set_route_ends(
  * A flow with one known exporter takes ingress and egress of its route, unless that exporter is
  * known to be one of them.
  */
-void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record_in_progress *record)
+void flow_path_ends(struct flow_path *path, struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hops[SHARES_MAX];
 	struct path_hop way[PATH_HOPS_MAX];
@@ -105,22 +105,22 @@ void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct 
 	bool ordered;
 	uint32_t n;
 
-	if (!path->stale && path->ends_generation == ends_generation(path, known))
+	if (!path->stale && path->ends_generation == ends_generation(path, context))
 		return;
 	n = path_order(
-		hops, hops_of(known, record->flow, path->now | path->before, hops), way, &ordered);
+		hops, hops_of(context, record->flow, path->now | path->before, hops), way, &ordered);
 	path->stale = n == 0;
 	path->ingress = n > 0 ? (uint16_t)way[0].exporter : ROUTER_UNKNOWN;
 	path->egress = n > 0 ? (uint16_t)way[n - 1].exporter : ROUTER_UNKNOWN;
-	route = route_of(known, record);
+	route = route_of(context, record);
 	if (n > 1) {
-		set_route_ends(route, known, path->ingress, path->egress);
+		set_route_ends(route, context, path->ingress, path->egress);
 	} else if (route->ends_known) {
 		path->ingress = route->ingress;
 		path->egress = route->egress;
 	}
 	if (!path->stale)
-		path->ends_generation = ends_generation(path, known) & GENERATION_MASK;
+		path->ends_generation = ends_generation(path, context) & GENERATION_MASK;
 }
 
 static void set_key(struct key *key, const struct flow_path *path, const struct flow *flow)
@@ -135,7 +135,7 @@ static void set_key(struct key *key, const struct flow_path *path, const struct 
 	}
 }
 
-void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,
+void flow_path_emit(struct flow_path *path, struct dedup_context *context, struct flow *flow,
 	void (*emit)(void *arg, const struct path_row *row), void *arg)
 {
 	const struct hop *hops[SHARES_MAX];
@@ -146,7 +146,7 @@ void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct 
 		return;
 	memset(&row, 0, sizeof(row));
 	set_key(&row.key, path, flow);
-	row.nb_hops = path_order(hops, hops_of(known, flow, shares, hops), row.hops, &row.ordered);
+	row.nb_hops = path_order(hops, hops_of(context, flow, shares, hops), row.hops, &row.ordered);
 	row.observers = (uint32_t)__builtin_popcount(path->reported);
 	row.packets = path->packets;
 	row.bytes = path->bytes;

@@ -34,12 +34,12 @@ _Static_assert(sizeof(struct flow_path) == 80, "ten words");
 size_t flow_paths_memory(uint64_t flows);
 
 /* Adds a processed record and its value. */
-void flow_path_report(struct flow_path *path, struct dedup_context *known,
-	const struct record_in_progress *record, const struct record_value *worth);
+void flow_path_report(struct flow_path *path, struct dedup_context *context,
+	const struct record_in_progress *record, const struct record_value *value);
 
 /* Updates the ingress and the egress of the path. */
-void flow_path_ends(struct flow_path *path, struct dedup_context *known, struct record_in_progress *record);
+void flow_path_ends(struct flow_path *path, struct dedup_context *context, struct record_in_progress *record);
 
 /* Emits the row of a flow if it was reported in the epoch, and starts the next epoch. */
-void flow_path_emit(struct flow_path *path, struct dedup_context *known, struct flow *flow,
+void flow_path_emit(struct flow_path *path, struct dedup_context *context, struct flow *flow,
 	void (*emit)(void *arg, const struct path_row *row), void *arg);

@@ -155,24 +155,24 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now)
 /* --- interfaces --- */
 
 /* Returns the index position of the interface, or the free one for it. */
-static uint32_t find_role(const struct roles *roles, uint32_t observer, uint32_t input)
+static uint32_t find_role(const struct roles *roles, uint32_t point, uint32_t input)
 {
-	uint64_t mixed = random_mix((uint64_t)observer << 32 ^ input ^ roles->seed);
+	uint64_t mixed = random_mix((uint64_t)point << 32 ^ input ^ roles->seed);
 	uint32_t at = (uint32_t)mixed & roles->mask;
 
 	for (; roles->index[at]; at = (at + 1) & roles->mask) {
 		const struct role_interface *interface = &roles->interfaces[roles->index[at] - 1];
 
-		if (interface->observer == observer && interface->input == input)
+		if (interface->point == point && interface->input == input)
 			break;
 	}
 	return at;
 }
 
 static uint32_t get(
-	struct roles *roles, uint32_t exporter, uint32_t observer, uint32_t input, uint32_t now)
+	struct roles *roles, uint32_t exporter, uint32_t point, uint32_t input, uint32_t now)
 {
-	uint32_t at = find_role(roles, observer, input);
+	uint32_t at = find_role(roles, point, input);
 
 	if (roles->index[at])
 		return roles->index[at] - 1;
@@ -180,7 +180,7 @@ static uint32_t get(
 		return INTERFACE_NONE;
 	roles->index[at] = ++roles->nb;
 	roles->interfaces[roles->nb - 1] = (struct role_interface){
-		.observer = observer,
+		.point = point,
 		.input = input,
 		.exporter = (uint16_t)exporter,
 		.heard = now,
@@ -189,36 +189,36 @@ static uint32_t get(
 	return roles->nb - 1;
 }
 
-static uint32_t whole_of(struct roles *roles, const struct observation_points *observers,
+static uint32_t whole_of(struct roles *roles, const struct observation_points *points,
 	uint32_t exporter, uint32_t now)
 {
-	uint32_t observer = observation_points_number(observers, exporter, WHOLE_EXPORTER);
+	uint32_t point = observation_points_number(points, exporter, WHOLE_EXPORTER);
 	struct role_exporter *of = &roles->exporters[exporter];
 
-	if (of->whole > 0 && roles->interfaces[of->whole - 1].observer == observer)
+	if (of->whole > 0 && roles->interfaces[of->whole - 1].point == point)
 		return of->whole - 1;
-	of->whole = get(roles, exporter, observer, 0, now) + 1;
+	of->whole = get(roles, exporter, point, 0, now) + 1;
 	return of->whole - 1;
 }
 
 struct role_interface *roles_interface(
-	struct roles *roles, struct observation_points *observers, uint32_t number, uint32_t now)
+	struct roles *roles, struct observation_points *points, uint32_t number, uint32_t now)
 {
-	struct hop *hop = &observers->hops[number];
+	struct hop *hop = &points->hops[number];
 	uint32_t whole, interface;
 
 	/* A reassigned slot has no interface for the whole exporter yet. */
 	if (hop->interface_generation == roles->generation &&
 		roles->exporters[hop->exporter].whole > 0)
 		return &roles->interfaces[hop->interface];
-	whole = whole_of(roles, observers, hop->exporter, now);
+	whole = whole_of(roles, points, hop->exporter, now);
 	if (whole == INTERFACE_NONE)
 		return NULL;
 	interface = whole;
 	if (roles->exporters[hop->exporter].nb < roles->room / INTERFACES_QUOTA) {
 		uint32_t nb = roles->nb;
 
-		interface = get(roles, hop->exporter, hop->observer, hop->input, now);
+		interface = get(roles, hop->exporter, hop->point, hop->input, now);
 		roles->exporters[hop->exporter].nb += roles->nb - nb;
 		if (interface == INTERFACE_NONE)
 			interface = whole;
@@ -340,7 +340,7 @@ struct seen {
 };
 
 /* Collects the evidence of a flow, one entry per exporter. Returns their number. */
-static uint32_t collect_seen(struct roles *roles, struct observation_points *observers,
+static uint32_t collect_seen(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, struct flow *flow, uint32_t now, struct seen *seen)
 {
 	uint32_t n = 0, number = flow_number(flows, flow);
@@ -348,15 +348,15 @@ static uint32_t collect_seen(struct roles *roles, struct observation_points *obs
 	for (uint32_t i = 0; i < flow->nb; i++) {
 		const struct role_evidence_of *of = find_evidence(roles, number, i);
 		const struct share *share = observed_flows_share(flows, flow, i);
-		const struct hop *hop = &observers->hops[share->hop];
+		const struct hop *hop = &points->hops[share->hop];
 		struct role_interface *interface;
 
 		if (of->flow == 0 || of->samples == 0 || of->hash != (uint32_t)flow->hash.lo ||
-			share->total || !observation_points_has(observers, hop) ||
+			share->total || !observation_points_has(points, hop) ||
 			roles->exporters[hop->exporter].rate >= ROLE_RATES ||
 			roles->exporters[hop->exporter].sampling == 0)
 			continue;
-		interface = roles_interface(roles, observers, share->hop, now);
+		interface = roles_interface(roles, points, share->hop, now);
 		if (interface == NULL)
 			continue;
 		interface->heard = now;
@@ -367,7 +367,7 @@ static uint32_t collect_seen(struct roles *roles, struct observation_points *obs
 			.samples = of->samples,
 			.next = hop->next != EXPORTER_NONE &&
 						hop->next_generation ==
-							observers->generation[hop->next]
+							points->generation[hop->next]
 					? hop->next
 					: EXPORTER_NONE,
 			.ttl = of->ttl,
@@ -501,11 +501,11 @@ static void find_order(const struct seen *seen, uint32_t n, int8_t order[SHARES_
 			}
 }
 
-static void learn_flow(struct roles *roles, struct observation_points *observers,
+static void learn_flow(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, struct flow *flow, uint32_t now)
 {
 	struct seen seen[SHARES_MAX];
-	uint32_t n = collect_seen(roles, observers, flows, flow, now, seen);
+	uint32_t n = collect_seen(roles, points, flows, flow, now, seen);
 	int8_t order[SHARES_MAX][SHARES_MAX];
 
 	check_roles(roles, seen, n);
@@ -698,7 +698,7 @@ static bool is_first(const struct roles *roles, const struct role_evidence_of *o
 	return true;
 }
 
-static void learn_roles(struct roles *roles, struct observation_points *observers,
+static void learn_roles(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, uint32_t now)
 {
 	set_rates(roles);
@@ -707,7 +707,7 @@ static void learn_roles(struct roles *roles, struct observation_points *observer
 		struct flow *flow = of->flow > 0 ? &flows->flows[of->flow - 1] : NULL;
 
 		if (flow != NULL && is_first(roles, of))
-			learn_flow(roles, observers, flows, flow, now);
+			learn_flow(roles, points, flows, flow, now);
 	}
 	add_window(roles);
 	fade(roles);
@@ -903,9 +903,9 @@ static bool is_second_side(const struct roles *roles, const struct role_interfac
 {
 	uint32_t ingress, at;
 
-	if (interface->observer % OBSERVATION_POINT_SIDES != OBSERVED_EGRESS || interface->input == 0)
+	if (interface->point % OBSERVATION_POINT_SIDES != OBSERVED_EGRESS || interface->input == 0)
 		return false;
-	ingress = interface->observer - OBSERVED_EGRESS + OBSERVED_INGRESS;
+	ingress = interface->point - OBSERVED_EGRESS + OBSERVED_INGRESS;
 	at = find_role(roles, ingress, interface->input);
 	return roles->index[at] > 0 &&
 	       (int32_t)(interface->heard - roles->interfaces[roles->index[at] - 1].heard) <
@@ -969,7 +969,7 @@ static void decide(struct roles *roles, struct role_doubt *doubt)
 /* --- room --- */
 
 /* Removes interfaces of removed exporters, and interfaces that were silent for long. */
-static void compact(struct roles *roles, const struct observation_points *observers, uint32_t now)
+static void compact(struct roles *roles, const struct observation_points *points, uint32_t now)
 {
 	uint32_t *moved = roles->marks, nb = 0, pairs = 0;
 
@@ -978,17 +978,17 @@ static void compact(struct roles *roles, const struct observation_points *observ
 	memset(roles->index, 0, (roles->mask + (size_t)1) * sizeof(roles->index[0]));
 	for (uint32_t i = 0; i < roles->nb; i++) {
 		const struct role_interface *interface = &roles->interfaces[i];
-		uint32_t side = interface->observer % OBSERVATION_POINT_SIDES;
+		uint32_t side = interface->point % OBSERVATION_POINT_SIDES;
 		struct role_exporter *exporter = &roles->exporters[interface->exporter];
 
 		moved[i] = INTERFACE_NONE;
-		if (interface->observer !=
-				observation_points_number(observers, interface->exporter, side) ||
+		if (interface->point !=
+				observation_points_number(points, interface->exporter, side) ||
 			(int32_t)(now - interface->heard) > INTERFACE_FORGOTTEN)
 			continue;
 		moved[i] = nb;
 		roles->interfaces[nb] = *interface;
-		roles->index[find_role(roles, interface->observer, interface->input)] = ++nb;
+		roles->index[find_role(roles, interface->point, interface->input)] = ++nb;
 		if (side == WHOLE_EXPORTER)
 			exporter->whole = nb;
 		else
@@ -1008,7 +1008,7 @@ static void compact(struct roles *roles, const struct observation_points *observ
 	roles->generation = roles->generation == UINT16_MAX ? 1 : roles->generation + 1;
 }
 
-void roles_end_epoch(struct roles *roles, struct observation_points *observers,
+void roles_end_epoch(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt)
 {
 	uint32_t window = WINDOW_LEAST + longest(roles);
@@ -1018,11 +1018,11 @@ void roles_end_epoch(struct roles *roles, struct observation_points *observers,
 		roles->began = now - window;
 	}
 	if (last || (int32_t)(now - roles->began) >= (int32_t)window)
-		learn_roles(roles, observers, flows, now);
+		learn_roles(roles, points, flows, now);
 	find_alive(roles, now);
 	decide(roles, doubt);
 	if (roles->nb > roles->room / 4 * 3)
-		compact(roles, observers, now);
+		compact(roles, points, now);
 }
 
 void roles_begin_epoch(struct roles *roles)

@@ -31,7 +31,7 @@ enum interface_role {
 };
 
 struct role_interface {
-	uint32_t observer; /* observation_points_number() */
+	uint32_t point; /* observation_points_number() */
 	uint32_t input;
 	uint32_t heard; /* time of the last sample, ticks */
 	uint16_t exporter;
@@ -119,7 +119,7 @@ void roles_fini(struct roles *roles, const struct sketch_allocator *allocator);
 
 /* Returns the input interface of a hop; NULL: table full. */
 struct role_interface *roles_interface(
-	struct roles *roles, struct observation_points *observers, uint32_t hop, uint32_t now);
+	struct roles *roles, struct observation_points *points, uint32_t hop, uint32_t now);
 
 /*
  * A record to add to the evidence, if roles_want() its flow. packets: before upscaling. duration:
@@ -158,7 +158,7 @@ void roles_hear(struct roles *roles, uint32_t exporter, uint32_t now);
  * Ends an epoch: learns from the evidence if the window ends or `last` is set, and assigns roles.
  * Fills `doubt` for the epoch.
  */
-void roles_end_epoch(struct roles *roles, struct observation_points *observers,
+void roles_end_epoch(struct roles *roles, struct observation_points *points,
 	struct observed_flows *flows, uint32_t now, bool last, struct role_doubt *doubt);
 
 /* Discards evidence that was learned from. Call after roles_end_epoch(). */

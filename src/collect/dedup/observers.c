@@ -54,10 +54,10 @@ size_t observation_points_memory(uint32_t exporters)
 	       taken_bytes(exporters);
 }
 
-bool observation_points_init(struct observation_points *observers, uint32_t exporters,
+bool observation_points_init(struct observation_points *points, uint32_t exporters,
 	uint64_t seed, const struct sketch_allocator *allocator)
 {
-	*observers = (struct observation_points){
+	*points = (struct observation_points){
 		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
 		.index = allocator->alloc(index_bytes(exporters), allocator->arg),
 		.generation = allocator->alloc(generation_bytes(exporters), allocator->arg),
@@ -68,7 +68,7 @@ bool observation_points_init(struct observation_points *observers, uint32_t expo
 		.free_hops = HOP_NONE,
 		.mask = index_size(exporters) - 1,
 	};
-	return observers->hops && observers->index && observers->generation && observers->taken;
+	return points->hops && points->index && points->generation && points->taken;
 }
 
 static void release(const struct sketch_allocator *allocator, void *memory, size_t size)
@@ -78,76 +78,76 @@ static void release(const struct sketch_allocator *allocator, void *memory, size
 }
 
 void observation_points_fini(
-	struct observation_points *observers, const struct sketch_allocator *allocator)
+	struct observation_points *points, const struct sketch_allocator *allocator)
 {
-	release(allocator, observers->hops, hops_bytes(observers->nb_exporters));
-	release(allocator, observers->index, index_bytes(observers->nb_exporters));
-	release(allocator, observers->generation, generation_bytes(observers->nb_exporters));
-	release(allocator, observers->taken, taken_bytes(observers->nb_exporters));
+	release(allocator, points->hops, hops_bytes(points->nb_exporters));
+	release(allocator, points->index, index_bytes(points->nb_exporters));
+	release(allocator, points->generation, generation_bytes(points->nb_exporters));
+	release(allocator, points->taken, taken_bytes(points->nb_exporters));
 }
 
-static uint32_t home(const struct observation_points *observers, uint32_t observer, uint32_t input,
+static uint32_t home(const struct observation_points *points, uint32_t point, uint32_t input,
 	uint32_t output)
 {
-	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ observers->seed) + observer;
+	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ points->seed) + point;
 
-	return (uint32_t)random_mix(mixed ^ observers->seed) & observers->mask;
+	return (uint32_t)random_mix(mixed ^ points->seed) & points->mask;
 }
 
 /* Returns the index position of a hop, or the free one for it. */
-static uint32_t find_point(const struct observation_points *observers, uint32_t observer, uint32_t input,
+static uint32_t find_point(const struct observation_points *points, uint32_t point, uint32_t input,
 	uint32_t output)
 {
-	uint32_t at = home(observers, observer, input, output);
+	uint32_t at = home(points, point, input, output);
 
-	for (; observers->index[at]; at = (at + 1) & observers->mask) {
-		const struct hop *hop = &observers->hops[observers->index[at] - 1];
+	for (; points->index[at]; at = (at + 1) & points->mask) {
+		const struct hop *hop = &points->hops[points->index[at] - 1];
 
-		if (hop->observer == observer && hop->input == input && hop->output == output)
+		if (hop->point == point && hop->input == input && hop->output == output)
 			break;
 	}
 	return at;
 }
 
-static uint32_t take_hop(struct observation_points *observers)
+static uint32_t take_hop(struct observation_points *points)
 {
-	uint32_t number = observers->free_hops;
+	uint32_t number = points->free_hops;
 
 	if (number != HOP_NONE)
-		observers->free_hops = observers->hops[number].next_free;
-	else if (observers->nb_hops < observers->hops_max)
-		number = observers->nb_hops++;
+		points->free_hops = points->hops[number].next_free;
+	else if (points->nb_hops < points->hops_max)
+		number = points->nb_hops++;
 	return number;
 }
 
 /* Returns true if the exporter may have another pair of interfaces. */
-static bool has_room(const struct observation_points *observers, uint32_t exporter)
+static bool has_room(const struct observation_points *points, uint32_t exporter)
 {
-	if (observers->taken[exporter] >= observers->hops_max / HOPS_QUOTA)
+	if (points->taken[exporter] >= points->hops_max / HOPS_QUOTA)
 		return false;
-	return observers->free_hops != HOP_NONE ||
-	       observers->hops_max - observers->nb_hops >= observers->nb_exporters;
+	return points->free_hops != HOP_NONE ||
+	       points->hops_max - points->nb_hops >= points->nb_exporters;
 }
 
 /* Adds a hop; without interfaces if the limit is reached. */
-static uint32_t add_hop(struct observation_points *observers, const struct observation *observation,
-	uint32_t observer, uint32_t at)
+static uint32_t add_hop(struct observation_points *points, const struct observation *observation,
+	uint32_t point, uint32_t at)
 {
 	uint32_t input = observation->input, output = observation->output;
 	uint32_t number;
 
-	if (!has_room(observers, observation->exporter)) {
-		observers->turned_away = true;
+	if (!has_room(points, observation->exporter)) {
+		points->turned_away = true;
 		input = output = 0;
-		at = find_point(observers, observer, 0, 0);
-		if (observers->index[at])
-			return observers->index[at] - 1;
+		at = find_point(points, point, 0, 0);
+		if (points->index[at])
+			return points->index[at] - 1;
 	}
-	number = take_hop(observers);
+	number = take_hop(points);
 	if (number == HOP_NONE)
 		return HOP_NONE;
-	observers->hops[number] = (struct hop){
-		.observer = observer,
+	points->hops[number] = (struct hop){
+		.point = point,
 		.exporter = observation->exporter,
 		.input = input,
 		.output = output,
@@ -155,15 +155,15 @@ static uint32_t add_hop(struct observation_points *observers, const struct obser
 		.side = observation->side,
 		.used = true,
 	};
-	observers->index[at] = number + 1;
-	observers->taken[observation->exporter]++;
-	observers->used++;
+	points->index[at] = number + 1;
+	points->taken[observation->exporter]++;
+	points->used++;
 	return number;
 }
 
-static void set_next(const struct observation_points *observers, struct hop *hop, uint32_t next)
+static void set_next(const struct observation_points *points, struct hop *hop, uint32_t next)
 {
-	uint16_t generation = next == EXPORTER_NONE ? 0 : observers->generation[next];
+	uint16_t generation = next == EXPORTER_NONE ? 0 : points->generation[next];
 
 	if (hop->next == next && hop->next_generation == generation)
 		return;
@@ -172,75 +172,75 @@ static void set_next(const struct observation_points *observers, struct hop *hop
 }
 
 uint32_t observation_points_hop(
-	struct observation_points *observers, const struct observation *observation)
+	struct observation_points *points, const struct observation *observation)
 {
-	uint32_t observer =
-		observation_points_number(observers, observation->exporter, observation->side);
-	uint32_t at = find_point(observers, observer, observation->input, observation->output);
-	uint32_t number = observers->index[at] ? observers->index[at] - 1
-					       : add_hop(observers, observation, observer, at);
+	uint32_t point =
+		observation_points_number(points, observation->exporter, observation->side);
+	uint32_t at = find_point(points, point, observation->input, observation->output);
+	uint32_t number = points->index[at] ? points->index[at] - 1
+					       : add_hop(points, observation, point, at);
 	uint16_t ends =
 		observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES | OBSERVATION_EDGES);
 
 	if (number == HOP_NONE)
 		return HOP_NONE;
-	if (observers->hops[number].flags != ends)
-		observers->hops[number].flags = ends;
-	set_next(observers, &observers->hops[number], observation->next);
+	if (points->hops[number].flags != ends)
+		points->hops[number].flags = ends;
+	set_next(points, &points->hops[number], observation->next);
 	return number;
 }
 
 const struct hop *observation_points_living_hop(
-	struct observation_points *observers, uint32_t number)
+	struct observation_points *points, uint32_t number)
 {
-	struct hop *hop = &observers->hops[number];
+	struct hop *hop = &points->hops[number];
 
-	if (!observation_points_has(observers, hop))
+	if (!observation_points_has(points, hop))
 		return NULL;
-	if (hop->next != EXPORTER_NONE && hop->next_generation != observers->generation[hop->next])
+	if (hop->next != EXPORTER_NONE && hop->next_generation != points->generation[hop->next])
 		hop->next = EXPORTER_NONE;
 	return hop;
 }
 
-void observation_points_forget(struct observation_points *observers, uint32_t exporter)
+void observation_points_forget(struct observation_points *points, uint32_t exporter)
 {
-	uint32_t next = (observers->generation[exporter] + UINT32_C(1)) % GENERATIONS;
+	uint32_t next = (points->generation[exporter] + UINT32_C(1)) % GENERATIONS;
 
-	observers->generation[exporter] = (uint16_t)next;
-	observers->taken[exporter] = 0;
+	points->generation[exporter] = (uint16_t)next;
+	points->taken[exporter] = 0;
 }
 
-bool observation_points_want_sweep(const struct observation_points *observers)
+bool observation_points_want_sweep(const struct observation_points *points)
 {
-	return observers->turned_away || observers->used > observers->hops_max / 2;
+	return points->turned_away || points->used > points->hops_max / 2;
 }
 
-static void evict_point(struct observation_points *observers, uint32_t number)
+static void evict_point(struct observation_points *points, uint32_t number)
 {
-	struct hop *hop = &observers->hops[number];
+	struct hop *hop = &points->hops[number];
 
-	if (observation_points_has(observers, hop))
-		observers->taken[hop->exporter]--;
-	observers->used--;
-	*hop = (struct hop){.next_free = observers->free_hops};
-	observers->free_hops = number;
+	if (observation_points_has(points, hop))
+		points->taken[hop->exporter]--;
+	points->used--;
+	*hop = (struct hop){.next_free = points->free_hops};
+	points->free_hops = number;
 }
 
-void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use)
+void observation_points_sweep(struct observation_points *points, const uint8_t *in_use)
 {
-	for (uint32_t at = 0; at <= observers->mask; at++)
-		observers->index[at] = 0;
-	for (uint32_t number = 0; number < observers->nb_hops; number++) {
-		const struct hop *hop = &observers->hops[number];
+	for (uint32_t at = 0; at <= points->mask; at++)
+		points->index[at] = 0;
+	for (uint32_t number = 0; number < points->nb_hops; number++) {
+		const struct hop *hop = &points->hops[number];
 
 		if (!hop->used)
 			continue;
 		if (!in_use[number]) {
-			evict_point(observers, number);
+			evict_point(points, number);
 			continue;
 		}
-		observers->index[find_point(observers, hop->observer, hop->input, hop->output)] =
+		points->index[find_point(points, hop->point, hop->input, hop->output)] =
 			number + 1;
 	}
-	observers->turned_away = false;
+	points->turned_away = false;
 }

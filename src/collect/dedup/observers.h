@@ -23,7 +23,7 @@
 #define GENERATION_SHIFT 18
 
 struct hop {
-	uint32_t observer;
+	uint32_t point;
 	uint32_t exporter;
 	uint32_t input, output;
 	uint32_t next;  /* slot of the exporter at the next hop; EXPORTER_NONE: unknown */
@@ -55,47 +55,47 @@ struct observation_points {
 };
 
 size_t observation_points_memory(uint32_t exporters);
-bool observation_points_init(struct observation_points *observers, uint32_t exporters,
+bool observation_points_init(struct observation_points *points, uint32_t exporters,
 	uint64_t seed, const struct sketch_allocator *allocator);
 void observation_points_fini(
-	struct observation_points *observers, const struct sketch_allocator *allocator);
+	struct observation_points *points, const struct sketch_allocator *allocator);
 
 /* Returns the index of the hop of an observation, new if needed; HOP_NONE: no room. */
 uint32_t observation_points_hop(
-	struct observation_points *observers, const struct observation *observation);
+	struct observation_points *points, const struct observation *observation);
 
 /*
  * Returns a hop, or NULL if its slot was reassigned. Sets its next hop to unknown if that slot was
  * reassigned.
  */
 const struct hop *observation_points_living_hop(
-	struct observation_points *observers, uint32_t number);
+	struct observation_points *points, uint32_t number);
 
 /* Prepares a slot for another exporter. */
-void observation_points_forget(struct observation_points *observers, uint32_t exporter);
+void observation_points_forget(struct observation_points *points, uint32_t exporter);
 
 /* Returns true if unused hops may occupy needed room. */
-bool observation_points_want_sweep(const struct observation_points *observers);
+bool observation_points_want_sweep(const struct observation_points *points);
 /* Removes all hops except those with in_use[hop]. */
-void observation_points_sweep(struct observation_points *observers, const uint8_t *in_use);
+void observation_points_sweep(struct observation_points *points, const uint8_t *in_use);
 
 static inline uint32_t observation_points_number(
-	const struct observation_points *observers, uint32_t exporter, uint32_t side)
+	const struct observation_points *points, uint32_t exporter, uint32_t side)
 {
-	return (uint32_t)observers->generation[exporter] << GENERATION_SHIFT |
+	return (uint32_t)points->generation[exporter] << GENERATION_SHIFT |
 	       exporter * OBSERVATION_POINT_SIDES | side;
 }
 
 /* Returns true if the slot of the hop still belongs to its exporter. */
 static inline bool observation_points_has(
-	const struct observation_points *observers, const struct hop *hop)
+	const struct observation_points *points, const struct hop *hop)
 {
-	return hop->observer == observation_points_number(observers, hop->exporter, hop->side);
+	return hop->point == observation_points_number(points, hop->exporter, hop->side);
 }
 
 /* Returns a number that changes if one of these slots is reassigned. */
 static inline uint16_t observation_points_ends_generation(
-	const struct observation_points *observers, uint32_t ingress, uint32_t egress)
+	const struct observation_points *points, uint32_t ingress, uint32_t egress)
 {
-	return (uint16_t)(observers->generation[ingress] + observers->generation[egress]);
+	return (uint16_t)(points->generation[ingress] + points->generation[egress]);
 }

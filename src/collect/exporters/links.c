@@ -229,16 +229,16 @@ static struct link *find_link(struct links *links, uint32_t exporter, uint32_t i
 	return &links->all[*cell - 1];
 }
 
-static void pass(struct traffic_sum *passed, const struct observation *observation)
+static void pass(struct traffic_sum *sum, const struct observation *observation)
 {
 	uint64_t packets, bytes;
 
 	if (__builtin_mul_overflow(observation->packets, observation->sampling, &packets) ||
-		__builtin_add_overflow(passed->packets, packets, &passed->packets))
-		passed->packets = UINT64_MAX;
+		__builtin_add_overflow(sum->packets, packets, &sum->packets))
+		sum->packets = UINT64_MAX;
 	if (__builtin_mul_overflow(observation->bytes, observation->sampling, &bytes) ||
-		__builtin_add_overflow(passed->bytes, bytes, &passed->bytes))
-		passed->bytes = UINT64_MAX;
+		__builtin_add_overflow(sum->bytes, bytes, &sum->bytes))
+		sum->bytes = UINT64_MAX;
 }
 
 /* Counts at a link. Returns false if there is none, as for interface 0. */

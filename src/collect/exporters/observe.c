@@ -69,7 +69,7 @@ static void complete_counts(const struct flow_record *record, struct observation
 }
 
 /* Returns false if the record has no counts. */
-static bool count(const struct observation_point *observer, const struct flow_record *record,
+static bool count(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
 	bool layer2 = choose_counts(record, observation);
@@ -83,7 +83,7 @@ static bool count(const struct observation_point *observer, const struct flow_re
 	if (record->has & FLOW_ENDED)
 		observation->flags |= OBSERVATION_ENDED;
 	observation->bytes = counter64_sum(
-		observation->bytes, times(observation->packets, observer->link_overhead));
+		observation->bytes, times(observation->packets, point->link_overhead));
 	return true;
 }
 
@@ -94,7 +94,7 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /* Sets the same key as for a packet of the flow, so that observers agree. */
-static void put_key(const struct observation_point *observer, const struct flow_record *record,
+static void put_key(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->family = (uint8_t)record->key.family;
@@ -112,8 +112,8 @@ static void put_key(const struct observation_point *observer, const struct flow_
 		}
 	}
 	observation->extra = record->extra;
-	observation->extra.in_port[0] = (uint8_t)(observer->slot >> 8);
-	observation->extra.in_port[1] = (uint8_t)observer->slot;
+	observation->extra.in_port[0] = (uint8_t)(point->slot >> 8);
+	observation->extra.in_port[1] = (uint8_t)point->slot;
 }
 
 static void put_edges(const struct exporter_rule *rule, struct observation *observation)
@@ -139,10 +139,10 @@ static inline bool tells_side(const struct flow_record *record)
 	       ((record->has & both) != both || record->input != 0 || record->output != 0);
 }
 
-static void put_position(const struct observation_point *observer, const struct flow_record *record,
+static void put_position(const struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
-	observation->exporter = observer->slot;
+	observation->exporter = point->slot;
 	observation->input = record->has & FLOW_INPUT ? record->input : 0;
 	observation->output = record->has & FLOW_OUTPUT ? record->output : 0;
 	observation->side = OBSERVED_ANYWHERE;
@@ -153,8 +153,8 @@ static void put_position(const struct observation_point *observer, const struct 
 		observation->flags |= OBSERVATION_SAMPLE;
 	if (record->has & FLOW_REVERSE)
 		observation->flags |= OBSERVATION_REVERSE;
-	if (observer->rule != NULL)
-		put_edges(observer->rule, observation);
+	if (point->rule != NULL)
+		put_edges(point->rule, observation);
 }
 
 /* Reads words: reading bytes stalls on store forwarding. IPv4 is mapped. */
@@ -170,17 +170,17 @@ static void read_next_hop(const struct flow_record *record, uint64_t words[2])
 	words[1] = htobe64(UINT64_C(0xffff) << 32 | be32toh(ipv4));
 }
 
-static uint32_t exporter_of(struct observation_point *observer, const struct flow_record *record)
+static uint32_t exporter_of(struct observation_point *point, const struct flow_record *record)
 {
 	uint64_t words[2], last[2];
 
 	read_next_hop(record, words);
-	memcpy(last, &observer->next_hop, sizeof(last));
+	memcpy(last, &point->next_hop, sizeof(last));
 	if (words[0] != last[0] || words[1] != last[1]) {
-		memcpy(&observer->next_hop, words, sizeof(words));
-		observer->next = exporter_at(observer->exporters, &observer->next_hop);
+		memcpy(&point->next_hop, words, sizeof(words));
+		point->next = exporter_at(point->exporters, &point->next_hop);
 	}
-	return observer->next;
+	return point->next;
 }
 
 /*
@@ -194,36 +194,36 @@ static uint64_t position_of(const struct flow_record *record, const struct obser
 	       (uint64_t)record->template_id << 32 | (uint64_t)egress << 48 | record->sampler << 49;
 }
 
-static __attribute__((noinline)) void decide_sampling(struct observation_point *observer,
+static __attribute__((noinline)) void decide_sampling(struct observation_point *point,
 	const struct flow_record *record, const struct observation *observation)
 {
-	struct sampling_verdict verdict = sampling_of(&observer->sampling, record);
+	struct sampling_verdict verdict = sampling_of(&point->sampling, record);
 
-	observer->decided = true;
-	observer->basis = sampling_basis_of(record);
-	observer->verdict = verdict;
-	if (verdict.interval > observer->coarsest && verdict.doubt != SAMPLING_RATIO) {
-		observer->coarsest = verdict.interval;
-		observer->source = verdict.source;
-		observer->coarsest_place = position_of(record, observation);
+	point->decided = true;
+	point->basis = sampling_basis_of(record);
+	point->verdict = verdict;
+	if (verdict.interval > point->coarsest && verdict.doubt != SAMPLING_RATIO) {
+		point->coarsest = verdict.interval;
+		point->source = verdict.source;
+		point->coarsest_place = position_of(record, observation);
 	}
-	if (observer->finest == 0 || verdict.interval < observer->finest)
-		observer->finest = verdict.interval;
-	observer->unsampled |= verdict.source == SAMPLING_NONE;
+	if (point->finest == 0 || verdict.interval < point->finest)
+		point->finest = verdict.interval;
+	point->unsampled |= verdict.source == SAMPLING_NONE;
 	if (verdict.doubt != SAMPLING_SURE)
-		observer->doubt = verdict.doubt;
+		point->doubt = verdict.doubt;
 }
 
-static void put_sampling(struct observation_point *observer, const struct flow_record *record,
+static void put_sampling(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
-	if (!observer->decided || !sampling_is_same(&observer->sampling, &observer->basis, record))
-		decide_sampling(observer, record, observation);
-	observation->sampling = observer->verdict.interval;
-	observer->has |= record->has;
-	if (observation->sampling < observer->known &&
-		position_of(record, observation) == observer->known_place)
-		observer->finer = true;
+	if (!point->decided || !sampling_is_same(&point->sampling, &point->basis, record))
+		decide_sampling(point, record, observation);
+	observation->sampling = point->verdict.interval;
+	point->has |= record->has;
+	if (observation->sampling < point->known &&
+		position_of(record, observation) == point->known_place)
+		point->finer = true;
 }
 
 #define TIMES_SHIFT 8
@@ -241,18 +241,18 @@ static void put_times(const struct flow_record *record, struct observation *obse
 	observation->ttl = record->ttl;
 }
 
-bool observe(struct observation_point *observer, const struct flow_record *record,
+bool observe(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation)
 {
 	observation->flags = 0;
-	if (!count(observer, record, observation))
+	if (!count(point, record, observation))
 		return false;
-	put_key(observer, record, observation);
-	put_position(observer, record, observation);
+	put_key(point, record, observation);
+	put_position(point, record, observation);
 	put_times(record, observation);
-	put_sampling(observer, record, observation);
+	put_sampling(point, record, observation);
 	observation->next =
-		record->has & FLOW_NEXT_HOP ? exporter_of(observer, record) : EXPORTER_NONE;
-	observation->time = observer->time;
+		record->has & FLOW_NEXT_HOP ? exporter_of(point, record) : EXPORTER_NONE;
+	observation->time = point->time;
 	return true;
 }

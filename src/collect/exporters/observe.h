@@ -52,11 +52,11 @@ struct observation_point {
 };
 
 /* Clears the cached verdict. Call if the exporter or its options change. */
-static inline void observe_anew(struct observation_point *observer)
+static inline void observe_anew(struct observation_point *point)
 {
-	observer->decided = false;
+	point->decided = false;
 }
 
 /* Returns false if the record adds no packets. */
-bool observe(struct observation_point *observer, const struct flow_record *record,
+bool observe(struct observation_point *point, const struct flow_record *record,
 	struct observation *observation);

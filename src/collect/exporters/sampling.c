@@ -311,7 +311,7 @@ static uint32_t by_fields(
 
 /* Returns the interval by options; 0: unknown. */
 static uint32_t by_options(const struct sampling_knowledge *knowledge,
-	const struct flow_record *record, enum sampling_certainty *doubt)
+	const struct flow_record *record, enum sampling_certainty *certainty)
 {
 	const struct sampling *own = knowledge->own, *process = knowledge->process;
 	struct sampled_parts parts = compare_parts(own);
@@ -320,7 +320,7 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	if (interval == 0 && parts.finest > 0) {
 		interval = parts.finest;
 		if (parts.differ)
-			*doubt = SAMPLING_PARTS;
+			*certainty = SAMPLING_PARTS;
 	}
 	if (interval == 0)
 		interval = own->of_domain;
@@ -330,7 +330,7 @@ static uint32_t by_options(const struct sampling_knowledge *knowledge,
 	if (interval == 0 && process->n > 0) {
 		interval = look_up(process, OF_FINEST_PART, 0, knowledge->domain);
 		if (interval != look_up(process, OF_COARSEST_PART, 0, knowledge->domain))
-			*doubt = SAMPLING_PARTS;
+			*certainty = SAMPLING_PARTS;
 	}
 	if (interval == 0 && process->n > 0)
 		interval = look_up(process, OF_DOMAIN, 0, knowledge->domain);
@@ -554,7 +554,7 @@ static bool agrees(const struct pool_check *check)
 
 /* packets, samples: since the sampler's last sample. */
 static void compare_pool(
-	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *news)
+	struct pool_check *check, uint32_t packets, uint64_t samples, struct sampler_result *result)
 {
 	uint32_t measured;
 
@@ -565,47 +565,47 @@ static void compare_pool(
 	measured = measure(check);
 	if (disagrees(check, measured)) {
 		if (!check->said)
-			news->measured = measured;
+			result->measured = measured;
 		check->said = check->differs = true;
 	}
 	if (!check->differs)
 		return;
-	news->pool_interval = measured;
+	result->pool_interval = measured;
 	if (measured > check->sampling)
-		news->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
+		result->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
 }
 
 struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
 	const struct sampler_state *sampler)
 {
-	struct sampler_result news = {0};
+	struct sampler_result result = {0};
 	struct pool_check *check;
 	uint32_t samples, drops;
 
 	if (sampler->discarded || sampler->sampling == 0)
-		return news;
+		return result;
 	check = find_check(checks, owner, breaks, sampler);
 	check->used = ++checks->clock;
 	samples = sampler->sequence - check->sequence;
 	drops = sampler->drops - check->drops;
 	/* Ignores late samples. The check restarts after a restart or a long silence. */
 	if (samples == 0 || samples > UINT32_MAX - 64)
-		return news;
+		return result;
 	if (samples > 1U << 20 || drops > 1U << 20) {
 		start(check, owner, breaks, sampler);
-		return news;
+		return result;
 	}
 	if (check->steady)
-		news.lost = drops + (check->breaks == breaks ? samples - 1 : 0);
+		result.lost = drops + (check->breaks == breaks ? samples - 1 : 0);
 	if (sampler->sampling != check->sampling) {
 		start(check, owner, breaks, sampler);
-		return news;
+		return result;
 	}
-	compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, &news);
+	compare_pool(check, sampler->pool - check->pool, (uint64_t)samples + drops, &result);
 	check->sequence = sampler->sequence;
 	check->pool = sampler->pool;
 	check->drops = sampler->drops;
 	check->breaks = breaks;
 	check->steady = true;
-	return news;
+	return result;
 }

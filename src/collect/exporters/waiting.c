@@ -138,36 +138,36 @@ static uint32_t first_ring(const struct waiting *waiting, bool proven)
 
 static void leave_class(struct waiting *waiting, uint32_t exporter)
 {
-	struct waiting_exporter *holder = &waiting->holders[exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
 
-	if (holder->blocks == 0)
+	if (waiting_exporter->blocks == 0)
 		return;
-	waiting->holders[holder->before].after = holder->after;
-	waiting->holders[holder->after].before = holder->before;
+	waiting->holders[waiting_exporter->before].after = waiting_exporter->after;
+	waiting->holders[waiting_exporter->after].before = waiting_exporter->before;
 }
 
 static void enter_class(struct waiting *waiting, uint32_t exporter)
 {
-	struct waiting_exporter *holder = &waiting->holders[exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
 	uint32_t sentinel;
 
-	if (holder->blocks == 0)
+	if (waiting_exporter->blocks == 0)
 		return;
-	sentinel = first_ring(waiting, holder->proven) + class_of(holder->blocks);
-	holder->before = waiting->holders[sentinel].before;
-	holder->after = sentinel;
-	waiting->holders[holder->before].after = exporter;
+	sentinel = first_ring(waiting, waiting_exporter->proven) + class_of(waiting_exporter->blocks);
+	waiting_exporter->before = waiting->holders[sentinel].before;
+	waiting_exporter->after = sentinel;
+	waiting->holders[waiting_exporter->before].after = exporter;
 	waiting->holders[sentinel].before = exporter;
 }
 
 static void count_blocks(struct waiting *waiting, uint32_t exporter, uint32_t blocks, bool proven)
 {
-	struct waiting_exporter *holder = &waiting->holders[exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
 
 	leave_class(waiting, exporter);
-	waiting->held[holder->proven] -= holder->blocks;
-	holder->blocks = blocks;
-	holder->proven = proven;
+	waiting->held[waiting_exporter->proven] -= waiting_exporter->blocks;
+	waiting_exporter->blocks = blocks;
+	waiting_exporter->proven = proven;
 	waiting->held[proven] += blocks;
 	enter_class(waiting, exporter);
 }
@@ -218,19 +218,19 @@ static struct bucket *bucket_of(struct waiting *waiting, uint32_t exporter, uint
 static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uint16_t template_id)
 {
 	struct bucket *bucket = bucket_of(waiting, exporter, template_id);
-	struct waiting_exporter *holder = &waiting->holders[exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
 
 	waiting->places[first] = (struct place){
-		.older = holder->sets > 0 ? holder->newest : NONE,
+		.older = waiting_exporter->sets > 0 ? waiting_exporter->newest : NONE,
 		.newer = NONE,
 		.before = bucket->last,
 		.after = NONE,
 		.exporter = exporter,
 		.template_id = template_id,
 	};
-	*(holder->sets > 0 ? &waiting->places[holder->newest].newer : &holder->oldest) = first;
-	holder->newest = first;
-	holder->sets++;
+	*(waiting_exporter->sets > 0 ? &waiting->places[waiting_exporter->newest].newer : &waiting_exporter->oldest) = first;
+	waiting_exporter->newest = first;
+	waiting_exporter->sets++;
 	*(bucket->last != NONE ? &waiting->places[bucket->last].after : &bucket->first) = first;
 	bucket->last = first;
 }
@@ -239,17 +239,17 @@ static void unlist(struct waiting *waiting, uint32_t first)
 {
 	const struct place *place = &waiting->places[first];
 	struct bucket *bucket = bucket_of(waiting, place->exporter, place->template_id);
-	struct waiting_exporter *holder = &waiting->holders[place->exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[place->exporter];
 
-	*(place->older != NONE ? &waiting->places[place->older].newer : &holder->oldest) =
+	*(place->older != NONE ? &waiting->places[place->older].newer : &waiting_exporter->oldest) =
 		place->newer;
-	*(place->newer != NONE ? &waiting->places[place->newer].older : &holder->newest) =
+	*(place->newer != NONE ? &waiting->places[place->newer].older : &waiting_exporter->newest) =
 		place->older;
 	*(place->before != NONE ? &waiting->places[place->before].after : &bucket->first) =
 		place->after;
 	*(place->after != NONE ? &waiting->places[place->after].before : &bucket->last) =
 		place->before;
-	holder->sets--;
+	waiting_exporter->sets--;
 }
 
 static void remove_set(struct waiting *waiting, uint32_t first, uint32_t len)
@@ -318,14 +318,14 @@ static uint32_t store(struct waiting *waiting, const struct waiting_set *set)
 void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waiting_set *set,
 	void (*gone)(void *arg, uint32_t exporter), void *arg)
 {
-	struct waiting_exporter *holder = &waiting->holders[exporter];
+	struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
 	uint32_t n = blocks_needed(set->len), first;
 
 	if (set->len > SET_MAX || n > waiting->nb_blocks) {
 		gone(arg, exporter);
 		return;
 	}
-	count_blocks(waiting, exporter, holder->blocks, set->proven);
+	count_blocks(waiting, exporter, waiting_exporter->blocks, set->proven);
 	while (waiting->free_blocks < n) {
 		uint32_t donor = find_donor(waiting, exporter, n);
 
@@ -334,7 +334,7 @@ void waiting_put(struct waiting *waiting, uint32_t exporter, const struct waitin
 	}
 	first = store(waiting, set);
 	list(waiting, first, exporter, set->template_id);
-	count_blocks(waiting, exporter, holder->blocks + n, set->proven);
+	count_blocks(waiting, exporter, waiting_exporter->blocks + n, set->proven);
 }
 
 static const uint8_t *load(struct waiting *waiting, uint32_t block, uint32_t len)
@@ -381,12 +381,12 @@ uint32_t waiting_count(const struct waiting *waiting, uint32_t exporter)
 
 uint32_t waiting_forget_old(struct waiting *waiting, uint32_t exporter, int64_t time)
 {
-	const struct waiting_exporter *holder = &waiting->holders[exporter];
-	uint32_t sets = holder->sets;
+	const struct waiting_exporter *waiting_exporter = &waiting->holders[exporter];
+	uint32_t sets = waiting_exporter->sets;
 
-	while (holder->sets > 0 && head_of(waiting, holder->oldest).time < time)
+	while (waiting_exporter->sets > 0 && head_of(waiting, waiting_exporter->oldest).time < time)
 		drop_oldest(waiting, exporter);
-	return sets - holder->sets;
+	return sets - waiting_exporter->sets;
 }
 
 uint32_t waiting_forget(struct waiting *waiting, uint32_t exporter)

@@ -40,7 +40,7 @@ static bool is_mark(const void *entry)
 /* --- the receiver --- */
 
 /* The device's flow hash; where it gives none, one of the fields that were wanted. */
-static uint32_t flow_hash(const struct rx_core *receiver, const struct rte_mbuf *mbuf)
+static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
 	enum parse_verdict verdict;
@@ -48,24 +48,24 @@ static uint32_t flow_hash(const struct rx_core *receiver, const struct rte_mbuf 
 	if (mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH)
 		return mbuf->hash.rss;
 	verdict = parse_mbuf(mbuf, mbuf->pkt_len, LINK_ETHERNET, &parsed);
-	return rss_hash_masked(verdict, &parsed, &receiver->hashed);
+	return rss_hash_masked(verdict, &parsed, &rx_core->hashed);
 }
 
 /* `dispatch` is a constant where this is instantiated. */
-static inline __attribute__((always_inline)) void deal(struct rx_core *receiver,
+static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct rx_core_group *group;
 
 		if (dispatch == DISPATCH_FLOW) {
-			uint32_t hash = flow_hash(receiver, pkts[i]);
+			uint32_t hash = flow_hash(rx_core, pkts[i]);
 
-			group = &receiver->groups[receiver->reta[hash % RSS_RETA_SIZE]];
+			group = &rx_core->groups[rx_core->reta[hash % RSS_RETA_SIZE]];
 		} else {
-			group = &receiver->groups[receiver->next];
-			receiver->next =
-				receiver->next + 1 == receiver->nb_workers ? 0 : receiver->next + 1;
+			group = &rx_core->groups[rx_core->next];
+			rx_core->next =
+				rx_core->next + 1 == rx_core->nb_workers ? 0 : rx_core->next + 1;
 		}
 		group->pkts[group->n++] = pkts[i];
 	}
@@ -88,10 +88,10 @@ static uint32_t ring_room(struct rte_ring *ring)
  * Enqueues a group on the ring of a worker. If the ring is full, packets are dropped and counted,
  * or the call waits.
  */
-static void push_group(struct rx_core *receiver, uint32_t w, struct rx_core_group *group)
+static void push_group(struct rx_core *rx_core, uint32_t w, struct rx_core_group *group)
 {
-	struct rte_ring *ring = receiver->workers[w]->ring;
-	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
+	struct rte_ring *ring = rx_core->workers[w]->ring;
+	struct rx_core_generation *generation = rx_core_generation(rx_core, rx_core->epoch);
 	uint32_t done = 0;
 
 	while (done < group->n) {
@@ -99,72 +99,72 @@ static void push_group(struct rx_core *receiver, uint32_t w, struct rx_core_grou
 
 		done += rte_ring_sp_enqueue_burst(
 			ring, (void *const *)&group->pkts[done], n < room ? n : room, NULL);
-		worker_wake(receiver->workers[w]);
+		worker_wake(rx_core->workers[w]);
 		if (done == group->n)
 			break;
-		if (receiver->may_drop) {
+		if (rx_core->may_drop) {
 			generation->ring_full[w] += group->n - done;
 			rte_pktmbuf_free_bulk(&group->pkts[done], group->n - done);
 			break;
 		}
-		poll_idle(receiver->poller.idle);
+		poll_idle(rx_core->poller.idle);
 	}
 	group->n = 0;
 }
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct rx_core *receiver = arg;
-	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
+	struct rx_core *rx_core = arg;
+	struct rx_core_generation *generation = rx_core_generation(rx_core, rx_core->epoch);
 	uint64_t start = rte_rdtsc();
 
 	generation->received += n;
-	if (receiver->dispatch == DISPATCH_FLOW)
-		deal(receiver, pkts, n, DISPATCH_FLOW);
+	if (rx_core->dispatch == DISPATCH_FLOW)
+		deal(rx_core, pkts, n, DISPATCH_FLOW);
 	else
-		deal(receiver, pkts, n, DISPATCH_ROUND_ROBIN);
-	for (uint32_t w = 0; w < receiver->nb_workers; w++)
-		push_group(receiver, w, &receiver->groups[w]);
+		deal(rx_core, pkts, n, DISPATCH_ROUND_ROBIN);
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++)
+		push_group(rx_core, w, &rx_core->groups[w]);
 	generation->rx_cycles += rx_cycles + (rte_rdtsc() - start);
 }
 
-static void push_marks(struct rx_core *receiver, void *mark)
+static void push_marks(struct rx_core *rx_core, void *mark)
 {
-	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
-		while (rte_ring_sp_enqueue(receiver->workers[w]->ring, mark) != 0)
-			poll_idle(receiver->poller.idle);
-		worker_wake(receiver->workers[w]);
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++) {
+		while (rte_ring_sp_enqueue(rx_core->workers[w]->ring, mark) != 0)
+			poll_idle(rx_core->poller.idle);
+		worker_wake(rx_core->workers[w]);
 	}
 }
 
 static void enter(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
 	/* First: a ring may have no room until the workers' new generation is clean. */
-	rx_core_leave(receiver, epoch);
-	push_marks(receiver, make_mark(epoch, false));
-	rx_core_wait(receiver);
+	rx_core_leave(rx_core, epoch);
+	push_marks(rx_core, make_mark(epoch, false));
+	rx_core_wait(rx_core);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	rx_core_leave(receiver, epoch);
-	push_marks(receiver, make_mark(epoch, true));
+	rx_core_leave(rx_core, epoch);
+	push_marks(rx_core, make_mark(epoch, true));
 }
 
-static void async_connect(struct rx_core *receiver)
+static void async_connect(struct rx_core *rx_core)
 {
-	if (receiver->forward != NULL) {
-		off_path_connect(receiver);
+	if (rx_core->forward != NULL) {
+		off_path_connect(rx_core);
 		return;
 	}
-	receiver->poller.arg = receiver;
-	receiver->poller.enter = enter;
-	receiver->poller.take = take;
-	receiver->poller.end = end;
+	rx_core->poller.arg = rx_core;
+	rx_core->poller.enter = enter;
+	rx_core->poller.take = take;
+	rx_core->poller.end = end;
 }
 
 /* --- a worker --- */
@@ -185,7 +185,7 @@ static bool obey_mark(struct worker *worker, const void *entry)
 static void async_work(struct worker *worker, uint32_t nb_workers)
 {
 	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
-		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
+		uint64_t rx_cycles) = worker->shed != NULL ? worker_count_kept : worker_count;
 
 	(void)nb_workers;
 	if (worker->digests != NULL) {
@@ -197,7 +197,7 @@ static void async_work(struct worker *worker, uint32_t nb_workers)
 		uint64_t start = rte_rdtsc(), rx_cycles;
 		uint32_t n = rte_ring_sc_dequeue_burst(worker->ring, entries, BURST_MAX, NULL);
 
-		if (worker->poller.keeper != NULL)
+		if (worker->poller.shed != NULL)
 			poll_look(&worker->poller, 0, n);
 		if (n == 0) {
 			worker_rest(worker);
@@ -221,7 +221,7 @@ const struct design_ops design_async = {
 	.name = "async",
 	.suits = "one receiver deals packets out; for NICs without RSS, and tunnels",
 	.options = &async_owner,
-	.receiver = true,
+	.rx_core = true,
 	.rings = true,
 	.queues = true,
 	.forwards = true,
@@ -265,7 +265,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = inapplicable_without_dispatch,
+		.inapplicable = inapplicable_without_dispatch,
 		.word = dispatch_word,
 		OPTION_FIELD(async_options, dispatch),
 		.default_text = "flow",
@@ -281,7 +281,7 @@ static const struct option_row async_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = inapplicable_without_rings,
+		.inapplicable = inapplicable_without_rings,
 		OPTION_FIELD(async_options, ring_size),
 		.min = 64,
 		.max = 65536,

@@ -60,7 +60,7 @@ static bool uses_hash(const struct config *config)
 	const struct design_ops *design = designs[design_options(config)->design];
 
 	return port_option_inapplicable(config, NULL) == NULL &&
-	       (!design->receiver ||
+	       (!design->rx_core ||
 		       (design->hashes && async_options(config)->dispatch == DISPATCH_FLOW));
 }
 
@@ -74,7 +74,7 @@ static bool check_design(const struct config *config, const struct measurement_c
 			"%s contradicts --forward: packets would wait for every worker; give "
 			"rss or async",
 			designs[design_options(config)->design]->name);
-	if (shed_policy_options(config)->keep_up != SHED_POLICY_OFF &&
+	if (shed_policy_options(config)->policy != SHED_POLICY_OFF &&
 		!designs[design_options(config)->design]->queues)
 		return option_fault(fault, "design", measurement,
 			"%s contradicts --overload: its workers have no queues of their own; "

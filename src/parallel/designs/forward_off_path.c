@@ -16,92 +16,92 @@ static enum digest_form form_of(const struct counting *counting)
 
 /* --- the receiver --- */
 
-static inline uint32_t next_worker(struct rx_core *receiver)
+static inline uint32_t next_worker(struct rx_core *rx_core)
 {
-	uint32_t next = receiver->next;
+	uint32_t next = rx_core->next;
 
-	receiver->next = next + 1 == receiver->nb_workers ? 0 : next + 1;
+	rx_core->next = next + 1 == rx_core->nb_workers ? 0 : next + 1;
 	return next;
 }
 
 /* To every worker's ring what is its own. */
-static inline __attribute__((always_inline)) void deal(struct rx_core *receiver,
+static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)
 {
 	uint32_t hashes[BURST_MAX];
-	bool by_flow = receiver->dispatch == DISPATCH_FLOW;
+	bool by_flow = rx_core->dispatch == DISPATCH_FLOW;
 
 	if (by_flow)
-		rss_hash_burst(burst, &receiver->hashed, hashes);
+		rss_hash_burst(burst, &rx_core->hashed, hashes);
 	for (uint32_t i = 0; i < burst->n; i++) {
 		uint32_t w =
-			by_flow ? receiver->reta[hashes[i] % RSS_RETA_SIZE] : next_worker(receiver);
+			by_flow ? rx_core->reta[hashes[i] % RSS_RETA_SIZE] : next_worker(rx_core);
 
-		if (!digest_burst_put_entry(receiver->workers[w]->digests, burst, i, form))
+		if (!digest_burst_put_entry(rx_core->workers[w]->digests, burst, i, form))
 			generation->ring_full[w]++;
 	}
 }
 
-static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *receiver,
+static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *rx_core,
 	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)
 {
-	if (receiver->nb_workers == 1)
+	if (rx_core->nb_workers == 1)
 		generation->ring_full[0] +=
-			digest_burst_put(receiver->workers[0]->digests, burst, form);
+			digest_burst_put(rx_core->workers[0]->digests, burst, form);
 	else
-		deal(receiver, generation, burst, form);
-	for (uint32_t w = 0; w < receiver->nb_workers; w++)
-		digest_ring_publish(receiver->workers[w]->digests);
+		deal(rx_core, generation, burst, form);
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++)
+		digest_ring_publish(rx_core->workers[w]->digests);
 }
 
 /* The workers' generation of the receiver's epoch is clean, and says what is asked. */
-static const struct counting *counting_of(const struct rx_core *receiver)
+static const struct counting *counting_of(const struct rx_core *rx_core)
 {
-	return worker_generation(receiver->workers[0], receiver->epoch)->counting;
+	return worker_generation(rx_core->workers[0], rx_core->epoch)->counting;
 }
 
-static void leave_digests(struct rx_core *receiver, struct rx_core_generation *generation,
+static void leave_digests(struct rx_core *rx_core, struct rx_core_generation *generation,
 	const struct counting *counting)
 {
-	const struct key_burst *burst = &receiver->off_path->burst;
+	const struct key_burst *burst = &rx_core->off_path->burst;
 
 	switch (form_of(counting)) {
 	case DIGEST_FORM_PLAIN:
-		leave_in_form(receiver, generation, burst, DIGEST_FORM_PLAIN);
+		leave_in_form(rx_core, generation, burst, DIGEST_FORM_PLAIN);
 		break;
 	case DIGEST_FORM_DETAILS:
-		leave_in_form(receiver, generation, burst, DIGEST_FORM_DETAILS);
+		leave_in_form(rx_core, generation, burst, DIGEST_FORM_DETAILS);
 		break;
 	case DIGEST_FORM_EXTRA:
-		leave_in_form(receiver, generation, burst, DIGEST_FORM_EXTRA);
+		leave_in_form(rx_core, generation, burst, DIGEST_FORM_EXTRA);
 		break;
 	}
 }
 
-static void wake_all(struct rx_core *receiver)
+static void wake_all(struct rx_core *rx_core)
 {
-	for (uint32_t w = 0; w < receiver->nb_workers; w++)
-		worker_wake(receiver->workers[w]);
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++)
+		worker_wake(rx_core->workers[w]);
 }
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct rx_core *receiver = arg;
-	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
-	const struct counting *counting = counting_of(receiver);
-	uint64_t start = receiver->poller.polled, left, sent;
-	uint64_t came = reader_came(&receiver->off_path->reader, pkts[0], start - rx_cycles);
+	struct rx_core *rx_core = arg;
+	struct rx_core_generation *generation = rx_core_generation(rx_core, rx_core->epoch);
+	const struct counting *counting = counting_of(rx_core);
+	uint64_t start = rx_core->poller.polled, left, sent;
+	uint64_t came = reader_came(&rx_core->off_path->reader, pkts[0], start - rx_cycles);
 
 	generation->received += n;
-	reader_read_ahead(&receiver->off_path->reader, counting, pkts, n,
-		&receiver->off_path->burst, &generation->counts, &generation->filtered);
-	leave_digests(receiver, generation, counting);
+	reader_read_ahead(&rx_core->off_path->reader, counting, pkts, n,
+		&rx_core->off_path->burst, &generation->counts, &generation->filtered);
+	leave_digests(rx_core, generation, counting);
 	left = rte_rdtsc();
 	sent = forward_burst(
-		receiver->forward, receiver->poller.at, receiver->epoch, pkts, n, came);
-	wake_all(receiver);
+		rx_core->forward, rx_core->poller.at, rx_core->epoch, pkts, n, came);
+	wake_all(rx_core);
 
 	generation->free_cycles += sent - left;
 	generation->rx_cycles += rx_cycles;
@@ -110,44 +110,44 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 
 static void empty(void *arg, uint32_t q)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	forward_rest(receiver->forward, q);
+	forward_rest(rx_core->forward, q);
 }
 
-static void mark_all(struct rx_core *receiver, enum digest_kind kind, uint64_t epoch)
+static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t epoch)
 {
-	for (uint32_t w = 0; w < receiver->nb_workers; w++)
-		digest_ring_mark(receiver->workers[w]->digests, kind, epoch);
-	wake_all(receiver);
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++)
+		digest_ring_mark(rx_core->workers[w]->digests, kind, epoch);
+	wake_all(rx_core);
 }
 
 /* The wait is for the reporter, who opens no epoch live before it is ready: there is none. */
 static void enter(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	rx_core_leave(receiver, epoch);
-	mark_all(receiver, DIGEST_EPOCH, epoch);
-	rx_core_wait(receiver);
+	rx_core_leave(rx_core, epoch);
+	mark_all(rx_core, DIGEST_EPOCH, epoch);
+	rx_core_wait(rx_core);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	forward_end(receiver->forward);
-	rx_core_leave(receiver, epoch);
-	mark_all(receiver, DIGEST_END, epoch);
+	forward_end(rx_core->forward);
+	rx_core_leave(rx_core, epoch);
+	mark_all(rx_core, DIGEST_END, epoch);
 }
 
-void off_path_connect(struct rx_core *receiver)
+void off_path_connect(struct rx_core *rx_core)
 {
-	receiver->poller.arg = receiver;
-	receiver->poller.enter = enter;
-	receiver->poller.take = take;
-	receiver->poller.empty = empty;
-	receiver->poller.end = end;
+	rx_core->poller.arg = rx_core;
+	rx_core->poller.enter = enter;
+	rx_core->poller.take = take;
+	rx_core->poller.empty = empty;
+	rx_core->poller.end = end;
 }
 
 /* --- a worker --- */

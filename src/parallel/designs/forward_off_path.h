@@ -17,7 +17,7 @@ struct off_path {
 };
 
 /* Says what becomes of what the receiver polls. */
-void off_path_connect(struct rx_core *receiver);
+void off_path_connect(struct rx_core *rx_core);
 
 /* The loop of a worker, until it left the last epoch. */
 void off_path_work(struct worker *worker);

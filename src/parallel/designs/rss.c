@@ -66,7 +66,7 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
 	worker->poller.take = worker->forward != NULL  ? take_and_send
-			      : worker->keeper != NULL ? take_kept
+			      : worker->shed != NULL ? take_kept
 						       : take;
 	worker->poller.empty = worker->forward != NULL ? empty : NULL;
 	worker->poller.rest = rest;

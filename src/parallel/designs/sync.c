@@ -23,42 +23,42 @@ _Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a full burst is full parts");
 /* --- the receiver --- */
 
 /* Hands a burst to every worker and waits until all are done with it. */
-static void run_burst(struct rx_core *receiver, const struct sync_burst *burst)
+static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 {
-	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
-		struct sync_slot *slot = receiver->workers[w]->slot;
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++) {
+		struct sync_slot *slot = rx_core->workers[w]->slot;
 		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 
 		slot->burst = *burst;
 		/* Pairs with the acquire in sync_work(): the burst comes first. */
 		atomic_store_explicit(&slot->started, started + 1, memory_order_release);
-		worker_wake(receiver->workers[w]);
+		worker_wake(rx_core->workers[w]);
 	}
-	for (uint32_t w = 0; w < receiver->nb_workers; w++) {
-		struct sync_slot *slot = receiver->workers[w]->slot;
+	for (uint32_t w = 0; w < rx_core->nb_workers; w++) {
+		struct sync_slot *slot = rx_core->workers[w]->slot;
 		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 
 		/* Pairs with the release in sync_work(): the worker has let go of the packets. */
 		while (atomic_load_explicit(&slot->done, memory_order_acquire) != started)
-			poll_idle(receiver->poller.idle);
+			poll_idle(rx_core->poller.idle);
 	}
 }
 
 static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct rx_core *receiver = arg;
-	struct rx_core_generation *generation = rx_core_generation(receiver, receiver->epoch);
+	struct rx_core *rx_core = arg;
+	struct rx_core_generation *generation = rx_core_generation(rx_core, rx_core->epoch);
 	struct sync_burst burst = {
-		.epoch = receiver->epoch,
+		.epoch = rx_core->epoch,
 		.pkts = pkts,
 		.n = n,
-		.first = receiver->next,
+		.first = rx_core->next,
 	};
 
 	generation->received += n;
 	generation->rx_cycles += rx_cycles;
-	receiver->next = (receiver->next + n) % receiver->nb_workers;
-	run_burst(receiver, &burst);
+	rx_core->next = (rx_core->next + n) % rx_core->nb_workers;
+	run_burst(rx_core, &burst);
 }
 
 /*
@@ -67,29 +67,29 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
  */
 static void enter(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 	struct sync_burst burst = {.epoch = epoch};
 
-	rx_core_leave(receiver, epoch);
-	run_burst(receiver, &burst);
-	rx_core_wait(receiver);
+	rx_core_leave(rx_core, epoch);
+	run_burst(rx_core, &burst);
+	rx_core_wait(rx_core);
 }
 
 static void end(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 	struct sync_burst burst = {.epoch = epoch, .last = true};
 
-	rx_core_leave(receiver, epoch);
-	run_burst(receiver, &burst);
+	rx_core_leave(rx_core, epoch);
+	run_burst(rx_core, &burst);
 }
 
-static void sync_connect(struct rx_core *receiver)
+static void sync_connect(struct rx_core *rx_core)
 {
-	receiver->poller.arg = receiver;
-	receiver->poller.enter = enter;
-	receiver->poller.take = take;
-	receiver->poller.end = end;
+	rx_core->poller.arg = rx_core;
+	rx_core->poller.enter = enter;
+	rx_core->poller.take = take;
+	rx_core->poller.end = end;
 }
 
 /* --- a worker --- */
@@ -97,7 +97,7 @@ static void sync_connect(struct rx_core *receiver)
 static void count_part(struct worker *worker, const struct sync_burst *burst, uint32_t nb_workers)
 {
 	void (*count)(struct worker * worker, struct rte_mbuf * *pkts, uint32_t n,
-		uint64_t rx_cycles) = worker->keeper != NULL ? worker_count_kept : worker_count;
+		uint64_t rx_cycles) = worker->shed != NULL ? worker_count_kept : worker_count;
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
 	/* pkts[0] belongs to worker `first`, the next ones to those after it, round and round. */
@@ -135,7 +135,7 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 const struct design_ops design_sync = {
 	.name = "sync",
 	.suits = "one receiver passes each burst to all and waits; for comparison",
-	.receiver = true,
+	.rx_core = true,
 	.held = POLL_BURST_MAX,
 	.connect = sync_connect,
 	.work = sync_work,

@@ -43,43 +43,43 @@ struct core_allocator {
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
 
-static void init_allocator(struct core_allocator *placer, const struct topology *topology)
+static void init_allocator(struct core_allocator *allocator, const struct topology *topology)
 {
-	memset(placer, 0, sizeof(*placer));
-	placer->topology = topology;
-	memset(placer->package, -1, sizeof(placer->package));
+	memset(allocator, 0, sizeof(*allocator));
+	allocator->topology = topology;
+	memset(allocator->package, -1, sizeof(allocator->package));
 	for (uint32_t i = 0; i < topology->nb_cpus; i++) {
 		const struct topology_cpu *cpu = &topology->cpus[i];
 		uint32_t first = 0;
 
 		while (!topology_same_core(&topology->cpus[first], cpu))
 			first++;
-		placer->core[i] = first == i ? placer->nb_cores++ : placer->core[first];
-		placer->isolating |= cpu->isolated;
+		allocator->core[i] = first == i ? allocator->nb_cores++ : allocator->core[first];
+		allocator->isolating |= cpu->isolated;
 		if (cpu->node >= 0 && cpu->node < TOPOLOGY_NODES_MAX)
-			placer->package[cpu->node] = (int)cpu->package;
+			allocator->package[cpu->node] = (int)cpu->package;
 	}
 }
 
-static bool on_core_0(const struct core_allocator *placer, uint32_t i)
+static bool on_core_0(const struct core_allocator *allocator, uint32_t i)
 {
-	return placer->topology->cpus[0].id == 0 && placer->core[i] == placer->core[0];
+	return allocator->topology->cpus[0].id == 0 && allocator->core[i] == allocator->core[0];
 }
 
 /* For an lcore that belongs on `node`, which is a real one. */
-static uint64_t rank_cpu(const struct core_allocator *placer, uint32_t i, int node)
+static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int node)
 {
-	const struct topology_cpu *cpu = &placer->topology->cpus[i];
-	uint32_t distance = topology_distance(placer->topology, node, cpu->node);
+	const struct topology_cpu *cpu = &allocator->topology->cpus[i];
+	uint32_t distance = topology_distance(allocator->topology, node, cpu->node);
 	uint64_t rank = cpu->id;
 
 	if (cpu->id == 0)
 		rank |= RANK_ZERO;
-	if (cpu->node != node && placer->package[node] != (int)cpu->package)
+	if (cpu->node != node && allocator->package[node] != (int)cpu->package)
 		rank |= RANK_REMOTE;
-	if (placer->isolating && !cpu->isolated)
+	if (allocator->isolating && !cpu->isolated)
 		rank |= RANK_ORDINARY;
-	if (on_core_0(placer, i))
+	if (on_core_0(allocator, i))
 		rank |= RANK_CORE_0;
 	/* A table of distances may have an odd idea of near; another node is never as near as one's
 	 * own. */
@@ -88,18 +88,18 @@ static uint64_t rank_cpu(const struct core_allocator *placer, uint32_t i, int no
 					   ? distance - TOPOLOGY_DISTANCE_LOCAL
 					   : 1)
 			<< RANK_DISTANCE;
-	return rank | (uint64_t)placer->polls[placer->core[i]] << RANK_SHARED;
+	return rank | (uint64_t)allocator->polls[allocator->core[i]] << RANK_SHARED;
 }
 
-static uint32_t best_cpu(const struct core_allocator *placer, int node, uint64_t *rank)
+static uint32_t best_cpu(const struct core_allocator *allocator, int node, uint64_t *rank)
 {
 	uint32_t best = NOBODY;
 
 	*rank = UINT64_MAX;
-	for (uint32_t i = 0; i < placer->topology->nb_cpus; i++) {
-		uint64_t this = rank_cpu(placer, i, node);
+	for (uint32_t i = 0; i < allocator->topology->nb_cpus; i++) {
+		uint64_t this = rank_cpu(allocator, i, node);
 
-		if (placer->busy[i] || this >= *rank)
+		if (allocator->busy[i] || this >= *rank)
 			continue;
 		*rank = this;
 		best = i;
@@ -114,18 +114,18 @@ static bool is_good(uint64_t rank)
 }
 
 /* Whole cores, but for CPU 0's, on a node or, where it is PLAN_NODE_ANY, on all of them. */
-static uint32_t good_cores(const struct core_allocator *placer, int node)
+static uint32_t good_cores(const struct core_allocator *allocator, int node)
 {
 	bool counted[TOPOLOGY_CPUS_MAX] = {false};
 	uint32_t all = 0, isolated = 0;
 
-	for (uint32_t i = 0; i < placer->topology->nb_cpus; i++) {
-		const struct topology_cpu *cpu = &placer->topology->cpus[i];
+	for (uint32_t i = 0; i < allocator->topology->nb_cpus; i++) {
+		const struct topology_cpu *cpu = &allocator->topology->cpus[i];
 
-		if ((node != PLAN_NODE_ANY && cpu->node != node) || on_core_0(placer, i) ||
-			counted[placer->core[i]])
+		if ((node != PLAN_NODE_ANY && cpu->node != node) || on_core_0(allocator, i) ||
+			counted[allocator->core[i]])
 			continue;
-		counted[placer->core[i]] = true;
+		counted[allocator->core[i]] = true;
 		all++;
 		isolated += cpu->isolated;
 	}
@@ -133,15 +133,15 @@ static uint32_t good_cores(const struct core_allocator *placer, int node)
 }
 
 /* Where packets of a port whose node is unknown are best measured: where most cores are. */
-static int home_of(const struct core_allocator *placer, const struct plan_group *group)
+static int home_of(const struct core_allocator *allocator, const struct plan_group *group)
 {
 	uint32_t most = 0;
-	int home = placer->topology->cpus[placer->topology->nb_cpus - 1].node;
+	int home = allocator->topology->cpus[allocator->topology->nb_cpus - 1].node;
 
 	if (group->node != PLAN_NODE_ANY)
 		return group->node;
 	for (int node = 0; node < TOPOLOGY_NODES_MAX; node++) {
-		uint32_t cores = good_cores(placer, node);
+		uint32_t cores = good_cores(allocator, node);
 
 		if (cores > most) {
 			most = cores;
@@ -153,25 +153,25 @@ static int home_of(const struct core_allocator *placer, const struct plan_group 
 
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct core_allocator placer;
+	static _Thread_local struct core_allocator allocator;
 
-	init_allocator(&placer, topology);
+	init_allocator(&allocator, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
-		uint32_t others = (plan->design->receiver ? 1 : 0) +
+		uint32_t others = (plan->design->rx_core ? 1 : 0) +
 				  (plan->replay ? 1 : 0); /* a replay is one group */
-		uint32_t cores = good_cores(&placer, plan->groups[g].node);
+		uint32_t cores = good_cores(&allocator, plan->groups[g].node);
 
 		plan->groups[g].nb_workers = cores > others ? cores - others : 1;
 	}
-	return placer.nb_cores;
+	return allocator.nb_cores;
 }
 
-static void take_cpu(struct core_allocator *placer, struct plan_lcore *lcore, uint32_t i)
+static void take_cpu(struct core_allocator *allocator, struct plan_lcore *lcore, uint32_t i)
 {
-	placer->busy[i] = true;
-	placer->polls[placer->core[i]]++;
-	lcore->cpu = (int)placer->topology->cpus[i].id;
-	lcore->node = placer->topology->cpus[i].node;
+	allocator->busy[i] = true;
+	allocator->polls[allocator->core[i]]++;
+	lcore->cpu = (int)allocator->topology->cpus[i].id;
+	lcore->node = allocator->topology->cpus[i].node;
 }
 
 /* Those who poll, in the order in which they choose: receivers, workers, the feeder. */
@@ -187,7 +187,7 @@ static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_L
 	return n;
 }
 
-static void assign_polling(struct plan *plan, struct core_allocator *placer)
+static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 {
 	struct plan_lcore *order[PLAN_LCORES_MAX];
 	uint32_t n = order_polling(plan, order);
@@ -201,9 +201,9 @@ static void assign_polling(struct plan *plan, struct core_allocator *placer)
 
 			if (order[i]->cpu >= 0)
 				continue;
-			cpu = best_cpu(placer, plan->groups[order[i]->group].memory_node, &rank);
+			cpu = best_cpu(allocator, plan->groups[order[i]->group].memory_node, &rank);
 			if (pass > 0 || is_good(rank))
-				take_cpu(placer, order[i], cpu);
+				take_cpu(allocator, order[i], cpu);
 		}
 }
 
@@ -211,26 +211,26 @@ static void assign_polling(struct plan *plan, struct core_allocator *placer)
  * The reporter and all threads that are not lcores avoid polling CPUs, then their cores, then
  * isolated CPUs, and stay near the first group.
  */
-static uint64_t rank_ordinary(const struct core_allocator *placer, uint32_t i, int node)
+static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
-	const struct topology_cpu *cpu = &placer->topology->cpus[i];
+	const struct topology_cpu *cpu = &allocator->topology->cpus[i];
 
-	return (placer->polls[placer->core[i]] > 0 ? (uint64_t)1 << 33 : 0) |
+	return (allocator->polls[allocator->core[i]] > 0 ? (uint64_t)1 << 33 : 0) |
 	       (cpu->isolated ? (uint64_t)1 << 32 : 0) |
-	       topology_distance(placer->topology, node, cpu->node);
+	       topology_distance(allocator->topology, node, cpu->node);
 }
 
-static void assign_reporter(struct plan *plan, const struct core_allocator *placer)
+static void assign_reporter(struct plan *plan, const struct core_allocator *allocator)
 {
-	const struct topology *topology = placer->topology;
+	const struct topology *topology = allocator->topology;
 	struct plan_lcore *reporter = &plan->lcores[0];
 	int node = plan->groups[0].memory_node;
 	uint64_t best = UINT64_MAX;
 
 	for (uint32_t i = 0; i < topology->nb_cpus; i++) {
-		uint64_t rank = rank_ordinary(placer, i, node);
+		uint64_t rank = rank_ordinary(allocator, i, node);
 
-		if (placer->busy[i] || rank > best)
+		if (allocator->busy[i] || rank > best)
 			continue;
 		if (rank < best) {
 			memset(&plan->ordinary, 0, sizeof(plan->ordinary));
@@ -253,7 +253,7 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *plac
 /* A list of workers, and whether a receiver is among them. */
 struct who {
 	struct cpu_set workers;
-	bool receiver;
+	bool rx_core;
 };
 
 static void add_who(struct who *who, const struct plan_lcore *lcore)
@@ -261,7 +261,7 @@ static void add_who(struct who *who, const struct plan_lcore *lcore)
 	if (lcore->role == PLAN_WORKER)
 		cpu_set_add(&who->workers, lcore->worker);
 	else
-		who->receiver = true;
+		who->rx_core = true;
 }
 
 /* Writes, for example, "the receiver and workers 3-5". Returns false if there are none. */
@@ -271,13 +271,13 @@ static bool print_who(const struct who *who, char *text, size_t size)
 	char list[128];
 
 	cpu_set_print(&who->workers, list, sizeof(list));
-	snprintf(text, size, "%s%s%s%s", who->receiver ? "the receiver" : "",
-		who->receiver && n > 0 ? " and " : "",
+	snprintf(text, size, "%s%s%s%s", who->rx_core ? "the receiver" : "",
+		who->rx_core && n > 0 ? " and " : "",
 		n == 0   ? ""
 		: n == 1 ? "worker "
 			 : "workers ",
 		list);
-	return who->receiver || n > 0;
+	return who->rx_core || n > 0;
 }
 
 static void warn_remote_node(struct plan *plan, uint32_t g)
@@ -302,15 +302,15 @@ static void warn_remote_node(struct plan *plan, uint32_t g)
 }
 
 static const struct topology_cpu *cpu_of(
-	const struct core_allocator *placer, const struct plan_lcore *lcore, uint32_t *index)
+	const struct core_allocator *allocator, const struct plan_lcore *lcore, uint32_t *index)
 {
-	for (*index = 0; *index < placer->topology->nb_cpus; ++*index)
-		if ((int)placer->topology->cpus[*index].id == lcore->cpu)
-			return &placer->topology->cpus[*index];
+	for (*index = 0; *index < allocator->topology->nb_cpus; ++*index)
+		if ((int)allocator->topology->cpus[*index].id == lcore->cpu)
+			return &allocator->topology->cpus[*index];
 	return NULL;
 }
 
-static void warn_shared_cores(struct plan *plan, const struct core_allocator *placer)
+static void warn_shared_cores(struct plan *plan, const struct core_allocator *allocator)
 {
 	struct who sharing = {0}, ordinary = {0};
 	char text[192];
@@ -322,12 +322,12 @@ static void warn_shared_cores(struct plan *plan, const struct core_allocator *pl
 
 		if (lcore->role != PLAN_RECEIVER && lcore->role != PLAN_WORKER)
 			continue;
-		cpu = cpu_of(placer, lcore, &index);
+		cpu = cpu_of(allocator, lcore, &index);
 		if (cpu == NULL)
 			continue;
-		if (placer->polls[placer->core[index]] > 1)
+		if (allocator->polls[allocator->core[index]] > 1)
 			add_who(&sharing, lcore);
-		if (placer->isolating && !cpu->isolated)
+		if (allocator->isolating && !cpu->isolated)
 			add_who(&ordinary, lcore);
 	}
 	if (print_who(&sharing, text, sizeof(text)))
@@ -380,43 +380,43 @@ static void float_all(struct plan *plan)
 		plan->groups[g].memory_node = plan->groups[g].node;
 }
 
-static void init_plan_cpus(struct plan *plan, struct core_allocator *placer)
+static void init_plan_cpus(struct plan *plan, struct core_allocator *allocator)
 {
-	init_allocator(placer, placer->topology);
-	plan->nb_cpus = placer->topology->nb_cpus;
+	init_allocator(allocator, allocator->topology);
+	plan->nb_cpus = allocator->topology->nb_cpus;
 	for (uint32_t i = 0; i < plan->nb_cpus; i++)
-		cpu_set_add(&plan->cpus, placer->topology->cpus[i].id);
+		cpu_set_add(&plan->cpus, allocator->topology->cpus[i].id);
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
-		plan->groups[g].memory_node = home_of(placer, &plan->groups[g]);
+		plan->groups[g].memory_node = home_of(allocator, &plan->groups[g]);
 }
 
 void plan_assign_cores(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct core_allocator placer;
+	static _Thread_local struct core_allocator allocator;
 
-	placer.topology = topology;
-	init_plan_cpus(plan, &placer);
+	allocator.topology = topology;
+	init_plan_cpus(plan, &allocator);
 	/* The reporter of a replay may share the feeder's CPU. */
 	plan->oversubscribed = plan_nb_polling(plan) + (plan->replay ? 0 : 1) > plan->nb_cpus;
 	if (plan->oversubscribed) {
 		float_all(plan);
 		return;
 	}
-	assign_polling(plan, &placer);
-	assign_reporter(plan, &placer);
+	assign_polling(plan, &allocator);
+	assign_reporter(plan, &allocator);
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
 		warn_remote_node(plan, g);
-	warn_shared_cores(plan, &placer);
+	warn_shared_cores(plan, &allocator);
 	warn_shared_sketch(plan);
 }
 
 void plan_assign_core(struct plan *plan, const struct topology *topology)
 {
-	static _Thread_local struct core_allocator placer;
+	static _Thread_local struct core_allocator allocator;
 	uint64_t rank;
 
-	placer.topology = topology;
-	init_plan_cpus(plan, &placer);
-	take_cpu(&placer, &plan->lcores[0], best_cpu(&placer, plan->groups[0].memory_node, &rank));
+	allocator.topology = topology;
+	init_plan_cpus(plan, &allocator);
+	take_cpu(&allocator, &plan->lcores[0], best_cpu(&allocator, plan->groups[0].memory_node, &rank));
 	cpu_set_add(&plan->ordinary, (uint32_t)plan->lcores[0].cpu);
 }

@@ -43,7 +43,7 @@ struct design_ops {
 	const struct option_owner *options; /* options of this design; NULL: none */
 	/* A receiver in every group polls one queue of each port for the workers. Without, each
 	 * worker polls a queue of its own. */
-	bool receiver;
+	bool rx_core;
 	bool rings;   /* between the receiver and each worker: ring-size entries */
 	bool digests; /* with --forward, rings carry digests instead of packets */
 	bool forwards; /* the polling core may send packets before they are counted: supports --forward */
@@ -53,9 +53,9 @@ struct design_ops {
 			  BURST_MAX at once and hands them on */
 	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
 	 * poller. NULL without a receiver. */
-	void (*connect)(struct rx_core *receiver);
+	void (*connect)(struct rx_core *rx_core);
 	/* The receiver's loop; NULL: poll_until_end(). */
-	void (*receive)(struct rx_core *receiver);
+	void (*receive)(struct rx_core *rx_core);
 	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
 	/* Receives counted packets: worker_free(), or the next stage. */

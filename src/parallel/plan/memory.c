@@ -35,7 +35,7 @@ static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 	const struct plan_group *group = &plan->groups[g];
 	uint32_t rings = plan->ring_size > 0 ? group->nb_workers : 0;
 	uint32_t lcores =
-		1 + group->nb_workers + (plan->replay ? 1 : 0) + (plan->design->receiver ? 1 : 0);
+		1 + group->nb_workers + (plan->replay ? 1 : 0) + (plan->design->rx_core ? 1 : 0);
 	uint32_t needed = rings * (plan->ring_size + 2 * BURST_MAX) * plan->frame_mbufs +
 			  lcores * 2 * plan->mbuf_cache;
 
@@ -113,7 +113,7 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
 
-	node->rule_bytes += plan->rules.worker_bytes + plan->keep_up.worker_bytes +
+	node->rule_bytes += plan->rules.worker_bytes + plan->policy.worker_bytes +
 			    (size_t)plan->digest_ring * PLAN_DIGEST_BYTES;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct plan_measurement *measurement = &plan->measurements[m];
@@ -127,7 +127,7 @@ static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 static void add_up_nodes(struct plan *plan)
 {
 	size_t of_reporter = plan->rules.ordinary_bytes + plan->collect.bytes + plan->kernel.bytes +
-			     plan->keep_up.bytes;
+			     plan->policy.bytes;
 
 	plan->nb_nodes = 0;
 	plan->sketch_bytes = plan->rule_bytes = 0;
@@ -299,7 +299,7 @@ static const struct option_row pool_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = plan_inapplicable_without_mbufs,
+		.inapplicable = plan_inapplicable_without_mbufs,
 		OPTION_FIELD(pool_options, mbufs),
 		.min = 512,
 		.max = UINT64_C(1) << 26,

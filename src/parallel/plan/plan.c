@@ -61,7 +61,7 @@ bool plan_set_error(struct plan *plan, char *error, const char *format, ...)
 uint32_t plan_nb_polling(const struct plan *plan)
 {
 	return plan->nb_workers + (plan->replay ? 1 : 0) +
-	       (plan->design->receiver ? plan->nb_groups : 0);
+	       (plan->design->rx_core ? plan->nb_groups : 0);
 }
 
 static uint32_t group_of_node(struct plan *plan, int node)
@@ -147,7 +147,7 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 	/* The reporter wants a core too. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan,
-		plan->replay && !plan->design->receiver ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
+		plan->replay && !plan->design->rx_core ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
 	limit_workers(plan, PLAN_LCORES_MAX - 1 - helpers);
 	if (topology->cpu_quota > 0)
 		limit_workers(plan, topology->cpu_quota > helpers + 1
@@ -201,7 +201,7 @@ static void number_workers(struct plan *plan)
 		struct plan_group *group = &plan->groups[g];
 
 		group->first_worker = plan->nb_workers;
-		group->nb_queues = !plan->design->receiver ? group->nb_workers : 1;
+		group->nb_queues = !plan->design->rx_core ? group->nb_workers : 1;
 		plan->nb_workers += group->nb_workers;
 	}
 	plan->nb_instances = plan->sharing == SHARING_SHARED ? 1 : plan->nb_workers;
@@ -228,7 +228,7 @@ static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues 
 	uint32_t power = 1;
 	char why[64];
 
-	if (plan->design->receiver || plan->replay)
+	if (plan->design->rx_core || plan->replay)
 		return;
 	snprintf(why, sizeof(why), "its driver takes %u receive queue%s", queues->max,
 		queues->max == 1 ? "" : "s");
@@ -274,7 +274,7 @@ static void assign_roles(struct plan *plan)
 	plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_REPORTER};
 	if (plan->replay)
 		plan->lcores[plan->nb_lcores++] = (struct plan_lcore){.role = PLAN_FEEDER};
-	for (uint32_t g = 0; plan->design->receiver && g < plan->nb_groups; g++)
+	for (uint32_t g = 0; plan->design->rx_core && g < plan->nb_groups; g++)
 		plan->lcores[plan->nb_lcores++] =
 			(struct plan_lcore){.role = PLAN_RECEIVER, .group = g};
 	for (uint32_t g = 0; g < plan->nb_groups; g++)
@@ -299,7 +299,7 @@ static void plan_growth(struct plan_measurement *m)
 static bool has_weights(const struct plan *plan)
 {
 	return plan->collect.design != NULL || plan->kernel.on_path ||
-	       plan->keep_up.worker_bytes > 0;
+	       plan->policy.worker_bytes > 0;
 }
 
 static bool plan_measurement(struct plan_measurement *m, const struct plan *plan,
@@ -441,7 +441,7 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 	plan->rules = ports->rules;
 	plan->collect = ports->collect;
 	plan->kernel = ports->kernel;
-	plan->keep_up = ports->keep_up;
+	plan->policy = ports->policy;
 	plan->mbuf_room = plan->replay ? REPLAY_MBUF_ROOM : PORT_MBUF_ROOM;
 	if (plan->mbuf_room < ports->mbuf_room)
 		plan->mbuf_room = ports->mbuf_room;
@@ -496,7 +496,7 @@ bool plan_fit(struct plan *plan, const struct config *config, const struct topol
 	bool fits;
 
 	plan->nb_warnings = 0; /* already logged */
-	if (!plan->design->receiver)
+	if (!plan->design->rx_core)
 		release_workers(plan, devices, plan_options(config)->workers == 0);
 	nb_warnings = plan->nb_warnings;
 	for (uint32_t p = 0; p < plan->nb_ports; p++) {
@@ -611,7 +611,7 @@ static const char *not_for_deep(const struct config *config, enum flow_depth dee
 	if (collect_asked(config))
 		return "needs packets, and exporters send flow records; omit it";
 	if (deepest == FLOW_TCP && forward_asked(config) &&
-		designs[design_options(config)->design]->receiver)
+		designs[design_options(config)->design]->rx_core)
 		return "tcp needs more of a packet than --forward with --design async passes to "
 		       "workers; give --design rss or --flow-detail rate";
 	return NULL;
@@ -642,7 +642,7 @@ static bool check_plan(const struct config *config, const struct measurement_con
 	if (!check_deep(config, fault))
 		return false;
 	if (workers <= REPLAY_QUEUES_MAX || fed == NULL || collect_asked(config) ||
-		designs[design_options(config)->design]->receiver)
+		designs[design_options(config)->design]->rx_core)
 		return true;
 	return option_fault(fault, "workers", measurement,
 		"%u: too many; with --design rss and --%s the limit is %d", workers, fed->name,
@@ -670,7 +670,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = inapplicable_without_shared,
+		.inapplicable = inapplicable_without_shared,
 		.suits = atomic_suits,
 		.word = plan_atomic_word,
 		OPTION_FIELD(plan_options, atomic),
@@ -700,7 +700,7 @@ static const struct option_row plan_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = plan_inapplicable_without_mbufs,
+		.inapplicable = plan_inapplicable_without_mbufs,
 		OPTION_FIELD(plan_options, mbuf_cache),
 		.zero = true,
 		.min = 1,

@@ -204,7 +204,7 @@ struct plan {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
-	struct plan_shedding keep_up;
+	struct plan_shedding policy;
 	size_t packet_bytes; /* EAL memory of all groups, rules and sketches */
 	size_t sketch_bytes; /* all instances, generations and merged copies */
 	size_t digest_bytes; /* bytes of all digest rings */
@@ -230,7 +230,7 @@ static inline uint32_t plan_instance(const struct plan *plan, uint32_t worker)
 
 static inline size_t plan_bytes_of_shedding(const struct plan *plan)
 {
-	return plan->keep_up.bytes + plan->nb_workers * plan->keep_up.worker_bytes;
+	return plan->policy.bytes + plan->nb_workers * plan->policy.worker_bytes;
 }
 
 /* Returns the part of plan->rule_bytes used by rules. */
@@ -252,7 +252,7 @@ struct plan_ports {
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
-	struct plan_shedding keep_up;
+	struct plan_shedding policy;
 	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
 	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
 	struct {

@@ -64,7 +64,7 @@ static void describe_collector(
 	if (plan->collect.sockets > 0)
 		snprintf(from, sizeof(from), "%u socket%s", plan->collect.sockets,
 			plural(plan->collect.sockets));
-	if (lcore->role == PLAN_WORKER && plan->design->receiver) {
+	if (lcore->role == PLAN_WORKER && plan->design->rx_core) {
 		snprintf(text, size, "takes records from ring %u, updates sketch %u", lcore->worker,
 			plan_instance(plan, lcore->worker));
 		return;
@@ -97,7 +97,7 @@ static void describe_worker(
 	else if (plan->ring_size > 0)
 		snprintf(text, size, "takes from ring %u, updates sketch %u", lcore->worker,
 			instance);
-	else if (plan->design->receiver)
+	else if (plan->design->rx_core)
 		snprintf(text, size, "takes part %u of a burst, updates sketch %u", part, instance);
 	else
 		snprintf(text, size, "receives queue %u of %s, %supdates sketch %u", part, ports,

@@ -359,7 +359,7 @@ static const struct option_row log_rows[] = {
 		.group = OPTION_GROUP_HOST,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = inapplicable_without_silence,
+		.inapplicable = inapplicable_without_silence,
 		.word = level_word,
 		OPTION_FIELD(log_options, level),
 		.default_text = "notice",

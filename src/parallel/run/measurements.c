@@ -91,13 +91,13 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 static void assign_keys(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct drill_down *closer = measurements->closer[m];
+		const struct drill_down *drill_down = measurements->drill_down[m];
 
-		if (closer == NULL)
+		if (drill_down == NULL)
 			continue;
-		counting->closer = true;
-		counting->networks_rule[m] = counting->key_rule_of[closer->networks];
-		counting->needs[m] = rule_bit(counting, closer->networks);
+		counting->drill_down = true;
+		counting->networks_rule[m] = counting->key_rule_of[drill_down->networks];
+		counting->needs[m] = rule_bit(counting, drill_down->networks);
 		/* picked entries have only the 5-tuple */
 		if (measurements->plan.measurements[m].params.key->extra)
 			counting->needs[m] |= rule_bit(counting, m);
@@ -108,9 +108,9 @@ static void assign_keys(const struct measurements *measurements, struct counting
 static bool add_picked(const struct measurements *measurements, struct counting *counting,
 	const struct plan_lcore *lcore)
 {
-	if (counting->closer || measurements->kept_up)
+	if (counting->drill_down || measurements->kept_up)
 		counting->picked = create_bursts(counting, PICKED_BURSTS, lcore);
-	return counting->picked != NULL || !(counting->closer || measurements->kept_up);
+	return counting->picked != NULL || !(counting->drill_down || measurements->kept_up);
 }
 
 /* The second generation's is the same one, or, where keys may be others, another of the same bursts. */
@@ -221,17 +221,17 @@ static bool create_drill_down(struct measurements *measurements)
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		const struct measurement_config *config = plan->measurements[m].config;
-		struct drill_down *closer;
+		struct drill_down *drill_down;
 
 		if (!drill_down_given(config))
 			continue;
-		closer = node_memory_get(PLAN_NODE_ANY, sizeof(*closer));
-		measurements->closer[m] = closer;
-		if (closer == NULL)
+		drill_down = node_memory_get(PLAN_NODE_ANY, sizeof(*drill_down));
+		measurements->drill_down[m] = drill_down;
+		if (drill_down == NULL)
 			return false;
-		while (strcmp(plan->measurements[closer->networks].config->name,
+		while (strcmp(plan->measurements[drill_down->networks].config->name,
 			       drill_down_options(config)->within.networks) != 0)
-			closer->networks++;
+			drill_down->networks++;
 	}
 	return true;
 }
@@ -329,7 +329,7 @@ void measurements_destroy(struct measurements *measurements)
 	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
 		destroy_counting(measurements, w);
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
-		node_memory_give_back(measurements->closer[m], sizeof(*measurements->closer[m]));
+		node_memory_give_back(measurements->drill_down[m], sizeof(*measurements->drill_down[m]));
 	free(measurements->steps);
 	if (measurements->config != NULL)
 		config_free(measurements->config);
@@ -346,8 +346,8 @@ void measurements_give(const struct measurements *measurements, struct generatio
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
 		generation->sketch[m] = measurements->sketches[epoch & 1][instance][m];
 		generation->distinct[m] = measurements->distinct[epoch & 1][worker][m];
-		generation->within.sets[m] = measurements->closer[m] != NULL
-						     ? &measurements->closer[m]->sets[epoch & 1]
+		generation->within.sets[m] = measurements->drill_down[m] != NULL
+						     ? &measurements->drill_down[m]->sets[epoch & 1]
 						     : NULL;
 	}
 }
@@ -384,8 +384,8 @@ void measurements_rekey(struct measurements *measurements, uint64_t epoch)
 void measurements_update_drill_down(struct measurements *measurements, uint64_t epoch)
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
-		if (measurements->closer[m] != NULL)
-			drill_down_renew(measurements->closer[m], measurements->hash_key, epoch);
+		if (measurements->drill_down[m] != NULL)
+			drill_down_renew(measurements->drill_down[m], measurements->hash_key, epoch);
 }
 
 static const struct measurement_config *config_of(
@@ -403,17 +403,17 @@ static bool same_keys(
 
 	return strcmp(x->networks, y->networks) == 0 && x->share >= y->share &&
 	       x->share <= y->share &&
-	       key_rule_equal(a->plan.measurements[a->closer[m_a]->networks].params.key,
-		       b->plan.measurements[b->closer[m_b]->networks].params.key);
+	       key_rule_equal(a->plan.measurements[a->drill_down[m_a]->networks].params.key,
+		       b->plan.measurements[b->drill_down[m_b]->networks].params.key);
 }
 
 void measurements_follow(struct measurements *measurements, const struct measurements *before)
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		for (uint32_t b = 0; b < before->plan.nb_measurements; b++)
-			if (measurements->closer[m] != NULL && before->closer[b] != NULL &&
+			if (measurements->drill_down[m] != NULL && before->drill_down[b] != NULL &&
 				same_keys(measurements, m, before, b))
-				measurements->closer[m]->heavy = before->closer[b]->heavy;
+				measurements->drill_down[m]->heavy = before->drill_down[b]->heavy;
 }
 
 static void warn_if_narrow(struct measurements *measurements, const struct sketch *sketch,

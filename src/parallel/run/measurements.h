@@ -48,7 +48,7 @@ struct measurements {
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	struct log_ratelimit
 		narrow[CONFIG_MEASUREMENTS_MAX];            /* no memory for the width that fits */
-	struct drill_down *closer[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
+	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
 	struct measured_epoch *measured; /* the reporter's (measurement_report.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
 	struct measurements *next; /* next in the list of unused sets */

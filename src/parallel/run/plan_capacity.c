@@ -13,7 +13,7 @@ static const enum profile_traffic traffics[] = {PROFILE_CACHED, PROFILE_UNCACHED
 
 struct capacity_worker plan_worker(const struct plan *plan)
 {
-	struct capacity_worker worker = {.receives = !plan->design->receiver};
+	struct capacity_worker worker = {.receives = !plan->design->rx_core};
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++)
 		capacity_add(&worker, plan->measurements[m].ops, &plan->measurements[m].params,
@@ -139,7 +139,7 @@ static void make_states(struct states *states, const struct plan *plan, const st
 	add_state(states, &full);
 	if (shed_policy_needs_controller(config))
 		add_all_steps(states, plan);
-	if (shed_policy_options(config)->keep_up != SHED_POLICY_OFF)
+	if (shed_policy_options(config)->policy != SHED_POLICY_OFF)
 		add_levels(states, plan);
 	add_state(states, &count);
 }

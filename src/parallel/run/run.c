@@ -45,14 +45,14 @@ static int worker_lcore(void *arg)
 
 static int rx_core_lcore(void *arg)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	if (receiver->run->design->receive != NULL)
-		receiver->run->design->receive(receiver);
+	if (rx_core->run->design->receive != NULL)
+		rx_core->run->design->receive(rx_core);
 	else
-		poll_until_end(&receiver->poller);
+		poll_until_end(&rx_core->poller);
 	/* Pairs with the acquire in run_finished(). */
-	atomic_store_explicit(&receiver->finished, true, memory_order_release);
+	atomic_store_explicit(&rx_core->finished, true, memory_order_release);
 	return 0;
 }
 
@@ -174,7 +174,7 @@ bool run_waits(const struct run *run)
 /* Returns true if no thread waits for workers, and no schedule is given. */
 bool run_sheds_load(const struct run *run)
 {
-	return shed_policy_options(run->config)->keep_up != SHED_POLICY_OFF && !run_waits(run);
+	return shed_policy_options(run->config)->policy != SHED_POLICY_OFF && !run_waits(run);
 }
 
 static uint32_t entries_of(const struct run *run, uint16_t port)
@@ -186,20 +186,20 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 }
 
 /* The queues that decide are the worker's own, or its ring. */
-static void start_queue_shedding(const struct run *run, struct worker *worker, struct shed_worker *keeper)
+static void start_queue_shedding(const struct run *run, struct worker *worker, struct shed_worker *shed)
 {
 	struct poller *poller = &worker->poller;
 
-	poller->keeper = keeper;
-	shed_worker_govern(keeper, &worker->states, rte_get_tsc_hz() / 1000);
+	poller->shed = shed;
+	shed_worker_govern(shed, &worker->states, rte_get_tsc_hz() / 1000);
 	if (worker->ring != NULL) {
 		poller->burst = BURST_MAX;
-		queue_shedding_init(&keeper->valve, 1);
+		queue_shedding_init(&shed->shedding, 1);
 		poll_queue_fill(
 			&poller->queues[0], rte_ring_get_capacity(worker->ring), worker->ring);
 		return;
 	}
-	queue_shedding_init(&keeper->valve, poller->nb_queues);
+	queue_shedding_init(&shed->shedding, poller->nb_queues);
 	for (uint32_t q = 0; q < poller->nb_queues; q++) {
 		struct poll_queue *queue = &poller->queues[q];
 		struct rte_ring *ring =
@@ -214,17 +214,17 @@ static void start_queue_shedding(const struct run *run, struct worker *worker, s
 /* Returns false where there is no memory. */
 static bool create_shed_worker(const struct run *run, struct worker *worker, int node)
 {
-	struct shed_worker *keeper;
+	struct shed_worker *shed;
 
 	if (!shed_policy_given(run->config))
 		return true;
-	keeper = node_memory_get(node, sizeof(*keeper));
-	if (keeper == NULL)
+	shed = node_memory_get(node, sizeof(*shed));
+	if (shed == NULL)
 		return false;
-	worker->keeper = keeper;
-	shed_worker_init(keeper, run->hash_key.seed, worker->id);
+	worker->shed = shed;
+	shed_worker_init(shed, run->hash_key.seed, worker->id);
 	if (run_sheds_load(run))
-		start_queue_shedding(run, worker, keeper);
+		start_queue_shedding(run, worker, shed);
 	return true;
 }
 
@@ -247,7 +247,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	worker->done = run->design->done;
 	worker->epochs = run->epochs;
 	init_reader(run, &worker->reader);
-	if (!run->design->receiver) {
+	if (!run->design->rx_core) {
 		init_poller(run, &worker->poller, lcore->group, worker->part, BURST_MAX);
 		if (!create_forward(run, &worker->poller, lcore->node, &worker->forward))
 			return false;
@@ -264,16 +264,16 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 }
 
 /* Returns false where there is no memory. */
-static bool create_off_path(struct run *run, struct rx_core *receiver, int node)
+static bool create_off_path(struct run *run, struct rx_core *rx_core, int node)
 {
 	for (uint64_t epoch = 0; epoch < 2; epoch++)
-		parse_counts_reset(&rx_core_generation(receiver, epoch)->counts);
+		parse_counts_reset(&rx_core_generation(rx_core, epoch)->counts);
 	if (run->plan->digest_ring == 0)
 		return true;
-	receiver->off_path = node_memory_get(node, sizeof(*receiver->off_path));
-	if (receiver->off_path == NULL)
+	rx_core->off_path = node_memory_get(node, sizeof(*rx_core->off_path));
+	if (rx_core->off_path == NULL)
 		return false;
-	init_reader(run, &receiver->off_path->reader);
+	init_reader(run, &rx_core->off_path->reader);
 	return true;
 }
 
@@ -281,29 +281,29 @@ static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 {
 	const struct plan *plan = run->plan;
 	const struct plan_group *group = &plan->groups[lcore->group];
-	struct rx_core *receiver = node_memory_get(lcore->node, sizeof(*receiver));
+	struct rx_core *rx_core = node_memory_get(lcore->node, sizeof(*rx_core));
 	uint32_t held = run->design->held, burst = BURST_MAX * group->nb_workers;
 
-	if (receiver == NULL)
+	if (rx_core == NULL)
 		return false;
-	receiver->run = run;
-	receiver->participant = plan->nb_workers + run->nb_receivers;
-	receiver->nb_workers = group->nb_workers;
-	receiver->workers = run->workers + group->first_worker;
-	run->receivers[run->nb_receivers++] = receiver;
-	receiver->may_drop = !run_waits(run);
-	receiver->dispatch = async_options(run->config)->dispatch;
-	receiver->hashed = rss_mask_of(rss_options(run->config)->fields);
+	rx_core->run = run;
+	rx_core->participant = plan->nb_workers + run->nb_rx_cores;
+	rx_core->nb_workers = group->nb_workers;
+	rx_core->workers = run->workers + group->first_worker;
+	run->rx_cores[run->nb_rx_cores++] = rx_core;
+	rx_core->may_drop = !run_waits(run);
+	rx_core->dispatch = async_options(run->config)->dispatch;
+	rx_core->hashed = rss_mask_of(rss_options(run->config)->fields);
 	for (uint32_t i = 0; i < RSS_RETA_SIZE; i++)
-		receiver->reta[i] = (uint8_t)(i % group->nb_workers);
-	init_poller(run, &receiver->poller, lcore->group, 0,
+		rx_core->reta[i] = (uint8_t)(i % group->nb_workers);
+	init_poller(run, &rx_core->poller, lcore->group, 0,
 		held == 0 ? BURST_MAX : RTE_MIN(burst, held));
-	if (!create_forward(run, &receiver->poller, lcore->node, &receiver->forward) ||
-		!create_off_path(run, receiver, lcore->node))
+	if (!create_forward(run, &rx_core->poller, lcore->node, &rx_core->forward) ||
+		!create_off_path(run, rx_core, lcore->node))
 		return false;
-	run->design->connect(receiver);
-	receiver->groups = node_memory_get(lcore->node, group->nb_workers * sizeof(receiver->groups[0]));
-	return receiver->groups != NULL;
+	run->design->connect(rx_core);
+	rx_core->groups = node_memory_get(lcore->node, group->nb_workers * sizeof(rx_core->groups[0]));
+	return rx_core->groups != NULL;
 }
 
 static bool set_worker_error(const struct run *run, char *error)
@@ -486,7 +486,7 @@ static bool create_collect(struct run *run, char *error)
 			.plan = run->plan,
 			.workers = run->workers,
 			.nb_workers = run->nb_workers,
-			.receiver = run->nb_receivers > 0 ? run->receivers[0] : NULL,
+			.rx_core = run->nb_rx_cores > 0 ? run->rx_cores[0] : NULL,
 		},
 		error);
 	return run->collect != NULL;
@@ -511,7 +511,7 @@ static bool create_kernel(struct run *run, char *error)
 /* Sets the steps of measurements, and reads the schedule if a file has one. */
 bool run_decide(struct run *run, bool *mistake, char *error)
 {
-	const char *path = shed_policy_options(run->config)->states_from;
+	const char *path = shed_policy_options(run->config)->schedule;
 	const char *names[CONFIG_MEASUREMENTS_MAX];
 	struct shed_schedule_plan plan = {
 		.nb_workers = run->plan->nb_workers,
@@ -535,7 +535,7 @@ bool run_decide(struct run *run, bool *mistake, char *error)
 	}
 	run->decisions = shed_schedule_read(path, &plan, mistake, error);
 	for (uint32_t w = 0; run->decisions != NULL && w < run->nb_workers; w++)
-		shed_worker_decide(run->workers[w]->keeper, run->decisions, run->steps, w);
+		shed_worker_decide(run->workers[w]->shed, run->decisions, run->steps, w);
 	return run->decisions != NULL;
 }
 
@@ -557,7 +557,7 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 	run->nb_ports = nb_ports;
 	run->design = plan->design;
 	run->blocks = may_block(run);
-	epochs_init(run->epochs, plan->nb_workers + (plan->design->receiver ? plan->nb_groups : 0));
+	epochs_init(run->epochs, plan->nb_workers + (plan->design->rx_core ? plan->nb_groups : 0));
 	hash_key_init(&run->hash_key, seed_options(config)->seed);
 	if (create_input(run, source, error) && create_lcores(run, error) &&
 		create_measurements(run, error) && create_collect(run, error) &&
@@ -589,9 +589,9 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		run->workers[w]->reader.filter = run->filter;
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		if (run->receivers[r]->off_path != NULL)
-			run->receivers[r]->off_path->reader.filter = run->filter;
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
+		if (run->rx_cores[r]->off_path != NULL)
+			run->rx_cores[r]->off_path->reader.filter = run->filter;
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, set->reach);
 	return true;
@@ -647,7 +647,7 @@ static bool must_guess(const struct run *run, uint16_t port)
 
 void run_log_overload(const struct run *run)
 {
-	if (shed_policy_options(run->config)->keep_up == SHED_POLICY_OFF)
+	if (shed_policy_options(run->config)->policy == SHED_POLICY_OFF)
 		return;
 	if (!run_sheds_load(run))
 		log_notice("--overload: nothing is given up, as a replay without --pace waits");
@@ -669,7 +669,7 @@ void run_start(struct run *run)
 		if (lcore->role == PLAN_WORKER)
 			rte_eal_remote_launch(worker_lcore, run->workers[lcore->worker], i);
 		else if (lcore->role == PLAN_RECEIVER)
-			rte_eal_remote_launch(rx_core_lcore, run->receivers[lcore->group], i);
+			rte_eal_remote_launch(rx_core_lcore, run->rx_cores[lcore->group], i);
 		else if (lcore->role == PLAN_FEEDER)
 			feeder_lcore = i;
 	}
@@ -699,9 +699,9 @@ bool run_finished(const struct run *run)
 		/* Pairs with the release in worker_lcore(). */
 		if (!atomic_load_explicit(&run->workers[w]->finished, memory_order_acquire))
 			return false;
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
 		/* Pairs with the release in rx_core_lcore(). */
-		if (!atomic_load_explicit(&run->receivers[r]->finished, memory_order_acquire))
+		if (!atomic_load_explicit(&run->rx_cores[r]->finished, memory_order_acquire))
 			return false;
 	return run->feeder == NULL || feeder_finished(run->feeder);
 }
@@ -714,7 +714,7 @@ void run_join(struct run *run)
 
 static void destroy_worker(struct worker *worker)
 {
-	node_memory_give_back(worker->keeper, sizeof(*worker->keeper));
+	node_memory_give_back(worker->shed, sizeof(*worker->shed));
 	node_memory_give_back(worker->slot, sizeof(*worker->slot));
 	rte_ring_free(worker->ring);
 	destroy_digest_ring(worker->digests);
@@ -769,14 +769,14 @@ static void destroy_measurements(struct run *run)
 void run_destroy(struct run *run)
 {
 	collector_source_destroy(run->collect);
-	for (uint32_t r = 0; r < run->nb_receivers; r++) {
-		struct rx_core *receiver = run->receivers[r];
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++) {
+		struct rx_core *rx_core = run->rx_cores[r];
 
-		forward_destroy(receiver->forward);
-		node_memory_give_back(receiver->off_path, sizeof(*receiver->off_path));
+		forward_destroy(rx_core->forward);
+		node_memory_give_back(rx_core->off_path, sizeof(*rx_core->off_path));
 		node_memory_give_back(
-			receiver->groups, receiver->nb_workers * sizeof(receiver->groups[0]));
-		node_memory_give_back(receiver, sizeof(*receiver));
+			rx_core->groups, rx_core->nb_workers * sizeof(rx_core->groups[0]));
+		node_memory_give_back(rx_core, sizeof(*rx_core));
 	}
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		destroy_worker(run->workers[w]);
@@ -816,9 +816,9 @@ static bool recycle_worker(struct worker *worker, uint64_t epoch)
 	generation->rx_cycles = generation->ppt_cycles = generation->free_cycles = 0;
 	generation->costs = (struct costs){0};
 	parse_counts_reset(&generation->counts);
-	if (worker->keeper != NULL)
+	if (worker->shed != NULL)
 		generation->kept = (struct shed_counts){0};
-	if (generation->counting->closer)
+	if (generation->counting->drill_down)
 		memset(generation->within.inside, 0, sizeof(generation->within.inside));
 	forward_recycle(worker->forward, epoch);
 	if (used)
@@ -880,8 +880,8 @@ bool run_recycle(struct run *run, uint64_t epoch)
 			return false;
 	}
 	recycling->begun = false;
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		rx_core_recycle(run->receivers[r], epoch);
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
+		rx_core_recycle(run->rx_cores[r], epoch);
 	if (run->collect != NULL)
 		collector_source_recycle(run->collect, epoch);
 	renew_measurements(run, epoch);

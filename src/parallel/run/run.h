@@ -43,8 +43,8 @@ struct run {
 	bool blocks;           /* threads sleep until a packet comes */
 	uint32_t nb_workers;
 	struct worker *workers[PLAN_WORKERS_MAX];
-	uint32_t nb_receivers; /* one a group; 0 where workers receive */
-	struct rx_core *receivers[PLAN_GROUPS_MAX];
+	uint32_t nb_rx_cores; /* one a group; 0 where workers receive */
+	struct rx_core *rx_cores[PLAN_GROUPS_MAX];
 	struct rte_mempool *pools[PLAN_GROUPS_MAX]; /* packet pools of live ports, by group */
 	struct filter *filter;                      /* NULL: everything is measured */
 	struct prefix_reload monitor;               /* no tables: there are no rules */

@@ -41,10 +41,10 @@ struct burst_shed_level {
 	uint8_t shift; /* sampling of SHED_LEVEL_SOME; else 0 */
 };
 
-static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *valve)
+static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *shedding)
 {
 	return (struct burst_shed_level){
-		valve->level, valve->level == SHED_LEVEL_SOME ? valve->shift : (uint8_t)0};
+		shedding->level, shedding->level == SHED_LEVEL_SOME ? shedding->shift : (uint8_t)0};
 }
 
 static inline bool burst_shed_level_equal(struct burst_shed_level a, struct burst_shed_level b)
@@ -58,20 +58,20 @@ struct shedding_queue {
 	bool waiting;     /* the poll did not take all */
 };
 
-static inline void queue_shedding_init(struct queue_shedding *valve, uint32_t nb_queues)
+static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t nb_queues)
 {
-	*valve = (struct queue_shedding){.on = true,
+	*shedding = (struct queue_shedding){.on = true,
 		.nb_queues = nb_queues,
 		.shift = SHED_SHIFT_MIN,
 		.nb_full = {nb_queues}};
 }
 
 /* Returns the full quarters of the fullest queue. */
-static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valve)
+static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shedding)
 {
 	uint32_t quarters = SHED_QUARTERS - 1;
 
-	while (quarters > 0 && valve->nb_full[quarters] == 0)
+	while (quarters > 0 && shedding->nb_full[quarters] == 0)
 		quarters--;
 	return quarters;
 }
@@ -81,32 +81,32 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *valv
  * emptied by one quarter more than needed to raise it, and to SHED_LEVEL_FULL if they are empty. At
  * SHED_LEVEL_SOME the sampled share halves whenever it was too large, and doubles whenever it was not.
  */
-static inline void queue_shedding_decide(struct queue_shedding *valve)
+static inline void queue_shedding_decide(struct queue_shedding *shedding)
 {
-	uint32_t quarters = queue_shedding_quarters(valve);
+	uint32_t quarters = queue_shedding_quarters(shedding);
 
-	if (quarters > valve->level) {
-		valve->level = (uint8_t)quarters;
-		if (quarters == SHED_LEVEL_COUNT && valve->shift < SHED_SHIFT_MAX)
-			valve->shift++;
-	} else if (quarters + 2 <= valve->level) {
-		valve->level--;
-		if (valve->level == SHED_LEVEL_WAIT && valve->shift > SHED_SHIFT_MIN)
-			valve->shift--;
-	} else if (valve->level == SHED_LEVEL_WAIT && quarters == 0 && valve->nb_waiting == 0) {
-		valve->level = SHED_LEVEL_FULL;
+	if (quarters > shedding->level) {
+		shedding->level = (uint8_t)quarters;
+		if (quarters == SHED_LEVEL_COUNT && shedding->shift < SHED_SHIFT_MAX)
+			shedding->shift++;
+	} else if (quarters + 2 <= shedding->level) {
+		shedding->level--;
+		if (shedding->level == SHED_LEVEL_WAIT && shedding->shift > SHED_SHIFT_MIN)
+			shedding->shift--;
+	} else if (shedding->level == SHED_LEVEL_WAIT && quarters == 0 && shedding->nb_waiting == 0) {
+		shedding->level = SHED_LEVEL_FULL;
 	}
 }
 
 /* Updates the fill level of a queue after a poll. */
 static inline void queue_shedding_look(
-	struct queue_shedding *valve, struct shedding_queue *queue, uint32_t quarters, bool waiting)
+	struct queue_shedding *shedding, struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
-	valve->nb_full[queue->quarters]--;
-	valve->nb_full[quarters]++;
-	valve->nb_waiting += waiting - queue->waiting;
+	shedding->nb_full[queue->quarters]--;
+	shedding->nb_full[quarters]++;
+	shedding->nb_waiting += waiting - queue->waiting;
 	*queue = (struct shedding_queue){(uint8_t)quarters, waiting};
-	queue_shedding_decide(valve);
+	queue_shedding_decide(shedding);
 }
 
 /*

@@ -14,7 +14,7 @@ const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return shed_policy_options(config)->keep_up != SHED_POLICY_OFF ? NULL : "without --overload";
+	return shed_policy_options(config)->policy != SHED_POLICY_OFF ? NULL : "without --overload";
 }
 
 const char *shed_policy_given_inapplicable(
@@ -75,8 +75,8 @@ static const struct option_row policy_rows[] = {
 		.rare = true,
 		.set = "keep-up",
 		.word = shed_policy_word,
-		.lacks = inapplicable_without_choice,
-		OPTION_FIELD(shed_policy_options, keep_up),
+		.inapplicable = inapplicable_without_choice,
+		OPTION_FIELD(shed_policy_options, policy),
 		.default_text = "off",
 		.former = "keep-up",
 		.suits = policy_suits,
@@ -91,7 +91,7 @@ static const struct option_row policy_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_FRACTION,
 		.rare = true,
-		.lacks = inapplicable_without_controller,
+		.inapplicable = inapplicable_without_controller,
 		OPTION_FIELD(shed_policy_options, reserve),
 		.zero = true,
 		.default_text = "10%",
@@ -106,9 +106,9 @@ static const struct option_row policy_rows[] = {
 		.type = OPTION_STRING,
 		.rare = true,
 		.set = "keep-up",
-		.lacks = inapplicable_without_choice,
+		.inapplicable = inapplicable_without_choice,
 		.reads = option_names_file,
-		OPTION_FIELD(shed_policy_options, states_from),
+		OPTION_FIELD(shed_policy_options, schedule),
 		.default_note = "no schedule",
 		.config_only = true,
 		.help = "Follow the schedule of detail in FILE, so that a capture gives the same "
@@ -156,7 +156,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_COUNT,
 		.rare = true,
-		.lacks = shed_policy_given_inapplicable,
+		.inapplicable = shed_policy_given_inapplicable,
 		OPTION_FIELD(steps_options, priority),
 		.min = 1,
 		.max = 1000,
@@ -170,7 +170,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.lacks = shed_policy_given_inapplicable,
+		.inapplicable = shed_policy_given_inapplicable,
 		.read = read_steps,
 		OPTION_FIELD(steps_options, steps),
 		.default_text = "rate:1/2,rate:1/4,rate:1/8,rate:1/16,rate:1/32,rate:1/64,off",
@@ -186,7 +186,7 @@ static const struct option_row steps_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = shed_policy_option_inapplicable,
+		.inapplicable = shed_policy_option_inapplicable,
 		OPTION_FIELD(steps_options, deadline),
 		.zero = true,
 		.zero_means = "no deadline",

@@ -19,9 +19,9 @@ enum shed_policy {
 };
 
 struct shed_policy_options {
-	enum shed_policy keep_up;
+	enum shed_policy policy;
 	double reserve;          /* share of a worker's time that is to be left free */
-	const char *states_from; /* NULL: nothing is decided beforehand */
+	const char *schedule; /* NULL: nothing is decided beforehand */
 };
 
 OPTION_OWNER(shed_policy)
@@ -32,14 +32,14 @@ const char *shed_policy_word(uint32_t i);
 /* Returns true if the reporter also decides. */
 static inline bool shed_policy_needs_controller(const struct config *config)
 {
-	return shed_policy_options(config)->keep_up > SHED_POLICY_SAMPLE;
+	return shed_policy_options(config)->policy > SHED_POLICY_SAMPLE;
 }
 
 /* Returns true if the run may shed load. */
 static inline bool shed_policy_given(const struct config *config)
 {
-	return shed_policy_options(config)->keep_up != SHED_POLICY_OFF ||
-	       shed_policy_options(config)->states_from != NULL;
+	return shed_policy_options(config)->policy != SHED_POLICY_OFF ||
+	       shed_policy_options(config)->schedule != NULL;
 }
 
 /*

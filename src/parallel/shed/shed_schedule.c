@@ -108,23 +108,23 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 
 /* Reads the setting of all measurements or of the named one. */
 static bool read_what(const struct shed_schedule_reading *reading, const char *name, const char *to,
-	struct shed_schedule_entry *decision)
+	struct shed_schedule_entry *entry)
 {
 	const struct shed_schedule_plan *plan = reading->plan;
 	uint32_t m = 0, steps;
 
-	decision->measurement = SHED_SCHEDULE_ALL;
+	entry->measurement = SHED_SCHEDULE_ALL;
 	if (*name == '\0')
-		return steps_find_level(to, &decision->level) ||
+		return steps_find_level(to, &entry->level) ||
 		       set_line_error(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
 			       1U << SHED_SHIFT_MAX);
 	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
 		m++;
 	if (m == plan->nb_measurements)
 		return set_line_error(reading, "there is no measurement '%s'", name);
-	decision->measurement = (uint8_t)m;
-	decision->of_flows = steps_find_flows(to, &decision->flows);
-	if (decision->of_flows)
+	entry->measurement = (uint8_t)m;
+	entry->of_flows = steps_find_flows(to, &entry->flows);
+	if (entry->of_flows)
 		return (plan->deep >> m & 1) != 0 ||
 		       set_line_error(reading,
 			       "'%s': flows of measurement %s have no states (--flow-detail)", to,
@@ -132,29 +132,29 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	if (!steps_find(&plan->steps[m], to, &steps))
 		return set_line_error(
 			reading, "'%s' is neither full nor a step of measurement %s", to, name);
-	decision->steps = (uint8_t)steps;
+	entry->steps = (uint8_t)steps;
 	return true;
 }
 
-static bool add_entry(struct shed_schedule_list *list, const struct shed_schedule_entry *decision)
+static bool add_entry(struct shed_schedule_list *list, const struct shed_schedule_entry *entry)
 {
 	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
 		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
-		void *more = realloc(list->decisions, room * sizeof(*decision));
+		void *more = realloc(list->decisions, room * sizeof(*entry));
 
 		if (more == NULL)
 			return false;
 		list->decisions = more;
 	}
-	list->decisions[list->n++] = *decision;
+	list->decisions[list->n++] = *entry;
 	return true;
 }
 
 static bool read_row(
-	struct shed_schedule_reading *reading, char *line, struct shed_schedule *decisions)
+	struct shed_schedule_reading *reading, char *line, struct shed_schedule *schedule)
 {
 	const char *name = "";
-	struct shed_schedule_entry decision = {0};
+	struct shed_schedule_entry entry = {0};
 	struct shed_schedule_list *list;
 	char *fields[LINE_FIELDS_MAX];
 	uint32_t n = split(reading, line, fields);
@@ -173,24 +173,24 @@ static bool read_row(
 	if (reading->at[FIELD_MEASUREMENT] != UINT32_MAX)
 		name = fields[reading->at[FIELD_MEASUREMENT]];
 	if (units_count(fields[reading->at[FIELD_WORKER]], &worker) != NULL ||
-		worker >= decisions->nb_workers)
+		worker >= schedule->nb_workers)
 		return set_line_error(reading, "'%s': the run's workers are 0 to %u",
-			fields[reading->at[FIELD_WORKER]], decisions->nb_workers - 1);
-	list = &decisions->of[worker];
-	if (units_count(fields[reading->at[FIELD_PACKET]], &decision.packet) != NULL ||
-		decision.packet == UINT64_MAX)
+			fields[reading->at[FIELD_WORKER]], schedule->nb_workers - 1);
+	list = &schedule->of[worker];
+	if (units_count(fields[reading->at[FIELD_PACKET]], &entry.packet) != NULL ||
+		entry.packet == UINT64_MAX)
 		return set_line_error(
 			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
-	if (list->n > 0 && list->decisions[list->n - 1].packet > decision.packet)
+	if (list->n > 0 && list->decisions[list->n - 1].packet > entry.packet)
 		return set_line_error(reading, "packet %llu of worker %llu stands behind a later one",
-			(unsigned long long)decision.packet, (unsigned long long)worker);
-	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &decision))
+			(unsigned long long)entry.packet, (unsigned long long)worker);
+	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &entry))
 		return false;
-	return add_entry(list, &decision);
+	return add_entry(list, &entry);
 }
 
 static bool read_lines(
-	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *decisions)
+	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
 	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
 	ssize_t length;
@@ -207,7 +207,7 @@ static bool read_lines(
 		else if (reading->line == 1)
 			good = read_header(reading, line);
 		else if (line[strspn(line, "\r\n")] != '\0')
-			good = read_row(reading, line, decisions);
+			good = read_row(reading, line, schedule);
 	}
 	if (good && ferror(file)) {
 		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "%s: cannot be read", reading->path);
@@ -221,12 +221,12 @@ static bool read_lines(
 }
 
 /* Each list ends. */
-static bool end_lists(struct shed_schedule *decisions)
+static bool end_lists(struct shed_schedule *schedule)
 {
 	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};
 
-	for (uint32_t w = 0; w < decisions->nb_workers; w++)
-		if (!add_entry(&decisions->of[w], &end))
+	for (uint32_t w = 0; w < schedule->nb_workers; w++)
+		if (!add_entry(&schedule->of[w], &end))
 			return false;
 	return true;
 }
@@ -236,12 +236,12 @@ struct shed_schedule *shed_schedule_read(
 {
 	struct shed_schedule_reading reading = {
 		.path = path, .plan = plan, .mistake = mistake, .error = error};
-	struct shed_schedule *decisions = calloc(1, sizeof(*decisions));
+	struct shed_schedule *schedule = calloc(1, sizeof(*schedule));
 	FILE *file;
 	bool good = false;
 
-	if (decisions != NULL)
-		decisions->of = calloc(plan->nb_workers, sizeof(decisions->of[0]));
+	if (schedule != NULL)
+		schedule->of = calloc(plan->nb_workers, sizeof(schedule->of[0]));
 	file = regular_file_open(path);
 	*mistake = false;
 	if (file == NULL)
@@ -249,24 +249,24 @@ struct shed_schedule *shed_schedule_read(
 			errno != 0 ? strerror(errno) : "is no regular file");
 	else
 		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "no memory for %s", path);
-	if (file != NULL && decisions != NULL && decisions->of != NULL) {
-		decisions->nb_workers = plan->nb_workers;
-		good = read_lines(&reading, file, decisions) && end_lists(decisions);
+	if (file != NULL && schedule != NULL && schedule->of != NULL) {
+		schedule->nb_workers = plan->nb_workers;
+		good = read_lines(&reading, file, schedule) && end_lists(schedule);
 	}
 	if (file != NULL)
 		fclose(file);
 	if (good)
-		return decisions;
-	shed_schedule_free(decisions);
+		return schedule;
+	shed_schedule_free(schedule);
 	return NULL;
 }
 
-void shed_schedule_free(struct shed_schedule *decisions)
+void shed_schedule_free(struct shed_schedule *schedule)
 {
-	if (decisions == NULL)
+	if (schedule == NULL)
 		return;
-	for (uint32_t w = 0; decisions->of != NULL && w < decisions->nb_workers; w++)
-		free(decisions->of[w].decisions);
-	free(decisions->of);
-	free(decisions);
+	for (uint32_t w = 0; schedule->of != NULL && w < schedule->nb_workers; w++)
+		free(schedule->of[w].decisions);
+	free(schedule->of);
+	free(schedule);
 }

@@ -47,4 +47,4 @@ struct shed_schedule_plan {
  */
 struct shed_schedule *shed_schedule_read(
 	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error);
-void shed_schedule_free(struct shed_schedule *decisions); /* NULL is allowed */
+void shed_schedule_free(struct shed_schedule *schedule); /* NULL is allowed */

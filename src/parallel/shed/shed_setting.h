@@ -70,12 +70,12 @@ struct shed_mailbox {
 
 /* Measurement m takes the first `steps` of its steps. */
 static inline void shed_setting_step(
-	struct shed_setting *states, const struct steps *of, uint32_t m, uint32_t steps)
+	struct shed_setting *setting, const struct steps *of, uint32_t m, uint32_t steps)
 {
 	struct detail detail = steps_detail(&of[m], steps);
 
-	states->step[m] = (uint8_t)steps;
-	states->shift[m] = detail.shift;
-	states->keys[m] = detail.keys;
-	states->off = (states->off & ~(UINT32_C(1) << m)) | (uint32_t)detail.off << m;
+	setting->step[m] = (uint8_t)steps;
+	setting->shift[m] = detail.shift;
+	setting->keys[m] = detail.keys;
+	setting->off = (setting->off & ~(UINT32_C(1) << m)) | (uint32_t)detail.off << m;
 }

@@ -74,7 +74,7 @@ struct collector_source {
 	uint32_t exporters_max;
 	uint32_t nb_counters;
 	struct counter *counters; /* counters by worker */
-	struct rx_core *receiver; /* decoding core; NULL: worker 0 decodes */
+	struct rx_core *rx_core; /* decoding core; NULL: worker 0 decodes */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
@@ -300,26 +300,26 @@ static void forget(struct counter *counter, uint32_t exporter)
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collector_source *collect = arg;
+	struct collector_source *source = arg;
 
-	count_records(&collect->counters[0], observations, n);
+	count_records(&source->counters[0], observations, n);
 }
 
 static void forget_here(void *arg, uint32_t exporter)
 {
-	struct collector_source *collect = arg;
+	struct collector_source *source = arg;
 
-	forget(&collect->counters[0], exporter);
+	forget(&source->counters[0], exporter);
 }
 
 /* --- several workers: records are dealt out --- */
 
 /* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
-static uint64_t hash_of(const struct collector_source *collect, const struct observation *observation)
+static uint64_t hash_of(const struct collector_source *source, const struct observation *observation)
 {
 	const size_t words =
 		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
-	uint64_t hash = collect->seed;
+	uint64_t hash = source->seed;
 
 	for (size_t i = 0; i < words; i++) {
 		uint64_t word;
@@ -331,14 +331,14 @@ static uint64_t hash_of(const struct collector_source *collect, const struct obs
 	return hash;
 }
 
-static struct counter *counter_of(struct collector_source *collect, const struct observation *observation)
+static struct counter *counter_of(struct collector_source *source, const struct observation *observation)
 {
-	uint64_t hash = hash_of(collect, observation);
+	uint64_t hash = hash_of(source, observation);
 
-	return &collect->counters[(uint32_t)(((hash & UINT32_MAX) * collect->nb_counters) >> 32)];
+	return &source->counters[(uint32_t)(((hash & UINT32_MAX) * source->nb_counters) >> 32)];
 }
 
-static void put_all(struct collector_source *collect, struct rte_ring *ring,
+static void put_all(struct collector_source *source, struct rte_ring *ring,
 	const struct observation *observations, uint32_t n)
 {
 	uint32_t done = 0;
@@ -347,7 +347,7 @@ static void put_all(struct collector_source *collect, struct rte_ring *ring,
 		done += rte_ring_sp_enqueue_burst_elem(
 			ring, &observations[done], sizeof(*observations), n - done, NULL);
 		if (done < n)
-			poll_idle(collect->params.plan->idle);
+			poll_idle(source->params.plan->idle);
 	}
 }
 
@@ -368,21 +368,21 @@ static uint64_t reported_packets(const struct observation *observation)
 /* A record's packets are received and filtered where its datagram is decoded. */
 static bool matches(void *arg, const struct observation *observation)
 {
-	struct collector_source *collect = arg;
+	struct collector_source *source = arg;
 	uint8_t frame[RECORD_FRAME_MAX];
-	uint32_t len = record_frame_make(observation, collect->tags, frame);
+	uint32_t len = record_frame_make(observation, source->tags, frame);
 	uint64_t packets = reported_packets(observation);
 
-	if (filter_match(collect->filter, frame, len, len))
+	if (filter_match(source->filter, frame, len, len))
 		return true;
-	if (collect->receiver != NULL) {
+	if (source->rx_core != NULL) {
 		struct rx_core_generation *generation =
-			rx_core_generation(collect->receiver, collect->epoch);
+			rx_core_generation(source->rx_core, source->epoch);
 
 		generation->received += packets;
 		generation->filtered += packets;
 	} else {
-		struct worker *worker = collect->counters[0].worker;
+		struct worker *worker = source->counters[0].worker;
 		struct generation *generation = worker_generation(worker, worker->epoch);
 
 		generation->received += packets;
@@ -391,49 +391,49 @@ static bool matches(void *arg, const struct observation *observation)
 	return false;
 }
 
-static void put_records(struct collector_source *collect, struct counter *counter,
+static void put_records(struct collector_source *source, struct counter *counter,
 	const struct observation *observations, uint32_t n)
 {
 	struct rx_core_generation *generation =
-		rx_core_generation(collect->receiver, collect->epoch);
+		rx_core_generation(source->rx_core, source->epoch);
 	uint32_t room, put;
 
-	if (collect->listener == NULL) {
-		put_all(collect, counter->ring, observations, n);
+	if (source->listener == NULL) {
+		put_all(source, counter->ring, observations, n);
 		return;
 	}
 	rte_ring_sp_enqueue_burst_elem(
 		counter->ring, observations, sizeof(*observations), 0, &room);
 	room = room > MARK_SLOTS ? room - MARK_SLOTS : 0;
 	put = n < room ? n : room;
-	put_all(collect, counter->ring, observations, put);
+	put_all(source, counter->ring, observations, put);
 	for (uint32_t i = put; i < n; i++) {
 		uint64_t packets = reported_packets(&observations[i]);
 
-		generation->ring_full[counter - collect->counters] += packets;
+		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
 		/* Packets since the last total are now unknown. */
-		collect->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
+		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
 
 static void deal(void *arg, const struct observation *observations, uint32_t n)
 {
-	struct collector_source *collect = arg;
+	struct collector_source *source = arg;
 
 	/* Runs of records that go to one worker; of a shuffled burst they are short. */
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
-		struct counter *counter = counter_of(collect, &observations[begin]);
+		struct counter *counter = counter_of(source, &observations[begin]);
 
-		for (end = begin + 1; end < n && counter_of(collect, &observations[end]) == counter;
+		for (end = begin + 1; end < n && counter_of(source, &observations[end]) == counter;
 			end++)
 			;
-		put_records(collect, counter, &observations[begin], end - begin);
+		put_records(source, counter, &observations[begin], end - begin);
 	}
 }
 
 static void put_marks(
-	struct collector_source *collect, enum template_mark kind, uint64_t epoch, uint32_t slot)
+	struct collector_source *source, enum template_mark kind, uint64_t epoch, uint32_t slot)
 {
 	const struct observation mark = {
 		.exporter = MARK,
@@ -442,8 +442,8 @@ static void put_marks(
 		.next = slot,
 	};
 
-	for (uint32_t w = 0; w < collect->nb_counters; w++)
-		put_all(collect, collect->counters[w].ring, &mark, 1);
+	for (uint32_t w = 0; w < source->nb_counters; w++)
+		put_all(source, source->counters[w].ring, &mark, 1);
 }
 
 static void forget_there(void *arg, uint32_t exporter)
@@ -496,69 +496,69 @@ static void count_dealt(struct worker *worker, uint32_t nb_workers)
 
 /* --- datagrams --- */
 
-static const uint8_t *linear(struct collector_source *collect, const struct rte_mbuf *mbuf)
+static const uint8_t *linear(struct collector_source *source, const struct rte_mbuf *mbuf)
 {
 	uint32_t len = mbuf->pkt_len < DATAGRAM_MAX ? mbuf->pkt_len : DATAGRAM_MAX;
 
 	if (mbuf->nb_segs == 1)
 		return rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	return rte_pktmbuf_read(mbuf, 0, len, collect->linear);
+	return rte_pktmbuf_read(mbuf, 0, len, source->linear);
 }
 
 /* Takes packets that the feeder read from a capture. */
-static void take_packets(struct collector_source *collect, struct rte_mbuf **pkts, uint32_t n)
+static void take_packets(struct collector_source *source, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct collector_source_generation *generation = &collect->generations[collect->epoch & 1];
+	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
 	struct datagram datagram;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct packet_meta *meta = packet_meta(pkts[i]);
-		const uint8_t *data = linear(collect, pkts[i]);
+		const uint8_t *data = linear(source, pkts[i]);
 
 		generation->taken++;
-		if (fragments_add(collect->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
+		if (fragments_add(source->fragments, data, RTE_MIN(pkts[i]->pkt_len, DATAGRAM_MAX),
 			    meta->wire_len, (enum link_type)meta->link, meta->time, &datagram))
-			collector_take(collect->collector, &datagram);
+			collector_take(source->collector, &datagram);
 		else if (datagram.proto != 0)
-			collector_take_stream(collect->collector, &datagram);
+			collector_take_stream(source->collector, &datagram);
 	}
 	rte_pktmbuf_free_bulk(pkts, n);
 }
 
 /* Reports kernel drops of a socket since the last call. */
-static void count_drops(struct collector_source *collect, uint32_t socket)
+static void count_drops(struct collector_source *source, uint32_t socket)
 {
-	uint64_t dropped = listener_dropped(collect->listener, socket);
+	uint64_t dropped = listener_dropped(source->listener, socket);
 
-	collector_dropped(collect->collector, socket, dropped - collect->dropped[socket]);
-	collect->dropped[socket] = dropped;
+	collector_dropped(source->collector, socket, dropped - source->dropped[socket]);
+	source->dropped[socket] = dropped;
 }
 
 /* Returns the datagrams that came. */
-static uint32_t take_datagrams(struct collector_source *collect)
+static uint32_t take_datagrams(struct collector_source *source)
 {
 	struct datagram datagrams[LISTEN_BATCH];
-	uint32_t n = listener_receive(collect->listener, datagrams, LISTEN_BATCH);
+	uint32_t n = listener_receive(source->listener, datagrams, LISTEN_BATCH);
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i == 0 || datagrams[i].socket != datagrams[i - 1].socket)
-			count_drops(collect, datagrams[i].socket);
-		collector_take(collect->collector, &datagrams[i]);
+			count_drops(source, datagrams[i].socket);
+		collector_take(source->collector, &datagrams[i]);
 	}
-	atomic_fetch_add_explicit(&collect->datagrams, n, memory_order_relaxed);
+	atomic_fetch_add_explicit(&source->datagrams, n, memory_order_relaxed);
 	return n;
 }
 
 /* Datagrams that a capture does not have whole, since the last epoch. */
-static void count_unread(struct collector_source *collect, bool last)
+static void count_unread(struct collector_source *source, bool last)
 {
-	const struct fragments_counts *now = fragments_counted(collect->fragments);
-	struct fragments_counts *before = &collect->unread;
-	uint32_t *ports = fragments_lost_ports(collect->fragments);
+	const struct fragments_counts *now = fragments_counted(source->fragments);
+	struct fragments_counts *before = &source->unread;
+	uint32_t *ports = fragments_lost_ports(source->fragments);
 	struct collector_lost lost = {.ports = ports};
 
 	if (last) /* what waits will not be whole */
-		fragments_give_up(collect->fragments);
+		fragments_give_up(source->fragments);
 	lost.counts[COLLECTOR_LOST_CUT] = now->cut - before->cut;
 	lost.counts[COLLECTOR_LOST_BAD_HEADERS] = now->bad - before->bad;
 	lost.counts[COLLECTOR_LOST_OVERLAPPING] = now->overlapping - before->overlapping;
@@ -567,31 +567,31 @@ static void count_unread(struct collector_source *collect, bool last)
 		before->cut + before->bad + before->overlapping + before->given_up)
 		return;
 	*before = *now;
-	collector_unread(collect->collector, &lost);
+	collector_unread(source->collector, &lost);
 	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
 /* An exporter whose last datagram is not older counts as alive in the epoch. */
-static int64_t alive_since(const struct collector_source *collect)
+static int64_t alive_since(const struct collector_source *source)
 {
-	struct epochs *epochs = collect->params.workers[0]->epochs;
+	struct epochs *epochs = source->params.workers[0]->epochs;
 
-	return epochs_info(epochs, collect->epoch)->start - collect->exporter_life;
+	return epochs_info(epochs, source->epoch)->start - source->exporter_life;
 }
 
 /* Before the decoder leaves its epoch. */
-static void end_decoding(struct collector_source *collect, bool last)
+static void end_decoding(struct collector_source *source, bool last)
 {
-	struct collector_source_generation *generation = &collect->generations[collect->epoch & 1];
+	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
 
-	for (uint32_t s = 0; s < collect->nb_sockets; s++)
-		count_drops(collect, s);
-	if (collect->fragments != NULL)
-		count_unread(collect, last);
+	for (uint32_t s = 0; s < source->nb_sockets; s++)
+		count_drops(source, s);
+	if (source->fragments != NULL)
+		count_unread(source, last);
 	generation->epoch = collector_end_epoch(
-		collect->collector, alive_since(collect), add_exporter, add_link, generation);
-	generation->epoch.losses_unknown |= collect->lost_totals;
-	collect->lost_totals = false;
+		source->collector, alive_since(source), add_exporter, add_link, generation);
+	generation->epoch.losses_unknown |= source->lost_totals;
+	source->lost_totals = false;
 }
 
 /* --- the loops --- */
@@ -599,21 +599,21 @@ static void end_decoding(struct collector_source *collect, bool last)
 static void enter_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collector_source *collect = worker->collect;
+	struct collector_source *source = worker->collect;
 
-	end_decoding(collect, false);
-	end_counting(&collect->counters[0], false);
-	collect->epoch = epoch;
+	end_decoding(source, false);
+	end_counting(&source->counters[0], false);
+	source->epoch = epoch;
 	worker_enter_epoch(worker, epoch);
 }
 
 static void end_here(void *arg, uint64_t epoch)
 {
 	struct worker *worker = arg;
-	struct collector_source *collect = worker->collect;
+	struct collector_source *source = worker->collect;
 
-	end_decoding(collect, true);
-	end_counting(&collect->counters[0], true);
+	end_decoding(source, true);
+	end_counting(&source->counters[0], true);
 	worker_leave(worker, epoch);
 }
 
@@ -635,32 +635,32 @@ static void rest_here(void *arg)
 
 static void enter_there(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
-	struct collector_source *collect = receiver->collect;
+	struct rx_core *rx_core = arg;
+	struct collector_source *source = rx_core->collect;
 
-	end_decoding(collect, false);
+	end_decoding(source, false);
 	/* First: a ring may have no room until the workers' new generation is clean. */
-	rx_core_leave(receiver, epoch);
-	put_marks(collect, MARK_EPOCH, epoch, 0);
-	collect->epoch = epoch;
-	rx_core_wait(receiver);
+	rx_core_leave(rx_core, epoch);
+	put_marks(source, MARK_EPOCH, epoch, 0);
+	source->epoch = epoch;
+	rx_core_wait(rx_core);
 }
 
 static void end_there(void *arg, uint64_t epoch)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	end_decoding(receiver->collect, true);
-	rx_core_leave(receiver, epoch);
-	put_marks(receiver->collect, MARK_END, epoch, 0);
+	end_decoding(rx_core->collect, true);
+	rx_core_leave(rx_core, epoch);
+	put_marks(rx_core->collect, MARK_END, epoch, 0);
 }
 
 static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct rx_core *receiver = arg;
+	struct rx_core *rx_core = arg;
 
-	rx_core_generation(receiver, receiver->epoch)->rx_cycles += rx_cycles;
-	take_packets(receiver->collect, pkts, n);
+	rx_core_generation(rx_core, rx_core->epoch)->rx_cycles += rx_cycles;
+	take_packets(rx_core->collect, pkts, n);
 }
 
 /* Sockets were read to their end, after that of the run; or datagrams go on coming. */
@@ -673,19 +673,19 @@ static bool is_drained(uint64_t *give_up, uint32_t received)
 	return received == 0 || now >= *give_up;
 }
 
-static void rest(struct collector_source *collect, struct poller *poller, uint32_t received)
+static void rest(struct collector_source *source, struct poller *poller, uint32_t received)
 {
-	collector_save_templates(collect->collector);
+	collector_save_templates(source->collector);
 	if (received == 0 && poller->rest != NULL)
 		poller->rest(poller->arg);
-	else if (collect->receiver == NULL)
-		count_waiting(&collect->counters[0]);
+	else if (source->rx_core == NULL)
+		count_waiting(&source->counters[0]);
 	if (poller->idle == IDLE_SLEEP)
-		listener_rest(collect->listener, received);
+		listener_rest(source->listener, received);
 }
 
 /* As poll_until_end(), for sockets. The poller has the callbacks and no queues. */
-static void listen_until_end(struct collector_source *collect, struct poller *poller)
+static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
 	uint64_t give_up = 0;
 
@@ -699,20 +699,20 @@ static void listen_until_end(struct collector_source *collect, struct poller *po
 			poller->epoch = open;
 			poller->enter(poller->arg, open);
 		}
-		received = take_datagrams(collect);
+		received = take_datagrams(source);
 		if (ended && is_drained(&give_up, received)) {
 			poller->end(poller->arg, open);
 			return;
 		}
 		if (received < LISTEN_BATCH)
-			rest(collect, poller, received);
+			rest(source, poller, received);
 	}
 }
 
-static void work_until_end(struct collector_source *collect, struct poller *poller)
+static void work_until_end(struct collector_source *source, struct poller *poller)
 {
-	if (collect->listener != NULL)
-		listen_until_end(collect, poller);
+	if (source->listener != NULL)
+		listen_until_end(source, poller);
 	else
 		poll_until_end(poller);
 }
@@ -728,17 +728,17 @@ static void collect_work(struct worker *worker, uint32_t nb_workers)
 	work_until_end(worker->collect, &worker->poller);
 }
 
-static void deal_connect(struct rx_core *receiver)
+static void deal_connect(struct rx_core *rx_core)
 {
-	receiver->poller.arg = receiver;
-	receiver->poller.enter = enter_there;
-	receiver->poller.take = take_there;
-	receiver->poller.end = end_there;
+	rx_core->poller.arg = rx_core;
+	rx_core->poller.enter = enter_there;
+	rx_core->poller.take = take_there;
+	rx_core->poller.end = end_there;
 }
 
-static void deal_receive(struct rx_core *receiver)
+static void deal_receive(struct rx_core *rx_core)
 {
-	work_until_end(receiver->collect, &receiver->poller);
+	work_until_end(rx_core->collect, &rx_core->poller);
 }
 
 static const struct design_ops design_collect = {
@@ -751,7 +751,7 @@ static const struct design_ops design_collect = {
 static const struct design_ops design_collect_dealt = {
 	.name = "collect",
 	.suits = "one core receives and decodes, the others count",
-	.receiver = true,
+	.rx_core = true,
 	.connect = deal_connect,
 	.receive = deal_receive,
 	.work = count_dealt,
@@ -775,9 +775,9 @@ static bool set_error(char *error, const char *why)
 	return false;
 }
 
-static bool open_sockets(struct collector_source *collect, char *error)
+static bool open_sockets(struct collector_source *source, char *error)
 {
-	const struct collect_options *options = collect_options(collect->params.config);
+	const struct collect_options *options = collect_options(source->params.config);
 	struct listen_address addresses[OPTION_LIST_MAX];
 	uint32_t wanted = (uint32_t)options->receive_buffer, buffer;
 	const char *open;
@@ -786,16 +786,16 @@ static bool open_sockets(struct collector_source *collect, char *error)
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
 			return set_error(error, why); /* it was checked */
-	collect->listener = listener_open(addresses, options->listen.n, wanted, error);
-	collect->nb_sockets = options->listen.n;
-	if (collect->listener == NULL)
+	source->listener = listener_open(addresses, options->listen.n, wanted, error);
+	source->nb_sockets = options->listen.n;
+	if (source->listener == NULL)
 		return false;
-	open = collect_open_address(collect->params.config);
+	open = collect_open_address(source->params.config);
 	if (open != NULL)
 		log_warning("--listen %s: any host can send records: its address is public; limit "
 			    "senders with --exporter PREFIX",
 			open);
-	buffer = listener_buffer(collect->listener, 0);
+	buffer = listener_buffer(source->listener, 0);
 	if (buffer < wanted)
 		log_warning("sockets have a buffer of %llu KB in place of %llu KB, and lose more "
 			    "of a burst: raise net.core.rmem_max, or give CAP_NET_ADMIN",
@@ -803,13 +803,13 @@ static bool open_sockets(struct collector_source *collect, char *error)
 	return true;
 }
 
-static bool create_source(struct collector_source *collect, char *error)
+static bool create_source(struct collector_source *source, char *error)
 {
-	if (collect_listens(collect->params.config))
-		return open_sockets(collect, error);
-	collect->fragments = fragments_create(&fragments_limits);
-	collect->linear = malloc(DATAGRAM_MAX);
-	if (collect->fragments != NULL && collect->linear != NULL)
+	if (collect_listens(source->params.config))
+		return open_sockets(source, error);
+	source->fragments = fragments_create(&fragments_limits);
+	source->linear = malloc(DATAGRAM_MAX);
+	if (source->fragments != NULL && source->linear != NULL)
 		return true;
 	return set_error(error, "no memory for datagrams of a capture");
 }
@@ -824,59 +824,59 @@ static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
 		pool_node(plan->groups[0].memory_node), RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
-static bool create_counter(struct collector_source *collect, uint32_t w)
+static bool create_counter(struct collector_source *source, uint32_t w)
 {
-	struct counter *counter = &collect->counters[w];
-	struct dedup_params params = collect_dedup_params(collect->params.config);
+	struct counter *counter = &source->counters[w];
+	struct dedup_params params = collect_dedup_params(source->params.config);
 
-	params.flows = (params.flows + collect->nb_counters - 1) / collect->nb_counters;
-	params.seed = seed_options(collect->params.config)->seed;
-	params.allocator = node_memory_on_node(collect->params.plan->groups[0].memory_node);
-	counter->collect = collect;
-	counter->worker = collect->params.workers[w];
+	params.flows = (params.flows + source->nb_counters - 1) / source->nb_counters;
+	params.seed = seed_options(source->params.config)->seed;
+	params.allocator = node_memory_on_node(source->params.plan->groups[0].memory_node);
+	counter->collect = source;
+	counter->worker = source->params.workers[w];
 	counter->dedup = dedup_create(&params);
 	for (uint32_t g = 0; g < 2; g++)
 		counter->generations[g].by_exporter =
 			calloc(params.exporters, sizeof(struct record_counts));
-	if (collect->receiver != NULL)
-		counter->ring = create_ring(collect->params.plan, w);
+	if (source->rx_core != NULL)
+		counter->ring = create_ring(source->params.plan, w);
 	return counter->dedup != NULL && counter->generations[0].by_exporter != NULL &&
 	       counter->generations[1].by_exporter != NULL &&
-	       (collect->receiver == NULL || counter->ring != NULL);
+	       (source->rx_core == NULL || counter->ring != NULL);
 }
 
-static bool create_counters(struct collector_source *collect, char *error)
+static bool create_counters(struct collector_source *source, char *error)
 {
-	collect->nb_counters = collect->params.nb_workers;
-	collect->counters = calloc(collect->nb_counters, sizeof(collect->counters[0]));
-	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
-		if (!create_counter(collect, w)) {
+	source->nb_counters = source->params.nb_workers;
+	source->counters = calloc(source->nb_counters, sizeof(source->counters[0]));
+	for (uint32_t w = 0; source->counters != NULL && w < source->nb_counters; w++)
+		if (!create_counter(source, w)) {
 			snprintf(error, OPTION_WHY_MAX,
 				"no memory for %llu observed flows: lower --flow-cache-size",
-				(unsigned long long)collect_options(collect->params.config)
+				(unsigned long long)collect_options(source->params.config)
 					->observed_flows);
 			return false;
 		}
-	return collect->counters != NULL || set_error(error, "no memory for the collector");
+	return source->counters != NULL || set_error(error, "no memory for the collector");
 }
 
-static bool create_collector(struct collector_source *collect, char *error)
+static bool create_collector(struct collector_source *source, char *error)
 {
-	bool dealt = collect->receiver != NULL;
+	bool dealt = source->rx_core != NULL;
 	struct collector_params params =
-		collect_collector_params(collect->params.config, collect->rules);
+		collect_collector_params(source->params.config, source->rules);
 	char why[OPTION_WHY_MAX];
 
-	params.seed = seed_options(collect->params.config)->seed;
+	params.seed = seed_options(source->params.config)->seed;
 	params.observe = dealt ? deal : count_here;
 	params.forget = dealt ? forget_there : forget_here;
 	params.matches =
-		filter_options(collect->params.config)->expression != NULL ? matches : NULL;
-	params.say = log_collector;
-	params.arg = collect;
-	collect->exporters_max = params.exporters_max;
-	collect->collector = collector_create(&params, why);
-	if (collect->collector != NULL)
+		filter_options(source->params.config)->expression != NULL ? matches : NULL;
+	params.log = log_collector;
+	params.arg = source;
+	source->exporters_max = params.exporters_max;
+	source->collector = collector_create(&params, why);
+	if (source->collector != NULL)
 		return true;
 	snprintf(error, OPTION_WHY_MAX, "%s", why);
 	return false;
@@ -884,33 +884,33 @@ static bool create_collector(struct collector_source *collect, char *error)
 
 struct collector_source *collector_source_create(const struct collector_source_params *params, char *error)
 {
-	struct collector_source *collect = calloc(1, sizeof(*collect));
+	struct collector_source *source = calloc(1, sizeof(*source));
 
-	if (collect == NULL) {
+	if (source == NULL) {
 		snprintf(error, OPTION_WHY_MAX, "no memory for the collector");
 		return NULL;
 	}
-	collect->params = *params;
-	collect->receiver = params->receiver;
-	collect->seed = seed_options(params->config)->seed;
-	collect->exporter_life = (int64_t)epoch_options(params->config)->interval;
-	if (collect->exporter_life < EXPORTER_LIFE_NS)
-		collect->exporter_life = EXPORTER_LIFE_NS;
-	if (params->receiver != NULL)
-		params->receiver->collect = collect;
+	source->params = *params;
+	source->rx_core = params->rx_core;
+	source->seed = seed_options(params->config)->seed;
+	source->exporter_life = (int64_t)epoch_options(params->config)->interval;
+	if (source->exporter_life < EXPORTER_LIFE_NS)
+		source->exporter_life = EXPORTER_LIFE_NS;
+	if (params->rx_core != NULL)
+		params->rx_core->collect = source;
 	for (uint32_t w = 0; w < params->nb_workers; w++)
-		params->workers[w]->collect = collect;
-	if (create_counters(collect, error) && create_collector(collect, error) &&
-		create_source(collect, error))
-		return collect;
-	collector_source_destroy(collect);
+		params->workers[w]->collect = source;
+	if (create_counters(source, error) && create_collector(source, error) &&
+		create_source(source, error))
+		return source;
+	collector_source_destroy(source);
 	return NULL;
 }
 
-void collector_source_set_filter(struct collector_source *collect, const struct filter *filter)
+void collector_source_set_filter(struct collector_source *source, const struct filter *filter)
 {
-	collect->filter = filter;
-	collect->tags = record_filter_has_tags(filter_options(collect->params.config)->expression);
+	source->filter = filter;
+	source->tags = record_filter_has_tags(filter_options(source->params.config)->expression);
 }
 
 static void destroy_counter(struct counter *counter)
@@ -923,22 +923,22 @@ static void destroy_counter(struct counter *counter)
 	}
 }
 
-void collector_source_destroy(struct collector_source *collect)
+void collector_source_destroy(struct collector_source *source)
 {
-	if (collect == NULL)
+	if (source == NULL)
 		return;
-	for (uint32_t w = 0; collect->counters != NULL && w < collect->nb_counters; w++)
-		destroy_counter(&collect->counters[w]);
-	free(collect->counters);
-	collector_destroy(collect->collector);
-	listener_close(collect->listener);
-	fragments_destroy(collect->fragments);
-	free(collect->linear);
+	for (uint32_t w = 0; source->counters != NULL && w < source->nb_counters; w++)
+		destroy_counter(&source->counters[w]);
+	free(source->counters);
+	collector_destroy(source->collector);
+	listener_close(source->listener);
+	fragments_destroy(source->fragments);
+	free(source->linear);
 	for (uint32_t g = 0; g < 2; g++) {
-		free(collect->generations[g].exporters.items);
-		free(collect->generations[g].links.items);
+		free(source->generations[g].exporters.items);
+		free(source->generations[g].links.items);
 	}
-	free(collect);
+	free(source);
 }
 
 /* A capture without a datagram has other packets, or none. */
@@ -954,64 +954,64 @@ static void log_no_datagram(const struct fragments_counts *counts)
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);
 }
 
-bool collector_source_finish(struct collector_source *collect)
+bool collector_source_finish(struct collector_source *source)
 {
-	bool saved = collector_finish(collect->collector);
+	bool saved = collector_finish(source->collector);
 
-	if (collect->fragments != NULL)
-		log_no_datagram(fragments_counted(collect->fragments));
+	if (source->fragments != NULL)
+		log_no_datagram(fragments_counted(source->fragments));
 	return saved;
 }
 
-uint32_t collector_source_exporters_max(const struct collector_source *collect)
+uint32_t collector_source_exporters_max(const struct collector_source *source)
 {
-	return collect->exporters_max;
+	return source->exporters_max;
 }
 
-uint64_t collector_source_datagrams(const struct collector_source *collect)
+uint64_t collector_source_datagrams(const struct collector_source *source)
 {
-	return atomic_load_explicit(&collect->datagrams, memory_order_relaxed);
+	return atomic_load_explicit(&source->datagrams, memory_order_relaxed);
 }
 
-struct collector_source_generation *collector_source_generation(struct collector_source *collect, uint64_t epoch)
+struct collector_source_generation *collector_source_generation(struct collector_source *source, uint64_t epoch)
 {
-	return &collect->generations[epoch & 1];
+	return &source->generations[epoch & 1];
 }
 
-uint32_t collector_source_largest_frame(struct collector_source *collect, uint32_t seen)
+uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen)
 {
-	uint32_t overhead = collect_options(collect->params.config)->link_overhead;
+	uint32_t overhead = collect_options(source->params.config)->link_overhead;
 	uint32_t expected = PACKET_EXPECTED + overhead, limit = PACKET_MAX + overhead;
 
 	if (seen > limit)
 		seen = limit;
-	if (seen > collect->largest_frame)
-		collect->largest_frame = seen;
-	return collect->largest_frame > expected ? collect->largest_frame : expected;
+	if (seen > source->largest_frame)
+		source->largest_frame = seen;
+	return source->largest_frame > expected ? source->largest_frame : expected;
 }
 
-struct collector_source_counts *collector_source_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch)
+struct collector_source_counts *collector_source_counts(struct collector_source *source, uint32_t worker, uint64_t epoch)
 {
-	return counts_of(&collect->counters[worker], epoch);
+	return counts_of(&source->counters[worker], epoch);
 }
 
-void collector_source_recycle(struct collector_source *collect, uint64_t epoch)
+void collector_source_recycle(struct collector_source *source, uint64_t epoch)
 {
-	struct collector_source_generation *generation = collector_source_generation(collect, epoch);
+	struct collector_source_generation *generation = collector_source_generation(source, epoch);
 
 	clear_rows(&generation->exporters);
 	clear_rows(&generation->links);
 	generation->epoch = (struct collector_epoch){0};
 	generation->taken = 0;
-	for (uint32_t w = 0; w < collect->nb_counters; w++) {
-		struct collector_source_counts *counts = collector_source_counts(collect, w, epoch);
+	for (uint32_t w = 0; w < source->nb_counters; w++) {
+		struct collector_source_counts *counts = collector_source_counts(source, w, epoch);
 
 		clear_rows(&counts->paths);
 		counts->nb_paths = 0;
 		counts->counts = (struct dedup_counts){0};
 		counts->others = (struct record_counts){0};
 		memset(counts->by_exporter, 0,
-			collect->exporters_max * sizeof(counts->by_exporter[0]));
+			source->exporters_max * sizeof(counts->by_exporter[0]));
 	}
 }
 

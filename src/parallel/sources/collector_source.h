@@ -63,37 +63,37 @@ struct collector_source_params {
 	const struct plan *plan;
 	struct worker *const *workers; /* [nb_workers], workers that receive records */
 	uint32_t nb_workers;
-	struct rx_core *receiver; /* NULL: the worker decodes */
+	struct rx_core *rx_core; /* NULL: the worker decodes */
 };
 
 /* NULL with a line in error[OPTION_WHY_MAX]. */
 struct collector_source *collector_source_create(const struct collector_source_params *params, char *error);
-void collector_source_destroy(struct collector_source *collect);
+void collector_source_destroy(struct collector_source *source);
 
 /* Before the start: leaves out records whose packets do not match. */
-void collector_source_set_filter(struct collector_source *collect, const struct filter *filter);
+void collector_source_set_filter(struct collector_source *source, const struct filter *filter);
 
 /*
  * Waits after the run until the templates are saved. Returns false, after a log line, if they could
  * not be.
  */
-bool collector_source_finish(struct collector_source *collect);
+bool collector_source_finish(struct collector_source *source);
 
 /* Exporters that have a number. */
-uint32_t collector_source_exporters_max(const struct collector_source *collect);
+uint32_t collector_source_exporters_max(const struct collector_source *source);
 /* Datagrams that came so far. Any thread. */
-uint64_t collector_source_datagrams(const struct collector_source *collect);
+uint64_t collector_source_datagrams(const struct collector_source *source);
 /* For the reporter, about a closed epoch. */
-struct collector_source_generation *collector_source_generation(struct collector_source *collect, uint64_t epoch);
-struct collector_source_counts *collector_source_counts(struct collector_source *collect, uint32_t worker, uint64_t epoch);
+struct collector_source_generation *collector_source_generation(struct collector_source *source, uint64_t epoch);
+struct collector_source_counts *collector_source_counts(struct collector_source *source, uint32_t worker, uint64_t epoch);
 /*
  * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
  * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.
  * Called by the reporter.
  */
-uint32_t collector_source_largest_frame(struct collector_source *collect, uint32_t seen);
+uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen);
 /* Clears what the epoch left (the reporter). */
-void collector_source_recycle(struct collector_source *collect, uint64_t epoch);
+void collector_source_recycle(struct collector_source *source, uint64_t epoch);
 
 /* Returns what a plan needs: the design and the memory of the collector. */
 struct plan_collect collector_source_plan(const struct config *config);

@@ -79,13 +79,13 @@ static void watch(struct watched *watched)
 }
 
 /* On lo what leaves comes in: looked at once, it is one packet. */
-static void look_once(struct attach_point *place)
+static void look_once(struct attach_point *point)
 {
 	struct port_interface facts;
 
-	if ((place->directions & KERNEL_IN) != 0 && port_interface_read(place->interface, &facts) &&
+	if ((point->directions & KERNEL_IN) != 0 && port_interface_read(point->interface, &facts) &&
 		facts.loops)
-		place->directions = KERNEL_IN;
+		point->directions = KERNEL_IN;
 }
 
 static bool attach(struct kernel_source *input, char *error)
@@ -147,7 +147,7 @@ struct kernel_source *kernel_source_create(const struct kernel_source_params *pa
 		.seed = seed_options(params->config)->seed,
 		.headers_only = filter_options(params->config)->expression != NULL,
 		.monitor = monitor_of(params->config),
-		.say = log_libbpf,
+		.log = log_libbpf,
 	};
 
 	if (input == NULL) {

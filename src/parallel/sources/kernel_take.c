@@ -41,31 +41,31 @@ struct gso_segments {
 static struct gso_segments joined_of(
 	const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
-	struct gso_segments joined = {.packets = entry->segments};
+	struct gso_segments segments = {.packets = entry->segments};
 
-	joined.headers = joined.packets > 1 && headers < entry->length ? headers : 0;
-	joined.payload = entry->length - joined.headers;
-	if (joined.headers > added)
-		joined.headers -= added;
+	segments.headers = segments.packets > 1 && headers < entry->length ? headers : 0;
+	segments.payload = entry->length - segments.headers;
+	if (segments.headers > added)
+		segments.headers -= added;
 	/* Where it does not add up, they are as even as whole bytes allow. */
-	if ((uint64_t)entry->segment * (joined.packets - 1) < joined.payload &&
-		(uint64_t)entry->segment * joined.packets >= joined.payload)
-		joined.segment = entry->segment;
-	return joined;
+	if ((uint64_t)entry->segment * (segments.packets - 1) < segments.payload &&
+		(uint64_t)entry->segment * segments.packets >= segments.payload)
+		segments.segment = entry->segment;
+	return segments;
 }
 
 /* Bytes on the wire of number i. */
-static uint32_t joined_length(const struct gso_segments *joined, uint32_t i)
+static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 {
-	uint64_t payload = joined->payload;
+	uint64_t payload = segments->payload;
 
-	if (joined->packets == 1)
-		return joined->payload;
-	if (joined->segment == 0)
-		return joined->headers + (uint32_t)(payload * (i + 1) / joined->packets -
-						    payload * i / joined->packets);
-	return joined->headers +
-	       (i + 1 < joined->packets ? joined->segment : joined->payload - joined->segment * i);
+	if (segments->packets == 1)
+		return segments->payload;
+	if (segments->segment == 0)
+		return segments->headers + (uint32_t)(payload * (i + 1) / segments->packets -
+						    payload * i / segments->packets);
+	return segments->headers +
+	       (i + 1 < segments->packets ? segments->segment : segments->payload - segments->segment * i);
 }
 
 /* Bytes of headers of a packet that was parsed here: those of what it carries are not known. */
@@ -89,7 +89,7 @@ struct told {
 	struct key4 key4; /* where that is PARSE_IPV4 */
 	struct key6 key6; /* where that is PARSE_IPV6 */
 	struct key_extra extra;
-	struct gso_segments joined;
+	struct gso_segments segments;
 	int64_t time;
 };
 
@@ -124,11 +124,11 @@ static void read_key(const struct kernel_entry *entry, struct told *told)
 	told->extra.tcp_flags[0] = entry->tcp_flags;
 	told->extra.dscp[0] = entry->dscp;
 	put16(told->extra.vlan, entry->vlan);
-	told->joined = joined_of(entry, entry->headers, 0);
+	told->segments = joined_of(entry, entry->headers, 0);
 }
 
 /*
- * Bytes of the hop-by-hop header that IPv6 gets as more than 64 KB are joined: one jumbo payload
+ * Bytes of the hop-by-hop header that IPv6 gets as more than 64 KB are segments: one jumbo payload
  * option. The packets do not have it on the wire.
  */
 static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
@@ -160,7 +160,7 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 		told->key6 = parsed.key6;
 		headers = headers_of(data, entry->headers, &parsed, parsed.key6.proto);
 	}
-	told->joined = joined_of(entry, headers,
+	told->segments = joined_of(entry, headers,
 		told->verdict == PARSE_IPV6 ? jumbo_option(data, entry->headers, parsed.ip_at) : 0);
 }
 
@@ -219,8 +219,8 @@ static void add_packets(struct generation *generation, const struct told *told)
 	struct key_burst *burst = &generation->counting->bursts[0];
 	struct parse_counts *counts = &generation->counts;
 
-	for (uint32_t i = 0; i < told->joined.packets; i++) {
-		uint32_t length = joined_length(&told->joined, i), m = burst->n++;
+	for (uint32_t i = 0; i < told->segments.packets; i++) {
+		uint32_t length = joined_length(&told->segments, i), m = burst->n++;
 
 		if (told->verdict == PARSE_IPV6) {
 			burst->key6[m] = told->key6;
@@ -240,10 +240,10 @@ static void add_packets(struct generation *generation, const struct told *told)
 	}
 }
 
-static void note_largest(struct parse_counts *counts, const struct gso_segments *joined)
+static void note_largest(struct parse_counts *counts, const struct gso_segments *segments)
 {
-	uint32_t first = joined_length(joined, 0);
-	uint32_t last = joined_length(joined, joined->packets - 1);
+	uint32_t first = joined_length(segments, 0);
+	uint32_t last = joined_length(segments, segments->packets - 1);
 	uint32_t largest = first > last ? first : last;
 
 	if (largest > counts->largest_frame)
@@ -252,11 +252,11 @@ static void note_largest(struct parse_counts *counts, const struct gso_segments 
 
 /* A filter looks at the first of joined packets. */
 static bool is_filtered(const struct worker *worker, const struct kernel_entry *entry,
-	const struct gso_segments *joined)
+	const struct gso_segments *segments)
 {
 	return worker->reader.filter != NULL && entry->kind == KERNEL_ENTRY_HEADERS &&
 	       !filter_match(worker->reader.filter, (const uint8_t *)(entry + 1), entry->headers,
-		       joined_length(joined, 0));
+		       joined_length(segments, 0));
 }
 
 static void take_entry(
@@ -268,15 +268,15 @@ static void take_entry(
 		read_headers(entry, &told);
 	else
 		read_key(entry, &told);
-	taker->taken += told.joined.packets;
-	generation->received += told.joined.packets;
-	generation->counted += told.joined.packets;
-	if (is_filtered(taker->worker, entry, &told.joined)) {
-		generation->filtered += told.joined.packets;
+	taker->taken += told.segments.packets;
+	generation->received += told.segments.packets;
+	generation->counted += told.segments.packets;
+	if (is_filtered(taker->worker, entry, &told.segments)) {
+		generation->filtered += told.segments.packets;
 		return;
 	}
-	generation->counts.verdicts[told.verdict] += told.joined.packets;
-	note_largest(&generation->counts, &told.joined);
+	generation->counts.verdicts[told.verdict] += told.segments.packets;
+	note_largest(&generation->counts, &told.segments);
 	if (parse_verdicts[told.verdict].class != PARSE_CLASS_KEY)
 		return;
 	told.time = utc_of(taker, entry->time);

@@ -6,9 +6,9 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* rules: key rules to hash, one bit each. lap: NULL if the burst is not timed. */
+/* rules: key rules to hash, one bit each. timer: NULL if the burst is not timed. */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
-	const uint32_t rules, struct stage_timer *lap)
+	const uint32_t rules, struct stage_timer *timer)
 {
 	struct key_burst *full = &bursts[0];
 
@@ -20,21 +20,21 @@ static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_
 		if (r > 0 && counting->details)
 			key_burst_copy_details(&bursts[r], full);
 		hash_burst(counting->hash_key, &bursts[r]);
-		STAGE_TIMER_END(lap, key[r]);
+		STAGE_TIMER_END(timer, key[r]);
 	}
 }
 
 static ALWAYS_INLINE void update(const struct counting *counting, const struct key_burst *bursts,
 	const sketch_update_fn *functions, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct stage_timer *lap)
+	struct hyperloglog *const *distinct, struct stage_timer *timer)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		const struct key_burst *burst = &bursts[counting->key_rule_of[m]];
 
 		functions[m](sketch[m], burst);
-		STAGE_TIMER_END(lap, sketch[m]);
+		STAGE_TIMER_END(timer, sketch[m]);
 		hyperloglog_update(distinct[m], burst);
-		STAGE_TIMER_END(lap, distinct[m]);
+		STAGE_TIMER_END(timer, distinct[m]);
 	}
 }
 
@@ -46,20 +46,20 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 }
 
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct stage_timer *lap)
+	struct hyperloglog *const *distinct, struct stage_timer *timer)
 {
-	hash_keys(counting, counting->bursts, UINT32_MAX, lap);
-	update(counting, counting->bursts, counting->update, sketch, distinct, lap);
+	hash_keys(counting, counting->bursts, UINT32_MAX, timer);
+	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
 }
 
 /* Returns the key rules needed for all packets by active measurements, one bit each. */
-static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *within,
+static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
 {
 	uint32_t rules = 0;
 
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
-		const struct key_set *set = within->sets[m];
+		const struct key_set *set = sets->sets[m];
 		bool inside = set != NULL && set->n > 0;
 
 		if ((state->off >> m & 1) != 0)
@@ -83,11 +83,11 @@ static void weigh(struct key_burst *burst, struct key_weights *weights, uint32_t
 }
 
 uint64_t drill_down_entries(
-	const struct counting *counting, const struct drill_down_sets *within, uint32_t m)
+	const struct counting *counting, const struct drill_down_sets *sets, uint32_t m)
 {
-	if (within->sets[m] == NULL)
+	if (sets->sets[m] == NULL)
 		return UINT64_MAX;
-	return key_set_find(within->sets[m], &counting->bursts[counting->networks_rule[m]]);
+	return key_set_find(sets->sets[m], &counting->bursts[counting->networks_rule[m]]);
 }
 
 /*
@@ -130,15 +130,15 @@ static void add_inside(
 
 /* Returns the part of the burst that measurement m counts; NULL: none. */
 static const struct key_burst *burst_of(const struct counting *counting,
-	const struct drill_down_sets *within, uint32_t m, uint32_t hashed, uint64_t entries,
+	const struct drill_down_sets *sets, uint32_t m, uint32_t hashed, uint64_t entries,
 	uint32_t shift)
 {
 	struct key_burst *burst = &counting->bursts[counting->key_rule_of[m]];
 
 	burst->weights = counting->weights;
-	if (entries == UINT64_MAX && within->sets[m] == NULL)
+	if (entries == UINT64_MAX && sets->sets[m] == NULL)
 		return burst;
-	entries &= drill_down_entries(counting, within, m);
+	entries &= drill_down_entries(counting, sets, m);
 	if (entries == 0)
 		return NULL;
 	burst = pick(counting, m, entries, hashed);
@@ -165,7 +165,7 @@ static struct key_sample_counts sum_share(
 
 /* The entries whose keys are in the share; the others are added up by rank. */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
-	uint32_t keys, uint32_t shift, struct key_sample_counts sifted[KEY_SHARE_MAX])
+	uint32_t keys, uint32_t shift, struct key_sample_counts left_out[KEY_SHARE_MAX])
 {
 	struct key_burst *kept = &counting->picked[1];
 	struct key_sample_counts sum = sum_share(burst, 0, shift);
@@ -176,8 +176,8 @@ static const struct key_burst *sift(const struct counting *counting, const struc
 	for (uint32_t rank = 0; rank < keys; rank++) {
 		struct key_sample_counts rest = sum_share(burst, rank + 1, shift);
 
-		key_sample_add(&sifted[rank], &sum);
-		key_sample_subtract(&sifted[rank], &rest);
+		key_sample_add(&left_out[rank], &sum);
+		key_sample_subtract(&left_out[rank], &rest);
 		sum = rest;
 	}
 	key_burst_pick(kept, burst, entries, counting->details);
@@ -187,15 +187,15 @@ static const struct key_burst *sift(const struct counting *counting, const struc
 }
 
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct drill_down_sets *within,
+	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
 	const struct burst_shedding *state, const uint64_t *rarer,
-	struct key_sample_counts (*sifted)[KEY_SHARE_MAX], struct stage_timer *lap)
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *timer)
 {
-	uint32_t hashed = rules_of(counting, within, state);
+	uint32_t hashed = rules_of(counting, sets, state);
 
 	if (state->shift > 0)
 		weigh(&counting->bursts[0], counting->weights, state->shift);
-	hash_keys(counting, counting->bursts, hashed, lap);
+	hash_keys(counting, counting->bursts, hashed, timer);
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
 		uint32_t shift = state->shift + state->rarer[m];
 		uint64_t entries =
@@ -204,18 +204,18 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 
 		if ((state->off >> m & 1) != 0)
 			continue;
-		burst = counted = burst_of(counting, within, m, hashed, entries, shift);
+		burst = counted = burst_of(counting, sets, m, hashed, entries, shift);
 		if (burst != NULL && state->keys[m] > 0)
-			counted = sift(counting, burst, state->keys[m], shift, sifted[m]);
-		if (burst != NULL && within->sets[m] != NULL)
-			add_inside(&within->inside[m], counted, shift);
+			counted = sift(counting, burst, state->keys[m], shift, left_out[m]);
+		if (burst != NULL && sets->sets[m] != NULL)
+			add_inside(&sets->inside[m], counted, shift);
 		if (burst != NULL && counted->n > 0)
 			(shift > 0 ? counting->update_weighted : counting->update)[m](
 				sketch[m], counted);
-		STAGE_TIMER_END(lap, sketch[m]);
+		STAGE_TIMER_END(timer, sketch[m]);
 		if (burst != NULL)
 			hyperloglog_update(distinct[m], burst);
-		STAGE_TIMER_END(lap, distinct[m]);
+		STAGE_TIMER_END(timer, distinct[m]);
 	}
 }
 

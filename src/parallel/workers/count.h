@@ -52,7 +52,7 @@ struct counting {
 	uint32_t low_ranked; /* measurements that may wait for others, one bit each */
 
 	/* Measurements with drill-down (parallel/workers/drill_down.h). */
-	bool closer;                                     /* there is one */
+	bool drill_down;                                     /* there is one */
 	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* rule of the keys of its networks */
 	/* Key rules needed for all packets if there are networks, one bit each. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
@@ -69,26 +69,26 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 struct stage_timer;
 /* The same, timed part by part. */
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct stage_timer *lap);
+	struct hyperloglog *const *distinct, struct stage_timer *timer);
 
 /*
  * Returns the entries of the burst that measurement m counts, one bit each. The keys of its
  * networks must be hashed.
  */
 uint64_t drill_down_entries(
-	const struct counting *counting, const struct drill_down_sets *within, uint32_t m);
+	const struct counting *counting, const struct drill_down_sets *sets, uint32_t m);
 
 /*
  * As count_keys(), under a shedding state. counting->bursts[0] has lengths, and room for weights if
  * packets are sampled. rarer[k]: entries of the 1-in-2^k sample, one bit each. Measurements with
  * drill-down count what is inside their networks. Measurements that count a share of their keys add
- * the rest to sifted[m], by rank. lap: NULL if the burst is not timed.
+ * the rest to sifted[m], by rank. timer: NULL if the burst is not timed.
  */
 struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,
-	struct hyperloglog *const *distinct, struct drill_down_sets *within,
+	struct hyperloglog *const *distinct, struct drill_down_sets *sets,
 	const struct burst_shedding *state, const uint64_t *rarer,
-	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *lap);
+	struct key_sample_counts (*left_out)[KEY_SHARE_MAX], struct stage_timer *timer);
 
 /*
  * As count_keys(), for a burst with weights. Entries of 0 packets are skipped. If bursts wait, the

@@ -19,13 +19,13 @@ bool drill_down_any(const struct config *config)
 	return false;
 }
 
-void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key, uint64_t epoch)
+void drill_down_renew(struct drill_down *drill_down, const struct hash_key *hash_key, uint64_t epoch)
 {
-	struct key_set *set = &closer->sets[epoch & 1];
+	struct key_set *set = &drill_down->sets[epoch & 1];
 
 	key_set_clear(set);
-	for (uint32_t i = 0; i < closer->heavy.n; i++) {
-		const struct key *key = &closer->heavy.of[i].key;
+	for (uint32_t i = 0; i < drill_down->heavy.n; i++) {
+		const struct key *key = &drill_down->heavy.of[i].key;
 
 		/* One key in millions of sets finds its slots taken. */
 		key_set_add(set, key, hash_one(hash_key, key));
@@ -131,7 +131,7 @@ static const struct option_row option_rows_of_source[] = {
 		.type = OPTION_OWN,
 		.rare = true,
 		.read = read_source,
-		.lacks = inapplicable_without_intervals,
+		.inapplicable = inapplicable_without_intervals,
 		OPTION_FIELD(drill_down_options, within),
 		.default_note = "everything",
 		.config_only = true,
@@ -145,7 +145,7 @@ static const struct option_row option_rows_of_source[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_TIME,
 		.rare = true,
-		.lacks = inapplicable_without_within,
+		.inapplicable = inapplicable_without_within,
 		OPTION_FIELD(drill_down_options, stay),
 		.zero = true,
 		.zero_means = "not at all",

@@ -46,7 +46,7 @@ struct drill_down {
 };
 
 /* Gives the generation of `epoch`, which no worker owns, the keys that are heavy now. */
-void drill_down_renew(struct drill_down *closer, const struct hash_key *hash_key, uint64_t epoch);
+void drill_down_renew(struct drill_down *down, const struct hash_key *hash_key, uint64_t epoch);
 
 /* Part of a worker's packets that a measurement counted. */
 struct drill_down_counts {

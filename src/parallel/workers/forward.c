@@ -69,9 +69,9 @@ void forward_recycle(struct forward *forward, uint64_t epoch)
 
 /* --- sending --- */
 
-static bool fits(const struct forward_path *way, const struct rte_mbuf *mbuf)
+static bool fits(const struct forward_path *path, const struct rte_mbuf *mbuf)
 {
-	const struct port_send *send = way->send;
+	const struct port_send *send = path->send;
 	const uint16_t *type;
 
 	if (mbuf_captured(mbuf) < mbuf->pkt_len)
@@ -88,13 +88,13 @@ static bool fits(const struct forward_path *way, const struct rte_mbuf *mbuf)
 }
 
 /* Leaves the packets that may be sent, in their order, and frees the others. */
-static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *way,
+static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *path,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (fits(way, pkts[i])) {
+		if (fits(path, pkts[i])) {
 			pkts[kept++] = pkts[i];
 			continue;
 		}
@@ -151,10 +151,10 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 	return sent;
 }
 
-static void flush(struct forward_path *way)
+static void flush(struct forward_path *path)
 {
-	if (way->lingers)
-		way->lingers = !kernel_sockets_flush(&way->send->sockets);
+	if (path->lingers)
+		path->lingers = !kernel_sockets_flush(&path->send->sockets);
 }
 
 void forward_rest(struct forward *forward, uint32_t way)

@@ -210,21 +210,21 @@ static bool left_some(const struct poller *poller, const struct poll_queue *queu
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 {
 	struct poll_queue *queue = &poller->queues[q];
-	struct shed_worker *keeper = poller->keeper;
+	struct shed_worker *shed = poller->shed;
 	uint32_t waiting = left_some(poller, queue, polled) ? waiting_in(queue, polled) : 0;
 	uint32_t quarters = quarters_of(queue->entries, waiting);
 
 	if (polled < poller->burst && quarters == 0) {
-		keeper->backlog -= queue->waiting;
+		shed->backlog -= queue->waiting;
 		queue->waiting = 0;
 		queue->full_polls = 0;
-		if (keeper->valve.level > SHED_LEVEL_FULL || queue->valve.waiting)
-			queue_shedding_look(&keeper->valve, &queue->valve, 0, false);
+		if (shed->shedding.level > SHED_LEVEL_FULL || queue->shedding.waiting)
+			queue_shedding_look(&shed->shedding, &queue->shedding, 0, false);
 		return;
 	}
-	keeper->backlog = keeper->backlog + waiting - queue->waiting;
+	shed->backlog = shed->backlog + waiting - queue->waiting;
 	queue->waiting = waiting;
-	queue_shedding_look(&keeper->valve, &queue->valve, quarters, true);
+	queue_shedding_look(&shed->shedding, &queue->shedding, quarters, true);
 }
 
 /* One round over the queues. Returns the packets received. */
@@ -238,7 +238,7 @@ static uint32_t poll_round(struct poller *poller)
 		uint16_t n = rte_eth_rx_burst(poller->queues[q].port, poller->queues[q].queue, pkts,
 			(uint16_t)poller->burst);
 
-		if (poller->keeper != NULL)
+		if (poller->shed != NULL)
 			poll_look(poller, q, n);
 		if (n == 0) {
 			if (poller->empty != NULL)

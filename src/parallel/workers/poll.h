@@ -37,7 +37,7 @@ struct poll_queue {
 	struct rte_ring *ring; /* ring of QUEUE_FILL_RING */
 	uint32_t waiting;      /* part of keeper->backlog */
 	uint32_t full_polls;   /* QUEUE_FILL_POLLS: successive full polls, up to `entries` */
-	struct shedding_queue valve;
+	struct shedding_queue shedding;
 };
 
 struct poller {
@@ -58,7 +58,7 @@ struct poller {
 		quiet_ms; /* time without a packet after which the queues of a stopped run are empty */
 	uint64_t epoch;             /* epoch of the packets that take() receives */
 	uint64_t polled;            /* TSC when they were at hand */
-	struct shed_worker *keeper; /* shedding state updated by each poll; NULL: none */
+	struct shed_worker *shed; /* shedding state updated by each poll; NULL: none */
 
 	/* Callbacks of poll_until_end(), with `arg`. */
 	void *arg;

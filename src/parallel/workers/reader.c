@@ -44,13 +44,13 @@ void reader_read(struct reader *reader, const struct counting *counting, struct 
 
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
-	uint64_t *filtered, struct stage_timer *lap)
+	uint64_t *filtered, struct stage_timer *timer)
 {
 	n = filter(reader, pkts, n, filtered);
 	if (reader->filter != NULL)
-		STAGE_TIMER_END(lap, filter);
+		STAGE_TIMER_END(timer, filter);
 	parse(reader, counting, pkts, n, burst, counts);
-	STAGE_TIMER_END(lap, parse);
+	STAGE_TIMER_END(timer, parse);
 }
 
 uint64_t reader_skip(const struct reader *reader, struct rte_mbuf *const *pkts, uint32_t n,

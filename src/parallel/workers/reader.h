@@ -40,7 +40,7 @@ void reader_read(struct reader *reader, const struct counting *counting, struct 
 struct stage_timer;
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,
-	uint64_t *filtered, struct stage_timer *lap);
+	uint64_t *filtered, struct stage_timer *timer);
 
 /*
  * Counts packets that are not processed: adds their sizes to the frame sizes in `counts` and

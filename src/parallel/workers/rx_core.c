@@ -3,23 +3,23 @@
 
 #include "parallel/workers/forward.h"
 
-void rx_core_leave(struct rx_core *receiver, uint64_t epoch)
+void rx_core_leave(struct rx_core *rx_core, uint64_t epoch)
 {
-	receiver->epoch = epoch;
-	epochs_enter(receiver->poller.epochs, receiver->participant, epoch);
+	rx_core->epoch = epoch;
+	epochs_enter(rx_core->poller.epochs, rx_core->participant, epoch);
 }
 
-void rx_core_wait(const struct rx_core *receiver)
+void rx_core_wait(const struct rx_core *rx_core)
 {
-	while (!epochs_is_ready(receiver->poller.epochs, receiver->epoch))
-		poll_idle(receiver->poller.idle);
+	while (!epochs_is_ready(rx_core->poller.epochs, rx_core->epoch))
+		poll_idle(rx_core->poller.idle);
 }
 
-void rx_core_recycle(struct rx_core *receiver, uint64_t epoch)
+void rx_core_recycle(struct rx_core *rx_core, uint64_t epoch)
 {
-	struct rx_core_generation *generation = rx_core_generation(receiver, epoch);
+	struct rx_core_generation *generation = rx_core_generation(rx_core, epoch);
 
 	*generation = (struct rx_core_generation){0};
 	parse_counts_reset(&generation->counts);
-	forward_recycle(receiver->forward, epoch);
+	forward_recycle(rx_core->forward, epoch);
 }

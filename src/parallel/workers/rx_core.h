@@ -64,14 +64,14 @@ struct rx_core {
 };
 
 static inline struct rx_core_generation *rx_core_generation(
-	struct rx_core *receiver, uint64_t epoch)
+	struct rx_core *rx_core, uint64_t epoch)
 {
-	return &receiver->generations[epoch & 1];
+	return &rx_core->generations[epoch & 1];
 }
 
 /* The receiver touches no epoch before `epoch` again. */
-void rx_core_leave(struct rx_core *receiver, uint64_t epoch);
+void rx_core_leave(struct rx_core *rx_core, uint64_t epoch);
 /* The reporter: the generation of `epoch` is clean again. */
-void rx_core_recycle(struct rx_core *receiver, uint64_t epoch);
+void rx_core_recycle(struct rx_core *rx_core, uint64_t epoch);
 /* Waits until the generation of its epoch is clean. */
-void rx_core_wait(const struct rx_core *receiver);
+void rx_core_wait(const struct rx_core *rx_core);

@@ -7,60 +7,60 @@
 static const struct shed_setting nothing_given_up = SHED_SETTING_WHOLE;
 
 /* Decisions up to the next packet. */
-static void decide(struct shed_worker *keeper)
+static void decide(struct shed_worker *shed)
 {
-	const struct shed_schedule_entry *next = keeper->decisions;
+	const struct shed_schedule_entry *next = shed->decisions;
 
-	for (; next->packet <= keeper->packet; next++) {
-		keeper->stale = true;
+	for (; next->packet <= shed->packet; next++) {
+		shed->stale = true;
 		if (next->measurement == SHED_SCHEDULE_ALL)
-			keeper->level = next->level;
+			shed->level = next->level;
 		else if (next->of_flows)
-			keeper->decided.flows[next->measurement] = next->flows;
+			shed->decided.flows[next->measurement] = next->flows;
 		else
 			shed_setting_step(
-				&keeper->decided, keeper->steps, next->measurement, next->steps);
+				&shed->decided, shed->steps, next->measurement, next->steps);
 	}
-	keeper->decisions = next;
+	shed->decisions = next;
 }
 
-uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n)
+uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n)
 {
-	decide(keeper);
-	if (keeper->decisions->packet - keeper->packet < n)
-		n = (uint32_t)(keeper->decisions->packet - keeper->packet);
-	keeper->packet += n;
+	decide(shed);
+	if (shed->decisions->packet - shed->packet < n)
+		n = (uint32_t)(shed->decisions->packet - shed->packet);
+	shed->packet += n;
 	return n;
 }
 
 /* Pairs with the release in publish() (control/shed_controller.c). */
-static void take_setting(struct shed_worker *keeper, struct shed_mailbox *line)
+static void take_setting(struct shed_worker *shed, struct shed_mailbox *line)
 {
 	const struct shed_setting *next = atomic_load_explicit(&line->next, memory_order_acquire);
 
-	if (next == keeper->states)
+	if (next == shed->states)
 		return;
-	keeper->states = next;
-	keeper->stale = true;
-	atomic_store_explicit(&line->taken_from, keeper->packet, memory_order_relaxed);
+	shed->states = next;
+	shed->stale = true;
+	atomic_store_explicit(&line->taken_from, shed->packet, memory_order_relaxed);
 	atomic_store_explicit(&line->taken, next->number, memory_order_release);
 }
 
-void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept)
+void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts)
 {
-	const struct queue_shedding *valve = &keeper->valve;
-	struct burst_shed_level level = queue_shedding_burst_level(valve);
+	const struct queue_shedding *shedding = &shed->shedding;
+	struct burst_shed_level level = queue_shedding_burst_level(shedding);
 
-	if (keeper->line != NULL)
-		take_setting(keeper, keeper->line);
-	if (!valve->on)
+	if (shed->line != NULL)
+		take_setting(shed, shed->line);
+	if (!shedding->on)
 		return;
-	keeper->stale |= !burst_shed_level_equal(level, keeper->level);
-	keeper->level = level;
-	if (keeper->backlog > kept->backlog_max)
-		kept->backlog_max = keeper->backlog;
-	if (valve->level > kept->level_max)
-		kept->level_max = valve->level;
+	shed->stale |= !burst_shed_level_equal(level, shed->level);
+	shed->level = level;
+	if (shed->backlog > counts->backlog_max)
+		counts->backlog_max = shed->backlog;
+	if (shedding->level > counts->level_max)
+		counts->level_max = shedding->level;
 }
 
 static uint8_t most(uint8_t a, uint8_t b)
@@ -68,56 +68,56 @@ static uint8_t most(uint8_t a, uint8_t b)
 	return a > b ? a : b;
 }
 
-static void make_state(struct shed_worker *keeper, const struct counting *counting)
+static void make_state(struct shed_worker *shed, const struct counting *counting)
 {
-	const struct shed_setting *states =
-		keeper->states->of == counting->set ? keeper->states : &nothing_given_up;
-	const struct burst_shed_level *level = &keeper->level;
+	const struct shed_setting *setting =
+		shed->states->of == counting->set ? shed->states : &nothing_given_up;
+	const struct burst_shed_level *level = &shed->level;
 	const uint32_t all = (UINT32_C(1) << counting->nb_measurements) - 1;
-	struct burst_shedding *state = &keeper->state;
+	struct burst_shedding *state = &shed->state;
 	uint32_t on;
 
 	*state = (struct burst_shedding){
-		.off = states->off |
-		       (level->level >= SHED_LEVEL_WAIT ? counting->low_ranked & ~states->first : 0),
+		.off = setting->off |
+		       (level->level >= SHED_LEVEL_WAIT ? counting->low_ranked & ~setting->first : 0),
 		.shift = SHED_SHIFT_MAX,
 	};
 	on = all & ~state->off;
 	state->count_only = level->level == SHED_LEVEL_COUNT || on == 0;
 	for (uint32_t left = on; left != 0; left &= left - 1) {
-		uint8_t shift = most(states->shift[__builtin_ctz(left)], level->shift);
+		uint8_t shift = most(setting->shift[__builtin_ctz(left)], level->shift);
 
 		if (shift < state->shift)
 			state->shift = shift;
 	}
 	for (uint32_t left = on; left != 0; left &= left - 1) {
 		uint32_t m = (uint32_t)__builtin_ctz(left);
-		uint8_t shift = most(states->shift[m], level->shift);
+		uint8_t shift = most(setting->shift[m], level->shift);
 
 		state->rarer[m] = (uint8_t)(shift - state->shift);
 		state->rare |= (uint32_t)(shift > state->shift) << m;
 		state->shifts |= UINT32_C(1) << state->rarer[m];
-		state->keys[m] = states->keys[m];
-		state->sifting |= (uint32_t)(states->keys[m] > 0) << m;
+		state->keys[m] = setting->keys[m];
+		state->sifting |= (uint32_t)(setting->keys[m] > 0) << m;
 	}
 	state->shifts &= ~UINT32_C(1);
-	keeper->flows = states->flows;
-	keeper->whole = states->off == 0 && state->rare == 0 && state->sifting == 0 &&
+	shed->flows = setting->flows;
+	shed->whole = setting->off == 0 && state->rare == 0 && state->sifting == 0 &&
 			state->shift == level->shift;
 }
 
 const struct burst_shedding *shed_worker_state(
-	struct shed_worker *keeper, const struct counting *counting, uint64_t epoch)
+	struct shed_worker *shed, const struct counting *counting, uint64_t epoch)
 {
-	if (keeper->stale || keeper->state_of != epoch) {
-		if (keeper->states == &keeper->decided)
-			keeper->decided.of = counting->set;
-		make_state(keeper, counting);
-		keeper->state_of = epoch;
-		keeper->stale = false;
-		keeper->remade = true;
+	if (shed->stale || shed->state_of != epoch) {
+		if (shed->states == &shed->decided)
+			shed->decided.of = counting->set;
+		make_state(shed, counting);
+		shed->state_of = epoch;
+		shed->stale = false;
+		shed->remade = true;
 	}
-	return &keeper->state;
+	return &shed->state;
 }
 
 /*
@@ -141,40 +141,40 @@ static uint64_t choose(uint64_t seed, uint64_t first, uint32_t n, uint32_t shift
 	return chosen;
 }
 
-uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n)
+uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n)
 {
-	return choose(keeper->seed, keeper->packet - n, n, keeper->state.shift);
+	return choose(shed->seed, shed->packet - n, n, shed->state.shift);
 }
 
 void shed_worker_choose_rarer(
-	struct shed_worker *keeper, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
+	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1])
 {
 	/* independent of the sampling of packets */
-	uint64_t seed = ~keeper->seed;
+	uint64_t seed = ~shed->seed;
 
-	for (uint32_t left = keeper->state.shifts; left != 0; left &= left - 1) {
+	for (uint32_t left = shed->state.shifts; left != 0; left &= left - 1) {
 		uint32_t shift = (uint32_t)__builtin_ctz(left);
 
-		rarer[shift] = choose(seed, keeper->entry, n, shift);
+		rarer[shift] = choose(seed, shed->entry, n, shift);
 	}
-	keeper->entry += n;
+	shed->entry += n;
 }
 
-void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *state,
+void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements)
 {
 	const uint64_t weight = UINT64_C(1) << state->shift;
 	const uint64_t added = burst->measured * (weight - 1),
 		       added_bytes = burst->bytes * (weight - 1);
 
-	kept->skipped += burst->skipped;
-	kept->skipped_bytes += burst->skipped_bytes;
-	kept->added += added;
-	kept->added_bytes += added_bytes;
+	counts->skipped += burst->skipped;
+	counts->skipped_bytes += burst->skipped_bytes;
+	counts->added += added;
+	counts->added_bytes += added_bytes;
 	for (uint32_t m = 0; m < nb_measurements; m++) {
 		const struct shed_counts_burst *seen = &rarer[state->rarer[m]];
 		const uint64_t own = weight << state->rarer[m];
-		struct shed_counts_measurement *of = &kept->of[m];
+		struct shed_counts_measurement *of = &counts->of[m];
 
 		if ((state->off >> m & 1) != 0) {
 			of->measured += burst->measured;
@@ -197,31 +197,31 @@ void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *stat
 
 static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
-void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker)
+void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker)
 {
 	/* The hash's key comes from the seed too, by another way. */
 	uint64_t state = ~seed;
 
-	*keeper = (struct shed_worker){
+	*shed = (struct shed_worker){
 		.seed = random_split(&state) ^ random_mix(worker),
 		.decisions = &no_entry,
 		.decided = SHED_SETTING_WHOLE,
 		.stale = true,
 		.whole = true,
 	};
-	keeper->states = &keeper->decided;
+	shed->states = &shed->decided;
 }
 
-void shed_worker_decide(struct shed_worker *keeper, const struct shed_schedule *decisions,
+void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *schedule,
 	const struct steps *steps, uint32_t worker)
 {
-	keeper->decisions = decisions->of[worker].decisions;
-	keeper->steps = steps;
+	shed->decisions = schedule->of[worker].decisions;
+	shed->steps = steps;
 }
 
-void shed_worker_govern(struct shed_worker *keeper, struct shed_mailbox *line, uint64_t interrupted)
+void shed_worker_govern(struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted)
 {
-	atomic_store_explicit(&line->next, keeper->states, memory_order_relaxed);
-	keeper->line = line;
-	keeper->interrupted = interrupted;
+	atomic_store_explicit(&line->next, shed->states, memory_order_relaxed);
+	shed->line = line;
+	shed->interrupted = interrupted;
 }

@@ -37,7 +37,7 @@ struct shed_counts {
 	uint64_t backlog_max, level_max;
 	struct shed_counts_measurement of[CONFIG_MEASUREMENTS_MAX];
 	/* Keys not counted by a measurement in processed bursts, by rank of the key. */
-	struct key_sample_counts sifted[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
+	struct key_sample_counts left_out[CONFIG_MEASUREMENTS_MAX][KEY_SHARE_MAX];
 };
 
 /* Packets of a burst. */
@@ -50,7 +50,7 @@ struct shed_counts_burst {
  * Adds a burst; rarer[k] is of the measured ones that one of 2^k is, and has a place for each k that
  * the state has.
  */
-void shed_counts_add(struct shed_counts *kept, const struct burst_shedding *state,
+void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
 	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements);
 
 /* Shedding state of a worker. */
@@ -63,7 +63,7 @@ struct shed_worker {
 	uint64_t interrupted;      /* TSC cycles: a burst that took longer was */
 
 	/* Written by the worker. */
-	struct queue_shedding valve;
+	struct queue_shedding shedding;
 	uint64_t backlog; /* after the last poll of each queue, of all of them */
 	uint64_t packet;  /* the next one */
 	uint64_t entry;   /* index of the next processed packet with a key */
@@ -80,41 +80,41 @@ struct shed_worker {
 };
 
 /* Returns true if no packets wait and all are processed, and the state of the epoch is computed. */
-static inline bool shed_worker_is_calm(const struct shed_worker *keeper, uint64_t epoch)
+static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t epoch)
 {
-	return keeper->valve.on && keeper->valve.level == SHED_LEVEL_FULL && keeper->backlog == 0 &&
-	       keeper->whole && keeper->state_of == epoch &&
-	       (keeper->line == NULL || atomic_load_explicit(&keeper->line->next,
-						memory_order_relaxed) == keeper->states);
+	return shed->shedding.on && shed->shedding.level == SHED_LEVEL_FULL && shed->backlog == 0 &&
+	       shed->whole && shed->state_of == epoch &&
+	       (shed->line == NULL || atomic_load_explicit(&shed->line->next,
+						memory_order_relaxed) == shed->states);
 }
 
 /* The next burst has the level that the valve says, where it is on, and the latest states. */
-void shed_worker_obey(struct shed_worker *keeper, struct shed_counts *kept);
+void shed_worker_obey(struct shed_worker *shed, struct shed_counts *counts);
 
 /*
  * Takes and returns how many of the next n > 0 packets have the same level and state as the first:
  * at least one.
  */
-uint32_t shed_worker_take(struct shed_worker *keeper, uint32_t n);
+uint32_t shed_worker_take(struct shed_worker *shed, uint32_t n);
 
 /* What level and states come to, of packets that are counted so in the epoch. */
 const struct burst_shedding *shed_worker_state(
-	struct shed_worker *keeper, const struct counting *counting, uint64_t epoch);
+	struct shed_worker *shed, const struct counting *counting, uint64_t epoch);
 
 /*
- * Of n <= BURST_MAX packets, the last of which is the one before keeper->packet, those that are
+ * Of n <= BURST_MAX packets, the last of which is the one before shed->packet, those that are
  * looked at: a bit each.
  */
-uint64_t shed_worker_choose(const struct shed_worker *keeper, uint32_t n);
+uint64_t shed_worker_choose(const struct shed_worker *shed, uint32_t n);
 
 /*
  * Of n packets of which `looked_at` has a bit each, how many to the last that the valve lets be
  * looked at. Only its own level has such a limit: what a governor decides says how much is looked at.
  */
 static inline uint32_t shed_worker_cut(
-	const struct shed_worker *keeper, uint64_t looked_at, uint32_t n)
+	const struct shed_worker *shed, uint64_t looked_at, uint32_t n)
 {
-	return keeper->valve.on && keeper->valve.level == SHED_LEVEL_SOME
+	return shed->shedding.on && shed->shedding.level == SHED_LEVEL_SOME
 		       ? queue_shedding_cut(looked_at, n)
 		       : n;
 }
@@ -122,7 +122,7 @@ static inline uint32_t shed_worker_cut(
 /* Of n entries that were looked at, those that one of 2^k is, in rarer[k] of each k that the state
  * has; and takes them. */
 void shed_worker_choose_rarer(
-	struct shed_worker *keeper, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
+	struct shed_worker *shed, uint32_t n, uint64_t rarer[SHED_SHIFT_MAX + 1]);
 
 static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 {
@@ -131,27 +131,27 @@ static inline void shed_worker_add(_Atomic uint64_t *sum, uint64_t value)
 }
 
 /* Tells the governor, if there is one, of n packets that took so many cycles. */
-static inline void shed_worker_publish(struct shed_worker *keeper, uint32_t n, uint64_t cycles)
+static inline void shed_worker_publish(struct shed_worker *shed, uint32_t n, uint64_t cycles)
 {
-	const struct queue_shedding *valve = &keeper->valve;
-	struct shed_mailbox *line = keeper->line;
+	const struct queue_shedding *shedding = &shed->shedding;
+	struct shed_mailbox *line = shed->line;
 
 	if (line == NULL)
 		return;
-	shed_worker_add(&line->packets[valve->level], n);
-	if (valve->level == SHED_LEVEL_FULL && cycles < keeper->interrupted) {
+	shed_worker_add(&line->packets[shedding->level], n);
+	if (shedding->level == SHED_LEVEL_FULL && cycles < shed->interrupted) {
 		shed_worker_add(&line->smooth_packets, n);
 		shed_worker_add(&line->smooth_busy, cycles);
 	}
-	atomic_store_explicit(&line->backlog, keeper->backlog, memory_order_relaxed);
-	atomic_store_explicit(&line->shift, valve->shift, memory_order_relaxed);
+	atomic_store_explicit(&line->backlog, shed->backlog, memory_order_relaxed);
+	atomic_store_explicit(&line->shift, shedding->shift, memory_order_relaxed);
 }
 
 /* `seed`: the run's. The valve is off, and nothing is decided beforehand. */
-void shed_worker_init(struct shed_worker *keeper, uint64_t seed, uint32_t worker);
+void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker);
 
 /* Before the start: decides so of the worker. Both outlive it. */
-void shed_worker_decide(struct shed_worker *keeper, const struct shed_schedule *decisions,
+void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *schedule,
 	const struct steps *steps, uint32_t worker);
 
 /*
@@ -159,4 +159,4 @@ void shed_worker_decide(struct shed_worker *keeper, const struct shed_schedule *
  * `interrupted` TSC cycles or more says nothing about what packets take: something else had the CPU.
  */
 void shed_worker_govern(
-	struct shed_worker *keeper, struct shed_mailbox *line, uint64_t interrupted);
+	struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted);

@@ -18,17 +18,17 @@ struct stage_timer {
 	uint64_t last; /* TSC when the part before ended */
 };
 
-static inline void stage_timer_end(struct stage_timer *lap, uint64_t *part)
+static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
 {
 	uint64_t now = rte_rdtsc();
 
-	*part += now - lap->last;
-	lap->last = now;
+	*part += now - timer->last;
+	timer->last = now;
 }
 
 /* What was done since the last one is of this part, a member of struct costs. */
-#define STAGE_TIMER_END(lap, part)                                                                             \
+#define STAGE_TIMER_END(timer, part)                                                                             \
 	do {                                                                                       \
-		if ((lap) != NULL)                                                                 \
-			stage_timer_end((lap), &(lap)->costs->part);                               \
+		if ((timer) != NULL)                                                                 \
+			stage_timer_end((timer), &(timer)->costs->part);                               \
 	} while (0)

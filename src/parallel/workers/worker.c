@@ -63,8 +63,8 @@ static void match(
 	generation->filtered += n - burst->n;
 }
 
-/* lap: NULL where the burst is not timed. */
-static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *lap)
+/* timer: NULL where the burst is not timed. */
+static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *timer)
 {
 	static const struct burst_shedding in_full;
 	struct key_burst *full = &generation->counting->bursts[0];
@@ -74,21 +74,21 @@ static ALWAYS_INLINE void count_read(struct generation *generation, struct stage
 		return;
 	if (generation->monitor != NULL) {
 		match(generation, full, &hits);
-		STAGE_TIMER_END(lap, rules);
+		STAGE_TIMER_END(timer, rules);
 	}
 	generation->measured += full->n;
 
-	if (generation->counting->closer)
+	if (generation->counting->drill_down)
 		count_some_keys(generation->counting, generation->sketch, generation->distinct,
-			&generation->within, &in_full, NULL, NULL, lap);
-	else if (lap == NULL)
+			&generation->within, &in_full, NULL, NULL, timer);
+	else if (timer == NULL)
 		count_keys(generation->counting, generation->sketch, generation->distinct);
 	else
 		count_keys_timed(
-			generation->counting, generation->sketch, generation->distinct, lap);
+			generation->counting, generation->sketch, generation->distinct, timer);
 	if (generation->monitor != NULL) {
 		prefix_credit(generation->monitor, full, &hits, generation->rules);
-		STAGE_TIMER_END(lap, rules);
+		STAGE_TIMER_END(timer, rules);
 	}
 }
 
@@ -104,25 +104,25 @@ void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n)
 }
 
 static ALWAYS_INLINE void count(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *lap)
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
 {
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
-	if (lap == NULL) {
+	if (timer == NULL) {
 		reader_read(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		lap->last = start;
+		timer->last = start;
 		reader_read_timed(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
-			&generation->filtered, lap);
+			&generation->filtered, timer);
 	}
-	count_read(generation, lap);
+	count_read(generation, timer);
 	counted = rte_rdtsc();
 	worker->done(worker, pkts, n);
-	STAGE_TIMER_END(lap, free);
+	STAGE_TIMER_END(timer, free);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += counted - start;
@@ -142,9 +142,9 @@ static struct stage_timer begin_lap(struct generation *generation, uint32_t n, u
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct stage_timer lap = begin_lap(generation, n, rx_cycles);
+	struct stage_timer timer = begin_lap(generation, n, rx_cycles);
 
-	count(worker, generation, pkts, n, rx_cycles, &lap);
+	count(worker, generation, pkts, n, rx_cycles, &timer);
 }
 
 /* Of entries of a burst. */
@@ -167,7 +167,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 	uint64_t rarer[SHED_SHIFT_MAX + 1] = {0};
 
 	if (state->rare != 0) {
-		shed_worker_choose_rarer(worker->keeper, full->n, rarer);
+		shed_worker_choose_rarer(worker->shed, full->n, rarer);
 		for (uint32_t left = state->shifts; left != 0; left &= left - 1) {
 			uint32_t shift = (uint32_t)__builtin_ctz(left);
 
@@ -176,7 +176,7 @@ static void count_seen(struct worker *worker, struct generation *generation,
 	}
 	shed_counts_add(&generation->kept, state, burst, parts, counting->nb_measurements);
 	count_some_keys(counting, generation->sketch, generation->distinct, &generation->within,
-		state, rarer, generation->kept.sifted, NULL);
+		state, rarer, generation->kept.left_out, NULL);
 }
 
 /* The packets of a burst whose measurements are not all there, or of which some stand for others. */
@@ -214,13 +214,13 @@ static void count_some(struct worker *worker, struct generation *generation,
 static void count_none(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n)
 {
-	struct shed_counts *kept = &generation->kept;
+	struct shed_counts *counts = &generation->kept;
 	uint64_t bytes = reader_skip(&worker->reader, pkts, n, &generation->counts);
 
-	kept->skipped += n;
-	kept->skipped_bytes += bytes;
-	kept->unseen += n;
-	kept->unseen_bytes += bytes;
+	counts->skipped += n;
+	counts->skipped_bytes += bytes;
+	counts->unseen += n;
+	counts->unseen_bytes += bytes;
 }
 
 /*
@@ -230,9 +230,9 @@ static void count_none(struct worker *worker, struct generation *generation,
 static void count_sampled(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_shedding *state)
 {
-	const struct shed_worker *keeper = worker->keeper;
-	uint64_t looked_at = shed_worker_choose(keeper, n);
-	uint32_t some = shed_worker_cut(keeper, looked_at, n);
+	const struct shed_worker *shed = worker->shed;
+	uint64_t looked_at = shed_worker_choose(shed, n);
+	uint32_t some = shed_worker_cut(shed, looked_at, n);
 
 	count_some(worker, generation, pkts, some, looked_at, state);
 	if (some < n)
@@ -265,16 +265,16 @@ static void count_state(struct worker *worker, struct generation *generation,
 static const struct burst_shedding *next_state(struct worker *worker, struct generation *generation)
 {
 	const struct counting *counting = generation->counting;
-	struct shed_worker *keeper = worker->keeper;
-	const struct burst_shedding *state = shed_worker_state(keeper, counting, worker->epoch);
+	struct shed_worker *shed = worker->shed;
+	const struct burst_shedding *state = shed_worker_state(shed, counting, worker->epoch);
 
-	for (uint32_t m = 0; keeper->remade && m < counting->nb_measurements; m++) {
+	for (uint32_t m = 0; shed->remade && m < counting->nb_measurements; m++) {
 		struct sketch *sketch = generation->sketch[m];
 
 		if (sketch->ops->set_states != NULL)
-			sketch->ops->set_states(sketch, &keeper->flows[m]);
+			sketch->ops->set_states(sketch, &shed->flows[m]);
 	}
-	keeper->remade = false;
+	shed->remade = false;
 	return state;
 }
 
@@ -288,13 +288,13 @@ static uint64_t cycles_of(const struct generation *generation)
 static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t rx_cycles)
 {
-	struct shed_worker *keeper = worker->keeper;
+	struct shed_worker *shed = worker->shed;
 	uint64_t start = rte_rdtsc(), counted;
 
 	generation->counted += n;
-	shed_worker_obey(keeper, &generation->kept);
+	shed_worker_obey(shed, &generation->kept);
 	for (uint32_t begin = 0, part; begin < n; begin += part) {
-		part = shed_worker_take(keeper, n - begin);
+		part = shed_worker_take(shed, n - begin);
 		count_state(worker, generation, pkts + begin, part, next_state(worker, generation));
 	}
 	counted = rte_rdtsc();
@@ -309,16 +309,16 @@ void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
 	struct generation *generation = worker_generation(worker, worker->epoch);
-	struct shed_worker *keeper = worker->keeper;
+	struct shed_worker *shed = worker->shed;
 	uint64_t before = cycles_of(generation);
 
-	if (shed_worker_is_calm(keeper, worker->epoch)) {
-		keeper->packet += n;
+	if (shed_worker_is_calm(shed, worker->epoch)) {
+		shed->packet += n;
 		worker_count(worker, pkts, n, rx_cycles);
 	} else {
 		count_shed(worker, generation, pkts, n, rx_cycles);
 	}
-	shed_worker_publish(keeper, n, cycles_of(generation) - before);
+	shed_worker_publish(shed, n, cycles_of(generation) - before);
 }
 
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -332,13 +332,13 @@ void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uin
 }
 
 static ALWAYS_INLINE void forward(struct worker *worker, struct generation *generation,
-	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *lap)
+	struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles, struct stage_timer *timer)
 {
 	uint64_t start = worker->poller.polled, read, sent;
 	uint64_t came = reader_came(&worker->reader, pkts[0], start - rx_cycles);
 
 	generation->counted += n;
-	if (lap == NULL) {
+	if (timer == NULL) {
 		reader_read_ahead(&worker->reader, generation->counting, pkts, n,
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
@@ -346,15 +346,15 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 		struct rte_mbuf *copy[BURST_MAX]; /* they go on in their order */
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));
-		lap->last = rte_rdtsc();
+		timer->last = rte_rdtsc();
 		reader_read_timed(&worker->reader, generation->counting, copy, n,
 			&generation->counting->bursts[0], &generation->counts,
-			&generation->filtered, lap);
+			&generation->filtered, timer);
 	}
 	read = rte_rdtsc();
 	sent = forward_burst(worker->forward, worker->poller.at, worker->epoch, pkts, n, came);
-	STAGE_TIMER_END(lap, free);
-	count_read(generation, lap);
+	STAGE_TIMER_END(timer, free);
+	count_read(generation, timer);
 
 	generation->rx_cycles += rx_cycles;
 	generation->ppt_cycles += read - start + (rte_rdtsc() - sent);
@@ -364,9 +364,9 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 static __attribute__((noinline, cold)) void forward_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
-	struct stage_timer lap = begin_lap(generation, n, rx_cycles);
+	struct stage_timer timer = begin_lap(generation, n, rx_cycles);
 
-	forward(worker, generation, pkts, n, rx_cycles, &lap);
+	forward(worker, generation, pkts, n, rx_cycles, &timer);
 }
 
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)

@@ -76,7 +76,7 @@ struct worker {
 	bool blocks;      /* sleeps until its receiver or the kernel has something for it */
 	uint32_t wait_ms; /* for so long at most */
 	struct epochs *epochs;
-	struct shed_worker *keeper; /* NULL: every packet is looked at */
+	struct shed_worker *shed; /* NULL: every packet is looked at */
 	struct poller poller;       /* rss: its own queues; async: `ring`, for the valve alone */
 	struct forward *forward;    /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */

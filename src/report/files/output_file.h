@@ -40,7 +40,7 @@ struct output_file {
 	const char *option;
 	struct output_form form; /* form of its rows; columns NULL: text for people */
 	struct rotate_limits limits;
-	writer_say_fn say;
+	writer_say_fn log;
 	void *log_arg;
 	const atomic_bool *over; /* set when readers are waited for no longer; NULL: never */
 

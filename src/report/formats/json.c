@@ -94,7 +94,7 @@ static void row(struct text *text, const struct columns *columns, const struct o
 		size_t before = text->len;
 
 		add_label(text, &columns->list[c]);
-		if (!add_value(text, &columns->list[c], row_of) && columns->choice.remote)
+		if (!add_value(text, &columns->list[c], row_of) && columns->choice.sink)
 			text->len = before;
 	}
 	if (!text->failed)

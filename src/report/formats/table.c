@@ -421,7 +421,7 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 		if (measurement->weight > 1)
 			text_printf(text, ", some counting for %llu",
 				(unsigned long long)measurement->weight);
-		text_str(text, ledger.skipped > ledger.sifted.packets
+		text_str(text, ledger.skipped > ledger.left_out.packets
 				       ? "; distinct keys are theirs\n"
 				       : "; distinct keys are of all\n");
 	}

@@ -99,8 +99,8 @@ static struct report_forwarded row_of(struct forwarded *forwarded, uint32_t in, 
 
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		add_ways(&sum, run->workers[w]->forward, in, epoch);
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		add_ways(&sum, run->receivers[r]->forward, in, epoch);
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
+		add_ways(&sum, run->rx_cores[r]->forward, in, epoch);
 	row = (struct report_forwarded){
 		.in = run->ports[in].name,
 		.out = run->ports[out].name,

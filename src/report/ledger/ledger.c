@@ -17,36 +17,36 @@ static uint64_t cycles_to_ns(uint64_t cycles)
 	return (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
 }
 
-void ledger_start(struct ledger_state *account, const struct run *run)
+void ledger_start(struct ledger_state *state, const struct run *run)
 {
-	*account = (struct ledger_state){.run = run};
+	*state = (struct ledger_state){.run = run};
 	for (uint32_t p = 0; p < run->nb_ports; p++)
-		port_meter_start(&account->meters[p], &run->ports[p], account->meters, p);
+		port_meter_start(&state->meters[p], &run->ports[p], state->meters, p);
 }
 
-static void read_devices(struct ledger_state *account)
+static void read_devices(struct ledger_state *state)
 {
-	for (uint32_t p = 0; p < account->run->nb_ports; p++)
-		port_meter_read(&account->meters[p]);
+	for (uint32_t p = 0; p < state->run->nb_ports; p++)
+		port_meter_read(&state->meters[p]);
 }
 
-void ledger_sample(struct ledger_state *account, int64_t now)
+void ledger_sample(struct ledger_state *state, int64_t now)
 {
-	if (now - account->sampled < SECOND_NS)
+	if (now - state->sampled < SECOND_NS)
 		return;
-	account->sampled = now;
-	read_devices(account);
+	state->sampled = now;
+	read_devices(state);
 }
 
-uint64_t ledger_devices_received(const struct ledger_state *account)
+uint64_t ledger_devices_received(const struct ledger_state *state)
 {
 	uint64_t received =
-		account->run->collect != NULL ? collector_source_datagrams(account->run->collect) : 0;
+		state->run->collect != NULL ? collector_source_datagrams(state->run->collect) : 0;
 
-	if (account->run->kernel != NULL)
-		received += kernel_source_received(account->run->kernel);
-	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		const struct port *port = &account->run->ports[p];
+	if (state->run->kernel != NULL)
+		received += kernel_source_received(state->run->kernel);
+	for (uint32_t p = 0; p < state->run->nb_ports; p++) {
+		const struct port *port = &state->run->ports[p];
 		struct rte_eth_stats stats;
 		uint64_t of_sockets, lost;
 
@@ -61,25 +61,25 @@ uint64_t ledger_devices_received(const struct ledger_state *account)
 }
 
 /* Of a column since the last ledger. */
-static uint64_t told_since(struct ledger_state *account, enum port_column column)
+static uint64_t told_since(struct ledger_state *state, enum port_column column)
 {
-	uint64_t before = account->told[column], now = 0;
+	uint64_t before = state->told[column], now = 0;
 
-	for (uint32_t p = 0; p < account->run->nb_ports; p++)
-		now += port_meter_count(&account->meters[p], column);
-	account->told[column] = now;
+	for (uint32_t p = 0; p < state->run->nb_ports; p++)
+		now += port_meter_count(&state->meters[p], column);
+	state->told[column] = now;
 	return now - before;
 }
 
-static void add_device_losses(struct ledger_state *account, struct ledger *ledger)
+static void add_device_losses(struct ledger_state *state, struct ledger *ledger)
 {
-	read_devices(account);
-	ledger->nic_missed += told_since(account, PORT_MISSED);
-	ledger->nic_errors += told_since(account, PORT_ERRORS);
-	ledger->no_mbuf += told_since(account, PORT_NO_MBUF);
-	ledger->doubtful += told_since(account, PORT_DOUBTFUL);
-	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		struct port_meter *meter = &account->meters[p];
+	read_devices(state);
+	ledger->nic_missed += told_since(state, PORT_MISSED);
+	ledger->nic_errors += told_since(state, PORT_ERRORS);
+	ledger->no_mbuf += told_since(state, PORT_NO_MBUF);
+	ledger->doubtful += told_since(state, PORT_DOUBTFUL);
+	for (uint32_t p = 0; p < state->run->nb_ports; p++) {
+		struct port_meter *meter = &state->meters[p];
 
 		if (!meter->complete || meter->lost_gap)
 			ledger->losses_unknown = true;
@@ -100,12 +100,12 @@ static void add_kernel_losses(struct kernel_source *kernel, struct ledger *ledge
 }
 
 /* Counters that are up to so much behind get the time to catch up. */
-static void wait_for_late_counters(const struct ledger_state *account)
+static void wait_for_late_counters(const struct ledger_state *state)
 {
 	uint16_t longest = 0;
 
-	for (uint32_t p = 0; p < account->run->nb_ports; p++) {
-		const struct port_driver *driver = account->run->ports[p].driver;
+	for (uint32_t p = 0; p < state->run->nb_ports; p++) {
+		const struct port_driver *driver = state->run->ports[p].driver;
 
 		if (driver->late_ms > longest)
 			longest = driver->late_ms;
@@ -128,8 +128,8 @@ static uint64_t received_from(const struct run *run, uint16_t port)
 {
 	uint64_t received = 0;
 
-	for (uint32_t r = 0; r < run->nb_receivers; r++)
-		received += polled_from(&run->receivers[r]->poller, port);
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++)
+		received += polled_from(&run->rx_cores[r]->poller, port);
 	for (uint32_t w = 0; w < run->nb_workers; w++)
 		received += polled_from(&run->workers[w]->poller, port);
 	return received;
@@ -139,11 +139,11 @@ static uint64_t received_from(const struct run *run, uint16_t port)
  * What a device says it gave us, against what we took, when all queues are empty. Where a device
  * counts packets as they come and they go on coming, no queue ever is.
  */
-static uint64_t port_difference(const struct ledger_state *account, uint32_t p)
+static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 {
-	const struct port *port = &account->run->ports[p];
-	uint64_t device = port_meter_count(&account->meters[p], PORT_RECEIVED);
-	uint64_t received = received_from(account->run, port->id);
+	const struct port *port = &state->run->ports[p];
+	uint64_t device = port_meter_count(&state->meters[p], PORT_RECEIVED);
+	uint64_t received = received_from(state->run, port->id);
 
 	if (!port->driver->polled && !port->silenced) {
 		log_info("%s: its link stays up after the end, and what it counts is not "
@@ -160,12 +160,12 @@ static uint64_t port_difference(const struct ledger_state *account, uint32_t p)
 	return device > received ? device - received : received - device;
 }
 
-static uint64_t device_differences(const struct ledger_state *account)
+static uint64_t device_differences(const struct ledger_state *state)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t p = 0; p < account->run->nb_ports; p++)
-		sum += port_difference(account, p);
+	for (uint32_t p = 0; p < state->run->nb_ports; p++)
+		sum += port_difference(state, p);
 	return sum;
 }
 
@@ -187,30 +187,30 @@ static void add_off_path(struct ledger *ledger, const struct rx_core_generation 
 	ledger->free_ns += cycles_to_ns(generation->free_cycles);
 }
 
-static void add_shed(struct ledger *ledger, const struct shed_counts *kept)
+static void add_shed(struct ledger *ledger, const struct shed_counts *shed_counts)
 {
-	ledger->skipped += kept->skipped;
-	ledger->skipped_bytes += kept->skipped_bytes;
-	ledger->unseen += kept->unseen;
-	ledger->unseen_bytes += kept->unseen_bytes;
-	ledger->added += kept->added;
-	ledger->added_bytes += kept->added_bytes;
+	ledger->skipped += shed_counts->skipped;
+	ledger->skipped_bytes += shed_counts->skipped_bytes;
+	ledger->unseen += shed_counts->unseen;
+	ledger->unseen_bytes += shed_counts->unseen_bytes;
+	ledger->added += shed_counts->added;
+	ledger->added_bytes += shed_counts->added_bytes;
 }
 
 /* Frames that were not seen may have been longer than any that was. */
-static void add_largest_lost(const struct ledger_state *account, struct ledger *ledger)
+static void add_largest_lost(const struct ledger_state *state, struct ledger *ledger)
 {
 	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)
 		return;
-	for (uint32_t p = 0; p < account->run->nb_ports; p++)
-		if (account->run->ports[p].largest_lost > ledger->largest_frame)
-			ledger->largest_frame = account->run->ports[p].largest_lost;
+	for (uint32_t p = 0; p < state->run->nb_ports; p++)
+		if (state->run->ports[p].largest_lost > ledger->largest_frame)
+			ledger->largest_frame = state->run->ports[p].largest_lost;
 }
 
 struct ledger ledger_epoch(
-	struct ledger_state *account, uint64_t epoch, const struct epoch_info *info, bool last)
+	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last)
 {
-	const struct run *run = account->run;
+	const struct run *run = state->run;
 	uint32_t longest = 0; /* that was received */
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
@@ -229,7 +229,7 @@ struct ledger ledger_epoch(
 		add_verdicts(&ledger, counts);
 		ledger.ring_full += generation->ring_full;
 		ledger.bytes += counts->bytes;
-		ledger.kept_up |= run->workers[w]->keeper != NULL;
+		ledger.kept_up |= run->workers[w]->shed != NULL;
 		add_shed(&ledger, &generation->kept);
 		if (counts->largest_frame > longest)
 			longest = counts->largest_frame;
@@ -239,12 +239,12 @@ struct ledger ledger_epoch(
 		ledger.ppt_ns += cycles_to_ns(generation->ppt_cycles);
 		ledger.free_ns += cycles_to_ns(generation->free_cycles);
 	}
-	for (uint32_t r = 0; r < run->nb_receivers; r++) {
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++) {
 		const struct rx_core_generation *generation =
-			rx_core_generation(run->receivers[r], epoch);
+			rx_core_generation(run->rx_cores[r], epoch);
 
 		ledger.received += generation->received;
-		for (uint32_t w = 0; w < run->receivers[r]->nb_workers; w++)
+		for (uint32_t w = 0; w < run->rx_cores[r]->nb_workers; w++)
 			ledger.ring_full += generation->ring_full[w];
 		ledger.rx_ns += cycles_to_ns(generation->rx_cycles);
 		add_off_path(&ledger, generation);
@@ -255,11 +255,11 @@ struct ledger ledger_epoch(
 	if (longest > ledger.largest_frame)
 		ledger.largest_frame = longest;
 	if (last)
-		wait_for_late_counters(account);
-	add_device_losses(account, &ledger);
+		wait_for_late_counters(state);
+	add_device_losses(state, &ledger);
 	if (run->kernel != NULL)
 		add_kernel_losses(run->kernel, &ledger);
-	add_largest_lost(account, &ledger);
+	add_largest_lost(state, &ledger);
 	ledger.offered = ledger.received + ledger.nic_missed + ledger.nic_errors + ledger.no_mbuf;
 	if (run->collect != NULL)
 		collector_report_account(run, epoch, info->fed, &ledger);
@@ -268,7 +268,7 @@ struct ledger ledger_epoch(
 								: ledger.offered - info->fed;
 	else if (last)
 		ledger.unaccounted = run->kernel != NULL ? kernel_source_difference(run->kernel)
-							 : device_differences(account);
+							 : device_differences(state);
 	return ledger;
 }
 
@@ -292,7 +292,7 @@ static const struct option_row ledger_rows[] = {
 		.placeholder = "FRACTION",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FRACTION,
-		.lacks = shed_policy_given_inapplicable,
+		.inapplicable = shed_policy_given_inapplicable,
 		OPTION_FIELD(ledger_options, max_skip),
 		.zero = true,
 		.one = true,

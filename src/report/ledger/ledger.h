@@ -27,18 +27,18 @@ struct ledger_state {
 };
 
 /* Before the run starts: what the devices lost so far belongs to no epoch. */
-void ledger_start(struct ledger_state *account, const struct run *run);
+void ledger_start(struct ledger_state *state, const struct run *run);
 
 /*
  * Reads the devices' counters where a second has passed since that was last done, so that none
  * wraps unseen however long an epoch is. Call often. now: monotonic ns.
  */
-void ledger_sample(struct ledger_state *account, int64_t now);
+void ledger_sample(struct ledger_state *state, int64_t now);
 
 /* The ledger of a closed epoch, oldest first; `last`: all queues are empty. */
 struct ledger ledger_epoch(
-	struct ledger_state *account, uint64_t epoch, const struct epoch_info *info, bool last);
+	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last);
 
 /* Packets that the devices have counted as received since they were opened, and datagrams of
  * sockets. */
-uint64_t ledger_devices_received(const struct ledger_state *account);
+uint64_t ledger_devices_received(const struct ledger_state *state);

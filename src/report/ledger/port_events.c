@@ -18,13 +18,13 @@ static void log_removed(const struct port *port, uint64_t epoch)
 	text_free(&when);
 }
 
-static void log_link(const struct link_monitor *watch, const char *what, uint64_t epoch)
+static void log_link(const struct link_monitor *monitor, const char *what, uint64_t epoch)
 {
 	char speed[32] = "";
 
-	if (watch->speed > 0)
-		snprintf(speed, sizeof(speed), " at %u Mbit/s", watch->speed);
-	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, watch->port->name, what,
+	if (monitor->speed > 0)
+		snprintf(speed, sizeof(speed), " at %u Mbit/s", monitor->speed);
+	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, monitor->port->name, what,
 		speed);
 }
 
@@ -35,7 +35,7 @@ void port_events_start(struct port_events *log, const struct run *run)
 		link_monitor_start(&log->watches[p], &run->ports[p]);
 }
 
-bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *account)
+bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state)
 {
 	bool all_there = true;
 
@@ -43,20 +43,20 @@ bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, stru
 		return true;
 	log->looked = now;
 	for (uint32_t p = 0; p < log->run->nb_ports; p++) {
-		struct link_monitor *watch = &log->watches[p];
+		struct link_monitor *monitor = &log->watches[p];
 
-		switch (link_monitor_look(watch)) {
+		switch (link_monitor_look(monitor)) {
 		case PORT_SAME: break;
-		case PORT_UP: log_link(watch, "up", epoch); break;
-		case PORT_SPEED: log_link(watch, "changed", epoch); break;
+		case PORT_UP: log_link(monitor, "up", epoch); break;
+		case PORT_SPEED: log_link(monitor, "changed", epoch); break;
 		case PORT_DOWN:
 			log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
-				watch->port->name);
-			port_meter_peer_left(&account->meters[p]);
+				monitor->port->name);
+			port_meter_peer_left(&state->meters[p]);
 			break;
 		case PORT_GONE:
-			log_removed(watch->port, epoch);
-			port_meter_gone(&account->meters[p]);
+			log_removed(monitor->port, epoch);
+			port_meter_gone(&state->meters[p]);
 			all_there = false;
 			break;
 		}

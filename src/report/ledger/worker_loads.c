@@ -85,8 +85,8 @@ void worker_loads_report(
 		load->level_max = generation->kept.level_max;
 		load->skipped = generation->kept.skipped;
 		load->busy_ns = (uint64_t)((__uint128_t)cycles * SECOND_NS / rte_get_tsc_hz());
-		if (run->nb_receivers > 0)
-			load->ring_full = rx_core_generation(run->receivers[worker->group], epoch)
+		if (run->nb_rx_cores > 0)
+			load->ring_full = rx_core_generation(run->rx_cores[worker->group], epoch)
 						  ->ring_full[worker->part];
 		load->ring_full += generation->ring_full;
 		load->received += load->ring_full;

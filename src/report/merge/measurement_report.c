@@ -76,12 +76,12 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 /* What the measurement did not see of the bursts that others saw, or not count of those that it saw,
  * by rank; and the largest of its weights. */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
-	struct report_measurement *out, struct key_sample_counts sifted[KEY_SHARE_MAX])
+	struct report_measurement *out, struct key_sample_counts left_out[KEY_SHARE_MAX])
 {
 	out->weight = 1;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct shed_counts *kept = &worker_generation(run->workers[w], epoch)->kept;
-		const struct shed_counts_measurement *of = &kept->of[m];
+		const struct shed_counts *counts = &worker_generation(run->workers[w], epoch)->kept;
+		const struct shed_counts_measurement *of = &counts->of[m];
 
 		out->waited.measured += of->measured;
 		out->waited.bytes += of->bytes;
@@ -90,8 +90,8 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 		out->waited.unseen += of->unseen;
 		out->waited.unseen_bytes += of->unseen_bytes;
 		for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
-			key_sample_add(&sifted[rank], &kept->sifted[m][rank]);
-			key_sample_add(&out->waited.sifted, &kept->sifted[m][rank]);
+			key_sample_add(&left_out[rank], &counts->left_out[m][rank]);
+			key_sample_add(&out->waited.left_out, &counts->left_out[m][rank]);
 		}
 		if (of->weight > out->weight)
 			out->weight = of->weight;
@@ -101,12 +101,12 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 /* Of what was measured, what the measurement counts. */
 static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
 {
-	const struct drill_down *closer = run_measurements(run, epoch)->closer[m];
+	const struct drill_down *drill_down = run_measurements(run, epoch)->drill_down[m];
 
-	if (closer == NULL)
+	if (drill_down == NULL)
 		return;
 	out->only = true;
-	out->networks = closer->networks;
+	out->networks = drill_down->networks;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		const struct drill_down_counts *inside =
 			&worker_generation(run->workers[w], epoch)->within.inside[m];
@@ -149,7 +149,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 
 	double confidence;
 
-	add_waited(run, epoch, m, out, input.sifted);
+	add_waited(run, epoch, m, out, input.left_out);
 	add_inside(run, epoch, m, &out->inside);
 	ledger = ledger_of_measurement(of_all, out);
 	ledger.weight = out->weight;
@@ -178,19 +178,19 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 
 /* What is wrong with an epoch's answer, and how badly; now and then. */
 __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
-	struct log_ratelimit *rarely, const struct report_epoch *report, uint32_t m,
+	struct log_ratelimit *ratelimit, const struct report_epoch *report, uint32_t m,
 	const char *format, ...)
 {
 	char what[256];
 	va_list args;
 
-	if (badness == 0 || !log_ratelimit_due(rarely, report->end, badness))
+	if (badness == 0 || !log_ratelimit_due(ratelimit, report->end, badness))
 		return;
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	log_warning("epoch %llu, %s: %s%s", (unsigned long long)report->number,
-		report->measurements[m].name, what, rarely->since);
+		report->measurements[m].name, what, ratelimit->since);
 }
 
 static void warn_measurement(struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)

@@ -687,10 +687,10 @@ static void add_loss(const struct merger *merger, struct merge_flow *flow)
 	flow->bytes.high_known &= merger->input.loss_known && flow->bytes.high != UINT64_MAX;
 }
 
-static void add_counted(const struct key_sample_counts *sifted, struct merge_flow *result)
+static void add_counted(const struct key_sample_counts *left_out, struct merge_flow *result)
 {
-	result->packets.high = counter64_sum(result->packets.high, sifted->counted);
-	result->bytes.high = counter64_sum(result->bytes.high, sifted->counted_bytes);
+	result->packets.high = counter64_sum(result->packets.high, left_out->counted);
+	result->bytes.high = counter64_sum(result->bytes.high, left_out->counted_bytes);
 }
 
 /* What was not counted of the flow has its rank. */
@@ -700,7 +700,7 @@ static void add_left_out(
 	uint32_t rank = key_share_rank(&flow->hash);
 
 	if (rank < KEY_SHARE_MAX)
-		add_counted(&merger->input.sifted[rank], result);
+		add_counted(&merger->input.left_out[rank], result);
 }
 
 /* Of a key whose rank is not known. */
@@ -709,10 +709,10 @@ static void add_all_left_out(const struct merger *merger, struct merge_flow *res
 	struct key_sample_counts largest = {0};
 
 	for (uint32_t rank = 0; rank < KEY_SHARE_MAX; rank++) {
-		const struct key_sample_counts *sifted = &merger->input.sifted[rank];
+		const struct key_sample_counts *left_out = &merger->input.left_out[rank];
 
-		largest.counted = most(largest.counted, sifted->counted);
-		largest.counted_bytes = most(largest.counted_bytes, sifted->counted_bytes);
+		largest.counted = most(largest.counted, left_out->counted);
+		largest.counted_bytes = most(largest.counted_bytes, left_out->counted_bytes);
 	}
 	add_counted(&largest, result);
 }
@@ -750,10 +750,10 @@ static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 	bytes.unit = most(ledger->longest_frame, 1);
 	bytes.whole = (double)ledger->bytes + (double)ledger->skipped_bytes +
 		      (double)others * ledger->largest_frame;
-	widen(&flow->packets, &packets, ledger->skipped - ledger->unseen - ledger->sifted.packets,
+	widen(&flow->packets, &packets, ledger->skipped - ledger->unseen - ledger->left_out.packets,
 		ledger->added + merger->shed.added);
 	widen(&flow->bytes, &bytes,
-		ledger->skipped_bytes - ledger->unseen_bytes - ledger->sifted.bytes,
+		ledger->skipped_bytes - ledger->unseen_bytes - ledger->left_out.bytes,
 		ledger->added_bytes + merger->shed.added_bytes);
 }
 
@@ -831,7 +831,7 @@ uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 	 * not depend on how many there are, so it is the list's own only far below what one part
 	 * alone would hold, too.
 	 */
-	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.sifted.packets == 0
+	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.left_out.packets == 0
 				  : merger->all_complete && !weightless(merger) &&
 					    merger->nb_flows <= merger->params.candidates /
 									DISTINCT_LISTED_SHARE;

@@ -34,7 +34,7 @@ struct merge_input {
 	/* With sampling: probability that any of the bounds misses the truth because of it. */
 	double sampling_risk;
 	/* Keys that were not counted, by rank: their totals are known, not their flows. */
-	struct key_sample_counts sifted[KEY_SHARE_MAX];
+	struct key_sample_counts left_out[KEY_SHARE_MAX];
 	/* Limits for a sketch that recovers its keys (sketch_ops.recover); 0: all. */
 	uint32_t wanted;
 	uint64_t smallest;

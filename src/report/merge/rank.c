@@ -238,8 +238,8 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
 {
 	return metric == SKETCH_PACKETS
-		       ? ledger_counted(ledger) + ledger->sifted.counted
-		       : ledger_counted_bytes(ledger) + ledger->sifted.counted_bytes;
+		       ? ledger_counted(ledger) + ledger->left_out.counted
+		       : ledger_counted_bytes(ledger) + ledger->left_out.counted_bytes;
 }
 
 /* 0.001 is no double: a value that falls short by no more than that counts. */

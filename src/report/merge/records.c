@@ -58,11 +58,11 @@ static bool is_deep(const struct measurements *measurements, uint32_t m)
 	return measurements->plan.measurements[m].params.deep.deepest != FLOW_COUNT;
 }
 
-static void append_record(const struct record_drain *taking, const struct sketch_candidate *candidate)
+static void append_record(const struct record_drain *drain, const struct sketch_candidate *candidate)
 {
-	struct records *records = taking->records;
-	struct records_list *list = &records->lists[taking->measurement];
-	bool deep = is_deep(taking->measurements, taking->measurement);
+	struct records *records = drain->records;
+	struct records_list *list = &records->lists[drain->measurement];
+	bool deep = is_deep(drain->measurements, drain->measurement);
 
 	if (list->n == list->max && !grow(list, deep)) {
 		records->no_memory = true;
@@ -78,7 +78,7 @@ static void append_record(const struct record_drain *taking, const struct sketch
 		.first = candidate->first,
 		.last = candidate->last,
 		.tcp_flags = candidate->tcp_flags,
-		.end = (uint8_t)(candidate->idle ? FLOW_END_IDLE : taking->end),
+		.end = (uint8_t)(candidate->idle ? FLOW_END_IDLE : drain->end),
 	};
 	if (++records->waiting >= RECORDS_ENOUGH)
 		records->hand_over(records->arg);
@@ -86,16 +86,16 @@ static void append_record(const struct record_drain *taking, const struct sketch
 
 static void take_expired(const struct sketch_candidate *candidate, void *arg)
 {
-	const struct record_drain *taking = arg;
-	struct records *records = taking->records;
-	const struct plan *plan = &taking->measurements->plan;
+	const struct record_drain *drain = arg;
+	struct records *records = drain->records;
+	const struct plan *plan = &drain->measurements->plan;
 
-	merger_add_expired(measurement_report_merger(taking->measurements, taking->measurement),
+	merger_add_expired(measurement_report_merger(drain->measurements, drain->measurement),
 		candidate,
-		flow_table_options(plan->measurements[taking->measurement].config)->expired_keys);
+		flow_table_options(plan->measurements[drain->measurement].config)->expired_keys);
 	records->expired++;
 	if (sink_config_any(records->run->config, ROWS_FLOWS))
-		append_record(taking, candidate);
+		append_record(drain, candidate);
 }
 
 static void take_held(const struct sketch_candidate *candidate, void *arg)
@@ -109,14 +109,14 @@ void records_take(struct records *records, uint64_t epoch)
 	const struct plan *plan = &measurements->plan;
 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		struct record_drain taking = {records, measurements, m, FLOW_END_IDLE};
+		struct record_drain drain = {records, measurements, m, FLOW_END_IDLE};
 
 		if (plan->measurements[m].params.idle_timeout == 0)
 			continue;
 		for (uint32_t i = 0; i < plan->nb_instances; i++) {
 			struct sketch *sketch = measurements->sketches[epoch & 1][i][m];
 
-			sketch->ops->expired(sketch, take_expired, &taking);
+			sketch->ops->expired(sketch, take_expired, &drain);
 		}
 	}
 }
@@ -140,7 +140,7 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 	if (!sink_config_any(run->config, ROWS_FLOWS))
 		return;
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
-		struct record_drain taking = {
+		struct record_drain drain = {
 			records, measurements, m, last ? FLOW_END_RUN : FLOW_END_INTERVAL};
 
 		if ((plan->measurements[m].ops->caps & SKETCH_RECORDS) == 0)
@@ -149,7 +149,7 @@ void records_take_rest(struct records *records, uint64_t epoch, bool last)
 			const struct sketch *sketch = measurements->sketches[epoch & 1][i][m];
 
 			if (is_used(run, epoch, i))
-				sketch->ops->candidates(sketch, take_held, &taking);
+				sketch->ops->candidates(sketch, take_held, &drain);
 		}
 	}
 }

@@ -434,7 +434,7 @@ static const struct option_row metrics_rows[] = {
 		.rare = true,
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_COUNT,
-		.lacks = inapplicable_without_metrics,
+		.inapplicable = inapplicable_without_metrics,
 		OPTION_FIELD(metrics_options, top),
 		.max = METRICS_TOP_MAX,
 		.default_text = "0",

@@ -729,19 +729,19 @@ static bool same_place(const struct report_delivery *a, const struct report_deli
 static void add_place(struct metric_samples *samples, uint32_t d, const char *fate, size_t at)
 {
 	const struct report_epoch *told = samples->view->deliveries;
-	const struct report_delivery *place = &told->deliveries[d];
+	const struct report_delivery *delivery = &told->deliveries[d];
 	uint64_t sum = 0;
 
 	for (uint32_t other = 0; other < told->nb_deliveries; other++) {
-		if (!same_place(&told->deliveries[other], place))
+		if (!same_place(&told->deliveries[other], delivery))
 			continue;
 		if (other < d)
 			return; /* told with that one */
 		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
 	}
 	begin_sample(samples);
-	add_label(samples, "export", place->name);
-	add_label(samples, "kind", place->kind);
+	add_label(samples, "export", delivery->name);
+	add_label(samples, "kind", delivery->kind);
 	if (fate != NULL)
 		add_label(samples, "fate", fate);
 	end_sample(samples, sum);

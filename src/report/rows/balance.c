@@ -52,7 +52,7 @@ static bool is_drowning(const struct report_epoch *epoch)
 		       balance_busy(epoch, balance_busiest(epoch)) > NO_TIME);
 }
 
-bool balance_drowns(struct log_ratelimit *watch, const struct report_epoch *epoch)
+bool balance_drowns(struct log_ratelimit *ratelimit, const struct report_epoch *epoch)
 {
-	return is_drowning(epoch) && log_ratelimit_due(watch, epoch->end, 0);
+	return is_drowning(epoch) && log_ratelimit_due(ratelimit, epoch->end, 0);
 }

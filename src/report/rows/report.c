@@ -224,13 +224,13 @@ struct ledger ledger_of_measurement(
 	rest.skipped_bytes += waited->bytes;
 	rest.unseen += waited->unseen;
 	rest.unseen_bytes += waited->unseen_bytes;
-	rest.measured -= waited->sifted.packets;
-	rest.bytes -= waited->sifted.bytes;
-	rest.added -= waited->sifted.counted - waited->sifted.packets;
-	rest.added_bytes -= waited->sifted.counted_bytes - waited->sifted.bytes;
-	rest.skipped += waited->sifted.packets;
-	rest.skipped_bytes += waited->sifted.bytes;
-	rest.sifted = waited->sifted;
+	rest.measured -= waited->left_out.packets;
+	rest.bytes -= waited->left_out.bytes;
+	rest.added -= waited->left_out.counted - waited->left_out.packets;
+	rest.added_bytes -= waited->left_out.counted_bytes - waited->left_out.bytes;
+	rest.skipped += waited->left_out.packets;
+	rest.skipped_bytes += waited->left_out.bytes;
+	rest.left_out = waited->left_out;
 	if (inside->only) {
 		rest.filtered += rest.measured - inside->packets;
 		rest.measured = inside->packets;

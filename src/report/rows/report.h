@@ -75,7 +75,7 @@ struct report_waited {
 	uint64_t added, added_bytes;
 	uint64_t unseen, unseen_bytes;
 	struct key_sample_counts
-		sifted; /* and of those that it saw, what other keys had than it counted */
+		left_out; /* and of those that it saw, what other keys had than it counted */
 };
 
 /* Packets counted by a measurement with drill-down, and its networks. */
@@ -148,7 +148,7 @@ struct ledger {
 	/* Received and intentionally not processed: not lost. */
 	uint64_t skipped, skipped_bytes;
 	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
-	struct key_sample_counts sifted; /* and of keys that a measurement did not count then */
+	struct key_sample_counts left_out; /* and of keys that a measurement did not count then */
 	uint64_t added, added_bytes;     /* what the weights of measured packets add to them */
 	uint64_t weight;                 /* the largest; 0 or 1: all of them count as themselves */
 	uint32_t longest_frame;          /* bytes, over the received packets */

@@ -98,7 +98,7 @@ struct column_choice column_choice_every(enum column_names names)
 		.collected = true,
 		.kept_up = true,
 		.deep = true,
-		.remote = true,
+		.sink = true,
 		.named = true,
 		.names = names,
 	};
@@ -124,8 +124,8 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_COLLECTED || choice->collected) &&
 	       (column->when != COLUMN_KEPT_UP || choice->kept_up) &&
 	       (column->when != COLUMN_DEEP || choice->deep) &&
-	       (column->when != COLUMN_SINK || choice->remote) &&
-	       (column->when != COLUMN_NO_FILE || choice->remote || choice->answer) &&
+	       (column->when != COLUMN_SINK || choice->sink) &&
+	       (column->when != COLUMN_NO_FILE || choice->sink || choice->answer) &&
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
@@ -161,7 +161,7 @@ static const struct column identity[] = {
 struct columns *columns_of(const struct output *output, const struct column_choice *choice)
 {
 	const struct column_table ours = {output->columns, output->nb_columns};
-	bool identified = choice->remote && choice->names == COLUMN_NAMES_OURS;
+	bool identified = choice->sink && choice->names == COLUMN_NAMES_OURS;
 	const struct column_table *table =
 		choice->names == COLUMN_NAMES_GOFLOW2 ? output->goflow2 : &ours;
 	size_t max = (size_t)table->n * COLUMNS_EXPANDED + IDENTITY_COLUMNS;
@@ -305,7 +305,7 @@ void columns_suit(struct columns **columns, const struct report_epoch *epoch)
 	if (choice.key_fields == before->key_fields && choice.records == before->records &&
 		choice.deep == before->deep)
 		return;
-	choice.remote = before->remote;
+	choice.sink = before->sink;
 	choice.named = before->named;
 	choice.names = before->names;
 	suited = columns_of((*columns)->output, &choice);

@@ -187,7 +187,7 @@ struct column_choice {
 	bool collected;      /* from exporters */
 	bool kept_up;        /* packets may be skipped */
 	bool deep;           /* some are of flows that have states */
-	bool remote;         /* rows go elsewhere than to a file */
+	bool sink;         /* rows go elsewhere than to a file */
 	bool answer;         /* rows are an answer */
 	bool named;          /* the format's rows name their columns */
 	enum column_names names;

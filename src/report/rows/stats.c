@@ -56,7 +56,7 @@ static void print_distinct_of(
 	const struct ledger ledger = ledger_of(row);
 
 	(void)column;
-	text_str(text, ledger.skipped > ledger.sifted.packets ? "looked-at" : "all");
+	text_str(text, ledger.skipped > ledger.left_out.packets ? "looked-at" : "all");
 }
 
 static void print_pps(struct text *text, const struct column *column, const struct output_row *row)

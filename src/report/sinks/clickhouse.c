@@ -85,7 +85,7 @@ struct clickhouse_part {
 };
 
 struct sink_clickhouse {
-	struct sink remote;
+	struct sink sink;
 	char *server; /* its URL, up to the query */
 	const char *table;
 	struct columns *all; /* every column that such rows can have */
@@ -114,14 +114,14 @@ struct sink_clickhouse {
 
 static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 {
-	struct sink_clickhouse *place = arg;
-	size_t room = sizeof(place->answer) - 1 - place->answer_len;
+	struct sink_clickhouse *clickhouse = arg;
+	size_t room = sizeof(clickhouse->answer) - 1 - clickhouse->answer_len;
 	size_t len = size * n < room ? size * n : room;
 
-	memcpy(place->answer + place->answer_len, bytes, len);
-	place->answer_len += len;
-	place->answer[place->answer_len] = '\0';
-	return place->answer_len < sizeof(place->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
+	memcpy(clickhouse->answer + clickhouse->answer_len, bytes, len);
+	clickhouse->answer_len += len;
+	clickhouse->answer[clickhouse->answer_len] = '\0';
+	return clickhouse->answer_len < sizeof(clickhouse->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
 }
 
 /* The value of a header or trailer with that name. NULL if it has another one. */
@@ -134,7 +134,7 @@ static const char *header_value(const char *line, const char *name)
 
 /* An exception after the status was sent is in a header or trailer: its code, or its text.
  * X-ClickHouse-Exception-Tag is in answers without one. */
-static void read_exception(struct sink_clickhouse *place, const char *line, size_t len)
+static void read_exception(struct sink_clickhouse *clickhouse, const char *line, size_t len)
 {
 	char copy[EXCEPTION_MAX];
 	const char *code;
@@ -143,25 +143,25 @@ static void read_exception(struct sink_clickhouse *place, const char *line, size
 	copy[strcspn(copy, "\r\n")] = '\0';
 	code = header_value(copy, EXCEPTION "-Code");
 	if (code != NULL)
-		place->code = strtol(code, NULL, 10);
+		clickhouse->code = strtol(code, NULL, 10);
 	if (header_value(copy, EXCEPTION) != NULL ||
 		(code != NULL && strspn(code, " 0") < strlen(code)))
-		memcpy(place->exception, copy, sizeof(copy));
+		memcpy(clickhouse->exception, copy, sizeof(copy));
 }
 
 static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 {
-	struct sink_clickhouse *place = arg;
+	struct sink_clickhouse *clickhouse = arg;
 	size_t len = size * n;
 
 	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* also an interim answer has it */
-		place->has_headers = false;
-		place->exception[0] = '\0';
-		place->code = 0;
+		clickhouse->has_headers = false;
+		clickhouse->exception[0] = '\0';
+		clickhouse->code = 0;
 	} else if (len > 0 && (line[0] == '\r' || line[0] == '\n')) {
-		place->has_headers = true;
+		clickhouse->has_headers = true;
 	} else {
-		read_exception(place, line, len);
+		read_exception(clickhouse, line, len);
 	}
 	return len;
 }
@@ -170,16 +170,16 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
-	struct sink_clickhouse *place = arg;
+	struct sink_clickhouse *clickhouse = arg;
 
 	(void)to_come;
 	(void)to_go;
-	if (came + went != place->moved)
-		place->moved_at = clock_now(CLOCK_MONOTONIC);
-	place->moved = came + went;
-	if (place->remote.outlet == NULL)
+	if (came + went != clickhouse->moved)
+		clickhouse->moved_at = clock_now(CLOCK_MONOTONIC);
+	clickhouse->moved = came + went;
+	if (clickhouse->sink.sink_queue == NULL)
 		return signals_stop_requested();
-	return sink_queue_gives_up(place->remote.outlet, &place->moved_at);
+	return sink_queue_gives_up(clickhouse->sink.sink_queue, &clickhouse->moved_at);
 }
 
 static bool is_among(long code, const long *codes, size_t n)
@@ -213,17 +213,17 @@ static const long busy_statuses[] = {408, 429, 503};
 static const long row_statuses[] = {413};
 
 /* The first line of the answer that is not empty, or the header that reports an exception. */
-static void note_answer(struct sink_clickhouse *place, long status)
+static void note_answer(struct sink_clickhouse *clickhouse, long status)
 {
-	const char *words = place->answer + strspn(place->answer, "\r\n");
+	const char *words = clickhouse->answer + strspn(clickhouse->answer, "\r\n");
 
-	if (place->answer_len == 0)
-		words = place->exception;
-	snprintf(place->why, sizeof(place->why), "HTTP %ld%s%.*s", status,
+	if (clickhouse->answer_len == 0)
+		words = clickhouse->exception;
+	snprintf(clickhouse->why, sizeof(clickhouse->why), "HTTP %ld%s%.*s", status,
 		*words != '\0' ? ": " : "", (int)strcspn(words, "\r\n"), words);
-	if (strlen(place->why) > WORDS_MAX)
-		place->why[WORDS_MAX] = '\0';
-	make_printable(place->why);
+	if (strlen(clickhouse->why) > WORDS_MAX)
+		clickhouse->why[WORDS_MAX] = '\0';
+	make_printable(clickhouse->why);
 }
 
 /* The code of an exception, which may begin the answer or come after a part of it; 0: none. */
@@ -238,25 +238,25 @@ static long read_code(const char *answer)
 }
 
 /* Rows have a column that the table lacks. */
-static bool is_lacking(const struct sink_clickhouse *place)
+static bool is_lacking(const struct sink_clickhouse *clickhouse)
 {
-	return place->code == UNKNOWN_COLUMN ||
-	       (place->code == BAD_DATA && strstr(place->answer, "Unknown field") != NULL);
+	return clickhouse->code == UNKNOWN_COLUMN ||
+	       (clickhouse->code == BAD_DATA && strstr(clickhouse->answer, "Unknown field") != NULL);
 }
 
 /* Returns what a complete answer means. */
-static enum answer read_answer(struct sink_clickhouse *place)
+static enum answer read_answer(struct sink_clickhouse *clickhouse)
 {
-	long status = 0, code = read_code(place->answer);
+	long status = 0, code = read_code(clickhouse->answer);
 
-	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(clickhouse->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (code != 0)
-		place->code = code;
-	code = place->code;
-	if ((status == HTTP_OK || status == HTTP_NOTHING) && place->answer_len == 0 &&
-		place->exception[0] == '\0')
+		clickhouse->code = code;
+	code = clickhouse->code;
+	if ((status == HTTP_OK || status == HTTP_NOTHING) && clickhouse->answer_len == 0 &&
+		clickhouse->exception[0] == '\0')
 		return ANSWER_WRITTEN;
-	note_answer(place, status);
+	note_answer(clickhouse, status);
 	/* To an INSERT ClickHouse answers nothing: another server does, or a proxy for it. */
 	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
 		return ANSWER_DOUBT;
@@ -264,66 +264,66 @@ static enum answer read_answer(struct sink_clickhouse *place)
 		return ANSWER_BUSY;
 	if (code == 0 && status >= HTTP_SERVER)
 		return ANSWER_DOUBT;
-	if (is_lacking(place))
+	if (is_lacking(clickhouse))
 		return ANSWER_CLOSED;
 	if (IS_AMONG(code, row_codes) || (code == 0 && IS_AMONG(status, row_statuses)))
 		return ANSWER_REFUSED;
 	return ANSWER_CLOSED;
 }
 
-static void note_error(struct sink_clickhouse *place, const char *why)
+static void note_error(struct sink_clickhouse *clickhouse, const char *why)
 {
-	snprintf(place->why, sizeof(place->why), "%s", why);
-	make_printable(place->why);
+	snprintf(clickhouse->why, sizeof(clickhouse->why), "%s", why);
+	make_printable(clickhouse->why);
 }
 
 /* Sends a request, a GET where bytes is NULL. Returns false if no answer came whole, with `why`. */
-static bool exchange(struct sink_clickhouse *place, const char *url, const char *bytes, size_t len)
+static bool exchange(struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
 {
 	char error[CURL_ERROR_SIZE] = "";
 	CURLcode result;
 
-	place->answer_len = 0;
-	place->answer[0] = '\0';
-	place->has_headers = false;
-	place->exception[0] = '\0';
-	place->code = 0;
-	place->moved = 0;
-	curl_easy_setopt(place->curl, CURLOPT_URL, url);
-	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, error);
-	curl_easy_setopt(place->curl, CURLOPT_HTTPGET, 1L);
-	curl_easy_setopt(place->curl, CURLOPT_HTTPHEADER,
-		bytes != NULL ? place->post_headers : place->get_headers);
+	clickhouse->answer_len = 0;
+	clickhouse->answer[0] = '\0';
+	clickhouse->has_headers = false;
+	clickhouse->exception[0] = '\0';
+	clickhouse->code = 0;
+	clickhouse->moved = 0;
+	curl_easy_setopt(clickhouse->curl, CURLOPT_URL, url);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_ERRORBUFFER, error);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPHEADER,
+		bytes != NULL ? clickhouse->post_headers : clickhouse->get_headers);
 	if (bytes != NULL) { /* these make it a POST */
-		curl_easy_setopt(place->curl, CURLOPT_POSTFIELDS, bytes);
-		curl_easy_setopt(place->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDS, bytes);
+		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	}
-	result = curl_easy_perform(place->curl);
-	curl_easy_setopt(place->curl, CURLOPT_ERRORBUFFER, NULL);
+	result = curl_easy_perform(clickhouse->curl);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_ERRORBUFFER, NULL);
 	/* Of an answer that is longer than we read its beginning is enough. */
-	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && place->answer_len > 0)) {
+	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && clickhouse->answer_len > 0)) {
 		/* For libcurl an answer may end within its headers. */
-		if (place->has_headers)
+		if (clickhouse->has_headers)
 			return true;
-		note_error(place, "the answer ended within its headers");
+		note_error(clickhouse, "the answer ended within its headers");
 	} else if (result == CURLE_ABORTED_BY_CALLBACK) {
-		note_error(place, "no answer");
+		note_error(clickhouse, "no answer");
 	} else {
-		note_error(place, error[0] != '\0' ? error : curl_easy_strerror(result));
+		note_error(clickhouse, error[0] != '\0' ? error : curl_easy_strerror(result));
 	}
 	return false;
 }
 
 static enum answer post(
-	struct sink_clickhouse *place, const char *url, const char *bytes, size_t len)
+	struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
 {
-	bool answered = exchange(place, url, bytes, len);
-	enum answer answer = answered ? read_answer(place) : ANSWER_BROKEN;
+	bool answered = exchange(clickhouse, url, bytes, len);
+	enum answer answer = answered ? read_answer(clickhouse) : ANSWER_BROKEN;
 	curl_off_t sent = 0;
 
-	curl_easy_getinfo(place->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+	curl_easy_getinfo(clickhouse->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
 	if (answer == ANSWER_WRITTEN && sent < (curl_off_t)len) {
-		note_error(place, "the answer came before all rows were sent");
+		note_error(clickhouse, "the answer came before all rows were sent");
 		return ANSWER_BROKEN;
 	}
 	return answered || sent > 0 ? answer : ANSWER_BUSY;
@@ -341,28 +341,28 @@ static bool is_name(const char *name, size_t len)
 
 /* Reads the columns of the table. Returns false where the server lists none: it does not answer, has
  * no such table, does not show it to this user, or is not ClickHouse. */
-static bool describe(struct sink_clickhouse *place)
+static bool describe(struct sink_clickhouse *clickhouse)
 {
 	char url[URL_MAX];
 	long status = 0;
 
 	snprintf(url, sizeof(url), "%s?query=DESCRIBE%%20TABLE%%20%s%%20FORMAT%%20TabSeparated",
-		place->server, place->table);
-	if (!exchange(place, url, NULL, 0))
+		clickhouse->server, clickhouse->table);
+	if (!exchange(clickhouse, url, NULL, 0))
 		return false;
-	curl_easy_getinfo(place->curl, CURLINFO_RESPONSE_CODE, &status);
-	note_answer(place, status);
-	return status == HTTP_OK && place->exception[0] == '\0' && read_code(place->answer) == 0 &&
-	       is_name(place->answer, strcspn(place->answer, "\t")) &&
-	       place->answer_len < sizeof(place->answer) - 1;
+	curl_easy_getinfo(clickhouse->curl, CURLINFO_RESPONSE_CODE, &status);
+	note_answer(clickhouse, status);
+	return status == HTTP_OK && clickhouse->exception[0] == '\0' && read_code(clickhouse->answer) == 0 &&
+	       is_name(clickhouse->answer, strcspn(clickhouse->answer, "\t")) &&
+	       clickhouse->answer_len < sizeof(clickhouse->answer) - 1;
 }
 
 /* Returns true if the table has a column. describe() read one per line: NAME, a tab, more fields. */
-static bool has_column(const struct sink_clickhouse *place, const char *name)
+static bool has_column(const struct sink_clickhouse *clickhouse, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *line = place->answer; *line != '\0'; line += strcspn(line, "\n")) {
+	for (const char *line = clickhouse->answer; *line != '\0'; line += strcspn(line, "\n")) {
 		line += *line == '\n';
 		if (strncmp(line, name, len) == 0 && line[len] == '\t')
 			return true;
@@ -383,10 +383,10 @@ static const char *type_of(const struct column *column)
 }
 
 /* Returns true if rows have the column: those of text, or those that the run will send. */
-static bool is_sent(const struct sink_clickhouse *place, const struct column *column,
+static bool is_sent(const struct sink_clickhouse *clickhouse, const struct column *column,
 	const struct clickhouse_part *part)
 {
-	const struct columns *columns = place->remote.columns;
+	const struct columns *columns = clickhouse->sink.columns;
 
 	/* The label without the comma before it; a value has no quote in it that is not escaped. */
 	if (part != NULL)
@@ -400,17 +400,17 @@ static bool is_sent(const struct sink_clickhouse *place, const struct column *co
 
 /* Returns true if the table lacks a column of the rows (NULL: of those that the run will send), as
  * describe() read them. Then `why` says which, and what adds it. */
-static bool note_lacking(struct sink_clickhouse *place, const struct clickhouse_part *part)
+static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	char what[SINK_ERROR_MAX];
 	size_t len = (size_t)snprintf(what, sizeof(what),
-		"the table lacks columns of these rows; run ALTER TABLE %s", place->table);
+		"the table lacks columns of these rows; run ALTER TABLE %s", clickhouse->table);
 	uint32_t n = 0, more = 0;
 
-	for (uint32_t c = 0; c < place->all->n; c++) {
-		const struct column *column = &place->all->list[c];
+	for (uint32_t c = 0; c < clickhouse->all->n; c++) {
+		const struct column *column = &clickhouse->all->list[c];
 
-		if (has_column(place, column->name) || !is_sent(place, column, part))
+		if (has_column(clickhouse, column->name) || !is_sent(clickhouse, column, part))
 			continue;
 		if (len < sizeof(what) - COLUMN_LABEL_ROOM - LACK_ROOM)
 			len += (size_t)snprintf(what + len, sizeof(what) - len,
@@ -423,26 +423,26 @@ static bool note_lacking(struct sink_clickhouse *place, const struct clickhouse_
 	if (more > 0)
 		snprintf(what + len, sizeof(what) - len, "; and %u more", more);
 	if (n > 0)
-		snprintf(place->why, sizeof(place->why), "%s", what);
+		snprintf(clickhouse->why, sizeof(clickhouse->why), "%s", what);
 	return n > 0;
 }
 
 /* The server has refused rows for a column that the table lacks. */
-static void explain_lack(struct sink_clickhouse *place, const struct clickhouse_part *part)
+static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
-	char why[sizeof(place->why)];
+	char why[sizeof(clickhouse->why)];
 
-	memcpy(why, place->why, sizeof(why));
-	if (!describe(place) || !note_lacking(place, part))
-		memcpy(place->why, why, sizeof(why));
+	memcpy(why, clickhouse->why, sizeof(why));
+	if (!describe(clickhouse) || !note_lacking(clickhouse, part))
+		memcpy(clickhouse->why, why, sizeof(why));
 }
 
 /* --- One INSERT */
 
 /* Returns true if the server refuses a setting, which it is not to get again. */
-static bool refuses_setting(const struct sink_clickhouse *place, const char *name, bool *refuses)
+static bool refuses_setting(const struct sink_clickhouse *clickhouse, const char *name, bool *refuses)
 {
-	*refuses |= IS_AMONG(place->code, setting_codes) && strstr(place->answer, name) != NULL;
+	*refuses |= IS_AMONG(clickhouse->code, setting_codes) && strstr(clickhouse->answer, name) != NULL;
 	return *refuses;
 }
 
@@ -451,74 +451,74 @@ static bool refuses_setting(const struct sink_clickhouse *place, const char *nam
  * bytes have the same one: rows say which they are. A server that collects rows before it writes
  * them answers when they are written. Older servers do not know these settings.
  */
-static enum answer insert(struct sink_clickhouse *place, const struct clickhouse_part *part)
+static enum answer insert(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	enum answer answer;
 	bool again;
 
 	do {
-		bool no_tokens = place->no_tokens, no_wait = place->no_wait;
+		bool no_tokens = clickhouse->no_tokens, no_wait = clickhouse->no_wait;
 		char url[URL_MAX];
 		int len = snprintf(url, sizeof(url),
 			"%s?query=INSERT%%20INTO%%20%s%%20FORMAT%%20JSONEachRow"
 			"&date_time_input_format=best_effort&input_format_skip_unknown_fields=0%s",
-			place->server, place->table, no_wait ? "" : "&" WAIT "=1");
+			clickhouse->server, clickhouse->table, no_wait ? "" : "&" WAIT "=1");
 
 		if (!no_tokens)
 			snprintf(url + len, sizeof(url) - (size_t)len,
 				"&" TOKEN "=%016" PRIx64 "-%zu",
 				checksum_add(CHECKSUM_START, part->rows, part->len), part->len);
-		answer = post(place, url, part->rows, part->len);
+		answer = post(clickhouse, url, part->rows, part->len);
 		again = answer == ANSWER_CLOSED &&
-			((!no_wait && refuses_setting(place, WAIT, &place->no_wait)) ||
-				(!no_tokens && refuses_setting(place, TOKEN, &place->no_tokens)));
+			((!no_wait && refuses_setting(clickhouse, WAIT, &clickhouse->no_wait)) ||
+				(!no_tokens && refuses_setting(clickhouse, TOKEN, &clickhouse->no_tokens)));
 	} while (again);
-	if (answer == ANSWER_CLOSED && is_lacking(place))
-		explain_lack(place, part);
+	if (answer == ANSWER_CLOSED && is_lacking(clickhouse))
+		explain_lack(clickhouse, part);
 	return answer;
 }
 
 /* --- Until its fate is known */
 
-static void wait_to_try_again(struct sink_clickhouse *place)
+static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	struct sink *remote = &place->remote;
+	struct sink *sink = &clickhouse->sink;
 
-	sink_say_waits(remote, place->why);
-	place->backoff = socket_client_backoff(place->backoff, sink_queue_second(remote->outlet));
-	for (int64_t left = place->backoff; left > 0 && !remote->left; left -= PAUSE_NS) {
-		if (sink_hurries(remote)) {
-			place->backoff = 0;
-			place->moved_at = clock_now(CLOCK_MONOTONIC);
+	sink_say_waits(sink, clickhouse->why);
+	clickhouse->backoff = socket_client_backoff(clickhouse->backoff, sink_queue_second(sink->sink_queue));
+	for (int64_t left = clickhouse->backoff; left > 0 && !sink->left; left -= PAUSE_NS) {
+		if (sink_hurries(sink)) {
+			clickhouse->backoff = 0;
+			clickhouse->moved_at = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
 		nanosleep(&pause, NULL);
-		if (sink_queue_gives_up(remote->outlet, &place->moved_at))
-			sink_leave(remote, place->why);
+		if (sink_queue_gives_up(sink->sink_queue, &clickhouse->moved_at))
+			sink_leave(sink, clickhouse->why);
 	}
 }
 
-static void warn_breaks(struct sink_clickhouse *place)
+static void warn_breaks(struct sink_clickhouse *clickhouse)
 {
-	char why[sizeof(place->why) + 64];
+	char why[sizeof(clickhouse->why) + 64];
 
 	snprintf(why, sizeof(why), "%d requests with an interval's rows had no answer (%s)",
-		BREAKS_MAX, place->why);
-	sink_warn_doubtful(&place->remote, why);
+		BREAKS_MAX, clickhouse->why);
+	sink_warn_doubtful(&clickhouse->sink, why);
 }
 
 /* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
  * refusals in an interval it is the table that does not suit. */
-static bool is_split(struct sink_clickhouse *place, const struct clickhouse_part *part)
+static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
-	if (part->n == 1 || place->remote.left || place->refused == SINK_REFUSALS_MAX)
+	if (part->n == 1 || clickhouse->sink.left || clickhouse->refused == SINK_REFUSALS_MAX)
 		return false;
-	place->refused++;
+	clickhouse->refused++;
 	/* At the end of the run it has no more time than one that takes nothing. */
-	if (sink_queue_gives_up(place->remote.outlet, &place->taken_at))
-		sink_leave(&place->remote, place->why);
-	return !place->remote.left;
+	if (sink_queue_gives_up(clickhouse->sink.sink_queue, &clickhouse->taken_at))
+		sink_leave(&clickhouse->sink, clickhouse->why);
+	return !clickhouse->sink.left;
 }
 
 /* Result of sending rows. FATE_SPLIT: they must be sent in halves. */
@@ -530,46 +530,46 @@ enum fate {
 
 /* With a spool, rows wait unless they were refused one by one. */
 static bool is_lost(
-	const struct sink_clickhouse *place, enum answer answer, const struct clickhouse_part *part)
+	const struct sink_clickhouse *clickhouse, enum answer answer, const struct clickhouse_part *part)
 {
 	return (answer == ANSWER_REFUSED && part->n == 1) ||
 	       ((answer == ANSWER_REFUSED || answer == ANSWER_CLOSED) &&
-		       place->remote.spooled == NULL);
+		       clickhouse->sink.spooled == NULL);
 }
 
 /* Sends rows until their fate is known. */
-static enum fate send_part(struct sink_clickhouse *place, struct clickhouse_part *part)
+static enum fate send_part(struct sink_clickhouse *clickhouse, struct clickhouse_part *part)
 {
-	struct sink *remote = &place->remote;
+	struct sink *sink = &clickhouse->sink;
 
-	while (!remote->left) {
+	while (!sink->left) {
 		enum answer answer;
 
-		delivery_count(&remote->delivery.retries, place->tries++ > 0);
-		answer = insert(place, part);
+		delivery_count(&sink->delivery.retries, clickhouse->tries++ > 0);
+		answer = insert(clickhouse, part);
 		if (answer == ANSWER_WRITTEN) {
-			delivery_count(&remote->delivery.bytes, part->len);
-			sink_say_takes(remote);
-			place->backoff = 0;
-			place->taken_at = clock_now(CLOCK_MONOTONIC);
+			delivery_count(&sink->delivery.bytes, part->len);
+			sink_say_takes(sink);
+			clickhouse->backoff = 0;
+			clickhouse->taken_at = clock_now(CLOCK_MONOTONIC);
 			return FATE_WRITTEN;
 		}
-		if (answer == ANSWER_REFUSED && is_split(place, part))
+		if (answer == ANSWER_REFUSED && is_split(clickhouse, part))
 			return FATE_SPLIT;
-		if (remote->left)
+		if (sink->left)
 			break;
-		if (is_lost(place, answer, part)) {
-			sink_warn_refused(remote, place->why);
+		if (is_lost(clickhouse, answer, part)) {
+			sink_warn_refused(sink, clickhouse->why);
 			break;
 		}
 		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
-		place->breaks += answer == ANSWER_BROKEN;
+		clickhouse->breaks += answer == ANSWER_BROKEN;
 		/* With a spool they wait: they are sent again with the same bytes. */
-		if (place->breaks >= BREAKS_MAX && remote->spooled == NULL) {
-			warn_breaks(place);
+		if (clickhouse->breaks >= BREAKS_MAX && sink->spooled == NULL) {
+			warn_breaks(clickhouse);
 			break;
 		}
-		wait_to_try_again(place);
+		wait_to_try_again(clickhouse);
 	}
 	return FATE_LOST;
 }
@@ -589,26 +589,26 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 /* The first part is on top; each of those below has the rows of its half. */
 #define PARTS_MAX             65
 
-static void send_rows(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *sink, uint64_t rows)
 {
-	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
+	struct sink_clickhouse *clickhouse = (struct sink_clickhouse *)sink;
 	struct clickhouse_part parts[PARTS_MAX] = {
-		{remote->text.data, remote->text.len, rows, false}};
+		{sink->text.data, sink->text.len, rows, false}};
 	uint32_t n = 1;
 
-	place->moved_at = place->taken_at = clock_now(CLOCK_MONOTONIC);
-	place->breaks = place->tries = place->refused = 0;
+	clickhouse->moved_at = clickhouse->taken_at = clock_now(CLOCK_MONOTONIC);
+	clickhouse->breaks = clickhouse->tries = clickhouse->refused = 0;
 	while (n > 0) {
 		struct clickhouse_part *part = &parts[n - 1], half;
 
-		switch (send_part(place, part)) {
+		switch (send_part(clickhouse, part)) {
 		case FATE_WRITTEN:
-			delivery_count(&remote->fates->acknowledged, part->n);
+			delivery_count(&sink->fates->acknowledged, part->n);
 			n--;
 			break;
 		case FATE_LOST:
 			delivery_count(
-				part->doubtful ? &remote->fates->unknown : &remote->fates->failed,
+				part->doubtful ? &sink->fates->unknown : &sink->fates->failed,
 				part->n);
 			n--;
 			break;
@@ -623,44 +623,44 @@ static void send_rows(struct sink *remote, uint64_t rows)
 }
 
 /* Whether there is a server that lets us in. */
-static bool connect_sink(struct sink_clickhouse *place)
+static bool connect_sink(struct sink_clickhouse *clickhouse)
 {
 	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
 	enum answer answer;
 
-	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, OPENING_S);
-	answer = post(place, place->server, query, strlen(query));
-	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, 0L);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_TIMEOUT, OPENING_S);
+	answer = post(clickhouse, clickhouse->server, query, strlen(query));
+	curl_easy_setopt(clickhouse->curl, CURLOPT_TIMEOUT, 0L);
 	return answer == ANSWER_WRITTEN;
 }
 
 /* Returns true if the table has all columns, or if that cannot be known now: then the server refuses
  * what it lacks. */
-static bool is_server_suitable(struct sink_clickhouse *place)
+static bool is_server_suitable(struct sink_clickhouse *clickhouse)
 {
 	bool listed;
 
-	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, LOOKING_S);
-	listed = describe(place);
-	curl_easy_setopt(place->curl, CURLOPT_TIMEOUT, 0L);
-	return !listed || !note_lacking(place, NULL);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_TIMEOUT, LOOKING_S);
+	listed = describe(clickhouse);
+	curl_easy_setopt(clickhouse->curl, CURLOPT_TIMEOUT, 0L);
+	return !listed || !note_lacking(clickhouse, NULL);
 }
 
-static int open_place(struct sink *remote, bool require, char *why)
+static int open_place(struct sink *sink, bool require, char *why)
 {
-	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
-	const struct column_choice every = column_choice_every(remote->columns->choice.names);
+	struct sink_clickhouse *clickhouse = (struct sink_clickhouse *)sink;
+	const struct column_choice every = column_choice_every(sink->columns->choice.names);
 	CURL *curl = curl_easy_init();
 
-	place->curl = curl;
-	place->all = columns_of(outputs[remote->kind], &every);
+	clickhouse->curl = curl;
+	clickhouse->all = columns_of(outputs[sink->kind], &every);
 	/* No "Expect: 100-continue": a round trip less. Servers may want to know of every request how
 	 * long it is. */
-	place->post_headers = curl_slist_append(NULL, "Expect:");
-	place->get_headers = curl_slist_append(NULL, "Content-Length: 0");
+	clickhouse->post_headers = curl_slist_append(NULL, "Expect:");
+	clickhouse->get_headers = curl_slist_append(NULL, "Content-Length: 0");
 	snprintf(why, SINK_ERROR_MAX, "there is no memory to send anything");
-	if (curl == NULL || place->post_headers == NULL || place->get_headers == NULL ||
-		place->all == NULL)
+	if (curl == NULL || clickhouse->post_headers == NULL || clickhouse->get_headers == NULL ||
+		clickhouse->all == NULL)
 		return 1;
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "sketchtap/" SKETCHTAP_VERSION);
@@ -676,17 +676,17 @@ static int open_place(struct sink *remote, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SILENCE_S);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, hear_header);
-	curl_easy_setopt(curl, CURLOPT_HEADERDATA, place);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, clickhouse);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, hear_answer);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, place);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, clickhouse);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_progress);
-	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, place);
-	if (require && !connect_sink(place))
-		return sink_absent(why, place->why);
-	if (is_server_suitable(place))
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, clickhouse);
+	if (require && !connect_sink(clickhouse))
+		return sink_absent(why, clickhouse->why);
+	if (is_server_suitable(clickhouse))
 		return 0;
-	snprintf(why, SINK_ERROR_MAX, "%s", place->why);
+	snprintf(why, SINK_ERROR_MAX, "%s", clickhouse->why);
 	return 1;
 }
 
@@ -733,16 +733,16 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 	return parse(scheme, host, slash, &address, why);
 }
 
-static void free_place(struct sink *remote)
+static void free_place(struct sink *sink)
 {
-	struct sink_clickhouse *place = (struct sink_clickhouse *)remote;
+	struct sink_clickhouse *clickhouse = (struct sink_clickhouse *)sink;
 
-	curl_easy_cleanup(place->curl);
-	curl_slist_free_all(place->get_headers);
-	curl_slist_free_all(place->post_headers);
-	free(place->all);
-	free(place->server);
-	free(place);
+	curl_easy_cleanup(clickhouse->curl);
+	curl_slist_free_all(clickhouse->get_headers);
+	curl_slist_free_all(clickhouse->post_headers);
+	free(clickhouse->all);
+	free(clickhouse->server);
+	free(clickhouse);
 }
 
 static void init_curl(void)
@@ -754,30 +754,30 @@ static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct sink_clickhouse *place = calloc(1, sizeof(*place));
+	struct sink_clickhouse *clickhouse = calloc(1, sizeof(*clickhouse));
 	const char *host = request->url + strlen(scheme->prefix), *slash = strchr(host, '/');
 	struct socket_client_address address;
 	char why[SINK_ERROR_MAX];
 
 	(void)number;
 	pthread_once(&once, init_curl);
-	if (place != NULL && parse(scheme, host, slash, &address, why) &&
-		asprintf(&place->server, "http%s://%s%s%s:%s/",
+	if (clickhouse != NULL && parse(scheme, host, slash, &address, why) &&
+		asprintf(&clickhouse->server, "http%s://%s%s%s:%s/",
 			scheme == &sink_type_clickhouse_tls ? "s" : "", *host == '[' ? "[" : "",
 			address.host, *host == '[' ? "]" : "", address.port) >= 0) {
-		place->table = slash + 1;
-		return &place->remote;
+		clickhouse->table = slash + 1;
+		return &clickhouse->sink;
 	}
-	free(place);
+	free(clickhouse);
 	return NULL;
 }
 
 /* A name is looked up for each connection. */
 static void reopen(void *arg)
 {
-	struct sink_clickhouse *place = arg;
+	struct sink_clickhouse *clickhouse = arg;
 
-	place->backoff = 0;
+	clickhouse->backoff = 0;
 }
 
 #define OPS                                                                                        \

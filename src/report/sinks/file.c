@@ -7,9 +7,9 @@
 #include "report/formats/format.h"
 #include "report/formats/table.h"
 
-static uint64_t lines_said(const struct sink_file *place)
+static uint64_t lines_said(const struct sink_file *to_file)
 {
-	return place->voice->lines_said != NULL ? place->voice->lines_said() : 0;
+	return to_file->sink_log->lines_said != NULL ? to_file->sink_log->lines_said() : 0;
 }
 
 static bool concerns(const struct file_destination *sink, const struct report_epoch *epoch)
@@ -18,19 +18,19 @@ static bool concerns(const struct file_destination *sink, const struct report_ep
 }
 
 static void format_rows(
-	struct sink_file *place, struct file_destination *sink, const struct report_epoch *epoch)
+	struct sink_file *to_file, struct file_destination *sink, const struct report_epoch *epoch)
 {
-	text_clear(&place->text);
+	text_clear(&to_file->text);
 	if (sink->redrawn) {
-		screen_epoch(&place->text, &sink->screen, epoch, lines_said(place));
+		screen_epoch(&to_file->text, &sink->screen, epoch, lines_said(to_file));
 	} else if (sink->columns == NULL) {
-		table_epoch(&place->text, epoch);
+		table_epoch(&to_file->text, epoch);
 	} else {
 		if (sink->file.form.format->header == NULL) {
 			columns_suit(&sink->columns, epoch);
 			sink->file.form.columns = sink->columns;
 		}
-		format_epoch(&place->text, sink->file.form.format, sink->columns, epoch);
+		format_epoch(&to_file->text, sink->file.form.format, sink->columns, epoch);
 	}
 }
 
@@ -44,70 +44,70 @@ static void account(struct file_destination *sink, uint64_t rows, uint64_t lost,
 	delivery_count(&sink->delivery.bytes, arrived ? bytes : 0);
 }
 
-/* What stands in place->text: so many rows of an epoch that starts then. */
+/* What stands in to_file->text: so many rows of an epoch that starts then. */
 static void write_text(
-	struct sink_file *place, struct file_destination *sink, uint64_t rows, int64_t start)
+	struct sink_file *to_file, struct file_destination *sink, uint64_t rows, int64_t start)
 {
 	if (sink->on_terminal)
-		sink_log_pause(place->voice);
+		sink_log_pause(to_file->sink_log);
 	output_file_write(&sink->file,
-		&(struct output_rows){.text = &place->text, .n = rows, .start = start});
+		&(struct output_rows){.text = &to_file->text, .n = rows, .start = start});
 	if (sink->on_terminal)
-		sink_log_go_on(place->voice);
+		sink_log_go_on(to_file->sink_log);
 }
 
 static void write_rows(
-	struct sink_file *place, struct file_destination *sink, const struct report_epoch *epoch)
+	struct sink_file *to_file, struct file_destination *sink, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&sink->delivery, epoch), lost = sink->file.lost;
 
-	format_rows(place, sink, epoch);
-	write_text(place, sink, rows, epoch->start);
-	account(sink, rows, sink->file.lost - lost, place->text.len);
+	format_rows(to_file, sink, epoch);
+	write_text(to_file, sink, rows, epoch->start);
+	account(sink, rows, sink->file.lost - lost, to_file->text.len);
 }
 
 /* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
 static void write_epoch(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_file *place = arg;
+	struct sink_file *to_file = arg;
 
-	for (uint32_t s = 0; s < place->nb_sinks; s++)
-		if (concerns(place->sinks[s], epoch))
-			write_rows(place, place->sinks[s], epoch);
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++)
+		if (concerns(to_file->sinks[s], epoch))
+			write_rows(to_file, to_file->sinks[s], epoch);
 	if (!epoch->flows_only)
-		place->next_epoch = epoch->number + 1;
-	for (uint32_t s = 0; s < place->nb_sinks; s++)
-		if (concerns(place->sinks[s], epoch))
-			output_file_mark(&place->sinks[s]->file, place->next_epoch);
-	for (uint32_t s = 0; s < place->nb_sinks; s++)
-		if (concerns(place->sinks[s], epoch))
-			output_file_pass(&place->sinks[s]->file, epoch->end);
+		to_file->next_epoch = epoch->number + 1;
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++)
+		if (concerns(to_file->sinks[s], epoch))
+			output_file_mark(&to_file->sinks[s]->file, to_file->next_epoch);
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++)
+		if (concerns(to_file->sinks[s], epoch))
+			output_file_pass(&to_file->sinks[s]->file, epoch->end);
 }
 
 /* Nothing came until `time`. */
 static void pass(void *arg, int64_t time)
 {
-	struct sink_file *place = arg;
+	struct sink_file *to_file = arg;
 
-	for (uint32_t s = 0; s < place->nb_sinks; s++) {
-		struct file_destination *sink = place->sinks[s];
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++) {
+		struct file_destination *sink = to_file->sinks[s];
 
 		output_file_pass(&sink->file, time);
 		if (!sink->redrawn)
 			continue;
-		text_clear(&place->text);
-		screen_silence(&place->text, &sink->screen, time, lines_said(place));
-		write_text(place, sink, 1, time);
+		text_clear(&to_file->text);
+		screen_silence(&to_file->text, &sink->screen, time, lines_said(to_file));
+		write_text(to_file, sink, 1, time);
 	}
 }
 
 static void reopen_files(void *arg)
 {
-	struct sink_file *place = arg;
+	struct sink_file *to_file = arg;
 	struct sink_log_reopened reopened = {0};
 
-	for (uint32_t s = 0; s < place->nb_sinks; s++) {
-		struct output_file *file = &place->sinks[s]->file;
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++) {
+		struct output_file *file = &to_file->sinks[s]->file;
 		const char *why = output_file_reopen(file);
 
 		if (why == NULL)
@@ -116,35 +116,35 @@ static void reopen_files(void *arg)
 			snprintf(reopened.error, sizeof(reopened.error),
 				"%.300s: cannot be opened again: %.100s", file->name, why);
 	}
-	place->reopened = reopened;
+	to_file->reopened = reopened;
 }
 
 /* Who reads standard output may close it, as head does. */
 static void look_at_readers(void *arg)
 {
-	struct sink_file *place = arg;
+	struct sink_file *to_file = arg;
 
-	for (uint32_t s = 0; s < place->nb_sinks; s++) {
-		struct file_destination *sink = place->sinks[s];
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++) {
+		struct file_destination *sink = to_file->sinks[s];
 
 		if (!sink->file.unread || sink->left)
 			continue;
 		sink->left = true;
-		if (!place->alone)
+		if (!to_file->alone)
 			sink_log_line(false,
 				"standard output: closed by its reader; the other outputs go on",
-				place->voice);
-		else if (place->voice->unread != NULL)
-			place->voice->unread();
+				to_file->sink_log);
+		else if (to_file->sink_log->unread != NULL)
+			to_file->sink_log->unread();
 	}
 }
 
 static void write_headers(void *arg)
 {
-	struct sink_file *place = arg;
+	struct sink_file *to_file = arg;
 
-	for (uint32_t s = 0; s < place->nb_sinks; s++)
-		output_file_write_header(&place->sinks[s]->file);
+	for (uint32_t s = 0; s < to_file->nb_sinks; s++)
+		output_file_write_header(&to_file->sinks[s]->file);
 }
 
 const struct sink_queue_ops file_ops = {

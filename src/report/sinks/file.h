@@ -30,7 +30,7 @@ struct file_destination {
 
 /* The thread's own from its start to its end. */
 struct sink_file {
-	struct sink_log *voice;
+	struct sink_log *sink_log;
 	bool alone; /* the run has no other output than its one sink */
 	struct file_destination **sinks;
 	uint32_t nb_sinks;

@@ -19,17 +19,17 @@
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
 struct sink_ipfix {
-	struct sink remote;
+	struct sink sink;
 	struct ipfix_socket *socket;
 	bool end_bounded; /* the run does not wait for rows; owned by its thread */
 };
 
 static int64_t retry_time(void *arg)
 {
-	const struct sink_ipfix *place = arg;
-	struct sink_queue *outlet = place->remote.outlet;
-	int64_t left = sink_patience(&place->remote, PATIENCE_S);
-	bool ending = outlet != NULL && sink_queue_ending(outlet);
+	const struct sink_ipfix *ipfix_sink = arg;
+	struct sink_queue *queue = ipfix_sink->sink.sink_queue;
+	int64_t left = sink_patience(&ipfix_sink->sink, PATIENCE_S);
+	bool ending = queue != NULL && sink_queue_ending(queue);
 
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
@@ -37,54 +37,54 @@ static int64_t retry_time(void *arg)
 /* A source that waits, and is not stopped, waits for as long as it takes. */
 static int64_t left(void *arg)
 {
-	const struct sink_ipfix *place = arg;
-	struct sink_queue *outlet = place->remote.outlet;
-	bool over = signals_stop_requested() || (place->end_bounded && sink_queue_ending(outlet));
+	const struct sink_ipfix *ipfix_sink = arg;
+	struct sink_queue *queue = ipfix_sink->sink.sink_queue;
+	bool over = signals_stop_requested() || (ipfix_sink->end_bounded && sink_queue_ending(queue));
 
-	return over ? sink_queue_share(outlet) : INT64_MAX;
+	return over ? sink_queue_share(queue) : INT64_MAX;
 }
 
 static void log_text(bool warning, const char *line, void *arg)
 {
-	const struct sink_ipfix *place = arg;
+	const struct sink_ipfix *ipfix_sink = arg;
 
-	sink_say(&place->remote, warning, "%s", line);
+	sink_say(&ipfix_sink->sink, warning, "%s", line);
 }
 
-static int open_place(struct sink *remote, bool require, char *why)
+static int open_place(struct sink *sink, bool require, char *why)
 {
-	struct sink_ipfix *place = (struct sink_ipfix *)remote;
-	const char *cannot = require ? ipfix_socket_open(place->socket) : NULL;
+	struct sink_ipfix *ipfix_sink = (struct sink_ipfix *)sink;
+	const char *cannot = require ? ipfix_socket_open(ipfix_sink->socket) : NULL;
 
 	return cannot == NULL ? 0 : sink_absent(why, cannot);
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_ipfix *place = arg;
-	struct ipfix_counts account;
+	struct sink_ipfix *ipfix_sink = arg;
+	struct ipfix_counts counts;
 
-	place->end_bounded |= epoch->arrival_ns > 0;
-	account = ipfix_socket_write(place->socket, epoch);
+	ipfix_sink->end_bounded |= epoch->arrival_ns > 0;
+	counts = ipfix_socket_write(ipfix_sink->socket, epoch);
 
-	delivery_count(&place->remote.delivery.delivered, account.delivered);
-	delivery_count(&place->remote.delivery.failed, account.failed);
-	delivery_count(&place->remote.delivery.bytes, account.bytes);
-	delivery_count(&place->remote.delivery.reconnects, account.reconnects);
+	delivery_count(&ipfix_sink->sink.delivery.delivered, counts.delivered);
+	delivery_count(&ipfix_sink->sink.delivery.failed, counts.failed);
+	delivery_count(&ipfix_sink->sink.delivery.bytes, counts.bytes);
+	delivery_count(&ipfix_sink->sink.delivery.reconnects, counts.reconnects);
 }
 
 static void miss(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_ipfix *place = arg;
+	struct sink_ipfix *ipfix_sink = arg;
 
-	ipfix_socket_miss(place->socket, epoch);
+	ipfix_socket_miss(ipfix_sink->socket, epoch);
 }
 
 static void reopen(void *arg)
 {
-	struct sink_ipfix *place = arg;
+	struct sink_ipfix *ipfix_sink = arg;
 
-	ipfix_socket_reopen(place->socket);
+	ipfix_socket_reopen(ipfix_sink->socket);
 }
 
 static bool parse(const struct sink_type *scheme, const char *url,
@@ -122,7 +122,7 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct sink_ipfix *place = calloc(1, sizeof(*place));
+	struct sink_ipfix *ipfix_sink = calloc(1, sizeof(*ipfix_sink));
 	uint32_t first = request->options->interface_index;
 	const struct ipfix_socket_options options = {
 		.records = {.flows = request->kind == ROWS_FLOWS,
@@ -132,26 +132,26 @@ static struct sink *create(
 		.rate = request->options->rate,
 		.patience = retry_time,
 		.left = left,
-		.say = log_text,
-		.arg = place,
+		.log = log_text,
+		.arg = ipfix_sink,
 	};
 	struct socket_client_address address;
 	char why[SINK_ERROR_MAX];
 
-	if (place != NULL && parse(scheme, request->url, &address, why))
-		place->socket = ipfix_socket_create(&address, &options);
-	if (place != NULL && place->socket != NULL)
-		return &place->remote;
-	free(place);
+	if (ipfix_sink != NULL && parse(scheme, request->url, &address, why))
+		ipfix_sink->socket = ipfix_socket_create(&address, &options);
+	if (ipfix_sink != NULL && ipfix_sink->socket != NULL)
+		return &ipfix_sink->sink;
+	free(ipfix_sink);
 	return NULL;
 }
 
-static void free_place(struct sink *remote)
+static void free_place(struct sink *sink)
 {
-	struct sink_ipfix *place = (struct sink_ipfix *)remote;
+	struct sink_ipfix *ipfix_sink = (struct sink_ipfix *)sink;
 
-	ipfix_socket_free(place->socket);
-	free(place);
+	ipfix_socket_free(ipfix_sink->socket);
+	free(ipfix_sink);
 }
 
 static const char *const udp_keys[] = {"rate", "interface-index", NULL};

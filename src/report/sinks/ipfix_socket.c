@@ -18,12 +18,12 @@
 struct ipfix_socket {
 	struct ipfix_socket_options options;
 	struct ipfix *ipfix;
-	struct socket_client receiver;
+	struct socket_client client;
 
 	struct log_ratelimit_state loses; /* rows */
 	uint64_t lost;                    /* of them, since it was said how many */
 
-	struct ipfix_counts account; /* of the report */
+	struct ipfix_counts counts; /* of the report */
 	/* UDP: of the report's datagram that went last. An answer that it was refused comes later. */
 	uint32_t last_rows, last_bytes;
 
@@ -48,22 +48,22 @@ __attribute__((format(printf, 3, 4))) static void log_socket(
 	char line[LINE_MAX_BYTES];
 	va_list args;
 
-	if (ipfix->options.say == NULL)
+	if (ipfix->options.log == NULL)
 		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	ipfix->options.say(warning, line, ipfix->options.arg);
+	ipfix->options.log(warning, line, ipfix->options.arg);
 }
 
 static bool is_udp(const struct ipfix_socket *ipfix)
 {
-	return ipfix->receiver.address.transport == SOCKET_CLIENT_UDP;
+	return ipfix->client.address.transport == SOCKET_CLIENT_UDP;
 }
 
 static void heed_mtu(struct ipfix_socket *ipfix)
 {
-	uint32_t max = is_udp(ipfix) ? socket_client_datagram_max(&ipfix->receiver) : 0;
+	uint32_t max = is_udp(ipfix) ? socket_client_datagram_max(&ipfix->client) : 0;
 
 	if (max > 0)
 		ipfix_limit(ipfix->ipfix, max);
@@ -72,8 +72,8 @@ static void heed_mtu(struct ipfix_socket *ipfix)
 /* Rows of the datagram before are lost, too, where it was that which was refused. */
 static void take_back_last(struct ipfix_socket *ipfix)
 {
-	ipfix->account.delivered -= ipfix->last_rows;
-	ipfix->account.bytes -= ipfix->last_bytes;
+	ipfix->counts.delivered -= ipfix->last_rows;
+	ipfix->counts.bytes -= ipfix->last_bytes;
 	ipfix->last_rows = 0;
 	ipfix->last_bytes = 0;
 }
@@ -82,12 +82,12 @@ static enum ipfix_peer peer(void *arg)
 {
 	struct ipfix_socket *ipfix = arg;
 
-	if (socket_client_heed(&ipfix->receiver) && !ipfix->receiver.fresh)
+	if (socket_client_heed(&ipfix->client) && !ipfix->client.fresh)
 		return IPFIX_THERE;
 	take_back_last(ipfix);
-	if (socket_client_look(&ipfix->receiver) != SOCKET_CLIENT_RECONNECTED)
+	if (socket_client_look(&ipfix->client) != SOCKET_CLIENT_RECONNECTED)
 		return IPFIX_GONE;
-	ipfix->account.reconnects += ipfix->receiver.connects > 1;
+	ipfix->counts.reconnects += ipfix->client.connects > 1;
 	heed_mtu(ipfix);
 	return IPFIX_ANEW;
 }
@@ -95,7 +95,7 @@ static enum ipfix_peer peer(void *arg)
 /* How long messages may be follows from the way there: it is known before rows are put into them. */
 static void meet(struct ipfix_socket *ipfix)
 {
-	if (is_udp(ipfix) && ipfix->receiver.fd < 0 && socket_client_reach(&ipfix->receiver))
+	if (is_udp(ipfix) && ipfix->client.fd < 0 && socket_client_reach(&ipfix->client))
 		heed_mtu(ipfix);
 }
 
@@ -155,19 +155,19 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 	struct ipfix_socket *ipfix = arg;
 	int error;
 
-	if (ipfix->receiver.fd < 0)
+	if (ipfix->client.fd < 0)
 		return false;
 	if (is_udp(ipfix))
 		pace(ipfix, rows);
-	error = socket_client_send(&ipfix->receiver, message, len);
+	error = socket_client_send(&ipfix->client, message, len);
 	if (error == EMSGSIZE)
 		heed_mtu(ipfix);
 	else if (error != 0)
 		take_back_last(ipfix);
 	if (error != 0)
 		return false;
-	ipfix->account.delivered += rows;
-	ipfix->account.bytes += len;
+	ipfix->counts.delivered += rows;
+	ipfix->counts.bytes += len;
 	if (is_udp(ipfix) && rows > 0) {
 		ipfix->last_rows = rows;
 		ipfix->last_bytes = len;
@@ -207,15 +207,15 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 /* Once when rows begin to be lost, and once when they arrive again. */
 static void log_losses(struct ipfix_socket *ipfix)
 {
-	bool lost = ipfix->account.failed > 0;
+	bool lost = ipfix->counts.failed > 0;
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 	char often[LOG_RATELIMIT_OFTEN_MAX];
 
-	ipfix->lost += ipfix->account.failed;
+	ipfix->lost += ipfix->counts.failed;
 	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
-		log_socket(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->receiver.why,
+		log_socket(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->client.why,
 			often);
-	if (lost || ipfix->account.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
+	if (lost || ipfix->counts.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
 		return;
 	log_socket(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
 	ipfix->lost = 0;
@@ -226,23 +226,23 @@ struct ipfix_counts ipfix_socket_write(struct ipfix_socket *ipfix, const struct 
 	const struct ipfix_sink sink = {ipfix, wall_clock, peer, send_message};
 	uint64_t rows = ipfix_rows(ipfix->ipfix, epoch);
 
-	ipfix->account = (struct ipfix_counts){0};
+	ipfix->counts = (struct ipfix_counts){0};
 	ipfix->last_rows = 0;
 	ipfix->last_bytes = 0;
 	choose_pace(ipfix, epoch, rows);
 	meet(ipfix);
 	ipfix_epoch(ipfix->ipfix, epoch, &sink);
-	if (!socket_client_heed(&ipfix->receiver))
+	if (!socket_client_heed(&ipfix->client))
 		take_back_last(ipfix);
-	ipfix->account.failed = rows - ipfix->account.delivered;
-	socket_client_praise(&ipfix->receiver);
+	ipfix->counts.failed = rows - ipfix->counts.delivered;
+	socket_client_praise(&ipfix->client);
 	log_losses(ipfix);
-	return ipfix->account;
+	return ipfix->counts;
 }
 
 const char *ipfix_socket_open(struct ipfix_socket *ipfix)
 {
-	return socket_client_reach(&ipfix->receiver) ? NULL : ipfix->receiver.why;
+	return socket_client_reach(&ipfix->client) ? NULL : ipfix->client.why;
 }
 
 void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *epoch)
@@ -252,7 +252,7 @@ void ipfix_socket_miss(struct ipfix_socket *ipfix, const struct report_epoch *ep
 
 void ipfix_socket_reopen(struct ipfix_socket *ipfix)
 {
-	socket_client_reopen(&ipfix->receiver);
+	socket_client_reopen(&ipfix->client);
 }
 
 struct ipfix_socket *ipfix_socket_create(
@@ -265,12 +265,12 @@ struct ipfix_socket *ipfix_socket_create(
 		return NULL;
 	records.reliable = address->transport != SOCKET_CLIENT_UDP;
 	ipfix->options = *options;
-	ipfix->receiver = (struct socket_client){
+	ipfix->client = (struct socket_client){
 		.address = *address,
 		.patience = options->patience,
 		.arg = options->arg,
 	};
-	socket_client_init(&ipfix->receiver);
+	socket_client_init(&ipfix->client);
 	ipfix->ipfix = ipfix_create(&records);
 	if (ipfix->ipfix != NULL)
 		return ipfix;
@@ -282,7 +282,7 @@ void ipfix_socket_free(struct ipfix_socket *ipfix)
 {
 	if (ipfix == NULL)
 		return;
-	socket_client_free(&ipfix->receiver);
+	socket_client_free(&ipfix->client);
 	ipfix_free(ipfix->ipfix);
 	free(ipfix);
 }

@@ -20,7 +20,7 @@ struct ipfix_socket_options {
 	/* ns in which the rest of the report is to leave; INT64_MAX: as it is planned. NULL: always. */
 	int64_t (*left)(void *arg);
 	/* What a person should know: that rows get lost (a warning), or arrive again. May be NULL. */
-	void (*say)(bool warning, const char *line, void *arg);
+	void (*log)(bool warning, const char *line, void *arg);
 	void *arg;
 };
 

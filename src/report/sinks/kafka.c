@@ -44,7 +44,7 @@ const struct sink_type sink_type_kafka = {.prefix = PREFIX, .form = FORM, .missi
 #define AGAIN_BYTES (4 << 20)  /* limit of refused rows that wait while others are sent */
 
 struct sink_kafka {
-	struct sink remote;
+	struct sink sink;
 	char *brokers; /* and behind its final 0 the topic */
 	const char *topic_name;
 	const struct option_properties *properties;
@@ -68,21 +68,21 @@ struct sink_kafka {
 
 /* --- What librdkafka says, by the outlet's thread */
 
-static void note_error(struct sink_kafka *place, const char *why)
+static void note_error(struct sink_kafka *kafka_sink, const char *why)
 {
-	snprintf(place->why, sizeof(place->why), "%.*s", (int)sizeof(place->why) - 1, why);
-	make_printable(place->why);
+	snprintf(kafka_sink->why, sizeof(kafka_sink->why), "%.*s", (int)sizeof(kafka_sink->why) - 1, why);
+	make_printable(kafka_sink->why);
 }
 
 static void hear_error(rd_kafka_t *kafka, int error, const char *reason, void *arg)
 {
-	struct sink_kafka *place = arg;
+	struct sink_kafka *kafka_sink = arg;
 
 	(void)kafka;
-	note_error(place, reason);
+	note_error(kafka_sink, reason);
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
 		error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
-		sink_say_waits(&place->remote, place->why);
+		sink_say_waits(&kafka_sink->sink, kafka_sink->why);
 }
 
 /* Returns true if a batch is refused for its size, or for some of its rows. */
@@ -96,9 +96,9 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 
 /* With a spool rows wait until somebody lets them in: all but those that it can never take as they are,
  * and those that are given up here. */
-static bool is_closed(const struct sink_kafka *place, rd_kafka_resp_err_t error)
+static bool is_closed(const struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error)
 {
-	if (place->remote.spooled == NULL || is_of_batch(error))
+	if (kafka_sink->sink.spooled == NULL || is_of_batch(error))
 		return false;
 	switch (error) {
 	case RD_KAFKA_RESP_ERR__MSG_TIMED_OUT:
@@ -109,17 +109,17 @@ static bool is_closed(const struct sink_kafka *place, rd_kafka_resp_err_t error)
 }
 
 /* Says that a row was not taken, for good or for now, or that nobody knows. */
-static void warn_not_taken(struct sink_kafka *place, rd_kafka_resp_err_t error, bool doubtful)
+static void warn_not_taken(struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
 
-	if (is_closed(place, error)) {
-		place->closed = true;
-		sink_say_waits(&place->remote, why);
+	if (is_closed(kafka_sink, error)) {
+		kafka_sink->closed = true;
+		sink_say_waits(&kafka_sink->sink, why);
 	} else if (doubtful) {
-		sink_warn_doubtful(&place->remote, why);
+		sink_warn_doubtful(&kafka_sink->sink, why);
 	} else {
-		sink_warn_refused(&place->remote, why);
+		sink_warn_refused(&kafka_sink->sink, why);
 	}
 }
 
@@ -137,41 +137,41 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
 
 /* Keeps a row to send it again. Returns false if its fate is final: it was sent by itself, or memory is
  * missing. */
-static bool keep_rejected(struct sink_kafka *place, const rd_kafka_message_t *message)
+static bool keep_rejected(struct sink_kafka *kafka_sink, const rd_kafka_message_t *message)
 {
-	size_t before = place->refused.len;
+	size_t before = kafka_sink->refused.len;
 
-	if (place->alone || !is_of_batch(message->err) || message->len > INT32_MAX)
+	if (kafka_sink->alone || !is_of_batch(message->err) || message->len > INT32_MAX)
 		return false;
-	text_add(&place->refused, message->payload, message->len);
-	text_char(&place->refused, '\n');
-	if (place->refused.failed) {
-		place->refused.failed = false;
-		place->refused.len = before;
+	text_add(&kafka_sink->refused, message->payload, message->len);
+	text_char(&kafka_sink->refused, '\n');
+	if (kafka_sink->refused.failed) {
+		kafka_sink->refused.failed = false;
+		kafka_sink->refused.len = before;
 		return false;
 	}
-	place->nb_rejected++;
-	place->refusal = message->err;
+	kafka_sink->nb_rejected++;
+	kafka_sink->refusal = message->err;
 	return true;
 }
 
 static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void *arg)
 {
-	struct sink_kafka *place = arg;
-	struct delivery *delivery = &place->remote.delivery;
-	_Atomic uint64_t *fate = fate_of(place->remote.fates, message);
+	struct sink_kafka *kafka_sink = arg;
+	struct delivery *delivery = &kafka_sink->sink.delivery;
+	_Atomic uint64_t *fate = fate_of(kafka_sink->sink.fates, message);
 	bool taken = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	(void)kafka;
-	if (keep_rejected(place, message))
+	if (keep_rejected(kafka_sink, message))
 		return;
-	place->answers |= taken || !is_of_batch(message->err);
+	kafka_sink->answers |= taken || !is_of_batch(message->err);
 	delivery_count(fate, 1);
 	delivery_count(&delivery->bytes, taken ? message->len : 0);
 	if (taken)
-		sink_say_takes(&place->remote);
+		sink_say_takes(&kafka_sink->sink);
 	else
-		warn_not_taken(place, message->err, fate == &place->remote.fates->unknown);
+		warn_not_taken(kafka_sink, message->err, fate == &kafka_sink->sink.fates->unknown);
 }
 
 /* --- The producer */
@@ -211,61 +211,61 @@ static void leave_producer(rd_kafka_t *kafka)
 		pthread_detach(thread);
 }
 
-static void free_producer(struct sink_kafka *place)
+static void free_producer(struct sink_kafka *kafka_sink)
 {
-	if (place->topic != NULL)
-		rd_kafka_topic_destroy(place->topic);
-	if (place->kafka != NULL)
-		leave_producer(place->kafka);
-	place->topic = NULL;
-	place->kafka = NULL;
+	if (kafka_sink->topic != NULL)
+		rd_kafka_topic_destroy(kafka_sink->topic);
+	if (kafka_sink->kafka != NULL)
+		leave_producer(kafka_sink->kafka);
+	kafka_sink->topic = NULL;
+	kafka_sink->kafka = NULL;
 }
 
 /* Returns 0, or the exit status with why. */
-static int make_producer(struct sink_kafka *place, char error[ERROR_MAX])
+static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", place->brokers, error, ERROR_MAX) ==
+	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", kafka_sink->brokers, error, ERROR_MAX) ==
 		   RD_KAFKA_CONF_OK;
 	int status;
 
 	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
-	place->kafka = NULL;
+	kafka_sink->kafka = NULL;
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
 		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error, ERROR_MAX) ==
 		      RD_KAFKA_CONF_OK;
-	status = set ? kafka_properties_set(place->properties, conf, error) : 1;
-	rd_kafka_conf_set_opaque(conf, place);
+	status = set ? kafka_properties_set(kafka_sink->properties, conf, error) : 1;
+	rd_kafka_conf_set_opaque(conf, kafka_sink);
 	rd_kafka_conf_set_error_cb(conf, hear_error);
 	rd_kafka_conf_set_dr_msg_cb(conf, hear_fate);
 	rd_kafka_conf_set_log_cb(conf, NULL);
 	if (status == 0) {
-		place->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
+		kafka_sink->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
 		/* Properties that contradict each other, or name what is not there. */
 		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
-	if (place->kafka == NULL) {
+	if (kafka_sink->kafka == NULL) {
 		rd_kafka_conf_destroy(conf);
 		make_printable(error);
 		return status;
 	}
-	place->topic = rd_kafka_topic_new(place->kafka, place->topic_name, NULL);
-	if (place->topic != NULL)
+	kafka_sink->topic = rd_kafka_topic_new(kafka_sink->kafka, kafka_sink->topic_name, NULL);
+	if (kafka_sink->topic != NULL)
 		return 0;
 	snprintf(error, ERROR_MAX, "%s", rd_kafka_err2str(rd_kafka_last_error()));
-	free_producer(place);
+	free_producer(kafka_sink);
 	return 1;
 }
 
 /* Whether any broker answers. */
-static bool connect_sink(struct sink_kafka *place, char why[ERROR_MAX])
+static bool connect_sink(struct sink_kafka *kafka_sink, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
 	rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
 	int64_t start = clock_now(CLOCK_MONOTONIC);
 
-	while (clock_now(CLOCK_MONOTONIC) - start < sink_patience(&place->remote, 0)) {
-		error = rd_kafka_metadata(place->kafka, 0, NULL, &metadata, POLL_MS);
+	while (clock_now(CLOCK_MONOTONIC) - start < sink_patience(&kafka_sink->sink, 0)) {
+		error = rd_kafka_metadata(kafka_sink->kafka, 0, NULL, &metadata, POLL_MS);
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
 			rd_kafka_metadata_destroy(metadata);
 			return true;
@@ -275,110 +275,110 @@ static bool connect_sink(struct sink_kafka *place, char why[ERROR_MAX])
 	return false;
 }
 
-static int open_place(struct sink *remote, bool require, char *why)
+static int open_place(struct sink *sink, bool require, char *why)
 {
-	struct sink_kafka *place = (struct sink_kafka *)remote;
+	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
 	char error[ERROR_MAX] = "";
 	int status;
 
 	signals_block(); /* threads of librdkafka get none */
-	status = make_producer(place, error);
+	status = make_producer(kafka_sink, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);
-	if (status == 0 && require && !connect_sink(place, error))
+	if (status == 0 && require && !connect_sink(kafka_sink, error))
 		return sink_absent(why, error);
 	return status;
 }
 
 /* After an error that ends a producer for good its messages have their fates. */
-static void replace_if_fatal(struct sink_kafka *place)
+static void replace_if_fatal(struct sink_kafka *kafka_sink)
 {
 	char error[ERROR_MAX];
 
-	if (rd_kafka_fatal_error(place->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
+	if (rd_kafka_fatal_error(kafka_sink->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
-	note_error(place, error);
-	free_producer(place); /* the next rows make another */
-	delivery_count(&place->remote.delivery.reconnects, 1);
+	note_error(kafka_sink, error);
+	free_producer(kafka_sink); /* the next rows make another */
+	delivery_count(&kafka_sink->sink.delivery.reconnects, 1);
 }
 
 /* --- Sending */
 
-static void note_answers(struct sink_kafka *place)
+static void note_answers(struct sink_kafka *kafka_sink)
 {
-	if (place->answers) {
-		place->answered = clock_now(CLOCK_MONOTONIC);
-		place->why[0] = '\0';
+	if (kafka_sink->answers) {
+		kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
+		kafka_sink->why[0] = '\0';
 	}
-	place->answers = false;
+	kafka_sink->answers = false;
 }
 
 /* Takes answers for a moment; where no more rows come, those that librdkafka has leave at once. Returns
  * false where the rest is left, at the end of the run. */
-static bool wait_for_answers(struct sink_kafka *place, bool more)
+static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
 {
-	char why[sizeof(place->why) + 16];
+	char why[sizeof(kafka_sink->why) + 16];
 
-	if (place->kafka == NULL)
+	if (kafka_sink->kafka == NULL)
 		nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
 	else if (more)
-		rd_kafka_poll(place->kafka, POLL_MS);
+		rd_kafka_poll(kafka_sink->kafka, POLL_MS);
 	else
-		(void)rd_kafka_flush(place->kafka, POLL_MS);
-	note_answers(place);
-	if (!sink_queue_gives_up(place->remote.outlet, &place->answered))
-		return !place->remote.left;
-	snprintf(why, sizeof(why), "%s%sno answer", place->why, place->why[0] != '\0' ? ": " : "");
-	sink_leave(&place->remote, why);
+		(void)rd_kafka_flush(kafka_sink->kafka, POLL_MS);
+	note_answers(kafka_sink);
+	if (!sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered))
+		return !kafka_sink->sink.left;
+	snprintf(why, sizeof(why), "%s%sno answer", kafka_sink->why, kafka_sink->why[0] != '\0' ? ": " : "");
+	sink_leave(&kafka_sink->sink, why);
 	return false;
 }
 
 /* Returns how many of the messages librdkafka has, of which it will tell. Those that it has no room
  * for stay in front. */
-static int produce_some(struct sink_kafka *place, rd_kafka_message_t *messages, int *n)
+static int produce_some(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int *n)
 {
-	int wait = 0, taken = rd_kafka_produce_batch(place->topic, RD_KAFKA_PARTITION_UA,
+	int wait = 0, taken = rd_kafka_produce_batch(kafka_sink->topic, RD_KAFKA_PARTITION_UA,
 			      RD_KAFKA_MSG_F_COPY, messages, *n);
 
 	for (int m = 0; m < *n && taken < *n; m++) {
 		if (messages[m].err == RD_KAFKA_RESP_ERR__QUEUE_FULL)
 			messages[wait++] = messages[m];
 		else if (messages[m].err != RD_KAFKA_RESP_ERR_NO_ERROR)
-			warn_not_taken(place, messages[m].err, false);
+			warn_not_taken(kafka_sink, messages[m].err, false);
 	}
 	*n = wait;
 	return taken;
 }
 
 /* Returns how many librdkafka has. */
-static uint64_t produce(struct sink_kafka *place, rd_kafka_message_t *messages, int n)
+static uint64_t produce(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
 
-	while (n > 0 && !place->remote.left) {
-		produced += (uint64_t)produce_some(place, messages, &n);
+	while (n > 0 && !kafka_sink->sink.left) {
+		produced += (uint64_t)produce_some(kafka_sink, messages, &n);
 		if (n > 0)
-			wait_for_answers(place, true);
+			wait_for_answers(kafka_sink, true);
 	}
-	rd_kafka_poll(place->kafka, 0);
-	note_answers(place);
+	rd_kafka_poll(kafka_sink->kafka, 0);
+	note_answers(kafka_sink);
 	return produced;
 }
 
 /* Until the fate of all is known. */
-static void await_fates(struct sink_kafka *place)
+static void await_fates(struct sink_kafka *kafka_sink)
 {
-	while (rd_kafka_outq_len(place->kafka) > 0 && wait_for_answers(place, false))
+	while (rd_kafka_outq_len(kafka_sink->kafka) > 0 && wait_for_answers(kafka_sink, false))
 		;
-	if (!place->remote.left)
+	if (!kafka_sink->sink.left)
 		return;
 	/* Without waiting for threads that look names up. */
-	rd_kafka_purge(place->kafka,
+	rd_kafka_purge(kafka_sink->kafka,
 		RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
-	for (uint32_t polls = 0; rd_kafka_outq_len(place->kafka) > 0 && polls < PURGE_POLLS;
+	for (uint32_t polls = 0; rd_kafka_outq_len(kafka_sink->kafka) > 0 && polls < PURGE_POLLS;
 		polls++)
-		rd_kafka_poll(place->kafka, POLL_MS);
-	delivery_count(&place->remote.fates->unknown, (uint64_t)rd_kafka_outq_len(place->kafka));
+		rd_kafka_poll(kafka_sink->kafka, POLL_MS);
+	delivery_count(&kafka_sink->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka_sink->kafka));
 }
 
 /* Rows of an exporter have it as key: they are in one partition, in their order. */
@@ -399,7 +399,7 @@ static void set_key(rd_kafka_message_t *message)
 }
 
 /* Returns how many of the rows librdkafka has. */
-static uint64_t produce_rows(struct sink_kafka *place, const char *rows, size_t len)
+static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
 	uint64_t produced = 0;
@@ -413,11 +413,11 @@ static uint64_t produce_rows(struct sink_kafka *place, const char *rows, size_t 
 
 			messages[n].payload = (void *)(uintptr_t)at;
 			messages[n].len = (size_t)(newline - at);
-			if (place->keyed)
+			if (kafka_sink->keyed)
 				set_key(&messages[n]);
 			at = newline + 1;
 		}
-		produced += produce(place, messages, n);
+		produced += produce(kafka_sink, messages, n);
 	}
 	return produced;
 }
@@ -445,130 +445,130 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 
 /* Returns true if refused rows are sent again, in parts. With too many refusals in an interval it is the
  * topic that does not suit. */
-static bool sends_again(struct sink_kafka *place)
+static bool sends_again(struct sink_kafka *kafka_sink)
 {
-	const char *why = rd_kafka_err2str(place->refusal);
+	const char *why = rd_kafka_err2str(kafka_sink->refusal);
 
-	if (place->remote.left || place->closed)
+	if (kafka_sink->sink.left || kafka_sink->closed)
 		return false;
 	/* At the end of the run it has no more time than one that takes nothing. */
-	if (sink_queue_gives_up(place->remote.outlet, &place->answered)) {
-		sink_leave(&place->remote, why);
+	if (sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered)) {
+		sink_leave(&kafka_sink->sink, why);
 		return false;
 	}
-	if (place->refusals < SINK_REFUSALS_MAX)
+	if (kafka_sink->refusals < SINK_REFUSALS_MAX)
 		return true;
-	place->closed = place->remote.spooled != NULL;
-	if (place->closed)
-		sink_say_waits(&place->remote, why);
+	kafka_sink->closed = kafka_sink->sink.spooled != NULL;
+	if (kafka_sink->closed)
+		sink_say_waits(&kafka_sink->sink, why);
 	else
-		sink_warn_refused(&place->remote, why);
+		sink_warn_refused(&kafka_sink->sink, why);
 	return false;
 }
 
 /* Sends all rows of the text in parts of `size` rows, one after the other. */
 static void send_parts(
-	struct sink_kafka *place, const struct text *text, uint64_t rows, uint64_t size)
+	struct sink_kafka *kafka_sink, const struct text *text, uint64_t rows, uint64_t size)
 {
-	struct delivery *delivery = &place->remote.delivery;
+	struct delivery *delivery = &kafka_sink->sink.delivery;
 	size_t at = 0;
 
-	place->alone = size == 1;
-	while (rows > 0 && sends_again(place)) {
+	kafka_sink->alone = size == 1;
+	while (rows > 0 && sends_again(kafka_sink)) {
 		struct kafka_part part = take_part(text, at, size);
-		uint64_t before = place->nb_rejected;
+		uint64_t before = kafka_sink->nb_rejected;
 
 		delivery_count(&delivery->retries, 1);
-		delivery_count(&place->remote.fates->failed,
-			part.n - produce_rows(place, part.rows, part.len));
-		await_fates(place);
-		place->refusals += !place->alone && place->nb_rejected > before;
+		delivery_count(&kafka_sink->sink.fates->failed,
+			part.n - produce_rows(kafka_sink, part.rows, part.len));
+		await_fates(kafka_sink);
+		kafka_sink->refusals += !kafka_sink->alone && kafka_sink->nb_rejected > before;
 		at += part.len;
 		rows -= part.n;
 	}
-	place->alone = false;
-	delivery_count(&place->remote.fates->failed, rows);
+	kafka_sink->alone = false;
+	delivery_count(&kafka_sink->sink.fates->failed, rows);
 }
 
 /* Sends refused rows again until each has its fate: in parts of half as many rows, then of half as many
  * of those that were refused again, down to one row. */
-static void send_again(struct sink_kafka *place)
+static void send_again(struct sink_kafka *kafka_sink)
 {
-	for (uint64_t size = place->nb_rejected; place->nb_rejected > 0;) {
-		struct text rows = place->refused;
-		uint64_t n = place->nb_rejected;
+	for (uint64_t size = kafka_sink->nb_rejected; kafka_sink->nb_rejected > 0;) {
+		struct text rows = kafka_sink->refused;
+		uint64_t n = kafka_sink->nb_rejected;
 
-		place->refused = (struct text){0};
-		place->nb_rejected = 0;
+		kafka_sink->refused = (struct text){0};
+		kafka_sink->nb_rejected = 0;
 		size = (size + 1) / 2;
-		send_parts(place, &rows, n, size);
+		send_parts(kafka_sink, &rows, n, size);
 		text_free(&rows);
 	}
 }
 
-static bool begin_rows(struct sink_kafka *place, uint64_t rows)
+static bool begin_rows(struct sink_kafka *kafka_sink, uint64_t rows)
 {
 	char error[ERROR_MAX] = "";
 
-	place->closed = false;
-	place->refusals = 0;
+	kafka_sink->closed = false;
+	kafka_sink->refusals = 0;
 	/* One that was left is heard no more: what it may still tell of was counted. */
-	if (!place->remote.left && (place->kafka != NULL || make_producer(place, error) == 0))
+	if (!kafka_sink->sink.left && (kafka_sink->kafka != NULL || make_producer(kafka_sink, error) == 0))
 		return true;
-	delivery_count(&place->remote.fates->failed, rows);
-	if (place->remote.left)
+	delivery_count(&kafka_sink->sink.fates->failed, rows);
+	if (kafka_sink->sink.left)
 		return false;
-	place->closed = place->remote.spooled != NULL;
-	if (place->closed)
-		sink_say_waits(&place->remote, error);
+	kafka_sink->closed = kafka_sink->sink.spooled != NULL;
+	if (kafka_sink->closed)
+		sink_say_waits(&kafka_sink->sink, error);
 	else
-		sink_warn_refused(&place->remote, error);
+		sink_warn_refused(&kafka_sink->sink, error);
 	return false;
 }
 
 /* Of which librdkafka has some, until the fates of all are known. */
-static void end_rows(struct sink_kafka *place, uint64_t rows, uint64_t produced)
+static void end_rows(struct sink_kafka *kafka_sink, uint64_t rows, uint64_t produced)
 {
-	delivery_count(&place->remote.fates->failed, rows > produced ? rows - produced : 0);
-	await_fates(place);
-	send_again(place);
-	replace_if_fatal(place);
+	delivery_count(&kafka_sink->sink.fates->failed, rows > produced ? rows - produced : 0);
+	await_fates(kafka_sink);
+	send_again(kafka_sink);
+	replace_if_fatal(kafka_sink);
 }
 
-static void bring_once(struct sink_kafka *place, uint64_t rows)
+static void bring_once(struct sink_kafka *kafka_sink, uint64_t rows)
 {
-	if (begin_rows(place, rows))
-		end_rows(place, rows,
-			produce_rows(place, place->remote.text.data, place->remote.text.len));
+	if (begin_rows(kafka_sink, rows))
+		end_rows(kafka_sink, rows,
+			produce_rows(kafka_sink, kafka_sink->sink.text.data, kafka_sink->sink.text.len));
 }
 
-static void wait_to_try_again(struct sink_kafka *place)
+static void wait_to_try_again(struct sink_kafka *kafka_sink)
 {
 	int64_t until;
 
-	place->backoff =
-		socket_client_backoff(place->backoff, sink_queue_second(place->remote.outlet));
-	until = clock_now(CLOCK_MONOTONIC) + place->backoff;
-	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&place->remote) &&
-		wait_for_answers(place, true))
+	kafka_sink->backoff =
+		socket_client_backoff(kafka_sink->backoff, sink_queue_second(kafka_sink->sink.sink_queue));
+	until = clock_now(CLOCK_MONOTONIC) + kafka_sink->backoff;
+	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&kafka_sink->sink) &&
+		wait_for_answers(kafka_sink, true))
 		;
 }
 
-static void send_rows(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *sink, uint64_t rows)
 {
-	struct sink_kafka *place = (struct sink_kafka *)remote;
+	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
 
-	place->answered = clock_now(CLOCK_MONOTONIC);
-	place->backoff = 0;
-	bring_once(place, rows);
+	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
+	kafka_sink->backoff = 0;
+	bring_once(kafka_sink, rows);
 	/* All of them again, with the same bytes: only the last time counts. */
-	while (place->closed && !remote->left) {
-		wait_to_try_again(place);
-		if (remote->left)
+	while (kafka_sink->closed && !sink->left) {
+		wait_to_try_again(kafka_sink);
+		if (sink->left)
 			break;
-		delivery_count(&remote->delivery.retries, 1);
-		memset(remote->fates, 0, sizeof(*remote->fates));
-		bring_once(place, rows);
+		delivery_count(&sink->delivery.retries, 1);
+		memset(sink->fates, 0, sizeof(*sink->fates));
+		bring_once(kafka_sink, rows);
 	}
 }
 
@@ -576,26 +576,26 @@ static void send_rows(struct sink *remote, uint64_t rows)
  * formatted. */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_kafka *place = arg;
-	struct sink *remote = &place->remote;
+	struct sink_kafka *kafka_sink = arg;
+	struct sink *sink = &kafka_sink->sink;
 	struct format_cursor cursor = {0};
-	uint64_t rows = sink_rows(remote, epoch), produced = 0;
+	uint64_t rows = sink_rows(sink, epoch), produced = 0;
 
-	if (rows == 0 || !begin_rows(place, rows))
+	if (rows == 0 || !begin_rows(kafka_sink, rows))
 		return;
-	place->answered = clock_now(CLOCK_MONOTONIC);
-	text_clear(&remote->text);
-	while (format_some(&remote->text, TEXT_BYTES, remote->format, remote->columns, epoch,
+	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
+	text_clear(&sink->text);
+	while (format_some(&sink->text, TEXT_BYTES, sink->format, sink->columns, epoch,
 		       &cursor) > 0) {
-		if (!remote->text.failed)
-			produced += produce_rows(place, remote->text.data, remote->text.len);
-		text_clear(&remote->text);
-		if (place->refused.len > AGAIN_BYTES) {
-			await_fates(place);
-			send_again(place);
+		if (!sink->text.failed)
+			produced += produce_rows(kafka_sink, sink->text.data, sink->text.len);
+		text_clear(&sink->text);
+		if (kafka_sink->refused.len > AGAIN_BYTES) {
+			await_fates(kafka_sink);
+			send_again(kafka_sink);
 		}
 	}
-	end_rows(place, rows, produced);
+	end_rows(kafka_sink, rows, produced);
 }
 
 /* --- What is asked for */
@@ -652,36 +652,36 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 	return check_properties(request, why);
 }
 
-static void free_place(struct sink *remote)
+static void free_place(struct sink *sink)
 {
-	struct sink_kafka *place = (struct sink_kafka *)remote;
+	struct sink_kafka *kafka_sink = (struct sink_kafka *)sink;
 
-	free_producer(place);
-	text_free(&place->refused);
-	free(place->brokers);
-	free(place);
+	free_producer(kafka_sink);
+	text_free(&kafka_sink->refused);
+	free(kafka_sink->brokers);
+	free(kafka_sink);
 }
 
 static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct sink_kafka *place = calloc(1, sizeof(*place));
+	struct sink_kafka *kafka_sink = calloc(1, sizeof(*kafka_sink));
 	char *slash;
 
 	(void)number;
-	if (place == NULL)
+	if (kafka_sink == NULL)
 		return NULL;
-	place->brokers = strdup(request->url + strlen(scheme->prefix));
-	if (place->brokers == NULL) {
-		free(place);
+	kafka_sink->brokers = strdup(request->url + strlen(scheme->prefix));
+	if (kafka_sink->brokers == NULL) {
+		free(kafka_sink);
 		return NULL;
 	}
-	slash = strchr(place->brokers, '/');
+	slash = strchr(kafka_sink->brokers, '/');
 	*slash = '\0';
-	place->topic_name = slash + 1;
-	place->properties = &request->options->kafka;
-	place->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
-	return &place->remote;
+	kafka_sink->topic_name = slash + 1;
+	kafka_sink->properties = &request->options->kafka;
+	kafka_sink->keyed = request->kind == ROWS_EXPORTERS || request->kind == ROWS_LINKS;
+	return &kafka_sink->sink;
 }
 
 static const char *const keys[] = {"kafka", NULL};

@@ -151,43 +151,43 @@ static const struct format *format_of(
 }
 
 struct sink *sink_create(
-	const struct sink_request *request, uint32_t number, struct sink_log *voice)
+	const struct sink_request *request, uint32_t number, struct sink_log *sink_log)
 {
 	const struct sink_type *scheme = scheme_of(request->url);
-	struct sink *remote = scheme->create(scheme, request, number);
+	struct sink *sink = scheme->create(scheme, request, number);
 
-	if (remote == NULL)
+	if (sink == NULL)
 		return NULL;
-	remote->scheme = scheme;
-	remote->kind = request->kind;
-	remote->delivery =
+	sink->scheme = scheme;
+	sink->kind = request->kind;
+	sink->delivery =
 		(struct delivery){.name = request->name, .output = outputs[request->kind]};
-	remote->fates = &remote->delivery;
-	remote->voice = voice;
-	remote->queue = request->options->queue;
-	remote->format = format_of(scheme, request);
-	if (remote->format != NULL) {
+	sink->fates = &sink->delivery;
+	sink->sink_log = sink_log;
+	sink->queue = request->options->queue;
+	sink->format = format_of(scheme, request);
+	if (sink->format != NULL) {
 		struct column_choice choice = request->choice;
 
-		choice.remote = true;
-		choice.named = remote->format->named;
-		remote->columns = columns_of(outputs[request->kind], &choice);
-		if (remote->columns != NULL && remote->format->header != NULL)
-			remote->format->header(&remote->header, remote->columns);
-		if (remote->columns == NULL || remote->header.failed) {
-			sink_free(remote);
+		choice.sink = true;
+		choice.named = sink->format->named;
+		sink->columns = columns_of(outputs[request->kind], &choice);
+		if (sink->columns != NULL && sink->format->header != NULL)
+			sink->format->header(&sink->header, sink->columns);
+		if (sink->columns == NULL || sink->header.failed) {
+			sink_free(sink);
 			return NULL;
 		}
 	}
-	return remote;
+	return sink;
 }
 
-void sink_free(struct sink *remote)
+void sink_free(struct sink *sink)
 {
-	free(remote->columns);
-	text_free(&remote->header);
-	text_free(&remote->text);
-	remote->scheme->free(remote);
+	free(sink->columns);
+	text_free(&sink->header);
+	text_free(&sink->text);
+	sink->scheme->free(sink);
 }
 
 int sink_absent(char *why, const char *reason)
@@ -196,109 +196,109 @@ int sink_absent(char *why, const char *reason)
 	return 1;
 }
 
-int sink_open(struct sink *remote, bool require, char *why)
+int sink_open(struct sink *sink, bool require, char *why)
 {
-	return remote->scheme->open != NULL ? remote->scheme->open(remote, require, why) : 0;
+	return sink->scheme->open != NULL ? sink->scheme->open(sink, require, why) : 0;
 }
 
 /* --- By the place's thread */
 
-int64_t sink_patience(const struct sink *remote, uint32_t usual)
+int64_t sink_patience(const struct sink *sink, uint32_t usual)
 {
-	if (remote->outlet != NULL)
-		return sink_queue_patience(remote->outlet, usual);
+	if (sink->sink_queue != NULL)
+		return sink_queue_patience(sink->sink_queue, usual);
 	return signals_stop_requested() ? 0 : OPENING_NS;
 }
 
-bool sink_copy_header(const struct sink *remote, struct text *header)
+bool sink_copy_header(const struct sink *sink, struct text *header)
 {
-	text_add(header, remote->header.data, remote->header.len);
+	text_add(header, sink->header.data, sink->header.len);
 	return !header->failed;
 }
 
-uint64_t sink_rows(struct sink *remote, const struct report_epoch *epoch)
+uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)
 {
-	uint64_t rows = delivery_rows(&remote->delivery, epoch);
+	uint64_t rows = delivery_rows(&sink->delivery, epoch);
 
 	/* A header was sent, and stays. */
-	if (rows > 0 && remote->format->header == NULL)
-		columns_suit(&remote->columns, epoch);
+	if (rows > 0 && sink->format->header == NULL)
+		columns_suit(&sink->columns, epoch);
 	return rows;
 }
 
-uint64_t sink_format(struct sink *remote, const struct report_epoch *epoch, struct text *text)
+uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text)
 {
-	uint64_t rows = sink_rows(remote, epoch);
+	uint64_t rows = sink_rows(sink, epoch);
 
 	if (rows == 0)
 		return 0;
 	text_clear(text);
-	format_epoch(text, remote->format, remote->columns, epoch);
+	format_epoch(text, sink->format, sink->columns, epoch);
 	if (!text->failed)
 		return rows;
-	delivery_count(&remote->delivery.failed, rows);
+	delivery_count(&sink->delivery.failed, rows);
 	return 0;
 }
 
 void sink_write(void *arg, const struct report_epoch *epoch)
 {
-	struct sink *remote = arg;
-	uint64_t rows = sink_format(remote, epoch, &remote->text);
+	struct sink *sink = arg;
+	uint64_t rows = sink_format(sink, epoch, &sink->text);
 
 	if (rows > 0)
-		remote->scheme->bring(remote, rows);
+		sink->scheme->bring(sink, rows);
 }
 
-bool sink_roused(struct sink *remote)
+bool sink_roused(struct sink *sink)
 {
-	return sink_queue_roused(remote->outlet) || atomic_exchange(&remote->roused, false);
+	return sink_queue_roused(sink->sink_queue) || atomic_exchange(&sink->roused, false);
 }
 
-bool sink_hurries(struct sink *remote)
+bool sink_hurries(struct sink *sink)
 {
-	bool ends = !remote->hurried && sink_queue_ending(remote->outlet);
+	bool ends = !sink->hurried && sink_queue_ending(sink->sink_queue);
 
-	remote->hurried |= ends;
-	return sink_roused(remote) || ends;
+	sink->hurried |= ends;
+	return sink_roused(sink) || ends;
 }
 
-void sink_say(const struct sink *remote, bool warning, const char *format, ...)
+void sink_say(const struct sink *sink, bool warning, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list args;
-	int len = snprintf(line, sizeof(line), "%.200s: ", remote->delivery.name);
+	int len = snprintf(line, sizeof(line), "%.200s: ", sink->delivery.name);
 
 	va_start(args, format);
 	vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
 	va_end(args);
-	sink_log_line(warning, line, remote->voice);
+	sink_log_line(warning, line, sink->sink_log);
 }
 
-void sink_warn(const struct sink *remote, struct log_ratelimit_state *trouble,
+void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit,
 	const char *why, const char *what)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX];
 
-	if (log_ratelimit_begins(trouble, clock_now(CLOCK_MONOTONIC), often))
-		sink_say(remote, true, "%s; %s%s", why, what, often);
+	if (log_ratelimit_begins(ratelimit, clock_now(CLOCK_MONOTONIC), often))
+		sink_say(sink, true, "%s; %s%s", why, what, often);
 }
 
-void sink_say_waits(struct sink *remote, const char *why)
+void sink_say_waits(struct sink *sink, const char *why)
 {
-	sink_warn(remote, &remote->waits, why, "rows wait until it takes them");
+	sink_warn(sink, &sink->waits, why, "rows wait until it takes them");
 }
 
-void sink_warn_refused(struct sink *remote, const char *why)
+void sink_warn_refused(struct sink *sink, const char *why)
 {
-	if (!remote->left)
-		sink_warn(remote, &remote->refuses, why, "such rows are lost");
+	if (!sink->left)
+		sink_warn(sink, &sink->refuses, why, "such rows are lost");
 }
 
-void sink_warn_doubtful(struct sink *remote, const char *why)
+void sink_warn_doubtful(struct sink *sink, const char *why)
 {
-	if (!remote->left)
+	if (!sink->left)
 		sink_warn(
-			remote, &remote->doubts, why, "nobody can say which of them arrived");
+			sink, &sink->doubts, why, "nobody can say which of them arrived");
 }
 
 /* Since that was said last. */
@@ -310,10 +310,10 @@ static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 	return now - before;
 }
 
-static void log_takes(struct sink *remote)
+static void log_takes(struct sink *sink)
 {
-	uint64_t failed = newly(&remote->delivery.failed, &remote->told_failed);
-	uint64_t unknown = newly(&remote->delivery.unknown, &remote->told_unknown);
+	uint64_t failed = newly(&sink->delivery.failed, &sink->told_failed);
+	uint64_t unknown = newly(&sink->delivery.unknown, &sink->told_unknown);
 	char lost[48] = "", doubtful[64] = "";
 
 	if (failed > 0)
@@ -321,27 +321,27 @@ static void log_takes(struct sink *remote)
 	if (unknown > 0)
 		snprintf(doubtful, sizeof(doubtful), "; of %llu nobody can say",
 			(unsigned long long)unknown);
-	sink_say(remote, false, "takes rows again%s%s", lost, doubtful);
+	sink_say(sink, false, "takes rows again%s%s", lost, doubtful);
 }
 
-void sink_say_takes(struct sink *remote)
+void sink_say_takes(struct sink *sink)
 {
-	struct log_ratelimit_state *const troubles[] = {
-		&remote->waits, &remote->refuses, &remote->doubts};
+	struct log_ratelimit_state *const ratelimits[] = {
+		&sink->waits, &sink->refuses, &sink->doubts};
 	bool said = false;
 
-	for (size_t t = 0; t < sizeof(troubles) / sizeof(troubles[0]); t++)
-		if (log_ratelimit_goes_on(troubles[t]))
-			said |= log_ratelimit_ends(troubles[t], clock_now(CLOCK_MONOTONIC));
+	for (size_t t = 0; t < sizeof(ratelimits) / sizeof(ratelimits[0]); t++)
+		if (log_ratelimit_goes_on(ratelimits[t]))
+			said |= log_ratelimit_ends(ratelimits[t], clock_now(CLOCK_MONOTONIC));
 	if (said)
-		log_takes(remote);
+		log_takes(sink);
 }
 
-void sink_leave(struct sink *remote, const char *why)
+void sink_leave(struct sink *sink, const char *why)
 {
-	if (!remote->left)
-		sink_say(remote, true, "%s at the end of the run; %s", why,
-			remote->spooled != NULL ? "its rows stay in the spool"
+	if (!sink->left)
+		sink_say(sink, true, "%s at the end of the run; %s", why,
+			sink->spooled != NULL ? "its rows stay in the spool"
 						: "its rows are lost, or nobody can say");
-	remote->left = true;
+	sink->left = true;
 }

@@ -42,9 +42,9 @@ struct sink {
 	const struct format *format; /* theirs */
 	struct text header;          /* what begins a connection with them */
 	struct text text;            /* of the report: sink_rows() */
-	struct sink_log *voice;
+	struct sink_log *sink_log;
 	size_t queue;              /* as of struct sink_queue_params */
-	struct sink_queue *outlet; /* from before its thread starts; NULL: not yet */
+	struct sink_queue *sink_queue; /* from before its thread starts; NULL: not yet */
 	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
 	struct sink_spool *spooled; /* NULL: it has no spool */
 	uint64_t dropped;        /* rows that the spool did not take */
@@ -85,11 +85,11 @@ struct sink_type {
 	 * where `require` is set waits some seconds for who is there. Returns 0, or the exit status
 	 * with a phrase in why[SINK_ERROR_MAX]. NULL: nobody can know whether anybody is there.
 	 */
-	int (*open)(struct sink *remote, bool require, char *why);
-	/* Sends remote.text, of so many rows, until their fates are known and counted. NULL: it
+	int (*open)(struct sink *sink, bool require, char *why);
+	/* Sends sink.text, of so many rows, until their fates are known and counted. NULL: it
 	 * makes no text, and has no spool. */
-	void (*bring)(struct sink *remote, uint64_t rows);
-	void (*free)(struct sink *remote); /* what is behind struct sink, and it */
+	void (*bring)(struct sink *sink, uint64_t rows);
+	void (*free)(struct sink *sink); /* what is behind struct sink, and it */
 	struct sink_queue_ops ops;         /* of the struct sink */
 };
 
@@ -123,45 +123,45 @@ bool sink_check(const struct sink_request *request, char *why);
 
 /* Of a request that sink_check() takes. From malloc(); NULL where memory is missing. */
 struct sink *sink_create(
-	const struct sink_request *request, uint32_t number, struct sink_log *voice);
-void sink_free(struct sink *remote);
+	const struct sink_request *request, uint32_t number, struct sink_log *sink_log);
+void sink_free(struct sink *sink);
 
 /* For open() where a place that is required is not there. Writes why[SINK_ERROR_MAX]; returns 1. */
 int sink_absent(char *why, const char *reason);
 
 /* As open() of its scheme. */
-int sink_open(struct sink *remote, bool require, char *why);
+int sink_open(struct sink *sink, bool require, char *why);
 
 /* A copy of its header; false: there is no memory. */
-bool sink_copy_header(const struct sink *remote, struct text *header);
+bool sink_copy_header(const struct sink *sink, struct text *header);
 
 /* By the place's thread, the first also by open(): */
 
 /* As sink_queue_patience(); 5 seconds before there is an outlet. */
-int64_t sink_patience(const struct sink *remote, uint32_t usual);
+int64_t sink_patience(const struct sink *sink, uint32_t usual);
 
 /* How many rows the report has for it, in whose columns they will be. */
-uint64_t sink_rows(struct sink *remote, const struct report_epoch *epoch);
+uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch);
 /* Brings them into the text. Returns how many they are; 0 also where memory is missing, and then they
  * have failed. */
-uint64_t sink_format(struct sink *remote, const struct report_epoch *epoch, struct text *text);
+uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text);
 /* As of struct sink_queue_ops, of a scheme that can bring(). */
-void sink_write(void *remote, const struct report_epoch *epoch);
+void sink_write(void *sink, const struct report_epoch *epoch);
 /* Whether it is to be tried at once, since the last call. */
-bool sink_roused(struct sink *remote);
+bool sink_roused(struct sink *sink);
 /* The same of one that is waited for; also, once, when the run ends: it may be there again. */
-bool sink_hurries(struct sink *remote);
+bool sink_hurries(struct sink *sink);
 /* Says "URL: LINE". */
 __attribute__((format(printf, 3, 4))) void sink_say(
-	const struct sink *remote, bool warning, const char *format, ...);
+	const struct sink *sink, bool warning, const char *format, ...);
 /* "WHY; WHAT", where that is to be said now. */
-void sink_warn(const struct sink *remote, struct log_ratelimit_state *trouble,
+void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit,
 	const char *why, const char *what);
 /* As of struct log_ratelimit_state: rows wait; some are lost, for it does not take them; of some, an interval's,
  * nobody can say what became of them; it takes rows. */
-void sink_say_waits(struct sink *remote, const char *why);
-void sink_warn_refused(struct sink *remote, const char *why);
-void sink_warn_doubtful(struct sink *remote, const char *why);
-void sink_say_takes(struct sink *remote);
+void sink_say_waits(struct sink *sink, const char *why);
+void sink_warn_refused(struct sink *sink, const char *why);
+void sink_warn_doubtful(struct sink *sink, const char *why);
+void sink_say_takes(struct sink *sink);
 /* Leaves it at the end of the run, once. */
-void sink_leave(struct sink *remote, const char *why);
+void sink_leave(struct sink *sink, const char *why);

@@ -44,7 +44,7 @@ static bool is_unsaid(const struct config *config, enum row_kind kind)
 }
 
 static bool next_of_options(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
 {
 	static const struct sink_options nothing;
 	const struct option_list *rows = writer_options(config)->rows;
@@ -56,19 +56,19 @@ static bool next_of_options(
 	}
 	if (walk->kind == ROW_KINDS)
 		return false;
-	*place = (struct requested_sink){
+	*requested = (struct requested_sink){
 		.kind = walk->kind,
 		.text = rows[walk->kind].texts[walk->i++],
 		.label = outputs[walk->kind]->option,
 		.options = &nothing,
 	};
-	place->to = destination_of(place->text);
-	place->name = place->to.name;
+	requested->to = destination_of(requested->text);
+	requested->name = requested->to.name;
 	return true;
 }
 
 static bool next_of_sections(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
 {
 	while (walk->i < config->nb_named) {
 		const struct config_named *section = &config->named[walk->i++];
@@ -76,7 +76,7 @@ static bool next_of_sections(
 
 		if (!is_export(section) || options->url == NULL)
 			continue;
-		*place = (struct requested_sink){
+		*requested = (struct requested_sink){
 			.kind = options->kind,
 			.text = options->url,
 			.to = destination_of(options->url),
@@ -85,26 +85,26 @@ static bool next_of_sections(
 			.options = options,
 			.section = section,
 		};
-		if (place->to.format == FORMAT_AUTO)
-			place->to.format = options->format;
+		if (requested->to.format == FORMAT_AUTO)
+			requested->to.format = options->format;
 		return true;
 	}
 	return false;
 }
 
 bool sink_config_next(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place)
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
 {
-	return next_of_options(config, walk, place) || next_of_sections(config, walk, place);
+	return next_of_options(config, walk, requested) || next_of_sections(config, walk, requested);
 }
 
 bool sink_config_any(const struct config *config, enum row_kind kind)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
-	while (sink_config_next(config, &walk, &place))
-		if (place.kind == kind)
+	while (sink_config_next(config, &walk, &requested))
+		if (requested.kind == kind)
 			return true;
 	return false;
 }
@@ -144,20 +144,20 @@ enum output_format sink_config_format(const struct config *config, enum row_kind
 }
 
 struct sink_request sink_config_request(
-	const struct config *config, const struct requested_sink *place)
+	const struct config *config, const struct requested_sink *requested)
 {
 	struct sink_request request = {
-		.url = place->to.name,
-		.name = place->name,
-		.kind = place->kind,
-		.format = place->to.format,
-		.usual_format = sink_config_format(config, place->kind),
+		.url = requested->to.name,
+		.name = requested->name,
+		.kind = requested->kind,
+		.format = requested->to.format,
+		.usual_format = sink_config_format(config, requested->kind),
 		.choice = sink_config_columns(config, false),
-		.options = place->options,
+		.options = requested->options,
 		.config = config,
 	};
 
-	request.choice.names = (enum column_names)place->options->names;
+	request.choice.names = (enum column_names)requested->options->names;
 	return request;
 }
 
@@ -268,7 +268,7 @@ static const char *option_of_kind(enum row_kind kind)
 
 /* By the option, or by the key of the section; a phrase. */
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
-	const struct requested_sink *place, const char *key, const char *format, ...)
+	const struct requested_sink *requested, const char *key, const char *format, ...)
 {
 	char why[sizeof(fault->why)];
 	va_list arguments;
@@ -277,16 +277,16 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
 	option_fault(
-		fault, place->section != NULL ? key : option_of_kind(place->kind), NULL, "%s", why);
-	fault->named = place->section;
+		fault, requested->section != NULL ? key : option_of_kind(requested->kind), NULL, "%s", why);
+	fault->named = requested->section;
 	return false;
 }
 
 static bool check_sink(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
 	static _Thread_local char key[SINK_KEY_MAX]; /* the fault has it, too */
-	struct sink_request request = sink_config_request(config, place);
+	struct sink_request request = sink_config_request(config, requested);
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 
 	*key = '\0';
@@ -294,45 +294,45 @@ static bool check_sink(
 	if (sink_check(&request, why))
 		return true;
 	if (*key != '\0')
-		return set_fault(fault, place, key, "%s", why);
-	sink_hide(place->text, shown);
-	return set_fault(fault, place, "url", "'%s': %s", shown, why);
+		return set_fault(fault, requested, key, "%s", why);
+	sink_hide(requested->text, shown);
+	return set_fault(fault, requested, "url", "'%s': %s", shown, why);
 }
 
 /* Whether no place that was asked for earlier is the same file. */
 static bool check_alone(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
 	struct sink_config_iter walk = {0};
 	struct requested_sink other;
 
-	while (sink_config_next(config, &walk, &other) && other.text != place->text)
-		if (same_path(other.to.name, place->to.name))
-			return set_fault(fault, place, "url",
-				"'%.200s': %s writes to it; name another file", place->to.name,
+	while (sink_config_next(config, &walk, &other) && other.text != requested->text)
+		if (same_path(other.to.name, requested->to.name))
+			return set_fault(fault, requested, "url",
+				"'%.200s': %s writes to it; name another file", requested->to.name,
 				other.label);
 	return true;
 }
 
 static bool check_file(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
-	const char *name = place->to.name, *text = place->text, *form = sink_meant(name);
+	const char *name = requested->to.name, *text = requested->text, *form = sink_meant(name);
 
-	if (place->to.format == FORMAT_AUTO && begins_as_format(name))
-		return set_fault(fault, place, "url",
+	if (requested->to.format == FORMAT_AUTO && begins_as_format(name))
+		return set_fault(fault, requested, "url",
 			"'%.100s': unknown format; formats: %s (--format table for a table); "
 			"a file of this name is ./%.100s",
 			name, file_formats + 2, name);
 	if (form != NULL)
-		return set_fault(fault, place, "url",
+		return set_fault(fault, requested, "url",
 			"'%.100s': not a URL; write %s; a file of this name is ./%.100s", name,
 			form, name);
 	if (*name == '\0')
-		return set_fault(fault, place, "url",
+		return set_fault(fault, requested, "url",
 			"'%.200s': no file name; write %.200sFILE, or %.200s- for standard output",
 			text, text, text);
-	return strcmp(name, "/dev/null") == 0 || check_alone(config, place, fault);
+	return strcmp(name, "/dev/null") == 0 || check_alone(config, requested, fault);
 }
 
 /* Keys of a section that every place heeds. */
@@ -346,31 +346,31 @@ static bool is_among(const char *key, const char *const *keys)
 }
 
 /* A property is one key of many that the row stands for. */
-static const char *key_as_written(const struct requested_sink *place, const char *key)
+static const char *key_as_written(const struct requested_sink *requested, const char *key)
 {
 	static _Thread_local char property[SINK_KEY_MAX]; /* the fault has it, too */
 	const char *first;
 
 	if (strcmp(key, "kafka") != 0)
 		return key;
-	first = place->options->kafka.texts[0];
+	first = requested->options->kafka.texts[0];
 	snprintf(property, sizeof(property), "kafka.%.*s", (int)strcspn(first, "="), first);
 	return property;
 }
 
 /* Whether a section says nothing that its place cannot heed. */
 static bool check_keys(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
-	const char *key, *const *own = sink_keys(place->to.name);
+	const char *key, *const *own = sink_keys(requested->to.name);
 	char shown[SINK_SHOWN_MAX];
 
-	sink_hide(place->text, shown);
-	for (uint32_t k = 0; (key = config_named_key(config, place->section, k)) != NULL; k++)
+	sink_hide(requested->text, shown);
+	for (uint32_t k = 0; (key = config_named_key(config, requested->section, k)) != NULL; k++)
 		if (!is_among(key, keys_of_all) && !is_among(key, own) &&
-			!(strcmp(key, "spool") == 0 && sink_may_spool(place->to.name)) &&
-			!(strcmp(key, "require") == 0 && sink_may_require(place->to.name)))
-			return set_fault(fault, place, key_as_written(place, key),
+			!(strcmp(key, "spool") == 0 && sink_may_spool(requested->to.name)) &&
+			!(strcmp(key, "require") == 0 && sink_may_require(requested->to.name)))
+			return set_fault(fault, requested, key_as_written(requested, key),
 				strcmp(key, "require") != 0
 					? "has no effect on '%s'; omit it"
 					: "'%s': cannot be tested at the start; omit it",
@@ -399,13 +399,13 @@ static bool same_folder(const struct spool_options *a, const struct spool_option
 }
 
 static bool check_spool(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
-	const struct sink_options *options = place->options;
+	const struct sink_options *options = requested->options;
 
-	for (const struct config_named *other = config->named; other < place->section; other++)
+	for (const struct config_named *other = config->named; other < requested->section; other++)
 		if (is_export(other) && same_folder(&options_of(other)->spool, &options->spool))
-			return set_fault(fault, place, "spool",
+			return set_fault(fault, requested, "spool",
 				"'%.200s': %s uses it; name another folder", options->spool.text,
 				other->title);
 	return true;
@@ -420,32 +420,32 @@ static const char *what_of(enum row_kind kind)
 
 /* Whether there are such rows: the option of the kind says what they lack. */
 static bool check_kind(
-	const struct config *config, const struct requested_sink *place, struct option_fault *fault)
+	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
 {
-	const struct config_row *row = options_find(config, option_of_kind(place->kind));
+	const struct config_row *row = options_find(config, option_of_kind(requested->kind));
 	const char *reason = NULL;
 
 	if (row == NULL)
-		return set_fault(fault, place, "what", "'%s': sketchtap %s has no such rows",
-			what_of(place->kind), config->command->name);
-	if (row->row->lacks != NULL)
-		reason = row->row->lacks(config, NULL);
-	return reason == NULL || set_fault(fault, place, "what", "'%s' has no effect %s; omit it",
-					what_of(place->kind), reason);
+		return set_fault(fault, requested, "what", "'%s': sketchtap %s has no such rows",
+			what_of(requested->kind), config->command->name);
+	if (row->row->inapplicable != NULL)
+		reason = row->row->inapplicable(config, NULL);
+	return reason == NULL || set_fault(fault, requested, "what", "'%s' has no effect %s; omit it",
+					what_of(requested->kind), reason);
 }
 
 /* GoFlow2's names: rows of it do not begin as those that files are read again by. */
-static bool check_names(const struct requested_sink *place, const struct sink_options *options,
+static bool check_names(const struct requested_sink *requested, const struct sink_options *options,
 	struct option_fault *fault)
 {
 	if (options->names != COLUMN_NAMES_GOFLOW2)
 		return true;
-	if (outputs[place->kind]->goflow2 == NULL)
-		return set_fault(fault, place, "names",
+	if (outputs[requested->kind]->goflow2 == NULL)
+		return set_fault(fault, requested, "names",
 			"'goflow2' names columns of records only; "
 			"write what = flows");
-	return sink_is_url(place->to.name) ||
-	       set_fault(fault, place, "names", "'goflow2' is for URLs, not for files");
+	return sink_is_url(requested->to.name) ||
+	       set_fault(fault, requested, "names", "'goflow2' is for URLs, not for files");
 }
 
 static bool check_section(
@@ -453,38 +453,38 @@ static bool check_section(
 {
 	static const char *const needed[][2] = {{"what", "ROWS"}, {"url", "URL"}};
 	const struct sink_options *options = options_of(section);
-	struct requested_sink place = {
+	struct requested_sink requested = {
 		.kind = options->kind, .text = options->url, .section = section};
 	char shown[SINK_SHOWN_MAX];
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
-			return set_fault(fault, &place, needed[k][0], "missing key; write %s = %s",
+			return set_fault(fault, &requested, needed[k][0], "missing key; write %s = %s",
 				needed[k][0], needed[k][1]);
-	place.to = destination_of(options->url);
+	requested.to = destination_of(options->url);
 	sink_hide(options->url, shown);
-	if (place.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
-		return set_fault(fault, &place, "format",
+	if (requested.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
+		return set_fault(fault, &requested, "format",
 			"'%s' contains a format; omit one of the two", shown);
-	place.options = options;
-	return check_kind(config, &place, fault) && check_keys(config, &place, fault) &&
-	       check_names(&place, options, fault) && check_spool(config, &place, fault);
+	requested.options = options;
+	return check_kind(config, &requested, fault) && check_keys(config, &requested, fault) &&
+	       check_names(&requested, options, fault) && check_spool(config, &requested, fault);
 }
 
 static bool check_outputs(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
 	(void)measurement;
 	for (uint32_t n = 0; n < config->nb_named; n++)
 		if (is_export(&config->named[n]) &&
 			!check_section(config, &config->named[n], fault))
 			return false;
-	while (sink_config_next(config, &walk, &place))
-		if (sink_is_url(place.to.name) ? !check_sink(config, &place, fault)
-					       : !check_file(config, &place, fault))
+	while (sink_config_next(config, &walk, &requested))
+		if (sink_is_url(requested.to.name) ? !check_sink(config, &requested, fault)
+					       : !check_file(config, &requested, fault))
 			return false;
 	return true;
 }
@@ -492,13 +492,13 @@ static bool check_outputs(const struct config *config, const struct measurement_
 bool writer_shows_table(const struct config *config, bool terminal)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
 	if (writer_options(config)->format != FORMAT_AUTO || !terminal)
 		return writer_options(config)->format == FORMAT_TABLE;
-	while (sink_config_next(config, &walk, &place))
-		if (place.kind == ROWS_HEAVY_HITTERS && place.to.format == FORMAT_AUTO &&
-			standard_files_is_output(place.to.name))
+	while (sink_config_next(config, &walk, &requested))
+		if (requested.kind == ROWS_HEAVY_HITTERS && requested.to.format == FORMAT_AUTO &&
+			standard_files_is_output(requested.to.name))
 			return true;
 	return false;
 }
@@ -506,10 +506,10 @@ bool writer_shows_table(const struct config *config, bool terminal)
 bool writer_to_stdout(const struct config *config, enum row_kind kind)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
-	while (sink_config_next(config, &walk, &place))
-		if (place.kind == kind && !standard_files_is_output(place.to.name))
+	while (sink_config_next(config, &walk, &requested))
+		if (requested.kind == kind && !standard_files_is_output(requested.to.name))
 			return false;
 	return true;
 }
@@ -526,14 +526,14 @@ static const char *inapplicable_without_file(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 	bool url = false;
 
 	(void)measurement;
-	while (sink_config_next(config, &walk, &place)) {
-		if (!standard_files_is_output(place.to.name) && !sink_is_url(place.to.name))
+	while (sink_config_next(config, &walk, &requested)) {
+		if (!standard_files_is_output(requested.to.name) && !sink_is_url(requested.to.name))
 			return NULL;
-		url |= sink_is_url(place.to.name);
+		url |= sink_is_url(requested.to.name);
 	}
 	return url ? "on URLs, only on a file such as --output FILE" : option_inapplicable_without_file(NULL);
 }
@@ -587,7 +587,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("rules", ROWS_RULES),
 		.rare = true,
-		.lacks = prefix_option_inapplicable,
+		.inapplicable = prefix_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "prefixes=",
@@ -596,7 +596,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("flows", ROWS_FLOWS),
 		.rare = true,
-		.lacks = inapplicable_without_records,
+		.inapplicable = inapplicable_without_records,
 		.needs = sink_needs,
 		.part_of = "export",
 		.part = "flows=",
@@ -607,7 +607,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("states", ROWS_OVERLOAD),
 		.rare = true,
-		.lacks = shed_policy_option_inapplicable,
+		.inapplicable = shed_policy_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "overload=",
@@ -625,7 +625,7 @@ static const struct option_row writer_rows[] = {
 	{
 		ROWS_OPTION("forwarded", ROWS_FORWARDED),
 		.rare = true,
-		.lacks = forward_option_inapplicable,
+		.inapplicable = forward_option_inapplicable,
 		.hidden = true,
 		.part_of = "export",
 		.part = "forwarded=",
@@ -656,7 +656,7 @@ static const struct option_row writer_rows[] = {
 		.name = "append",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = inapplicable_without_file,
+		.inapplicable = inapplicable_without_file,
 		OPTION_FIELD(writer_options, append),
 		.set = "existing",
 		.rare = true,
@@ -666,7 +666,7 @@ static const struct option_row writer_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_FLAG,
-		.lacks = inapplicable_without_file,
+		.inapplicable = inapplicable_without_file,
 		OPTION_FIELD(writer_options, force),
 		.set = "existing",
 		.help = "Overwrite existing output files.",
@@ -676,7 +676,7 @@ static const struct option_row writer_rows[] = {
 		.placeholder = "TIME|SIZE",
 		.group = OPTION_GROUP_REPORT,
 		.type = OPTION_OWN,
-		.lacks = inapplicable_without_file,
+		.inapplicable = inapplicable_without_file,
 		.read = read_rotate,
 		OPTION_FIELD(writer_options, rotate),
 		.max = OPTION_CENTURY,
@@ -704,20 +704,20 @@ static bool check_templates(const struct config *config,
 {
 	const char *file = collect_options(config)->templates;
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
 	(void)measurement;
-	while (file != NULL && sink_config_next(config, &walk, &place))
-		if (same_path(place.to.name, file))
+	while (file != NULL && sink_config_next(config, &walk, &requested))
+		if (same_path(requested.to.name, file))
 			return option_fault(fault, "templates", NULL,
-				"'%.200s': %s writes to it; name another file", file, place.label);
+				"'%.200s': %s writes to it; name another file", file, requested.label);
 	return true;
 }
 
 static const struct option_row collector_rows[] = {
 	{
 		ROWS_OPTION("exporters", ROWS_EXPORTERS),
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.part_of = "export",
 		.part = "exporters=",
 		.help = "Write counts of each exporter to FILE or URL, as CSV: datagrams and "
@@ -725,7 +725,7 @@ static const struct option_row collector_rows[] = {
 	},
 	{
 		ROWS_OPTION("paths", ROWS_PATHS),
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.hidden = true,
 		.part_of = "export",
 		.part = "paths=",
@@ -733,7 +733,7 @@ static const struct option_row collector_rows[] = {
 	},
 	{
 		ROWS_OPTION("links", ROWS_LINKS),
-		.lacks = inapplicable_without_collector,
+		.inapplicable = inapplicable_without_collector,
 		.hidden = true,
 		.part_of = "export",
 		.part = "links=",

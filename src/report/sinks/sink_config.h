@@ -46,13 +46,13 @@ struct sink_config_iter {
 };
 
 bool sink_config_next(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *place);
+	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested);
 /* Whether rows of a kind go anywhere. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 
 /* What is asked of a place that a URL names. */
 struct sink_request sink_config_request(
-	const struct config *config, const struct requested_sink *place);
+	const struct config *config, const struct requested_sink *requested);
 /* What rows look like where nothing is said. */
 enum output_format sink_config_format(const struct config *config, enum row_kind kind);
 /* On what the columns of rows depend. */

@@ -4,50 +4,50 @@
 
 #include <stdio.h>
 
-void sink_log_pause(const struct sink_log *voice)
+void sink_log_pause(const struct sink_log *sink_log)
 {
-	if (voice->progress != NULL)
-		progress_suspend(voice->progress);
+	if (sink_log->progress != NULL)
+		progress_suspend(sink_log->progress);
 }
 
-void sink_log_go_on(const struct sink_log *voice)
+void sink_log_go_on(const struct sink_log *sink_log)
 {
-	if (voice->progress != NULL)
-		progress_resume(voice->progress);
+	if (sink_log->progress != NULL)
+		progress_resume(sink_log->progress);
 }
 
 void sink_log_line(bool warning, const char *line, void *arg)
 {
-	const struct sink_log *voice = arg;
+	const struct sink_log *sink_log = arg;
 
-	sink_log_pause(voice);
-	voice->say(warning, line, voice->arg);
-	sink_log_go_on(voice);
+	sink_log_pause(sink_log);
+	sink_log->log(warning, line, sink_log->arg);
+	sink_log_go_on(sink_log);
 }
 
-bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char *often)
+bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, char *often)
 {
-	if (trouble->said)
+	if (ratelimit->logged)
 		return false;
-	trouble->hushed = now < trouble->quiet_until;
-	if (trouble->hushed)
+	ratelimit->hushed = now < ratelimit->quiet_until;
+	if (ratelimit->hushed)
 		return false;
 	*often = '\0';
-	if (trouble->often > 0)
+	if (ratelimit->often > 0)
 		snprintf(often, LOG_RATELIMIT_OFTEN_MAX, " (and so %u times since that was said)",
-			trouble->often);
-	trouble->often = 0;
-	trouble->said = true;
+			ratelimit->often);
+	ratelimit->often = 0;
+	ratelimit->logged = true;
 	return true;
 }
 
-bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now)
+bool log_ratelimit_ends(struct log_ratelimit_state *ratelimit, int64_t now)
 {
-	bool said = trouble->said;
+	bool said = ratelimit->logged;
 
-	trouble->often += trouble->hushed;
+	ratelimit->often += ratelimit->hushed;
 	if (said)
-		trouble->quiet_until = now + LOG_RATELIMIT_QUIET_NS;
-	trouble->said = trouble->hushed = false;
+		ratelimit->quiet_until = now + LOG_RATELIMIT_QUIET_NS;
+	ratelimit->logged = ratelimit->hushed = false;
 	return said;
 }

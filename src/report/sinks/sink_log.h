@@ -18,7 +18,7 @@
  * output.
  */
 struct sink_log {
-	writer_say_fn say;
+	writer_say_fn log;
 	void *arg;
 	void (*unread)(void);      /* may be NULL */
 	struct progress *progress; /* taken off the screen for the while; may be NULL */
@@ -33,11 +33,11 @@ struct sink_log_reopened {
 };
 
 /* Says a line, with what is on the screen taken away for the while. Any thread. */
-void sink_log_line(bool warning, const char *line, void *voice);
+void sink_log_line(bool warning, const char *line, void *sink_log);
 
 /* Around what is written to the terminal: the progress line is off the screen. Any thread. */
-void sink_log_pause(const struct sink_log *voice);
-void sink_log_go_on(const struct sink_log *voice);
+void sink_log_pause(const struct sink_log *sink_log);
+void sink_log_go_on(const struct sink_log *sink_log);
 
 /*
  * Trouble that comes and goes, of one thread: it is told when it begins and when it is over, and then
@@ -47,18 +47,18 @@ void sink_log_go_on(const struct sink_log *voice);
 #define LOG_RATELIMIT_OFTEN_MAX 64
 
 struct log_ratelimit_state {
-	bool said;      /* that it began, and nothing since */
+	bool logged;      /* that it began, and nothing since */
 	bool hushed;    /* it began, and was not said */
 	uint32_t often; /* it did, and was over, since it was said */
 	int64_t quiet_until;
 };
 
 /* It is there. True: it is to be said now, with what often[LOG_RATELIMIT_OFTEN_MAX] adds. */
-bool log_ratelimit_begins(struct log_ratelimit_state *trouble, int64_t now, char *often);
+bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, char *often);
 /* It is over. True: that is to be said. */
-bool log_ratelimit_ends(struct log_ratelimit_state *trouble, int64_t now);
+bool log_ratelimit_ends(struct log_ratelimit_state *ratelimit, int64_t now);
 
-static inline bool log_ratelimit_goes_on(const struct log_ratelimit_state *trouble)
+static inline bool log_ratelimit_goes_on(const struct log_ratelimit_state *ratelimit)
 {
-	return trouble->said || trouble->hushed;
+	return ratelimit->logged || ratelimit->hushed;
 }

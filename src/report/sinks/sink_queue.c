@@ -78,56 +78,56 @@ struct task {
 	int64_t passed_ns;
 };
 
-static struct report_epoch *take_first(struct sink_queue *outlet)
+static struct report_epoch *take_first(struct sink_queue *sink_queue)
 {
-	struct sink_queue_waiting *waiting = outlet->first;
+	struct sink_queue_waiting *waiting = sink_queue->first;
 	struct report_epoch *epoch = waiting->epoch;
-	struct sink_backlog *lane = &outlet->lanes[lane_of(epoch)];
+	struct sink_backlog *backlog = &sink_queue->lanes[lane_of(epoch)];
 
-	outlet->first = waiting->next;
-	if (outlet->first == NULL)
-		outlet->last = NULL;
-	lane->queued--;
-	lane->bytes -= waiting->bytes;
+	sink_queue->first = waiting->next;
+	if (sink_queue->first == NULL)
+		sink_queue->last = NULL;
+	backlog->queued--;
+	backlog->bytes -= waiting->bytes;
 	free(waiting);
 	return epoch;
 }
 
 /* Waits for something to do. The end comes when the queue is empty. */
-static struct task next_task(struct sink_queue *outlet)
+static struct task next_task(struct sink_queue *sink_queue)
 {
 	struct task task = {0};
 
-	pthread_mutex_lock(&outlet->lock);
-	while (outlet->first == NULL && outlet->reopens_asked == outlet->reopens_done &&
-		!outlet->passed && !outlet->ending)
-		pthread_cond_wait(&outlet->work, &outlet->lock); /* idle */
-	task.reopens = outlet->reopens_asked;
-	task.reopen = outlet->reopens_asked != outlet->reopens_done;
-	if (outlet->first != NULL) {
-		task.epoch = take_first(outlet);
-		outlet->has_taken = true;
-		outlet->taken_start = task.epoch->start;
-		outlet->taken_bytes = output_bytes(task.epoch);
-		pthread_cond_signal(&outlet->room);
+	pthread_mutex_lock(&sink_queue->lock);
+	while (sink_queue->first == NULL && sink_queue->reopens_asked == sink_queue->reopens_done &&
+		!sink_queue->passed && !sink_queue->ending)
+		pthread_cond_wait(&sink_queue->work, &sink_queue->lock); /* idle */
+	task.reopens = sink_queue->reopens_asked;
+	task.reopen = sink_queue->reopens_asked != sink_queue->reopens_done;
+	if (sink_queue->first != NULL) {
+		task.epoch = take_first(sink_queue);
+		sink_queue->has_taken = true;
+		sink_queue->taken_start = task.epoch->start;
+		sink_queue->taken_bytes = output_bytes(task.epoch);
+		pthread_cond_signal(&sink_queue->room);
 	} else {
-		task.passed = outlet->passed;
-		task.passed_ns = outlet->passed_ns;
-		outlet->passed = false;
-		task.end = outlet->ending;
+		task.passed = sink_queue->passed;
+		task.passed_ns = sink_queue->passed_ns;
+		sink_queue->passed = false;
+		task.end = sink_queue->ending;
 	}
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&sink_queue->lock);
 	return task;
 }
 
-static void end_task(struct sink_queue *outlet, const struct task *task)
+static void end_task(struct sink_queue *sink_queue, const struct task *task)
 {
-	pthread_mutex_lock(&outlet->lock);
-	outlet->has_taken = false;
-	if (task->reopen && outlet->reopens_done < task->reopens)
-		outlet->reopens_done = task->reopens;
-	pthread_cond_signal(&outlet->room);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	sink_queue->has_taken = false;
+	if (task->reopen && sink_queue->reopens_done < task->reopens)
+		sink_queue->reopens_done = task->reopens;
+	pthread_cond_signal(&sink_queue->room);
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
 static void call(void (*what)(void *place), void *place)
@@ -138,15 +138,15 @@ static void call(void (*what)(void *place), void *place)
 
 static void *sink_queue_main(void *arg)
 {
-	struct sink_queue *outlet = arg;
-	const struct sink_queue_ops *ops = outlet->params.ops;
-	void *place = outlet->params.place;
+	struct sink_queue *sink_queue = arg;
+	const struct sink_queue_ops *ops = sink_queue->params.ops;
+	void *place = sink_queue->params.place;
 	struct task task;
 
 	call(ops->begin, place);
 	call(ops->look, place);
 	do {
-		task = next_task(outlet);
+		task = next_task(sink_queue);
 		if (task.reopen)
 			call(ops->reopen, place);
 		if (task.epoch != NULL) {
@@ -156,7 +156,7 @@ static void *sink_queue_main(void *arg)
 		if (task.passed && ops->pass != NULL)
 			ops->pass(place, task.passed_ns);
 		call(ops->look, place);
-		end_task(outlet, &task);
+		end_task(sink_queue, &task);
 	} while (!task.end);
 	call(ops->end, place);
 	return NULL;
@@ -166,77 +166,77 @@ static void *sink_queue_main(void *arg)
 
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 {
-	struct sink_queue *outlet = calloc(1, sizeof(*outlet));
+	struct sink_queue *sink_queue = calloc(1, sizeof(*sink_queue));
 	pthread_condattr_t monotonic;
 
-	if (outlet == NULL)
+	if (sink_queue == NULL)
 		return NULL;
-	outlet->params = *params;
+	sink_queue->params = *params;
 	if (params->second == 0)
-		outlet->params.second = SECOND_NS;
+		sink_queue->params.second = SECOND_NS;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_mutex_init(&outlet->lock, NULL);
-	pthread_cond_init(&outlet->work, &monotonic);
-	pthread_cond_init(&outlet->room, &monotonic);
+	pthread_mutex_init(&sink_queue->lock, NULL);
+	pthread_cond_init(&sink_queue->work, &monotonic);
+	pthread_cond_init(&sink_queue->room, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	return outlet;
+	return sink_queue;
 }
 
-int sink_queue_start(struct sink_queue *outlet)
+int sink_queue_start(struct sink_queue *sink_queue)
 {
-	return signals_start_thread(&outlet->thread, sink_queue_main, outlet);
+	return signals_start_thread(&sink_queue->thread, sink_queue_main, sink_queue);
 }
 
-void sink_queue_free(struct sink_queue *outlet)
+void sink_queue_free(struct sink_queue *sink_queue)
 {
-	if (outlet == NULL)
+	if (sink_queue == NULL)
 		return;
-	pthread_cond_destroy(&outlet->room);
-	pthread_cond_destroy(&outlet->work);
-	pthread_mutex_destroy(&outlet->lock);
-	free(outlet);
+	pthread_cond_destroy(&sink_queue->room);
+	pthread_cond_destroy(&sink_queue->work);
+	pthread_mutex_destroy(&sink_queue->lock);
+	free(sink_queue);
 }
 
-void sink_queue_finish(struct sink_queue *outlet)
+void sink_queue_finish(struct sink_queue *sink_queue)
 {
-	pthread_mutex_lock(&outlet->lock);
-	outlet->ending = true;
-	pthread_cond_signal(&outlet->work);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	sink_queue->ending = true;
+	pthread_cond_signal(&sink_queue->work);
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
-uint64_t sink_queue_end(struct sink_queue *outlet)
+uint64_t sink_queue_end(struct sink_queue *sink_queue)
 {
 	uint64_t lost = 0;
 
-	sink_queue_finish(outlet);
+	sink_queue_finish(sink_queue);
 	/* Ends as the place does: remote ones have limits of their own, a pipe as its reader likes or,
 	 * where the run was stopped or is live, after wait_until_writable()'s limit. */
-	pthread_join(outlet->thread, NULL);
+	pthread_join(sink_queue->thread, NULL);
 	for (int lane = 0; lane < BACKLOGS; lane++)
-		lost += outlet->lanes[lane].lost;
+		lost += sink_queue->lanes[lane].lost;
 	return lost;
 }
 
 /* The reporter's side */
 
-static bool concerns(const struct sink_queue *outlet, const struct report_epoch *epoch)
+static bool concerns(const struct sink_queue *sink_queue, const struct report_epoch *epoch)
 {
-	for (uint32_t d = 0; d < outlet->params.nb_deliveries; d++)
-		if (delivery_concerns(outlet->params.deliveries[d], epoch))
+	for (uint32_t d = 0; d < sink_queue->params.nb_deliveries; d++)
+		if (delivery_concerns(sink_queue->params.deliveries[d], epoch))
 			return true;
 	return false;
 }
 
 /* Records that end with an interval come at once: as many as there are tables for. An account of
  * deliveries is small. */
-static size_t bytes_max(const struct sink_queue *outlet, enum sink_backlog_kind id)
+static size_t bytes_max(const struct sink_queue *sink_queue, enum sink_backlog_kind id)
 {
-	size_t queue = outlet->params.queue;
+	size_t queue = sink_queue->params.queue;
 
 	if (id == BACKLOG_FLOWS)
-		return queue > 0 && queue < outlet->flow_bytes_max ? queue : outlet->flow_bytes_max;
+		return queue > 0 && queue < sink_queue->flow_bytes_max ? queue : sink_queue->flow_bytes_max;
 	if (id == BACKLOG_DELIVERIES)
 		return SIZE_MAX;
 	return queue > 0 ? queue : SINK_QUEUE_BYTES;
@@ -246,31 +246,31 @@ static size_t bytes_max(const struct sink_queue *outlet, enum sink_backlog_kind 
  * After a loss reports wait until half of their memory is free, so that one loss is not told as many.
  * None of them in the queue leaves room for one of any size.
  */
-static bool has_room(const struct sink_queue *outlet, enum sink_backlog_kind id, size_t bytes)
+static bool has_room(const struct sink_queue *sink_queue, enum sink_backlog_kind id, size_t bytes)
 {
-	const struct sink_backlog *lane = &outlet->lanes[id];
-	size_t max = bytes_max(outlet, id) / (log_ratelimit_goes_on(&lane->drops) ? 2 : 1);
+	const struct sink_backlog *backlog = &sink_queue->lanes[id];
+	size_t max = bytes_max(sink_queue, id) / (log_ratelimit_goes_on(&backlog->drops) ? 2 : 1);
 
-	if (id != BACKLOG_FLOWS && lane->queued >= SINK_QUEUE_DEFAULT)
+	if (id != BACKLOG_FLOWS && backlog->queued >= SINK_QUEUE_DEFAULT)
 		return false;
-	return lane->queued == 0 || lane->bytes + bytes <= max;
+	return backlog->queued == 0 || backlog->bytes + bytes <= max;
 }
 
-static void put_last(struct sink_queue *outlet, struct sink_queue_waiting *waiting)
+static void put_last(struct sink_queue *sink_queue, struct sink_queue_waiting *waiting)
 {
-	struct sink_backlog *lane = &outlet->lanes[lane_of(waiting->epoch)];
+	struct sink_backlog *backlog = &sink_queue->lanes[lane_of(waiting->epoch)];
 
-	if (outlet->first == NULL)
-		outlet->first = waiting;
+	if (sink_queue->first == NULL)
+		sink_queue->first = waiting;
 	else
-		outlet->last->next = waiting;
-	outlet->last = waiting;
-	lane->queued++;
-	lane->bytes += waiting->bytes;
+		sink_queue->last->next = waiting;
+	sink_queue->last = waiting;
+	backlog->queued++;
+	backlog->bytes += waiting->bytes;
 }
 
 /* Returns false where there is no room, or no memory. */
-static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
+static bool enqueue(struct sink_queue *sink_queue, struct report_epoch *epoch)
 {
 	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
 	bool room;
@@ -278,59 +278,59 @@ static bool enqueue(struct sink_queue *outlet, struct report_epoch *epoch)
 	if (waiting == NULL)
 		return false;
 	*waiting = (struct sink_queue_waiting){.epoch = epoch, .bytes = output_bytes(epoch)};
-	pthread_mutex_lock(&outlet->lock);
-	room = has_room(outlet, lane_of(epoch), waiting->bytes);
+	pthread_mutex_lock(&sink_queue->lock);
+	room = has_room(sink_queue, lane_of(epoch), waiting->bytes);
 	if (room) {
 		report_epoch_share(epoch);
-		put_last(outlet, waiting);
-		pthread_cond_signal(&outlet->work);
+		put_last(sink_queue, waiting);
+		pthread_cond_signal(&sink_queue->work);
 	}
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&sink_queue->lock);
 	if (!room)
 		free(waiting);
 	return room;
 }
 
-static void log_lane(const struct sink_queue *outlet, bool warning, enum sink_backlog_kind lane, const char *what)
+static void log_lane(const struct sink_queue *sink_queue, bool warning, enum sink_backlog_kind kind, const char *what)
 {
 	const char *const names[BACKLOGS] = {
-		outlet->params.name, output_flows.option, output_deliveries.option};
+		sink_queue->params.name, output_flows.option, output_deliveries.option};
 	char line[512];
 
-	snprintf(line, sizeof(line), "%.300s %s", names[lane], what);
-	outlet->params.say(warning, line, outlet->params.log_arg);
+	snprintf(line, sizeof(line), "%.300s %s", names[kind], what);
+	sink_queue->params.log(warning, line, sink_queue->params.log_arg);
 }
 
-static void log_drops(struct sink_queue *outlet, enum sink_backlog_kind id)
+static void log_drops(struct sink_queue *sink_queue, enum sink_backlog_kind id)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX], what[128];
 
-	if (!log_ratelimit_begins(&outlet->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
+	if (!log_ratelimit_begins(&sink_queue->lanes[id].drops, clock_now(CLOCK_MONOTONIC), often))
 		return;
 	snprintf(what, sizeof(what), "does not keep up; its rows are lost until it does%s", often);
-	log_lane(outlet, true, id, what);
+	log_lane(sink_queue, true, id, what);
 }
 
-static void log_resumed(struct sink_queue *outlet, enum sink_backlog_kind id)
+static void log_resumed(struct sink_queue *sink_queue, enum sink_backlog_kind id)
 {
-	struct sink_backlog *lane = &outlet->lanes[id];
+	struct sink_backlog *backlog = &sink_queue->lanes[id];
 	char what[128];
 
-	if (!log_ratelimit_ends(&lane->drops, clock_now(CLOCK_MONOTONIC)))
+	if (!log_ratelimit_ends(&backlog->drops, clock_now(CLOCK_MONOTONIC)))
 		return;
 	snprintf(what, sizeof(what), "keeps up again; %llu rows were lost",
-		(unsigned long long)lane->lost_now);
-	log_lane(outlet, false, id, what);
-	lane->lost_now = 0;
+		(unsigned long long)backlog->lost_now);
+	log_lane(sink_queue, false, id, what);
+	backlog->lost_now = 0;
 }
 
 /* Returns the rows that the report has for the outlet. */
-static uint64_t count(struct sink_queue *outlet, const struct report_epoch *epoch, bool dropped)
+static uint64_t count(struct sink_queue *sink_queue, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t d = 0; d < outlet->params.nb_deliveries; d++) {
-		struct delivery *delivery = outlet->params.deliveries[d];
+	for (uint32_t d = 0; d < sink_queue->params.nb_deliveries; d++) {
+		struct delivery *delivery = sink_queue->params.deliveries[d];
 		uint64_t rows = delivery_rows(delivery, epoch);
 
 		delivery->rows += rows;
@@ -340,194 +340,194 @@ static uint64_t count(struct sink_queue *outlet, const struct report_epoch *epoc
 	return sum;
 }
 
-void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch)
+void sink_queue_push(struct sink_queue *sink_queue, struct report_epoch *epoch)
 {
 	enum sink_backlog_kind id = lane_of(epoch);
-	struct sink_backlog *lane = &outlet->lanes[id];
+	struct sink_backlog *backlog = &sink_queue->lanes[id];
 	uint64_t rows;
 	bool taken;
 
-	if (!concerns(outlet, epoch))
+	if (!concerns(sink_queue, epoch))
 		return;
-	taken = enqueue(outlet, epoch);
-	rows = count(outlet, epoch, !taken);
+	taken = enqueue(sink_queue, epoch);
+	rows = count(sink_queue, epoch, !taken);
 	if (!taken) {
-		if (outlet->params.ops->miss != NULL)
-			outlet->params.ops->miss(outlet->params.place, epoch);
+		if (sink_queue->params.ops->miss != NULL)
+			sink_queue->params.ops->miss(sink_queue->params.place, epoch);
 		if (rows == 0)
 			return; /* nothing is lost with it */
-		log_drops(outlet, id);
-		lane->lost += rows;
-		lane->lost_now += rows;
-	} else if (log_ratelimit_goes_on(&lane->drops)) {
-		log_resumed(outlet, id);
+		log_drops(sink_queue, id);
+		backlog->lost += rows;
+		backlog->lost_now += rows;
+	} else if (log_ratelimit_goes_on(&backlog->drops)) {
+		log_resumed(sink_queue, id);
 	}
 }
 
 /* And for what became of the epoch before, which goes ahead of it. */
 static bool has_room_for_both(
-	const struct sink_queue *outlet, const struct report_epoch *epoch, size_t bytes)
+	const struct sink_queue *sink_queue, const struct report_epoch *epoch, size_t bytes)
 {
-	return has_room(outlet, BACKLOG_DELIVERIES, 0) &&
-	       (!concerns(outlet, epoch) || has_room(outlet, lane_of(epoch), bytes));
+	return has_room(sink_queue, BACKLOG_DELIVERIES, 0) &&
+	       (!concerns(sink_queue, epoch) || has_room(sink_queue, lane_of(epoch), bytes));
 }
 
-bool sink_queue_wait(struct sink_queue *outlet, const struct report_epoch *epoch, int64_t end)
+bool sink_queue_wait(struct sink_queue *sink_queue, const struct report_epoch *epoch, int64_t end)
 {
 	const struct timespec until = {end / SECOND_NS, end % SECOND_NS};
 	const size_t bytes = output_bytes(epoch);
 	bool room;
 
-	pthread_mutex_lock(&outlet->lock);
-	while (!has_room_for_both(outlet, epoch, bytes) &&
-		pthread_cond_timedwait(&outlet->room, &outlet->lock, &until) == 0)
+	pthread_mutex_lock(&sink_queue->lock);
+	while (!has_room_for_both(sink_queue, epoch, bytes) &&
+		pthread_cond_timedwait(&sink_queue->room, &sink_queue->lock, &until) == 0)
 		;
-	room = has_room_for_both(outlet, epoch, bytes);
-	pthread_mutex_unlock(&outlet->lock);
+	room = has_room_for_both(sink_queue, epoch, bytes);
+	pthread_mutex_unlock(&sink_queue->lock);
 	return room;
 }
 
-bool sink_queue_drops(const struct sink_queue *outlet, const struct report_epoch *epoch)
+bool sink_queue_drops(const struct sink_queue *sink_queue, const struct report_epoch *epoch)
 {
-	return log_ratelimit_goes_on(&outlet->lanes[lane_of(epoch)].drops);
+	return log_ratelimit_goes_on(&sink_queue->lanes[lane_of(epoch)].drops);
 }
 
-bool sink_queue_takes_deliveries(struct sink_queue *outlet)
+bool sink_queue_takes_deliveries(struct sink_queue *sink_queue)
 {
 	bool room;
 
-	pthread_mutex_lock(&outlet->lock);
-	room = has_room(outlet, BACKLOG_DELIVERIES, 0);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	room = has_room(sink_queue, BACKLOG_DELIVERIES, 0);
+	pthread_mutex_unlock(&sink_queue->lock);
 	return room;
 }
 
-void sink_queue_bound_flows(struct sink_queue *outlet, size_t bytes)
+void sink_queue_bound_flows(struct sink_queue *sink_queue, size_t bytes)
 {
-	pthread_mutex_lock(&outlet->lock);
-	outlet->flow_bytes_max = bytes;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	sink_queue->flow_bytes_max = bytes;
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
-void sink_queue_pass(struct sink_queue *outlet, int64_t time)
+void sink_queue_pass(struct sink_queue *sink_queue, int64_t time)
 {
-	pthread_mutex_lock(&outlet->lock);
-	outlet->passed = true;
-	outlet->passed_ns = time;
-	pthread_cond_signal(&outlet->work);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	sink_queue->passed = true;
+	sink_queue->passed_ns = time;
+	pthread_cond_signal(&sink_queue->work);
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
-void sink_queue_settle(struct sink_queue *outlet)
+void sink_queue_settle(struct sink_queue *sink_queue)
 {
-	pthread_mutex_lock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
 	/* Each write ends as sink_queue_end() says. */
-	while (outlet->first != NULL || outlet->has_taken)
-		pthread_cond_wait(&outlet->room, &outlet->lock);
-	pthread_mutex_unlock(&outlet->lock);
+	while (sink_queue->first != NULL || sink_queue->has_taken)
+		pthread_cond_wait(&sink_queue->room, &sink_queue->lock);
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
-void sink_queue_reopen(struct sink_queue *outlet)
+void sink_queue_reopen(struct sink_queue *sink_queue)
 {
-	if (outlet->params.ops->reopen == NULL)
+	if (sink_queue->params.ops->reopen == NULL)
 		return;
-	pthread_mutex_lock(&outlet->lock);
-	outlet->reopens_asked++;
-	pthread_cond_signal(&outlet->work);
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	sink_queue->reopens_asked++;
+	pthread_cond_signal(&sink_queue->work);
+	pthread_mutex_unlock(&sink_queue->lock);
 }
 
-bool sink_queue_reopening(struct sink_queue *outlet)
+bool sink_queue_reopening(struct sink_queue *sink_queue)
 {
 	bool reopening;
 
-	pthread_mutex_lock(&outlet->lock);
-	reopening = outlet->reopens_asked != outlet->reopens_done;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	reopening = sink_queue->reopens_asked != sink_queue->reopens_done;
+	pthread_mutex_unlock(&sink_queue->lock);
 	return reopening;
 }
 
-bool sink_queue_roused(struct sink_queue *outlet)
+bool sink_queue_roused(struct sink_queue *sink_queue)
 {
 	bool roused;
 
-	pthread_mutex_lock(&outlet->lock);
-	roused = outlet->reopens_asked != outlet->reopens_done;
-	outlet->reopens_done = outlet->reopens_asked;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	roused = sink_queue->reopens_asked != sink_queue->reopens_done;
+	sink_queue->reopens_done = sink_queue->reopens_asked;
+	pthread_mutex_unlock(&sink_queue->lock);
 	return roused;
 }
 
-int64_t sink_queue_second(const struct sink_queue *outlet)
+int64_t sink_queue_second(const struct sink_queue *sink_queue)
 {
-	return outlet->params.second;
+	return sink_queue->params.second;
 }
 
-bool sink_queue_ending(struct sink_queue *outlet)
+bool sink_queue_ending(struct sink_queue *sink_queue)
 {
 	bool ending;
 
-	pthread_mutex_lock(&outlet->lock);
-	ending = outlet->ending;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_lock(&sink_queue->lock);
+	ending = sink_queue->ending;
+	pthread_mutex_unlock(&sink_queue->lock);
 	/* A replay that waits for this place ends only when it gives way. */
 	return ending || signals_stop_requested();
 }
 
-int64_t sink_queue_patience(struct sink_queue *outlet, uint32_t usual)
+int64_t sink_queue_patience(struct sink_queue *sink_queue, uint32_t usual)
 {
-	const int64_t second = outlet->params.second, ending = ENDING_S * second;
+	const int64_t second = sink_queue->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
-	if (signals_stop_requested() || (outlet->params.keeps && sink_queue_ending(outlet))) {
+	if (signals_stop_requested() || (sink_queue->params.keeps && sink_queue_ending(sink_queue))) {
 		now = clock_now(CLOCK_MONOTONIC);
-		if (outlet->stop_seen == 0)
-			outlet->stop_seen = now;
-		left = outlet->stop_seen + STOPPING_S * second - now;
+		if (sink_queue->stop_seen == 0)
+			sink_queue->stop_seen = now;
+		left = sink_queue->stop_seen + STOPPING_S * second - now;
 		return left < 0 ? 0 : left < ending ? left : ending;
 	}
-	return sink_queue_ending(outlet) && usual > ENDING_S ? ending : usual * second;
+	return sink_queue_ending(sink_queue) && usual > ENDING_S ? ending : usual * second;
 }
 
-int64_t sink_queue_share(struct sink_queue *outlet)
+int64_t sink_queue_share(struct sink_queue *sink_queue)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC), left;
 	double bytes = 0, taken;
 	bool ending;
 
-	pthread_mutex_lock(&outlet->lock);
-	ending = outlet->ending;
-	taken = (double)outlet->taken_bytes + 1;
+	pthread_mutex_lock(&sink_queue->lock);
+	ending = sink_queue->ending;
+	taken = (double)sink_queue->taken_bytes + 1;
 	for (int lane = 0; lane < BACKLOGS; lane++)
-		bytes += (double)outlet->lanes[lane].bytes;
-	pthread_mutex_unlock(&outlet->lock);
-	if (outlet->leave_by == 0)
-		outlet->leave_by = now + LEAVING_S * outlet->params.second;
-	left = outlet->leave_by - now;
+		bytes += (double)sink_queue->lanes[lane].bytes;
+	pthread_mutex_unlock(&sink_queue->lock);
+	if (sink_queue->leave_by == 0)
+		sink_queue->leave_by = now + LEAVING_S * sink_queue->params.second;
+	left = sink_queue->leave_by - now;
 	/* An interval that is still to come is taken to be as this one. */
 	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }
 
-bool sink_queue_gives_up(struct sink_queue *outlet, int64_t *since)
+bool sink_queue_gives_up(struct sink_queue *sink_queue, int64_t *since)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
 
-	if (!sink_queue_ending(outlet))
+	if (!sink_queue_ending(sink_queue))
 		*since = now;
-	return now - *since >= sink_queue_patience(outlet, ENDING_S);
+	return now - *since >= sink_queue_patience(sink_queue, ENDING_S);
 }
 
-bool sink_queue_oldest(struct sink_queue *outlet, int64_t *start)
+bool sink_queue_oldest(struct sink_queue *sink_queue, int64_t *start)
 {
 	bool any = true;
 
-	pthread_mutex_lock(&outlet->lock);
-	if (outlet->has_taken)
-		*start = outlet->taken_start;
-	else if (outlet->first != NULL)
-		*start = outlet->first->epoch->start;
+	pthread_mutex_lock(&sink_queue->lock);
+	if (sink_queue->has_taken)
+		*start = sink_queue->taken_start;
+	else if (sink_queue->first != NULL)
+		*start = sink_queue->first->epoch->start;
 	else
 		any = false;
-	pthread_mutex_unlock(&outlet->lock);
+	pthread_mutex_unlock(&sink_queue->lock);
 	return any;
 }

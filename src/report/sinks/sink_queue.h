@@ -44,7 +44,7 @@ struct sink_queue_params {
 	/* Memory that epochs may take, and records; 0: SINK_QUEUE_BYTES, and of records what
 	 * sink_queue_bound_flows() says. One report waits however large it is. */
 	size_t queue;
-	void (*say)(bool warning, const char *line, void *arg);
+	void (*log)(bool warning, const char *line, void *arg);
 	void *log_arg;
 	bool keeps;     /* what the place does not take before the end is not lost */
 	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
@@ -53,53 +53,53 @@ struct sink_queue_params {
 /* Returns NULL where memory is missing. Its thread begins with sink_queue_start(). */
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params);
 /* Returns 0 or an errno. */
-int sink_queue_start(struct sink_queue *outlet);
+int sink_queue_start(struct sink_queue *queue);
 /* One that was started has ended (sink_queue_end()). */
-void sink_queue_free(struct sink_queue *outlet);
+void sink_queue_free(struct sink_queue *queue);
 
 /*
  * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
  * is dropped, counted and said. Epochs, records and deliveries take no room from each other. Where
  * sink_queue_wait() says that there is room, there is.
  */
-void sink_queue_push(struct sink_queue *outlet, struct report_epoch *epoch);
+void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch);
 /* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
  * beyond `end` (monotonic ns). Returns false if there is still none. */
-bool sink_queue_wait(struct sink_queue *outlet, const struct report_epoch *epoch, int64_t end);
+bool sink_queue_wait(struct sink_queue *queue, const struct report_epoch *epoch, int64_t end);
 /* By the thread that hands over: returns true if the last report of this kind was dropped. */
-bool sink_queue_drops(const struct sink_queue *outlet, const struct report_epoch *epoch);
+bool sink_queue_drops(const struct sink_queue *queue, const struct report_epoch *epoch);
 /* Whether there is room for what became of rows. */
-bool sink_queue_takes_deliveries(struct sink_queue *outlet);
+bool sink_queue_takes_deliveries(struct sink_queue *queue);
 /* So much memory may records that wait take from now on, where `queue` does not say less. */
-void sink_queue_bound_flows(struct sink_queue *outlet, size_t bytes);
-void sink_queue_pass(struct sink_queue *outlet, int64_t time);
+void sink_queue_bound_flows(struct sink_queue *queue, size_t bytes);
+void sink_queue_pass(struct sink_queue *queue, int64_t time);
 /* Waits until all that was handed over is written. */
-void sink_queue_settle(struct sink_queue *outlet);
+void sink_queue_settle(struct sink_queue *queue);
 /* Nothing more comes: its thread ends when what waits is written. */
-void sink_queue_finish(struct sink_queue *outlet);
+void sink_queue_finish(struct sink_queue *queue);
 /* The same, and waits for that. Returns the rows that were dropped. */
-uint64_t sink_queue_end(struct sink_queue *outlet);
+uint64_t sink_queue_end(struct sink_queue *queue);
 
 /* Any thread. */
-void sink_queue_reopen(struct sink_queue *outlet);
-bool sink_queue_reopening(struct sink_queue *outlet);
+void sink_queue_reopen(struct sink_queue *queue);
+bool sink_queue_reopening(struct sink_queue *queue);
 /* The run is over, or was asked to end: what waits is the last. */
-bool sink_queue_ending(struct sink_queue *outlet);
+bool sink_queue_ending(struct sink_queue *queue);
 /*
  * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
  * while the run goes on, then 5; once the run was asked to end, 15 are all there is, and from its end
  * on where the place keeps the rest.
  */
-int64_t sink_queue_patience(struct sink_queue *outlet, uint32_t usual);
+int64_t sink_queue_patience(struct sink_queue *queue, uint32_t usual);
 /* By its thread, where it is ending: ns in which the rest of the report in hand is to leave, so that
  * what waits has left within 10 seconds. */
-int64_t sink_queue_share(struct sink_queue *outlet);
+int64_t sink_queue_share(struct sink_queue *queue);
 /* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
  * while the run does: it has no end before that. */
-bool sink_queue_gives_up(struct sink_queue *outlet, int64_t *since);
+bool sink_queue_gives_up(struct sink_queue *queue, int64_t *since);
 /* What its place waits in, ns. */
-int64_t sink_queue_second(const struct sink_queue *outlet);
+int64_t sink_queue_second(const struct sink_queue *queue);
 /* By its thread: whether reopening was asked for while its place waits. Then it is done with that. */
-bool sink_queue_roused(struct sink_queue *outlet);
+bool sink_queue_roused(struct sink_queue *queue);
 /* When the oldest report that waits starts, ns since 1970; false: none does. */
-bool sink_queue_oldest(struct sink_queue *outlet, int64_t *start);
+bool sink_queue_oldest(struct sink_queue *queue, int64_t *start);

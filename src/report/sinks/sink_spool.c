@@ -13,7 +13,7 @@
 #include "report/formats/format.h"
 
 struct sink_spool {
-	struct sink *remote;
+	struct sink *sink;
 	struct spool *spool;
 	pthread_t thread;
 	bool runs; /* there is such a thread */
@@ -30,26 +30,26 @@ struct sink_spool {
 	bool put, ended;      /* something since it was looked at; nothing more comes */
 };
 
-static void publish_spooled(struct sink_spool *spooled)
+static void publish_spooled(struct sink_spool *spool)
 {
-	struct delivery *account = &spooled->remote->delivery;
+	struct delivery *delivery = &spool->sink->delivery;
 
-	atomic_store(&account->spooled, spool_rows(spooled->spool));
-	atomic_store(&account->spool_bytes, spool_bytes(spooled->spool));
+	atomic_store(&delivery->spooled, spool_rows(spool->spool));
+	atomic_store(&delivery->spool_bytes, spool_bytes(spool->spool));
 }
 
 /* --- By the thread that sends */
 
 /* Moves what the place said of the segment's rows to the account. */
-static void settle_rows(struct sink_spool *spooled)
+static void settle_rows(struct sink_spool *spool)
 {
-	struct delivery *account = &spooled->remote->delivery, *fates = &spooled->fates;
+	struct delivery *delivery = &spool->sink->delivery, *fates = &spool->fates;
 
-	delivery_count(&account->delivered, fates->delivered);
-	delivery_count(&account->acknowledged, fates->acknowledged);
-	delivery_count(&account->failed, fates->failed);
-	delivery_count(&account->unknown, fates->unknown);
-	publish_spooled(spooled);
+	delivery_count(&delivery->delivered, fates->delivered);
+	delivery_count(&delivery->acknowledged, fates->acknowledged);
+	delivery_count(&delivery->failed, fates->failed);
+	delivery_count(&delivery->unknown, fates->unknown);
+	publish_spooled(spool);
 }
 
 static bool same_text(const struct text *a, const struct text *b)
@@ -58,202 +58,202 @@ static bool same_text(const struct text *a, const struct text *b)
 }
 
 /* What begins connections is what the segment's rows need. */
-static void suit_header(struct sink_spool *spooled, struct spool_segment *segment)
+static void suit_header(struct sink_spool *spool, struct spool_segment *segment)
 {
-	struct sink *remote = spooled->remote;
+	struct sink *sink = spool->sink;
 
-	if (same_text(&remote->header, &segment->header))
+	if (same_text(&sink->header, &segment->header))
 		return;
-	text_free(&remote->header);
-	remote->header = segment->header;
+	text_free(&sink->header);
+	sink->header = segment->header;
 	segment->header = (struct text){0};
-	if (remote->scheme->ops.reopen != NULL)
-		remote->scheme->ops.reopen(remote);
+	if (sink->scheme->ops.reopen != NULL)
+		sink->scheme->ops.reopen(sink);
 }
 
-static void send_segment(struct sink_spool *spooled, struct spool_segment *segment)
+static void send_segment(struct sink_spool *spool, struct spool_segment *segment)
 {
-	struct sink *remote = spooled->remote;
+	struct sink *sink = spool->sink;
 
-	suit_header(spooled, segment);
-	text_free(&remote->text);
-	remote->text = segment->text;
+	suit_header(spool, segment);
+	text_free(&sink->text);
+	sink->text = segment->text;
 	segment->text = (struct text){0};
-	memset(&spooled->fates, 0, sizeof(spooled->fates));
-	remote->scheme->bring(remote, segment->rows);
+	memset(&spool->fates, 0, sizeof(spool->fates));
+	sink->scheme->bring(sink, segment->rows);
 	/* What was left at the end of the run waits for the next one. */
-	if (!remote->left) {
-		spool_done(spooled->spool);
-		settle_rows(spooled);
+	if (!sink->left) {
+		spool_done(spool->spool);
+		settle_rows(spool);
 	}
 	text_free(&segment->header);
 }
 
-static void warn_damaged(struct sink_spool *spooled, uint64_t rows)
+static void warn_damaged(struct sink_spool *spool, uint64_t rows)
 {
-	sink_say(spooled->remote, true,
+	sink_say(spool->sink, true,
 		"a file of its spool is damaged and stays as .damaged; %llu rows are lost",
 		(unsigned long long)rows);
-	delivery_count(&spooled->remote->delivery.failed, rows);
-	spooled->remote->told_failed += rows;
-	publish_spooled(spooled);
+	delivery_count(&spool->sink->delivery.failed, rows);
+	spool->sink->told_failed += rows;
+	publish_spooled(spool);
 }
 
 /* It is tried again with the next rows, and by the next run. */
-static void warn_unreadable(struct sink_spool *spooled, int error)
+static void warn_unreadable(struct sink_spool *spool, int error)
 {
 	char why[128];
 
 	snprintf(why, sizeof(why), "a file of its spool cannot be read: %s", file_error(error));
-	sink_say_waits(spooled->remote, why);
+	sink_say_waits(spool->sink, why);
 }
 
-static void send_all(struct sink_spool *spooled)
+static void send_all(struct sink_spool *spool)
 {
 	struct spool_segment segment;
 	enum spool_result result;
 
-	while (!spooled->remote->left &&
-		(result = spool_oldest(spooled->spool, &segment)) != SPOOL_EMPTY) {
+	while (!spool->sink->left &&
+		(result = spool_oldest(spool->spool, &segment)) != SPOOL_EMPTY) {
 		if (result == SPOOL_UNREADABLE) {
-			warn_unreadable(spooled, errno);
+			warn_unreadable(spool, errno);
 			return;
 		}
 		if (result == SPOOL_SEGMENT)
-			send_segment(spooled, &segment);
+			send_segment(spool, &segment);
 		else
-			warn_damaged(spooled, segment.rows);
+			warn_damaged(spool, segment.rows);
 	}
 }
 
 /* Returns false at the end. */
-static bool wait_for_work(struct sink_spool *spooled)
+static bool wait_for_work(struct sink_spool *spool)
 {
 	bool more;
 
-	pthread_mutex_lock(&spooled->lock);
-	while (!spooled->put && !spooled->ended)
-		pthread_cond_wait(&spooled->work, &spooled->lock); /* idle */
-	more = spooled->put;
-	spooled->put = false;
-	pthread_mutex_unlock(&spooled->lock);
+	pthread_mutex_lock(&spool->lock);
+	while (!spool->put && !spool->ended)
+		pthread_cond_wait(&spool->work, &spool->lock); /* idle */
+	more = spool->put;
+	spool->put = false;
+	pthread_mutex_unlock(&spool->lock);
 	return more;
 }
 
 static void *sender_main(void *arg)
 {
-	struct sink_spool *spooled = arg;
-	struct sink *remote = spooled->remote;
+	struct sink_spool *spool = arg;
+	struct sink *sink = spool->sink;
 
-	if (remote->scheme->ops.begin != NULL)
-		remote->scheme->ops.begin(remote);
+	if (sink->scheme->ops.begin != NULL)
+		sink->scheme->ops.begin(sink);
 	do {
-		if (sink_roused(remote) && remote->scheme->ops.reopen != NULL)
-			remote->scheme->ops.reopen(remote);
-		send_all(spooled);
-	} while (wait_for_work(spooled));
+		if (sink_roused(sink) && sink->scheme->ops.reopen != NULL)
+			sink->scheme->ops.reopen(sink);
+		send_all(spool);
+	} while (wait_for_work(spool));
 	return NULL;
 }
 
 /* --- By the outlet's thread */
 
-static void rouse(struct sink_spool *spooled, bool end)
+static void rouse(struct sink_spool *spool, bool end)
 {
-	pthread_mutex_lock(&spooled->lock);
-	spooled->put = true;
-	spooled->ended |= end;
-	pthread_cond_signal(&spooled->work);
-	pthread_mutex_unlock(&spooled->lock);
+	pthread_mutex_lock(&spool->lock);
+	spool->put = true;
+	spool->ended |= end;
+	pthread_cond_signal(&spool->work);
+	pthread_mutex_unlock(&spool->lock);
 }
 
 static void begin(void *arg)
 {
-	struct sink_spool *spooled = arg;
+	struct sink_spool *spool = arg;
 
-	spooled->runs = signals_start_thread(&spooled->thread, sender_main, spooled) == 0;
-	if (!spooled->runs)
-		sink_say(spooled->remote, true,
+	spool->runs = signals_start_thread(&spool->thread, sender_main, spool) == 0;
+	if (!spool->runs)
+		sink_say(spool->sink, true,
 			"no thread for it; its rows stay in the spool for the next run");
 }
 
-static void log_takes(struct sink_spool *spooled)
+static void log_takes(struct sink_spool *spool)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
-	bool held = log_ratelimit_ends(&spooled->holds, now),
-	     lost = log_ratelimit_ends(&spooled->loses, now);
+	bool held = log_ratelimit_ends(&spool->holds, now),
+	     lost = log_ratelimit_ends(&spool->loses, now);
 
 	if (!held && !lost)
 		return;
-	sink_say(spooled->remote, false, "the spool takes rows again; %llu were lost",
-		(unsigned long long)spooled->lost);
-	spooled->lost = 0;
+	sink_say(spool->sink, false, "the spool takes rows again; %llu were lost",
+		(unsigned long long)spool->lost);
+	spool->lost = 0;
 }
 
-static void log_state(struct sink_spool *spooled, const char *why, uint64_t lost)
+static void log_state(struct sink_spool *spool, const char *why, uint64_t lost)
 {
-	spooled->lost += lost;
+	spool->lost += lost;
 	if (lost > 0)
 		sink_warn(
-			spooled->remote, &spooled->loses, why, "rows are lost until it takes some");
+			spool->sink, &spool->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
-		log_takes(spooled);
-	else if (!log_ratelimit_goes_on(&spooled->loses))
-		sink_warn(spooled->remote, &spooled->holds, why,
+		log_takes(spool);
+	else if (!log_ratelimit_goes_on(&spool->loses))
+		sink_warn(spool->sink, &spool->holds, why,
 			"rows are sent without it, one interval at a time");
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
-	struct sink_spool *spooled = arg;
-	struct sink *remote = spooled->remote;
+	struct sink_spool *spool = arg;
+	struct sink *sink = spool->sink;
 	const char *why, *lost;
-	uint64_t rows = sink_format(remote, epoch, &spooled->segment.text);
+	uint64_t rows = sink_format(sink, epoch, &spool->segment.text);
 
 	if (rows == 0)
 		return;
-	spooled->segment.rows = rows;
-	spooled->segment.start = epoch->start;
-	lost = spool_put(spooled->spool, &spooled->segment, &why);
-	log_state(spooled, why, lost != NULL ? rows : 0);
+	spool->segment.rows = rows;
+	spool->segment.start = epoch->start;
+	lost = spool_put(spool->spool, &spool->segment, &why);
+	log_state(spool, why, lost != NULL ? rows : 0);
 	if (lost != NULL) {
-		delivery_count(&remote->delivery.dropped, rows);
-		remote->dropped += rows;
+		delivery_count(&sink->delivery.dropped, rows);
+		sink->dropped += rows;
 		return;
 	}
-	publish_spooled(spooled);
-	rouse(spooled, false);
+	publish_spooled(spool);
+	rouse(spool, false);
 }
 
 static void reopen(void *arg)
 {
-	struct sink_spool *spooled = arg;
+	struct sink_spool *spool = arg;
 
-	atomic_store(&spooled->remote->roused, true);
-	rouse(spooled, false);
+	atomic_store(&spool->sink->roused, true);
+	rouse(spool, false);
 }
 
 static void end(void *arg)
 {
-	struct sink_spool *spooled = arg;
-	struct sink *remote = spooled->remote;
+	struct sink_spool *spool = arg;
+	struct sink *sink = spool->sink;
 	uint64_t rows;
 
-	rouse(spooled, true);
-	if (spooled->runs)
-		pthread_join(spooled->thread, NULL); /* sink_queue_gives_up() limits its sending */
+	rouse(spool, true);
+	if (spool->runs)
+		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits its sending */
 	/* What was delivered is not on the disk any more. */
-	if (remote->scheme->ops.end != NULL)
-		remote->scheme->ops.end(remote);
-	rows = spool_give_up(spooled->spool);
+	if (sink->scheme->ops.end != NULL)
+		sink->scheme->ops.end(sink);
+	rows = spool_give_up(spool->spool);
 	if (rows > 0) {
-		sink_say(remote, true, "%llu rows that the spool could not take are lost",
+		sink_say(sink, true, "%llu rows that the spool could not take are lost",
 			(unsigned long long)rows);
-		delivery_count(&remote->delivery.failed, rows);
+		delivery_count(&sink->delivery.failed, rows);
 	}
-	rows = spool_rows(spooled->spool);
-	publish_spooled(spooled);
+	rows = spool_rows(spool->spool);
+	publish_spooled(spool);
 	if (rows > 0)
-		sink_say(remote, false, "%llu rows stay in the spool for the next run",
+		sink_say(sink, false, "%llu rows stay in the spool for the next run",
 			(unsigned long long)rows);
 }
 
@@ -266,51 +266,51 @@ const struct sink_queue_ops sink_spool_ops = {
 
 /* --- Life */
 
-bool sink_spool_open(struct sink *remote, const char *url, const struct sink_options *options,
+bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found)
 {
-	struct sink_spool *spooled = calloc(1, sizeof(*spooled));
+	struct sink_spool *spool = calloc(1, sizeof(*spool));
 	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
-	const struct spool_position place = {folder, options->spool.size, what, url};
+	const struct spool_position position = {folder, options->spool.size, what, url};
 
-	snprintf(what, sizeof(what), "%s %s", output_word(remote->kind),
-		format_name(remote->format));
+	snprintf(what, sizeof(what), "%s %s", output_word(sink->kind),
+		format_name(sink->format));
 	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
-	if (spooled != NULL && folder != NULL)
-		spooled->spool = spool_open(&place, found, why);
+	if (spool != NULL && folder != NULL)
+		spool->spool = spool_open(&position, found, why);
 	free(folder);
-	if (spooled == NULL || spooled->spool == NULL ||
-		!sink_copy_header(remote, &spooled->segment.header)) {
-		if (spooled != NULL)
-			spool_close(spooled->spool);
-		free(spooled);
+	if (spool == NULL || spool->spool == NULL ||
+		!sink_copy_header(sink, &spool->segment.header)) {
+		if (spool != NULL)
+			spool_close(spool->spool);
+		free(spool);
 		return false;
 	}
-	pthread_mutex_init(&spooled->lock, NULL);
-	pthread_cond_init(&spooled->work, NULL);
-	spooled->remote = remote;
-	remote->fates = &spooled->fates;
-	remote->spooled = spooled;
-	remote->delivery.rows = found->rows + found->damaged_rows;
-	remote->delivery.failed = remote->told_failed = found->damaged_rows;
-	remote->delivery.spool_size = options->spool.size;
-	publish_spooled(spooled);
+	pthread_mutex_init(&spool->lock, NULL);
+	pthread_cond_init(&spool->work, NULL);
+	spool->sink = sink;
+	sink->fates = &spool->fates;
+	sink->spooled = spool;
+	sink->delivery.rows = found->rows + found->damaged_rows;
+	sink->delivery.failed = sink->told_failed = found->damaged_rows;
+	sink->delivery.spool_size = options->spool.size;
+	publish_spooled(spool);
 	return true;
 }
 
-void sink_spool_close(struct sink_spool *spooled)
+void sink_spool_close(struct sink_spool *spool)
 {
-	if (spooled == NULL)
+	if (spool == NULL)
 		return;
-	spool_close(spooled->spool);
-	text_free(&spooled->segment.header);
-	text_free(&spooled->segment.text);
-	pthread_cond_destroy(&spooled->work);
-	pthread_mutex_destroy(&spooled->lock);
-	free(spooled);
+	spool_close(spool->spool);
+	text_free(&spool->segment.header);
+	text_free(&spool->segment.text);
+	pthread_cond_destroy(&spool->work);
+	pthread_mutex_destroy(&spool->lock);
+	free(spool);
 }
 
-bool sink_spool_oldest(struct sink_spool *spooled, int64_t *start)
+bool sink_spool_oldest(struct sink_spool *spool, int64_t *start)
 {
-	return spool_oldest_start(spooled->spool, start);
+	return spool_oldest_start(spool->spool, start);
 }

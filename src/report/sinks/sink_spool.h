@@ -18,12 +18,12 @@ struct sink_spool;
  * count as rows of the first interval. False with a phrase in why[SPOOL_WHY_MAX]; *damaged: not NULL
  * where something in it was, to be said.
  */
-bool sink_spool_open(struct sink *remote, const char *url, const struct sink_options *options,
+bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found);
-void sink_spool_close(struct sink_spool *spooled); /* NULL is allowed */
+void sink_spool_close(struct sink_spool *spool); /* NULL is allowed */
 
 /* Of the struct sink_spool. */
 extern const struct sink_queue_ops sink_spool_ops;
 
 /* When the oldest that is in the spool starts. */
-bool sink_spool_oldest(struct sink_spool *spooled, int64_t *start);
+bool sink_spool_oldest(struct sink_spool *spool, int64_t *start);

@@ -21,45 +21,45 @@
 #define PAUSE_NS   (SECOND_NS / 10)
 
 struct sink_socket {
-	struct sink remote;
-	struct socket_client receiver;
+	struct sink sink;
+	struct socket_client client;
 };
 
 static int64_t retry_time(void *arg)
 {
-	const struct sink_socket *place = arg;
+	const struct sink_socket *socket = arg;
 
-	return sink_patience(&place->remote, PATIENCE_S);
+	return sink_patience(&socket->sink, PATIENCE_S);
 }
 
-static bool send_header(struct sink_socket *place)
+static bool send_header(struct sink_socket *socket)
 {
-	const struct text *header = &place->remote.header;
+	const struct text *header = &socket->sink.header;
 	bool sent = header->len == 0 ||
-		    socket_client_send(&place->receiver, header->data, header->len) == 0;
+		    socket_client_send(&socket->client, header->data, header->len) == 0;
 
-	delivery_count(&place->remote.delivery.bytes, sent ? header->len : 0);
+	delivery_count(&socket->sink.delivery.bytes, sent ? header->len : 0);
 	return sent;
 }
 
 /* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
-static bool connect_sink(struct sink_socket *place)
+static bool connect_sink(struct sink_socket *socket)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int64_t since = clock_now(CLOCK_MONOTONIC);
 	enum socket_client_state state;
 
-	while ((state = socket_client_look(&place->receiver)) != SOCKET_CLIENT_CONNECTED) {
+	while ((state = socket_client_look(&socket->client)) != SOCKET_CLIENT_CONNECTED) {
 		if (state == SOCKET_CLIENT_RECONNECTED) {
 			delivery_count(
-				&place->remote.delivery.reconnects, place->receiver.connects > 1);
-			if (send_header(place))
+				&socket->sink.delivery.reconnects, socket->client.connects > 1);
+			if (send_header(socket))
 				break;
 		}
-		sink_say_waits(&place->remote, place->receiver.why);
-		if (sink_hurries(&place->remote))
-			socket_client_reopen(&place->receiver);
-		else if (sink_queue_gives_up(place->remote.outlet, &since))
+		sink_say_waits(&socket->sink, socket->client.why);
+		if (sink_hurries(&socket->sink))
+			socket_client_reopen(&socket->client);
+		else if (sink_queue_gives_up(socket->sink.sink_queue, &since))
 			return false;
 		else
 			nanosleep(&pause, NULL);
@@ -69,74 +69,74 @@ static bool connect_sink(struct sink_socket *place)
 
 /* Sends the text. With a spool it waits until the other end has it: what only the kernel here has is lost
  * with the connection. */
-static int send_text(struct sink_socket *place)
+static int send_text(struct sink_socket *socket)
 {
-	const struct sink *remote = &place->remote;
-	int error = socket_client_send(&place->receiver, remote->text.data, remote->text.len);
+	const struct sink *sink = &socket->sink;
+	int error = socket_client_send(&socket->client, sink->text.data, sink->text.len);
 
-	return error == 0 && remote->spooled != NULL ? socket_client_drain(&place->receiver)
+	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client)
 						     : error;
 }
 
-/* Sends remote.text until it was taken as a whole. Returns what became of its rows. */
-static _Atomic uint64_t *fate_of(struct sink_socket *place)
+/* Sends sink.text until it was taken as a whole. Returns what became of its rows. */
+static _Atomic uint64_t *fate_of(struct sink_socket *socket)
 {
-	struct sink *remote = &place->remote;
-	struct delivery *delivery = &remote->delivery;
+	struct sink *sink = &socket->sink;
+	struct delivery *delivery = &sink->delivery;
 	uint32_t breaks = 0;
 
-	for (uint32_t tries = 0; !remote->left && connect_sink(place); tries++) {
+	for (uint32_t tries = 0; !sink->left && connect_sink(socket); tries++) {
 		int error;
 
 		delivery_count(&delivery->retries, tries > 0);
-		error = send_text(place);
+		error = send_text(socket);
 		if (error == 0) {
-			socket_client_praise(&place->receiver);
-			delivery_count(&delivery->bytes, remote->text.len);
-			sink_say_takes(remote);
-			return &remote->fates->delivered;
+			socket_client_praise(&socket->client);
+			delivery_count(&delivery->bytes, sink->text.len);
+			sink_say_takes(sink);
+			return &sink->fates->delivered;
 		}
-		sink_say_waits(remote, place->receiver.why);
-		breaks += place->receiver.sent > 0;
+		sink_say_waits(sink, socket->client.why);
+		breaks += socket->client.sent > 0;
 		/* With a spool they wait, and what comes twice is known by its identity. */
-		if (breaks == BREAKS_MAX && remote->spooled == NULL) {
-			sink_warn_doubtful(remote,
+		if (breaks == BREAKS_MAX && sink->spooled == NULL) {
+			sink_warn_doubtful(sink,
 				"the connection broke again and again in one interval's rows");
-			return &remote->fates->unknown;
+			return &sink->fates->unknown;
 		}
-		if (error == ETIMEDOUT && sink_queue_ending(remote->outlet))
+		if (error == ETIMEDOUT && sink_queue_ending(sink->sink_queue))
 			break;
 	}
-	sink_leave(remote, place->receiver.why);
-	return breaks > 0 ? &remote->fates->unknown : &remote->fates->failed;
+	sink_leave(sink, socket->client.why);
+	return breaks > 0 ? &sink->fates->unknown : &sink->fates->failed;
 }
 
-static int open_sink(struct sink *remote, bool require, char *why)
+static int open_sink(struct sink *sink, bool require, char *why)
 {
-	struct sink_socket *place = (struct sink_socket *)remote;
+	struct sink_socket *socket = (struct sink_socket *)sink;
 
-	if (!require || socket_client_reach(&place->receiver))
+	if (!require || socket_client_reach(&socket->client))
 		return 0;
-	return sink_absent(why, place->receiver.why);
+	return sink_absent(why, socket->client.why);
 }
 
 static void begin(void *arg)
 {
-	struct sink_socket *place = arg;
+	struct sink_socket *socket = arg;
 
-	place->receiver.second = sink_queue_second(place->remote.outlet);
+	socket->client.second = sink_queue_second(socket->sink.sink_queue);
 }
 
-static void send_rows(struct sink *remote, uint64_t rows)
+static void send_rows(struct sink *sink, uint64_t rows)
 {
-	delivery_count(fate_of((struct sink_socket *)remote), rows);
+	delivery_count(fate_of((struct sink_socket *)sink), rows);
 }
 
 static void reopen(void *arg)
 {
-	struct sink_socket *place = arg;
+	struct sink_socket *socket = arg;
 
-	socket_client_reopen(&place->receiver);
+	socket_client_reopen(&socket->client);
 }
 
 static bool parse(const struct sink_type *scheme, const char *url,
@@ -156,27 +156,27 @@ static bool check(const struct sink_type *scheme, const struct sink_request *req
 static struct sink *create(
 	const struct sink_type *scheme, const struct sink_request *request, uint32_t number)
 {
-	struct sink_socket *place = calloc(1, sizeof(*place));
+	struct sink_socket *socket = calloc(1, sizeof(*socket));
 	char why[SINK_ERROR_MAX];
 
 	(void)number;
-	if (place == NULL)
+	if (socket == NULL)
 		return NULL;
-	place->receiver = (struct socket_client){
+	socket->client = (struct socket_client){
 		.patience = retry_time,
-		.arg = place,
+		.arg = socket,
 	};
-	parse(scheme, request->url, &place->receiver.address, why);
-	socket_client_init(&place->receiver);
-	return &place->remote;
+	parse(scheme, request->url, &socket->client.address, why);
+	socket_client_init(&socket->client);
+	return &socket->sink;
 }
 
-static void free_sink(struct sink *remote)
+static void free_sink(struct sink *sink)
 {
-	struct sink_socket *place = (struct sink_socket *)remote;
+	struct sink_socket *socket = (struct sink_socket *)sink;
 
-	socket_client_free(&place->receiver);
-	free(place);
+	socket_client_free(&socket->client);
+	free(socket);
 }
 
 #define OPS                                                                                        \

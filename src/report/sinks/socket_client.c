@@ -96,19 +96,19 @@ bool socket_client_parse(const char *text, enum socket_client_transport transpor
 
 /* --- Connections */
 
-void socket_client_init(struct socket_client *receiver)
+void socket_client_init(struct socket_client *client)
 {
-	receiver->fd = -1;
+	client->fd = -1;
 }
 
-static void hang_up(struct socket_client *receiver)
+static void hang_up(struct socket_client *client)
 {
-	if (receiver->fd >= 0)
-		close(receiver->fd);
-	receiver->fd = -1;
-	receiver->fresh = false;
-	receiver->talks = false;
-	receiver->look_up = true;
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+	client->fresh = false;
+	client->talks = false;
+	client->look_up = true;
 }
 
 /* Bytes that it has not taken yet; -1: not known. */
@@ -120,15 +120,15 @@ static int queued(int fd)
 }
 
 /* Takes what it sent. Returns what the last recv() did. */
-static ssize_t take_noise(struct socket_client *receiver)
+static ssize_t take_noise(struct socket_client *client)
 {
 	char ignored[4096];
 	uint32_t reads = 0;
 	ssize_t len;
 
 	do {
-		len = recv(receiver->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
-		receiver->talks |= len > 0;
+		len = recv(client->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+		client->talks |= len > 0;
 	} while (++reads < READS_MAX && (len > 0 || (len < 0 && errno == EINTR)));
 	return len;
 }
@@ -138,22 +138,22 @@ static ssize_t take_noise(struct socket_client *receiver)
  * not read yet may be gone. So one that talks is heard until it has read the end; another takes what
  * is on the way by itself.
  */
-static void leave(struct socket_client *receiver, int64_t longest)
+static void leave(struct socket_client *client, int64_t longest)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start, moved = start;
-	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	struct pollfd polled = {.fd = client->fd, .events = POLLIN};
 	int before, left;
 	ssize_t len;
 
-	if (receiver->fd < 0 || receiver->address.transport == SOCKET_CLIENT_UDP ||
-		shutdown(receiver->fd, SHUT_WR) < 0)
+	if (client->fd < 0 || client->address.transport == SOCKET_CLIENT_UDP ||
+		shutdown(client->fd, SHUT_WR) < 0)
 		return;
-	before = queued(receiver->fd);
+	before = queued(client->fd);
 	while (now - moved < IDLE_NS && now - start < longest) {
-		len = take_noise(receiver);
-		left = queued(receiver->fd);
+		len = take_noise(client);
+		left = queued(client->fd);
 		if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR) ||
-			(left <= 0 && !receiver->talks))
+			(left <= 0 && !client->talks))
 			break;
 		(void)poll(&polled, 1, LOOK_MS);
 		now = clock_now(CLOCK_MONOTONIC);
@@ -163,20 +163,20 @@ static void leave(struct socket_client *receiver, int64_t longest)
 	}
 }
 
-void socket_client_reopen(struct socket_client *receiver)
+void socket_client_reopen(struct socket_client *client)
 {
-	int64_t patience = receiver->fd >= 0 ? receiver->patience(receiver->arg) : 0;
+	int64_t patience = client->fd >= 0 ? client->patience(client->arg) : 0;
 
-	leave(receiver, patience < LEAVING_NS ? patience : LEAVING_NS);
-	hang_up(receiver);
-	receiver->retry_at = 0;
-	receiver->backoff = 0;
+	leave(client, patience < LEAVING_NS ? patience : LEAVING_NS);
+	hang_up(client);
+	client->retry_at = 0;
+	client->backoff = 0;
 }
 
-void socket_client_praise(struct socket_client *receiver)
+void socket_client_praise(struct socket_client *client)
 {
-	if (receiver->fd >= 0)
-		receiver->backoff = 0;
+	if (client->fd >= 0)
+		client->backoff = 0;
 }
 
 int64_t socket_client_backoff(int64_t before, int64_t second)
@@ -188,14 +188,14 @@ int64_t socket_client_backoff(int64_t before, int64_t second)
 	return before < max / 2 ? 2 * before : max;
 }
 
-static void close_socket(struct socket_client *receiver, const char *why)
+static void close_socket(struct socket_client *client, const char *why)
 {
-	hang_up(receiver);
-	receiver->turn++;
-	receiver->backoff = socket_client_backoff(
-		receiver->backoff, receiver->second > 0 ? receiver->second : SECOND_NS);
-	receiver->retry_at = clock_now(CLOCK_MONOTONIC) + receiver->backoff;
-	snprintf(receiver->why, sizeof(receiver->why), "%s", why);
+	hang_up(client);
+	client->turn++;
+	client->backoff = socket_client_backoff(
+		client->backoff, client->second > 0 ? client->second : SECOND_NS);
+	client->retry_at = clock_now(CLOCK_MONOTONIC) + client->backoff;
+	snprintf(client->why, sizeof(client->why), "%s", why);
 }
 
 /* --- Names: looked up by a thread of their own, for a name server that is silent keeps it for long */
@@ -238,14 +238,14 @@ static void *look_up_main(void *arg)
 }
 
 /* NULL: there is no memory, or no thread. */
-static struct look_up *begin_look_up(const struct socket_client *receiver)
+static struct look_up *begin_look_up(const struct socket_client *client)
 {
 	struct look_up *look_up = calloc(1, sizeof(*look_up));
 	pthread_t thread;
 
 	if (look_up == NULL)
 		return NULL;
-	look_up->address = receiver->address;
+	look_up->address = client->address;
 	sem_init(&look_up->done, 0, 0);
 	if (signals_start_thread(&thread, look_up_main, look_up) != 0) {
 		free_look_up(look_up);
@@ -256,7 +256,7 @@ static struct look_up *begin_look_up(const struct socket_client *receiver)
 }
 
 /* False: not yet, and it is to be waited for no longer now. */
-static bool wait_for_names(const struct socket_client *receiver)
+static bool wait_for_names(const struct socket_client *client)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
 
@@ -266,18 +266,18 @@ static bool wait_for_names(const struct socket_client *receiver)
 
 		/* The load pairs with the exchange in look_up_main(), for ThreadSanitizer, which
 		 * does not know this wait. */
-		if (sem_clockwait(&receiver->names->done, CLOCK_MONOTONIC, &time) == 0)
-			return atomic_load(&receiver->names->alone);
+		if (sem_clockwait(&client->names->done, CLOCK_MONOTONIC, &time) == 0)
+			return atomic_load(&client->names->alone);
 		now = clock_now(CLOCK_MONOTONIC);
-	} while (now - start < receiver->patience(receiver->arg));
+	} while (now - start < client->patience(client->arg));
 	return false;
 }
 
-static void leave_look_up(struct socket_client *receiver)
+static void leave_look_up(struct socket_client *client)
 {
-	struct look_up *look_up = receiver->names;
+	struct look_up *look_up = client->names;
 
-	receiver->names = NULL;
+	client->names = NULL;
 	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
 		return;
 	while (sem_wait(&look_up->done) != 0) /* look_up_main() posts it next */
@@ -287,16 +287,16 @@ static void leave_look_up(struct socket_client *receiver)
 	free_look_up(look_up);
 }
 
-static void take_names(struct socket_client *receiver, char *why, size_t size)
+static void take_names(struct socket_client *client, char *why, size_t size)
 {
-	struct look_up *look_up = receiver->names;
+	struct look_up *look_up = client->names;
 
-	receiver->names = NULL;
+	client->names = NULL;
 	if (look_up->error == 0) {
-		if (receiver->addresses != NULL)
-			freeaddrinfo(receiver->addresses);
-		receiver->addresses = look_up->found;
-		receiver->look_up = false;
+		if (client->addresses != NULL)
+			freeaddrinfo(client->addresses);
+		client->addresses = look_up->found;
+		client->look_up = false;
 	}
 	snprintf(why, size, "%s",
 		look_up->error == EAI_SYSTEM ? strerror(look_up->number)
@@ -306,38 +306,38 @@ static void take_names(struct socket_client *receiver, char *why, size_t size)
 
 /* Keeps what it has where a name cannot be looked up now. One that takes long goes on, for the next
  * try. */
-static bool look_up(struct socket_client *receiver)
+static bool look_up(struct socket_client *client)
 {
 	char why[128] = "the name server does not answer";
 
-	if (!receiver->look_up && receiver->addresses != NULL)
+	if (!client->look_up && client->addresses != NULL)
 		return true;
-	if (receiver->names == NULL)
-		receiver->names = begin_look_up(receiver);
-	if (receiver->names == NULL)
+	if (client->names == NULL)
+		client->names = begin_look_up(client);
+	if (client->names == NULL)
 		snprintf(why, sizeof(why), "%s", strerror(ENOMEM));
-	else if (wait_for_names(receiver))
-		take_names(receiver, why, sizeof(why));
-	if (receiver->addresses == NULL)
-		close_socket(receiver, why);
-	return receiver->addresses != NULL;
+	else if (wait_for_names(client))
+		take_names(client, why, sizeof(why));
+	if (client->addresses == NULL)
+		close_socket(client, why);
+	return client->addresses != NULL;
 }
 
-void socket_client_free(struct socket_client *receiver)
+void socket_client_free(struct socket_client *client)
 {
-	leave(receiver, IDLE_NS);
-	hang_up(receiver);
-	leave_look_up(receiver);
-	if (receiver->addresses != NULL)
-		freeaddrinfo(receiver->addresses);
-	receiver->addresses = NULL;
+	leave(client, IDLE_NS);
+	hang_up(client);
+	leave_look_up(client);
+	if (client->addresses != NULL)
+		freeaddrinfo(client->addresses);
+	client->addresses = NULL;
 }
 
 /*
  * Waits until something can be sent, or until it took nothing for so long. A slow one takes a little
  * long before there is room for more.
  */
-static bool wait_to_send(const struct socket_client *receiver, int fd, int64_t longest)
+static bool wait_to_send(const struct socket_client *client, int fd, int64_t longest)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), waited, patience;
 	struct pollfd polled = {.fd = fd, .events = POLLOUT};
@@ -355,18 +355,18 @@ static bool wait_to_send(const struct socket_client *receiver, int fd, int64_t l
 			start = clock_now(CLOCK_MONOTONIC);
 		before = now;
 		waited = clock_now(CLOCK_MONOTONIC) - start;
-		patience = receiver->patience(receiver->arg);
+		patience = client->patience(client->arg);
 	} while (waited < (longest < patience ? longest : patience));
 	errno = ETIMEDOUT;
 	return false;
 }
 
-static bool finish_connecting(const struct socket_client *receiver, int fd)
+static bool finish_connecting(const struct socket_client *client, int fd)
 {
 	socklen_t len = sizeof(errno);
 	int error = 0;
 
-	if (errno != EINPROGRESS || !wait_to_send(receiver, fd, CONNECT_NS) ||
+	if (errno != EINPROGRESS || !wait_to_send(client, fd, CONNECT_NS) ||
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		return false;
 	errno = error;
@@ -397,7 +397,7 @@ static bool is_itself(int fd)
 }
 
 /* Returns the descriptor, or -1 with errno. */
-static int connect_to(const struct socket_client *receiver, const struct addrinfo *address)
+static int connect_to(const struct socket_client *client, const struct addrinfo *address)
 {
 	static const int one = 1;
 	int fd = socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
@@ -406,14 +406,14 @@ static int connect_to(const struct socket_client *receiver, const struct addrinf
 
 	if (fd < 0)
 		return -1;
-	if (receiver->address.transport == SOCKET_CLIENT_TCP) {
+	if (client->address.transport == SOCKET_CLIENT_TCP) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-	} else if (receiver->address.transport == SOCKET_CLIENT_UDP) {
+	} else if (client->address.transport == SOCKET_CLIENT_UDP) {
 		never_fragment(fd, address->ai_family);
 	}
 	if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 &&
-		!finish_connecting(receiver, fd))
+		!finish_connecting(client, fd))
 		error = errno;
 	else if (is_itself(fd))
 		error = ECONNREFUSED;
@@ -426,26 +426,26 @@ static int connect_to(const struct socket_client *receiver, const struct addrinf
 
 /* Of several addresses the first that takes the connection; with UDP, where none is known to
  * answer, each has its turn. */
-static int connect_any(const struct socket_client *receiver)
+static int connect_any(const struct socket_client *client)
 {
-	const struct addrinfo *address = receiver->addresses;
+	const struct addrinfo *address = client->addresses;
 	uint32_t n = 0;
 	int fd = -1;
 
 	for (; address != NULL; address = address->ai_next)
 		n++;
-	address = receiver->addresses;
-	if (receiver->address.transport == SOCKET_CLIENT_UDP)
-		for (uint32_t skip = receiver->turn % n; skip > 0; skip--)
+	address = client->addresses;
+	if (client->address.transport == SOCKET_CLIENT_UDP)
+		for (uint32_t skip = client->turn % n; skip > 0; skip--)
 			address = address->ai_next;
 	for (; n > 0 && fd < 0; n--) {
-		fd = connect_to(receiver, address);
-		address = address->ai_next != NULL ? address->ai_next : receiver->addresses;
+		fd = connect_to(client, address);
+		address = address->ai_next != NULL ? address->ai_next : client->addresses;
 	}
 	return fd;
 }
 
-static int connect_unix(const struct socket_client *receiver)
+static int connect_unix(const struct socket_client *client)
 {
 	struct sockaddr_un path = {.sun_family = AF_UNIX};
 	struct file_entry entry;
@@ -457,15 +457,15 @@ static int connect_unix(const struct socket_client *receiver)
 	};
 	int fd = -1, error, len;
 
-	error = file_entry_find(&entry, receiver->address.host);
+	error = file_entry_find(&entry, client->address.host);
 	if (error == 0) {
 		error = entry.exists ? file_entry_check(&entry) : ENOENT;
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
 		/* socket_client_parse() took none that is too long as it is. */
 		if ((size_t)len >= sizeof(path.sun_path))
-			memcpy(path.sun_path, receiver->address.host, sizeof(path.sun_path) - 1);
-		if (error == 0 && (fd = connect_to(receiver, &address)) < 0)
+			memcpy(path.sun_path, client->address.host, sizeof(path.sun_path) - 1);
+		if (error == 0 && (fd = connect_to(client, &address)) < 0)
 			error = errno;
 		file_entry_close(&entry);
 	}
@@ -473,95 +473,95 @@ static int connect_unix(const struct socket_client *receiver)
 	return fd;
 }
 
-bool socket_client_heed(struct socket_client *receiver)
+bool socket_client_heed(struct socket_client *client)
 {
 	ssize_t len;
 
-	if (receiver->fd < 0)
+	if (client->fd < 0)
 		return false;
-	len = take_noise(receiver);
-	if (len == 0 && receiver->address.transport != SOCKET_CLIENT_UDP)
-		close_socket(receiver, "the receiver closed the connection");
+	len = take_noise(client);
+	if (len == 0 && client->address.transport != SOCKET_CLIENT_UDP)
+		close_socket(client, "the receiver closed the connection");
 	else if (len < 0 && errno != EAGAIN)
-		close_socket(receiver, strerror(errno));
-	return receiver->fd >= 0;
+		close_socket(client, strerror(errno));
+	return client->fd >= 0;
 }
 
-enum socket_client_state socket_client_look(struct socket_client *receiver)
+enum socket_client_state socket_client_look(struct socket_client *client)
 {
-	if (socket_client_heed(receiver)) {
-		bool fresh = receiver->fresh;
+	if (socket_client_heed(client)) {
+		bool fresh = client->fresh;
 
-		receiver->fresh = false;
+		client->fresh = false;
 		return fresh ? SOCKET_CLIENT_RECONNECTED : SOCKET_CLIENT_CONNECTED;
 	}
-	if (clock_now(CLOCK_MONOTONIC) < receiver->retry_at)
+	if (clock_now(CLOCK_MONOTONIC) < client->retry_at)
 		return SOCKET_CLIENT_GONE;
-	if (receiver->address.transport == SOCKET_CLIENT_UNIX) {
-		receiver->fd = connect_unix(receiver);
+	if (client->address.transport == SOCKET_CLIENT_UNIX) {
+		client->fd = connect_unix(client);
 	} else {
-		if (!look_up(receiver))
+		if (!look_up(client))
 			return SOCKET_CLIENT_GONE;
-		receiver->fd = connect_any(receiver);
+		client->fd = connect_any(client);
 	}
-	if (receiver->fd < 0) {
-		close_socket(receiver, file_error(errno));
+	if (client->fd < 0) {
+		close_socket(client, file_error(errno));
 		return SOCKET_CLIENT_GONE;
 	}
-	receiver->connects++;
+	client->connects++;
 	return SOCKET_CLIENT_RECONNECTED;
 }
 
-bool socket_client_reach(struct socket_client *receiver)
+bool socket_client_reach(struct socket_client *client)
 {
-	receiver->fresh = socket_client_look(receiver) != SOCKET_CLIENT_GONE;
-	return receiver->fresh;
+	client->fresh = socket_client_look(client) != SOCKET_CLIENT_GONE;
+	return client->fresh;
 }
 
 /* --- Sending */
 
-int socket_client_send(struct socket_client *receiver, const void *bytes, size_t len)
+int socket_client_send(struct socket_client *client, const void *bytes, size_t len)
 {
 	const char *late = "the receiver takes nothing";
 	int error = 0;
 
-	receiver->sent = 0;
-	while (receiver->sent < len && error == 0) {
+	client->sent = 0;
+	while (client->sent < len && error == 0) {
 		ssize_t n;
 
-		if (receiver->patience(receiver->arg) == 0) {
+		if (client->patience(client->arg) == 0) {
 			error = ETIMEDOUT;
-			if (receiver->sent == 0)
+			if (client->sent == 0)
 				late = "no time was left for it";
 			break;
 		}
-		n = send(receiver->fd, (const char *)bytes + receiver->sent, len - receiver->sent,
+		n = send(client->fd, (const char *)bytes + client->sent, len - client->sent,
 			MSG_NOSIGNAL);
 
 		if (n >= 0)
-			receiver->sent += (size_t)n;
+			client->sent += (size_t)n;
 		else if (errno == EAGAIN || errno == ENOBUFS)
-			error = wait_to_send(receiver, receiver->fd, INT64_MAX) ? 0 : errno;
+			error = wait_to_send(client, client->fd, INT64_MAX) ? 0 : errno;
 		else if (errno != EINTR)
 			error = errno;
 	}
 	if (error == EMSGSIZE)
-		snprintf(receiver->why, sizeof(receiver->why), "%s", strerror(error));
+		snprintf(client->why, sizeof(client->why), "%s", strerror(error));
 	else if (error != 0)
-		close_socket(receiver, error == ETIMEDOUT ? late : strerror(error));
+		close_socket(client, error == ETIMEDOUT ? late : strerror(error));
 	return error;
 }
 
-int socket_client_drain(struct socket_client *receiver)
+int socket_client_drain(struct socket_client *client)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC);
-	struct pollfd polled = {.fd = receiver->fd, .events = POLLIN};
+	struct pollfd polled = {.fd = client->fd, .events = POLLIN};
 	int before = INT_MAX;
 
 	while (true) {
-		ssize_t len = take_noise(receiver);
+		ssize_t len = take_noise(client);
 		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
-		int left = queued(receiver->fd);
+		int left = queued(client->fd);
 
 		/* One that closed the connection acknowledges no more. */
 		if (error == 0 && len == 0 && left > 0)
@@ -572,10 +572,10 @@ int socket_client_drain(struct socket_client *receiver)
 			start = clock_now(CLOCK_MONOTONIC);
 		before = left;
 		if (error == 0 &&
-			clock_now(CLOCK_MONOTONIC) - start >= receiver->patience(receiver->arg))
+			clock_now(CLOCK_MONOTONIC) - start >= client->patience(client->arg))
 			error = ETIMEDOUT;
 		if (error != 0) {
-			close_socket(receiver, error == ETIMEDOUT ? "the receiver takes nothing"
+			close_socket(client, error == ETIMEDOUT ? "the receiver takes nothing"
 							     : strerror(error));
 			return error;
 		}
@@ -583,18 +583,18 @@ int socket_client_drain(struct socket_client *receiver)
 	}
 }
 
-uint32_t socket_client_datagram_max(const struct socket_client *receiver)
+uint32_t socket_client_datagram_max(const struct socket_client *client)
 {
 	struct sockaddr_storage to;
 	socklen_t len = sizeof(int), size = sizeof(to);
 	int mtu = 0, headers;
 	bool ipv6;
 
-	if (receiver->fd < 0 || getpeername(receiver->fd, (struct sockaddr *)&to, &size) < 0)
+	if (client->fd < 0 || getpeername(client->fd, (struct sockaddr *)&to, &size) < 0)
 		return 0;
 	ipv6 = to.ss_family == AF_INET6;
 	headers = ipv6 ? HEADERS_UDP6 : HEADERS_UDP4;
-	if (getsockopt(receiver->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU,
+	if (getsockopt(client->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU,
 		    &mtu, &len) < 0 ||
 		mtu <= headers)
 		return 0;

@@ -58,8 +58,8 @@ struct socket_client {
 };
 
 /* All else is 0. */
-void socket_client_init(struct socket_client *receiver);
-void socket_client_free(struct socket_client *receiver);
+void socket_client_init(struct socket_client *client);
+void socket_client_free(struct socket_client *client);
 
 enum socket_client_state {
 	SOCKET_CLIENT_GONE,  /* `why` says why; tried again when its time has come */
@@ -68,30 +68,30 @@ enum socket_client_state {
 };
 
 /* Looks whether it is still there, and connects where it is not and may be tried. */
-enum socket_client_state socket_client_look(struct socket_client *receiver);
+enum socket_client_state socket_client_look(struct socket_client *client);
 
 /* Connects now, for who looks next: that finds it connected anew. False: `why` says why not. */
-bool socket_client_reach(struct socket_client *receiver);
+bool socket_client_reach(struct socket_client *client);
 
 /* Takes what came back: that nobody is there, or that the connection ended. False: it is gone. */
-bool socket_client_heed(struct socket_client *receiver);
+bool socket_client_heed(struct socket_client *client);
 
 /*
  * Returns 0 when the kernel took all of it, else an errno: it is gone, but after EMSGSIZE, which
  * means that the way takes no datagram of that size.
  */
-int socket_client_send(struct socket_client *receiver, const void *bytes, size_t len);
+int socket_client_send(struct socket_client *client, const void *bytes, size_t len);
 
 /* Waits until its host has acknowledged all that was sent (TCP), or it has read that (Unix). Returns 0,
  * else an errno: it is gone, and may have read less. */
-int socket_client_drain(struct socket_client *receiver);
+int socket_client_drain(struct socket_client *client);
 
 /* It took what there was: if it goes away, it is tried again soon. */
-void socket_client_praise(struct socket_client *receiver);
+void socket_client_praise(struct socket_client *client);
 
 /* The bytes that a datagram may have on the way; 0: not known. */
-uint32_t socket_client_datagram_max(const struct socket_client *receiver);
+uint32_t socket_client_datagram_max(const struct socket_client *client);
 
 /* Leaves it, where it talks not before it has read what it was sent, if that does not take long. The
  * name is looked up again, and it is connected to at once when it is looked for, and soon again. */
-void socket_client_reopen(struct socket_client *receiver);
+void socket_client_reopen(struct socket_client *client);

@@ -646,7 +646,7 @@ static bool claim(struct spool *spool, char *why)
 	return false;
 }
 
-struct spool *spool_open(const struct spool_position *place, struct spool_found *found, char *why)
+struct spool *spool_open(const struct spool_position *position, struct spool_found *found, char *why)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
 
@@ -655,12 +655,12 @@ struct spool *spool_open(const struct spool_position *place, struct spool_found 
 	if (spool == NULL)
 		return NULL;
 	spool->fd = spool->lock_fd = -1;
-	spool->size = place->size;
+	spool->size = position->size;
 	pthread_mutex_init(&spool->lock, NULL);
-	snprintf(spool->what, sizeof(spool->what), "%s", place->what);
-	spool->folder = strdup(place->folder);
+	snprintf(spool->what, sizeof(spool->what), "%s", position->what);
+	spool->folder = strdup(position->folder);
 	if (spool->folder != NULL && claim(spool, why) && look_at_all(spool, false, found, why) &&
-		is_of_place(spool, place->url, found->rows > 0, why) &&
+		is_of_place(spool, position->url, found->rows > 0, why) &&
 		look_at_all(spool, true, found, why)) {
 		found->rows = spool->rows;
 		return spool;

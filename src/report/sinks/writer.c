@@ -24,9 +24,9 @@
 
 /* An outlet and what it brings reports to: files, or a place that a URL names. */
 struct writer_route {
-	struct sink_queue *outlet;
+	struct sink_queue *sink_queue;
 	struct sink_file files;
-	struct sink *remote; /* NULL: files */
+	struct sink *sink; /* NULL: files */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
 	size_t queue; /* as of struct sink_queue_params; of files the largest that is said */
@@ -34,11 +34,11 @@ struct writer_route {
 
 struct writer {
 	/* Written by writer_open() alone, then read. */
-	struct sink_log voice;
+	struct sink_log sink_log;
 	struct file_destination **sinks; /* each the own of its route's thread */
 	uint32_t nb_sinks;
-	struct sink **remotes; /* [nb_network_sinks] */
-	uint32_t nb_remotes;
+	struct sink **network_sinks; /* [nb_network_sinks] */
+	uint32_t nb_network_sinks;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
 	bool told;        /* there is a place for what became of rows */
@@ -77,8 +77,8 @@ static struct file_destination *add_sink(
 				.name = name,
 				.option = option,
 				.limits = writer_options(config)->rotate,
-				.say = sink_log_line,
-				.log_arg = &writer->voice,
+				.log = sink_log_line,
+				.log_arg = &writer->sink_log,
 				.over = &writer->over,
 				.fd = -1,
 			},
@@ -87,23 +87,23 @@ static struct file_destination *add_sink(
 }
 
 /* Returns false where memory is missing. */
-static bool add_rows(struct writer *writer, const struct requested_sink *place,
+static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
-	struct file_destination *sink = add_sink(writer, place->label, place->to.name, config);
+	struct file_destination *sink = add_sink(writer, requested->label, requested->to.name, config);
 	const struct format *format = formats[how];
 	struct column_choice choice;
 
 	if (sink == NULL)
 		return false;
 	choice = sink_config_columns(config, format->named);
-	choice.names = (enum column_names)place->options->names;
-	sink->columns = columns_of(outputs[place->kind], &choice);
+	choice.names = (enum column_names)requested->options->names;
+	sink->columns = columns_of(outputs[requested->kind], &choice);
 	if (sink->columns == NULL)
 		return false;
-	sink->delivery.name = place->name;
-	sink->delivery.output = outputs[place->kind];
-	sink->queue = place->options->queue;
+	sink->delivery.name = requested->name;
+	sink->delivery.output = outputs[requested->kind];
+	sink->queue = requested->options->queue;
 	sink->file.form.format = format;
 	sink->file.form.columns = sink->columns;
 	if (format->header != NULL)
@@ -113,39 +113,39 @@ static bool add_rows(struct writer *writer, const struct requested_sink *place,
 
 /* Returns false where memory is missing. */
 static bool add_network_sink(
-	struct writer *writer, const struct requested_sink *place, const struct config *config)
+	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
-	const struct sink_request request = sink_config_request(config, place);
-	struct sink **remotes =
-		reallocarray(writer->remotes, writer->nb_remotes + 1, sizeof(writer->remotes[0]));
-	struct sink *remote;
+	const struct sink_request request = sink_config_request(config, requested);
+	struct sink **network_sinks =
+		reallocarray(writer->network_sinks, writer->nb_network_sinks + 1, sizeof(writer->network_sinks[0]));
+	struct sink *network_sink;
 	uint32_t number = 0;
 
-	if (remotes == NULL)
+	if (network_sinks == NULL)
 		return false;
-	writer->remotes = remotes;
-	for (uint32_t r = 0; r < writer->nb_remotes; r++)
-		number += remotes[r]->scheme->rows == SINK_ENCODING_ENCODED;
-	remote = sink_create(&request, number, &writer->voice);
-	if (remote == NULL)
+	writer->network_sinks = network_sinks;
+	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
+		number += network_sinks[r]->scheme->rows == SINK_ENCODING_ENCODED;
+	network_sink = sink_create(&request, number, &writer->sink_log);
+	if (network_sink == NULL)
 		return false;
-	remotes[writer->nb_remotes++] = remote;
+	network_sinks[writer->nb_network_sinks++] = network_sink;
 	return true;
 }
 
-static bool add_destination(struct writer *writer, const struct requested_sink *place,
+static bool add_destination(struct writer *writer, const struct requested_sink *requested,
 	const struct config *config, bool table)
 {
-	enum output_format how = place->to.format;
+	enum output_format how = requested->to.format;
 
-	if (sink_is_url(place->to.name))
-		return add_network_sink(writer, place, config);
-	if (how == FORMAT_AUTO && table && place->kind == ROWS_HEAVY_HITTERS &&
-		standard_files_is_output(place->to.name))
+	if (sink_is_url(requested->to.name))
+		return add_network_sink(writer, requested, config);
+	if (how == FORMAT_AUTO && table && requested->kind == ROWS_HEAVY_HITTERS &&
+		standard_files_is_output(requested->to.name))
 		return true; /* the table goes there */
 	if (how == FORMAT_AUTO)
-		how = sink_config_format(config, place->kind);
-	return add_rows(writer, place, how, config);
+		how = sink_config_format(config, requested->kind);
+	return add_rows(writer, requested, how, config);
 }
 
 static bool add_table(struct writer *writer, const struct config *config)
@@ -163,10 +163,10 @@ static bool add_sinks(struct writer *writer, const struct config *config)
 {
 	bool table = writer_shows_table(config, isatty(STDOUT_FILENO));
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 
-	while (sink_config_next(config, &walk, &place))
-		if (!add_destination(writer, &place, config, table))
+	while (sink_config_next(config, &walk, &requested))
+		if (!add_destination(writer, &requested, config, table))
 			return false;
 	return !table || add_table(writer, config);
 }
@@ -309,7 +309,7 @@ static int open_sinks(
 static void writer_free(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
-		sink_queue_free(writer->routes[r].outlet);
+		sink_queue_free(writer->routes[r].sink_queue);
 		free(writer->routes[r].files.sinks);
 		free(writer->routes[r].deliveries);
 		text_free(&writer->routes[r].files.text);
@@ -318,11 +318,11 @@ static void writer_free(struct writer *writer)
 		free(writer->sinks[s]->columns);
 		free(writer->sinks[s]);
 	}
-	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
-		sink_spool_close(writer->remotes[r]->spooled);
-		sink_free(writer->remotes[r]);
+	for (uint32_t r = 0; r < writer->nb_network_sinks; r++) {
+		sink_spool_close(writer->network_sinks[r]->spooled);
+		sink_free(writer->network_sinks[r]);
 	}
-	free(writer->remotes);
+	free(writer->network_sinks);
 	free(writer->routes);
 	free(writer->sinks);
 	free(writer);
@@ -334,8 +334,8 @@ static struct writer_route *add_route(struct writer *writer, uint64_t first_epoc
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
 
 	*route = (struct writer_route){
-		.files = {.voice = &writer->voice,
-			.alone = writer->nb_sinks + writer->nb_remotes == 1,
+		.files = {.sink_log = &writer->sink_log,
+			.alone = writer->nb_sinks + writer->nb_network_sinks == 1,
 			.sinks = calloc(writer->nb_sinks + 1, sizeof(route->files.sinks[0])),
 			.next_epoch = first_epoch},
 		.deliveries = calloc(writer->nb_sinks + 1, sizeof(route->deliveries[0])),
@@ -356,7 +356,7 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
 
-	writer->routes = calloc(writer->nb_sinks + writer->nb_remotes, sizeof(writer->routes[0]));
+	writer->routes = calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
 		return false;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -370,14 +370,14 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 		add_to_route(route, writer->sinks[s]);
 		writer->told |= writer->sinks[s]->delivery.output == &output_deliveries;
 	}
-	for (uint32_t r = 0; r < writer->nb_remotes; r++) {
+	for (uint32_t r = 0; r < writer->nb_network_sinks; r++) {
 		route = add_route(writer, first_epoch);
 		if (route == NULL)
 			return false;
-		route->remote = writer->remotes[r];
-		route->queue = route->remote->queue;
-		route->deliveries[route->nb_deliveries++] = &route->remote->delivery;
-		writer->told |= route->remote->delivery.output == &output_deliveries;
+		route->sink = writer->network_sinks[r];
+		route->queue = route->sink->queue;
+		route->deliveries[route->nb_deliveries++] = &route->sink->delivery;
+		writer->told |= route->sink->delivery.output == &output_deliveries;
 	}
 	return true;
 }
@@ -387,32 +387,32 @@ static bool is_regular(const struct writer_route *route)
 	return route->files.nb_sinks > 0 && route->files.sinks[0]->file.regular;
 }
 
-static const struct sink_queue_ops *ops_of(const struct sink *remote)
+static const struct sink_queue_ops *ops_of(const struct sink *network_sink)
 {
-	return remote->spooled != NULL ? &sink_spool_ops : &remote->scheme->ops;
+	return network_sink->spooled != NULL ? &sink_spool_ops : &network_sink->scheme->ops;
 }
 
 static bool make_queue(struct writer *writer, struct writer_route *route)
 {
 	const struct sink_queue_ops *files = is_regular(route) ? &file_ops : &stream_ops;
 	const struct sink_queue_params params = {
-		.ops = route->remote == NULL ? files : ops_of(route->remote),
-		.place = route->remote == NULL            ? (void *)&route->files
-			 : route->remote->spooled == NULL ? (void *)route->remote
-							  : route->remote->spooled,
+		.ops = route->sink == NULL ? files : ops_of(route->sink),
+		.place = route->sink == NULL            ? (void *)&route->files
+			 : route->sink->spooled == NULL ? (void *)route->sink
+							  : route->sink->spooled,
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
 		.queue = route->queue,
-		.keeps = route->remote != NULL && route->remote->spooled != NULL,
-		.say = sink_log_line,
-		.log_arg = &writer->voice,
+		.keeps = route->sink != NULL && route->sink->spooled != NULL,
+		.log = sink_log_line,
+		.log_arg = &writer->sink_log,
 	};
 
-	route->outlet = sink_queue_create(&params);
-	if (route->remote != NULL)
-		route->remote->outlet = route->outlet;
-	return route->outlet != NULL;
+	route->sink_queue = sink_queue_create(&params);
+	if (route->sink != NULL)
+		route->sink->sink_queue = route->sink_queue;
+	return route->sink_queue != NULL;
 }
 
 /* Returns false where memory or threads are missing. Then none of them runs. */
@@ -423,40 +423,40 @@ static bool start_queues(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!make_queue(writer, &writer->routes[r]))
 			return false;
-	while (started < writer->nb_routes && sink_queue_start(writer->routes[started].outlet) == 0)
+	while (started < writer->nb_routes && sink_queue_start(writer->routes[started].sink_queue) == 0)
 		started++;
 	if (started == writer->nb_routes)
 		return true;
 	while (started > 0)
-		sink_queue_end(writer->routes[--started].outlet);
+		sink_queue_end(writer->routes[--started].sink_queue);
 	return false;
 }
 
 static int open_network_sink(
-	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
+	struct writer *writer, struct sink *network_sink, const struct requested_sink *requested, char *error)
 {
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
-	int status = sink_open(remote, place->options->require, why);
+	int status = sink_open(network_sink, requested->options->require, why);
 
 	(void)writer;
 	if (status != 0) {
-		sink_hide(place->to.name, shown);
-		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", place->label, shown, why);
+		sink_hide(requested->to.name, shown);
+		snprintf(error, WRITER_ERROR_MAX, "%s %s: %s", requested->label, shown, why);
 	}
 	return status;
 }
 
 static int open_spool(
-	struct writer *writer, struct sink *remote, const struct requested_sink *place, char *error)
+	struct writer *writer, struct sink *network_sink, const struct requested_sink *requested, char *error)
 {
 	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
-	const struct sink_options *options = place->options;
+	const struct sink_options *options = requested->options;
 	struct spool_found found;
 
 	if (options->spool.text == NULL)
 		return 0;
-	if (!sink_spool_open(remote, place->to.name, options, why, &found)) {
-		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", place->label,
+	if (!sink_spool_open(network_sink, requested->to.name, options, why, &found)) {
+		snprintf(error, WRITER_ERROR_MAX, "%s spool %.*s: %s", requested->label,
 			(int)options->spool.folder_len, options->spool.text, why);
 		return 1;
 	}
@@ -464,30 +464,30 @@ static int open_spool(
 		snprintf(line, sizeof(line),
 			"%s: %u damaged files of its spool stay as .damaged; %llu rows are lost, "
 			"as far as is known",
-			place->name, found.damaged, (unsigned long long)found.damaged_rows);
-		sink_log_line(true, line, &writer->voice);
+			requested->name, found.damaged, (unsigned long long)found.damaged_rows);
+		sink_log_line(true, line, &writer->sink_log);
 	}
 	if (found.rows > 0) {
-		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", place->name,
+		snprintf(line, sizeof(line), "%s: %llu rows wait in its spool", requested->name,
 			(unsigned long long)found.rows);
-		sink_log_line(false, line, &writer->voice);
+		sink_log_line(false, line, &writer->sink_log);
 	}
 	return 0;
 }
 
 static int for_each_sink(struct writer *writer, const struct config *config,
-	int (*open)(struct writer *writer, struct sink *remote, const struct requested_sink *place,
+	int (*open)(struct writer *writer, struct sink *network_sink, const struct requested_sink *requested,
 		char *error),
 	char *error)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 	uint32_t r = 0;
 	int status = 0;
 
-	while (status == 0 && sink_config_next(config, &walk, &place))
-		if (sink_is_url(place.to.name))
-			status = open(writer, writer->remotes[r++], &place, error);
+	while (status == 0 && sink_config_next(config, &walk, &requested))
+		if (sink_is_url(requested.to.name))
+			status = open(writer, writer->network_sinks[r++], &requested, error);
 	return status;
 }
 
@@ -509,22 +509,22 @@ static void log_run(struct writer *writer)
 	char line[128];
 	uint32_t r = 0;
 
-	while (r < writer->nb_remotes && writer->remotes[r]->columns == NULL)
+	while (r < writer->nb_network_sinks && writer->network_sinks[r]->columns == NULL)
 		r++;
-	if (r == writer->nb_remotes)
+	if (r == writer->nb_network_sinks)
 		return;
 	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
-	sink_log_line(false, line, &writer->voice);
+	sink_log_line(false, line, &writer->sink_log);
 }
 
-struct writer *writer_open(const struct config *config, const struct sink_log *voice,
+struct writer *writer_open(const struct config *config, const struct sink_log *sink_log,
 	uint64_t *first_epoch, int *status, char *error)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
 
 	*status = 1;
 	if (writer != NULL)
-		writer->voice = *voice;
+		writer->sink_log = *sink_log;
 	if (writer == NULL || !add_sinks(writer, config))
 		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
 	else
@@ -580,30 +580,30 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	return false;
 }
 
-static bool sink_takes(const struct sink *remote, const struct config *config,
-	const struct requested_sink *place, char *error)
+static bool sink_takes(const struct sink *network_sink, const struct config *config,
+	const struct requested_sink *requested, char *error)
 {
-	const struct sink_request request = sink_config_request(config, place);
+	const struct sink_request request = sink_config_request(config, requested);
 	char why[SINK_ERROR_MAX];
 
 	if (sink_check(&request, why))
-		return remote->format == NULL || remote->format->header == NULL ||
+		return network_sink->format == NULL || network_sink->format->header == NULL ||
 		       header_takes(
-			       place->label, request.url, remote->columns, &request.choice, error);
-	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", place->label, request.url, why);
+			       requested->label, request.url, network_sink->columns, &request.choice, error);
+	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", requested->label, request.url, why);
 	return false;
 }
 
-/* What changes while the run goes on is no place: they are those that it began with. */
+/* What changes while the run goes on is no requested: they are those that it began with. */
 static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
 	struct sink_config_iter walk = {0};
-	struct requested_sink place;
+	struct requested_sink requested;
 	uint32_t r = 0;
 
-	while (sink_config_next(config, &walk, &place))
-		if (sink_is_url(place.to.name) && r < writer->nb_remotes &&
-			!sink_takes(writer->remotes[r++], config, &place, error))
+	while (sink_config_next(config, &walk, &requested))
+		if (sink_is_url(requested.to.name) && r < writer->nb_network_sinks &&
+			!sink_takes(writer->network_sinks[r++], config, &requested, error))
 			return false;
 	return true;
 }
@@ -644,7 +644,7 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 	if (report == NULL)
 		return NULL;
 	report->deliveries =
-		calloc(writer->nb_sinks + writer->nb_remotes, sizeof(report->deliveries[0]));
+		calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(report->deliveries[0]));
 	if (report->deliveries == NULL) {
 		report_epoch_free(report);
 		return NULL;
@@ -656,9 +656,9 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 /* What is in a spool is older than what is in the queue. */
 static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
-	return (route->remote != NULL && route->remote->spooled != NULL &&
-		       sink_spool_oldest(route->remote->spooled, start)) ||
-	       sink_queue_oldest(route->outlet, start);
+	return (route->sink != NULL && route->sink->spooled != NULL &&
+		       sink_spool_oldest(route->sink->spooled, start)) ||
+	       sink_queue_oldest(route->sink_queue, start);
 }
 
 /* What became of the rows of the last epoch; NULL where memory is missing. */
@@ -706,7 +706,7 @@ struct report_epoch *writer_deliveries(const struct writer *writer)
 static void push_to_all(struct writer *writer, struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		sink_queue_push(writer->routes[r].outlet, epoch);
+		sink_queue_push(writer->routes[r].sink_queue, epoch);
 	report_epoch_free(epoch);
 }
 
@@ -714,7 +714,7 @@ static bool any_takes_deliveries(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]) &&
-			sink_queue_takes_deliveries(writer->routes[r].outlet))
+			sink_queue_takes_deliveries(writer->routes[r].sink_queue))
 			return true;
 	return false;
 }
@@ -749,7 +749,7 @@ void writer_push(struct writer *writer, struct report_epoch *epoch)
 void writer_bound_flows(struct writer *writer, uint64_t rows)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		sink_queue_bound_flows(writer->routes[r].outlet, rows * sizeof(struct report_flow));
+		sink_queue_bound_flows(writer->routes[r].sink_queue, rows * sizeof(struct report_flow));
 }
 
 void writer_bound_end(struct writer *writer)
@@ -761,7 +761,7 @@ bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!sink_queue_wait(
-			    writer->routes[r].outlet, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
+			    writer->routes[r].sink_queue, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
 			return false;
 	return true;
 }
@@ -771,20 +771,20 @@ void writer_wait_for_room(struct writer *writer, const struct report_epoch *epoc
 	int64_t end = clock_now(CLOCK_MONOTONIC) + ns;
 
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!sink_queue_drops(writer->routes[r].outlet, epoch))
-			(void)sink_queue_wait(writer->routes[r].outlet, epoch, end);
+		if (!sink_queue_drops(writer->routes[r].sink_queue, epoch))
+			(void)sink_queue_wait(writer->routes[r].sink_queue, epoch, end);
 }
 
 void writer_pass(struct writer *writer, int64_t end)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		sink_queue_pass(writer->routes[r].outlet, end);
+		sink_queue_pass(writer->routes[r].sink_queue, end);
 }
 
 void writer_reopen(struct writer *writer)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		sink_queue_reopen(writer->routes[r].outlet);
+		sink_queue_reopen(writer->routes[r].sink_queue);
 }
 
 bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
@@ -794,7 +794,7 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 		const struct writer_route *route = &writer->routes[r];
 
 		/* A place that a URL names looks its name up for each connection anyway. */
-		if (route->remote == NULL && sink_queue_reopening(route->outlet))
+		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
 			*reopened = route->files.reopened;
@@ -810,23 +810,23 @@ uint64_t writer_close(struct writer *writer)
 	/* All at once: each may wait for somebody who takes nothing. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
-			sink_queue_finish(writer->routes[r].outlet);
+			sink_queue_finish(writer->routes[r].sink_queue);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
-			lost += sink_queue_end(writer->routes[r].outlet);
+			lost += sink_queue_end(writer->routes[r].sink_queue);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (tells(&writer->routes[r]) && writer->routes[r].remote == NULL)
-			sink_queue_settle(writer->routes[r].outlet);
+		if (tells(&writer->routes[r]) && writer->routes[r].sink == NULL)
+			sink_queue_settle(writer->routes[r].sink_queue);
 	push_deliveries(writer);
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (tells(&writer->routes[r]))
-			lost += sink_queue_end(writer->routes[r].outlet);
+			lost += sink_queue_end(writer->routes[r].sink_queue);
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
 		output_file_close(&writer->sinks[s]->file);
 		lost += writer->sinks[s]->file.lost;
 	}
-	for (uint32_t r = 0; r < writer->nb_remotes; r++)
-		lost += delivery_lost(&writer->remotes[r]->delivery) + writer->remotes[r]->dropped;
+	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
+		lost += delivery_lost(&writer->network_sinks[r]->delivery) + writer->network_sinks[r]->dropped;
 	writer_free(writer);
 	return lost;
 }

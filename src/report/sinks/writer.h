@@ -28,7 +28,7 @@ struct writer;
  * the run's first epoch gets: 0, or with --append one more than the last in the files. A FIFO is
  * waited for until it has a reader.
  */
-struct writer *writer_open(const struct config *config, const struct sink_log *voice,
+struct writer *writer_open(const struct config *config, const struct sink_log *sink_log,
 	uint64_t *first_epoch, int *status, char *error);
 
 /*

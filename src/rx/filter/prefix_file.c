@@ -377,7 +377,7 @@ static const struct option_row monitor_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = prefix_option_inapplicable,
+		.inapplicable = prefix_option_inapplicable,
 		.word = side_word,
 		OPTION_FIELD(prefix_options, side),
 		.default_text = "either",

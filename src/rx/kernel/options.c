@@ -29,7 +29,7 @@ struct said {
 
 /* One of the two words behind the name. */
 static bool read_word(
-	const char *text, size_t length, struct attach_point *place, struct said *said, char *why)
+	const char *text, size_t length, struct attach_point *point, struct said *said, char *why)
 {
 	bool *seen = strncmp(text, "hook", 4) == 0 ? &said->hook : &said->direction;
 
@@ -40,9 +40,9 @@ static bool read_word(
 		{"direction=out", KERNEL_OUT}};
 
 	if (is_text(text, length, "hook=tc"))
-		place->hook = KERNEL_HOOK_TC;
+		point->hook = KERNEL_HOOK_TC;
 	else if (is_text(text, length, "hook=xdp"))
-		place->hook = KERNEL_HOOK_XDP;
+		point->hook = KERNEL_HOOK_XDP;
 	else
 		for (uint32_t i = 0;; i++) {
 			if (i == sizeof(directions) / sizeof(directions[0]))
@@ -52,7 +52,7 @@ static bool read_word(
 					(int)(length < 60 ? length : 60), text);
 			if (!is_text(text, length, directions[i].word))
 				continue;
-			place->directions = directions[i].directions;
+			point->directions = directions[i].directions;
 			break;
 		}
 	if (*seen)
@@ -61,30 +61,30 @@ static bool read_word(
 	return true;
 }
 
-bool attach_point_parse(const char *text, struct attach_point *place, char *why)
+bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 {
 	size_t length = strcspn(text, ",");
 	struct said said = {false, false};
 
-	*place = (struct attach_point){.directions = KERNEL_IN | KERNEL_OUT};
+	*point = (struct attach_point){.directions = KERNEL_IN | KERNEL_OUT};
 	if (length == 0 || length >= IFNAMSIZ || strcspn(text, "/ \t:") < length)
 		return set_error(why,
 			"must begin with an interface name: 1 to %d characters without '/', ':' "
 			"and white space",
 			IFNAMSIZ - 1);
-	memcpy(place->interface, text, length);
+	memcpy(point->interface, text, length);
 	for (text += length; *text == ','; text += length) {
 		text++;
 		length = strcspn(text, ",");
-		if (!read_word(text, length, place, &said, why))
+		if (!read_word(text, length, point, &said, why))
 			return false;
 	}
-	if (place->hook != KERNEL_HOOK_XDP)
+	if (point->hook != KERNEL_HOOK_XDP)
 		return true;
-	if (said.direction && place->directions != KERNEL_IN)
+	if (said.direction && point->directions != KERNEL_IN)
 		return set_error(why, "hook=xdp receives incoming packets only; give direction=in or "
 				   "hook=tc");
-	place->directions = KERNEL_IN;
+	point->directions = KERNEL_IN;
 	return true;
 }
 

@@ -39,4 +39,4 @@ struct attach_point {
 };
 
 /* Of IFACE[,hook=tc|xdp][,direction=both|in|out]. False with why[OPTION_WHY_MAX]. */
-bool attach_point_parse(const char *text, struct attach_point *place, char *why);
+bool attach_point_parse(const char *text, struct attach_point *point, char *why);

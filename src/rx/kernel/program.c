@@ -139,7 +139,7 @@ static const char *last_line(char *log, void (*say)(const char *line))
 
 static bool set_load_error(int why, char *log, const struct kernel_program_params *params, char *error)
 {
-	const char *last = last_line(log, params->say);
+	const char *last = last_line(log, params->log);
 
 	if (why == EPERM)
 		return set_error(error,
@@ -549,16 +549,16 @@ static void remove_filter(int program, uint32_t index, bool out)
 		bpf_tc_detach(&hook, &opts);
 }
 
-static bool set_attach_error(char *error, const struct attach_point *place, int why)
+static bool set_attach_error(char *error, const struct attach_point *point, int why)
 {
-	const char *name = place->interface;
+	const char *name = point->interface;
 
 	if (why == EPERM)
 		return set_error(error,
 			"--kernel %s: this process may not attach programs to interfaces: run as "
 			"root, or give it CAP_NET_ADMIN",
 			name);
-	if (place->hook == KERNEL_HOOK_XDP && (why == EBUSY || why == EEXIST))
+	if (point->hook == KERNEL_HOOK_XDP && (why == EBUSY || why == EEXIST))
 		return set_error(error,
 			"--kernel %s: another XDP program is there, and stays; give hook=tc", name);
 	if (why == EEXIST)
@@ -570,13 +570,13 @@ static bool set_attach_error(char *error, const struct attach_point *place, int 
 		error, "--kernel %s: the program cannot be attached: %s", name, strerror(why));
 }
 
-static bool attach_filter(struct kernel_program *program, const struct attach_point *place,
+static bool attach_filter(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, bool out, char *error)
 {
 	int result = add_filter(program->programs[KERNEL_HOOK_TC], index, out);
 
 	if (result != 0)
-		return set_attach_error(error, place, -result);
+		return set_attach_error(error, point, -result);
 	add_attachment(
 		program, (struct kernel_attachment){.index = index, .filter = true, .out = out});
 	return true;
@@ -591,13 +591,13 @@ static bool has_filter(const struct kernel_program *program, uint32_t index)
 	return false;
 }
 
-static bool attach_tc(struct kernel_program *program, const struct attach_point *place,
+static bool attach_tc(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
 	for (uint32_t out = 0; out < 2; out++) {
 		int link;
 
-		if ((place->directions & (out ? KERNEL_OUT : KERNEL_IN)) == 0)
+		if ((point->directions & (out ? KERNEL_OUT : KERNEL_IN)) == 0)
 			continue;
 		errno = EINVAL;
 		link = program->no_links ? -1
@@ -608,20 +608,20 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 			continue;
 		}
 		if (errno != EINVAL)
-			return set_attach_error(error, place, errno);
+			return set_attach_error(error, point, errno);
 		if (!has_filter(program, index) && !claim_filters(program, index))
 			return set_error(error,
 				"--kernel %s: another sketchtap measures it, and this kernel has "
 				"room for one: from 6.6 on it has for more",
-				place->interface);
-		if (!attach_filter(program, place, index, out, error))
+				point->interface);
+		if (!attach_filter(program, point, index, out, error))
 			return false;
 	}
 	return true;
 }
 
 /* By the driver where that can, else by the kernel, which comes later and costs more. */
-static bool attach_xdp(struct kernel_program *program, const struct attach_point *place,
+static bool attach_xdp(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
 	static const uint32_t ways[] = {0, XDP_FLAGS_SKB_MODE};
@@ -637,7 +637,7 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 			program->programs[KERNEL_HOOK_XDP], (int)index, BPF_XDP, &opts);
 	}
 	if (link < 0)
-		return set_attach_error(error, place, errno);
+		return set_attach_error(error, point, errno);
 	add_attachment(program, (struct kernel_attachment){.index = index, .link = link});
 	return true;
 }
@@ -658,21 +658,21 @@ static bool is_ethernet(const char *interface)
 	return is;
 }
 
-bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *point,
 	uint32_t *index, char *error)
 {
-	*index = if_nametoindex(place->interface);
+	*index = if_nametoindex(point->interface);
 	if (*index == 0)
 		return set_error(error,
 			"--kernel %s: there is no such interface; `ip -brief link` lists those "
 			"that are here",
-			place->interface);
-	if (!is_ethernet(place->interface))
+			point->interface);
+	if (!is_ethernet(point->interface))
 		return set_error(error,
 			"--kernel %s: its frames are not Ethernet's; give the interface below it",
-			place->interface);
-	return place->hook == KERNEL_HOOK_XDP ? attach_xdp(program, place, *index, error)
-					      : attach_tc(program, place, *index, error);
+			point->interface);
+	return point->hook == KERNEL_HOOK_XDP ? attach_xdp(program, point, *index, error)
+					      : attach_tc(program, point, *index, error);
 }
 
 const struct kernel_cells *kernel_program_cells(const struct kernel_program *program)

@@ -36,7 +36,7 @@ struct kernel_program_params {
 	uint64_t seed;     /* seed of their hash */
 	uint32_t monitor;  /* enum kernel_monitor: only what rules hold counts; 0: all */
 	/* Receives the kernel's messages about a rejected program, one line each; NULL: ignored. */
-	void (*say)(const char *line);
+	void (*log)(const char *line);
 };
 
 struct kernel_program;
@@ -48,7 +48,7 @@ const char *kernel_program_missing(void);
 struct kernel_program *kernel_program_load(const struct kernel_program_params *params, char *error);
 
 /* At all of its hooks; *index becomes the interface's. False with one line in error. */
-bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *point,
 	uint32_t *index, char *error);
 
 /*

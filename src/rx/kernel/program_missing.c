@@ -21,11 +21,11 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	return NULL;
 }
 
-bool kernel_program_attach(struct kernel_program *program, const struct attach_point *place,
+bool kernel_program_attach(struct kernel_program *program, const struct attach_point *point,
 	uint32_t *index, char *error)
 {
 	(void)program;
-	(void)place;
+	(void)point;
 	(void)index;
 	(void)error;
 	return false;

@@ -179,7 +179,7 @@ static const struct option_row clock_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
 		.rare = true,
-		.lacks = inapplicable_without_times,
+		.inapplicable = inapplicable_without_times,
 		.word = timestamps_word,
 		OPTION_FIELD(clock_options, timestamps),
 		.default_text = "auto",

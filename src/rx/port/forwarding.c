@@ -79,7 +79,7 @@ static const struct option_row forward_rows[] = {
 		.placeholder = "HOW",
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_CHOICE,
-		.lacks = port_option_inapplicable,
+		.inapplicable = port_option_inapplicable,
 		.word = mode_word,
 		OPTION_FIELD(forward_options, mode),
 		.default_text = "off",

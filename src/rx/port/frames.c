@@ -111,7 +111,7 @@ static const struct option_row frames_rows[] = {
 		.group = OPTION_GROUP_SOURCE,
 		.type = OPTION_OWN,
 		.rare = true,
-		.lacks = port_option_inapplicable,
+		.inapplicable = port_option_inapplicable,
 		.read = read_mtu,
 		OPTION_FIELD(frames_options, mtu),
 		.min = 68,

@@ -7,11 +7,11 @@
 #include "rx/port/port.h"
 
 /* Drivers over an interface call their link up whatever the interface's is: the kernel is asked. */
-static bool look_at_interface(const struct link_monitor *watch, struct link_monitor *now)
+static bool look_at_interface(const struct link_monitor *monitor, struct link_monitor *now)
 {
 	struct kernel_interface interface;
 
-	switch (kernel_interface_read(watch->interface, &interface)) {
+	switch (kernel_interface_read(monitor->interface, &interface)) {
 	case KERNEL_THERE: now->up = interface.up; return true;
 	case KERNEL_GONE: return false;
 	case KERNEL_UNSAID: break; /* as it was */
@@ -19,13 +19,13 @@ static bool look_at_interface(const struct link_monitor *watch, struct link_moni
 	return true;
 }
 
-static bool look_at_device(const struct link_monitor *watch, struct link_monitor *now)
+static bool look_at_device(const struct link_monitor *monitor, struct link_monitor *now)
 {
 	struct rte_eth_link link;
 
-	if (!port_is_plugged(watch->port))
+	if (!port_is_plugged(monitor->port))
 		return false;
-	if (rte_eth_link_get_nowait(watch->port->id, &link) != 0)
+	if (rte_eth_link_get_nowait(monitor->port->id, &link) != 0)
 		return true;
 	now->up = link.link_status == RTE_ETH_LINK_UP;
 	if (now->up && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
@@ -33,35 +33,35 @@ static bool look_at_device(const struct link_monitor *watch, struct link_monitor
 	return true;
 }
 
-static bool read_link(const struct link_monitor *watch, struct link_monitor *now)
+static bool read_link(const struct link_monitor *monitor, struct link_monitor *now)
 {
-	*now = *watch;
-	return watch->interface != 0 ? look_at_interface(watch, now) : look_at_device(watch, now);
+	*now = *monitor;
+	return monitor->interface != 0 ? look_at_interface(monitor, now) : look_at_device(monitor, now);
 }
 
-void link_monitor_start(struct link_monitor *watch, const struct port *port)
+void link_monitor_start(struct link_monitor *monitor, const struct port *port)
 {
 	struct link_monitor now;
 
-	*watch = (struct link_monitor){.port = port, .up = true};
+	*monitor = (struct link_monitor){.port = port, .up = true};
 	if (port->driver->on_interface)
-		watch->interface = port_interface_index(port);
-	if (read_link(watch, &now))
-		*watch = now;
+		monitor->interface = port_interface_index(port);
+	if (read_link(monitor, &now))
+		*monitor = now;
 }
 
-enum port_change link_monitor_look(struct link_monitor *watch)
+enum port_change link_monitor_look(struct link_monitor *monitor)
 {
-	struct link_monitor before = *watch;
+	struct link_monitor before = *monitor;
 
-	if (watch->gone)
+	if (monitor->gone)
 		return PORT_SAME;
-	if (!read_link(&before, watch)) {
-		watch->gone = true;
-		watch->up = false;
+	if (!read_link(&before, monitor)) {
+		monitor->gone = true;
+		monitor->up = false;
 		return PORT_GONE;
 	}
-	if (watch->up != before.up)
-		return watch->up ? PORT_UP : PORT_DOWN;
-	return watch->up && watch->speed != before.speed ? PORT_SPEED : PORT_SAME;
+	if (monitor->up != before.up)
+		return monitor->up ? PORT_UP : PORT_DOWN;
+	return monitor->up && monitor->speed != before.speed ? PORT_SPEED : PORT_SAME;
 }

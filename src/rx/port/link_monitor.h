@@ -24,7 +24,7 @@ struct link_monitor {
 	uint32_t speed; /* Mbit/s; 0: not known */
 };
 
-void link_monitor_start(struct link_monitor *watch, const struct port *port);
+void link_monitor_start(struct link_monitor *monitor, const struct port *port);
 
 /* Returns the change since the last call; the last of several. */
-enum port_change link_monitor_look(struct link_monitor *watch);
+enum port_change link_monitor_look(struct link_monitor *monitor);

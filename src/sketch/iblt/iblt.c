@@ -586,7 +586,7 @@ static const struct option_row iblt_rows[] = {
 		.group = OPTION_GROUP_MEASURE,
 		.type = OPTION_FRACTION,
 		.rare = true,
-		.lacks = inapplicable_without_iblt,
+		.inapplicable = inapplicable_without_iblt,
 		OPTION_FIELD(iblt_options, load),
 		.zero = true,
 		.default_text = "0",

@@ -39,17 +39,17 @@ static void floor_close(void *state)
 	free(floor);
 }
 
-static void *floor_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *floor_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	struct sketch_allocator memory = node_memory_on_node(PLAN_NODE_ANY);
 	struct floor *floor =
-		calloc(1, sizeof(*floor) + contestant->threads * sizeof(floor->tables[0]));
+		calloc(1, sizeof(*floor) + subject->threads * sizeof(floor->tables[0]));
 
 	if (floor == NULL)
 		return NULL;
-	floor->depth = contest->depth == 0 ? COUNTER_ROWS_DEPTH : contest->depth;
-	floor->bits = (uint32_t)__builtin_ctzll(bench_subject_width(contestant, contest));
-	floor->threads = contestant->threads;
+	floor->depth = setup->depth == 0 ? COUNTER_ROWS_DEPTH : setup->depth;
+	floor->bits = (uint32_t)__builtin_ctzll(bench_subject_width(subject, setup));
+	floor->threads = subject->threads;
 	for (uint32_t t = 0; t < floor->threads; t++) {
 		floor->tables[t].counters = memory.alloc(table_size(floor), memory.arg);
 		if (floor->tables[t].counters == NULL) {

@@ -9,7 +9,7 @@
 #include "tune/measure/cache_misses.h"
 
 struct pass {
-	const struct bench_subject *contestant;
+	const struct bench_subject *subject;
 	const struct workload *workload;
 	void *state;
 };
@@ -18,8 +18,8 @@ struct pass {
 static void feed_share(void *arg, uint32_t t)
 {
 	const struct pass *pass = arg;
-	const struct bench_subject_ops *ops = pass->contestant->ops;
-	uint64_t bursts = workload_bursts(pass->workload), threads = pass->contestant->threads;
+	const struct bench_subject_ops *ops = pass->subject->ops;
+	uint64_t bursts = workload_bursts(pass->workload), threads = pass->subject->threads;
 	struct key_burst burst;
 
 	workload_burst_init(&burst);
@@ -40,9 +40,9 @@ static double run_pass(struct pass *pass, const struct cpus *cpus)
 {
 	double seconds[BENCH_SUBJECT_THREADS_MAX], sum = 0;
 
-	if (!cpus_run(cpus, pass->contestant->threads, feed_share, pass, seconds))
+	if (!cpus_run(cpus, pass->subject->threads, feed_share, pass, seconds))
 		return 0;
-	for (uint32_t t = 0; t < pass->contestant->threads; t++)
+	for (uint32_t t = 0; t < pass->subject->threads; t++)
 		sum += seconds[t];
 	return sum * 1e9 / (double)pass->workload->spec.packets;
 }
@@ -51,28 +51,28 @@ static bool check_total(const struct pass *pass, char *error)
 {
 	uint64_t fed = pass->workload->spec.packets, total;
 
-	if (pass->contestant->ops->total == NULL ||
-		!pass->contestant->ops->total(pass->state, &total) || total == fed)
+	if (pass->subject->ops->total == NULL ||
+		!pass->subject->ops->total(pass->state, &total) || total == fed)
 		return true;
 	snprintf(error, BENCH_ROUNDS_ERROR_MAX,
 		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "
 		"nothing",
-		pass->contestant->name, plan_sharing_word(pass->contestant->sharing),
-		pass->contestant->threads, (unsigned long long)fed, (unsigned long long)total);
+		pass->subject->name, plan_sharing_word(pass->subject->sharing),
+		pass->subject->threads, (unsigned long long)fed, (unsigned long long)total);
 	return false;
 }
 
 /* What is asked after every round: there may be no other. */
 static void note_size(const struct pass *pass, struct bench_rounds_result *result)
 {
-	result->memory = pass->contestant->ops->memory(pass->state);
-	if (pass->contestant->ops->refused != NULL)
-		result->refused = pass->contestant->ops->refused(pass->state);
+	result->memory = pass->subject->ops->memory(pass->state);
+	if (pass->subject->ops->refused != NULL)
+		result->refused = pass->subject->ops->refused(pass->state);
 }
 
 static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
 {
-	const struct bench_subject_ops *ops = pass->contestant->ops;
+	const struct bench_subject_ops *ops = pass->subject->ops;
 	struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 
 	if (ops->top == NULL || (ops->top_most > 0 && ops->top_most < top))
@@ -83,7 +83,7 @@ static struct bench_accuracy judge_top(const struct pass *pass, uint32_t top)
 
 static void judge(const struct pass *pass, struct bench_rounds_result *result)
 {
-	result->keeps_keys = pass->contestant->ops->top != NULL;
+	result->keeps_keys = pass->subject->ops->top != NULL;
 	result->accuracy = judge_top(pass, WORKLOAD_TOP);
 	result->accuracy_most = judge_top(pass, WORKLOAD_TOP_MOST);
 }
@@ -93,25 +93,25 @@ struct baseline {
 	double keys, hashes;
 };
 
-static double run_baseline(const struct bench_rounds *contest, const struct cpus *cpus,
+static double run_baseline(const struct bench_rounds *setup, const struct cpus *cpus,
 	const struct bench_subject_ops *ops, uint32_t threads)
 {
-	const struct bench_subject contestant = {.ops = ops, .threads = threads};
-	struct pass pass = {&contestant, contest->workload, NULL};
+	const struct bench_subject subject = {.ops = ops, .threads = threads};
+	struct pass pass = {&subject, setup->workload, NULL};
 
 	return run_pass(&pass, cpus);
 }
 
 /* One contestant's turn. Returns false where its count is wrong. */
-static bool take_turn(const struct bench_rounds *contest, const struct cpus *cpus,
-	const struct bench_subject *contestant, const struct baseline *baseline, uint32_t round,
+static bool take_turn(const struct bench_rounds *setup, const struct cpus *cpus,
+	const struct bench_subject *subject, const struct baseline *baseline, uint32_t round,
 	bool last, struct bench_rounds_result *result, char *error)
 {
-	struct pass pass = {contestant, contest->workload, NULL};
+	struct pass pass = {subject, setup->workload, NULL};
 	double ns;
 	bool right;
 
-	pass.state = contestant->ops->open(contestant, contest);
+	pass.state = subject->ops->open(subject, setup);
 	if (pass.state == NULL) {
 		result->missing = "no memory";
 		return true;
@@ -125,48 +125,48 @@ static bool take_turn(const struct bench_rounds *contest, const struct cpus *cpu
 	note_size(&pass, result);
 	if (right && last)
 		judge(&pass, result);
-	contestant->ops->close(pass.state);
+	subject->ops->close(pass.state);
 	return right;
 }
 
-static bool run_round(const struct bench_rounds *contest, const struct cpus *cpus,
-	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t round, bool last,
+static bool run_round(const struct bench_rounds *setup, const struct cpus *cpus,
+	const struct bench_subject *subjects, uint32_t nb_subjects, uint32_t round, bool last,
 	struct bench_rounds_result *results, char *error)
 {
 	struct baseline baselines[BENCH_SUBJECT_THREADS_MAX + 1];
 	bool known[BENCH_SUBJECT_THREADS_MAX + 1] = {false};
 
-	for (uint32_t c = 0; c < nb_contestants; c++) {
-		uint32_t threads = contestants[c].threads;
+	for (uint32_t c = 0; c < nb_subjects; c++) {
+		uint32_t threads = subjects[c].threads;
 
 		if (results[c].missing != NULL)
 			continue;
 		if (!known[threads]) {
 			baselines[threads] = (struct baseline){
-				.keys = run_baseline(contest, cpus, &bench_subject_keys, threads),
-				.hashes = run_baseline(contest, cpus, &bench_subject_hashes, threads),
+				.keys = run_baseline(setup, cpus, &bench_subject_keys, threads),
+				.hashes = run_baseline(setup, cpus, &bench_subject_hashes, threads),
 			};
 			known[threads] = true;
 		}
-		if (!take_turn(contest, cpus, &contestants[c], &baselines[threads], round, last,
+		if (!take_turn(setup, cpus, &subjects[c], &baselines[threads], round, last,
 			    &results[c], error))
 			return false;
 	}
 	return true;
 }
 
-bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
-	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
+bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
+	const struct bench_subject *subjects, uint32_t nb_subjects, uint32_t rounds,
 	struct bench_rounds_result *results, uint32_t *rounds_done, char *error)
 {
-	memset(results, 0, nb_contestants * sizeof(results[0]));
-	for (uint32_t c = 0; c < nb_contestants; c++)
-		if (contestants[c].threads > cpus->n)
+	memset(results, 0, nb_subjects * sizeof(results[0]));
+	for (uint32_t c = 0; c < nb_subjects; c++)
+		if (subjects[c].threads > cpus->n)
 			results[c].missing = "more threads than CPUs";
 	/* Nobody pays for the first touch of the keys. */
-	run_baseline(contest, cpus, &bench_subject_hashes, 1);
+	run_baseline(setup, cpus, &bench_subject_hashes, 1);
 	for (*rounds_done = 0; *rounds_done < rounds && !signals_stop_requested(); (*rounds_done)++)
-		if (!run_round(contest, cpus, contestants, nb_contestants, *rounds_done,
+		if (!run_round(setup, cpus, subjects, nb_subjects, *rounds_done,
 			    *rounds_done + 1 == rounds, results, error))
 			return false;
 	return true;
@@ -181,20 +181,20 @@ static uint64_t count_misses(int counter, struct pass *pass)
 }
 
 bool bench_rounds_misses(
-	const struct bench_rounds *contest, const struct bench_subject *contestant, double *misses)
+	const struct bench_rounds *setup, const struct bench_subject *subject, double *misses)
 {
 	const struct bench_subject reader = {.ops = &bench_subject_keys, .threads = 1};
-	struct pass pass = {contestant, contest->workload, NULL},
-		    reading = {&reader, contest->workload, NULL};
+	struct pass pass = {subject, setup->workload, NULL},
+		    reading = {&reader, setup->workload, NULL};
 	int counter = cache_misses_open();
 
 	if (counter >= 0)
-		pass.state = contestant->ops->open(contestant, contest);
+		pass.state = subject->ops->open(subject, setup);
 	if (pass.state != NULL) {
 		uint64_t all = count_misses(counter, &pass), read = count_misses(counter, &reading);
 
-		contestant->ops->close(pass.state);
-		*misses = ((double)all - (double)read) / (double)contest->workload->spec.packets;
+		subject->ops->close(pass.state);
+		*misses = ((double)all - (double)read) / (double)setup->workload->spec.packets;
 	}
 	cache_misses_close(counter);
 	return pass.state != NULL;

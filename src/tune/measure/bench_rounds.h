@@ -39,8 +39,8 @@ struct bench_rounds_result {
  * error[BENCH_ROUNDS_ERROR_MAX] where a contestant did not count what it was fed: then no figure is
  * worth anything. Ends early, with 0 in *rounds_done or more, when a signal asks for the end.
  */
-bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpus,
-	const struct bench_subject *contestants, uint32_t nb_contestants, uint32_t rounds,
+bool bench_rounds_run(const struct bench_rounds *setup, const struct cpus *cpus,
+	const struct bench_subject *subjects, uint32_t nb_subjects, uint32_t rounds,
 	struct bench_rounds_result *results, uint32_t *rounds_done, char *error);
 
 /*
@@ -48,4 +48,4 @@ bool bench_rounds_run(const struct bench_rounds *contest, const struct cpus *cpu
  * those of reading the workload. False where nobody counts them.
  */
 bool bench_rounds_misses(
-	const struct bench_rounds *contest, const struct bench_subject *contestant, double *misses);
+	const struct bench_rounds *setup, const struct bench_subject *subject, double *misses);

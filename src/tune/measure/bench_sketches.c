@@ -33,35 +33,35 @@ static bool has_memory(size_t bytes)
 	return bytes <= available - available / 16;
 }
 
-static void *ours_open(const struct bench_subject *contestant, const struct bench_rounds *contest)
+static void *ours_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	bool shared = contestant->sharing == SHARING_SHARED;
+	bool shared = subject->sharing == SHARING_SHARED;
 	/* Where threads take turns there is one at a time. One thread alone is to find what others
 	 * could write to. */
-	bool at_once = shared && !contestant->locked;
+	bool at_once = shared && !subject->locked;
 	struct sketch_params params = {
-		.depth = contest->depth,
-		.width = bench_subject_width(contestant, contest),
-		.metric = contestant->metric,
-		.atomic = contestant->atomic,
+		.depth = setup->depth,
+		.width = bench_subject_width(subject, setup),
+		.metric = subject->metric,
+		.atomic = subject->atomic,
 		.writers = !at_once                  ? 1
-			   : contestant->threads > 1 ? contestant->threads
+			   : subject->threads > 1 ? subject->threads
 						     : 2,
-		.seed = contest->seed,
+		.seed = setup->seed,
 		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};
-	uint32_t parts = shared ? 1 : contestant->threads;
+	uint32_t parts = shared ? 1 : subject->threads;
 	struct ours *ours = calloc(1, sizeof(*ours));
 
-	if (ours == NULL || contestant->sketch->update[contestant->sharing] == NULL ||
-		contestant->sketch->check(&params) != NULL ||
-		!has_memory(parts * contestant->sketch->memory(&params))) {
+	if (ours == NULL || subject->sketch->update[subject->sharing] == NULL ||
+		subject->sketch->check(&params) != NULL ||
+		!has_memory(parts * subject->sketch->memory(&params))) {
 		free(ours);
 		return NULL;
 	}
-	ours->update = contestant->sketch->update[contestant->sharing];
+	ours->update = subject->sketch->update[subject->sharing];
 	for (; ours->nb_parts < parts; ours->nb_parts++) {
-		ours->parts[ours->nb_parts] = contestant->sketch->create(&params);
+		ours->parts[ours->nb_parts] = subject->sketch->create(&params);
 		if (ours->parts[ours->nb_parts] == NULL) {
 			ours_close(ours);
 			return NULL;

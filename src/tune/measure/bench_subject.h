@@ -41,9 +41,9 @@ struct bench_subject {
 };
 
 static inline uint64_t bench_subject_width(
-	const struct bench_subject *contestant, const struct bench_rounds *contest)
+	const struct bench_subject *subject, const struct bench_rounds *setup)
 {
-	return contestant->width > 0 ? contestant->width : contest->width;
+	return subject->width > 0 ? subject->width : setup->width;
 }
 
 struct bench_subject_flow {
@@ -55,8 +55,8 @@ struct bench_subject_ops {
 	/* Wants burst->hash filled; else it hashes keys itself. */
 	bool takes_hashes;
 	/* NULL where memory is missing. NULL in the table: nothing is to be opened. */
-	void *(*open)(const struct bench_subject *contestant, const struct bench_rounds *contest);
-	/* Counts a burst; thread t of contestant->threads calls it with its own t. NULL: does
+	void *(*open)(const struct bench_subject *subject, const struct bench_rounds *setup);
+	/* Counts a burst; thread t of subject->threads calls it with its own t. NULL: does
 	 * nothing, which is what reading the keys costs. */
 	void (*feed)(void *state, uint32_t thread, const struct key_burst *burst);
 	size_t (*memory)(const void *state); /* bytes that a pass touches */

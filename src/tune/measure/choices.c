@@ -28,24 +28,24 @@ bool choices_has(uint32_t set, uint32_t i)
 
 /* One sketch with one number of threads. */
 static uint32_t add_sketch(const struct bench_options *bench, struct bench_subject ours,
-	struct bench_subject *contestants, uint32_t max)
+	struct bench_subject *subjects, uint32_t max)
 {
 	uint32_t n = 0;
 
 	if (choices_has(bench->sharings, SHARING_SEPARATE) && n < max)
-		contestants[n++] = ours;
+		subjects[n++] = ours;
 	ours.sharing = SHARING_SHARED;
 	for (uint32_t a = ATOMIC_CAS; a <= ATOMIC_ADD; a++) {
 		ours.atomic = (enum sketch_atomic)a;
 		if (choices_has(bench->sharings, SHARING_SHARED) &&
 			choices_has(bench->atomics, a) && n < max)
-			contestants[n++] = ours;
+			subjects[n++] = ours;
 	}
 	return n;
 }
 
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
-	struct bench_subject *contestants, uint32_t max)
+	struct bench_subject *subjects, uint32_t max)
 {
 	uint32_t n = 0;
 
@@ -58,7 +58,7 @@ uint32_t choices_subjects(const struct bench_options *bench, const struct option
 				.threads = (uint32_t)threads->values[t],
 			};
 
-			n += add_sketch(bench, ours, contestants + n, max - n);
+			n += add_sketch(bench, ours, subjects + n, max - n);
 		}
 	return n;
 }

@@ -21,10 +21,10 @@ bool choices_has(uint32_t set, uint32_t i);
 
 /*
  * One contestant of each chosen sketch, sharing, atomic (of shared ones) and number of threads into
- * contestants[max]. Returns their number.
+ * subjects[max]. Returns their number.
  */
 uint32_t choices_subjects(const struct bench_options *bench, const struct option_values *threads,
-	struct bench_subject *contestants, uint32_t max);
+	struct bench_subject *subjects, uint32_t max);
 
 /*
  * Calls visit(arg, zipf, flows) for each exponent and number of flows; once for random headers,

@@ -284,7 +284,7 @@ static const struct option_row figures_rows[] = {
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
-		.lacks = inapplicable_without_file,
+		.inapplicable = inapplicable_without_file,
 		OPTION_FIELD(figures_options, force),
 		.help = "Overwrite an existing output file.",
 	},

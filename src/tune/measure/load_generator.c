@@ -53,9 +53,9 @@ struct load_generator {
 /* --- making it --- */
 
 /* The headers of a generated IPv4 packet; every mbuf begins with them. */
-static bool fill_mbufs(struct load_generator *offer)
+static bool fill_mbufs(struct load_generator *generator)
 {
-	const struct load_generator_params *params = &offer->params;
+	const struct load_generator_params *params = &generator->params;
 	struct source_packet packet;
 	char error[SOURCE_ERROR_MAX];
 	struct synthetic_spec spec;
@@ -66,12 +66,12 @@ static bool fill_mbufs(struct load_generator *offer)
 	if (source == NULL || source->next(source, &packet) <= 0)
 		return false;
 	for (uint32_t q = 0; q < params->nb_queues; q++)
-		for (uint32_t i = 0; i < offer->queues[q].nb_mbufs; i++) {
-			struct rte_mbuf *mbuf = offer->queues[q].mbufs[i];
+		for (uint32_t i = 0; i < generator->queues[q].nb_mbufs; i++) {
+			struct rte_mbuf *mbuf = generator->queues[q].mbufs[i];
 
-			offer->queues[q].data[i] = rte_pktmbuf_mtod(mbuf, uint8_t *);
-			memset(offer->queues[q].data[i], 0, params->size);
-			memcpy(offer->queues[q].data[i], packet.data, packet.captured);
+			generator->queues[q].data[i] = rte_pktmbuf_mtod(mbuf, uint8_t *);
+			memset(generator->queues[q].data[i], 0, params->size);
+			memcpy(generator->queues[q].data[i], packet.data, packet.captured);
 			mbuf->data_len = (uint16_t)params->size;
 			mbuf->pkt_len = params->size;
 			mbuf->hash.rss = (uint32_t)random_mix(i);
@@ -82,52 +82,52 @@ static bool fill_mbufs(struct load_generator *offer)
 	return true;
 }
 
-static bool take_mbufs(struct load_generator *offer)
+static bool take_mbufs(struct load_generator *generator)
 {
-	uint32_t each = offer->params.mbufs / offer->params.nb_queues;
+	uint32_t each = generator->params.mbufs / generator->params.nb_queues;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	snprintf(name, sizeof(name), "%.20s", offer->name);
-	offer->pool = rte_pktmbuf_pool_create(
-		name, each * offer->params.nb_queues, 0, 0, LOAD_GENERATOR_MBUF_ROOM, SOCKET_ID_ANY);
-	if (offer->pool == NULL)
+	snprintf(name, sizeof(name), "%.20s", generator->name);
+	generator->pool = rte_pktmbuf_pool_create(
+		name, each * generator->params.nb_queues, 0, 0, LOAD_GENERATOR_MBUF_ROOM, SOCKET_ID_ANY);
+	if (generator->pool == NULL)
 		return false;
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct load_generator_queue *queue = &offer->queues[q];
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
+		struct load_generator_queue *queue = &generator->queues[q];
 
 		queue->nb_mbufs = each;
 		queue->mbufs = calloc(each, sizeof(queue->mbufs[0]));
 		queue->data = calloc(each, sizeof(queue->data[0]));
 		if (queue->mbufs == NULL || queue->data == NULL ||
-			rte_pktmbuf_alloc_bulk(offer->pool, queue->mbufs, each) != 0)
+			rte_pktmbuf_alloc_bulk(generator->pool, queue->mbufs, each) != 0)
 			return false;
 	}
-	return fill_mbufs(offer);
+	return fill_mbufs(generator);
 }
 
-static uint32_t queue_of(const struct load_generator *offer, const struct key4 *key)
+static uint32_t queue_of(const struct load_generator *generator, const struct key4 *key)
 {
 	uint64_t words[2];
 
 	memcpy(words, key, sizeof(words));
-	return (uint32_t)(random_mix(words[0] ^ words[1]) % offer->params.nb_queues);
+	return (uint32_t)(random_mix(words[0] ^ words[1]) % generator->params.nb_queues);
 }
 
 /* One queue takes the workload as it is; of several each gets its flows. */
-static bool spread_keys(struct load_generator *offer)
+static bool spread_keys(struct load_generator *generator)
 {
-	const struct workload *workload = offer->params.workload;
+	const struct workload *workload = generator->params.workload;
 	uint64_t packets = workload->spec.packets;
 
-	if (offer->params.nb_queues == 1) {
-		offer->queues[0].keys = workload->keys;
-		offer->queues[0].nb_keys = packets;
+	if (generator->params.nb_queues == 1) {
+		generator->queues[0].keys = workload->keys;
+		generator->queues[0].nb_keys = packets;
 		return true;
 	}
 	for (uint64_t i = 0; i < packets; i++)
-		offer->queues[queue_of(offer, &workload->keys[i])].nb_keys++;
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct load_generator_queue *queue = &offer->queues[q];
+		generator->queues[queue_of(generator, &workload->keys[i])].nb_keys++;
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
+		struct load_generator_queue *queue = &generator->queues[q];
 
 		queue->own_keys = aligned_alloc(64, (queue->nb_keys + 4) / 4 * 64);
 		if (queue->own_keys == NULL)
@@ -135,53 +135,53 @@ static bool spread_keys(struct load_generator *offer)
 		queue->keys = queue->own_keys;
 	}
 	for (uint64_t i = 0; i < packets; i++) {
-		struct load_generator_queue *queue = &offer->queues[queue_of(offer, &workload->keys[i])];
+		struct load_generator_queue *queue = &generator->queues[queue_of(generator, &workload->keys[i])];
 
 		queue->own_keys[queue->next_key++] = workload->keys[i];
 	}
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++)
-		offer->queues[q].next_key = 0;
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++)
+		generator->queues[q].next_key = 0;
 	return true;
 }
 
-static bool make_port(struct load_generator *offer)
+static bool make_port(struct load_generator *generator)
 {
 	struct rte_ring *rings[LOAD_GENERATOR_QUEUES_MAX];
 	int port;
 
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
 		char name[RTE_RING_NAMESIZE];
 
-		snprintf(name, sizeof(name), "%.16s_%u", offer->name, q);
+		snprintf(name, sizeof(name), "%.16s_%u", generator->name, q);
 		rings[q] = rte_ring_create(
 			name, LOAD_GENERATOR_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (rings[q] == NULL)
 			return false;
-		offer->queues[q].ring = rings[q];
+		generator->queues[q].ring = rings[q];
 	}
 	port = rte_eth_from_rings(
-		offer->name, rings, offer->params.nb_queues, rings, offer->params.nb_queues, 0);
-	offer->port = (uint16_t)(port < 0 ? RTE_MAX_ETHPORTS : port);
+		generator->name, rings, generator->params.nb_queues, rings, generator->params.nb_queues, 0);
+	generator->port = (uint16_t)(port < 0 ? RTE_MAX_ETHPORTS : port);
 	return port >= 0;
 }
 
 struct load_generator *load_generator_create(const struct load_generator_params *params, char *error)
 {
 	static unsigned int serial; /* names are unique in the process */
-	struct load_generator *offer = calloc(1, sizeof(*offer));
+	struct load_generator *generator = calloc(1, sizeof(*generator));
 
-	if (offer == NULL) {
+	if (generator == NULL) {
 		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for the generator");
 		return NULL;
 	}
-	offer->params = *params;
-	offer->port = RTE_MAX_ETHPORTS;
-	snprintf(offer->name, sizeof(offer->name), "offer%u", serial++);
-	if (take_mbufs(offer) && spread_keys(offer) && make_port(offer))
-		return offer;
+	generator->params = *params;
+	generator->port = RTE_MAX_ETHPORTS;
+	snprintf(generator->name, sizeof(generator->name), "offer%u", serial++);
+	if (take_mbufs(generator) && spread_keys(generator) && make_port(generator))
+		return generator;
 	snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %u mbufs of the generator, or %s",
 		params->mbufs, rte_strerror(rte_errno));
-	load_generator_destroy(offer);
+	load_generator_destroy(generator);
 	return NULL;
 }
 
@@ -195,10 +195,10 @@ static void refill_queue(struct load_generator_queue *queue)
 		}
 }
 
-void load_generator_destroy(struct load_generator *offer)
+void load_generator_destroy(struct load_generator *generator)
 {
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++) {
-		struct load_generator_queue *queue = &offer->queues[q];
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
+		struct load_generator_queue *queue = &generator->queues[q];
 
 		refill_queue(queue);
 		rte_ring_free(queue->ring);
@@ -206,31 +206,31 @@ void load_generator_destroy(struct load_generator *offer)
 		free(queue->data);
 		free(queue->own_keys);
 	}
-	rte_mempool_free(offer->pool);
-	free(offer);
+	rte_mempool_free(generator->pool);
+	free(generator);
 }
 
-void load_generator_discard(struct load_generator *offer)
+void load_generator_discard(struct load_generator *generator)
 {
-	rte_eth_dev_close(offer->port);
-	load_generator_destroy(offer);
+	rte_eth_dev_close(generator->port);
+	load_generator_destroy(generator);
 }
 
-uint16_t load_generator_port(const struct load_generator *offer)
+uint16_t load_generator_port(const struct load_generator *generator)
 {
-	return offer->port;
+	return generator->port;
 }
 
-const char *load_generator_name(const struct load_generator *offer)
+const char *load_generator_name(const struct load_generator *generator)
 {
-	return offer->name;
+	return generator->name;
 }
 
 /* --- running it --- */
 
-static bool is_over(const struct load_generator *offer)
+static bool is_over(const struct load_generator *generator)
 {
-	return rte_rdtsc() >= offer->until || signals_stop_requested();
+	return rte_rdtsc() >= generator->until || signals_stop_requested();
 }
 
 /* Gives the mbufs the references back that workers have taken. */
@@ -272,15 +272,15 @@ static void used(struct load_generator_queue *queue, uint32_t n)
 }
 
 /* Offers one burst. Returns how many packets found room; without a rate it waits until all do. */
-static uint32_t offer_burst(struct load_generator *offer, struct load_generator_queue *queue)
+static uint32_t offer_burst(struct load_generator *generator, struct load_generator_queue *queue)
 {
 	struct rte_mbuf *burst[BURST_MAX];
 	uint32_t n;
 
 	write_burst(queue, burst);
 	n = rte_ring_enqueue_burst(queue->ring, (void **)burst, BURST_MAX, NULL);
-	while (n < BURST_MAX && offer->params.rate == 0 && !is_over(offer)) {
-		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
+	while (n < BURST_MAX && generator->params.rate == 0 && !is_over(generator)) {
+		poll_idle(generator->params.yield ? IDLE_YIELD : IDLE_SPIN);
 		n += rte_ring_enqueue_burst(queue->ring, (void **)(burst + n), BURST_MAX - n, NULL);
 	}
 	used(queue, n);
@@ -288,86 +288,86 @@ static uint32_t offer_burst(struct load_generator *offer, struct load_generator_
 }
 
 /* Packets behind what is due are sent at once, as far as they find room. */
-static void wait_until_due(const struct load_generator *offer, uint64_t start, uint64_t offered)
+static void wait_until_due(const struct load_generator *generator, uint64_t start, uint64_t offered)
 {
-	double cycles = (double)offered / (double)offer->params.rate * (double)rte_get_tsc_hz();
+	double cycles = (double)offered / (double)generator->params.rate * (double)rte_get_tsc_hz();
 
-	while ((double)(rte_rdtsc() - start) < cycles && !is_over(offer))
-		poll_idle(offer->params.yield ? IDLE_YIELD : IDLE_SPIN);
+	while ((double)(rte_rdtsc() - start) < cycles && !is_over(generator))
+		poll_idle(generator->params.yield ? IDLE_YIELD : IDLE_SPIN);
 }
 
 static void *generate(void *arg)
 {
-	struct load_generator *offer = arg;
+	struct load_generator *generator = arg;
 	uint64_t start = rte_rdtsc(), offered = 0, taken = 0;
 
-	offer->until = start + offer->cycles;
-	for (uint32_t q = 0; !is_over(offer); q = (q + 1) % offer->params.nb_queues) {
-		if (offer->queues[q].nb_keys == 0)
+	generator->until = start + generator->cycles;
+	for (uint32_t q = 0; !is_over(generator); q = (q + 1) % generator->params.nb_queues) {
+		if (generator->queues[q].nb_keys == 0)
 			continue;
-		if (offer->params.rate > 0)
-			wait_until_due(offer, start, offered);
-		taken += offer_burst(offer, &offer->queues[q]);
+		if (generator->params.rate > 0)
+			wait_until_due(generator, start, offered);
+		taken += offer_burst(generator, &generator->queues[q]);
 		offered += BURST_MAX;
 	}
-	offer->counts = (struct load_generator_counts){
+	generator->counts = (struct load_generator_counts){
 		.offered = offered,
 		.taken = taken,
 		.seconds = (double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(),
 	};
 	/* Nobody reads the counts before the thread was joined. */
-	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
+	atomic_store_explicit(&generator->ended, true, memory_order_relaxed);
 	return NULL;
 }
 
 bool load_generator_run(
-	struct load_generator *offer, uint32_t milliseconds, struct load_generator_counts *counts)
+	struct load_generator *generator, uint32_t milliseconds, struct load_generator_counts *counts)
 {
 	pthread_t thread;
 
-	offer->cycles = rte_get_tsc_hz() / 1000 * milliseconds;
-	if (!cpus_start(offer->params.cpu, generate, offer, &thread))
+	generator->cycles = rte_get_tsc_hz() / 1000 * milliseconds;
+	if (!cpus_start(generator->params.cpu, generate, generator, &thread))
 		return false;
 	pthread_join(thread, NULL);
-	*counts = offer->counts;
+	*counts = generator->counts;
 	return true;
 }
 
-uint64_t load_generator_left(const struct load_generator *offer)
+uint64_t load_generator_left(const struct load_generator *generator)
 {
 	uint64_t left = 0;
 
-	for (uint32_t q = 0; q < offer->params.nb_queues; q++)
-		left += rte_ring_count(offer->queues[q].ring);
+	for (uint32_t q = 0; q < generator->params.nb_queues; q++)
+		left += rte_ring_count(generator->queues[q].ring);
 	return left;
 }
 
 /* Takes packets until the generator has ended. */
 static void *drain_rings(void *arg)
 {
-	struct load_generator *offer = arg;
+	struct load_generator *generator = arg;
 	void *burst[BURST_MAX];
 
-	while (!atomic_load_explicit(&offer->ended, memory_order_relaxed))
-		for (uint32_t q = 0; q < offer->params.nb_queues; q++)
-			rte_ring_dequeue_burst(offer->queues[q].ring, burst, BURST_MAX, NULL);
+	while (!atomic_load_explicit(&generator->ended, memory_order_relaxed))
+		for (uint32_t q = 0; q < generator->params.nb_queues; q++)
+			rte_ring_dequeue_burst(generator->queues[q].ring, burst, BURST_MAX, NULL);
 	return NULL;
 }
 
-double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32_t milliseconds)
+double load_generator_ceiling(struct load_generator *generator, uint32_t cpu, uint32_t milliseconds)
 {
-	uint64_t rate = offer->params.rate;
+	uint64_t rate = generator->params.rate;
 	struct load_generator_counts counts;
 	pthread_t thread;
 	bool done;
 
-	offer->params.rate = 0;
-	atomic_store_explicit(&offer->ended, false, memory_order_relaxed);
-	if (!cpus_start(cpu, drain_rings, offer, &thread))
+	generator->params.rate = 0;
+	atomic_store_explicit(&generator->ended, false, memory_order_relaxed);
+	if (!cpus_start(cpu, drain_rings, generator, &thread))
 		return 0;
-	done = load_generator_run(offer, milliseconds, &counts);
-	atomic_store_explicit(&offer->ended, true, memory_order_relaxed);
+	done = load_generator_run(generator, milliseconds, &counts);
+	atomic_store_explicit(&generator->ended, true, memory_order_relaxed);
 	pthread_join(thread, NULL);
-	offer->params.rate = rate;
+	generator->params.rate = rate;
 	return done ? (double)counts.taken / counts.seconds : 0;
 }

@@ -46,13 +46,13 @@ struct load_generator;
 /* EAL must be up. NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
 struct load_generator *load_generator_create(const struct load_generator_params *params, char *error);
 /* Who polled it has closed the ethdev. */
-void load_generator_destroy(struct load_generator *offer);
+void load_generator_destroy(struct load_generator *generator);
 /* The same where nobody has. */
-void load_generator_discard(struct load_generator *offer);
+void load_generator_discard(struct load_generator *generator);
 
 /* The ethdev, which whoever polls it configures, starts and closes; and its name. */
-uint16_t load_generator_port(const struct load_generator *offer);
-const char *load_generator_name(const struct load_generator *offer);
+uint16_t load_generator_port(const struct load_generator *generator);
+const char *load_generator_name(const struct load_generator *generator);
 
 /*
  * Generates for so many milliseconds, or until a signal asks for the end, on a thread of its own,
@@ -60,13 +60,13 @@ const char *load_generator_name(const struct load_generator *offer);
  * needs no CPU while others poll.
  */
 bool load_generator_run(
-	struct load_generator *offer, uint32_t milliseconds, struct load_generator_counts *counts);
+	struct load_generator *generator, uint32_t milliseconds, struct load_generator_counts *counts);
 
 /* Packets that are in the rings. */
-uint64_t load_generator_left(const struct load_generator *offer);
+uint64_t load_generator_left(const struct load_generator *generator);
 
 /*
  * What the generator can do at most, in packets per second: for so many milliseconds a thread on
  * CPU `cpu` takes packets out of the rings and does nothing else.
  */
-double load_generator_ceiling(struct load_generator *offer, uint32_t cpu, uint32_t milliseconds);
+double load_generator_ceiling(struct load_generator *generator, uint32_t cpu, uint32_t milliseconds);

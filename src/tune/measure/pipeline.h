@@ -13,7 +13,7 @@
 
 struct pipeline_setting {
 	const char *design;
-	struct bench_subject contestant; /* its sketch, sharing, atomic and width */
+	struct bench_subject subject; /* its sketch, sharing, atomic and width */
 	uint32_t workers;
 	bool external;  /* packets come from live ports, and size, rate and workload are theirs */
 	uint32_t mbufs; /* of the generator, or of the ports' pools; 0 there: computed */

@@ -30,12 +30,12 @@ struct bench_stats pipeline_stats(
 
 uint32_t pipeline_threads(const struct pipeline_setting *setting)
 {
-	return setting->workers + (design_find(setting->design)->receiver) + !setting->external;
+	return setting->workers + (design_find(setting->design)->rx_core) + !setting->external;
 }
 
 static uint32_t nb_queues(const struct pipeline_setting *setting)
 {
-	return design_find(setting->design)->receiver ? 1 : setting->workers;
+	return design_find(setting->design)->rx_core ? 1 : setting->workers;
 }
 
 uint32_t pipeline_mbufs_min(const struct pipeline_setting *setting)
@@ -59,8 +59,8 @@ struct pipeline_totals pipeline_add_up(const struct run *run)
 		totals.count += generation->ppt_cycles;
 		totals.free += generation->free_cycles;
 	}
-	for (uint32_t r = 0; r < run->nb_receivers; r++) {
-		const struct rx_core_generation *generation = &run->receivers[r]->generations[0];
+	for (uint32_t r = 0; r < run->nb_rx_cores; r++) {
+		const struct rx_core_generation *generation = &run->rx_cores[r]->generations[0];
 
 		totals.received += generation->received;
 		for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -87,14 +87,14 @@ static bool check(const struct pipeline_totals *totals, const struct load_genera
 }
 
 /* Lets it run for so long, and stops everybody. */
-static bool let_run(struct run *run, struct load_generator *offer, uint32_t milliseconds,
+static bool let_run(struct run *run, struct load_generator *generator, uint32_t milliseconds,
 	struct load_generator_counts *counts)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	bool ran;
 
 	run_start(run);
-	ran = load_generator_run(offer, milliseconds, counts);
+	ran = load_generator_run(generator, milliseconds, counts);
 	epochs_end(run->epochs, 1);
 	while (!run_finished(run))
 		nanosleep(&nap, NULL);
@@ -142,17 +142,17 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 }
 
 /* The generator's ethdev, as port_probe() would describe it. */
-static struct port describe_port(const struct load_generator *offer, const struct config *config)
+static struct port describe_port(const struct load_generator *generator, const struct config *config)
 {
 	struct port port = {
-		.id = load_generator_port(offer),
+		.id = load_generator_port(generator),
 		.node = PLAN_NODE_ANY,
 		.config = config,
 		.driver = port_driver_find("net_ring"),
 	};
 
-	snprintf(port.name, sizeof(port.name), "%s", load_generator_name(offer));
-	snprintf(port.device, sizeof(port.device), "%s", load_generator_name(offer));
+	snprintf(port.name, sizeof(port.name), "%s", load_generator_name(generator));
+	snprintf(port.device, sizeof(port.device), "%s", load_generator_name(generator));
 	return port;
 }
 
@@ -170,15 +170,15 @@ bool pipeline_plan(const struct pipeline_setting *setting, const struct config *
 			.ordinary_bytes = prefix_ordinary_bytes(setting->rules),
 			.worker_bytes = prefix_worker_bytes(setting->rules),
 		};
-	setup_run_config(config, from, &setting->contestant);
+	setup_run_config(config, from, &setting->subject);
 	edit_design_options(config)->design = design_index(setting->design);
 	edit_plan_options(config)->workers = setting->workers;
-	edit_measurement_options(&config->measurements[0])->width = setting->contestant.width;
+	edit_measurement_options(&config->measurements[0])->width = setting->subject.width;
 	if (setting->key != NULL)
 		edit_measurement_options(&config->measurements[0])->key = *setting->key;
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	plan->measurements[0].ops = setting->contestant.sketch;
+	plan->measurements[0].ops = setting->subject.sketch;
 	return true;
 }
 
@@ -201,12 +201,12 @@ static bool add_rules(struct run *run, const struct prefix_list *rules, char *er
 }
 
 static bool run_offer(const struct pipeline_setting *setting, const struct config *from,
-	const struct topology *topology, struct load_generator *offer, const uint32_t *cpus,
+	const struct topology *topology, struct load_generator *generator, const uint32_t *cpus,
 	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error)
 {
 	static struct config config;
 	static struct plan plan;
-	struct port port = describe_port(offer, &config);
+	struct port port = describe_port(generator, &config);
 	struct load_generator_counts counts = {0};
 	struct pipeline_totals totals;
 	struct run *run;
@@ -224,12 +224,12 @@ static bool run_offer(const struct pipeline_setting *setting, const struct confi
 		run_destroy(run);
 		return false;
 	}
-	right = let_run(run, offer, milliseconds, &counts);
+	right = let_run(run, generator, milliseconds, &counts);
 	if (!right)
 		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no thread for the generator");
 	totals = pipeline_add_up(run);
 	run_destroy(run);
-	right = right && check(&totals, &counts, load_generator_left(offer), error);
+	right = right && check(&totals, &counts, load_generator_left(generator), error);
 	if (right)
 		*sample = pipeline_sample_of(&totals, counts.offered, counts.seconds);
 	return right;
@@ -250,17 +250,17 @@ bool pipeline_run(const struct pipeline_setting *setting, const struct config *f
 		.yield = pipeline_threads(setting) > nb_cpus,
 	};
 	int level = rte_log_get_level(log_type);
-	struct load_generator *offer;
+	struct load_generator *generator;
 	bool right;
 
-	offer = load_generator_create(&params, error);
-	if (offer == NULL)
+	generator = load_generator_create(&params, error);
+	if (generator == NULL)
 		return false;
 	/* Warnings are of rings that somebody else fills. */
 	rte_log_set_level((uint32_t)log_type, RTE_LOG_ERR);
 	right = run_offer(
-		setting, from, topology, offer, cpus, nb_cpus, milliseconds, sample, error);
+		setting, from, topology, generator, cpus, nb_cpus, milliseconds, sample, error);
 	rte_log_set_level((uint32_t)log_type, (uint32_t)level);
-	load_generator_destroy(offer);
+	load_generator_destroy(generator);
 	return right;
 }

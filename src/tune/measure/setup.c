@@ -29,11 +29,11 @@ bool setup_topology(struct topology *topology, const struct config *config)
 	return false;
 }
 
-const char *setup_atomic_name(const struct bench_subject *contestant)
+const char *setup_atomic_name(const struct bench_subject *subject)
 {
-	if (contestant->sharing != SHARING_SHARED)
+	if (subject->sharing != SHARING_SHARED)
 		return "";
-	return contestant->locked ? "lock" : plan_atomic_word(contestant->atomic);
+	return subject->locked ? "lock" : plan_atomic_word(subject->atomic);
 }
 
 static void copy_block(
@@ -43,7 +43,7 @@ static void copy_block(
 }
 
 void setup_run_config(
-	struct config *config, const struct config *from, const struct bench_subject *contestant)
+	struct config *config, const struct config *from, const struct bench_subject *subject)
 {
 	static const struct option_owner *const of_host[] = {
 		&seed_owner, &hugepages_owner, &process_owner, &eal_owner, &log_owner};
@@ -54,28 +54,28 @@ void setup_run_config(
 	for (size_t i = 0; i < RTE_DIM(of_host); i++)
 		copy_block(config, from, of_host[i]);
 	plan = edit_plan_options(config);
-	plan->sharing = contestant->sharing;
-	plan->atomic = contestant->atomic;
+	plan->sharing = subject->sharing;
+	plan->atomic = subject->atomic;
 	plan->workers = 1;
 	plan->mbuf_cache = plan_options(from)->mbuf_cache;
 	edit_async_options(config)->ring_size = SETUP_RING_SIZE;
 	measurement->name = "main";
 	*edit_measurement_options(measurement) = (struct measurement_options){
 		.key = key_rules[0],
-		.sketch = sketch_index(sketch_find(contestant->sketch->name)),
+		.sketch = sketch_index(sketch_find(subject->sketch->name)),
 		.top = WORKLOAD_TOP,
 		.confidence = 0.999,
 	};
 }
 
 bool setup_plan(struct plan *plan, const struct config *config,
-	const struct bench_subject *contestant, const struct topology *topology, char *error)
+	const struct bench_subject *subject, const struct topology *topology, char *error)
 {
 	struct plan_ports ports = {0};
 
 	if (!plan_make(plan, config, topology, &ports, error))
 		return false;
-	plan->measurements[0].ops = contestant->sketch; /* which may be none of sketches[] */
+	plan->measurements[0].ops = subject->sketch; /* which may be none of sketches[] */
 	return true;
 }
 

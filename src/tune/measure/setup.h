@@ -16,21 +16,21 @@
 bool setup_topology(struct topology *topology, const struct config *config);
 
 /* "cas", "add" or "lock"; empty for who shares nothing. */
-const char *setup_atomic_name(const struct bench_subject *contestant);
+const char *setup_atomic_name(const struct bench_subject *subject);
 
 /*
  * The configuration of a run with one measurement, design rss, and the contestant's sketch, sharing
  * and atomic; what concerns the host is taken from `from`. Strings are not copied.
  */
 void setup_run_config(
-	struct config *config, const struct config *from, const struct bench_subject *contestant);
+	struct config *config, const struct config *from, const struct bench_subject *subject);
 
 /*
  * The plan of such a run of the contestant on these CPUs, fed by the generator. Returns false with one line in
  * error[PLAN_TEXT_MAX].
  */
 bool setup_plan(struct plan *plan, const struct config *config,
-	const struct bench_subject *contestant, const struct topology *topology, char *error);
+	const struct bench_subject *subject, const struct topology *topology, char *error);
 
 /* Adds so much to the heap that EAL will have, in hugepages as long as they suffice. */
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
