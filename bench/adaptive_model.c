@@ -232,7 +232,8 @@ static void prepare(
 	runner->demand = (struct demand){
 		.how = way >= WAY_BEST ? DEMAND_AHEAD : DEMAND_RATE, .reserve = RESERVE};
 	runner->hysteresis.how = CHOOSE_BEST;
-	runner->hysteresis.now = (struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
+	runner->hysteresis.now =
+		(struct choice){.step = runner->steps[0], .flows = runner->flows[0]};
 	runner->hysteresis.before =
 		(struct choice){.step = runner->steps[1], .flows = runner->flows[1]};
 	runner->hysteresis.work = malloc(choose_work_size(SYSTEM_ITEMS_MAX));

@@ -123,8 +123,8 @@ static const char *const depth_names[] = {
 	[COLLECT_BENCH_COUNTED] = "best, count-min",
 };
 
-static bool open_entry(struct rounds_bench *bench, struct entry *entry, enum collect_bench_depth depth,
-	const struct exported *exported)
+static bool open_entry(struct rounds_bench *bench, struct entry *entry,
+	enum collect_bench_depth depth, const struct exported *exported)
 {
 	const struct exported_spec *spec = &exported->spec;
 

@@ -105,14 +105,13 @@ static void count(struct collect_bench *bench, const struct observation *observa
 {
 	struct dedup_counts counts = {.smallest_frame = UINT32_MAX};
 
-	dedup_burst(bench->dedup, observations, n, bench->counting.bursts, &counts,
-		bench->by_exporter);
+	dedup_burst(
+		bench->dedup, observations, n, bench->counting.bursts, &counts, bench->by_exporter);
 	bench->counts.records += n;
 	bench->counts.packets += counts.received;
 	bench->counts.measured += counts.measured;
 	if (bench->depth == COLLECT_BENCH_COUNTED)
-		count_weighted_keys(
-			&bench->counting, &bench->sketch, &bench->distinct);
+		count_weighted_keys(&bench->counting, &bench->sketch, &bench->distinct);
 }
 
 static void observe(void *arg, const struct observation *observations, uint32_t n)
@@ -220,7 +219,8 @@ static void set_sink(struct collect_bench *bench)
 	};
 }
 
-struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
+struct collect_bench *collect_bench_create(
+	enum collect_bench_depth depth, uint64_t flows, uint64_t seed)
 {
 	struct collect_bench *bench = aligned_alloc(64, (sizeof(*bench) + 63) / 64 * 64);
 
@@ -286,8 +286,7 @@ static void settle(struct collect_bench *bench)
 			break;
 		bench->counts.measured += counts.measured;
 		if (bench->depth == COLLECT_BENCH_COUNTED)
-			count_weighted_keys(
-				&bench->counting, &bench->sketch, &bench->distinct);
+			count_weighted_keys(&bench->counting, &bench->sketch, &bench->distinct);
 	}
 	count_waiting_keys(&bench->counting, &bench->sketch, &bench->distinct);
 }

@@ -15,7 +15,7 @@ enum collect_bench_depth {
 	COLLECT_BENCH_RECORDS,      /* decoded, and no more */
 	COLLECT_BENCH_OBSERVATIONS, /* and whose they are */
 	COLLECT_BENCH_BEST,         /* and each packet once */
-	COLLECT_BENCH_COUNTED,      /* and counted by Count-Min, as heavy hitters and distinct keys */
+	COLLECT_BENCH_COUNTED, /* and counted by Count-Min, as heavy hitters and distinct keys */
 };
 
 /* What came of it, since it was made. */
@@ -28,7 +28,8 @@ struct collect_bench_counts {
 struct collect_bench;
 
 /* For so many flows. NULL: there is no memory. */
-struct collect_bench *collect_bench_create(enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
+struct collect_bench *collect_bench_create(
+	enum collect_bench_depth depth, uint64_t flows, uint64_t seed);
 void collect_bench_destroy(struct collect_bench *bench);
 
 void collect_bench_take(struct collect_bench *bench, const struct datagram *datagram);

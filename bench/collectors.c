@@ -90,8 +90,8 @@ static void receive(struct listener *listener, struct collect_bench *bench)
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
 	struct collect_bench *bench = collect_bench_create(
-		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS, flows,
-		1);
+		kind == COLLECTORS_COUNTED ? COLLECT_BENCH_COUNTED : COLLECT_BENCH_OBSERVATIONS,
+		flows, 1);
 	struct listener *listener = bench != NULL ? open_listener(port) : NULL;
 	struct told told;
 

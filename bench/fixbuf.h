@@ -22,8 +22,8 @@ struct fixbuf *fixbuf_create(char *error);
 void fixbuf_destroy(struct fixbuf *fixbuf);
 
 /* Decodes all; adds to *counts. False where it could not. */
-bool fixbuf_run(
-	struct fixbuf *fixbuf, const struct exported *exported, struct collect_bench_counts *counts);
+bool fixbuf_run(struct fixbuf *fixbuf, const struct exported *exported,
+	struct collect_bench_counts *counts);
 
 /* Flow records of IPv4 into messages with the fields that report/formats/ipfix.h has. */
 struct fixbuf_writer;

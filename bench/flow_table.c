@@ -174,7 +174,8 @@ static const struct bench_rounds_result *result_of(
 }
 
 static void cell_ratio(struct flow_tables *bench, const char *column,
-	const struct bench_rounds_result *result, const struct bench_rounds_result *other, uint32_t rounds)
+	const struct bench_rounds_result *result, const struct bench_rounds_result *other,
+	uint32_t rounds)
 {
 	if (other != NULL)
 		figures_cell(&bench->figures, column, "%.2f",
@@ -290,7 +291,8 @@ static void note_fastest(
 {
 	for (uint32_t t = 0; t < bench->nb_tables; t++) {
 		const struct bench_rounds_result *result = &bench->results[t];
-		const struct bench_rounds_result *other = result_of(bench, FLOW_LIST, TABLE_HASH_AES);
+		const struct bench_rounds_result *other =
+			result_of(bench, FLOW_LIST, TABLE_HASH_AES);
 		double ns;
 
 		if (result->missing != NULL || result->refused > 0)

@@ -320,8 +320,7 @@ static void empty_ring(struct rte_ring *ring)
 
 static bool make_plan(struct forward_bench *bench, const struct entrant *entrant)
 {
-	const struct bench_subject subject = {
-		.sketch = sketch_find(entrant->sketch), .threads = 1};
+	const struct bench_subject subject = {.sketch = sketch_find(entrant->sketch), .threads = 1};
 	struct plan_ports ports = {.nb_ports = 1};
 
 	ports.ports[0].name = entrant->null ? "net_null" : "rings";

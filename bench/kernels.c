@@ -99,11 +99,11 @@ static void choose_subjects(struct kernels *kernels)
 	add_subject(kernels, "rte_hash", &bench_subject_rte_hash, 1);
 	for (const struct published *sketch = published; sketch->name != NULL; sketch++)
 		add_subject(kernels, sketch->name, sketch->ops, 1);
-	kernels->nb_subjects += choices_subjects(bench_options(kernels->config),
-		kernels->threads, kernels->subjects + kernels->nb_subjects,
+	kernels->nb_subjects += choices_subjects(bench_options(kernels->config), kernels->threads,
+		kernels->subjects + kernels->nb_subjects,
 		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_subjects);
-	kernels->nb_subjects += locked_subjects(bench_options(kernels->config),
-		kernels->threads, kernels->subjects + kernels->nb_subjects,
+	kernels->nb_subjects += locked_subjects(bench_options(kernels->config), kernels->threads,
+		kernels->subjects + kernels->nb_subjects,
 		BENCH_ROUNDS_SUBJECTS_MAX - kernels->nb_subjects);
 }
 
@@ -111,14 +111,14 @@ static const struct bench_rounds_result *result_of(
 	const struct kernels *kernels, const struct bench_subject_ops *ops, uint32_t threads)
 {
 	for (uint32_t c = 0; c < kernels->nb_subjects; c++)
-		if (kernels->subjects[c].ops == ops &&
-			kernels->subjects[c].threads == threads)
+		if (kernels->subjects[c].ops == ops && kernels->subjects[c].threads == threads)
 			return &kernels->results[c];
 	return NULL;
 }
 
 static void cell_ratio(struct figures *figures, const char *column,
-	const struct bench_rounds_result *result, const struct bench_rounds_result *other, uint32_t rounds)
+	const struct bench_rounds_result *result, const struct bench_rounds_result *other,
+	uint32_t rounds)
 {
 	if (other != NULL && other->missing == NULL)
 		figures_cell(figures, column, "%.2f",
@@ -205,8 +205,7 @@ static void print_subject(
 	figures_row(figures);
 }
 
-static void print_rounds(
-	struct kernels *kernels, const struct bench_rounds *setup, uint32_t rounds)
+static void print_rounds(struct kernels *kernels, const struct bench_rounds *setup, uint32_t rounds)
 {
 	const struct workload_spec *spec = &setup->workload->spec;
 	char traffic[CHOICES_TEXT_MAX], flows[CHOICES_TEXT_MAX] = "";

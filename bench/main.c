@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 
 	standard_files_fill();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return argc == 3 && strcmp(argv[2], "words") == 0 ? print_names() : print_commands();
+		return argc == 3 && strcmp(argv[2], "words") == 0 ? print_names()
+								  : print_commands();
 	if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0))
 		return print_no_command();
 	switch (config_load(&config, &bench_program, argc, argv, stdout, stderr)) {

@@ -323,8 +323,7 @@ static bool run_rounds_of(
 
 	for (; n < ENTRANTS_MAX && all_rounds[c].entrants[n].name != NULL; n++)
 		entrants[n] = bench_subject_of(&all_rounds[c].entrants[n]);
-	if (!bench_rounds_run(
-		    &setup, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
+	if (!bench_rounds_run(&setup, &parts->cpus, entrants, n, 1, results, &done, parts->error) ||
 		done == 0)
 		return false;
 	for (uint32_t e = 0; e < n; e++)

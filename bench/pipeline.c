@@ -213,7 +213,8 @@ static void add_workers(struct pipeline *pipeline)
 	uint64_t most = choices_largest(pipeline->workers);
 
 	if (!pipeline->paper && most < pipeline->cpus.n)
-		most = pipeline->cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline->cpus.n : LOAD_GENERATOR_QUEUES_MAX;
+		most = pipeline->cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline->cpus.n
+								    : LOAD_GENERATOR_QUEUES_MAX;
 	for (uint32_t d = 0; d < 2; d++)
 		for (uint32_t workers = 1; workers <= most; workers += workers < 8 ? 1 : 4) {
 			struct pipeline_setting setting = usual(pipeline, "simple-hash");
@@ -458,7 +459,8 @@ static bool run_entry(struct pipeline *pipeline, struct entry *entry, uint32_t r
 			pipeline->names, cpus->ids, cpus->n, pipeline->milliseconds,
 			&entry->samples[round], error);
 	if (!load_workload(pipeline, entry->zipf, entry->flows)) {
-		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %" PRIu64 " flows", entry->flows);
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %" PRIu64 " flows",
+			entry->flows);
 		return false;
 	}
 	entry->setting.workload = pipeline->workload;
@@ -697,7 +699,8 @@ static int run_bench(struct config *config, bool paper)
 	cpus_init(&pipeline.cpus, &pipeline.machine.topology);
 	most = (uint32_t)choices_largest(pipeline.workers);
 	if (most < pipeline.cpus.n)
-		most = pipeline.cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline.cpus.n : LOAD_GENERATOR_QUEUES_MAX;
+		most = pipeline.cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline.cpus.n
+								   : LOAD_GENERATOR_QUEUES_MAX;
 	/* Lcore 0, a receiver, and the workers. */
 	if (!setup_eal(
 		    config, &pipeline.machine.topology, &pipeline.cpus, 2 + most, HEAP_MEGABYTES))
@@ -756,7 +759,7 @@ static const char *inapplicable_without_generator(
 
 #define LOAD_ROWS(traffics, threads)                                                               \
 	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),                  \
-		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_without_generator, traffics),                  \
+		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_without_generator, traffics),   \
 		{                                                                                  \
 			.name = "workers",                                                         \
 			.placeholder = "N,...",                                                    \
@@ -764,7 +767,7 @@ static const char *inapplicable_without_generator(
 			.type = OPTION_COUNTS,                                                     \
 			OPTION_FIELD(bench_options, workers),                                      \
 			.min = 1,                                                                  \
-			.max = LOAD_GENERATOR_QUEUES_MAX,                                                   \
+			.max = LOAD_GENERATOR_QUEUES_MAX,                                          \
 			.default_note = (threads),                                                 \
 			.help = "Cores that count. Where they, the receiver and the generator "    \
 				"have no CPU each, the row says so.",                              \

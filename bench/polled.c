@@ -64,7 +64,8 @@ static void count_timed(
 static void look(struct worker *worker, uint32_t n)
 {
 	poll_look(&worker->poller, 0, polled_kind == POLLED_COUNT_ONLY ? n : n - 1);
-	worker->shed->shedding.level = polled_kind == POLLED_COUNT_ONLY ? SHED_LEVEL_COUNT : SHED_LEVEL_FULL;
+	worker->shed->shedding.level =
+		polled_kind == POLLED_COUNT_ONLY ? SHED_LEVEL_COUNT : SHED_LEVEL_FULL;
 }
 
 static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)

@@ -197,8 +197,8 @@ struct octo {
 	struct octo_message queue[OCTO_QUEUE];
 };
 
-static void *octo_open(const struct bench_subject *subject, const struct bench_rounds *setup,
-	uint32_t threshold)
+static void *octo_open(
+	const struct bench_subject *subject, const struct bench_rounds *setup, uint32_t threshold)
 {
 	uint64_t width = bench_subject_width(subject, setup);
 	size_t counters = OCTO_ROWS * width, header = line_up(sizeof(struct octo));
@@ -217,8 +217,7 @@ static void *octo_open(const struct bench_subject *subject, const struct bench_r
 	return octo;
 }
 
-static void *octo127_open(
-	const struct bench_subject *subject, const struct bench_rounds *setup)
+static void *octo127_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	return octo_open(subject, setup, 127);
 }
@@ -414,8 +413,7 @@ struct elastic {
 	uint8_t *light;
 };
 
-static void *elastic_open(
-	const struct bench_subject *subject, const struct bench_rounds *setup)
+static void *elastic_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	size_t header = line_up(sizeof(struct elastic)), size = budget(subject, setup);
 	struct elastic *elastic = block_open(size);

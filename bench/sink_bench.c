@@ -90,7 +90,8 @@ static bool run_turns(struct beside_bench *bench, double *ns)
 
 static bool run_beside(struct beside_bench *bench, const struct beside *beside, uint32_t round)
 {
-	const struct sink_receivers_setting setting = {.frozen = beside->frozen, .queue_mb = QUEUE_MB};
+	const struct sink_receivers_setting setting = {
+		.frozen = beside->frozen, .queue_mb = QUEUE_MB};
 	struct rounds_bench *in = bench->in;
 	struct sink_receivers *receivers = NULL;
 	double ns[TURNS];
@@ -100,8 +101,8 @@ static bool run_beside(struct beside_bench *bench, const struct beside *beside, 
 	leave_worker(&bench->plan, &before);
 	if (beside->open)
 		receivers = sink_receivers_open(&setting, in->error);
-	fine = !beside->open ||
-	       (receivers != NULL && sink_receivers_push_always(receivers, EVERY_FLOWS, TOP, EVERY));
+	fine = !beside->open || (receivers != NULL && sink_receivers_push_always(
+							      receivers, EVERY_FLOWS, TOP, EVERY));
 	sched_setaffinity(0, sizeof(before), &before);
 	fine = fine && run_turns(bench, ns);
 	if (receivers != NULL)

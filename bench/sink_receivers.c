@@ -99,7 +99,8 @@ static void accept_one(struct sink_receivers *receivers, enum port port)
 		close(fd);
 		return;
 	}
-	receivers->connections[c] = (struct connection){.port = port, .request = malloc(REQUEST_MAX)};
+	receivers->connections[c] =
+		(struct connection){.port = port, .request = malloc(REQUEST_MAX)};
 	receivers->polled[receivers->nb_polled++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
@@ -171,7 +172,8 @@ static bool listen_all(struct sink_receivers *receivers)
 		if (!listen_at(&receivers->listeners[p], &receivers->ports[p],
 			    p == PORT_DATAGRAMS ? SOCK_DGRAM : SOCK_STREAM))
 			return false;
-		receivers->polled[p] = (struct pollfd){.fd = receivers->listeners[p], .events = POLLIN};
+		receivers->polled[p] =
+			(struct pollfd){.fd = receivers->listeners[p], .events = POLLIN};
 	}
 	receivers->nb_polled = PORTS;
 	if (receivers->setting.frozen)
@@ -253,8 +255,8 @@ static void *scrape(void *arg)
 
 /* --- The writer */
 
-static void put_section(FILE *file, const struct sink_receivers *receivers, const char *name, const char *what,
-	const char *url)
+static void put_section(FILE *file, const struct sink_receivers *receivers, const char *name,
+	const char *what, const char *url)
 {
 	fprintf(file, "[export %s]\nwhat = %s\nurl = %s\nqueue = %zuMB\n", name, what, url,
 		receivers->setting.queue_mb);
@@ -285,8 +287,8 @@ static bool write_config(struct sink_receivers *receivers)
 		receivers->remotes++;
 	}
 	if (sink_type_kafka.missing == NULL) {
-		snprintf(
-			url, sizeof(url), "kafka://127.0.0.1:%u/flows", receivers->ports[PORT_BROKER]);
+		snprintf(url, sizeof(url), "kafka://127.0.0.1:%u/flows",
+			receivers->ports[PORT_BROKER]);
 		if (receivers->broker != NULL)
 			snprintf(url, sizeof(url), "kafka://%s/flows",
 				mock_broker_address(receivers->broker));
@@ -312,19 +314,21 @@ static bool open_writer(struct sink_receivers *receivers, char *error)
 	uint64_t first;
 	int status;
 
-	receivers->configured =
-		config_load(&receivers->config, &commands, 4, arguments, stdout, stderr) == CONFIG_OK;
+	receivers->configured = config_load(&receivers->config, &commands, 4, arguments, stdout,
+					stderr) == CONFIG_OK;
 	if (!receivers->configured)
 		return false;
 	receivers->writer = writer_open(&receivers->config, &sink_log, &first, &status, error);
 	return receivers->writer != NULL;
 }
 
-struct sink_receivers *sink_receivers_open(const struct sink_receivers_setting *setting, char *error)
+struct sink_receivers *sink_receivers_open(
+	const struct sink_receivers_setting *setting, char *error)
 {
 	struct sink_receivers *receivers = calloc(1, sizeof(*receivers));
 
-	snprintf(error, SINK_RECEIVERS_ERROR_MAX, "no memory, file or socket of loopback for receivers");
+	snprintf(error, SINK_RECEIVERS_ERROR_MAX,
+		"no memory, file or socket of loopback for receivers");
 	if (receivers == NULL)
 		return NULL;
 	receivers->setting = *setting;
@@ -381,7 +385,8 @@ static void *push_always(void *arg)
 	return NULL;
 }
 
-bool sink_receivers_push_always(struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every)
+bool sink_receivers_push_always(
+	struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every)
 {
 	receivers->flows = flows;
 	receivers->rows = rows;

@@ -23,11 +23,13 @@ struct sink_receivers_setting {
 struct sink_receivers;
 
 /* Its threads run where the caller's may. NULL with one line in error[SINK_RECEIVERS_ERROR_MAX]. */
-struct sink_receivers *sink_receivers_open(const struct sink_receivers_setting *setting, char *error);
+struct sink_receivers *sink_receivers_open(
+	const struct sink_receivers_setting *setting, char *error);
 /* Hands an epoch over, which is taken over. */
 void sink_receivers_push(struct sink_receivers *receivers, struct report_epoch *epoch);
 /* Hands one over every so many ns, from a thread of its own, until sink_receivers_close(). */
-bool sink_receivers_push_always(struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every);
+bool sink_receivers_push_always(
+	struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every);
 /* What all queues may take, with librdkafka's own; bytes. */
 size_t sink_receivers_bound(const struct sink_receivers *receivers);
 /* Ends them; those that are frozen hang up, so that this does not take long. */

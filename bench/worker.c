@@ -86,8 +86,8 @@ static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
 {
 	return subject->name == kept_up[0]   ? POLLED_KEPT_UP
 	       : subject->name == kept_up[1] ? POLLED_COUNT_ONLY
-	       : e == 0                         ? POLLED_RECEIVE_AND_FREE
-						: POLLED_MEASURE;
+	       : e == 0                      ? POLLED_RECEIVE_AND_FREE
+					     : POLLED_MEASURE;
 }
 
 /* The first entrant counts nothing: any sketch does for its plan. */
@@ -97,8 +97,8 @@ static bool choose_entrants(struct worker_bench *bench, char *error)
 	uint32_t n = choices_subjects(
 		bench_options(bench->config), &one_thread, subjects + 1, ENTRANTS_MAX - 1);
 
-	n += locked_subjects(bench_options(bench->config), &one_thread, subjects + 1 + n,
-		ENTRANTS_MAX - 1 - n);
+	n += locked_subjects(
+		bench_options(bench->config), &one_thread, subjects + 1 + n, ENTRANTS_MAX - 1 - n);
 
 	subjects[0] = (struct bench_subject){
 		.name = "receive and free", .sketch = sketches[0], .threads = 1};

@@ -310,8 +310,8 @@ static bool time_new(struct fed *fed, uint32_t n)
 			if (is_late(run))
 				return false;
 			/* Once there are samples enough the rest is but to be there. */
-			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX,
-				flow, 1, true);
+			feed_in_turn(fed, run->n < run->calibration->samples ? n : BURST_MAX, flow,
+				1, true);
 		}
 	}
 	return true;

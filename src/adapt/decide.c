@@ -85,25 +85,28 @@ static void forget(struct step_hysteresis *hysteresis)
 static bool is_time(const struct step_hysteresis *hysteresis)
 {
 	return hysteresis->calm >= hysteresis->calm_least ||
-	       (hysteresis->calm >= DECIDE_CALM && hysteresis->target_ns > MUCH * hysteresis->failed_ns);
+	       (hysteresis->calm >= DECIDE_CALM &&
+		       hysteresis->target_ns > MUCH * hysteresis->failed_ns);
 }
 
 static enum decided up(
 	struct step_hysteresis *hysteresis, const struct choose_problem *problem, double target_ns)
 {
 	copy(problem, &hysteresis->before, &hysteresis->now);
-	if (!choose_back(hysteresis->how, problem, target_ns, hysteresis->work, &hysteresis->before)) {
+	if (!choose_back(
+		    hysteresis->how, problem, target_ns, hysteresis->work, &hysteresis->before)) {
 		hysteresis->calm = 0;
 		return DECIDED_STAY;
 	}
-	hysteresis->target_ns = hysteresis->calm == 0 ? target_ns : fmin(hysteresis->target_ns, target_ns);
+	hysteresis->target_ns =
+		hysteresis->calm == 0 ? target_ns : fmin(hysteresis->target_ns, target_ns);
 	hysteresis->calm++;
 	if (!is_time(hysteresis))
 		return DECIDED_STAY;
 	hysteresis->calm = 0;
 	copy(problem, &hysteresis->before, &hysteresis->now);
-	if (!choose_back(
-		    hysteresis->how, problem, hysteresis->target_ns, hysteresis->work, &hysteresis->before))
+	if (!choose_back(hysteresis->how, problem, hysteresis->target_ns, hysteresis->work,
+		    &hysteresis->before))
 		return DECIDED_STAY;
 	swap(hysteresis);
 	hysteresis->since_up = 0;
@@ -121,5 +124,5 @@ enum decided decide(
 		forget(hysteresis);
 	choose_predict(problem, target_ns, hysteresis->work, &hysteresis->now);
 	return hysteresis->now.fits ? up(hysteresis, problem, target_ns)
-				 : down(hysteresis, problem, target_ns);
+				    : down(hysteresis, problem, target_ns);
 }

@@ -221,8 +221,8 @@ static bool next_line(struct profile_reader *reader)
 		length = strlen(reader->text);
 		if (length == 0 || reader->text[length - 1] != '\n')
 			return set_line_error(reader, length == sizeof(reader->text) - 1
-						      ? "longer than any line of a profile"
-						      : "cut off");
+							      ? "longer than any line of a profile"
+							      : "cut off");
 		reader->text[length - 1] = '\0';
 	} while (reader->text[0] == '#');
 	return true;
@@ -295,8 +295,8 @@ static bool read_sketch(struct profile_reader *reader, char *const *fields, stru
 	if (what->part != PROFILE_SKETCH) {
 		for (uint32_t f = 0; f < 6; f++)
 			if (fields[f][0] != '\0')
-				return set_line_error(reader, "'%.64s' stands where there is no sketch",
-					fields[f]);
+				return set_line_error(reader,
+					"'%.64s' stands where there is no sketch", fields[f]);
 		return true;
 	}
 	what->sketch = sketch_find(fields[0]);
@@ -384,7 +384,8 @@ static bool read_row(struct profile_reader *reader, struct profile *profile)
 		return false;
 	if (profile_find(profile, &row.what) != NULL)
 		return set_line_error(reader, "the same as in another line");
-	return profile_add(profile, &row) || set_line_error(reader, "there is no room for more rows");
+	return profile_add(profile, &row) ||
+	       set_line_error(reader, "there is no room for more rows");
 }
 
 static bool read_host(struct profile_reader *reader, struct profile_host *host)
@@ -417,7 +418,8 @@ static bool read_rows(struct profile_reader *reader, struct profile *profile)
 			return false;
 	}
 	return read_whole(reader, reader->text + strlen(last), PROFILE_ROWS_MAX, &rows) &&
-	       (rows == profile->n || set_line_error(reader, "%u rows stand before it", profile->n));
+	       (rows == profile->n ||
+		       set_line_error(reader, "%u rows stand before it", profile->n));
 }
 
 bool profile_read(struct profile *profile, FILE *in, const char *name, char *error)
@@ -428,7 +430,8 @@ bool profile_read(struct profile *profile, FILE *in, const char *name, char *err
 	*profile = (struct profile){0};
 	right = next_line(&reader) &&
 		(strcmp(reader.text, FIRST_LINE) == 0 ||
-			set_line_error(&reader, "does not begin as what sketchtap-bench profile writes")) &&
+			set_line_error(&reader,
+				"does not begin as what sketchtap-bench profile writes")) &&
 		read_host(&reader, &profile->host) && next_line(&reader) &&
 		(strcmp(reader.text, columns) == 0 || set_line_error(&reader, "other columns")) &&
 		read_rows(&reader, profile);

@@ -9,7 +9,8 @@
 /* A clock that was set back ends the minute. */
 static bool said_just_now(const struct log_ratelimit *ratelimit, int64_t end)
 {
-	return ratelimit->logged && end >= ratelimit->logged_at && end - ratelimit->logged_at < SAY_EACH_NS;
+	return ratelimit->logged && end >= ratelimit->logged_at &&
+	       end - ratelimit->logged_at < SAY_EACH_NS;
 }
 
 bool log_ratelimit_due(struct log_ratelimit *ratelimit, int64_t end, uint64_t badness)

@@ -10,10 +10,10 @@
 struct log_ratelimit {
 	bool logged;
 	int64_t logged_at; /* ns since 1970-01-01 UTC; end of the epoch of the last warning */
-	uint64_t worst;  /* largest value logged within the minute */
-	uint64_t unsaid; /* suppressed epochs since then */
-	uint64_t epochs; /* epochs covered by the last warning */
-	char since[80];  /* suffix of the warning about suppressed epochs; may be empty */
+	uint64_t worst;    /* largest value logged within the minute */
+	uint64_t unsaid;   /* suppressed epochs since then */
+	uint64_t epochs;   /* epochs covered by the last warning */
+	char since[80];    /* suffix of the warning about suppressed epochs; may be empty */
 };
 
 /*

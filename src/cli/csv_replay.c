@@ -82,8 +82,7 @@ __attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *r
 	if (rows->line > 0)
 		used += snprintf(replay->error + used, sizeof(replay->error) - (size_t)used,
 			":%llu", (unsigned long long)rows->line);
-	used += snprintf(
-		replay->error + used, sizeof(replay->error) - (size_t)used, "%s", ": ");
+	used += snprintf(replay->error + used, sizeof(replay->error) - (size_t)used, "%s", ": ");
 	va_start(args, format);
 	vsnprintf(replay->error + used, sizeof(replay->error) - (size_t)used, format, args);
 	va_end(args);
@@ -119,8 +118,8 @@ static bool split(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 	for (rows->nb_fields = 0; rest != NULL; rows->nb_fields++) {
 		if (rows->nb_fields == FIELDS_MAX)
-			return set_error(replay, rows, EXIT_TEXT, "it has more than %d fields",
-				FIELDS_MAX);
+			return set_error(
+				replay, rows, EXIT_TEXT, "it has more than %d fields", FIELDS_MAX);
 		rows->fields[rows->nb_fields] = next_field(&rest);
 		if (rows->fields[rows->nb_fields] == NULL)
 			return set_error(replay, rows, EXIT_TEXT,
@@ -336,8 +335,8 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 	bool known;
 
 	if (measurement == NULL || !read_times(replay, rows, epoch) ||
-		!read_count(replay, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys,
-			&known))
+		!read_count(
+			replay, rows, rows->at[DISTINCT_KEYS], &measurement->distinct_keys, &known))
 		return false;
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
 		uint64_t *count =
@@ -381,8 +380,7 @@ static double misfit(const struct epoch_view_measurement *measurement, bool byte
 /* --- epochs --- */
 
 static void take_rows(struct csv_replay *replay, struct csv_replay_rows *rows,
-	struct epoch_view *epoch,
-	bool (*take)(struct csv_replay *replay, struct epoch_view *epoch))
+	struct epoch_view *epoch, bool (*take)(struct csv_replay *replay, struct epoch_view *epoch))
 {
 	while (rows->there && rows->epoch == epoch->number && replay->status == 0 &&
 		!epoch->failed) {

@@ -48,8 +48,8 @@ static const char usage[] =
 
 struct top_display {
 	struct view view;
-	struct epoch_stream *stream;  /* NULL: the run is gone, or there is none */
-	struct csv_replay *replay; /* NULL: a run is watched */
+	struct epoch_stream *stream; /* NULL: the run is gone, or there is none */
+	struct csv_replay *replay;   /* NULL: a run is watched */
 	int64_t due;                 /* monotonic ns, when its next interval is shown */
 	struct top_screen picture;
 	bool colors, quit;

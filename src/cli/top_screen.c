@@ -155,8 +155,8 @@ static void draw_title(
 	}
 }
 
-static void draw_rates(
-	struct screen_lines *screen_lines, const struct epoch_view *epoch, const struct ledger *ledger)
+static void draw_rates(struct screen_lines *screen_lines, const struct epoch_view *epoch,
+	const struct ledger *ledger)
 {
 	struct text *text = add_line(screen_lines, PICTURE_PLAIN);
 	uint64_t duration = epoch_view_rate_time(epoch);
@@ -215,8 +215,9 @@ static void draw_ledger(
 static void draw_workers(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t duration = epoch_view_rate_time(epoch);
-	struct text *text =
-		epoch->nb_workers > 0 && duration > 0 ? add_line(screen_lines, PICTURE_PLAIN) : NULL;
+	struct text *text = epoch->nb_workers > 0 && duration > 0
+				    ? add_line(screen_lines, PICTURE_PLAIN)
+				    : NULL;
 
 	if (text == NULL)
 		return;
@@ -233,7 +234,8 @@ static void draw_ports(struct screen_lines *screen_lines, const struct epoch_vie
 
 	for (uint32_t p = 0; p < epoch->nb_ports; p++)
 		down |= !epoch->ports[p].up;
-	text = epoch->nb_ports > 0 ? add_line(screen_lines, down ? PICTURE_ALARM : PICTURE_PLAIN) : NULL;
+	text = epoch->nb_ports > 0 ? add_line(screen_lines, down ? PICTURE_ALARM : PICTURE_PLAIN)
+				   : NULL;
 	if (text == NULL)
 		return;
 	text_str(text, "ports");
@@ -276,8 +278,9 @@ static void draw_deliveries(struct screen_lines *screen_lines, const struct epoc
 		bad += not_taken(delivery);
 		worst = not_taken(delivery) > not_taken(worst) ? delivery : worst;
 	}
-	text = epoch->nb_deliveries > 0 ? add_line(screen_lines, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
-					: NULL;
+	text = epoch->nb_deliveries > 0
+		       ? add_line(screen_lines, bad > 0 ? PICTURE_ALARM : PICTURE_PLAIN)
+		       : NULL;
 	if (text == NULL)
 		return;
 	text_str(text, "rows ");
@@ -308,7 +311,8 @@ static void draw_places(struct screen_lines *screen_lines, const struct epoch_vi
 	for (uint32_t d = 0; d < epoch->nb_deliveries; d++) {
 		const struct epoch_view_delivery *delivery = &epoch->deliveries[d];
 
-		text = add_line(screen_lines, not_taken(delivery) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
+		text = add_line(
+			screen_lines, not_taken(delivery) > 0 ? PICTURE_ALARM : PICTURE_PLAIN);
 		if (text == NULL)
 			return;
 		add_amount(text, delivery->rows);

@@ -10,8 +10,8 @@
 #include "cli/epoch_view.h"
 
 #define TOP_SCREEN_ROWS_MAX 300
-#define VIEW_EPOCHS      10 /* of a row's past that are shown */
-#define VIEW_FIND_MAX    64
+#define VIEW_EPOCHS         10 /* of a row's past that are shown */
+#define VIEW_FIND_MAX       64
 
 enum view_order {
 	VIEW_BY_RANK,  /* of the run: by what the measurement counts */

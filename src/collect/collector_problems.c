@@ -226,7 +226,8 @@ static void take_stranger(struct collector *collector, const struct datagram *da
 	collector_note_sender(collector, PROBLEM_NO_EXPORT, &datagram->src, 0, 1);
 }
 
-static enum problem problem_of(const struct datagram *datagram, const struct export_version *version)
+static enum problem problem_of(
+	const struct datagram *datagram, const struct export_version *version)
 {
 	if (datagram->proto != 0)
 		return datagram->proto == PROTO_TCP ? PROBLEM_TCP : PROBLEM_SCTP;
@@ -235,7 +236,7 @@ static enum problem problem_of(const struct datagram *datagram, const struct exp
 	if (version->supported)
 		return PROBLEM_MALFORMED;
 	return version->family == EXPORT_FAMILY_SFLOW ? PROBLEM_SFLOW_VERSION
-						    : PROBLEM_NETFLOW_VERSION;
+						      : PROBLEM_NETFLOW_VERSION;
 }
 
 /* DTLS carries other protocols. NetFlow v2 to v4 were never released, and TFTP has their numbers. */

@@ -628,7 +628,8 @@ static void warn_domain(struct collector *collector, struct domain *domain)
 
 static bool is_standard(const struct sequence *sequence)
 {
-	bool messages = sequence->protocol == FLOW_PROTOCOL_NETFLOW9 || sequence->protocol == FLOW_PROTOCOL_SFLOW;
+	bool messages = sequence->protocol == FLOW_PROTOCOL_NETFLOW9 ||
+			sequence->protocol == FLOW_PROTOCOL_SFLOW;
 
 	return sequence->convention == (messages ? SEQUENCE_MESSAGES : SEQUENCE_RECORDS);
 }
@@ -1019,7 +1020,8 @@ static uint32_t take_message(
 		return len;
 	}
 	/* RFC 7011, 3.1: the length of the message. */
-	if (header.protocol == FLOW_PROTOCOL_IPFIX && header.total >= header.len && header.total < len)
+	if (header.protocol == FLOW_PROTOCOL_IPFIX && header.total >= header.len &&
+		header.total < len)
 		len = header.total;
 	header.came = datagram->time;
 	if (len > header.len)

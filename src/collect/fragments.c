@@ -248,7 +248,8 @@ static uint32_t take_slot(struct fragments *fragments)
 	return at;
 }
 
-static uint32_t begin_datagram(struct fragments *fragments, const struct identity *identity, int64_t time)
+static uint32_t begin_datagram(
+	struct fragments *fragments, const struct identity *identity, int64_t time)
 {
 	uint32_t *bucket = bucket_of(fragments, identity), at = take_slot(fragments);
 	struct fragments_waiting *waiting = &fragments->waiting[at];

@@ -328,7 +328,8 @@ static void explain(const struct listen_address *addresses, uint32_t at, char *e
 	int reason = errno;
 
 	for (uint32_t i = 0; i < at && reason == EADDRINUSE; i++)
-		if (covers_address(&addresses[i], address) || covers_address(address, &addresses[i])) {
+		if (covers_address(&addresses[i], address) ||
+			covers_address(address, &addresses[i])) {
 			snprintf(error, OPTION_WHY_MAX,
 				"--listen %s and --listen %s have addresses in common; omit one",
 				addresses[i].text, address->text);

@@ -265,7 +265,8 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	uint32_t section;
 
 	if (verb == NULL || name == NULL)
-		return set_error(error, "write add, change or remove, and the name of a measurement");
+		return set_error(
+			error, "write add, change or remove, and the name of a measurement");
 	section = config_file_find_section(file, name);
 	if (strcmp(verb, "add") == 0) {
 		if (section < file->nb_sections)

@@ -49,14 +49,16 @@ static const struct option_source *add_source(struct option_source *sources, uin
 
 const void *config_block(const struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *source = find_source(config->sources, config->nb_sources, owner);
+	const struct option_source *source =
+		find_source(config->sources, config->nb_sources, owner);
 
 	return source != NULL ? config->storage + source->offset : zeros;
 }
 
 void *config_edit(struct config *config, const struct option_owner *owner)
 {
-	const struct option_source *source = find_source(config->sources, config->nb_sources, owner);
+	const struct option_source *source =
+		find_source(config->sources, config->nb_sources, owner);
 
 	assert(source != NULL || config->nb_sources < CONFIG_BLOCKS_MAX);
 	if (source == NULL)
@@ -81,8 +83,8 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 
 	assert(source != NULL || measurement->nb_sources < MEASUREMENT_BLOCKS_MAX);
 	if (source == NULL)
-		source = add_source(measurement->sources, &measurement->nb_sources, &measurement->used,
-			MEASUREMENT_BLOCK_BYTES, owner);
+		source = add_source(measurement->sources, &measurement->nb_sources,
+			&measurement->used, MEASUREMENT_BLOCK_BYTES, owner);
 	return measurement->storage + source->offset;
 }
 
@@ -422,8 +424,8 @@ static bool reset_parts(const struct option_target *target, const struct config_
 	return true;
 }
 
-static bool give(const struct option_target *target, const struct config_row *row, const char *value,
-	struct option_origin origin)
+static bool give(const struct option_target *target, const struct config_row *row,
+	const char *value, struct option_origin origin)
 {
 	struct option_piece pieces[OPTION_PIECES_MAX];
 	char why[OPTION_WHY_MAX];
@@ -652,8 +654,8 @@ static bool set_fault_error(const struct option_target *target, const struct opt
 	if (fault->named != NULL)
 		return set_named_error(target, fault);
 	if (row != NULL)
-		return set_row_error(target, row->row, origin_of(target->config, fault->measurement, row),
-			fault->why);
+		return set_row_error(target, row->row,
+			origin_of(target->config, fault->measurement, row), fault->why);
 	snprintf(target->error, CONFIG_ERROR_MAX, "%s", fault->why);
 	return false;
 }
@@ -841,7 +843,8 @@ static enum config_result apply(struct loader *loader)
 
 	if (result != CONFIG_OK)
 		return result;
-	good = give_defaults(&target) && (config->file == NULL || give_section(&target, 0, false)) &&
+	good = give_defaults(&target) &&
+	       (config->file == NULL || give_section(&target, 0, false)) &&
 	       make_measurements(target);
 	for (unsigned int i = 0; good && i < loader->nb_arguments; i++)
 		good = loader->arguments[i].row != NULL || set_key(&target, &loader->arguments[i]);

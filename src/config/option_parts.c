@@ -199,8 +199,9 @@ int option_split(struct config *config, const struct config_row *row, const char
 		return -1;
 	part = find_part(config, row->row, text, false);
 	if (part == NULL)
-		return row->row->type != OPTION_PARTS ? n
-						      : set_kind_error(config, row->row, value, why);
+		return row->row->type != OPTION_PARTS
+			       ? n
+			       : set_kind_error(config, row->row, value, why);
 	text += strlen(part->row->part);
 	if (follows_own(part->row)) {
 		text[-1] = '\0';

@@ -19,13 +19,13 @@
 #include "control/shed_controller.h"
 #include "control/reply.h"
 
-#define RELOAD_PATIENCE_S 2
-#define ANSWER_PATIENCE_S 5 /* seconds to wait for handlers before a warning */
-#define TOP_DEFAULT       10
-#define TOP_MAX           40  /* most rows; an IPv6 row has nearly 400 bytes */
-#define TOP_HEAD_BYTES    400 /* bytes besides the rows */
-#define DELIVERIES_MAX        40  /* most deliveries, of about 300 bytes each */
-#define DRILL_DOWN_KEYS_MAX   60  /* most drill-down keys, of nearly 200 bytes each */
+#define RELOAD_PATIENCE_S   2
+#define ANSWER_PATIENCE_S   5 /* seconds to wait for handlers before a warning */
+#define TOP_DEFAULT         10
+#define TOP_MAX             40  /* most rows; an IPv6 row has nearly 400 bytes */
+#define TOP_HEAD_BYTES      400 /* bytes besides the rows */
+#define DELIVERIES_MAX      40  /* most deliveries, of about 300 bytes each */
+#define DRILL_DOWN_KEYS_MAX 60  /* most drill-down keys, of nearly 200 bytes each */
 
 /* Ledger of an epoch, or sum of several. */
 struct ledger_sum {
@@ -50,12 +50,12 @@ static struct {
 	struct change_since since[CONFIG_MEASUREMENTS_MAX]; /* start of each measurement */
 	struct changes *changes;                            /* NULL: changes are not possible */
 	bool read_only;
-	struct report_epoch *last;        /* last epoch with packets; NULL: none yet */
-	struct report_epoch *deliveries;  /* deliveries until the last epoch; NULL: disabled */
-	uint64_t number;                  /* number of the last closed epoch */
-	struct ledger_sum epoch;          /* ledger of that epoch */
-	struct ledger_sum total;          /* since the start */
-	const struct profile *profile;    /* NULL: none */
+	struct report_epoch *last;          /* last epoch with packets; NULL: none yet */
+	struct report_epoch *deliveries;    /* deliveries until the last epoch; NULL: disabled */
+	uint64_t number;                    /* number of the last closed epoch */
+	struct ledger_sum epoch;            /* ledger of that epoch */
+	struct ledger_sum total;            /* since the start */
+	const struct profile *profile;      /* NULL: none */
 	struct shed_controller *controller; /* NULL: no load shedding */
 	uint32_t reloads_asked, reloads_done;
 	struct control_reloaded last_reload; /* completed reload */

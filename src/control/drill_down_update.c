@@ -18,8 +18,8 @@ static const struct report_measurement *find_networks(
 }
 
 /* Adds heavy keys, whose rows come first. Returns how many did not fit. */
-static uint32_t update_heavy_keys(struct heavy_keys *heavy, const struct report_measurement *networks,
-	double share, int64_t end)
+static uint32_t update_heavy_keys(struct heavy_keys *heavy,
+	const struct report_measurement *networks, double share, int64_t end)
 {
 	uint32_t left_out = 0;
 
@@ -52,9 +52,9 @@ static uint32_t update_sets(
 	uint32_t left_out;
 
 	heavy_keys_forget(&drill_down->heavy, report->end, options->stay);
-	left_out =
-		update_heavy_keys(&drill_down->heavy, find_networks(report, &plan->measurements[drill_down->networks]),
-			options->within.share, report->end);
+	left_out = update_heavy_keys(&drill_down->heavy,
+		find_networks(report, &plan->measurements[drill_down->networks]),
+		options->within.share, report->end);
 	warn_if_full(drill_down, report, plan->measurements[m].config, left_out);
 	return left_out;
 }

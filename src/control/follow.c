@@ -178,7 +178,8 @@ static struct report_epoch *find_or_wait(
 
 /* --- replies --- */
 
-static void reply_head(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
+static void reply_head(
+	struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count)
 {
 	rte_tel_data_add_dict_uint(answer, "epoch", epoch->number);
 	rte_tel_data_add_dict_uint(answer, "closed", count + 1);
@@ -326,8 +327,8 @@ static bool reply_parts(struct rte_tel_data *answer, const struct report_epoch *
 	return true;
 }
 
-static int reply_epoch(struct rte_tel_data *answer, const struct report_epoch *epoch, uint64_t count,
-	uint64_t part)
+static int reply_epoch(struct rte_tel_data *answer, const struct report_epoch *epoch,
+	uint64_t count, uint64_t part)
 {
 	size_t room = ANSWER_BYTES - HEAD_BYTES;
 	struct follow_kind kinds[KINDS];

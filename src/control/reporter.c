@@ -76,7 +76,7 @@ struct reporter {
 	struct port_events links;
 	struct forwarded forwarded;
 	struct shed_controller *controller; /* NULL: no load shedding */
-	int64_t arrival_ns;               /* report_epoch.arrival_ns of the newest report */
+	int64_t arrival_ns;                 /* report_epoch.arrival_ns of the newest report */
 };
 
 static uint64_t monotonic_now(void)

@@ -48,9 +48,9 @@ struct shed_controller_worker {
 	/* One is published; the other is free once the worker has acknowledged it. */
 	struct shed_setting states[2];
 	uint32_t at;
-	bool untold;          /* no row for the published setting yet */
+	bool untold;            /* no row for the published setting yet */
 	struct shed_reason why; /* reason of the published setting */
-	uint32_t held_off;    /* measurements held off until the end of the epoch, one bit each */
+	uint32_t held_off;      /* measurements held off until the end of the epoch, one bit each */
 	struct burst_shed_level level; /* highest level in the last window with packets */
 	bool busy;                     /* the last window had packets */
 };
@@ -268,7 +268,8 @@ static void make_problem(struct shed_controller *controller)
 }
 
 /* Starts a worker at full detail. */
-static void begin_worker(const struct shed_controller *controller, struct shed_controller_worker *of)
+static void begin_worker(
+	const struct shed_controller *controller, struct shed_controller_worker *of)
 {
 	of->hysteresis = (struct step_hysteresis){
 		.how = choose_how_of(controller->how),
@@ -295,8 +296,8 @@ static void begin(struct shed_controller *controller, const struct measurements 
 	for (uint32_t m = 0; m < plan->nb_measurements; m++) {
 		char why[STEPS_WHY_MAX];
 
-		steps_parse(&controller->steps[m], steps_options(plan->measurements[m].config)->steps,
-			why);
+		steps_parse(&controller->steps[m],
+			steps_options(plan->measurements[m].config)->steps, why);
 	}
 	pthread_mutex_unlock(&controller->lock);
 	packet_costs_by_profile(&controller->costs, plan, controller->profile);
@@ -310,8 +311,8 @@ static void begin(struct shed_controller *controller, const struct measurements 
 /*
  * Returns the published steps of a measurement; 0 for a worker that still has older measurements.
  */
-static uint32_t published_steps(
-	const struct shed_controller *controller, const struct shed_controller_worker *of, uint32_t m)
+static uint32_t published_steps(const struct shed_controller *controller,
+	const struct shed_controller_worker *of, uint32_t m)
 {
 	const struct shed_setting *setting = &of->states[of->at];
 
@@ -344,8 +345,10 @@ static struct worker_report read_worker(const struct worker *worker)
 	struct worker_report worker_report;
 
 	for (uint32_t l = 0; l <= SHED_LEVEL_COUNT; l++)
-		worker_report.packets[l] = atomic_load_explicit(&line->packets[l], memory_order_relaxed);
-	worker_report.smooth_packets = atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
+		worker_report.packets[l] =
+			atomic_load_explicit(&line->packets[l], memory_order_relaxed);
+	worker_report.smooth_packets =
+		atomic_load_explicit(&line->smooth_packets, memory_order_relaxed);
 	worker_report.smooth_busy = atomic_load_explicit(&line->smooth_busy, memory_order_relaxed);
 	worker_report.backlog = atomic_load_explicit(&line->backlog, memory_order_relaxed);
 	/* Pairs with the release in take_states(): the worker no longer reads older settings. */
@@ -401,14 +404,14 @@ static struct flow_states flows_of(const struct choose_flows *chosen, uint32_t n
 }
 
 /* Returns the steps to publish for an item. Held-off measurements stay so. */
-static uint32_t wanted_steps(
-	const struct shed_controller *controller, const struct shed_controller_worker *of, uint32_t i)
+static uint32_t wanted_steps(const struct shed_controller *controller,
+	const struct shed_controller_worker *of, uint32_t i)
 {
 	uint32_t m = controller->order[i];
 	bool held_off = of->held_off >> m & 1;
 
-	return steps_taken(
-		controller, m, held_off ? controller->items[i].nb_steps : of->hysteresis.now.step[i]);
+	return steps_taken(controller, m,
+		held_off ? controller->items[i].nb_steps : of->hysteresis.now.step[i]);
 }
 
 /* Publishes the decided setting if the worker has accepted the previous one. */
@@ -431,7 +434,8 @@ static void publish(struct shed_controller *controller, struct shed_controller_w
 			of->held_off |= UINT32_C(1) << m;
 		shed_setting_step(next, controller->steps, m, steps);
 		if (controller->items[i].states != NULL)
-			next->flows[m] = flows_of(&of->hysteresis.now.flows[i], controller->flows[i].n);
+			next->flows[m] =
+				flows_of(&of->hysteresis.now.flows[i], controller->flows[i].n);
 	}
 	if (now->of == next->of && now->first == next->first &&
 		memcmp(now->step, next->step, sizeof(now->step)) == 0 &&
@@ -575,8 +579,8 @@ static uint32_t held_back(
 	const struct shed_setting *setting = &of->states[of->at];
 	uint32_t held = 0;
 
-	for (uint32_t m = 0; setting->of == controller->set && m < controller->plan->nb_measurements;
-		m++)
+	for (uint32_t m = 0;
+		setting->of == controller->set && m < controller->plan->nb_measurements; m++)
 		held |= (uint32_t)(memcmp(&setting->flows[m], &whole, sizeof(whole)) != 0) << m;
 	return held;
 }
@@ -657,14 +661,14 @@ static void log_state(struct shed_controller *controller, const struct report_ep
 		log_ratelimit_due(&controller->warned, report->end, controller->reduced))
 		log_warning("interval %llu: %u of %u workers overloaded: detail "
 			    "reduced; see --stats and --export overload%s",
-			(unsigned long long)report->number, controller->reduced, controller->nb_workers,
-			controller->warned.since);
+			(unsigned long long)report->number, controller->reduced,
+			controller->nb_workers, controller->warned.since);
 	for (uint32_t m = 0; m < report->nb_measurements; m++)
 		less |= !is_whole(controller, report, m);
 	if (!less && controller->was_reduced)
 		log_notice("interval %llu: full detail again", (unsigned long long)report->number);
-	if (controller->log.missing > 0 &&
-		log_ratelimit_due(&controller->warned_missing, report->end, controller->log.missing))
+	if (controller->log.missing > 0 && log_ratelimit_due(&controller->warned_missing,
+						   report->end, controller->log.missing))
 		log_warning("interval %llu: %llu changes without a row of --export overload: limit "
 			    "%u per interval%s",
 			(unsigned long long)report->number,
@@ -682,7 +686,8 @@ static void read_workers(struct shed_controller *controller, uint64_t open)
 {
 	const struct measurements *measurements = run_measurements(controller->run, open);
 	bool others = measurements->number != controller->set;
-	int asked = atomic_exchange_explicit(&controller->asked, SHED_POLICY_OFF, memory_order_relaxed);
+	int asked =
+		atomic_exchange_explicit(&controller->asked, SHED_POLICY_OFF, memory_order_relaxed);
 
 	for (uint32_t w = 0; others && w < controller->nb_workers; w++) {
 		struct shed_controller_worker *of = &controller->workers[w];
@@ -724,7 +729,8 @@ void shed_controller_look(struct shed_controller *controller, int64_t monotonic,
 }
 
 /* Returns true if the next interval of a measurement must be complete. */
-static bool is_due(struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
+static bool is_due(
+	struct shed_controller *controller, const struct report_epoch *report, uint32_t m)
 {
 	const struct measurement_config *config = controller->plan->measurements[m].config;
 	int64_t interval = (int64_t)epoch_options(controller->run->config)->interval;
@@ -781,7 +787,8 @@ bool shed_controller_close(
 		struct worker_report now = read_worker(of->worker);
 
 		log_changes(controller, of, &now,
-			&(struct shed_reason){.time = clock_time_now().real, .backlog = now.backlog});
+			&(struct shed_reason){
+				.time = clock_time_now().real, .backlog = now.backlog});
 	}
 	log_state(controller, report);
 	controller->held_back = 0;
@@ -809,7 +816,8 @@ bool shed_controller_tell(
 
 		snprintf(of->name, sizeof(of->name), "%s",
 			controller->plan->measurements[m].config->name);
-		snprintf(of->least, sizeof(of->least), "%s", steps_word(&controller->steps[m], most));
+		snprintf(of->least, sizeof(of->least), "%s",
+			steps_word(&controller->steps[m], most));
 	}
 	pthread_mutex_unlock(&controller->lock);
 	return true;

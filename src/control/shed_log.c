@@ -62,9 +62,8 @@ void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const
 	row->share = detail.off ? 0 : 1.0 / (1U << (detail.shift + detail.keys));
 }
 
-void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
-	const char *measurement, const struct flow_states *from, const struct flow_states *to,
-	const struct shed_reason *why)
+void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+	const struct flow_states *from, const struct flow_states *to, const struct shed_reason *why)
 {
 	struct report_state *row;
 

@@ -39,8 +39,8 @@ void shed_log_step(struct shed_log *log, uint32_t worker, uint64_t packet, const
 	const struct steps *steps, uint32_t from, uint32_t to, const struct shed_reason *why);
 
 /* Logs a change of flow detail at this packet, if there is one. Ignores why->share. */
-void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet,
-	const char *measurement, const struct flow_states *from, const struct flow_states *to,
+void shed_log_flows(struct shed_log *log, uint32_t worker, uint64_t packet, const char *measurement,
+	const struct flow_states *from, const struct flow_states *to,
 	const struct shed_reason *why);
 
 /* Logs a change of the queue shedding level of a worker. */

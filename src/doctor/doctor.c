@@ -232,8 +232,8 @@ int doctor(const struct config *config, const struct topology *topology, const s
 		.huge = !hugepages_options(config)->no_huge,
 		.huge_directory = directory,
 		.forwards = plan->forward != FORWARD_OFF,
-		.queue_fill =
-			shed_policy_options(config)->policy != SHED_POLICY_OFF && !plan->design->rings,
+		.queue_fill = shed_policy_options(config)->policy != SHED_POLICY_OFF &&
+			      !plan->design->rings,
 		.receive_buffer = collect_options(config)->receive_buffer,
 		.lowest_port = lowest_port(config),
 		.open_listen = collect_open_address(config),

@@ -15,8 +15,8 @@ static const char *const status_words[] = {
 	[FINDING_MISSING] = "missing",
 };
 
-static void run_check(const struct check *check, const struct host *host, const struct host_port *port,
-	struct finding *finding)
+static void run_check(const struct check *check, const struct host *host,
+	const struct host_port *port, struct finding *finding)
 {
 	if (check->file != NULL && !sys_exists(host->root, "%s", check->file)) {
 		finding_unseen(finding, SYS_ABSENT, check->file);

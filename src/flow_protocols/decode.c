@@ -23,8 +23,8 @@ bool flow_protocol_is_padding(const uint8_t *data, uint32_t len)
 	return true;
 }
 
-void flow_protocol_skip(struct decode_result *result, enum decode_skip why, uint32_t detail,
-	uint32_t records)
+void flow_protocol_skip(
+	struct decode_result *result, enum decode_skip why, uint32_t detail, uint32_t records)
 {
 	struct decode_skipped *skipped = result->skipped;
 	uint32_t i = 0;

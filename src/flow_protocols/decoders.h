@@ -8,8 +8,8 @@
 #include "flow_protocols/flow_protocol.h"
 
 /* Counts records that cannot be used, by reason. */
-void flow_protocol_skip(struct decode_result *result, enum decode_skip why, uint32_t detail,
-	uint32_t records);
+void flow_protocol_skip(
+	struct decode_result *result, enum decode_skip why, uint32_t detail, uint32_t records);
 
 struct decode_result netflow5_decode(const struct datagram_header *header, const uint8_t *data,
 	uint32_t len, const struct record_handler *sink);

@@ -138,8 +138,12 @@ enum decode_fault flow_protocol_read_header(
 	case VERSION_NETFLOW9:
 		header->protocol = FLOW_PROTOCOL_NETFLOW9;
 		return read_netflow9(data, len, header);
-	case VERSION_IPFIX: header->protocol = FLOW_PROTOCOL_IPFIX; return read_ipfix(data, len, header);
-	case VERSION_SFLOW: header->protocol = FLOW_PROTOCOL_SFLOW; return read_sflow(data, len, header);
+	case VERSION_IPFIX:
+		header->protocol = FLOW_PROTOCOL_IPFIX;
+		return read_ipfix(data, len, header);
+	case VERSION_SFLOW:
+		header->protocol = FLOW_PROTOCOL_SFLOW;
+		return read_sflow(data, len, header);
 	default: return DECODE_VERSION;
 	}
 }

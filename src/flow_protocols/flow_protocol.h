@@ -51,7 +51,7 @@ enum decode_fault {
 	DECODE_LENGTH,  /* a message, set, sample or record exceeds the data */
 	DECODE_SET,     /* set with a length below 4 or a reserved number */
 	DECODE_TEMPLATE, /* template without fields, with too many of length 0, or with too many bytes */
-	DECODE_COUNT,    /* v9: record count differs from the sets; v5: from the length */
+	DECODE_COUNT,            /* v9: record count differs from the sets; v5: from the length */
 	DECODE_TEMPLATE_ROOM,    /* template memory of the domain is full */
 	DECODE_TEMPLATE_CHANGES, /* more templates change than templates_begin() allows */
 	DECODE_FAULT_COUNT,
@@ -81,10 +81,10 @@ enum decode_skip {
 	DECODE_SKIP_SECTION,         /* detail: element that holds the packet section */
 	DECODE_SKIP_HEADER_PROTOCOL, /* sFlow; detail: protocol of the sampled header */
 	DECODE_SKIP_HEADER,          /* the packet header is truncated or inconsistent */
-	DECODE_SKIP_OFFSET,          /* detail: element whose section lacks the start of the packet */
-	DECODE_SKIP_SAMPLE_FORMAT,   /* sFlow; detail: enterprise << 12 | format */
-	DECODE_SKIP_FLOW_FORMAT,     /* same, for the flow records of a sample */
-	DECODE_SKIP_OTHERS,          /* more than DECODE_SKIPPED_MAX reasons in one message */
+	DECODE_SKIP_OFFSET,        /* detail: element whose section lacks the start of the packet */
+	DECODE_SKIP_SAMPLE_FORMAT, /* sFlow; detail: enterprise << 12 | format */
+	DECODE_SKIP_FLOW_FORMAT,   /* same, for the flow records of a sample */
+	DECODE_SKIP_OTHERS,        /* more than DECODE_SKIPPED_MAX reasons in one message */
 	DECODE_SKIP_COUNT,
 };
 

@@ -38,8 +38,9 @@ struct sequence_message {
 
 static enum sequence_convention standard(enum flow_protocol protocol)
 {
-	return protocol == FLOW_PROTOCOL_NETFLOW9 || protocol == FLOW_PROTOCOL_SFLOW ? SEQUENCE_MESSAGES
-								   : SEQUENCE_RECORDS;
+	return protocol == FLOW_PROTOCOL_NETFLOW9 || protocol == FLOW_PROTOCOL_SFLOW
+		       ? SEQUENCE_MESSAGES
+		       : SEQUENCE_RECORDS;
 }
 
 void sequence_init(struct sequence *sequence, enum flow_protocol protocol)
@@ -526,8 +527,8 @@ static void note_message(struct sequence *sequence, const struct datagram_header
  * ahead of all earlier ones. Until a convention is recognized, a message with a higher number is
  * never late.
  */
-static bool judge(
-	struct sequence *sequence, int32_t gap, int32_t step, struct sequence_result *sequence_result)
+static bool judge(struct sequence *sequence, int32_t gap, int32_t step,
+	struct sequence_result *sequence_result)
 {
 	if (sequence->convention == SEQUENCE_CONSTANT)
 		return true;
@@ -561,7 +562,8 @@ static void keep_base(struct sequence *sequence)
  * continues neither base.
  */
 static bool find_line(struct sequence *sequence, const struct datagram_header *header,
-	const struct sequence_message *message, enum sequence_fit fit, struct sequence_result *sequence_result)
+	const struct sequence_message *message, enum sequence_fit fit,
+	struct sequence_result *sequence_result)
 {
 	struct sequence_base base;
 

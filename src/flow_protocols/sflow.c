@@ -91,9 +91,9 @@ struct sflow_decoder {
 /* A flow sample while its records are read. */
 struct sample {
 	struct flow_record *record;
-	bool header;                 /* the key comes from a sampled header */
-	bool key;                    /* a key was found */
-	bool non_ip;                 /* the sampled header is not IP */
+	bool header;          /* the key comes from a sampled header */
+	bool key;             /* a key was found */
+	bool non_ip;          /* the sampled header is not IP */
 	enum decode_skip why; /* reason for a missing key */
 	uint32_t detail;
 	uint32_t vlan; /* VLAN ID of the switch record; 0: none */

@@ -13,7 +13,7 @@
 #include "key/key.h"
 #include "key/key_burst.h"
 
-#define KEY_SET_MAX        1024
+#define KEY_SET_MAX         1024
 #define KEY_SET_SLOTS       (4 * KEY_SET_MAX)
 #define KEY_SET_FILTER_BITS (16 * KEY_SET_MAX)
 #define KEY_SET_PROBES      32

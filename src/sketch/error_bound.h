@@ -21,7 +21,7 @@
 
 struct row_histogram {
 	uint64_t count[ROW_HISTOGRAM_SIZE]; /* histogram of unsaturated counters */
-	uint64_t largest;               /* largest of them */
+	uint64_t largest;                   /* largest of them */
 };
 
 /* Adds counters of a row to a histogram that began as zeroes. */

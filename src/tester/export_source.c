@@ -222,10 +222,13 @@ static void exports_close(struct source *source)
 
 static uint16_t port_of(enum flow_protocol protocol)
 {
-	return protocol == FLOW_PROTOCOL_SFLOW ? 6343 : protocol == FLOW_PROTOCOL_IPFIX ? 4739 : 2055;
+	return protocol == FLOW_PROTOCOL_SFLOW   ? 6343
+	       : protocol == FLOW_PROTOCOL_IPFIX ? 4739
+						 : 2055;
 }
 
-static struct routers *make_routers(const struct export_source_params *params, struct exports *exports)
+static struct routers *make_routers(
+	const struct export_source_params *params, struct exports *exports)
 {
 	struct routers_params of_routers = {
 		.protocol = params->protocol,
@@ -290,7 +293,8 @@ bool export_source_wrap(const struct config *config, struct source **source, cha
 
 /* --- options --- */
 
-OPTION_WORDS_OF(protocol_word, [FLOW_PROTOCOL_NETFLOW5] = "netflow5", [FLOW_PROTOCOL_NETFLOW9] = "netflow9",
+OPTION_WORDS_OF(
+	protocol_word, [FLOW_PROTOCOL_NETFLOW5] = "netflow5", [FLOW_PROTOCOL_NETFLOW9] = "netflow9",
 	[FLOW_PROTOCOL_IPFIX] = "ipfix", [FLOW_PROTOCOL_SFLOW] = "sflow")
 OPTION_WORDS_OF(protocol_former, [FLOW_PROTOCOL_NETFLOW5] = "v5", [FLOW_PROTOCOL_NETFLOW9] = "v9")
 OPTION_WORDS_OF(protocol_suits, [FLOW_PROTOCOL_NETFLOW5] = "NetFlow v5, without IPv6",
@@ -313,7 +317,8 @@ static bool check_exports(const struct config *config, const struct measurement_
 			"%u: more than routers=%u; give routers=%u", options->path,
 			options->routers, options->path);
 	if (config_asks(config, measurement, "export-format") &&
-		options->protocol == FLOW_PROTOCOL_NETFLOW5 && options->sampling > EXPORT_V5_SAMPLES_MAX)
+		options->protocol == FLOW_PROTOCOL_NETFLOW5 &&
+		options->sampling > EXPORT_V5_SAMPLES_MAX)
 		return option_fault(fault, "sampling", measurement,
 			"%u: NetFlow v5 has a maximum of %u; give netflow9", options->sampling,
 			EXPORT_V5_SAMPLES_MAX);

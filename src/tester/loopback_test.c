@@ -50,11 +50,11 @@ struct trial {
 	uint64_t changed, routed; /* of all that came back, copies too */
 	uint64_t foreign;         /* packets that are not ours */
 	uint64_t bytes;
-	uint64_t rate;             /* packets per second, as they were sent */
-	uint64_t unleft;           /* at least so many never left the sending port */
-	uint64_t missed;           /* lost by the receiving port, by its own count */
+	uint64_t rate;            /* packets per second, as they were sent */
+	uint64_t unleft;          /* at least so many never left the sending port */
+	uint64_t missed;          /* lost by the receiving port, by its own count */
 	struct histogram latency; /* ns */
-	uint64_t shortest;         /* of them */
+	uint64_t shortest;        /* of them */
 };
 
 struct loopback {
@@ -412,8 +412,8 @@ static bool write_histogram(FILE *file, const char *output, const struct histogr
 	for (uint32_t step = 0; step < HISTOGRAM_SIZE; step++)
 		if (latency->counts[step] > 0)
 			fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-				step > 0 ? histogram_value(step - 1) + 1 : 0,
-				histogram_value(step), latency->counts[step]);
+				step > 0 ? histogram_value(step - 1) + 1 : 0, histogram_value(step),
+				latency->counts[step]);
 	if (fflush(file) != 0)
 		error = errno;
 	if (fclose(file) != 0 && error == 0)

@@ -243,7 +243,8 @@ static void decode(struct datagram *datagram)
 	struct decode_result result;
 	static struct told told;
 
-	if ((fault != DECODE_FINE && fault != DECODE_LENGTH) || datagram->header.protocol == FLOW_PROTOCOL_SFLOW)
+	if ((fault != DECODE_FINE && fault != DECODE_LENGTH) ||
+		datagram->header.protocol == FLOW_PROTOCOL_SFLOW)
 		return;
 	datagram->domain = find_domain(&datagram->header);
 	if (datagram->domain == NULL)

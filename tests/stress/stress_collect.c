@@ -242,12 +242,14 @@ static void *work(void *arg)
 static uint64_t report(uint64_t epoch)
 {
 	struct rx_core_generation *received = rx_core_generation(stage->rx_core, epoch);
-	const struct collector_source_generation *decoded = collector_source_generation(&stage->collect, epoch);
+	const struct collector_source_generation *decoded =
+		collector_source_generation(&stage->collect, epoch);
 	uint64_t counted = 0, by_exporter = 0, lost = 0, wrong = 0;
 
 	for (uint32_t w = 0; w < stage->nb_workers; w++) {
 		struct generation *generation = worker_generation(stage->workers[w], epoch);
-		const struct collector_source_counts *counts = collector_source_counts(&stage->collect, w, epoch);
+		const struct collector_source_counts *counts =
+			collector_source_counts(&stage->collect, w, epoch);
 
 		wrong += generation->measured != generation->counted;
 		wrong += counts->nb_paths != w + 1;

@@ -91,8 +91,8 @@ static void *work(void *arg)
 		state = shed_worker_state(shed, &stage->counting, stage->bursts / 100);
 		/* What it began with is of no number. */
 		if (shed->states != &shed->decided) {
-			stage->wrong += shed->states->number < number ||
-					shed->states->number > number + 1;
+			stage->wrong +=
+				shed->states->number < number || shed->states->number > number + 1;
 			number = shed->states->number;
 		}
 		stage->wrong += !is_whole(state, stage->steps, number);

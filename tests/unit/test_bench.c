@@ -184,7 +184,7 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.precision, 1);
 	EXACT(accuracy.top_error, 0.5);
 
-	flows[0].packets *= 3;                                  /* 200 % too many */
+	flows[0].packets *= 3;                                     /* 200 % too many */
 	flows[1] = (struct bench_subject_flow){{.proto = 253}, 2}; /* a key that never was */
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 4);
 	EXACT(accuracy.recall, 0.03);

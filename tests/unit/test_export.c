@@ -403,7 +403,8 @@ static void follow_sequence(struct reader *reader, uint32_t sequence)
 	assert_true(sequence >= router->expected);
 	router->lost += sequence - router->expected;
 	router->expected =
-		sequence + (reader->protocol == FLOW_PROTOCOL_NETFLOW5 || reader->protocol == FLOW_PROTOCOL_IPFIX
+		sequence + (reader->protocol == FLOW_PROTOCOL_NETFLOW5 ||
+						   reader->protocol == FLOW_PROTOCOL_IPFIX
 					   ? reader->data_records
 					   : 1);
 }
@@ -594,8 +595,8 @@ static void test_exact(void **state)
 
 	(void)state;
 	for (uint32_t protocol = 0; protocol < FLOW_PROTOCOL_COUNT; protocol++) {
-		struct tallies *truth =
-			read_traffic(TRAFFIC, protocol == FLOW_PROTOCOL_SFLOW, protocol != FLOW_PROTOCOL_NETFLOW5);
+		struct tallies *truth = read_traffic(TRAFFIC, protocol == FLOW_PROTOCOL_SFLOW,
+			protocol != FLOW_PROTOCOL_NETFLOW5);
 
 		assert_true(truth->n > 200);
 		for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {

@@ -186,7 +186,8 @@ static void work(struct stage *stage, uint32_t windows)
 		if (w == stage->stalled)
 			continue;
 		if (setting != NULL) {
-			atomic_store(&line->taken_from, atomic_load(&line->packets[SHED_LEVEL_FULL]));
+			atomic_store(
+				&line->taken_from, atomic_load(&line->packets[SHED_LEVEL_FULL]));
 			atomic_store(&line->taken, setting->number);
 			stage->has[w] = setting;
 		}

@@ -100,8 +100,8 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 	char text[64], why[SOCKET_CLIENT_ERROR_MAX];
 
 	snprintf(text, sizeof(text), "127.0.0.1:%u", ntohs(port));
-	assert_true(
-		socket_client_parse(text, tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, NULL, &address, why));
+	assert_true(socket_client_parse(
+		text, tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, NULL, &address, why));
 	ipfix = ipfix_socket_create(&address, &options);
 	assert_non_null(ipfix);
 	return ipfix;

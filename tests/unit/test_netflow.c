@@ -304,8 +304,8 @@ static void v5_padding(void **state)
 	}
 }
 
-static void check_version(
-	const uint8_t *data, uint32_t len, enum export_family family, uint32_t number, bool supported)
+static void check_version(const uint8_t *data, uint32_t len, enum export_family family,
+	uint32_t number, bool supported)
 {
 	struct export_version version = flow_protocol_identify(data, len);
 
@@ -326,27 +326,28 @@ static void versions_are_recognized(void **state)
 		memset(data, 0, sizeof(data));
 		data[1] = (uint8_t)number;
 		data[3] = 2; /* records */
-		check_version(data, 72, supported || old ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE,
-			number, supported);
-		/* More records than bytes: another protocol. */
-		check_version(data, 71, supported ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE, number,
+		check_version(data, 72,
+			supported || old ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE, number,
 			supported);
+		/* More records than bytes: another protocol. */
+		check_version(data, 71, supported ? EXPORT_FAMILY_NETFLOW : EXPORT_FAMILY_NONE,
+			number, supported);
 		data[1] = 0;
 		data[3] = (uint8_t)number;
 		data[7] = 1;
-		check_version(data, 28, number != 0 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE, number,
-			number == 5);
+		check_version(data, 28, number != 0 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE,
+			number, number == 5);
 		data[7] = 3; /* no type of an agent's address */
-		check_version(data, 28, number == 5 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE, number,
-			number == 5);
+		check_version(data, 28, number == 5 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE,
+			number, number == 5);
 	}
 	memcpy(data, "\x16\xfe\xfd", 3);
 	check_version(data, 13, EXPORT_FAMILY_DTLS, 0, false);
 	check_version(data, 12, EXPORT_FAMILY_NONE, 0, false);
 }
 
-static void check_reason(const struct decode_result *result, uint32_t i,
-	enum decode_skip why, uint32_t detail, uint32_t records)
+static void check_reason(const struct decode_result *result, uint32_t i, enum decode_skip why,
+	uint32_t detail, uint32_t records)
 {
 	assert_in_range(i, 0, result->nb_skipped - 1);
 	assert_int_equal(result->skipped[i].why, why);
@@ -1970,8 +1971,8 @@ static void scopes_of_options(void **state)
 	assert_int_equal(option->template_id, 301);
 	option =
 		option_of(true, (struct given[]){{149, 4, 7, 0}, {10, 4, 3, 0}, {34, 4, 10, 0}}, 3);
-	assert_int_equal(
-		option->has, OPTION_RECORD_DOMAIN | OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
+	assert_int_equal(option->has,
+		OPTION_RECORD_DOMAIN | OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->domain, 7);
 	assert_int_equal(option->interface, 3);
 	option = option_of(false, (struct given[]){{1, 4, 9, 0}, {34, 4, 10, 0}}, 2);

@@ -346,9 +346,9 @@ static void check_side(const struct prefix_filter *table, struct prefix_counts *
 		for (uint32_t i = 0; i < BURST_MAX; i++) {
 			const struct sides *s = &sides[i];
 			uint32_t dst = side == PREFIX_SRC ? PREFIX_NO_ENTRY
-							   : longest(rules, s->ipv6, s->dst);
+							  : longest(rules, s->ipv6, s->dst);
 			uint32_t src = side == PREFIX_DST ? PREFIX_NO_ENTRY
-							   : longest(rules, s->ipv6, s->src);
+							  : longest(rules, s->ipv6, s->src);
 
 			if (dst == PREFIX_NO_ENTRY && src == PREFIX_NO_ENTRY) {
 				left_out += 100 + i;

@@ -67,7 +67,8 @@ static double rate_of(struct model *model)
 	case ARRIVALS_RAMP: return fmod(model->now / model->period, 1);
 	case ARRIVALS_SINE: return (1 + sin(model->now / model->period)) / 2;
 	case ARRIVALS_HOSTILE:
-		return model->shed.shedding.level < SHED_LEVEL_COUNT || uniform(&model->random) < 0.2;
+		return model->shed.shedding.level < SHED_LEVEL_COUNT ||
+		       uniform(&model->random) < 0.2;
 	default: break;
 	}
 	if (model->now >= model->turn) {

@@ -126,8 +126,7 @@ static void run(uint64_t seed, uint64_t size, uint64_t start)
 			begin_trial(&window);
 		send_burst(&window, 1 + random_below(&network.random, 32), now);
 		land(&window, now);
-		assert_memory_equal(
-			&window.counts, &oracle.counts, sizeof(struct loopback_counts));
+		assert_memory_equal(&window.counts, &oracle.counts, sizeof(struct loopback_counts));
 	}
 	land(&window, UINT64_MAX);
 	assert_memory_equal(&window.counts, &oracle.counts, sizeof(struct loopback_counts));

@@ -274,7 +274,8 @@ static void domain_0_describes_parts_of_others(void **state)
 			{9, 6, SAMPLING_SURE}, {10, 1, SAMPLING_SURE}};
 
 		expect(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0, 100, SAMPLING_OPTIONS);
-		assert_int_equal(ask(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
+		assert_int_equal(
+			ask(knowing[i], &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_SURE);
 		for (uint32_t w = 0; w < 4; w++) {
 			struct sampling_verdict verdict = sampling_of(
 				&(struct sampling_knowledge){
@@ -360,7 +361,8 @@ static void many_samplers_are_bounded(void **state)
 			continue;
 		}
 		expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 1, SAMPLING_NONE);
-		assert_int_equal(ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
+		assert_int_equal(
+			ask(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_TOO_MANY);
 	}
 	sampling_forget(&sampling);
 }

@@ -60,7 +60,8 @@ static uint32_t units_of(enum sequence_convention convention, const struct sent 
 /* The next message: now and then with options, or nothing but templates. */
 static struct sent make(struct exporter *exporter)
 {
-	bool ipfix = exporter->protocol == FLOW_PROTOCOL_IPFIX, sflow = exporter->protocol == FLOW_PROTOCOL_SFLOW;
+	bool ipfix = exporter->protocol == FLOW_PROTOCOL_IPFIX,
+	     sflow = exporter->protocol == FLOW_PROTOCOL_SFLOW;
 	bool v5 = exporter->protocol == FLOW_PROTOCOL_NETFLOW5;
 	struct sent sent = {.header.protocol = exporter->protocol};
 	bool after = exporter->convention == SEQUENCE_RECORDS_AFTER ||
@@ -124,8 +125,8 @@ static void give(struct sequence *sequence, const struct sent *sent, struct tota
 static const struct exporter exporters[] = {
 	{FLOW_PROTOCOL_NETFLOW5, SEQUENCE_RECORDS, 0, 0, START, START - 1000 * SECOND, false},
 	{FLOW_PROTOCOL_NETFLOW5, SEQUENCE_MESSAGES, 5, 0, START, START, false},
-	{FLOW_PROTOCOL_NETFLOW9, SEQUENCE_MESSAGES, UINT32_MAX - 100, 0, START, START - 4294900 * SECOND,
-		false},
+	{FLOW_PROTOCOL_NETFLOW9, SEQUENCE_MESSAGES, UINT32_MAX - 100, 0, START,
+		START - 4294900 * SECOND, false},
 	{FLOW_PROTOCOL_NETFLOW9, SEQUENCE_RECORDS, 0, 0, START, START, false},
 	{FLOW_PROTOCOL_IPFIX, SEQUENCE_RECORDS, UINT32_MAX - 5000, 0, START, START, false},
 	{FLOW_PROTOCOL_IPFIX, SEQUENCE_RECORDS, 0, 0, START, START, true},
@@ -259,7 +260,8 @@ static void restarts(void **state)
 		struct sequence sequence;
 
 		/* Nothing would tell. */
-		if (exporter.protocol == FLOW_PROTOCOL_IPFIX && exporter.convention == SEQUENCE_CONSTANT)
+		if (exporter.protocol == FLOW_PROTOCOL_IPFIX &&
+			exporter.convention == SEQUENCE_CONSTANT)
 			continue;
 		exporter.number = 1000000;
 		sequence_init(&sequence, exporter.protocol);
@@ -293,7 +295,8 @@ static void unknown_sets(void **state)
 		for (uint32_t i = 0; i < MESSAGES; i++) {
 			struct sent sent = make(&exporter);
 
-			if (exporter.protocol != FLOW_PROTOCOL_NETFLOW5 && (i < 300 || below(5) == 0)) {
+			if (exporter.protocol != FLOW_PROTOCOL_NETFLOW5 &&
+				(i < 300 || below(5) == 0)) {
 				sent.result.unknown_sets = true;
 				sent.result.data_records /= 2;
 				sent.result.records /= 2;
@@ -317,7 +320,9 @@ static void two_records_each(void **state)
 	sequence_init(&sequence, FLOW_PROTOCOL_NETFLOW9);
 	for (uint32_t i = 0; i < 12; i++) {
 		struct sent sent = {
-			.header = {.protocol = FLOW_PROTOCOL_NETFLOW9, .sequence = i, .uptime = 1000 + i},
+			.header = {.protocol = FLOW_PROTOCOL_NETFLOW9,
+				.sequence = i,
+				.uptime = 1000 + i},
 			.result = {.records = 2, .data_records = 2},
 		};
 
@@ -612,7 +617,8 @@ static void each_message_twice(void **state)
 		uint64_t sent_twice = 0;
 
 		if (exporter.convention !=
-			(exporter.protocol == FLOW_PROTOCOL_NETFLOW9 || exporter.protocol == FLOW_PROTOCOL_SFLOW
+			(exporter.protocol == FLOW_PROTOCOL_NETFLOW9 ||
+						exporter.protocol == FLOW_PROTOCOL_SFLOW
 					? SEQUENCE_MESSAGES
 					: SEQUENCE_RECORDS))
 			continue;

@@ -550,8 +550,8 @@ static void unknown_formats_have_reasons(void **state)
 		static const struct decode_skipped wanted[] = {
 			{DECODE_SKIP_SAMPLE_FORMAT, 4413u << 12 | 7, 2},
 			{DECODE_SKIP_SAMPLE_FORMAT, 6, 1},
-			{DECODE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1}, {DECODE_SKIP_FLOW_FORMAT, 2, 1},
-			{DECODE_SKIP_NO_ADDRESSES, 0, 1}};
+			{DECODE_SKIP_FLOW_FORMAT, 4413u << 12 | 7, 1},
+			{DECODE_SKIP_FLOW_FORMAT, 2, 1}, {DECODE_SKIP_NO_ADDRESSES, 0, 1}};
 
 		assert_int_equal(result.skipped[i].why, wanted[i].why);
 		assert_int_equal(result.skipped[i].detail, wanted[i].detail);

@@ -460,8 +460,8 @@ static void test_failed_tries(void **state)
 	begin_mixed(&governed, CHOOSE_QUERIES);
 	assert_int_equal(decide(&governed.hysteresis, &governed.problem, 80), DECIDED_DOWN);
 	for (uint32_t w = 1; w < 10 * MINUTE; w++) {
-		enum decided decided =
-			decide(&governed.hysteresis, &governed.problem, is_full(&governed) ? 80 : 200);
+		enum decided decided = decide(
+			&governed.hysteresis, &governed.problem, is_full(&governed) ? 80 : 200);
 
 		if (decided == DECIDED_DOWN)
 			last = w;
@@ -616,7 +616,8 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 	struct modelled *modelled = context;
 	double quarters = fmin(floor(4 * backlog / modelled->entries), SHED_QUARTERS - 1);
 
-	queue_shedding_look(&modelled->shedding, &modelled->queue, (uint32_t)quarters, backlog >= 1);
+	queue_shedding_look(
+		&modelled->shedding, &modelled->queue, (uint32_t)quarters, backlog >= 1);
 	if (modelled->shedding.level == SHED_LEVEL_COUNT)
 		return n * COUNT_NS;
 	if (modelled->shedding.level == SHED_LEVEL_SOME)

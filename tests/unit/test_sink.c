@@ -81,7 +81,8 @@ static void test_hosts(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_true(socket_client_parse(good[i].text, SOCKET_CLIENT_UDP, "4739", &address, why));
+		assert_true(socket_client_parse(
+			good[i].text, SOCKET_CLIENT_UDP, "4739", &address, why));
 		assert_string_equal(address.host, good[i].host);
 		assert_string_equal(address.port, good[i].port);
 	}

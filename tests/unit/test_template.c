@@ -256,7 +256,8 @@ static void longer_than_the_datagram(void **state)
 		for (uint32_t count = 1; count <= 65535; count += count < 4 ? 1 : 65531) {
 			templates_forget(templates);
 			define(ipfix, 256, plain, COUNT(plain));
-			assert_int_equal(say(ipfix, ipfix ? 2 : 0, 256, count).fault, DECODE_LENGTH);
+			assert_int_equal(
+				say(ipfix, ipfix ? 2 : 0, 256, count).fault, DECODE_LENGTH);
 			assert_int_equal(templates_count(templates), 0);
 		}
 	/* Any cut of a definition with an enterprise. */
@@ -445,9 +446,10 @@ static void options_definitions(void **state)
 		bool ipfix;
 		uint32_t first, second;
 		enum decode_fault fault;
-	} cases[] = {{true, 2, 1, DECODE_FINE}, {true, 2, 2, DECODE_FINE}, {true, 2, 3, DECODE_TEMPLATE},
-		{true, 3, 1, DECODE_LENGTH}, {false, 4, 4, DECODE_FINE}, {false, 0, 8, DECODE_FINE},
-		{false, 8, 0, DECODE_FINE}, {false, 4, 8, DECODE_LENGTH}, {false, 3, 5, DECODE_TEMPLATE},
+	} cases[] = {{true, 2, 1, DECODE_FINE}, {true, 2, 2, DECODE_FINE},
+		{true, 2, 3, DECODE_TEMPLATE}, {true, 3, 1, DECODE_LENGTH},
+		{false, 4, 4, DECODE_FINE}, {false, 0, 8, DECODE_FINE}, {false, 8, 0, DECODE_FINE},
+		{false, 4, 8, DECODE_LENGTH}, {false, 3, 5, DECODE_TEMPLATE},
 		{false, 4, 5, DECODE_TEMPLATE}, {false, 65532, 65532, DECODE_LENGTH}};
 
 	(void)state;
@@ -535,15 +537,15 @@ static void all_numbers(void **state)
 	assert_non_null(many);
 	templates = many;
 	for (uint32_t i = 0; i < 65280; i += 17)
-		assert_int_equal(
-			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, DECODE_FINE);
+		assert_int_equal(define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault,
+			DECODE_FINE);
 	assert_int_equal(templates_count(many), 65280 / 17);
 	for (uint32_t i = 0; i < 65280; i += 17 * 64)
 		assert_true(is_known(true, 256 + i * 7919 % 65280));
 	/* No exporter has more than 4096, and to change one must not cost what 65280 do. */
 	for (uint32_t i = 1; templates_count(many) < 4096; i += 17)
-		assert_int_equal(
-			define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault, DECODE_FINE);
+		assert_int_equal(define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault,
+			DECODE_FINE);
 	assert_int_equal(define(true, 256 + 2 * 7919 % 65280, plain, COUNT(plain)).fault,
 		DECODE_TEMPLATE_ROOM);
 	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, DECODE_FINE);
@@ -575,7 +577,8 @@ static void save(void *arg, const uint8_t *set, uint32_t len)
 
 static void save_and_take(bool ipfix)
 {
-	struct saved saved = {templates_create(LIMIT), ipfix ? FLOW_PROTOCOL_IPFIX : FLOW_PROTOCOL_NETFLOW9, 0};
+	struct saved saved = {
+		templates_create(LIMIT), ipfix ? FLOW_PROTOCOL_IPFIX : FLOW_PROTOCOL_NETFLOW9, 0};
 	struct templates *original = templates;
 
 	assert_non_null(saved.into);
@@ -626,7 +629,8 @@ static void taken_is_nothing_else(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT(other); i++)
-		assert_false(templates_take(templates, FLOW_PROTOCOL_IPFIX, other[i], sizeof(other[i])));
+		assert_false(
+			templates_take(templates, FLOW_PROTOCOL_IPFIX, other[i], sizeof(other[i])));
 	assert_false(templates_take(templates, FLOW_PROTOCOL_IPFIX, right, 0));
 	assert_int_equal(templates_count(templates), 0);
 	assert_true(templates_take(templates, FLOW_PROTOCOL_IPFIX, right, sizeof(right)));

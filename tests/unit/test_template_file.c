@@ -34,7 +34,8 @@ static char path[64];
 static struct template_file_entry entry_of(uint32_t i, uint8_t *set)
 {
 	struct template_file_entry entry = {
-		.id = {.domain = i * 1000003, .protocol = i % 2 ? FLOW_PROTOCOL_IPFIX : FLOW_PROTOCOL_NETFLOW9},
+		.id = {.domain = i * 1000003,
+			.protocol = i % 2 ? FLOW_PROTOCOL_IPFIX : FLOW_PROTOCOL_NETFLOW9},
 		.started = (int64_t)i * 1234567890123 - 5,
 		.set = set,
 		.len = 8 + i * 5,

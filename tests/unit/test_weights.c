@@ -674,25 +674,26 @@ static void test_missing_operations(void **state)
 			struct sketch_ops ops = **sketch;
 
 			if (ops.update[s] == NULL) {
-				assert_non_null(strstr(sketch_inapplicable(&ops, &plain, sharing, false),
-					"cannot be shared"));
+				assert_non_null(
+					strstr(sketch_inapplicable(&ops, &plain, sharing, false),
+						"cannot be shared"));
 				continue;
 			}
 			assert_null(sketch_inapplicable(&ops, &plain, sharing, false));
 			assert_null(sketch_inapplicable(&ops, &plain, sharing, true));
 			ops.update_weighted[s] = NULL;
 			assert_null(sketch_inapplicable(&ops, &plain, sharing, false));
-			assert_non_null(
-				strstr(sketch_inapplicable(&ops, &plain, sharing, true), "collect"));
-			ops.rest = NULL;
 			assert_non_null(strstr(
-				sketch_inapplicable(&ops, &idle, sharing, false), "--idle-timeout"));
+				sketch_inapplicable(&ops, &plain, sharing, true), "collect"));
+			ops.rest = NULL;
+			assert_non_null(strstr(sketch_inapplicable(&ops, &idle, sharing, false),
+				"--idle-timeout"));
 			ops.fit = NULL;
 			assert_non_null(
 				strstr(sketch_inapplicable(&ops, &loaded, sharing, false), "load"));
 			ops.set_states = NULL;
-			assert_non_null(
-				strstr(sketch_inapplicable(&ops, &deep, sharing, false), "--flow-detail"));
+			assert_non_null(strstr(
+				sketch_inapplicable(&ops, &deep, sharing, false), "--flow-detail"));
 		}
 	}
 }

@@ -1757,8 +1757,8 @@ static void test_blocked_pipe_is_waited_for(void **state)
 	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < SINK_QUEUE_DEFAULT)
 		usleep(1000);
 	usleep(20000); /* the chance to go further than it may */
-	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed), SINK_QUEUE_DEFAULT,
-		SINK_QUEUE_DEFAULT + 1);
+	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed),
+		SINK_QUEUE_DEFAULT, SINK_QUEUE_DEFAULT + 1);
 
 	start_reader(&reader, fds[0]);
 	pthread_join(thread, NULL);

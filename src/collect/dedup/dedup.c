@@ -67,7 +67,8 @@ size_t dedup_memory(const struct dedup_params *params)
 	return sizeof(struct dedup) + observed_flows_memory(params->flows) +
 	       observation_points_memory(params->exporters) + routes_memory(params->flows) +
 	       params->exporters + roles_memory(params->exporters) + paths_bytes(params) +
-	       in_use_bytes(params) + (holds_flows(params) ? deferred_flows_memory(params->flows) : 0);
+	       in_use_bytes(params) +
+	       (holds_flows(params) ? deferred_flows_memory(params->flows) : 0);
 }
 
 static bool init(struct dedup *dedup, const struct dedup_params *params)
@@ -137,8 +138,8 @@ void dedup_destroy(struct dedup *dedup)
 }
 
 /* Returns the share of the hop's observer, or of its totals; NULL: none. */
-static inline struct share *find_share(
-	struct dedup_context *context, struct flow *flow, uint32_t hop, bool total, uint32_t *number)
+static inline struct share *find_share(struct dedup_context *context, struct flow *flow,
+	uint32_t hop, bool total, uint32_t *number)
 {
 	const struct hop *hops = context->observers.hops;
 	uint32_t point = hops[hop].point;
@@ -154,8 +155,8 @@ static inline struct share *find_share(
 	return NULL;
 }
 
-static struct share *get_share(struct dedup_context *context, struct record_in_progress *record, uint32_t hop,
-	bool total, uint32_t *number)
+static struct share *get_share(struct dedup_context *context, struct record_in_progress *record,
+	uint32_t hop, bool total, uint32_t *number)
 {
 	struct share *share = find_share(context, record->flow, hop, total, number);
 
@@ -282,7 +283,8 @@ static void set_sampled(struct record_in_progress *record)
 	share->bytes = 0;
 }
 
-static void add_to_share(struct dedup_context *context, struct record_in_progress *record, uint32_t hop)
+static void add_to_share(
+	struct dedup_context *context, struct record_in_progress *record, uint32_t hop)
 {
 	struct share *share = record->share;
 	uint64_t packets, bytes;
@@ -387,7 +389,8 @@ static uint64_t multiplied(uint64_t value, uint32_t sampling, uint64_t limit)
 }
 
 /* Initialized in place: a copy stalls on store forwarding. */
-static inline void set_record(struct record_in_progress *record, const struct observation *observation)
+static inline void set_record(
+	struct record_in_progress *record, const struct observation *observation)
 {
 	*record = (struct record_in_progress){
 		.observation = observation,
@@ -420,8 +423,8 @@ static void set_routers(struct key_extra *extra, uint32_t ingress, uint32_t egre
 }
 
 /* Adds the record to its path, and the path's routers to the key. */
-static void follow_flow(struct dedup *dedup, struct record_in_progress *record, const struct record_value *record_value,
-	struct key_extra *extra)
+static void follow_flow(struct dedup *dedup, struct record_in_progress *record,
+	const struct record_value *record_value, struct key_extra *extra)
 {
 	uint32_t ingress = record->observation->exporter, egress = ingress;
 
@@ -460,7 +463,8 @@ static struct record_value without_flow(struct dedup *dedup, struct record_in_pr
  * Returns true if these frame sizes are inside the known range, as most are. No product overflows:
  * packets have 40 bits.
  */
-static bool are_frames_known(const struct dedup_counts *counts, const struct record_value *record_value)
+static bool are_frames_known(
+	const struct dedup_counts *counts, const struct record_value *record_value)
 {
 	const uint64_t limit = UINT64_C(1) << 24;
 
@@ -535,7 +539,8 @@ static inline void count(uint64_t received, bool counted, const struct record_va
  * Defers counted packets if ingress and egress routers are required and those of the route were not
  * known before this epoch, or the flow is deferred.
  */
-static void await_routers(struct dedup *dedup, struct record_in_progress *record, struct record_value *record_value)
+static void await_routers(
+	struct dedup *dedup, struct record_in_progress *record, struct record_value *record_value)
 {
 	struct dedup_context *context = &dedup->known;
 	const struct route *route;
@@ -588,7 +593,8 @@ static inline bool is_common(const struct dedup_context *context,
 	return observation->sampling == 1 && !has_totals(observation) &&
 	       observation->packets < SHARE_PACKETS_LIMIT &&
 	       observation->bytes < SHARE_BYTES_LIMIT && flow_is_of(flow, hash) &&
-	       !flow_is_over(&context->flows, flow, now) && flow->nb > 0 && flow->nb <= FLOW_SHARES &&
+	       !flow_is_over(&context->flows, flow, now) && flow->nb > 0 &&
+	       flow->nb <= FLOW_SHARES &&
 	       (flow->flags & (FLOW_DEFERRED | FLOW_UNSAMPLED | FLOW_UNSURE)) == FLOW_UNSAMPLED;
 }
 
@@ -618,7 +624,8 @@ static struct share *common_share(struct flow *flow, uint32_t hop, uint64_t *mos
  * for other records.
  */
 static inline bool take_common(struct dedup_context *context, const struct observation *observation,
-	const struct key_hash *hash, uint32_t hop, uint32_t guess, struct record_value *record_value)
+	const struct key_hash *hash, uint32_t hop, uint32_t guess,
+	struct record_value *record_value)
 {
 	uint64_t packets, bytes, most, counted;
 	struct record_in_progress record;
@@ -711,7 +718,8 @@ static void look_ahead(struct dedup *dedup, const struct observation *observatio
 			ahead->hop[i] = ahead->hop[i - 1];
 			continue;
 		}
-		roles_hear(&context->roles, observations[i].exporter, ticks_of(observations[i].time));
+		roles_hear(
+			&context->roles, observations[i].exporter, ticks_of(observations[i].time));
 		roles_report(&context->roles, observations[i].exporter, observations[i].sampling);
 		ahead->hop[i] = observation_points_hop(&context->observers, &observations[i]);
 	}
@@ -752,8 +760,8 @@ static __attribute__((noinline)) struct record_value take_record(struct dedup *d
 	exporter->edge_only += edge_only;
 	counts->unknown |= edge_only && has_totals(observation);
 	counts->bytes_unknown |= record.bytes_cut;
-	count(record.packets, record.held ? record.number == 0 : record_value.packets > 0, &record_value, counts,
-		exporter);
+	count(record.packets, record.held ? record.number == 0 : record_value.packets > 0,
+		&record_value, counts, exporter);
 	count_hidden_frames(observation, &record_value, counts);
 	if (record.held)
 		note_unknown(observation, counts);
@@ -777,9 +785,11 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 
 		if (common && take_common(&dedup->known, observation, &burst->hash[i], ahead.hop[i],
 				      ahead.guess[i], &record_value))
-			count(observation->packets, record_value.packets > 0, &record_value, counts, exporter);
+			count(observation->packets, record_value.packets > 0, &record_value, counts,
+				exporter);
 		else
-			record_value = take_record(dedup, &ahead, i, observation, burst, counts, exporter);
+			record_value =
+				take_record(dedup, &ahead, i, observation, burst, counts, exporter);
 		if (record_value.packets > 0)
 			note_unknown(observation, counts);
 		weights->packets[i] = record_value.packets;
@@ -788,8 +798,8 @@ void dedup_burst(struct dedup *dedup, const struct observation *observations, ui
 }
 
 /* Sets the routers of a deferred flow, and adds it to its path, before it enters the burst. */
-static void settle_path(
-	struct dedup *dedup, struct deferred_flow *deferred, const struct record_value *record_value)
+static void settle_path(struct dedup *dedup, struct deferred_flow *deferred,
+	const struct record_value *record_value)
 {
 	struct flow *flow = &dedup->known.flows.flows[deferred->flow];
 	/* For route_of(), if no record has set the route. */
@@ -811,8 +821,8 @@ static void settle_path(
 	set_routers(&deferred->extra, path->ingress, path->egress);
 }
 
-static void put_deferred(
-	const struct deferred_flow *deferred, const struct record_value *record_value, struct key_burst *burst)
+static void put_deferred(const struct deferred_flow *deferred,
+	const struct record_value *record_value, struct key_burst *burst)
 {
 	uint32_t i = burst->n++;
 
@@ -829,8 +839,8 @@ static void put_deferred(
 	burst->weights->bytes[i] = record_value->bytes;
 }
 
-static void count_held(const struct deferred_flow *deferred, const struct record_value *record_value,
-	struct dedup_counts *counts)
+static void count_held(const struct deferred_flow *deferred,
+	const struct record_value *record_value, struct dedup_counts *counts)
 {
 	if (counts->measured == 0 || deferred->smallest_frame < counts->smallest_frame)
 		counts->smallest_frame = deferred->smallest_frame;
@@ -839,8 +849,8 @@ static void count_held(const struct deferred_flow *deferred, const struct record
 	count_worth(record_value, counts);
 }
 
-static void settle_deferred(struct dedup *dedup, struct deferred_flow *deferred, struct key_burst *burst,
-	struct dedup_counts *counts)
+static void settle_deferred(struct dedup *dedup, struct deferred_flow *deferred,
+	struct key_burst *burst, struct dedup_counts *counts)
 {
 	struct flow *flow = &dedup->known.flows.flows[deferred->flow];
 	struct record_value record_value = value_of_deferred(&dedup->known, deferred);
@@ -880,7 +890,8 @@ uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup
 	burst->n = 0;
 	burst->v6 = 0;
 	while (burst->n < BURST_MAX) {
-		struct deferred_flow *deferred = deferred_flows_settle(&context->held, &context->flows);
+		struct deferred_flow *deferred =
+			deferred_flows_settle(&context->held, &context->flows);
 
 		if (!deferred)
 			break;

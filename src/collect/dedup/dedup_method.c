@@ -26,13 +26,15 @@ static uint64_t part_bytes(const struct record_in_progress *record, uint64_t pac
 	return (uint64_t)((double)record->bytes * (double)packets / (double)record->packets + 0.5);
 }
 
-static struct record_value part(const struct record_in_progress *record, uint64_t packets, double sampling)
+static struct record_value part(
+	const struct record_in_progress *record, uint64_t packets, double sampling)
 {
 	return (struct record_value){packets, part_bytes(record, packets), sampling};
 }
 
 /* Notes packets dropped as duplicates that may be new. */
-static void doubt_new(struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
+static void doubt_new(
+	struct dedup_context *context, const struct record_in_progress *record, uint64_t packets)
 {
 	struct role_doubt *doubt = &context->doubt;
 
@@ -185,7 +187,8 @@ static bool is_of_before(const struct record_in_progress *record)
 	       (int32_t)(flow->moved_at - record->last) > 0;
 }
 
-static struct record_value insert_before(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value insert_before(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	uint64_t end = record->share->packets;
@@ -230,8 +233,8 @@ static void set_doubted(struct flow *flow, uint64_t packets)
  * Notes doubt for counted packets: they may have been dropped as duplicates before, and records of
  * uncertain position may contain duplicates.
  */
-static void doubt_counted(
-	struct dedup_context *context, const struct record_in_progress *record, const struct record_value *value)
+static void doubt_counted(struct dedup_context *context, const struct record_in_progress *record,
+	const struct record_value *value)
 {
 	struct flow *flow = record->flow;
 	uint64_t packets = value->packets;
@@ -249,7 +252,8 @@ static void doubt_counted(
 	set_doubted(flow, flow->doubted > packets ? flow->doubted - packets : 0);
 }
 
-static struct record_value best_unsampled(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value best_unsampled(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	struct record_value value = {0, 0, 1};
 	struct flow *flow = record->flow;
@@ -304,8 +308,8 @@ void add_evidence(struct dedup_context *context, const struct record_in_progress
 			.exporter = observation->exporter,
 			.sampling = observation->sampling,
 			.packets = observation->packets,
-			.duration =
-				duration < context->flows.timeout ? duration : context->flows.timeout,
+			.duration = duration < context->flows.timeout ? duration
+								      : context->flows.timeout,
 			.ttl = observation->ttl,
 		});
 }
@@ -318,8 +322,8 @@ struct route *route_of(struct dedup_context *context, struct record_in_progress 
 		record->route = route_key(&context->routes, record->observation);
 	route = route_find(&context->routes, record->route, record->now);
 	if (route->ends_known &&
-		route->ends_generation != observation_points_ends_generation(
-						  &context->observers, route->ingress, route->egress))
+		route->ends_generation != observation_points_ends_generation(&context->observers,
+						  route->ingress, route->egress))
 		route->ends_known = false;
 	return route;
 }
@@ -391,7 +395,8 @@ static uint32_t first_observer(struct dedup_context *context, struct flow *flow,
 	return 0;
 }
 
-static struct record_value without_room(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value without_room(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	if (first_observer(context, record->flow, record->now) == record->number) {
 		doubt_duplicate(context, record, record->packets);
@@ -401,15 +406,17 @@ static struct record_value without_room(struct dedup_context *context, struct re
 	return NOTHING;
 }
 
-static struct record_value best_sampled(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value best_sampled(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hop = &context->observers.hops[record->share->hop];
 	struct role_interface *interface;
 
-	if (record->flow->flags & FLOW_UNSAMPLED && any_unsampled(context, record->flow, record->now))
+	if (record->flow->flags & FLOW_UNSAMPLED &&
+		any_unsampled(context, record->flow, record->now))
 		return NOTHING;
-	interface =
-		roles_interface(&context->roles, &context->observers, record->share->hop, record->now);
+	interface = roles_interface(
+		&context->roles, &context->observers, record->share->hop, record->now);
 	if (interface != NULL)
 		interface->heard = record->now;
 	switch (role_at(interface, hop)) {
@@ -430,7 +437,8 @@ static struct record_value best_sampled(struct dedup_context *context, struct re
 	return hold_samples(context, record) ? NOTHING : without_room(context, record);
 }
 
-static struct record_value take_best(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value take_best(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	if (record->observation->sampling == 1)
 		return best_unsampled(context, record);
@@ -460,8 +468,8 @@ static uint32_t find_waiting(
 			.share = share,
 			.number = i,
 			.ttl = roles_ttl(&context->roles, flow_number(&context->flows, flow), i),
-			.role = role_at(
-				roles_interface(&context->roles, &context->observers, share->hop, now),
+			.role = role_at(roles_interface(&context->roles, &context->observers,
+						share->hop, now),
 				&context->observers.hops[share->hop]),
 		};
 	}
@@ -507,7 +515,8 @@ static void add_doubt(uint64_t *packets, uint64_t *bytes, const struct share *sh
 	*bytes = counter64_sum(*bytes, share->bytes);
 }
 
-struct record_value value_of_deferred(struct dedup_context *context, const struct deferred_flow *deferred)
+struct record_value value_of_deferred(
+	struct dedup_context *context, const struct deferred_flow *deferred)
 {
 	struct flow *flow = &context->flows.flows[deferred->flow];
 	struct record_value value = {0, 0, (double)deferred->sampling};
@@ -567,7 +576,8 @@ static bool tells_more(const struct record_in_progress *record, uint64_t counted
 }
 
 /* The first observer of a flow counts until it times out. */
-static struct record_value take_exporter(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value take_exporter(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool sampled = record->observation->sampling > 1;
@@ -589,7 +599,8 @@ static struct record_value take_exporter(struct dedup_context *context, struct r
 }
 
 /* The mean covers only observers with a sample; it is too large for small flows. */
-static struct record_value window_sampled(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value window_sampled(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	uint64_t packets = 0, observers = 0, value;
 	uint32_t sampling = record->observation->sampling;
@@ -614,7 +625,8 @@ static struct record_value window_sampled(struct dedup_context *context, struct 
 	return part(record, value, (double)record->flow->coarsest);
 }
 
-static struct record_value take_window(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value take_window(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	struct flow *flow = record->flow;
 	bool first = !(flow->flags & FLOW_UNSAMPLED);
@@ -674,7 +686,8 @@ struct record_value value_at_edge(struct dedup_context *context, struct record_i
 	return counts_at_edge(context, record) ? whole(record) : NOTHING;
 }
 
-static struct record_value take_all(struct dedup_context *context, struct record_in_progress *record)
+static struct record_value take_all(
+	struct dedup_context *context, struct record_in_progress *record)
 {
 	(void)context;
 	return whole(record);

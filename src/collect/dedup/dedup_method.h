@@ -32,7 +32,8 @@ struct dedup_context {
 struct dedup_ops {
 	const char *word, *suits;
 	bool flows; /* keeps flows; records without room follow the edge rule */
-	struct record_value (*take)(struct dedup_context *context, struct record_in_progress *record);
+	struct record_value (*take)(
+		struct dedup_context *context, struct record_in_progress *record);
 };
 
 /* Returns the route of the record. Caches its key in record->route. */
@@ -45,7 +46,8 @@ void find_begin(struct dedup_context *context, struct record_in_progress *record
 void add_evidence(struct dedup_context *context, const struct record_in_progress *record);
 
 /* Returns the value of the samples of a deferred flow by the current roles. */
-struct record_value value_of_deferred(struct dedup_context *context, const struct deferred_flow *deferred);
+struct record_value value_of_deferred(
+	struct dedup_context *context, const struct deferred_flow *deferred);
 
 /* In the order of enum dedup_method. A row without a word ends the list. */
 extern const struct dedup_ops dedup_methods[];

@@ -8,7 +8,7 @@
 #include "sketch/counter.h"
 
 #define FLOWS_OF_DEFERRED 16
-#define DEFERRED_MIN    256 /* at most the number of flows */
+#define DEFERRED_MIN      256 /* at most the number of flows */
 
 static uint32_t room_for(uint64_t flows)
 {
@@ -41,7 +41,8 @@ void deferred_flows_fini(
 		allocator->free(deferred->flows, deferred_flows_memory(flows), allocator->arg);
 }
 
-static struct deferred_flow *add_deferred(struct deferred_flows *deferred, struct flow *flow, uint32_t number)
+static struct deferred_flow *add_deferred(
+	struct deferred_flows *deferred, struct flow *flow, uint32_t number)
 {
 	struct deferred_flow *place;
 
@@ -54,8 +55,8 @@ static struct deferred_flow *add_deferred(struct deferred_flows *deferred, struc
 	return place;
 }
 
-struct deferred_flow *deferred_flows_get(
-	struct deferred_flows *deferred, const struct observed_flows *flows, struct record_in_progress *record)
+struct deferred_flow *deferred_flows_get(struct deferred_flows *deferred,
+	const struct observed_flows *flows, struct record_in_progress *record)
 {
 	const struct observation *observation = record->observation;
 	struct flow *flow = record->flow;
@@ -103,7 +104,8 @@ static float above(double value)
 	return (double)rounded < value ? nextafterf(rounded, INFINITY) : rounded;
 }
 
-void deferred_flow_add_samples(struct deferred_flow *deferred, const struct record_in_progress *record)
+void deferred_flow_add_samples(
+	struct deferred_flow *deferred, const struct record_in_progress *record)
 {
 	deferred->packets = counter64_sum(deferred->packets, record->packets);
 	deferred->bytes = counter64_sum(deferred->bytes, record->bytes);
@@ -112,7 +114,8 @@ void deferred_flow_add_samples(struct deferred_flow *deferred, const struct reco
 	add_frames(deferred, record->packets, record->bytes);
 }
 
-void deferred_flow_add_certain(struct deferred_flow *deferred, const struct record_value *record_value)
+void deferred_flow_add_certain(
+	struct deferred_flow *deferred, const struct record_value *record_value)
 {
 	deferred->sure_packets = counter64_sum(deferred->sure_packets, record_value->packets);
 	deferred->sure_bytes = counter64_sum(deferred->sure_bytes, record_value->bytes);
@@ -121,7 +124,8 @@ void deferred_flow_add_certain(struct deferred_flow *deferred, const struct reco
 	add_frames(deferred, record_value->packets, record_value->bytes);
 }
 
-struct deferred_flow *deferred_flows_settle(struct deferred_flows *deferred, struct observed_flows *flows)
+struct deferred_flow *deferred_flows_settle(
+	struct deferred_flows *deferred, struct observed_flows *flows)
 {
 	struct deferred_flow *place;
 

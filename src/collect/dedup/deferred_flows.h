@@ -49,8 +49,8 @@ void deferred_flows_fini(
 	struct deferred_flows *deferred, uint64_t flows, const struct sketch_allocator *allocator);
 
 /* Defers the flow of a record and returns its entry; NULL: no room. */
-struct deferred_flow *deferred_flows_get(
-	struct deferred_flows *deferred, const struct observed_flows *flows, struct record_in_progress *record);
+struct deferred_flow *deferred_flows_get(struct deferred_flows *deferred,
+	const struct observed_flows *flows, struct record_in_progress *record);
 
 /* Returns the entry of a deferred flow. */
 static inline struct deferred_flow *deferred_flow_of(
@@ -62,7 +62,8 @@ static inline struct deferred_flow *deferred_flow_of(
 }
 
 /* Adds the samples of a record. */
-void deferred_flow_add_samples(struct deferred_flow *deferred, const struct record_in_progress *record);
+void deferred_flow_add_samples(
+	struct deferred_flow *deferred, const struct record_in_progress *record);
 /* Adds packets that are certain to count. */
 void deferred_flow_add_certain(struct deferred_flow *deferred, const struct record_value *value);
 
@@ -70,4 +71,5 @@ void deferred_flow_add_certain(struct deferred_flow *deferred, const struct reco
  * Returns the next entry to settle, and marks its flow as no longer deferred. Returns NULL, and
  * empties the table, after the last.
  */
-struct deferred_flow *deferred_flows_settle(struct deferred_flows *deferred, struct observed_flows *flows);
+struct deferred_flow *deferred_flows_settle(
+	struct deferred_flows *deferred, struct observed_flows *flows);

@@ -37,7 +37,8 @@ static inline uint32_t span_of(const struct flow *flow)
 }
 
 /* Returns true if the observation point was silent about the flow until others overtook it. */
-static inline bool came_back(const struct observed_flows *flows, const struct record_in_progress *record)
+static inline bool came_back(
+	const struct observed_flows *flows, const struct record_in_progress *record)
 {
 	const struct flow *flow = record->flow;
 	uint32_t silent = record->now - record->before;
@@ -81,7 +82,8 @@ static inline bool is_later(const struct record_in_progress *record)
 }
 
 /* Returns true if the record begins where the last record of the observation point ended. */
-static inline bool follows(const struct observed_flows *flows, const struct record_in_progress *record)
+static inline bool follows(
+	const struct observed_flows *flows, const struct record_in_progress *record)
 {
 	return !came_back(flows, record) && !is_later(record);
 }

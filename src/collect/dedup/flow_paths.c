@@ -77,7 +77,8 @@ static uint32_t hops_of(
 
 static uint32_t ends_generation(const struct flow_path *path, const struct dedup_context *context)
 {
-	return observation_points_ends_generation(&context->observers, path->ingress, path->egress) &
+	return observation_points_ends_generation(
+		       &context->observers, path->ingress, path->egress) &
 	       GENERATION_MASK;
 }
 
@@ -97,7 +98,8 @@ static void set_route_ends(
  * A flow with one known exporter takes ingress and egress of its route, unless that exporter is
  * known to be one of them.
  */
-void flow_path_ends(struct flow_path *path, struct dedup_context *context, struct record_in_progress *record)
+void flow_path_ends(
+	struct flow_path *path, struct dedup_context *context, struct record_in_progress *record)
 {
 	const struct hop *hops[SHARES_MAX];
 	struct path_hop way[PATH_HOPS_MAX];
@@ -107,8 +109,8 @@ void flow_path_ends(struct flow_path *path, struct dedup_context *context, struc
 
 	if (!path->stale && path->ends_generation == ends_generation(path, context))
 		return;
-	n = path_order(
-		hops, hops_of(context, record->flow, path->now | path->before, hops), way, &ordered);
+	n = path_order(hops, hops_of(context, record->flow, path->now | path->before, hops), way,
+		&ordered);
 	path->stale = n == 0;
 	path->ingress = n > 0 ? (uint16_t)way[0].exporter : ROUTER_UNKNOWN;
 	path->egress = n > 0 ? (uint16_t)way[n - 1].exporter : ROUTER_UNKNOWN;
@@ -146,7 +148,8 @@ void flow_path_emit(struct flow_path *path, struct dedup_context *context, struc
 		return;
 	memset(&row, 0, sizeof(row));
 	set_key(&row.key, path, flow);
-	row.nb_hops = path_order(hops, hops_of(context, flow, shares, hops), row.hops, &row.ordered);
+	row.nb_hops =
+		path_order(hops, hops_of(context, flow, shares, hops), row.hops, &row.ordered);
 	row.observers = (uint32_t)__builtin_popcount(path->reported);
 	row.packets = path->packets;
 	row.bytes = path->bytes;

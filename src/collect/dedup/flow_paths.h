@@ -38,7 +38,8 @@ void flow_path_report(struct flow_path *path, struct dedup_context *context,
 	const struct record_in_progress *record, const struct record_value *value);
 
 /* Updates the ingress and the egress of the path. */
-void flow_path_ends(struct flow_path *path, struct dedup_context *context, struct record_in_progress *record);
+void flow_path_ends(
+	struct flow_path *path, struct dedup_context *context, struct record_in_progress *record);
 
 /* Emits the row of a flow if it was reported in the epoch, and starts the next epoch. */
 void flow_path_emit(struct flow_path *path, struct dedup_context *context, struct flow *flow,

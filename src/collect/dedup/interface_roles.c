@@ -365,9 +365,8 @@ static uint32_t collect_seen(struct roles *roles, struct observation_points *poi
 			.exporter = hop->exporter,
 			.interface = (uint32_t)(interface - roles->interfaces),
 			.samples = of->samples,
-			.next = hop->next != EXPORTER_NONE &&
-						hop->next_generation ==
-							points->generation[hop->next]
+			.next = hop->next != EXPORTER_NONE && hop->next_generation ==
+								      points->generation[hop->next]
 					? hop->next
 					: EXPORTER_NONE,
 			.ttl = of->ttl,

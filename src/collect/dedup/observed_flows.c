@@ -185,7 +185,8 @@ void observed_flows_restart(struct observed_flows *table, struct flow *flow)
 	start(flow, &hash);
 }
 
-static struct flow *add_flow(struct observed_flows *table, const struct key_hash *hash, uint32_t now)
+static struct flow *add_flow(
+	struct observed_flows *table, const struct key_hash *hash, uint32_t now)
 {
 	uint32_t number = take_entry(table, now);
 

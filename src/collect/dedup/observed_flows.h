@@ -72,7 +72,7 @@ enum flow_flags {
 	FLOW_MOVED = 1 << 3,     /* an observer changed its interfaces */
 	FLOW_TOLD = 1 << 4,      /* has an entry in flow_paths.h */
 	FLOW_IPV6 = 1 << 5,      /* IPv6; set with the path */
-	FLOW_DEFERRED = 1 << 6,      /* has an entry in deferred_flows.h */
+	FLOW_DEFERRED = 1 << 6,  /* has an entry in deferred_flows.h */
 	FLOW_UNSURE = 1 << 7,    /* `moved_behind` or `doubted` was set */
 };
 
@@ -233,7 +233,8 @@ void observed_flows_expire(struct observed_flows *table, uint32_t now);
 static inline bool flow_is_over(
 	const struct observed_flows *table, const struct flow *flow, uint32_t now)
 {
-	return !(flow->flags & FLOW_DEFERRED) && (int32_t)(now - flow->last) > (int32_t)table->timeout;
+	return !(flow->flags & FLOW_DEFERRED) &&
+	       (int32_t)(now - flow->last) > (int32_t)table->timeout;
 }
 
 /*

@@ -14,7 +14,8 @@
 #define HOPS_QUOTA  4 /* an exporter has at most one hop in HOPS_QUOTA */
 #define GENERATIONS (UINT32_C(1) << (32 - GENERATION_SHIFT))
 
-_Static_assert(OBSERVATION_POINT_SLOTS *OBSERVATION_POINT_SIDES == 1 << GENERATION_SHIFT, "slots and sides");
+_Static_assert(OBSERVATION_POINT_SLOTS *OBSERVATION_POINT_SIDES == 1 << GENERATION_SHIFT,
+	"slots and sides");
 
 static uint32_t room(uint32_t exporters)
 {
@@ -54,8 +55,8 @@ size_t observation_points_memory(uint32_t exporters)
 	       taken_bytes(exporters);
 }
 
-bool observation_points_init(struct observation_points *points, uint32_t exporters,
-	uint64_t seed, const struct sketch_allocator *allocator)
+bool observation_points_init(struct observation_points *points, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator)
 {
 	*points = (struct observation_points){
 		.hops = allocator->alloc(hops_bytes(exporters), allocator->arg),
@@ -86,8 +87,8 @@ void observation_points_fini(
 	release(allocator, points->taken, taken_bytes(points->nb_exporters));
 }
 
-static uint32_t home(const struct observation_points *points, uint32_t point, uint32_t input,
-	uint32_t output)
+static uint32_t home(
+	const struct observation_points *points, uint32_t point, uint32_t input, uint32_t output)
 {
 	uint64_t mixed = random_mix(((uint64_t)input << 32 | output) ^ points->seed) + point;
 
@@ -95,8 +96,8 @@ static uint32_t home(const struct observation_points *points, uint32_t point, ui
 }
 
 /* Returns the index position of a hop, or the free one for it. */
-static uint32_t find_point(const struct observation_points *points, uint32_t point, uint32_t input,
-	uint32_t output)
+static uint32_t find_point(
+	const struct observation_points *points, uint32_t point, uint32_t input, uint32_t output)
 {
 	uint32_t at = home(points, point, input, output);
 
@@ -177,8 +178,8 @@ uint32_t observation_points_hop(
 	uint32_t point =
 		observation_points_number(points, observation->exporter, observation->side);
 	uint32_t at = find_point(points, point, observation->input, observation->output);
-	uint32_t number = points->index[at] ? points->index[at] - 1
-					       : add_hop(points, observation, point, at);
+	uint32_t number =
+		points->index[at] ? points->index[at] - 1 : add_hop(points, observation, point, at);
 	uint16_t ends =
 		observation->flags & (OBSERVATION_ENTERS | OBSERVATION_LEAVES | OBSERVATION_EDGES);
 
@@ -190,8 +191,7 @@ uint32_t observation_points_hop(
 	return number;
 }
 
-const struct hop *observation_points_living_hop(
-	struct observation_points *points, uint32_t number)
+const struct hop *observation_points_living_hop(struct observation_points *points, uint32_t number)
 {
 	struct hop *hop = &points->hops[number];
 
@@ -239,8 +239,7 @@ void observation_points_sweep(struct observation_points *points, const uint8_t *
 			evict_point(points, number);
 			continue;
 		}
-		points->index[find_point(points, hop->point, hop->input, hop->output)] =
-			number + 1;
+		points->index[find_point(points, hop->point, hop->input, hop->output)] = number + 1;
 	}
 	points->turned_away = false;
 }

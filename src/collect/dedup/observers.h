@@ -16,11 +16,11 @@
 #include "collect/exporters/observation.h"
 #include "sketch/sketch.h"
 
-#define HOP_NONE         UINT32_MAX
-#define HOPS_MAX         (UINT32_C(1) << 20)
-#define OBSERVATION_POINT_SIDES   4
-#define OBSERVATION_POINT_SLOTS   65536
-#define GENERATION_SHIFT 18
+#define HOP_NONE                UINT32_MAX
+#define HOPS_MAX                (UINT32_C(1) << 20)
+#define OBSERVATION_POINT_SIDES 4
+#define OBSERVATION_POINT_SLOTS 65536
+#define GENERATION_SHIFT        18
 
 struct hop {
 	uint32_t point;
@@ -55,8 +55,8 @@ struct observation_points {
 };
 
 size_t observation_points_memory(uint32_t exporters);
-bool observation_points_init(struct observation_points *points, uint32_t exporters,
-	uint64_t seed, const struct sketch_allocator *allocator);
+bool observation_points_init(struct observation_points *points, uint32_t exporters, uint64_t seed,
+	const struct sketch_allocator *allocator);
 void observation_points_fini(
 	struct observation_points *points, const struct sketch_allocator *allocator);
 
@@ -68,8 +68,7 @@ uint32_t observation_points_hop(
  * Returns a hop, or NULL if its slot was reassigned. Sets its next hop to unknown if that slot was
  * reassigned.
  */
-const struct hop *observation_points_living_hop(
-	struct observation_points *points, uint32_t number);
+const struct hop *observation_points_living_hop(struct observation_points *points, uint32_t number);
 
 /* Prepares a slot for another exporter. */
 void observation_points_forget(struct observation_points *points, uint32_t exporter);

@@ -192,7 +192,8 @@ const struct exporter_rule *exporter_rule_find(
 	const struct exporter_rule *found = NULL;
 
 	for (uint32_t i = 0; i < nb_rules; i++)
-		if (rule_covers(&rules[i], address) && (found == NULL || rules[i].bits > found->bits))
+		if (rule_covers(&rules[i], address) &&
+			(found == NULL || rules[i].bits > found->bits))
 			found = &rules[i];
 	return found;
 }

@@ -245,7 +245,8 @@ static void pass(struct traffic_sum *sum, const struct observation *observation)
 static bool pass_side(struct links *links, const struct observation *observation,
 	uint32_t interface, enum link_direction direction, bool own)
 {
-	struct link *link = interface > 0 ? find_link(links, observation->exporter, interface) : NULL;
+	struct link *link =
+		interface > 0 ? find_link(links, observation->exporter, interface) : NULL;
 	struct link_side *side;
 
 	if (link == NULL)

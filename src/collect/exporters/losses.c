@@ -93,8 +93,10 @@ struct reported_loss losses_reported(
 		reported->scopes[place].has |= 1U << i;
 	}
 	loss.packets = grown[LOSS_COUNTER_IGNORED_PACKETS] + grown[LOSS_COUNTER_PACKETS];
-	loss.unknown = grown[LOSS_COUNTER_IGNORED_PACKETS] == 0 && grown[LOSS_COUNTER_IGNORED_BYTES] > 0;
-	if (grown[LOSS_COUNTER_PACKETS] == 0 && grown[LOSS_COUNTER_FLOWS] + grown[LOSS_COUNTER_BYTES] > 0) {
+	loss.unknown =
+		grown[LOSS_COUNTER_IGNORED_PACKETS] == 0 && grown[LOSS_COUNTER_IGNORED_BYTES] > 0;
+	if (grown[LOSS_COUNTER_PACKETS] == 0 &&
+		grown[LOSS_COUNTER_FLOWS] + grown[LOSS_COUNTER_BYTES] > 0) {
 		loss.packets += grown[LOSS_COUNTER_FLOWS];
 		loss.unknown = true;
 	}

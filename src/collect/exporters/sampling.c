@@ -122,7 +122,8 @@ static bool put(struct sampling *sampling, enum interval_kind kind, uint64_t id,
 static uint32_t look_up(
 	const struct sampling *sampling, enum interval_kind kind, uint64_t id, uint64_t about)
 {
-	return sampling->n > 0 ? find_interval(sampling, kind, id ^ about << ABOUT_SHIFT)->interval : 0;
+	return sampling->n > 0 ? find_interval(sampling, kind, id ^ about << ABOUT_SHIFT)->interval
+			       : 0;
 }
 
 /*
@@ -575,8 +576,8 @@ static void compare_pool(
 		result->excess = (int64_t)packets - (int64_t)(samples * check->sampling);
 }
 
-struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct sampler_state *sampler)
+struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
+	uint32_t breaks, const struct sampler_state *sampler)
 {
 	struct sampler_result result = {0};
 	struct pool_check *check;

@@ -186,5 +186,5 @@ struct sampler_result {
  * Checks the next sample. owner: identifies the domain, never 0. breaks: number of missing or late
  * datagrams of the domain so far; samples missing there are not counted as lost by the agent.
  */
-struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner, uint32_t breaks,
-	const struct sampler_state *sampler);
+struct sampler_result sampling_check(struct sampling_checks *checks, uint64_t owner,
+	uint32_t breaks, const struct sampler_state *sampler);

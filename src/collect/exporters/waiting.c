@@ -153,7 +153,8 @@ static void enter_class(struct waiting *waiting, uint32_t exporter)
 
 	if (waiting_exporter->blocks == 0)
 		return;
-	sentinel = first_ring(waiting, waiting_exporter->proven) + class_of(waiting_exporter->blocks);
+	sentinel =
+		first_ring(waiting, waiting_exporter->proven) + class_of(waiting_exporter->blocks);
 	waiting_exporter->before = waiting->holders[sentinel].before;
 	waiting_exporter->after = sentinel;
 	waiting->holders[waiting_exporter->before].after = exporter;
@@ -228,7 +229,8 @@ static void list(struct waiting *waiting, uint32_t first, uint32_t exporter, uin
 		.exporter = exporter,
 		.template_id = template_id,
 	};
-	*(waiting_exporter->sets > 0 ? &waiting->places[waiting_exporter->newest].newer : &waiting_exporter->oldest) = first;
+	*(waiting_exporter->sets > 0 ? &waiting->places[waiting_exporter->newest].newer
+				     : &waiting_exporter->oldest) = first;
 	waiting_exporter->newest = first;
 	waiting_exporter->sets++;
 	*(bucket->last != NONE ? &waiting->places[bucket->last].after : &bucket->first) = first;

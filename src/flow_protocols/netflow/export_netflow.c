@@ -97,7 +97,8 @@ static const struct export_netflow_template templates_ipfix[TEMPLATE_USES] = {
 static const struct export_netflow_template *template_of(
 	const struct export_sender *sender, enum template_use use)
 {
-	return sender->protocol == FLOW_PROTOCOL_NETFLOW9 ? &templates_v9[use] : &templates_ipfix[use];
+	return sender->protocol == FLOW_PROTOCOL_NETFLOW9 ? &templates_v9[use]
+							  : &templates_ipfix[use];
 }
 
 static uint32_t record_len(const struct export_netflow_template *template)
@@ -366,7 +367,9 @@ uint32_t export_end(struct export_message *message, const struct export_sender *
 
 	close_set(message);
 	switch (sender->protocol) {
-	case FLOW_PROTOCOL_NETFLOW5: put_header_v5(message, at, sender, now, sequence); return message->data;
+	case FLOW_PROTOCOL_NETFLOW5:
+		put_header_v5(message, at, sender, now, sequence);
+		return message->data;
 	case FLOW_PROTOCOL_NETFLOW9:
 		at = put16(put16(at, 9), message->count);
 		at = put32(put32(at, milliseconds(now - sender->booted)), seconds);

@@ -556,7 +556,8 @@ static void decode_options(struct decoding *message, const struct template_entry
 		message->result.data_records++;
 		message->result.options++;
 		message->result.work += entry->nb_fields;
-		if (option.has & (OPTION_RECORD_SAMPLING | OPTION_RECORD_FLOWS | OPTION_RECORD_NAME) ||
+		if (option.has & (OPTION_RECORD_SAMPLING | OPTION_RECORD_FLOWS |
+					 OPTION_RECORD_NAME) ||
 			option.has_lost != 0)
 			message->sink->option(message->sink->arg, &option);
 		data += record_len;

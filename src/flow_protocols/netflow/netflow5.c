@@ -83,7 +83,8 @@ struct decode_result netflow5_decode(const struct datagram_header *header, const
 		result.fault = DECODE_COUNT;
 	data += header->len;
 	while (result.records < n) {
-		uint32_t batch = n - result.records < DECODE_BATCH ? n - result.records : DECODE_BATCH;
+		uint32_t batch =
+			n - result.records < DECODE_BATCH ? n - result.records : DECODE_BATCH;
 
 		for (uint32_t i = 0; i < batch; i++, data += RECORD)
 			read_record(data, header->uptime, &start, &sink->batch[i]);

@@ -662,7 +662,8 @@ void templates_each(const struct templates *templates,
 bool templates_take(
 	struct templates *templates, enum flow_protocol protocol, const uint8_t *set, uint32_t len)
 {
-	uint16_t first = protocol == FLOW_PROTOCOL_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
+	uint16_t first =
+		protocol == FLOW_PROTOCOL_IPFIX ? SET_IPFIX_TEMPLATES : SET_NETFLOW9_TEMPLATES;
 	uint32_t nb;
 
 	if (len < SET_HEADER || read_u16(set + 2) != len)

@@ -255,7 +255,8 @@ static const char *inapplicable_without_rings(
 static const char *inapplicable_without_dispatch(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return kernel_given(config) ? "with --kernel" : inapplicable_without_async(config, measurement);
+	return kernel_given(config) ? "with --kernel"
+				    : inapplicable_without_async(config, measurement);
 }
 
 static const struct option_row async_rows[] = {

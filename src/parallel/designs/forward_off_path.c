@@ -68,15 +68,11 @@ static void leave_digests(struct rx_core *rx_core, struct rx_core_generation *ge
 	const struct key_burst *burst = &rx_core->off_path->burst;
 
 	switch (form_of(counting)) {
-	case DIGEST_FORM_PLAIN:
-		leave_in_form(rx_core, generation, burst, DIGEST_FORM_PLAIN);
-		break;
+	case DIGEST_FORM_PLAIN: leave_in_form(rx_core, generation, burst, DIGEST_FORM_PLAIN); break;
 	case DIGEST_FORM_DETAILS:
 		leave_in_form(rx_core, generation, burst, DIGEST_FORM_DETAILS);
 		break;
-	case DIGEST_FORM_EXTRA:
-		leave_in_form(rx_core, generation, burst, DIGEST_FORM_EXTRA);
-		break;
+	case DIGEST_FORM_EXTRA: leave_in_form(rx_core, generation, burst, DIGEST_FORM_EXTRA); break;
 	}
 }
 
@@ -95,12 +91,11 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 	uint64_t came = reader_came(&rx_core->off_path->reader, pkts[0], start - rx_cycles);
 
 	generation->received += n;
-	reader_read_ahead(&rx_core->off_path->reader, counting, pkts, n,
-		&rx_core->off_path->burst, &generation->counts, &generation->filtered);
+	reader_read_ahead(&rx_core->off_path->reader, counting, pkts, n, &rx_core->off_path->burst,
+		&generation->counts, &generation->filtered);
 	leave_digests(rx_core, generation, counting);
 	left = rte_rdtsc();
-	sent = forward_burst(
-		rx_core->forward, rx_core->poller.at, rx_core->epoch, pkts, n, came);
+	sent = forward_burst(rx_core->forward, rx_core->poller.at, rx_core->epoch, pkts, n, came);
 	wake_all(rx_core);
 
 	generation->free_cycles += sent - left;

@@ -65,9 +65,9 @@ static void rss_work(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	worker->poller.arg = worker;
 	worker->poller.enter = enter;
-	worker->poller.take = worker->forward != NULL  ? take_and_send
-			      : worker->shed != NULL ? take_kept
-						       : take;
+	worker->poller.take = worker->forward != NULL ? take_and_send
+			      : worker->shed != NULL  ? take_kept
+						      : take;
 	worker->poller.empty = worker->forward != NULL ? empty : NULL;
 	worker->poller.rest = rest;
 	worker->poller.end = end;

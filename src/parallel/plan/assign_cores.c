@@ -417,6 +417,7 @@ void plan_assign_core(struct plan *plan, const struct topology *topology)
 
 	allocator.topology = topology;
 	init_plan_cpus(plan, &allocator);
-	take_cpu(&allocator, &plan->lcores[0], best_cpu(&allocator, plan->groups[0].memory_node, &rank));
+	take_cpu(&allocator, &plan->lcores[0],
+		best_cpu(&allocator, plan->groups[0].memory_node, &rank));
 	cpu_set_add(&plan->ordinary, (uint32_t)plan->lcores[0].cpu);
 }

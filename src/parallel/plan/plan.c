@@ -752,7 +752,8 @@ static bool read_seed(const struct option_text *a)
 	if (is_hexadecimal(a->text))
 		value = strtoull(a->text + 2, NULL, 16);
 	else if (!is_decimal(a->text) || units_count(a->text, &value) != NULL)
-		return option_set_error(a, "not a seed; write a number of 64 bits, decimal or 0x...");
+		return option_set_error(
+			a, "not a seed; write a number of 64 bits, decimal or 0x...");
 	options->seed = value;
 	options->given = true;
 	return true;

@@ -133,7 +133,7 @@ struct plan_measurement {
 	const struct sketch_ops *ops;
 	struct sketch_params params; /* without allocator */
 	size_t instance_bytes;       /* one sketch */
-	size_t drill_down_bytes;         /* what it looks into (within); 0: it counts everything */
+	size_t drill_down_bytes;     /* what it looks into (within); 0: it counts everything */
 	bool merged;                 /* the reporter has one more, of their sum */
 	bool changes;                /* there is one more while an instance changes its size */
 };

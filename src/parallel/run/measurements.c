@@ -194,7 +194,8 @@ static bool create_distinct(struct measurements *measurements, uint32_t worker, 
 {
 	for (uint32_t g = 0; g < 2; g++)
 		for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++) {
-			struct hyperloglog *distinct = node_memory_get(node, sizeof(struct hyperloglog));
+			struct hyperloglog *distinct =
+				node_memory_get(node, sizeof(struct hyperloglog));
 
 			measurements->distinct[g][worker][m] = distinct;
 			if (distinct == NULL)
@@ -307,8 +308,10 @@ static void destroy_counting(struct measurements *measurements, uint32_t worker)
 		return;
 	node_memory_give_back(counting->picked, PICKED_BURSTS * sizeof(counting->picked[0]));
 	node_memory_give_back(counting->weights, 2 * sizeof(counting->weights[0]));
-	node_memory_give_back(counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
-	node_memory_give_back(counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
+	node_memory_give_back(
+		counting->waiting, counting->nb_key_rules * sizeof(counting->bursts[0]));
+	node_memory_give_back(
+		counting->bursts, measurements->nb_bursts * sizeof(counting->bursts[0]));
 	node_memory_give_back(counting, sizeof(*counting));
 }
 
@@ -329,7 +332,8 @@ void measurements_destroy(struct measurements *measurements)
 	for (uint32_t w = 0; w < measurements->plan.nb_workers; w++)
 		destroy_counting(measurements, w);
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
-		node_memory_give_back(measurements->drill_down[m], sizeof(*measurements->drill_down[m]));
+		node_memory_give_back(
+			measurements->drill_down[m], sizeof(*measurements->drill_down[m]));
 	free(measurements->steps);
 	if (measurements->config != NULL)
 		config_free(measurements->config);
@@ -385,7 +389,8 @@ void measurements_update_drill_down(struct measurements *measurements, uint64_t 
 {
 	for (uint32_t m = 0; m < measurements->plan.nb_measurements; m++)
 		if (measurements->drill_down[m] != NULL)
-			drill_down_renew(measurements->drill_down[m], measurements->hash_key, epoch);
+			drill_down_renew(
+				measurements->drill_down[m], measurements->hash_key, epoch);
 }
 
 static const struct measurement_config *config_of(

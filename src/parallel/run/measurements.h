@@ -47,9 +47,10 @@ struct measurements {
 	 * one's at the start. */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
 	struct log_ratelimit
-		narrow[CONFIG_MEASUREMENTS_MAX];            /* no memory for the width that fits */
+		narrow[CONFIG_MEASUREMENTS_MAX]; /* no memory for the width that fits */
 	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts everything */
-	struct measured_epoch *measured; /* the reporter's (measurement_report.h); NULL: there is none */
+	struct measured_epoch
+		*measured;         /* the reporter's (measurement_report.h); NULL: there is none */
 	struct config *config;     /* what was read for them, from malloc(); NULL: the run's */
 	struct measurements *next; /* next in the list of unused sets */
 };

@@ -123,7 +123,8 @@ static void add_levels(struct states *states, const struct plan *plan)
 		add_state(states, &state);
 	for (uint8_t shift = SHED_SHIFT_MIN; shift <= SHED_SHIFT_MAX; shift++) {
 		steps_level_word(
-			(struct burst_shed_level){.level = SHED_LEVEL_SOME, .shift = shift}, state.name);
+			(struct burst_shed_level){.level = SHED_LEVEL_SOME, .shift = shift},
+			state.name);
 		for (uint32_t m = 0; m < plan->nb_measurements; m++)
 			state.of[m].looked_at = waiting >> m & 1 ? 0 : 1.0 / (1U << shift);
 		add_state(states, &state);

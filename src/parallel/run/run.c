@@ -186,7 +186,8 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 }
 
 /* The queues that decide are the worker's own, or its ring. */
-static void start_queue_shedding(const struct run *run, struct worker *worker, struct shed_worker *shed)
+static void start_queue_shedding(
+	const struct run *run, struct worker *worker, struct shed_worker *shed)
 {
 	struct poller *poller = &worker->poller;
 
@@ -302,7 +303,8 @@ static bool create_rx_core(struct run *run, const struct plan_lcore *lcore)
 		!create_off_path(run, rx_core, lcore->node))
 		return false;
 	run->design->connect(rx_core);
-	rx_core->groups = node_memory_get(lcore->node, group->nb_workers * sizeof(rx_core->groups[0]));
+	rx_core->groups =
+		node_memory_get(lcore->node, group->nb_workers * sizeof(rx_core->groups[0]));
 	return rx_core->groups != NULL;
 }
 
@@ -796,7 +798,8 @@ void run_destroy(struct run *run)
 
 static void clear_rules(struct generation *generation)
 {
-	uint32_t n = generation->monitor != NULL ? prefix_filter_entries(generation->monitor)->n : 0;
+	uint32_t n =
+		generation->monitor != NULL ? prefix_filter_entries(generation->monitor)->n : 0;
 
 	for (uint32_t r = 0; r < n; r++)
 		if (generation->rules[r].packets > 0)

@@ -50,8 +50,8 @@ struct run {
 	struct prefix_reload monitor;               /* no tables: there are no rules */
 	struct shed_schedule *decisions; /* what is given up and when; NULL: nothing is decided */
 	struct steps steps[CONFIG_MEASUREMENTS_MAX]; /* steps of these measurements */
-	struct collector_source *collect;                     /* NULL: packets are the input */
-	struct kernel_source *kernel;                 /* NULL: they come from elsewhere */
+	struct collector_source *collect;            /* NULL: packets are the input */
+	struct kernel_source *kernel;                /* NULL: they come from elsewhere */
 	struct measurements *measurements[2];        /* set of each generation */
 	struct measurements *next;   /* what generations get from now on; measurements[] or newer */
 	uint64_t next_from;          /* the first epoch that has next; UINT64_MAX: none yet */

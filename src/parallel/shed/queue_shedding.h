@@ -29,10 +29,10 @@ struct queue_shedding {
 	bool on; /* written before the start */
 	uint32_t nb_queues;
 
-	uint8_t level;                    /* enum shed_level, */
-	uint8_t shift;                    /* sampling of SHED_LEVEL_SOME, now or next time */
+	uint8_t level;                   /* enum shed_level, */
+	uint8_t shift;                   /* sampling of SHED_LEVEL_SOME, now or next time */
 	uint32_t nb_full[SHED_QUARTERS]; /* number of queues per fill level, in quarters */
-	uint32_t nb_waiting;              /* queues of which the last poll did not take all */
+	uint32_t nb_waiting;             /* queues of which the last poll did not take all */
 };
 
 /* Part of a burst that is processed. */
@@ -41,7 +41,8 @@ struct burst_shed_level {
 	uint8_t shift; /* sampling of SHED_LEVEL_SOME; else 0 */
 };
 
-static inline struct burst_shed_level queue_shedding_burst_level(const struct queue_shedding *shedding)
+static inline struct burst_shed_level queue_shedding_burst_level(
+	const struct queue_shedding *shedding)
 {
 	return (struct burst_shed_level){
 		shedding->level, shedding->level == SHED_LEVEL_SOME ? shedding->shift : (uint8_t)0};
@@ -93,14 +94,15 @@ static inline void queue_shedding_decide(struct queue_shedding *shedding)
 		shedding->level--;
 		if (shedding->level == SHED_LEVEL_WAIT && shedding->shift > SHED_SHIFT_MIN)
 			shedding->shift--;
-	} else if (shedding->level == SHED_LEVEL_WAIT && quarters == 0 && shedding->nb_waiting == 0) {
+	} else if (shedding->level == SHED_LEVEL_WAIT && quarters == 0 &&
+		   shedding->nb_waiting == 0) {
 		shedding->level = SHED_LEVEL_FULL;
 	}
 }
 
 /* Updates the fill level of a queue after a poll. */
-static inline void queue_shedding_look(
-	struct queue_shedding *shedding, struct shedding_queue *queue, uint32_t quarters, bool waiting)
+static inline void queue_shedding_look(struct queue_shedding *shedding,
+	struct shedding_queue *queue, uint32_t quarters, bool waiting)
 {
 	shedding->nb_full[queue->quarters]--;
 	shedding->nb_full[quarters]++;

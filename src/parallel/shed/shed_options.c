@@ -20,7 +20,8 @@ const char *shed_policy_option_inapplicable(
 const char *shed_policy_given_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
-	return shed_policy_given(config) ? NULL : shed_policy_option_inapplicable(config, measurement);
+	return shed_policy_given(config) ? NULL
+					 : shed_policy_option_inapplicable(config, measurement);
 }
 
 /* --- of a run --- */
@@ -62,8 +63,9 @@ static const char *inapplicable_without_controller(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return shed_policy_needs_controller(config) ? NULL
-					    : "without --overload greedy, lsf, queries or best";
+	return shed_policy_needs_controller(config)
+		       ? NULL
+		       : "without --overload greedy, lsf, queries or best";
 }
 
 static const struct option_row policy_rows[] = {

@@ -20,7 +20,7 @@ enum shed_policy {
 
 struct shed_policy_options {
 	enum shed_policy policy;
-	double reserve;          /* share of a worker's time that is to be left free */
+	double reserve;       /* share of a worker's time that is to be left free */
 	const char *schedule; /* NULL: nothing is decided beforehand */
 };
 

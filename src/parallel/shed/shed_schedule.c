@@ -97,7 +97,8 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 			if (strcmp(fields[at], field_names[f]) != 0)
 				continue;
 			if (reading->at[f] != UINT32_MAX)
-				return set_line_error(reading, "column '%s' stands twice", field_names[f]);
+				return set_line_error(
+					reading, "column '%s' stands twice", field_names[f]);
 			reading->at[f] = at;
 		}
 		if (reading->at[f] == UINT32_MAX && f != FIELD_MEASUREMENT)
@@ -182,7 +183,8 @@ static bool read_row(
 		return set_line_error(
 			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
 	if (list->n > 0 && list->decisions[list->n - 1].packet > entry.packet)
-		return set_line_error(reading, "packet %llu of worker %llu stands behind a later one",
+		return set_line_error(reading,
+			"packet %llu of worker %llu stands behind a later one",
 			(unsigned long long)entry.packet, (unsigned long long)worker);
 	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &entry))
 		return false;
@@ -210,7 +212,8 @@ static bool read_lines(
 			good = read_row(reading, line, schedule);
 	}
 	if (good && ferror(file)) {
-		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "%s: cannot be read", reading->path);
+		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "%s: cannot be read",
+			reading->path);
 		return false;
 	}
 	if (good && reading->line == 0)

@@ -13,7 +13,7 @@
 
 /* From a packet of a worker on. */
 struct shed_schedule_entry {
-	uint64_t packet;     /* its number among those that came to the worker, from 0 */
+	uint64_t packet; /* its number among those that came to the worker, from 0 */
 	uint8_t measurement; /* measurement that takes its first `steps` steps; SHED_SCHEDULE_ALL: all */
 	uint8_t steps;
 	bool of_flows; /* sampling of flows instead of steps */

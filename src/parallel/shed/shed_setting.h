@@ -63,7 +63,7 @@ struct shed_mailbox {
 };
 
 /* Nothing is given up. */
-#define SHED_SETTING_WHOLE                                                                               \
+#define SHED_SETTING_WHOLE                                                                         \
 	{                                                                                          \
 		.flows = { [0 ... CONFIG_MEASUREMENTS_MAX - 1] = FLOW_STATES_IDENTITY }            \
 	}

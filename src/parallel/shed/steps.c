@@ -143,8 +143,9 @@ const char *steps_word(const struct steps *steps, uint32_t n)
 
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX])
 {
-	static const char *const words[] = {
-		[SHED_LEVEL_FULL] = full_word, [SHED_LEVEL_WAIT] = "wait", [SHED_LEVEL_COUNT] = "count"};
+	static const char *const words[] = {[SHED_LEVEL_FULL] = full_word,
+		[SHED_LEVEL_WAIT] = "wait",
+		[SHED_LEVEL_COUNT] = "count"};
 
 	if (level.level == SHED_LEVEL_SOME)
 		snprintf(word, STEP_WORD_MAX, "1/%u", 1U << level.shift);

@@ -74,7 +74,7 @@ struct collector_source {
 	uint32_t exporters_max;
 	uint32_t nb_counters;
 	struct counter *counters; /* counters by worker */
-	struct rx_core *rx_core; /* decoding core; NULL: worker 0 decodes */
+	struct rx_core *rx_core;  /* decoding core; NULL: worker 0 decodes */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
@@ -315,7 +315,8 @@ static void forget_here(void *arg, uint32_t exporter)
 /* --- several workers: records are dealt out --- */
 
 /* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
-static uint64_t hash_of(const struct collector_source *source, const struct observation *observation)
+static uint64_t hash_of(
+	const struct collector_source *source, const struct observation *observation)
 {
 	const size_t words =
 		(observation->family == KEY_IPV4 ? sizeof(struct key4) : sizeof(struct key6)) / 8;
@@ -331,7 +332,8 @@ static uint64_t hash_of(const struct collector_source *source, const struct obse
 	return hash;
 }
 
-static struct counter *counter_of(struct collector_source *source, const struct observation *observation)
+static struct counter *counter_of(
+	struct collector_source *source, const struct observation *observation)
 {
 	uint64_t hash = hash_of(source, observation);
 
@@ -394,8 +396,7 @@ static bool matches(void *arg, const struct observation *observation)
 static void put_records(struct collector_source *source, struct counter *counter,
 	const struct observation *observations, uint32_t n)
 {
-	struct rx_core_generation *generation =
-		rx_core_generation(source->rx_core, source->epoch);
+	struct rx_core_generation *generation = rx_core_generation(source->rx_core, source->epoch);
 	uint32_t room, put;
 
 	if (source->listener == NULL) {
@@ -870,8 +871,7 @@ static bool create_collector(struct collector_source *source, char *error)
 	params.seed = seed_options(source->params.config)->seed;
 	params.observe = dealt ? deal : count_here;
 	params.forget = dealt ? forget_there : forget_here;
-	params.matches =
-		filter_options(source->params.config)->expression != NULL ? matches : NULL;
+	params.matches = filter_options(source->params.config)->expression != NULL ? matches : NULL;
 	params.log = log_collector;
 	params.arg = source;
 	source->exporters_max = params.exporters_max;
@@ -882,7 +882,8 @@ static bool create_collector(struct collector_source *source, char *error)
 	return false;
 }
 
-struct collector_source *collector_source_create(const struct collector_source_params *params, char *error)
+struct collector_source *collector_source_create(
+	const struct collector_source_params *params, char *error)
 {
 	struct collector_source *source = calloc(1, sizeof(*source));
 
@@ -973,7 +974,8 @@ uint64_t collector_source_datagrams(const struct collector_source *source)
 	return atomic_load_explicit(&source->datagrams, memory_order_relaxed);
 }
 
-struct collector_source_generation *collector_source_generation(struct collector_source *source, uint64_t epoch)
+struct collector_source_generation *collector_source_generation(
+	struct collector_source *source, uint64_t epoch)
 {
 	return &source->generations[epoch & 1];
 }
@@ -990,7 +992,8 @@ uint32_t collector_source_largest_frame(struct collector_source *source, uint32_
 	return source->largest_frame > expected ? source->largest_frame : expected;
 }
 
-struct collector_source_counts *collector_source_counts(struct collector_source *source, uint32_t worker, uint64_t epoch)
+struct collector_source_counts *collector_source_counts(
+	struct collector_source *source, uint32_t worker, uint64_t epoch)
 {
 	return counts_of(&source->counters[worker], epoch);
 }

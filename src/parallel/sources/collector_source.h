@@ -43,9 +43,9 @@ struct collector_source_generation {
 /* Counters of a worker. */
 struct collector_source_counts {
 	struct dedup_counts counts;
-	struct record_counts *by_exporter; /* [exporters] */
-	struct record_counts others;       /* counts of exporters whose slots were reused */
-	struct collector_source_rows paths;         /* concatenated struct path_row */
+	struct record_counts *by_exporter;  /* [exporters] */
+	struct record_counts others;        /* counts of exporters whose slots were reused */
+	struct collector_source_rows paths; /* concatenated struct path_row */
 	uint64_t nb_paths;
 };
 
@@ -67,7 +67,8 @@ struct collector_source_params {
 };
 
 /* NULL with a line in error[OPTION_WHY_MAX]. */
-struct collector_source *collector_source_create(const struct collector_source_params *params, char *error);
+struct collector_source *collector_source_create(
+	const struct collector_source_params *params, char *error);
 void collector_source_destroy(struct collector_source *source);
 
 /* Before the start: leaves out records whose packets do not match. */
@@ -84,8 +85,10 @@ uint32_t collector_source_exporters_max(const struct collector_source *source);
 /* Datagrams that came so far. Any thread. */
 uint64_t collector_source_datagrams(const struct collector_source *source);
 /* For the reporter, about a closed epoch. */
-struct collector_source_generation *collector_source_generation(struct collector_source *source, uint64_t epoch);
-struct collector_source_counts *collector_source_counts(struct collector_source *source, uint32_t worker, uint64_t epoch);
+struct collector_source_generation *collector_source_generation(
+	struct collector_source *source, uint64_t epoch);
+struct collector_source_counts *collector_source_counts(
+	struct collector_source *source, uint32_t worker, uint64_t epoch);
 /*
  * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
  * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.

@@ -63,9 +63,10 @@ static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 		return segments->payload;
 	if (segments->segment == 0)
 		return segments->headers + (uint32_t)(payload * (i + 1) / segments->packets -
-						    payload * i / segments->packets);
-	return segments->headers +
-	       (i + 1 < segments->packets ? segments->segment : segments->payload - segments->segment * i);
+						      payload * i / segments->packets);
+	return segments->headers + (i + 1 < segments->packets
+						   ? segments->segment
+						   : segments->payload - segments->segment * i);
 }
 
 /* Bytes of headers of a packet that was parsed here: those of what it carries are not known. */

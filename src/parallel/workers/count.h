@@ -52,7 +52,7 @@ struct counting {
 	uint32_t low_ranked; /* measurements that may wait for others, one bit each */
 
 	/* Measurements with drill-down (parallel/workers/drill_down.h). */
-	bool drill_down;                                     /* there is one */
+	bool drill_down;                                 /* there is one */
 	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* rule of the keys of its networks */
 	/* Key rules needed for all packets if there are networks, one bit each. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];

@@ -19,7 +19,8 @@ bool drill_down_any(const struct config *config)
 	return false;
 }
 
-void drill_down_renew(struct drill_down *drill_down, const struct hash_key *hash_key, uint64_t epoch)
+void drill_down_renew(
+	struct drill_down *drill_down, const struct hash_key *hash_key, uint64_t epoch)
 {
 	struct key_set *set = &drill_down->sets[epoch & 1];
 
@@ -43,7 +44,8 @@ static bool read_source(const struct option_text *text)
 	size_t len = colon != NULL ? (size_t)(colon - text->text) : 0;
 
 	if (len == 0 || len >= sizeof(choice.networks))
-		return option_set_error(text, "not %s; example: networks:5%%", text->row->placeholder);
+		return option_set_error(
+			text, "not %s; example: networks:5%%", text->row->placeholder);
 	memcpy(choice.networks, text->text, len);
 	why = units_fraction(colon + 1, &choice.share);
 	if (why != NULL)

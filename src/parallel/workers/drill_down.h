@@ -21,8 +21,9 @@
 
 struct drill_down_options {
 	struct drill_down_source {
-		char networks[DRILL_DOWN_NAME_MAX]; /* the measurement that names them; empty: none */
-		double share;                   /* smallest share of a heavy key */
+		char networks
+			[DRILL_DOWN_NAME_MAX]; /* the measurement that names them; empty: none */
+		double share;                  /* smallest share of a heavy key */
 	} within;
 	uint64_t stay; /* ns for which a key is kept after it was last heavy */
 };

@@ -56,8 +56,8 @@ struct poller {
 	uint32_t empty_rounds; /* successive empty rounds */
 	uint32_t
 		quiet_ms; /* time without a packet after which the queues of a stopped run are empty */
-	uint64_t epoch;             /* epoch of the packets that take() receives */
-	uint64_t polled;            /* TSC when they were at hand */
+	uint64_t epoch;           /* epoch of the packets that take() receives */
+	uint64_t polled;          /* TSC when they were at hand */
 	struct shed_worker *shed; /* shedding state updated by each poll; NULL: none */
 
 	/* Callbacks of poll_until_end(), with `arg`. */

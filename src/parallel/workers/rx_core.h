@@ -42,8 +42,8 @@ struct rx_core {
 	/* Written before the start, read by the receiver. */
 	const struct run *run;
 	struct collector_source *collect; /* NULL: packets are the input */
-	uint32_t participant;    /* its number among those who take part in epochs */
-	uint32_t nb_workers;     /* workers in the group */
+	uint32_t participant;             /* its number among those who take part in epochs */
+	uint32_t nb_workers;              /* workers in the group */
 	struct worker *const *workers;
 	bool may_drop; /* async: a full ring costs packets, not time */
 	enum dispatch dispatch;
@@ -63,8 +63,7 @@ struct rx_core {
 	alignas(64) _Atomic bool finished;
 };
 
-static inline struct rx_core_generation *rx_core_generation(
-	struct rx_core *rx_core, uint64_t epoch)
+static inline struct rx_core_generation *rx_core_generation(struct rx_core *rx_core, uint64_t epoch)
 {
 	return &rx_core->generations[epoch & 1];
 }

@@ -79,7 +79,8 @@ static void make_state(struct shed_worker *shed, const struct counting *counting
 
 	*state = (struct burst_shedding){
 		.off = setting->off |
-		       (level->level >= SHED_LEVEL_WAIT ? counting->low_ranked & ~setting->first : 0),
+		       (level->level >= SHED_LEVEL_WAIT ? counting->low_ranked & ~setting->first
+							: 0),
 		.shift = SHED_SHIFT_MAX,
 	};
 	on = all & ~state->off;
@@ -103,7 +104,7 @@ static void make_state(struct shed_worker *shed, const struct counting *counting
 	state->shifts &= ~UINT32_C(1);
 	shed->flows = setting->flows;
 	shed->whole = setting->off == 0 && state->rare == 0 && state->sifting == 0 &&
-			state->shift == level->shift;
+		      state->shift == level->shift;
 }
 
 const struct burst_shedding *shed_worker_state(
@@ -161,7 +162,8 @@ void shed_worker_choose_rarer(
 }
 
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
-	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements)
+	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
+	uint32_t nb_measurements)
 {
 	const uint64_t weight = UINT64_C(1) << state->shift;
 	const uint64_t added = burst->measured * (weight - 1),

@@ -51,7 +51,8 @@ struct shed_counts_burst {
  * the state has.
  */
 void shed_counts_add(struct shed_counts *counts, const struct burst_shedding *state,
-	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer, uint32_t nb_measurements);
+	const struct shed_counts_burst *burst, const struct shed_counts_burst *rarer,
+	uint32_t nb_measurements);
 
 /* Shedding state of a worker. */
 struct shed_worker {
@@ -85,7 +86,7 @@ static inline bool shed_worker_is_calm(const struct shed_worker *shed, uint64_t 
 	return shed->shedding.on && shed->shedding.level == SHED_LEVEL_FULL && shed->backlog == 0 &&
 	       shed->whole && shed->state_of == epoch &&
 	       (shed->line == NULL || atomic_load_explicit(&shed->line->next,
-						memory_order_relaxed) == shed->states);
+					      memory_order_relaxed) == shed->states);
 }
 
 /* The next burst has the level that the valve says, where it is on, and the latest states. */
@@ -158,5 +159,4 @@ void shed_worker_decide(struct shed_worker *shed, const struct shed_schedule *sc
  * Before the start: who reads the line decides, too. It begins with what the keeper has. A burst of
  * `interrupted` TSC cycles or more says nothing about what packets take: something else had the CPU.
  */
-void shed_worker_govern(
-	struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted);
+void shed_worker_govern(struct shed_worker *shed, struct shed_mailbox *line, uint64_t interrupted);

@@ -27,8 +27,8 @@ static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
 }
 
 /* What was done since the last one is of this part, a member of struct costs. */
-#define STAGE_TIMER_END(timer, part)                                                                             \
+#define STAGE_TIMER_END(timer, part)                                                               \
 	do {                                                                                       \
-		if ((timer) != NULL)                                                                 \
-			stage_timer_end((timer), &(timer)->costs->part);                               \
+		if ((timer) != NULL)                                                               \
+			stage_timer_end((timer), &(timer)->costs->part);                           \
 	} while (0)

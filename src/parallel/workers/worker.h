@@ -70,15 +70,15 @@ struct worker {
 	uint32_t id;
 	uint32_t group, part; /* its group, and its number among the workers of it */
 	const struct run *run;
-	struct collector_source *collect;    /* NULL: packets are the input */
-	struct kernel_taker *taker; /* NULL: no program in the kernel brings them */
+	struct collector_source *collect; /* NULL: packets are the input */
+	struct kernel_taker *taker;       /* NULL: no program in the kernel brings them */
 	enum idle_mode idle;
 	bool blocks;      /* sleeps until its receiver or the kernel has something for it */
 	uint32_t wait_ms; /* for so long at most */
 	struct epochs *epochs;
 	struct shed_worker *shed; /* NULL: every packet is looked at */
-	struct poller poller;       /* rss: its own queues; async: `ring`, for the valve alone */
-	struct forward *forward;    /* where what it receives goes; NULL: it is freed */
+	struct poller poller;     /* rss: its own queues; async: `ring`, for the valve alone */
+	struct forward *forward;  /* where what it receives goes; NULL: it is freed */
 	/* The design's; its time is that of freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot;      /* sync: where the receiver leaves its part of a burst */

@@ -507,7 +507,8 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 				"are lost from here on",
 				shown_name(file));
 		else
-			log_file(file, true, "%.300s: %s; rows are lost until it can be written again",
+			log_file(file, true,
+				"%.300s: %s; rows are lost until it can be written again",
 				shown_name(file), strerror(error));
 	}
 	file->gone |= error == EPIPE || (error == ETIMEDOUT && !file->regular);
@@ -716,7 +717,8 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 		rotation_undo(entry, name);
 	error = rotation_sync_folder(entry);
 	if (why == NULL && error != 0)
-		log_file(file, true, "%.300s: %s; a power cut may undo the name", name, strerror(error));
+		log_file(file, true, "%.300s: %s; a power cut may undo the name", name,
+			strerror(error));
 	return why;
 }
 

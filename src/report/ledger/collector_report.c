@@ -40,14 +40,16 @@ static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 void collector_report_account(
 	const struct run *run, uint64_t epoch, uint64_t fed, struct ledger *ledger)
 {
-	const struct collector_source_generation *generation = collector_source_generation(run->collect, epoch);
+	const struct collector_source_generation *generation =
+		collector_source_generation(run->collect, epoch);
 
 	bool late = false;
 
 	ledger->collected = true;
 	ledger->losses_unknown |= generation->epoch.losses_unknown;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		const struct dedup_counts *counts = &collector_source_counts(run->collect, w, epoch)->counts;
+		const struct dedup_counts *counts =
+			&collector_source_counts(run->collect, w, epoch)->counts;
 
 		ledger->duplicate += worker_generation(run->workers[w], epoch)->duplicate;
 		if (counts->sampling > ledger->sampling)
@@ -63,7 +65,8 @@ void collector_report_account(
 		if (counts->bytes_unknown)
 			ledger->missing_bytes = UINT64_MAX;
 	}
-	ledger->unsampled_frame = collector_source_largest_frame(run->collect, ledger->largest_frame);
+	ledger->unsampled_frame =
+		collector_source_largest_frame(run->collect, ledger->largest_frame);
 	ledger->overcount = generation->epoch.overcount;
 	add_lost(&generation->epoch, ledger);
 	ledger->silent_interval = silent_interval(&generation->epoch, ledger->sampling);
@@ -76,7 +79,8 @@ void collector_report_account(
 
 bool collector_report_anything(const struct run *run, uint64_t epoch)
 {
-	const struct collector_source_generation *generation = collector_source_generation(run->collect, epoch);
+	const struct collector_source_generation *generation =
+		collector_source_generation(run->collect, epoch);
 
 	return generation->epoch.datagrams + generation->epoch.dropped > 0 ||
 	       generation->exporters.n > 0;
@@ -138,7 +142,8 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	if (collected->paths == NULL || collected->owned == NULL)
 		return false;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
-		struct collector_source_counts *counts = collector_source_counts(run->collect, w, epoch);
+		struct collector_source_counts *counts =
+			collector_source_counts(run->collect, w, epoch);
 		uint64_t bytes, at = 0;
 		char *rows = take_rows(&counts->paths, &bytes);
 
@@ -158,7 +163,8 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
-	struct collector_source_generation *generation = collector_source_generation(run->collect, epoch);
+	struct collector_source_generation *generation =
+		collector_source_generation(run->collect, epoch);
 	struct report_collected *collected = calloc(1, sizeof(*collected));
 	bool complete = !generation->exporters.no_memory && !generation->links.no_memory;
 

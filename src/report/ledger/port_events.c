@@ -24,8 +24,8 @@ static void log_link(const struct link_monitor *monitor, const char *what, uint6
 
 	if (monitor->speed > 0)
 		snprintf(speed, sizeof(speed), " at %u Mbit/s", monitor->speed);
-	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, monitor->port->name, what,
-		speed);
+	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, monitor->port->name,
+		what, speed);
 }
 
 void port_events_start(struct port_events *log, const struct run *run)
@@ -35,7 +35,8 @@ void port_events_start(struct port_events *log, const struct run *run)
 		link_monitor_start(&log->watches[p], &run->ports[p]);
 }
 
-bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state)
+bool port_events_look(
+	struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state)
 {
 	bool all_there = true;
 

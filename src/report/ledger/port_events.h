@@ -21,4 +21,5 @@ void port_events_start(struct port_events *log, const struct run *run);
  * Call it often; it checks links twice a second and records effects on the ledger. now: monotonic
  * ns; epoch: number of the open epoch. Returns false once when a port is removed.
  */
-bool port_events_look(struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state);
+bool port_events_look(
+	struct port_events *log, int64_t now, uint64_t epoch, struct ledger_state *state);

@@ -193,7 +193,8 @@ __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 		report->measurements[m].name, what, ratelimit->since);
 }
 
-static void warn_measurement(struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)
+static void warn_measurement(
+	struct measured_epoch *measured, const struct report_epoch *report, uint32_t m)
 {
 	const struct report_measurement *measurement = &report->measurements[m];
 	unsigned long long shed = measurement->shed_packets,

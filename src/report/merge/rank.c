@@ -175,8 +175,8 @@ static struct rank_contender take_highest(struct rank_contenders *contenders)
 }
 
 /* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
-static void query_sketch(const struct merger *merger, struct rank_contenders *contenders, uint64_t smallest,
-	struct ranking *ranking)
+static void query_sketch(const struct merger *merger, struct rank_contenders *contenders,
+	uint64_t smallest, struct ranking *ranking)
 {
 	while (contenders->n > 0) {
 		uint64_t highest = contenders->heap[0].ceiling;

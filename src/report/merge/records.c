@@ -58,7 +58,8 @@ static bool is_deep(const struct measurements *measurements, uint32_t m)
 	return measurements->plan.measurements[m].params.deep.deepest != FLOW_COUNT;
 }
 
-static void append_record(const struct record_drain *drain, const struct sketch_candidate *candidate)
+static void append_record(
+	const struct record_drain *drain, const struct sketch_candidate *candidate)
 {
 	struct records *records = drain->records;
 	struct records_list *list = &records->lists[drain->measurement];

@@ -328,7 +328,8 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 
 	*fd = listen_socket(address, SOCK_STREAM, &ipv4);
 	if (*fd < 0)
-		return set_address_error(error, address->text, listen_advice(address, SOCK_STREAM, errno));
+		return set_address_error(
+			error, address->text, listen_advice(address, SOCK_STREAM, errno));
 	/* Connections of a run before, which ended, are no reason to refuse. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
@@ -375,7 +376,8 @@ struct http *http_open(
 	http->wake = eventfd(0, EFD_CLOEXEC);
 	if (http->wake >= 0 && start_daemon(http, fd)) /* which closes the socket */
 		return http;
-	set_address_error(error, address != NULL ? address->text : "", "no memory, or too few open files");
+	set_address_error(
+		error, address != NULL ? address->text : "", "no memory, or too few open files");
 	if (fd >= 0)
 		close(fd);
 	http_close(http);
@@ -385,7 +387,8 @@ struct http *http_open(
 bool http_start(struct http *http, char *error)
 {
 	http->started = signals_start_thread(&http->thread, serve, http) == 0;
-	return http->started || set_address_error(error, "", "no thread can be started; raise ulimit -u");
+	return http->started ||
+	       set_address_error(error, "", "no thread can be started; raise ulimit -u");
 }
 
 void http_close(struct http *http)

@@ -147,12 +147,12 @@ struct ledger {
 	uint64_t duplicate; /* collected: told by several exporters, and counted once */
 	/* Received and intentionally not processed: not lost. */
 	uint64_t skipped, skipped_bytes;
-	uint64_t unseen, unseen_bytes;   /* part of them in bursts without any processed packet */
+	uint64_t unseen, unseen_bytes;     /* part of them in bursts without any processed packet */
 	struct key_sample_counts left_out; /* and of keys that a measurement did not count then */
-	uint64_t added, added_bytes;     /* what the weights of measured packets add to them */
-	uint64_t weight;                 /* the largest; 0 or 1: all of them count as themselves */
-	uint32_t longest_frame;          /* bytes, over the received packets */
-	double sampling; /* collected: coarsest sampling interval; 0 or 1: unsampled */
+	uint64_t added, added_bytes;       /* what the weights of measured packets add to them */
+	uint64_t weight;        /* the largest; 0 or 1: all of them count as themselves */
+	uint32_t longest_frame; /* bytes, over the received packets */
+	double sampling;        /* collected: coarsest sampling interval; 0 or 1: unsampled */
 	/* Collected: of measured packets, those that may be duplicates; duplicates that may be none;
 	 * exporters, which is how often a packet may have been counted, 0: that is not known. */
 	uint64_t maybe_duplicate, maybe_duplicate_bytes, maybe_new, maybe_new_bytes;

@@ -51,7 +51,7 @@ enum column_when {
 	COLUMN_COLLECTED, /* in runs of collect */
 	COLUMN_KEPT_UP,   /* in runs with --overload */
 	COLUMN_DEEP,      /* in runs with --flow-detail */
-	COLUMN_SINK,    /* in rows that go elsewhere than to a file */
+	COLUMN_SINK,      /* in rows that go elsewhere than to a file */
 	COLUMN_NO_FILE,   /* in files and in replies */
 	COLUMN_NAMED,     /* in formats whose rows name their columns: there is no place to keep */
 };
@@ -187,7 +187,7 @@ struct column_choice {
 	bool collected;      /* from exporters */
 	bool kept_up;        /* packets may be skipped */
 	bool deep;           /* some are of flows that have states */
-	bool sink;         /* rows go elsewhere than to a file */
+	bool sink;           /* rows go elsewhere than to a file */
 	bool answer;         /* rows are an answer */
 	bool named;          /* the format's rows name their columns */
 	enum column_names names;

@@ -121,7 +121,8 @@ static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 	memcpy(clickhouse->answer + clickhouse->answer_len, bytes, len);
 	clickhouse->answer_len += len;
 	clickhouse->answer[clickhouse->answer_len] = '\0';
-	return clickhouse->answer_len < sizeof(clickhouse->answer) - 1 ? size * n : CURL_WRITEFUNC_ERROR;
+	return clickhouse->answer_len < sizeof(clickhouse->answer) - 1 ? size * n
+								       : CURL_WRITEFUNC_ERROR;
 }
 
 /* The value of a header or trailer with that name. NULL if it has another one. */
@@ -241,7 +242,8 @@ static long read_code(const char *answer)
 static bool is_lacking(const struct sink_clickhouse *clickhouse)
 {
 	return clickhouse->code == UNKNOWN_COLUMN ||
-	       (clickhouse->code == BAD_DATA && strstr(clickhouse->answer, "Unknown field") != NULL);
+	       (clickhouse->code == BAD_DATA &&
+		       strstr(clickhouse->answer, "Unknown field") != NULL);
 }
 
 /* Returns what a complete answer means. */
@@ -278,7 +280,8 @@ static void note_error(struct sink_clickhouse *clickhouse, const char *why)
 }
 
 /* Sends a request, a GET where bytes is NULL. Returns false if no answer came whole, with `why`. */
-static bool exchange(struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
+static bool exchange(
+	struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
 {
 	char error[CURL_ERROR_SIZE] = "";
 	CURLcode result;
@@ -352,7 +355,8 @@ static bool describe(struct sink_clickhouse *clickhouse)
 		return false;
 	curl_easy_getinfo(clickhouse->curl, CURLINFO_RESPONSE_CODE, &status);
 	note_answer(clickhouse, status);
-	return status == HTTP_OK && clickhouse->exception[0] == '\0' && read_code(clickhouse->answer) == 0 &&
+	return status == HTTP_OK && clickhouse->exception[0] == '\0' &&
+	       read_code(clickhouse->answer) == 0 &&
 	       is_name(clickhouse->answer, strcspn(clickhouse->answer, "\t")) &&
 	       clickhouse->answer_len < sizeof(clickhouse->answer) - 1;
 }
@@ -440,9 +444,11 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 /* --- One INSERT */
 
 /* Returns true if the server refuses a setting, which it is not to get again. */
-static bool refuses_setting(const struct sink_clickhouse *clickhouse, const char *name, bool *refuses)
+static bool refuses_setting(
+	const struct sink_clickhouse *clickhouse, const char *name, bool *refuses)
 {
-	*refuses |= IS_AMONG(clickhouse->code, setting_codes) && strstr(clickhouse->answer, name) != NULL;
+	*refuses |= IS_AMONG(clickhouse->code, setting_codes) &&
+		    strstr(clickhouse->answer, name) != NULL;
 	return *refuses;
 }
 
@@ -471,7 +477,8 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 		answer = post(clickhouse, url, part->rows, part->len);
 		again = answer == ANSWER_CLOSED &&
 			((!no_wait && refuses_setting(clickhouse, WAIT, &clickhouse->no_wait)) ||
-				(!no_tokens && refuses_setting(clickhouse, TOKEN, &clickhouse->no_tokens)));
+				(!no_tokens && refuses_setting(
+						       clickhouse, TOKEN, &clickhouse->no_tokens)));
 	} while (again);
 	if (answer == ANSWER_CLOSED && is_lacking(clickhouse))
 		explain_lack(clickhouse, part);
@@ -486,7 +493,8 @@ static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 	struct sink *sink = &clickhouse->sink;
 
 	sink_say_waits(sink, clickhouse->why);
-	clickhouse->backoff = socket_client_backoff(clickhouse->backoff, sink_queue_second(sink->sink_queue));
+	clickhouse->backoff =
+		socket_client_backoff(clickhouse->backoff, sink_queue_second(sink->sink_queue));
 	for (int64_t left = clickhouse->backoff; left > 0 && !sink->left; left -= PAUSE_NS) {
 		if (sink_hurries(sink)) {
 			clickhouse->backoff = 0;
@@ -529,8 +537,8 @@ enum fate {
 };
 
 /* With a spool, rows wait unless they were refused one by one. */
-static bool is_lost(
-	const struct sink_clickhouse *clickhouse, enum answer answer, const struct clickhouse_part *part)
+static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer,
+	const struct clickhouse_part *part)
 {
 	return (answer == ANSWER_REFUSED && part->n == 1) ||
 	       ((answer == ANSWER_REFUSED || answer == ANSWER_CLOSED) &&
@@ -592,8 +600,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 static void send_rows(struct sink *sink, uint64_t rows)
 {
 	struct sink_clickhouse *clickhouse = (struct sink_clickhouse *)sink;
-	struct clickhouse_part parts[PARTS_MAX] = {
-		{sink->text.data, sink->text.len, rows, false}};
+	struct clickhouse_part parts[PARTS_MAX] = {{sink->text.data, sink->text.len, rows, false}};
 	uint32_t n = 1;
 
 	clickhouse->moved_at = clickhouse->taken_at = clock_now(CLOCK_MONOTONIC);

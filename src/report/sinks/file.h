@@ -35,7 +35,7 @@ struct sink_file {
 	struct file_destination **sinks;
 	uint32_t nb_sinks;
 	struct text text;
-	uint64_t next_epoch;             /* the first that was not written */
+	uint64_t next_epoch;               /* the first that was not written */
 	struct sink_log_reopened reopened; /* guarded by the outlet: read when that has reopened */
 };
 

@@ -39,7 +39,8 @@ static int64_t left(void *arg)
 {
 	const struct sink_ipfix *ipfix_sink = arg;
 	struct sink_queue *queue = ipfix_sink->sink.sink_queue;
-	bool over = signals_stop_requested() || (ipfix_sink->end_bounded && sink_queue_ending(queue));
+	bool over =
+		signals_stop_requested() || (ipfix_sink->end_bounded && sink_queue_ending(queue));
 
 	return over ? sink_queue_share(queue) : INT64_MAX;
 }
@@ -91,7 +92,8 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &sink_type_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT, address, why);
+		scheme == &sink_type_ipfix_tcp ? SOCKET_CLIENT_TCP : SOCKET_CLIENT_UDP, PORT,
+		address, why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)

@@ -213,11 +213,12 @@ static void log_losses(struct ipfix_socket *ipfix)
 
 	ipfix->lost += ipfix->counts.failed;
 	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
-		log_socket(ipfix, true, "%s; rows are lost until it takes them%s", ipfix->client.why,
-			often);
+		log_socket(ipfix, true, "%s; rows are lost until it takes them%s",
+			ipfix->client.why, often);
 	if (lost || ipfix->counts.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
 		return;
-	log_socket(ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
+	log_socket(
+		ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
 	ipfix->lost = 0;
 }
 

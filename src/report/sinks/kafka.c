@@ -70,7 +70,8 @@ struct sink_kafka {
 
 static void note_error(struct sink_kafka *kafka_sink, const char *why)
 {
-	snprintf(kafka_sink->why, sizeof(kafka_sink->why), "%.*s", (int)sizeof(kafka_sink->why) - 1, why);
+	snprintf(kafka_sink->why, sizeof(kafka_sink->why), "%.*s", (int)sizeof(kafka_sink->why) - 1,
+		why);
 	make_printable(kafka_sink->why);
 }
 
@@ -225,8 +226,8 @@ static void free_producer(struct sink_kafka *kafka_sink)
 static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", kafka_sink->brokers, error, ERROR_MAX) ==
-		   RD_KAFKA_CONF_OK;
+	bool set = rd_kafka_conf_set(conf, "bootstrap.servers", kafka_sink->brokers, error,
+			   ERROR_MAX) == RD_KAFKA_CONF_OK;
 	int status;
 
 	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
@@ -295,7 +296,8 @@ static void replace_if_fatal(struct sink_kafka *kafka_sink)
 {
 	char error[ERROR_MAX];
 
-	if (rd_kafka_fatal_error(kafka_sink->kafka, error, sizeof(error)) == RD_KAFKA_RESP_ERR_NO_ERROR)
+	if (rd_kafka_fatal_error(kafka_sink->kafka, error, sizeof(error)) ==
+		RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	note_error(kafka_sink, error);
 	free_producer(kafka_sink); /* the next rows make another */
@@ -328,7 +330,8 @@ static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
 	note_answers(kafka_sink);
 	if (!sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered))
 		return !kafka_sink->sink.left;
-	snprintf(why, sizeof(why), "%s%sno answer", kafka_sink->why, kafka_sink->why[0] != '\0' ? ": " : "");
+	snprintf(why, sizeof(why), "%s%sno answer", kafka_sink->why,
+		kafka_sink->why[0] != '\0' ? ": " : "");
 	sink_leave(&kafka_sink->sink, why);
 	return false;
 }
@@ -378,7 +381,8 @@ static void await_fates(struct sink_kafka *kafka_sink)
 	for (uint32_t polls = 0; rd_kafka_outq_len(kafka_sink->kafka) > 0 && polls < PURGE_POLLS;
 		polls++)
 		rd_kafka_poll(kafka_sink->kafka, POLL_MS);
-	delivery_count(&kafka_sink->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka_sink->kafka));
+	delivery_count(
+		&kafka_sink->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka_sink->kafka));
 }
 
 /* Rows of an exporter have it as key: they are in one partition, in their order. */
@@ -513,7 +517,8 @@ static bool begin_rows(struct sink_kafka *kafka_sink, uint64_t rows)
 	kafka_sink->closed = false;
 	kafka_sink->refusals = 0;
 	/* One that was left is heard no more: what it may still tell of was counted. */
-	if (!kafka_sink->sink.left && (kafka_sink->kafka != NULL || make_producer(kafka_sink, error) == 0))
+	if (!kafka_sink->sink.left &&
+		(kafka_sink->kafka != NULL || make_producer(kafka_sink, error) == 0))
 		return true;
 	delivery_count(&kafka_sink->sink.fates->failed, rows);
 	if (kafka_sink->sink.left)
@@ -539,15 +544,16 @@ static void bring_once(struct sink_kafka *kafka_sink, uint64_t rows)
 {
 	if (begin_rows(kafka_sink, rows))
 		end_rows(kafka_sink, rows,
-			produce_rows(kafka_sink, kafka_sink->sink.text.data, kafka_sink->sink.text.len));
+			produce_rows(
+				kafka_sink, kafka_sink->sink.text.data, kafka_sink->sink.text.len));
 }
 
 static void wait_to_try_again(struct sink_kafka *kafka_sink)
 {
 	int64_t until;
 
-	kafka_sink->backoff =
-		socket_client_backoff(kafka_sink->backoff, sink_queue_second(kafka_sink->sink.sink_queue));
+	kafka_sink->backoff = socket_client_backoff(
+		kafka_sink->backoff, sink_queue_second(kafka_sink->sink.sink_queue));
 	until = clock_now(CLOCK_MONOTONIC) + kafka_sink->backoff;
 	while (clock_now(CLOCK_MONOTONIC) < until && !sink_hurries(&kafka_sink->sink) &&
 		wait_for_answers(kafka_sink, true))
@@ -585,8 +591,8 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 		return;
 	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
 	text_clear(&sink->text);
-	while (format_some(&sink->text, TEXT_BYTES, sink->format, sink->columns, epoch,
-		       &cursor) > 0) {
+	while (format_some(&sink->text, TEXT_BYTES, sink->format, sink->columns, epoch, &cursor) >
+		0) {
 		if (!sink->text.failed)
 			produced += produce_rows(kafka_sink, sink->text.data, sink->text.len);
 		text_clear(&sink->text);

@@ -160,8 +160,7 @@ struct sink *sink_create(
 		return NULL;
 	sink->scheme = scheme;
 	sink->kind = request->kind;
-	sink->delivery =
-		(struct delivery){.name = request->name, .output = outputs[request->kind]};
+	sink->delivery = (struct delivery){.name = request->name, .output = outputs[request->kind]};
 	sink->fates = &sink->delivery;
 	sink->sink_log = sink_log;
 	sink->queue = request->options->queue;
@@ -274,8 +273,8 @@ void sink_say(const struct sink *sink, bool warning, const char *format, ...)
 	sink_log_line(warning, line, sink->sink_log);
 }
 
-void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit,
-	const char *why, const char *what)
+void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, const char *why,
+	const char *what)
 {
 	char often[LOG_RATELIMIT_OFTEN_MAX];
 
@@ -297,8 +296,7 @@ void sink_warn_refused(struct sink *sink, const char *why)
 void sink_warn_doubtful(struct sink *sink, const char *why)
 {
 	if (!sink->left)
-		sink_warn(
-			sink, &sink->doubts, why, "nobody can say which of them arrived");
+		sink_warn(sink, &sink->doubts, why, "nobody can say which of them arrived");
 }
 
 /* Since that was said last. */
@@ -342,6 +340,6 @@ void sink_leave(struct sink *sink, const char *why)
 	if (!sink->left)
 		sink_say(sink, true, "%s at the end of the run; %s", why,
 			sink->spooled != NULL ? "its rows stay in the spool"
-						: "its rows are lost, or nobody can say");
+					      : "its rows are lost, or nobody can say");
 	sink->left = true;
 }

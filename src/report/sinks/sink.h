@@ -12,7 +12,7 @@
 #include "report/sinks/sink_queue.h"
 
 #define SINK_ERROR_MAX 768
-#define SINK_KEY_MAX 160
+#define SINK_KEY_MAX   160
 
 /* Refusals of more than one row after which a place sends an interval's rows in no smaller parts. */
 #define SINK_REFUSALS_MAX 4096
@@ -43,11 +43,11 @@ struct sink {
 	struct text header;          /* what begins a connection with them */
 	struct text text;            /* of the report: sink_rows() */
 	struct sink_log *sink_log;
-	size_t queue;              /* as of struct sink_queue_params */
+	size_t queue;                  /* as of struct sink_queue_params */
 	struct sink_queue *sink_queue; /* from before its thread starts; NULL: not yet */
-	struct delivery *fates;  /* where those of rows are counted: the account's, or a spool's */
+	struct delivery *fates; /* where those of rows are counted: the account's, or a spool's */
 	struct sink_spool *spooled; /* NULL: it has no spool */
-	uint64_t dropped;        /* rows that the spool did not take */
+	uint64_t dropped;           /* rows that the spool did not take */
 	/* That rows wait, that rows are refused, that nobody can say what became of some. */
 	struct log_ratelimit_state waits, refuses, doubts;
 	uint64_t told_failed, told_unknown; /* rows, when it was said that it takes rows again */
@@ -90,7 +90,7 @@ struct sink_type {
 	 * makes no text, and has no spool. */
 	void (*bring)(struct sink *sink, uint64_t rows);
 	void (*free)(struct sink *sink); /* what is behind struct sink, and it */
-	struct sink_queue_ops ops;         /* of the struct sink */
+	struct sink_queue_ops ops;       /* of the struct sink */
 };
 
 extern const struct sink_type sink_type_clickhouse, sink_type_clickhouse_tls, sink_type_ipfix,
@@ -155,8 +155,8 @@ bool sink_hurries(struct sink *sink);
 __attribute__((format(printf, 3, 4))) void sink_say(
 	const struct sink *sink, bool warning, const char *format, ...);
 /* "WHY; WHAT", where that is to be said now. */
-void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit,
-	const char *why, const char *what);
+void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, const char *why,
+	const char *what);
 /* As of struct log_ratelimit_state: rows wait; some are lost, for it does not take them; of some, an interval's,
  * nobody can say what became of them; it takes rows. */
 void sink_say_waits(struct sink *sink, const char *why);

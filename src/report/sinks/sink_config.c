@@ -43,8 +43,8 @@ static bool is_unsaid(const struct config *config, enum row_kind kind)
 	return false;
 }
 
-static bool next_of_options(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
+static bool next_of_options(const struct config *config, struct sink_config_iter *walk,
+	struct requested_sink *requested)
 {
 	static const struct sink_options nothing;
 	const struct option_list *rows = writer_options(config)->rows;
@@ -67,8 +67,8 @@ static bool next_of_options(
 	return true;
 }
 
-static bool next_of_sections(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
+static bool next_of_sections(const struct config *config, struct sink_config_iter *walk,
+	struct requested_sink *requested)
 {
 	while (walk->i < config->nb_named) {
 		const struct config_named *section = &config->named[walk->i++];
@@ -92,10 +92,11 @@ static bool next_of_sections(
 	return false;
 }
 
-bool sink_config_next(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested)
+bool sink_config_next(const struct config *config, struct sink_config_iter *walk,
+	struct requested_sink *requested)
 {
-	return next_of_options(config, walk, requested) || next_of_sections(config, walk, requested);
+	return next_of_options(config, walk, requested) ||
+	       next_of_sections(config, walk, requested);
 }
 
 bool sink_config_any(const struct config *config, enum row_kind kind)
@@ -172,11 +173,12 @@ static bool set_limit(const struct option_text *a, const char *text, struct rota
 	bool is_time = units_time(text, &limits->period) == NULL, fits;
 
 	if (!is_time && units_size(text, &limits->size) != NULL)
-		return option_set_error(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(
+			a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	fits = is_time ? limits->period >= ROTATE_TIME_MIN && limits->period <= a->row->max
 		       : limits->size >= ROTATE_SIZE_MIN;
 	return fits || option_set_error(a, is_time ? "out of range; give 1s to 36525d"
-						: "too small; give 1KB or more");
+						   : "too small; give 1KB or more");
 }
 
 static bool read_rotate(const struct option_text *a)
@@ -186,7 +188,8 @@ static bool read_rotate(const struct option_text *a)
 	char *comma;
 
 	if (strlen(a->text) >= sizeof(text))
-		return option_set_error(a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
+		return option_set_error(
+			a, "neither a time nor a size; examples: 1h, 1GB or 1h,1GB");
 	strcpy(text, a->text);
 	comma = strchr(text, ',');
 	if (comma != NULL)
@@ -276,14 +279,14 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 	va_start(arguments, format);
 	vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	option_fault(
-		fault, requested->section != NULL ? key : option_of_kind(requested->kind), NULL, "%s", why);
+	option_fault(fault, requested->section != NULL ? key : option_of_kind(requested->kind),
+		NULL, "%s", why);
 	fault->named = requested->section;
 	return false;
 }
 
-static bool check_sink(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_sink(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	static _Thread_local char key[SINK_KEY_MAX]; /* the fault has it, too */
 	struct sink_request request = sink_config_request(config, requested);
@@ -300,8 +303,8 @@ static bool check_sink(
 }
 
 /* Whether no place that was asked for earlier is the same file. */
-static bool check_alone(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_alone(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	struct sink_config_iter walk = {0};
 	struct requested_sink other;
@@ -314,8 +317,8 @@ static bool check_alone(
 	return true;
 }
 
-static bool check_file(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_file(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	const char *name = requested->to.name, *text = requested->text, *form = sink_meant(name);
 
@@ -359,8 +362,8 @@ static const char *key_as_written(const struct requested_sink *requested, const 
 }
 
 /* Whether a section says nothing that its place cannot heed. */
-static bool check_keys(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_keys(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	const char *key, *const *own = sink_keys(requested->to.name);
 	char shown[SINK_SHOWN_MAX];
@@ -398,8 +401,8 @@ static bool same_folder(const struct spool_options *a, const struct spool_option
 	return same_path(one, other);
 }
 
-static bool check_spool(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_spool(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	const struct sink_options *options = requested->options;
 
@@ -413,14 +416,14 @@ static bool check_spool(
 
 static const char *what_of(enum row_kind kind)
 {
-	return kind == ROWS_RULES    ? "prefixes"
+	return kind == ROWS_RULES      ? "prefixes"
 	       : kind == ROWS_OVERLOAD ? "overload"
-				     : output_word(kind);
+				       : output_word(kind);
 }
 
 /* Whether there are such rows: the option of the kind says what they lack. */
-static bool check_kind(
-	const struct config *config, const struct requested_sink *requested, struct option_fault *fault)
+static bool check_kind(const struct config *config, const struct requested_sink *requested,
+	struct option_fault *fault)
 {
 	const struct config_row *row = options_find(config, option_of_kind(requested->kind));
 	const char *reason = NULL;
@@ -430,8 +433,9 @@ static bool check_kind(
 			what_of(requested->kind), config->command->name);
 	if (row->row->inapplicable != NULL)
 		reason = row->row->inapplicable(config, NULL);
-	return reason == NULL || set_fault(fault, requested, "what", "'%s' has no effect %s; omit it",
-					what_of(requested->kind), reason);
+	return reason == NULL ||
+	       set_fault(fault, requested, "what", "'%s' has no effect %s; omit it",
+		       what_of(requested->kind), reason);
 }
 
 /* GoFlow2's names: rows of it do not begin as those that files are read again by. */
@@ -459,8 +463,8 @@ static bool check_section(
 
 	for (uint32_t k = 0; k < sizeof(needed) / sizeof(needed[0]); k++)
 		if (config_named_line(config, section, needed[k][0]) == 0)
-			return set_fault(fault, &requested, needed[k][0], "missing key; write %s = %s",
-				needed[k][0], needed[k][1]);
+			return set_fault(fault, &requested, needed[k][0],
+				"missing key; write %s = %s", needed[k][0], needed[k][1]);
 	requested.to = destination_of(options->url);
 	sink_hide(options->url, shown);
 	if (requested.to.format != FORMAT_AUTO && options->format != FORMAT_AUTO)
@@ -484,7 +488,7 @@ static bool check_outputs(const struct config *config, const struct measurement_
 			return false;
 	while (sink_config_next(config, &walk, &requested))
 		if (sink_is_url(requested.to.name) ? !check_sink(config, &requested, fault)
-					       : !check_file(config, &requested, fault))
+						   : !check_file(config, &requested, fault))
 			return false;
 	return true;
 }
@@ -535,7 +539,8 @@ static const char *inapplicable_without_file(
 			return NULL;
 		url |= sink_is_url(requested.to.name);
 	}
-	return url ? "on URLs, only on a file such as --output FILE" : option_inapplicable_without_file(NULL);
+	return url ? "on URLs, only on a file such as --output FILE"
+		   : option_inapplicable_without_file(NULL);
 }
 
 static const char *inapplicable_without_records(
@@ -710,7 +715,8 @@ static bool check_templates(const struct config *config,
 	while (file != NULL && sink_config_next(config, &walk, &requested))
 		if (same_path(requested.to.name, file))
 			return option_fault(fault, "templates", NULL,
-				"'%.200s': %s writes to it; name another file", file, requested.label);
+				"'%.200s': %s writes to it; name another file", file,
+				requested.label);
 	return true;
 }
 

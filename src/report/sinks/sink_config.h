@@ -45,8 +45,8 @@ struct sink_config_iter {
 	uint32_t i;
 };
 
-bool sink_config_next(
-	const struct config *config, struct sink_config_iter *walk, struct requested_sink *requested);
+bool sink_config_next(const struct config *config, struct sink_config_iter *walk,
+	struct requested_sink *requested);
 /* Whether rows of a kind go anywhere. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 

@@ -47,7 +47,7 @@ void sink_log_go_on(const struct sink_log *sink_log);
 #define LOG_RATELIMIT_OFTEN_MAX 64
 
 struct log_ratelimit_state {
-	bool logged;      /* that it began, and nothing since */
+	bool logged;    /* that it began, and nothing since */
 	bool hushed;    /* it began, and was not said */
 	uint32_t often; /* it did, and was over, since it was said */
 	int64_t quiet_until;

@@ -236,7 +236,8 @@ static size_t bytes_max(const struct sink_queue *sink_queue, enum sink_backlog_k
 	size_t queue = sink_queue->params.queue;
 
 	if (id == BACKLOG_FLOWS)
-		return queue > 0 && queue < sink_queue->flow_bytes_max ? queue : sink_queue->flow_bytes_max;
+		return queue > 0 && queue < sink_queue->flow_bytes_max ? queue
+								       : sink_queue->flow_bytes_max;
 	if (id == BACKLOG_DELIVERIES)
 		return SIZE_MAX;
 	return queue > 0 ? queue : SINK_QUEUE_BYTES;
@@ -291,7 +292,8 @@ static bool enqueue(struct sink_queue *sink_queue, struct report_epoch *epoch)
 	return room;
 }
 
-static void log_lane(const struct sink_queue *sink_queue, bool warning, enum sink_backlog_kind kind, const char *what)
+static void log_lane(const struct sink_queue *sink_queue, bool warning, enum sink_backlog_kind kind,
+	const char *what)
 {
 	const char *const names[BACKLOGS] = {
 		sink_queue->params.name, output_flows.option, output_deliveries.option};
@@ -479,7 +481,8 @@ int64_t sink_queue_patience(struct sink_queue *sink_queue, uint32_t usual)
 	const int64_t second = sink_queue->params.second, ending = ENDING_S * second;
 	int64_t now, left;
 
-	if (signals_stop_requested() || (sink_queue->params.keeps && sink_queue_ending(sink_queue))) {
+	if (signals_stop_requested() ||
+		(sink_queue->params.keeps && sink_queue_ending(sink_queue))) {
 		now = clock_now(CLOCK_MONOTONIC);
 		if (sink_queue->stop_seen == 0)
 			sink_queue->stop_seen = now;

@@ -14,7 +14,7 @@
 #include "report/sinks/delivery.h"
 
 #define SINK_QUEUE_DEFAULT 16                 /* epochs that may wait, and accounts of deliveries */
-#define SINK_QUEUE_BYTES ((size_t)64 << 20) /* memory that those epochs may take */
+#define SINK_QUEUE_BYTES   ((size_t)64 << 20) /* memory that those epochs may take */
 
 struct sink_queue;
 

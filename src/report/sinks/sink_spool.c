@@ -193,8 +193,7 @@ static void log_state(struct sink_spool *spool, const char *why, uint64_t lost)
 {
 	spool->lost += lost;
 	if (lost > 0)
-		sink_warn(
-			spool->sink, &spool->loses, why, "rows are lost until it takes some");
+		sink_warn(spool->sink, &spool->loses, why, "rows are lost until it takes some");
 	else if (why == NULL)
 		log_takes(spool);
 	else if (!log_ratelimit_goes_on(&spool->loses))
@@ -273,8 +272,7 @@ bool sink_spool_open(struct sink *sink, const char *url, const struct sink_optio
 	char *folder = strndup(options->spool.text, options->spool.folder_len), what[64];
 	const struct spool_position position = {folder, options->spool.size, what, url};
 
-	snprintf(what, sizeof(what), "%s %s", output_word(sink->kind),
-		format_name(sink->format));
+	snprintf(what, sizeof(what), "%s %s", output_word(sink->kind), format_name(sink->format));
 	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
 	if (spool != NULL && folder != NULL)
 		spool->spool = spool_open(&position, found, why);

@@ -74,8 +74,7 @@ static int send_text(struct sink_socket *socket)
 	const struct sink *sink = &socket->sink;
 	int error = socket_client_send(&socket->client, sink->text.data, sink->text.len);
 
-	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client)
-						     : error;
+	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
 /* Sends sink.text until it was taken as a whole. Returns what became of its rows. */
@@ -143,7 +142,8 @@ static bool parse(const struct sink_type *scheme, const char *url,
 	struct socket_client_address *address, char *why)
 {
 	return socket_client_parse(url + strlen(scheme->prefix),
-		scheme == &sink_type_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address, why);
+		scheme == &sink_type_unix ? SOCKET_CLIENT_UNIX : SOCKET_CLIENT_TCP, NULL, address,
+		why);
 }
 
 static bool check(const struct sink_type *scheme, const struct sink_request *request, char *why)

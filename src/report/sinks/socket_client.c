@@ -576,7 +576,7 @@ int socket_client_drain(struct socket_client *client)
 			error = ETIMEDOUT;
 		if (error != 0) {
 			close_socket(client, error == ETIMEDOUT ? "the receiver takes nothing"
-							     : strerror(error));
+								: strerror(error));
 			return error;
 		}
 		(void)poll(&polled, 1, LOOK_MS);
@@ -594,8 +594,8 @@ uint32_t socket_client_datagram_max(const struct socket_client *client)
 		return 0;
 	ipv6 = to.ss_family == AF_INET6;
 	headers = ipv6 ? HEADERS_UDP6 : HEADERS_UDP4;
-	if (getsockopt(client->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU,
-		    &mtu, &len) < 0 ||
+	if (getsockopt(client->fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_MTU : IP_MTU, &mtu,
+		    &len) < 0 ||
 		mtu <= headers)
 		return 0;
 	return (uint32_t)(mtu - headers);

@@ -62,9 +62,9 @@ void socket_client_init(struct socket_client *client);
 void socket_client_free(struct socket_client *client);
 
 enum socket_client_state {
-	SOCKET_CLIENT_GONE,  /* `why` says why; tried again when its time has come */
-	SOCKET_CLIENT_CONNECTED, /* as before */
-	SOCKET_CLIENT_RECONNECTED,  /* connected just now */
+	SOCKET_CLIENT_GONE,        /* `why` says why; tried again when its time has come */
+	SOCKET_CLIENT_CONNECTED,   /* as before */
+	SOCKET_CLIENT_RECONNECTED, /* connected just now */
 };
 
 /* Looks whether it is still there, and connects where it is not and may be tried. */

@@ -646,7 +646,8 @@ static bool claim(struct spool *spool, char *why)
 	return false;
 }
 
-struct spool *spool_open(const struct spool_position *position, struct spool_found *found, char *why)
+struct spool *spool_open(
+	const struct spool_position *position, struct spool_found *found, char *why)
 {
 	struct spool *spool = calloc(1, sizeof(*spool));
 

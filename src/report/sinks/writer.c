@@ -90,7 +90,8 @@ static struct file_destination *add_sink(
 static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
-	struct file_destination *sink = add_sink(writer, requested->label, requested->to.name, config);
+	struct file_destination *sink =
+		add_sink(writer, requested->label, requested->to.name, config);
 	const struct format *format = formats[how];
 	struct column_choice choice;
 
@@ -116,8 +117,8 @@ static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
 	const struct sink_request request = sink_config_request(config, requested);
-	struct sink **network_sinks =
-		reallocarray(writer->network_sinks, writer->nb_network_sinks + 1, sizeof(writer->network_sinks[0]));
+	struct sink **network_sinks = reallocarray(writer->network_sinks,
+		writer->nb_network_sinks + 1, sizeof(writer->network_sinks[0]));
 	struct sink *network_sink;
 	uint32_t number = 0;
 
@@ -188,12 +189,13 @@ static bool same_name(const char *a, const char *b)
 
 /* Returns false where `same` is true of any two sinks, with one line in error. */
 static bool sinks_differ(const struct writer *writer,
-	bool (*same)(const struct file_destination *a, const struct file_destination *b), char *error)
+	bool (*same)(const struct file_destination *a, const struct file_destination *b),
+	char *error)
 {
 	for (uint32_t a = 0; a < writer->nb_sinks; a++) {
 		for (uint32_t b = a + 1; b < writer->nb_sinks; b++) {
 			const struct file_destination *first = writer->sinks[a],
-					       *second = writer->sinks[b];
+						      *second = writer->sinks[b];
 
 			if (!same(first, second))
 				continue;
@@ -356,7 +358,8 @@ static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
 
-	writer->routes = calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(writer->routes[0]));
+	writer->routes =
+		calloc(writer->nb_sinks + writer->nb_network_sinks, sizeof(writer->routes[0]));
 	if (writer->routes == NULL)
 		return false;
 	for (uint32_t s = 0; s < writer->nb_sinks; s++) {
@@ -399,7 +402,7 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 		.ops = route->sink == NULL ? files : ops_of(route->sink),
 		.place = route->sink == NULL            ? (void *)&route->files
 			 : route->sink->spooled == NULL ? (void *)route->sink
-							  : route->sink->spooled,
+							: route->sink->spooled,
 		.name = route->nb_deliveries > 1 ? "the disk" : route->deliveries[0]->name,
 		.deliveries = route->deliveries,
 		.nb_deliveries = route->nb_deliveries,
@@ -423,7 +426,8 @@ static bool start_queues(struct writer *writer)
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!make_queue(writer, &writer->routes[r]))
 			return false;
-	while (started < writer->nb_routes && sink_queue_start(writer->routes[started].sink_queue) == 0)
+	while (started < writer->nb_routes &&
+		sink_queue_start(writer->routes[started].sink_queue) == 0)
 		started++;
 	if (started == writer->nb_routes)
 		return true;
@@ -432,8 +436,8 @@ static bool start_queues(struct writer *writer)
 	return false;
 }
 
-static int open_network_sink(
-	struct writer *writer, struct sink *network_sink, const struct requested_sink *requested, char *error)
+static int open_network_sink(struct writer *writer, struct sink *network_sink,
+	const struct requested_sink *requested, char *error)
 {
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 	int status = sink_open(network_sink, requested->options->require, why);
@@ -446,8 +450,8 @@ static int open_network_sink(
 	return status;
 }
 
-static int open_spool(
-	struct writer *writer, struct sink *network_sink, const struct requested_sink *requested, char *error)
+static int open_spool(struct writer *writer, struct sink *network_sink,
+	const struct requested_sink *requested, char *error)
 {
 	char why[SPOOL_WHY_MAX], line[WRITER_ERROR_MAX];
 	const struct sink_options *options = requested->options;
@@ -476,8 +480,8 @@ static int open_spool(
 }
 
 static int for_each_sink(struct writer *writer, const struct config *config,
-	int (*open)(struct writer *writer, struct sink *network_sink, const struct requested_sink *requested,
-		char *error),
+	int (*open)(struct writer *writer, struct sink *network_sink,
+		const struct requested_sink *requested, char *error),
 	char *error)
 {
 	struct sink_config_iter walk = {0};
@@ -588,8 +592,8 @@ static bool sink_takes(const struct sink *network_sink, const struct config *con
 
 	if (sink_check(&request, why))
 		return network_sink->format == NULL || network_sink->format->header == NULL ||
-		       header_takes(
-			       requested->label, request.url, network_sink->columns, &request.choice, error);
+		       header_takes(requested->label, request.url, network_sink->columns,
+			       &request.choice, error);
 	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", requested->label, request.url, why);
 	return false;
 }
@@ -749,7 +753,8 @@ void writer_push(struct writer *writer, struct report_epoch *epoch)
 void writer_bound_flows(struct writer *writer, uint64_t rows)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		sink_queue_bound_flows(writer->routes[r].sink_queue, rows * sizeof(struct report_flow));
+		sink_queue_bound_flows(
+			writer->routes[r].sink_queue, rows * sizeof(struct report_flow));
 }
 
 void writer_bound_end(struct writer *writer)
@@ -760,8 +765,8 @@ void writer_bound_end(struct writer *writer)
 bool writer_wait(struct writer *writer, const struct report_epoch *epoch)
 {
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
-		if (!sink_queue_wait(
-			    writer->routes[r].sink_queue, epoch, clock_now(CLOCK_MONOTONIC) + WAIT_NS))
+		if (!sink_queue_wait(writer->routes[r].sink_queue, epoch,
+			    clock_now(CLOCK_MONOTONIC) + WAIT_NS))
 			return false;
 	return true;
 }
@@ -826,7 +831,8 @@ uint64_t writer_close(struct writer *writer)
 		lost += writer->sinks[s]->file.lost;
 	}
 	for (uint32_t r = 0; r < writer->nb_network_sinks; r++)
-		lost += delivery_lost(&writer->network_sinks[r]->delivery) + writer->network_sinks[r]->dropped;
+		lost += delivery_lost(&writer->network_sinks[r]->delivery) +
+			writer->network_sinks[r]->dropped;
 	writer_free(writer);
 	return lost;
 }

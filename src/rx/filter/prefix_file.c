@@ -145,8 +145,8 @@ static bool parse_name(
 		return set_line_error(
 			reading, reading->line, "%s has no name; write PREFIX NAME", rule->prefix);
 	if (length >= PREFIX_NAME_MAX)
-		return set_line_error(reading, reading->line, "the name has %zu bytes; at most %d fit",
-			length, PREFIX_NAME_MAX - 1);
+		return set_line_error(reading, reading->line,
+			"the name has %zu bytes; at most %d fit", length, PREFIX_NAME_MAX - 1);
 	for (size_t i = 0; i < length; i++)
 		if (iscntrl((unsigned char)name[i]))
 			return set_line_error(reading, reading->line,
@@ -158,7 +158,8 @@ static bool parse_name(
 static bool add_rule(struct prefix_file_reading *reading, const struct prefix_entry *rule)
 {
 	if (reading->rules->n == PREFIX_ENTRIES_MAX)
-		return set_line_error(reading, reading->line, "more than %d rules", PREFIX_ENTRIES_MAX);
+		return set_line_error(
+			reading, reading->line, "more than %d rules", PREFIX_ENTRIES_MAX);
 	if (reading->rules->n == reading->capacity) {
 		uint32_t capacity = 2 * reading->capacity;
 		struct prefix_list *rules = realloc(
@@ -263,8 +264,9 @@ static bool sort_rules(struct prefix_file_reading *reading)
 			rules->nb_ipv6 += rule->ipv6;
 			n++;
 		} else if (strcmp(rule->name, sorted[i - 1].rule.name) != 0) {
-			ok = set_line_error(reading, sorted[i].line, "%s is '%s' in line %lu already",
-				rule->prefix, sorted[i - 1].rule.name, sorted[i - 1].line);
+			ok = set_line_error(reading, sorted[i].line,
+				"%s is '%s' in line %lu already", rule->prefix,
+				sorted[i - 1].rule.name, sorted[i - 1].line);
 		}
 	}
 	rules->n = n;
@@ -346,8 +348,7 @@ void prefix_rules_free(struct prefix_list *rules)
 
 /* --- options --- */
 
-OPTION_WORDS_OF(
-	side_word, [PREFIX_DST] = "dst", [PREFIX_SRC] = "src", [PREFIX_EITHER] = "either")
+OPTION_WORDS_OF(side_word, [PREFIX_DST] = "dst", [PREFIX_SRC] = "src", [PREFIX_EITHER] = "either")
 
 const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)

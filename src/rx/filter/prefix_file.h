@@ -24,10 +24,10 @@ struct prefix_options {
 
 OPTION_OWNER(prefix)
 
-#define PREFIX_ERROR_MAX  512 /* one line */
-#define PREFIX_NAME_MAX   64  /* bytes of a name, with the final 0 */
-#define PREFIX_TEXT_MAX 56  /* bytes of a prefix as text, with the final 0 */
-#define PREFIX_ENTRIES_MAX  1000000
+#define PREFIX_ERROR_MAX   512 /* one line */
+#define PREFIX_NAME_MAX    64  /* bytes of a name, with the final 0 */
+#define PREFIX_TEXT_MAX    56  /* bytes of a prefix as text, with the final 0 */
+#define PREFIX_ENTRIES_MAX 1000000
 
 #define PREFIX_NO_ENTRY UINT32_MAX
 

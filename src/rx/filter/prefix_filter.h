@@ -21,7 +21,7 @@
 /* Counts of a rule by one worker in one epoch. */
 struct prefix_counts {
 	_Alignas(64) uint64_t packets;
-	uint64_t bytes;                       /* on the wire without FCS */
+	uint64_t bytes;                      /* on the wire without FCS */
 	uint8_t registers[PREFIX_REGISTERS]; /* HyperLogLog of 5-tuples */
 };
 

@@ -82,8 +82,9 @@ bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 	if (point->hook != KERNEL_HOOK_XDP)
 		return true;
 	if (said.direction && point->directions != KERNEL_IN)
-		return set_error(why, "hook=xdp receives incoming packets only; give direction=in or "
-				   "hook=tc");
+		return set_error(why,
+			"hook=xdp receives incoming packets only; give direction=in or "
+			"hook=tc");
 	point->directions = KERNEL_IN;
 	return true;
 }

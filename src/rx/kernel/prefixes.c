@@ -154,7 +154,8 @@ struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *r
 			return maps;
 	}
 	snprintf(error, PREFIX_ERROR_MAX, "the kernel has no memory for %u rules, %llu MB: %s",
-		rules->n, (unsigned long long)kernel_prefix_maps_bytes(rules) >> 20, strerror(errno));
+		rules->n, (unsigned long long)kernel_prefix_maps_bytes(rules) >> 20,
+		strerror(errno));
 	if (maps != NULL && maps->ipv4 >= 0)
 		close(maps->ipv4);
 	free(maps);

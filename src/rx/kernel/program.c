@@ -137,7 +137,8 @@ static const char *last_line(char *log, void (*say)(const char *line))
 	return last;
 }
 
-static bool set_load_error(int why, char *log, const struct kernel_program_params *params, char *error)
+static bool set_load_error(
+	int why, char *log, const struct kernel_program_params *params, char *error)
 {
 	const char *last = last_line(log, params->log);
 
@@ -412,8 +413,8 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 		return NULL;
 	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
 		set_error(error, "--kernel: this process may not load programs that count in the "
-			      "kernel: run as root, give it CAP_PERFMON beside CAP_BPF and "
-			      "CAP_NET_ADMIN, or give --design async");
+				 "kernel: run as root, give it CAP_PERFMON beside CAP_BPF and "
+				 "CAP_NET_ADMIN, or give --design async");
 		return NULL;
 	}
 	program = calloc(1, sizeof(*program));
@@ -699,8 +700,8 @@ const struct kernel_tables *kernel_program_tables(const struct kernel_program *p
 	return program->tables.buckets > 0 ? &program->tables : NULL;
 }
 
-void kernel_program_rules(
-	const struct kernel_program *program, uint64_t generation, const struct kernel_prefix_maps *rules)
+void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
+	const struct kernel_prefix_maps *rules)
 {
 	uint32_t at = generation & 1;
 

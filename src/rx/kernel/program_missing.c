@@ -90,8 +90,8 @@ void kernel_program_wait(const struct kernel_program *program)
 	(void)program;
 }
 
-void kernel_program_rules(
-	const struct kernel_program *program, uint64_t generation, const struct kernel_prefix_maps *rules)
+void kernel_program_rules(const struct kernel_program *program, uint64_t generation,
+	const struct kernel_prefix_maps *rules)
 {
 	(void)program;
 	(void)generation;

@@ -8,5 +8,4 @@
 #include "rx/kernel/layout.h"
 
 /* Gives every flow to `take`, and leaves the map empty. False: that cannot be done. */
-bool shared_map_take(
-	int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
+bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);

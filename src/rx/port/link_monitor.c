@@ -36,7 +36,8 @@ static bool look_at_device(const struct link_monitor *monitor, struct link_monit
 static bool read_link(const struct link_monitor *monitor, struct link_monitor *now)
 {
 	*now = *monitor;
-	return monitor->interface != 0 ? look_at_interface(monitor, now) : look_at_device(monitor, now);
+	return monitor->interface != 0 ? look_at_interface(monitor, now)
+				       : look_at_device(monitor, now);
 }
 
 void link_monitor_start(struct link_monitor *monitor, const struct port *port)

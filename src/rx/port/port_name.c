@@ -251,7 +251,8 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	if (pci_address_parse(text, length, &address))
 		return resolve_pci(name, &address, text + length);
 	if (is_pci_spec)
-		return set_error(error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
+		return set_error(
+			error, "--port %s: is not a PCI address such as 0000:3b:00.0", spec);
 	snprintf(name->device, sizeof(name->device), "%s", text);
 	name->known = is_virtual(plain);
 	if (!is_virtual_spec && lookup(plain, &name->facts)) {

@@ -46,11 +46,11 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
  * one it is counted, and the mark says that there was no room for one; with one, that packets were
  * looked at in tcp.
  */
-#define FLOW_DEEP_STATE  UINT32_C(3)
+#define FLOW_DEEP_STATE    UINT32_C(3)
 #define FLOW_DETAIL_STATES UINT32_C(15) /* both */
-#define FLOW_DEEP_LOOKED 2
-#define FLOW_DEEP_MARK   (UINT32_C(1) << 4)
-#define FLOW_DEEP_DETAIL 5
+#define FLOW_DEEP_LOOKED   2
+#define FLOW_DEEP_MARK     (UINT32_C(1) << 4)
+#define FLOW_DEEP_DETAIL   5
 
 /* Returns the part of flow_entry.deep with both states. */
 #define FLOW_DEEP_OF(own, looked) ((uint32_t)(own) | (uint32_t)(looked) << FLOW_DEEP_LOOKED)
@@ -101,7 +101,8 @@ static inline struct flow_detail *flow_detail_of(
 	const size_t step = sizeof(struct flow_detail) >> FLOW_DEEP_DETAIL;
 
 	return (struct flow_detail *)((char *)details +
-				      step * (entry->deep & ~(FLOW_DETAIL_STATES | FLOW_DEEP_MARK)));
+				      step * (entry->deep &
+						     ~(FLOW_DETAIL_STATES | FLOW_DEEP_MARK)));
 }
 
 /* Returns the figures of an entry and a copy of its detail. */

@@ -116,7 +116,8 @@ bool flow_reclaim(struct flow_table *table, int64_t now)
 		(uint64_t)now - (uint64_t)idle->looped_at <= idle->timeout / LOOPS_PER_TIMEOUT)
 		return false;
 	idle->looped_at = now;
-	return scan_buckets(table, now, atomic_load_explicit(&table->used, memory_order_relaxed)) > 0;
+	return scan_buckets(table, now, atomic_load_explicit(&table->used, memory_order_relaxed)) >
+	       0;
 }
 
 void flow_end(struct flow_table *table, uint32_t entry)

@@ -23,7 +23,8 @@ static inline __attribute__((always_inline)) void count_separate(
 	struct flow_table *table, const struct key_burst *burst, const uint32_t mode)
 {
 	if (table->deep != NULL)
-		(mode & FLOW_WEIGHTED ? flow_detail_update_weighted : flow_detail_update)(table, burst);
+		(mode & FLOW_WEIGHTED ? flow_detail_update_weighted : flow_detail_update)(
+			table, burst);
 	else if (table->idle != NULL)
 		flow_update_idle(table, burst, flow_find_in_chain, mode);
 	else

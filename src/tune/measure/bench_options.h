@@ -73,20 +73,21 @@ bool bench_check_widths(const struct config *config, const struct measurement_co
 	{                                                                                          \
 		.name = "atomic", .placeholder = "HOW,...", .group = OPTION_GROUP_TRY,             \
 		.type = OPTION_WORDS, .hidden = true, .part_of = "sharing",                        \
-		.part = "shared:", .inapplicable = bench_inapplicable_without_shared, .word = (words),                   \
-		OPTION_FIELD(bench_options, atomics), .default_note = "all", .help = (text),       \
+		.part = "shared:", .inapplicable = bench_inapplicable_without_shared,              \
+		.word = (words), OPTION_FIELD(bench_options, atomics), .default_note = "all",      \
+		.help = (text),                                                                    \
 	}
 #define BENCH_ROW_FLOWS(lack, otherwise)                                                           \
 	{                                                                                          \
 		.name = "flows", .placeholder = "N,...", .group = OPTION_GROUP_TRY,                \
-		.type = OPTION_COUNTS, .inapplicable = (lack), OPTION_FIELD(bench_options, flows),        \
+		.type = OPTION_COUNTS, .inapplicable = (lack), OPTION_FIELD(bench_options, flows), \
 		.min = 1, .max = UINT64_C(1) << 28, .default_note = (otherwise),                   \
 		.help = "Draw packets from N flows.",                                              \
 	}
 #define BENCH_ROW_ZIPF(lack, otherwise)                                                            \
 	{                                                                                          \
 		.name = "zipf", .placeholder = "S,...", .group = OPTION_GROUP_TRY,                 \
-		.type = OPTION_OWN_LIST, .inapplicable = (lack), .read = bench_read_zipf,                 \
+		.type = OPTION_OWN_LIST, .inapplicable = (lack), .read = bench_read_zipf,          \
 		OPTION_FIELD(bench_options, zipf), .default_note = (otherwise),                    \
 		.help = "Distribute packets over flows by Zipf exponents S, uniform, or random "   \
 			"(random headers: nearly every packet is a new flow).",                    \

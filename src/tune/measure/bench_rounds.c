@@ -51,8 +51,8 @@ static bool check_total(const struct pass *pass, char *error)
 {
 	uint64_t fed = pass->workload->spec.packets, total;
 
-	if (pass->subject->ops->total == NULL ||
-		!pass->subject->ops->total(pass->state, &total) || total == fed)
+	if (pass->subject->ops->total == NULL || !pass->subject->ops->total(pass->state, &total) ||
+		total == fed)
 		return true;
 	snprintf(error, BENCH_ROUNDS_ERROR_MAX,
 		"%s, %s, %u threads: fed %llu packets and counted %llu; its figures are worth "

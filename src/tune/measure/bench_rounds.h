@@ -21,7 +21,7 @@
 #include "tune/measure/stats.h"
 
 #define BENCH_ROUNDS_SUBJECTS_MAX 512
-#define BENCH_ROUNDS_ERROR_MAX       256
+#define BENCH_ROUNDS_ERROR_MAX    256
 
 struct bench_rounds_result {
 	const char *missing; /* why it was not measured; NULL: it was */

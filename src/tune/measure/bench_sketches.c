@@ -44,9 +44,9 @@ static void *ours_open(const struct bench_subject *subject, const struct bench_r
 		.width = bench_subject_width(subject, setup),
 		.metric = subject->metric,
 		.atomic = subject->atomic,
-		.writers = !at_once                  ? 1
+		.writers = !at_once               ? 1
 			   : subject->threads > 1 ? subject->threads
-						     : 2,
+						  : 2,
 		.seed = setup->seed,
 		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};

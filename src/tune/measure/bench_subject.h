@@ -66,15 +66,16 @@ struct bench_subject_ops {
 	/* Packets that it found no room for. NULL: it has room for all. */
 	uint64_t (*refused)(const void *state);
 	/* Its heaviest keys, at most `wanted`. Returns their number. NULL: it keeps none. */
-	uint32_t (*top)(void *state, const struct workload *workload, struct bench_subject_flow *flows,
-		uint32_t wanted);
+	uint32_t (*top)(void *state, const struct workload *workload,
+		struct bench_subject_flow *flows, uint32_t wanted);
 	uint32_t top_most; /* keys that it keeps; 0: as many as are wanted */
 	void (*close)(void *state);
 };
 
 extern const struct bench_subject_ops bench_subject_keys;   /* baselines.c: reads keys, no more */
 extern const struct bench_subject_ops bench_subject_hashes; /* baselines.c: and hashes them */
-extern const struct bench_subject_ops bench_subject_floor;  /* baselines.c: and increments counters */
+extern const struct bench_subject_ops
+	bench_subject_floor; /* baselines.c: and increments counters */
 extern const struct bench_subject_ops bench_subject_sketch; /* bench_sketches.c */
 extern const struct bench_subject_ops bench_subject_table;  /* bench_sketches.c: a flow-table */
 extern const struct bench_subject_ops

@@ -44,8 +44,8 @@ struct load_generator {
 	struct load_generator_queue queues[LOAD_GENERATOR_QUEUES_MAX];
 	char name[RTE_ETH_NAME_MAX_LEN];
 	uint16_t port;
-	uint64_t cycles;            /* that it is to run */
-	uint64_t until;             /* TSC; set when it runs */
+	uint64_t cycles;                     /* that it is to run */
+	uint64_t until;                      /* TSC; set when it runs */
 	struct load_generator_counts counts; /* written by the thread, read when it has ended */
 	_Atomic bool ended;
 };
@@ -88,8 +88,8 @@ static bool take_mbufs(struct load_generator *generator)
 	char name[RTE_MEMPOOL_NAMESIZE];
 
 	snprintf(name, sizeof(name), "%.20s", generator->name);
-	generator->pool = rte_pktmbuf_pool_create(
-		name, each * generator->params.nb_queues, 0, 0, LOAD_GENERATOR_MBUF_ROOM, SOCKET_ID_ANY);
+	generator->pool = rte_pktmbuf_pool_create(name, each * generator->params.nb_queues, 0, 0,
+		LOAD_GENERATOR_MBUF_ROOM, SOCKET_ID_ANY);
 	if (generator->pool == NULL)
 		return false;
 	for (uint32_t q = 0; q < generator->params.nb_queues; q++) {
@@ -135,7 +135,8 @@ static bool spread_keys(struct load_generator *generator)
 		queue->keys = queue->own_keys;
 	}
 	for (uint64_t i = 0; i < packets; i++) {
-		struct load_generator_queue *queue = &generator->queues[queue_of(generator, &workload->keys[i])];
+		struct load_generator_queue *queue =
+			&generator->queues[queue_of(generator, &workload->keys[i])];
 
 		queue->own_keys[queue->next_key++] = workload->keys[i];
 	}
@@ -153,19 +154,20 @@ static bool make_port(struct load_generator *generator)
 		char name[RTE_RING_NAMESIZE];
 
 		snprintf(name, sizeof(name), "%.16s_%u", generator->name, q);
-		rings[q] = rte_ring_create(
-			name, LOAD_GENERATOR_DESCRIPTORS, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		rings[q] = rte_ring_create(name, LOAD_GENERATOR_DESCRIPTORS, SOCKET_ID_ANY,
+			RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (rings[q] == NULL)
 			return false;
 		generator->queues[q].ring = rings[q];
 	}
-	port = rte_eth_from_rings(
-		generator->name, rings, generator->params.nb_queues, rings, generator->params.nb_queues, 0);
+	port = rte_eth_from_rings(generator->name, rings, generator->params.nb_queues, rings,
+		generator->params.nb_queues, 0);
 	generator->port = (uint16_t)(port < 0 ? RTE_MAX_ETHPORTS : port);
 	return port >= 0;
 }
 
-struct load_generator *load_generator_create(const struct load_generator_params *params, char *error)
+struct load_generator *load_generator_create(
+	const struct load_generator_params *params, char *error)
 {
 	static unsigned int serial; /* names are unique in the process */
 	struct load_generator *generator = calloc(1, sizeof(*generator));
@@ -320,8 +322,8 @@ static void *generate(void *arg)
 	return NULL;
 }
 
-bool load_generator_run(
-	struct load_generator *generator, uint32_t milliseconds, struct load_generator_counts *counts)
+bool load_generator_run(struct load_generator *generator, uint32_t milliseconds,
+	struct load_generator_counts *counts)
 {
 	pthread_t thread;
 

@@ -44,7 +44,8 @@ struct load_generator_counts {
 struct load_generator;
 
 /* EAL must be up. NULL with one line in error[LOAD_GENERATOR_ERROR_MAX]. */
-struct load_generator *load_generator_create(const struct load_generator_params *params, char *error);
+struct load_generator *load_generator_create(
+	const struct load_generator_params *params, char *error);
 /* Who polled it has closed the ethdev. */
 void load_generator_destroy(struct load_generator *generator);
 /* The same where nobody has. */
@@ -59,8 +60,8 @@ const char *load_generator_name(const struct load_generator *generator);
  * and waits for it. Returns false where there is no thread. The caller's thread sleeps, so that it
  * needs no CPU while others poll.
  */
-bool load_generator_run(
-	struct load_generator *generator, uint32_t milliseconds, struct load_generator_counts *counts);
+bool load_generator_run(struct load_generator *generator, uint32_t milliseconds,
+	struct load_generator_counts *counts);
 
 /* Packets that are in the rings. */
 uint64_t load_generator_left(const struct load_generator *generator);
@@ -69,4 +70,5 @@ uint64_t load_generator_left(const struct load_generator *generator);
  * What the generator can do at most, in packets per second: for so many milliseconds a thread on
  * CPU `cpu` takes packets out of the rings and does nothing else.
  */
-double load_generator_ceiling(struct load_generator *generator, uint32_t cpu, uint32_t milliseconds);
+double load_generator_ceiling(
+	struct load_generator *generator, uint32_t cpu, uint32_t milliseconds);

@@ -142,7 +142,8 @@ void pipeline_pin(uint32_t nb_lcores, const uint32_t *cpus, uint32_t nb_cpus)
 }
 
 /* The generator's ethdev, as port_probe() would describe it. */
-static struct port describe_port(const struct load_generator *generator, const struct config *config)
+static struct port describe_port(
+	const struct load_generator *generator, const struct config *config)
 {
 	struct port port = {
 		.id = load_generator_port(generator),

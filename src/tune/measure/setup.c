@@ -68,8 +68,8 @@ void setup_run_config(
 	};
 }
 
-bool setup_plan(struct plan *plan, const struct config *config,
-	const struct bench_subject *subject, const struct topology *topology, char *error)
+bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
+	const struct topology *topology, char *error)
 {
 	struct plan_ports ports = {0};
 

@@ -29,8 +29,8 @@ void setup_run_config(
  * The plan of such a run of the contestant on these CPUs, fed by the generator. Returns false with one line in
  * error[PLAN_TEXT_MAX].
  */
-bool setup_plan(struct plan *plan, const struct config *config,
-	const struct bench_subject *subject, const struct topology *topology, char *error);
+bool setup_plan(struct plan *plan, const struct config *config, const struct bench_subject *subject,
+	const struct topology *topology, char *error);
 
 /* Adds so much to the heap that EAL will have, in hugepages as long as they suffice. */
 void setup_add_heap(struct plan *plan, const struct topology *topology, size_t megabytes);
