@@ -40,6 +40,15 @@ struct collector_params {
 	 * others, together with its record_counts.
 	 */
 	void (*forget)(void *arg, uint32_t exporter);
+	/*
+	 * Roles of interfaces in the template file; NULL without roles. restore_role() gets those of
+	 * the file, when the collector is created. roles_changed() returns true if they should be
+	 * saved. emit_roles() emits them by exporter, or returns false: ask again later.
+	 */
+	void (*restore_role)(void *arg, const struct interface_role_row *row, int64_t saved_at);
+	bool (*roles_changed)(void *arg);
+	bool (*emit_roles)(void *arg,
+		void (*emit)(void *emit_arg, const struct interface_role_row *row), void *emit_arg);
 	/* Logs a line; at most one per second. */
 	void (*log)(void *arg, bool warning, const char *line);
 	void *arg;

@@ -137,6 +137,7 @@ static void emit_link(void *arg, uint32_t exporter, struct link_row *row)
 	const struct link_emission *emission = arg;
 	const struct exporter_row *owner = &emission->collector->domains[exporter].row;
 
+	row->slot = exporter;
 	row->address = owner->address;
 	row->domain = owner->domain;
 	router_name_get(exporter, row->exporter);

@@ -182,6 +182,7 @@ struct collector {
 
 	struct template_saver *saver; /* NULL: templates are not saved */
 	bool file_due;                /* templates changed since the last copy for the file */
+	bool has_roles;               /* the file has roles, which expire */
 
 	/* Current datagram. */
 	struct domain *domain;   /* domain of the sender */
@@ -318,6 +319,9 @@ uint32_t domain_nb_templates(const struct domain *domain);
 uint32_t domain_waiting(struct collector *collector, struct domain *domain, int64_t time);
 
 /* collector_templates.c: --templates */
+
+/* Returns the bytes of a copy for the template file. */
+size_t collector_saved_bytes(const struct collector_params *params);
 
 /*
  * Loads the template file and starts saving to it. Returns false, with a message in

@@ -42,7 +42,8 @@ size_t collector_memory(const struct collector_params *params)
 		       params->waiting_bytes, collector_sessions_max(params->exporters_max)) +
 	       sampling_checks_memory() + problems_memory() + params->template_bytes +
 	       (params->links ? links_memory(params->exporters_max) : 0) +
-	       (params->template_file != NULL ? template_saver_memory(params->template_bytes) : 0);
+	       (params->template_file != NULL ? template_saver_memory(collector_saved_bytes(params))
+					      : 0);
 }
 
 /* Most waiting sets per datagram: 8, and one per 32 bytes. Even a tiny set occupies a block. */

@@ -16,8 +16,51 @@
  * Set number in the file for the sampling described by options of the domain. No template set has
  * this number.
  */
-#define SAMPLING_SET UINT16_MAX
-#define SET_HEADER   4
+#define SAMPLING_SET      UINT16_MAX
+/*
+ * Set number for the roles of the exporter's interfaces: the time when they were saved (64 bits, ns
+ * since 1970-01-01 UTC), then for each interface its side (8 bits), role (8) and number (32).
+ */
+#define ROLES_SET         (UINT16_MAX - 1)
+#define SET_HEADER        4
+#define ROLES_HEADER      (SET_HEADER + 8)
+#define ROLE_BYTES        6
+#define ROLES_OF_EXPORTER 128 /* bytes to save the roles of an exporter, besides ROLE_BYTES each */
+/* Interfaces of an exporter in the file; the set has a length of 16 bits. */
+#define ROLES_MAX         ((UINT16_MAX - ROLES_HEADER) / ROLE_BYTES)
+
+static bool is_roles(const struct template_file_entry *entry)
+{
+	return entry->len >= SET_HEADER && read_u16(entry->set) == ROLES_SET;
+}
+
+static bool restore_roles(
+	struct collector *collector, uint32_t slot, const struct template_file_entry *entry)
+{
+	const uint8_t *end = entry->set + entry->len;
+	int64_t saved_at;
+
+	if (read_u16(entry->set + 2) != entry->len || entry->len < ROLES_HEADER ||
+		(entry->len - ROLES_HEADER) % ROLE_BYTES != 0)
+		return false;
+	saved_at = (int64_t)(read_u64(entry->set + SET_HEADER) & INT64_MAX);
+	for (const uint8_t *at = entry->set + ROLES_HEADER; at < end; at += ROLE_BYTES) {
+		struct interface_role_row row = {
+			.exporter = slot,
+			.side = at[0],
+			.saved = at[1] <= ROLE_FED ? (enum interface_role)at[1] : ROLE_OPEN,
+			.interface = read_u32(at + 2),
+			.fed_by = EXPORTER_NONE,
+		};
+
+		if (row.side > WHOLE_EXPORTER || at[1] > ROLE_FED)
+			return false;
+		collector->has_roles = true;
+		if (collector->params.restore_role != NULL)
+			collector->params.restore_role(collector->params.arg, &row, saved_at);
+	}
+	return true;
+}
 
 static bool restore_set(struct collector *collector, struct session *session,
 	const struct template_file_entry *entry)
@@ -51,6 +94,8 @@ static bool restore(void *arg, const struct template_file_entry *entry)
 		return true;
 	exporter_restore(collector->exporters, slot_of(collector, domain));
 	domain->proven = true;
+	if (is_roles(entry))
+		return restore_roles(collector, slot_of(collector, domain), entry);
 	session = domain->sessions;
 	if (session == NULL)
 		session = session_add_any(collector, domain);
@@ -96,6 +141,12 @@ static bool read_template_file(struct collector *collector, char *error)
 	return true;
 }
 
+size_t collector_saved_bytes(const struct collector_params *params)
+{
+	return params->template_bytes + (size_t)params->exporters_max * ROLES_OF_EXPORTER +
+	       (size_t)UINT16_MAX * ROLE_BYTES;
+}
+
 static bool start_saver(struct collector *collector, char *error)
 {
 	const char *path = collector->params.template_file;
@@ -113,7 +164,8 @@ static bool start_saver(struct collector *collector, char *error)
 						       : "this user may write to");
 		return false;
 	}
-	status = template_saver_start(&collector->saver, path, collector->params.template_bytes);
+	status = template_saver_start(
+		&collector->saver, path, collector_saved_bytes(&collector->params));
 	if (status != 0)
 		snprintf(error, OPTION_WHY_MAX, "--templates: cannot start a thread: %s",
 			strerror(status));
@@ -149,6 +201,61 @@ static void copy_sampling(struct copying *copying, const struct sampling *sampli
 		copy_set(copying, set, len);
 }
 
+/* Collects the roles of an exporter in a set. */
+struct copying_roles {
+	struct collector *collector;
+	struct copying copying;
+	uint32_t slot, n; /* n: rows in the set */
+	uint8_t set[ROLES_HEADER + ROLES_MAX * ROLE_BYTES];
+};
+
+static void finish_roles(struct copying_roles *roles)
+{
+	uint32_t len = ROLES_HEADER + roles->n * ROLE_BYTES;
+
+	if (roles->n == 0)
+		return;
+	put64(put16(put16(roles->set, ROLES_SET), len), (uint64_t)roles->collector->now);
+	roles->copying.entry.id = *exporter_id(roles->collector->exporters, roles->slot);
+	copy_set(&roles->copying, roles->set, len);
+	roles->collector->has_roles = true;
+	roles->n = 0;
+}
+
+static void copy_role(void *arg, const struct interface_role_row *row)
+{
+	struct copying_roles *roles = arg;
+	uint8_t *to;
+
+	if (row->exporter >= exporter_table_used(roles->collector->exporters))
+		return;
+	if (row->exporter != roles->slot)
+		finish_roles(roles);
+	roles->slot = row->exporter;
+	if (roles->n == ROLES_MAX)
+		return;
+	to = roles->set + ROLES_HEADER + roles->n++ * ROLE_BYTES;
+	*to++ = (uint8_t)row->side;
+	*to++ = (uint8_t)row->saved;
+	put32(to, row->interface);
+}
+
+/* Roles that cannot be read now stay due. */
+static void copy_roles(struct collector *collector)
+{
+	struct copying_roles roles = {
+		.collector = collector,
+		.copying.saver = collector->saver,
+		.slot = EXPORTER_NONE,
+	};
+
+	if (collector->params.emit_roles == NULL)
+		return;
+	if (!collector->params.emit_roles(collector->params.arg, copy_role, &roles))
+		collector->file_due = true;
+	finish_roles(&roles);
+}
+
 static void copy_templates(struct collector *collector)
 {
 	uint32_t used = exporter_table_used(collector->exporters);
@@ -170,6 +277,7 @@ static void copy_templates(struct collector *collector)
 		copy_sampling(&copying, &session->sampling);
 	}
 	collector->file_due = false;
+	copy_roles(collector);
 }
 
 static void start_saving(struct collector *collector)
@@ -189,6 +297,12 @@ static bool log_saving(struct collector *collector, int status)
 		collector, true, "--templates %.200s: cannot write: %s", path, file_error(status));
 }
 
+static bool roles_changed(const struct collector *collector)
+{
+	return collector->params.roles_changed != NULL &&
+	       collector->params.roles_changed(collector->params.arg);
+}
+
 void collector_save_templates(struct collector *collector)
 {
 	bool due;
@@ -196,6 +310,7 @@ void collector_save_templates(struct collector *collector)
 
 	if (collector->saver == NULL)
 		return;
+	collector->file_due |= roles_changed(collector);
 	due = template_saver_is_due(collector->saver, collector->file_due, collector->now);
 	status = template_saver_status(collector->saver);
 	if ((status != 0) != collector->file_fails_said && log_saving(collector, status))
@@ -212,6 +327,8 @@ static bool finish_saving(struct collector *collector)
 	if (collector->saver == NULL)
 		return true;
 	template_saver_wait(collector->saver);
+	/* Roles of the last epoch, and the time until which they hold. */
+	collector->file_due |= collector->has_roles || roles_changed(collector);
 	if (collector->file_due || template_saver_status(collector->saver) != 0)
 		start_saving(collector);
 	template_saver_wait(collector->saver);

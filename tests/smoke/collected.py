@@ -15,7 +15,7 @@ PATH_COLUMNS = (
     'changed,ordered').split(',')
 LINK_COLUMNS = (
     'epoch,start,end,exporter,interface,name,direction,packets,bytes,bps,speed,utilization,source,'
-    'difference').split(',')
+    'difference,role,fed_by').split(',')
 # Longer than any padding, shorter than any fragment.
 TRAFFIC = 'flows=2K,zipf=1.0,size=100-1400,packets=40K,rate=2K,seed=7'
 EVERYTHING = ('--sketch', 'flow-table', '--memory', '64MB', '--top', '1M', '--interval', '0')

@@ -6,6 +6,7 @@ import os
 
 import lib
 import networks
+from collected import LINK_COLUMNS
 
 WORLDS = 2  # of each kind; --full: ten times as many
 INTERVALS = 36
@@ -71,8 +72,57 @@ def check_width(kinds):
                 f'{name}, {method}, {rule}: {verdict.late_equal} of {rows} rows are exact')
 
 
+def collect_again(test, world, name, *arguments):
+    """The rows of a run over the world's capture, and its rows of links."""
+    folder = test.path('world')
+    output, links = test.path(f'{name}.csv'), test.path(f'{name}-links.csv')
+    os.makedirs(folder, exist_ok=True)
+    test.run(*networks.arguments(world, 'best', folder), '--output', output, '--export', f'links={links}',
+             *arguments).expect(0)
+    return lib.read_output(output), lib.read_csv(links, LINK_COLUMNS)
+
+
+def check_roles(world, rows):
+    """Roles and feeding exporters of the last interval agree with the cables."""
+    last = max(int(row['epoch']) for row in rows)
+    known = 0
+    inputs = [row for row in rows if int(row['epoch']) == last and row['direction'] == 'in' and row['interface']]
+    for row in inputs:
+        node, port = int(row['exporter'].rsplit('.', 1)[1]) - 1, int(row['interface'])
+        neighbour = world.ports[node].get(port, (None,))[0]
+        assert row['role'] in ('', 'fed' if neighbour in world.exporters else 'edge'), row
+        if row['role'] == 'fed':
+            assert row['fed_by'] == world.exporters[neighbour].address, row
+        known += row['role'] != ''
+    assert inputs and known >= BOUND * len(inputs), f'{known} of {len(inputs)} roles are known'
+    assert not any(row['role'] + row['fed_by'] for row in rows if row['direction'] != 'in')
+
+
+def width(rows, intervals):
+    return sum(int(row['packets_high']) - int(row['packets_low']) if row['packets_high'] else int(row['packets'])
+               for row in rows if int(row['epoch']) < intervals)
+
+
+def keep_roles(test, workers):
+    """Learned roles are rows, and survive a restart: the first intervals are narrower, and hold the truth."""
+    world = networks.World('sflow: elephants', 2, 24).run()
+    truth = world.truth()
+    templates, options = test.path('templates'), ('--workers', workers)
+    fresh, links = collect_again(test, world, 'fresh', *options)
+    check_roles(world, links)
+    collect_again(test, world, 'first', *options, '--templates', templates)
+    kept, links = collect_again(test, world, 'kept', *options, '--templates', templates)
+    check_roles(world, links)
+    wide, wider = width(kept, INTERVALS // 3), width(fresh, INTERVALS // 3)
+    assert wide < 0.7 * wider, f'{wide} packets wide, {wider} without roles'
+    for rule, verdict in networks.judge_all(world, truth, kept).items():
+        assert not networks.is_unlikely(verdict.bad, verdict.intervals), (rule, verdict.examples)
+
+
 def cases(_):
     groups = {}
     for name in networks.KINDS:
         groups.setdefault(group_of(name), []).append(name)
-    return [(f'bounds hold: {group}', functools.partial(check_bounds, names=names)) for group, names in groups.items()]
+    return [(f'bounds hold: {group}', functools.partial(check_bounds, names=names)) for group, names in groups.items()] + [
+                (f'roles survive a restart, {workers}', functools.partial(keep_roles, workers=workers[0]))
+                for workers in ('1 worker', '2 workers')]

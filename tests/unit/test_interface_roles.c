@@ -340,9 +340,130 @@ static void test_slot_of_many(void **state)
 	dedup_destroy(world.dedup);
 }
 
+/* --- restarts of the collector --- */
+
+struct saved_roles {
+	struct interface_role_row rows[64];
+	uint32_t nb;
+};
+
+static void save_role(void *arg, const struct interface_role_row *row)
+{
+	struct saved_roles *saved = arg;
+
+	assert_true(saved->nb < sizeof(saved->rows) / sizeof(saved->rows[0]));
+	saved->rows[saved->nb++] = *row;
+}
+
+static enum interface_role role_of(
+	const struct saved_roles *saved, uint32_t exporter, uint32_t input, uint32_t *fed_by)
+{
+	for (uint32_t i = 0; i < saved->nb; i++) {
+		const struct interface_role_row *row = &saved->rows[i];
+
+		if (row->exporter == exporter && row->interface == input &&
+			row->side == OBSERVED_INGRESS) {
+			*fed_by = row->fed_by;
+			return row->role;
+		}
+	}
+	fail_msg("no row of exporter %u, interface %u", exporter, input);
+	return ROLE_OPEN;
+}
+
+/* Learns the roles of a network, and starts another run with them. */
+static void restart(struct world *world, struct saved_roles *saved, const struct network *learned,
+	const struct network *next, int64_t age)
+{
+	saved->nb = 0;
+	begin(world, learned);
+	for (uint32_t epoch = 0; epoch < WARM; epoch++)
+		run_epoch(world, epoch);
+	dedup_emit_roles(world->dedup, save_role, saved);
+	dedup_destroy(world->dedup);
+	begin(world, next);
+	for (uint32_t i = 0; i < saved->nb; i++)
+		dedup_restore_role(world->dedup, &saved->rows[i], world->time - age);
+}
+
+static const struct network few_samples = {
+	"row, few samples", in_a_row, 400, 50, 100, NOTHING_HAPPENS, true, true};
+
+/* Exporters 0 and 2 have edges at interface 10; the other interfaces are fed by the neighbour. */
+static void test_role_rows(void **state)
+{
+	static const struct network network = {
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+	static struct world world;
+	struct saved_roles saved;
+	uint32_t fed_by;
+
+	(void)state;
+	restart(&world, &saved, &network, &network, SECOND);
+	assert_int_equal(role_of(&saved, 0, 10, &fed_by), ROLE_EDGE);
+	assert_int_equal(fed_by, EXPORTER_NONE);
+	assert_int_equal(role_of(&saved, 1, 1, &fed_by), ROLE_FED);
+	assert_int_equal(fed_by, 0);
+	assert_int_equal(role_of(&saved, 1, 2, &fed_by), ROLE_FED);
+	assert_int_equal(fed_by, 2);
+	assert_int_equal(role_of(&saved, 0, 2, &fed_by), ROLE_FED);
+	assert_int_equal(fed_by, 1);
+	assert_int_equal(role_of(&saved, 2, 1, &fed_by), ROLE_FED);
+	assert_int_equal(fed_by, 1);
+	dedup_destroy(world.dedup);
+}
+
+/* After a restart the figures of the first epochs are calm, also with too few flows to learn. */
+static void test_restart(void **state)
+{
+	static const struct network network = {
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+	static struct world world;
+	struct saved_roles saved;
+
+	(void)state;
+	restart(&world, &saved, &network, &few_samples, 600 * SECOND);
+	for (uint32_t epoch = 0; epoch < 3; epoch++)
+		check_epoch(&world, run_epoch(&world, epoch), true);
+	dedup_destroy(world.dedup);
+}
+
+/* Roles of an hour ago, or of other exporters, are not used: bounds are open as without them. */
+static void test_stale_roles(void **state)
+{
+	static const struct network network = {
+		"row", in_a_row, 300, 1000, 100, NOTHING_HAPPENS, true, true};
+	static const struct network without_first = {
+		"row, a death", in_a_row, 400, 50, 100, FIRST_DIES, true, true};
+	static struct world world;
+	struct saved_roles saved;
+	struct dedup_counts fresh;
+
+	(void)state;
+	begin(&world, &few_samples);
+	run_epoch(&world, 0);
+	fresh = world.counts;
+	assert_true(fresh.duplicate_packets + fresh.new_packets > 0);
+	dedup_destroy(world.dedup);
+	restart(&world, &saved, &network, &few_samples, 3601 * SECOND);
+	run_epoch(&world, 0);
+	assert_int_equal(world.counts.duplicate_packets, fresh.duplicate_packets);
+	assert_int_equal(world.counts.new_packets, fresh.new_packets);
+	dedup_destroy(world.dedup);
+	restart(&world, &saved, &network, &without_first, SECOND);
+	for (uint32_t epoch = 2 * WARM; epoch < 2 * WARM + 3; epoch++) {
+		check_epoch(&world, run_epoch(&world, epoch), false);
+		assert_true(world.counts.duplicate_packets + world.counts.new_packets > 0);
+	}
+	dedup_destroy(world.dedup);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_role_rows),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_stale_roles),
 		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_slot_of_many),

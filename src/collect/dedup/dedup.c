@@ -877,10 +877,27 @@ void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_count
 {
 	struct dedup_context *context = &dedup->known;
 
+	if (!context->roles.started)
+		roles_expire_restored(&context->roles, now);
 	roles_end_epoch(&context->roles, &context->observers, &context->flows, ticks_of(now), last,
 		&context->doubt);
 	counts->observers = context->roles.reporting;
 	count_doubt(context, counts);
+}
+
+void dedup_restore_role(struct dedup *dedup, const struct interface_role_row *row, int64_t saved_at)
+{
+	struct dedup_context *context = &dedup->known;
+
+	if (row->exporter < dedup->params.exporters && row->side < OBSERVATION_POINT_SIDES)
+		roles_restore(
+			&context->roles, &context->observers, row, saved_at, ticks_of(saved_at));
+}
+
+void dedup_emit_roles(const struct dedup *dedup,
+	void (*emit)(void *arg, const struct interface_role_row *row), void *arg)
+{
+	roles_emit(&dedup->known.roles, &dedup->known.observers, emit, arg);
 }
 
 uint32_t dedup_settle(struct dedup *dedup, struct key_burst *burst, struct dedup_counts *counts)

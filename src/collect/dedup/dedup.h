@@ -97,6 +97,17 @@ void dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
 void dedup_learn(struct dedup *dedup, int64_t now, bool last, struct dedup_counts *counts);
 
 /*
+ * Restores a role (row->saved) that an earlier run saved at `saved_at`, ns since 1970-01-01 UTC.
+ * Call before the first record. Ignored if older than an hour.
+ */
+void dedup_restore_role(
+	struct dedup *dedup, const struct interface_role_row *row, int64_t saved_at);
+
+/* Emits the roles of interfaces. Call after dedup_learn(). */
+void dedup_emit_roles(const struct dedup *dedup,
+	void (*emit)(void *arg, const struct interface_role_row *row), void *arg);
+
+/*
  * Fills the burst with deferred flows of the epoch. Call until it returns 0, the number of entries.
  * Their records were counted when they arrived, as `counted` (first observer of the flow) or
  * `duplicate`; so `received` and `measured` are comparable only over all bursts of an epoch.

@@ -7,6 +7,7 @@
 
 #include "base/power_of_two.h"
 #include "base/random.h"
+#include "base/units.h"
 
 #define INTERFACES_OF_EXPORTER 4
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -37,6 +38,7 @@
 #define SILENCE             (15 * TICKS_PER_SECOND)
 #define SILENCE_DOUBT       (TICKS_PER_SECOND / 2) /* in addition to the longest previous silence */
 #define INTERFACE_FORGOTTEN (3600 * TICKS_PER_SECOND)
+#define KEPT_MOST_NS        (3600 * SECOND_NS) /* age of saved roles */
 
 enum interface_roles_mark {
 	MARK_FED = 1 << 0,
@@ -45,6 +47,9 @@ enum interface_roles_mark {
 	MARK_DOUBT = 1 << 3, /* an exporter that feeds it is silent */
 	MARK_FADE = 1 << 4,
 	MARK_WRONG = 1 << 5,
+	MARK_KEPT = 1 << 6, /* the role is of an earlier run */
+	MARK_MAYBE_FED = 1 << 7,
+	MARK_NOT_EDGE = 1 << 8,
 };
 
 static uint32_t room_for(uint32_t exporters)
@@ -225,6 +230,9 @@ struct role_interface *roles_interface(
 	}
 	hop->interface = interface;
 	hop->interface_generation = roles->generation;
+	if (interface != whole && hop->flags & OBSERVATION_EDGES)
+		roles->interfaces[interface].configured =
+			hop->flags & OBSERVATION_ENTERS ? ROLE_EDGE : ROLE_FED;
 	return &roles->interfaces[interface];
 }
 
@@ -734,6 +742,24 @@ static uint32_t longest_gap(const struct role_exporter *exporter)
 	return exporter->gap > exporter->gap_last ? exporter->gap : exporter->gap_last;
 }
 
+/* Roles of an earlier run hold while exactly its exporters report flows. */
+static void find_kept(struct roles *roles)
+{
+	bool any_kept = false;
+
+	roles->kept = true;
+	roles->kept_in_doubt = false;
+	for (uint32_t e = 0; e < roles->nb_exporters; e++) {
+		const struct role_exporter *exporter = &roles->exporters[e];
+		bool reports = exporter->alive && exporter->sampling + exporter->coarsest > 0;
+
+		any_kept |= exporter->kept_at != 0;
+		roles->kept &= reports == (exporter->kept_at != 0);
+		roles->kept_in_doubt |= exporter->kept_at != 0 && exporter->in_doubt;
+	}
+	roles->kept &= any_kept;
+}
+
 static void find_alive(struct roles *roles, uint32_t now)
 {
 	roles->reporting = 0;
@@ -752,6 +778,7 @@ static void find_alive(struct roles *roles, uint32_t now)
 		if (exporter->alive && exporter->sampling > 0)
 			roles->reporting_at[exporter->rate]++;
 	}
+	find_kept(roles);
 }
 
 struct pair_share {
@@ -804,17 +831,39 @@ static bool has_priority(const struct roles *roles, uint32_t x, uint32_t y)
 }
 
 /* Evaluates the share of flows that another exporter reports. */
-static enum interface_roles_mark mark_of(const struct pair_share *share)
+static uint32_t mark_of(const struct pair_share *share)
 {
+	uint32_t marks = 0;
+
 	if (share->share >= NEARLY_ALL && share->low >= SURELY_MOST)
 		return MARK_FED;
-	return share->share > NEARLY_NONE || share->high > SURELY_FEW ? MARK_MIXED : 0;
+	if (share->share > NEARLY_NONE || share->high > SURELY_FEW)
+		marks |= MARK_MIXED;
+	if (share->high >= NEARLY_ALL)
+		marks |= MARK_MAYBE_FED;
+	if (share->low > NEARLY_NONE)
+		marks |= MARK_NOT_EDGE;
+	return marks;
+}
+
+/* The nearest exporter upstream feeds the interface; of several, the one with most of its flows. */
+static void note_feeder(struct role_interface *interface, const struct role_pair *pair, float share)
+{
+	uint32_t distance = pair->distance > 0 ? pair->distance : ROLE_DISTANCES;
+	uint32_t noted = interface->fed_distance;
+
+	if (interface->fed_share > 0 &&
+		(distance > noted || (distance == noted && share <= interface->fed_share)))
+		return;
+	interface->fed_by = pair->exporter;
+	interface->fed_distance = (uint8_t)distance;
+	interface->fed_share = share;
 }
 
 static void judge_pair(struct roles *roles, const struct role_pair *pair, bool *blind)
 {
 	uint32_t i = pair->interface - 1, x = roles->interfaces[i].exporter, y = pair->exporter;
-	const struct role_interface *interface = &roles->interfaces[i];
+	struct role_interface *interface = &roles->interfaces[i];
 	struct pair_share share = share_of(roles, pair);
 	bool behind = pair->distance > 0 || !has_priority(roles, x, y);
 
@@ -830,6 +879,8 @@ static void judge_pair(struct roles *roles, const struct role_pair *pair, bool *
 	}
 	if (behind && share.share > SHARE_FEEDS && roles->exporters[y].in_doubt)
 		roles->marks[i] |= MARK_DOUBT;
+	if (behind && share.share > SHARE_FEEDS)
+		note_feeder(interface, pair, share.share);
 	if (pair->distance > 0) {
 		float *upstream = &roles->upstream[(i * ROLE_DISTANCES + pair->distance) * 3];
 
@@ -872,6 +923,23 @@ static bool is_ready(const struct roles *roles, const struct role_interface *int
 	return true;
 }
 
+/*
+ * Returns the role of an earlier run for an interface without enough evidence, unless the evidence
+ * contradicts it.
+ */
+static enum interface_role kept_role(struct roles *roles, uint32_t i, uint32_t marks)
+{
+	const struct role_interface *interface = &roles->interfaces[i];
+
+	if (!roles->kept || (interface->kept == ROLE_EDGE && marks & MARK_NOT_EDGE) ||
+		(interface->kept == ROLE_FED && marks & MARK_MIXED && !(marks & MARK_MAYBE_FED)))
+		return ROLE_OPEN;
+	if (interface->kept == ROLE_FED && roles->kept_in_doubt)
+		roles->marks[i] |= MARK_DOUBT;
+	roles->marks[i] |= MARK_KEPT;
+	return (enum interface_role)interface->kept;
+}
+
 static enum interface_role role_of(struct roles *roles, uint32_t i)
 {
 	uint32_t marks = roles->marks[i];
@@ -893,7 +961,7 @@ static enum interface_role role_of(struct roles *roles, uint32_t i)
 	if (marks & MARK_FED)
 		return ROLE_FED;
 	if (marks & (MARK_MIXED | MARK_UNREADY) || !is_ready(roles, &roles->interfaces[i]))
-		return ROLE_OPEN;
+		return kept_role(roles, i, marks);
 	return ROLE_EDGE;
 }
 
@@ -926,6 +994,9 @@ static void set_role(struct roles *roles, uint32_t i, struct role_doubt *doubt)
 		doubt->new_bytes += interface->dropped_bytes;
 	}
 	interface->role = (uint8_t)role;
+	/* Evidence replaces the role of an earlier run. */
+	if (role != ROLE_OPEN && !(roles->marks[i] & MARK_KEPT))
+		interface->kept = ROLE_OPEN;
 	interface->counted_packets = interface->counted_bytes = 0;
 	interface->dropped_packets = interface->dropped_bytes = 0;
 }
@@ -941,6 +1012,7 @@ static void drop_wrong(struct roles *roles)
 		if (interface->wrong > WRONG_MOST &&
 			interface->wrong > (interface->right + interface->wrong) / WRONG_ONE_IN) {
 			memset(interface->own, 0, sizeof(interface->own));
+			interface->kept = ROLE_OPEN;
 			roles->marks[i] |= MARK_WRONG;
 			any_wrong = true;
 		}
@@ -955,8 +1027,10 @@ static void drop_wrong(struct roles *roles)
 static void decide(struct roles *roles, struct role_doubt *doubt)
 {
 	memset(roles->upstream, 0, (size_t)roles->nb * ROLE_DISTANCES * 3 * sizeof(float));
-	for (uint32_t i = 0; i < roles->nb; i++)
+	for (uint32_t i = 0; i < roles->nb; i++) {
 		roles->marks[i] = 0;
+		roles->interfaces[i].fed_share = 0;
+	}
 	drop_wrong(roles);
 	for (uint32_t at = 0; roles->nb_pairs > 0 && at <= roles->pairs_mask; at++)
 		if (roles->pairs[at].interface > 0)
@@ -1022,6 +1096,69 @@ void roles_end_epoch(struct roles *roles, struct observation_points *points,
 	decide(roles, doubt);
 	if (roles->nb > roles->room / 4 * 3)
 		compact(roles, points, now);
+}
+
+/* --- restarts of the collector --- */
+
+void roles_restore(struct roles *roles, const struct observation_points *points,
+	const struct interface_role_row *row, int64_t saved_at, uint32_t now)
+{
+	uint32_t point = observation_points_number(points, row->exporter, row->side);
+	struct role_exporter *exporter = &roles->exporters[row->exporter];
+	uint32_t nb = roles->nb, interface;
+
+	exporter->kept_at = saved_at;
+	if (row->side == WHOLE_EXPORTER) {
+		interface = whole_of(roles, points, row->exporter, now);
+	} else if (exporter->nb < roles->room / INTERFACES_QUOTA) {
+		interface = get(roles, row->exporter, point, row->interface, now);
+		exporter->nb += roles->nb - nb;
+	} else {
+		interface = INTERFACE_NONE;
+	}
+	if (interface != INTERFACE_NONE)
+		roles->interfaces[interface].kept = (uint8_t)row->saved;
+}
+
+void roles_expire_restored(struct roles *roles, int64_t now)
+{
+	for (uint32_t e = 0; e < roles->nb_exporters; e++) {
+		int64_t kept_at = roles->exporters[e].kept_at;
+
+		if (now - kept_at > KEPT_MOST_NS || kept_at - now > KEPT_MOST_NS)
+			roles->exporters[e].kept_at = 0;
+	}
+	for (uint32_t i = 0; i < roles->nb; i++)
+		if (roles->exporters[roles->interfaces[i].exporter].kept_at == 0)
+			roles->interfaces[i].kept = ROLE_OPEN;
+}
+
+static uint32_t feeder_of(const struct role_interface *interface)
+{
+	return interface->fed_share > 0 && interface->role != ROLE_EDGE ? interface->fed_by
+									: EXPORTER_NONE;
+}
+
+void roles_emit(const struct roles *roles, const struct observation_points *points,
+	void (*emit)(void *arg, const struct interface_role_row *row), void *arg)
+{
+	for (uint32_t i = 0; i < roles->nb; i++) {
+		const struct role_interface *interface = &roles->interfaces[i];
+		uint32_t side = interface->point % OBSERVATION_POINT_SIDES;
+		bool kept = interface->role == ROLE_OPEN && !roles->kept;
+		struct interface_role_row row = {
+			.exporter = interface->exporter,
+			.side = side,
+			.interface = interface->input,
+			.role = interface->configured != ROLE_OPEN ? interface->configured
+								   : interface->role,
+			.saved = kept ? interface->kept : interface->role,
+			.fed_by = feeder_of(interface),
+		};
+
+		if (interface->point == observation_points_number(points, row.exporter, side))
+			emit(arg, &row);
+	}
 }
 
 void roles_begin_epoch(struct roles *roles)

@@ -17,25 +17,24 @@
 
 #include "collect/dedup/observed_flows.h"
 #include "collect/dedup/observers.h"
+#include "collect/exporters/collector_rows.h"
 #include "sketch/sketch.h"
 
-#define ROLE_RATES     8  /* sampling intervals in use at once, rounded up to powers of two */
-#define ROLE_DISTANCES 8  /* distances between exporters on a path; 0: order unknown */
-#define WHOLE_EXPORTER 3u /* a side: all interfaces of an exporter together */
+#define ROLE_RATES     8 /* sampling intervals in use at once, rounded up to powers of two */
+#define ROLE_DISTANCES 8 /* distances between exporters on a path; 0: order unknown */
 #define INTERFACE_NONE UINT32_MAX
-
-enum interface_role {
-	ROLE_OPEN, /* unknown or mixed */
-	ROLE_EDGE,
-	ROLE_FED,
-};
 
 struct role_interface {
 	uint32_t point; /* observation_points_number() */
 	uint32_t input;
 	uint32_t heard; /* time of the last sample, ticks */
 	uint16_t exporter;
-	uint8_t role; /* enum interface_role */
+	uint8_t role;         /* enum interface_role */
+	uint8_t kept;         /* role in an earlier run, until there is evidence */
+	uint8_t configured;   /* role by `edge=`; ROLE_OPEN: not configured */
+	uint8_t fed_distance; /* distance of `fed_by`; 0: order unknown */
+	uint16_t fed_by;      /* exporter that feeds it */
+	float fed_share;      /* share of flows that it also reports; 0: no exporter feeds it */
 	/* Flows with samples in both halves of their own, by the interval of the other exporter. */
 	float own[ROLE_RATES], own_now[ROLE_RATES]; /* now: in this window */
 	float common; /* of the whole exporter: hits of flows that another exporter also reported */
@@ -74,6 +73,7 @@ struct role_exporter {
 	uint16_t generation;    /* incremented to invalidate evidence */
 	uint8_t rate;           /* index of its sampling interval; ROLE_RATES: none */
 	bool alive, in_doubt;
+	int64_t kept_at; /* time at which its roles were saved, ns since 1970-01-01 UTC; 0: none */
 };
 
 struct roles {
@@ -102,6 +102,8 @@ struct roles {
 	uint32_t reporting_at[ROLE_RATES + 1]; /* per sampling interval */
 	bool started;
 	bool learned; /* learned from this evidence */
+	bool kept;    /* roles of an earlier run are in use: the same exporters report flows */
+	bool kept_in_doubt; /* one of them is silent */
 };
 
 /* Packets of the epoch in doubt because roles changed, or depend on silent exporters. */
@@ -163,6 +165,24 @@ void roles_end_epoch(struct roles *roles, struct observation_points *points,
 
 /* Discards evidence that was learned from. Call after roles_end_epoch(). */
 void roles_begin_epoch(struct roles *roles);
+
+/*
+ * Restores a role of an earlier run, which was saved at `saved_at` (ns since 1970-01-01 UTC). Call
+ * before the first record. Such roles hold while the exporters that report flows are those of the
+ * earlier run, and only for interfaces without new evidence.
+ */
+void roles_restore(struct roles *roles, const struct observation_points *points,
+	const struct interface_role_row *row, int64_t saved_at, uint32_t now);
+
+/*
+ * Discards restored roles that were saved more than an hour before or after `now`, ns since
+ * 1970-01-01 UTC. Call before the first roles_end_epoch().
+ */
+void roles_expire_restored(struct roles *roles, int64_t now);
+
+/* Emits the role of each interface, and one row for each whole exporter. */
+void roles_emit(const struct roles *roles, const struct observation_points *points,
+	void (*emit)(void *arg, const struct interface_role_row *row), void *arg);
 
 /* Prepares the slot for another exporter. Call after observation_points_forget(). */
 void roles_forget(struct roles *roles, uint32_t exporter);

@@ -13,6 +13,7 @@
 
 #define EXPORTER_NAME_MAX  ROUTER_NAME_MAX
 #define INTERFACE_NAME_MAX 48
+#define WHOLE_EXPORTER     3u /* a side: all interfaces of an exporter together */
 
 /* Results of the records of a domain, from deduplication. */
 struct record_counts {
@@ -61,6 +62,22 @@ struct exporter_row {
 	uint64_t lost_agent; /* samples, packets or flows that the exporter reports as lost */
 };
 
+enum interface_role {
+	ROLE_OPEN, /* unknown or mixed */
+	ROLE_EDGE,
+	ROLE_FED,
+};
+
+/* Role of an input interface, learned from flows that several exporters report. */
+struct interface_role_row {
+	uint32_t exporter; /* slot of the exporter */
+	uint32_t side;     /* side of the observer, or WHOLE_EXPORTER */
+	uint32_t interface;
+	enum interface_role role;  /* used in the next epoch */
+	enum interface_role saved; /* role for the next run */
+	uint32_t fed_by; /* slot of the nearest exporter that feeds it; EXPORTER_NONE: unknown */
+};
+
 enum link_direction {
 	LINK_IN,
 	LINK_OUT,
@@ -69,6 +86,7 @@ enum link_direction {
 
 /* One direction of an interface of an exporter in one epoch. */
 struct link_row {
+	uint32_t slot; /* slot of the exporter */
 	struct in6_addr address;
 	uint32_t domain;
 	char exporter[EXPORTER_NAME_MAX];
@@ -81,6 +99,8 @@ struct link_row {
 	/* By interface counters (sFlow) in `counted_ns` of the epoch; 0 ns: no counters. */
 	uint64_t counter_packets, counter_bytes;
 	uint64_t counted_ns;
+	enum interface_role role;          /* direction LINK_IN; ROLE_OPEN: not known */
+	const struct exporter_row *fed_by; /* exporter that feeds the interface; NULL: unknown */
 };
 
 #define PATH_HOPS_MAX 32

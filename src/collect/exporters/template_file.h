@@ -9,7 +9,8 @@
  *   PROTOCOL ADDRESS DOMAIN STARTED SET CHECKSUM
  *
  * SET is the set in hexadecimal digits, or, with the number 65535 and a length in front as in a
- * set, the sampling of the domain (sampling_write()). STARTED is the start of the exporter by its
+ * set, the sampling of the domain (sampling_write()), or, with 65534, the roles of its interfaces
+ * (collect/collector_templates.c). STARTED is the start of the exporter by its
  * own clock, in ms since 1970-01-01 UTC, or 0. CHECKSUM covers the rest of its line and the first
  * line, so that damage loses only its line, and the next one if the line end is damaged.
  */

@@ -18,6 +18,7 @@
 #include "collect/options.h"
 #include "collect/record_filter.h"
 #include "parallel/plan/design.h"
+#include "parallel/sources/role_snapshot.h"
 #include "parallel/workers/node_memory.h"
 #include "parallel/workers/pool.h"
 #include "parallel/workers/rx_core.h"
@@ -73,8 +74,9 @@ struct collector_source {
 	struct collector_source_generation generations[2];
 	uint32_t exporters_max;
 	uint32_t nb_counters;
-	struct counter *counters; /* counters by worker */
-	struct rx_core *rx_core;  /* decoding core; NULL: worker 0 decodes */
+	struct counter *counters;    /* counters by worker */
+	struct rx_core *rx_core;     /* decoding core; NULL: worker 0 decodes */
+	struct role_snapshot *roles; /* NULL: neither exported nor saved */
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
@@ -143,6 +145,15 @@ static void add_path(void *arg, const struct path_row *row)
 		return;
 	memcpy(place, row, bytes);
 	counts->nb_paths++;
+}
+
+static void add_role(void *arg, const struct interface_role_row *row)
+{
+	struct collector_source_counts *counts = arg;
+	struct interface_role_row *place = add_rows(&counts->roles, sizeof(*row), 1);
+
+	if (place != NULL)
+		*place = *row;
 }
 
 static void clear_rows(struct collector_source_rows *rows)
@@ -270,6 +281,9 @@ static void learn(struct counter *counter, bool last)
 	hear_others(counter);
 	dedup_learn(counter->dedup, counter->now, last, &counts);
 	count_doubt(counts_of(counter, counter->worker->epoch), &counts);
+	if (counter->collect->roles != NULL)
+		dedup_emit_roles(
+			counter->dedup, add_role, counts_of(counter, counter->worker->epoch));
 }
 
 /* Before the worker leaves its epoch. */
@@ -310,6 +324,8 @@ static void forget_here(void *arg, uint32_t exporter)
 	struct collector_source *source = arg;
 
 	forget(&source->counters[0], exporter);
+	if (source->roles != NULL)
+		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
 /* --- several workers: records are dealt out --- */
@@ -449,7 +465,11 @@ static void put_marks(
 
 static void forget_there(void *arg, uint32_t exporter)
 {
-	put_marks(arg, MARK_FORGET, 0, exporter);
+	struct collector_source *source = arg;
+
+	put_marks(source, MARK_FORGET, 0, exporter);
+	if (source->roles != NULL)
+		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
 /* Returns false when the mark was the end's. */
@@ -861,6 +881,43 @@ static bool create_counters(struct collector_source *source, char *error)
 	return source->counters != NULL || set_error(error, "no memory for the collector");
 }
 
+/* --- roles of interfaces --- */
+
+static void restore_role(void *arg, const struct interface_role_row *row, int64_t saved_at)
+{
+	struct collector_source *source = arg;
+
+	for (uint32_t w = 0; w < source->nb_counters; w++)
+		dedup_restore_role(source->counters[w].dedup, row, saved_at);
+	role_snapshot_restore(source->roles, row, saved_at);
+}
+
+static bool roles_changed(void *arg)
+{
+	const struct collector_source *source = arg;
+
+	return role_snapshot_changed(source->roles);
+}
+
+static bool emit_roles(void *arg,
+	void (*emit)(void *emit_arg, const struct interface_role_row *row), void *emit_arg)
+{
+	struct collector_source *source = arg;
+
+	return role_snapshot_emit(source->roles, emit, emit_arg);
+}
+
+static bool create_roles(struct collector_source *source, struct collector_params *params)
+{
+	if (!params->links && params->template_file == NULL)
+		return true;
+	source->roles = role_snapshot_create(params->exporters_max);
+	params->restore_role = restore_role;
+	params->roles_changed = roles_changed;
+	params->emit_roles = emit_roles;
+	return source->roles != NULL;
+}
+
 static bool create_collector(struct collector_source *source, char *error)
 {
 	bool dealt = source->rx_core != NULL;
@@ -875,6 +932,8 @@ static bool create_collector(struct collector_source *source, char *error)
 	params.log = log_collector;
 	params.arg = source;
 	source->exporters_max = params.exporters_max;
+	if (!create_roles(source, &params))
+		return set_error(error, "no memory for the collector");
 	source->collector = collector_create(&params, why);
 	if (source->collector != NULL)
 		return true;
@@ -921,6 +980,7 @@ static void destroy_counter(struct counter *counter)
 	for (uint32_t g = 0; g < 2; g++) {
 		free(counter->generations[g].by_exporter);
 		free(counter->generations[g].paths.items);
+		free(counter->generations[g].roles.items);
 	}
 }
 
@@ -932,6 +992,7 @@ void collector_source_destroy(struct collector_source *source)
 		destroy_counter(&source->counters[w]);
 	free(source->counters);
 	collector_destroy(source->collector);
+	role_snapshot_destroy(source->roles);
 	listener_close(source->listener);
 	fragments_destroy(source->fragments);
 	free(source->linear);
@@ -980,6 +1041,32 @@ struct collector_source_generation *collector_source_generation(
 	return &source->generations[epoch & 1];
 }
 
+const struct interface_role_row *collector_source_roles(
+	struct collector_source *source, uint64_t epoch, int64_t end, uint32_t *n)
+{
+	struct interface_role_row *rows;
+	uint64_t nb = 0, done = 0;
+
+	*n = 0;
+	if (source->roles == NULL)
+		return NULL;
+	for (uint32_t w = 0; w < source->nb_counters; w++)
+		nb += collector_source_counts(source, w, epoch)->roles.n;
+	rows = malloc((nb + 1) * sizeof(rows[0]));
+	if (rows == NULL)
+		return NULL;
+	for (uint32_t w = 0; w < source->nb_counters; w++) {
+		const struct collector_source_rows *roles =
+			&collector_source_counts(source, w, epoch)->roles;
+
+		if (roles->n > 0)
+			memcpy(&rows[done], roles->items, roles->n * sizeof(rows[0]));
+		done += roles->n;
+	}
+	role_snapshot_set(source->roles, rows, (uint32_t)nb, epoch, end);
+	return role_snapshot_rows(source->roles, n);
+}
+
 uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen)
 {
 	uint32_t overhead = collect_options(source->params.config)->link_overhead;
@@ -1010,6 +1097,7 @@ void collector_source_recycle(struct collector_source *source, uint64_t epoch)
 		struct collector_source_counts *counts = collector_source_counts(source, w, epoch);
 
 		clear_rows(&counts->paths);
+		clear_rows(&counts->roles);
 		counts->nb_paths = 0;
 		counts->counts = (struct dedup_counts){0};
 		counts->others = (struct record_counts){0};

@@ -46,6 +46,7 @@ struct collector_source_counts {
 	struct record_counts *by_exporter;  /* [exporters] */
 	struct record_counts others;        /* counts of exporters whose slots were reused */
 	struct collector_source_rows paths; /* concatenated struct path_row */
+	struct collector_source_rows roles; /* struct interface_role_row */
 	uint64_t nb_paths;
 };
 
@@ -89,6 +90,13 @@ struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);
 struct collector_source_counts *collector_source_counts(
 	struct collector_source *source, uint32_t worker, uint64_t epoch);
+/*
+ * Merges the roles of interfaces that workers learned in the epoch, which ended at `end`, and keeps
+ * them for the template file. Returns them sorted by exporter, interface and side, valid until the
+ * next call; NULL if there are none or out of memory. Called by the reporter.
+ */
+const struct interface_role_row *collector_source_roles(
+	struct collector_source *source, uint64_t epoch, int64_t end, uint32_t *n);
 /*
  * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
  * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.

@@ -161,6 +161,72 @@ static bool take_paths(const struct run *run, uint64_t epoch, struct report_coll
 	return true;
 }
 
+/* Returns the row of each slot, or NULL if out of memory. */
+static const struct exporter_row **rows_by_slot(
+	const struct report_collected *collected, uint32_t exporters_max)
+{
+	const struct exporter_row **rows = calloc(exporters_max, sizeof(rows[0]));
+
+	for (uint64_t i = 0; rows != NULL && i < collected->nb_exporters; i++) {
+		const struct exporter_row *row = &collected->exporters[i];
+
+		if (!row->others && !row->sender && row->slot < exporters_max)
+			rows[row->slot] = row;
+	}
+	return rows;
+}
+
+/* Returns the first row of the interface, or of what follows it. */
+static uint32_t find_role(
+	const struct interface_role_row *rows, uint32_t n, uint32_t exporter, uint32_t interface)
+{
+	uint32_t first = 0;
+
+	while (n > 0) {
+		const struct interface_role_row *middle = &rows[first + n / 2];
+
+		if (middle->exporter < exporter ||
+			(middle->exporter == exporter && middle->interface < interface)) {
+			first += n / 2 + 1;
+			n -= n / 2 + 1;
+		} else {
+			n /= 2;
+		}
+	}
+	return first;
+}
+
+/* Fills role and feeding exporter of input interfaces. Returns false if out of memory. */
+static bool add_roles(
+	const struct run *run, uint64_t epoch, int64_t end, struct report_collected *collected)
+{
+	uint32_t max = collector_source_exporters_max(run->collect), n;
+	const struct interface_role_row *roles =
+		collector_source_roles(run->collect, epoch, end, &n);
+	const struct exporter_row **rows;
+
+	if (n == 0 || collected->nb_links == 0)
+		return true;
+	rows = rows_by_slot(collected, max);
+	for (uint64_t i = 0; rows != NULL && i < collected->nb_links; i++) {
+		struct link_row *link = &collected->links[i];
+
+		if (link->direction != LINK_IN || !link->has_interface)
+			continue;
+		for (uint32_t r = find_role(roles, n, link->slot, link->interface);
+			r < n && roles[r].exporter == link->slot &&
+			roles[r].interface == link->interface && link->role == ROLE_OPEN;
+			r++) {
+			if (roles[r].side == WHOLE_EXPORTER)
+				continue;
+			link->role = roles[r].role;
+			link->fed_by = roles[r].fed_by < max ? rows[roles[r].fed_by] : NULL;
+		}
+	}
+	free(rows);
+	return rows != NULL;
+}
+
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report)
 {
 	struct collector_source_generation *generation =
@@ -176,6 +242,7 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	collected->exporters = take_rows(&generation->exporters, &collected->nb_exporters);
 	collected->links = take_rows(&generation->links, &collected->nb_links);
 	add_counts(run, epoch, collected);
+	complete &= add_roles(run, epoch, report->end, collected);
 	return take_paths(run, epoch, collected) && complete;
 }
 

@@ -16,16 +16,41 @@ static void print_direction(
 		text_str(text, link->direction == LINK_IN ? "in" : "out");
 }
 
+static void print_name_or_address(
+	struct text *text, const char *name, const struct in6_addr *address)
+{
+	if (name[0] != '\0')
+		text_str(text, name);
+	else
+		text_address(text, address);
+}
+
 static void print_exporter(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
 	const struct link_row *link = row->item;
 
 	(void)column;
-	if (link->exporter[0] != '\0')
-		text_str(text, link->exporter);
-	else
-		text_address(text, &link->address);
+	print_name_or_address(text, link->exporter, &link->address);
+}
+
+static void print_role(struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct link_row *link = row->item;
+
+	(void)column;
+	if (link->role != ROLE_OPEN)
+		text_str(text, link->role == ROLE_EDGE ? "edge" : "fed");
+}
+
+static void print_fed_by(
+	struct text *text, const struct column *column, const struct output_row *row)
+{
+	const struct link_row *link = row->item;
+
+	(void)column;
+	if (link->fed_by != NULL)
+		print_name_or_address(text, link->fed_by->name, &link->fed_by->address);
 }
 
 /* By records, over the epoch; false where it has no length. */
@@ -124,6 +149,8 @@ static const struct column columns[] = {
 	{"utilization", COLUMN_FRACTION, .print = print_utilization},
 	{"source", COLUMN_TEXT, .print = print_source},
 	{"difference", COLUMN_FRACTION, .print = print_difference},
+	{"role", COLUMN_TEXT, .print = print_role},
+	{"fed_by", COLUMN_TEXT, .print = print_fed_by},
 };
 
 static struct output_items items(
