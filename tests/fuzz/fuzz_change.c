@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any lines as changes of a run, one after another, as they come from the control socket: refused
- * with one line, or another configuration, of which each measurement is whole. What is added and
- * removed leaves what was there before.
+ * Any lines as configuration changes of a run, one after another, as they come from the control
+ * socket. Each is refused with one line, or results in a configuration whose measurements are all
+ * complete. Adding and then removing a measurement restores the previous configuration.
  */
 
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define WORDS_MAX   1023 /* which DPDK reads */
+#define WORDS_MAX   1023 /* DPDK reads at most this many bytes */
 #define CHANGES_MAX 16
 
 static struct config first;
@@ -66,7 +66,7 @@ static void check(const struct config *config, const char *words)
 	require(config_measures_same(config, config), "not the same as itself", words);
 }
 
-/* What was added can be removed, and then nothing has changed. */
+/* Removes the added measurement; the result must equal the configuration before. */
 static void take_back(const struct config *before, const struct config *after, const char *words)
 {
 	const char *name = after->measurements[after->nb_measurements - 1].name;
@@ -76,7 +76,7 @@ static void take_back(const struct config *before, const struct config *after, c
 	if (after->nb_measurements <= before->nb_measurements)
 		return;
 	snprintf(remove, sizeof(remove), "remove %s", name);
-	/* Another may look into it. */
+	/* Refused if another measurement drills down from it. */
 	if (config_change(&back, after, remove, error) != CONFIG_OK)
 		return;
 	require(config_measures_same(before, &back), "not as before", words);
@@ -94,7 +94,7 @@ static void change(struct config *running, const char *words)
 			"not one line", error);
 		return;
 	}
-	require(error[0] == '\0', "taken, but something was said", error);
+	require(error[0] == '\0', "accepted, but with an error", error);
 	check(&next, words);
 	take_back(running, &next, words);
 	if (running->file != first.file)

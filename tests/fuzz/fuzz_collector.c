@@ -2,11 +2,10 @@
 
 /*
  * Any datagrams in succession, from a few addresses, with times, losses and ends of epochs between
- * them, through a collector and a deduplication with little room. Each datagram stands in a row of
- * its epoch, each record was counted, is a duplicate or unusable, and nothing counts twice.
- *
- * The input is a byte for the set-up, then steps: a byte for what is done and, for a datagram, one
- * for its address, one for the time since the last one, two for its length, and its bytes.
+ * them, through a collector and a small deduplication table. Each datagram is in a row of its
+ * epoch; each record was counted, is a duplicate or is unusable; nothing counts twice. The input is
+ * a byte for the set-up, then steps: a byte for the action and, for a datagram, one byte for its
+ * address, one for the time since the last one, two for its length, and its bytes.
  */
 
 #include <arpa/inet.h>
@@ -25,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FLOWS     64
 #define PORTS     3 /* source ports of an address */
 #define SOCKETS   3
-#define EPOCHS    16 /* that end; each takes a while */
+#define EPOCHS    16 /* limit of closed epochs per input, because closing is slow */
 
 enum step {
 	STEP_END_EPOCH,
@@ -34,9 +33,12 @@ enum step {
 	STEP_COUNT, /* the rest are datagrams */
 };
 
-/* Bits of a step that is a datagram: what of it is made to fit, so that more is looked at. */
+/*
+ * Bits of a datagram step: which header fields are corrected, so that more of the datagram is
+ * decoded.
+ */
 enum {
-	FIT_LENGTH = 0x40, /* of an IPFIX message: as long as the datagram */
+	FIT_LENGTH = 0x40, /* IPFIX message length = datagram length */
 	FIT_CLOCK = 0x80,  /* v5, v9, IPFIX: the exporter's clock is right */
 };
 
@@ -47,8 +49,8 @@ static struct {
 	struct key_weights weights;
 	struct dedup_counts counts;
 	struct record_counts by_exporter[EXPORTERS];
-	struct record_counts of_others; /* of who gave its slot to another */
-	uint64_t measured, bytes;       /* by the bursts */
+	struct record_counts of_others; /* records of exporters that lost their slot */
+	uint64_t measured, bytes;       /* sums of the bursts */
 	uint64_t taken, unread, dropped;
 	uint64_t observed;
 	/* Sums over rows. */
@@ -64,7 +66,7 @@ static void require(bool holds)
 		abort();
 }
 
-/* What a burst says of its keys is what it was counted as. */
+/* The weights of a burst must add up to its counts. */
 static void count_burst(const struct dedup_counts *counts)
 {
 	for (uint32_t i = 0; i < t.burst.n; i++) {
@@ -96,7 +98,7 @@ static void on_observe(void *arg, const struct observation *observations, uint32
 	count_burst(&counts);
 }
 
-/* Flows that were held. */
+/* Settles deferred flows. */
 static void settle(void)
 {
 	struct dedup_counts counts = {0};
@@ -210,7 +212,7 @@ static void make_fit(uint8_t *bytes, uint32_t len, uint8_t step)
 		put_seconds(bytes + (ipfix ? 4 : 8), t.now);
 }
 
-/* Returns the bytes that it took of the input. */
+/* Returns the number of input bytes consumed. */
 static size_t take_datagram(const uint8_t *data, size_t size, uint8_t step)
 {
 	struct datagram datagram = {.src.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 192}};
@@ -228,7 +230,7 @@ static size_t take_datagram(const uint8_t *data, size_t size, uint8_t step)
 	datagram.dst.s6_addr[15] = data[0] / (ADDRESSES * SOCKETS * PORTS);
 	datagram.time = t.now;
 	datagram.len = len;
-	/* Of its own size, so that a byte too many is seen. */
+	/* Copies the datagram to a buffer of its exact length, so that ASan detects an overread. */
 	copy = malloc(len > 0 ? len : 1);
 	require(copy != NULL);
 	memcpy(copy, data + 4, len);
@@ -274,7 +276,10 @@ static size_t take_step(const uint8_t *data, size_t size)
 	return 2;
 }
 
-/* setup: which --dedup, whether an allow list, whether sets may wait and paths are kept. */
+/*
+ * setup: the --dedup method, whether there is an allow list, whether sets may wait and whether flow
+ * paths are kept.
+ */
 static void start(uint8_t setup, struct exporter_rule *rules)
 {
 	struct collector_params collector = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as a configuration file: taken, or refused with one line that names file and line. The
- * command line gives a source, so that whatever is wrong is wrong in the file.
+ * Any bytes as a configuration file: accepted, or refused with one line that names file and line.
+ * The command line gives a source, so that every error is in the file.
  */
 
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void check_refusal(enum config_result result, const char *path, const cha
 
 static void check_loaded(const struct config *config, const char *said)
 {
-	require(*said == '\0', "taken, but something was said", said);
+	require(*said == '\0', "accepted, but with an error", said);
 	require(config->nb_measurements >= 1, "no measurement", "");
 	require(config->nb_measurements <= CONFIG_MEASUREMENTS_MAX, "too many measurements", "");
 	require(replay_options(config)->pcap.n == 0 && port_options(config)->names.n == 0,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as packets that are read into bursts, left in a ring of any size as digests, and taken
- * out again, with marks between them: what comes out is what parse_packet() says of each packet, in
- * its order, but for those that were refused, and those are refused that a full ring has no room
- * for. The first byte says what digests hold and how large the ring is; then comes what is done.
+ * Any bytes as packets that are read into bursts, put into a ring of any size as digests, and taken
+ * out again, with marks between them. Each digest is what parse_packet() returns for its packet, in
+ * the same order, except for refused packets. Packets are refused only if the ring has no room. The
+ * first byte selects the contents of digests and the size of the ring; the actions follow.
  */
 
 #include <stdio.h>
@@ -17,19 +17,21 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SIZE_MIN      8
-#define SIZE_MAX_LOG2 4   /* so many times twice as large */
-#define HELD          256 /* more than there are units, and packets of a burst */
+#define SIZE_MAX_LOG2 4   /* the ring has SIZE_MIN << 0 to SIZE_MIN << 4 units */
+#define HELD          256 /* more than the units of a ring plus the packets of a burst */
 #define TIME          INT64_C(0x123456789abcdef)
 
-/* First byte of what is done; below, it is the length of the packet that follows. */
+/*
+ * Ranges of the first byte of an action. Smaller values are the length of the packet that follows.
+ */
 enum { DO_PUT = 0x80, DO_TAKE = 0xa0, DO_MARK = 0xd0 };
 
 static const uint16_t in_ports[RTE_MAX_ETHPORTS];
 
-/* What is to come out. */
+/* One expected digest or mark. */
 struct expected {
 	bool mark, v6;
-	uint64_t number; /* of a mark */
+	uint64_t number; /* number of the mark */
 	uint32_t wire_len;
 	struct parsed parsed;
 };
@@ -43,11 +45,11 @@ static struct {
 	struct rte_mbuf mbufs[BURST_MAX];
 	void *bytes[BURST_MAX];
 
-	struct expected expected[HELD]; /* from first up to last */
+	struct expected expected[HELD]; /* entries [first, last) are in the ring */
 	uint32_t first, last;
-	uint32_t units; /* that they take */
+	uint32_t units; /* units of these entries */
 	uint64_t epoch;
-	uint32_t marks; /* not taken yet */
+	uint32_t marks; /* marks not yet taken */
 	uint64_t keys, refused, taken;
 } state;
 
@@ -74,12 +76,13 @@ static void expect(const struct expected *expected)
 	state.units += units_of(expected);
 }
 
-/* --- what is done --- */
+/* --- actions --- */
 
 static void add_packet(const uint8_t *data, uint32_t len)
 {
 	struct rte_mbuf *mbuf = &state.mbufs[state.n];
-	void *bytes = malloc(len + (size_t)(len == 0)); /* no byte more may be read */
+	void *bytes =
+		malloc(len + (size_t)(len == 0)); /* exact size, so that ASan detects an overread */
 
 	require(bytes != NULL, "there is memory");
 	if (len > 0)
@@ -130,7 +133,7 @@ static void put_burst(void)
 		parse_burst_port(
 			pkts, state.n, &burst, &counts, PARSE_EXTRA, false, &state.times, in_ports);
 	require(digest_burst_put(&state.ring, &burst, state.form) == refused,
-		"so many are refused");
+		"number of refused packets");
 	digest_ring_publish(&state.ring);
 	state.refused += refused;
 	for (uint32_t i = 0; i < state.n; i++)
@@ -142,7 +145,7 @@ static void put_mark(enum digest_kind kind)
 {
 	expect(&(struct expected){.mark = true, .number = ++state.epoch});
 	state.marks++;
-	require(state.units <= state.ring.size, "a mark finds room");
+	require(state.units <= state.ring.size, "room for a mark");
 	digest_ring_mark(&state.ring, kind, state.epoch);
 }
 
@@ -168,7 +171,7 @@ static void check_entry(const struct key_burst *burst, uint32_t i)
 		"its other fields");
 }
 
-/* Returns false where there was nothing. */
+/* Returns false if the ring was empty. */
 static bool take_burst(void)
 {
 	static struct key_burst burst;
@@ -194,7 +197,7 @@ static void act(uint8_t what)
 	put_burst();
 	if (what >= DO_TAKE && what < DO_MARK)
 		take_burst();
-	/* No epoch is opened before the mark of the last one was taken. */
+	/* No epoch opens before the mark of the last one was taken. */
 	if (what >= DO_MARK && state.marks == 0)
 		put_mark(DIGEST_EPOCH);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as what exporters of NetFlow v5, v9 and IPFIX send one after the other: datagrams, each
- * behind two bytes of its length. What is told holds together, templates keep to their limit, and
- * templates that were saved and taken in again decode all data sets as those they were saved from.
+ * Any bytes as successive datagrams of NetFlow v5, v9 and IPFIX exporters, each after two bytes of
+ * its length. Decoded records are consistent, templates stay within their limit, and templates that
+ * were saved and loaded again decode all data sets like the originals.
  */
 
 #include <stdint.h>
@@ -27,13 +27,13 @@ struct domain {
 };
 
 struct datagram {
-	uint8_t *bytes; /* of exactly its length, so that ASan sees one too many */
+	uint8_t *bytes; /* exact length, so that ASan detects an overread */
 	uint32_t len;
 	struct datagram_header header;
-	struct domain *domain; /* NULL: it is not decoded */
+	struct domain *domain; /* NULL: not decoded */
 };
 
-/* What a sink was told; begin and end are those of the datagram. */
+/* Everything the record handler received; begin and end are those of the datagram. */
 struct told {
 	struct flow_record batch[DECODE_BATCH];
 	const uint8_t *begin, *end;
@@ -74,7 +74,7 @@ static void check_key(const struct flow_record *record)
 	require(record->extra.in_port[0] == 0 && record->extra.in_port[1] == 0);
 }
 
-/* What a record does not bring is 0. */
+/* Fields that are missing in a record are 0. */
 static void check_record(const struct flow_record *record)
 {
 	static const uint8_t none[16];
@@ -199,7 +199,10 @@ static struct record_handler sink_of(struct told *told, const struct datagram *d
 	};
 }
 
-/* A biflow is a record for each direction that has packets; of none, for the first. */
+/*
+ * A biflow yields one record per direction with packets; without packets, one for the first
+ * direction.
+ */
 static void check_records(uint32_t flows, const struct told *told)
 {
 	require(told->records - told->reverse <= flows);

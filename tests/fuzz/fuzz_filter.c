@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any program on any packet: native code says what libpcap's interpreter says, also when it is
- * given no more of the packet than the program reaches. The packet ends where a page ends that
- * nothing follows.
+ * Any program on any packet: native code returns the same as the interpreter of libpcap, also if it
+ * gets only the bytes of the packet that the program reaches. The packet ends at the end of a page,
+ * and the next page is unmapped.
  *
- * Input: how many instructions, 7 bytes for each (operation, two jumps, constant), 2 bytes for what
- * the packet has lost, the captured bytes.
+ * Input: the number of instructions, 7 bytes for each (operation, two jumps, constant), 2 bytes for
+ * the length that was not captured, and the captured bytes.
  */
 
 #include <stdbool.h>
@@ -60,7 +60,7 @@ static struct bpf_insn read_insn(const uint8_t *data, uint32_t left)
 		insn.jt = (uint8_t)(data[1] % left);
 		insn.jf = (uint8_t)(data[2] % left);
 	} else if (class == BPF_ALU && (op == BPF_LSH || op == BPF_RSH)) {
-		insn.k %= 32; /* C says nothing of longer shifts */
+		insn.k %= 32; /* longer shifts are undefined in C */
 	} else if (class == BPF_ALU && (op == BPF_DIV || op == BPF_MOD)) {
 		insn.k |= 1;
 	} else if (class == BPF_ST || class == BPF_STX ||
@@ -70,7 +70,7 @@ static struct bpf_insn read_insn(const uint8_t *data, uint32_t left)
 	return insn;
 }
 
-/* Every scratch word is written before the input's instructions may read it. */
+/* Writes every scratch word before the instructions of the input may read it. */
 static void read_program(struct bpf_program *program, const uint8_t *data, uint32_t n)
 {
 	uint32_t at = 0;
@@ -83,7 +83,7 @@ static void read_program(struct bpf_program *program, const uint8_t *data, uint3
 	program->bf_len = at;
 }
 
-/* Captured bytes that end where nothing can be read any more. */
+/* Places the captured bytes at the end of a readable page, before an unmapped one. */
 static uint8_t *place(const uint8_t *data, size_t captured)
 {
 	static uint8_t *pages;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as what a run answers to who follows it, an answer between two bytes of 0: epochs whose
- * lines are whole and printable, whose JSON is JSON, and whose picture fits its screen; and nothing
- * is asked for without end.
+ * Any bytes as replies to a client that follows a run, separated by 0 bytes: epochs with complete
+ * and printable lines, valid JSON, and a screen of the right size. The number of requests is
+ * bounded.
  */
 
 #include <ctype.h>
@@ -27,7 +27,7 @@ static void require(bool holds)
 		abort();
 }
 
-/* --- JSON, as RFC 8259 has it; behind what was read, NULL where it is none --- */
+/* --- JSON (RFC 8259): functions return the end of the value, or NULL if it is invalid --- */
 
 static const char *after_value(const char *at, int depth);
 
@@ -60,7 +60,7 @@ static const char *after_number(const char *at)
 	return at;
 }
 
-/* Of an object or an array. */
+/* Reads the elements of an object or an array. */
 static const char *after_parts(const char *at, char end, int depth)
 {
 	if (*at == end)
@@ -96,7 +96,7 @@ static const char *after_value(const char *at, int depth)
 	}
 }
 
-/* --- what is made of an epoch --- */
+/* --- output of an epoch --- */
 
 static void check_line(const struct epoch_view *epoch, bool json)
 {
@@ -138,7 +138,7 @@ static void check_pictures(struct view *view)
 	}
 }
 
-/* --- the run --- */
+/* --- run --- */
 
 static void answer_all(const char *data, size_t size, bool everything)
 {
@@ -164,12 +164,12 @@ static void answer_all(const char *data, size_t size, bool everything)
 		asked = recv(ends[1], question, sizeof(question) - 1, MSG_DONTWAIT);
 		require(asked > 0);
 		question[asked] = '\0';
-		/* Not the same again, unless it was to wait. */
+		/* No request is repeated, unless the reply asks the client to wait. */
 		require(strcmp(question, last) != 0 || event == EPOCH_STREAM_EPOCH ||
 			memmem(data, at, "waiting", 7) != NULL);
 		strcpy(last, question);
 		if (send(ends[1], data + at, len, MSG_DONTWAIT) != (ssize_t)len)
-			break; /* it is longer than any */
+			break; /* the reply is longer than the socket takes */
 		at += len + 1;
 		event = epoch_stream_take(stream, &epoch);
 		if (event != EPOCH_STREAM_EPOCH)

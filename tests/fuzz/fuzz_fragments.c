@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any packets, one after the other: each has a byte for its link type and two for its length before
- * it. Every datagram that comes out is read to its end, so that ASan sees a byte too many.
+ * Any packets, one after the other, each after a byte for its link type and two for its length.
+ * Every datagram that comes out is read to its end, so that ASan detects an overread.
  */
 
 #include <stdint.h>
@@ -39,7 +39,7 @@ static bool add_copy(struct fragments *fragments, const uint8_t *packet, uint32_
 
 	require(copy != NULL);
 	memcpy(copy, packet, len);
-	/* The byte behind the packet is not its: shrink to its size where it has one. */
+	/* Shrinks the copy to the exact length of the packet, so that ASan detects an overread. */
 	if (len > 0)
 		copy = realloc(copy, len);
 	require(copy != NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as what a client of --metrics sends, and the text as its Accept: pages are answered or
- * refused, the connection ends, and nothing is left of it.
+ * Any bytes as a request to --metrics, and the text as its Accept header: each request gets a page
+ * or an error, the connection ends, and nothing of it remains.
  */
 
 #include <stdint.h>
@@ -19,7 +19,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TURNS    8
-#define SENT_MAX 65536 /* which the socket holds */
+#define SENT_MAX 65536 /* capacity of the socket in bytes */
 
 static struct http *http;
 static struct metrics *metrics;
@@ -73,7 +73,7 @@ static void wants(const uint8_t *data, size_t size)
 	free(accept);
 }
 
-/* An answer has a status that the server knows, and what every answer has. */
+/* Each reply has a status that the server uses and the headers that all replies have. */
 static void check_answer(int client)
 {
 	static char answer[SENT_MAX + 1];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes on any link: the first byte chooses the link type, and bytes that were not captured;
- * the rest is the packet. The parser reads nothing beyond it, and the first `need` bytes give the
- * same verdict and key. A packet whose length is known lacks no bytes.
+ * Any bytes on any link. The first byte selects the link type and the number of bytes that were not
+ * captured; the rest is the packet. The parser reads nothing beyond the packet, and the first
+ * `need` bytes give the same verdict and key. A packet of known length lacks no bytes.
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "rx/packet/parse.h"
 #include "rx/packet/rss_hash.h"
 
-#define UNCAPTURED 41 /* bytes, that each step of the first byte adds */
+#define UNCAPTURED 41 /* bytes per step of the first byte */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +23,7 @@ static void require(bool holds)
 		abort();
 }
 
-/* Parses a copy that is exactly len bytes long. */
+/* Parses a copy of exactly len bytes. */
 static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *parsed)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as a capture file: opened, read to the end, every captured byte touched. What libpcap
- * reads of it comes out of ours as well.
+ * Any bytes as a capture file: opened and read to the end, with every captured byte touched. Every
+ * packet that libpcap reads from it is read here as well.
  */
 
 #include <stdint.h>
@@ -31,7 +31,7 @@ static void check(bool holds, const char *what)
 
 static void check_line(const char *error)
 {
-	check(error[0] != '\0' && strlen(error) < SOURCE_ERROR_MAX, "an error is said");
+	check(error[0] != '\0' && strlen(error) < SOURCE_ERROR_MAX, "an error has a text");
 	check(strchr(error, '\n') == NULL, "an error is one line");
 }
 
@@ -54,8 +54,9 @@ static void read_all(struct source *source)
 }
 
 /*
- * Of pcapng libpcap's seconds wrap where ours are clamped, and its fractions where the resolution
- * is fine. Of the classic format both are signed, and ours are carried.
+ * With pcapng, seconds wrap in libpcap but are clamped here, and fine resolutions give libpcap
+ * invalid fractions. With the classic format, both parts are signed in libpcap, and this reader
+ * carries between them.
  */
 static bool same_second(int64_t time, const struct pcap_pkthdr *header)
 {
@@ -66,7 +67,7 @@ static bool same_second(int64_t time, const struct pcap_pkthdr *header)
 	       header->ts.tv_usec < 0 || header->ts.tv_usec >= 1000000000;
 }
 
-/* But for the FCS, which libpcap leaves where it is. */
+/* Compares lengths except for the FCS, which libpcap does not remove. */
 static void compare_lengths(const struct source_packet *packet, const struct pcap_pkthdr *header)
 {
 	uint32_t fcs = header->len - packet->wire_len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as an sFlow datagram behind its header, the number of samples being the first byte.
- * What is told holds together, and the batch is never left full.
+ * Any bytes as an sFlow datagram after its header; the first byte is the number of samples. Decoded
+ * records are consistent, and the handler empties each full batch.
  */
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as a file of a spool: refused with the spool left as it was, found to be damaged, or
- * rows. To get past the checksum, one that is all '?' becomes the right one.
+ * Any bytes as a spool file: refused with the spool unchanged, found damaged, or read as rows. To
+ * pass the checksum, a checksum of all '?' is replaced by the right one.
  */
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static void leave(void)
 	rmdir(folder);
 }
 
-/* In memory, where it can be: a disk's file system would be what takes the time. */
+/* Prefers memory: a disk file system would dominate the run time. */
 static void make_folder(void)
 {
 	static const char *const places[] = {"/dev/shm", "/tmp"};

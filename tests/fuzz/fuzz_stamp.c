@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any bytes as a frame that comes back; and the same, stamped. */
+/* Any bytes as a returned frame; and the same frame with a stamp. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any text as a SPEC; where it is one, its generator makes packets. */
+/* Any text as a SPEC; if it is valid, its generator creates packets. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define PACKETS_MAX 200
-#define FLOWS_MAX   500 /* more take long to prepare */
+#define FLOWS_MAX   500 /* more flows take long to prepare */
 
 static void check(bool holds, const char *what)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Any bytes as a file of --templates. Damaged lines are counted and cost nothing else; what is read
- * goes to the templates and the sampling of a domain. To get past the checksum, each line that ends
+ * Any bytes as a file of --templates. Damaged lines are counted and affect no other line; valid
+ * ones go to the templates and the sampling of a domain. To pass the checksum, each line that ends
  * in " ?" gets the right one.
  */
 
@@ -52,7 +52,7 @@ static void write_line(FILE *file, const uint8_t *line, size_t len)
 	fprintf(file, "%016" PRIx64, random_mix(hash(sum, line, len - 2)));
 }
 
-/* Returns the number of lines, the last one without an end among them. */
+/* Returns the number of lines, including an unterminated last one. */
 static uint64_t write_lines(FILE *file, const uint8_t *data, size_t size)
 {
 	uint64_t n = 0;
@@ -69,7 +69,7 @@ static uint64_t write_lines(FILE *file, const uint8_t *data, size_t size)
 	return n;
 }
 
-/* What is read of a sampling is written as no more than that. */
+/* A sampling is never written with more bytes than it was read from. */
 static void read_sampling(const struct template_file_entry *entry)
 {
 	struct sampling sampling = {.seed = 1};
@@ -92,7 +92,7 @@ static bool take(void *arg, const struct template_file_entry *entry)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint64_t damaged, written;
-	/* The reader refuses what is not a file of its own in a folder. */
+	/* The reader accepts only a regular file of its own in a folder. */
 	char path[] = "/tmp/sketchtap-templates-XXXXXX";
 	FILE *file;
 	int status, fd = mkstemp(path);
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lines = 0;
 	status = template_file_read(path, take, NULL, &damaged);
 	require(unlink(path) == 0);
-	/* EBADMSG: it is another file, of which nothing was taken. */
+	/* EBADMSG: not a template file; nothing was loaded. */
 	require(status == 0 || (status == EBADMSG && templates_count(templates) == 0));
 	require(lines <= written && damaged <= written);
 	require(templates_count(templates) <= lines * 65535);

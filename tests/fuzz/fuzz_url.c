@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Any text as a URL of a place: refused with a phrase, or a place that can be made; and no password
- * in what is shown of it. */
+/*
+ * Any text as the URL of a sink: refused with a reason, or a sink that can be created. Its
+ * displayed form contains no password.
+ */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -62,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		try_kind(url, ROWS_STATS);
 		sink_hide(url, shown);
 		require(strlen(shown) < sizeof(shown));
-		/* Before it is a scheme, or the path of a socket. */
+		/* The text before it is a scheme or the path of a socket. */
 		place = strstr(shown, "://");
 		require(place == NULL || strstr(place, "secret@") == NULL);
 	}

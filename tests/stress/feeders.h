@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Threads that feed one sketch, each with a stream of its own of the same flows: bursts of every
- * length, and now and then a thread that steps aside. They begin together.
+ * Threads that feed one sketch. Each thread has its own stream of the same flows and sends bursts
+ * of every length; sometimes it yields the CPU. All threads start together.
  */
 
 #include <pthread.h>
@@ -19,13 +19,13 @@
 #include "../unit/zipf_stream.h"
 
 #define FEEDERS_MAX  4
-#define FEEDERS_SEED 7 /* of the hash, which all have in common */
+#define FEEDERS_SEED 7 /* seed of the hash key that all threads share */
 
 struct feeders;
 
 struct feeder {
 	struct feeders *feeders;
-	struct zipf_stream stream; /* what this thread has fed */
+	struct zipf_stream stream; /* packets that this thread fed */
 	uint32_t id;
 	pthread_t pthread;
 };
@@ -34,15 +34,15 @@ struct feeders {
 	struct sketch *sketch;
 	uint32_t nb_threads;
 	uint32_t nb_flows;
-	uint32_t nb_packets; /* of each thread */
+	uint32_t nb_packets; /* per thread */
 	double exponent;
-	/* Appends packet i of the thread to the burst; NULL: of a flow that is drawn. */
+	/* Appends packet i of the thread to the burst. NULL: a packet of a random flow. */
 	void (*append)(struct feeder *feeder, struct key_burst *burst, uint32_t i);
 	struct feeder feeder[FEEDERS_MAX];
 	pthread_barrier_t start;
 };
 
-/* An instance for the threads. */
+/* Creates a sketch for the threads. */
 static inline struct sketch *feeders_sketch(
 	const struct sketch_ops *ops, struct sketch_params params)
 {
@@ -50,7 +50,7 @@ static inline struct sketch *feeders_sketch(
 	return make_sketch(ops, params);
 }
 
-/* Feeds what the thread of this number feeds, to any sketch. */
+/* Feeds the packets of this thread to any sketch. */
 static inline void feeder_feed(
 	struct feeder *feeder, struct sketch *sketch, enum sketch_sharing sharing)
 {
@@ -85,8 +85,8 @@ static inline void *feeder_run(void *arg)
 }
 
 /*
- * An append(): every flow once at first, in the same order, so that threads meet at each new one;
- * then flows that are drawn.
+ * Implements append(): first every flow once, in the same order, so that threads meet at each new
+ * flow; then random flows.
  */
 static inline void feeder_append_new_first(
 	struct feeder *feeder, struct key_burst *burst, uint32_t i)
@@ -124,7 +124,7 @@ static inline void feeders_close(struct feeders *feeders)
 		zipf_close(&feeders->feeder[t].stream);
 }
 
-/* What all threads fed of a flow. */
+/* Returns the packets of a flow, summed over all threads. */
 static inline uint64_t feeders_packets(const struct feeders *feeders, uint32_t flow)
 {
 	uint64_t packets = 0;
@@ -143,7 +143,7 @@ static inline uint64_t feeders_bytes(const struct feeders *feeders, uint32_t flo
 	return bytes;
 }
 
-/* ---- A test of each way of sharing */
+/* ---- One test per sharing mode */
 
 struct sharing_test {
 	void (*run)(enum sketch_atomic atomic);

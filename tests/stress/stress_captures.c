@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one Count-Min, on captures: whether every bound is true. Reads the project's
- * own, and those of $SKETCHTAP_TRACES where it has them.
+ * Several threads on one Count-Min, fed from captures: checks that every bound holds. Reads the
+ * captures of the project, and those in $SKETCHTAP_TRACES if they exist.
  */
 
 #include <limits.h>
@@ -25,7 +25,8 @@
 #include "sketch/count_min.h"
 
 #define THREADS_MAX 4
-#define SLOTS       (1 << 20) /* of the truth; the captures hold less than 2^18 keys */
+#define SLOTS                                                                                      \
+	(1 << 20) /* slots of the table of true counts; the captures hold less than 2^18 keys */
 
 struct packet {
 	struct key key;
@@ -111,11 +112,11 @@ static void read_capture(struct capture *capture, const char *path)
 			continue;
 		take_packet(capture, &key, header->len);
 	}
-	pcap_close(pcap); /* and the pipe's stream */
+	pcap_close(pcap); /* also closes the stream of the pipe */
 	assert_true(capture->nb_packets > 30000);
 }
 
-/* Every nb_threads-th packet. */
+/* Feeds every nb_threads-th packet. */
 static void *feed(void *arg)
 {
 	struct thread *thread = arg;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Measurements that change while workers count, on plain threads: one opens epochs, workers count
- * random keys into whatever their generation measures, one prepares set after set and frees what is
- * not used any more, and the test is the reporter. Sketches are plain memory, so that
- * ThreadSanitizer sees every access that the hand-over does not order. An epoch is of one set, the
+ * Measurements that change while workers count, on plain threads. One thread opens epochs. Workers
+ * count random keys into the measurements of their generation. One thread prepares measurement sets
+ * and frees those no longer in use. The test is the reporter. Sketches are plain memory, so that
+ * ThreadSanitizer reports every access that the hand-over does not order. Each epoch uses one set,
  * sets follow each other in the order in which they were taken, and every set counts all packets.
  */
 
@@ -24,7 +24,7 @@
 
 #define WORKERS 3
 #define EPOCHS  1500
-#define KINDS   3 /* of sets, that take turns */
+#define KINDS   3 /* kinds of sets, used in turn */
 
 struct stage {
 	struct run run;
@@ -57,7 +57,7 @@ static void *zeroed(size_t size)
 	return memory;
 }
 
-/* --- what is measured --- */
+/* --- measurements --- */
 
 static struct measurement_config make_measurement(
 	const char *key, const char *sketch, uint64_t width)
@@ -86,14 +86,14 @@ static void make_configs(enum sketch_sharing sharing)
 		edit_plan_options(config)->workers = WORKERS;
 		edit_hugepages_options(config)->no_huge = true;
 		edit_seed_options(config)->seed = 1;
-		/* All packets of an epoch are found again in the flow-table. */
+		/* The flow table must hold all packets of an epoch. */
 		config->measurements[0] = make_measurement(keys[k], "flow-table", 64 << k);
 		for (uint32_t m = 1; m < config->nb_measurements; m++)
 			config->measurements[m] = make_measurement(keys[m], names[m], 1024 << k);
 	}
 }
 
-/* --- the workers --- */
+/* --- workers --- */
 
 static void count_burst(struct generation *generation)
 {
@@ -144,7 +144,7 @@ static void *open_epochs(void *arg)
 	return NULL;
 }
 
-/* --- who prepares sets --- */
+/* --- thread that prepares sets --- */
 
 static void free_unused(void)
 {
@@ -189,8 +189,8 @@ static void *prepare(void *arg)
 /* --- the reporter --- */
 
 /*
- * Takes the next set, which it waits for: how often sets change must not depend on how fast the
- * machine prepares them. The workers count meanwhile.
+ * Waits for the next set and takes it. Waiting makes the number of changes independent of the speed
+ * at which the machine prepares sets. The workers continue counting.
  */
 static struct measurements *exchange(void)
 {
@@ -238,7 +238,7 @@ static void check_epoch(const struct run *run, uint64_t epoch)
 	assert_int_equal(found, counted);
 }
 
-/* Every epoch has the set of the one before, or the newest one that was taken since. */
+/* Every epoch has the set of the previous epoch or the newest set taken since. */
 static uint64_t report_epochs(struct run *run)
 {
 	const struct measurements *before = run_measurements(run, 0), *announced = NULL;
@@ -259,9 +259,9 @@ static uint64_t report_epochs(struct run *run)
 		if (announced == NULL || epoch >= from)
 			announced = next_random() % 4 == 0 ? exchange() : NULL;
 		else
-			continue; /* it is on its way */
+			continue; /* the set is in transit */
 		changes += announced != NULL;
-		from = epoch + 3; /* that of epoch + 1 is the next to be handed back */
+		from = epoch + 3; /* the set of epoch + 1 is returned next */
 	}
 	return changes;
 }

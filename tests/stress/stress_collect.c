@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * From the collector's decoder to the workers that count, and on to the reporter, on plain threads:
- * records that are dealt out by their flow, in-band marks of epochs and of exporters that are
- * forgotten, and rows of a generation. The linker puts a counter of our own in the place of
- * dedup_burst(), so that ThreadSanitizer sees every access that the hand-over has to order. Each
- * record must be counted once, in its epoch, behind those of its flow that were before it, by the
- * flow's worker, and know who its exporter is.
+ * Records from the collector's decoder through the workers to the reporter, on plain threads:
+ * records distributed by flow, in-band marks for ends of epochs and for removed exporters, and rows
+ * of a generation. The linker replaces dedup_burst() by a counter of this test, so that
+ * ThreadSanitizer sees every access that the hand-over must order. Each record must be counted
+ * once, in its epoch, after all earlier records of its flow, by the worker of the flow, and with
+ * the right exporter.
  */
 
-/* Its loops are not to be seen from outside. */
+/* Includes the source because its loops are static. */
 #include "parallel/sources/collector_source.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <pthread.h>
@@ -23,13 +23,13 @@
 #define WORKERS_MAX 4
 #define EXPORTERS   8
 #define FLOWS       256
-#define RING_SIZE   256 /* room for marks where records may be lost */
+#define RING_SIZE   256 /* room for marks if records may be lost */
 #define EPOCHS      1000
 
-/* What a worker knows, in the place of the flows that it observes. */
+/* State of a worker, in place of the real flow cache. */
 struct dedup {
 	struct worker *worker;
-	uint64_t last[FLOWS]; /* record of the flow */
+	uint64_t last[FLOWS]; /* last record of each flow */
 	uint32_t forgotten[EXPORTERS];
 	int64_t newest; /* time of the last record */
 	uint64_t wrong;
@@ -43,7 +43,7 @@ struct stage {
 	struct worker *workers[WORKERS_MAX];
 	struct dedup *dedups[WORKERS_MAX];
 	uint32_t nb_workers;
-	uint64_t *fed; /* by epoch; written before the epoch can close */
+	uint64_t *fed; /* records by epoch; written before the epoch can close */
 	uint64_t next[FLOWS];
 	uint32_t forgotten[EXPORTERS];
 };
@@ -63,7 +63,7 @@ static void maybe_yield(void)
 		sched_yield();
 }
 
-/* Of an epoch's records; now and then the clock is set back. */
+/* Returns the time of an epoch's records. The clock is set back every 100 epochs. */
 static int64_t time_of(uint64_t epoch)
 {
 	return (int64_t)(1 + epoch % 100);
@@ -77,7 +77,7 @@ static uint32_t flow_of(const struct observation *observation)
 	return flow;
 }
 
-/* --- in the place of those who count and decode --- */
+/* --- replacements of dedup functions --- */
 
 void __wrap_dedup_burst(struct dedup *dedup, const struct observation *observations, uint32_t n,
 	struct key_burst *burst, struct dedup_counts *counts, struct record_counts *by_exporter);
@@ -108,7 +108,7 @@ void __wrap_dedup_forget_exporter(struct dedup *dedup, uint32_t exporter)
 	dedup->forgotten[exporter]++;
 }
 
-/* Nothing is held. */
+/* No flow is deferred. */
 void __wrap_dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now);
 void __wrap_dedup_hear(struct dedup *dedup, uint32_t exporter, int64_t now)
 {
@@ -174,7 +174,7 @@ struct collector_epoch __wrap_collector_end_epoch(struct collector *collector, i
 	return (struct collector_epoch){0};
 }
 
-/* --- the threads --- */
+/* --- threads --- */
 
 static void feed_burst(uint64_t epoch)
 {
@@ -238,7 +238,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* What the epoch's generations hold, which are the reporter's now. Returns what is wrong. */
+/* Adds up the epoch's generations, which the reporter owns now. Returns the number of errors. */
 static uint64_t report(uint64_t epoch)
 {
 	struct rx_core_generation *received = rx_core_generation(stage->rx_core, epoch);
@@ -268,7 +268,7 @@ static uint64_t report(uint64_t epoch)
 	return wrong;
 }
 
-/* --- the stage --- */
+/* --- stage --- */
 
 static void *zeroed(size_t size)
 {
@@ -312,7 +312,7 @@ static void make_worker(uint32_t w)
 			zeroed(EXPORTERS * sizeof(struct record_counts));
 }
 
-/* live: what finds no room in a ring is lost. Sockets it has none. */
+/* Creates a stage without sockets. live: records that do not fit in a ring are lost. */
 static void make_stage(uint32_t nb_workers, bool live)
 {
 	stage = zeroed(sizeof(*stage));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one Count-Min, every way of sharing it. In the end its counters and lists must
- * make those of a sketch that one thread fed, and its candidates must hold what sketch.h promises,
- * against the exact truth.
+ * Several threads on one Count-Min, in every sharing mode. In the end its counters and lists must
+ * add up to those of a sketch that one thread fed, and its candidates must hold the guarantees of
+ * sketch.h, against the exact counts.
  *
- * The source that shares is compiled into this file with atomic operations before which a thread
- * now and then steps aside, so that others come in between any two of them. Many short rounds, each
- * with another seed: most of what can go wrong happens while the lists fill and settle.
+ * The shared-update source is compiled into this file with atomic operations that sometimes yield
+ * first, so that other threads run between any two of them. Many short rounds with different seeds:
+ * most errors would occur while the lists fill and settle.
  */
 
 #include <pthread.h>
@@ -81,7 +81,7 @@ struct thread {
 	pthread_t pthread;
 };
 
-/* The heavy flows move on, so that late ones must take the places of early ones. */
+/* The heavy flows change over time, so that late ones must replace early ones. */
 static uint32_t draw(struct zipf_stream *stream, uint32_t i, uint32_t nb_packets)
 {
 	uint32_t phase = i * 8 / nb_packets;
@@ -112,7 +112,7 @@ static struct sketch *make(struct sketch_params params)
 	return make_sketch(&count_min_ops, params);
 }
 
-/* What the threads of a test have in common. */
+/* State shared by the threads of a test. */
 struct stage {
 	struct sketch *sketch, *single;
 	struct thread threads[THREADS_MAX];
@@ -148,7 +148,7 @@ static void close_stage(struct stage *stage)
 	count_min_ops.destroy(stage->single);
 }
 
-/* All threads under one hash, each with draws of its own. */
+/* Runs all threads with one hash key and their own random draws. */
 static void run_threads(struct stage *stage, uint64_t seed)
 {
 	for (uint32_t t = 0; t < stage->nb_threads; t++) {
@@ -163,7 +163,7 @@ static void run_threads(struct stage *stage, uint64_t seed)
 		pthread_join(stage->threads[t].pthread, NULL);
 }
 
-/* Feeds the single sketch, and adds all threads' truth to the first's. */
+/* Feeds the single sketch, and adds the true counts of all threads to those of the first. */
 static void sum_up(struct stage *stage)
 {
 	struct zipf_stream *sum = &stage->threads[0].stream;
@@ -174,7 +174,7 @@ static void sum_up(struct stage *stage)
 			sum->bytes[f] += stage->threads[t].stream.bytes[f];
 		}
 	}
-	/* Counters are sums: a flow's bytes may come as any packets of the same number. */
+	/* Counters are sums: a flow's bytes may be split over its packets in any way. */
 	for (uint32_t f = 0; f < sum->nb_flows; f++) {
 		struct key key = zipf_key(f);
 
@@ -208,8 +208,8 @@ static uint32_t check_counters(const struct stage *stage)
 
 struct audit {
 	const struct stage *stage;
-	struct sketch_candidate *sum; /* by flow, over all threads' lists */
-	uint32_t n, exact;            /* keys; of them, with nothing uncounted */
+	struct sketch_candidate *sum; /* sums by flow, over all threads' lists */
+	uint32_t n, exact;            /* number of keys; keys without uncounted packets */
 };
 
 static void take_candidate(const struct sketch_candidate *candidate, void *arg)
@@ -322,7 +322,7 @@ static void test_eight_threads(void **state)
 	stress_all(8, FEWER(40, 15));
 }
 
-/* While there is room every key is listed once, and every packet of it counted. */
+/* While there is room, every key is listed once with all its packets. */
 static void test_few_keys_are_exact(void **state)
 {
 	const struct sketch_params params = {.width = 16, .candidates = 64};
@@ -360,7 +360,7 @@ static void fill_nearly(struct sketch *sketch, uint64_t room)
 		counter_rows_set(rows, cell, rows->full - room);
 }
 
-/* Counters that are nearly full: some end full, some just not, and none wraps. */
+/* Counters that are nearly full: some saturate, some just do not, and none wraps. */
 static void check_saturation(enum sketch_metric metric, enum sketch_atomic atomic)
 {
 	const struct sketch_params params = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One thread puts digests of all kinds and marks into a small ring, another takes them out, now and
- * then after a pause. In the end each digest was taken once and in order, or was refused, and each
- * mark stands behind what was put before it.
+ * One thread puts digests of all kinds and marks into a small ring; another takes them out and
+ * sometimes pauses. In the end each digest was taken once and in order, or was refused, and each
+ * mark follows everything that was put before it.
  */
 
 #include <pthread.h>
@@ -24,7 +24,8 @@
 
 static struct digest_unit units[DIGEST_RING_UNITS(UNITS)];
 static struct digest_ring ring = {.units = units, .size = UNITS};
-static _Atomic uint64_t epochs_left; /* by who takes: no third mark before that */
+static _Atomic uint64_t
+	epochs_left; /* written by the consumer; the producer waits for it before a third mark */
 static uint64_t refused, taken, marks;
 
 static void put(struct random *random, uint32_t number)
@@ -33,7 +34,7 @@ static void put(struct random *random, uint32_t number)
 	struct digest digest = {.wire_len = number, .kind = (uint8_t)kind};
 	uint32_t n = digest_units(kind);
 
-	/* The last byte of each unit says which digest it is of. */
+	/* The last byte of each unit identifies its digest. */
 	for (uint32_t u = 0; u < n; u++)
 		((uint8_t *)&digest)[(u + 1) * DIGEST_UNIT - 1] = (uint8_t)(number * 7);
 	if (digest_ring_has_room(&ring, n))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The epoch hand-over under load: a feeder that marks items with epochs, workers that count them in
- * two generations without any lock, a reporter that collects and clears. The generations are plain
- * memory, so that ThreadSanitizer sees every access that the hand-over does not order, and the
- * counts are compared with what was fed, epoch by epoch.
+ * The epoch hand-over under load: a feeder marks items with epochs, workers count them in two
+ * generations without locks, and a reporter collects and clears. The generations are plain memory,
+ * so that ThreadSanitizer reports every access that the hand-over does not order. The counts of
+ * each epoch are compared with the items fed.
  */
 
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #include "../unit/fewer.h"
 
 #define WORKERS_MAX 4
-#define RING        64 /* items on the way to a worker */
+#define RING        64 /* items in transit to a worker */
 
 /* A single-producer single-consumer ring of epoch marks. */
 struct ring {
@@ -39,9 +39,9 @@ struct stage {
 	uint64_t nb_epochs;
 	struct ring rings[WORKERS_MAX];
 	struct {
-		alignas(64) uint64_t counted[2]; /* plain: by generation */
+		alignas(64) uint64_t counted[2]; /* plain memory, by generation */
 	} workers[WORKERS_MAX];
-	uint64_t *fed; /* by epoch, written by the feeder before the epoch closes */
+	uint64_t *fed; /* items by epoch; written by the feeder before the epoch closes */
 };
 
 struct thread {
@@ -89,7 +89,7 @@ static void *feeder(void *arg)
 	uint32_t random = 1;
 
 	for (uint64_t epoch = 0; epoch < stage->nb_epochs; epoch++) {
-		/* Often fewer items than workers, so that some queues stay silent for epochs. */
+		/* Often fewer items than workers, so that some queues stay empty for epochs. */
 		uint32_t items = next_random(&random) % 5;
 
 		while (!epochs_may_open(stage->epochs, epoch))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One thread counts into a flow table with an idle timeout while another takes what it gives out:
- * with a queue that is emptied all the time, seldom, and one that its owner waits for. Entries in
- * the queue are plain memory. In the end what was taken and what is held is every packet, once.
+ * One thread counts into a flow table with an idle timeout; another takes the exported records from
+ * a queue that is emptied all the time, rarely, or while its owner waits. Entries in the queue are
+ * plain memory. In the end the records taken and held account for every packet once.
  */
 
 #include "feeders.h"
@@ -20,7 +20,7 @@ static struct feeders feeders = {.nb_packets = PACKETS};
 static struct feeder *const feeder = &feeders.feeder[0];
 static _Atomic bool done;
 
-/* One every nanosecond. */
+/* One packet per nanosecond. */
 static void append(struct feeder *of, struct key_burst *burst, uint32_t i)
 {
 	zipf_append(&of->stream, burst, zipf_draw(&of->stream));
@@ -28,7 +28,7 @@ static void append(struct feeder *of, struct key_burst *burst, uint32_t i)
 	burst->tcp_flags[burst->n - 1] = (uint8_t)(i % 256);
 }
 
-/* Counts, and finds nothing to do then. */
+/* Counts, and then finds no more work. */
 static void *count(void *arg)
 {
 	(void)arg;
@@ -45,7 +45,7 @@ static struct sums {
 	uint32_t records;
 } sums;
 
-/* Records of a key come one after the other. */
+/* Records of a key follow each other. */
 static void add(const struct sketch_candidate *candidate, void *arg)
 {
 	uint32_t f = zipf_flow(&candidate->key);
@@ -67,7 +67,7 @@ static void yield(const void *arg)
 	sched_yield();
 }
 
-/* Takes at once, or after each `pause` turns of others. */
+/* Takes records at once, or after every `pause` yields. */
 static void run(struct sketch_params params, uint32_t pause)
 {
 	pthread_t thread;

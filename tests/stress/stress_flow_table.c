@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one flow table: keys that all of them insert at once, chains that grow under
- * them, a pool that runs dry. Keys and links are plain memory where nobody may look at them yet, so
- * that ThreadSanitizer sees a reader that comes too early. In the end every packet is in an entry
- * of its key or in the account of what was shed.
+ * Several threads on one flow table: keys that all threads insert at once, chains that grow
+ * concurrently, a pool that runs empty. Keys and links are plain memory before they are published,
+ * so that ThreadSanitizer reports a reader that comes too early. In the end every packet is in an
+ * entry of its key or in the count of shed packets.
  */
 
 #include "feeders.h"
@@ -12,7 +12,7 @@
 #include "sketch/flow_table/flow_table.h"
 
 #define FLOWS   2000
-#define PACKETS 40000 /* of each thread */
+#define PACKETS 40000 /* per thread */
 
 /* Every packet has the flag and a time of its thread. */
 static void append(struct feeder *feeder, struct key_burst *burst, uint32_t i)
@@ -45,7 +45,7 @@ static void add_candidate(const struct sketch_candidate *candidate, void *arg)
 	sums->entries[f]++;
 }
 
-/* The intervals of the keys that are listed hold what was fed of them. */
+/* The intervals of the listed keys contain the true counts. */
 static void check_bounds(const struct feeders *feeders)
 {
 	struct ledger ledger = {.smallest_frame = FRAME_MIN, .largest_frame = FRAME_MAX};
@@ -103,7 +103,7 @@ static void run_threads(struct sketch_params params, uint32_t nb_threads)
 
 		for (uint32_t t = 0; t < nb_threads; t++)
 			flags |= (uint8_t)((feeders.feeder[t].stream.packets[f] > 0) << t);
-		/* Once as the first of its bucket, once behind it. */
+		/* A key may have two entries: one first in its bucket, one later in the chain. */
 		assert_true(got.entries[f] <= 2);
 		assert_true(got.packets[f] <= packets && got.bytes[f] <= bytes);
 		if (all)
@@ -127,9 +127,11 @@ static void run_policy(enum sketch_atomic atomic)
 			.width = 4096, .atomic = atomic, .writers = nb_threads};
 
 		run_threads(params, nb_threads);
-		params.width = 64; /* long chains, and a pool that runs dry */
+		params.width = 64; /* long chains, and a pool that runs empty */
 		run_threads(params, nb_threads);
-		/* Buckets without an entry when it does: who meets at one of them may shed. */
+		/*
+		 * Buckets that are empty when the pool runs out: threads that meet there may shed.
+		 */
 		params.width = FLOWS / 2;
 		run_threads(params, nb_threads);
 	}

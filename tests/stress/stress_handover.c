@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * From the receiver to the workers and back to the reporter, on plain threads: the flags of the
- * sync design, the rings and in-band marks of the async one, and the epochs behind both. Packets
- * are numbered shells; the linker puts a counter of our own in the place of worker_count(), so that
- * ThreadSanitizer sees every access that the hand-over has to order. Each packet must be counted
- * once, in its epoch, by the worker that its design chooses.
+ * Packets from the receiver through the workers to the reporter, on plain threads: the flags of the
+ * sync design, the rings and in-band marks of the async design, and the epochs of both. Packets are
+ * numbered shells. The linker replaces worker_count() by a counter of this test, so that
+ * ThreadSanitizer sees every access that the hand-over must order. Each packet must be counted
+ * once, in its epoch, by the worker that the design selects.
  */
 
 #include <pthread.h>
@@ -30,7 +30,7 @@
 
 #define WORKERS_MAX 4
 #define RING_SIZE   64
-#define PACKETS_MAX 4096 /* shells that are used again and again */
+#define PACKETS_MAX 4096 /* reused shells */
 
 struct stage {
 	const struct design_ops *design;
@@ -39,8 +39,8 @@ struct stage {
 	struct epochs *epochs;
 	struct rx_core *rx_core;
 	struct worker *workers[WORKERS_MAX];
-	struct rte_mbuf *packets; /* plain memory that receiver and workers pass around */
-	uint64_t *fed;            /* by epoch; written before the epoch can close */
+	struct rte_mbuf *packets; /* plain memory that receiver and workers exchange */
+	uint64_t *fed;            /* packets by epoch; written before the epoch can close */
 };
 
 static struct stage *stage;
@@ -58,7 +58,7 @@ static void maybe_yield(void)
 		sched_yield();
 }
 
-/* In the place of worker_count(): a shell says its epoch and which worker it is for. */
+/* Replaces worker_count(). Each shell holds its epoch and its worker. */
 void __wrap_worker_count(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 void __wrap_worker_count(
@@ -76,7 +76,7 @@ void __wrap_worker_count(
 	maybe_yield();
 }
 
-/* The receiver's thread: bursts of one epoch, as poll_until_end() would bring them. */
+/* Receiver thread: bursts of one epoch each, as from poll_until_end(). */
 static void *receive(void *arg)
 {
 	struct poller *poller = &stage->rx_core->poller;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one invertible Bloom lookup table: flows that all of them insert at once,
- * while others have just set bits of the same words. In the end every flow has exactly what all of
- * them counted of it; of a table that is too small the sums are right.
+ * Several threads on one invertible Bloom lookup table: all threads insert the same flows at once,
+ * while others have just set bits of the same words. In the end every flow has the exact count of
+ * all threads; if the table is too small, its sums are right.
  */
 
 #include "feeders.h"
 #include "sketch/iblt/iblt.h"
 
 #define FLOWS   2000
-#define PACKETS 30000 /* of each thread */
+#define PACKETS 30000 /* per thread */
 #define ROUNDS  3
 
 struct sums {

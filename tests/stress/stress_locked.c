@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Threads that take turns on one sketch (sketchtap-bench, --atomic lock): none of them notices the
- * others, so that a flow table is as exact as with one, and ThreadSanitizer sees no race.
+ * Threads that take turns on one sketch (sketchtap-bench, --atomic lock): a flow table is as exact
+ * as with one thread, and ThreadSanitizer finds no race.
  */
 
 #include "bench/locked.h"
@@ -10,7 +10,7 @@
 #include "sketch/flow_table/flow_table.h"
 
 #define FLOWS   1000
-#define PACKETS 20000 /* of each thread */
+#define PACKETS 20000 /* per thread */
 
 static void add_packets(const struct sketch_candidate *candidate, void *arg)
 {
@@ -35,7 +35,7 @@ static void test_exact(void **state)
 	};
 
 	(void)state;
-	feeders.sketch->ops = locked; /* which feeders go by */
+	feeders.sketch->ops = locked; /* the feeders call the sketch's ops */
 	feeders_run(&feeders);
 	locked->candidates(feeders.sketch, add_packets, packets);
 	for (uint32_t f = 0; f < FLOWS; f++)
@@ -44,7 +44,7 @@ static void test_exact(void **state)
 	locked->destroy(feeders.sketch);
 }
 
-/* Every sketch is there, and is told apart by its one slot. */
+/* Every sketch has a locked variant that differs in the slot for shared updates only. */
 static void test_all(void **state)
 {
 	(void)state;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* One thread takes epochs as fast as it can, others look: what they find is whole, and none older. */
+/*
+ * One thread takes epochs as fast as it can while others read: each epoch that they find is
+ * complete, and never older than the one before.
+ */
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,7 +24,7 @@
 static struct recent *recent;
 static _Atomic bool ended;
 
-/* Epoch n has number 2 n, and rows that say so. */
+/* Epoch n has number 2 n and rows with that number. */
 static struct report_epoch *make(uint64_t n)
 {
 	struct report_epoch *epoch = report_epoch_alloc(1, 1);
@@ -46,7 +49,7 @@ static void check(const struct report_epoch *epoch, uint64_t count)
 		abort();
 }
 
-/* As one who follows does. */
+/* Reads as a client of the epoch stream does. */
 static void *look(void *arg)
 {
 	uint64_t next = 0, seen = 0;

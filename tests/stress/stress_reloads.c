@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Changes of measurements under a storm of requests: several threads add, change and remove
- * measurements, one rewrites the configuration file, partly with garbage, readers hold the published
- * plan, and the reporter reloads as often as it can while epochs close. Every request is answered.
- * At the end the measurements are those of the last change that was accepted.
+ * Changes of measurements under a storm of requests. Several threads add, change and remove
+ * measurements, one rewrites the configuration file, partly with garbage, readers hold the
+ * published plan, and the reporter reloads as often as it can while epochs close. Every request is
+ * answered. At the end the measurements are those of the last accepted change.
  */
 
 #include <pthread.h>
@@ -29,7 +29,7 @@
 
 #define WORKERS  2
 #define ASKERS   3
-#define REQUESTS 60 /* of each asker */
+#define REQUESTS 60 /* per requesting thread */
 #define READERS  2
 
 static char path[] = "/tmp/sketchtap-reloads-XXXXXX";
@@ -66,7 +66,7 @@ static void write_file(const char *text)
 
 static const char main_only[] = "[measurement main]\nkey = src\nsketch = flow-table\nwidth = 64\n";
 
-/* --- threads that ask --- */
+/* --- requesting threads --- */
 
 static void *ask(void *arg)
 {
@@ -178,7 +178,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* One turn of the reporter. */
+/* Runs one step of the reporter. */
 static void turn_reporter(uint64_t *epoch, uint64_t *open)
 {
 	changes_look(changes, *epoch + 2);
@@ -218,14 +218,14 @@ static void *report(void *arg)
 	return NULL;
 }
 
-/* --- the test --- */
+/* --- test --- */
 
 static struct config load(void)
 {
 	static char program[] = "sketchtap", source[] = "--synthetic=packets=1",
 		    option[] = "--config", no_huge[] = "--no-huge", workers[] = "--workers=2",
 		    output[] = "--output=/dev/null";
-	/* A reload reads them again. */
+	/* A reload reads the arguments again. */
 	static char *const arguments[] = {program, source, option, path, no_huge, workers, output};
 	struct config loaded;
 
@@ -285,14 +285,14 @@ static void free_run(void)
 	free(run.epochs);
 }
 
-/* After all reloads, which take away what was added by words. */
+/* The final state after all reloads, which remove measurements added by requests. */
 static void check_last_change(void)
 {
 	struct change_answer answer =
 		changes_ask(changes, "add last key=dst sketch=flow-table width=64");
 
 	assert_false(answer.refused);
-	while (answer.at_least) { /* no epoch had it yet */
+	while (answer.at_least) { /* no epoch uses it yet */
 		usleep(1000);
 		answer.at_least = atomic_load(&run.epochs->open) < answer.epoch + 2;
 	}
@@ -317,7 +317,7 @@ static void every_request_is_answered(void **state)
 	published = &plan;
 	changes = changes_start(&params);
 	assert_non_null(changes);
-	alarm(250); /* a request that is not answered ends the test */
+	alarm(250); /* ends the test if a request is not answered */
 	for (uintptr_t w = 0; w < WORKERS; w++)
 		assert_int_equal(pthread_create(&workers[w], NULL, work, run.workers[w]), 0);
 	assert_int_equal(pthread_create(&reporter, NULL, report, NULL), 0);

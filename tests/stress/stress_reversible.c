@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one reversible sketch, with every way of sharing it: in the end its counters,
- * buckets and sets must be those of a sketch that one thread fed, bit for bit. Few cells, so that
- * the threads meet; bursts of every length, and now and then a thread that steps aside.
+ * Several threads on one reversible sketch, in every sharing mode: in the end its counters, buckets
+ * and sets must equal those of a sketch that one thread fed, bit for bit. The sketch has few cells,
+ * so that threads meet; bursts have every length, and sometimes a thread yields.
  */
 
 #include "feeders.h"
@@ -11,7 +11,7 @@
 #include "sketch/reversible/reversible.h"
 
 #define FLOWS   3000
-#define PACKETS 30000 /* of each thread */
+#define PACKETS 30000 /* per thread */
 
 static void run_threads(struct sketch_params params, uint32_t nb_threads)
 {

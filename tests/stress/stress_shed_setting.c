@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What a worker is to give up, on its way from the governor, under load: one thread takes states from a
- * line as a worker does and tells what it did, the other publishes in two buffers as the governor does
- * and reads the sums. The states are plain memory, so that ThreadSanitizer sees every access that the
- * line does not order. All that a state says follows from its number.
+ * Shedding settings on their way from the controller to a worker, under load. One thread takes
+ * settings from the mailbox as a worker does and publishes its counts. The other publishes settings
+ * in two buffers as the controller does and reads the sums. The settings are plain memory, so that
+ * ThreadSanitizer reports every access that the mailbox does not order. The number of a setting
+ * determines its contents.
  */
 
 #include <pthread.h>
@@ -33,11 +34,11 @@ struct stage {
 	struct shed_worker shed;
 	struct shed_counts kept;
 
-	/* Of the worker, for after it: */
+	/* Written by the worker; read after it ends: */
 	uint64_t wrong, bursts, packets, cycles;
 };
 
-/* Whose states are published. */
+/* number of the measurement set */
 #define SET 5
 
 static uint32_t next_random(uint32_t *state)
@@ -46,13 +47,13 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-/* How many steps measurement m is down in the state of this number. */
+/* Returns the number of steps by which setting `number` reduces measurement m. */
 static uint32_t steps_of(uint64_t number, uint32_t m)
 {
 	return (uint32_t)(number >> 2 * m) % 4;
 }
 
-/* Whether this is what the state of the number comes to. */
+/* Returns true if `state` is what setting `number` stands for. */
 static bool is_whole(const struct burst_shedding *state, const struct steps *steps, uint64_t number)
 {
 	uint8_t least = SHED_SHIFT_MAX;
@@ -89,7 +90,7 @@ static void *work(void *arg)
 		shed_worker_obey(shed, &stage->kept);
 		stage->wrong += shed_worker_take(shed, n) != n;
 		state = shed_worker_state(shed, &stage->counting, stage->bursts / 100);
-		/* What it began with is of no number. */
+		/* The initial setting has no number. */
 		if (shed->states != &shed->decided) {
 			stage->wrong +=
 				shed->states->number < number || shed->states->number > number + 1;
@@ -115,7 +116,7 @@ static uint64_t sum_of(const _Atomic uint64_t sums[SHED_LEVEL_COUNT + 1])
 	return sum;
 }
 
-/* The governor, without what it decides by. */
+/* The controller, without its decisions. */
 static uint64_t publish_all(struct stage *stage)
 {
 	uint64_t packets = 0, from = 0, wrong = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Several threads on one simple hash table, with every way of taking turns. Few buckets, so that
- * they meet; bursts of every length, and now and then a thread that steps aside. The buckets are
- * plain memory, so that ThreadSanitizer sees every access that their owner does not order, and in
- * the end every pair must account for every packet.
+ * Several threads on one simple hash table, in every sharing mode. The table has few buckets, so
+ * that threads meet; bursts have every length, and sometimes a thread yields. The buckets are plain
+ * memory, so that ThreadSanitizer reports every access that the owner of a bucket does not order.
+ * In the end every pair accounts for every packet.
  */
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "sketch/simple_hash.h"
 
 #define FLOWS   3000
-#define PACKETS 60000 /* of each thread */
+#define PACKETS 60000 /* per thread */
 
 struct truth {
 	uint64_t packets[FLOWS], bytes[FLOWS];
@@ -61,7 +61,7 @@ static void check_pairs(
 		left[hash[f].lo & (nb_pairs - 1)] += fed;
 	}
 	for (uint64_t p = 0; p < nb_pairs; p++) {
-		assert_true(pairs[p].rest <= left[p] / 3); /* and nobody owns it */
+		assert_true(pairs[p].rest <= left[p] / 3); /* the pair is unlocked */
 		for (uint32_t way = 0; way < BUCKET_WAYS; way++)
 			left[p] -= metric_of(sketch, pairs[p].packets[way],
 					   bucket_bytes(&pairs[p], way)) +

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Places of all kinds, whose receivers stall, hang up and are gone, while one thread hands over and
- * another one has them reopened; then the end, while their queues are full. Rows of the account
- * balance, and have all that was handed over.
+ * Sinks of all kinds whose receivers stall, hang up and go away, while one thread hands over rows
+ * and another has the sinks reopened; then the end of the run with full queues. The delivery ledger
+ * balances and includes all rows handed over.
  */
 
 #include <setjmp.h>
@@ -47,13 +47,13 @@ static _Atomic uint32_t warnings;
 
 struct receiver_of {
 	int listener;
-	uint16_t port; /* 0: of the Unix socket */
+	uint16_t port; /* 0: Unix socket */
 	uint64_t seed;
 	uint64_t bytes;
 	pthread_t thread;
 };
 
-/* Reads for a while, or does not, and hangs up, in one of two ways; at the end it reads all. */
+/* Reads for a while or not at all, and hangs up in one of two ways; reads everything at the end. */
 static void receive(struct receiver_of *receiver, int fd, uint64_t *random)
 {
 	const struct linger reset = {.l_onoff = 1};
@@ -119,7 +119,7 @@ static void listen_at(struct receiver_of *receiver, uint64_t seed, const char *p
 	assert_int_equal(pthread_create(&receiver->thread, NULL, receive_all, receiver), 0);
 }
 
-/* --- What is handed over */
+/* --- Rows handed over */
 
 static struct report_epoch *make_report(uint64_t number, bool flows_only)
 {
@@ -200,14 +200,14 @@ static void hear(bool warning, const char *line, void *arg)
 	atomic_fetch_add(&warnings, warning);
 }
 
-/* --- The account */
+/* --- Ledger */
 
 struct account {
 	char name[64];
 	uint64_t rows, waiting;
 };
 
-/* The place's account so far; a new one is empty. */
+/* Returns the ledger of the sink; a new one is empty. */
 static struct account *account_of(struct account *accounts, const char *name)
 {
 	uint32_t a = 0;
@@ -264,7 +264,7 @@ static uint32_t check_accounts(const char *path)
 	return n;
 }
 
-/* --- All of it */
+/* --- Tests */
 
 static void write_config(const char *path, const struct receiver_of *receivers)
 {
@@ -303,7 +303,7 @@ static void run_all(const struct config *config, struct receiver_of *receivers)
 	pthread_join(pusher, NULL);
 	atomic_store(&over, true);
 	pthread_join(reopener, NULL);
-	/* One is gone for good. */
+	/* One receiver goes away for good. */
 	shutdown(receivers[1].listener, SHUT_RDWR);
 	(void)writer_close(writer);
 }

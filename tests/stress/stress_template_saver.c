@@ -2,7 +2,7 @@
 
 /*
  * A collector whose templates change in every epoch, the thread that saves them, and one that reads
- * the file all the time: what it finds is whole, and of the end of one epoch.
+ * the file all the time: each file it finds is complete and from the end of one epoch.
  */
 
 #include <setjmp.h>
@@ -28,12 +28,12 @@
 #define EPOCHS     500
 #define FIELDS_MAX 64
 #define START      INT64_C(1700000000)
-#define STEP       11 /* seconds of an epoch: each may save */
+#define STEP       11 /* length of an epoch in s; each may save */
 
 static char directory[] = "/tmp/stress_template_saver.XXXXXX";
 static char path[64];
 static _Atomic bool ended;
-static uint32_t warnings; /* the collector's, one thread after the other */
+static uint32_t warnings; /* written by one thread of the collector after the other */
 
 struct datagram_bytes {
 	uint8_t data[64 + 4 * FIELDS_MAX];
@@ -51,7 +51,7 @@ static uint32_t fields_of(uint32_t epoch)
 	return 1 + epoch % FIELDS_MAX;
 }
 
-/* NetFlow v9 that says a template, another one in each epoch. */
+/* Sends one NetFlow v9 template, a different one in each epoch. */
 static void send_template(struct collector *collector, uint32_t domain, uint32_t epoch)
 {
 	struct datagram_bytes bytes = {.len = 0};
@@ -84,7 +84,7 @@ static bool see(void *arg, const struct template_file_entry *entry)
 	return true;
 }
 
-/* Returns errno; of a file that is there, what is wrong is counted. */
+/* Reads the file and counts its errors. Returns errno. */
 static int look(struct seen *seen, uint64_t *wrong)
 {
 	uint64_t damaged;
@@ -122,7 +122,7 @@ static void forget_none(void *arg, uint32_t exporter)
 	(void)exporter;
 }
 
-/* Nothing is amiss. */
+/* Counts warnings; none is expected. */
 static void say(void *arg, bool warning, const char *line)
 {
 	(void)arg;
@@ -150,7 +150,7 @@ static void *decode(void *arg)
 		for (uint32_t domain = 0; domain < DOMAINS; domain++)
 			send_template(collector, domain, epoch);
 		collector_end_epoch(collector, 0, take_exporter, take_link, NULL);
-		/* Saves of which the next epoch does not know that they ended, and others. */
+		/* In some epochs the last save may still run; in others it has ended. */
 		if (epoch % 3 == 0)
 			usleep(1000);
 	}
@@ -188,7 +188,7 @@ static void the_file_is_whole(void **state)
 	pthread_join(reader, NULL);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(warnings, 0);
-	/* The last epoch's, whatever was saved before. */
+	/* The file holds the templates of the last epoch. */
 	assert_int_equal(look(&seen, &wrong), 0);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(seen.len, 8 + 4 * fields_of(EPOCHS - 1));
