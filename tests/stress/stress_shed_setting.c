@@ -38,7 +38,7 @@ struct stage {
 	uint64_t wrong, bursts, packets, cycles;
 };
 
-/* number of the measurement set */
+/* Number of the measurement set. */
 #define SET 5
 
 static uint32_t next_random(uint32_t *state)

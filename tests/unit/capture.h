@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What is written to standard error. After cmocka.h. */
+/* Captures standard error. Include after cmocka.h. */
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ static inline void capture_begin(void)
 	assert_true(dup2(capture_fd, STDERR_FILENO) >= 0);
 }
 
-/* What was written to standard error since capture_begin(), in text[size]. */
+/* Stores everything written to standard error since capture_begin() in text[size]. */
 static inline void capture_end(char *text, size_t size)
 {
 	ssize_t len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Captures made byte by byte for tests: every format and byte order that libpcap reads. */
+/* Builds captures byte by byte: every format and byte order that libpcap reads. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 struct bytes {
-	bool big; /* byte order of what is added */
+	bool big; /* byte order of appended numbers */
 	size_t len;
 	uint8_t data[1 << 20];
 };
@@ -41,7 +41,7 @@ static inline void add32(struct bytes *b, uint32_t value)
 #define MAGIC_US UINT32_C(0xa1b2c3d4)
 #define MAGIC_NS UINT32_C(0xa1b23c4d)
 
-/* The header of a classic capture file. */
+/* Adds the header of a classic capture file. */
 static inline void add_pcap_header(
 	struct bytes *b, uint32_t magic, uint32_t snaplen, uint32_t link_type)
 {
@@ -54,7 +54,7 @@ static inline void add_pcap_header(
 	add32(b, link_type);
 }
 
-/* A record whose captured bytes are all `fill`. */
+/* Adds a record whose captured bytes are all `fill`. */
 static inline void add_record(struct bytes *b, uint32_t seconds, uint32_t fraction,
 	uint32_t captured, uint32_t original, uint8_t fill)
 {
@@ -73,15 +73,15 @@ static inline void add_section(struct bytes *b)
 	add32(b, 0x1a2b3c4d);
 	add16(b, 1);
 	add16(b, 0);
-	add32(b, UINT32_MAX); /* length of the section: not said */
+	add32(b, UINT32_MAX); /* section length: unspecified */
 	add32(b, UINT32_MAX);
 	add32(b, 28);
 }
 
 struct interface {
 	uint32_t link_type, snaplen;
-	uint8_t resolution; /* as if_tsresol has it: 10^-n s, or 2^-n s with the highest bit set */
-	int64_t offset;     /* s, as if_tsoffset has it */
+	uint8_t resolution; /* if_tsresol: 10^-n s, or 2^-n s with the highest bit set */
+	int64_t offset;     /* if_tsoffset, in s */
 };
 
 static inline void add_any_interface(struct bytes *b, const struct interface *interface)
@@ -105,13 +105,13 @@ static inline void add_any_interface(struct bytes *b, const struct interface *in
 	add32(b, 44);
 }
 
-/* An interface whose time stamps count 10^-decimals s. */
+/* Adds an interface whose timestamps count 10^-decimals s. */
 static inline void add_interface(struct bytes *b, uint32_t link_type, uint8_t decimals)
 {
 	add_any_interface(b, &(struct interface){link_type, 65535, decimals, 0});
 }
 
-/* A block of any type; length is a multiple of 4. */
+/* Adds a block of any type; length is a multiple of 4. */
 static inline void add_block(struct bytes *b, uint32_t type, uint32_t length)
 {
 	const uint8_t fill = 0xee;
@@ -123,7 +123,7 @@ static inline void add_block(struct bytes *b, uint32_t type, uint32_t length)
 	add32(b, 12 + length);
 }
 
-/* An enhanced packet block; captured is a multiple of 4. */
+/* Adds an enhanced packet block; captured is a multiple of 4. */
 static inline void add_packet(struct bytes *b, uint32_t interface, uint64_t stamp,
 	uint32_t captured, uint32_t original, uint8_t fill)
 {
@@ -139,7 +139,7 @@ static inline void add_packet(struct bytes *b, uint32_t interface, uint64_t stam
 	add32(b, 32 + captured);
 }
 
-/* The obsolete packet block. */
+/* Adds an obsolete packet block. */
 static inline void add_old_packet(struct bytes *b, uint32_t interface, uint64_t stamp,
 	uint32_t captured, uint32_t original, uint8_t fill)
 {
@@ -154,7 +154,7 @@ static inline void add_old_packet(struct bytes *b, uint32_t interface, uint64_t 
 	b->len = start + 32 + captured;
 }
 
-/* Without interface and time stamp; the block holds what was captured. */
+/* Adds a packet without interface and timestamp. The block holds the captured bytes. */
 static inline void add_simple_packet(
 	struct bytes *b, uint32_t captured, uint32_t original, uint8_t fill)
 {
@@ -168,7 +168,7 @@ static inline void add_simple_packet(
 
 #define TEMPORARY_PATH "/tmp/sketchtap-test-XXXXXX"
 
-/* Writes a temporary file; path[] becomes its name, which the test unlinks. */
+/* Writes a temporary file and stores its name in path[]. The test unlinks it. */
 static inline void write_temporary(char path[sizeof(TEMPORARY_PATH)], const void *data, size_t len)
 {
 	int fd;

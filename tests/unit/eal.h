@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* EAL for a test: once per process, without hugepages and devices, and nothing of it left
- * behind. */
+/* EAL for a test: once per process, without hugepages and devices, and without leftovers. */
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 
-/* 0, or -1: what a group's set-up returns. */
+/* Returns 0 or -1, as a group's set-up function. */
 static inline int eal_begin(const char *test, unsigned int megabytes)
 {
 	char text[][64] = {"", "--no-huge", "--no-pci", "--no-shconf", "--no-telemetry",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Datagrams of exporters put together byte by byte, and what a decoder says of them. */
+/* Builds exporter datagrams byte by byte, and stores what a decoder returns for them. */
 
 #include <assert.h>
 #include <stdbool.h>
@@ -49,20 +49,20 @@ static inline void begin_netflow9(struct bytes *bytes, uint32_t count)
 	put(bytes, UPTIME, 4);
 	put(bytes, EXPORTED, 4);
 	put(bytes, 7, 4);  /* sequence */
-	put(bytes, 42, 4); /* source id */
+	put(bytes, 42, 4); /* source ID */
 }
 
 static inline void begin_ipfix(struct bytes *bytes)
 {
 	bytes->len = 0;
 	put(bytes, 10, 2);
-	put(bytes, 0, 2); /* length: end_message() */
+	put(bytes, 0, 2); /* length, set by end_message() */
 	put(bytes, EXPORTED, 4);
 	put(bytes, 7, 4);
 	put(bytes, 42, 4);
 }
 
-/* Returns where the set is, for end_set(). */
+/* Returns the position of the set, for end_set(). */
 static inline uint32_t begin_set(struct bytes *bytes, uint32_t id)
 {
 	put(bytes, id, 2);
@@ -108,7 +108,7 @@ static inline void put_template(
 
 #define SEEN_MAX 4096
 
-/* All that a sink was told. */
+/* Everything the record handler received. */
 struct seen {
 	struct flow_record batch[DECODE_BATCH];
 	struct flow_record records[SEEN_MAX];
@@ -195,7 +195,7 @@ static inline struct record_handler seen_sink(struct seen *seen)
 		.sampler = seen_sampler};
 }
 
-/* Decodes a copy that has exactly its size, so that ASan sees a byte too many. */
+/* Decodes a copy of the exact length, so that ASan detects an overread. */
 static inline struct decode_result decode_copy(
 	const uint8_t *data, uint32_t len, struct templates *templates, struct seen *seen)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* SANITIZED where AddressSanitizer or ThreadSanitizer is built in: gcc and clang say so in ways of
- * their own. */
+/*
+ * Defines SANITIZED with AddressSanitizer or ThreadSanitizer. gcc and clang report them
+ * differently.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -11,7 +13,10 @@
 #endif
 #endif
 
-/* Of rounds that look at the same code again: with a sanitizer each takes ten times as long. */
+/*
+ * Number of rounds that repeat the same code: `few` with a sanitizer, which takes ten times as
+ * long.
+ */
 #ifdef SANITIZED
 #define FEWER(all, few) (few)
 #else

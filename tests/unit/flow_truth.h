@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A stream for flow tables, what is true of it, and what a table lists. Comes after cmocka.h. */
+/*
+ * A stream for flow tables, its true counts, and the flows that a table lists. Include after
+ * cmocka.h.
+ */
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,7 @@ struct truth {
 
 static struct truth truth;
 
-/* Packets out of order, times before 1970 too. */
+/* Adds packets out of order, also with times before 1970. */
 static inline void add_details(struct key_burst *burst, uint32_t flow, uint64_t *random)
 {
 	uint32_t i = burst->n - 1;
@@ -126,7 +129,7 @@ static inline uint32_t true_flows(void)
 	return flows;
 }
 
-/* Twice so many keys, a burst each, all in one bucket: none may be shed. */
+/* Feeds nb_keys keys twice, one burst per packet, all into one bucket: no packet may be shed. */
 static inline void feed_one_bucket(
 	const struct sketch_ops *ops, struct sketch *sketch, uint32_t nb_keys, uint32_t step)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Machines that are made up of a few lists, and read as any other: from their files of sysfs. */
+/* Simulated machines, described by a few lists and read from sysfs files like real ones. */
 
 #include <stdint.h>
 #include <string.h>
@@ -13,17 +13,18 @@
 
 struct machine_node {
 	const char *cpus;
-	const char *siblings; /* the i-th is a hyperthread of the i-th CPU's core; NULL: none */
-	const char *distance; /* to every node; NULL: the kernel does not tell */
-	uint32_t memory_mb, hugepages_mb; /* free */
+	const char *
+		siblings; /* list whose i-th CPU is a hyperthread of the i-th CPU's core; NULL: none */
+	const char *distance; /* distances to all nodes; NULL: not reported by the kernel */
+	uint32_t memory_mb, hugepages_mb; /* free memory */
 };
 
 struct machine_made {
-	struct machine_node nodes[MACHINE_NODES_MAX]; /* until one has no CPUs */
+	struct machine_node nodes[MACHINE_NODES_MAX]; /* ends at the first node without CPUs */
 	uint32_t nodes_per_package;                   /* 0: 1 */
-	const char *online;                           /* NULL: all */
+	const char *online;                           /* NULL: all CPUs */
 	const char *isolated;
-	const char *cpu_max; /* of the control group; NULL: no limit */
+	const char *cpu_max; /* cpu.max of the control group; NULL: no limit */
 };
 
 static struct topology topology;
@@ -90,7 +91,7 @@ __attribute__((unused)) static void read_machine(const struct machine_made *made
 	tree_remove();
 }
 
-/* As describe(.nodes = {{.cpus = "0-3"}, {.cpus = "4-7"}}). */
+/* Example: describe(.nodes = {{.cpus = "0-3"}, {.cpus = "4-7"}}). */
 #define describe(...) read_machine(&(const struct machine_made){__VA_ARGS__})
 
 static const struct topology_cpu *cpu_by_id(int id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Plans for machines that are made up. */
+/* Plans for simulated machines. */
 
 #include <stdint.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void set_config(const char *design, uint32_t workers)
 	};
 }
 
-/* Ports on these nodes; the list ends with -2. No port: a replay. */
+/* Plans with ports on these nodes; the list ends with -2. Without ports: a replay. */
 static bool make_plan(const char *design, uint32_t workers, const int *nodes)
 {
 	enum sketch_sharing sharing = plan_options(&config)->sharing;
@@ -59,7 +59,7 @@ static bool polls(const struct plan_lcore *lcore)
 	return lcore->role != PLAN_REPORTER && lcore->role != PLAN_SPARE;
 }
 
-/* Lcores that poll on the core of a CPU. */
+/* Returns the number of polling lcores on the core of a CPU. */
 static uint32_t polls_on_core(const struct topology_cpu *cpu)
 {
 	uint32_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sketches for tests: with memory of malloc(), and without any. */
+/* Creates sketches for tests: with memory of malloc(), or with an allocator that fails. */
 
 #include "sketch/sketch.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Records of n flows of IPv4 and IPv6 in turn, and whether a receiver got each of them once. */
+/* Records of n flows, IPv4 and IPv6 in turn; checks that a receiver got each record once. */
 
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static struct report_epoch *many_flows(uint32_t n)
 	return epoch;
 }
 
-/* A record that came. */
+/* Marks a received record. */
 static inline void many_see(const struct flow_record *record, void *arg)
 {
 	struct many *many = arg;

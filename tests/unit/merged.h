@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A sketch that holds what another saw in its counters alone, as the reporter makes it. */
+/* A sketch that holds only the counters of another, as the reporter creates it. */
 
 #include "sketch/sketch.h"
 

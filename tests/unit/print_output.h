@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a format makes of an epoch, for tests. */
+/* Prints an epoch in a format, for tests. */
 
 #include <stdlib.h>
 

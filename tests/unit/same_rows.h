@@ -3,7 +3,7 @@
 
 #include "sketch/counter_rows.h"
 
-/* Every counter, whatever lies how. */
+/* Compares every counter, independent of the layout. */
 static inline void assert_same_rows(const struct counter_rows *a, const struct counter_rows *b)
 {
 	assert_int_equal(a->depth, b->depth);

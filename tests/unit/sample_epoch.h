@@ -48,7 +48,7 @@ static inline struct report_figure sample_figure(uint64_t low, uint64_t value, u
 		.value = value, .low = low, .high = high, .known = true, .high_known = true};
 }
 
-/* One second without packets, with measurements of the default key that have no rows. */
+/* Creates a one-second epoch without packets. Its measurements have the default key and no rows. */
 static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_measurements)
 {
 	struct report_epoch *epoch = report_epoch_alloc(nb_measurements, 2);
@@ -71,7 +71,7 @@ static inline struct report_epoch *sample_epoch(uint64_t number, uint32_t nb_mea
 	return epoch;
 }
 
-/* Records of an epoch that is still open: one for each reason to end. */
+/* Creates records of an open epoch, one for each reason to end. */
 static inline struct report_epoch *sample_flows(uint64_t number)
 {
 	struct report_epoch *epoch = sample_epoch(number, 1);

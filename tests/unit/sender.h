@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Records of flows to a place that a URL names, and what they are as text. */
+/* Sends flow records to a sink at a URL, and returns their text. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "report/sinks/sink_spool.h"
 
 static _Atomic uint32_t warnings, notices;
-/* To be read when the place is stopped. */
+/* Valid after the sink has stopped. */
 static char last_notice[256], last_warning[256];
 
 static void hear(bool warning, const char *line, void *arg)
@@ -40,7 +40,7 @@ static inline struct sink_request request_of(const char *url)
 	};
 }
 
-/* Whether each of the URLs, up to NULL, can be had. */
+/* Asserts that each of the URLs up to NULL is accepted (good) or refused. */
 static inline void assert_urls(const char *const *urls, bool good)
 {
 	for (; *urls != NULL; urls++) {
@@ -53,7 +53,7 @@ static inline void assert_urls(const char *const *urls, bool good)
 	}
 }
 
-/* Of such that can be had, up to NULL: rows as JSON alone. */
+/* Asserts that the URLs up to NULL accept rows in JSON only. */
 static inline void assert_json_alone(const char *const *urls)
 {
 	for (; *urls != NULL; urls++) {
@@ -67,17 +67,17 @@ static inline void assert_json_alone(const char *const *urls)
 	}
 }
 
-/* --- A place with its thread, and what the rows are */
+/* --- A sink with its thread, and the text of the rows */
 
 struct sender {
 	struct sink *sink;
 	struct sink_queue *sink_queue;
 	struct delivery *delivery;
 	char url[128];
-	int64_t second; /* of its patience; 0: as it is used */
-	bool require;   /* somebody is there before its thread starts */
+	int64_t second; /* length of a second for timeouts, in ns; 0: real seconds */
+	bool require;   /* a receiver must be available before the thread starts */
 	bool spools;
-	char spool[64]; /* its folder */
+	char spool[64]; /* folder of the spool */
 };
 
 #define SHORT_SECOND 50000000
@@ -94,7 +94,7 @@ static inline void open_spool(struct sender *sender)
 	assert_true(sink_spool_open(sender->sink, sender->url, &options, why, &found));
 }
 
-/* Nothing waits in it any more. */
+/* Removes the spool, which must be empty. */
 static inline void remove_spool(struct sender *sender)
 {
 	static const char *const files[] = {"lock", "url"};
@@ -149,7 +149,7 @@ static inline struct report_delivery stop(struct sender *sender)
 	return delivery;
 }
 
-/* Waits until the fate of so many rows is known, which may be sent behind a spool. */
+/* Waits until `rows` rows are acknowledged or lost, also if they pass through a spool. */
 static inline void wait_for_fates(const struct sender *sender, uint64_t rows)
 {
 	while (sender->delivery->acknowledged + delivery_lost(sender->delivery) < rows)
@@ -164,7 +164,7 @@ static inline void push(struct sender *sender, uint32_t n)
 	report_epoch_free(epoch);
 }
 
-/* The rows as files have them, and who tells them. */
+/* Returns the rows as files have them, with the exporter's columns. */
 static inline struct text rows_of(const struct format *format, uint32_t n, bool header)
 {
 	const struct sink_request request = request_of("");

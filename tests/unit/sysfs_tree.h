@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A made-up root directory with the files of sysfs and proc that tell of a machine. */
+/* A simulated root directory with the sysfs and proc files that describe a machine. */
 
 #include <ftw.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static char tree_root[64];
 
 static void tree_make(void)
 {
-	/* In memory where that is possible: a host is a thousand files. */
+	/* Prefers memory: a host has a thousand files. */
 	snprintf(tree_root, sizeof(tree_root), "%s/test_topology_XXXXXX",
 		access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (mkdtemp(tree_root) == NULL)
@@ -36,7 +36,7 @@ static void tree_remove(void)
 	nftw(tree_root, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Writes a file of the tree, and the directories above it. */
+/* Writes a file of the tree and creates its parent directories. */
 __attribute__((format(printf, 2, 3))) static void tree_write(
 	const char *file, const char *format, ...)
 {
@@ -59,7 +59,7 @@ __attribute__((format(printf, 2, 3))) static void tree_write(
 	fclose(out);
 }
 
-/* A symbolic link of the tree, and the directories above it. */
+/* Creates a symbolic link of the tree and its parent directories. */
 __attribute__((unused)) static void tree_link(const char *file, const char *target)
 {
 	char path[512];
@@ -70,7 +70,7 @@ __attribute__((unused)) static void tree_link(const char *file, const char *targ
 		abort();
 }
 
-/* Takes a file or an empty directory out of the tree. */
+/* Removes a file or an empty directory from the tree. */
 __attribute__((unused)) static void tree_delete(const char *file)
 {
 	char path[512];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Floods of keys that somebody crafted. Against a known seed: keys that fall into the victim's
- * counter of every row. Under that seed they push the victim's estimate up by whole flows; under
- * another seed they are like any other keys, and the victim's error stays within the bound. Against
- * a flow table with a published hash: keys that make one chain, and under the keyed hash do not.
+ * Floods of crafted keys. Count-Min with a known seed: keys that share the victim's counter in
+ * every row. Under that seed they raise the victim's estimate by whole flows; under other seeds
+ * they are ordinary keys, and the victim's error stays within the bound. Flow table with a public
+ * hash: keys that form one chain, but not under the keyed hash.
  */
 
 #include <setjmp.h>
@@ -25,10 +25,10 @@
 #define DEPTH   4
 #define BITS    12
 #define PER_ROW 200 /* crafted keys for each row */
-#define PACKETS 50  /* of each crafted key */
+#define PACKETS 50  /* packets per crafted key */
 #define SEED_A  1001
 #define SEEDS_B 20
-#define CRAFTED 512 /* keys of one chain */
+#define CRAFTED 512 /* keys in one chain */
 
 static struct key4 make_key(uint32_t n)
 {
@@ -47,8 +47,10 @@ static struct key_hash hash_of(const struct hash_key *hash_key, const struct key
 
 static const struct key4 victim = {.src_ip = {192, 0, 2, 1}, .proto = 17};
 
-/* Keys that share the victim's counter in a row under seed A: found by trying, as an attacker
- * would. */
+/*
+ * Finds keys that share the victim's counter in one row under seed A, by trial, as an attacker
+ * would.
+ */
 static void craft(struct key4 keys[DEPTH][PER_ROW])
 {
 	struct hash_key hash_key;
@@ -82,7 +84,7 @@ static void count(struct sketch *sketch, const struct hash_key *hash_key, const 
 		sketch->ops->update[SHARING_SEPARATE](sketch, &burst);
 }
 
-/* The victim's error after the flood, under one seed; the joint bound at 0.999 comes with it. */
+/* Returns the victim's error after the flood under one seed. bound: the joint bound at 0.999. */
 static uint64_t flood(struct key4 keys[DEPTH][PER_ROW], uint64_t seed, uint64_t *bound)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
@@ -121,10 +123,14 @@ static void crafted_keys_hit_under_their_seed_only(void **state)
 
 	(void)state;
 	craft(keys);
-	/* The attack works where the seed is known: every row's counter holds its share of it. */
+	/*
+	 * With the known seed the attack works: every row's counter holds its share of the flood.
+	 */
 	assert_true(flood(keys, SEED_A, &bound) >= PER_ROW * PACKETS);
-	/* 800 keys in rows of 4096: under other seeds no row of the victim's holds more than a
-	 * few. */
+	/*
+	 * 800 keys in rows of 4096: under other seeds each row of the victim holds only a few of
+	 * them.
+	 */
 	for (uint64_t seed = 1; seed <= SEEDS_B; seed++) {
 		uint64_t error = flood(keys, seed, &bound);
 
@@ -133,7 +139,7 @@ static void crafted_keys_hit_under_their_seed_only(void **state)
 	}
 }
 
-/* Under another seed a crafted key meets the victim in its row no oftener than chance has it. */
+/* Under another seed, a crafted key meets the victim in its row only as often as by chance. */
 static void crafted_keys_spread_under_other_seeds(void **state)
 {
 	static struct key4 keys[DEPTH][PER_ROW];
@@ -159,7 +165,7 @@ static void crafted_keys_spread_under_other_seeds(void **state)
 	assert_true(hits <= 20);
 }
 
-/* Keys of the fullest bucket, of a table with chains. */
+/* Returns the number of keys in the fullest bucket of a chained table. */
 static uint32_t longest_chain(const struct sketch *sketch)
 {
 	const struct flow_table *table = (const struct flow_table *)sketch;
@@ -175,7 +181,7 @@ static uint32_t longest_chain(const struct sketch *sketch)
 	return longest;
 }
 
-/* The longest chain of a table that was given the keys crafted for a hash. */
+/* Returns the longest chain of a table that was fed the keys crafted for a hash. */
 static uint32_t chain_of_crafted(
 	enum table_hash crafted_for, enum table_hash hash, uint64_t buckets, uint64_t seed)
 {
@@ -206,8 +212,8 @@ static uint32_t chain_of_crafted(
 }
 
 /*
- * No key is there twice, so the chain is as long as there are keys, whatever the number of buckets.
- * Under the keyed hash half a key a bucket makes a chain of 11 once in 10^8 tables.
+ * All keys are distinct, so the chain has as many keys as there are, for any number of buckets.
+ * Under the keyed hash, half a key per bucket makes a chain of 11 once in 10^8 tables.
  */
 static void crafted_keys_chain_under_their_hash_only(void **state)
 {

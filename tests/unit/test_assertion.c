@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A failed assertion prints what was expected and found, and aborts; one that holds does nothing. */
+/* A failed assertion prints both values and aborts; a true assertion does nothing. */
 
 #ifndef SKETCHTAP_ASSERTIONS
 #define SKETCHTAP_ASSERTIONS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* How uneven the workers' packets are, and how often that is said. */
+/* Load balance of workers, and the rate limit of its warning. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,13 +61,15 @@ static void drowning_needs_loss_or_no_time(void **state)
 	assert_false(balance_drowns(&ratelimit, &epoch));
 	loads[0].busy_ns = 960000000;
 	assert_true(balance_drowns(&ratelimit, &epoch));
-	/* In packet time a worker has no such share. */
+	/* In packet time, workers have no time share. */
 	ratelimit = (struct log_ratelimit){0};
 	epoch.live = false;
 	assert_false(balance_drowns(&ratelimit, &epoch));
 	epoch.ledger.nic_missed = 1;
 	assert_true(balance_drowns(&ratelimit, &epoch));
-	/* Even, or alone: all drown, or nobody else could help. */
+	/*
+	 * No warning if the load is even (all workers are overloaded) or there is only one worker.
+	 */
 	ratelimit = (struct log_ratelimit){0};
 	receive(4, 35, 25, 20, 20);
 	assert_false(balance_drowns(&ratelimit, &epoch));
@@ -77,7 +79,7 @@ static void drowning_needs_loss_or_no_time(void **state)
 	loads[0].busy_ns = 0;
 }
 
-/* An hour of it is said sixty times. */
+/* An hour of imbalance is logged 60 times. */
 static void said_once_a_minute(void **state)
 {
 	struct log_ratelimit ratelimit = {0};
@@ -98,8 +100,7 @@ static void said_once_a_minute(void **state)
 	assert_int_equal(counted + ratelimit.unsaid, 3600);
 }
 
-/* Once it is twice as bad it is said again, and where a clock that was set back would silence
- * it. */
+/* Logged again once it is twice as bad, and if the clock was set back. */
 static void said_when_it_gets_worse(void **state)
 {
 	struct log_ratelimit ratelimit = {0};

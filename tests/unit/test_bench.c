@@ -18,7 +18,8 @@
 #include "rx/generate/synthetic.h"
 #include "sketch/measurement.h"
 
-#define EXACT(a, b) assert_true((a) == (b)) /* floating point that must be equal to the bit */
+#define EXACT(a, b)                                                                                \
+	assert_true((a) == (b)) /* floating-point values that must be equal bit for bit */
 
 static void statistics_are_exact(void **state)
 {
@@ -29,7 +30,7 @@ static void statistics_are_exact(void **state)
 	EXACT(stats.median, 3);
 	EXACT(stats.min, 1);
 	EXACT(stats.max, 5);
-	EXACT(odd[0], 5); /* they stay as they are */
+	EXACT(odd[0], 5); /* the input is unchanged */
 	stats = bench_stats_of(even, 4);
 	EXACT(stats.median, 3);
 	EXACT(stats.min, 1);
@@ -42,7 +43,7 @@ static void statistics_are_exact(void **state)
 
 static void rounds_are_compared_pair_by_pair(void **state)
 {
-	/* A disturbance of the third round hits both: no ratio sees it. */
+	/* A disturbance of the third round affects both, so no ratio shows it. */
 	static const double values[] = {4, 6, 400, 8}, others[] = {2, 2, 200, 0};
 	struct bench_stats ratio = bench_stats_ratio(values, others, 3);
 	struct bench_stats difference = bench_stats_difference(values, others, 3);
@@ -54,7 +55,7 @@ static void rounds_are_compared_pair_by_pair(void **state)
 	EXACT(difference.median, 4);
 	EXACT(difference.min, 2);
 	EXACT(difference.max, 200);
-	EXACT(bench_stats_ratio(values, others, 4).min, 0); /* nothing to divide by */
+	EXACT(bench_stats_ratio(values, others, 4).min, 0); /* division by zero */
 }
 
 static struct workload *create(uint64_t flows, bool random, uint64_t packets)
@@ -70,7 +71,7 @@ static struct workload *create(uint64_t flows, bool random, uint64_t packets)
 	return workload;
 }
 
-/* The generator's own packets, counted by comparing each with all others. */
+/* The workload holds the packets of the generator, counted by comparing each with all others. */
 static void workload_holds_the_generators_keys(void **state)
 {
 	enum { PACKETS = 4096 };
@@ -107,7 +108,7 @@ static void workload_holds_the_generators_keys(void **state)
 	source->close(source);
 	assert_int_equal(workload->distinct, distinct);
 	assert_in_range(workload->distinct, WORKLOAD_TOP + 1, WORKLOAD_TOP_MOST);
-	assert_int_equal(workload->nb_top, workload->distinct); /* they are fewer */
+	assert_int_equal(workload->nb_top, workload->distinct); /* fewer than WORKLOAD_TOP */
 	assert_int_equal(workload->top[0].packets, heaviest);
 	for (uint32_t i = 1; i < workload->nb_top; i++)
 		assert_true(workload->top[i - 1].packets >= workload->top[i].packets);
@@ -172,7 +173,7 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.relative_error, 0);
 	EXACT(accuracy.top_error, 0);
 
-	/* Of a larger top, and of all keys there are. */
+	/* With a larger top than the list has. */
 	assert_true(workload->distinct > WORKLOAD_TOP_MOST);
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP_MOST, flows, WORKLOAD_TOP);
 	EXACT(accuracy.recall, 0.1);
@@ -185,7 +186,7 @@ static void accuracy_is_exact(void **state)
 	EXACT(accuracy.top_error, 0.5);
 
 	flows[0].packets *= 3;                                     /* 200 % too many */
-	flows[1] = (struct bench_subject_flow){{.proto = 253}, 2}; /* a key that never was */
+	flows[1] = (struct bench_subject_flow){{.proto = 253}, 2}; /* a key that does not occur */
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, 4);
 	EXACT(accuracy.recall, 0.03);
 	EXACT(accuracy.precision, 0.75);
@@ -198,7 +199,7 @@ static void accuracy_is_exact(void **state)
 	workload_destroy(workload);
 }
 
-/* Packets of a list, one after the other, and then the end. */
+/* Returns the packets of a list, and then the end. */
 struct listed_source {
 	struct source source;
 	const struct source_packet *packets;
@@ -242,7 +243,7 @@ static void workload_takes_packets_of_a_source(void **state)
 	assert_int_equal(intake.ipv6, 2);
 	assert_int_equal(intake.others, 1);
 	assert_int_equal(workload->distinct, 3);
-	/* One burst that is not full: 1 6 2 6 1. */
+	/* One burst that is not full: keys 1 6 2 6 1. */
 	assert_int_equal(workload->spec.packets, 5);
 	assert_int_equal(workload_truth(workload, &workload->keys[0]), 2);
 	assert_int_equal(workload_truth(workload, &workload->keys[1]), 2);
@@ -293,15 +294,15 @@ static void tune_chooses_by_its_rule(void **state)
 
 	(void)state;
 	assert_int_equal(tune_choose(scores, n), 5);
-	scores[7].pps = 48.6; /* as fast now, with fewer threads */
+	scores[7].pps = 48.6; /* same speed with fewer threads */
 	assert_int_equal(tune_choose(scores, n), 7);
-	assert_int_equal(tune_choose(scores, 1), 0); /* nothing else is left */
+	assert_int_equal(tune_choose(scores, 1), 0); /* no other candidate */
 	assert_int_equal(tune_choose(scores + 1, 1), 1);
 	assert_int_equal(tune_choose(scores + 8, 1), 1);
 	assert_int_equal(tune_choose(scores, 0), 0);
 }
 
-/* A kernel that leaves out one packet in 64, or does not. */
+/* A subject that skips one packet in 64, or none. */
 struct faulty {
 	_Atomic uint64_t counted;
 	uint32_t less;
@@ -379,7 +380,7 @@ static void contest_refuses_a_kernel_that_counts_wrongly(void **state)
 	workload_destroy(workload);
 }
 
-/* All that needs no EAL: each counts every packet of a small workload, in every sharing. */
+/* Subjects without EAL: each counts every packet of a small workload, in every sharing mode. */
 static void our_contestants_count_every_packet(void **state)
 {
 	static struct bench_rounds_result results[64];
@@ -419,7 +420,7 @@ static void our_contestants_count_every_packet(void **state)
 	workload_destroy(workload);
 }
 
-/* A sketch with a lock has the name of a registered one; whoever plans again must not get that. */
+/* The plan must use the subject's locked sketch, not the registered sketch of the same name. */
 static void a_plan_has_the_contestants_sketch(void **state)
 {
 	static struct topology topology;

@@ -37,7 +37,7 @@ static bool holds(uint64_t rows[DEPTH][CELLS], uint64_t value, uint64_t keys, do
 	return expected <= 1 - confidence;
 }
 
-/* The least bound is 0 or one of the counters: tries them all. */
+/* Finds the least bound by trying all counters. It is 0 or one of the counters. */
 static uint64_t least_bound(uint64_t rows[DEPTH][CELLS], uint64_t keys, double confidence)
 {
 	uint64_t least = UINT64_MAX;
@@ -53,7 +53,7 @@ static uint64_t least_bound(uint64_t rows[DEPTH][CELLS], uint64_t keys, double c
 	return least;
 }
 
-/* Never below the least bound, and above it only by the width of a step. */
+/* The bound is never below the least bound, and above it by at most the width of a step. */
 static void check_against_least(
 	uint64_t rows[DEPTH][CELLS], uint32_t bits, uint64_t keys, double confidence)
 {
@@ -108,7 +108,9 @@ static void check_saturated(enum sketch_metric metric)
 	assert_non_null(sketch);
 	cm = (struct count_min *)sketch;
 	for (uint32_t i = 0; i < 4 * 1024; i++) {
-		/* One saturated counter in each row leaves a bound for few keys, not for many. */
+		/*
+		 * One saturated counter in each row leaves a bound for few keys, but not for many.
+		 */
 		bool saturated = i % 1024 == 7;
 
 		counter_rows_set(
@@ -132,11 +134,14 @@ static void test_saturated_counters(void **state)
 
 struct rate {
 	uint32_t epochs, broken, broken_by_half;
-	double bound;  /* sum over the epochs */
-	double markov; /* the same for the bound by Markov's inequality, for all keys jointly */
+	double bound;  /* sum over epochs */
+	double markov; /* sum of the bound by Markov's inequality, jointly for all keys */
 };
 
-/* Epochs in which at least one key's estimate is off by more than the bound. */
+/*
+ * Returns the rate of epochs in which the estimate of at least one key is off by more than the
+ * bound.
+ */
 static struct rate measure_rate(const struct sketch_params *shape, double confidence)
 {
 	struct sketch_params params = *shape;
@@ -189,7 +194,7 @@ static struct rate measure_rate(const struct sketch_params *shape, double confid
 	return rate;
 }
 
-/* At most the stated rate, up to four standard deviations; and no vacuous bound. */
+/* The rate is at most the stated one plus four standard deviations, and no bound is vacuous. */
 static void check_rate(const struct sketch_params *params, double confidence)
 {
 	struct rate rate = measure_rate(params, confidence);

@@ -19,20 +19,20 @@
 #define WEIGHT_MAX 64
 #define RISK       0.1
 #define SEEN_MIN   4
-/* With SKETCHTAP_FULL ten times as many. Rates are what builds without sanitizers are for. */
+/* Ten times as many with SKETCHTAP_FULL. Fewer with sanitizers, which do not affect rates. */
 #define SEEDS      FEWER(300, 60)
 
-/* What the weight of the next burst may depend on: all that came so far. */
+/* Packets so far; the weight of the next burst may depend on them. */
 struct past {
-	uint64_t looked_at;           /* in the last burst */
-	uint64_t weight;              /* of it */
+	uint64_t looked_at;           /* sampled packets of the last burst */
+	uint64_t weight;              /* weight of the last burst */
 	const uint64_t *truth, *sums; /* packets of each flow */
-	uint64_t random;              /* nobody else's */
+	uint64_t random;              /* random number for the callback only */
 };
 
 struct result {
 	uint32_t epochs, broken, broken_by_two_thirds;
-	double width; /* of the heaviest flow's interval, by its true count */
+	double width; /* width of the heaviest flow's interval divided by its true count */
 };
 
 static uint64_t always_8(const struct past *past)
@@ -47,7 +47,10 @@ static uint64_t always_64(const struct past *past)
 	return 64;
 }
 
-/* As much as may be looked at in a burst decides, as a queue that fills would. */
+/*
+ * Doubles the weight if more than a quarter of the last burst was sampled, as a filling queue
+ * would.
+ */
 static uint64_t by_load(const struct past *past)
 {
 	if (past->looked_at > BURST / 4)
@@ -60,7 +63,7 @@ static uint64_t at_random(const struct past *past)
 	return UINT64_C(1) << past->random % 7;
 }
 
-/* Goes on as coarsely as it can until a heavy flow is far off, and then leaves it there. */
+/* Samples as coarsely as possible until a heavy flow is far off, and then stops. */
 static uint64_t hostile(const struct past *past)
 {
 	for (uint32_t f = 0; f < 3; f++) {
@@ -72,7 +75,7 @@ static uint64_t hostile(const struct past *past)
 	return WEIGHT_MAX;
 }
 
-/* More of a flow that is counted too high, less of one that is too low. */
+/* Coarse while the flow is counted too high, fine while it is too low. */
 static uint64_t hostile_to_one(const struct past *past)
 {
 	return past->sums[0] >= past->truth[0] ? WEIGHT_MAX : 2;
@@ -80,9 +83,9 @@ static uint64_t hostile_to_one(const struct past *past)
 
 struct epoch {
 	uint64_t sum_packets[FLOWS], sum_bytes[FLOWS], truth_packets[FLOWS];
-	uint64_t weight;               /* the largest */
-	uint64_t unseen, unseen_bytes; /* packets of bursts that were only counted */
-	uint64_t packets, bytes;       /* of all */
+	uint64_t weight;               /* largest weight */
+	uint64_t unseen, unseen_bytes; /* packets of bursts that were counted but not sampled */
+	uint64_t packets, bytes;       /* all packets */
 	struct zipf_stream *stream;
 };
 
@@ -126,7 +129,9 @@ static void draw(struct epoch *epoch, uint64_t seed, uint64_t (*choose)(const st
 	}
 }
 
-/* How often the truth is outside an interval around a sum, and outside two thirds of it. */
+/*
+ * Checks whether the true count is outside the interval around a sum, and outside two thirds of it.
+ */
 static void check_flow(const struct sampling_bound *sampling, uint64_t truth, uint64_t sum,
 	uint64_t unseen, bool *broken, bool *broken_by_two_thirds)
 {
@@ -135,7 +140,7 @@ static void check_flow(const struct sampling_bound *sampling, uint64_t truth, ui
 
 	assert_true(low <= sum && sum <= high);
 	*broken |= truth < low || truth > high;
-	/* Of few looks the bounds are not smooth. */
+	/* With few samples the bounds are too coarse for this check. */
 	if (sum < SEEN_MIN * sampling->weight * sampling->unit)
 		return;
 	*broken_by_two_thirds |=
@@ -181,14 +186,17 @@ static struct result measure(
 	return result;
 }
 
-/* At most its rate, whatever weights depend on; and its last third is not there for nothing. */
+/*
+ * Intervals miss at most at the stated rate, for any choice of weights; two thirds of the width
+ * would miss more often.
+ */
 static void test_rate(void **state)
 {
 	static const struct {
 		const char *name;
 		uint64_t (*choose)(const struct past *past);
-		uint32_t nb_weights; /* that may turn out to be the largest */
-		bool largest; /* nearly all packets have the largest weight, which is what is known */
+		uint32_t nb_weights; /* possible values of the largest weight */
+		bool largest; /* nearly all packets have the largest weight; the bound uses this */
 	} modes[] = {
 		{"always 8", always_8, 1, true},
 		{"always 64", always_64, 1, true},
@@ -212,7 +220,7 @@ static void test_rate(void **state)
 	}
 }
 
-/* Bursts of which no packet was looked at. */
+/* Some bursts have no sampled packet. */
 static void test_unseen(void **state)
 {
 	struct result result = measure(by_load, 6, 10);
@@ -221,7 +229,7 @@ static void test_unseen(void **state)
 	assert_true(result.broken <= RISK * result.epochs);
 }
 
-/* The least true count that is not left out, and the largest, by trying every one. */
+/* Finds the smallest and largest true count in the interval by trying every one. */
 static void check_against_all(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double weight = (double)sampling->weight, seen = (double)sum / weight;
@@ -242,7 +250,7 @@ static void check_against_all(const struct sampling_bound *sampling, uint64_t su
 	assert_true(sampling_high(sampling, sum) >= high);
 	assert_true(sampling_high(sampling, sum) <= high + 2);
 	assert_true(sampling_low(sampling, sum) <= low);
-	/* Within one weight of the sum all is left in. */
+	/* Within one weight of the sum, no count is excluded. */
 	assert_true(sampling_low(sampling, sum) + 2 >= low ||
 		    sampling_low(sampling, sum) + 1 >= sum - (sampling->weight - 1));
 }
@@ -266,19 +274,18 @@ static void test_edges(void **state)
 	struct sampling_bound sampling = {1, 1, 1e6, log(1000)};
 
 	(void)state;
-	assert_int_equal(sampling_low(&sampling, 7), 7); /* all was looked at */
+	assert_int_equal(sampling_low(&sampling, 7), 7); /* all packets were sampled */
 	assert_int_equal(sampling_high(&sampling, 7), 7);
 	sampling.weight = 4;
 	assert_int_equal(sampling_low(&sampling, 0), 0);
 	assert_true(sampling_high(&sampling, 0) > 4 * 6);
 	assert_true(sampling_high(&sampling, 0) < 200);
-	assert_int_equal(
-		sampling_high(&sampling, 1000000), 1000001); /* no more than all, rounded */
-	sampling.log_inverse = INFINITY;                     /* certainty */
+	assert_int_equal(sampling_high(&sampling, 1000000), 1000001); /* all packets, rounded up */
+	sampling.log_inverse = INFINITY;                              /* certainty */
 	assert_true(sampling_low(&sampling, 400) <= 100);
 	assert_true(sampling_low(&sampling, 400) >= 99);
 	assert_true(sampling_high(&sampling, 400) >= 1000000);
-	/* Beyond what a double tells apart. */
+	/* Beyond the precision of a double. */
 	sampling = (struct sampling_bound){2, 1514, 0x1p63, log(1000)};
 	assert_true(sampling_high(&sampling, UINT64_C(1) << 62) > UINT64_C(1) << 62);
 	assert_true(sampling_low(&sampling, UINT64_C(1) << 62) < UINT64_C(1) << 62);

@@ -33,7 +33,7 @@ static uint32_t check(const struct key_burst *burst)
 		assert_true(has(groups.leaders, groups.leader[i]));
 		assert_int_equal(has(groups.leaders, i), groups.leader[i] == i);
 		assert_true(groups.leader[i] <= i && same_hash(burst, i, groups.leader[i]));
-		/* A key that has a follower is in no other group. */
+		/* A key with followers is in no other group. */
 		for (uint32_t j = 0; j < burst->n; j++)
 			if (has(groups.followers, i) && same_hash(burst, i, j))
 				assert_int_equal(groups.leader[j], groups.leader[i]);
@@ -55,12 +55,12 @@ static void test_groups(void **state)
 			zipf_append(&stream, &burst, zipf_draw(&stream));
 		nb_followers += check(&burst);
 	}
-	/* About a third of all packets: few groups are torn apart by keys in the same slot. */
+	/* About a third of all packets: keys in the same slot split few groups. */
 	assert_in_range(nb_followers, 2000 * 32 / 4, 2000 * 32 / 2);
 	zipf_close(&stream);
 }
 
-/* Keys that all want one slot, and differ in one bit of the hash. */
+/* Keys that fall into one slot and differ in one bit of the hash. */
 static void test_one_slot(void **state)
 {
 	struct key key = zipf_key(0);
@@ -72,7 +72,7 @@ static void test_one_slot(void **state)
 
 		burst_append(&burst, &key, &hash, UINT32_MAX - i);
 	}
-	/* The first key's 22 packets are together, the others' alone. */
+	/* The 22 packets of the first key form one group; the others have no group. */
 	assert_int_equal(check(&burst), 21);
 }
 

@@ -30,7 +30,7 @@ static void test_tag_match_variants_agree(void **state)
 	(void)state;
 	for (uint32_t round = 0; round < 10000; round++) {
 		uint16_t tag = (uint16_t)(zipf_random(&random) % 3 * 0x7fff);
-		/* At times none is equal. */
+		/* Sometimes none is equal. */
 		uint16_t others = (uint16_t)(zipf_random(&random) % 4);
 		uint32_t expected = 0, first;
 		bool any, any_portable;
@@ -65,11 +65,13 @@ static void test_capacity(void **state)
 struct audit {
 	const struct zipf_stream *stream;
 	const struct sketch *sketch;
-	uint8_t *listed; /* by flow */
+	uint8_t *listed; /* listed[flow]: 1 if listed */
 	uint32_t n, exact;
 };
 
-/* What sketch.h promises of a candidate, and candidates.h of a bucket's admission. */
+/*
+ * Checks the guarantees of sketch.h for a candidate, and of candidates.h for a bucket's admission.
+ */
 static void audit_candidate(const struct sketch_candidate *candidate, void *arg)
 {
 	struct audit *audit = arg;
@@ -132,12 +134,12 @@ static void test_promises(void **state)
 	(void)state;
 	for (enum sketch_metric metric = SKETCH_PACKETS; metric <= SKETCH_BYTES; metric++) {
 		check_promises(metric, 65536, 256);
-		check_promises(metric, 256, 256); /* floors among collisions */
+		check_promises(metric, 256, 256); /* upper bounds among collisions */
 		check_promises(metric, 16, 32);
 	}
 }
 
-/* While there is room every key is listed, exactly, however badly the counters collide. */
+/* While there is room, every key is listed with its exact count, for any collisions of counters. */
 static void test_few_keys_are_exact(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.depth = 1, .width = 16});
@@ -163,7 +165,10 @@ static void test_few_keys_are_exact(void **state)
 	count_min_ops.destroy(sketch);
 }
 
-/* A key whose hash falls into the first bucket and meets no other key in a counter. */
+/*
+ * Adds packets of a key whose hash falls into the first bucket and shares no counter with other
+ * keys.
+ */
 static void add_packets(struct sketch *sketch, uint32_t number, uint32_t nb_packets)
 {
 	struct key key = zipf_key(3 * number);
@@ -188,15 +193,17 @@ static bool lists(struct sketch *sketch, uint32_t number)
 	return false;
 }
 
-/* One bucket, step by step. */
+/* Admission to one bucket, step by step. */
 static void test_admission(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
 	const struct candidates *table = table_of(sketch);
 
 	(void)state;
-	/* Sixteen keys of 100, 108, 116 ... 220 packets fill the bucket; the last one came when its
-	 * upper was 1. */
+	/*
+	 * Sixteen keys of 100, 108, 116 ... 220 packets fill the bucket; the last one came with an
+	 * upper bound of 1.
+	 */
 	for (uint32_t k = 0; k < 16; k++) {
 		assert_int_equal(table->admission[0], 0);
 		add_packets(sketch, 2 * k, 100 + 8 * k);
@@ -204,7 +211,7 @@ static void test_admission(void **state)
 	assert_int_equal(table->admission[0], 5);
 	assert_true(count_min_ops.lists_all_keys(sketch));
 
-	/* Another is turned away up to 400. */
+	/* Another key is rejected up to a count of 400. */
 	add_packets(sketch, 100, 4);
 	assert_int_equal(table->admission[0], 5);
 	assert_false(count_min_ops.lists_all_keys(sketch));
@@ -214,14 +221,14 @@ static void test_admission(void **state)
 	assert_false(lists(sketch, 100));
 	assert_int_equal(table->replaced, 0);
 
-	/* At 401 it takes the smallest one's place. */
+	/* At 401 it replaces the smallest key. */
 	add_packets(sketch, 100, 1);
 	assert_true(lists(sketch, 100));
 	assert_false(lists(sketch, 0));
 	assert_int_equal(table->replaced, 1);
 	assert_int_equal(table->admission[0], 401);
 
-	/* The one that lost must exceed 108 four times, the smallest now. */
+	/* The replaced key must exceed four times 108, which is the smallest count now. */
 	add_packets(sketch, 0, 332);
 	assert_false(lists(sketch, 0));
 	assert_int_equal(table->admission[0], 433);
@@ -232,7 +239,7 @@ static void test_admission(void **state)
 	count_min_ops.destroy(sketch);
 }
 
-/* Two keys of one bucket that only their hashes tell apart, not their tags. */
+/* Two keys of one bucket with equal tags and different hashes. */
 static void test_equal_tags(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
@@ -264,7 +271,7 @@ static void find_saturated(const struct sketch_candidate *candidate, void *arg)
 	}
 }
 
-/* A key that is listed out of saturated counters is counted on, and has no upper bound. */
+/* A key listed with saturated counters is counted further and has no upper bound. */
 static void test_saturated_estimate(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
@@ -282,7 +289,7 @@ static void test_saturated_estimate(void **state)
 	count_min_ops.destroy(sketch);
 }
 
-/* Keys whose uppers are unknown stay, and are counted on. */
+/* Keys without a known upper bound stay and are counted further. */
 static void check_unknown_uppers(enum sketch_metric metric)
 {
 	struct sketch *sketch =
@@ -291,7 +298,7 @@ static void check_unknown_uppers(enum sketch_metric metric)
 
 	for (uint64_t i = 0; i < sketch->params.depth * sketch->params.width; i++)
 		counter_rows_set(&cm->counters, i, counter_rows_max(&cm->counters));
-	cm->lists[0].forgot = true; /* as after a merge */
+	cm->lists[0].forgot = true; /* state after a merge */
 	for (uint32_t k = 0; k < 16; k++)
 		add_packets(sketch, 2 * k, 1);
 	add_packets(sketch, 100, 2);
@@ -308,7 +315,7 @@ static void test_unknown_uppers(void **state)
 	check_unknown_uppers(SKETCH_BYTES);
 }
 
-/* n packets of one key, all of this size, in full bursts. */
+/* Adds n packets of one key, all of this size, in full bursts. */
 static void add_large_packets(struct sketch *sketch, enum sketch_sharing sharing, uint32_t number,
 	uint32_t n, uint32_t wire_len)
 {
@@ -339,7 +346,7 @@ static void add_up(const struct sketch_candidate *candidate, void *arg)
 	total->n++;
 }
 
-/* Large counts are exact too. */
+/* Large counts are also exact. */
 static void check_large(enum sketch_sharing sharing, uint32_t n, uint32_t wire_len)
 {
 	struct sketch *sketch = make((struct sketch_params){.candidates = 32});
@@ -365,7 +372,7 @@ static void test_large_counts(void **state)
 	}
 }
 
-/* Sixteen keys, one of which is large, and a seventeenth that is larger than the others. */
+/* Sixteen keys, one of them large, and a seventeenth that is larger than the other fifteen. */
 static void test_large_keys_stay(void **state)
 {
 	(void)state;
@@ -383,7 +390,7 @@ static void test_large_keys_stay(void **state)
 	}
 }
 
-/* The heaviest keys are listed, and the table is at rest: that is what makes it cheap. */
+/* The heaviest keys are listed, and the table rarely changes, which makes it cheap. */
 static void test_heavy_keys_and_churn(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){0});

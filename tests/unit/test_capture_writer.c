@@ -21,7 +21,7 @@
 
 static char path[sizeof(TEMPORARY_PATH)];
 
-/* A name that no file has. */
+/* Sets a file name that does not exist. */
 static int setup(void **state)
 {
 	(void)state;
@@ -54,7 +54,7 @@ static struct capture_writer *open_new(const char *name, bool force)
 	return writer;
 }
 
-/* Writes until the end or the first error, and closes. Returns what the calls returned. */
+/* Writes until the end or the first error, and closes. Returns the results of the calls. */
 static int write_spec(struct capture_writer *writer, const char *spec_text, char *error)
 {
 	struct synthetic_spec spec;
@@ -71,7 +71,7 @@ static int write_spec(struct capture_writer *writer, const char *spec_text, char
 	return capture_writer_close(writer, error) != 0 ? -1 : result;
 }
 
-/* What was written comes back through the reader, packet by packet. */
+/* The reader returns the written packets unchanged. */
 static void test_round_trip(void **state)
 {
 	static const char *const text = "flows=100,packets=3000,size=60-9000,ipv6=0.3,rate=7";
@@ -152,7 +152,7 @@ static void test_disk_full(void **state)
 	assert_null(strchr(error, '\n'));
 }
 
-/* A file that may not grow beyond some size, wherever that falls, holds whole packets only. */
+/* A file with a size limit, at any position, holds whole packets only. */
 static void test_whole_packets_only(void **state)
 {
 	static const rlim_t limits[] = {10, FILE_HEADER, FILE_HEADER + 15, FILE_HEADER + 80,
@@ -186,7 +186,7 @@ static void test_whole_packets_only(void **state)
 	}
 }
 
-/* Who closes standard output wants no more: that is not told as an error. */
+/* A reader that closes standard output is not an error. */
 static void test_closed_pipe(void **state)
 {
 	char error[SOURCE_ERROR_MAX] = "";
@@ -208,7 +208,7 @@ static void test_closed_pipe(void **state)
 	assert_string_equal(error, "");
 }
 
-/* Standard output is a file that has something in it already: that stays. */
+/* Standard output is a file with contents, which must remain. */
 static void test_standard_output(void **state)
 {
 	char error[SOURCE_ERROR_MAX] = "";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Which detail is given up: against a search through all that each algorithm can reach, and through
- * all there is.
+ * Choice of detail to reduce: compared with a search through all configurations that each algorithm
+ * can reach, and through all possible ones.
  */
 
 #include <math.h>
@@ -21,7 +21,7 @@
 #define ITEMS    5
 #define STATES   5
 #define STEPS    3
-#define PROBLEMS 10000 /* with SKETCHTAP_FULL ten times as many */
+#define PROBLEMS 10000 /* ten times as many with SKETCHTAP_FULL */
 #define NEAR     1e-5  /* ns */
 #define POINTS   1024  /* STEPS + 1 to the power of ITEMS */
 
@@ -61,7 +61,7 @@ static void make_states(
 		states->looked_at[item->nb_steps] = 0;
 }
 
-/* Time falls from step to step, as a rule, and bounds widen. */
+/* Time usually falls from step to step, and bounds widen. */
 static void make_item(struct random *random, struct choose_item *item, uint32_t rank)
 {
 	*item = (struct choose_item){
@@ -124,17 +124,19 @@ static bool fits(const struct made *made, const struct config *config)
 	return total(made, config) <= made->target + NEAR / 10;
 }
 
-/* The configurations that an algorithm goes through, one after another, up to the first that fits;
- * and the one before. */
+/*
+ * The sequence of configurations that an algorithm tries, up to the first that fits; and the one
+ * before it.
+ */
 struct path {
 	const struct made *made;
 	struct config before, now;
 	bool found;
-	bool divisible;   /* the last change was one of flows */
-	bool passed_over; /* steps that save nothing: some time may be left */
+	bool divisible;   /* the last change can apply to a share of the flows */
+	bool passed_over; /* steps that save nothing were skipped: some time may be left */
 };
 
-/* Returns whether that is the end. */
+/* Returns true if the path ends here. */
 static bool go(struct path *path, const struct config *next, bool divisible)
 {
 	path->before = path->now;
@@ -221,7 +223,7 @@ static void choose_made(enum choose_how how, const struct made *made, struct cho
 	choose(how, &made->problem, made->target, chosen->work, &chosen->choice);
 }
 
-/* What flows whose hash is below their share do, or those above. */
+/* Returns the configuration of flows whose hash is below (side 1) or above (side 0) their share. */
 static struct config config_of(const struct made *made, const struct chosen *chosen, uint32_t side)
 {
 	struct config config = full_detail();
@@ -246,7 +248,7 @@ static uint32_t share_of(const struct made *made, const struct chosen *chosen)
 	return share;
 }
 
-/* Of configurations, as far as it matters. */
+/* Compares the relevant parts of two configurations. */
 static void assert_same(const struct made *made, const struct config *a, const struct config *b)
 {
 	for (uint32_t i = 0; i < made->problem.nb_items; i++) {
@@ -257,7 +259,7 @@ static void assert_same(const struct made *made, const struct config *a, const s
 	}
 }
 
-/* What time it takes, with all shares of flows so many hashes smaller. */
+/* Returns the packet time with all flow shares reduced by `less` hash values. */
 static double mixed(const struct made *made, const struct chosen *chosen, uint32_t less)
 {
 	struct config above = config_of(made, chosen, 0), below = config_of(made, chosen, 1);
@@ -275,7 +277,7 @@ static double mixed(const struct made *made, const struct chosen *chosen, uint32
 	return ns;
 }
 
-/* With a share of the flows as they were before. */
+/* Returns the packet time if a share of the flows has the new configuration. */
 static double total_of(const struct path *path, uint32_t i, uint8_t step, double share)
 {
 	struct config before = path->before, now = path->now;
@@ -284,7 +286,7 @@ static double total_of(const struct path *path, uint32_t i, uint8_t step, double
 	return (1 - share) * total(path->made, &before) + share * total(path->made, &now);
 }
 
-/* Each measurement's steps that save nothing. */
+/* Skips the steps of each measurement that save nothing. */
 static void pass_over(struct path *path, const struct chosen *chosen)
 {
 	double share =
@@ -314,7 +316,7 @@ static void check_path(const struct path *path, const struct chosen *chosen)
 	assert_true(chosen->choice.ns <= made->target + NEAR);
 	if (share_of(made, chosen) == 0)
 		return;
-	/* No smaller share would do: what is left of the time is less than a flow in 2^32. */
+	/* No smaller share would fit: the remaining time is less than one flow in 2^32. */
 	assert_true(path->divisible);
 	assert_same(made, &above, &path->before);
 	assert_true(path->passed_over || mixed(made, chosen, 1) > made->target - 1e-10);
@@ -381,13 +383,13 @@ static void test_queries(void **state)
 	check_paths(CHOOSE_QUERIES, queries_path);
 }
 
-/* All steps of measurements [begin, end), with whatever the others are. */
+/* All combinations of steps of measurements [begin, end), with fixed steps of the others. */
 struct search {
 	const struct made *made;
 	uint32_t begin, end;
 	struct config base;
 	double ns[POINTS], error[POINTS];
-	struct config least; /* of time */
+	struct config least; /* configuration of least time */
 	uint32_t n;
 };
 
@@ -429,7 +431,7 @@ static void search_all(struct search *search)
 	} while (i < search->end);
 }
 
-/* The least error of what fits. */
+/* Returns the least error of all configurations that fit. */
 static double least_error(const struct search *search)
 {
 	double least = INFINITY;
@@ -440,8 +442,10 @@ static double least_error(const struct search *search)
 	return least;
 }
 
-/* The error of the first corner of the convex hull of all points that fits: at most one step more
- * than no choice can do without. */
+/*
+ * Returns the error of the first fitting corner of the convex hull of all points: at most one step
+ * more than necessary.
+ */
 static double hull_error(const struct search *search)
 {
 	uint32_t at = 0;
@@ -466,7 +470,7 @@ static double hull_error(const struct search *search)
 	return search->error[at];
 }
 
-/* The rank that is neither whole nor all given up; false where there is none. */
+/* Finds the rank that must be reduced only partly. Returns false if there is none. */
 static bool find_rank(struct search *search)
 {
 	const struct made *made = search->made;
@@ -485,7 +489,7 @@ static bool find_rank(struct search *search)
 	return false;
 }
 
-/* Nothing more can be given back, to any one. */
+/* No measurement can get back a milder step. */
 static void check_left(const struct made *made, const struct chosen *chosen)
 {
 	for (uint32_t i = 0; i < made->problem.nb_items; i++) {
@@ -498,7 +502,7 @@ static void check_left(const struct made *made, const struct chosen *chosen)
 	}
 }
 
-/* Returns 1 where it is the best one, and 2 where not. */
+/* Returns 1 if the choice is the best one, and 2 if not. */
 static uint32_t check_best(const struct made *made, const struct chosen *chosen)
 {
 	static struct search search;
@@ -551,7 +555,7 @@ static void test_best(void **state)
 
 #define MANY 500
 
-/* A measurement that may go off alone, of many. */
+/* One of many measurements that can be switched off on its own. */
 struct query {
 	uint32_t item;
 	float slope;
@@ -566,8 +570,10 @@ static int by_slope(const void *a, const void *b)
 	return x->item < y->item ? -1 : 1;
 }
 
-/* Those that add the least error for each ns go off until it fits; then the first that can come back
- * do. Slopes are alike in all of their digits, or in some. */
+/*
+ * Switches off the measurements with the least error per ns until the rest fits; then switches on
+ * again the first ones that fit. Slopes are equal in all or some of their digits.
+ */
 static double sort_queries(const struct choose_item *items, double target_ns, uint8_t *step)
 {
 	struct query queries[MANY];

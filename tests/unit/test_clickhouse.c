@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Rows to a table of ClickHouse, of a server that the test is: what it is sent, and the account, whatever it answers. */
+/*
+ * Sends rows to a ClickHouse table; the test is the server. Checks what it receives and the
+ * delivery counts for any reply.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,18 +24,20 @@
 #define OK      "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 #define ANSWERS 5
 
-/* A server that answers requests one by one, each on a connection of its own. It answers requests for
- * the columns of the table between them. */
+/*
+ * A server that answers requests one by one, each on its own connection. In between, it answers
+ * requests for the columns of the table.
+ */
 struct server {
 	int listener;
-	const char *description; /* the answer to those; NULL: nothing is in it */
+	const char *description; /* reply to requests for columns; NULL: none listed */
 	_Atomic uint32_t described;
-	const char *answers[ANSWERS]; /* NULL: there is no further request */
-	bool breaks[ANSWERS];         /* the connection, after the first bytes of the rows */
-	bool early[ANSWERS];          /* the answer comes before the rows are read */
-	bool floods;                  /* after its answers, without an end */
+	const char *answers[ANSWERS]; /* NULL: no further request */
+	bool breaks[ANSWERS];         /* close the connection after the first bytes of the rows */
+	bool early[ANSWERS];          /* reply before the rows are read */
+	bool floods;                  /* keep sending after the replies */
 	struct text bodies[ANSWERS];
-	char requests[ANSWERS][4096]; /* what stood before them */
+	char requests[ANSWERS][4096]; /* headers of the requests */
 	void *(*serve)(void *arg);    /* NULL: serve() */
 	pthread_t thread;
 };
@@ -53,7 +58,7 @@ static void take_request(struct server *server, uint32_t turn, int fd)
 	size_t len = 0, left;
 
 	while (strstr(request, "\r\n\r\n") == NULL) {
-		ssize_t n = recv(fd, request + len, 1, 0); /* no byte of the rows */
+		ssize_t n = recv(fd, request + len, 1, 0); /* do not read any row */
 
 		assert_int_equal(n, 1);
 		len++;
@@ -103,7 +108,7 @@ static void *serve(void *arg)
 		const char *answer = server->answers[turn];
 		int fd = accept_rows(server);
 
-		if (fd < 0) /* there was no such request */
+		if (fd < 0) /* no such request */
 			break;
 		take_request(server, turn, fd);
 		if (server->breaks[turn])
@@ -201,7 +206,7 @@ static void test_written(void **state)
 	free_bodies(&server);
 }
 
-/* The token of a request, which the caller frees; it has one where `has`. */
+/* Returns the token of a request, which the caller frees. has: the request must have one. */
 static char *token_in(const struct server *server, uint32_t turn, bool has)
 {
 	static const char name[] = "&insert_deduplication_token=";
@@ -222,7 +227,7 @@ static void assert_tokens(const struct server *server, uint32_t a, uint32_t b, b
 	free(other);
 }
 
-/* What is sent again has the token that it had, other rows have others. */
+/* A retry has the same token; other rows have a different one. */
 static void test_tokens(void **state)
 {
 	struct server server = {
@@ -242,7 +247,10 @@ static void test_tokens(void **state)
 	free_bodies(&server);
 }
 
-/* A server that does not know them gets the rows without, and is not asked again. */
+/*
+ * A server that does not support the settings gets the rows without them, and later requests omit
+ * them.
+ */
 static void test_a_server_without_tokens(void **state)
 {
 	struct server server = {
@@ -276,7 +284,7 @@ static void test_a_server_without_tokens(void **state)
 	free_bodies(&server);
 }
 
-/* What cannot be written has failed, once and for all; what comes then has not. */
+/* Rows that cannot be written fail permanently; later rows do not. */
 static void test_refused(void **state)
 {
 	struct server server = {
@@ -304,7 +312,7 @@ static void test_refused(void **state)
 	free_bodies(&server);
 }
 
-/* With a spool rows wait until somebody lets them in; what cannot be written as it is has failed. */
+/* With a spool, rows wait until the server admits them; invalid rows fail. */
 static void test_refused_with_a_spool(void **state)
 {
 	static const char *const closed[] = {
@@ -336,7 +344,7 @@ static void test_refused_with_a_spool(void **state)
 		assert_int_equal(delivery.acknowledged, 100);
 		assert_int_equal(delivery.failed, 1);
 		assert_int_equal(delivery.retries, 2);
-		assert_int_equal(warnings, 2); /* that rows wait, and that some are lost */
+		assert_int_equal(warnings, 2); /* one for waiting rows and one for lost rows */
 		assert_int_equal(notices, 1);
 		for (uint32_t turn = 0; turn < 3; turn++)
 			assert_rows(&server, turn, 100);
@@ -344,7 +352,7 @@ static void test_refused_with_a_spool(void **state)
 	}
 }
 
-/* What passes: the same bytes again. */
+/* A temporary error: the same bytes are sent again. */
 static void test_busy(void **state)
 {
 	struct server server = {
@@ -368,7 +376,7 @@ static void test_busy(void **state)
 	free_bodies(&server);
 }
 
-/* Errors that pass: rows wait, and come again with the same bytes. */
+/* Temporary errors: rows wait, and the same bytes are sent again. */
 static void test_passing_errors(void **state)
 {
 	static const char *const passing[] = {
@@ -378,7 +386,7 @@ static void test_passing_errors(void **state)
 		"HTTP/1.1 500 Error\r\nContent-Length: 24\r\n\r\nCode: 201, quota is over",
 		"HTTP/1.1 500 Error\r\nContent-Length: 25\r\n\r\nCode: 394, was cancelled.",
 		"HTTP/1.1 500 Error\r\nContent-Length: 25\r\n\r\nCode: 1001, disk is full.",
-		/* Somebody else, before ClickHouse or in its place. */
+		/* A proxy or another server instead of ClickHouse. */
 		"HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n<html>Please log in</html>",
 	};
 
@@ -399,7 +407,7 @@ static void test_passing_errors(void **state)
 	}
 }
 
-/* Rows are sent again after each of these answers, which are incomplete or report an exception. */
+/* Rows are sent again after each of these replies, which are incomplete or report an exception. */
 static void test_answers_that_are_none(void **state)
 {
 	static const char *const none[] = {
@@ -448,7 +456,7 @@ static void test_answers_that_are_none(void **state)
 		}
 }
 
-/* An answer may end where the connection does, and have headers of any kind. */
+/* A reply may end with the connection, and have any headers. */
 static void test_answers_that_are_whole(void **state)
 {
 	static const char *const whole[] = {
@@ -476,7 +484,7 @@ static void test_answers_that_are_whole(void **state)
 	}
 }
 
-/* One that answers before it has all rows has not written them. */
+/* A server that replies before it has all rows has not written them. */
 static void test_early_answer(void **state)
 {
 	struct server server = {.answers = {OK, OK}, .early = {true}};
@@ -493,7 +501,7 @@ static void test_early_answer(void **state)
 	free_bodies(&server);
 }
 
-/* --- Rows that it refuses among others */
+/* --- Single rows that the server refuses */
 
 #define JUDGED_MAX 20000
 
@@ -504,12 +512,12 @@ static const char too_large[] = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n
 /* A server that refuses requests with a bad row, or with too many rows. */
 static struct judge {
 	bool bad[JUDGED_MAX];
-	uint32_t max;               /* rows; 0: any number */
-	uint32_t taken[JUDGED_MAX]; /* how often each row was */
+	uint32_t max;               /* maximum rows per request; 0: no limit */
+	uint32_t taken[JUDGED_MAX]; /* how often each row was accepted */
 	uint32_t requests;
 } judge;
 
-/* The row's number: its packets are one more. */
+/* Returns the number of a row: its packets minus one. */
 static uint32_t row_of(const char *row)
 {
 	const char *packets = strstr(row, "\"packets\":");
@@ -556,7 +564,7 @@ static void *serve_by_judge(void *arg)
 	return NULL;
 }
 
-/* Each row that is not bad is there once, and each other one has failed. */
+/* Each good row is written once, and each bad row fails. */
 static struct report_delivery send_judged(uint32_t n, bool spools)
 {
 	struct server server = {.serve = serve_by_judge};
@@ -607,7 +615,7 @@ static void test_all_rows_refused(void **state)
 	}
 }
 
-/* A request that is too long for it, or for a proxy. */
+/* A request that is too long for the server or a proxy. */
 static void test_too_many_rows(void **state)
 {
 	(void)state;
@@ -618,7 +626,7 @@ static void test_too_many_rows(void **state)
 	send_judged(99, true);
 }
 
-/* With too many refusals the rest fails in parts as they are; with a spool it waits. */
+/* With too many refusals, the remaining parts fail as a whole; with a spool they wait. */
 static void test_too_many_refusals(void **state)
 {
 	struct server server = {.serve = serve_by_judge};
@@ -636,7 +644,7 @@ static void test_too_many_refusals(void **state)
 	while (judge.requests < SINK_REFUSALS_MAX || warnings < 2)
 		usleep(1000);
 	assert_true(sender.delivery->failed == 0);
-	memset(judge.bad, false, sizeof(judge.bad)); /* the table was mended */
+	memset(judge.bad, false, sizeof(judge.bad)); /* the table was repaired */
 	wait_for_fates(&sender, 2 * SINK_REFUSALS_MAX);
 	assert_true(sender.delivery->failed <= SINK_REFUSALS_MAX);
 	stop_both(&server, &sender);
@@ -645,9 +653,10 @@ static void test_too_many_refusals(void **state)
 
 /* --- Columns */
 
-#define LISTED "HTTP/1.1 200 OK\r\n\r\n" /* and then the columns, up to the end */
+#define LISTED                                                                                     \
+	"HTTP/1.1 200 OK\r\n\r\n" /* the column list follows, up to the end of the connection */
 
-/* The columns that a run of many_flows() sends, but for one of them, as the server lists them. */
+/* Returns the columns that a run with many_flows() sends, except one, as the server lists them. */
 static char *list_without(const char *without)
 {
 	const struct sink_request request = request_of("");
@@ -667,7 +676,7 @@ static char *list_without(const char *without)
 	return list.data;
 }
 
-/* Opens a place whose server lists that. */
+/* Opens a sink whose server lists these columns. */
 static int open_listed(const char *description, char *why)
 {
 	struct server server = {.description = description};
@@ -678,7 +687,7 @@ static int open_listed(const char *description, char *why)
 	char url[64];
 	int status;
 
-	server.answers[0] = OK; /* so that it waits for a request with rows */
+	server.answers[0] = OK; /* makes it wait for a request with rows */
 	server.listener = socket(AF_INET, SOCK_STREAM, 0);
 	assert_int_equal(bind(server.listener, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(server.listener, 5), 0);
@@ -698,7 +707,7 @@ static int open_listed(const char *description, char *why)
 	return status;
 }
 
-/* Before a run sends rows: the table has all columns, or what adds them is shown. */
+/* Before a run sends rows: the table has all columns, or the statement that adds them is shown. */
 static void test_columns_before_rows(void **state)
 {
 	static const struct {
@@ -726,14 +735,14 @@ static void test_columns_before_rows(void **state)
 			cases[c].adds);
 		assert_string_equal(why, expected);
 	}
-	/* More than a line has room for. */
+	/* More than fits in a line. */
 	assert_int_equal(open_listed(LISTED "other\tString\t\t\t\n", why), 1);
 	assert_non_null(strstr(why, "ADD COLUMN epoch Nullable(UInt64), ADD COLUMN measurement "
 				    "String, ADD COLUMN start Nullable(DateTime)"));
 	assert_non_null(strstr(why, " more"));
 }
 
-/* Whoever lists no columns refuses what the table lacks when it comes. */
+/* A server that lists no columns refuses rows with missing columns when they arrive. */
 static void test_columns_not_listed(void **state)
 {
 	static const char *const answers[] = {
@@ -753,7 +762,7 @@ static void test_columns_not_listed(void **state)
 		assert_int_equal(open_listed(answers[a], why), 0);
 }
 
-/* One that refuses rows for a column: they wait with a spool, and have failed without. */
+/* A server that refuses rows because of a column: they wait with a spool and fail without. */
 static void test_columns_with_rows(void **state)
 {
 	static const char lacks[] =
@@ -785,9 +794,9 @@ static void test_columns_with_rows(void **state)
 	free(list);
 }
 
-/* --- The tables that come with the program */
+/* --- Tables shipped with the program */
 
-/* Returns the columns of CREATE TABLE, from malloc(). */
+/* Returns the columns of CREATE TABLE, in memory of malloc(). */
 static char *definition_of(const char *file, const char *table)
 {
 	char path[512], head[128], *text = calloc(1, 1 << 20), *at, *end;
@@ -801,7 +810,7 @@ static char *definition_of(const char *file, const char *table)
 	snprintf(head, sizeof(head), "CREATE TABLE IF NOT EXISTS %s\n(\n", table);
 	at = strstr(text, head);
 	assert_non_null(at);
-	at += strlen(head) - 1; /* each column begins a line */
+	at += strlen(head) - 1; /* each column starts a line */
 	end = strstr(at, "\n)\n");
 	assert_non_null(end);
 	memmove(text, at, (size_t)(end - at) + 1);
@@ -809,7 +818,7 @@ static char *definition_of(const char *file, const char *table)
 	return text;
 }
 
-/* Returns the type of a column. Fails without one. */
+/* Returns the type of a column. Fails if it is missing. */
 static const char *find_type(
 	const char *definition, const char *table, const char *name, char *type)
 {
@@ -843,8 +852,10 @@ static bool may_be_unknown(const char *name)
 	return false;
 }
 
-/* The table has each column that such rows can have, in a type that takes its values: also none, where
- * that is not known or depends on what is measured. always: columns that are in all rows. */
+/*
+ * The table has each possible column of these rows, with a type that fits its values, also NULL if
+ * the value can be unknown or depends on the measurement. always: columns that all rows have.
+ */
 static void check_table(const struct output *output, const char *file, const char *table,
 	bool topic, const struct columns *always)
 {
@@ -925,7 +936,7 @@ static void test_tables(void **state)
 
 	(void)state;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
-		/* Without --keep-up and exporters nothing is skipped, and nothing comes twice. */
+		/* Without --overload and exporters, no packet is skipped or counted twice. */
 		const struct column_choice least = {
 			.sink = true,
 			.named = true,
@@ -945,7 +956,7 @@ static void test_tables(void **state)
 	}
 }
 
-/* A proxy that gave up, and then nobody: it may have been written. */
+/* A proxy that timed out, and then no server: the rows may have been written. */
 static void test_doubt(void **state)
 {
 	struct server server = {
@@ -964,7 +975,10 @@ static void test_doubt(void **state)
 	free_bodies(&server);
 }
 
-/* It breaks off, answers what is no HTTP, or does not end: then nobody knows. */
+/*
+ * The server closes the connection, answers something other than HTTP, or never ends its reply: the
+ * result is unknown.
+ */
 static void test_broken(void **state)
 {
 	struct server server = {
@@ -996,7 +1010,7 @@ static void test_broken(void **state)
 	free_bodies(&flood);
 }
 
-/* Answers, hears what else comes on the connection, and is gone. */
+/* Answers one request, reads another if there is one, and closes. */
 static void *serve_once(void *arg)
 {
 	struct server *server = arg;
@@ -1013,7 +1027,7 @@ static void *serve_once(void *arg)
 	return NULL;
 }
 
-/* What it has may not be told to have failed. */
+/* Rows that the server received must not count as failed. */
 static void test_gone(void **state)
 {
 	struct server server = {.serve = serve_once};
@@ -1033,7 +1047,7 @@ static void test_gone(void **state)
 	free_bodies(&server);
 }
 
-/* Too busy for so long that the next try is further away than the end has time, and not any more. */
+/* The server is busy until the next retry would be after the end of the run, and then available. */
 static void test_back_at_the_end(void **state)
 {
 	static const char busy[] = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
@@ -1055,11 +1069,14 @@ static void test_back_at_the_end(void **state)
 	free_bodies(&server);
 }
 
-/* One that takes nothing, at the end of the run: bounded, and what it may have is unknown. */
+/*
+ * A server that never reads, at the end of the run: the wait is bounded, and rows that it may have
+ * are unknown.
+ */
 static void test_frozen(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
-	struct server server = {0}; /* it never accepts */
+	struct server server = {0}; /* never accepts a connection */
 	struct report_delivery delivery;
 
 	(void)state;
@@ -1073,7 +1090,7 @@ static void test_frozen(void **state)
 	assert_int_equal(delivery.failed, 2);
 }
 
-/* Somebody who lets us in is there before anything is sent. */
+/* The server must accept the user before any rows are sent. */
 static void test_required(void **state)
 {
 	static const char refusal[] = "HTTP/1.1 403 Forbidden\r\nContent-Length: 16\r\n\r\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Ticks of a device's clock become UTC: against clocks that are made up here, whose time is known
- * to the nanosecond whatever they go through.
+ * Conversion of device clock ticks to UTC, against simulated clocks whose time is known to the
+ * nanosecond.
  */
 
 #include <pthread.h>
@@ -33,13 +33,13 @@ static void add(struct clock_model *model, uint64_t ticks, int64_t utc, enum clo
 	assert_int_equal(clock_model_add(model, &pair), expected);
 }
 
-/* ticks_a_second must divide into whole ns, or the other way round. */
+/* ticks_a_second must divide 10^9, or be a multiple of it. */
 static uint64_t ticks_of(uint64_t ticks_a_second, int64_t ns)
 {
 	return (uint64_t)((unsigned __int128)ticks_a_second * (uint64_t)ns / SECOND);
 }
 
-/* From the second pair on, whatever the clock's rate and wherever it stands; it may wrap. */
+/* From the second pair on, for any rate and start of the clock, also if it wraps. */
 static void any_clock(void **state)
 {
 	static const uint64_t rates[] = {1000, 1000000, 156250000, 1000000000, 3000000000u};
@@ -93,7 +93,7 @@ static void poor_pairs_tell_nothing(void **state)
 	assert_int_equal(model.n, 0);
 }
 
-/* One reading that is wrong by itself. */
+/* A single wrong reading. */
 static void an_outlier_moves_nothing(void **state)
 {
 	static const int64_t by[] = {-3600 * SECOND, -30 * MS, 30 * MS, 3600 * SECOND};
@@ -106,7 +106,7 @@ static void an_outlier_moves_nothing(void **state)
 		assert_int_equal(utc_at(&model.line, 5 * SECOND), SOMEDAY + 5 * SECOND);
 		add(&model, 6 * SECOND, SOMEDAY + 6 * SECOND, CLOCK_FITS);
 		assert_int_equal(utc_at(&model.line, 7 * SECOND), SOMEDAY + 7 * SECOND);
-		/* Two that do not agree with each other are two outliers. */
+		/* Two wrong readings that disagree are two outliers. */
 		add(&model, 7 * SECOND, SOMEDAY + 7 * SECOND + by[i], CLOCK_ODD);
 		add(&model, 8 * SECOND, SOMEDAY + 8 * SECOND - by[i], CLOCK_ODD);
 		assert_int_equal(utc_at(&model.line, 8 * SECOND), SOMEDAY + 8 * SECOND);
@@ -114,7 +114,10 @@ static void an_outlier_moves_nothing(void **state)
 	}
 }
 
-/* The system's clock is set, or the device's begins at 0 again: known after the second pair. */
+/*
+ * The system clock is set, or the device clock restarts at 0: the model is valid after the second
+ * pair.
+ */
 static void a_step_begins_anew(void **state)
 {
 	static const struct {
@@ -142,7 +145,7 @@ static void a_step_begins_anew(void **state)
 	}
 }
 
-/* A clock that stands still has no rate; one that starts then is known from there. */
+/* A stalled clock has no rate; the model is valid once the clock starts. */
 static void a_clock_that_stands_still(void **state)
 {
 	struct clock_model model = {0};
@@ -155,11 +158,11 @@ static void a_clock_that_stands_still(void **state)
 	assert_int_equal(utc_at(&model.line, 77 + 2000), SOMEDAY + 3 * SECOND);
 }
 
-/* Clocks as they are: in units that no rounding adds up in. */
+/* Realistic clocks, in units too fine to accumulate rounding. */
 struct world {
 	struct random random;
 	__int128 utc, ticks; /* in 2^-32 ns, 2^-32 ticks */
-	int64_t slew, drift; /* ppm: of the system's clock, of the device's */
+	int64_t slew, drift; /* ppm: system clock, device clock */
 };
 
 static void pass_ms(struct world *world)
@@ -172,7 +175,7 @@ static void pass_ms(struct world *world)
 		world->drift = (int64_t)random_below(&world->random, 201) - 100;
 }
 
-/* Half an hour of an oscillator that wanders and a system clock that is slewed and read badly. */
+/* Half an hour of a drifting oscillator and a system clock that is slewed and read imprecisely. */
 static void drift_is_followed(void **state)
 {
 	struct clock_model model = {0};
@@ -198,7 +201,7 @@ static void drift_is_followed(void **state)
 			error = pair.error;
 		}
 		if (model.n > 1) {
-			/* Of two readings 20 ms apart, or 980 and more. */
+			/* Two readings 20 ms apart, or at least 980 ms. */
 			double rate = model.n == 2 ? 5e-3 : 1.3e-3;
 			double allowed = (double)error + (double)(utc - read_at) * rate + 2;
 
@@ -214,7 +217,7 @@ static void drift_is_followed(void **state)
 
 static struct clock_board board;
 
-/* Lines of which every part tells the others. */
+/* Draws lines whose parts all depend on each other. */
 static void *drawer(void *arg)
 {
 	(void)arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The collector on datagrams that the test writes: each column of its rows moves as it must, and
- * after each test its rows balance. What sequence numbers say is the test's: `script`.
+ * The collector, with datagrams that the test writes: each column of its rows counts as it must,
+ * and after each test its rows balance. `script` replaces the result of sequence numbers.
  */
 
 #include <setjmp.h>
@@ -26,10 +26,10 @@
 
 #define T0 (INT64_C(1700000000) * SECOND_NS)
 
-/* What the next message's sequence number says. */
+/* Result for the next message's sequence number. */
 static struct sequence_result script;
 static enum sequence_fit fit = SEQUENCE_NEXT;
-static uint32_t restarts; /* of all exporters: sequences of before do not continue */
+static uint32_t restarts; /* restarts of all exporters: older sequences do not continue */
 
 const char *const sequence_convention_words[SEQUENCE_CONVENTION_COUNT] = {
 	[SEQUENCE_UNSURE] = "unsure",
@@ -94,7 +94,7 @@ static struct {
 	struct link_row links[64];
 	char said[400];
 	bool warning;
-	int64_t alive; /* exporters that were heard since */
+	int64_t alive; /* exporters with a later datagram are alive */
 	uint64_t taken, records_seen;
 } t;
 
@@ -163,7 +163,7 @@ static void start(const struct collector_params *with)
 	assert_non_null(t.collector);
 }
 
-/* Each datagram is in a row, and each record was observed or is unusable. */
+/* Ends the epoch. Each datagram is in a row, and each record was counted or is unusable. */
 static struct collector_epoch end_epoch(void)
 {
 	struct collector_epoch epoch;
@@ -191,7 +191,7 @@ static void stop(void)
 	collector_destroy(t.collector);
 }
 
-/* A datagram that is being written. */
+/* The datagram under construction. */
 static uint8_t data[2000];
 static uint32_t len;
 
@@ -247,7 +247,7 @@ static void put_netflow9(uint32_t domain, uint32_t count)
 	put(domain, 4);
 }
 
-/* Addresses, protocol, packets, bytes, sampler. */
+/* Fields: addresses, protocol, packets, bytes, sampler. */
 static void put_template(void)
 {
 	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {4, 1}, {2, 4}, {1, 4}, {48, 1}};
@@ -271,7 +271,7 @@ static void put_data(uint32_t n, uint32_t packets)
 	put_sampled(n, packets, 0);
 }
 
-/* Scope system; of sampler 7 the interval. */
+/* Scope system; interval of sampler 7. */
 static void put_options(uint32_t interval)
 {
 	put(1, 2), put(4 + 6 + 12 + 2, 2), put(257, 2), put(4, 2), put(8, 2);
@@ -279,7 +279,7 @@ static void put_options(uint32_t interval)
 	put(257, 2), put(4 + 9 + 3, 2), put(1, 4), put(7, 1), put(interval, 4), put(0, 3);
 }
 
-/* Sends a record of NetFlow v5 with its input interface and sampling interval. */
+/* Sends a NetFlow v5 record with its input interface and sampling interval. */
 static void send_sampled(uint32_t address, int64_t time, uint8_t interface, uint32_t sampling)
 {
 	put_netflow5(1, 1, 100, sampling);
@@ -287,7 +287,7 @@ static void send_sampled(uint32_t address, int64_t time, uint8_t interface, uint
 	send_at(address, time, 0);
 }
 
-/* A datagram without records. */
+/* Sends a datagram without records. */
 static void send_nothing(uint32_t address, int64_t time)
 {
 	put_netflow5(0, 0, 0, 0);
@@ -344,7 +344,10 @@ static void the_coarsest_interface_counts(void **state)
 	check_intervals(50, 50);
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 50);
-	/* After a restart its first records say what holds. One message does not show a restart. */
+	/*
+	 * After a restart, the first records determine the interval. One message does not show a
+	 * restart.
+	 */
 	restarts++;
 	send_sampled(0x0a000001, T0, 4, 20);
 	check_intervals(20, 50);
@@ -353,7 +356,7 @@ static void the_coarsest_interface_counts(void **state)
 	stop();
 }
 
-/* Options, or the operator, say how an exporter samples that sent no record yet. */
+/* Options, or the operator, define the sampling of an exporter that sent no record yet. */
 static void intervals_that_no_record_had_count(void **state)
 {
 	struct exporter_rule rule;
@@ -384,7 +387,10 @@ static void intervals_that_no_record_had_count(void **state)
 	stop();
 }
 
-/* An exporter of unknown sampling also leaves epochs open in which it sends no records. */
+/*
+ * An exporter with unknown sampling also leaves the bounds of epochs open in which it sends no
+ * records.
+ */
 static void a_doubt_outlives_its_records(void **state)
 {
 	struct collector_params with = params();
@@ -410,7 +416,7 @@ static void a_doubt_outlives_its_records(void **state)
 	stop();
 }
 
-/* sFlow: a sample of a header that is too short, by its numbers. */
+/* Sends an sFlow sample whose header is too short, by its numbers. */
 static void send_sample(uint32_t datagram, uint32_t sequence, uint32_t interval, uint32_t drops)
 {
 	len = 0;
@@ -447,7 +453,7 @@ static void samples_that_an_agent_lost_are_open(void **state)
 	check_lost(4 * 500, 500, 4);
 	send_sample(4, 6, 500, 14);
 	check_lost(2 * 500, 500, 2);
-	/* Samples of a datagram that did not come. */
+	/* Samples of a lost datagram. */
 	send_sample(6, 9, 500, 15);
 	check_lost(500, 500, 1);
 	send_sample(7, 10, 500, 15);
@@ -466,7 +472,7 @@ static void send_copy(uint16_t port, bool copy, uint32_t datagram, uint32_t sequ
 	is_copy = false;
 }
 
-/* An agent's losses count once, whichever of its two collectors hears of them first. */
+/* An agent's losses count once, at the first of its two collectors that sees them. */
 static void copies_report_no_losses(void **state)
 {
 	struct collector_params with = params();
@@ -488,7 +494,7 @@ static void copies_report_no_losses(void **state)
 	stop();
 }
 
-/* Scope: an exporting process. Packets that were not sent; flows that were not. */
+/* Scope: an exporting process. Reports packets and flows that were not sent. */
 static void send_reported(uint32_t process, uint64_t packets, uint32_t interval)
 {
 	len = 0;
@@ -518,7 +524,7 @@ static void losses_of_an_exporter_are_open(void **state)
 	send_reported(1, 75, 0);
 	send_reported(2, 30, 0);
 	check_lost(5, 0, 5);
-	/* Lost samples stand for more. */
+	/* Lost samples stand for more packets. */
 	send_reported(2, 31, 200);
 	send_reported(2, 33, 0);
 	check_lost(1 + 2 * 200, 200, 3);
@@ -547,7 +553,7 @@ static void a_record_becomes_an_observation(void **state)
 	send_from(0x0a0000c8);
 	assert_int_equal(t.nb_seen, 4);
 	assert_int_equal(seen[0].exporter, 0);
-	assert_int_equal(seen[0].next, 0); /* itself is at the next hop */
+	assert_int_equal(seen[0].next, 0); /* itself is the next hop */
 	assert_int_equal(seen[0].flags & ~TIMES, OBSERVATION_EDGES | OBSERVATION_LEAVES);
 	assert_int_equal(seen[3].exporter, 1);
 	assert_int_equal(seen[3].next, 0);
@@ -564,7 +570,7 @@ static void a_record_becomes_an_observation(void **state)
 	assert_int_equal(seen[3].extra.tcp_flags[0], 0x12);
 	router_name_get(1, name);
 	assert_string_equal(name, "r1");
-	/* Who is not on the list is refused. */
+	/* A sender that is not on the list is refused. */
 	send_from(0x0a000001);
 	epoch = end_epoch();
 	assert_false(epoch.losses_unknown);
@@ -591,7 +597,7 @@ static void sets_wait_for_their_template(void **state)
 	assert_int_equal(t.nb_seen, 0);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].waiting, 1);
-	/* Another domain's template is of no use to it. */
+	/* The template of another domain is not used. */
 	put_netflow9(2, 1);
 	put_template();
 	send_from(0x0a000001);
@@ -609,7 +615,7 @@ static void sets_wait_for_their_template(void **state)
 	assert_int_equal(t.rows[0].waiting, 0);
 	assert_int_equal(t.rows[0].templates, 1);
 	assert_int_equal(t.rows[0].records, 4);
-	/* Without room they are given up. */
+	/* Without room they are dropped. */
 	collector_destroy(t.collector);
 	with.waiting_bytes = 0;
 	start(&with);
@@ -621,7 +627,7 @@ static void sets_wait_for_their_template(void **state)
 	stop();
 }
 
-/* What nobody ever describes leaves bounds open for an hour, and not for the rest of the run. */
+/* A set whose template never comes leaves bounds open for an hour, not for the rest of the run. */
 static void sets_wait_for_an_hour(void **state)
 {
 	struct collector_params with = params();
@@ -687,7 +693,10 @@ static void sequences_move_their_columns(void **state)
 	assert_int_equal(t.rows[1].lost_network, 1);
 	assert_int_equal(t.rows[2].lost_socket, 0);
 	assert_int_equal(t.rows[2].lost_network, 3);
-	/* What shows no gap yet is nobody's; and is not counted again where it does. */
+	/*
+	 * Drops without a sequence gap belong to no exporter, and do not count again when the gap
+	 * appears.
+	 */
 	collector_dropped(t.collector, 0, 10);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.nb_rows, 1);
@@ -744,7 +753,7 @@ static void options_say_the_sampling(void **state)
 	assert_int_equal(t.nb_seen, 2);
 	assert_int_equal(t.seen[0].sampling, 1);
 	assert_int_equal(t.seen[1].sampling, 500);
-	/* Of the first nobody knew what it stood for. */
+	/* The interval of the first record was not known. */
 	assert_int_equal(t.nb_said, 1);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].sampling, 500);
@@ -769,7 +778,7 @@ static void put_unnamed(uint32_t packets)
 	put(packets * 100, 4);
 }
 
-/* Who describes samplers that its records have no field for is not taken at its word. */
+/* If an exporter describes samplers but its records do not name them, its sampling is unknown. */
 static void samplers_that_nobody_names(void **state)
 {
 	struct collector_params with = params();
@@ -783,7 +792,7 @@ static void samplers_that_nobody_names(void **state)
 	send_from(0x0a000001);
 	assert_false(end_epoch().losses_unknown);
 	put_netflow9(1, 2);
-	put_options(1); /* of all packets */
+	put_options(1); /* interval 1: all packets */
 	put_unnamed(5);
 	send_from(0x0a000001);
 	assert_false(end_epoch().losses_unknown);
@@ -797,7 +806,7 @@ static void samplers_that_nobody_names(void **state)
 	}
 	assert_int_equal(t.nb_said, 1);
 	assert_non_null(strstr(t.said, "describes samplers"));
-	/* Some records name theirs: those that have no field for it are of no sampler. */
+	/* Some records name a sampler, so those without the field belong to none. */
 	put_netflow9(1, 4);
 	put_template();
 	put_data(1, 6);
@@ -805,7 +814,7 @@ static void samplers_that_nobody_names(void **state)
 	send_from(0x0a000001);
 	assert_false(end_epoch().losses_unknown);
 	stop();
-	/* The operator knows. */
+	/* Configured by the operator. */
 	assert_true(exporter_rule_parse("10.0.0.1,sampling=1", &rule, why));
 	with.rules = &rule;
 	with.nb_rules = 1;
@@ -819,7 +828,7 @@ static void samplers_that_nobody_names(void **state)
 	stop();
 }
 
-/* Of interface `input` the interval; scope 2 of v9. */
+/* Scope 2 of v9: interval of interface `input`. */
 static void put_interface_options(uint32_t input, uint32_t interval)
 {
 	put(1, 2), put(4 + 6 + 8 + 2, 2), put(258, 2), put(4, 2), put(4, 2);
@@ -827,7 +836,7 @@ static void put_interface_options(uint32_t input, uint32_t interval)
 	put(258, 2), put(4 + 8, 2), put(input, 4), put(interval, 4);
 }
 
-/* Of an interface whose interval found no room nobody says that it is not sampled. */
+/* If there is no room for the interval of an interface, it is not assumed to be unsampled. */
 static void more_interfaces_than_are_remembered(void **state)
 {
 	struct collector_params with = params();
@@ -861,7 +870,7 @@ static void what_cannot_be_read_is_counted(void **state)
 	put_netflow5(3, 1, 100, 0);
 	len -= 10;
 	send_from(0x0a000001);
-	put_netflow5(2, 0, 0, 0); /* no packets */
+	put_netflow5(2, 0, 0, 0); /* 0 packets */
 	send_from(0x0a000001);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.nb_rows, 2);
@@ -897,7 +906,7 @@ static void put_words(uint32_t first, uint32_t second, uint32_t bytes)
 		put(0, 1);
 }
 
-/* An unknown version is a loss if an exporter sent it, and nothing otherwise. */
+/* An unknown version counts as a loss if an exporter sent it, otherwise not. */
 static void strangers_leave_nothing_open(void **state)
 {
 	struct collector_params with = params();
@@ -915,7 +924,7 @@ static void strangers_leave_nothing_open(void **state)
 	assert_true(t.rows[1].others);
 	assert_int_equal(t.rows[1].datagrams, 3);
 	assert_int_equal(t.rows[1].malformed, 0);
-	/* Its first datagram is damaged, and only later it is known. */
+	/* Its first datagram is damaged; it turns out to be an exporter later. */
 	send_to(0x0a000004, 3000, 0);
 	put_netflow5(1, 1, 100, 0);
 	send_to(0x0a000004, 3000, 0);
@@ -923,7 +932,7 @@ static void strangers_leave_nothing_open(void **state)
 	assert_int_equal(t.nb_rows, 2);
 	assert_true(t.rows[1].sender);
 	assert_int_equal(t.rows[1].malformed, 1);
-	/* The versions of exports are those of other protocols too, at other ports. */
+	/* At other ports, the version numbers of exports are also those of other protocols. */
 	put_words(9, 0x0100, 40);
 	send_to(0x0a000005, 53, 0);
 	put_words(10, 0x0100, 40);
@@ -936,7 +945,7 @@ static void strangers_leave_nothing_open(void **state)
 	put_words(10, 0x0100, 40);
 	send_to(0x0a000006, 3000, 0);
 	assert_true(end_epoch().losses_unknown);
-	/* From sockets all ports are those of exports. */
+	/* From sockets, all ports are export ports. */
 	collector_destroy(t.collector);
 	with.live = true;
 	start(&with);
@@ -949,7 +958,10 @@ static void strangers_leave_nothing_open(void **state)
 	stop();
 }
 
-/* More senders than there is room for: rows, lines and memory are bounded, and nothing is lost. */
+/*
+ * More senders than there is room for: rows, log lines and memory are bounded, and no record is
+ * lost.
+ */
 static void a_flood_of_unreadable_datagrams(void **state)
 {
 	struct collector_params with = params();
@@ -972,7 +984,7 @@ static void a_flood_of_unreadable_datagrams(void **state)
 	assert_int_equal(t.nb_said, 32 + 1 + 1);
 }
 
-/* IPFIX in TCP and SCTP is not read; its sender has a row, and it opens the bounds. */
+/* IPFIX over TCP and SCTP is not read; its sender has a row, and the bounds are open. */
 static void streams_are_reported(void **state)
 {
 	struct collector_params with = params();
@@ -984,7 +996,7 @@ static void streams_are_reported(void **state)
 	assert_int_equal(end_epoch().datagrams, 0);
 	send_to(0x0a000001, 4739, 6);
 	t.taken = 1;
-	assert_true(end_epoch().losses_unknown); /* the port is that of IPFIX */
+	assert_true(end_epoch().losses_unknown); /* the IPFIX port */
 	assert_int_equal(t.rows[0].malformed, 1);
 	put_words(10, 40, 40);
 	data[16] = 1, data[19] = 24; /* a data set */
@@ -998,7 +1010,7 @@ static void streams_are_reported(void **state)
 	assert_non_null(strstr(t.said, "exporter 10.0.0.1: IPFIX over SCTP: not supported"));
 }
 
-/* Each problem of each exporter has a line, whatever else there was to be logged. */
+/* Each problem of each exporter is logged, also after other log lines. */
 static void each_problem_has_a_line(void **state)
 {
 	struct collector_params with = params();
@@ -1012,10 +1024,10 @@ static void each_problem_has_a_line(void **state)
 	}
 	end_epoch();
 	stop();
-	assert_int_equal(t.nb_said, 4 + 4); /* clocks, and malformed */
+	assert_int_equal(t.nb_said, 4 + 4); /* clocks and malformed */
 	assert_non_null(strstr(t.said, "10.0.0.4: malformed: its count of records"));
 	assert_non_null(strstr(t.said, "(5 datagrams)"));
-	/* Live, it is logged when it comes, one line a second, and at the end if there was more. */
+	/* Live: logged when it occurs, one line per second, and the rest at the end. */
 	with.live = true;
 	start(&with);
 	put_netflow5(3, 1, 100, 0);
@@ -1034,7 +1046,7 @@ static void each_problem_has_a_line(void **state)
 	assert_non_null(strstr(t.said, "(3 datagrams)"));
 }
 
-/* Zeros after the records that a header counts are padding. */
+/* Zeros after the number of records in the header are padding. */
 static void padding_is_no_damage(void **state)
 {
 	struct collector_params with = params();
@@ -1051,7 +1063,7 @@ static void padding_is_no_damage(void **state)
 	stop();
 }
 
-/* A record of no packets hides none. */
+/* A record of 0 packets does not open the bounds. */
 static void records_of_nothing_leave_nothing_open(void **state)
 {
 	struct collector_params with = params();
@@ -1066,7 +1078,7 @@ static void records_of_nothing_leave_nothing_open(void **state)
 	stop();
 }
 
-/* Addresses, packets, bytes. */
+/* Fields: addresses, packets, bytes. */
 static void put_wide_template(void)
 {
 	static const uint16_t fields[][2] = {{8, 4}, {12, 4}, {2, 8}, {1, 8}};
@@ -1108,8 +1120,10 @@ static void no_record_makes_a_sum_wrap(void **state)
 	assert_int_equal(t.nb_seen, 1);
 	assert_true(end_epoch().losses_unknown);
 	assert_int_equal(t.rows[0].unusable, 4);
-	/* Each of them may be, all together may not: a 16th of 2^63 is one exporter's share, and a loan
-	 * as large. */
+	/*
+	 * Each of them fits, all together do not: an exporter's share is a 16th of 2^63, plus a
+	 * loan of the same size.
+	 */
 	for (uint32_t i = 0; i < 41; i++)
 		send_wide(50, 1000, bytes);
 	for (uint32_t i = 1; i < t.nb_seen; i++)
@@ -1122,7 +1136,7 @@ static void no_record_makes_a_sum_wrap(void **state)
 	stop();
 }
 
-/* Sends records of ever smaller counts, until even the smallest is refused. */
+/* Sends records of decreasing counts, until even the smallest is refused. */
 static void fill_sum(uint32_t address)
 {
 	for (uint64_t bytes = (UINT64_C(1) << 52) - 1; bytes > 0; bytes /= 2)
@@ -1133,7 +1147,7 @@ static void fill_sum(uint32_t address)
 	assert_int_equal(t.nb_seen, 0);
 }
 
-/* Every other exporter fills its sums to the brim: the last one still has its share of them. */
+/* All other exporters fill their sums completely: the last one still has its share. */
 static void no_exporter_uses_up_the_sums_of_another(void **state)
 {
 	struct collector_params with = params();
@@ -1163,7 +1177,7 @@ static void no_exporter_uses_up_the_sums_of_another(void **state)
 		strstr(t.said, ": records beyond one exporter's share of the interval's sum"));
 }
 
-/* A slot's new owner has only what the last one left of its share. */
+/* The new owner of a slot gets only the rest of its share. */
 static void a_slot_has_one_share_of_an_epoch(void **state)
 {
 	struct collector_params with = params();
@@ -1190,7 +1204,10 @@ static void a_slot_has_one_share_of_an_epoch(void **state)
 	stop();
 }
 
-/* Sets of one byte, each of another template: memory is for their datagram's bytes. */
+/*
+ * Sets of one byte, each with another template: waiting memory is bounded by their datagram's
+ * bytes.
+ */
 static void tiny_sets_wait_as_their_bytes_do(void **state)
 {
 	struct collector_params with = params();
@@ -1206,7 +1223,7 @@ static void tiny_sets_wait_as_their_bytes_do(void **state)
 	end_epoch();
 	assert_int_equal(t.rows[0].waiting, 8 + len / 32);
 	assert_int_equal(t.rows[0].unknown_template, sets - (8 + len / 32));
-	/* Records of any use are longer: all of their sets wait. */
+	/* Records of a realistic length: all of their sets wait. */
 	sets = 0;
 	put_netflow9(2, 1);
 	while (len < 1400) {
@@ -1227,7 +1244,7 @@ static void put_ipfix(uint32_t domain, uint32_t sequence)
 	put(300, 2), put(8, 2), put(1, 4);
 }
 
-/* One datagram of messages of many domains: it takes few places, and the time of few. */
+/* One datagram with messages of many domains takes few slots, and few are processed. */
 static void a_datagram_has_few_new_domains(void **state)
 {
 	struct collector_params with = params();
@@ -1243,7 +1260,7 @@ static void a_datagram_has_few_new_domains(void **state)
 			put_ipfix(i, round);
 		send_from(0x0a000001);
 		end_epoch();
-		/* Those that are known are read; what follows the fifth that is new is not. */
+		/* Known domains are read; everything after the fifth new one is not. */
 		admitted += 4;
 		assert_int_equal(t.nb_rows, admitted + 1);
 		assert_true(t.rows[admitted].others);
@@ -1274,7 +1291,10 @@ static void a_flood_costs_no_exporter_a_record(void **state)
 		}
 	}
 	assert_true(t.nb_forgotten > 1000);
-	/* The first record of each stands in the others' row: a new slot was pushed out again. */
+	/*
+	 * The first record of each exporter is in the row of others, because its new slot was
+	 * evicted again.
+	 */
 	assert_int_equal(records, 300 - 3);
 	assert_int_equal(t.nb_seen, 3000 + 300);
 	stop();
@@ -1295,7 +1315,7 @@ static void send_from_port(uint16_t port, uint32_t packets)
 	source_port = 0;
 }
 
-/* Sessions of other ports are bounded, and end none that sends. */
+/* Sessions of other ports are bounded, and do not end active ones. */
 static void a_flood_of_ports(void **state)
 {
 	struct collector_params with = params();
@@ -1318,7 +1338,7 @@ static void a_flood_of_ports(void **state)
 	assert_int_equal(t.rows[0].waiting + t.rows[0].unknown_template, 0);
 	assert_int_equal(t.rows[0].restarts, 0);
 	assert_in_range(t.rows[0].templates, 2, 4);
-	/* Another exporter has its own. */
+	/* Another exporter has its own templates. */
 	put_netflow9(1, 1);
 	put_data(1, 1);
 	send_from(0x0a000002);
@@ -1326,7 +1346,7 @@ static void a_flood_of_ports(void **state)
 	stop();
 }
 
-/* A restart is counted once it is certain, and taken back if the exporter continues. */
+/* A restart counts once it is certain, and is withdrawn if the exporter continues. */
 static void a_restart_is_taken_back(void **state)
 {
 	struct collector_params with = params();
@@ -1337,7 +1357,7 @@ static void a_restart_is_taken_back(void **state)
 	send_from_port(7, 1);
 	fit = SEQUENCE_RESTARTED;
 	send_from_port(7, 0);
-	send_from_port(7, 2); /* of the first session: it fits both */
+	send_from_port(7, 2); /* first session; fits both sessions */
 	assert_int_equal(t.nb_seen, 2);
 	end_epoch();
 	assert_int_equal(t.rows[0].restarts, 0);
@@ -1349,7 +1369,7 @@ static void a_restart_is_taken_back(void **state)
 	stop();
 }
 
-/* Addresses, protocol, packets, bytes, original exporter, sampling interval. */
+/* Fields: addresses, protocol, packets, bytes, original exporter, sampling interval. */
 static void put_mediated(uint32_t n, uint32_t first, uint32_t sampling)
 {
 	static const uint16_t fields[][2] = {
@@ -1367,7 +1387,7 @@ static void put_mediated(uint32_t n, uint32_t first, uint32_t sampling)
 	}
 }
 
-/* The original exporters have rows and slots; more than there is room for push out each other. */
+/* Original exporters have rows and slots; if there are too many, they evict each other. */
 static void a_mediator_names_exporters(void **state)
 {
 	struct collector_params with = params();
@@ -1387,7 +1407,7 @@ static void a_mediator_names_exporters(void **state)
 	assert_int_equal(t.rows[1].records, 1);
 	assert_int_equal(t.rows[1].address.s6_addr[15], 1);
 	assert_int_equal(t.rows[3].address.s6_addr[15], 3);
-	/* A datagram adds 4. */
+	/* A datagram adds 4 records. */
 	t.nb_seen = 0;
 	put_mediated(10, 0xc0000302, 0);
 	send_from(0x0a000001);
@@ -1404,7 +1424,7 @@ static void a_mediator_names_exporters(void **state)
 			assert_int_equal(t.rows[0].datagrams, 100);
 		}
 	}
-	/* The sender's templates stay. */
+	/* The sender's templates remain. */
 	put_mediated(1, 0, 0);
 	send_from(0x0a000001);
 	assert_true(t.nb_seen > 0);
@@ -1412,7 +1432,7 @@ static void a_mediator_names_exporters(void **state)
 	stop();
 }
 
-/* A mediator says how the exporters sample; each has an interval of its own. */
+/* A mediator reports the sampling of its exporters; each has its own interval. */
 static void originals_have_intervals(void **state)
 {
 	struct exporter_rule rules[2];
@@ -1442,7 +1462,7 @@ static void originals_have_intervals(void **state)
 
 #define WIDE_FIELDS 40
 
-/* Its fields but the first two are of no use here. */
+/* Only its first two fields are used here. */
 static void send_wide_template(uint32_t address, uint32_t id)
 {
 	put_netflow9(0, 1);
@@ -1462,7 +1482,10 @@ static uint32_t templates_of(uint32_t address)
 	return 0;
 }
 
-/* Some have far more than a share; who comes when all is lent has his, and memory has its end. */
+/*
+ * Some exporters have far more than a share of templates. A new exporter gets its share even if all
+ * room is lent, and memory is bounded.
+ */
 static void many_templates_borrow_room(void **state)
 {
 	struct collector_params with = params();
@@ -1575,7 +1598,7 @@ static void put_counters(uint64_t bytes, uint32_t packets)
 		put(0, 4);
 }
 
-/* Of a direction whose bytes the agent does not count its counters say nothing. */
+/* Counters of a direction are ignored if the agent does not count its bytes. */
 static void counters_that_are_unknown(void **state)
 {
 	struct collector_params with = params();
@@ -1585,7 +1608,7 @@ static void counters_that_are_unknown(void **state)
 	start(&with);
 	for (uint32_t i = 0; i < 2; i++) {
 		put_counters(1000 + i * 500, 10 + i);
-		len -= 32; /* what goes out */
+		len -= 32; /* output counters */
 		put(UINT64_MAX, 8), put(UINT32_MAX, 4);
 		len += 20;
 		send_at(0x0a000001, T0 + i * SECOND_NS, 0);
@@ -1645,10 +1668,10 @@ static void only_allowed_senders_are_heard(void **state)
 	with.nb_rules = 2;
 	with.links = true;
 	start(&with);
-	/* The agent 10.0.0.99 is allowed; who sends is not. */
+	/* Agent 10.0.0.99 is allowed, but the sender is not. */
 	put_counters(1000, 1);
 	send_from(0x0a000002);
-	/* Nobody can read it. */
+	/* Unreadable. */
 	data[1] = 77;
 	send_from(0x0a000002);
 	epoch = end_epoch();
@@ -1657,13 +1680,13 @@ static void only_allowed_senders_are_heard(void **state)
 	assert_true(t.rows[0].others);
 	assert_int_equal(t.rows[0].refused, 2);
 	assert_int_equal(t.rows[0].malformed, 0);
-	/* Who is allowed: the agent's rule holds, or else the sender's. */
+	/* Allowed: the rule of the agent applies, otherwise that of the sender. */
 	send_from(0x0a000001);
 	put_counters(1000, 1);
 	send_from(0x0a000001);
 	data[11] = 98;
 	send_from(0x0a000001);
-	/* A known agent's name in a stranger's datagram. */
+	/* A known agent's address in a stranger's datagram. */
 	send_from(0x0a000002);
 	epoch = end_epoch();
 	assert_true(epoch.losses_unknown);
@@ -1673,7 +1696,7 @@ static void only_allowed_senders_are_heard(void **state)
 	assert_string_equal(t.rows[1].name, "sender");
 	assert_int_equal(t.rows[1].datagrams, 1);
 	assert_int_equal(t.rows[1].address.s6_addr[15], 98);
-	/* It sends for agents: an unreadable datagram is an export. */
+	/* It sends for agents: an unreadable datagram is a damaged export. */
 	assert_true(t.rows[2].sender);
 	assert_string_equal(t.rows[2].name, "sender");
 	assert_int_equal(t.rows[2].malformed, 1);
@@ -1682,7 +1705,7 @@ static void only_allowed_senders_are_heard(void **state)
 	stop();
 }
 
-/* The file of templates, in a directory of its own. */
+/* The template file, in its own directory. */
 struct kept {
 	char directory[32], path[64];
 };
@@ -1722,7 +1745,7 @@ static void templates_outlive_the_collector(void **state)
 	send_from(0x0a000001);
 	assert_int_equal(t.nb_seen, 1);
 	assert_int_equal(t.seen[0].packets, 9);
-	/* It started anew meanwhile: what is kept is void. */
+	/* The exporter restarted in between: the saved templates are void. */
 	stop();
 	start(&with);
 	put_netflow9(1, 1);
@@ -1735,7 +1758,7 @@ static void templates_outlive_the_collector(void **state)
 	assert_int_equal(t.rows[0].waiting, 1);
 	collector_finish(t.collector);
 	collector_destroy(t.collector);
-	/* The directory goes away: a line, and it goes on. */
+	/* The directory disappears: one warning, and the collector continues. */
 	start(&with);
 	put_netflow9(1, 1);
 	put_template();
@@ -1749,7 +1772,7 @@ static void templates_outlive_the_collector(void **state)
 	assert_non_null(strstr(error, kept.path));
 }
 
-/* The header's time by the exporter's clock, in seconds since T0, and its uptime, in ms. */
+/* Sets the header's time, in s since T0 by the exporter's clock, and its uptime, in ms. */
 static void set_times(uint32_t seconds, uint32_t uptime)
 {
 	uint32_t end = len;
@@ -1759,7 +1782,7 @@ static void set_times(uint32_t seconds, uint32_t uptime)
 	len = end;
 }
 
-/* An uptime that is counted a little too slowly is no restart, however long the run was. */
+/* An uptime that counts slightly too slowly is not a restart, after any duration. */
 static void templates_outlive_a_slow_uptime(void **state)
 {
 	struct collector_params with = params();
@@ -1771,7 +1794,7 @@ static void templates_outlive_a_slow_uptime(void **state)
 	put_netflow9(1, 1);
 	put_template();
 	send_from(0x0a000001);
-	end_epoch(); /* which saves them */
+	end_epoch(); /* saves them */
 	for (uint32_t i = 0; i <= 100; i++) {
 		put_netflow9(1, 1);
 		put_data(1, 9);
@@ -1789,7 +1812,10 @@ static void templates_outlive_a_slow_uptime(void **state)
 	remove_kept(&kept);
 }
 
-/* Data that can be read at once is not taken to be unsampled until options come again. */
+/*
+ * After a restart of the collector, records with saved templates keep their sampling before options
+ * come again.
+ */
 static void sampling_outlives_the_collector(void **state)
 {
 	struct collector_params with = params();
@@ -1818,7 +1844,7 @@ static void sampling_outlives_the_collector(void **state)
 		stop();
 		assert_int_equal(t.nb_said, 0);
 	}
-	/* It started anew meanwhile, and nobody knows how it samples now. */
+	/* The exporter restarted in between: its sampling is unknown. */
 	start(&with);
 	put_netflow9(1, 2);
 	put_template();
@@ -1831,7 +1857,7 @@ static void sampling_outlives_the_collector(void **state)
 	remove_kept(&kept);
 }
 
-/* What begins and what ends is said, and nothing between them. */
+/* The first failure and the recovery are logged, and nothing in between. */
 static void templates_are_saved_where_it_failed(void **state)
 {
 	struct collector_params with = params();
@@ -1846,9 +1872,9 @@ static void templates_are_saved_where_it_failed(void **state)
 	for (int i = 0; i < 2; i++) {
 		bool written = i == 1;
 
-		/* Of a save that goes on nothing is known yet. */
+		/* A running save has no result yet. */
 		for (int tries = 0; t.nb_said <= (uint32_t)i && tries < 10000; tries++) {
-			/* A clock that was set back: no ten seconds. */
+			/* The clock was set back, so that the ten seconds do not apply. */
 			send_at(0x0a000001, T0 - i * SECOND_NS, 0);
 			collector_save_templates(t.collector);
 			usleep(1000);

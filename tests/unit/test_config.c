@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Command line and configuration file: what they mean together, and how mistakes are told. */
+/* Command line and configuration file: their combined meaning, and error messages. */
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -38,14 +38,14 @@
 #define ARGUMENTS_MAX 600
 #define SECOND        UINT64_C(1000000000)
 
-/* One call of config_load() and all it said. */
+/* Result and output of one call of config_load(). */
 struct attempt {
 	struct config config;
 	enum config_result result;
 	char *out, *err;
 };
 
-/* "bench NAME ..." is for sketchtap-bench, where that has such a command. */
+/* "bench NAME ..." is for sketchtap-bench, if it has such a command. */
 static enum config_result load_program(
 	struct config *config, int argc, char *const argv[], FILE *out, FILE *err)
 {
@@ -79,7 +79,7 @@ static void attempt_free(struct attempt *attempt)
 	free(attempt->err);
 }
 
-/* Arguments separated by single spaces; "sketchtap" is put before them. Cuts `line` up. */
+/* Splits `line` at single spaces and puts "sketchtap" first. Modifies `line`. */
 static int split(char *line, char **argv)
 {
 	int argc = 1;
@@ -94,7 +94,10 @@ static int split(char *line, char **argv)
 	return argc;
 }
 
-/* Strings of the configuration point into the returned arguments: free them after it. */
+/*
+ * Strings of the configuration point into the returned arguments: free them after the
+ * configuration.
+ */
 static char *load(struct attempt *result, const char *line)
 {
 	char *words = strdup(line);
@@ -123,7 +126,7 @@ static void assert_one_line(const char *err)
 	assert_int_equal(end[1], '\0');
 }
 
-/* The result, and one line on err that begins with the program's name and what is given here. */
+/* Asserts the result, and one line on err that begins with the program's name and `start`. */
 static void assert_refused(
 	const char *line, enum config_result expected, const char *start, const char *has)
 {
@@ -142,9 +145,9 @@ static void assert_refused(
 }
 
 struct refusal {
-	const char *line;  /* of arguments */
-	const char *start; /* of the message: names the option */
-	const char *has;   /* in it: names value or remedy */
+	const char *line;  /* arguments */
+	const char *start; /* start of the message: names the option */
+	const char *has;   /* part of the message: names the value or the remedy */
 };
 
 static void assert_all_refused(const struct refusal *rows, size_t nb_rows)
@@ -270,7 +273,7 @@ static void every_option_lands_in_its_field(void **state)
 	free(words);
 }
 
-/* As load(), with a terminal as standard output. Returns false where there is none. */
+/* Like load(), with a terminal as standard output. Returns false if there is no terminal. */
 static bool load_at_terminal(struct attempt *result, const char *line, char **words)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY), slave = -1;
@@ -290,7 +293,7 @@ static bool load_at_terminal(struct attempt *result, const char *line, char **wo
 	return true;
 }
 
-/* A capture is summed up once and shows 20 rows, unless told otherwise; files stay as they are. */
+/* By default, a capture on a terminal is summed up once with 20 rows; files are unchanged. */
 static void a_terminal_shows_a_capture_once(void **state)
 {
 	static const struct {
@@ -401,7 +404,7 @@ static void lists_land_in_their_fields(void **state)
 	assert_int_equal(bench->sketches, sketch_set);
 	assert_int_equal(bench->sharings, 1u << SHARING_SHARED);
 	assert_int_equal(bench->atomics, 1u << ATOMIC_CAS | 1u << 2);
-	assert_values(&bench->flows, flows, 2); /* the last one holds */
+	assert_values(&bench->flows, flows, 2); /* the last one applies */
 	assert_values(&bench->widths, widths, 2);
 	assert_values(&bench->zipf, zipf, 4);
 	assert_values(&bench->threads, threads, 1);
@@ -412,7 +415,7 @@ static void lists_land_in_their_fields(void **state)
 	free(words);
 }
 
-/* A list whose elements have parts; a plain element means every value of the part. */
+/* A list whose elements have parts; an element without part means every value of the part. */
 static void parts_of_lists_are_cut_off(void **state)
 {
 	const uint32_t shared = 1u << SHARING_SHARED, both = shared | 1u << SHARING_SEPARATE;
@@ -596,7 +599,7 @@ static void arguments_that_are_no_options(void **state)
 	ALL_REFUSED(rows);
 }
 
-/* What hands that know tcpdump write. */
+/* Options and arguments in the style of tcpdump. */
 static void captures_and_letters_are_taken(void **state)
 {
 	static const struct {
@@ -893,7 +896,7 @@ static void contradictions_are_told(void **state)
 	ALL_REFUSED(rows);
 }
 
-/* Every option that needs something, where that is missing. */
+/* Every option that needs another one, without it. */
 static const struct refusal without_effect[] = {
 	{"generate --synthetic packets=5 --output o --return p", "--return: has no effect",
 		"without --port"},
@@ -1046,9 +1049,9 @@ static void options_with_effect_are_taken(void **state)
 		"--pcap a --sketch ft --deep tcp --deep-share 0.1",
 		"--pcap a --sketch iblt --iblt-load 0.5",
 		"--pcap a --stats s --force --rotate 1h",
-		/* Nothing is asked for. */
+		/* Values that disable the option. */
 		"--pcap a --wait-link 0 --idle-timeout 0 --iblt-load 0",
-		/* Which source there will be is not known. */
+		/* The source is not known yet. */
 		"doctor --wait-link 5s --rss-fields src",
 		"plan --port a --wait-link 5s",
 		"plan --listen :1 --filter tcp",
@@ -1068,7 +1071,7 @@ static void options_with_effect_are_taken(void **state)
 		assert_taken(lines[i]);
 }
 
-/* A message stays one line, whatever the value is. */
+/* A message stays on one line, for any value. */
 static void strange_values_are_told_in_one_line(void **state)
 {
 	char long_value[5000];
@@ -1177,7 +1180,7 @@ static void write_bytes(const char *bytes, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Loads the file with more arguments behind --config. */
+/* Loads the file with more arguments after --config. */
 static char *load_file(struct attempt *result, const char *text, const char *arguments)
 {
 	char line[500];
@@ -1213,7 +1216,7 @@ static void file_sets_what_the_command_line_would(void **state)
 		"\n"
 		"pcap = a b.pcap\n"
 		"  pcap=c.pcap  \n"
-		"interval: 5m ; so long\n"
+		"interval: 5m ; comment\n"
 		"no-huge = yes\n"
 		"append = off\r\n"
 		"eal = --vdev=net_null0;x\n"
@@ -1267,7 +1270,7 @@ static void sections_start_from_what_holds_for_all(void **state)
 	assert_string_equal(m[0].name, "flows");
 	assert_int_equal(measurement_options(&m[0])->width, 1024);
 	assert_int_equal(
-		measurement_options(&m[0])->memory, 0); /* the section's width took its place */
+		measurement_options(&m[0])->memory, 0); /* the section's width replaces it */
 	assert_int_equal(measurement_options(&m[0])->top, 7);
 	assert_string_equal(measurement_options(&m[0])->key.name, "dst");
 	assert_int_equal(strlen(m[1].name), 63);
@@ -1328,7 +1331,7 @@ static void sections_say_where_rows_go(void **state)
 	static const char text[] =
 		"pcap = a\nstats = ledger.csv\n[export x]\nwhat = heavy-hitters\n"
 		"url = tcp://a:1\n[measurement m]\ntop = 3\n[export y]\nwhat = stats\n"
-		"format = json\nurl : b ; so long\n";
+		"format = json\nurl : b ; comment\n";
 	struct attempt result;
 	char *words = load_file(&result, text, "");
 	struct sink_config_iter walk = {0};
@@ -1338,7 +1341,7 @@ static void sections_say_where_rows_go(void **state)
 	assert_string_equal(result.err, "");
 	assert_int_equal(result.config.nb_measurements, 1);
 	assert_int_equal(measurement_options(&result.config.measurements[0])->top, 3);
-	/* In the place of standard output, which nobody asked for. */
+	/* Replaces standard output, which is only a default. */
 	assert_true(sink_config_next(&result.config, &walk, &requested));
 	assert_string_equal(requested.name, "ledger.csv");
 	assert_null(requested.section);
@@ -1383,7 +1386,7 @@ static void sections_are_bounded(void **state)
 	assert_file_refused(text, 3 * CONFIG_NAMED_MAX + 2, "one too many; the limit is 32");
 }
 
-/* The line is that of the key, or of the section where it lacks one. */
+/* The line is that of the key, or of the section if a key is missing. */
 static void mistakes_in_sections_name_their_line(void **state)
 {
 	static const struct {
@@ -1554,7 +1557,7 @@ static void long_lines_are_refused_not_cut(void **state)
 	(void)state;
 }
 
-/* Longer than a line may be, too. */
+/* Longer than the limit of a line. */
 static void comments_may_be_long(void **state)
 {
 	for (size_t len = 190; len < 5000; len += len < 500 ? 3 : 401) {
@@ -1655,7 +1658,7 @@ static void examples_load(void **state)
 		assert_string_equal(result.err, "");
 		assert_int_equal(result.result, CONFIG_OK);
 		assert_int_equal(result.config.nb_measurements, examples[i].nb_measurements);
-		if (i == 1 || i == 3) /* what docs start as services */
+		if (i == 1 || i == 3) /* the documentation starts these as services */
 			assert_true(writer_options(&result.config)->rotate.period > 0);
 		if (i == 2) {
 			assert_int_equal(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a configuration becomes by words and by its file, which is read again. */
+/* Changes of a configuration by requests, and by reading its file again. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void test_words(void **state)
 	struct config first = load("top = 7\n[measurement a]\nkey = src\n"), next, last;
 
 	(void)state;
-	/* What is said while the run goes on stands above the command line. */
+	/* Requests during the run take precedence over the command line. */
 	next = change(&first, "add b key=dst/16 width=1024 count=bytes");
 	assert_int_equal(next.nb_measurements, 2);
 	assert_string_equal(next.measurements[0].name, "a");
@@ -81,7 +81,7 @@ static void test_words(void **state)
 	assert_false(config_measures_same(&first, &next));
 	last = change(&next, "remove a");
 	config_free(&next);
-	/* Strings are its own. */
+	/* The strings belong to this configuration. */
 	assert_int_equal(last.nb_measurements, 1);
 	assert_string_equal(last.measurements[0].name, "b");
 	assert_string_equal(measurement_options(&last.measurements[0])->key.name, "dst/16");
@@ -99,7 +99,7 @@ static void test_taken_back(void **state)
 	assert_int_equal(measurement_options(&next.measurements[0])->width, 0);
 	assert_int_equal(measurement_options(&next.measurements[0])->top, 3);
 	assert_int_equal(measurement_options(&next.measurements[1])->width, 2048);
-	/* An earlier word of its kind gives way; one without a value is as if it had never been. */
+	/* A word replaces an earlier word of the same option; a word without a value removes it. */
 	last = change(&next, "change a width=512 top= key=");
 	assert_int_equal(measurement_options(&last.measurements[0])->memory, 0);
 	assert_int_equal(measurement_options(&last.measurements[0])->width, 512);
@@ -128,7 +128,7 @@ static void test_without_sections(void **state)
 	config_free(&first);
 }
 
-/* A value with parts, and an old name, replace what was given before. */
+/* A value with parts, and an old option name, replace the earlier value. */
 static void test_parts(void **state)
 {
 	struct config first =
@@ -213,7 +213,7 @@ static void test_read_again(void **state)
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
 	assert_true(config_measures_same(&first, &next));
 	config_free(&next);
-	/* Lines and comments are no difference, what holds for all measurements is one. */
+	/* Lines and comments make no difference; options for all measurements do. */
 	write_file("; more\n[measurement a]\n[sketchtap]\nmax-loss = 50%\ntop = 7\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
 	assert_true(config_measures_same(&first, &next));
@@ -228,7 +228,7 @@ static void test_read_again(void **state)
 	write_file("top = 7\n[measurement a]\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
 	assert_non_null(strstr(error, "max-loss: removed"));
-	/* Nor are the order of lines and how a value is written. */
+	/* The order of lines and the notation of a value make no difference. */
 	write_file("max-loss = 0.5\ntop = 7\n[measurement a]\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_OK);
 	assert_true(config_measures_same(&first, &next));
@@ -236,7 +236,7 @@ static void test_read_again(void **state)
 	write_file("top = 7\nmax-loss = 50%\n[measurement a]\nkey = none\n");
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
 	assert_non_null(strstr(error, ":4: key: 'none'"));
-	/* It takes the machine to know that there is no file. */
+	/* A missing file is a system error, not a mistake in the configuration. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_1);
 	assert_non_null(strstr(error, "No such file"));
@@ -244,7 +244,7 @@ static void test_read_again(void **state)
 	config_free(&first);
 }
 
-/* Sections with keys of their own stay as they are, whatever becomes of measurements. */
+/* Sections with keys of their own do not change when measurements change. */
 static void test_other_sections(void **state)
 {
 	static const char text[] = "[export x]\nwhat = stats\nurl = a\n[measurement a]\n"

@@ -17,7 +17,7 @@
 #include "control/control.h"
 #include "parallel/plan/design.h"
 
-/* --- telemetry without its socket: commands are called by name, and answers can be held up --- */
+/* --- telemetry without its socket: commands are called by name, and replies can be held up --- */
 
 #define COMMANDS_MAX 16
 
@@ -52,7 +52,7 @@ int __wrap_rte_tel_data_start_dict(struct rte_tel_data *data)
 	return __real_rte_tel_data_start_dict(data);
 }
 
-/* What the socket frees when it has sent an answer: all that the thread made for it. */
+/* Everything that the thread allocated for a reply; the socket frees it after sending. */
 #define PARTS_MAX 64
 
 static _Thread_local struct rte_tel_data *parts[PARTS_MAX];
@@ -69,7 +69,7 @@ struct rte_tel_data *__wrap_rte_tel_data_alloc(void)
 	return parts[nb_parts++] = __real_rte_tel_data_alloc();
 }
 
-/* With the others. */
+/* Freed with the others. */
 void __wrap_rte_tel_data_free(struct rte_tel_data *data)
 {
 	(void)data;
@@ -97,7 +97,7 @@ static _Atomic bool let_go;
 
 struct stopping {
 	sem_t done;
-	bool let_go; /* when control_stop() returned */
+	bool let_go; /* value of let_go when control_stop() returned */
 };
 
 static void *stop_in_thread(void *arg)
@@ -110,7 +110,7 @@ static void *stop_in_thread(void *arg)
 	return NULL;
 }
 
-/* What a run has until control_stop() returns. */
+/* Starts everything a run has until control_stop() returns. */
 static void start(struct plan *plan)
 {
 	struct report_epoch *epoch = report_epoch_alloc(1, 1);
@@ -125,7 +125,7 @@ static void start(struct plan *plan)
 	report_epoch_free(epoch);
 }
 
-/* A handler is in the middle of its answer when the run ends: names that it reads live on. */
+/* A handler is building its reply when the run ends: the names that it reads must stay valid. */
 static void check_stop_waits(char *path)
 {
 	static struct plan plan;
@@ -142,13 +142,13 @@ static void check_stop_waits(char *path)
 	assert_int_equal(pthread_create(&asking, NULL, ask_in_thread, path), 0);
 	sem_wait(&begun);
 	assert_int_equal(pthread_create(&stopper, NULL, stop_in_thread, &stopping), 0);
-	/* Time in which it might return, but must not. */
+	/* Gives control_stop() time to return, which it must not do. */
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += 200000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	sem_timedwait(&stopping.done, &until);
-	/* Who asks meanwhile is told that nothing runs, and does not wait. */
+	/* A client that asks now learns that no measurement runs, and does not wait. */
 	ask(path);
 	atomic_store(&let_go, true);
 	sem_post(&go_on);

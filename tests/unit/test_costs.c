@@ -12,7 +12,7 @@
 
 #include "adapt/costs.h"
 
-/* Every part another number. Returns the sum of its times. */
+/* Sets every part to a different number. Returns the sum of its times. */
 static uint64_t fill(struct costs *costs)
 {
 	uint64_t *words = (uint64_t *)costs, sum = 0;

@@ -48,7 +48,7 @@ static void append(const struct sketch_candidate *candidate, void *arg)
 	listing->list[listing->n++] = *candidate;
 }
 
-/* The first writer's. */
+/* Returns the list of the first writer. */
 static struct listing list_of(const struct sketch *sketch)
 {
 	struct listing listing = {0};
@@ -150,7 +150,7 @@ static void test_width_for(void **state)
 	assert_int_equal(sketch_width_for(&count_min_ops, &(struct sketch_params){0}, 1000), 0);
 }
 
-/* Bit by bit, as row_index.h says it. */
+/* Computes the index bit by bit, as defined in row_index.h. */
 static uint64_t index_by_bits(const struct key_hash *hash, uint32_t from, uint32_t bits)
 {
 	uint64_t index = 0;
@@ -181,7 +181,7 @@ static void test_row_index(void **state)
 	}
 }
 
-/* Every counter of every shape against the plainest Count-Min there is. */
+/* Compares every counter of every shape with a plain Count-Min. */
 static void check_counters(uint32_t depth, uint32_t bits, enum sketch_metric metric)
 {
 	struct sketch *sketch = make((struct sketch_params){
@@ -219,7 +219,7 @@ static void check_counters(uint32_t depth, uint32_t bits, enum sketch_metric met
 		}
 		assert_int_equal(estimate.value, least);
 		assert_false(estimate.saturated);
-		/* What its list holds does not collide. */
+		/* Listed keys have no collisions. */
 		assert_in_range(own, truth, least);
 	}
 	zipf_close(&stream);
@@ -304,7 +304,7 @@ static void test_merge_refuses(void **state)
 	count_min_ops.destroy(twin);
 }
 
-/* A merged sketch lists nothing it knew, and what it lists later still has an upper bound. */
+/* A merged sketch starts with an empty list; keys listed later still have an upper bound. */
 static void test_update_after_merge(void **state)
 {
 	struct sketch_params params = {.width = 1024};
@@ -390,7 +390,7 @@ static void check_reset(enum sketch_metric metric)
 	assert_same_candidates(used, fresh);
 	assert_true(count_min_ops.lists_all_keys(used));
 
-	/* Nothing behind the header may remember. */
+	/* Everything after the header must be reset. */
 	header += sizeof(struct candidates);
 	used_tables = (const uint8_t *)used + header;
 	fresh_tables = (const uint8_t *)fresh + header;
@@ -415,7 +415,7 @@ static void test_reset(void **state)
 	check_reset(SKETCH_BYTES);
 }
 
-/* The same stream, cut into bursts of `cut` packets; 0 cuts at random. */
+/* Feeds the same stream in bursts of `cut` packets; 0: random lengths. */
 static struct sketch *feed_cut(const struct sketch_params *params, uint32_t cut)
 {
 	struct sketch *sketch = make(*params);
@@ -462,7 +462,7 @@ static void test_burst_borders_do_not_matter(void **state)
 	}
 }
 
-/* Packets of a key follow each other often, as they do on a link. */
+/* Packets of a key often follow each other, as on a real link. */
 static void append_trains(struct zipf_stream *stream, struct key_burst *burst)
 {
 	uint32_t flow = zipf_draw(stream);
@@ -505,7 +505,7 @@ static void check_sharing_alone(const struct sketch_params *params)
 
 static void test_shared_on_one_thread_is_separate(void **state)
 {
-	/* Few counters: keys of one burst meet in them. */
+	/* Few counters, so that keys of one burst share them. */
 	static const struct sketch_params shapes[] = {
 		{.width = 16, .candidates = 32},
 		{.width = 64, .candidates = 64},
@@ -528,7 +528,7 @@ static void test_shared_on_one_thread_is_separate(void **state)
 struct truth {
 	const struct zipf_stream *stream;
 	enum sketch_metric metric;
-	struct sketch_candidate *sum; /* by flow, over all emissions */
+	struct sketch_candidate *sum; /* sums by flow, over all emissions */
 };
 
 static void sum_up(const struct sketch_candidate *candidate, void *arg)
@@ -542,7 +542,10 @@ static void sum_up(const struct sketch_candidate *candidate, void *arg)
 	sum->before = candidate->before;
 }
 
-/* Several writers' lists: what sketch.h promises of their emissions, and the counters of one. */
+/*
+ * Lists of several writers: emissions have the guarantees of sketch.h, and counters equal those of
+ * one writer.
+ */
 static void check_writers(const struct sketch_params *params)
 {
 	struct sketch_params single_params = *params;

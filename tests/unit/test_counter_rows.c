@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Counters in parts and in one, beside plain sums of 64 bits: the same values, the same packets
- * that are held back and the same estimates, where a low part fills, where its rest fills, and at
- * the maximum.
+ * Split and single counters, compared with plain 64-bit sums: the same values, the same deferred
+ * packets and the same estimates, where a low part fills, where its rest fills, and at the maximum.
  */
 
 #include <setjmp.h>
@@ -42,8 +41,10 @@ static uint64_t draw(struct trial *trial, uint64_t n)
 	return zipf_random(&trial->random) % n;
 }
 
-/* Small, or where something turns: a low part of 16 bits or 32 is half full or full, what stands
- * beside it is, the counter is. */
+/*
+ * Returns a small value, or one near a boundary: where a low part of 16 or 32 bits, its rest, or
+ * the whole counter is half full or full.
+ */
 static uint64_t draw_value(struct trial *trial)
 {
 	static const uint8_t turns[] = {15, 16, 17, 31, 32, 33, 47, 48, 63, 64};
@@ -126,7 +127,7 @@ static void set_some(struct trial *trial)
 		}
 }
 
-/* Few keys, so that those of a burst meet. */
+/* Few keys, so that a burst has equal ones. */
 static void draw_burst(struct trial *trial)
 {
 	struct key_burst *burst = &trial->burst;
@@ -175,7 +176,7 @@ static void offer(struct trial *trial, enum counter_policy policy, bool weighted
 		uint64_t amount = amount_of(trial, k, weighted);
 
 		estimate = least(trial, hash);
-		/* With 64 bits: also a counter of 32 that is full. */
+		/* With 64 bits: also a full 32-bit counter. */
 		if (amount >= UINT64_MAX - estimate ||
 			estimate + amount >= trial->admission[hash->hi >> (64 - BUCKET_BITS)])
 			break;
@@ -207,7 +208,7 @@ static void add_all(struct trial *trial, bool weighted)
 		counter_rows_add(&trial->rows, &trial->burst);
 }
 
-/* With one of the other form too. */
+/* Also merges rows of the other layout. */
 static void merge(struct trial *trial)
 {
 	struct sketch_params params = trial->params;
@@ -348,7 +349,7 @@ static void test_in_one(void **state)
 	check_shapes(2, COUNTER_CAS);
 }
 
-/* What plan says of them. */
+/* Sizes that plan reports. */
 static void test_size(void **state)
 {
 	struct sketch_params params = {.depth = 4, .width = 1 << 16, .writers = 1};

@@ -63,7 +63,10 @@ static void test_time(void **state)
 	assert_time(INT64_MAX, "2262-04-11T23:47:16.854775Z");
 }
 
-/* Every day that an int64_t of ns has, by the library's calendar, at another time of the day each. */
+/*
+ * Every day in the range of an int64_t in ns, compared with the C library's calendar, each at
+ * another time of day.
+ */
 static void test_days(void **state)
 {
 	const int64_t last = INT64_MAX / SAMPLE_SECOND / 86400;
@@ -108,7 +111,7 @@ static void assert_number(uint64_t value)
 	assert_text(&text, expected);
 }
 
-/* About each at which the number of digits or of bits changes. */
+/* Around each value at which the number of digits or of bits changes. */
 static void test_lengths_of_numbers(void **state)
 {
 	(void)state;
@@ -120,7 +123,7 @@ static void test_lengths_of_numbers(void **state)
 			assert_number((UINT64_C(1) << bit) + d - 1);
 }
 
-/* One text has times of several days in turn. */
+/* One text with times of several days in turn. */
 static void test_times_in_turn(void **state)
 {
 	const int64_t day = 86400 * SAMPLE_SECOND;
@@ -170,7 +173,7 @@ static void test_quoting(void **state)
 	assert_text(&text, ",plain name,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\"");
 }
 
-/* A row of --links whose interface has this name, as the format writes it. */
+/* Formats a --links row whose interface has this name. */
 static void print_link(struct text *text, const struct format *format, const char *name)
 {
 	struct report_epoch *epoch = sample_epoch(7, 1);
@@ -193,7 +196,7 @@ static void print_link(struct text *text, const struct format *format, const cha
 	report_epoch_free(epoch);
 }
 
-/* An interface that is not known is empty. */
+/* An unknown interface is empty. */
 static void test_link_without_interface(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(7, 1);
@@ -216,7 +219,10 @@ static void test_link_without_interface(void **state)
 	report_epoch_free(epoch);
 }
 
-/* Text from the network never begins a formula in CSV; numbers and names of the operator stay. */
+/*
+ * Text from the network never begins a formula in CSV; numbers and names of the operator are
+ * unchanged.
+ */
 static void test_formulas(void **state)
 {
 	static const struct {
@@ -304,7 +310,10 @@ static void test_queues(void **state)
 	assert_text(&text, "7," SPAN ",0,1,4,eth0 eth1,0,100,90,0,7000,0.250000,0.250000,1.500000\n"
 			   "7," SPAN ",1,2,,,,300,280,20,20000,0.750000,0.500000,1.500000\n");
 	assert_int_equal(output_rows(&output_queues, epoch), 2);
-	/* Packet time is not what a worker's time is a part of; nothing received is not uneven. */
+	/*
+	 * In packet time there is no share of a worker's time; without packets there is no
+	 * imbalance.
+	 */
 	epoch->live = false;
 	epoch->loads[0].received = epoch->loads[1].received = 0;
 	print_epoch(&text, &format_csv, &output_queues, epoch);
@@ -351,7 +360,7 @@ static void test_flows(void **state)
 		"7,main,2026-11-20T13:52:44.000000Z,10.0.0.1,10.0.0.2,5123,2,6,3,180,2026-11-20T13:52:44.000000Z,2026-11-20T13:52:45.000000Z,18,end\n");
 }
 
-/* Saturated: no high. Bytes not known at all. Losses not known: no high, no confidence. */
+/* Saturated: no high. Bytes unknown. Losses unknown: no high, no confidence. */
 static void test_unknown_columns(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(0, 1);
@@ -452,7 +461,7 @@ static void test_stats(void **state)
 		",1000,900,850,1,20,9,60,30,10,15,5,3,54400,5,850,435200,0.120000,5.0,15.0,1.0,21.1,rss,separate,simple-hash,2\n");
 }
 
-/* 850 packets in 600 ms are 1416.7 a second, 435200 bits 725333.3. */
+/* 850 packets in 600 ms are 1416.7 per second; 435200 bits are 725333.3 per second. */
 static void test_stats_rounds_rates(void **state)
 {
 	struct report_epoch *epoch = busy_epoch();
@@ -477,7 +486,7 @@ static void test_stats_without_duration_or_packets(void **state)
 static void test_rates_saturate(void **state)
 {
 	(void)state;
-	assert_int_equal(report_per_second(3, 2000000000), 2); /* 1.5, to the nearest */
+	assert_int_equal(report_per_second(3, 2000000000), 2); /* 1.5, rounded */
 	assert_true(report_per_second(UINT64_MAX, 1000000000) == UINT64_MAX);
 	assert_true(report_per_second((unsigned __int128)UINT64_MAX * 8, 1) == UINT64_MAX);
 }
@@ -490,7 +499,7 @@ static void test_duration(void **state)
 	assert_true(report_duration(&epoch) == UINT64_MAX);
 	epoch.end = INT64_MIN;
 	assert_true(report_duration(&epoch) == 0);
-	epoch.start = 5; /* a capture that runs backwards */
+	epoch.start = 5; /* a capture with decreasing times */
 	assert_true(report_duration(&epoch) == 0);
 }
 

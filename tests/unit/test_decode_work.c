@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Messages that are made to cost time: the calls and steps of a decoder are bounded by a message's
- * bytes, whatever its templates are.
+ * Messages crafted to cost time: the calls and steps of a decoder are bounded by the length of a
+ * message, for any templates.
  */
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define LIMIT        (8 << 20)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* Steps of a message: for each byte, and whatever its length. */
+/* Step limits of a message: per byte, and fixed. */
 #define EACH_BYTE    12
 #define AT_LEAST     25000
 
@@ -31,7 +31,7 @@
 static struct bytes bytes;
 static struct templates *templates;
 
-/* Calls of the sink, and records. */
+/* Calls of the handler, and records. */
 static struct {
 	struct flow_record batch[DECODE_BATCH];
 	uint64_t calls, known, unknown;
@@ -106,7 +106,7 @@ static int drop_templates(void **state)
 	return 0;
 }
 
-/* Decodes the message, whose work is bounded. */
+/* Decodes the message and checks its work. */
 static struct decode_result decode(void)
 {
 	struct datagram_header header;
@@ -134,7 +134,7 @@ static void fill_set(uint32_t id, uint64_t first, uint32_t width)
 	end_set(&bytes, set);
 }
 
-/* A template of IPFIX; with scopes it is an options template. */
+/* Adds an IPFIX template; with scopes it is an options template. */
 static void put_definition(uint32_t id, const struct spec *specs, uint32_t n, uint32_t nb_scopes)
 {
 	uint32_t set = begin_set(&bytes, nb_scopes > 0 ? 3 : 2);
@@ -154,7 +154,7 @@ static void define(uint32_t id, const struct spec *specs, uint32_t n, uint32_t n
 	assert_int_equal(decode().fault, DECODE_FINE);
 }
 
-/* Sixteen fields of no bytes, and one or two of the least. */
+/* Sixteen fields of length 0, and one or two of the smallest length. */
 static void fields_of_no_bytes_cost_nothing(void **state)
 {
 	static const struct spec rests[] = {{OCTETS, 1, 0}, {OCTETS, VARIABLE, 0}, {34, 1, 0}};
@@ -194,7 +194,7 @@ static void long_templates_cost_their_bytes(void **state)
 			end_set(&bytes, set);
 		}
 		decode();
-		/* Another in each message. */
+		/* A different one in each message. */
 		specs[0].number = 9;
 		define(300, specs, COUNT(specs), kind & 2 ? 15999 : 0);
 	}
@@ -214,7 +214,7 @@ static void fill_templates(uint32_t n)
 	}
 }
 
-/* One template, each of 4095, the lowest of them; with and without its withdrawal. */
+/* Changes the lowest template or all 4095 of them, with and without a withdrawal before. */
 static void templates_that_change(void **state)
 {
 	static const uint32_t everywhere[] = {1, 4095};
@@ -242,7 +242,10 @@ static void templates_that_change(void **state)
 	}
 }
 
-/* One of the options, all of them withdrawn, again and again: the others must not be read each time. */
+/*
+ * One options template, with withdrawals of all templates again and again: the others must not be
+ * scanned each time.
+ */
 static void withdrawals_of_all(void **state)
 {
 	static const struct spec one[] = {{149, 4, 0}};
@@ -264,7 +267,7 @@ static void withdrawals_of_all(void **state)
 	}
 }
 
-/* Any sets, of a few templates. */
+/* Random sets of a few templates. */
 static void messages_by_chance(void **state)
 {
 	struct random random;
@@ -315,7 +318,7 @@ static void put_sflow(uint32_t samples)
 	put(&bytes, samples, 4);
 }
 
-/* Samples of nothing, of any number of records: each takes the bytes that it has. */
+/* Empty samples with any number of records: each takes the bytes that it has. */
 static void samples_of_nothing(void **state)
 {
 	static const uint32_t formats[] = {1, 2, 3, 4, 5, 77}, lengths[] = {32, 12, 44, 16, 32, 0};
@@ -333,8 +336,10 @@ static void samples_of_nothing(void **state)
 	}
 }
 
-/* A message changes no more templates than it may, and forgets those that it changed beyond that:
- * their records are not misread. The next one goes on. */
+/*
+ * A message can change a limited number of templates. It forgets those that it changes beyond the
+ * limit, so that their records are not misread. The next message continues.
+ */
 static void changes_have_a_limit(void **state)
 {
 	static const struct spec one[] = {{8, 4, 0}}, other[] = {{12, 4, 0}};
@@ -356,7 +361,7 @@ static void changes_have_a_limit(void **state)
 		end_set(&bytes, set);
 		assert_int_equal(decode().unknown_sets, i >= limit);
 	}
-	/* A definition that is the same changes nothing. */
+	/* An identical definition changes nothing. */
 	before = limit;
 	for (uint32_t i = 0; i < 3; i++) {
 		begin_ipfix(&bytes);
@@ -367,7 +372,7 @@ static void changes_have_a_limit(void **state)
 		before += (uint32_t)counted.known;
 	}
 	assert_int_equal(before, 1000);
-	/* No datagram of an Ethernet frame has more templates of use: addresses and a counter. */
+	/* An Ethernet frame cannot hold more useful templates: addresses and a counter. */
 	templates_forget(templates);
 	begin_ipfix(&bytes);
 	set = begin_set(&bytes, 2);

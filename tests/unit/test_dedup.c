@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What records bring, beside naive references: random interleavings of the reports of 1 to 6
- * observers, lost ones, totals, both sides of a switch, a full table, timeouts, every method. Always
- * no record brings more packets than it stands for.
+ * Weights of records, compared with simple references: random interleavings of the records of 1 to
+ * 6 observation points, lost records, totals, both sides of a switch, a full table, timeouts, every
+ * method. No record adds more packets than it stands for.
  */
 
 #include <math.h>
@@ -28,7 +28,7 @@
 #define START     (INT64_C(1700000000) * SECOND)
 #define TIMEOUT   (60 * SECOND)
 
-/* A dedup, and what came out of it, by flow. */
+/* A flow cache and its results, by flow. */
 struct bed {
 	struct dedup *dedup;
 	struct key_burst burst;
@@ -39,7 +39,7 @@ struct bed {
 	uint32_t flow_of[BURST_MAX], nb_waiting, cut;
 	uint64_t packets[FLOWS], bytes[FLOWS], received;
 	int64_t time;
-	struct key_extra extra[FLOWS]; /* of what was settled last */
+	struct key_extra extra[FLOWS]; /* routers of the flow settled last */
 };
 
 static struct bed *bed_create_for(struct dedup_params params)
@@ -92,13 +92,13 @@ static void flush(struct bed *bed)
 	bed->nb_waiting = 0;
 }
 
-/* By the last byte of the source: the flow's number, as report() sets it. */
+/* Returns the flow's number from the last byte of the source, as report() sets it. */
 static uint32_t flow_of_key(const struct key *key)
 {
 	return key->family == KEY_IPV6 ? key->v6.src_ip[15] : key->v4.src_ip[3];
 }
 
-/* What was held counts; returns how many flows that were. */
+/* Counts deferred flows. Returns their number. */
 static uint32_t settle(struct bed *bed)
 {
 	uint32_t flows = 0, n;
@@ -134,7 +134,9 @@ static void end_epoch(struct bed *bed)
 	dedup_end_epoch(bed->dedup, bed->time, ignore_path, NULL);
 }
 
-/* Flows of even number are IPv4; all of a family lie between two prefixes. */
+/*
+ * Creates a record. Flows of even number are IPv4; all flows of a family lie between two prefixes.
+ */
 static struct observation report(uint32_t flow, uint32_t exporter, uint64_t packets, uint64_t bytes)
 {
 	struct observation observation;
@@ -169,8 +171,9 @@ static void give(struct bed *bed, uint32_t flow, struct observation observation)
 }
 
 /*
- * Observers of one way see all packets, and report what came since their last report, at random
- * times: after every record a flow has what was told of it, wherever an observer joins.
+ * Observation points of one flow path see all packets, and report the packets since their last
+ * record at random times. After every record a flow has all packets reported so far, wherever an
+ * observation point joins.
  */
 static void test_best_is_the_most(void **state)
 {
@@ -222,7 +225,7 @@ static void test_best_is_the_most(void **state)
 	}
 }
 
-/* A report of `packets` that passed from `first_s` to `last_s` seconds after the start. */
+/* Reports `packets` that passed from `first_s` to `last_s` seconds after the start. */
 static void pass(
 	struct bed *bed, uint32_t exporter, uint64_t packets, uint32_t first_s, uint32_t last_s)
 {
@@ -235,7 +238,7 @@ static void pass(
 	flush(bed);
 }
 
-/* A flow that moves to another router and back counts at every one, at once. */
+/* A flow that moves to another router and back counts immediately at each one. */
 static void test_reroutes(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -248,17 +251,17 @@ static void test_reroutes(void **state)
 
 		pass(bed, router, packets, t, t + 10);
 		truth += packets;
-		/* At a change the records of both touch each other. */
+		/* At a change, the records of both routers are adjacent. */
 		assert_in_range(bed->packets[0], truth - truth / 50, truth);
 	}
 	settle(bed);
 	assert_int_equal(bed->counts.duplicate_packets, 0);
-	/* What is missing is in doubt, so that it is in the bounds. */
+	/* Missing packets are in doubt, so the bounds include them. */
 	assert_true(bed->packets[0] + bed->counts.new_packets >= truth);
 	bed_destroy(bed);
 }
 
-/* An observer that sees a part of the packets only: what it tells may be of others. */
+/* An observation point that sees only part of the packets: its records may be of other packets. */
 static void test_parts(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -276,7 +279,9 @@ static void test_parts(void **state)
 	bed_destroy(bed);
 }
 
-/* Active timeouts of 60, 10 and 7 s, clocks that differ by less than 2 s: each packet once. */
+/*
+ * Active timeouts of 60, 10 and 7 s, clocks that differ by less than 2 s: each packet counts once.
+ */
 static void test_timeouts(void **state)
 {
 	const uint32_t timeouts[] = {60, 10, 7};
@@ -304,7 +309,9 @@ static void test_timeouts(void **state)
 	bed_destroy(bed);
 }
 
-/* True traffic of every flow, reported by observers of which each but one loses reports. */
+/*
+ * The true traffic of every flow, reported by observation points that all lose records except one.
+ */
 static void test_one_heard_whole(void **state)
 {
 	(void)state;
@@ -359,7 +366,7 @@ static void test_one_heard_whole(void **state)
 	}
 }
 
-/* A switch that reports each flow where it comes in and where it goes out; its totals restart. */
+/* A switch that reports each flow at both input and output; its totals restart. */
 static void test_both_sides_and_totals(void **state)
 {
 	const uint64_t totals[] = {10, 25, 25, 40, 7, 9};
@@ -391,11 +398,13 @@ static void test_both_sides_and_totals(void **state)
 	}
 }
 
-/* A flow of more than 4 GB whose total of bytes has 32 bits; then another flow in its place. */
+/*
+ * A flow of more than 4 GB whose total of bytes has 32 bits; then another flow with the same key.
+ */
 static void test_totals_of_32_bits(void **state)
 {
 	static const struct {
-		uint64_t packets, bytes; /* totals, */
+		uint64_t packets, bytes; /* totals */
 		uint64_t truth, truth_bytes;
 	} rows[] = {
 		{3000000, 4200000000, 3000000, 4200000000},
@@ -404,11 +413,11 @@ static void test_totals_of_32_bits(void **state)
 		{6000000, 8400000000 % (1ULL << 32), 6000000, 8400000000},
 		{6200000, 8680000000 % (1ULL << 32), 6200000, 8680000000},
 		{5, 400, 6200005, 8680000400},
-		{7, 300, 6200012, 8680000700}, /* more packets, and not a round more bytes */
+		{7, 300, 6200012, 8680000700}, /* more packets; bytes did not wrap */
 		{50000, 75000000, 6250005, 8755000400},
-		{200000, 12000000, 6450005, 8767000400}, /* of 64 bytes each; not of 28 KB */
+		{200000, 12000000, 6450005, 8767000400}, /* packets of 64 bytes; not of 28 KB */
 		{6000000, 8400000000, 12250005, 17155000400},
-		{9000000, 6000000000, 21250005, 23155000400}, /* of more than 32 bits */
+		{9000000, 6000000000, 21250005, 23155000400}, /* more than 32 bits */
 	};
 	struct bed *bed = bed_create(DEDUP_NONE, 100, false);
 
@@ -429,7 +438,7 @@ static void test_totals_of_32_bits(void **state)
 #define TOTAL   OBSERVATION_TOTALS
 #define SESSION OBSERVATION_SESSION
 
-/* One flow after the other with the same key; what each record counts for is `fresh`. */
+/* Successive flows with the same key; `fresh`: new packets of each record. */
 static void test_sessions(void **state)
 {
 	static const struct {
@@ -441,24 +450,24 @@ static void test_sessions(void **state)
 		{0, 0, 1, 10, 10},
 		{0, 0, 1, 5, 5},
 		{SESSION | ENDED, 0, 1, 45, 0},
-		/* A session without updates; one whose last update was lost. */
+		/* A session without updates; a session whose last update was lost. */
 		{SESSION | ENDED, 0, 1, 4, 4},
 		{0, 0, 1, 20, 20},
 		{SESSION | ENDED, 0, 1, 50, 30},
-		/* One whose beginning was not heard: its updates are more than its sum. */
+		/* A session whose beginning was missed: its updates exceed its sum. */
 		{0, 0, 1, 9, 9},
 		{SESSION | ENDED, 0, 1, 3, 3},
-		/* Totals of flows that end: growing, then another with more than the last had. */
+		/* Totals of flows that end: growing, then another flow with a larger total. */
 		{TOTAL, 0, 1, 10, 10},
 		{TOTAL | ENDED, 0, 1, 15, 5},
 		{TOTAL | ENDED, 0, 1, 16, 16},
 		{TOTAL | ENDED, 0, 1, 16, 16},
-		/* The end was not told; the next began after it. */
+		/* The end was not reported; the next flow began after it. */
 		{TOTAL, 1, 2, 20, 20},
 		{TOTAL, 4, 3, 30, 10},
 		{TOTAL, 1, 5, 40, 40},
 		{TOTAL, 9, 5, 40, 0},
-		/* Counters since the last record, and 0 in them where only totals are filled. */
+		/* Counters since the last record, or 0 if the exporter fills only totals. */
 		{0, 0, 1, 7, 7},
 	};
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -483,7 +492,7 @@ static void test_sessions(void **state)
 	bed_destroy(bed);
 }
 
-/* What a record has no counter for is told of it, if it counts. */
+/* A missing counter in a counted record is reported as unknown. */
 static void test_unknown_counts(void **state)
 {
 	static const uint16_t flags[] = {OBSERVATION_BYTES_UNKNOWN, OBSERVATION_PACKETS_UNKNOWN};
@@ -532,7 +541,7 @@ static void test_exporter_and_window(void **state)
 	bed_destroy(bed);
 }
 
-/* The mean of two observers is as coarse as the coarser, whichever was heard last. */
+/* The mean of two observation points is as coarse as the coarser one, in any order. */
 static void test_window_of_samples(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_WINDOW, 100, false);
@@ -554,7 +563,10 @@ static void test_window_of_samples(void **state)
 	bed_destroy(bed);
 }
 
-/* What enters at an edge counts; without edges the lowest slot; a full table falls back to it. */
+/*
+ * Records that enter at an edge count; without edges the lowest slot counts; a full table falls
+ * back to edges.
+ */
 static void test_edge_and_full_table(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_EDGE, 100, false);
@@ -590,7 +602,7 @@ static void test_edge_and_full_table(void **state)
 	assert_int_equal(bed->records[3].edge_only, FLOWS / 2 - 4);
 	assert_int_equal(bed->records[4].edge_only, FLOWS / 2 - 4);
 	assert_int_equal(bed->records[4].duplicate, FLOWS / 2);
-	/* When they are over there is room again. */
+	/* After their timeout there is room again. */
 	bed->time += TIMEOUT + SECOND;
 	dedup_end_epoch(bed->dedup, bed->time, NULL, NULL);
 	give(bed, 1, report(1, 9, 3, 300));
@@ -600,7 +612,7 @@ static void test_edge_and_full_table(void **state)
 	bed_destroy(bed);
 }
 
-/* Without room there is no last total to tell it from: what it brings nobody knows, and that is told. */
+/* Without room there is no previous total, so the new packets are unknown and reported as such. */
 static void test_totals_without_room(void **state)
 {
 	struct observation o;
@@ -628,7 +640,7 @@ static void test_totals_without_room(void **state)
 	}
 }
 
-/* Where there is an edge is known before anybody there was heard. */
+/* Edges are known before their first record. */
 static void test_edges_are_known(void **state)
 {
 	struct bed *bed = bed_create_for(
@@ -646,7 +658,7 @@ static void test_edges_are_known(void **state)
 	bed_destroy(bed);
 }
 
-/* More flows than entries, one after another: entries of those that are over are found again. */
+/* More flows than entries, one after another: entries of ended flows are reused. */
 static void test_entries_come_back(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 64, false);
@@ -667,7 +679,7 @@ static void test_entries_come_back(void **state)
 	bed_destroy(bed);
 }
 
-/* A report after the epoch's end is not counted again; one after the timeout is a new flow's. */
+/* A record after the end of the epoch does not count again; one after the timeout is a new flow. */
 static void test_epochs_and_timeout(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -684,7 +696,9 @@ static void test_epochs_and_timeout(void **state)
 	give(bed, 0, report(0, 2, 4, 400));
 	flush(bed);
 	assert_int_equal(bed->packets[0], 14);
-	/* The slot's new exporter is another observer: the most of the two. */
+	/*
+	 * The new exporter of the slot is another observation point: the larger of the two counts.
+	 */
 	dedup_forget_exporter(bed->dedup, 2);
 	give(bed, 0, report(0, 2, 3, 300));
 	give(bed, 0, report(0, 2, 3, 300));
@@ -693,7 +707,7 @@ static void test_epochs_and_timeout(void **state)
 	bed_destroy(bed);
 }
 
-/* More observers than an entry has room for, and more than any flow may have. */
+/* More observation points than an entry has room for, and more than a flow may have. */
 static void test_many_observers(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
@@ -707,7 +721,7 @@ static void test_many_observers(void **state)
 		give(bed, 0, o);
 	}
 	flush(bed);
-	/* 32 observers are told apart; of the others no edge says that they count, but one. */
+	/* 32 observation points are distinguished. Only one of the others is at an edge. */
 	assert_true(bed->packets[0] >= 10 + 31);
 	assert_int_equal(bed->records[EXPORTERS - 1].edge_only, 3);
 	assert_int_equal(bed->records[9].edge_only, 0);
@@ -723,7 +737,7 @@ static uint64_t binomial(struct random *random, uint64_t packets, uint32_t inter
 	return taken;
 }
 
-/* An observer that does not sample says how many there are, before and after samples. */
+/* An observation point that does not sample has the exact count, before and after samples. */
 static void test_sampled_and_not(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -744,7 +758,7 @@ static void test_sampled_and_not(void **state)
 	flush(bed);
 	assert_int_equal(bed->packets[0], 150);
 	assert_int_equal(bed->bytes[0], 75000);
-	/* The exact one dies: samples count again. */
+	/* The exact one times out: samples count again. */
 	bed->time += TIMEOUT - SECOND;
 	give(bed, 0, o);
 	flush(bed);
@@ -756,7 +770,7 @@ static void test_sampled_and_not(void **state)
 	bed_destroy(bed);
 }
 
-/* A flow of its own prefixes; all count as flow 0. */
+/* Creates a sample of a flow with its own prefixes; all count as flow 0. */
 static struct observation sample(uint32_t flow, uint32_t exporter, uint32_t interval)
 {
 	struct observation o = report(0, exporter, 1, 500);
@@ -768,7 +782,7 @@ static struct observation sample(uint32_t flow, uint32_t exporter, uint32_t inte
 	return o;
 }
 
-/* There is room for 500 held flows: others count at once. Held ones do not end by silence. */
+/* There is room for 500 deferred flows: others count at once. Deferred flows do not time out. */
 static void test_held_flows(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 8000, false);
@@ -791,7 +805,7 @@ static void test_held_flows(void **state)
 	bed_destroy(bed);
 }
 
-/* An exact report ends what samples would bring. */
+/* An exact record ends the use of samples. */
 static void test_held_and_exact(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, false);
@@ -824,7 +838,7 @@ static void assert_routers(const struct key_extra *extra, uint32_t ingress, uint
 	assert_int_equal(extra->egress[0] << 8 | extra->egress[1], egress);
 }
 
-/* Flow 1 goes by 10, 11 and 12: which is known when all were heard, then at once. */
+/* Flow 1 passes 10, 11 and 12; known once all of them reported, and then immediately. */
 static void test_routers(void **state)
 {
 	(void)state;
@@ -894,7 +908,9 @@ static void test_paths(void **state)
 		assert_int_equal(told.last.hops[k].input, k + 1);
 		assert_int_equal(told.last.hops[k].output, k + 10);
 	}
-	/* Nothing came: no row. Another interface: changed, of what came in this epoch. */
+	/*
+	 * Without records: no row. Another interface: changed, with the packets of this epoch only.
+	 */
 	dedup_end_epoch(bed->dedup, bed->time, tell, &told);
 	assert_int_equal(told.rows, 1);
 	bed->time += SECOND;
@@ -914,8 +930,8 @@ static void test_paths(void **state)
 }
 
 /*
- * Sampled packets of 64 and of 1500 bytes that share a record: its mean is near 64, and steps of
- * that size would be too narrow. Bounds of 1 % on either side.
+ * Sampled packets of 64 and of 1500 bytes in one record: its mean is near 64, and steps of that
+ * size would be too narrow. Bounds of 1 % on either side.
  */
 static void check_mixed_sizes(bool held)
 {
@@ -953,7 +969,7 @@ static void test_mixed_sizes(void **state)
 	(void)state;
 	check_mixed_sizes(true);
 	check_mixed_sizes(false);
-	/* One packet's size is told; that of packets which were not sampled does not matter. */
+	/* A record of one packet reports its size; sizes of unsampled packets do not matter. */
 	o.sampling = 100;
 	give(bed, 0, o);
 	give(bed, 1, report(1, 1, 10, 800));
@@ -967,7 +983,7 @@ static void test_mixed_sizes(void **state)
 	bed_destroy(bed);
 }
 
-/* A slot that is given to another exporter says nothing of where flows went before. */
+/* A slot's new exporter does not inherit the routes of the old one. */
 static void test_routers_of_before(void **state)
 {
 	struct bed *bed = bed_create_for(
@@ -990,7 +1006,7 @@ static void test_routers_of_before(void **state)
 	settle(bed);
 	assert_int_equal(bed->packets[1], 40);
 	assert_routers(&bed->extra[1], 10, 11);
-	/* Nobody who saw it is there any more. */
+	/* No exporter that saw the flow remains. */
 	end_epoch(bed);
 	give(bed, 5, on_the_way(5, 10));
 	flush(bed);
@@ -1006,7 +1022,7 @@ static void test_routers_of_before(void **state)
 	bed_destroy(bed);
 }
 
-/* The new exporter in the slot of the last is where the flow comes in. */
+/* The new exporter in the slot of the old one is the ingress of the flow. */
 static void test_paths_of_before(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
@@ -1031,7 +1047,7 @@ static void test_paths_of_before(void **state)
 	assert_true(told.last.ordered);
 	for (uint32_t h = 0; h < 3; h++)
 		assert_int_equal(told.last.hops[h].exporter, way[h]);
-	/* A next hop that is no exporter any more is forgotten. */
+	/* A next hop that is no longer an exporter is forgotten. */
 	o = on_the_way(1, 10);
 	o.next = EXPORTER_NONE;
 	give(bed, 1, o);
@@ -1042,8 +1058,10 @@ static void test_paths_of_before(void **state)
 	bed_destroy(bed);
 }
 
-/* An exporter whose flows move from one pair of interfaces to another for ever: pairs that no flow
- * uses are given back. */
+/*
+ * An exporter whose flows keep moving from one pair of interfaces to another: unused pairs are
+ * freed.
+ */
 static void test_pairs_come_back(void **state)
 {
 	struct bed *bed = bed_create(DEDUP_BEST, 100, true);
@@ -1072,7 +1090,9 @@ static void test_pairs_come_back(void **state)
 	bed_destroy(bed);
 }
 
-/* Records of absurd size, again and again: nothing wraps, nothing brings more than it is. */
+/*
+ * Records of absurd size, again and again: no counter wraps, and no record adds more than it holds.
+ */
 static void test_absurd_sizes(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Differences of a device's counters against what was really counted: registers that wrap, begin
- * anew, stand still and leap, or sway, each alone and in random sequences.
+ * Differences of a device's counters, compared with the true counts: registers that wrap, restart,
+ * stall, leap or sway, each separately and in random sequences.
  */
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void wraps(void **state)
 		expect_grew(&counter, mask, 9);
 		expect_grew(&counter, 0, 10);
 		expect_grew(&counter, 5, 15);
-		/* As much as may pass unread, over the edge again. */
+		/* The maximum that may be unread, across the wrap again. */
 		expect_grew(&counter, (5 + mask / 2) & mask, 15 + mask / 2);
 		expect_grew(&counter, (5 + mask / 2 * 2) & mask, 15 + mask / 2 * 2);
 	}
@@ -62,7 +62,10 @@ static void bits_above_the_register_do_not_matter(void **state)
 	struct device_counter counter;
 
 	(void)state;
-	/* A driver that sums three 32-bit registers in 64 bits falls by 2^32 when one wraps. */
+	/*
+	 * A driver that sums three 32-bit registers in 64 bits drops by 2^32 when one of them
+	 * wraps.
+	 */
 	device_counter_start(&counter, 32, false, (UINT64_C(2) << 32) + 100);
 	expect_grew(&counter, (UINT64_C(1) << 32) + 150, 50);
 }
@@ -79,7 +82,7 @@ static void resets(void **state)
 	expect_grew(&counter, 30, 530);
 	assert_int_equal(device_counter_read(&counter, 0), DEVICE_COUNTER_RESET);
 	assert_int_equal(counter.total, 530);
-	/* In a narrow register too, where it did not stand in the upper half. */
+	/* Also in a narrow register, if its last value was not in the upper half. */
 	device_counter_start(&counter, 32, false, 70000);
 	assert_int_equal(device_counter_read(&counter, 3), DEVICE_COUNTER_RESET);
 	assert_int_equal(counter.total, 3);
@@ -97,24 +100,24 @@ static void sways(void **state)
 	expect_grew(&counter, 1000005 - DEVICE_COUNTER_SWAY, 1000005);
 	assert_int_equal(device_counter_read(&counter, 10), DEVICE_COUNTER_RESET);
 	assert_int_equal(counter.total, 1000015);
-	/* One that had counted little begins anew as well. */
+	/* A counter with a small count also restarts. */
 	device_counter_start(&counter, 64, true, 0);
 	expect_grew(&counter, 5000, 5000);
 	assert_int_equal(device_counter_read(&counter, 100), DEVICE_COUNTER_RESET);
 	assert_int_equal(counter.total, 5100);
 	expect_grew(&counter, 90, 5100);
-	/* Around the edge of its register. */
+	/* Around the wrap of its register. */
 	device_counter_start(&counter, 32, true, UINT32_MAX - 4);
 	expect_grew(&counter, 3, 8);
 	expect_grew(&counter, UINT32_MAX, 8);
 	expect_grew(&counter, 4, 9);
 }
 
-/* A register and what it really counted. */
+/* A register and its true count. */
 struct device {
-	uint64_t counted; /* since the beginning of time */
-	uint64_t base;    /* of that, before the last reset */
-	uint64_t shown;   /* as the device last updated its register; since the beginning */
+	uint64_t counted; /* true count since creation */
+	uint64_t base;    /* true count at the last reset */
+	uint64_t shown;   /* true count at the device's last update of the register */
 };
 
 static uint64_t shows(const struct device *device, uint8_t bits)
@@ -122,7 +125,7 @@ static uint64_t shows(const struct device *device, uint8_t bits)
 	return (device->shown - device->base) & mask_of(bits);
 }
 
-/* Wraps, stalls and late updates: nothing is lost, ever. */
+/* Wraps, stalls and late updates: no count is lost. */
 static void random_sequences_are_exact(void **state)
 {
 	struct random random;
@@ -146,9 +149,9 @@ static void random_sequences_are_exact(void **state)
 			device.counted += add;
 			unread += add;
 			if (random_below(&random, 3) > 0)
-				device.shown = device.counted; /* else it is late */
+				device.shown = device.counted; /* otherwise the update is late */
 			if (random_below(&random, 3) == 0)
-				continue; /* nobody reads */
+				continue; /* not read */
 			assert_int_equal(device_counter_read(&counter, shows(&device, bits)),
 				DEVICE_COUNTER_GREW);
 			assert_true(counter.total == device.shown - start);
@@ -158,8 +161,8 @@ static void random_sequences_are_exact(void **state)
 }
 
 /*
- * Resets among them: each is noticed where the register says less than before, the total is never
- * above the truth, and what it lacks is what was counted and not read before a reset.
+ * With resets: each is detected if the register is below its last value, the total never exceeds
+ * the true count, and the difference is what was counted but not read before a reset.
  */
 static void random_resets_lose_only_what_was_not_read(void **state)
 {
@@ -186,7 +189,7 @@ static void random_resets_lose_only_what_was_not_read(void **state)
 			device.shown = device.counted;
 			value = shows(&device, 64);
 			if (reset && value >= before) {
-				/* Such a reset cannot be seen: it looks like growth. */
+				/* Such a reset is undetectable: it looks like growth. */
 				assert_int_equal(
 					device_counter_read(&counter, value), DEVICE_COUNTER_GREW);
 				lacking += before;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The ring of digests against a list: order, what is refused, that marks always find room. */
+/*
+ * The ring of digests, compared with a list: order, refused digests, and room for marks at any
+ * time.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +18,9 @@
 #define UNITS 32
 #define STEPS 200000
 
-/* What the ring should hold. */
+/* Expected contents of the ring. */
 struct list {
-	uint64_t first, last; /* numbers of digests and marks, and of units from the start on */
+	uint64_t first, last; /* numbers of digests and marks since the start */
 	uint64_t put_units, taken_units;
 	enum digest_kind kinds[STEPS];
 };
@@ -27,7 +30,7 @@ struct world {
 	struct digest_ring ring;
 	struct list list;
 	struct random random;
-	uint32_t marks; /* in the ring */
+	uint32_t marks; /* marks in the ring */
 };
 
 static int make_world(void **state)
@@ -48,7 +51,7 @@ static int free_world(void **state)
 	return 0;
 }
 
-/* The digest of a number: every byte of it says which. */
+/* Returns the digest of a number: every byte depends on the number. */
 static struct digest digest_of(uint64_t number, enum digest_kind kind)
 {
 	struct digest digest;
@@ -134,7 +137,7 @@ static void test_against_a_list(void **state)
 	assert_true(world->list.last > STEPS / 4);
 }
 
-/* A ring that nobody empties keeps what it has, refuses digests, and takes two marks. */
+/* A ring that is not emptied keeps its contents, refuses digests, and accepts two marks. */
 static void test_nothing_is_overwritten(void **state)
 {
 	struct world *world = *state;
@@ -149,7 +152,7 @@ static void test_nothing_is_overwritten(void **state)
 	assert_int_equal(world->list.first, world->list.last);
 }
 
-/* What was put is not seen before it is published. */
+/* Digests are invisible before they are published. */
 static void test_unpublished(void **state)
 {
 	struct world *world = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Samples that are drawn from a distribution are found to be of it, with its parameters. */
+/* Samples drawn from a distribution are recognized as this distribution, with its parameters. */
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 static double samples[SAMPLES];
 
-/* Above 0 and below 1. */
+/* Returns a number above 0 and below 1. */
 static double uniform(struct random *random)
 {
 	return ((double)(random_next(random) >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
@@ -29,7 +29,7 @@ static double draw(enum distribution_kind kind, double a, double b, struct rando
 	double u = uniform(random);
 
 	switch (kind) {
-	case DISTRIBUTION_NORMAL: /* Box and Muller's */
+	case DISTRIBUTION_NORMAL: /* Box-Muller transform */
 		return a + b * sqrt(-2 * log(u)) * cos(2 * M_PI * uniform(random));
 	case DISTRIBUTION_WEIBULL: return a * pow(-log(u), 1 / b);
 	default: return a - b * log(-log(u));
@@ -42,7 +42,7 @@ static void assert_near(double value, double expected, double tolerance)
 		fail_msg("%g is not near %g", value, expected);
 }
 
-/* Of its parameters: 3 %, and a tenth of the samples suffice to tell which it is. */
+/* Parameters are within 3 %; a tenth of the samples suffices to recognize the distribution. */
 static void check(enum distribution_kind kind, double a, double b)
 {
 	for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -74,7 +74,7 @@ static void finds_what_samples_were_drawn_from(void **state)
 	check(DISTRIBUTION_GUMBEL, 5, 0.02);
 }
 
-/* From the density alone, sample by sample. */
+/* Direct evaluation of the density. */
 static double density(enum distribution_kind kind, double a, double b, double x)
 {
 	double z = (x - a) / b;
@@ -95,7 +95,9 @@ static double bic_of(enum distribution_kind kind, double a, double b, uint32_t n
 	return 2 * log(n) - 2 * likelihood;
 }
 
-/* Of all three, whatever the samples are of; and a step to any side is less likely. */
+/*
+ * All three fits are the most likely ones for any samples; a step in any direction is less likely.
+ */
 static void fits_are_the_likeliest(void **state)
 {
 	struct distribution fit;
@@ -132,7 +134,7 @@ static void quantiles_are_between_samples(void **state)
 	assert_near(fit.mean, 500, 1e-12);
 }
 
-/* Nothing is infinite but what cannot be. */
+/* Results are finite unless they must be infinite. */
 static void odd_samples(void **state)
 {
 	struct distribution fit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The table of information elements: it can be searched, and its rows can be moved. */
+/* The table of information elements: search works, and rows can be moved. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void others_are_not(void **state)
 	assert_int_equal(found, nb_elements);
 }
 
-/* Which of two is taken must not depend on which comes first. */
+/* The choice between two elements must not depend on their order. */
 static void ranks_of_a_use_differ(void **state)
 {
 	(void)state;
@@ -55,7 +55,7 @@ static void ranks_of_a_use_differ(void **state)
 				     elements[i].use != USE_SAMPLER);
 }
 
-/* What IANA's registry says of those that all exporters have. */
+/* Elements of the IANA registry that all exporters use. */
 static void well_known_ones(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Epochs of live ports by a wall clock that is late, slewed, and set forward and back. */
+/* Epochs of live ports with a wall clock that is late, slewed, and set forward and back. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void pass(int64_t ns)
 	now.monotonic += ns;
 }
 
-/* The open epoch is due, ends there, and the next one is opened. */
+/* The open epoch is due and ends there, and the next one opens. */
 static void expect_end(int64_t end, uint64_t next)
 {
 	assert_true(epoch_clock_is_due(&epoch_clock, now));
@@ -50,7 +50,9 @@ static void ends_on_boundaries(void **state)
 	assert_false(epoch_clock_is_due(&epoch_clock, now));
 	pass(MS);
 	expect_end(BEGIN + 700 * MS, 1);
-	/* A little late is on time; very late says so, and skips what passed meanwhile. */
+	/*
+	 * A small delay is on time; a long one is reported, and the missed intervals are skipped.
+	 */
 	pass(SECOND + MS / 2);
 	expect_end(BEGIN + 1700 * MS, 2);
 	assert_int_equal(epoch_clock.start, BEGIN + 1700 * MS);
@@ -68,18 +70,18 @@ static void set_back(void **state)
 	pass(100 * MS);
 	now.real -= HOUR;
 	assert_int_equal(epoch_clock_look(&epoch_clock, now), -HOUR);
-	assert_int_equal(epoch_clock_look(&epoch_clock, now), 0); /* said once */
-	/* Until it can be closed it may last longer. */
+	assert_int_equal(epoch_clock_look(&epoch_clock, now), 0); /* reported once */
+	/* Until the epoch can be closed, it may last longer. */
 	pass(50 * MS);
 	expect_end(BEGIN + 1150 * MS, 2);
 	assert_int_equal(epoch_clock.start, now.real);
-	/* Numbers go on, and boundaries are those of the new time. */
+	/* Numbers continue, and boundaries follow the new time. */
 	pass(SECOND);
 	expect_end(now.real, 3);
 	assert_int_equal(epoch_clock.start, BEGIN - HOUR + 2150 * MS);
 	pass(550 * MS);
 	expect_end(BEGIN - HOUR + 2700 * MS, 4);
-	/* And forward again, to the right time. */
+	/* Forward again, to the right time. */
 	now.real += HOUR;
 	assert_int_equal(epoch_clock_look(&epoch_clock, now), HOUR);
 	expect_end(BEGIN - HOUR + 2700 * MS, 4 + 3600);
@@ -96,7 +98,7 @@ static void slewed(void **state)
 		assert_int_equal(epoch_clock_look(&epoch_clock, now), 0);
 	}
 	assert_int_equal(epoch_clock_end(&epoch_clock, now), now.real);
-	/* Small steps against a short interval make no time that runs backwards. */
+	/* Small steps of the clock with a short interval: time never decreases. */
 	start(10 * MS);
 	now.real -= 90 * MS;
 	assert_int_equal(epoch_clock_look(&epoch_clock, now), 0);

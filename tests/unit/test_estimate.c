@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sampled figures: the estimator's bias, variance and the coverage of its bounds, over seeds, with
- * 1 to 6 observers of equal and of mixed intervals; and the bounds beside exact tails of a Poisson
- * variable.
+ * Sampled figures: bias and variance of the estimator and coverage of its bounds, over seeds, with
+ * 1 to 6 observation points of equal and of mixed intervals; and the bounds, compared with exact
+ * tails of a Poisson variable.
  */
 
 #include <math.h>
@@ -29,7 +29,7 @@ static double uniform(struct random *random)
 	return (double)(random_next(random) >> 11) * 0x1p-53;
 }
 
-/* Of `packets`, those that one in `interval` takes: gaps are geometric. */
+/* Draws the number of sampled packets with geometric gaps. */
 static uint64_t sample(struct random *random, uint64_t packets, uint32_t interval)
 {
 	double log_miss = log1p(-1.0 / interval), at = 0;
@@ -44,8 +44,9 @@ static uint64_t sample(struct random *random, uint64_t packets, uint32_t interva
 }
 
 /*
- * The weights w_k of observers that give the sum of w_k N_k n_k the least variance (docs/ESTIMATES.md).
- * Returns the sampling interval of one observer as good as all of them.
+ * Returns the weights w_k that minimize the variance of the sum of w_k N_k n_k over observation
+ * points (docs/ESTIMATES.md), and the sampling interval of one observation point as good as all of
+ * them.
  */
 static double best_weights(const uint32_t *intervals, uint32_t n, double *weights)
 {
@@ -60,7 +61,7 @@ static double best_weights(const uint32_t *intervals, uint32_t n, double *weight
 	return 1 + 1 / sum;
 }
 
-/* The logarithm of P(Poisson(mean) <= k). */
+/* Returns the logarithm of P(Poisson(mean) <= k). */
 static double poisson_at_most(double mean, uint64_t k)
 {
 	double sum = 0;
@@ -70,7 +71,7 @@ static double poisson_at_most(double mean, uint64_t k)
 	return sum;
 }
 
-/* Chernoff's bound is above the exact tail, and not by so much that it is of no use. */
+/* Chernoff's bound is above the exact tail, and close enough to be useful. */
 static void test_exact_tails(void **state)
 {
 	const uint64_t samples[] = {0, 1, 2, 5, 20, 100, 400};
@@ -110,13 +111,16 @@ static void test_corners(void **state)
 	bounds = estimate_bound(UINT64_MAX, 1e6, 1500, 7);
 	assert_true(bounds.high == UINT64_MAX);
 	assert_true(bounds.low > UINT64_MAX / 2);
-	/* Bytes: the same in units. */
+	/* Bytes: the same in units of the frame size. */
 	assert_in_range(estimate_bound(15000000, 100, 1500, 7).high,
 		estimate_bound(10000, 100, 1, 7).high * 1500 - 3000,
 		estimate_bound(10000, 100, 1, 7).high * 1500 + 3000);
 }
 
-/* So many packets without a sample are as rare as asked for, and one in a hundred less is not. */
+/*
+ * The number of packets without a sample is as rare as requested; one percent fewer packets are
+ * not.
+ */
 static void test_unsampled(void **state)
 {
 	const double intervals[] = {2, 3, 10, 1000, 1e6, 4294967294.0}, limits[] = {1, 7, 12};
@@ -179,14 +183,16 @@ static void test_bias_and_variance(void **state)
 			sum += error;
 			squares += error * error;
 		}
-		/* Four standard errors, of the mean and of the variance. */
+		/* Within four standard errors, for the mean and the variance. */
 		assert_true(fabs(sum / SEEDS) <= 4 * sqrt(variance / SEEDS));
 		assert_true(fabs(squares / SEEDS / variance - 1) <=
 			    4 * sqrt(2.0 / SEEDS) + 1 / (x / interval));
 	}
 }
 
-/* All flows of an epoch together hold the truth, in at least `confidence` of the epochs. */
+/*
+ * The intervals of all flows hold the true counts jointly, in at least `confidence` of the epochs.
+ */
 static void test_joint_coverage(void **state)
 {
 	const double confidence = 0.9;
@@ -224,9 +230,9 @@ static void test_joint_coverage(void **state)
 }
 
 /*
- * Flows through a fine sampler and as many packets of each through a coarse one, of which few
- * epochs have a sample. The interval of what counted, and what the coarse one may have passed over,
- * hold the truth of all flows together.
+ * Flows through a fine sampler, and as many packets of each through a coarse one, which has no
+ * sample in most epochs. The interval of the counted packets, plus the packets that the coarse
+ * sampler may have missed, holds the true count of all flows together.
  */
 static void test_silent_sampler(void **state)
 {
