@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What routers export about generated traffic, read by a decoder of the test's own. */
+/* Router exports of generated traffic, read by a separate decoder of this test. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define HOUR_MS       INT64_C(3600000)
 #define START_MS      INT64_C(946684800000)
 
-/* A flow as a router, or the traffic itself, has it. */
+/* A flow as seen by a router, or in the traffic itself. */
 struct tally {
 	struct key key;
 	uint64_t packets, bytes;
@@ -45,7 +45,7 @@ struct interface_tally {
 };
 
 struct reader_template {
-	uint32_t id, nb_fields, options; /* 1: of options */
+	uint32_t id, nb_fields, options; /* 1: options template */
 	uint16_t element[FIELDS_MAX], len[FIELDS_MAX];
 };
 
@@ -59,10 +59,10 @@ struct reader_router {
 
 struct reader {
 	enum flow_protocol protocol;
-	int64_t time; /* of the datagram, ns */
+	int64_t time; /* time of the datagram, ns */
 	bool sums_only;
 	struct reader_router routers[ROUTERS_MAX];
-	/* Of the datagram. */
+	/* State of the datagram. */
 	struct reader_router *router;
 	uint32_t number, data_records, records;
 	int64_t booted; /* ms */
@@ -123,7 +123,7 @@ static void add_record(struct reader *reader, const struct tally *record)
 	reader->records++;
 	assert_true(record->packets > 0);
 	if (reader->protocol != FLOW_PROTOCOL_SFLOW) {
-		/* By v9 the router's start is known to a second only. */
+		/* With v9 the router's start is known only to the second. */
 		int64_t slack = reader->protocol == FLOW_PROTOCOL_NETFLOW9 ? 1001 : 0;
 
 		assert_true(record->first <= record->last);
@@ -166,7 +166,7 @@ static void read_v5(struct reader *reader, const uint8_t *data, uint32_t len)
 	}
 }
 
-/* One template definition; returns its bytes. */
+/* Reads one template definition and returns its length in bytes. */
 static uint32_t read_template(
 	struct reader *reader, const uint8_t *at, uint32_t options, bool ipfix, uint32_t left)
 {
@@ -193,7 +193,7 @@ static uint32_t read_template(
 	return head + 4 * template.nb_fields;
 }
 
-/* One field into the record. */
+/* Reads one field into the record. */
 static void read_field(struct reader *reader, struct tally *record, uint32_t element,
 	const uint8_t *at, uint32_t len)
 {
@@ -395,7 +395,7 @@ static uint32_t ones_sum(uint32_t sum, const uint8_t *at, uint32_t len)
 	return sum;
 }
 
-/* Sequence numbers count what was lost, too. */
+/* Checks the sequence number, which also counts lost datagrams. */
 static void follow_sequence(struct reader *reader, uint32_t sequence)
 {
 	struct reader_router *router = reader->router;
@@ -465,7 +465,7 @@ static void read_datagram(struct reader *reader, const struct source_packet *pac
 	read_payload(reader, udp + 8, len);
 }
 
-/* --- runs --- */
+/* --- tests --- */
 
 static struct source *open_traffic(const char *text, uint64_t *seed)
 {
@@ -506,7 +506,10 @@ static struct reader *read_exports(
 	return reader;
 }
 
-/* Of frames with a whole header and no padding; bytes are layer 3's, or of frames. */
+/*
+ * Returns the true counts of the traffic, whose frames must have complete headers and no padding.
+ * frames: count bytes of frames instead of layer 3.
+ */
 static struct tallies *read_traffic(const char *text, bool frames, bool ipv6_too)
 {
 	struct tallies *truth = calloc(1, sizeof(*truth));
@@ -557,7 +560,7 @@ static void assert_same(
 	assert_true(llabs(seen->last - true_one->last) <= slack);
 }
 
-/* Follows a flow from edge to edge; returns how many routers it passed. */
+/* Follows a flow from edge to edge; returns the number of routers that it passed. */
 static uint32_t follow_path(struct reader *reader, const struct key *key, uint32_t n)
 {
 	uint32_t at = ROUTERS_MAX, hops = 1;
@@ -588,7 +591,10 @@ static uint32_t follow_path(struct reader *reader, const struct key *key, uint32
 	}
 }
 
-/* Every router that a flow passes tells exactly the truth about it, and no other tells anything. */
+/*
+ * Every router on the path of a flow reports exactly the true counts, and no other router reports
+ * it.
+ */
 static void test_exact(void **state)
 {
 	static const uint32_t shapes[][2] = {{1, 1}, {4, 4}, {5, 2}, {6, 3}, {3, 1}};
@@ -627,7 +633,7 @@ static void test_exact(void **state)
 	}
 }
 
-/* The last look at the counters is behind the last packet: both ends of a link say the same. */
+/* Counters are last read after the last packet, so both ends of a link have the same counts. */
 static void test_counters(void **state)
 {
 	const struct export_source_params params = {
@@ -665,7 +671,7 @@ static void test_counters(void **state)
 	free(truth);
 }
 
-/* Each router samples for itself, and says the interval. */
+/* Each router samples independently and reports its interval. */
 static void test_sampling(void **state)
 {
 	static const char traffic[] = "flows=500,packets=200K,rate=20K,size=100,seed=4";
@@ -688,7 +694,7 @@ static void test_sampling(void **state)
 	}
 }
 
-/* A full cache is exported, and nothing is lost. */
+/* A full cache is exported without losses. */
 static void test_full_cache(void **state)
 {
 	static const char traffic[] = "random,packets=150K,rate=1M,size=100,ipv6=0.5,seed=4";
@@ -705,7 +711,7 @@ static void test_full_cache(void **state)
 	free(reader);
 }
 
-/* More bytes than a record of v5 has room for. */
+/* More bytes than fit in a v5 record. */
 static void test_many_bytes(void **state)
 {
 	static const char traffic[] = "flows=1,packets=600K,rate=1M,size=9000";
@@ -722,7 +728,7 @@ static void test_many_bytes(void **state)
 	}
 }
 
-/* FNV-1a of all datagrams and their times. */
+/* Returns the FNV-1a of all datagrams and their times. */
 static uint64_t digest(const char *text, const struct export_source_params *params)
 {
 	struct source *source = open_exports(text, *params);
@@ -740,7 +746,7 @@ static uint64_t digest(const char *text, const struct export_source_params *para
 	return digest;
 }
 
-/* What these gave when they were first made, and give on every machine and build since. */
+/* Digests recorded once; they must be the same on every machine and build. */
 static void test_golden(void **state)
 {
 	static const uint64_t golden[FLOW_PROTOCOL_COUNT] = {UINT64_C(0xfe7ee57d9ac9f545),
@@ -760,7 +766,10 @@ static void test_golden(void **state)
 	}
 }
 
-/* What arrives of a lossy run is what was sent without losses; sequence numbers say what is gone. */
+/*
+ * A lossy run delivers a subset of the datagrams of a run without losses; sequence numbers show the
+ * gaps.
+ */
 static void test_drop(void **state)
 {
 	static const char traffic[] = "flows=5K,uniform,packets=150K,rate=1K,size=100,seed=4";
@@ -797,7 +806,7 @@ static void test_drop(void **state)
 	}
 }
 
-/* --- what no generator makes --- */
+/* --- traffic that no generator makes --- */
 
 struct one_packet {
 	struct source source;
@@ -828,7 +837,9 @@ static void close_one(struct source *source)
 	(void)source;
 }
 
-/* ARP has no flow, but is sampled; a damaged source stays damaged behind what routers still send. */
+/*
+ * ARP has no flow, but is sampled. A damaged source stays damaged after the routers' last exports.
+ */
 static void test_non_ip(void **state)
 {
 	static const uint8_t arp[60] = {[12] = 0x08, [13] = 0x06};

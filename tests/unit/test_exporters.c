@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Slots of exporters: against a list that is searched from one end to the other, and in floods. */
+/* Slots of exporters, compared with a list that is searched linearly, and in floods. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static struct exporter_id id_of(uint32_t address, uint32_t domain)
 
 static int64_t test_time;
 
-/* As a collector does for each message of a datagram. */
+/* Handles one message of a datagram, like a collector. */
 static uint32_t hear_message(
 	struct exporter_table *table, const struct exporter_id *id, bool *evicted)
 {
@@ -43,7 +43,7 @@ static uint32_t hear_message(
 	return slot;
 }
 
-/* As a collector does for each datagram. */
+/* Handles one datagram, like a collector. */
 static uint32_t hear(struct exporter_table *table, const struct exporter_id *id, bool *evicted)
 {
 	exporter_datagram(table, test_time);
@@ -84,7 +84,7 @@ static void slots_come_in_order(void **state)
 
 #define MODEL_SLOTS 16
 
-/* What the table must say: slot by slot who is there. */
+/* Expected contents of the slots. */
 struct model {
 	struct exporter_id ids[MODEL_SLOTS];
 	uint32_t used;
@@ -160,7 +160,7 @@ static void a_flood_takes_nobodys_slot(void **state)
 	exporter_table_destroy(table);
 }
 
-/* Those of one datagram do not push out each other, and come to no higher rank by it. */
+/* Messages of one datagram do not evict each other, and do not gain rank. */
 static void a_datagram_keeps_its_domains(void **state)
 {
 	struct exporter_table *table = exporter_table_create(2);
@@ -175,7 +175,7 @@ static void a_datagram_keeps_its_domains(void **state)
 	assert_int_equal(hear_message(table, &ids[0], &evicted), 1);
 	assert_int_equal(hear_message(table, &ids[1], &evicted), EXPORTER_NONE);
 	assert_true(is_there(table, 1));
-	/* One datagram of it came, however often it was in that. */
+	/* One datagram came, with any number of messages. */
 	assert_int_equal(hear(table, &ids[2], &evicted), 1);
 	assert_true(evicted);
 	assert_false(is_there(table, 1));
@@ -194,7 +194,7 @@ static void the_oldest_silent_one_goes(void **state)
 	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
 		hear_twice(table, i);
-	/* All are active: even a second datagram finds no room. */
+	/* All slots are active: a second datagram is refused as well. */
 	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
 	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
 	exporter_end_epoch(table);
@@ -202,13 +202,13 @@ static void the_oldest_silent_one_goes(void **state)
 	hear_twice(table, 3);
 	assert_int_equal(hear(table, &newcomer, &evicted), EXPORTER_NONE);
 	exporter_end_epoch(table);
-	/* 2 was silent in this and the last epoch. */
+	/* Address 2 was silent in this and the last epoch. */
 	assert_int_equal(hear(table, &newcomer, &evicted), 1);
 	assert_true(evicted);
 	assert_false(is_there(table, 2));
 	assert_true(is_there(table, 1));
 	assert_true(is_there(table, 3));
-	/* Who is new knocks once in vain. */
+	/* The first datagram of a new exporter is refused. */
 	exporter_end_epoch(table);
 	exporter_end_epoch(table);
 	newcomer = id_of(10, 0);
@@ -226,7 +226,7 @@ static void set_time(struct exporter_table *table, int64_t time)
 	exporter_datagram(table, time);
 }
 
-/* n datagrams that have something in them. */
+/* Sends n datagrams with usable contents. */
 static void send_good(struct exporter_table *table, uint32_t address, uint32_t domain, uint32_t n)
 {
 	struct exporter_id id = id_of(address, domain);
@@ -274,7 +274,7 @@ static void no_number_of_datagrams_evicts_a_proven_one(void **state)
 	exporter_table_destroy(table);
 }
 
-/* However many messages a datagram has, it is one proof. */
+/* A datagram is one proof, with any number of messages. */
 static void a_datagram_proves_once(void **state)
 {
 	struct exporter_table *table = exporter_table_create(8);
@@ -307,7 +307,7 @@ static void newcomers_have_their_part(void **state)
 	assert_int_equal(count_proven(table), 87);
 	exporter_end_epoch(table);
 	exporter_end_epoch(table);
-	/* The 13 others are heard and silent: the second datagram has room. */
+	/* The 13 others were heard once and are silent: the second datagram has room. */
 	hear(table, &id, &evicted);
 	assert_int_not_equal(hear(table, &id, &evicted), EXPORTER_NONE);
 	assert_int_equal(count_proven(table), 87);
@@ -341,7 +341,7 @@ static void an_hour_of_silence_gives_room(void **state)
 	assert_false(is_there(table, 1));
 	for (uint32_t i = 2; i <= 8; i++)
 		assert_true(is_there(table, i));
-	/* A clock that is set back is not silence. */
+	/* A clock that is set back does not count as silence. */
 	set_time(table, START_NS - 600 * MINUTE_NS);
 	for (uint32_t i = 100; i < 200; i++)
 		send_good(table, i, 0, 3);
@@ -350,7 +350,7 @@ static void an_hour_of_silence_gives_room(void **state)
 	exporter_table_destroy(table);
 }
 
-/* One address makes up domains, which come and go: it never has more than its part. */
+/* One address that invents new domains never has more than its share of slots. */
 static void one_address_has_a_part(void **state)
 {
 	struct exporter_table *table = exporter_table_create(200);

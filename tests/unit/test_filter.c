@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Filters against libpcap's interpreter: expressions, and random programs on random packets whose
- * captured length and length on the wire differ. Packets lie at the end of a page that nothing
- * follows, so that a byte read behind them ends the test.
+ * Filters compared with libpcap's interpreter: expressions, and random programs on random packets
+ * whose captured length and wire length differ. Packets lie at the end of a page before an unmapped
+ * one, so that an overread ends the test.
  */
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@
 
 static struct rte_mempool *pool;
 static struct rte_mbuf *pkts[BURST_MAX];
-static uint8_t *pages[BURST_MAX]; /* the page behind cannot be read */
+static uint8_t *pages[BURST_MAX]; /* the next page is unmapped */
 static struct rte_mbuf_ext_shared_info shared;
 
 static int start_eal(void **state)
@@ -63,7 +63,7 @@ static int stop_eal(void **state)
 	return eal_end();
 }
 
-/* Packet i of a burst: captured bytes that end where the page ends. */
+/* Places packet i of a burst, with captured bytes that end at the end of the page. */
 static uint8_t *place(uint32_t i, uint32_t captured, uint32_t wire_len, uint32_t program)
 {
 	struct rte_mbuf *mbuf = pkts[i];
@@ -78,7 +78,9 @@ static uint8_t *place(uint32_t i, uint32_t captured, uint32_t wire_len, uint32_t
 	return rte_pktmbuf_mtod(mbuf, uint8_t *);
 }
 
-/* What looks like IPv4 or IPv6 with TCP or UDP half of the time, cut anywhere. */
+/*
+ * Places a random packet, truncated anywhere. Half of them look like IPv4 or IPv6 with TCP or UDP.
+ */
 static void place_random(uint32_t i, struct random *random, uint32_t program)
 {
 	static const uint16_t types[] = {0x0800, 0x86dd, 0x8100, 0x0806};
@@ -101,7 +103,9 @@ static void place_random(uint32_t i, struct random *random, uint32_t program)
 		captured);
 }
 
-/* All packets of the burst through the filter and through libpcap, with live lengths or not. */
+/*
+ * Runs all packets of the burst through the filter and through libpcap, with live lengths or not.
+ */
 static void check_burst(
 	const struct filter_set *set, const struct filter *filter, uint32_t n, bool replay)
 {
@@ -175,7 +179,7 @@ static void expressions_match_as_libpcap_says(void **state)
 	}
 }
 
-/* Every packet goes through the program that its capture has; equal ones are kept once. */
+/* Every packet uses the program of its capture; equal programs are stored once. */
 static void captures_have_their_own_programs(void **state)
 {
 	static const int links[] = {DLT_EN10MB, DLT_RAW, DLT_NULL, DLT_LINUX_SLL, DLT_EN10MB};
@@ -197,7 +201,7 @@ static void captures_have_their_own_programs(void **state)
 	filter_set_free(&set);
 }
 
-/* A link type on which nothing can match filters all out; it is no mistake. */
+/* A link type on which nothing can match excludes all packets and is not an error. */
 static void impossible_is_no_mistake(void **state)
 {
 	struct filter_set set = {0};
@@ -235,7 +239,7 @@ static void reach_is_what_is_read(void **state)
 	}
 }
 
-/* Headers that lie across two segments are read as one packet. */
+/* Headers across two segments are read as one packet. */
 static void chains_are_one_packet(void **state)
 {
 	static const char *const chained[] = {
@@ -304,7 +308,7 @@ static struct bpf_insn random_insn(struct random *random, uint32_t left)
 		insn.k = 0;
 	if (BPF_CLASS(insn.code) == BPF_ALU && insn.k >= 32 &&
 		(BPF_OP(insn.code) == BPF_LSH || BPF_OP(insn.code) == BPF_RSH))
-		insn.k &= 31; /* C says nothing of longer shifts */
+		insn.k &= 31; /* longer shifts are undefined in C */
 	return insn;
 }
 
@@ -337,7 +341,7 @@ static void random_programs_agree(void **state)
 #endif
 }
 
-/* --- mistakes --- */
+/* --- errors --- */
 
 static void mistakes_are_placed(void **state)
 {
@@ -353,7 +357,7 @@ static void mistakes_are_placed(void **state)
 
 	(void)state;
 	assert_true(filter_check("tcp", error));
-	assert_true(filter_check("outbound", error)); /* of a cooked capture */
+	assert_true(filter_check("outbound", error)); /* for cooked captures */
 	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 		assert_false(filter_check(rows[r].expression, error));
 		if (strstr(error, rows[r].mention) == NULL)
@@ -362,7 +366,7 @@ static void mistakes_are_placed(void **state)
 	}
 }
 
-/* Whatever the text, an answer of one line comes. */
+/* Any text gets a reply of one line. */
 static void garbage_is_answered(void **state)
 {
 	struct random random;

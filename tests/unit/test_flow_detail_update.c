@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Flow states against a naive model of the rules in FLOWTABLE.md: however bursts are cut, with flows
- * that are held back, with weights, and where there is room for few.
+ * Flow states compared with a simple model of the rules in FLOWTABLE.md: for any burst sizes, with
+ * reduced flows, with weights, and with room for few flows.
  */
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ struct packet {
 
 static struct packet packets[PACKETS];
 
-/* Bursts, pauses, times that go back, and segments that come late, early and again. */
+/* Bursts, pauses, decreasing times, and segments that are late, early or repeated. */
 static void make_packets(uint64_t seed)
 {
 	static uint32_t due[FLOWS];
@@ -65,10 +65,10 @@ static void make_packets(uint64_t seed)
 	}
 }
 
-/* ---- The model */
+/* ---- Model */
 
 struct model_flow {
-	uint64_t packets, back; /* counted; when it came back to count */
+	uint64_t packets, back; /* packets counted; of these, before its return to counts only */
 	int64_t last;
 	enum flow_depth own, looked;
 	struct flow_figures figures;
@@ -174,7 +174,7 @@ static enum flow_depth model_map(const struct key_hash *hash, enum flow_depth st
 	return (enum flow_depth)model.states.to[below][state];
 }
 
-/* Whether the flow has, or gets, room for more than counts. */
+/* Returns true if the flow has, or gets, room for more than counts. */
 static bool model_deep(struct model_flow *flow, const struct key_hash *hash)
 {
 	if (flow->deep || flow->packets < model.deep.after ||
@@ -227,7 +227,7 @@ static void model_add(const struct packet *packet, const struct key_hash *hash)
 	flow->last = now;
 }
 
-/* ---- The table beside it */
+/* ---- Flow table */
 
 static struct sketch *sketch;
 static struct hash_key hash_key;
@@ -257,7 +257,7 @@ static void append(struct key_burst *burst, const struct packet *packet, uint32_
 	burst->weights->shift = shift;
 }
 
-/* The packets from begin to end, in bursts of so many. */
+/* Feeds packets [begin, end) in bursts of `of` packets. */
 static void feed(uint32_t begin, uint32_t end, uint32_t of, uint32_t shift)
 {
 	static struct key_weights weights;
@@ -323,7 +323,7 @@ static void figures_are_the_model_s(void **state)
 	make_packets(1);
 	for (size_t c = 0; c < ALL * 3; c++) {
 		make(all[c / 3], 0);
-		for (int again = 0; again < 2; again++) { /* after a reset, too */
+		for (int again = 0; again < 2; again++) { /* also after a reset */
 			model_start(all[c / 3], 1);
 			feed(0, PACKETS, cuts[c % 3], 0);
 			check();
@@ -377,10 +377,10 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 	sums[1] += candidate->figures.packets > 0;
 }
 
-/* Records that end give back what they had: with room for 20, more than 20 are looked at. */
+/* Ended records free their details: with room for 20, more than 20 flows are processed. */
 static void details_are_given_back(void **state)
 {
-	uint64_t sums[2] = {0}; /* packets that were looked at, and records with some */
+	uint64_t sums[2] = {0}; /* packets with details; records with such packets */
 
 	(void)state;
 	make_packets(4);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Records of a flow table with an idle timeout against a naive model: each one that the model ends
- * is given out or still held, with the same counts, times and flags, and nothing else is.
+ * Records of a flow table with an idle timeout, compared with a simple model: each record that ends
+ * in the model is exported or still held, with the same counts, times and flags, and there are no
+ * others.
  */
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 #define PACKETS 40000
 #define SEED    11
 
-/* All of a record but its key; flow first, so that it sorts. */
+/* All of a record except its key; flow comes first, for sorting. */
 struct record {
 	uint64_t flow, packets, bytes, ip_bytes;
 	int64_t first, last;
@@ -82,7 +83,7 @@ static void take_expired(void)
 	flow_table_ops.expired(sketch, take, &got);
 }
 
-/* The reporter's part, where the table waits for it. */
+/* The reporter's part while the table waits for room. */
 static void wait_for_room(const void *arg)
 {
 	(void)arg;
@@ -95,12 +96,12 @@ static void make(struct sketch_params params)
 	sketch = make_sketch(&flow_table_ops, params);
 }
 
-/* --- the model --- */
+/* --- model --- */
 
 static struct {
 	uint64_t timeout;
 	int64_t now;
-	struct record open[FLOWS]; /* of no packets: there is none */
+	struct record open[FLOWS]; /* packets == 0: no record */
 } model;
 
 static void model_start(uint64_t timeout)
@@ -145,16 +146,16 @@ static void model_end(void)
 
 /* --- streams --- */
 
-/* How packets come: in bursts of 1 to `longest`, `pause` ns apart on average. */
+/* Arrival of packets: bursts of 1 to `longest`, on average `pause` ns apart. */
 struct course {
 	uint32_t longest;
 	uint64_t pause;
 	bool disorder;
-	bool taken;      /* what is given out is taken after each burst */
-	bool one_bucket; /* all keys fall into it */
+	bool taken;      /* exported records are taken after each burst */
+	bool one_bucket; /* all keys share one bucket */
 };
 
-/* Times before 1970 too, long pauses, and packets that come late. */
+/* Returns times that may be before 1970, after long pauses, or late. */
 static int64_t next_time(const struct course *course, int64_t *clock, uint64_t *random)
 {
 	uint64_t step = zipf_random(random) % (2 * course->pause + 1);
@@ -201,7 +202,7 @@ static void feed(const struct course *course)
 	zipf_close(&stream);
 }
 
-/* What was given out and what is held. */
+/* Takes exported and held records. */
 static void take_all(void)
 {
 	take_expired();
@@ -225,7 +226,10 @@ static void run_exact(struct sketch_params params, const struct course *course)
 	flow_table_ops.destroy(sketch);
 }
 
-/* From timeouts in which each packet is a record to such in which a record is all of its key. */
+/*
+ * From timeouts so short that each packet is a record, to timeouts so long that a record has all
+ * packets of its key.
+ */
 static void test_exact(void **state)
 {
 	static const uint64_t timeouts[] = {1, 30, 1000, 30000, 1000000, UINT64_MAX};
@@ -249,7 +253,7 @@ static void test_exact(void **state)
 		}
 }
 
-/* All keys in one bucket: entries leave its chain everywhere. */
+/* All keys in one bucket: entries leave its chain at every position. */
 static void test_one_bucket(void **state)
 {
 	static const struct course course = {
@@ -260,7 +264,7 @@ static void test_one_bucket(void **state)
 		&course);
 }
 
-/* Full and overfull: the same records, and as much shed, however the stream was cut. */
+/* Full and overloaded: the same records and the same number of shed packets for any burst sizes. */
 static void test_burst_borders(void **state)
 {
 	static struct record_list first;
@@ -303,8 +307,8 @@ static uint64_t packets_of(const struct record_list *list)
 }
 
 /*
- * Flows that follow each other: fewer than buckets are active at a time, and far more than entries
- * in all. None is shed.
+ * Successive flows: fewer than the buckets are active at a time, but far more than all entries in
+ * total. No packet is shed.
  */
 static void test_room_for_the_active(void **state)
 {
@@ -320,7 +324,7 @@ static void test_room_for_the_active(void **state)
 	model_start(timeout);
 	hash_key_init(&hash_key, SEED);
 	burst.n = 0;
-	/* ACTIVE flows come within the timeout and a 64th of it. */
+	/* Packets of ACTIVE flows come within the timeout plus a 64th of it. */
 	for (uint32_t p = 0; p < EACH * FLOWS; p++) {
 		uint32_t flow = p / EACH;
 		struct key key = zipf_key(flow);
@@ -344,7 +348,10 @@ static void test_room_for_the_active(void **state)
 	flow_table_ops.destroy(sketch);
 }
 
-/* Nobody takes what is given out, and nobody waits: records go on, and nothing is lost. */
+/*
+ * Exported records are not taken, and the table does not wait: records continue, and no packet is
+ * lost.
+ */
 static void test_queue_full(void **state)
 {
 	static const struct course course = {.longest = BURST_MAX, .pause = 10};
@@ -359,7 +366,7 @@ static void test_queue_full(void **state)
 	assert_int_equal(packets_of(&got), PACKETS);
 	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
 
-	/* Now that there is room, it goes on. */
+	/* With room in the queue, it continues. */
 	model_start(10);
 	feed(&course);
 	take_expired();
@@ -367,7 +374,7 @@ static void test_queue_full(void **state)
 	flow_table_ops.destroy(sketch);
 }
 
-/* On a silent link records end without a packet, and not before their time. */
+/* On a silent link, records end without a packet, but not early. */
 static void test_rest(void **state)
 {
 	static const struct course course = {.longest = BURST_MAX, .pause = 0, .taken = true};
@@ -376,14 +383,14 @@ static void test_rest(void **state)
 	(void)state;
 	make((struct sketch_params){.width = 4096, .idle_timeout = 1000000});
 	model_start(1000000);
-	flow_table_ops.rest(sketch, last); /* of no packet yet */
+	flow_table_ops.rest(sketch, last); /* before the first packet */
 	feed(&course);
 	model_end();
 	for (int64_t now = last; now <= last + 1000000; now += 1000)
 		flow_table_ops.rest(sketch, now);
 	take_expired();
 	assert_int_equal(got.n, 0);
-	/* A loop takes a quarter of the timeout. */
+	/* One scan takes a quarter of the timeout. */
 	for (int64_t now = last + 1000001; now < last + 1260000; now += 1000)
 		flow_table_ops.rest(sketch, now);
 	take_expired();
@@ -394,7 +401,7 @@ static void test_rest(void **state)
 	flow_table_ops.destroy(sketch);
 }
 
-/* Times at both ends of what they can be. */
+/* Times at both ends of their range. */
 static void test_extreme_times(void **state)
 {
 	static struct key_burst burst;

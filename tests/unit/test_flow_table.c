@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The flow table against exact truth: what it holds, what it sheds when it is full, and that
- * neither the borders of bursts nor the number of buckets make a difference.
+ * The flow table, compared with exact counts: what it holds, what it sheds when full, and that
+ * burst sizes and the number of buckets make no difference.
  */
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void check_exact(struct sketch_params params, enum sketch_sharing sharing
 	assert_int_equal(flow_table_ops.shed(sketch).packets, 0);
 	assert_int_equal(flow_table_ops.missed(sketch, NULL), 0);
 
-	/* And once more after a reset. */
+	/* Once more after a reset. */
 	flow_table_ops.reset(sketch);
 	list(sketch, &listed);
 	assert_int_equal(listed.n, 0);
@@ -46,7 +46,7 @@ static void check_exact(struct sketch_params params, enum sketch_sharing sharing
 	flow_table_ops.destroy(sketch);
 }
 
-/* Crowded and roomy, both sharings. */
+/* Few and many buckets, both sharing modes. */
 static void test_exact(void **state)
 {
 	static const uint64_t widths[] = {FLOWS, 4096, 3001, 1 << 16};
@@ -61,7 +61,7 @@ static void test_exact(void **state)
 	}
 }
 
-/* The same table, in the same order, however the stream was cut into bursts; full or not. */
+/* The same table in the same order for any burst sizes; full or not. */
 static void test_burst_borders(void **state)
 {
 	static struct listing other;
@@ -86,7 +86,7 @@ static void test_burst_borders(void **state)
 	}
 }
 
-/* What is stored stays exact, what is not is in the account of what was shed. */
+/* Stored flows stay exact; all other packets are counted as shed. */
 static void test_full(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void test_full(void **state)
 		}
 }
 
-/* All keys in one bucket: as many as buckets fit, and one more. */
+/* All keys in one bucket: as many as all buckets hold, and one more. */
 static void fill_one_bucket(uint32_t step)
 {
 	enum { WIDTH = 1024 };
@@ -177,7 +177,7 @@ static void test_keys_are_compared(void **state)
 		}
 		flow_table_ops.update[SHARING_SEPARATE](sketch, &burst);
 	}
-	/* Listing gives them hashes of their own. */
+	/* Listing assigns different hashes. */
 	list(sketch, &listed);
 	assert_int_equal(listed.n, 3);
 	for (uint32_t i = 0; i < 3; i++)

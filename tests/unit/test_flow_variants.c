@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The structures and hashes that flow tables are compared with: each is exact, whatever falls into
- * one bucket; and who knows a hash without a key can aim at one.
+ * Structures and hashes that flow tables are compared with: each is exact with any keys in one
+ * bucket. A sender that knows an unkeyed hash can target one bucket.
  */
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void feed_and_check(const struct sketch_ops *ops, struct sketch *sketch, 
 	assert_int_equal(ops->shed(sketch).packets, 0);
 }
 
-/* Crowded and roomy, and once more after a reset. */
+/* Few and many buckets, and once more after a reset. */
 static void test_exact(void **state)
 {
 	static const uint64_t widths[] = {FLOWS, 4096, 3001, 1 << 16};
@@ -59,7 +59,7 @@ static void test_exact(void **state)
 		}
 }
 
-/* What is stored stays exact, what is not is in the account of what was shed. */
+/* Stored flows stay exact; all other packets are counted as shed. */
 static void test_full(void **state)
 {
 	(void)state;
@@ -82,7 +82,7 @@ static void test_full(void **state)
 	}
 }
 
-/* Height of a tree of the table, of which every node is balanced. */
+/* Returns the height of a tree of the table; every node must be balanced. */
 static int check_tree(const struct flow_table *table, uint32_t node)
 {
 	const struct flow_entry *e = &table->entries[node];
@@ -97,7 +97,7 @@ static int check_tree(const struct flow_table *table, uint32_t node)
 	return *flow_tree_height(e);
 }
 
-/* All keys in one bucket: as many as buckets fit, and one more. */
+/* All keys in one bucket: as many as all buckets hold, and one more. */
 static void fill_one_bucket(enum flow_structure structure, uint32_t step)
 {
 	enum { WIDTH = 1024 };
@@ -106,7 +106,7 @@ static void fill_one_bucket(enum flow_structure structure, uint32_t step)
 	struct sketch *sketch = make(ops, WIDTH);
 
 	feed_one_bucket(ops, sketch, WIDTH + 1, step);
-	/* An AVL tree of 1023 nodes is no higher. */
+	/* An AVL tree of this size has a height of at most 14. */
 	if (structure == FLOW_TREE)
 		assert_in_range(
 			check_tree(flow_table_of(sketch), flow_table_of(sketch)->entries[5].next),
@@ -124,7 +124,7 @@ static void test_one_bucket(void **state)
 	}
 }
 
-/* Keys behind the first of a bucket. */
+/* Returns the number of keys after the first one of a bucket. */
 static uint32_t chain_len(const struct flow_table *table, uint32_t bucket)
 {
 	uint32_t len = 0;
@@ -143,22 +143,22 @@ static uint32_t longest_chain(const struct flow_table *table)
 	return longest;
 }
 
-/* The key of a packet that somebody sends: an address and ports of their choice. */
+/* Returns the key of a packet whose sender chose address and ports. */
 static struct key chosen_key(uint32_t number)
 {
 	struct key key;
 
 	memset(&key, 0, sizeof(key));
 	key.family = KEY_IPV4;
-	number = htobe32(number); /* the low bits of coralreef change, too */
+	number = htobe32(number); /* also changes the low bits of coralreef */
 	memcpy(key.v4.src_ip, &number, sizeof(number));
 	key.v4.proto = 6;
 	return key;
 }
 
 /*
- * Whoever knows the hash tries keys until they fall into bucket 0. They make one chain of it there,
- * and under the keyed hash, of which the sender knows nothing, the same keys lie like any others.
+ * A sender that knows the hash tries keys until they fall into bucket 0, where they form one chain.
+ * Under the keyed hash, which the sender does not know, the same keys are spread like any others.
  */
 static void test_aimed_keys(void **state)
 {
@@ -194,8 +194,10 @@ static void test_aimed_keys(void **state)
 			flow_table_ops.update[SHARING_SEPARATE](keyed, &burst);
 		}
 		assert_int_equal(chain_len((struct flow_table *)open, 0), KEYS - 1);
-		/* Of a quarter key a bucket: 5 more behind a first is expected once in 10^4
-		 * tables. */
+		/*
+		 * With a quarter key per bucket, 5 more keys after the first one occur once in 10^4
+		 * tables.
+		 */
 		assert_in_range(longest_chain((struct flow_table *)keyed), 0, 5);
 		flow_table_ops.destroy(open);
 		flow_table_ops.destroy(keyed);
@@ -224,7 +226,7 @@ static void test_keys_are_compared(void **state)
 			}
 			ops->update[SHARING_SEPARATE](sketch, &burst);
 		}
-		/* Listing gives them hashes of their own. */
+		/* Listing assigns different hashes. */
 		list(sketch, &listed);
 		assert_int_equal(listed.n, 3);
 		for (uint32_t i = 0; i < 3; i++)
@@ -244,7 +246,7 @@ static size_t heap_in_use(void)
 	return bytes;
 }
 
-/* What cuckoo says it takes of EAL's memory is what it takes, and it gives all of it back. */
+/* The stated use of EAL's memory is the real one, and all of it is freed. */
 static void test_cuckoo_memory(void **state)
 {
 	static const uint64_t widths[] = {16, 1000, 1024, 4096, 30000, 1 << 16};
@@ -262,7 +264,7 @@ static void test_cuckoo_memory(void **state)
 	}
 }
 
-/* Numbers of rte_hash have 30 bits. */
+/* Counts of rte_hash have 30 bits. */
 static void test_cuckoo_width(void **state)
 {
 	struct sketch_params params = {.width = 1 << 29};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Datagrams cut into fragments by the test, and given in any order, must come out as they were;
- * limits and contradictions cost exactly the datagrams that they should. Packets are copies of
- * exactly their size.
+ * Datagrams split into fragments in any order must be reassembled unchanged; limits and
+ * contradictions cost exactly the datagrams that they should. Packets are copies of exact length.
  */
 
 #include <setjmp.h>
@@ -18,7 +17,7 @@
 #include "base/random.h"
 #include "collect/fragments.h"
 
-#define PAYLOAD_MAX   65507 /* of UDP in IPv4 */
+#define PAYLOAD_MAX   65507 /* maximum UDP payload in IPv4 */
 #define PACKETS_MAX   8192
 #define SECOND        1000000000LL
 #define START         (1700000000 * SECOND)
@@ -27,7 +26,7 @@
 #define DPORT         6343
 #define FIRST_HEADERS 256
 
-/* A packet that was captured. */
+/* A captured packet. */
 struct packet {
 	uint8_t *bytes;
 	uint32_t len;
@@ -36,7 +35,7 @@ struct packet {
 struct original {
 	bool ipv6;
 	uint32_t id;
-	uint32_t len; /* of the payload */
+	uint32_t len; /* payload length */
 	uint8_t udp[UDP_HEADER + PAYLOAD_MAX];
 };
 
@@ -86,7 +85,7 @@ static uint32_t write_ipv4(uint8_t *at, uint32_t id, uint32_t offset, bool more,
 	return 20;
 }
 
-/* With hop-by-hop options before the fragment header, where there is one. */
+/* Writes an IPv6 header; a fragment header follows hop-by-hop options. */
 static uint32_t write_ipv6(uint8_t *at, uint32_t id, uint32_t offset, bool more, uint32_t len)
 {
 	bool fragment = offset != 0 || more;
@@ -107,7 +106,7 @@ static uint32_t write_ipv6(uint8_t *at, uint32_t id, uint32_t offset, bool more,
 	return 56;
 }
 
-/* Appends the piece [offset, offset + len) of the datagram as a packet of Ethernet with padding. */
+/* Appends the piece [offset, offset + len) of the datagram as an Ethernet packet with padding. */
 static void add_piece(const struct original *original, uint32_t offset, uint32_t len, bool more)
 {
 	uint8_t headers[FIRST_HEADERS] = {0};
@@ -126,7 +125,7 @@ static void add_piece(const struct original *original, uint32_t offset, uint32_t
 	memset(packet->bytes + at + len, 0xee, padding);
 }
 
-/* In pieces of random sizes of at least `least` bytes. */
+/* Appends the datagram in pieces of random sizes of at least `least` bytes. */
 static void add_fragments(const struct original *original, uint32_t least)
 {
 	uint32_t whole = UDP_HEADER + original->len;
@@ -199,7 +198,7 @@ static void whole_packets(void **state)
 		assert_true(give(fragments, 0, START + i, &out));
 		assert_is(&out, &original);
 		assert_int_equal(out.time, START + i);
-		/* no copy */
+		/* not copied */
 		assert_true(out.data > packets[0].bytes &&
 			    out.data <= packets[0].bytes + packets[0].len);
 		free_packets();
@@ -209,7 +208,7 @@ static void whole_packets(void **state)
 	fragments_destroy(fragments);
 }
 
-/* Several datagrams at once, in any order, a quarter of the fragments twice. */
+/* Several datagrams at once, in any order, with a quarter of the fragments repeated. */
 static void any_order_and_repeated(void **state)
 {
 	static struct original originals[6];
@@ -231,7 +230,7 @@ static void any_order_and_repeated(void **state)
 			bool whole = give(fragments, i, START, &out);
 			uint32_t d;
 
-			/* After the last one, a datagram would begin anew with it. */
+			/* Repeating the last fragment would start the datagram again. */
 			if (!whole && i % 4 == 0)
 				whole = give(fragments, i, START, &out);
 			if (!whole)
@@ -255,7 +254,10 @@ static void any_order_and_repeated(void **state)
 	fragments_destroy(fragments);
 }
 
-/* Other bytes for a part that was there: nothing comes of the datagram, nor of what follows. */
+/*
+ * A fragment with different bytes for a part already received: the datagram and its remaining
+ * fragments are dropped.
+ */
 static void overlaps(void **state)
 {
 	static struct original original, other;
@@ -271,14 +273,14 @@ static void overlaps(void **state)
 		whole = UDP_HEADER + original.len;
 		add_fragments(&original, 400);
 		shuffle();
-		/* The intruder lies across whatever came, first. */
+		/* The conflicting fragment comes first and overlaps the others. */
 		add_piece(&other, 800 + 8 * below(100), 1200, true);
 		assert_false(give(fragments, nb_packets - 1, START, &out));
 		for (uint32_t p = 0; p + 1 < nb_packets; p++)
 			assert_false(give(fragments, p, START, &out));
 		assert_int_equal(fragments_counted(fragments)->overlapping, 1);
 		assert_int_equal(fragments_counted(fragments)->completed, 0);
-		/* The next of this number is another, once the time of this one is over. */
+		/* After the timeout, the same ID belongs to a new datagram. */
 		free_packets();
 		add_fragments(&original, 400);
 		for (uint32_t p = 0; p + 1 < nb_packets; p++)
@@ -291,7 +293,7 @@ static void overlaps(void **state)
 	}
 }
 
-/* Two last fragments with different ends, and one that lies behind the end. */
+/* Two last fragments with different ends, and a fragment beyond the end. */
 static void ends_that_contradict(void **state)
 {
 	static struct original original;
@@ -316,7 +318,7 @@ static void ends_that_contradict(void **state)
 	}
 }
 
-/* Room for four: the fifth costs the oldest, and that one alone. */
+/* Room for four: the fifth evicts only the oldest. */
 static void the_oldest_goes(void **state)
 {
 	static struct original originals[5];
@@ -358,14 +360,14 @@ static void old_ones_go(void **state)
 	assert_false(give(fragments, 1, START + 30 * SECOND + 1, &out));
 	assert_int_equal(fragments_counted(fragments)->given_up, 1);
 	assert_int_equal(fragments_waiting(fragments), 1);
-	/* Any times at all. */
+	/* Extreme times. */
 	assert_false(give(fragments, 0, INT64_MIN, &out));
 	assert_false(give(fragments, 0, INT64_MAX, &out));
 	free_packets();
 	fragments_destroy(fragments);
 }
 
-/* A limit of bytes is one of datagrams, each as long as the longest. */
+/* The byte limit corresponds to a number of datagrams of maximum length. */
 static void bytes_are_bounded(void **state)
 {
 	struct fragments_limits limits = {1000000, 1 << 20, SECOND};
@@ -393,7 +395,10 @@ static void bytes_are_bounded(void **state)
 	assert_null(fragments_create(&limits));
 }
 
-/* Behind labels, too, a packet that its capture cut is one, and no frame of a pseudowire. */
+/*
+ * Also after labels, a packet truncated by the capture counts as truncated, not as a pseudowire
+ * frame.
+ */
 static void cut_behind_labels(void **state)
 {
 	static const uint8_t label[4] = {0, 1, 1, 64};
@@ -446,7 +451,7 @@ static void what_is_no_datagram(void **state)
 	assert_false(give(fragments, 0, START, &out));
 	packets[0].bytes[13] = 0;
 	assert_int_equal(counts->not_udp, 2);
-	/* UDP's length: below a header's, beyond the packet; IP's length below its headers' */
+	/* UDP length: below a header, beyond the packet; IP length: below its headers */
 	write16(packets[0].bytes + 38, 7);
 	assert_false(give(fragments, 0, START, &out));
 	write16(packets[0].bytes + 38, UDP_HEADER + 101);
@@ -459,7 +464,7 @@ static void what_is_no_datagram(void **state)
 	write16(packets[0].bytes + 16, 27);
 	assert_false(give(fragments, 0, START, &out));
 	assert_int_equal(counts->bad, 4);
-	/* A fragment that is no multiple of eight, or lies beyond 65535. */
+	/* A fragment whose length is not a multiple of eight, or that ends beyond 65535. */
 	free_packets();
 	add_piece(&original, 0, 12, true);
 	add_piece(&original, 0, 96, true);
@@ -472,8 +477,7 @@ static void what_is_no_datagram(void **state)
 	fragments_destroy(fragments);
 }
 
-/* Whatever the packet: nothing outside it is read, and every packet is counted once. */
-/* Payloads of TCP and SCTP are given out, though they are no datagrams. */
+/* Payloads of TCP and SCTP are returned, although they are not datagrams. */
 static void streams(void **state)
 {
 	static struct original original;
@@ -501,7 +505,7 @@ static void streams(void **state)
 	assert_int_equal(out.proto, 0);
 	packets[0].len = 14 + 20 + UDP_HEADER + 100;
 	packet[14 + 9] = 132;
-	packet[34 + 12] = 3; /* a chunk of SACK, and one of DATA */
+	packet[34 + 12] = 3; /* a SACK chunk and a DATA chunk */
 	write16(packet + 34 + 14, 15);
 	packet[34 + 28] = 0;
 	assert_false(give(fragments, 0, START, &out));
@@ -516,7 +520,7 @@ static void streams(void **state)
 	fragments_destroy(fragments);
 }
 
-/* What is lost is counted by destination port, as far as that is known. */
+/* Losses count by destination port, if it is known. */
 static void ports_of_losses(void **state)
 {
 	static struct original original;
@@ -534,7 +538,7 @@ static void ports_of_losses(void **state)
 	assert_false(give(fragments, 0, START, &out));
 	assert_int_equal(ports[0], 1);
 	free_packets();
-	/* The first fragment has the port, another has not. */
+	/* The first fragment has the port; the other one does not. */
 	add_piece(&original, 0, 48, true);
 	assert_false(give(fragments, 0, START, &out));
 	make_original(&original, false, 2, 100);
@@ -549,6 +553,7 @@ static void ports_of_losses(void **state)
 	fragments_destroy(fragments);
 }
 
+/* Random changes of a packet: nothing outside it is read, and every packet is counted. */
 static void anything_at_all(void **state)
 {
 	static struct original original;
@@ -586,7 +591,7 @@ static void anything_at_all(void **state)
 		free_packets();
 	}
 	assert_int_equal(counts->whole + counts->completed, whole);
-	/* What fragments held may be bad or no UDP too. */
+	/* Contents of fragments may also be bad or not UDP. */
 	assert_true(
 		counts->whole + counts->fragments + counts->not_udp + counts->cut + counts->bad >=
 		given);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Generated packets: the same on every machine, valid, and distributed as the SPEC says. */
+/* Generated packets: the same on every machine, valid, and distributed according to the SPEC. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static uint64_t digest_spec(const char *text, unsigned int count)
 	return digest;
 }
 
-/* What these SPECs gave when they were first made, and give on every machine and build since. */
+/* Digests recorded once; they must be the same on every machine and build. */
 static void test_golden(void **state)
 {
 	static const struct {
@@ -101,7 +101,7 @@ static void test_golden(void **state)
 	}
 }
 
-/* What follows does not change what is: not the number of packets, however batches end. */
+/* Packets do not depend on the number of packets or on batch sizes. */
 static void test_prefix(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void test_endless(void **state)
 	source->close(source);
 }
 
-/* Packet i has floor(i x 10^9 / rate) ns after the start: no drift. */
+/* Packet i is sent floor(i x 10^9 / rate) ns after the start, without drift. */
 static void test_times(void **state)
 {
 	static const uint64_t rates[] = {1, 3, 7, 1000, 142045454, 999999937, 1000000000};
@@ -170,8 +170,8 @@ static void test_times(void **state)
 }
 
 /*
- * How many packets have come by the end of each millisecond, against the integral of the rate, to
- * within a packet and a share of what the slices' steps are.
+ * Compares the number of packets at the end of each millisecond with the integral of the rate.
+ * tolerance: one packet plus a share of the steps between slices.
  */
 static void check_arrivals(
 	const char *text, double seconds, double tolerance, double (*sent)(double))
@@ -191,7 +191,7 @@ static void check_arrivals(
 			before = packet.time;
 			n++;
 		}
-		/* A packet at 0, and then one each time that the integral is a whole number. */
+		/* One packet at 0, and one each time the integral is a whole number. */
 		if (fabs((double)n - ceil(sent((double)ms / 1000))) > tolerance)
 			fail_msg("%s: %llu packets until %lld ms, not %.3f", text,
 				(unsigned long long)n, (long long)ms, sent((double)ms / 1000));
@@ -199,27 +199,27 @@ static void check_arrivals(
 	source->close(source);
 }
 
-static double sent_up(double t) /* 0 to 4M in half a second */
+static double sent_up(double t) /* 0 to 4M pps in half a second */
 {
 	return t < 0.5 ? 4e6 * t * t : 1e6 + 4e6 * (t - 0.5);
 }
 
-static double sent_down(double t) /* 1M to 1000 in a second */
+static double sent_down(double t) /* 1M to 1000 pps in a second */
 {
 	return t < 1 ? 1e6 * t - 999e3 * t * t / 2 : 500500 + 1000 * (t - 1);
 }
 
-static double sent_few(double t) /* 5 to 1 in 10 s */
+static double sent_few(double t) /* 5 to 1 pps in 10 s */
 {
 	return t < 10 ? 5 * t - 0.2 * t * t : 30 + (t - 10);
 }
 
-static double sent_sine(double t) /* up to 10M, 100 ms */
+static double sent_sine(double t) /* up to 10M pps, period 100 ms */
 {
 	return 5e6 * (t + 0.1 / (2 * M_PI) * (1 - cos(2 * M_PI * t / 0.1)));
 }
 
-static double sent_slow(double t) /* up to 3, 7 s */
+static double sent_slow(double t) /* up to 3 pps, period 7 s */
 {
 	return 1.5 * (t + 7 / (2 * M_PI) * (1 - cos(2 * M_PI * t / 7)));
 }
@@ -234,7 +234,7 @@ static void test_arrivals(void **state)
 	check_arrivals("flows=10,packets=0,rate=sine:3:7s", 100, 1, sent_slow);
 }
 
-/* A ramp that does not rise is a rate, to the ns. */
+/* A ramp with equal ends is a constant rate, exact to the ns. */
 static void test_flat_ramp(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void test_flat_ramp(void **state)
 		digest_spec("flows=10,rate=999983-999983,over=10ms", 50000));
 }
 
-/* The Internet checksum over bytes, and a pseudo header where there is one; 0: it is right. */
+/* Returns the Internet checksum of the bytes, continued from `sum`. */
 static uint32_t ones_sum(uint32_t sum, const uint8_t *bytes, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
@@ -252,7 +252,7 @@ static uint32_t ones_sum(uint32_t sum, const uint8_t *bytes, uint32_t len)
 	return sum;
 }
 
-/* Checks a frame from its bytes alone; returns the offset of its IP header. */
+/* Checks a frame from its bytes only; returns the offset of its IP header. */
 static uint32_t assert_valid(const struct source_packet *packet)
 {
 	const uint8_t *frame = packet->data, *ip;
@@ -319,7 +319,7 @@ static void test_frames_are_valid(void **state)
 	}
 }
 
-/* Counts of what parts of a SPEC promise. */
+/* Counts of properties that a SPEC defines. */
 struct tally {
 	unsigned int packets, ipv6, vlan, tcp, udp, icmp;
 	unsigned int sizes[9001];
@@ -347,7 +347,7 @@ static void tally_spec(const char *text, struct tally *tally)
 	source->close(source);
 }
 
-/* Within five standard deviations of n draws of probability p. */
+/* Asserts a count within five standard deviations of n draws with probability p. */
 static void assert_share(unsigned int got, unsigned int n, double p)
 {
 	double deviation = fabs(got - n * p) / sqrt(n * p * (1 - p));
@@ -400,7 +400,7 @@ static void test_sizes(void **state)
 	assert_int_equal(tally.sizes[66], tally.udp);
 }
 
-/* Keys as they are compared, IPv4 in the first bytes of an IPv6 key's room. */
+/* Compares keys; IPv4 keys use the first bytes of an IPv6 key. */
 static int compare_keys(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct key6));
@@ -413,7 +413,7 @@ static int compare_counts(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Returns how many distinct keys a SPEC gives; counts[] are their packets, largest first. */
+/* Returns the number of distinct keys of a SPEC; counts[]: their packets, largest first. */
 static unsigned int count_keys(const char *text, unsigned int packets, unsigned int *counts)
 {
 	struct source *source = open_spec(text);
@@ -442,8 +442,8 @@ static unsigned int count_keys(const char *text, unsigned int packets, unsigned 
 }
 
 /*
- * Flows never share a key: where 25 draws a flow miss each of 100 K flows with probability e^-25,
- * as many keys are seen as there are flows.
+ * Flows never share a key: with 25 draws per flow, each of 100 K flows is missed with probability
+ * e^-25, so there are as many keys as flows.
  */
 static void test_flows_are_distinct(void **state)
 {
@@ -465,7 +465,7 @@ static void test_random_headers(void **state)
 }
 
 /*
- * Packets of the top ranks against the exact law. Sorted counts are the ranks' own as long as
+ * Compares packets of the top ranks with the exact law. Sorted counts match the ranks as long as
  * neighbours are far apart. The chi-square of 8 of them is above 37 once in 10^5 seeds, and the
  * seed is fixed.
  */
@@ -487,7 +487,7 @@ static void check_law(double exponent, const char *text)
 		fail_msg("%s: chi-square %.1f", text, chi_square);
 }
 
-/* The addresses of the first 8 ranks: those that come most where the law is steep. */
+/* Finds the addresses of the first 8 ranks: the most frequent ones under a steep law. */
 static void count_addresses(struct source *source, uint8_t ranks[8][8])
 {
 	struct {
@@ -521,8 +521,8 @@ static void count_addresses(struct source *source, uint8_t ranks[8][8])
 }
 
 /*
- * Packets of the first 8 of 1000 ranks in ten slices of a drift from 1.5 to 0.5, against the mean
- * of the law in each. Ranks are told by their addresses: the same at each exponent.
+ * Compares packets of the first 8 of 1000 ranks with the mean law, in ten slices of a drift from
+ * 1.5 to 0.5. Ranks are identified by their addresses, which are the same at each exponent.
  */
 static void check_drift(const char *text)
 {
@@ -558,7 +558,7 @@ static void check_drift(const char *text)
 	source->close(source);
 }
 
-/* Over a time; over the packets; and together with a rate that changes. */
+/* Over a time, over the number of packets, and together with a changing rate. */
 static void test_drift(void **state)
 {
 	(void)state;
@@ -574,7 +574,7 @@ static void test_law(void **state)
 	check_law(1.5, "flows=1000,zipf=1.5,packets=1M,seed=4,ipv6=0.5");
 }
 
-/* Ranks say nothing about addresses: another seed gives other flows. */
+/* Ranks do not determine addresses: another seed gives other flows. */
 static void test_seeds_differ(void **state)
 {
 	(void)state;
@@ -582,7 +582,7 @@ static void test_seeds_differ(void **state)
 	assert_int_not_equal(digest_spec("random", 1), digest_spec("random,seed=2", 1));
 }
 
-/* From its first packet on, at any time; with room behind the headers where it is asked for. */
+/* A restart begins at the first packet, at any time; optionally with room after the headers. */
 static void test_restart(void **state)
 {
 	static const char spec[] = "flows=50,packets=1000,size=60-100,ipv6=0.5,vlan=0.5,seed=7";
@@ -602,7 +602,7 @@ static void test_restart(void **state)
 		assert_true(packet.time == before.time);
 		assert_true(packet.captured >= before.captured);
 		longer += packet.captured > before.captured;
-		/* Addresses and ports, wherever they are, not lengths and checksums. */
+		/* Compares addresses and ports at any offset, not lengths and checksums. */
 		assert_memory_equal(packet.data, before.data, 16);
 		for (uint32_t i = packet.captured - SOURCE_PAYLOAD_MAX; i < packet.captured; i++)
 			assert_int_equal(packet.data[i], 0);

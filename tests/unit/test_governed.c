@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The governor and 120 workers that are none: they say what packets took, by a virtual clock, and do
- * what they are told.
+ * The controller with 120 simulated workers. They report packet times by a virtual clock and apply
+ * its settings.
  */
 
 #include <setjmp.h>
@@ -30,13 +30,13 @@
 #define WORKERS      120
 #define MEASUREMENTS 3
 #define WINDOW_NS    10000000
-#define WINDOWS      10 /* of an interval */
+#define WINDOWS      10 /* windows per interval */
 #define DEADLINE     5  /* intervals */
 #define FIXED_NS     20.0
 #define PARSE_NS     10.0
 #define SKETCH_NS    30.0
 #define CHEAP_NS     3.0
-#define LOAD         1.5 /* of what can be measured in full */
+#define LOAD         1.5 /* relative to full capacity */
 #define CALM_LOAD    0.5
 
 #define ALL  WORKERS
@@ -50,16 +50,16 @@ struct stage {
 	struct run run;
 	struct epochs epochs;
 	struct measurements *set;
-	const struct shed_setting *has[WORKERS]; /* NULL: full */
+	const struct shed_setting *has[WORKERS]; /* setting of each worker; NULL: full detail */
 	struct shed_controller *controller;
 	int64_t now;
 	uint64_t open;
-	bool whole[MEASUREMENTS]; /* in the interval that is open, of all workers */
-	uint32_t busy;            /* workers for which packets took longer than they may */
-	uint32_t stalled;         /* that worker does nothing; WORKERS: none does not */
-	uint32_t flooded;         /* that worker alone has more than it can do; or ALL, NONE */
+	bool whole[MEASUREMENTS]; /* full detail for all workers in the open interval */
+	uint32_t busy;            /* workers whose packets took longer than allowed */
+	uint32_t stalled;         /* index of the worker that does nothing; WORKERS: none */
+	uint32_t flooded;         /* index of the only overloaded worker; or ALL, NONE */
 	double sketch_ns[MEASUREMENTS];
-	int64_t offset; /* so much the clock of the day was set forward, or back */
+	int64_t offset; /* adjustment of the wall clock, ns */
 	struct worker *workers;
 };
 
@@ -84,7 +84,7 @@ static void make_measurement(uint32_t m, const char *may_give_up)
 	};
 }
 
-/* Steps of the second measurement; the others have those above. */
+/* Creates a stage with these steps of the second measurement; the others have those above. */
 static int create_with(void **state, enum shed_policy how, const char *second, double second_ns)
 {
 	static const struct profile nothing;
@@ -135,7 +135,7 @@ static int create(void **state)
 	return create_with(state, SHED_POLICY_ADAPT, steps[1], SKETCH_NS);
 }
 
-/* Of so cheap a table telling which keys are counted takes longer than what is saved. */
+/* With this cheap table, selecting keys takes longer than it saves. */
 static int create_useless(void **state)
 {
 	return create_with(state, SHED_POLICY_GREEDY, "keys:1/2, off", CHEAP_NS);
@@ -152,7 +152,7 @@ static int destroy(void **state)
 	return 0;
 }
 
-/* What a packet takes of a worker, with the states that it has. */
+/* Returns the time per packet of a worker with this setting. */
 static double packet_ns(const struct stage *stage, const struct shed_setting *setting)
 {
 	double ns = FIXED_NS, most = 0;
@@ -172,7 +172,7 @@ static void add(_Atomic uint64_t *sum, double value)
 	atomic_store(sum, atomic_load(sum) + (uint64_t)value);
 }
 
-/* Every worker takes what it is told, and works for so many windows. */
+/* Every worker applies its setting and works for `windows` windows. */
 static void work(struct stage *stage, uint32_t windows)
 {
 	stage->busy = 0;
@@ -231,7 +231,7 @@ static void end_interval(struct stage *stage)
 	epochs_open(&stage->epochs, stage->open);
 }
 
-/* Of an interval. Returns windows in which some worker had more than it could do. */
+/* Runs an interval. Returns the number of windows in which a worker was overloaded. */
 static uint32_t work_interval(struct stage *stage)
 {
 	uint32_t busy = 0;
@@ -245,7 +245,7 @@ static uint32_t work_interval(struct stage *stage)
 	return busy;
 }
 
-/* The worst ranked has its interval, though more comes than can be measured; and that is kept up with. */
+/* The lowest-ranked measurement gets a full interval under overload, and no worker falls behind. */
 static void test_deadline(void **state)
 {
 	struct stage *stage = *state;
@@ -259,11 +259,14 @@ static void test_deadline(void **state)
 		assert_true(since < DEADLINE);
 		assert_true(stage->whole[0] || (stage->whole[1] && stage->whole[2]) || since > 0);
 	}
-	/* And no more than that. */
+	/* Not more often than that. */
 	assert_in_range(whole, 12, 24);
 }
 
-/* Nobody decides for seconds: workers go on with what they have, and then all is as it was. */
+/*
+ * Without decisions for seconds, workers keep their settings; after that everything continues as
+ * before.
+ */
 static void test_reporter_stands_still(void **state)
 {
 	struct stage *stage = *state;
@@ -276,7 +279,7 @@ static void test_reporter_stands_still(void **state)
 		assert_int_equal(work_interval(stage), 0);
 }
 
-/* A worker that answers nothing keeps what it has, whatever becomes of others. */
+/* A worker that does not respond keeps its setting, independent of the others. */
 static void test_stalled(void **state)
 {
 	struct stage *stage = *state;
@@ -296,7 +299,7 @@ static void test_stalled(void **state)
 	assert_true(stage->has[7]->number > kept.number);
 }
 
-/* One port floods its worker: that one gives up, and no other. */
+/* One port floods its worker: only this worker reduces detail. */
 static void test_one_floods(void **state)
 {
 	struct stage *stage = *state;
@@ -313,7 +316,7 @@ static void test_one_floods(void **state)
 	}
 }
 
-/* A step that saves nothing: it is said once, and nobody is left with it. */
+/* A step that saves nothing is reported once, and no worker keeps it. */
 static void test_useless_step(void **state)
 {
 	struct stage *stage = *state;
@@ -343,7 +346,9 @@ static void test_useless_step(void **state)
 	}
 }
 
-/* The clock of the day is set, by an hour and back: decisions go by another, and stay. */
+/*
+ * The wall clock is set forward and back by an hour: decisions use another clock and do not change.
+ */
 static void test_clock_is_set(void **state)
 {
 	static const int64_t sets[] = {INT64_C(3600000000000), INT64_C(-3600000000000), 0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The engine with ports on two NUMA nodes, on a machine that may have one: the topology is made up,
- * the ports are rings that the test fills, and the test is the reporter. Every packet that goes
- * into a queue is counted once, in its epoch, by the worker or the group whose queue it is.
+ * The engine with ports on two NUMA nodes, on a machine that may have one: the topology is
+ * simulated, the ports are rings that the test fills, and the test is the reporter. Every packet of
+ * a queue is counted once, in its epoch, by the worker or the group of the queue.
  */
 
 #include <sched.h>
@@ -30,10 +30,10 @@
 #include "parallel/plan/design.h"
 #include "rx/port/port_name.h"
 
-#define PORTS      3 /* the first on node 0, the second on node 1, the third nobody knows where */
-#define WORKERS    5 /* 3 and 2 */
+#define PORTS      3 /* nodes 0, 1 and unknown */
+#define WORKERS    5 /* 3 and 2 per node */
 #define QUEUES_MAX 3
-#define ROUND      32 /* packets that are on their way at once */
+#define ROUND      32 /* packets in transit at once */
 #define EPOCHS     3
 #define PER_EPOCH  1600
 #define FLOWS      700
@@ -79,7 +79,7 @@ static void make_topology(void)
 		};
 }
 
-/* As many lcores as the largest plan has, on what the machine has. */
+/* Starts as many lcores as the largest plan has, on the CPUs of the machine. */
 static int start(void **state)
 {
 	static struct topology here;
@@ -137,7 +137,7 @@ static void free_rings(void)
 		}
 }
 
-/* What the test put where, in one epoch. */
+/* Packets fed to each queue in one epoch. */
 struct fed {
 	uint64_t queue[PORTS][QUEUES_MAX];
 };
@@ -160,7 +160,7 @@ static struct rte_mbuf *make_packet(struct test_source *source)
 	return mbuf;
 }
 
-/* Feeds an epoch's packets and waits until every one was counted and freed. */
+/* Feeds an epoch's packets and waits until all are counted and freed. */
 static void feed(struct test_source *source, struct fed *fed)
 {
 	for (uint32_t i = 0; i < PER_EPOCH; i++) {
@@ -226,7 +226,7 @@ static void check_epoch(const struct run *run, uint64_t epoch, const struct fed 
 		}
 		assert_int_equal(received, fed_to_group(fed, g));
 		assert_int_equal(counted, received);
-		/* Dealt by position: the parts are even. */
+		/* Packets are distributed by position, so the shares are even. */
 		if (plan.design == &design_sync)
 			assert_in_range(most - least, 0, 1);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The keyed hash: its values (against FIPS 197 and against an independent implementation), that
- * its two paths agree, and its quality. All choices come from fixed seeds, so a test that passes
- * once passes always; the thresholds are quantiles for which a perfect hash fails with the
- * probability that stands beside them.
+ * The keyed hash: its values (compared with FIPS 197 and with a separate implementation), agreement
+ * of its two code paths, and its quality. All choices come from fixed seeds, so a test that passes
+ * once always passes. The thresholds are quantiles; the probability that a perfect hash fails
+ * stands next to them.
  */
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 
 static uint64_t random_state;
 
-/* xorshift64* (Vigna 2014): not what hash.c expands its seeds with. */
+/* xorshift64* (Vigna 2014), which hash.c does not use to expand its seeds. */
 static uint64_t next_random(void)
 {
 	random_state ^= random_state >> 12;
@@ -120,9 +120,9 @@ static struct key make_key(
 }
 
 /*
- * Values of an implementation of its own, with the S-box and the products of MixColumns computed
- * in GF(2^8) as FIPS 197 defines them. They are part of the contract: a seed means the same hash
- * on every machine.
+ * Values of a separate implementation, with the S-box and the products of MixColumns computed in
+ * GF(2^8) as FIPS 197 defines them. They are part of the contract: a seed gives the same hash on
+ * every machine.
  */
 static void golden_values(void **state)
 {
@@ -160,7 +160,7 @@ static void golden_values(void **state)
 	}
 }
 
-/* A hundred thousand random keys, a hundred seeds: no bit of the 16 bytes is lost. */
+/* A hundred thousand random keys, a hundred seeds: all bits of the 16 bytes can be recovered. */
 static void ipv4_hashes_are_inverted(void **state)
 {
 	struct hash_key hash_key;
@@ -220,7 +220,7 @@ static void paths_agree(void **state)
 	}
 }
 
-/* key6 of the burst lies where every access is a fault. */
+/* key6 of the burst lies in an unmapped page. */
 static void ipv4_bursts_do_not_touch_key6(void **state)
 {
 	const size_t page = 65536;
@@ -248,10 +248,10 @@ static void ipv4_bursts_do_not_touch_key6(void **state)
 #define AVALANCHE_KEYS 2048
 
 /*
- * Each output bit flips under each input bit with probability 1/2: over N keys the flips are
- * binomial, standard deviation sqrt(N) / 2. 7 deviations are passed with probability 2.6e-12, and
- * one of the 3 x (104 + 296) x 128 = 153 600 pairs below passes them with 4e-7. Allowed is thus a
- * frequency of 0.5 +- 0.078. spare is always 0 and not asked.
+ * Each output bit flips with probability 1/2 for each input bit: over N keys the flips are
+ * binomial, standard deviation sqrt(N) / 2. They exceed 7 deviations with probability 2.6e-12, and
+ * one of the 3 x (104 + 296) x 128 = 153 600 pairs below exceeds them with 4e-7. The allowed
+ * frequency is thus 0.5 +- 0.078. Spare bytes are always 0 and not tested.
  */
 static void assert_avalanche(uint64_t seed, enum key_family family, size_t key_bits)
 {
@@ -309,7 +309,7 @@ static void avalanche(void **state)
 
 static struct key_hash hashes[KEYS_MAX];
 
-/* Key number i of a family of keys that differ in little. */
+/* Makes key number i of a set of keys that differ in few bits. */
 typedef void (*make_key_fn)(uint32_t i, uint8_t *src, uint8_t *dst, size_t address_len,
 	uint8_t ports[4], uint8_t *proto);
 
@@ -384,7 +384,7 @@ static void grid(uint32_t i, uint8_t *src, uint8_t *dst, size_t address_len, uin
 	*proto = 1;
 }
 
-/* The first bytes only: subnets of a big network. */
+/* Varies the first bytes only: subnets of a large network. */
 static void sequential_high(uint32_t i, uint8_t *src, uint8_t *dst, size_t address_len,
 	uint8_t ports[4], uint8_t *proto)
 {
@@ -441,7 +441,7 @@ static void hash_pattern(make_key_fn make, enum key_family family, uint64_t seed
 	}
 }
 
-/* Bits first .. first + count - 1 of the 128, count <= 32. */
+/* Returns bits first .. first + count - 1 of the 128, count <= 32. */
 static uint32_t slice(struct key_hash hash, uint32_t first, uint32_t count)
 {
 	unsigned __int128 all = (unsigned __int128)hash.hi << 64 | hash.lo;
@@ -450,9 +450,9 @@ static uint32_t slice(struct key_hash hash, uint32_t first, uint32_t count)
 }
 
 /*
- * The chi-square quantile at `z` standard normal deviations (Wilson and Hilferty 1931). The tests
- * below ask for -6 to +6: a uniform hash leaves that on one side with probability 1e-9, and on
- * either side in one of the less than 10 000 statistics of this file with 2e-5.
+ * Returns the chi-square quantile at `z` standard normal deviations (Wilson and Hilferty 1931). The
+ * tests below use -6 to +6: a uniform hash exceeds one side with probability 1e-9, and either side
+ * in one of the less than 10 000 statistics of this file with 2e-5.
  */
 static double chi_square_quantile(double freedom, double z)
 {
@@ -463,7 +463,7 @@ static double chi_square_quantile(double freedom, double z)
 
 static uint32_t bins[1 << 12];
 
-/* Are the n values that were counted in the bins uniform? Empties the bins. */
+/* Checks that n values counted in the bins are uniform. Empties the bins. */
 static void assert_uniform(uint32_t n, uint32_t nb_bins, const char *what, uint32_t where)
 {
 	double expected = (double)n / nb_bins, chi_square = 0;
@@ -491,8 +491,10 @@ static void for_each_pattern(void (*check)(const char *name))
 	}
 }
 
-/* The low bits of the four 32-bit lanes, and every slice of 8 bits that begins at a multiple of
- * 4. */
+/*
+ * Checks the low bits of the four 32-bit lanes, and every slice of 8 bits that begins at a multiple
+ * of 4.
+ */
 static void check_slices(const char *name)
 {
 	for (uint32_t lane = 0; lane < 4; lane++) {
@@ -513,7 +515,7 @@ static void slices_are_uniform(void **state)
 	for_each_pattern(check_slices);
 }
 
-/* 6 bits of one lane against 6 bits of another, for each pair. */
+/* Compares 6 bits of one lane with 6 bits of another, for each pair. */
 static void check_pairs(const char *name)
 {
 	for (uint32_t a = 0; a < 4; a++) {
@@ -570,8 +572,8 @@ static void single_bytes_are_uniform(void **state)
  */
 
 /*
- * Under two seeds, even neighbours, the same keys have hashes that know nothing of each other:
- * uniform in the plane, and half of the bits equal (8 M coin tosses, 6 deviations: 2e-9).
+ * Under two seeds, even adjacent ones, the hashes of the same keys are independent: uniform in the
+ * plane, and half of the bits equal (8 M coin tosses, 6 deviations: 2e-9).
  */
 static void seeds_are_unrelated(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The log-linear histogram against sorted values. */
+/* The log-linear histogram, compared with sorted values. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "base/histogram.h"
 #include "base/random.h"
 
-/* Steps go up by one, none is left out, and each value lies in the step that says so. */
+/* Step numbers increase by one without gaps, and each value lies in its step. */
 static void test_steps(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The doctor on hosts that we do not have: each is a directory of made-up files. */
+/* The doctor on simulated hosts: each is a directory with files of sysfs and proc. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define CPU_PATH  "sys/devices/system/cpu"
 #define MB        (UINT64_C(1) << 20)
 
-/* What a build for an older CPU has to say about a newer one. */
+/* Status of cpu-features for a build for an older CPU on a newer one. */
 #if defined(__AVX2__) && defined(__AVX512F__)
 #define FEATURES_STATUS FINDING_OK
 #else
@@ -94,7 +94,7 @@ static void expect_text(const char *text, const char *part)
 		fail_msg("'%s' is not in '%s'", part, text);
 }
 
-/* What was found, wanted and is to be done: parts of it; NULL: none asked. */
+/* Asserts substrings of found, wanted and command. NULL: not checked. */
 static void expect_says(const char *name, enum finding_status status, const char *found,
 	const char *wanted, const char *command)
 {
@@ -108,7 +108,10 @@ static void expect_says(const char *name, enum finding_status status, const char
 		expect_text(finding->command, command);
 }
 
-/* Every line is "ok" but those named, up to NULL; and no line lacks what it owes its reader. */
+/*
+ * Asserts that every finding except those named is "ok" (the list ends with NULL), and that all
+ * required texts are present.
+ */
 static void expect_others_ok(const char *const *names)
 {
 	for (uint32_t i = 0; i < findings.nb_rows; i++) {
@@ -224,7 +227,10 @@ static void write_kernel(void)
 	tree_write("run/dpdk/x", "%s", "");
 }
 
-/* Node 1's card: gen 4 x 16, bound to vfio-pci, alone in its group, 256-byte payload. */
+/*
+ * Writes the card of node 1: gen 4 x 16, bound to vfio-pci, the only device in its group, 256-byte
+ * payload.
+ */
 static void write_card(void)
 {
 	uint8_t config[256] = {[6] = 0x10, [0x34] = 0x40, [0x40] = 0x01, [0x41] = 0x70};
@@ -255,7 +261,7 @@ static void write_card(void)
 	fclose(out);
 }
 
-/* Two packages of 28 cores, all but two of each set aside; 16 workers and a card on node 1. */
+/* Two packages of 28 cores, all but two of each isolated; 16 workers and a card on node 1. */
 static void make_good_host(void)
 {
 	for (uint32_t cpu = 0; cpu < 56; cpu++)
@@ -302,7 +308,7 @@ static void make_good_host(void)
 	host_port_read(&ports[0], tree_root, "af:00.0");
 }
 
-/* The same host with an interface of the kernel's instead of the card. */
+/* The same host with a kernel interface instead of the card. */
 static void make_kernel_host(const char *spec)
 {
 	make_good_host();
@@ -331,7 +337,7 @@ static void test_good_host(void **state)
 	expect_says("pcie-payload", FINDING_OK, "payload 256, read request 512", NULL, NULL);
 	expect_says("hugepages", FINDING_OK, "node 1: 2.0 GB of 2.0 GB free", NULL, NULL);
 	expect_says("plan", FINDING_OK, "16 lcores poll, on CPUs 30-45", NULL, NULL);
-	/* What is for other sources has no line. */
+	/* Checks of other sources have no line. */
 	expect("libpcap", FINDING_NONE);
 	expect("merging", FINDING_NONE);
 	expect("virtual-port", FINDING_NONE);
@@ -350,12 +356,12 @@ static void test_no_hugepages(void **state)
 	expect_says("hugepages", FINDING_MISSING, "node 1: 0 bytes of 0 bytes free",
 		"800 MB free on node 1",
 		"echo 400 | sudo tee /sys/devices/system/node/node1/hugepages/hugepages-2048kB/");
-	/* Without the option's promise nothing is missing, but a card does not get its speed. */
+	/* With --no-huge nothing is missing, but a card does not reach its speed. */
 	needs.huge = false;
 	examine();
 	expect("hugepages", FINDING_WARNING);
 	expect("hugetlbfs", FINDING_NONE);
-	/* No card: ordinary memory does. */
+	/* Without a card, ordinary memory is sufficient. */
 	needs.huge = true;
 	needs.sources = HOST_VIRTUAL;
 	needs.huge_bytes[1] = 0;
@@ -364,7 +370,7 @@ static void test_no_hugepages(void **state)
 	examine();
 	expect_says("hugepages", FINDING_WARNING, NULL, "800 MB free",
 		"echo 400 | sudo tee /sys/devices/system/node/node0/");
-	/* Any node will do for a port of no node. */
+	/* Any node is suitable for a port without node. */
 	write_hugepages("sys/kernel/mm/hugepages", 500, 400);
 	examine();
 	expect("hugepages", FINDING_OK);
@@ -377,7 +383,7 @@ static void test_hugepages_on_the_wrong_node(void **state)
 	write_node_hugepages(1, 100, 80);
 	examine();
 	EXPECT_OTHERS_OK("hugepages");
-	/* 400 pages are needed there, 80 are free, 100 exist. */
+	/* Node 1 needs 400 pages; 100 exist, 80 are free. */
 	expect_says("hugepages", FINDING_MISSING, "node 1: 160 MB of 200 MB free", NULL,
 		"echo 420 | sudo tee /sys/devices/system/node/node1/");
 }
@@ -467,7 +473,7 @@ static void test_nothing_set_aside(void **state)
 	tree_write("sys/fs/cgroup/cpuset.cpus.isolated", "41-45\n");
 	examine();
 	expect("isolation", FINDING_OK);
-	/* A kernel that cannot do without its tick. */
+	/* A kernel without nohz_full. */
 	tree_delete(CPU_PATH "/nohz_full");
 	examine();
 	expect_says("timer-tick", FINDING_WARNING, NULL, "CONFIG_NO_HZ_FULL", NULL);
@@ -493,13 +499,13 @@ static void test_powersave(void **state)
 	expect("boost", FINDING_WARNING);
 	expect_says("c-states", FINDING_WARNING, "C6 is allowed, which takes 133 us", NULL, NULL);
 	expect("tuned", FINDING_WARNING);
-	/* The state is there, but switched off. */
+	/* The state exists but is disabled. */
 	tree_write(CPU_PATH "/cpu33/cpuidle/state2/disable", "1\n");
 	tree_delete("etc/tuned/active_profile");
 	examine();
 	expect("c-states", FINDING_OK);
 	expect("tuned", FINDING_NONE);
-	/* The governor is right, the limit is not. */
+	/* The governor is right, but the frequency limit is not. */
 	tree_write(CPU_PATH "/cpu31/cpufreq/scaling_governor", "performance\n");
 	tree_write(CPU_PATH "/cpu45/cpufreq/scaling_governor", "performance\n");
 	tree_write(CPU_PATH "/cpu30/cpufreq/scaling_max_freq", "1200000\n");
@@ -512,13 +518,13 @@ static void test_interrupts(void **state)
 	(void)state;
 	make_good_host();
 	write_interrupt(77, "ice-rx-7", "31,33");
-	tree_write("proc/irq/5/smp_affinity_list", "0-55\n"); /* nobody asked for it */
+	tree_write("proc/irq/5/smp_affinity_list", "0-55\n"); /* IRQ 5 has no handler */
 	tree_write("proc/42/comm", "irqbalance\n");
 	examine();
 	EXPECT_OTHERS_OK("interrupts");
 	expect_says("interrupts", FINDING_WARNING, "1 on polling CPUs: 77 ice-rx-7 on CPU 31", NULL,
 		"echo 0-29,46-55 | sudo tee /proc/irq/77/smp_affinity_list");
-	/* irqbalance leaves isolated CPUs alone, and only those. */
+	/* irqbalance ignores isolated CPUs only. */
 	expect("irqbalance", FINDING_OK);
 	tree_write(CPU_PATH "/isolated", "\n");
 	examine();
@@ -608,13 +614,13 @@ static void test_slow_slot(void **state)
 		"gen 3 x 8: 58 Gbit/s usable, 66 Mpps of 64 bytes; the card supports gen 4 x 16",
 		"100 Gbit/s (assumed: the driver does not report it) at 64 bytes, 148.8 Mpps",
 		"lspci -s " CARD);
-	/* Enough for a port of 25 Gbit/s, in a slot that has no more. */
+	/* Sufficient for a port of 25 Gbit/s, in a slot of this speed. */
 	tree_write(CARD_PATH "/max_link_speed", "8.0 GT/s PCIe\n");
 	tree_write(CARD_PATH "/max_link_width", "8\n");
 	tree_write(CARD_PATH "/net/ens1/speed", "25000\n");
 	examine();
 	expect("pcie-link", FINDING_OK);
-	/* Gen 3 x 16 carries 100 Gbit/s, but not in the smallest packets. */
+	/* Gen 3 x 16 carries 100 Gbit/s, but not with the smallest packets. */
 	tree_write(CARD_PATH "/net/ens1/speed", "100000\n");
 	tree_write(CARD_PATH "/current_link_width", "16\n");
 	examine();
@@ -627,7 +633,7 @@ static void test_slow_slot(void **state)
 		"sudo sketchtap doctor");
 }
 
-/* Figures of the paper that pcie.h names: 7.87 Gbit/s a lane, 57.88 Gbit/s for gen 3 x 8. */
+/* Figures of the paper cited in pcie.h: 7.87 Gbit/s per lane, 57.88 Gbit/s for gen 3 x 8. */
 static void test_pcie_model(void **state)
 {
 	(void)state;
@@ -638,7 +644,9 @@ static void test_pcie_model(void **state)
 	assert_true(pcie_bandwidth(8, 64) <= 0);
 	assert_int_equal(pcie_generation(2.5), 1);
 	assert_int_equal(pcie_generation(64), 6);
-	/* 60 + 24 + 16 + 6 + 3 bytes for a frame of 64, 1514 + 6 x 24 + 25 for one of 1518. */
+	/*
+	 * 60 + 24 + 16 + 6 + 3 bytes for a frame of 64 bytes, 1514 + 6 x 24 + 25 for one of 1518.
+	 */
 	assert_true(pcie_packet_rate(109 * 8e6, 64, 256) > 0.999e6);
 	assert_true(pcie_packet_rate(109 * 8e6, 64, 256) < 1.001e6);
 	assert_true(pcie_packet_rate(1683 * 8e6, 1518, 256) > 0.999e6);
@@ -673,7 +681,7 @@ static void test_kernel_driver(void **state)
 	expect_says("driver", FINDING_MISSING, "driver ice, as ens1f0", "vfio-pci",
 		"sudo ip link set dev ens1f0 down && sudo dpdk-devbind.py --bind=vfio-pci " CARD);
 	expect("vfio", FINDING_NONE);
-	/* A name that a shell would act on is not repeated. */
+	/* A name with shell metacharacters is not repeated. */
 	tree_delete(CARD_PATH "/net/ens1f0/speed");
 	tree_delete(CARD_PATH "/net/ens1f0");
 	tree_write(CARD_PATH "/net/a;reboot/speed", "1\n");
@@ -686,7 +694,9 @@ static void test_kernel_driver(void **state)
 	expect_says("driver", FINDING_MISSING, "no driver", NULL, "sudo modprobe vfio-pci && ");
 }
 
-/* What a card is is known whatever has it: by the driver that the kernel would give it. */
+/*
+ * The type of a card is known with any driver bound: from the driver that the kernel would select.
+ */
 static void test_driver_of_device(void **state)
 {
 	char name[PCI_DRIVER_MAX];
@@ -730,8 +740,7 @@ static void test_virtual_function(void **state)
 	EXPECT_OTHERS_OK("virtual-function");
 	expect_says("virtual-function", FINDING_WARNING, "af:00.0", "trust set by the host",
 		"sudo ip link set dev ens2f0 vf 1 trust on");
-	/* In a guest nothing but the driver says what it is, and the command is another
-	 * machine's. */
+	/* In a guest only the driver identifies it, and the command is for the host. */
 	tree_delete(CARD_PATH "/physfn");
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/igbvf");
@@ -761,7 +770,10 @@ static void test_iommu(void **state)
 {
 	(void)state;
 	make_good_host();
-	/* The neighbour in the group is the kernel's; a bridge there is not in the way. */
+	/*
+	 * The other device of the group belongs to the kernel; a bridge in the group does not
+	 * matter.
+	 */
 	tree_link("sys/kernel/iommu_groups/42/devices/0000:af:00.1", "x");
 	tree_write("sys/bus/pci/devices/0000:af:00.1/class", "0x020000\n");
 	tree_link("sys/bus/pci/devices/0000:af:00.1/driver", "../../../bus/pci/drivers/ice");
@@ -772,7 +784,10 @@ static void test_iommu(void **state)
 	EXPECT_OTHERS_OK("iommu");
 	expect_says("iommu", FINDING_MISSING, "group 42 also contains 0000:af:00.1", NULL,
 		"--bind=vfio-pci 0000:af:00.1");
-	/* No group at all: vfio needs to be told, or the kernel to be started otherwise. */
+	/*
+	 * Without an IOMMU group, vfio needs its no-IOMMU mode, or the kernel other boot
+	 * parameters.
+	 */
 	tree_delete(CARD_PATH "/iommu_group");
 	examine();
 	EXPECT_OTHERS_OK("iommu");
@@ -782,7 +797,7 @@ static void test_iommu(void **state)
 	examine();
 	expect_says("iommu", FINDING_WARNING, "can write to any memory", NULL,
 		"GRUB_CMDLINE_LINUX iommu=pt");
-	/* uio: works, without a guard, for root alone. */
+	/* uio works without IOMMU protection, and only as root. */
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/igb_uio");
 	tree_write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-55\n");
@@ -797,7 +812,7 @@ static void test_wrong_devices(void **state)
 {
 	(void)state;
 	make_good_host();
-	/* A disk is named as one, and nothing says how to take it from the kernel. */
+	/* A disk is identified as such, without advice to unbind it from the kernel. */
 	tree_write(CARD_PATH "/class", "0x010802\n");
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/nvme");
@@ -823,7 +838,7 @@ static void test_no_port(void **state)
 	expect_says("port", FINDING_WARNING, CARD, NULL, "sketchtap doctor --port " CARD);
 	expect("driver", FINDING_NONE);
 	expect("hugepages", FINDING_OK);
-	/* No card was asked for: what only a card needs does not keep a run from starting. */
+	/* No card was requested: requirements of cards only do not prevent a run. */
 	needs.huge_bytes[1] = UINT64_C(1) << 50;
 	examine();
 	expect("hugepages", FINDING_WARNING);
@@ -864,7 +879,7 @@ static void test_kernel_interface(void **state)
 	tree_write("sys/class/net/eth1/operstate", "down\n");
 	examine();
 	expect_says("interface", FINDING_WARNING, "no link", NULL, "ethtool eth1");
-	/* Of the same name, in another network namespace. */
+	/* An interface of this name, but in another network namespace. */
 	tree_write("sys/class/net/eth1/ifindex", "7\n");
 	examine();
 	expect_says("interface", FINDING_WARNING, "another network namespace", NULL, "ip netns");
@@ -876,13 +891,13 @@ static void test_kernel_interface(void **state)
 	expect("interface", FINDING_MISSING);
 	expect("merging", FINDING_NONE);
 	expect("sending", FINDING_NONE);
-	/* It is there, and /sys does not show it. */
+	/* It exists, but not in /sys. */
 	ports[0].settings.index = 9;
 	examine();
 	expect_says("interface", FINDING_WARNING, "another network namespace", NULL, NULL);
 }
 
-/* What is forwarded through it leaves as it came. */
+/* Forwarded packets leave the interface unchanged. */
 static void test_forwarding(void **state)
 {
 	(void)state;
@@ -909,7 +924,7 @@ static void test_forwarding(void **state)
 	expect("sending", FINDING_NONE);
 }
 
-/* Asked where workers look at queues of ports; of a card by the driver of the kernel that it has. */
+/* Checked if workers read fill levels of queues; for a card, by its kernel driver. */
 static void test_queue_fill(void **state)
 {
 	(void)state;
@@ -927,7 +942,7 @@ static void test_queue_fill(void **state)
 	expect("queue-fill", FINDING_NONE);
 	host_port_read(&ports[0], tree_root, "af:00.0");
 	examine();
-	expect("queue-fill", FINDING_NONE); /* vfio-pci's: what it is shows when DPDK has it */
+	expect("queue-fill", FINDING_NONE); /* vfio-pci: known once DPDK opens the device */
 	tree_delete(CARD_PATH "/driver");
 	tree_link(CARD_PATH "/driver", "../../../bus/pci/drivers/mlx5_core");
 	examine();
@@ -941,7 +956,7 @@ static void test_af_xdp(void **state)
 	make_kernel_host("net_af_xdp0,iface=eth1");
 	ports[0].settings.vlan_strip = true;
 	tree_write("proc/self/limits", "Max locked memory  65536  65536 bytes\n");
-	/* Everything but cap_ipc_lock. */
+	/* All capabilities except cap_ipc_lock. */
 	tree_write("proc/self/status", "CapEff:\t000001ffffffbfff\nCpus_allowed_list:\t0-55\n");
 	examine();
 	EXPECT_OTHERS_OK("vlan-strip", "memlock");
@@ -949,7 +964,7 @@ static void test_af_xdp(void **state)
 	expect_says("vlan-strip", FINDING_WARNING, NULL, NULL, "ethtool -K eth1 rxvlan off");
 }
 
-/* The first of that name. */
+/* Returns the first check of this name. */
 static const struct check *find_check(const char *name)
 {
 	for (const struct check_table *t = check_tables; t->checks != NULL; t++)
@@ -960,7 +975,7 @@ static const struct check *find_check(const char *name)
 	return NULL;
 }
 
-/* Doctor names the capabilities that the run would name, whatever the process has. */
+/* The doctor names the same missing capabilities as the run, for any process. */
 static void expect_as_in_run(const struct port_driver *driver, uint64_t effective)
 {
 	bool on_interface = ports[0].interface[0] != '\0';
@@ -1012,7 +1027,7 @@ static void expect_device_as_in_run(const struct port_driver *driver, const char
 	expect_all_as_in_run(driver);
 }
 
-/* Of one that the kernel's driver stays with; any other is the user's by its file in /dev. */
+/* Checks a card that keeps its kernel driver. For others, access to the file in /dev decides. */
 static void expect_card_as_in_run(const struct port_driver *driver, const char *kernel)
 {
 	char link[96];
@@ -1101,7 +1116,7 @@ static void test_virtual_and_replay(void **state)
 	ports[0].unknown = true;
 	examine();
 	expect("virtual-port", FINDING_MISSING);
-	/* A replay is not bothered with what only a live port suffers from. */
+	/* A replay is not checked for problems of live ports. */
 	needs.sources = HOST_REPLAY;
 	host.nb_ports = 0;
 	tree_write(CPU_PATH "/isolated", "\n");
@@ -1118,7 +1133,7 @@ static void test_virtual_and_replay(void **state)
 	expect("dpdk", FINDING_WARNING);
 }
 
-/* What sockets may hold matters to who listens, and to nobody else. */
+/* The socket buffer limit is checked only for --listen. */
 static void test_sockets(void **state)
 {
 	(void)state;
@@ -1216,7 +1231,7 @@ static void test_captures(void **state)
 	expect_says("captures", FINDING_MISSING, "No such file", "pcapng", NULL);
 }
 
-/* A program in the kernel takes a kernel that has it, and who may load it. */
+/* A kernel program needs a recent kernel and the rights to load it. */
 static void test_program(void **state)
 {
 	(void)state;
@@ -1285,11 +1300,11 @@ static void test_plan_warnings(void **state)
 	tree_write(CPU_PATH "/isolated", "\n");
 	examine();
 	expect_says("plan", FINDING_WARNING, "in turns; worker 3 sits", NULL, "sketchtap plan");
-	/* Not all CPUs that a crowded plan floats over should be set aside. */
+	/* Not all CPUs of an oversubscribed plan without pinning should be isolated. */
 	assert_string_equal(expect("isolation", FINDING_WARNING)->command, "");
 }
 
-/* Without any file nothing is called well that was not seen. */
+/* Without any files, nothing unseen is reported as ok. */
 static void test_empty_host(void **state)
 {
 	static const char *const not_read[] = {
@@ -1314,7 +1329,7 @@ static void test_empty_host(void **state)
 	}
 }
 
-/* Everything that a walk over the tree finds, for the tests that spoil one file after the other. */
+/* All files of the tree, for the tests that damage them one by one. */
 static char spoiled[1024][200];
 static uint32_t nb_spoiled;
 
@@ -1335,7 +1350,7 @@ static void list_files(void)
 	assert_true(nb_spoiled > 100);
 }
 
-/* Printable, and in the form that its reader expects. */
+/* Asserts output that is printable and in the expected form. */
 static void check_printing(void)
 {
 	struct text table = {0}, csv = {0};
@@ -1377,7 +1392,7 @@ static void write_noise(const char *file, bool numbers)
 	fclose(out);
 }
 
-/* Bytes that no kernel writes: nothing crashes, and nothing unprintable comes out. */
+/* Bytes that no kernel writes: no crash, and no unprintable output. */
 static void test_noise(void **state)
 {
 	(void)state;
@@ -1399,7 +1414,7 @@ static void test_noise(void **state)
 	}
 }
 
-/* One file after the other is not there, or is a directory, or holds noise: the others matter. */
+/* Each file in turn is missing, a directory, or noise; all others are valid. */
 static void test_one_file_spoiled(void **state)
 {
 	(void)state;
@@ -1410,7 +1425,7 @@ static void test_one_file_spoiled(void **state)
 
 		if (strstr(spoiled[i], "/cpu") != NULL && strstr(spoiled[i], "/cpu30/") == NULL &&
 			strncmp(spoiled[i], CPU_PATH, sizeof(CPU_PATH) - 1) == 0)
-			continue; /* one CPU stands for all */
+			continue; /* one CPU represents all */
 		assert_in_range(snprintf(path, sizeof(path), "%s/%s", tree_root, spoiled[i]), 1,
 			sizeof(path) - 1);
 		snprintf(back, sizeof(back), "%s/spoiled", tree_root);
@@ -1447,7 +1462,7 @@ static void chmod_file(const char *file, mode_t mode)
 	assert_int_equal(chmod(path, mode), 0);
 }
 
-/* As another user: what cannot be read is said to be so, and what cannot be used is missing. */
+/* As another user: unreadable files are reported as such, and unusable devices are missing. */
 static void test_permissions(void **state)
 {
 	bool root = geteuid() == 0;
@@ -1480,7 +1495,7 @@ static void test_permissions(void **state)
 			"RUNTIME_DIRECTORY");
 }
 
-/* Every check has a name of its own, and one that a script can ask for. */
+/* Every check has a unique name that a script can use. */
 static void test_table_of_checks(void **state)
 {
 	(void)state;

@@ -12,7 +12,7 @@
 #include "sketch/hyperloglog.h"
 #include "zipf_stream.h"
 
-/* Adds n keys whose hashes are uniform. */
+/* Adds n keys with uniform hashes. */
 static void add_keys(struct hyperloglog *hll, uint64_t *random, uint32_t n)
 {
 	struct key_burst burst = {0};
@@ -26,7 +26,10 @@ static void add_keys(struct hyperloglog *hll, uint64_t *random, uint32_t n)
 	}
 }
 
-/* Mean and standard deviation of the relative error as stated, up to four of their own. */
+/*
+ * Mean and standard deviation of the relative error are as stated, within four of their own
+ * standard deviations.
+ */
 static void test_error(void **state)
 {
 	static const struct {
@@ -58,7 +61,7 @@ static void test_error(void **state)
 			sum += error;
 			squares += error * error;
 		}
-		/* Half a key for rounding to whole ones. */
+		/* Plus half a key for rounding to integers. */
 		assert_true(fabs(sum / rounds) <
 			    4 * HYPERLOGLOG_ERROR / sqrt(rounds) + 0.5 / cases[c].keys);
 		assert_true(
@@ -66,7 +69,7 @@ static void test_error(void **state)
 	}
 }
 
-/* Of keys that differ in few bits, under the real hash. */
+/* Keys that differ in few bits, with the real hash. */
 static void test_real_keys(void **state)
 {
 	const uint32_t nb_keys = 200000;
@@ -131,7 +134,7 @@ static void test_merge_is_union(void **state)
 		uint64_t same = 42, again = random;
 
 		hyperloglog_reset(&part[p]);
-		add_keys(&part[p], &same, 1000); /* keys that all parts have seen */
+		add_keys(&part[p], &same, 1000); /* keys that all parts have in common */
 		add_keys(&part[p], &random, 20000);
 		same = 42;
 		add_keys(&whole, &same, 1000);
@@ -142,7 +145,7 @@ static void test_merge_is_union(void **state)
 	assert_memory_equal(&part[0], &whole, sizeof(whole));
 }
 
-/* Hashes of all zeros and all ones after the register's number. */
+/* Hashes with all zeros or all ones after the register number. */
 static void test_extreme_hashes(void **state)
 {
 	struct hyperloglog hll;
@@ -157,7 +160,7 @@ static void test_extreme_hashes(void **state)
 	assert_int_equal(hll.registers[(1 << HYPERLOGLOG_BITS) - 1], 1);
 
 	memset(hll.registers, 64 - HYPERLOGLOG_BITS + 1, sizeof(hll.registers));
-	(void)hyperloglog_estimate(&hll); /* must end */
+	(void)hyperloglog_estimate(&hll); /* must terminate */
 }
 
 int main(void)

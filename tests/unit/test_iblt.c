@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The invertible Bloom lookup table against exact truth: all flows below the peeling threshold, as
- * theory says above it, never a wrong key, and intervals that hold where a flow hides.
+ * The invertible Bloom lookup table, compared with exact counts: all flows below the peeling
+ * threshold, the theoretical share above it, never a wrong key, and intervals that hold if a flow
+ * is hidden.
  *
- * `test_iblt trials N` runs N random trials of the last but one kind; `test_iblt curve N` prints
- * how N tables of each load decode.
+ * `test_iblt trials N` runs N random trials of run_trials(); `test_iblt curve N` prints how many
+ * of N tables decode at each load.
  */
 
 #include <setjmp.h>
@@ -34,9 +35,7 @@ static struct sketch *make(struct sketch_params params)
 	return make_sketch(&iblt_ops, params);
 }
 
-/*
- * ---- What is decoded, of flows of zipf_stream.h
- */
+/* ---- Decoding flows of zipf_stream.h */
 
 struct listing {
 	uint32_t n, inexact;
@@ -111,7 +110,7 @@ static void assert_complete(const struct sketch *sketch)
 	assert_int_equal(rest.largest, 0);
 }
 
-/* Both depths, metrics and sharings, IPv4 and IPv6, up to 0.65 flows a cell. */
+/* Both depths, metrics and sharing modes, IPv4 and IPv6, up to 0.65 flows per cell. */
 static void test_exact(void **state)
 {
 	static const uint64_t widths[] = {1 << 12, 1 << 13, 1 << 17};
@@ -135,7 +134,7 @@ static void test_exact(void **state)
 		assert_truth(&listed, &stream);
 		assert_complete(sketch);
 
-		/* It goes on counting after it was asked, and is empty after a reset. */
+		/* Counting continues after a listing, and a reset empties the table. */
 		feed(sketch, &stream, PACKETS / 10, 7, sharing);
 		assert_complete(sketch);
 		list(sketch, &listed);
@@ -166,7 +165,7 @@ static void assert_same_cells(const struct iblt *a, const struct iblt *b)
 	assert_same_filter(a, b);
 }
 
-/* The same cells however the stream was cut, shared or not, and decoded in between or not. */
+/* The same cells for any burst sizes, shared or not, and with or without decoding in between. */
 static void test_burst_borders(void **state)
 {
 	(void)state;
@@ -193,8 +192,8 @@ static void test_burst_borders(void **state)
 }
 
 /*
- * Parts that saw the same keys: a key is there several times, and divides out. The filter is that
- * of one sketch which saw all.
+ * Parts with the same keys: multiplicities of keys divide out. The filter equals that of one sketch
+ * with all packets.
  */
 static void test_merge(void **state)
 {
@@ -244,7 +243,7 @@ static void test_merge_refuses(void **state)
 	iblt_ops.destroy(a);
 }
 
-/* Two epochs of different flows and of common ones: what each flow changed by, up or down. */
+/* Two epochs with different and common flows: lists the change of each flow, up or down. */
 static void test_subtract(void **state)
 {
 	struct sketch_params params = {.width = 1 << 12};
@@ -272,7 +271,7 @@ static void test_subtract(void **state)
 	assert_int_equal(listed.n, changed);
 	assert_true(iblt_ops.lists_all_keys(after));
 
-	/* What was taken away comes back. */
+	/* Merging undoes the subtraction. */
 	assert_int_equal(iblt_ops.merge(after, before), 0);
 	list(after, &listed);
 	assert_truth(&listed, &now);
@@ -286,7 +285,7 @@ static void test_subtract(void **state)
  * ---- Load
  */
 
-/* A random IPv4 or IPv6 key of a trial. */
+/* Returns a random IPv4 or IPv6 key of a trial. */
 static struct key random_key(uint64_t *random, enum key_family family)
 {
 	struct key key;
@@ -298,7 +297,7 @@ static struct key random_key(uint64_t *random, enum key_family family)
 	return key;
 }
 
-/* One packet each of `flows` random flows. */
+/* Feeds one packet each of `flows` random flows. */
 static void feed_random(
 	struct sketch *sketch, uint64_t *random, uint32_t flows, enum key_family family)
 {
@@ -323,7 +322,7 @@ static void count_candidate(const struct sketch_candidate *candidate, void *arg)
 		++*(uint32_t *)arg;
 }
 
-/* Share of flows that are decoded, exactly. */
+/* Returns the share of flows that are decoded exactly. */
 static double decoded_share(uint32_t depth, double load, enum key_family family, uint64_t seed)
 {
 	struct sketch *sketch = make((struct sketch_params){.depth = depth, .width = 1 << 14});
@@ -343,9 +342,9 @@ static double decoded_share(uint32_t depth, double load, enum key_family family,
 }
 
 /*
- * What the theory says of random hypergraphs: at load c a share x of flows is in the 2-core, where
- * a cell still has another flow with probability q, q the largest root of
- * q = 1 - exp(-k c q^(k-1)), and x = q^k.
+ * Theory of random hypergraphs: at load c a share x of flows is in the 2-core, where a cell still
+ * has another flow with probability q; q is the largest root of q = 1 - exp(-k c q^(k-1)), and x =
+ * q^k.
  */
 static double core_share(uint32_t depth, double load)
 {
@@ -382,7 +381,10 @@ static void test_degrades_as_theory_says(void **state)
 		}
 }
 
-/* Not asserted: how many whole tables decode, and the share of flows, about the threshold. */
+/*
+ * Not asserted: the number of tables that decode completely, and the share of flows, around the
+ * threshold.
+ */
 static void print_curve(uint32_t tables)
 {
 	for (uint32_t depth = IBLT_DEPTH_MIN; depth <= IBLT_DEPTH_MAX; depth++)
@@ -403,7 +405,7 @@ static void print_curve(uint32_t tables)
 		}
 }
 
-/* Above the threshold every listed flow is exact, and the rest is in bounds. */
+/* Above the threshold, every listed flow is exact, and the rest is within bounds. */
 static void test_overload(void **state)
 {
 	(void)state;
@@ -447,9 +449,7 @@ static void test_overload(void **state)
 		}
 }
 
-/*
- * ---- A flow that the filter takes for another
- */
+/* ---- A flow hidden by a filter error */
 
 static void hide(struct sketch *sketch, const struct key_hash *hash)
 {
@@ -459,7 +459,7 @@ static void hide(struct sketch *sketch, const struct key_hash *hash)
 		block->words[w] |= UINT64_C(1) << iblt_filter_bit(hash, w);
 }
 
-/* Its packets are in cells of others: those are no longer called exact, and all bounds hold. */
+/* Its packets are in cells of others: those are no longer exact, and all bounds hold. */
 static void test_hidden_flow(void **state)
 {
 	struct zipf_stream stream;
@@ -515,7 +515,7 @@ static void test_hidden_flow(void **state)
 	zipf_close(&stream);
 }
 
-/* The filter's promise, at a size where it can be measured. */
+/* Error rate of the filter, at a measurable size. */
 static void test_filter_errors(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.width = 1 << 13});
@@ -569,8 +569,8 @@ static void check_trial(const struct sketch_candidate *candidate, void *arg)
 }
 
 /*
- * Small tables, mostly far too full, so that cells of many keys are looked at again and again; keys
- * that differ in little, so that sums look like keys; some inserted several times.
+ * Small tables, mostly far too full, so that cells with many keys are examined repeatedly; keys
+ * that differ in few bits, so that sums look like keys; some inserted several times.
  */
 static void run_trials(uint64_t trials, uint64_t seed)
 {
@@ -643,9 +643,9 @@ static void test_fit(void **state)
 		{1000, KEY_IPV4, 1 << 14},
 		{24000, KEY_IPV4, 1 << 14},
 		{25000, KEY_IPV4, 1 << 15},
-		{12500, KEY_IPV6, 1 << 15}, /* these have half the cells */
+		{12500, KEY_IPV6, 1 << 15}, /* IPv6 tables have half the cells */
 		{60000, KEY_IPV4, 1 << 16},
-		{150000, KEY_IPV4, 1 << 17}, /* far too many for what there is */
+		{150000, KEY_IPV4, 1 << 17}, /* far too many for this table */
 		{700000, KEY_IPV4, 1 << 18},
 	};
 	struct sketch *sketch =
@@ -653,7 +653,7 @@ static void test_fit(void **state)
 	uint64_t random = 1;
 
 	(void)state;
-	assert_int_equal(iblt_ops.fit(sketch), 1 << 15); /* nothing is known */
+	assert_int_equal(iblt_ops.fit(sketch), 1 << 15); /* no flows were counted */
 	for (size_t e = 0; e < sizeof(epochs) / sizeof(epochs[0]); e++) {
 		uint32_t found = 0;
 

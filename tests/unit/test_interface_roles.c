@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Samples of several exporters, each packet once: small networks whose truth is known. In every
- * epoch the truth lies within the figure, what is in doubt, and chance; on a steady network nothing
- * is in doubt once the roles are learned.
+ * Samples of several exporters, each packet once, in small networks with known traffic. In every
+ * epoch the true count is within the figure, the packets in doubt, and chance; in a stable network
+ * nothing is in doubt once the roles are learned.
  */
 
 #include <math.h>
@@ -39,23 +39,23 @@ struct way {
 	uint32_t nb;
 };
 
-/* What happens to the network. */
+/* Event in the network. */
 enum event {
 	NOTHING_HAPPENS,
-	FIRST_DIES,   /* exporter 0; its router forwards on */
-	FIRST_IS_NEW, /* exporter 0 begins */
-	RATE_CHANGES, /* of every second exporter */
-	MANY_RATES,   /* each exporter has its own */
+	FIRST_DIES,   /* exporter 0; its router keeps forwarding */
+	FIRST_IS_NEW, /* exporter 0 starts */
+	RATE_CHANGES, /* sampling of every second exporter */
+	MANY_RATES,   /* each exporter has its own sampling */
 };
 
 struct network {
 	const char *name;
 	void (*way)(uint32_t flow, struct way *way);
 	uint32_t flows;
-	uint64_t packets; /* of a flow in an epoch */
+	uint64_t packets; /* packets per flow and epoch */
 	uint32_t sampling;
 	enum event event;
-	bool ttl;    /* is told */
+	bool ttl;    /* exporters report the TTL */
 	bool steady; /* nothing may be in doubt at the end */
 };
 
@@ -68,7 +68,7 @@ struct world {
 	struct record_counts records[EXPORTERS];
 	struct observation waiting[BURST_MAX];
 	uint32_t nb;
-	uint64_t packets; /* that counted in the epoch */
+	uint64_t packets; /* packets counted in the epoch */
 	int64_t time;
 	struct random random;
 };
@@ -147,7 +147,7 @@ static void ignore(void *arg, const struct path_row *row)
 	(void)row;
 }
 
-/* Returns the packets that a living exporter saw. */
+/* Returns the packets seen by an exporter that is alive. */
 static uint64_t run_epoch(struct world *world, uint32_t epoch)
 {
 	uint64_t truth = 0;
@@ -176,7 +176,7 @@ static uint64_t run_epoch(struct world *world, uint32_t epoch)
 	return truth;
 }
 
-/* Figures lie this far around their expectation by chance. */
+/* Returns the deviation of figures expected by chance. */
 static double chance(const struct network *network, double packets)
 {
 	return CHANCE * sqrt(packets * 2 * network->sampling);
@@ -248,13 +248,13 @@ static void in_a_row(uint32_t flow, struct way *way)
 		set_hop(way, flow % 2 ? h : 2 - h, h == 0 ? 10 : flow % 2 ? 1 : 2);
 }
 
-/* A pair of switches: each flow passes one. */
+/* A pair of switches: each flow passes one of them. */
 static void by_a_pair(uint32_t flow, struct way *way)
 {
 	set_hop(way, flow % 2, 1);
 }
 
-/* Four leaves, two spines; some flows stay at a leaf. */
+/* Four leaves, two spines; some flows stay at one leaf. */
 static void by_leaves(uint32_t flow, struct way *way)
 {
 	uint32_t from = flow % 4, to = flow / 4 % 4, spine = 4 + flow / 16 % 2;
@@ -266,7 +266,7 @@ static void by_leaves(uint32_t flow, struct way *way)
 	set_hop(way, to, spine);
 }
 
-/* Of all flows one half passes a second router. */
+/* Half of the flows pass a second router. */
 static void by_one_or_two(uint32_t flow, struct way *way)
 {
 	set_hop(way, 0, 1);
@@ -274,7 +274,7 @@ static void by_one_or_two(uint32_t flow, struct way *way)
 		set_hop(way, 1, 1);
 }
 
-/* A router alone. */
+/* A single router. */
 static void by_one(uint32_t flow, struct way *way)
 {
 	set_hop(way, flow % 1, 1);
@@ -323,7 +323,7 @@ static void test_changes(void **state)
 		check(&networks[i]);
 }
 
-/* A slot that changed hands so often that its number comes again: what was learned of it is void. */
+/* A slot that changed owners until its number repeats: what was learned before is void. */
 static void test_slot_of_many(void **state)
 {
 	static const struct network network = {

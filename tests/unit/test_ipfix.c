@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Epochs as IPFIX: a small case byte by byte, all else read by the collector's decoder, and by a
- * plain reader of the test's own what that does not look at.
+ * Epochs as IPFIX: a small case byte by byte; everything else is read by the collector's decoder,
+ * and by a simple reader of this test where the decoder ignores fields.
  */
 
 #include <setjmp.h>
@@ -23,11 +23,11 @@
 #define MANY         5000
 #define NOW          (INT64_C(1700000000) * SAMPLE_SECOND)
 
-/* Who receives: it keeps every message, until it is told not to. */
+/* The receiver. Stores every message until the test makes it refuse. */
 struct socket_client {
-	int64_t now, step; /* the clock moves with every message */
+	int64_t now, step; /* clock in ns, and its step per message */
 	enum ipfix_peer peer;
-	uint32_t refuses; /* messages that it takes no more; UINT32_MAX: any */
+	uint32_t refuses; /* number of messages still to refuse; UINT32_MAX: all */
 	uint32_t n, rows, lost_rows;
 	uint32_t lens[MESSAGES_MAX], rows_of[MESSAGES_MAX];
 	uint8_t bytes[MESSAGES_MAX][IPFIX_MESSAGE_MAX];
@@ -91,11 +91,11 @@ static struct ipfix *make(bool flows, bool reliable)
 	return ipfix;
 }
 
-/* --- A plain reader */
+/* --- Simple reader */
 
 struct value {
 	uint32_t element, len;
-	uint64_t number; /* of up to 8 bytes */
+	uint64_t number; /* value of up to 8 bytes */
 	const uint8_t *bytes;
 };
 
@@ -164,7 +164,7 @@ static const uint8_t *read_record(
 	return at;
 }
 
-/* Every set ends where a record does: there is no padding. */
+/* Reads a message; every set must end at the end of a record, without padding. */
 static void read_message(struct reader *reader, const uint8_t *message, uint32_t len)
 {
 	const uint8_t *end = message + len;
@@ -194,7 +194,7 @@ static void read_message(struct reader *reader, const uint8_t *message, uint32_t
 	}
 }
 
-/* Of the last record; the nth of several. */
+/* Returns the nth value of an element in the last record. */
 static const struct value *value_of(const struct reader *reader, uint32_t element, uint32_t nth)
 {
 	for (uint32_t v = 0; v < reader->nb_values; v++)
@@ -224,7 +224,7 @@ static double double_of(const struct reader *reader, uint32_t element, uint32_t 
 
 /* --- Messages */
 
-/* The templates, who it is, and a record, as RFC 7011 has them. */
+/* Templates, exporter information and a record, as in RFC 7011. */
 static void test_bytes(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
@@ -250,7 +250,7 @@ static void test_bytes(void **state)
 	set = begin_set(&want[1], 3);
 	put(&want[1], 256, 2);
 	put(&want[1], 5, 2);
-	put(&want[1], 1, 2); /* fields of scope */
+	put(&want[1], 1, 2); /* scope fields */
 	put_specs(&want[1], who, 5);
 	end_set(&want[1], set);
 	set = begin_set(&want[1], 256);
@@ -291,7 +291,7 @@ static void test_bytes(void **state)
 	ipfix_free(ipfix);
 }
 
-/* The whole of it to the decoder; returns the records in `seen` of the last message. */
+/* Decodes all messages; `seen` holds the records of the last one. */
 static void decode_all(struct templates *templates, uint32_t *options,
 	void (*each)(const struct flow_record *record, void *arg), void *arg)
 {
@@ -309,7 +309,7 @@ static void decode_all(struct templates *templates, uint32_t *options,
 	}
 }
 
-/* IPv4 and IPv6 in turn: each once, in full messages, with sequence numbers without a gap. */
+/* IPv4 and IPv6 in turn: each record once, in full messages, with gapless sequence numbers. */
 static void test_many(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
@@ -332,7 +332,7 @@ static void test_many(void **state)
 		assert_int_equal(reader.sequence, sequence);
 		sequence += reader.records;
 	}
-	/* As many as fit: 23 records of IPv4, of 59 bytes, and 16 of IPv6, of 83. */
+	/* Maximum per message: 23 records of IPv4, of 59 bytes, and 16 of IPv6, of 83. */
 	assert_int_equal(client.n, 2 + (MANY * 2 / 3 + 22) / 23 + (MANY / 3 + 16) / 16);
 	templates_destroy(templates);
 	report_epoch_free(epoch);
@@ -348,7 +348,7 @@ static void read_all(struct reader *reader)
 		read_message(reader, client.bytes[m], client.lens[m]);
 }
 
-/* The record of one flow whosee key is these bytes. */
+/* Sends the record of one flow whose key has these bytes. */
 static void send_key(struct reader *reader, const struct ipfix_options *options, const char *text,
 	bool ipv6, const uint8_t *bytes, uint32_t len)
 {
@@ -380,7 +380,7 @@ static void send_key(struct reader *reader, const struct ipfix_options *options,
 	ipfix_free(ipfix);
 }
 
-/* Bytes of IP packets, where they are known, beside those of frames. */
+/* Bytes of IP packets, if known, next to those of frames. */
 static void test_ip_bytes(void **state)
 {
 	static const struct ipfix_options options = {.flows = true};
@@ -447,7 +447,7 @@ static void test_keys(void **state)
 	assert_int_equal(number_of(&reader, 10), 1005);
 	assert_null(value_of(&reader, 10, 1));
 
-	/* What the key has is not said again by the record. */
+	/* The record does not repeat elements of the key. */
 	send_key(&reader, &options, "tcp_flags", false, flags, sizeof(flags));
 	assert_int_equal(number_of(&reader, 6), 0x12);
 	assert_null(value_of(&reader, 6, 1));
@@ -465,7 +465,7 @@ static void test_keys_without_element(void **state)
 		why, "has the field egress, for which IPFIX has no information element");
 }
 
-/* An IPv4 key that lies in a struct key6 is of IPv4 all the same. */
+/* An IPv4 key stored in a struct key6 is still IPv4. */
 static void test_wide_key(void **state)
 {
 	static const struct ipfix_options options = {.flows = true};
@@ -513,7 +513,7 @@ static void test_rows(void **state)
 	for (uint32_t m = 0; m < client.n; m++) {
 		uint32_t domain = (uint32_t)number_at(client.bytes[m] + 12, 4);
 
-		/* A measurement is a domain, whosee templates have numbers of their own. */
+		/* A measurement is a domain with its own template numbers. */
 		if (m > 0 && number_at(client.bytes[m - 1] + 12, 4) != domain)
 			memset(&reader, 0, sizeof(reader));
 		read_message(&reader, client.bytes[m], client.lens[m]);
@@ -541,7 +541,7 @@ static void test_rows(void **state)
 			assert_int_equal(number_of(&reader, 2), 50);
 			assert_null(value_of(&reader, 352, 0));
 			assert_true(double_of(&reader, 337, 0) == 40);
-			/* Nobody knows an upper limit. */
+			/* The upper limit is unknown. */
 			assert_true(double_of(&reader, 336, 0) > 1e308);
 			assert_null(value_of(&reader, 336, 1));
 			assert_int_equal(number_of(&reader, 152), SAMPLE_START / 1000000 + 1);
@@ -583,7 +583,7 @@ static void test_ledger(void **state)
 	assert_int_equal(number_of(&reader, 319), 80);
 	assert_int_equal(number_of(&reader, 164), 14);
 
-	/* Nobody there for one: the next one's totals have it. */
+	/* The receiver is gone for one epoch: the totals of the next one include it. */
 	client.peer = IPFIX_GONE;
 	ipfix_epoch(ipfix, epoch, &sink);
 	client.peer = IPFIX_THERE;
@@ -594,7 +594,7 @@ static void test_ledger(void **state)
 	assert_int_equal(number_of(&reader, 318), 300);
 	assert_int_equal(client.rows, 20);
 
-	/* So do the next one's of one that never came. */
+	/* The next totals also include an epoch that never came. */
 	ipfix_miss(ipfix, epoch);
 	ipfix_epoch(ipfix, epoch, &sink);
 	read_all(&reader);
@@ -608,14 +608,14 @@ static void test_ledger(void **state)
 }
 
 /*
- * Who counts all data records, as RFC 7011 does, and who counts those of rows alone find no gap in
- * a measurement's domain, whosee first message with rows is the first that the latter look at.
+ * A collector that counts all data records (RFC 7011) and one that counts rows only find no gap in
+ * a measurement's domain. The latter starts with the domain's first message with rows.
  */
 static void test_sequence(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
 	struct report_epoch *epoch = many_flows(30);
-	static struct reader readers[2]; /* of totals, of the measurement */
+	static struct reader readers[2]; /* domains of totals, and of the measurement */
 	uint32_t next[2] = {0}, whose = 0, rows = 0;
 
 	(void)state;
@@ -638,7 +638,7 @@ static void test_sequence(void **state)
 		assert_int_equal(reader->sequence, 1 + rows);
 		rows += client.rows_of[m];
 	}
-	/* At 0, 30 and 60 s. */
+	/* Exporter information at 0, 30 and 60 s. */
 	assert_int_equal(whose, 3);
 	assert_int_equal(rows, 61 * 30);
 	assert_int_equal(next[0], 61 + 3);
@@ -672,7 +672,7 @@ static void test_refresh(void **state)
 		}
 		/* At 0, 30 and 60 s; over TCP once. */
 		assert_int_equal(count_templates(0), reliable ? 1 : 3);
-		/* Who it is, once: later it would be a gap for some. */
+		/* Exporter information once: later it would be a gap for some collectors. */
 		assert_int_equal(client.n, 61 + (reliable ? 1 : 3) + 1);
 		ipfix_free(ipfix);
 	}
@@ -713,7 +713,7 @@ static void test_anew(void **state)
 		ipfix_epoch(ipfix, epoch, &sink);
 		assert_int_equal(count_templates(before), 1);
 		assert_int_equal(number_at(client.bytes[before] + 16, 2), 2);
-		/* A new connection counts from 0; datagrams go on. */
+		/* A new connection counts from 0; datagrams continue. */
 		assert_int_equal(number_at(client.bytes[before] + 8, 4), reliable ? 0 : 4);
 		assert_int_equal(number_at(client.bytes[before + 2] + 8, 4), reliable ? 1 : 5);
 		ipfix_free(ipfix);
@@ -721,7 +721,7 @@ static void test_anew(void **state)
 	report_epoch_free(epoch);
 }
 
-/* What was not sent leaves a gap; templates that were not are sent before the next data. */
+/* Unsent records leave a gap; unsent templates are sent before the next data. */
 static void test_failures(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
@@ -744,7 +744,7 @@ static void test_failures(void **state)
 	ipfix_free(ipfix);
 }
 
-/* Another rule has templates of other numbers. */
+/* Another rule has other template numbers. */
 static void test_other_rule(void **state)
 {
 	struct ipfix *ipfix = make(true, false);
@@ -767,7 +767,7 @@ static void test_other_rule(void **state)
 	ipfix_free(ipfix);
 }
 
-/* A network that takes less than it did: messages become shorter, and no row is lost. */
+/* A network with a smaller limit: messages become shorter, and no row is lost. */
 static void test_limit(void **state)
 {
 	struct ipfix *ipfix = make(true, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* IPFIX over loopback, to receivers of the test's own: what arrives, what is lost, and the account. */
+/* IPFIX over loopback to receivers of this test: what arrives, what is lost, and the counts. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static struct ipfix_socket *open_to(bool tcp, in_port_t port, double rate)
 	return ipfix;
 }
 
-/* A message; returns how many data records it has. */
+/* Reads a message; returns its number of data records. */
 static uint32_t take(const uint8_t *message, uint32_t len)
 {
 	struct decode_result result = decode_copy(message, len, templates, &seen);
@@ -119,7 +119,7 @@ static uint32_t take(const uint8_t *message, uint32_t len)
 	return result.data_records;
 }
 
-/* What waits; returns the messages. */
+/* Reads all waiting messages; returns their number. */
 static uint32_t take_datagrams(int fd, uint32_t *sequence)
 {
 	uint8_t message[2048];
@@ -157,14 +157,14 @@ static void test_datagrams(void **state)
 		(void)take_datagrams(fd, &sequence);
 		assert_int_equal(many.seen, 500);
 	}
-	assert_int_equal(sequence, 1501); /* and who it is */
+	assert_int_equal(sequence, 1501); /* including the exporter information */
 	assert_int_equal(warnings + notices, 0);
 	close(fd);
 	report_epoch_free(epoch);
 	ipfix_socket_free(ipfix);
 }
 
-/* Loopback says at once that nobody is there: every row failed, and one line says so. */
+/* Loopback reports a missing receiver at once: every row failed, with one log line. */
 static void test_nobody(void **state)
 {
 	int fd = open_at(false, 0);
@@ -198,8 +198,10 @@ static void test_nobody(void **state)
 	assert_int_equal(counts.reconnects, 1);
 	assert_int_equal(notices, 1);
 	assert_string_equal(last_line, "takes rows again; 1500 were lost");
-	/* A receiver that started anew knows no templates: they come first. The
-	 * datagram that was sent and refused is a gap. */
+	/*
+	 * A restarted receiver has no templates: they come first. The datagram that was refused is
+	 * a gap.
+	 */
 	templates_forget(templates);
 	sequence = first + 23;
 	assert_true(take_datagrams(fd, &sequence) > 0);
@@ -231,7 +233,7 @@ static void test_pace(void **state)
 	took = monotonic() - start;
 	n = take_datagrams(fd, &sequence);
 	assert_int_equal(many.seen, 1000);
-	/* 2 ms between two of them, of which the first ones come at once. */
+	/* 2 ms between messages, except the first ones, which are sent at once. */
 	assert_true(took >= (n - 2) * SAMPLE_SECOND / 500);
 	close(fd);
 	report_epoch_free(epoch);
@@ -256,7 +258,7 @@ static int64_t time_report(struct ipfix_socket *ipfix, const struct report_epoch
 	return monotonic() - start;
 }
 
-/* The thread gets no CPU for 0.4 s of the 0.9 s that the rows of a second get. */
+/* The thread gets no CPU for 0.4 s of the 0.9 s in which the rows of a second are sent. */
 static void test_late(void **state)
 {
 	const struct sigaction still = {.sa_handler = stand_still, .sa_flags = SA_RESTART};
@@ -269,7 +271,7 @@ static void test_late(void **state)
 	epoch->flows_only = false;
 	epoch->arrival_ns = SAMPLE_SECOND;
 	assert_int_equal(sigaction(SIGALRM, &still, NULL), 0);
-	/* On a machine with other work it may stand still more than once. */
+	/* On a busy machine the thread may stall more than once. */
 	for (uint32_t tries = 0; tries < 5 && (tries == 0 || took > SAMPLE_SECOND); tries++)
 		took = time_report(ipfix, epoch);
 	signal(SIGALRM, SIG_DFL);
@@ -287,8 +289,10 @@ static int64_t half_a_second(void *arg)
 	return ++calls < 20 ? INT64_MAX : SAMPLE_SECOND / 2;
 }
 
-/* The run ends while an interval's rows are spread over the next minute: the rest is spread over the
- * time that there is, and none is lost. */
+/*
+ * The run ends while an interval's rows are spread over the next minute: the rest is spread over
+ * the remaining time, and none is lost.
+ */
 static void test_hurried(void **state)
 {
 	int fd = open_at(false, 0);
@@ -317,8 +321,8 @@ static void test_hurried(void **state)
 	counts = ipfix_socket_write(ipfix, epoch);
 	took = monotonic() - took;
 	assert_int_equal(counts.delivered, MANY_MAX);
-	assert_int_equal(calls, 20); /* its time is given to a report once */
-	/* 2.3 s at 2000 datagrams a second, which is the least. */
+	assert_int_equal(calls, 20); /* not called again after it returned a limit */
+	/* 2.3 s at the minimum of 2000 datagrams per second. */
 	assert_in_range(took, SAMPLE_SECOND * 4 / 10, SAMPLE_SECOND * 15 / 10);
 	close(fd);
 	report_epoch_free(epoch);
@@ -329,7 +333,7 @@ static void test_hurried(void **state)
 
 static uint8_t stream[STREAM_MAX];
 
-/* All that came until now; the messages of a session count from 0. */
+/* Reads everything that arrived so far; the messages of a session count from 0. */
 static void take_stream(int fd)
 {
 	uint32_t len = 0, at = 0, sequence = 0;
@@ -362,7 +366,10 @@ static void test_stream(void **state)
 	take_stream(fd);
 	assert_int_equal(many.seen, 2000);
 
-	/* It ends: rows are lost until there is another connection, which begins anew. */
+	/*
+	 * The connection ends: rows are lost until there is a new connection, which starts again
+	 * with templates.
+	 */
 	close(fd);
 	counts = ipfix_socket_write(ipfix, epoch);
 	assert_int_equal(counts.failed, 2000);
@@ -401,7 +408,7 @@ static void test_nobody_listens(void **state)
 	ipfix_socket_free(ipfix);
 }
 
-/* One that reads nothing is left after a while, a short one at the end of the run. */
+/* A receiver that never reads is dropped after a timeout, which is short at the end of the run. */
 static void test_frozen(void **state)
 {
 	int listener = open_at(true, 0);
@@ -434,7 +441,7 @@ static void test_no_such_host(void **state)
 	char why[SOCKET_CLIENT_ERROR_MAX];
 
 	(void)state;
-	/* Of a name that is longer than one may be nobody asks a name server. */
+	/* A name beyond the length limit is not sent to a name server. */
 	assert_true(socket_client_parse(
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		"aaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* JSON lines, byte for byte, and which lines are taken for rows of a file. */
+/* JSON lines, byte for byte, and which lines count as rows of a file. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void test_heavy_hitters(void **state)
 		"\"confidence\":0.999,\"share\":0.250000,\"pps\":2469134,\"bps\":632098304}\n");
 }
 
-/* Bytes not known, no upper bound, no confidence, half of the key, no duration. */
+/* Unknown bytes, no upper bound, no confidence, half of the key, no duration. */
 static void test_what_is_not_known_is_null(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(0, 1);
@@ -131,7 +131,7 @@ static void test_flows(void **state)
 		"\"last\":\"2026-11-20T13:52:44.000000Z\",\"tcp_flags\":16,\"ended\":\"idle\"}\n");
 }
 
-/* A name of a rule, as it was given and as it is printed. */
+/* The name of a rule as given and as printed. */
 static void test_strings(void **state)
 {
 	static const struct {
@@ -182,7 +182,7 @@ static void test_rows_are_told(void **state)
 	assert_false(is_row(columns, ""));
 	assert_false(is_row(columns, "epoch,start,end"));
 	assert_false(is_row(columns, "{\"epoch\":1}"));
-	/* Another kind of rows, too few and too many. */
+	/* Another kind of rows, too few and too many fields. */
 	assert_false(is_row(columns, "{\"epoch\":1,\"measurement\":\"main\"}"));
 	assert_false(is_row(columns, "{\"epoch\":1,\"start\":\"s\",\"end\":\"e\",\"prefix\":\"p\","
 				     "\"name\":\"n\",\"packets\":1,\"bytes\":2}"));

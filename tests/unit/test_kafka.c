@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Rows to a topic of Kafka, of the mock cluster that librdkafka has: what is there afterwards, and the account. */
+/*
+ * Rows to a Kafka topic of librdkafka's mock cluster: its contents afterwards, and the delivery
+ * counts.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +21,7 @@
 
 #define TOPIC "flows"
 
-static rd_kafka_t *owner; /* of the cluster */
+static rd_kafka_t *owner; /* owns the cluster */
 static rd_kafka_mock_cluster_t *cluster;
 
 static int begin(void **state)
@@ -69,7 +72,7 @@ static rd_kafka_t *open_consumer(void)
 	return consumer;
 }
 
-/* All messages of the topic are these lines, each once and in their order. */
+/* Asserts that the messages of the topic are these lines, each once and in order. */
 static void assert_messages(const struct text *wanted)
 {
 	rd_kafka_t *consumer = open_consumer();
@@ -135,7 +138,7 @@ static void test_messages(void **state)
 	text_free(&second);
 }
 
-/* Errors that pass: sent again, and there once. */
+/* Temporary errors: rows are sent again and written once. */
 static void test_errors_that_pass(void **state)
 {
 	struct text rows = rows_of(&format_json, 500, false);
@@ -153,7 +156,7 @@ static void test_errors_that_pass(void **state)
 	text_free(&rows);
 }
 
-/* Five rows fail by an error that was pushed, and the seven that come then do not. */
+/* Five rows fail with a simulated error; the next seven do not. */
 static struct report_delivery fail_once(void)
 {
 	struct report_delivery delivery;
@@ -171,7 +174,7 @@ static struct report_delivery fail_once(void)
 	return delivery;
 }
 
-/* Answers to the next requests with rows, up to -1. */
+/* Sets the errors of the next produce requests, up to -1. */
 static void push_answers(const int *codes)
 {
 	rd_kafka_resp_err_t errors[64];
@@ -185,7 +188,7 @@ static void push_answers(const int *codes)
 #define TOO_LARGE RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
 #define INVALID   RD_KAFKA_RESP_ERR_INVALID_RECORD
 
-/* All rows, in parts of 5, 3, 2 and 1: each is refused by itself. */
+/* All rows, in parts of 5, 3, 2 and 1: each row is refused separately. */
 static void test_refused(void **state)
 {
 	static const int codes[] = {TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE, TOO_LARGE,
@@ -196,13 +199,13 @@ static void test_refused(void **state)
 	assert_int_equal(fail_once().reconnects, 0);
 }
 
-/* Sends rows, with a spool or without, when answers were pushed. Returns the account. */
+/* Sends rows with simulated errors, with or without a spool. Returns the delivery counts. */
 static struct report_delivery send_rows(uint32_t n, bool spools)
 {
 	struct sender sender = {.second = SHORT_SECOND, .spools = spools};
 	struct report_delivery delivery;
 
-	give(&(struct option_properties){1, {"linger.ms=10000"}}); /* a request has all rows */
+	give(&(struct option_properties){1, {"linger.ms=10000"}}); /* one request for all rows */
 	start_producer(&sender, TOPIC);
 	push(&sender, n);
 	wait_for_fates(&sender, n);
@@ -213,7 +216,7 @@ static struct report_delivery send_rows(uint32_t n, bool spools)
 	return delivery;
 }
 
-/* A batch that is too large, or has a row that the topic does not take: its parts are sent again. */
+/* A batch that is too large, or contains a row that the topic refuses: its parts are sent again. */
 static void refuse_batches(bool spools)
 {
 	static const int codes[][3] = {{RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, -1},
@@ -232,7 +235,7 @@ static void refuse_batches(bool spools)
 		if (codes[c][1] == -1)
 			text_add(&all, rows.data, rows.len);
 	}
-	/* The last answers refused the first half twice: it is there after the second. */
+	/* The last replies refused the first half twice: it is written after the second half. */
 	for (uint32_t half = 0, row = 0; half < 2; half++, row = 0)
 		for (const char *at = rows.data, *end; at < rows.data + rows.len; at = end, row++) {
 			end = (const char *)memchr(at, '\n', rows.len) + 1;
@@ -256,7 +259,7 @@ static void test_batches_refused_with_a_spool(void **state)
 	refuse_batches(true);
 }
 
-/* The third of eight rows is refused by itself. */
+/* Only the third of eight rows is refused. */
 static void test_one_row_refused(void **state)
 {
 	static const int codes[] = {INVALID, INVALID, 0, 0, INVALID, INVALID, 0, -1};
@@ -287,7 +290,7 @@ static void test_one_row_refused(void **state)
 	}
 }
 
-/* With a spool, an error that passes while parts are sent: all rows wait, and are sent again. */
+/* With a spool, a temporary error while parts are sent: all rows wait and are sent again. */
 static void test_closed_between_parts(void **state)
 {
 	static const int codes[] = {
@@ -301,7 +304,7 @@ static void test_closed_between_parts(void **state)
 	assert_true(delivery.retries >= 3);
 }
 
-/* Where no broker confirms anything, the kernel has the rows, and no more is known. */
+/* Without acknowledgements, rows count as delivered to the kernel only. */
 static void test_without_acknowledgements(void **state)
 {
 	struct report_delivery delivery;
@@ -317,7 +320,7 @@ static void test_without_acknowledgements(void **state)
 	assert_int_equal(delivery.acknowledged, 0);
 }
 
-/* An error after which a producer sends nothing more: another takes its place. */
+/* A fatal error ends the producer: a new one replaces it. */
 static void test_fatal(void **state)
 {
 	(void)state;
@@ -326,7 +329,7 @@ static void test_fatal(void **state)
 	assert_int_equal(fail_once().reconnects, 1);
 }
 
-/* With a spool rows wait until somebody lets them in. */
+/* With a spool, rows wait until the broker accepts them. */
 static void test_refused_with_a_spool(void **state)
 {
 	struct text rows = rows_of(&format_json, 40, false);
@@ -334,7 +337,7 @@ static void test_refused_with_a_spool(void **state)
 	struct report_delivery delivery;
 
 	(void)state;
-	/* The last one ends the producer. A request has all rows. */
+	/* The last error ends the producer. One request has all rows. */
 	rd_kafka_mock_push_request_errors(cluster, 0 /* Produce */, 5,
 		RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
 		RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION,
@@ -357,7 +360,7 @@ static void test_refused_with_a_spool(void **state)
 	text_free(&rows);
 }
 
-/* A topic that is made later, where brokers make none by themselves. */
+/* A topic that is created later, on brokers that do not create topics automatically. */
 static void test_a_topic_that_comes_later(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND, .spools = true};
@@ -382,7 +385,7 @@ static void test_a_topic_that_comes_later(void **state)
 	assert_int_equal(delivery.failed, 0);
 }
 
-/* A broker that goes away, and comes again. */
+/* A broker that goes away and returns. */
 static void test_waiting(void **state)
 {
 	struct text rows = rows_of(&format_json, 40, false);
@@ -406,7 +409,7 @@ static void test_waiting(void **state)
 	text_free(&rows);
 }
 
-/* One that does not come again: of what was never sent it is known that it is not there. */
+/* A broker that does not return: rows that were never sent have failed. */
 static void test_gone(void **state)
 {
 	struct report_delivery delivery;
@@ -422,7 +425,10 @@ static void test_gone(void **state)
 	assert_true(warnings >= 1);
 }
 
-/* What a section says is heeded: messages that only librdkafka waits for end when they are to. */
+/*
+ * Properties of the section apply: messages that only librdkafka still holds end after their
+ * timeout.
+ */
 static void test_properties(void **state)
 {
 	struct report_delivery delivery;
@@ -436,7 +442,7 @@ static void test_properties(void **state)
 	sink_queue_settle(sender.sink_queue);
 	rd_kafka_mock_broker_set_rtt(cluster, 1, 60000);
 	push(&sender, 30);
-	sink_queue_settle(sender.sink_queue); /* by itself, as long as the run may last */
+	sink_queue_settle(sender.sink_queue); /* ends by the timeout, not by the end of the run */
 	delivery = stop(&sender);
 	give(&(struct option_properties){0});
 	assert_int_equal(delivery.acknowledged, 1);
@@ -445,7 +451,7 @@ static void test_properties(void **state)
 	assert_non_null(strstr(last_warning, "nobody can say"));
 }
 
-/* Opens a place as a run does that has not begun; it says why it cannot. */
+/* Opens a sink before the run begins and asserts the result and the error message. */
 static void assert_open(bool require, int expected, const char *says)
 {
 	char url[128], why[SINK_ERROR_MAX] = "";
@@ -483,7 +489,7 @@ static void test_secret_of_a_file(void **state)
 	give(&(struct option_properties){0});
 }
 
-/* What shows only when the producer is made: before anything is sent. */
+/* Errors that show only when the producer is created: before anything is sent. */
 static void test_properties_that_contradict(void **state)
 {
 	(void)state;
@@ -534,7 +540,7 @@ static void test_properties_that_are_none(void **state)
 	give(&(struct option_properties){0});
 }
 
-/* One that answers too late: nobody can say. */
+/* A broker that replies too late: the result is unknown. */
 static void test_silent(void **state)
 {
 	struct report_delivery delivery;

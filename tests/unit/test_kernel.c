@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is written behind --kernel. */
+/* Values of --kernel. */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The program in the kernel, run by the kernel on frames of ours (bpf_prog_test_run): what it says
- * of random and mutated ones is what parse_packet() says, and nothing is lost but by a full ring,
- * which counts it. Needs the right to load programs.
+ * The kernel program, run by the kernel on frames of this test (bpf_prog_test_run). Its results for
+ * random and mutated frames equal those of parse_packet(), and packets are lost only if a ring is
+ * full, which counts them. Needs the right to load programs.
  */
 
 #include <sched.h>
@@ -40,7 +40,7 @@
 
 struct world {
 	struct kernel_program *program;
-	struct kernel_reader reader; /* of the CPU that we run on */
+	struct kernel_reader reader; /* reader of the current CPU */
 };
 
 static void set_up_as(struct world *world, const struct kernel_program_params *params)
@@ -73,7 +73,7 @@ static void tear_down(struct world *world)
 	kernel_program_close(world->program);
 }
 
-/* What the kernel says of joined packets. */
+/* GSO fields that the kernel passes with merged packets. */
 struct gso {
 	uint32_t segments, segment;
 };
@@ -197,7 +197,7 @@ static void make_frame(struct frame *frame, struct random *random)
 		put_random(frame, random, 2);
 	}
 	put_random(frame, random, choose(random, 300));
-	/* As if nobody had made it: a byte, or the end of it. */
+	/* Damages the frame: a random byte, or a truncated end. */
 	if (choose(random, 4) == 0)
 		frame->bytes[choose(random, frame->n)] = (uint8_t)random_next(random);
 	if (choose(random, 4) == 0)
@@ -206,7 +206,7 @@ static void make_frame(struct frame *frame, struct random *random)
 		frame->n = 14;
 }
 
-/* The kernel runs no program of tc on such. */
+/* Returns true for frames on which the kernel does not run tc programs. */
 static bool is_cut_ip(const struct frame *frame)
 {
 	uint32_t type = (uint32_t)frame->bytes[12] << 8 | frame->bytes[13];
@@ -214,7 +214,7 @@ static bool is_cut_ip(const struct frame *frame)
 	return (type == 0x0800 && frame->n < 34) || (type == 0x86dd && frame->n < 54);
 }
 
-/* --- what is said of them --- */
+/* --- comparison --- */
 
 static uint32_t vlan_of(const struct key_extra *extra)
 {
@@ -244,7 +244,7 @@ static void assert_as_parsed(const struct kernel_entry *entry, const struct fram
 	assert_int_equal(entry->vlan, vlan_of(&parsed.extra));
 }
 
-/* Whether parse.h's rule needs no more than the short path knows: then it is to be taken. */
+/* Returns true if the program's short path must handle the frame under the rules of parse.h. */
 static bool is_plain(const struct frame *frame)
 {
 	struct parsed parsed;
@@ -306,7 +306,7 @@ static void test_headers_alone(void **state)
 	compare(KERNEL_HOOK_XDP, true);
 }
 
-/* Of TCP with options, or of what is none of ours. */
+/* Makes a merged packet: TCP with options, or a protocol that is not supported. */
 static void make_joined(struct frame *frame, bool tcp, uint32_t bytes)
 {
 	memset(frame, 0, sizeof(*frame));
@@ -366,7 +366,7 @@ static uint32_t number_of(const struct kernel_entry *entry)
 	return number;
 }
 
-/* Reads up to `few`, whose numbers go up. Returns how many there were. */
+/* Reads up to `few` entries, whose numbers must increase. Returns their number. */
 static uint32_t take_some(struct world *world, uint32_t few, uint32_t *last)
 {
 	const struct kernel_entry *entry;
@@ -384,7 +384,7 @@ static uint32_t take_some(struct world *world, uint32_t few, uint32_t *last)
 	return taken;
 }
 
-/* Entries of one slot and of five, in turns, while the ring is nearly full or just emptied. */
+/* Entries of one slot and of five in turn, while the ring is nearly full or just emptied. */
 static void test_a_full_ring(void **state)
 {
 	uint32_t sent = 0, taken = 0, last = 0;
@@ -399,7 +399,7 @@ static void test_a_full_ring(void **state)
 			struct frame frame;
 
 			make_joined(&frame, true, 100);
-			/* Options are for the parser. */
+			/* Packets with IP options go to the parser. */
 			frame.bytes[14] = choose(&random, 3) > 0 ? 0x45 : 0x46;
 			sent++;
 			memcpy(frame.bytes + 26, &sent, sizeof(sent));
@@ -469,7 +469,7 @@ static void test_nothing_before_and_behind(void **state)
 
 #define FLOWS 600
 
-/* What every flow had, by its number. */
+/* True counts of every flow, by its number. */
 struct truth {
 	uint64_t packets[FLOWS], bytes[FLOWS];
 	const struct kernel_tables *tables;
@@ -477,7 +477,7 @@ struct truth {
 	uint64_t taken, wrong;
 };
 
-/* Of flow `number`, IPv6 where it is odd. */
+/* Makes a frame of flow `number`; odd numbers are IPv6. */
 static void make_flow(struct frame *frame, uint32_t number, uint32_t bytes)
 {
 	bool v6 = number % 2 != 0;
@@ -506,7 +506,7 @@ static void compare_flow(void *arg, const struct kernel_flow *flow)
 		flow->packets != truth->packets[number] || flow->bytes != truth->bytes[number];
 }
 
-/* Where the program puts a flow is where this side's hash says. */
+/* Asserts that the program puts the flow where the hash of user space expects it. */
 static void assert_bucket(const struct truth *truth, const struct kernel_program_params *params,
 	const struct frame *frame, uint32_t cpu)
 {
@@ -525,7 +525,10 @@ static void assert_bucket(const struct truth *truth, const struct kernel_program
 		tables->flows[(uint64_t)cpu * 2 * tables->buckets + bucket].key, words, 8);
 }
 
-/* Frames of all flows, in turns; those that find no place come through the ring, all of the flow. */
+/*
+ * Sends frames of all flows in turn. Flows that find no room must come through the ring with all
+ * their packets.
+ */
 static void fill_tables(uint32_t buckets, bool all_share, bool full)
 {
 	const struct kernel_program_params params = {
@@ -578,7 +581,7 @@ static void test_tables(void **state)
 	fill_tables(1024, false, false);
 }
 
-/* With flags of TCP, which these have none of, smoke tests compare. */
+/* The frames have no TCP flags; smoke tests compare those. */
 static void test_shared_tables(void **state)
 {
 	(void)state;
@@ -586,7 +589,7 @@ static void test_shared_tables(void **state)
 	fill_tables(16, true, true);
 }
 
-/* No bucket left and no flow in the pool; and chains that are as long as they may be. */
+/* No bucket and no flow of the pool left; and chains of maximum length. */
 static void test_full_tables(void **state)
 {
 	(void)state;
@@ -603,7 +606,7 @@ static void compare_decoded(const struct sketch_candidate *candidate, void *arg)
 	uint32_t number;
 
 	if (candidate->packets == 0)
-		return; /* nothing is sure of it */
+		return; /* no exact counts */
 	memcpy(&number, v6 ? &candidate->key.v6.src_ip[12] : candidate->key.v4.src_ip,
 		sizeof(number));
 	assert_true(number < FLOWS && (number % 2 != 0) == v6);
@@ -612,7 +615,10 @@ static void compare_decoded(const struct sketch_candidate *candidate, void *arg)
 			candidate->bytes != truth->bytes[number];
 }
 
-/* Frames of all flows, in turns: what is decoded is exact, and all is decoded or said not to be. */
+/*
+ * Sends frames of all flows in turn: decoded flows are exact, and the rest is reported as
+ * undecoded.
+ */
 static void fill_cells(uint32_t cells, bool full)
 {
 	const struct kernel_program_params params = {.slots = 1024, .cells = cells, .seed = 5};
@@ -657,7 +663,7 @@ static void test_cells(void **state)
 	fill_cells(512, false);
 }
 
-/* More flows than can be told apart. */
+/* More flows than can be decoded. */
 static void test_full_cells(void **state)
 {
 	(void)state;
@@ -670,7 +676,7 @@ static void test_full_cells(void **state)
 #define RULES   400
 #define LOOKUPS 6000
 
-/* What rules say, one after the other. */
+/* Searches the rules one after the other. */
 static bool is_held(const struct prefix_list *rules, bool ipv6, const uint8_t *address)
 {
 	for (uint32_t i = 0; i < rules->n; i++) {
@@ -686,7 +692,7 @@ static bool is_held(const struct prefix_list *rules, bool ipv6, const uint8_t *a
 	return false;
 }
 
-/* Few bits differ, so that rules are in each other and addresses in rules. */
+/* Few bits differ, so that rules contain each other and addresses. */
 static void choose_address(struct random *random, uint8_t *address, uint32_t bytes)
 {
 	memset(address, 0, bytes);
@@ -696,12 +702,12 @@ static void choose_address(struct random *random, uint8_t *address, uint32_t byt
 	address[bytes - 1] = (uint8_t)choose(random, 256);
 }
 
-/* As text; "" where there was such a one before. */
+/* Writes a random prefix as text, or "" for a duplicate. */
 static void choose_prefix(struct random *random, char (*texts)[64], uint32_t n)
 {
 	bool ipv6 = choose(random, 3) == 0;
 	uint32_t bits = ipv6 ? 128 : 32;
-	/* Mostly long ones, or one would hold all. */
+	/* Mostly long prefixes: a short one would contain all addresses. */
 	uint32_t length = bits - choose(random, choose(random, 9) == 0 ? bits - 9 : 12);
 	uint8_t address[16];
 
@@ -745,11 +751,14 @@ static struct prefix_list *use_rules(
 
 	assert_non_null(maps);
 	kernel_program_rules(world->program, generation, maps);
-	kernel_prefix_maps_destroy(maps); /* the program has them */
+	kernel_prefix_maps_destroy(maps); /* the program holds them */
 	return rules;
 }
 
-/* Which packets pass is what the rules say of their addresses; the others are in the right count. */
+/*
+ * Packets pass if the rules contain their addresses; the others are counted in the right
+ * generation.
+ */
 static void match_all(struct world *world, struct random *random, const struct prefix_list *rules,
 	uint32_t monitor, uint64_t generation)
 {
@@ -807,7 +816,7 @@ static void test_rules(void **state)
 	}
 }
 
-/* Whatever goes together: each is a program of its own to the verifier. */
+/* All combinations: the verifier checks each as a separate program. */
 static void test_verifier(void **state)
 {
 	static const struct kernel_program_params ways[] = {{.slots = 64},
@@ -830,13 +839,13 @@ static void test_verifier(void **state)
 	}
 }
 
-/* --- filters, where the kernel has no links --- */
+/* --- filters, for kernels without links --- */
 
 static const struct kernel_program_params as_before = {.slots = 64, .no_links = true};
 static const struct attach_point loopback = {
 	.interface = "lo", .directions = KERNEL_IN | KERNEL_OUT};
 
-/* A network of our own: nobody else's filters are touched, and none of ours stays. */
+/* Moves to a new network namespace, so that no filter of others is touched and none remains. */
 static void leave_network(void)
 {
 	char error[KERNEL_ERROR_MAX];
@@ -900,7 +909,7 @@ static void test_filters_come_and_go(void **state)
 	assert_filters(false);
 }
 
-/* CAP_SYS_ADMIN, on or off: who lacks it looks at nobody's programs but his own. */
+/* Sets or clears CAP_SYS_ADMIN. A process without it can inspect only its own programs. */
 static void set_sys_admin(bool on)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -928,7 +937,7 @@ static void test_filters_without_root(void **state)
 	assert_filters(false);
 }
 
-/* As two --kernel say it. */
+/* As with two --kernel options. */
 static void test_filters_of_one_direction_each(void **state)
 {
 	static const struct attach_point in = {.interface = "lo", .directions = KERNEL_IN};
@@ -946,7 +955,7 @@ static void test_filters_of_one_direction_each(void **state)
 	assert_filters(false);
 }
 
-/* Who was killed left them. */
+/* A killed process left its filters. */
 static void test_filters_are_taken_over(void **state)
 {
 	char error[KERNEL_ERROR_MAX];
@@ -974,7 +983,7 @@ static void test_filters_are_taken_over(void **state)
 	assert_filters(false);
 }
 
-/* Another's, in the place of ours: it stays, and we do not come in. */
+/* A filter of another program in the same place: it stays, and attaching fails. */
 static void test_filters_of_others_stay(void **state)
 {
 	char error[KERNEL_ERROR_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Keys: how they print, compare, and what a rule leaves of them. */
+/* Keys: printing, comparison, and key rules. */
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static struct key make_key(
 	return key;
 }
 
-/* The key that a rule makes of one packet. */
+/* Returns the key that a rule makes of one packet. */
 static struct key key_of(
 	const struct key_rule *rule, const struct key *tuple, const struct key_extra *extra)
 {
@@ -60,7 +60,7 @@ static struct key_rule make_rule(const char *text)
 	return rule;
 }
 
-/* Every field of the rule, in the order of the table; "" where it has none. */
+/* Compares the text of every field of the rule, in the order of the table; "" if empty. */
 static void assert_prints(const char *text, const struct key *tuple, const struct key_extra *extra,
 	const char *const fields[KEY_FIELD_COUNT])
 {
@@ -80,7 +80,7 @@ static void assert_prints(const char *text, const struct key *tuple, const struc
 	}
 }
 
-/* Each octet, at each of the four places. */
+/* Every value of an octet, at each of the four positions. */
 static void prints_all_octets(void **state)
 {
 	const char *fields[KEY_FIELD_COUNT] = {NULL};
@@ -135,11 +135,11 @@ static void prints_fields(void **state)
 			[KEY_DSCP] = "46",
 			[KEY_MPLS] = "1048575",
 			[KEY_IN_PORT] = "258"});
-	/* Too long for 16 bytes: still IPv4. */
+	/* Longer than 16 bytes, but still IPv4. */
 	assert_prints("src,dst/32/64,src_port,dst_port,proto,vlan,dscp", &v4, &extra,
 		(const char *const[KEY_FIELD_COUNT]){"192.0.2.201", "255.255.255.255", "65535",
 			"80", "6", [KEY_VLAN] = "4095", [KEY_DSCP] = "46"});
-	/* A router without a name prints its number, and one that is none nothing. */
+	/* A router without a name prints its number; an unknown router prints nothing. */
 	assert_prints("routers", &v6, &extra,
 		(const char *const[KEY_FIELD_COUNT]){[KEY_INGRESS] = "7", [KEY_EGRESS] = ""});
 	assert_true(router_name_put(7, "core-1/2"));
@@ -147,7 +147,7 @@ static void prints_fields(void **state)
 		(const char *const[KEY_FIELD_COUNT]){
 			[KEY_INGRESS] = "core-1/2", [KEY_EGRESS] = ""});
 	assert_false(router_name_put(ROUTER_UNKNOWN, "none"));
-	/* One key of both families. */
+	/* One key for both families. */
 	assert_prints("dst_port", &v6, &extra,
 		(const char *const[KEY_FIELD_COUNT]){[KEY_DST_PORT] = "443"});
 	assert_prints("vlan,tcp_flags", &v6, &extra,
@@ -164,7 +164,7 @@ static void names_fields(void **state)
 		assert_string_equal(key_fields[f].name, names[f]);
 }
 
-/* Ascending in the order that the outputs rank ties by. */
+/* Ascending in the order that breaks ties in output ranks. */
 static void compares_numerically(void **state)
 {
 	const struct key ascending[] = {
@@ -216,7 +216,10 @@ static void fill_random(void *memory, size_t size)
 		((uint8_t *)memory)[i] = (uint8_t)(random() >> 8);
 }
 
-/* --key, chosen by chance; returns the fields. lens[f]: bits of addresses, 0 where they are all. */
+/*
+ * Writes a random key rule and returns its fields. lens[f]: prefix lengths of addresses, 0 for full
+ * length.
+ */
 static uint32_t random_rule(char text[128], uint32_t lens[2][2])
 {
 	uint32_t fields = 0;
@@ -244,7 +247,7 @@ static uint32_t random_rule(char text[128], uint32_t lens[2][2])
 	return fields;
 }
 
-/* The text of a field of a packet, from what the packet is alone. */
+/* Writes the text of a field, computed directly from the packet. */
 static void field_of(const struct key_burst *src, uint32_t i, enum key_field_id field,
 	const uint32_t lens[2][2], char text[KEY_FIELD_TEXT_MAX])
 {
@@ -284,7 +287,7 @@ static void field_of(const struct key_burst *src, uint32_t i, enum key_field_id 
 
 #define TEXTS_MAX 600
 
-/* All fields of a packet that the rule has, as one text. */
+/* Writes all fields of the rule for a packet as one text. */
 static void texts_of(const struct key_burst *src, uint32_t i, uint32_t fields,
 	const uint32_t lens[2][2], char texts[TEXTS_MAX])
 {
@@ -315,7 +318,9 @@ static void prints_of(const struct key_rule *rule, const struct key *key, char t
 	}
 }
 
-/* Random packets whose fields have few values, so that some are equal in part or whole. */
+/*
+ * Makes random packets whose fields have few values, so that some are partly or completely equal.
+ */
 static void random_packets(struct key_burst *src, uint32_t n)
 {
 	fill_random(src, sizeof(*src));
@@ -348,14 +353,14 @@ static void compare_with_first(const struct key_rule *rule, const struct key_bur
 	texts_of(src, i, fields, lens, texts);
 	prints_of(rule, &key, printed);
 	assert_string_equal(printed, texts);
-	/* Keys are the same exactly where all that they say is. */
+	/* Keys are equal if and only if all their texts are. */
 	assert_int_equal(key_equal(&key, &before), strcmp(first, texts) == 0);
 	assert_true(key_rule_allows(rule, &key));
 	if (key.family == KEY_IPV4)
 		assert_int_equal(key.v4.reserved, 0);
 }
 
-/* Rules and packets by chance, against the fields that the packets have. */
+/* Random rules and packets, compared with the fields of the packets. */
 static void makes_keys_of_bursts(void **state)
 {
 	static struct key_burst src, dst;
@@ -398,7 +403,7 @@ static void makes_keys_of_bursts(void **state)
 	assert_true(made > 2000 && wide > 50 && too_long > 10);
 }
 
-/* What was there before it could be made of text stands where it stood. */
+/* Fields of predefined key rules keep their positions. */
 static void keeps_fields_of_the_5tuple_in_place(void **state)
 {
 	const struct key v4 = make_key("192.0.2.1", "198.51.100.2", 1, 2, 6);
@@ -435,7 +440,7 @@ static void orders_keys_by_fields(void **state)
 		struct key c = key_of(&rule, &v6, &low);
 
 		assert_true(key_compare(&a, &b) < 0 && key_compare(&b, &a) > 0);
-		if (r > 0) /* IPv4 before IPv6, though it may lie in a key6 */
+		if (r > 0) /* IPv4 before IPv6, also if it is stored in a key6 */
 			assert_true(key_compare(&b, &c) < 0);
 	}
 }
@@ -517,7 +522,7 @@ static void gets_keys_of_bursts(void **state)
 	assert_true(key_equal(&got, &v6));
 }
 
-/* key6 of the bursts lies where every access is a fault. */
+/* key6 of the bursts lies in an unmapped page. */
 static void ipv4_bursts_do_not_touch_key6(void **state)
 {
 	const size_t page = 65536;
@@ -541,7 +546,7 @@ static void ipv4_bursts_do_not_touch_key6(void **state)
 		munmap((char *)bursts[i] + before - page, 2 * page);
 }
 
-/* As many rules as there may be measurements, and the 5-tuple beside them. */
+/* Picks random entries of a burst with all their fields. */
 static void picks_entries(void **state)
 {
 	static struct key_burst src, dst;
