@@ -525,10 +525,7 @@ static void assert_bucket(const struct truth *truth, const struct kernel_program
 		tables->flows[(uint64_t)cpu * 2 * tables->buckets + bucket].key, words, 8);
 }
 
-/*
- * Sends frames of all flows in turn. Flows that find no room must come through the ring with all
- * their packets.
- */
+/* Sends frames of all flows in turn. Packets of flows without room must come through the ring. */
 static void fill_tables(uint32_t buckets, bool all_share, bool full)
 {
 	const struct kernel_program_params params = {

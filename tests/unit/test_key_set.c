@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sets of networks against a list that is gone through, and which heavy ones are kept. */
+/* Key sets of networks, compared with a linear search, and which heavy keys stay in the list. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)(random_split(&state) % n);
 }
 
-/* Few addresses under many beginnings, so that some are near those of networks. */
+/* Few addresses with many prefixes, so that some are close to those of networks. */
 static void fill_address(uint8_t *address, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -47,7 +47,7 @@ static void fill_packets(struct key_burst *burst, uint32_t n)
 	}
 }
 
-/* Bit by bit, from the packet itself. */
+/* Compares bit by bit, without key masks. */
 static bool same_prefix(const uint8_t *a, const uint8_t *b, uint32_t bits)
 {
 	for (uint32_t bit = 0; bit < bits; bit++)
@@ -56,7 +56,7 @@ static bool same_prefix(const uint8_t *a, const uint8_t *b, uint32_t bits)
 	return true;
 }
 
-/* A network of one side, or of both. */
+/* Network of one side, or of both. */
 struct naive {
 	bool v6;
 	uint8_t src[16], dst[16];
@@ -95,7 +95,7 @@ static void parse_rule(struct key_rule *parsed, const struct rule *rule, char te
 		fail_msg("%s: %s", text, why);
 }
 
-/* Networks of packets that are drawn, until there are n, or no others come. */
+/* Draws networks of random packets, until there are n or no new ones come. */
 static uint32_t draw_networks(
 	struct naive *networks, uint32_t n, const struct rule *rule, const struct key_rule *parsed)
 {
@@ -179,7 +179,7 @@ static void as_many_as_there_can_be(void **test_state)
 	assert_true(key_set_add(&set, &key, hash_one(&hash_key, &key)));
 }
 
-/* Where hashes say nothing, probing ends, and keys tell. */
+/* With equal hashes, probing ends, and keys decide. */
 static void same_hashes(void **test_state)
 {
 	static struct key_burst burst;
@@ -233,7 +233,7 @@ static void what_stays(void **test_state)
 	assert_int_equal(list.n, 0);
 }
 
-/* What is heavy now takes the place of what was so earliest. */
+/* A heavy key replaces the key that was heavy least recently. */
 static void a_full_list(void **test_state)
 {
 	struct key key = numbered(KEY_SET_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Links of exporters that come, restart and go, against a table that does each at once. */
+/* Interface loads of exporters that come, restart and go, compared with a simple table. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 struct known {
 	bool there;
 	uint64_t in_packets, out_packets;
-	int64_t counters_at; /* 0: none to go on from */
+	int64_t counters_at; /* 0: no previous counters */
 	uint64_t counter, counted, counted_ns;
 };
 
@@ -30,7 +30,7 @@ struct model {
 	struct random random;
 	int64_t time;
 	uint32_t nb_rows;
-	uint64_t nowhere[EXPORTERS]; /* packets between no interfaces */
+	uint64_t nowhere[EXPORTERS]; /* packets without interface */
 	struct known known[EXPORTERS][INTERFACES + 1];
 };
 
@@ -164,7 +164,7 @@ static void nothing_to_emit(void *arg, uint32_t exporter, struct link_row *row)
 	++*(uint32_t *)arg;
 }
 
-/* Within one epoch, more links than there is room for; those of who went make room. */
+/* More interfaces in one epoch than there is room for; those of removed exporters make room. */
 static void who_goes_makes_room(void **state)
 {
 	struct links *links = links_create(4, 2);
@@ -181,7 +181,7 @@ static void who_goes_makes_room(void **state)
 			links_count(links, &observation, 1);
 		}
 	}
-	/* One more each: the packets that no link has. */
+	/* One more row per exporter: packets without a row of their own. */
 	links_end_epoch(links, nothing_to_emit, &rows);
 	assert_int_equal(rows, 256);
 	links_destroy(links);
@@ -196,7 +196,7 @@ static void count_links(void *arg, uint32_t exporter, struct link_row *row)
 	packets[exporter][row->has_interface] += row->packets;
 }
 
-/* All but the last exporter use as many interfaces as there are: the last one still has its share. */
+/* All other exporters use as many interfaces as there are: the last one still has its share. */
 static void no_exporter_takes_the_links_of_another(void **state)
 {
 	struct links *links = links_create(CROWD, 3);
@@ -214,7 +214,7 @@ static void no_exporter_takes_the_links_of_another(void **state)
 				links_count(links, &observation, 1);
 			}
 		}
-		/* 32 for each exporter, and 6400 that are lent. */
+		/* 32 for each exporter, plus 6400 lent ones. */
 		observation.exporter = CROWD - 1;
 		for (uint32_t j = 1; j <= 40; j++) {
 			observation.input = j;
@@ -224,7 +224,7 @@ static void no_exporter_takes_the_links_of_another(void **state)
 		assert_int_equal(packets[CROWD - 1][true], 32);
 		assert_int_equal(packets[CROWD - 1][false], 8);
 		for (uint32_t i = 0; i < CROWD - 1; i++) {
-			/* Packets without a link are in the row without one. */
+			/* Packets without an interface row are in the row without interface. */
 			assert_int_equal(packets[i][true] + packets[i][false], 5000);
 			assert_in_range(packets[i][true], 32, 4096);
 			links_forget(links, i);
@@ -233,7 +233,7 @@ static void no_exporter_takes_the_links_of_another(void **state)
 	links_destroy(links);
 }
 
-/* Interfaces that are silent for 600 intervals give back what was lent. */
+/* Interfaces that are silent for 600 intervals return their lent room. */
 static void silent_links_make_room(void **state)
 {
 	struct links *links = links_create(4, 4);
@@ -255,7 +255,7 @@ static void silent_links_make_room(void **state)
 			links_count(links, &observation, 1);
 		}
 		links_end_epoch(links, count_links, packets);
-		/* 32 each, and 256 that are lent. */
+		/* 32 for each, plus 256 lent ones. */
 		assert_int_equal(packets[0][true], round == 0 ? 288 : 0);
 		assert_int_equal(packets[1][true] + packets[1][false], 300);
 		if (round < 601)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sockets on loopback, where what is sent has come, or was dropped, when the call that sends it
- * returns: so received and dropped datagrams add up exactly, without waiting.
+ * Sockets on loopback, where a datagram was received or dropped when the sending call returns:
+ * received and dropped datagrams add up exactly, without waiting.
  */
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static struct listen_address parsed(const char *text)
 	return address;
 }
 
-/* Some free port of the address. */
+/* Returns some free port of the address. */
 static struct listen_address free_port(const char *text)
 {
 	struct listen_address address = parsed(text);
@@ -183,7 +183,7 @@ static void send_burst(uint16_t port)
 	}
 }
 
-/* What a burst was too long for is known, though no datagram follows that could tell. */
+/* Drops of a burst are known, although no later datagram reports them. */
 static void every_datagram_is_accounted_for(void **state)
 {
 	struct listen_address address = free_port("127.0.0.1:1");
@@ -221,7 +221,7 @@ static void a_large_buffer_loses_none(void **state)
 	listener_close(listener);
 }
 
-/* A socket that always has something does not keep the others waiting. */
+/* A socket with constant traffic does not block the others. */
 static void sockets_take_turns(void **state)
 {
 	struct listen_address two[2] = {free_port("127.0.0.1:1"), free_port("127.0.0.1:2")};

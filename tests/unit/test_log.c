@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What log lines look like, which are shown, and that EAL says nothing of its own. */
+/* Format of log lines, the effect of log levels, and silence of EAL. */
 
 #include <fcntl.h>
 #include <poll.h>
@@ -50,7 +50,10 @@ static void lines_have_their_form_before_eal(void **state)
 	assert_string_equal(text, SHOWN);
 }
 
-/* Escape sequences of C0, and of C1 as UTF-8 and as bytes; whole characters beyond ASCII stay. */
+/*
+ * Escape sequences of C0, and of C1 in UTF-8 and as bytes; complete characters beyond ASCII are
+ * kept.
+ */
 static void lines_move_no_cursor(void **state)
 {
 	char text[4096];
@@ -130,7 +133,7 @@ static void long_message_is_one_line(void **state)
 	assert_true(strlen(text) < LOG_LINE_MAX + 32);
 }
 
-/* Says so many lines with standard error in a small pipe, and then one after it was read. */
+/* Logs `count` lines with standard error in a small pipe, and one more after the pipe was read. */
 static void say_to_full_pipe(int count, char *before, size_t before_size, char *after, size_t size)
 {
 	int ends[2], console = dup(STDERR_FILENO);
@@ -157,7 +160,7 @@ static void say_to_full_pipe(int count, char *before, size_t before_size, char *
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
 
-static int other_writer = -1; /* fills what poll() reports as free, before it returns */
+static int other_writer = -1; /* fills the pipe after poll() has reported room */
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
@@ -175,7 +178,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 	return ready;
 }
 
-/* Standard error is `end`, of which `other` is another writer. */
+/* Sets standard error to `end`, which `other` also writes to. */
 static void say_beside(int end, int other, int reader)
 {
 	int console = dup(STDERR_FILENO);
@@ -185,7 +188,7 @@ static void say_beside(int end, int other, int reader)
 
 	assert_true(dup2(end, STDERR_FILENO) >= 0);
 	log_init(LOG_LEVEL_NOTICE, false);
-	/* Its own description: the other one has changed flags meanwhile. */
+	/* A separate file description, because the other writer has changed the flags. */
 	other_writer = other;
 	alarm(60);
 	log_warning("lost");
@@ -252,7 +255,7 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	char *argv[16] = {0};
 	int argc = 0;
 	int started;
-	char *arguments[16]; /* EAL changes their order */
+	char *arguments[16]; /* EAL reorders them */
 
 	(void)state;
 	snprintf(prefix, sizeof(prefix), "--file-prefix=test_log_%d", (int)getpid());
@@ -264,7 +267,9 @@ static void eal_is_silent_and_keeps_our_levels(void **state)
 	log_init(LOG_LEVEL_NOTICE, false);
 	capture_begin();
 	started = rte_eal_init(argc, arguments);
-	/* Drivers are plugins: these fail inside one, and for want of one. */
+	/*
+	 * Drivers are plugins: the first call fails inside one, the second because there is none.
+	 */
 	rte_eal_hotplug_add("vdev", "net_af_packet0", "iface=no_such_interface");
 	rte_eal_hotplug_add("vdev", "net_no_such_driver0", "");
 	capture_end(text, sizeof(text));

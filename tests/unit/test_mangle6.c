@@ -65,7 +65,7 @@ static uint32_t bits_set(const struct mangled6 *a, const struct mangled6 *b)
 	return bits;
 }
 
-/* Any bit of the key flips about half of the mangled bits. */
+/* Each bit of the key flips about half of the mangled bits. */
 static void test_mixes(void **state)
 {
 	static struct key_burst burst;
@@ -92,7 +92,9 @@ static void test_mixes(void **state)
 	}
 }
 
-/* A wrong bit anywhere in the mangled key makes the spare bytes random: zero once in 2^24. */
+/*
+ * A wrong bit anywhere in the mangled key makes the spare bytes random: they are zero once in 2^24.
+ */
 static void test_spare_bytes_check(void **state)
 {
 	static struct key_burst burst;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Steps to other keys: which generation has them, what is counted by them, and back again. */
+/*
+ * Steps to other keys: the generation that has them, the sketches that use them, and the way back.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +68,7 @@ static int destroy(void **state)
 	return 0;
 }
 
-/* Everything in the generation of `epoch` goes by these keys, and has `rules` rules for them. */
+/* Asserts the keys and the number of key rules in the generation of `epoch`. */
 static void expect_keys(const struct measurements *measurements, uint64_t epoch,
 	const char *const keys[MEASUREMENTS], uint32_t rules)
 {
@@ -93,7 +95,7 @@ static void test_own_keys(void **state)
 {
 	expect_keys(*state, 0, own_keys, 4);
 	expect_keys(*state, 1, own_keys, 4);
-	measurements_rekey(*state, 2); /* nothing was asked for */
+	measurements_rekey(*state, 2); /* without requested steps */
 	expect_keys(*state, 2, own_keys, 4);
 }
 
@@ -105,11 +107,11 @@ static void test_one_generation(void **state)
 	measurements_step(*state, 0, 2);
 	expect_keys(*state, 0, own_keys, 4);
 	measurements_rekey(*state, 2);
-	expect_keys(*state, 2, once, 4); /* the 5-tuple has a rule that nobody asks for */
+	expect_keys(*state, 2, once, 4); /* the 5-tuple has an unused rule */
 	expect_keys(*state, 3, own_keys, 4);
 	measurements_step(*state, 0, 4);
 	measurements_step(*state, 1, 1);
-	measurements_step(*state, 2, 2); /* to no other key */
+	measurements_step(*state, 2, 2); /* step without another key */
 	measurements_step(*state, 3, 1);
 	expect_keys(*state, 3, own_keys, 4);
 	measurements_rekey(*state, 3);
@@ -134,7 +136,7 @@ static void test_back_again(void **state)
 	}
 }
 
-/* What a generation counts is another's business where no step is to keys. */
+/* Without steps to other keys, generations share their counting. */
 static void test_no_key_steps(void **state)
 {
 	struct measurements *measurements;
@@ -151,7 +153,7 @@ static void test_no_key_steps(void **state)
 	measurements_destroy(measurements);
 }
 
-/* What is given up of a set is not given up of another one, which may lie in its place. */
+/* Shedding settings of a set do not apply to another set, which may have the same address. */
 static void test_states_of_another_set(void **state)
 {
 	static struct shed_mailbox line;

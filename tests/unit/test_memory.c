@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Memory is where it was asked for, and the kernel's word is taken for it. */
+/* Memory is on the requested node, as the kernel reports it. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,10 @@ static int read_topology(void **state)
 	return 0;
 }
 
-/* Pages of the tally after memory was taken for a node; 0 where the kernel does not tell. */
+/*
+ * Takes memory for a node and returns the tally; its pages are 0 if the kernel does not report
+ * them.
+ */
 static struct memory_tally take(int node)
 {
 	struct sketch_allocator allocator = node_memory_on_node(node);
@@ -48,11 +51,11 @@ static void test_on_its_node(void **state)
 		if (!topology.nodes[node].known || topology.nodes[node].free_memory < 4 * SIZE)
 			continue;
 		assert_int_equal(take(node).elsewhere, 0);
-		assert_int_equal(node_memory_take_tally(node).pages, 0); /* taken */
+		assert_int_equal(node_memory_take_tally(node).pages, 0); /* the tally was taken */
 	}
 }
 
-/* A node that is not there gets nothing: all of it lies elsewhere, and that is said. */
+/* A missing node gets nothing: all memory is elsewhere, and the tally shows this. */
 static void test_elsewhere(void **state)
 {
 	struct memory_tally tally = take(TOPOLOGY_NODES_MAX - 1);
@@ -63,7 +66,7 @@ static void test_elsewhere(void **state)
 		assert_true(topology.nodes[tally.where].known);
 }
 
-/* One page of hundreds is nothing to be warned of; one of a hundred is the last that is not. */
+/* One page of hundreds causes no warning; one of a hundred is the limit. */
 static void test_worth_a_word(void **state)
 {
 	const struct {

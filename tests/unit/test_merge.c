@@ -27,7 +27,7 @@ enum split {
 	SPLITS,
 };
 
-/* An epoch of several workers, and the truth about it. */
+/* An epoch of several workers, and its true counts. */
 struct epoch {
 	const struct sketch_ops *ops;
 	struct sketch_params params;
@@ -158,7 +158,7 @@ static void assert_same_rows(
 	}
 }
 
-/* Order of two flows by the truth; the stream that qsort's comparison works on. */
+/* The stream that the comparison function of qsort() uses. */
 static const struct epoch *sorted_epoch;
 
 static int by_truth(const void *a, const void *b)
@@ -189,7 +189,10 @@ static uint32_t *flows_by_truth(const struct epoch *epoch)
 	return flows;
 }
 
-/* Wide intervals: small tables, so that before, unlisted parts and the bound all play a part. */
+/*
+ * Wide intervals: tables are small, so that packets before listing, unlisted parts and the bound
+ * all matter.
+ */
 static void check_intervals(enum sketch_metric metric, enum split split)
 {
 	struct epoch epoch;
@@ -225,7 +228,7 @@ static void test_intervals_hold(void **state)
 	}
 }
 
-/* Many packets of the largest size, then flows whose packets are of another. */
+/* Feeds many packets of the largest size, then flows with packets of another size. */
 static void feed_two_sizes(struct epoch *epoch, uint32_t size, uint32_t late_size)
 {
 	static struct key_burst burst;
@@ -245,8 +248,8 @@ static void feed_two_sizes(struct epoch *epoch, uint32_t size, uint32_t late_siz
 }
 
 /*
- * The frames that a listed key had are not those of what came before, and still no figure of it is
- * above what the epoch had, less what the other flows need.
+ * The frames of a listed key differ in size from those before it; still, its upper bounds do not
+ * exceed the totals of the epoch minus what the other flows need.
  */
 static void check_two_sizes(
 	const struct sketch_ops *ops, struct sketch_params params, uint32_t size, uint32_t late)
@@ -265,7 +268,7 @@ static void check_two_sizes(
 		assert_holds(&flow.bytes, epoch.stream.bytes[f]);
 		assert_true(flow.packets.high <= epoch.ledger.measured);
 		assert_true(flow.bytes.high <= epoch.ledger.bytes);
-		/* The others: their packets fit their bytes. */
+		/* The packets of all other flows fit their bytes. */
 		if (params.metric == SKETCH_PACKETS)
 			assert_true((epoch.ledger.measured - flow.packets.high) *
 					    epoch.ledger.smallest_frame <=
@@ -337,7 +340,7 @@ static void test_top_is_the_truth(void **state)
 	}
 }
 
-/* Asking lazily gives what asking for everything gives, and the order of the parts is nothing. */
+/* Lazy ranking gives the same rows as complete ranking, for any order of the parts. */
 static void check_lazy(enum sketch_metric metric)
 {
 	struct report_measurement all, some;
@@ -381,7 +384,7 @@ static void test_lazy_is_exact(void **state)
 static void check_threshold(enum sketch_metric metric)
 {
 	struct epoch epoch;
-	const uint32_t thresholds[] = {500, 20, 5, 1}; /* in 1000 */
+	const uint32_t thresholds[] = {500, 20, 5, 1}; /* per mille */
 
 	open_epoch(&epoch, (struct sketch_params){.metric = metric}, 3000);
 	feed(&epoch, 50000, BY_FLOW);
@@ -415,7 +418,7 @@ static void test_threshold(void **state)
 	check_threshold(SKETCH_BYTES);
 }
 
-/* While every key is listed nothing is an estimate. */
+/* While every key is listed, all figures are exact. */
 static void test_small_epoch_is_exact(void **state)
 {
 	(void)state;
@@ -447,8 +450,8 @@ static void test_small_epoch_is_exact(void **state)
 }
 
 /*
- * Every part lists all of a thousand keys, but one part alone might not: an exact number would say
- * how many parts there are.
+ * Every part lists all of its thousand keys, but a single part might not: an exact number would
+ * reveal the number of parts.
  */
 static void test_distinct_keys_do_not_tell_the_parts(void **state)
 {
@@ -470,7 +473,7 @@ static void test_distinct_keys_do_not_tell_the_parts(void **state)
 	close_epoch(&epoch);
 }
 
-/* The parts' next epoch. */
+/* Starts the next epoch of the parts. */
 static void start_over(struct epoch *epoch)
 {
 	for (uint32_t p = 0; p < PARTS; p++) {
@@ -490,7 +493,7 @@ static uint32_t true_flows(const struct epoch *epoch)
 	return flows;
 }
 
-/* In an epoch of few packets too, after one of many. */
+/* Also in an epoch of few packets after one of many. */
 static void test_distinct_keys_are_estimated(void **state)
 {
 	static const uint32_t packets[] = {200000, 30000};
@@ -528,7 +531,7 @@ static void test_loss_widens(void **state)
 
 	epoch.ledger.nic_missed = 7;
 	epoch.ledger.ring_full = 4;
-	epoch.ledger.largest_frame = 9000; /* of a packet that was not measured */
+	epoch.ledger.largest_frame = 9000; /* a packet that was not measured */
 	collect(&epoch);
 	with = rank(&epoch, 50, 0);
 	epoch.input.loss_known = false;
@@ -561,7 +564,10 @@ static void test_loss_widens(void **state)
 	close_epoch(&epoch);
 }
 
-/* Bytes of cut packets may be any flow's; they are in every upper bound of bytes, and nowhere else. */
+/*
+ * Missing bytes of truncated packets may belong to any flow: they are only in the upper bounds of
+ * bytes.
+ */
 static void missing_bytes(void **state)
 {
 	static const uint64_t missing[3] = {0, 123456, UINT64_MAX};
@@ -599,7 +605,7 @@ static void missing_bytes(void **state)
 	close_epoch(&epoch);
 }
 
-/* Makes every counter of a part the maximum. */
+/* Sets every counter of a part to the maximum. */
 static void saturate(struct epoch *epoch, uint32_t part)
 {
 	struct count_min *cm = (struct count_min *)epoch->part[part];
@@ -609,7 +615,7 @@ static void saturate(struct epoch *epoch, uint32_t part)
 		counter_rows_set(&cm->counters, i, counter_rows_max(&cm->counters));
 }
 
-/* What counters no longer tell is said so; what was counted exactly beside them stays known. */
+/* Figures of saturated counters have no upper bound; exactly counted keys keep theirs. */
 static void check_saturation(enum sketch_metric metric)
 {
 	uint64_t max = metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
@@ -635,7 +641,10 @@ static void check_saturation(enum sketch_metric metric)
 		assert_true(flow.packets.value >= flow.packets.low);
 		assert_true(flow.bytes.value >= flow.bytes.low);
 		if (figure->high_known) {
-			/* Its own part's listing says it all, but for the others' counters. */
+			/*
+			 * The listing of its own part is complete, but the other parts' counters
+			 * are unknown.
+			 */
 			assert_int_equal(f % PARTS, 2);
 			assert_holds(&flow.packets, epoch.stream.packets[f]);
 			assert_holds(&flow.bytes, epoch.stream.bytes[f]);
@@ -657,7 +666,7 @@ static void test_saturation(void **state)
 	check_saturation(SKETCH_BYTES);
 }
 
-/* Puts `amount` of the key into a part's counters, as fetch-and-add does, and lists it nowhere. */
+/* Adds `amount` of the key to a part's counters, like fetch-and-add, without listing it. */
 static void count_much(
 	struct epoch *epoch, uint32_t part, const struct key_hash *hash, uint64_t amount)
 {
@@ -667,7 +676,7 @@ static void count_much(
 	cm->lists[0].turned_away = true;
 }
 
-/* Two parts have so much of a key, then each lists it with a packet. */
+/* Adds the amounts of a key to two parts, then each lists it with one packet. */
 static void check_guard(enum sketch_metric metric, const uint64_t amounts[2])
 {
 	static struct key_burst burst;
@@ -692,7 +701,8 @@ static void check_guard(enum sketch_metric metric, const uint64_t amounts[2])
 		hyperloglog_update(epoch.distinct[p], &burst);
 		burst.n = 0;
 	}
-	epoch.ledger.measured = epoch.ledger.bytes = UINT64_MAX; /* the rest is others' */
+	epoch.ledger.measured = epoch.ledger.bytes =
+		UINT64_MAX; /* the rest belongs to other keys */
 	epoch.ledger.smallest_frame = epoch.ledger.largest_frame = 100;
 	for (uint32_t parts = 1; parts <= 2; parts++) {
 		unsigned __int128 fed = parts == 2 ? truth
@@ -709,14 +719,14 @@ static void check_guard(enum sketch_metric metric, const uint64_t amounts[2])
 		assert_true(figure->known && figure->low <= fed);
 		assert_true(!figure->high_known || figure->high >= fed);
 		assert_true(figure->low <= figure->value);
-		/* What no counter had to stop at is known. */
+		/* Without saturation the figure is exact. */
 		if (fed < (metric == SKETCH_PACKETS ? COUNTER32_GUARD : COUNTER64_GUARD))
 			assert_true(figure->high_known && figure->value == fed);
 	}
 	close_epoch(&epoch);
 }
 
-/* Around the guard of fetch-and-add and the maximum, in one part or in two. */
+/* Around the guard of fetch-and-add and the maximum, in one or two parts. */
 static void test_bounds_around_the_guard(void **state)
 {
 	(void)state;
@@ -733,8 +743,10 @@ static void test_bounds_around_the_guard(void **state)
 	}
 }
 
-/* A packet of no bytes is seen by nobody who counts bytes: its key's packets have no upper
- * bound. */
+/*
+ * Sketches that count bytes miss a packet of 0 bytes, so the packets of its key have no upper
+ * bound.
+ */
 static void test_packets_without_bytes(void **state)
 {
 	static struct key_burst burst;
@@ -784,7 +796,7 @@ static void test_nothing(void **state)
 	close_epoch(&epoch);
 }
 
-/* An epoch leaves nothing behind in the merger. */
+/* The merger keeps nothing of an epoch. */
 static void test_merger_forgets(void **state)
 {
 	struct report_measurement first, again;
@@ -830,9 +842,9 @@ static void test_refuses_other_parts(void **state)
 	close_epoch(&epoch);
 }
 
-/* --- keys that have no row */
+/* --- keys without a row */
 
-/* The most that one of them had. */
+/* Finds the largest counts of a key without a row. */
 static void find_missing(const struct epoch *epoch, const struct report_measurement *measurement,
 	uint64_t *packets, uint64_t *bytes)
 {
@@ -850,7 +862,7 @@ static void find_missing(const struct epoch *epoch, const struct report_measurem
 	free(shown);
 }
 
-/* exact: nothing is left open. */
+/* Checks the bounds of keys without a row. exact: the bounds equal the largest counts. */
 static void check_missing(const struct epoch *epoch, uint32_t top, double threshold, bool exact)
 {
 	struct report_measurement measurement = rank(epoch, top, threshold);
@@ -920,7 +932,7 @@ static void test_no_missing_key_has_more(void **state)
 		}
 }
 
-/* Where a sketch is wide the bound is not above the last row. */
+/* In a wide sketch, the bound is not above the last row. */
 static void test_missing_keys_have_less_than_rows(void **state)
 {
 	const struct sketch_ops *const wide[] = {&count_min_ops, &simple_hash_ops, &reversible_ops};
@@ -942,7 +954,7 @@ static void test_missing_keys_have_less_than_rows(void **state)
 	}
 }
 
-/* All of it may have been of a key that nobody saw. */
+/* All lost packets may belong to one unseen key. */
 static void test_loss_widens_missing_keys(void **state)
 {
 	struct report_measurement without, with, unknown;
@@ -976,7 +988,7 @@ static void test_loss_widens_missing_keys(void **state)
 	close_epoch(&epoch);
 }
 
-/* --- a sketch that is searched for its keys, once, on the merged counters --- */
+/* --- a sketch whose keys are recovered once, from the merged counters --- */
 
 static void check_recovered_top(enum sketch_metric metric, enum split split)
 {
@@ -1002,13 +1014,13 @@ static void check_recovered_top(enum sketch_metric metric, enum split split)
 		const struct report_figure *measured = packets ? &row->packets : &row->bytes;
 		const struct report_figure *other = packets ? &row->bytes : &row->packets;
 
-		/* Who stands first among equals would be told by what is not known. */
+		/* Ties are ordered by the unknown metric, so only true counts are compared. */
 		assert_int_equal(truth[zipf_flow(&row->key)], truth[flows[i]]);
 		assert_holds(measured, truth[flows[i]]);
 		assert_false(other->known);
 		assert_false(other->high_known);
 	}
-	/* One row more than was found: there may be such a flow. */
+	/* One row more than found: such a flow may exist. */
 	free(top.rows);
 	top = rank(&epoch, merger_nb_flows(epoch.merger) + 1, 0);
 	assert_true(top.incomplete);
@@ -1048,14 +1060,14 @@ static void test_recovery_stops_at_the_threshold(void **state)
 	assert_int_equal(over.nb_rows, expected);
 	assert_false(over.incomplete);
 	free(over.rows);
-	/* Whoever asks for less than was looked for is told. */
+	/* A lower threshold than the one searched for is reported as incomplete. */
 	over = rank(&epoch, 0, 0.0005);
 	assert_true(over.incomplete);
 	free(over.rows);
 	close_epoch(&epoch);
 }
 
-/* More keys than a small sketch can tell apart. */
+/* More keys than a small sketch can recover. */
 static void test_recovery_says_that_it_gave_up(void **state)
 {
 	struct report_measurement top;
@@ -1078,7 +1090,7 @@ static void test_recovery_says_that_it_gave_up(void **state)
 	close_epoch(&epoch);
 }
 
-/* --- keys whose records ended before the epoch --- */
+/* --- keys whose records ended before the epoch ended --- */
 
 static bool no_more_memory;
 
@@ -1102,7 +1114,7 @@ static void take_expired(const struct sketch_candidate *candidate, void *arg)
 	merger_add_expired(taking->merger, candidate, taking->max);
 }
 
-/* A packet every ns; what is given out is taken of at most `max` keys. */
+/* Feeds one packet per ns; exported records are added for at most `max` keys. */
 static void feed_and_take(struct epoch *epoch, uint32_t nb_packets, uint32_t max)
 {
 	static struct key_burst burst[PARTS];
@@ -1125,7 +1137,7 @@ static void feed_and_take(struct epoch *epoch, uint32_t nb_packets, uint32_t max
 	collect(epoch);
 }
 
-/* Returns how many flows have an interval that is not a point. */
+/* Returns the number of flows with low != high. */
 static uint32_t assert_all_hold(const struct epoch *epoch)
 {
 	uint32_t inexact = 0;
@@ -1143,7 +1155,7 @@ static uint32_t assert_all_hold(const struct epoch *epoch)
 	return inexact;
 }
 
-/* All keys, exactly; the next epoch too, which knows nothing of the first. */
+/* All keys are exact; also in the next epoch, which keeps nothing of the first. */
 static void test_expired_records_add_up(void **state)
 {
 	struct epoch epoch;
@@ -1165,7 +1177,7 @@ static void test_expired_records_add_up(void **state)
 	close_epoch(&epoch);
 }
 
-/* Of the first keys all is known; of the others there is a bound, and it is said. */
+/* The first keys are exact; the others have a bound and are reported as incomplete. */
 static void test_forgotten_keys(void **state)
 {
 	enum { MAX = 100 };
@@ -1200,7 +1212,7 @@ static void test_forgotten_keys(void **state)
 	}
 }
 
-/* A key may have been shed before it was listed, and after: its bound takes in all that was. */
+/* A key may be shed before and after it was listed: its bound includes all shed packets. */
 static void test_expired_and_shed(void **state)
 {
 	struct epoch epoch;
@@ -1215,7 +1227,7 @@ static void test_expired_and_shed(void **state)
 	close_epoch(&epoch);
 }
 
-/* A key that was filed stays filed: all that its part shed is of others. */
+/* A stored key stays stored: all packets shed by its part are of other keys. */
 static void test_shed_beside_listed(void **state)
 {
 	static struct key_burst burst;
@@ -1246,7 +1258,7 @@ static void add_expired_key(struct merger *merger, uint32_t flow)
 	merger_add_expired(merger, &candidate, UINT32_MAX);
 }
 
-/* A key that is known goes on being counted where there is no memory for another one. */
+/* Without memory for new keys, known keys are still counted. */
 static void test_expired_without_memory(void **state)
 {
 	const struct ledger ledger = {.smallest_frame = FRAME_MIN, .largest_frame = FRAME_MAX};
@@ -1275,7 +1287,7 @@ static void test_expired_without_memory(void **state)
 	merger_destroy(merger);
 }
 
-/* What was taken in for an epoch that nobody collected is none of the next one's. */
+/* Keys taken for an epoch that was not collected are not in the next one. */
 static void test_expired_and_dropped(void **state)
 {
 	struct epoch epoch;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * --metrics: the text of a scrape by the rules of both formats, counters against sums of the epochs,
- * the table of docs/EXPORTS.md against the code's, and the hand-over between two threads.
+ * --metrics: the text of a scrape under the rules of both formats, counters compared with sums of
+ * epochs, the table of docs/EXPORTS.md compared with the code, and the hand-over between two
+ * threads.
  */
 
 #include <setjmp.h>
@@ -37,7 +38,7 @@ static struct text answer_of(struct metrics *metrics, const char *path, const ch
 
 #define OPENMETRICS "application/openmetrics-text"
 
-/* Fails where a sample is not there; it is a whole line. */
+/* Fails if the page has no such sample line. */
 static void assert_says(struct metrics *metrics, const char *line)
 {
 	struct text text = answer_of(metrics, "/metrics", OPENMETRICS);
@@ -143,8 +144,8 @@ static void test_counters_are_sums_of_epochs(void **state)
 	assert_says(metrics, "sketchtap_top_low_packets" ROW_LABELS " 60");
 	assert_says(metrics, "sketchtap_top_high_packets" ROW_LABELS " 80");
 	assert_says(metrics, "sketchtap_top_low_bytes" ROW_LABELS " 8000");
-	assert_silent_about(metrics, "sketchtap_top_high_bytes"); /* not known */
-	/* A silent epoch ends what is of the last one, and no counter. */
+	assert_silent_about(metrics, "sketchtap_top_high_bytes"); /* unknown */
+	/* An epoch without rows ends samples of the last one, but no counter. */
 	take(metrics, sample_epoch(3, 0));
 	assert_silent_about(metrics, "sketchtap_top_");
 	assert_says(metrics, "sketchtap_epochs_total 4");
@@ -153,7 +154,7 @@ static void test_counters_are_sums_of_epochs(void **state)
 	destroy(metrics);
 }
 
-/* What is named twice, or alike as far as labels go, is one series. */
+/* Exports with the same name, or the same label after truncation, share one series. */
 static void test_places(void **state)
 {
 	struct metrics *metrics = create(0);
@@ -210,7 +211,7 @@ static void test_places(void **state)
 	destroy(metrics);
 }
 
-/* Measurements come and go; each has its own sums, and who is there now never loses his. */
+/* Measurements come and go; each has its own sums, and the present ones keep theirs. */
 static void test_measurements_change(void **state)
 {
 	struct metrics *metrics = create(0);
@@ -222,7 +223,7 @@ static void test_measurements_change(void **state)
 
 		epoch->ledger.measured = 10;
 		snprintf(name, sizeof(name), "m%u", n);
-		epoch->measurements[0].name = name; /* a new one each time */
+		epoch->measurements[0].name = name; /* a new name each time */
 		take(metrics, epoch);
 		snprintf(line, sizeof(line),
 			"sketchtap_measurement_packets_total"
@@ -273,7 +274,7 @@ static void test_labels_are_escaped_and_bounded(void **state)
 		assert_says(metrics, line);
 		destroy(metrics);
 	}
-	/* Cut between characters. */
+	/* Truncated between characters. */
 	for (size_t extra = 0; extra < 2; extra++) {
 		struct metrics *metrics = create(0);
 		struct report_epoch *epoch = sample_epoch(0, 0);
@@ -367,7 +368,7 @@ static void test_exporters(void **state)
 	destroy(metrics);
 }
 
-/* Every line of a scrape is a sample of the family that was described last, and ends as it should. */
+/* Every line of a scrape is a sample of the family described last, and ends correctly. */
 static void check_format(const char *text, bool openmetrics)
 {
 	const struct metric *metric = metric_rows;
@@ -439,7 +440,7 @@ static void test_rows_keep_to_the_rules(void **state)
 	}
 }
 
-/* The rows of the table, and no others: | `name` | type | labels | help | */
+/* The table must have exactly these rows: | `name` | type | labels | help | */
 static void test_docs_are_the_table(void **state)
 {
 	const struct metric *metric = metric_rows;
@@ -452,13 +453,13 @@ static void test_docs_are_the_table(void **state)
 		if (strncmp(line, "| `sketchtap_", 13) != 0)
 			continue;
 		if (metric->name == NULL)
-			fail_msg("is no metric: %s", line);
+			fail_msg("not a metric: %s", line);
 		snprintf(begin, sizeof(begin), "| `%s%s` | %s | ", metric->name,
 			metric_suffix(metric), metric_type_word(metric->type));
 		snprintf(end, sizeof(end), "| %s |\n", metric->help);
 		if (strncmp(line, begin, strlen(begin)) != 0 || strstr(line, end) == NULL)
-			fail_msg("%s%s%s is said as\n%s", metric->name, metric_suffix(metric), end,
-				line);
+			fail_msg("%s%s%s is documented as\n%s", metric->name, metric_suffix(metric),
+				end, line);
 		metric++;
 	}
 	fclose(file);
@@ -483,7 +484,7 @@ static void test_accept(void **state)
 		{OPENMETRICS ";version=0.0.1", false},
 		{OPENMETRICS ";version=1.0.0," OPENMETRICS ";version=0.0.1;q=0.75,"
 			     "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-			true}, /* of Prometheus 2.42 */
+			true}, /* Accept header of Prometheus 2.42 */
 		{OPENMETRICS ";q=0", false},
 		{OPENMETRICS ";q=nan", false},
 		{OPENMETRICS "x", false},
@@ -505,12 +506,12 @@ static void test_health(void **state)
 	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &clock);
 	now = (int64_t)clock.tv_sec * SAMPLE_SECOND;
-	assert_true(metrics_healthy(metrics, INT64_MAX / 2, &late)); /* not begun */
+	assert_true(metrics_healthy(metrics, INT64_MAX / 2, &late)); /* not started */
 	metrics_start(metrics, 10 * SAMPLE_SECOND);
 	assert_true(metrics_healthy(metrics, now + 11 * SAMPLE_SECOND, &late));
 	assert_false(metrics_healthy(metrics, now + 60 * SAMPLE_SECOND, &late));
 	assert_in_range(late, 48 * SAMPLE_SECOND, 50 * SAMPLE_SECOND);
-	metrics_start(metrics, 0); /* nobody knows */
+	metrics_start(metrics, 0); /* interval unknown */
 	assert_true(metrics_healthy(metrics, INT64_MAX / 2, &late));
 	destroy(metrics);
 }
@@ -553,7 +554,7 @@ static void *hand_over(void *arg)
 	return NULL;
 }
 
-/* The number behind a name. */
+/* Returns the number after a name. */
 static uint64_t said(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -562,7 +563,7 @@ static uint64_t said(const char *text, const char *name)
 	return strtoull(at + strlen(name), NULL, 10);
 }
 
-/* Each scrape is of one moment, and none of an older one than the last. */
+/* Each scrape shows one point in time, never an older one than the last. */
 static void test_two_threads(void **state)
 {
 	struct metrics *metrics = create(1);
@@ -592,7 +593,7 @@ static void test_two_threads(void **state)
 	destroy(metrics);
 }
 
-/* What a scrape of 10 000 series takes, for a person who looks. */
+/* Prints the time of a scrape of 10 000 series. */
 static void test_many_series(void **state)
 {
 	struct metrics *metrics = create(METRICS_TOP_MAX);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * NetFlow v5, v9 and IPFIX put together byte by byte from their specifications, and what they must
- * give; at the end, random templates and records against a plain reader of the test's own. Each
- * datagram is decoded from a copy of exactly its size, so that ASan sees a byte too many.
+ * NetFlow v5, v9 and IPFIX, built byte by byte from their specifications, and the expected records;
+ * at the end, random templates and records, compared with a simple reader of this test. Each
+ * datagram is decoded from a copy of exact length, so that ASan detects an overread.
  */
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 #define COUNT(array)   (sizeof(array) / sizeof((array)[0]))
 #define VARIABLE       65535
 
-/* A field of a record, with what it says. */
+/* A field of a record with its value. */
 struct given {
 	uint32_t number, len;
 	uint64_t value;
@@ -87,7 +87,7 @@ static struct decode_result decode(void)
 	return decode_bytes(&bytes, templates, &seen);
 }
 
-/* Where the header already says that something is wrong, too. */
+/* Decodes also if the header has a wrong length. */
 static struct decode_result decode_anyway(uint32_t len)
 {
 	struct decode_result result = {0};
@@ -110,7 +110,7 @@ static const struct given ends[] = {
 
 #define ENDS ((uint32_t)COUNT(ends))
 
-/* Decodes a record of the fields behind ends[] (of `skip` of which it has none). */
+/* Decodes a record with the fields after ends[], whose last `skip` fields are omitted. */
 static struct decode_result decode_fields(
 	bool ipfix, uint32_t skip, const struct given *fields, uint32_t n)
 {
@@ -136,7 +136,7 @@ static const struct flow_record *record_of(
 	return &seen.records[0];
 }
 
-/* Of one field beside the ends. */
+/* Returns the record of one field after ends[]. */
 static const struct flow_record *with(bool ipfix, uint32_t number, uint32_t len, uint64_t value)
 {
 	struct given field = {number, len, value, 0};
@@ -186,7 +186,7 @@ static void put_record5(uint32_t i)
 	put(&bytes, 0xf0000000 + i, 4);
 	put(&bytes, 0xf1000000 + i, 4);
 	put(&bytes, UPTIME - 5000, 4);
-	put(&bytes, UPTIME + 1, 4); /* by a clock that is read later than the header's */
+	put(&bytes, UPTIME + 1, 4); /* uptime read after the header's */
 	put(&bytes, 40000 + i, 2);
 	put(&bytes, 443, 2);
 	put(&bytes, 0xee, 1); /* padding */
@@ -249,7 +249,7 @@ static void v5_records(void **state)
 	}
 }
 
-/* Two bits of mode stand before the interval. */
+/* Two mode bits precede the interval. */
 static void v5_sampling(void **state)
 {
 	(void)state;
@@ -280,7 +280,7 @@ static void v5_count_disagrees_with_the_length(void **state)
 	result = decode();
 	assert_int_equal(result.fault, DECODE_COUNT);
 	assert_int_equal(result.records, 2);
-	build5(1000, 1000, 0); /* more than a batch, more than a router would */
+	build5(1000, 1000, 0); /* more than a batch, and more than a router would send */
 	result = decode();
 	assert_int_equal(result.fault, DECODE_FINE);
 	assert_int_equal(seen.n, 1000);
@@ -337,7 +337,7 @@ static void versions_are_recognized(void **state)
 		data[7] = 1;
 		check_version(data, 28, number != 0 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE,
 			number, number == 5);
-		data[7] = 3; /* no type of an agent's address */
+		data[7] = 3; /* unknown type of agent address */
 		check_version(data, 28, number == 5 ? EXPORT_FAMILY_SFLOW : EXPORT_FAMILY_NONE,
 			number, number == 5);
 	}
@@ -355,7 +355,7 @@ static void check_reason(const struct decode_result *result, uint32_t i, enum de
 	assert_int_equal(result->skipped[i].records, records);
 }
 
-/* Unusable records have a reason each. */
+/* Each unusable record has a reason. */
 static void unusable_records_have_reasons(void **state)
 {
 	const struct given keyless[] = {{7, 2, 1, 0}, {2, 4, 1, 0}};
@@ -391,9 +391,9 @@ static void unusable_records_have_reasons(void **state)
 	check_reason(&result, 3, DECODE_SKIP_OFFSET, 313, 2);
 }
 
-/* --- sections of packets --- */
+/* --- packet sections --- */
 
-/* A field with bytes of its own; len VARIABLE: its length is in the record. */
+/* A field with explicit bytes; len VARIABLE: its length is in the record. */
 struct raw {
 	uint32_t number, len;
 	const uint8_t *data;
@@ -435,7 +435,7 @@ static const struct flow_record *raw_record(bool ipfix, const struct raw *fields
 	return &seen.records[0];
 }
 
-#define IPV4_AT   18 /* in tagged_frame */
+#define IPV4_AT   18 /* offset in tagged_frame */
 #define IP_LENGTH 100
 
 /* 802.1Q tag 77; 10.0.0.1:1000 to 10.0.0.2:53, UDP, DSCP 46; 100 bytes of layer 3. */
@@ -460,7 +460,7 @@ static void check_packet(const struct flow_record *record)
 	assert_int_equal(record->extra.dscp[0], 46);
 }
 
-/* Each kind of section has the flow, and the record is one packet that was sampled. */
+/* Each kind of section gives the flow, and the record is one sampled packet. */
 static void a_section_has_a_flow(void **state)
 {
 	uint8_t labelled[sizeof(labels) + IP_BYTES];
@@ -494,7 +494,7 @@ static void a_section_has_a_flow(void **state)
 	}
 }
 
-/* Every cut: the flow if its ports are there, else a reason. */
+/* Truncated anywhere: the flow if its ports are present, otherwise a reason. */
 static void cut_sections(void **state)
 {
 	(void)state;
@@ -514,7 +514,7 @@ static void cut_sections(void **state)
 	}
 }
 
-/* The length in the IP header counts only if the frame has that length, as for sFlow. */
+/* As for sFlow, the length in the IP header counts only if the frame has that length. */
 static void frames_limit_sections(void **state)
 {
 	static const struct {
@@ -539,7 +539,7 @@ static void frames_limit_sections(void **state)
 	}
 }
 
-/* Sections of the same header are joined, in any order; 410 cuts padding off. */
+/* Sections of the same header are joined in any order; element 410 removes padding. */
 static void sections_are_joined(void **state)
 {
 	static const uint8_t offsets[] = {0, 0, 0, 20, 0, 12};
@@ -570,13 +570,13 @@ static void sections_are_joined(void **state)
 	check_reason(&result, 0, DECODE_SKIP_OFFSET, 313, 1);
 	result = decode_raw(true, gap, COUNT(gap));
 	check_reason(&result, 0, DECODE_SKIP_HEADER, 0, 1);
-	/* The ports are cut: what looks like them is padding. */
+	/* The ports are truncated: the bytes in their place are padding. */
 	memcpy(padded, IP_PART, 20);
 	result = decode_raw(true, parts, COUNT(parts));
 	check_reason(&result, 0, DECODE_SKIP_HEADER, 0, 1);
 }
 
-/* Fields of a record win; the section has what they do not. */
+/* Fields of a record take precedence; the section provides the others. */
 static void fields_win_over_sections(void **state)
 {
 	static const uint8_t same[] = {10, 0, 0, 1, 10, 0, 0, 2}, other[] = {10, 0, 0, 9};
@@ -608,7 +608,7 @@ static void fields_win_over_sections(void **state)
 	assert_int_equal(read_number(record->extra.vlan, 2), 0);
 	assert_int_equal(record->packets, 1);
 	check_packet(raw_record(true, empty, COUNT(empty)));
-	/* Counts of the record: bytes of one packet are not those of twelve. */
+	/* Counters of the record: the bytes of one packet are not those of twelve. */
 	record = raw_record(true, flow, COUNT(flow));
 	check_packet(record);
 	assert_int_equal(record->packets, 12);
@@ -643,7 +643,7 @@ static void sections_of_other_packets(void **state)
 	assert_int_equal(result.nb_skipped, 0);
 }
 
-/* A packet report of fields: a selection sequence or a frame's size, and no counters. */
+/* A packet report of fields: a selection sequence or a frame size, without counters. */
 static void reports_without_sections(void **state)
 {
 	static const uint8_t key[] = {10, 0, 0, 1, 10, 0, 0, 2}, number[8] = {7};
@@ -663,7 +663,7 @@ static void reports_without_sections(void **state)
 	assert_int_equal(seen.records[0].bytes, 200);
 }
 
-/* Every length of every protocol's header, one byte after the other. */
+/* Every length of every protocol's header, byte by byte. */
 static void cut_headers(void **state)
 {
 	static const uint32_t lens[] = {24, 20, 16};
@@ -717,7 +717,7 @@ static void counters_of_all_lengths(void **state)
 		}
 }
 
-/* A counter of 0 or of 9 bytes is none: without packets a record says nothing. */
+/* A counter of 0 or 9 bytes is invalid; a record without packets is unusable. */
 static void counters_of_no_length(void **state)
 {
 	static const uint32_t lens[] = {0, 9, 16};
@@ -734,7 +734,7 @@ static void counters_of_no_length(void **state)
 	}
 }
 
-/* They are skipped, and what stands behind them is found. */
+/* Such fields are skipped, and later fields are read. */
 static void addresses_of_wrong_length(void **state)
 {
 	static const struct given wrong[] = {{8, 3, 1, 0}, {12, 5, 1, 0}, {27, 4, 1, 0},
@@ -783,7 +783,7 @@ static void dscp_vlan_and_label(void **state)
 	assert_int_equal(with(true, 5, 2, 0xffbb)->extra.dscp[0], 46);
 	assert_int_equal(with(true, 195, 1, 46)->extra.dscp[0], 46);
 	assert_int_equal(with(true, 195, 1, 0xff)->extra.dscp[0], 63);
-	record = with(true, 58, 2, 0xf123); /* four bits that are no part of the number */
+	record = with(true, 58, 2, 0xf123); /* the upper four bits are not part of the VLAN ID */
 	assert_int_equal(port_of(record->extra.vlan), 0x123);
 	assert_int_equal(port_of(with(true, 243, 2, 4095)->extra.vlan), 4095);
 	assert_int_equal(port_of(with(true, 243, 4, 0xff0123)->extra.vlan), 0x123);
@@ -791,7 +791,7 @@ static void dscp_vlan_and_label(void **state)
 	assert_int_equal(record->extra.mpls[0], 0x0a);
 	assert_int_equal(record->extra.mpls[1], 0xbc);
 	assert_int_equal(record->extra.mpls[2], 0xde);
-	record = with(true, 70, 4, 0xabcde7ff); /* of no such length */
+	record = with(true, 70, 4, 0xabcde7ff); /* invalid length */
 	assert_int_equal(record->extra.mpls[0] | record->extra.mpls[2], 0);
 }
 
@@ -815,7 +815,7 @@ static void next_hops(void **state)
 	assert_int_equal(port_of(record->next_hop + 14), 0x1234);
 	v6.value = 0;
 	assert_int_equal(record_of(true, 0, &v6, 1)->has & FLOW_NEXT_HOP, 0);
-	/* The routing protocol's gives way to the packet's, whichever comes first. */
+	/* The next hop of the packet takes precedence over that of BGP, in any order. */
 	for (uint32_t swap = 0; swap < 2; swap++) {
 		struct given fields[] = {
 			{swap ? 15 : 18, 4, swap ? 7 : 8, 0}, {swap ? 18 : 15, 4, swap ? 8 : 7, 0}};
@@ -906,7 +906,7 @@ static void sampling_of_records(void **state)
 	check_sampling((struct given[]){{305, 4, 0, 0}, {306, 4, 99, 0}}, 2, 0);
 	check_sampling((struct given[]){{305, 4, 1, 0}, {306, 4, 0, 0}}, 2, 1);
 	check_sampling((struct given[]){{309, 4, 0, 0}, {310, 4, 99, 0}}, 2, 0);
-	/* Sampled; the ratio is unknown. */
+	/* Sampled, with unknown ratio. */
 	assert_true(with(true, 305, 4, 1)->has & FLOW_SAMPLED);
 	assert_true(with(true, 306, 4, 1)->has & FLOW_SAMPLED);
 	assert_true(with(true, 310, 4, 1)->has & FLOW_SAMPLED);
@@ -921,7 +921,7 @@ static void sampling_of_records(void **state)
 	check_sampling(&(struct given){311, 8, tenth, 0}, 1, 10);
 	check_sampling(&(struct given){311, 4, 0x3dcccccd, 0}, 1, 10);
 	check_sampling(&(struct given){311, 4, 0, 0}, 1, 0);
-	check_sampling(&(struct given){311, 4, 0x7fc00000, 0}, 1, 0); /* no number */
+	check_sampling(&(struct given){311, 4, 0x7fc00000, 0}, 1, 0); /* NaN */
 	check_sampling(&(struct given){311, 4, 0xbf800000, 0}, 1, 0); /* -1 */
 	check_sampling(&(struct given){311, 4, 0x40000000, 0}, 1, 0); /* 2 */
 	check_sampling(&(struct given){311, 4, 1, 0}, 1, UINT32_MAX); /* denormal */
@@ -943,7 +943,7 @@ static void totals_and_deltas(void **state)
 		record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_PACKETS | FLOW_TOTAL_BYTES);
 	assert_int_equal(record->packets, 10);
 	assert_int_equal(record->total_packets, 500);
-	/* Behind the router, only where there is nothing before it. */
+	/* Counters after the router are used only if there are none before it. */
 	assert_int_equal(with(true, 24, 4, 5)->packets, 10);
 	assert_int_equal(
 		record_of(true, 2, (struct given[]){{24, 4, 5, 0}, {23, 4, 6, 0}}, 2)->bytes, 6);
@@ -964,7 +964,7 @@ static void layer2_bytes(void **state)
 	assert_int_equal(record->has, FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES |
 					      FLOW_LAYER2_BYTES | FLOW_LAYER2_TOTAL_BYTES);
 	assert_int_equal(record->total_bytes, 9140);
-	record = with(true, 353, 8, 9140); /* of another layer than the others */
+	record = with(true, 353, 8, 9140); /* layer 2, unlike the other counters */
 	assert_int_equal(record->has,
 		FLOW_PACKETS | FLOW_BYTES | FLOW_TOTAL_BYTES | FLOW_LAYER2_TOTAL_BYTES);
 	assert_int_equal(record->bytes, 1000);
@@ -980,11 +980,11 @@ static void layer2_bytes(void **state)
 	assert_int_equal(port_of(record->extra.vlan), 5);
 }
 
-/* Of counters for one thing the first that is not 0, in each record. */
+/* Uses the first counter that is not 0 of several for the same quantity, in each record. */
 static void counters_that_are_zero(void **state)
 {
 	static const struct {
-		uint64_t values[8]; /* 2, 298, 24, 1, 231, 23, 352, then what is wanted */
+		uint64_t values[8]; /* elements 2, 298, 24, 1, 231, 23, 352; last unused */
 		uint64_t packets, bytes;
 		bool layer2;
 	} rows[] = {
@@ -1000,7 +1000,7 @@ static void counters_that_are_zero(void **state)
 	for (uint32_t len = 4; len <= 8; len += 4)
 		for (uint32_t i = 0; i < COUNT(rows); i++) {
 			const uint64_t *v = rows[i].values;
-			/* In an order that is not theirs. */
+			/* Not in order of precedence. */
 			const struct given fields[] = {{352, len, v[6], 0}, {23, len, v[5], 0},
 				{24, len, v[2], 0}, {231, len, v[4], 0}, {1, len, v[3], 0},
 				{298, len, v[1], 0}, {2, len, v[0], 0}};
@@ -1013,13 +1013,13 @@ static void counters_that_are_zero(void **state)
 		}
 }
 
-/* When a flow of totals began and whether it ended: by each element that tells. */
+/* Start and end of a flow with totals, from each element that reports them. */
 static void sessions_of_totals(void **state)
 {
 	static const struct given totals[] = {{86, 8, 500, 0}, {85, 8, 50000, 0}};
 	static const struct {
 		struct given field;
-		uint64_t age; /* at least; at most a second more where the header has seconds */
+		uint64_t age; /* minimum; up to a second more if the header has seconds */
 	} starts[] = {
 		{{152, 8, (EXPORTED - 9) * UINT64_C(1000) + 400, 0}, 8600},
 		{{150, 4, EXPORTED - 9, 0}, 9000},
@@ -1043,7 +1043,7 @@ static void sessions_of_totals(void **state)
 
 		assert_int_equal((record_of(true, 2, fields, 3)->has & FLOW_ENDED) != 0, ended);
 	}
-	/* Only counters of initiators are an ASA's. */
+	/* Counters of the initiator only are those of an ASA. */
 	for (uint32_t event = 0; event < 8; event++) {
 		const struct given fields[] = {
 			{233, 1, event, 0}, {298, 8, 5, 0}, {231, 8, 500, 0}};
@@ -1058,8 +1058,8 @@ static void sessions_of_totals(void **state)
 }
 
 /*
- * When the packets of a record came, by each pair of elements. A header has seconds: the first is
- * taken as the earliest, the last as the latest that it can be.
+ * First and last packet of a record, from each pair of elements. If the header has seconds, the
+ * first is the earliest and the last the latest possible time.
  */
 static void times_of_packets(void **state)
 {
@@ -1094,7 +1094,7 @@ static void times_of_packets(void **state)
 		assert_int_equal(record->idle, rows[i].idle);
 		assert_int_equal(record->ttl, 61);
 	}
-	/* The last before the first, and times behind the export: not known. */
+	/* The last packet before the first, or times after the export: unknown. */
 	assert_int_equal(
 		record_of(false, 0,
 			(struct given[]){{22, 4, UPTIME - 5, 0}, {21, 4, UPTIME - 6, 0}}, 2)
@@ -1106,7 +1106,7 @@ static void times_of_packets(void **state)
 	assert_int_equal(with(true, 53, 1, 8)->ttl, 8);
 }
 
-/* Of all kinds. What stands behind them is found. */
+/* Invalid times of all kinds are skipped, and later fields are read. */
 static void times_are_skipped(void **state)
 {
 	static const struct given fields[] = {{158, 4, UINT32_MAX, 0}, {159, 4, 7, 0},
@@ -1164,7 +1164,7 @@ static void ipv6_records(void **state)
 	assert_int_equal(seen.records[0].packets, 9);
 }
 
-/* version 0: the template has none. */
+/* version 0: no such field */
 static void decode_both(uint32_t version, bool ipv4, bool ipv6)
 {
 	static const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {27, 16, 0}, {28, 16, 0},
@@ -1218,7 +1218,7 @@ static void both_families_in_a_template(void **state)
 	check_ipv4_of_both();
 	decode_both(6, true, true);
 	check_ipv6_of_both();
-	decode_both(4, false, true); /* what it has no address of it is not */
+	decode_both(4, false, true); /* no address of this version: ignored */
 	check_ipv6_of_both();
 	decode_both(6, true, false);
 	check_ipv4_of_both();
@@ -1265,7 +1265,7 @@ static void biflows(void **state)
 	check_biflow(2, 20, 2000);
 	assert_int_equal(seen.records[0].extra.tcp_flags[0], 0x12);
 	assert_int_equal(seen.records[1].extra.tcp_flags[0], 0x18);
-	/* Bytes without packets are told, too. */
+	/* Bytes without packets are also reported. */
 	fields[6].value = 0;
 	result = decode_fields(true, 0, fields, COUNT(fields));
 	assert_int_equal(result.records, 2);
@@ -1276,7 +1276,7 @@ static void biflows(void **state)
 	check_biflow(1, 0, 0);
 }
 
-/* Where packets went one way only, and where there were none. */
+/* Packets in one direction only, and in none. */
 static void one_way_of_a_biflow(void **state)
 {
 	struct given fields[] = {{2, 4, 0, 0}, {1, 4, 0, 0}, {7, 2, 1234, 0}, {11, 2, 53, 0},
@@ -1314,7 +1314,7 @@ static void biflows_of_v9(void **state)
 	assert_int_equal(seen.records[0].bytes, 1000);
 }
 
-/* Batches are given away before they are too full for both directions. */
+/* Batches are handed over before they are too full for both directions. */
 static void many_biflows(void **state)
 {
 	static const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {2, 4, 0}, {2, 4, REVERSE}};
@@ -1359,7 +1359,10 @@ static void check_skipped(const struct decode_result *result)
 	assert_int_equal(seen.records[0].key.v4.proto, 17);
 }
 
-/* Numbers that mean something without an enterprise, and one whose highest bit v9 does not know. */
+/*
+ * Numbers that are standard elements without an enterprise, and one whose highest bit is part of
+ * the number in v9.
+ */
 static void enterprise_elements(void **state)
 {
 	static const struct given fields[] = {
@@ -1383,17 +1386,17 @@ static void zero_length_fields(void **state)
 		result = decode_fields(ipfix, 0, fields, COUNT(fields));
 		check_skipped(&result);
 	}
-	begin(true, 0); /* a record of nothing */
+	begin(true, 0); /* records of length 0 */
 	put_given_template(true, 256, fields, 2);
 	put_given_data(256, fields, 0);
 	result = decode();
 	assert_int_equal(result.fault, DECODE_TEMPLATE);
 	assert_int_equal(result.unknown_sets, true);
-	assert_int_equal(templates_count(templates), 0); /* the one of before is none any more */
+	assert_int_equal(templates_count(templates), 0); /* the earlier template is invalid now */
 	assert_int_equal(seen.nb_known, 0);
 }
 
-/* A record with a field of variable length in the middle, whose bytes are 0xff. */
+/* Adds a record with a variable-length field in the middle, whose bytes are 0xff. */
 static void put_variable_record(uint32_t len, bool long_form)
 {
 	put(&bytes, 0x0a000001, 4);
@@ -1408,7 +1411,9 @@ static void put_variable_record(uint32_t len, bool long_form)
 	put(&bytes, 17, 1);
 }
 
-/* An interface's name (82), a basicList (291), a subTemplateList (292), a multi-list (293). */
+/*
+ * An interface name (82), a basicList (291), a subTemplateList (292), a subTemplateMultiList (293).
+ */
 static uint32_t begin_variable(uint32_t number, uint32_t enterprise)
 {
 	const struct spec specs[] = {{8, 4, 0}, {12, 4, 0}, {number, VARIABLE, enterprise},
@@ -1456,7 +1461,7 @@ static void many_variable_records(void **state)
 		assert_int_equal(seen.records[i].bytes, 1000);
 }
 
-/* Behind a whole record one that ends too early, byte by byte. */
+/* After a complete record, one that ends too early, byte by byte. */
 static void cut_variable_records(void **state)
 {
 	(void)state;
@@ -1471,7 +1476,7 @@ static void cut_variable_records(void **state)
 		end_set(&bytes, set);
 		result = decode();
 		assert_int_equal(result.records, 1);
-		/* Padding is of zeros. */
+		/* Padding must be zeros. */
 		assert_int_equal(result.fault, DECODE_LENGTH);
 		assert_int_equal(seen.records[0].packets, 10);
 	}
@@ -1499,7 +1504,10 @@ static void variable_addresses(void **state)
 	assert_int_equal(seen.records[0].packets, 10);
 }
 
-/* RFC 3954 has none, but H3C sends them: no field of a fixed length can have 65535 bytes. */
+/*
+ * RFC 3954 has no variable lengths, but H3C sends them: a field cannot have a fixed length of
+ * 65535.
+ */
 static void variable_length_in_v9(void **state)
 {
 	const struct spec specs[] = {{8, 4, 0}, {82, VARIABLE, 0}, {2, 4, 0}};
@@ -1553,7 +1561,7 @@ static void padding(void **state)
 	}
 }
 
-/* Zeros behind the last set; as a set they would be one of templates, of length 0. */
+/* Zeros after the last set: read as a set, they would be templates of length 0. */
 static void padding_that_looks_like_a_set(void **state)
 {
 	struct decode_result result;
@@ -1569,7 +1577,7 @@ static void padding_that_looks_like_a_set(void **state)
 		assert_int_equal(result.records, 1);
 		assert_int_equal(result.templates, 1);
 	}
-	/* In a set, bytes that would be another: padding is of zeros. */
+	/* Bytes inside a set that look like another set: padding must be zeros. */
 	begin(true, 0);
 	put_ends(true);
 	uint32_t set = begin_set(&bytes, 256);
@@ -1583,8 +1591,10 @@ static void padding_that_looks_like_a_set(void **state)
 	assert_int_equal(result.records, 1);
 }
 
-/* What follows the last record of a set and is not 0 is a record that is cut. v9 does not say what
- * padding holds. */
+/*
+ * Nonzero bytes after the last record of a set are a truncated record. v9 does not define the
+ * contents of padding.
+ */
 static void rests_of_sets(void **state)
 {
 	(void)state;
@@ -1636,7 +1646,7 @@ static void set_lengths_that_are_none(void **state)
 	}
 }
 
-/* A message cut anywhere: whole records are decoded, and the cut is said. */
+/* A message truncated anywhere: complete records are decoded, and the truncation is reported. */
 static void cut_messages(void **state)
 {
 	uint32_t whole, data;
@@ -1671,7 +1681,7 @@ static void message_length_disagrees(void **state)
 	put_ends(true);
 	put_given_data(256, ends, ENDS);
 	end_message(&bytes);
-	/* Shorter: what is behind it is none of it. */
+	/* Shorter: bytes after the length are not part of the message. */
 	put_given_data(256, ends, ENDS);
 	result = decode_anyway(bytes.len);
 	assert_int_equal(result.fault, DECODE_FINE);
@@ -1692,7 +1702,7 @@ static void message_length_disagrees(void **state)
 	}
 }
 
-/* Of templates and records, of records alone, of sets; and of none of them. */
+/* Accepted counts: templates and records, records only, sets; anything else is an error. */
 static void v9_count(void **state)
 {
 	static const struct {
@@ -1719,13 +1729,13 @@ static void v9_count(void **state)
 		assert_int_equal(result.records, 6);
 		assert_int_equal(result.templates, 1);
 	}
-	/* How many an unknown set has is not known. */
+	/* The number of records in an unknown set is not known. */
 	begin(false, 50);
 	put_given_data(999, ends, ENDS);
 	assert_int_equal(decode().fault, DECODE_FINE);
 }
 
-/* Set by set, with the records of each length whole. */
+/* Set by set; each set holds complete records. */
 static void unknown_sets_wait(void **state)
 {
 	struct record_handler sink;
@@ -1762,7 +1772,7 @@ static void unknown_sets_wait(void **state)
 	assert_true(result.unknown_sets);
 }
 
-/* What is told keeps the order of the message. */
+/* Calls follow the order of the message. */
 static void order_of_a_message(void **state)
 {
 	(void)state;
@@ -1777,7 +1787,7 @@ static void order_of_a_message(void **state)
 	assert_string_equal(seen.order, "utrurt");
 }
 
-/* Data between two definitions of one template, in a message: each by the one before it. */
+/* Data between two definitions of one template in a message: each uses the definition before it. */
 static void redefinition_in_a_datagram(void **state)
 {
 	static const struct given wide[] = {{2, 8, 5, 0}, {12, 4, 2, 0}, {8, 4, 1, 0}};
@@ -1789,7 +1799,7 @@ static void redefinition_in_a_datagram(void **state)
 	put_given_data(256, ends, ENDS);
 	put_given_template(true, 256, wide, COUNT(wide));
 	put_given_data(256, wide, COUNT(wide));
-	put_given_template(true, 256, wide, COUNT(wide)); /* the same: nothing new */
+	put_given_template(true, 256, wide, COUNT(wide)); /* identical: nothing new */
 	put_given_data(256, wide, COUNT(wide));
 	result = decode();
 	assert_int_equal(result.fault, DECODE_FINE);
@@ -1799,7 +1809,7 @@ static void redefinition_in_a_datagram(void **state)
 	assert_int_equal(seen.records[0].packets, 10);
 	assert_int_equal(seen.records[1].packets, 5);
 	assert_int_equal(address_of(seen.records[2].key.v4.src_ip), 1);
-	begin(true, 0); /* and in the next message */
+	begin(true, 0); /* also in the next message */
 	put_ends(true);
 	decode();
 	begin(true, 0);
@@ -1808,7 +1818,7 @@ static void redefinition_in_a_datagram(void **state)
 	assert_int_equal(seen.records[0].bytes, 1000);
 }
 
-/* Frames that are told of by their EtherType. */
+/* Frames that are reported with their EtherType. */
 static void what_is_not_ip(void **state)
 {
 	static const struct given frames[] = {{256, 2, 0x0806, 0}, {2, 4, 7, 0}, {1, 4, 420, 0}};
@@ -1817,7 +1827,7 @@ static void what_is_not_ip(void **state)
 	(void)state;
 	begin(true, 0);
 	put_given_template(true, 256, frames, 3);
-	put_given_template(true, 257, frames + 1, 2); /* without a word of what they are */
+	put_given_template(true, 257, frames + 1, 2); /* without EtherType */
 	put_given_data(256, frames, 3);
 	put_given_data(257, frames + 1, 2);
 	result = decode();
@@ -1831,7 +1841,7 @@ static void what_is_not_ip(void **state)
 
 /* --- options --- */
 
-/* A set of an options template; v9 says how many bytes its specifiers have. */
+/* Adds an options template; v9 gives the lengths of its specifiers in bytes. */
 static void put_options_template(
 	bool ipfix, uint32_t id, uint32_t scopes, const struct spec *specs, uint32_t n)
 {
@@ -1845,7 +1855,7 @@ static void put_options_template(
 	end_set(&bytes, set);
 }
 
-/* Of v9, the scope is 1: the system. */
+/* Decodes one option. With v9, the scope is 1: system. */
 static const struct option_record *option_of(bool ipfix, const struct given *fields, uint32_t n)
 {
 	struct spec specs[16];
@@ -1903,18 +1913,18 @@ static void sampling_of_options(void **state)
 	check_option_sampling((struct given[]){SCOPE, {306, 4, 0, 0}}, 2, 1);
 	check_option_sampling((struct given[]){SCOPE, {34, 4, 9, 0}, {35, 1, 2, 0}}, 3, 9);
 	check_option_sampling((struct given[]){SCOPE, {304, 2, 0, 0}}, 2, 0);
-	/* RFC 7014: whole flows are selected. */
+	/* RFC 7014: complete flows are selected. */
 	option = option_of(
 		true, (struct given[]){SCOPE, {390, 2, 3, 0}, {309, 4, 1, 0}, {310, 4, 9, 0}}, 4);
 	assert_int_equal(option->has, OPTION_RECORD_DOMAIN | OPTION_RECORD_FLOWS);
 	assert_int_equal(option->sampling, 0);
 }
 
-/* Something is sampled, and the ratio is not there: halves, hashes, algorithms, what is no ratio. */
+/* Sampled, but without a ratio: incomplete fields, hashes, algorithms, invalid ratios. */
 static void ratios_that_are_unknown(void **state)
 {
 	static const struct given fields[][2] = {
-		{{311, 4, 0x7fc00000, 0}, {0}}, /* not a number */
+		{{311, 4, 0x7fc00000, 0}, {0}}, /* NaN */
 		{{311, 4, 0, 0}, {0}},
 		{{311, 4, 0xbf800000, 0}, {0}}, /* -1 */
 		{{311, 4, 0x40000000, 0}, {0}}, /* 2 */
@@ -1959,7 +1969,7 @@ static void scopes_of_options(void **state)
 	assert_int_equal(option->has, OPTION_RECORD_SAMPLER | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->sampler, 3);
 	assert_int_equal(option->sampling, 64);
-	/* v9's scopes have numbers of their own: 2 is an interface, and no count of packets. */
+	/* v9 scopes have their own numbers: 2 is an interface, not a packet counter. */
 	option = option_of(false, (struct given[]){{2, 2, 9, 0}, {34, 4, 10, 0}}, 2);
 	assert_int_equal(option->has, OPTION_RECORD_INTERFACE | OPTION_RECORD_SAMPLING);
 	assert_int_equal(option->interface, 9);
@@ -1979,7 +1989,7 @@ static void scopes_of_options(void **state)
 	assert_int_equal(option->has, OPTION_RECORD_SAMPLING);
 }
 
-/* Line cards, caches, processes, scopes that no RFC has: each value is a part of its own. */
+/* Line cards, caches, processes, scopes of no RFC: each value is a separate part. */
 static void parts_of_options(void **state)
 {
 	static const struct {
@@ -2011,7 +2021,7 @@ static void parts_of_options(void **state)
 	}
 }
 
-/* Names of interfaces: filled up with zeros, of variable length, and none. */
+/* Interface names: padded with zeros, of variable length, and empty. */
 static void names_of_interfaces(void **state)
 {
 	static const struct spec fixed[] = {{2, 4, 0}, {83, 6, 0}, {82, 8, 0}};
@@ -2033,7 +2043,7 @@ static void names_of_interfaces(void **state)
 	assert_int_equal(seen.options[0].interface, 7);
 	assert_string_equal(seen.names[0], "eth7");
 	assert_int_equal(seen.options[0].name_len, 4);
-	assert_string_equal(seen.names[1], "uplink"); /* where it has no name of its own */
+	assert_string_equal(seen.names[1], "uplink"); /* without a name in field 82 */
 	begin(true, 0);
 	put_options_template(true, 300, 1, variable, 3);
 	set = begin_set(&bytes, 300);
@@ -2049,7 +2059,7 @@ static void names_of_interfaces(void **state)
 	assert_string_equal(seen.names[1], "Te1/0");
 	assert_string_equal(seen.names[2], "Te1/0Te1/1");
 	assert_int_equal(seen.options[2].interface, 2);
-	bytes.len -= 6; /* and a cut one */
+	bytes.len -= 6; /* truncates the last record */
 	overwrite_u16(&bytes, set + 2, bytes.len - set);
 	struct decode_result result = decode();
 	assert_int_equal(result.fault, DECODE_LENGTH);
@@ -2058,7 +2068,7 @@ static void names_of_interfaces(void **state)
 
 /* --- random templates and records --- */
 
-/* What the plain reader knows: the number, its shortest and longest field, where it goes. */
+/* Elements that the simple reader supports, with their minimum and maximum length. */
 static const struct known {
 	uint32_t number, shortest, longest;
 } known[] = {{1, 1, 8}, {2, 1, 8}, {4, 1, 1}, {5, 1, 1}, {6, 1, 2}, {7, 2, 2}, {8, 4, 4},
@@ -2086,7 +2096,10 @@ static void make_random_template(
 			k = (uint32_t)random_below(random, COUNT(known));
 		while (used >> k & 1);
 		used |= UINT64_C(1) << k;
-		/* All have packets and the addresses of one family; the rest is by chance. */
+		/*
+		 * All templates have packets and the addresses of one family; the other fields are
+		 * random.
+		 */
 		if (known[k].number != 2 && known[k].number != (template->ipv6 ? 27 : 8) &&
 			random_below(random, 2))
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Hops: what one sender chooses does not slow the index down, nor take the room of others. */
+/* Hops: what one sender selects does not slow down the index or take the room of others. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static uint32_t hop(
 	return observation_points_hop(points, &observation);
 }
 
-/* Cells that a search goes through at most. */
+/* Returns the largest number of cells that a search visits. */
 static uint32_t longest_run(const struct observation_points *points)
 {
 	uint32_t longest = 0, run = 0;
@@ -50,7 +50,7 @@ static uint32_t longest_run(const struct observation_points *points)
 	return longest;
 }
 
-/* Pairs that meet in one cell by a hash without a key, whoever sends them. */
+/* Pairs that share a cell under an unkeyed hash. */
 static void test_crafted_pairs(void **state)
 {
 	struct observation_points points = create(7);
@@ -87,7 +87,10 @@ static void test_seeds_differ(void **state)
 	observation_points_fini(&b, &sketch_allocator_malloc);
 }
 
-/* One exporter has a quarter of the hops at most, and what it says beyond is told without pairs. */
+/*
+ * One exporter has at most a quarter of the hops; beyond that, its hops are reported without
+ * interfaces.
+ */
 static void test_quota(void **state)
 {
 	struct observation_points points = create(7);
@@ -105,14 +108,14 @@ static void test_quota(void **state)
 	number = hop(&points, 4, 5, 6);
 	assert_int_equal(points.hops[number].input, 5);
 	assert_int_equal(points.hops[number].output, 6);
-	/* Its slot's next exporter begins with none. */
+	/* The next exporter of the slot starts with none. */
 	observation_points_forget(&points, 3);
 	number = hop(&points, 3, 77, 78);
 	assert_int_equal(points.hops[number].input, 77);
 	observation_points_fini(&points, &sketch_allocator_malloc);
 }
 
-/* What no flow uses is given back, whose it ever is; the rest is found where it was. */
+/* Unused hops of any exporter are freed; the others keep their numbers. */
 static void test_sweep(void **state)
 {
 	struct observation_points points = create(7);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The options table against what is made of it: help, man page, and the rows' own defaults. */
+/* The options table, compared with its products: help, man page, and the defaults of its rows. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define HELP_WIDTH 100
 
-/* Goes over the commands of both programs, each with its options; NULL at the end. */
+/* Iterates over the commands of both programs with their options; NULL at the end. */
 static const struct config *next_command(uint32_t *c, const struct program **program)
 {
 	static struct config config;
@@ -64,7 +64,7 @@ static char *help_of(const struct config *config, const struct program *program,
 	return text;
 }
 
-/* The man page without roff's escapes: what a reader sees, one line per source line. */
+/* Returns the man page without roff escapes, one line per source line. */
 static char *read_man_page(void)
 {
 	FILE *file = fopen(MAN_PAGE, "r");
@@ -86,13 +86,13 @@ static char *read_man_page(void)
 		else if (c == '-' || c == 'e')
 			text[len++] = (char)(c == 'e' ? '\\' : c);
 		else
-			assert_true(c == '&' || c == '"'); /* nothing, or a comment */
+			assert_true(c == '&' || c == '"'); /* zero-width escape or comment */
 	}
 	fclose(file);
 	return text;
 }
 
-/* The section of the man page with this title, cut out of text. */
+/* Returns a section of the man page by its title, cut from text. */
 static char *section_of(const char *text, const char *title)
 {
 	char heading[120];
@@ -107,7 +107,7 @@ static char *section_of(const char *text, const char *title)
 	return strndup(start, (size_t)(end - start));
 }
 
-/* run, plan and doctor share one, and so does the bench that measures for them. */
+/* run, plan and doctor share a section, also with the bench command that measures for them. */
 static char *man_section_of(const struct config *config, const struct program *program)
 {
 	char *page = read_man_page(), title[100] = "OPTIONS OF RUN, PLAN AND DOCTOR", *section;
@@ -125,7 +125,10 @@ static char *man_section_of(const struct config *config, const struct program *p
 	return section;
 }
 
-/* How help shows a row: as an option, a key of the file, or a part of another option's value. */
+/*
+ * Writes the entry of a row in help: an option, a key of the file, or a part of another option's
+ * value.
+ */
 static void entry_of(const struct option_row *row, char entry[160])
 {
 	const char *value = row->placeholder != NULL ? row->placeholder : "yes|no";
@@ -139,7 +142,7 @@ static void entry_of(const struct option_row *row, char entry[160])
 			row->placeholder != NULL ? row->placeholder : "");
 }
 
-/* The entry as the first words of a line. */
+/* Returns true if the entry is at the start of a line. */
 static bool has_entry(const char *text, const struct option_row *row, const char *indent)
 {
 	for (const char *end = " \n"; *end != '\0'; end++) {
@@ -153,13 +156,13 @@ static bool has_entry(const char *text, const struct option_row *row, const char
 	return false;
 }
 
-/* An old spelling of which no document speaks. */
+/* Returns true for an undocumented old spelling. */
 static bool is_alias(const struct option_row *row)
 {
 	return row->hidden && row->part_of == NULL;
 }
 
-/* Text with every run of blanks and line ends as one space. */
+/* Returns text with each run of blanks and newlines replaced by one space. */
 static char *unfold(const char *text)
 {
 	char *flat = malloc(strlen(text) + 1);
@@ -194,7 +197,7 @@ static bool has_words(const char *text, const struct option_row *row)
 	return found;
 }
 
-/* Begins a line of the short help. */
+/* Returns true if it starts a line of the short help. */
 static bool is_usual(const char *usual, const struct option_row *row)
 {
 	char entry[100];
@@ -270,7 +273,7 @@ static void options_are_few(void **state)
 	assert_in_range(n, 20, HELP_OPTIONS_MAX);
 }
 
-/* Old names lead to the row, and nothing shows them. */
+/* Old names lead to the row, and are not shown. */
 static void former_names_are_found_and_hidden(void **state)
 {
 	EACH_COMMAND(config, program)
@@ -327,7 +330,7 @@ static bool is_documented(const char *name)
 	return false;
 }
 
-/* Of the commands that read their own words: it stands in what help says of them. */
+/* Returns true for an option of a command that parses its own arguments, from its usage text. */
 static bool is_word_of_others(const char *name)
 {
 	char word[70];
@@ -342,7 +345,7 @@ static bool is_word_of_others(const char *name)
 	return false;
 }
 
-/* The prose around the table must not tell of options that are not there. */
+/* The prose of the man page must mention existing options only. */
 static void every_option_of_the_prose_is_a_row(void **state)
 {
 	char *page = read_man_page();
@@ -358,7 +361,7 @@ static void every_option_of_the_prose_is_a_row(void **state)
 		memcpy(name, at, len);
 		name[len] = '\0';
 		if (!is_word_of_others(name) && !is_documented(name))
-			fail_msg("the man page tells of --%s, which is no option", name);
+			fail_msg("the man page mentions --%s, which is not an option", name);
 	}
 	free(page);
 }
@@ -413,7 +416,7 @@ static void defaults_pass_their_own_row(void **state)
 	}
 }
 
-/* Help names what the registries hold, and the numbers in it are the sketch's. */
+/* Help lists everything in the registries, and its numbers are those of the sketches. */
 static void help_names_every_sketch_and_key(void **state)
 {
 	char *help = help_of(run_options(), &commands, true), *flat = unfold(help);
@@ -473,7 +476,7 @@ static void nearest_name_is_suggested(void **state)
 	assert_nearest("itnerval", "interval");
 	assert_nearest("portt", "port");
 	assert_nearest("thersholds", "threshold");
-	assert_nearest("sort", NULL); /* port is another word */
+	assert_nearest("sort", NULL); /* "port" is not similar enough */
 	assert_nearest("mode", NULL);
 	assert_nearest("se", NULL);
 	assert_nearest("frobnicate", NULL);

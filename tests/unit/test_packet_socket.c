@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Frames of a packet socket, read from rings that were made by hand as the kernel writes them. */
+/* Frames of a packet socket, read from rings that this test fills like the kernel. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static int free_ring(void **state)
 	return 0;
 }
 
-/* The kernel puts a frame into a slot: `captured` of `length` bytes, each `filled`. */
+/* Fills a slot like the kernel: `captured` of `length` bytes, each `filled`. */
 static struct tpacket2_hdr *put(
 	struct made *made, uint32_t slot, uint32_t captured, uint32_t length, uint8_t filled)
 {
@@ -67,7 +67,7 @@ static void an_empty_ring(void **state)
 	assert_int_equal(packet_socket_ready(&made->socket, 64), 0);
 }
 
-/* In the order of the ring, which has no end; a slot that was read is the kernel's again. */
+/* In ring order, with wrap-around; a slot that was read belongs to the kernel again. */
 static void frames_in_their_order(void **state)
 {
 	struct made *made = *state;
@@ -101,7 +101,7 @@ static void a_full_ring_ends(void **state)
 	assert_int_equal(packet_socket_ready(&made->socket, SLOTS), SLOTS);
 }
 
-/* A frame behind one that the kernel still writes is not there yet. */
+/* A frame after one that the kernel still writes is not available yet. */
 static void a_frame_that_is_being_written(void **state)
 {
 	struct made *made = *state;
@@ -112,7 +112,7 @@ static void a_frame_that_is_being_written(void **state)
 	assert_int_equal(packet_socket_ready(&made->socket, 64), 1);
 }
 
-/* Other bits of the status are of no frame. */
+/* Other status bits do not indicate a frame. */
 static void a_ring_that_loses(void **state)
 {
 	struct made *made = *state;
@@ -148,7 +148,7 @@ static void a_tag_that_was_taken_out(void **state)
 	assert_int_equal(frame.tag_type, 0x88a8);
 	assert_int_equal(frame.tag_control, 0);
 
-	/* A kernel that tells no EtherType of it. */
+	/* A kernel that does not report the EtherType of the tag. */
 	header->tp_status = TP_STATUS_USER;
 	header->tp_vlan_tci = 0x2005;
 	header->tp_vlan_tpid = 0;
@@ -175,7 +175,7 @@ static void bytes_that_are_not_there(void **state)
 
 /* --- waiting --- */
 
-/* A nap is no longer than a ring takes to fill up; a wait no longer than a tenth of an interval. */
+/* A nap is at most the time in which a ring fills; a wait is at most a tenth of an interval. */
 static void times_to_wait(void **state)
 {
 	(void)state;
@@ -188,20 +188,20 @@ static void times_to_wait(void **state)
 	assert_int_equal(poll_wait_ms(1000), 1);
 }
 
-/* A signal between the announcement and the sleep keeps the consumer awake. */
+/* A signal between announcement and sleep keeps the consumer awake. */
 static void a_wakeup_before_the_sleep(void **state)
 {
 	struct wakeup wakeup = {0};
 
 	(void)state;
-	wakeup_look(&wakeup);        /* no consumer sleeps */
+	wakeup_look(&wakeup);        /* no sleeping consumer */
 	wakeup_wait(&wakeup, 60000); /* announces */
 	assert_int_equal(atomic_load(&wakeup.asleep), 1);
 	wakeup_look(&wakeup);
 	assert_int_equal(atomic_load(&wakeup.asleep), 0);
 	wakeup_wait(&wakeup, 60000); /* announces again, and does not sleep */
 	assert_int_equal(atomic_load(&wakeup.asleep), 1);
-	wakeup_wait(&wakeup, 1); /* sleeps until its time is over */
+	wakeup_wait(&wakeup, 1); /* sleeps until the timeout */
 	assert_int_equal(atomic_load(&wakeup.asleep), 1);
 }
 

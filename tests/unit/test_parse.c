@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The key rule on packets made by hand, one per corner, and what must hold for any bytes at all:
- * nothing outside the packet is read (the copies below have exactly its size, so ASan sees a byte
- * too many), the first `need` bytes decide, and bursts say what parse_packet() says.
+ * The key rule on hand-made packets, one per corner case, and invariants for any bytes: nothing
+ * outside the packet is read (the copies below have the exact length, so that ASan detects an
+ * overread), the first `need` bytes decide, and bursts give the same results as parse_packet().
  */
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@
 #define FRAGMENT6(next, offset) next "00 " offset " 00000001 "
 
 #define MPLS(bottom) "00064" bottom "40 "
-/* As above, with PORTS behind: what follows labels must have the right length and checksum. */
+/* As above, followed by PORTS: the IP packet after labels must have a valid length and checksum. */
 #define IP4_PORTS(length, proto, checksum)                                                         \
 	"4500 " length " 0000 0000 40" proto " " checksum " c0000201 c6336402 " PORTS
 #define IP4_TCP IP4_PORTS("0018", TCP, "8ea9")
@@ -71,9 +71,9 @@ struct packet_row {
 	const char *hex;
 	enum parse_verdict verdict;
 	uint32_t need;
-	/* where the verdict names a key */
+	/* if the verdict has a key */
 	uint8_t proto;
-	bool ports; /* PORTS, else 0 */
+	bool ports; /* PORTS, otherwise 0 */
 	bool fragment;
 };
 
@@ -258,7 +258,7 @@ static const struct packet_row rows[] = {
 		true, false},
 	{"PPP and MPLS", LINK_PPP, "ff03 0281" MPLS("1") IP4_TCP, PARSE_IPV4, 32, 6, true, false},
 	{"PPP LCP", LINK_PPP, "ff03 c021 01", PARSE_NON_IP, 4, 0, false, false},
-	{"PPP, an EtherType is no protocol", LINK_PPP, "0800" IP4(TCP) PORTS, PARSE_NON_IP, 2, 0,
+	{"PPP, an EtherType is not a protocol", LINK_PPP, "0800" IP4(TCP) PORTS, PARSE_NON_IP, 2, 0,
 		false, false},
 	{"PPP cut: 1 byte", LINK_PPP, "ff", PARSE_CUT_LINK, 0, 0, false, false},
 	{"PPP cut: 3 bytes", LINK_PPP, "ff03 00", PARSE_CUT_LINK, 2, 0, false, false},
@@ -294,7 +294,7 @@ static int seed_random(void **state)
 	return 0;
 }
 
-/* Returns the number of bytes that the digits say; spaces are skipped. */
+/* Returns the number of bytes in the hex digits; spaces are skipped. */
 static uint32_t bytes_of_hex(const char *hex, uint8_t bytes[PACKET_MAX])
 {
 	uint32_t digits = 0;
@@ -313,7 +313,7 @@ static uint32_t bytes_of_hex(const char *hex, uint8_t bytes[PACKET_MAX])
 	return digits / 2;
 }
 
-/* Parses a copy that is exactly len bytes long. */
+/* Parses a copy of exactly len bytes. */
 static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_t wire_len,
 	enum link_type link, struct parsed *parsed)
 {
@@ -323,7 +323,7 @@ static enum parse_verdict parse_exact(const uint8_t *data, uint32_t len, uint32_
 	assert_non_null(copy);
 	memcpy(copy, data, len);
 	memset(parsed, 0xee, sizeof(*parsed));
-	/* malloc(0) may give a byte; one past the end of one is as good as none. */
+	/* malloc(0) may return a readable byte, so a copy of 0 bytes starts after a block of 1. */
 	verdict = parse_captured(len > 0 ? copy : copy + 1, len, wire_len, link, parsed);
 	free(copy);
 	return verdict;
@@ -344,7 +344,7 @@ static void assert_same_key(
 	assert_int_equal(a->transport_at, b->transport_at);
 }
 
-/* The version stands where the IP header is said to begin, the ports where it ends. */
+/* The version must be at the start of the IP header, and the ports at its end. */
 static void assert_places(
 	const uint8_t *data, enum parse_verdict verdict, const struct parsed *parsed, bool ports)
 {
@@ -355,7 +355,7 @@ static void assert_places(
 		assert_memory_equal(data + parsed->transport_at, expected, 4);
 }
 
-/* need <= len, and the first `need` bytes say the same. */
+/* need <= len, and the first `need` bytes give the same result. */
 static void assert_need_decides(
 	const uint8_t *data, uint32_t len, uint32_t wire_len, enum link_type link)
 {
@@ -433,11 +433,11 @@ static void every_cut_of_the_corners(void **state)
 	}
 }
 
-/* --- behind labels --- */
+/* --- packets after labels --- */
 
 struct labelled_row {
 	const char *name;
-	const char *hex; /* behind the bottom of the stack */
+	const char *hex; /* after the bottom of the stack */
 	uint32_t more;   /* bytes of the frame that were not captured */
 	enum parse_verdict verdict;
 };
@@ -477,13 +477,13 @@ static const struct labelled_row labelled_rows[] = {
 		PARSE_NON_IP},
 };
 
-/* IP behind labels has the length and the checksum of IP; a frame of a pseudowire has not. */
+/* IP after labels has a valid IP length and checksum; a pseudowire frame does not. */
 static void behind_labels(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(labelled_rows) / sizeof(labelled_rows[0]); i++) {
 		const struct labelled_row *row = &labelled_rows[i];
-		uint8_t data[2 * PACKET_MAX]; /* bytes_of_hex() fills PACKET_MAX */
+		uint8_t data[2 * PACKET_MAX]; /* room for bytes_of_hex(), which fills PACKET_MAX */
 		uint32_t len = bytes_of_hex(MACS "8847" MPLS("0") MPLS("1"), data);
 		struct parsed parsed;
 		enum parse_verdict verdict;
@@ -496,13 +496,13 @@ static void behind_labels(void **state)
 	}
 }
 
-/* The same in a part of a packet without the frame's length, as exporters send it. */
+/* The same for a part of a packet without the frame length, as exporters send it. */
 static const struct labelled_row part_rows[] = {
 	{"whole", IP4_TCP, 0, PARSE_IPV4},
-	{"longer than what is there", IP4_PORTS("05dc", TCP, "88e5"), 0, PARSE_IPV4},
+	{"longer than the part", IP4_PORTS("05dc", TCP, "88e5"), 0, PARSE_IPV4},
 	{"without checksum", IP4_PORTS("05dc", TCP, "0000"), 0, PARSE_NON_IP},
 	{"wrong checksum", IP4_PORTS("05dc", TCP, "1234"), 0, PARSE_NON_IP},
-	{"much shorter than what is there", IP4_TCP FILL32 FILL32 "00", 0, PARSE_NON_IP},
+	{"much shorter than the part", IP4_TCP FILL32 FILL32 "00", 0, PARSE_NON_IP},
 	{"IPv6", IP6_PORTS("0500", UDP, "40"), 0, PARSE_IPV6},
 	{"IPv6 much shorter", IP6_PORTS("0004", UDP, "40") FILL32 FILL32 "00", 0, PARSE_NON_IP},
 	{"frame, MAC address 45", "455e0c112233 020000000009 " ETH_IP4, 0, PARSE_NON_IP},
@@ -527,7 +527,7 @@ static void behind_labels_of_a_part(void **state)
 	}
 }
 
-/* The labels "explicit null" name the version, so nothing has to prove it. */
+/* The "explicit null" labels name the IP version, so no further check is needed. */
 static void behind_explicit_null(void **state)
 {
 	static const char *const frames[] = {
@@ -555,18 +555,18 @@ struct missing_row {
 	const char *name;
 	enum link_type link;
 	const char *hex;
-	uint32_t wire_len, snaplen; /* a wire_len of 0: as captured */
+	uint32_t wire_len, snaplen; /* wire_len 0: as captured */
 	uint32_t missing;
 };
 
 #define NONE           0
 #define UNKNOWN        PARSE_MISSING_UNKNOWN
 #define SYN            "00000001 00000000 5002 ffff 0000 0000 "
-#define JOINED         IP4_PORTS("fecd", TCP, "8ff3") SYN /* 65229 bytes, of which 40 */
+#define JOINED         IP4_PORTS("fecd", TCP, "8ff3") SYN /* 65229 bytes, 40 of them captured */
 #define NO_LENGTH      IP4_PORTS("0000", TCP, "8ec1") SYN
 #define FULL           IP4_PORTS("05dc", TCP, "88e5") SYN
 #define SLL2_IPV4      "0800 0000 00000002 0001 00 06 0200000000010000 "
-/* The jumbo option, at the place of Linux and after padding: 100000 bytes. */
+/* The jumbo option in the place used by Linux and after padding: 100000 bytes. */
 #define JUMBO(options) ETH6 IP6_FULL_LENGTH("0000", "00") "06" options PORTS SYN
 #define IP6_FULL_LENGTH(length, next)                                                              \
 	"60000000 " length next "40 20010db8000000000000000000000001 "                             \
@@ -581,7 +581,7 @@ static const struct missing_row missing_rows[] = {
 	{"cut before the snap length", LINK_ETHERNET, ETH4 JOINED, 0, 128, 65189},
 	{"only headers, any snap length", LINK_ETHERNET, ETH4 JOINED, 0, 262144, 65189},
 	{"only headers, no snap length", LINK_ETHERNET, ETH4 JOINED, 0, 0, 65189},
-	{"behind a tag", LINK_ETHERNET, MACS "8100 0001 0800" JOINED, 0, 58, 65189},
+	{"after a tag", LINK_ETHERNET, MACS "8100 0001 0800" JOINED, 0, 58, 65189},
 	{"SLL", LINK_SLL, "0000 0001 0006 0200000000010000 0800" JOINED, 0, 56, 65189},
 	{"SLL2", LINK_SLL2, SLL2_IPV4 JOINED, 0, 60, 65189},
 	{"raw IP", LINK_RAW, JOINED, 0, 40, 65189},
@@ -589,7 +589,7 @@ static const struct missing_row missing_rows[] = {
 		NONE},
 	{"the same, where snaplen holds it", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 65243,
 		NONE},
-	{"the same, where it does not", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 65242, 65183},
+	{"the same, beyond snaplen", LINK_ETHERNET, ETH4 JOINED "000000000000", 0, 65242, 65183},
 	{"wrong checksum", LINK_ETHERNET, ETH4 IP4_PORTS("fecd", TCP, "1234") SYN, 0, 128, NONE},
 	{"wrong checksum, at snaplen", LINK_ETHERNET, ETH4 IP4_PORTS("fecd", TCP, "1234") SYN, 0,
 		54, 65189},
@@ -614,7 +614,7 @@ static const struct missing_row missing_rows[] = {
 	{"more captured than the frame had", LINK_ETHERNET, ETH4 IP4_TCP FILL32, 60, 262144, 10},
 };
 
-/* Bytes that a source cut, and whose number it lost, from what the packet's headers have. */
+/* Bytes that a source truncated without their number, computed from the packet's headers. */
 static void missing_bytes(void **state)
 {
 	(void)state;
@@ -653,7 +653,7 @@ static void names_and_classes(void **state)
 	}
 }
 
-/* A row's packet with some bytes changed, often to ones that mean something, and perhaps cut. */
+/* A row's packet with some bytes changed, often to meaningful values, and sometimes truncated. */
 static uint32_t random_packet(uint8_t data[PACKET_MAX], enum link_type *link)
 {
 	static const uint8_t telling[] = {0, 1, 4, 5, 6, 8, 17, 43, 44, 45, 51, 60, 132, 0x21, 0x45,
@@ -717,20 +717,20 @@ static struct rte_mbuf *make_mbuf(const uint8_t *data, uint32_t len)
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 
 	assert_non_null(mbuf);
-	/* A byte too many would be a telling one. */
+	/* The pattern makes an overread visible. */
 	memset(mbuf->buf_addr, 0xee, mbuf->buf_len);
 	memcpy(rte_pktmbuf_append(mbuf, (uint16_t)len), data, len);
 	return mbuf;
 }
 
-/* What parse_burst_*() must say, packet by packet from parse_packet(). */
+/* Expected results of parse_burst_*(), computed with parse_packet(). */
 struct expected {
 	uint32_t n;
 	struct key keys[BURST_MAX];
 	uint32_t wire_len[BURST_MAX];
 	int64_t time[BURST_MAX];
 	uint8_t tcp_flags[BURST_MAX];
-	struct key_extra extra[BURST_MAX]; /* but for in_port and a tag that was taken off */
+	struct key_extra extra[BURST_MAX]; /* without in_port and stripped tags */
 	struct key_tcp tcp[BURST_MAX];
 	uint16_t overhead[BURST_MAX];
 	struct parse_counts counts;
@@ -751,7 +751,7 @@ static uint32_t number_at(const uint8_t *bytes, size_t width)
 	return number;
 }
 
-/* Of a packet with a key. */
+/* Returns the expected TCP fields of a packet with a key. */
 static struct key_tcp tcp_of(
 	const uint8_t *data, uint32_t len, const struct parsed *parsed, bool v6, uint32_t wire_len)
 {
@@ -771,7 +771,7 @@ static struct key_tcp tcp_of(
 		length > 0 ? (uint32_t)length : 0, (uint16_t)number_at(tcp + 14, 2), true};
 }
 
-/* Of a packet with a key. */
+/* Returns the expected bytes around the IP packet, for a packet with a key. */
 static uint16_t expect_overhead(
 	const uint8_t *data, const struct parsed *parsed, bool v6, uint32_t wire_len)
 {
@@ -923,7 +923,7 @@ static void assert_bursts(bool replay, enum parse_level level, bool overhead)
 				replay       ? (uint16_t)(round * 7 + i)
 				: i % 2 == 0 ? 513
 					     : 0);
-			/* Where the packet has a key. */
+			/* Used if the packet has a key. */
 			expected.time[expected.n] = replay ? round + i : POLLED;
 			expect_packet(&expected, data, len, link, replay ? wire_len : len);
 		}
@@ -961,7 +961,7 @@ static void bursts_of_a_replay(void **state)
 			assert_bursts(true, (enum parse_level)level, overhead != 0);
 }
 
-/* By the clock of its port, where it has one, and no more than a minute before its poll. */
+/* Uses the clock of the port, if there is one and the time is at most a minute before the poll. */
 static void stamps_of_devices(void **state)
 {
 	static struct packet_times times = {.polled = POLLED};
@@ -976,12 +976,12 @@ static void stamps_of_devices(void **state)
 		uint64_t stamp;
 		int64_t time;
 	} packets[] = {
-		{true, 1, 1000, POLLED - 400}, /* eight ns a tick */
+		{true, 1, 1000, POLLED - 400}, /* 8 ns per tick */
 		{true, 1, 1050, POLLED},
 		{true, 1, 1051, POLLED},                      /* after its poll */
 		{true, 1, UINT64_MAX - 4999, POLLED - 48400}, /* before the clock wrapped */
 		{true, 1, (uint64_t)-10000000000, POLLED},    /* more than a minute */
-		{true, 0, 1000, POLLED},                      /* no line */
+		{true, 0, 1000, POLLED},                      /* no clock model */
 		{false, 1, 1000, POLLED},
 	};
 
@@ -1007,7 +1007,7 @@ static void stamps_of_devices(void **state)
 	}
 }
 
-/* A device may take the outermost tag off and say what it was. */
+/* A device may strip the outermost tag and report it. */
 static void tags_that_were_taken_off(void **state)
 {
 	static const uint16_t in_ports[RTE_MAX_ETHPORTS];
@@ -1090,7 +1090,7 @@ static void empty_burst(void **state)
 	assert_int_equal(none.smallest_frame, UINT32_MAX);
 }
 
-/* As make_mbuf(), cut at random into up to four segments, empty ones among them. */
+/* Like make_mbuf(), split at random into up to four segments, some of them empty. */
 static struct rte_mbuf *make_chain(const uint8_t *data, uint32_t len)
 {
 	uint32_t first = (uint32_t)next_random() % (len + 1);
@@ -1142,7 +1142,7 @@ static void assert_chains(enum parse_level level, bool overhead)
 	assert_counts(&counts, &expected.counts);
 }
 
-/* Wherever a packet is cut into segments, it is what it is in one piece. */
+/* A packet split into segments gives the same result as in one piece. */
 static void chains_of_a_port(void **state)
 {
 	(void)state;
@@ -1151,7 +1151,7 @@ static void chains_of_a_port(void **state)
 			assert_chains((enum parse_level)level, overhead != 0);
 }
 
-/* A jumbo frame in segments of two kilobytes: its whole length counts, its first bytes decide. */
+/* A jumbo frame in segments of two kilobytes: the total length counts, its first bytes decide. */
 static void jumbo_frames(void **state)
 {
 	static struct key_burst burst;
@@ -1174,8 +1174,7 @@ static void jumbo_frames(void **state)
 	rte_pktmbuf_free(frame);
 }
 
-/* Labels in segments of a chain, 80 KB of them; the bottom of their stack and IPv4 behind, or
- * not. */
+/* Segments with 80 KB of labels, with or without a bottom of stack and IPv4 after them. */
 static void headers_behind_64_kb_of_labels(void **state)
 {
 	static struct key_burst burst;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The order of hops, by hand. */
+/* Order of hops, with hand-made cases. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void test_next_hops(void **state)
 	bool ordered;
 
 	(void)state;
-	/* A line of 1 to 32 routers, seen in any order, comes out as the line. */
+	/* A line of 1 to 32 routers is found from any order. */
 	for (uint32_t n = 1; n <= PATH_HOPS_MAX; n++) {
 		struct hop hops[PATH_HOPS_MAX];
 		struct random random;
@@ -79,7 +79,7 @@ static void test_edges_and_first_sight(void **state)
 	assert_int_equal(path[2].exporter, 5);
 }
 
-/* Both sides of a switch are one hop; a loop of next hops ends, and is no known order. */
+/* Both sides of a switch are one hop; a loop of next hops terminates without a known order. */
 static void test_sides_and_loops(void **state)
 {
 	struct path_hop path[PATH_HOPS_MAX];

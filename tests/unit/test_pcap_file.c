@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Files of the classic format, whole, cut and damaged: what libpcap reads of them comes out, and no
- * more. */
+/*
+ * Files of the classic format, complete, truncated and damaged: the packets that libpcap reads come
+ * out, and no more.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +21,7 @@
 #define FILES         4000
 #define MAGIC_PATCHED 0xa1b2cd34u
 
-/* How often each way of ending was met, so that none is missed. */
+/* Number of files per kind of ending, to check that each kind occurs. */
 struct met {
 	unsigned int refused, ended, damaged, clipped;
 };
@@ -63,7 +65,7 @@ static void add_random_packet(struct bytes *bytes, struct random *random, bool p
 		add_bytes(bytes, &(uint8_t){(uint8_t)random_next(random)}, 1);
 }
 
-/* Returns the unit of its stamps in ns. */
+/* Returns the unit of the timestamps in ns. */
 static int64_t make_file(struct bytes *bytes, struct random *random)
 {
 	uint32_t magic = ONE_OF(random, MAGIC_US, MAGIC_NS, MAGIC_PATCHED);
@@ -79,7 +81,7 @@ static int64_t make_file(struct bytes *bytes, struct random *random)
 	return magic == MAGIC_NS ? 1 : 1000;
 }
 
-/* Both parts of a stamp are unsigned; libpcap takes them for signed ones. */
+/* Both parts of a timestamp are unsigned; libpcap treats them as signed. */
 static int64_t time_of(const struct pcap_pkthdr *header, int64_t unit)
 {
 	int64_t fraction = header->ts.tv_usec;
@@ -98,7 +100,7 @@ static void assert_same(const struct source_packet *packet, const struct pcap_pk
 	assert_memory_equal(packet->data, data, header->caplen);
 }
 
-/* A file whose first packet cannot be read is refused. `unit` is that of its stamps, in ns. */
+/* A file whose first packet cannot be read is refused. unit: that of the timestamps, in ns. */
 static void compare(const char *path, int64_t unit, struct met *met)
 {
 	char reason[PCAP_ERRBUF_SIZE], error[SOURCE_ERROR_MAX] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Who gets which CPU, on machines of every kind. */
+/* Assignment of CPUs on simulated machines of every kind. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const struct plan_lcore *lcore_of(enum plan_role role, uint32_t number)
 	return NULL;
 }
 
-/* The CPUs of all workers, as a list. */
+/* Returns the CPUs of all workers as a list. */
 static const char *worker_cpus(void)
 {
 	static char text[256];
@@ -86,11 +86,11 @@ static void test_the_papers(void **state)
 	assert_int_equal(lcore_of(PLAN_RECEIVER, 0)->cpu, 6);
 	assert_string_equal(worker_cpus(), "7-11");
 	assert_int_equal(plan.nb_warnings, 0);
-	/* The sixth on node 0 crosses over rather than take CPU 0. */
+	/* The sixth worker on node 0 goes to the other node instead of CPU 0. */
 	make("rss", 6, NODES(0));
 	assert_string_equal(worker_cpus(), "1-6");
 	assert_true(warned("worker 5: not on NUMA node 0"));
-	/* All that polls has a CPU, and the reporter the last one. */
+	/* Everything that polls has a CPU, and the reporter the last one. */
 	make("rss", 11, NODES(0));
 	assert_int_equal(plan.lcores[0].cpu, 0);
 	assert_false(plan.oversubscribed);
@@ -108,7 +108,7 @@ static void test_hyperthreads(void **state)
 	make("rss", 0, NODES(0));
 	assert_string_equal(worker_cpus(), "1-27");
 	assert_int_equal(plan.lcores[0].cpu, 0);
-	/* The 28th takes CPU 0's other thread before it shares a core with a worker. */
+	/* The 28th worker takes the other thread of CPU 0 before it shares a core with a worker. */
 	make("rss", 28, NODES(0));
 	assert_string_equal(worker_cpus(), "1-27,56");
 	assert_int_equal(plan.nb_warnings, 0);
@@ -131,7 +131,7 @@ static void test_sub_numa_clusters(void **state)
 	make("async", 10, NODES(0));
 	assert_int_equal(lcore_of(PLAN_RECEIVER, 0)->cpu, 1);
 	assert_string_equal(worker_cpus(), "2-11");
-	/* Two ports whose nodes share a package: nobody takes the other's cores. */
+	/* Two ports whose nodes share a package: neither takes cores of the other. */
 	make("rss", 12, NODES(2, 3));
 	for (uint32_t w = 0; w < 12; w++)
 		assert_int_equal(lcore_of(PLAN_WORKER, w)->node, w < 6 ? 2 : 3);
@@ -171,7 +171,7 @@ static void test_control_groups(void **state)
 	(void)state;
 	describe(.nodes = {{.cpus = "0-15"}}, .cpu_max = "350000 100000");
 	make("async", 0, NODES(0));
-	assert_int_equal(plan.nb_workers, 2); /* and a receiver */
+	assert_int_equal(plan.nb_workers, 2); /* plus a receiver */
 	assert_int_equal(plan.nb_warnings, 0);
 	make("async", 4, NODES(0));
 	assert_true(warned("leaves 3.5 CPUs' worth of time to 5 lcores"));
@@ -197,7 +197,7 @@ static void test_isolated(void **state)
 	assert_int_equal(plan.lcores[0].cpu, 0);
 	assert_false(cpu_set_has(&plan.ordinary, 20));
 	assert_int_equal(plan.nb_warnings, 0);
-	/* The kernel's CPUs come after the last isolated one, on the port's node. */
+	/* CPUs that are not isolated follow the last isolated one, on the port's node. */
 	make("rss", 9, NODES(0));
 	assert_string_equal(worker_cpus(), "1,4-7,20-23");
 	assert_true(warned("worker 8: on CPUs that are not isolated"));
@@ -216,7 +216,7 @@ static void test_two_ports_on_two_nodes(void **state)
 	assert_int_equal(lcore_of(PLAN_RECEIVER, 1)->cpu, 28);
 	assert_string_equal(worker_cpus(), "2-5,29-31");
 	assert_int_equal(plan.nb_nodes, 2);
-	/* As many as there is room for, on both. */
+	/* As many as fit, on both nodes. */
 	make("rss", 0, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 27);
 	assert_int_equal(plan.groups[1].nb_workers, 28);
@@ -226,7 +226,7 @@ static void test_two_ports_on_two_nodes(void **state)
 	assert_false(make_plan("rss", 1, NODES(0, 1)));
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "--workers 2"));
-	/* One sketch lies on one of them. */
+	/* A shared sketch lies on one of the nodes. */
 	edit_plan_options(&config)->sharing = SHARING_SHARED;
 	make("rss", 4, NODES(0, 1));
 	assert_true(warned("the shared sketch lies on NUMA node 0"));
@@ -248,14 +248,14 @@ static void test_three_ports_on_two_nodes(void **state)
 	assert_int_equal(plan.ports[1].group, 1);
 	/* Two ports' rings in one pool. */
 	assert_true(plan.groups[0].mbufs >= 2 * 3 * plan.ports[0].entries);
-	/* Nobody knows where the second sits: with the first that is known. */
+	/* The node of the second port is unknown: it joins the first known one. */
 	make("rss", 4, NODES(-1, 1, -1));
 	assert_int_equal(plan.nb_groups, 1);
 	assert_int_equal(plan.groups[0].nb_ports, 3);
 	assert_int_equal(lcore_of(PLAN_WORKER, 3)->node, 1);
 }
 
-/* A port whose node nobody knows: all of it on one node all the same. */
+/* A port with an unknown node: everything is on one node. */
 static void test_unknown_node(void **state)
 {
 	(void)state;
@@ -301,10 +301,10 @@ static void test_memory(void **state)
 	assert_false(make_plan("rss", 14, NODES(0, 1)));
 	assert_true(plan.machine);
 	assert_non_null(strstr(error, "128 MB are there"));
-	/* It fits the machine, but not the node. */
+	/* Fits the machine, but not the node. */
 	make("rss", 6, NODES(0));
 	assert_true(warned("NUMA node 0 has 64 MB of free memory"));
-	/* Hugepages only where every node has enough. */
+	/* Hugepages only if every node has enough. */
 	describe(.nodes = {{.cpus = "0-7", .memory_mb = 8192, .hugepages_mb = 1024},
 			 {.cpus = "8-15", .memory_mb = 8192, .hugepages_mb = 64}});
 	make("rss", 2, NODES(0));
@@ -337,13 +337,13 @@ static void test_fit(void **state)
 		spare += plan.lcores[i].role == PLAN_SPARE;
 	assert_int_equal(spare, 3);
 	assert_true(plan.groups[0].mbufs >= 2 * 4096);
-	/* What was asked for stays, and is refused by the port. */
+	/* An explicit number stays, and the port refuses it. */
 	make("rss", 6, NODES(0, 1));
 	assert_true(plan_fit(&plan, &config, &topology, devices, error));
 	assert_int_equal(plan.nb_workers, 6);
 }
 
-/* Ports on nodes 0 and 1, the first with a driver that does not take every number of queues. */
+/* Plans ports on nodes 0 and 1; the driver of the first one limits the number of queues. */
 static void make_picky(const char *design, uint32_t workers, struct plan_queues queues)
 {
 	set_config(design, workers);
@@ -355,7 +355,7 @@ static void make_picky(const char *design, uint32_t workers, struct plan_queues 
 		fail_msg("%s", error);
 }
 
-/* Known before the device is there, so that plan and doctor say it, and the run does the same. */
+/* Known before the device exists, so that plan and doctor report it and the run uses it. */
 static void test_queues_of_drivers(void **state)
 {
 	const struct plan_queues one = {.max = 1}, powers = {.power_of_two = true};
@@ -383,7 +383,7 @@ static void test_queues_of_drivers(void **state)
 	assert_int_equal(plan.nb_warnings, 0);
 }
 
-/* Known only when the device is there: the run goes on with what it takes, and says so. */
+/* Known only once the device exists: the run uses the supported number and logs it. */
 static void test_fit_to_drivers(void **state)
 {
 	struct plan_device devices[2] = {
@@ -424,7 +424,7 @@ static void test_sender(void **state)
 	assert_true(plan.groups[0].mbufs > 0);
 }
 
-/* Who asks for as many workers as there are cores gets them where they are. */
+/* A number of workers equal to that of the cores is distributed like the cores. */
 static void test_shares_follow_cores(void **state)
 {
 	(void)state;
@@ -436,7 +436,7 @@ static void test_shares_follow_cores(void **state)
 	assert_int_equal(plan.groups[0].nb_workers, 1);
 	assert_int_equal(plan.groups[1].nb_workers, 2);
 	assert_false(warned("not on NUMA node"));
-	/* Half of what there is each, and of what is too much as well. */
+	/* Half of them each, also if there are too many. */
 	describe(TWO_BY_28);
 	make("rss", 7, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 4);
@@ -444,7 +444,7 @@ static void test_shares_follow_cores(void **state)
 	make("rss", 70, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 35);
 	assert_int_equal(plan.groups[1].nb_workers, 35);
-	/* A receiver takes a core too. */
+	/* A receiver also takes a core. */
 	make("async", 53, NODES(0, 1));
 	assert_int_equal(plan.groups[0].nb_workers, 26);
 	assert_int_equal(plan.groups[1].nb_workers, 27);

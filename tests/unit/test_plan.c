@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The planner on machines that we do not have. */
+/* The planner on simulated machines. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,10 @@ static struct topology topology;
 static struct plan plan;
 static char error[PLAN_TEXT_MAX];
 
-/* Packages x cores x threads, one NUMA node per package; thread t of all cores after thread t -
- * 1. */
+/*
+ * Makes packages x cores x threads, one NUMA node per package; thread t of all cores follows thread
+ * t - 1.
+ */
 static void make_topology(uint32_t packages, uint32_t cores, uint32_t threads)
 {
 	topology.nb_cpus = 0;
@@ -85,7 +87,7 @@ static const struct plan_lcore *worker(uint32_t number)
 	return NULL;
 }
 
-/* No two polling lcores on one CPU, and every worker has a number of its own. */
+/* No two polling lcores share a CPU, and worker numbers are unique. */
 static void assert_apart(void)
 {
 	for (uint32_t i = 1; i < plan.nb_lcores; i++)
@@ -105,7 +107,7 @@ static void test_two_cpus_replay(void **state)
 	assert_false(plan.oversubscribed);
 	assert_int_equal(plan.nb_warnings, 0);
 	assert_apart();
-	/* The reporter shares the feeder's CPU, never the worker's; CPU 0 is the kernel's. */
+	/* The reporter shares the feeder's CPU, never the worker's; CPU 0 is left to the kernel. */
 	assert_int_equal(worker(0)->cpu, 1);
 	assert_int_equal(plan.lcores[0].cpu, plan.lcores[1].cpu);
 }
@@ -119,7 +121,7 @@ static void test_two_cpus_port(void **state)
 	assert_int_equal(plan.nb_lcores, 2);
 	assert_false(plan.oversubscribed);
 	assert_int_not_equal(plan.lcores[0].cpu, worker(0)->cpu);
-	/* Two workers leave the reporter nowhere to run. */
+	/* Two workers leave no CPU for the reporter. */
 	assert_true(make(2, 1, PLAN_NODE_ANY));
 	assert_true(plan.oversubscribed);
 }
@@ -151,7 +153,7 @@ static void make_forwarding(
 	assert_true(plan_make(&plan, &config, &topology, &ports, error));
 }
 
-/* A port has a send queue for each queue of the port that sends to it, on whatever node that is. */
+/* A port has one send queue per queue that sends to it, on any node. */
 static void test_forwarding(void **state)
 {
 	const int nodes[4] = {0, 1, 1, 1};
@@ -180,7 +182,7 @@ static void test_forwarding(void **state)
 	}
 }
 
-/* Off-path rings hold digests, in ordinary memory, and no packets. */
+/* Off-path rings hold digests in ordinary memory, without packets. */
 static void test_forwarding_off_path(void **state)
 {
 	const int nodes[2] = {0, 0};
@@ -201,7 +203,7 @@ static void test_forwarding_off_path(void **state)
 	assert_true(plan.groups[0].mbufs <= mbufs);
 }
 
-/* An interface of the kernel is no reason to take a whole CPU, but a card beside it is. */
+/* With kernel interfaces only, idle workers sleep; with a card they spin. */
 static void test_idle(void **state)
 {
 	(void)state;
@@ -236,7 +238,7 @@ static void test_one_cpu(void **state)
 	assert_true(plan.oversubscribed);
 }
 
-/* The paper's machine: two packages of six cores. */
+/* The machine of the paper: two packages of six cores. */
 static void test_two_nodes(void **state)
 {
 	(void)state;
@@ -247,7 +249,7 @@ static void test_two_nodes(void **state)
 	assert_apart();
 	for (uint32_t w = 0; w < 5; w++)
 		assert_int_equal(worker(w)->node, 1);
-	/* A seventh worker has to sit on the other node, and the plan says so. */
+	/* A seventh worker must use the other node, and the plan reports it. */
 	assert_true(make(7, 1, 1));
 	assert_int_equal(plan.nb_warnings, 1);
 	assert_non_null(strstr(plan.warnings[0], "worker 6"));
@@ -267,7 +269,7 @@ static void test_hyperthreads(void **state)
 
 			assert_false(a->package == b->package && a->core == b->core);
 		}
-	/* The node's second threads come before the other node's cores. */
+	/* Second threads of the node come before cores of the other node. */
 	assert_true(make(40, 1, 0));
 	for (uint32_t w = 0; w < 40; w++)
 		assert_int_equal(worker(w)->node, 0);
@@ -283,7 +285,7 @@ static void test_defaults_scale(void **state)
 	assert_int_equal(plan.nb_workers, 7);
 	make_topology(8, 16, 1);
 	assert_true(make(0, 0, PLAN_NODE_ANY));
-	assert_int_equal(plan.nb_workers, 16); /* queues of an ethdev made of rings */
+	assert_int_equal(plan.nb_workers, 16); /* limit of an ethdev made of rings */
 	assert_false(make(17, 0, PLAN_NODE_ANY));
 	assert_non_null(strstr(error, "--workers"));
 }
@@ -297,7 +299,7 @@ static const struct plan_lcore *lcore_of(enum plan_role role)
 	return NULL;
 }
 
-/* With a receiver there is one queue, however many workers, and one lcore more. */
+/* With a receiver there is one queue for any number of workers, and one lcore more. */
 static void test_receivers(void **state)
 {
 	static const char *const designs_with_one[] = {"async", "sync"};
@@ -310,10 +312,13 @@ static void test_receivers(void **state)
 		assert_int_equal(plan.nb_lcores, 6);
 		assert_apart();
 		assert_int_equal(plan.nb_warnings, 0);
-		/* The receiver of a port sits on the port's node like its workers. */
+		/* The receiver of a port is on the port's node, like its workers. */
 		assert_int_equal(lcore_of(PLAN_RECEIVER)->node, 1);
 		assert_int_equal(plan.ring_size, d == 0 ? 1024 : 0);
-		/* On a replay, where rss ends at 16 queues, one queue feeds any number. */
+		/*
+		 * With a replay, rss is limited to 16 queues; one queue serves any number of
+		 * workers.
+		 */
 		make_topology(4, 16, 1);
 		assert_true(make_design(designs_with_one[d], 24, 0, PLAN_NODE_ANY));
 		assert_apart();
@@ -331,16 +336,16 @@ static void test_memory(void **state)
 	(void)state;
 	make_topology(1, 8, 1);
 	assert_true(make(4, 0, PLAN_NODE_ANY));
-	/* Every ring full and a burst in every worker's hands. */
+	/* Every ring is full, and every worker holds a burst. */
 	assert_true(plan.groups[0].mbufs >= 4 * (plan.ports[0].descriptors + 64));
 	assert_int_equal(plan.groups[0].mbufs & (plan.groups[0].mbufs + 1), 0);
-	/* Two generations a worker, and the merged one. */
+	/* Two generations per worker, and the merged one. */
 	assert_int_equal(plan.sketch_bytes,
 		9 * (plan.measurements[0].instance_bytes + sizeof(struct hyperloglog)));
 	assert_true(plan.measurements[0].instance_bytes > 4 * 262144 * 4);
 }
 
-/* Rings are as the driver has them, and memory is for those. */
+/* Rings have the driver's size, and memory fits it. */
 static void test_descriptors_of_a_driver(void **state)
 {
 	struct plan_ports ports = {.nb_ports = 2};
@@ -359,7 +364,10 @@ static void test_descriptors_of_a_driver(void **state)
 	assert_true(plan.groups[0].mbufs >= 4 * (512 + 4096));
 }
 
-/* Other measurements take sketches alone, beside what runs; nothing else of the plan moves. */
+/*
+ * Changed measurements affect only sketches, in addition to the running ones; the rest of the plan
+ * is unchanged.
+ */
 static void test_change(void **state)
 {
 	static struct plan changed;
@@ -384,7 +392,7 @@ static void test_change(void **state)
 	assert_memory_equal(changed.groups, plan.groups, sizeof(plan.groups));
 	assert_int_equal(changed.packet_bytes, plan.packet_bytes);
 	assert_true(changed.sketch_bytes < plan.sketch_bytes);
-	/* There and back is where it was. */
+	/* Changing back restores the size. */
 	assert_true(plan_change(&changed, &changed, &config, &topology, error));
 	assert_int_equal(changed.sketch_bytes, plan.sketch_bytes);
 
@@ -401,8 +409,10 @@ static void test_change(void **state)
 	topology.memory = 0;
 }
 
-/* Tables on the reporter's node, counters on that of each worker; beside EAL's, and refused where
- * it is not there. */
+/*
+ * Tables are on the reporter's node, counters on the node of each worker; in addition to EAL's
+ * memory, and refused without room.
+ */
 static void test_memory_of_rules(void **state)
 {
 	struct config config = make_config(3);
@@ -431,7 +441,10 @@ static void test_memory_of_rules(void **state)
 	assert_non_null(strstr(error, "rules in ordinary memory 94 MB"));
 }
 
-/* What decides lies on the reporter's node, what obeys on that of each worker. */
+/*
+ * The controller's memory is on the reporter's node, and that of shedding on the node of each
+ * worker.
+ */
 static void test_memory_of_keep_up(void **state)
 {
 	struct config config = make_config(3);

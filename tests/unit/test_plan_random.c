@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What holds of every plan, on thousands of random machines. */
+/* Invariants of every plan, on thousands of random machines. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static bool isolating(void)
 	return false;
 }
 
-/* A CPU that would have been better for this lcore than what it has: a whole core on its node. */
+/* Returns true if a free core on the lcore's node would be better than its CPU. */
 static bool has_better(const struct plan_lcore *lcore)
 {
 	int node = plan.groups[lcore->group].memory_node;
@@ -92,7 +92,9 @@ static bool has_better(const struct plan_lcore *lcore)
 	return false;
 }
 
-/* Cores of a node without CPU 0's: the isolated ones where there are such. */
+/*
+ * Returns the number of cores of a node without that of CPU 0; only isolated ones if there are any.
+ */
 static uint32_t cores_of(int node)
 {
 	uint32_t all = 0, isolated = 0;
@@ -111,7 +113,7 @@ static uint32_t cores_of(int node)
 	return isolated > 0 ? isolated : all;
 }
 
-/* A group has fewer workers than its share only where its node has no core for one more. */
+/* A group has fewer workers than its share only if its node has no further core. */
 static void check_shares(void)
 {
 	uint32_t most = 0;
@@ -152,7 +154,7 @@ static void check_groups(void)
 			assert_int_equal(plan.groups[plan.ports[p].group].node, plan.ports[p].node);
 }
 
-/* Every queue of every port has exactly one lcore that polls it. */
+/* Every queue of every port is polled by exactly one lcore. */
 static void check_queues(void)
 {
 	for (uint32_t p = 0; p < plan.nb_ports; p++) {
@@ -192,7 +194,7 @@ static void check_polling(const struct plan_lcore *lcore)
 	uint32_t sharers = 0, without_better = 0;
 
 	assert_non_null(cpu);
-	assert_int_equal(lcore->node, cpu->node); /* memory where it runs */
+	assert_int_equal(lcore->node, cpu->node); /* memory is local */
 	for (uint32_t i = 0; i < plan.nb_lcores; i++) {
 		const struct plan_lcore *other = &plan.lcores[i];
 
@@ -205,7 +207,7 @@ static void check_polling(const struct plan_lcore *lcore)
 	}
 	if (sharers > 1)
 		assert_true(without_better > 0);
-	/* CPU 0 is the last one. */
+	/* CPU 0 is used last. */
 	if (cpu->id == 0)
 		for (uint32_t i = 0; i < topology.nb_cpus; i++)
 			assert_true(is_polled(topology.cpus[i].id));
@@ -225,7 +227,9 @@ static void check_reporter(void)
 	for (uint32_t i = 0; i < topology.nb_cpus; i++) {
 		const struct topology_cpu *other = &topology.cpus[i];
 
-		/* Nobody polls where ordinary threads run, but a feeder that has to bear it. */
+		/*
+		 * Ordinary threads share no CPU with a polling lcore, except a feeder if necessary.
+		 */
 		if (cpu_set_has(&plan.ordinary, other->id) && is_polled(other->id))
 			assert_true(plan.replay && plan.lcores[1].cpu == (int)other->id);
 		if (is_polled(other->id))
@@ -270,7 +274,7 @@ static void check_random_plan(void)
 			check_polling(&plan.lcores[i]);
 	if (!plan.oversubscribed)
 		check_reporter();
-	/* What we choose ourselves fits, where anything does. */
+	/* The default number of workers fits, if any number fits. */
 	if (plan_options(&config)->workers == 0 && plan.oversubscribed)
 		for (uint32_t g = 0; g < plan.nb_groups; g++)
 			assert_int_equal(plan.groups[g].nb_workers, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What a worker makes of what a driver tells of its queue after a poll. */
+/* Fill levels of a worker's queue after a poll, from each kind of driver. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #define ENTRIES 1024
 #define BURST   64
 
-/* A port whose driver tells nothing, and what it tells otherwise. */
-static int packets; /* that wait */
+/* The queue of a port whose driver reports its fill level in one of several ways. */
+static int packets; /* waiting packets */
 static void *queues[1] = {&packets};
 
 static int status(void *queue, uint16_t offset)
@@ -47,7 +47,7 @@ static void look(struct poller *poller, uint32_t polled, int left, enum shed_lev
 	assert_int_equal(poller->shed->shedding.level, expected);
 }
 
-/* Some drivers give no more than 32 packets at a time, however many wait. */
+/* Some drivers return at most 32 packets at a time. */
 static void check_asked(enum queue_fill fill)
 {
 	struct poller poller;
@@ -84,7 +84,7 @@ static void test_count(void **state)
 	rte_eth_fp_ops[0].rx_queue_count = NULL;
 }
 
-/* Full polls that follow each other are no more than a full queue, for however long. */
+/* Successive full polls count as a full queue at most. */
 static void test_polls(void **state)
 {
 	struct poller poller;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What is decided about a port before and while it is set up, from made-up interfaces and devices:
- * which device a name means, what RSS is asked for and what it means for the result, how long
- * frames may be. The devices are what drivers of DPDK 22.11 say of theirs.
+ * Decisions before and during the set-up of a port, for simulated interfaces and devices: the
+ * device of a name, requested RSS and its effect on the result, and frame sizes. The devices report
+ * the values of DPDK 22.11 drivers.
  */
 
 #include <setjmp.h>
@@ -61,7 +61,7 @@ static void names_become_devices(void **state)
 	static const struct {
 		const char *spec, *device, *interface;
 		bool pci;
-		bool kernel; /* the packets come through it */
+		bool kernel; /* the kernel passes the packets */
 	} rows[] = {
 		{"0000:3b:00.0", "0000:3b:00.0", "", true, false},
 		{"3b:00.0", "0000:3b:00.0", "", true, false},
@@ -76,7 +76,7 @@ static void names_become_devices(void **state)
 		{"net_af_xdp0,iface=ice0", "net_af_xdp0,iface=ice0", "ice0", false, true},
 		{"mlx0", "0000:3b:00.1", "mlx0", true, false},
 		{"mlx0,mprq_en=1", "0000:3b:00.1,mprq_en=1", "mlx0", true, false},
-		/* A function of the card that has no PCI address of its own. */
+		/* A function of the card without its own PCI address. */
 		{"mlx1", "net_af_packet_mlx1,iface=mlx1,framecnt=16384", "mlx1", false, true},
 		{"eth0", "net_af_packet_eth0,iface=eth0,framecnt=16384", "eth0", false, true},
 		{"eth0,qpairs=2", "net_af_packet_eth0,iface=eth0,qpairs=2,framecnt=16384", "eth0",
@@ -93,7 +93,7 @@ static void names_become_devices(void **state)
 		{"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536",
 			"net_af_packet0,iface=jumbo0,framesz=16384,blocksz=65536", "jumbo0", false,
 			true},
-		/* Nothing that is known: a device that --eal made, or one of another bus. */
+		/* Unknown names: a device made by --eal, or one of another bus. */
 		{"my_device", "my_device", "", false, false},
 	};
 
@@ -144,7 +144,9 @@ static void names_that_mean_nothing_or_two_things(void **state)
 	}
 }
 
-/* A socket's slots hold what the interface or --mtu may bring, as far as an mbuf has room. */
+/*
+ * Slots of a socket hold the largest frame of the interface or --mtu, as far as an mbuf has room.
+ */
 static void packet_sockets_hold_whole_frames(void **state)
 {
 	static const struct {
@@ -169,7 +171,7 @@ static void packet_sockets_hold_whole_frames(void **state)
 		assert_true(port_name_resolve(&name, rows[i].spec, rows[i].mtu, look_up, error));
 		assert_true(name.slot - PACKET_SOCKET_OFFSET >= rows[i].holds);
 		assert_true(name.slots >= 512);
-		/* A frame with the tag that the kernel took out of it is one mbuf. */
+		/* A frame with the tag that the kernel removed fits in one mbuf. */
 		assert_true(name.mbuf_room >=
 			    name.slot - PACKET_SOCKET_OFFSET + 4 + RTE_PKTMBUF_HEADROOM);
 		assert_true(name.mbuf_room <= UINT16_MAX);
@@ -250,7 +252,7 @@ static struct port_rss wish(const char *driver, enum port_hash_use use)
 	};
 }
 
-/* What is asked of a device is what it offers, and what that means is said. */
+/* Requests only what the device offers, and reports the consequences. */
 static void fields_are_those_offered(void **state)
 {
 	static const struct {
@@ -361,26 +363,26 @@ static void ports_without_rss(void **state)
 	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_int_equal(messages.n, 0);
 
-	/* Somebody else spreads: it runs, and says who. */
+	/* Packets are spread by the kernel: the run works and reports it. */
 	rss = wish("net_af_packet", PORT_HASH_QUEUES);
 	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_false(rss.on);
 	assert_int_equal(messages.n, 1);
 	assert_says(messages.messages[0].text, "the kernel spreads packets");
 
-	/* Capabilities that are for flow rules are not asked for. */
+	/* Capabilities for flow rules only are not requested. */
 	info = device("net_tap", IXGBE, 40);
 	rss = wish("net_tap", PORT_HASH_QUEUES);
 	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_false(rss.on);
-	/* A virtio device spreads by RSS where its host has it. */
+	/* A virtio device uses RSS if its host supports it. */
 	info = device("net_virtio", IXGBE, 40);
 	rss = wish("net_virtio", PORT_HASH_QUEUES);
 	assert_true(port_rss_choose(&rss, &config, &info, &messages, error));
 	assert_true(rss.on);
 }
 
-/* Queues beyond the first are of no use where nobody fills them. */
+/* Queues beyond the first are useless if nothing fills them. */
 static void queues_that_somebody_fills(void **state)
 {
 	static const struct {
@@ -407,7 +409,7 @@ static void queues_that_somebody_fills(void **state)
 	}
 }
 
-/* DPDK is not up yet when the plan is made: the kernel's driver says what card it is. */
+/* DPDK is not initialized when the plan is made: the kernel driver identifies the card. */
 static void cards_are_known_by_the_kernels_driver(void **state)
 {
 	(void)state;
@@ -420,7 +422,7 @@ static void cards_are_known_by_the_kernels_driver(void **state)
 	assert_int_equal(port_driver_of_card("ice")->queues_max, 0);
 }
 
-/* With one queue the hash is for the receiver, where the device can give it at all. */
+/* With one queue the hash is for the receiver, if the device provides it. */
 static void hashes_for_dispatch(void **state)
 {
 	struct config config = {0};
@@ -444,9 +446,9 @@ static void hashes_for_dispatch(void **state)
 	assert_true(rss.on);
 	port_rss_put(&rss, &conf);
 	assert_true(conf.rxmode.offloads == RTE_ETH_RX_OFFLOAD_RSS_HASH);
-	/* ethdev refuses the offload without the mode. */
+	/* ethdev refuses the offload without this mode. */
 	assert_int_equal(conf.rxmode.mq_mode, RTE_ETH_MQ_RX_RSS);
-	/* What the device does not hash, the receiver does: nothing to say. */
+	/* The receiver hashes what the device does not: no message. */
 	port_rss_explain(&rss, rss.fields, &messages);
 	assert_int_equal(messages.n, 0);
 }
@@ -462,8 +464,7 @@ static void tables_are_even(void **state)
 			port_rss_fill_reta(reta, sizes[i], queues);
 			assert_true(port_rss_is_even(reta, sizes[i], queues));
 			assert_true(reta[(sizes[i] - 1) / 64].mask == UINT64_MAX);
-			/* One entry more for queue 0 is one too many, or a queue that is not
-			 * there. */
+			/* One more entry for queue 0 is too many; so is a missing queue. */
 			reta[(sizes[i] - 1) / 64].reta[(sizes[i] - 1) % 64] = queues;
 			assert_false(port_rss_is_even(reta, sizes[i], queues));
 		}
@@ -473,8 +474,8 @@ static void tables_are_even(void **state)
 }
 
 /*
- * The device and the receiver's own hash agree on what belongs together: fragments by addresses,
- * with the symmetric key in both directions alike, and never by something that a fragment lacks.
+ * The device and the receiver's own hash group packets alike: fragments by addresses, both
+ * directions together with the symmetric key, and never by a field that a fragment lacks.
  */
 static void software_hashes_as_devices_do(void **state)
 {
@@ -512,10 +513,10 @@ static void frames_fit_or_are_said(void **state)
 		uint16_t max_mtu;
 		bool scatters;
 		uint32_t wanted;
-		/* what follows */
+		/* expected */
 		uint16_t mtu;
 		bool scatter;
-		uint32_t mbuf_room; /* at least; 0: any */
+		uint32_t mbuf_room; /* minimum; 0: any */
 		const char *error;
 	} rows[] = {
 		{"net_ice", 9728, 9702, true, 0, 1500, false, 0, NULL},
@@ -526,14 +527,14 @@ static void frames_fit_or_are_said(void **state)
 		{"net_ixgbe", 15872, 15846, false, 9000, 9000, false, 9000 + 22 + 128, NULL},
 		{"net_ixgbe", 15872, 15846, true, 2000, 2000, false, 0, NULL},
 		{"net_ixgbe", 15872, 15846, true, PORT_MTU_MAX, 15846, true, 0, NULL},
-		/* In one mbuf, of the room that was reserved. */
+		/* In one mbuf, with the reserved room. */
 		{"net_ixgbe", 15872, 15846, false, PORT_MTU_MAX, 9978, false, 9978 + 22 + 128,
 			NULL},
-		/* No limit is named: jumbo. */
+		/* No reported limit: jumbo frames. */
 		{"mlx5_pci", 65536, UINT16_MAX, true, PORT_MTU_MAX, 9000, true, 0, NULL},
 		{"net_null", UINT32_MAX, UINT16_MAX, false, 0, 1500, false, 0, NULL},
 		{"net_small", 1000, UINT16_MAX, false, 0, 982, false, 0, NULL},
-		/* The kernel's frames are as they are. */
+		/* The kernel determines the frames. */
 		{"net_tap", 1522, UINT16_MAX, true, 0, 1500, true, 0, NULL},
 		{"net_tap", 1522, UINT16_MAX, true, 9000, 1500, true, 0, NULL},
 		{"net_af_packet", 1518, UINT16_MAX, false, 9000, 1500, false, 0, NULL},
@@ -566,7 +567,7 @@ static void frames_fit_or_are_said(void **state)
 	}
 }
 
-/* A row is found by each of its names, and by those of no other; what it needs can be said. */
+/* A row is found only by its own names, and all its capabilities have names. */
 static void driver_rows_are_whole(void **state)
 {
 	(void)state;

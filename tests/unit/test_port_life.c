@@ -3,8 +3,8 @@
 #define ALLOW_EXPERIMENTAL_API /* events of devices */
 
 /*
- * What is done to a device between its start and its end, and what its counters are taken for: on a
- * made-up device, which stands here in the place of ethdev's functions.
+ * Configuration of a device between start and end, and the meaning of its counters, with a
+ * simulated device that replaces the functions of ethdev.
  */
 
 #include <errno.h>
@@ -30,21 +30,21 @@
 #include "rx/port/clock.h"
 #include "rx/port/frames.h"
 
-/* --- the device --- */
+/* --- device --- */
 
 static struct device {
 	uint16_t mtu;
 	bool started, closed, link_down, removed, silent;
 	uint64_t received, missed, errors, no_mbuf;
-	/* Its clock, of eight ns a tick. */
+	/* Device clock, 8 ns per tick. */
 	bool stamps, clock_hidden;
-	uint64_t offloads; /* that it was configured with */
+	uint64_t offloads; /* configured offloads */
 	uint32_t speed;    /* Mbit/s */
-	/* What it takes, where that is not everything. */
+	/* Restrictions on the number of queues. */
 	bool paired, power_of_two;
-	const char *driver;    /* NULL: none that is known */
-	int promiscuous;       /* what it answers */
-	uint16_t nb_rx, nb_tx; /* that it was configured with */
+	const char *driver;    /* NULL: unknown driver */
+	int promiscuous;       /* result of enabling promiscuous mode */
+	uint16_t nb_rx, nb_tx; /* configured queues */
 } device;
 
 static int made_up_log;
@@ -80,7 +80,7 @@ int rte_eth_dev_get_mtu(uint16_t port_id, uint16_t *mtu)
 	return 0;
 }
 
-/* As ethdev does, which stores it for the driver to set at the start. */
+/* Like ethdev, which stores the MTU for the driver to set at the start. */
 int rte_eth_dev_configure(
 	uint16_t port_id, uint16_t nb_rx, uint16_t nb_tx, const struct rte_eth_conf *conf)
 {
@@ -95,7 +95,7 @@ int rte_eth_dev_configure(
 	if (device.power_of_two && (nb_rx == 0 || (nb_rx & (nb_rx - 1)) != 0)) {
 		rte_log(RTE_LOG_WARNING, (uint32_t)made_up_log, "something else\n");
 		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log,
-			"MADE_UP: made_up_configure():  %u is no power of two\n", nb_rx);
+			"MADE_UP: made_up_configure():  %u is not a power of two\n", nb_rx);
 		rte_log(RTE_LOG_ERR, (uint32_t)made_up_log, "Port%u dev_configure = -22\n",
 			port_id);
 		return -EINVAL;
@@ -113,7 +113,7 @@ static int64_t utc_now(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Begun in 2001, so that nobody takes it for UTC. */
+/* Starts in 2001, so that it cannot be taken for UTC. */
 static uint64_t ticks_at(int64_t utc)
 {
 	return (uint64_t)(utc - INT64_C(1000000000000000000)) / 8;
@@ -130,7 +130,7 @@ int rte_eth_dev_set_mtu(uint16_t port_id, uint16_t mtu)
 {
 	(void)port_id;
 	if (device.started)
-		return -EBUSY; /* as net_i40e */
+		return -EBUSY; /* like net_i40e */
 	device.mtu = mtu;
 	return 0;
 }
@@ -256,7 +256,7 @@ int rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
 	return 0;
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 static struct port make_port(const char *driver, const struct config *config)
 {
@@ -329,7 +329,7 @@ static void a_link_is_taken_down_where_it_is_of_use(void **state)
 	}
 }
 
-/* What a lost packet may have been. */
+/* Maximum size of a lost packet. */
 static void the_longest_frame_is_known_before_it_comes(void **state)
 {
 	static const struct {
@@ -350,7 +350,7 @@ static void the_longest_frame_is_known_before_it_comes(void **state)
 
 		assert_true(port_start(&port, 1, 1024, make_pool(), error));
 		assert_int_equal(port.largest_frame, rows[i].bytes);
-		hot_unplug_forget(port.device, &port.leaving); /* closing net_memif wants EAL */
+		hot_unplug_forget(port.device, &port.leaving); /* closing net_memif needs EAL */
 	}
 }
 
@@ -370,7 +370,7 @@ static void queues_that_a_driver_cannot_count_are_refused(void **state)
 	ports_close(&port, 1);
 }
 
-/* --- its clock --- */
+/* --- clock --- */
 
 static struct config flow_records(enum timestamps timestamps)
 {
@@ -382,7 +382,7 @@ static struct config flow_records(enum timestamps timestamps)
 	return config;
 }
 
-/* The line that workers follow, once the port is started. */
+/* Starts the port and returns the clock line that workers use. */
 static struct clock_line line_of(struct port *port)
 {
 	struct clock_line line = {0};
@@ -403,8 +403,7 @@ static bool says(const struct port *port, const char *part)
 	return false;
 }
 
-/* A tick of the last minute is known within a millisecond, though it was read for 20 ms only. */
-/* A sender has no use for receive queues, but some drivers are not configured without. */
+/* A sender needs no receive queue, but some drivers require one. */
 static void a_sender_where_no_queue_is_none_that_it_takes(void **state)
 {
 	static const struct {
@@ -432,7 +431,7 @@ static void a_sender_where_no_queue_is_none_that_it_takes(void **state)
 	}
 }
 
-/* A port that packets leave by has as many send queues as are asked for. */
+/* A forwarding port has as many send queues as requested. */
 static void a_port_that_packets_leave_by(void **state)
 {
 	struct config config = {0};
@@ -463,7 +462,7 @@ static void more_send_queues_than_there_are(void **state)
 	ports_close(&port, 1);
 }
 
-/* Of two attempts the last one counts; what is less than an error is no reason. */
+/* The last of two attempts counts; only errors give a reason. */
 static void a_driver_says_why_it_refuses(void **state)
 {
 	struct config config = {0};
@@ -474,7 +473,7 @@ static void a_driver_says_why_it_refuses(void **state)
 	device.paired = device.power_of_two = true;
 	assert_false(port_start(&port, 3, 1024, make_pool(), error));
 	assert_string_equal(error, "--port made0: cannot start it with 3 receive queues: Invalid "
-				   "argument; its driver says: 3 is no power of two");
+				   "argument; its driver says: 3 is not a power of two");
 	assert_int_equal(rte_log_get_level((uint32_t)made_up_log), RTE_LOG_CRIT);
 	assert_true(port_start(&port, 2, 1024, make_pool(), error));
 	ports_close(&port, 1);
@@ -513,7 +512,7 @@ static void stamps_by_a_clock_that_is_hidden(void **state)
 
 static void stamps_that_nobody_asks_for(void **state)
 {
-	struct config none = {.nb_measurements = 1}; /* of count-min */
+	struct config none = {.nb_measurements = 1}; /* uses count-min */
 	struct config poll = flow_records(TIMESTAMPS_POLL);
 	const struct config *configs[] = {&none, &poll};
 
@@ -527,7 +526,7 @@ static void stamps_that_nobody_asks_for(void **state)
 	}
 }
 
-/* libpcap stamps packets unasked, in us of UTC. */
+/* libpcap always sets timestamps, in us of UTC. */
 static void stamps_that_are_utc(void **state)
 {
 	struct config config = flow_records(TIMESTAMPS_AUTO);
@@ -540,7 +539,7 @@ static void stamps_that_are_utc(void **state)
 	assert_true((device.offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) == 0);
 }
 
-/* --- whether it sees everything --- */
+/* --- promiscuous mode --- */
 
 static void a_function_that_may_not_see_everything(void **state)
 {
@@ -551,7 +550,7 @@ static void a_function_that_may_not_see_everything(void **state)
 	} rows[] = {
 		{"net_i40e", 0, NULL, "virtual function"},
 		{"net_i40e", -ENOTSUP, "cannot be promiscuous", "trust on"},
-		/* It says yes whatever the host says. */
+		/* Reports success for any result of the host. */
 		{"net_e1000_igb_vf", 0, "is a virtual function", "cannot"},
 		{"net_iavf", 0, "is a virtual function", "cannot"},
 		{"net_ixgbe_vf", -EAGAIN, "cannot be promiscuous", "drivers do not tell"},
@@ -573,7 +572,7 @@ static void a_function_that_may_not_see_everything(void **state)
 	}
 }
 
-/* --- its link --- */
+/* --- link --- */
 
 static void changes_of_a_link(void **state)
 {
@@ -588,7 +587,7 @@ static void changes_of_a_link(void **state)
 	assert_int_equal(link_monitor_look(&monitor), PORT_SPEED);
 	assert_int_equal(monitor.speed, 25000);
 	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
-	/* What a link says of its speed while it is down, or while it does not know, is none. */
+	/* The speed of a link that is down, or reported as unknown, is ignored. */
 	device.link_down = true;
 	device.speed = 0;
 	assert_int_equal(link_monitor_look(&monitor), PORT_DOWN);
@@ -602,7 +601,10 @@ static void changes_of_a_link(void **state)
 	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 }
 
-/* As EAL's PCI bus does when vfio asks for a card: it is still there, and its link is up. */
+/*
+ * EAL's PCI bus raises this event when vfio requests the card back: the card still exists, and its
+ * link is up.
+ */
 static void a_card_that_is_asked_back_is_gone(void **state)
 {
 	struct config config = {0};
@@ -628,13 +630,13 @@ static void a_card_that_is_asked_back_is_gone(void **state)
 	assert_int_equal(link_monitor_look(&monitor), PORT_SAME);
 	ports_close(&port, 1);
 	assert_true(device.closed);
-	/* Nobody listens any more. */
+	/* The callback is not registered any more. */
 	atomic_store(&port.leaving, false);
 	rte_dev_event_callback_process("made0", RTE_DEV_EVENT_REMOVE);
 	assert_false(atomic_load(&port.leaving));
 }
 
-/* --- its counters --- */
+/* --- counters --- */
 
 static void lost_packets_count_from_the_first_reading(void **state)
 {
@@ -678,7 +680,7 @@ static void a_card_that_is_gone_is_not_read(void **state)
 	assert_true(meter.lost_gap);
 }
 
-/* The kernel has forgotten it, and nobody has looked yet. */
+/* The kernel has removed it, but the link was not checked yet. */
 static void a_card_that_went_just_now_is_not_read(void **state)
 {
 	struct port port = make_port("net_vmxnet3", &(struct config){0});
@@ -693,7 +695,7 @@ static void a_card_that_went_just_now_is_not_read(void **state)
 	assert_true(meter.lost_gap);
 }
 
-/* Nobody polled what the device has counted. */
+/* Counts packets that the device received but that were not polled. */
 static uint64_t unaccounted_of(const char *driver, bool silenced)
 {
 	static struct ledger_state ledger_state;
@@ -716,7 +718,7 @@ static void a_count_that_goes_on_is_not_compared(void **state)
 	assert_int_equal(unaccounted_of("net_null", false), 5);
 }
 
-/* Each epoch's ledger has what came since the one before, beside what the feeder dropped. */
+/* Each epoch's ledger has the losses since the previous one, plus the feeder's drops. */
 static void losses_of_devices_are_in_the_ledger(void **state)
 {
 	static struct ledger_state ledger_state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Rules: files good and bad, 50 000 random prefixes of both families against a search through all
- * of them, and credits against chains of prefixes found the same way.
+ * Rules: valid and invalid files, 50 000 random prefixes of both families compared with a linear
+ * search, and credits compared with chains of prefixes found in the same way.
  */
 
 #include <errno.h>
@@ -31,7 +31,7 @@
 
 static char path[] = "/tmp/test_monitor_XXXXXX";
 static char error[PREFIX_ERROR_MAX];
-static bool mistake; /* in the text */
+static bool mistake; /* the error is in the text */
 
 static int start_eal(void **state)
 {
@@ -137,7 +137,7 @@ static void bad_lines_are_named(void **state)
 	assert_non_null(strstr(error, "/nonexistent/rules: cannot be opened"));
 }
 
-/* A reload reads them once more: what never ends, or never begins, is refused at once. */
+/* A reload reads the file again: endless files and FIFOs are refused at once. */
 static void what_is_no_file_is_refused(void **state)
 {
 	char fifo[sizeof(path) + 8];
@@ -157,7 +157,7 @@ static void what_is_no_file_is_refused(void **state)
 	assert_non_null(strstr(error, "is no regular file"));
 }
 
-/* The longest line that is read, and one byte more. */
+/* The maximum line length, and one byte more. */
 static void long_lines_are_refused(void **state)
 {
 	char text[600] = "10.0.0.0/8 a";
@@ -198,7 +198,7 @@ static void garbage_is_refused(void **state)
 
 /* --- matching --- */
 
-/* Few distinct beginnings, so that prefixes lie in each other and packets hit them. */
+/* Few distinct prefixes, so that they contain each other and packets match them. */
 static void random_address(struct random *random, bool ipv6, uint8_t *bits)
 {
 	memset(bits, 0, 16);
@@ -250,7 +250,7 @@ static bool holds(const struct prefix_entry *rule, bool ipv6, const uint8_t *bit
 	return true;
 }
 
-/* The naive search. */
+/* Linear search. */
 static uint32_t longest(const struct prefix_list *rules, bool ipv6, const uint8_t *bits)
 {
 	uint32_t best = PREFIX_NO_ENTRY;
@@ -291,7 +291,7 @@ static void fill_burst(struct random *random, struct key_burst *burst, struct si
 	}
 }
 
-/* An entry stands for more packets than it has bytes, so that neither is taken for the other. */
+/* Entries stand for more packets than bytes, so that a mix-up is detected. */
 static void check_weights(const struct prefix_filter *table, const struct key_burst *burst)
 {
 	static struct key_burst plain, weighted;
@@ -321,7 +321,7 @@ static void check_weights(const struct prefix_filter *table, const struct key_bu
 	assert_int_equal(left_out.packets, packets);
 }
 
-/* What is left of the burst, its order, and what every rule is credited. */
+/* Checks the remaining burst, its order, and the credits of every rule. */
 static void check_side(const struct prefix_filter *table, struct prefix_counts *counts,
 	enum prefix_side side, struct random *random)
 {
@@ -417,7 +417,7 @@ static void check_family(const struct prefix_filter *table, bool ipv6, struct ke
 	assert_int_equal(burst->n, kept);
 }
 
-/* Rules of one family leave packets of the other alone, in bursts of any length. */
+/* Rules of one family do not affect packets of the other, in bursts of any length. */
 static void rules_of_one_family(void **state)
 {
 	static const char *const rules[] = {"0.0.0.0/0 all\n", "::/0 all\n"};
@@ -443,7 +443,7 @@ static void rules_of_one_family(void **state)
 	}
 }
 
-/* Whatever DPDK failed at before. */
+/* The error is right after any earlier error of DPDK. */
 static void no_memory_is_said(void **state)
 {
 	struct random random;
@@ -451,14 +451,14 @@ static void no_memory_is_said(void **state)
 	(void)state;
 	random_init(&random, 3);
 	rte_errno = EEXIST;
-	/* Counters beyond what addresses reach. */
+	/* Counters beyond the address space. */
 	assert_null(
 		prefix_filter_create(random_rules(&random, 1000), PREFIX_DST, UINT32_MAX, error));
 	assert_non_null(strstr(error, "no memory for "));
 	assert_non_null(strstr(error, rte_strerror(ENOMEM)));
 }
 
-/* Flows within 5 standard errors, exactly counted ones are close. */
+/* Flows are within 5 standard errors; exact counts are close. */
 static void flows_are_estimated(void **state)
 {
 	static const uint32_t flows[] = {1, 10, 100, 10000, 300000};
@@ -490,7 +490,7 @@ static void flows_are_estimated(void **state)
 	prefix_filter_destroy(table);
 }
 
-/* Ends the process as well: the last test. */
+/* Ends the process as well, so it is the last test. */
 static void a_signal_ends_the_reading(void **state)
 {
 	(void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The longest prefix against a search through all of them, where lengths, ranges and words have
- * edges. */
+/*
+ * Longest prefix match, compared with a linear search, at the edges of lengths, ranges and words.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ static int compare(const void *a, const void *b)
 	return (int)x->length - (int)y->length;
 }
 
-/* Those that were added, sorted, each once. */
+/* Makes a table of the added prefixes, sorted and unique. */
 static struct prefix_table *make_table(void)
 {
 	struct prefix_table *table;
@@ -88,8 +89,10 @@ static void check_from(const struct prefix_table *table, uint32_t first, uint32_
 	}
 }
 
-/* Of those that were added: both ends of every prefix, what is just beside them, and in the next
- * networks of 24 and 16 bits. */
+/*
+ * Checks the added prefixes: both ends of each one, adjacent addresses, and those in the next
+ * networks of 24 and 16 bits.
+ */
 static void check_added(void)
 {
 	struct prefix_table *table = make_table();
@@ -114,7 +117,7 @@ static void edges(void **state)
 	const uint32_t n = sizeof(some) / sizeof(some[0]);
 
 	(void)state;
-	/* Without the shortest ones some addresses have no prefix. */
+	/* Without the shortest prefixes, some addresses have none. */
 	for (uint32_t from = 0; from < n; from++) {
 		for (uint32_t i = from; i < n; i++)
 			add(some[i].address, some[i].length);
@@ -132,7 +135,7 @@ static void nothing_is_in_an_empty_table(void **state)
 	prefix_table_destroy(table);
 }
 
-/* Every length around every address, so that all that there are hold each other. */
+/* Every length around every address, so that all prefixes contain each other. */
 static void prefixes_within_each_other(void **state)
 {
 	(void)state;
@@ -144,8 +147,10 @@ static void prefixes_within_each_other(void **state)
 	check_added();
 }
 
-/* One range more, and one more, in 16 bits and in 8, from where one vector holds them to where each
- * address has a place; with and without one that begins where they do. */
+/*
+ * One more range each time, in 16 bits and in 8, from the number that one vector holds to the
+ * number that needs an entry per address; with and without a prefix at their ends.
+ */
 static void ranges_run_out_of_words(void **state)
 {
 	(void)state;
@@ -165,7 +170,7 @@ static void ranges_run_out_of_words(void **state)
 			}
 }
 
-/* Every address of a network, and of those beside it. */
+/* Every address of a network and of its neighbours. */
 static void all_hosts_of_a_network(void **state)
 {
 	struct prefix_table *table;
@@ -180,7 +185,10 @@ static void all_hosts_of_a_network(void **state)
 	nb_prefixes = 0;
 }
 
-/* In few beginnings, so that they hold each other, and from few to many in 16 bits and in 8. */
+/*
+ * Few distinct high bits, so that prefixes contain each other; from few to many in 16 bits and in
+ * 8.
+ */
 static void random_prefixes(void **state)
 {
 	struct random random;
@@ -211,7 +219,7 @@ static void random_prefixes(void **state)
 	}
 }
 
-/* As many as there may be, from side by side to far apart. */
+/* The maximum number, from adjacent to far apart. */
 static void the_largest(void **state)
 {
 	struct prefix *many = malloc(PREFIXES_MAX * sizeof(*many));

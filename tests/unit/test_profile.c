@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A profile is read as it was written, and a damaged one refused; what follows from its figures. */
+/* A profile is read as written, damaged ones are refused, and estimates follow from its figures. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct key_rule make_rule(const char *text)
 	return rule;
 }
 
-/* A row of times whose mean is ns. */
+/* Adds a row of times with this mean in ns. */
 static void add(struct profile *profile, struct profile_what what, double ns)
 {
 	struct profile_row row = {
@@ -56,7 +56,7 @@ static struct profile_what sketch_of(
 	return what;
 }
 
-/* Mean of each part: its power of two, so that every sum says what is in it. */
+/* The mean of each part is its own power of two, so that every sum shows its parts. */
 static struct profile make_profile(void)
 {
 	struct profile profile = {
@@ -78,7 +78,7 @@ static struct profile make_profile(void)
 	return profile;
 }
 
-/* From malloc(). */
+/* Returns memory of malloc(). */
 static char *text_of(const struct profile *profile)
 {
 	static char *text;
@@ -125,7 +125,7 @@ static void reads_what_it_writes(void **state)
 	}
 	assert_true(profile_is_of(&again, &profile.host, "file", error));
 	profile_free(&again);
-	/* What is for people is passed over, wherever it stands. */
+	/* Comments are skipped anywhere. */
 	assert_true(asprintf(&commented, "# one, two\n%s# three\n", text) > 0);
 	assert_true(read_bytes(&again, commented, strlen(commented)));
 	profile_free(&again);
@@ -135,7 +135,7 @@ static void reads_what_it_writes(void **state)
 	free(text_again);
 }
 
-/* The same fields in other words are the same key. */
+/* The same fields with other names are the same key. */
 static void finds_by_what_it_is(void **state)
 {
 	struct profile profile = make_profile();
@@ -154,7 +154,7 @@ static void finds_by_what_it_is(void **state)
 	profile_free(&profile);
 }
 
-/* text with the first `from` as `to`; from malloc(). */
+/* Returns text with the first `from` replaced by `to`, in memory of malloc(). */
 static char *with(const char *text, const char *from, const char *to)
 {
 	const char *at = strstr(text, from);
@@ -217,7 +217,7 @@ static void refuses_what_is_damaged(void **state)
 	profile_free(&profile);
 }
 
-/* Every cut is refused, and any change either refused or harmless. */
+/* Every truncation is refused; every other change is refused or harmless. */
 static void survives_any_damage(void **state)
 {
 	struct profile profile = make_profile(), again;
@@ -316,17 +316,19 @@ static void adds_up_the_parts_of_a_state(void **state)
 	assert_string_equal(count->name, "count only");
 	assert_ns(&profile, &worker, count, PROFILE_CACHED, 1 + 2);
 	assert_ns(&profile, &worker, count, PROFILE_NEW, 1 + 2);
-	/* Every fourth packet, by the last measurement alone: the 5-tuple's key, no other. */
+	/* Every fourth packet, only by the last measurement: only the key of the 5-tuple. */
 	assert_ns(&profile, &worker, &between, PROFILE_CACHED, 1 + 2 + (4 + 16 + 8 + 64) / 4.0);
 	between = (struct capacity_state){"between", {[1] = {0.25, 1, false}}};
 	assert_ns(
 		&profile, &worker, &between, PROFILE_CACHED, 1 + 2 + (4 + 16 + 32 + 8 + 256) / 4.0);
-	/* All packets for the last, half of its keys; every eighth for the second. */
+	/*
+	 * All packets for the last measurement, with half of its keys; every eighth for the second.
+	 */
 	between = (struct capacity_state){
 		"between", {[1] = {0.125, 1, false}, [2] = {1, 0.5, false}}};
 	assert_ns(&profile, &worker, &between, PROFILE_CACHED,
 		1 + 2 + 4 + 16 + 8 + 64 / 2.0 + CAPACITY_SHARE_NS + (32 + 8 + 256) / 8.0);
-	/* Of coarser keys there are few, whatever comes. */
+	/* Coarser keys are few for any traffic. */
 	between = (struct capacity_state){"between", {[2] = {1, 1, true}}};
 	assert_ns(&profile, &worker, &between, PROFILE_UNCACHED, 1 + 2 + 4 + 16 + 8 + 64);
 	worker.receives = false;
@@ -356,7 +358,7 @@ static void says_what_is_missing(void **state)
 	profile_free(&profile);
 }
 
-/* --- calibration, by a clock that goes on by one for each look at it --- */
+/* --- calibration, with a clock that advances by one per reading --- */
 
 static uint64_t looks;
 
@@ -403,7 +405,10 @@ static void calibrates_all_that_a_worker_needs(void **state)
 		capacity_add(&worker, sketch_find(m == 1 ? "flow-table" : "count-min"), &params[m],
 			SHARING_SEPARATE);
 	assert_true(calibrate_worker(&calibration, &worker, &profile, &missing));
-	/* Clock, distinct keys, two keys; two sketches with four traffics, in bursts and singly. */
+	/*
+	 * Clock, distinct keys, two keys; two sketches with four kinds of traffic, in bursts and
+	 * singly.
+	 */
 	assert_int_equal(profile.n, 4 + 2 * 8);
 	for (uint32_t r = 0; r < profile.n; r++) {
 		const struct profile_row *row = &profile.rows[r];
@@ -411,11 +416,11 @@ static void calibrates_all_that_a_worker_needs(void **state)
 		assert_int_equal(row->times.samples,
 			row->what.traffic == PROFILE_NEW ? row->times.samples : 500);
 		assert_true(row->times.samples > 0);
-		/* One look a sample, of 64 packets or of one. */
+		/* One clock reading per sample, of 64 packets or of one. */
 		assert_true(row->times.mean > (row->what.single ? 63.9 : 0.999));
 		assert_true(row->times.mean < (row->what.single ? 64.1 : 1.001));
 	}
-	/* What is there is not measured again. */
+	/* Existing rows are not measured again. */
 	n = profile.n;
 	looks = 0;
 	assert_true(calibrate_worker(&calibration, &worker, &profile, &missing));
@@ -447,13 +452,13 @@ static void ends_in_time(void **state)
 	assert_null(sketch_find("count-min")->check(&params));
 	capacity_add(&worker, sketch_find("count-min"), &params, SHARING_SEPARATE);
 	looks = 0;
-	/* For the clock, distinct keys and two keys it takes some 2000 looks each. */
+	/* Clock, distinct keys and two keys take about 2000 readings each. */
 	calibration.ns = 1e6;
 	calibration.until = 12000;
 	assert_false(calibrate_worker(&calibration, &worker, &profile, &missing));
 	assert_int_equal(missing.part, PROFILE_SKETCH);
 	assert_true(looks < 12100 && late);
-	/* An instance that would take longer to clear is not made. */
+	/* A sketch copy that would take too long to clear is not created. */
 	profile_free(&profile);
 	calibration.ns = 1;
 	calibration.until = looks + 1000000;
@@ -461,7 +466,7 @@ static void ends_in_time(void **state)
 	assert_false(calibrate_sketch(&calibration, &worker.sketches[0], &params, &profile));
 	assert_int_equal(profile.n, 0);
 	assert_true(late);
-	/* What has no memory is not late. */
+	/* Out of memory does not count as late. */
 	calibration.until += 1000000000;
 	calibration.allocator.alloc = no_memory;
 	late = false;
@@ -482,7 +487,7 @@ static void leaves_interruptions_out(void **state)
 	assert_int_equal(profile.rows[0].left_out, 10);
 	assert_int_equal(profile.rows[0].times.samples, 990);
 	assert_true(profile.rows[0].times.mean < 11);
-	/* Of two kinds of times none is. */
+	/* With two frequent kinds of times, none is left out. */
 	for (uint32_t i = 0; i < 1000; i++)
 		ns[i] = i % 3 == 0 ? 1e6 : 10;
 	assert_true(calibrate_add(&profile, &row, ns, 1000));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What their papers promise of the sketches that sketchtap-bench holds ours against. */
+/* Guarantees of the published sketches that sketchtap-bench compares with. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static struct workload *create(uint64_t flows, uint64_t packets)
 	return workload;
 }
 
-/* One that has counted the workload. */
+/* Returns a sketch that has counted the workload. */
 static void *count(const struct bench_subject_ops *ops, const struct workload *workload,
 	uint64_t width, uint64_t seed)
 {
@@ -67,7 +67,7 @@ static uint32_t top_of(const struct bench_subject_ops *ops, void *state,
 	return n;
 }
 
-/* Few flows have a place of their own. */
+/* With few flows, each has its own entry. */
 static void few_flows_are_counted_exactly(void **state)
 {
 	enum { PACKETS = 640000 };
@@ -90,7 +90,7 @@ static void few_flows_are_counted_exactly(void **state)
 	workload_destroy(workload);
 }
 
-/* More flows than any of them has places for; what is said of all of them. */
+/* None takes more memory than Count-Min, or less than a third of it. */
 static void none_takes_more_memory_than_count_min(void **state)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
@@ -112,7 +112,7 @@ static void none_takes_more_memory_than_count_min(void **state)
 	workload_destroy(workload);
 }
 
-/* Rows of plain counters, beside its two kinds: the same estimate of each key that it reports. */
+/* Both variants, compared with rows of plain counters: the same estimate for each reported key. */
 static void octosketch_is_count_min(void **state)
 {
 	enum { ROWS = 3, BITS = 10, PACKETS = 640000 };
@@ -161,7 +161,7 @@ static void octosketch_is_count_min(void **state)
 	workload_destroy(workload);
 }
 
-/* As long as no counter of the light part is full, nothing is lost, and votes are packets. */
+/* While no counter of the light part is full, no packet is lost, and votes equal packets. */
 static void elastic_never_undercounts(void **state)
 {
 	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
@@ -183,14 +183,14 @@ static void elastic_never_undercounts(void **state)
 		over += flows[i].packets > packets;
 		truth += packets;
 	}
-	assert_true(truth > 0 && over > 0); /* some were voted out, and came back */
+	assert_true(truth > 0 && over > 0); /* some were evicted and came back */
 	accuracy = bench_accuracy(workload, WORKLOAD_TOP, flows, WORKLOAD_TOP);
 	assert_true(accuracy.recall > 0.97 && accuracy.relative_error < 0.01);
 	ops->close(counted);
 	workload_destroy(workload);
 }
 
-/* Its estimate of a key, 0 where it has none, is right on average. */
+/* The estimate of a key, or 0 without an entry, is right on average. */
 static void cocosketch_is_unbiased(void **state)
 {
 	enum { RUNS = 300, PACKETS = 128000, RANK = 900 };
@@ -222,11 +222,13 @@ static void cocosketch_is_unbiased(void **state)
 	workload_destroy(workload);
 }
 
-/* Of n packets and m places: no estimate is below the truth or n / m above it, and every key with
- * more than n / m packets has a place. */
+/*
+ * With n packets and m entries: no estimate is below the true count or more than n / m above it,
+ * and every key with more than n / m packets has an entry.
+ */
 static void space_saving_keeps_its_bounds(void **state)
 {
-	enum { PACKETS = 1024000, BYTES = 48 }; /* a place takes less */
+	enum { PACKETS = 1024000, BYTES = 48 }; /* an entry takes less */
 	static struct bench_subject_flow flows[WORKLOAD_TOP_MOST];
 	const struct bench_subject_ops *ops = find("space-saving");
 	struct workload *workload = create(500000, PACKETS);

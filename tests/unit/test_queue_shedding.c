@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A worker, its queues and a virtual clock: what docs/ADAPTIVE.md says that the valve is good for. */
+/* A worker, its queues and a virtual clock: the guarantees of load shedding in docs/ADAPTIVE.md. */
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,24 +18,24 @@
 
 #define BURST      64
 #define QUEUES_MAX 4
-#define PROCESSES  10000 /* with SKETCHTAP_FULL ten times as many */
-#define POLLS      400   /* of each queue */
+#define PROCESSES  10000 /* ten times as many with SKETCHTAP_FULL */
+#define POLLS      400   /* polls per queue */
 
-/* Rates and times are in packets of the queue's highest rate, which is 1. */
+/* Rates and times are in packets at the queue's highest rate, which is 1. */
 struct shape {
 	uint32_t nb_queues;
 	double entries;
 	double c_full, c_count;
 };
 
-/* How packets come: the rate at a time, 0 to 1. */
+/* Arrival of packets: rate over time, 0 to 1. */
 enum arrivals {
 	ARRIVALS_STEADY,
 	ARRIVALS_RAMP,
 	ARRIVALS_SINE,
-	ARRIVALS_ON_OFF,  /* at full rate or not at all, for random times */
+	ARRIVALS_ON_OFF,  /* full rate or none, for random times */
 	ARRIVALS_STEPS,   /* random rates for random times */
-	ARRIVALS_HOSTILE, /* at full rate whenever the valve is open, and until it closes */
+	ARRIVALS_HOSTILE, /* full rate until the highest shedding level, then rarely */
 	ARRIVALS_KINDS,
 };
 
@@ -46,13 +46,13 @@ struct model {
 	struct shed_worker shed;
 	struct shed_counts kept;
 	struct shedding_queue queues[QUEUES_MAX];
-	double waiting[QUEUES_MAX]; /* may be a part of a packet */
-	double now, turn;           /* when the rate changes next */
+	double waiting[QUEUES_MAX]; /* includes fractions of a packet */
+	double now, turn;           /* turn: time of the next change of the rate */
 	double rate, period;
 	double arrived;
 	uint64_t polled, full, sampled, counted;
-	double highest; /* share of the entries that were ever taken */
-	bool unlucky;   /* every packet is drawn */
+	double highest; /* highest share of the entries in use */
+	bool unlucky;   /* every packet is sampled */
 };
 
 static double uniform(struct random *random)
@@ -98,7 +98,7 @@ static uint64_t draw(struct model *model, uint32_t n)
 	return model->unlucky ? UINT64_MAX >> (BURST - n) : shed_worker_choose(&model->shed, n);
 }
 
-/* As worker_count_kept() does; returns the time that it took. */
+/* Like worker_count_kept(); returns the time taken. */
 static double count(struct model *model, uint32_t n)
 {
 	static const struct counting counting = {.nb_measurements = 1};
@@ -182,7 +182,7 @@ static uint32_t nb_processes(void)
 	return getenv("SKETCHTAP_FULL") != NULL ? 10 * PROCESSES : PROCESSES;
 }
 
-/* Whatever comes, as long as it is no more than that. */
+/* Any arrivals within the limit. */
 static void test_guarantee(void **state)
 {
 	struct random random;
@@ -212,7 +212,7 @@ static void test_guarantee(void **state)
 		assert_true(of_level[l] > 1000);
 }
 
-/* The worst that a search finds: when to send at full rate and when not, changed bit by bit. */
+/* Searches for the worst case: times at full rate and times without packets, changed bit by bit. */
 static double fill_by(const struct shape *shape, const uint8_t *on, uint64_t seed)
 {
 	struct model model;
@@ -291,17 +291,17 @@ static void test_levels(void **state)
 	queue_shedding_init(&shedding, 2);
 	look(&shedding, &first, 0, true, SHED_LEVEL_FULL, 2);
 	look(&shedding, &first, 1, true, SHED_LEVEL_WAIT, 2);
-	look(&shedding, &first, 0, true, SHED_LEVEL_WAIT, 2); /* it is not empty yet */
+	look(&shedding, &first, 0, true, SHED_LEVEL_WAIT, 2); /* not empty yet */
 	look(&shedding, &first, 2, true, SHED_LEVEL_SOME, 2);
 	look(&shedding, &first, 1, true, SHED_LEVEL_SOME, 2);
-	look(&shedding, &first, 3, true, SHED_LEVEL_COUNT, 3); /* that was too little */
+	look(&shedding, &first, 3, true, SHED_LEVEL_COUNT, 3); /* SOME was insufficient */
 	look(&shedding, &second, 0, false, SHED_LEVEL_COUNT, 3);
 	look(&shedding, &first, 2, true, SHED_LEVEL_COUNT, 3);
 	look(&shedding, &first, 1, true, SHED_LEVEL_SOME, 3);
-	look(&shedding, &second, 3, true, SHED_LEVEL_COUNT, 4); /* the fullest decides */
+	look(&shedding, &second, 3, true, SHED_LEVEL_COUNT, 4); /* the fullest queue decides */
 	look(&shedding, &first, 0, false, SHED_LEVEL_COUNT, 4);
 	look(&shedding, &second, 0, true, SHED_LEVEL_SOME, 4);
-	look(&shedding, &second, 0, true, SHED_LEVEL_WAIT, 3); /* that was enough */
+	look(&shedding, &second, 0, true, SHED_LEVEL_WAIT, 3); /* SOME was sufficient */
 	look(&shedding, &first, 0, false, SHED_LEVEL_WAIT, 3);
 	look(&shedding, &second, 0, false, SHED_LEVEL_FULL, 3);
 	for (uint32_t i = 0; i < 10; i++) {
@@ -322,7 +322,7 @@ static void test_cut(void **state)
 	assert_int_equal(queue_shedding_cut(UINT64_MAX >> 31, 33), 32);
 }
 
-/* Each packet by itself, at its rate; and however bursts are cut. */
+/* Each packet is chosen on its own, at its rate, for any burst sizes. */
 static void test_choice(void **state)
 {
 	(void)state;
@@ -356,13 +356,13 @@ static void test_choice(void **state)
 				last = is_chosen;
 			}
 		}
-		/* Five standard deviations. */
+		/* Within five standard deviations. */
 		assert_true(fabs((double)chosen - mean) < 5 * sqrt(mean));
 		assert_true(fabs((double)both - pairs) < 5 * sqrt(pairs) + 5);
 	}
 }
 
-/* Other workers and other seeds choose others. */
+/* Other workers and other seeds choose different packets. */
 static void test_choice_of_others(void **state)
 {
 	struct shed_worker a, b, c;
@@ -377,7 +377,7 @@ static void test_choice_of_others(void **state)
 	assert_int_not_equal(shed_worker_choose(&a, BURST), shed_worker_choose(&c, BURST));
 }
 
-/* What a governor lets be looked at is all looked at while the valve is open. */
+/* Below the level that samples, the controller's whole share is processed. */
 static void test_cut_of_level(void **state)
 {
 	struct shed_worker shed;
@@ -393,7 +393,7 @@ static void test_cut_of_level(void **state)
 	assert_int_equal(shed_worker_cut(&shed, UINT64_MAX, BURST), SHED_LOOKS_MAX);
 }
 
-/* Of a worse priority, but due: it does not wait, also where the better one is off. */
+/* A measurement of lower priority that is due does not wait, also if the other one is off. */
 static void test_first(void **state)
 {
 	const struct counting counting = {.set = 7, .nb_measurements = 2, .low_ranked = 1 << 1};

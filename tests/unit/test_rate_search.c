@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The search for the highest rate, against devices whose rate is known. */
+/* The search for the highest rate, with devices of known rate. */
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +15,10 @@
 
 #define SECONDS 5
 
-/* A trial through a device that passes so many packets a second, sent at most so fast. */
+/*
+ * Runs a trial through a device that passes `device` packets per second, with a sender limited to
+ * `sender`.
+ */
 static bool try_once(struct rate_search *search, uint64_t device, uint64_t sender)
 {
 	uint64_t rate = search->asked == 0 || search->asked > sender ? sender : search->asked;
@@ -64,7 +67,7 @@ static void test_within_the_resolution(void **state)
 	}
 }
 
-/* It never asks for more than it may, and what it may is the answer where it passes. */
+/* Never requests more than the limit; the limit is the result if it passes. */
 static void test_highest(void **state)
 {
 	struct rate_search search;
@@ -75,7 +78,7 @@ static void test_highest(void **state)
 	assert_int_equal(search.trials, 1);
 	search_all(&search, 0, 50000, 20000, 1000000);
 	assert_in_range(search.low, 19700, 20000);
-	/* More than can be sent: the rate that was sent is where it begins. */
+	/* More than the sender can send: the search starts at the rate that was sent. */
 	search_all(&search, 0, 50000000, 20000, 1000000);
 	assert_in_range(search.low, 19700, 20000);
 }
@@ -89,11 +92,14 @@ static void test_nothing_passes(void **state)
 	assert_int_equal(search.low, 0);
 	rate_search_init(&search, 0, 0);
 	assert_true(rate_search_goes_on(&search));
-	assert_false(rate_search_report(&search, 0, 0, 0)); /* nothing could be sent */
+	assert_false(rate_search_report(&search, 0, 0, 0)); /* nothing was sent */
 	assert_false(rate_search_goes_on(&search));
 }
 
-/* A device that loses now and then, and a sender that is held up: it ends, at a rate that passed. */
+/*
+ * A device with occasional losses, and a sender that is delayed: the search ends at a rate that
+ * passed.
+ */
 static void test_noise(void **state)
 {
 	struct rate_search search;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The last epochs of a run: which are there, what is kept of them, and who is found by a number. */
+/* The last epochs of a run: which ones are stored, what is stored, and which one a number finds. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void assert_span(const struct recent *recent, uint64_t first, uint64_t en
 	assert_int_equal(span.end, end);
 }
 
-/* Fails where another is found than the one of this number, or none is where there should be. */
+/* Fails unless the epoch of this number is found, or none if none is expected. */
 static void assert_found(struct recent *recent, uint64_t from, uint64_t number, uint64_t at)
 {
 	uint64_t count;
@@ -72,7 +72,7 @@ static void test_the_last_are_there(void **state)
 	recent_destroy(NULL);
 }
 
-/* Rows in a bounded number, all else; and nothing of the epoch that it was taken from. */
+/* Keeps a bounded number of rows and everything else, without references to the original epoch. */
 static void test_what_is_kept(void **state)
 {
 	struct report_row rows[RECENT_ROWS + 5];
@@ -120,7 +120,7 @@ static void test_what_is_kept(void **state)
 	assert_string_equal(kept->measurements[1].name, "senders");
 	assert_int_equal(kept->measurements[1].distinct_keys, 99);
 	assert_int_equal(kept->measurements[1].nb_flows, 0);
-	/* Who has it keeps it. */
+	/* A reference keeps the epoch. */
 	for (uint64_t n = 0; n < RECENT_EPOCHS; n++)
 		take(recent, sample_epoch(8 + n, 0));
 	assert_null(recent_get(recent, 0));

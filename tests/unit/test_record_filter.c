@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Filter expressions on records: the ones that are refused, and the records that match the others. */
+/* Filter expressions on records: refused ones, and matching records of the others. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +90,7 @@ static bool matches(const char *expression, const struct observation *observatio
 	return bpf_filter(program->bf_insns, frame, len, len) != 0;
 }
 
-/* Each expression with the records that match, as bits. */
+/* Each expression with its matching records, as bits. */
 static void records_match(void **state)
 {
 	struct observation records[] = {
@@ -147,7 +147,7 @@ static void records_match(void **state)
 				fail_msg("'%s' and record %u", cases[i].expression, r);
 }
 
-/* A name with the word in it is not the word. */
+/* A longer name that contains the word does not match. */
 static void words_are_whole(void **state)
 {
 	(void)state;

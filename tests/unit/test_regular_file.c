@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Links, files and FIFOs of another user under a name that is written to: they stay as they are. */
+/* Links, files and FIFOs of another user under the name of an output file: they stay unchanged. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void assert_text(const char *name, const char *text)
 	assert_string_equal(found, text);
 }
 
-/* Opens it to be replaced. Returns 0 or the error. */
+/* Opens the file for replacement. Returns 0 or the error. */
 static int replace(const char *path)
 {
 	int fd = regular_file_create(path, true);
@@ -122,7 +122,7 @@ static void descriptors(void **state)
 	close(ends[1]);
 }
 
-/* Links of another user: as the last name, before it, and after a link of this user. */
+/* Links of another user: as the last path component, before it, and after a link of this user. */
 static void links_of_another(void **state)
 {
 	(void)state;
@@ -148,7 +148,7 @@ static void links_of_another(void **state)
 	assert_text("file", TEXT);
 	assert_int_not_equal(access("missing", F_OK), 0);
 	assert_int_not_equal(access("folder/file", F_OK), 0);
-	/* The target is that user's own. */
+	/* The target belongs to that user. */
 	assert_int_equal(replace("own"), 0);
 	give("folder");
 	assert_int_equal(replace("way/file"), 0);
@@ -202,7 +202,7 @@ static void files_of_others(void **state)
 	}
 }
 
-/* open() does not wait for the reader of another user's FIFO. */
+/* open() does not wait for a reader of another user's FIFO. */
 static void fifos_of_others(void **state)
 {
 	(void)state;
@@ -242,7 +242,7 @@ static void files_that_are_replaced(void **state)
 	assert_text("victim", TEXT);
 }
 
-/* A folder of root's with a group is good for the group's users. */
+/* A folder of root with a group is safe for the users of the group. */
 static void folders(void **state)
 {
 	const uid_t self = geteuid(), another = self + 1;
