@@ -546,7 +546,7 @@ static void ipv4_bursts_do_not_touch_key6(void **state)
 		munmap((char *)bursts[i] + before - page, 2 * page);
 }
 
-/* Picks random entries of a burst with all their fields. */
+/* Copies random entries of a burst, with all their fields. */
 static void picks_entries(void **state)
 {
 	static struct key_burst src, dst;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Captures of every format, written here byte by byte, come out of replay_open() as written. */
+/* Captures of every format, written here byte by byte, are read back by replay_open() unchanged. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,18 +28,18 @@
 #define FILES_MAX   4
 #define PACKETS_MAX 4096
 
-/* What a test reads: files, and the packets that came out of them. */
+/* The files of a test, and the packets read from them. */
 struct fixture {
-	struct bytes bytes; /* the file that is being made */
+	struct bytes bytes; /* file under construction */
 	char paths[FILES_MAX][sizeof(TEMPORARY_PATH)];
 	unsigned int nb_paths;
 	struct source *source;
 	char error[SOURCE_ERROR_MAX];
 	struct source_packet packets[PACKETS_MAX];
-	uint8_t fills[PACKETS_MAX]; /* the byte that fills the packet */
+	uint8_t fills[PACKETS_MAX]; /* fill byte of each packet */
 	unsigned int nb_packets;
-	int end;           /* what next() returned at last */
-	bool not_blocking; /* the pipe at standard input */
+	int end;           /* last result of next() */
+	bool not_blocking; /* pipe at standard input */
 };
 
 static int setup(void **state)
@@ -60,7 +60,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Ends a file: the next byte that is added begins another one. */
+/* Ends a file: the next byte added starts another one. */
 static void end_file(struct fixture *f)
 {
 	write_temporary(f->paths[f->nb_paths++], f->bytes.data, f->bytes.len);
@@ -134,7 +134,7 @@ static void assert_one_line(const char *error, const char *part)
 		fail_msg("\"%s\" lacks \"%s\"", error, part);
 }
 
-/* NULL: there is none. */
+/* Asserts warning number `number`. NULL: there is none. */
 static void assert_warning(const struct fixture *f, unsigned int i, const char *part)
 {
 	char text[SOURCE_ERROR_MAX];
@@ -194,7 +194,7 @@ static void test_pcapng(void **state)
 		add_section(&f->bytes);
 		add_interface(&f->bytes, 1, 9);
 		add_packet(&f->bytes, 0, UINT64_C(1600000000123456789), 60, 1000, 'a');
-		add_interface(&f->bytes, 1, 6); /* a second one of the same type */
+		add_interface(&f->bytes, 1, 6); /* a second interface of the same type */
 		add_packet(&f->bytes, 1, UINT64_C(1600000001123456), 64, 64, 'b');
 		add_section(&f->bytes);
 		add_interface(&f->bytes, 1, 3);
@@ -211,7 +211,7 @@ static void test_pcapng(void **state)
 	}
 }
 
-/* What stands behind a frame, as the file says, is none of its bytes, also where it was cut off. */
+/* Asserts that an FCS declared by the file is removed, also if it is truncated. */
 static void assert_without_fcs(void **state)
 {
 	struct fixture *f = *state;
@@ -241,7 +241,7 @@ static void test_fcs(void **state)
 		add_record(&f->bytes, 1, 0, 3, 3, 0);
 		assert_without_fcs(state);
 	}
-	/* A length that the file does not say to be one. */
+	/* The file does not mark this length as valid. */
 	add_pcap_header(&((struct fixture *)*state)->bytes, MAGIC_NS, 65535, 0x20000001);
 	add_record(&((struct fixture *)*state)->bytes, 1, 0, 64, 64, 'a');
 	end_file(*state);
@@ -249,7 +249,7 @@ static void test_fcs(void **state)
 	assert_packet(*state, 0, SECOND_NS, 64, 64, 'a');
 }
 
-/* An interface with an if_fcslen of so many bytes. */
+/* Adds an interface with an if_fcslen of `length` bytes. */
 static void add_fcslen(struct bytes *bytes, uint32_t length, const char *value)
 {
 	add32(bytes, 1);
@@ -262,7 +262,7 @@ static void add_fcslen(struct bytes *bytes, uint32_t length, const char *value)
 	add32(bytes, 28);
 }
 
-/* Of 4 bytes, or 32 bits. */
+/* A length of 4 bytes, or of 32 bits. */
 static void test_fcs_pcapng(void **state)
 {
 	static const char *const lengths[] = {"\4\0\0\0", "\40\0\0\0"};
@@ -280,9 +280,9 @@ static void test_fcs_pcapng(void **state)
 	}
 }
 
-#define FLAGS 2 /* epb_flags, and pack_flags of the obsolete block */
+#define FLAGS 2 /* epb_flags, and pack_flags of the obsolete packet block */
 
-/* Ends the packet's block, which add_packet() or add_old_packet() added, with options. */
+/* Ends the block of a packet added by add_packet() or add_old_packet() with options. */
 static void add_options(struct bytes *bytes, size_t block, const struct bytes *options)
 {
 	uint32_t length;
@@ -313,14 +313,14 @@ static void add_flags(struct bytes *options, uint32_t flags)
 	add32(options, flags);
 }
 
-/* The packet's own FCS length comes before its interface's; 0 means that it has none of its own. */
+/* The FCS length of the packet takes precedence over that of its interface; 0 means none. */
 static void test_fcs_in_flags(void **state)
 {
 	static const struct {
-		uint32_t before; /* bytes of a comment before the flags */
+		uint32_t before; /* length of a comment before the flags */
 		uint32_t flags;
 		const char *of_interface;
-		uint32_t wire_len; /* of a frame of 64 bytes, without its FCS */
+		uint32_t wire_len; /* wire length of a frame of 64 bytes without its FCS */
 	} rows[] = {
 		{0, 4 << 5, "\0\0\0\0", 60},
 		{0, 4 << 5, "\2\0\0\0", 60},
@@ -359,7 +359,9 @@ static void test_fcs_in_flags(void **state)
 	}
 }
 
-/* Of the largest packet, whose options lie behind what a reader keeps: at every place in them. */
+/*
+ * Options of the largest packet, which lie outside the reader's buffer, with flags at each offset.
+ */
 static void test_fcs_in_flags_of_long_blocks(void **state)
 {
 	for (uint32_t before = 0; before < 9000; before += before < 100 ? 4 : 1100) {
@@ -388,15 +390,18 @@ static void test_fcs_in_flags_of_long_blocks(void **state)
 	}
 }
 
-/* Options that are cut, of another length, behind their end, or flags of a simple block: no flags. */
+/*
+ * Flags are ignored if truncated, of another length, after the end of options, or in a simple
+ * block.
+ */
 static void test_no_flags(void **state)
 {
 	static const char *const rows[] = {
 		"\2\0\4\0",                       /* the block ends here */
 		"\2\0\x08\0\x80\0\0\0\x80\0\0\0", /* 8 bytes */
 		"\2\0\3\0\x80\0\0\0",             /* 3 bytes */
-		"\0\0\0\0\2\0\4\0\x80\0\0\0",     /* behind the end */
-		"\1\0\xff\xff\2\0\4\0\x80\0\0\0", /* in a comment that is cut */
+		"\0\0\0\0\2\0\4\0\x80\0\0\0",     /* after the end of options */
+		"\1\0\xff\xff\2\0\4\0\x80\0\0\0", /* in a truncated comment */
 	};
 	static const size_t lengths[] = {4, 12, 8, 12, 12};
 
@@ -425,7 +430,7 @@ static void test_no_flags(void **state)
 	}
 }
 
-/* A simple block has no options: the FCS length of the first interface holds. */
+/* A simple block has no options: the FCS length of the first interface applies. */
 static void test_fcs_of_simple_packets(void **state)
 {
 	struct fixture *f = *state;
@@ -440,7 +445,7 @@ static void test_fcs_of_simple_packets(void **state)
 	assert_packet(f, 0, 0, 60, 60, 'a');
 }
 
-/* A file is not refused for it. */
+/* An odd FCS length does not make the file invalid. */
 static void test_fcs_of_odd_length(void **state)
 {
 	struct fixture *f = *state;
@@ -502,7 +507,7 @@ static void test_link_types(void **state)
 	}
 }
 
-/* Each interface with its own link type, snap length, resolution and offset of time. */
+/* Each interface has its own link type, snap length, resolution and time offset. */
 static void test_interfaces_differ(void **state)
 {
 	static const struct interface interfaces[] = {
@@ -540,7 +545,7 @@ static void test_interfaces_differ(void **state)
 	}
 }
 
-/* Interfaces are those of the section; its byte order too. */
+/* Interfaces and byte order belong to the section. */
 static void test_sections_differ(void **state)
 {
 	struct fixture *f = *state;
@@ -552,7 +557,7 @@ static void test_sections_differ(void **state)
 		add_packet(&f->bytes, 0, SECOND_NS * section, 60, 60 + section, 'a');
 	}
 	add_section(&f->bytes);
-	add_packet(&f->bytes, 0, 0, 60, 60, 'b'); /* this one has none */
+	add_packet(&f->bytes, 0, 0, 60, 60, 'b'); /* no flags */
 	end_file(f);
 	read_all(f);
 	assert_int_equal(f->end, -1);
@@ -564,7 +569,7 @@ static void test_sections_differ(void **state)
 	}
 }
 
-/* Every kind of block with a packet; what is unknown is skipped, however long. */
+/* Every kind of block with a packet; unknown blocks of any length are skipped. */
 static void test_blocks(void **state)
 {
 	for (int big = 0; big < 2; big++) {
@@ -597,7 +602,7 @@ static void test_blocks(void **state)
 	}
 }
 
-/* Adds a packet whose block goes on behind its bytes: options, 400 KB of them. */
+/* Adds a packet with 400 KB of options after its bytes. */
 static void add_packet_with_options(struct fixture *f)
 {
 	size_t start = f->bytes.len, end;
@@ -674,7 +679,7 @@ static void test_resolutions(void **state)
 		assert_packet(f, i, rows[i].time, 60, 60, 'a');
 }
 
-/* Two packets of unlike interfaces. */
+/* Adds two packets of different interfaces. */
 static void add_unlike(struct fixture *f)
 {
 	add_section(&f->bytes);
@@ -684,7 +689,9 @@ static void add_unlike(struct fixture *f)
 	add_packet(&f->bytes, 1, 2, 60, 60, 'b');
 }
 
-/* Cut anywhere, it is measured up to the cut; between two blocks that is an end like any other. */
+/*
+ * Truncated anywhere, it is measured up to the truncation; between two blocks this is a normal end.
+ */
 static void test_pcapng_cut(void **state)
 {
 	const size_t section = 28, interface = 44, packet = 92;
@@ -717,7 +724,7 @@ static void test_pcapng_cut(void **state)
 	}
 }
 
-/* A number of four bytes in the second interface or packet is another one. */
+/* Each row replaces a 4-byte number of the second interface or packet. */
 static void test_pcapng_damage(void **state)
 {
 	const size_t interface = 28 + 44 + 92, packet = interface + 44;
@@ -761,7 +768,7 @@ static void test_pcapng_damage(void **state)
 	}
 }
 
-/* Blocks that end before what they must hold. */
+/* Blocks that are too short for their contents. */
 static void test_short_blocks(void **state)
 {
 	static const uint32_t types[] = {0x0a0d0d0a, 1, 2, 3, 6};
@@ -806,7 +813,7 @@ static void test_pcapng_without_packets(void **state)
 	assert_refused(f, "no packet of them");
 }
 
-/* Packets of an unknown link type come out as such, wherever their interface is described. */
+/* Packets of an unknown link type are returned as such, wherever their interface is described. */
 static void test_unknown_interface(void **state)
 {
 	for (int big = 0; big < 2; big++) {
@@ -843,7 +850,7 @@ static void test_unknown_interface(void **state)
 	}
 }
 
-/* A packet that was read and not taken is not counted. */
+/* A packet that was read but not used does not count. */
 static void test_unknown_packets_that_are_not_taken(void **state)
 {
 	struct fixture *f = *state;
@@ -864,7 +871,7 @@ static void test_unknown_packets_that_are_not_taken(void **state)
 	assert_warning(f, 0, ": 1 packet not measured");
 }
 
-/* A file is refused if all of its link types are unknown, whether one or several. */
+/* A file is refused if all of its link types are unknown, one or several. */
 static void test_unknown_file(void **state)
 {
 	for (uint32_t n = 1; n < 3; n++) {
@@ -890,7 +897,7 @@ static void add_classic(struct fixture *f, uint32_t link_type, uint32_t n)
 	end_file(f);
 }
 
-/* Among others it is left out, in the order of its packets; so are several. */
+/* Among other files it is skipped, in the order of its packets; so are several. */
 static void test_unknown_file_among_others(void **state)
 {
 	struct fixture *f = *state;
@@ -920,7 +927,7 @@ static void test_unknown_file_among_others(void **state)
 	assert_refused(f, ": link type 127 (");
 }
 
-/* A counter of its own has each of the first link types; the rest share one. */
+/* The first link types have counters of their own; the rest share one. */
 static void test_many_unknown_link_types(void **state)
 {
 	struct fixture *f = *state;
@@ -959,7 +966,7 @@ static bool matches(const struct filter_set *set, uint32_t program)
 	       0;
 }
 
-/* Packets of an interface that the filter does not suit do not match. */
+/* Packets of an interface that the filter does not apply to do not match. */
 static void test_filter_that_suits_some(void **state)
 {
 	static const char order[] = "abcd";
@@ -1049,7 +1056,7 @@ static void test_no_packets(void **state)
 	assert_int_equal(f->nb_packets, 0);
 }
 
-/* A header and n records, the first filled with 1, the second with 2, ... */
+/* Adds a header and n records, the first filled with 1, the second with 2, ... */
 static void add_counted(struct fixture *f, unsigned int n)
 {
 	add_pcap_header(&f->bytes, MAGIC_US, 65535, 1);
@@ -1059,7 +1066,7 @@ static void add_counted(struct fixture *f, unsigned int n)
 
 static void test_gzip(void **state)
 {
-	/* One member, and several whose borders lie within headers and records. */
+	/* One member, and several that end within headers and records. */
 	for (unsigned int members = 1; members < 6; members++) {
 		struct fixture *f = *state;
 
@@ -1083,20 +1090,20 @@ static void test_gzip_padding(void **state)
 	add_counted(f, 3);
 	end_gzip_file(f, 1, 0);
 	file = fopen(f->paths[0], "ab");
-	fwrite("\0\0\0\0\0", 1, 5, file); /* as tapes pad */
+	fwrite("\0\0\0\0\0", 1, 5, file); /* padding, as on tapes */
 	fclose(file);
 	read_all(f);
 	assert_int_equal(f->end, 0);
 	assert_int_equal(f->nb_packets, 3);
 }
 
-/* Every packet before the cut comes out, and the cut is told even at the border of a record. */
+/* All packets before a truncation are returned, and it is reported even between two records. */
 static void test_gzip_cut(void **state)
 {
 	struct fixture *f = *state;
 
 	add_counted(f, 1000);
-	end_gzip_file(f, 1, 4); /* of the trailer, so that all packets are there */
+	end_gzip_file(f, 1, 4); /* truncates only the trailer, so that all packets are complete */
 	read_all(f);
 	assert_int_equal(f->end, -1);
 	assert_int_equal(f->nb_packets, 1000);
@@ -1167,7 +1174,7 @@ static void test_snaplen(void **state)
 	struct fixture *f = *state;
 
 	add_pcap_header(&f->bytes, MAGIC_US, 64, 1);
-	add_record(&f->bytes, 1, 0, 100, 1500, 'a'); /* longer than the file says */
+	add_record(&f->bytes, 1, 0, 100, 1500, 'a'); /* longer than the header allows */
 	add_record(&f->bytes, 2, 0, 60, 1500, 'b');
 	end_file(f);
 	read_all(f);
@@ -1190,7 +1197,7 @@ static void test_largest_frame(void **state)
 	assert_packet(f, 1, 2 * SECOND_NS, 60, UINT32_MAX, 'b');
 }
 
-/* Classic fields are unsigned; a fraction beyond a second is carried. */
+/* Classic time fields are unsigned; a fraction above a second is carried. */
 static void test_odd_times(void **state)
 {
 	struct fixture *f = *state;
@@ -1222,7 +1229,7 @@ static void test_times_are_clamped(void **state)
 	struct fixture *f = *state;
 
 	add_section(&f->bytes);
-	add_interface(&f->bytes, 1, 0); /* seconds */
+	add_interface(&f->bytes, 1, 0); /* resolution of 1 s */
 	add_packet(&f->bytes, 0, UINT64_MAX, 60, 60, 'a');
 	add_packet(&f->bytes, 0, UINT64_C(1) << 62, 60, 60, 'b');
 	add_packet(&f->bytes, 0, UINT64_C(8999999999), 60, 60, 'c');
@@ -1253,7 +1260,7 @@ static void test_merge(void **state)
 	add_times(f, "1257", 'a');
 	add_times(f, "2228", 'b');
 	add_times(f, "", 'c');
-	add_times(f, "3129", 'd'); /* runs backwards: its 1 waits behind its 3 */
+	add_times(f, "3129", 'd'); /* times decrease: 1 waits until after 3 */
 	read_all(f);
 	assert_int_equal(f->end, 0);
 	for (unsigned int i = 0; i < f->nb_packets; i++) {
@@ -1264,7 +1271,7 @@ static void test_merge(void **state)
 	assert_string_equal(seconds, "122223125789");
 }
 
-/* A file of unlike interfaces among others. */
+/* A file with different interfaces among others. */
 static void test_merge_pcapng(void **state)
 {
 	struct fixture *f = *state;
@@ -1337,7 +1344,7 @@ static void test_refusals(void **state)
 	assert_path_refused("/nonexistent/two\nlines", "two?lines");
 }
 
-/* Root reads everything, so it becomes nobody for a moment. */
+/* Root reads everything, so the test briefly switches to another user. */
 static void test_unreadable(void **state)
 {
 	struct fixture *f = *state;
@@ -1356,7 +1363,7 @@ static void test_unreadable(void **state)
 	assert_one_line(f->error, "Permission denied");
 }
 
-/* One bad file among good ones refuses all. */
+/* One invalid file among valid ones refuses all. */
 static void test_refusal_of_second(void **state)
 {
 	struct fixture *f = *state;
@@ -1396,7 +1403,7 @@ struct dribble {
 	int fd;
 };
 
-/* Writes to a pipe in pieces, each when the one before it was read. */
+/* Writes to a pipe in pieces, each after the previous one was read. */
 static void *dribble_main(void *arg)
 {
 	const struct dribble *dribble = arg;
@@ -1439,7 +1446,7 @@ static void read_pipe(struct fixture *f, size_t piece)
 	close(swap_standard_input(old));
 }
 
-/* However the pipe cuts headers, records and gzip members. */
+/* The pipe may split headers, records and gzip members anywhere. */
 static void test_standard_input(void **state)
 {
 	for (size_t piece = 1; piece < 6; piece++) {
@@ -1477,7 +1484,7 @@ static void test_standard_input_pcapng(void **state)
 	}
 }
 
-/* A descriptor that some other program has made non-blocking is waited for all the same. */
+/* A descriptor that another program has made non-blocking is still waited for. */
 static void test_not_blocking(void **state)
 {
 	struct fixture *f = *state;
@@ -1523,7 +1530,10 @@ static void interrupt(const struct interrupter *interrupter)
 	}
 }
 
-/* Harmless signals before the first byte and after the first packet, then the one that ends. */
+/*
+ * Sends harmless signals before the first byte and after the first packet, then the one that ends
+ * the run.
+ */
 static void *interrupter_main(void *arg)
 {
 	struct interrupter *interrupter = arg;
@@ -1540,8 +1550,8 @@ static void *interrupter_main(void *arg)
 }
 
 /*
- * Packets of a pipe that stays open come out at once. Signals do not end the wait for more; those
- * that ask for the end of the run do.
+ * Packets of a pipe that stays open are returned at once. Signals do not interrupt the wait for
+ * more, except those that end the run.
  */
 static void test_signals(void **state)
 {
@@ -1553,7 +1563,7 @@ static void test_signals(void **state)
 	int fds[2], old;
 
 	add_counted(f, 2);
-	f->bytes.len -= 10; /* the second packet is half there */
+	f->bytes.len -= 10; /* half of the second packet */
 	assert_int_equal(pipe(fds), 0);
 	signals_install();
 	interrupter.pipe = fds[1];
@@ -1601,7 +1611,7 @@ static void test_progress(void **state)
 
 int main(void)
 {
-	/* The last one asks the process to end. */
+	/* The last test ends the process. */
 	const struct CMUnitTest tests[] = {
 		TEST(test_classic),
 		TEST(test_pcapng),

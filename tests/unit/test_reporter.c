@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The reporter with a whole run: a worker that stalls for a second in the middle of an epoch loses
- * nothing on a replay, and on a paced one only what its ring drops and counts; the reporter waits,
- * says so, and touches no generation in use.
+ * The reporter in a complete run: a worker that stalls for a second in the middle of an epoch loses
+ * nothing on a replay, and on a paced one only what its ring drops and counts. The reporter waits,
+ * logs this, and touches no generation in use.
  */
 
 #include <setjmp.h>
@@ -95,7 +95,7 @@ static int stop(void **state)
 	return rmdir(directory);
 }
 
-/* Worker 0 stalls once, between two bursts of an epoch that it has already counted into. */
+/* Worker 0 stalls once, between two bursts of an epoch in which it has already counted. */
 static bool stalled;
 
 static void stalling_take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
@@ -139,7 +139,7 @@ static void say(bool warning, const char *line, void *arg)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* Runs with standard error in the file `said`. */
+/* Runs with standard error redirected to the file `said`. */
 static struct reporter_result run_stalling(const struct config *config, uint64_t packets)
 {
 	struct plan_ports ports = {0};
@@ -190,7 +190,7 @@ static void assert_said(const char *words)
 	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
 	fclose(file);
 	if (strstr(text, words) == NULL)
-		fail_msg("'%s' was not said but '%s'", words, text);
+		fail_msg("'%s' is not in '%s'", words, text);
 }
 
 /* Sums a column of the ledger over its rows. */
@@ -244,7 +244,7 @@ static void test_paced_replay_names_its_losses(void **state)
 	struct reporter_result result;
 
 	(void)state;
-	/* All intervals that pass at once after the stall have room in a queue. */
+	/* A queue has room for all intervals that end at once after the stall. */
 	edit_epoch_options(&config)->interval = 100000000;
 	edit_feeder_options(&config)->pace = PACE_RATE;
 	edit_feeder_options(&config)->pace_rate = 100000;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The account of numbers against one that remembers every packet, over networks that lose, repeat,
- * delay and reorder.
+ * The counts of the return window, compared with a model that remembers every packet, for networks
+ * that lose, repeat, delay and reorder.
  */
 
 #include <setjmp.h>
@@ -20,19 +20,19 @@
 #define PACKETS_MAX 40000
 #define FLIGHT_MAX  4096
 
-/* Packets under way, each with the time at which it comes. */
+/* Packets in transit, with their arrival times. */
 struct flight {
 	uint64_t number, due;
 };
 
 struct network {
 	struct random random;
-	uint32_t loss, repeat, delay; /* of a thousand; of a thousand; steps at most */
+	uint32_t loss, repeat, delay; /* per mille; per mille; maximum in steps */
 	uint32_t nb_flights;
 	struct flight flights[FLIGHT_MAX];
 };
 
-/* What the account must be: a byte for each packet, and nothing that wraps or slides. */
+/* Expected counts: one byte per packet, without wrapping or sliding. */
 struct oracle {
 	uint64_t start, first, next, expected, size;
 	uint8_t came[PACKETS_MAX];
@@ -106,7 +106,7 @@ static void send_burst(struct return_window *window, uint64_t n, uint64_t now)
 		take_off(oracle.next++, now);
 }
 
-/* From the number `start` on, in bursts, some of them in a new trial. */
+/* Runs from number `start`, in bursts, some of them in a new trial. */
 static void run(uint64_t seed, uint64_t size, uint64_t start)
 {
 	struct return_window window;
@@ -140,7 +140,7 @@ static void test_against_the_oracle(void **state)
 		run(seed, UINT64_C(64) << seed % 7, 0);
 }
 
-/* The 32 bits that a packet carries begin again in the middle of a run, and the bits of 64 don't. */
+/* The 32 bits in a packet wrap in the middle of a run; the 64-bit numbers do not. */
 static void test_numbers_that_wrap(void **state)
 {
 	(void)state;
@@ -167,7 +167,10 @@ static void test_what_was_not_sent(void **state)
 	return_window_fini(&window);
 }
 
-/* Who is pushed out of the window is lost, whenever it comes; and nobody's place is taken for it. */
+/*
+ * A packet that leaves the window is lost, whenever it arrives, and does not take the place of
+ * another.
+ */
 static void test_edge_of_the_window(void **state)
 {
 	struct return_window window;

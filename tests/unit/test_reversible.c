@@ -46,7 +46,7 @@ static void assert_same_buckets(const struct chunk_rows *a, const struct chunk_r
 	assert_int_equal(memcmp(a->buckets, b->buckets, size), 0);
 }
 
-/* Counters, buckets and sets. */
+/* Compares counters, buckets and sets. */
 static void assert_same_state(const struct sketch *a, const struct sketch *b)
 {
 	const struct reversible *x = reversible_of_const(a), *y = reversible_of_const(b);
@@ -87,9 +87,9 @@ static void test_shape(void **state)
 	assert_non_null(reversible_ops.check(&params));
 }
 
-/* --- the buckets, against the plainest code for them --- */
+/* --- buckets, compared with the simplest code --- */
 
-/* A mangled key, one bit at a time, with the parity of an IPv6 key's last words. */
+/* A mangled key as single bits, with the parity of an IPv6 key's last words. */
 struct plain_key {
 	uint8_t bit[384];
 	uint32_t nb_bits;
@@ -126,7 +126,7 @@ static uint32_t bits_at(const struct plain_key *key, uint32_t from, uint32_t n)
 	return value;
 }
 
-/* Adds a key to plain rows: row r's index are the highest bits of hash bits 32r..32r+31. */
+/* Adds a key to plain rows: the index of row r is the highest bits of hash bits 32r..32r+31. */
 static void plain_add(
 	uint64_t *buckets, uint32_t index_bits, const struct plain_key *key, uint64_t weight)
 {
@@ -192,7 +192,7 @@ struct found {
 	const struct sketch *sketch;
 	const struct zipf_stream *stream;
 	uint32_t n;
-	uint8_t *flow; /* how often it was emitted */
+	uint8_t *flow; /* how often each flow was emitted */
 };
 
 static void note(const struct sketch_candidate *candidate, void *arg)
@@ -202,7 +202,7 @@ static void note(const struct sketch_candidate *candidate, void *arg)
 	struct sketch_estimate estimate;
 	struct key key;
 
-	/* A key that was made up would hardly name a flow, and never one that was seen. */
+	/* A forged key would rarely name a flow, and never one that was seen. */
 	assert_true(flow < found->stream->nb_flows);
 	key = zipf_key(flow);
 	assert_true(key_equal(&key, &candidate->key));
@@ -217,7 +217,7 @@ static void note(const struct sketch_candidate *candidate, void *arg)
 	found->n++;
 }
 
-/* Recovers, and checks that exactly what the bound says was found, and nothing twice. */
+/* Recovers, and checks that all flows above the bound were found, each once. */
 static uint64_t check_recovery(const struct sketch *sketch, const struct zipf_stream *stream,
 	uint32_t wanted, uint64_t smallest, uint32_t *nb_found)
 {
@@ -277,7 +277,7 @@ static void test_finds_all_of_few(void **state)
 	assert_int_equal(nb_found, 0);
 	feed(sketch, &stream, 10000, SHARING_SEPARATE);
 	assert_int_equal(check_recovery(sketch, &stream, 0, 1, &nb_found), 0);
-	/* The same through the other door. */
+	/* The same without a smallest value. */
 	assert_int_equal(check_recovery(sketch, &stream, 0, 0, &nb_found), 0);
 	assert_false(reversible_ops.lists_all_keys(sketch));
 	zipf_close(&stream);
@@ -322,8 +322,8 @@ static void test_candidates(void **state)
 }
 
 /*
- * A flood of single packets fills every bucket and every set. Recovery ends, says that it knows
- * nothing of what is small, and what it finds is true.
+ * A flood of single packets fills every bucket and every set. Recovery ends, reports no bound for
+ * small flows, and finds only true keys.
  */
 static void check_flood(uint32_t ipv6_only, uint32_t nb_flows)
 {
@@ -359,7 +359,7 @@ static void test_flood_ends_in_the_budget(void **state)
 	check_flood(true, 1500000);
 }
 
-/* Heavy flows among many that are not, in a sketch too small to find all again. */
+/* Heavy flows among many small ones, in a sketch too small to recover all. */
 static void test_heavy_flows_of_a_flood(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.width = 1 << 16});
@@ -402,7 +402,7 @@ static void test_no_memory(void **state)
 	reversible_ops.destroy(sketch);
 }
 
-/* --- one state, whatever the way there --- */
+/* --- the same state in any way --- */
 
 static void test_merge_is_one_sketch_fed_everything(void **state)
 {
@@ -461,7 +461,7 @@ static void test_merge_refuses(void **state)
 	reversible_ops.destroy(twin);
 }
 
-/* Keys that wait in a list are not in the counters that others meet. */
+/* Keys that wait in a list are not yet in the counters that others share. */
 static void assert_queries_hold(const struct sketch *shared, const struct sketch *separate,
 	const struct zipf_stream *stream)
 {
@@ -592,14 +592,14 @@ static void check_saturation(
 	estimate = reversible_ops.query(other, &stream.hash[0]);
 	assert_true(estimate.saturated);
 	assert_true(estimate.value == max);
-	/* A merged counter is at its maximum, whatever the guard. */
+	/* A merged counter is at its maximum, for any guard. */
 	for (uint32_t row = 0; row < 4; row++)
 		for (uint64_t b = 0; b < UINT64_C(1) << rv->rows4.bits; b++)
 			assert_true(chunk_rows_bucket(&((struct reversible *)other)->rows4,
 					    ((uint64_t)row << rv->rows4.bits) + b)[2 * row + 1] >=
 				    UINT64_MAX - 2);
 
-	/* Only the key has sets. Its before says that nothing is known. */
+	/* Only the key has sets. Its `before` is unknown. */
 	reversible_ops.reset(sketch);
 	reversible_ops.update[sharing](sketch, &burst);
 	reversible_ops.reset(other);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is known of the way between two prefixes. */
+/* Known routes between two prefixes. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ static void test_prefixes(void **state)
 	routes_fini(&routes, FLOWS, &sketch_allocator_malloc);
 }
 
-/* More routes than there is room for: the oldest of a set goes, the newest stays. */
+/* More routes than there is room for: the oldest of a set is removed, the newest stays. */
 static void test_bounded(void **state)
 {
 	struct routes routes = create();

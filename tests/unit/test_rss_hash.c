@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The flow hash against Toeplitz as it is defined, and against DPDK's. */
+/* The flow hash, compared with the definition of Toeplitz and with DPDK. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static int seed_random(void **state)
 	return 0;
 }
 
-/* For each bit that is set: the 32 bits of the key that begin there. */
+/* For each set bit: the 32 bits of the key that begin at it. */
 static uint32_t toeplitz(const uint8_t *data, size_t len)
 {
 	uint32_t hash = 0;
@@ -57,7 +57,7 @@ static uint32_t toeplitz(const uint8_t *data, size_t len)
 	return hash;
 }
 
-/* rte_softrss() wants the data as words of the CPU's byte order. */
+/* rte_softrss() needs the data as words in the CPU's byte order. */
 static uint32_t softrss(const uint8_t *data, size_t len)
 {
 	uint32_t words[9];
@@ -68,7 +68,7 @@ static uint32_t softrss(const uint8_t *data, size_t len)
 	return rte_softrss(words, (uint32_t)len / 4, rss_symmetric_key);
 }
 
-/* A random packet as the parser describes it; ports only where it would give some. */
+/* Returns a random packet as the parser describes it; ports only if the parser would set them. */
 static struct parsed random_parsed(enum parse_verdict verdict)
 {
 	static const uint8_t protos[] = {6, 17, 132, 1, 47};
@@ -94,7 +94,7 @@ static struct parsed random_parsed(enum parse_verdict verdict)
 	return parsed;
 }
 
-/* What a card feeds to Toeplitz. Returns its length. */
+/* Writes the Toeplitz input of a card. Returns its length. */
 static size_t rss_input(enum parse_verdict verdict, const struct parsed *parsed, uint8_t input[36])
 {
 	bool v4 = verdict == PARSE_IPV4;
@@ -193,7 +193,7 @@ static void is_symmetric(void **state)
 	}
 }
 
-/* All fragments of a packet meet, with ports or without. */
+/* All fragments of a packet have the same hash, with or without ports. */
 static void fragments_hash_by_address(void **state)
 {
 	(void)state;
@@ -221,8 +221,8 @@ static void not_ip_is_zero(void **state)
 }
 
 /*
- * Random flows over the indirection table: chi-square with 127 degrees of freedom. 127 + 6 x
- * sqrt(254) = 222.6 is passed with probability 4e-7.
+ * Random flows over the indirection table: chi-square with 127 degrees of freedom. It exceeds 127 +
+ * 6 x sqrt(254) = 222.6 with probability 4e-7.
  */
 static void spreads_evenly(void **state)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The engine in one process: a source of the test's own feeds it packets, and the test is the
- * reporter. What the workers counted is compared with what was fed; and no lcore may allocate while
- * it works.
+ * The engine in one process: a source of this test feeds packets, and the test is the reporter. The
+ * workers' counts are compared with the packets fed; no lcore may allocate memory while it works.
  */
 
 #include <pthread.h>
@@ -34,9 +33,9 @@
 #include "sketch/iblt/iblt.h"
 
 static pthread_t test_thread;
-static _Atomic bool watching; /* lcores are at work */
+static _Atomic bool watching; /* lcores are working */
 
-/* --- allocations of the lcores; sanitizers have an allocator of their own --- */
+/* --- allocations of the lcores; sanitizers have their own allocator --- */
 
 #ifndef SANITIZED
 
@@ -133,12 +132,13 @@ static int stop_eal(void **state)
 
 struct totals {
 	uint64_t epochs, received, measured, fed, dropped, ring_full, unbalanced;
-	uint64_t resized;                                           /* sketches */
-	uint64_t handed_cycles, rx_cycles, ppt_cycles, free_cycles; /* of receivers; of workers */
-	int64_t end;                                                /* of the last epoch */
+	uint64_t resized; /* sketches resized */
+	uint64_t handed_cycles, rx_cycles, ppt_cycles,
+		free_cycles; /* handed: receivers; rest: workers */
+	int64_t end;         /* end of the last epoch */
 };
 
-/* Who was at work needed time for it, and no more than there was. */
+/* Lcores that worked used time, and no more than there was. */
 static void assert_cycles(const struct totals *totals, const struct run *run, uint64_t passed)
 {
 	uint64_t workers = totals->rx_cycles + totals->ppt_cycles + totals->free_cycles;
@@ -151,7 +151,10 @@ static void assert_cycles(const struct totals *totals, const struct run *run, ui
 	assert_true((run->nb_rx_cores > 0 ? totals->handed_cycles : totals->rx_cycles) > 0);
 }
 
-/* One sketch gets another width at a time; returns how many of the first measurement's did. */
+/*
+ * Recycles an epoch; one sketch at a time is resized. Returns the number of resized sketches of the
+ * first measurement.
+ */
 static uint64_t recycle(struct run *run, uint64_t epoch)
 {
 	uint64_t resized = 0;
@@ -161,7 +164,7 @@ static uint64_t recycle(struct run *run, uint64_t epoch)
 		const struct sketch *sketch =
 			run_measurements(run, epoch)->sketches[epoch & 1][i][0];
 
-		/* Who reports the epoch has found its flows. */
+		/* As after reporting the epoch, flows were decoded. */
 		if (sketch->ops->undecoded != NULL)
 			sketch->ops->undecoded(sketch);
 	}
@@ -185,8 +188,8 @@ static uint64_t recycle(struct run *run, uint64_t epoch)
 }
 
 /*
- * Runs the source through the engine and collects every epoch; where `merged` is not NULL, adds all
- * instances of measurement m to merged[m].
+ * Runs the source through the engine and collects every epoch. If `merged` is not NULL, adds all
+ * copies of measurement m to merged[m].
  */
 static struct totals run_through(
 	const struct config *config, struct test_source *source, struct sketch **merged)
@@ -273,7 +276,7 @@ static struct sketch *make_like(const struct config *config, uint32_t m)
 	return plan.measurements[m].ops->create(&params);
 }
 
-/* A way to run: every design, and every rule by which packets are dealt out. */
+/* A kind of run: every design, and every dispatch rule. */
 struct way {
 	const char *design;
 	enum dispatch dispatch;
@@ -288,7 +291,7 @@ static const struct way ways[] = {
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* Sketches whose counters add up, however the stream was split and whoever shared them. */
+/* Sketches whose counters add up for any split of the stream and any sharing. */
 static const char *const additive[] = {"count-min", "reversible"};
 static const enum sketch_sharing sharings[] = {SHARING_SEPARATE, SHARING_SHARED};
 
@@ -340,8 +343,7 @@ static void test_workers_equal_one_sketch(void **state)
 						additive[sketch], workers);
 }
 
-/* Every packet an epoch of its own, or three in an epoch: most queues are silent most of the
- * time. */
+/* One packet or three per epoch: most queues are empty most of the time. */
 static void test_tiny_epochs(void **state)
 {
 	(void)state;
@@ -360,7 +362,7 @@ static void test_tiny_epochs(void **state)
 		}
 }
 
-/* Few flows: each of the instances shrinks once in each generation. */
+/* Few flows: each copy shrinks once in each generation. */
 static void test_widths_change_one_by_one(void **state)
 {
 	struct config config = make_config("async", 3, 10000000);
@@ -392,7 +394,7 @@ static void test_nothing_to_feed(void **state)
 	}
 }
 
-/* A pipe may bring the packet behind the last one long after it. */
+/* A pipe may deliver the packet after the last one much later. */
 static void test_no_packet_is_awaited_behind_the_last(void **state)
 {
 	struct config config = make_config("rss", 2, 0);
@@ -406,7 +408,9 @@ static void test_no_packet_is_awaited_behind_the_last(void **state)
 	assert_int_equal(source.next, 10);
 }
 
-/* Of an interval that is not fed to its end, the rest was not looked at; of a duration all was. */
+/*
+ * An interval cut by a packet limit ends at the last packet; one cut by a duration ends at its end.
+ */
 static void test_a_limit_breaks_the_interval_off(void **state)
 {
 	static const struct {
@@ -427,7 +431,7 @@ static void test_a_limit_breaks_the_interval_off(void **state)
 	}
 }
 
-/* The pool for long packets is the last thing that a feeder asks for: its name is taken. */
+/* The pool for long packets is the last allocation of a feeder: its name is taken. */
 static void test_feeder_without_a_pool(void **state)
 {
 	static struct source source;
@@ -458,12 +462,12 @@ static void test_feeder_without_a_pool(void **state)
 	rte_mempool_free(pool);
 }
 
-/* Headers that compete for the same lines of a cache would leave it before their packets are sent. */
+/* Headers that share cache sets would be evicted before their packets are sent. */
 static void test_mbufs_share_no_cache_set(void **state)
 {
 	struct rte_mempool *pool = pool_create("sets", 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
 	struct rte_mbuf *mbufs[64];
-	uint32_t users[64] = {0}; /* by the six bits that choose a set of a cache of 4 KB a way */
+	uint32_t users[64] = {0}; /* index: bits 6 to 11, the set of a cache with 4 KB per way */
 
 	(void)state;
 	assert_non_null(pool);
@@ -479,13 +483,13 @@ static void test_mbufs_share_no_cache_set(void **state)
 	rte_pktmbuf_free_bulk(mbufs, 64);
 	assert_int_equal(rte_mempool_avail_count(pool), 64);
 	rte_mempool_free(pool);
-	/* Its memory and its name are free again. */
+	/* Its memory and its name are available again. */
 	pool = pool_create("sets", 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
 	assert_non_null(pool);
 	rte_mempool_free(pool);
 }
 
-/* Paced far beyond what small rings take: what is lost is counted by name, the rest arrives. */
+/* Paced far beyond the capacity of small rings: losses are counted by reason, the rest arrives. */
 static void test_paced_losses_are_counted(void **state)
 {
 	(void)state;
@@ -522,7 +526,7 @@ static void test_lcores_do_not_allocate(void **state)
 	}
 }
 
-/* The watch itself works: an allocation of another thread is seen. */
+/* Checks the check: an allocation of another thread is detected. */
 static void *allocate(void *arg)
 {
 	void *volatile memory = malloc(16);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The sampling interval of a record, by each source; the check of sample pools; socket losses. */
+/* The sampling interval of a record, from each source; the check of sample pools; socket losses. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,7 +83,7 @@ static void the_order_holds(void **state)
 	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 70, SAMPLING_OPTIONS);
 	learn(&sampling, OPTION_RECORD_SAMPLER, 7, 71);
 	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 0, 71, SAMPLING_OPTIONS);
-	/* A record, header or sample describes itself best. */
+	/* The interval in a record, header or sample takes precedence. */
 	record.has |= FLOW_SAMPLING;
 	expect(&sampling, &record, FLOW_PROTOCOL_IPFIX, 50, 10, SAMPLING_RECORD);
 	expect(&sampling, &record, FLOW_PROTOCOL_NETFLOW5, 50, 10, SAMPLING_HEADER);
@@ -92,7 +92,7 @@ static void the_order_holds(void **state)
 	expect(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 50, 50, SAMPLING_CONFIGURED);
 }
 
-/* Domain 0 describes a part of another domain before anything else. */
+/* Domain 0's options for a part of another domain take precedence. */
 static void a_part_of_another_domain_comes_first(void **state)
 {
 	struct sampling process = {0};
@@ -113,7 +113,7 @@ static void a_part_of_another_domain_comes_first(void **state)
 	sampling_forget(&process);
 }
 
-/* Sampled at an unknown ratio: the record counts as it is, and the doubt says so. */
+/* Sampled with an unknown ratio: the record counts as it is, and the doubt shows it. */
 static void an_unknown_ratio_is_doubted(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
@@ -131,12 +131,12 @@ static void an_unknown_ratio_is_doubted(void **state)
 	}
 	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_SFLOW, 0).doubt, SAMPLING_RATIO);
 	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_NETFLOW5, 0).doubt, SAMPLING_SURE);
-	/* Options with a ratio answer for a record that has only an algorithm. */
+	/* Options with a ratio apply to a record that has only an algorithm. */
 	learn(&sampling, 0, 0, 100);
 	verdict = ask(&sampling, &sampled, FLOW_PROTOCOL_IPFIX, 0);
 	assert_int_equal(verdict.interval, 100);
 	assert_int_equal(verdict.doubt, SAMPLING_SURE);
-	/* Of one template only. */
+	/* One template only. */
 	learn(&sampling, OPTION_RECORD_TEMPLATE, 300, UNKNOWN);
 	assert_int_equal(ask(&sampling, &silent, FLOW_PROTOCOL_IPFIX, 0).doubt, SAMPLING_RATIO);
 	silent.template_id = 301;
@@ -144,7 +144,7 @@ static void an_unknown_ratio_is_doubted(void **state)
 	sampling_forget(&sampling);
 }
 
-/* Records do not name a line card: one interval for all is taken, several leave a doubt. */
+/* Records do not name a line card: equal intervals are used, different ones leave a doubt. */
 static void parts_that_differ_are_doubted(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
@@ -173,7 +173,7 @@ static void parts_that_differ_are_doubted(void **state)
 	sampling_forget(&sampling);
 }
 
-/* Thousands of options cost one look at all parts: that before records. */
+/* Thousands of options need one pass over all parts, before the next records. */
 static void parts_are_compared_before_records(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
@@ -188,7 +188,7 @@ static void parts_are_compared_before_records(void **state)
 			learn(&sampling, OPTION_RECORD_PART, i, 1000 - round - i);
 			assert_int_equal(sampling.of_parts, finest);
 		}
-		/* It decides before, too. */
+		/* The result is also right before the pass. */
 		verdict = ask(&sampling, &record, FLOW_PROTOCOL_NETFLOW9, 0);
 		assert_int_equal(verdict.interval, 701 - round);
 		assert_int_equal(verdict.doubt, SAMPLING_PARTS);
@@ -199,7 +199,7 @@ static void parts_are_compared_before_records(void **state)
 	sampling_forget(&sampling);
 }
 
-/* Options of domain 0 reach the domain that they name, and no other. */
+/* Options of domain 0 apply only to the domain that they name. */
 static void domain_0_describes_others(void **state)
 {
 	struct sampling own = {.seed = 12345}, process = {.seed = 54321};
@@ -221,7 +221,7 @@ static void domain_0_describes_others(void **state)
 	assert_true(sampling_learn(&process, 0, &option, 1024));
 	assert_int_equal(sampling_of(&seven, &record).interval, 200);
 	assert_int_equal(sampling_of(&eight, &record).interval, 1);
-	/* A domain describes itself, whatever domain 0 says; and describes no other. */
+	/* A domain describes itself with precedence over domain 0, and describes no other. */
 	option = (struct option_record){
 		.has = OPTION_RECORD_SAMPLING | OPTION_RECORD_DOMAIN, .domain = 7, .sampling = 5};
 	assert_false(sampling_learn(&own, 8, &option, 1024));
@@ -232,7 +232,10 @@ static void domain_0_describes_others(void **state)
 	sampling_forget(&process);
 }
 
-/* Learns an option of domain 0 about parts, samplers or flows of a domain. interval 0: of flows. */
+/*
+ * Learns an option of domain 0 about parts, samplers or flows of a domain. interval 0: flow
+ * selection.
+ */
 static void describe(
 	struct sampling *process, uint32_t domain, uint32_t scope, uint64_t id, uint32_t interval)
 {
@@ -248,7 +251,7 @@ static void describe(
 	assert_true(sampling_learn(process, 0, &option, 1024));
 }
 
-/* Parts are compared with those of their own domain, also after a restart of the collector. */
+/* Parts are compared within their own domain, also after a restart of the collector. */
 static void domain_0_describes_parts_of_others(void **state)
 {
 	struct sampling none = {.seed = 1}, process = {.seed = 54321}, read = {.seed = 6};
@@ -320,7 +323,7 @@ static void domain_0_is_not_what_it_describes(void **state)
 	sampling_forget(&process);
 }
 
-/* Selected flows have all of their packets; other flows are missing. */
+/* Selected flows have all their packets; the other flows are missing. */
 static void flow_selection_is_not_packet_sampling(void **state)
 {
 	struct sampling sampling = {.seed = 12345};
@@ -367,7 +370,7 @@ static void many_samplers_are_bounded(void **state)
 	sampling_forget(&sampling);
 }
 
-/* As bytes and back; what is cut or has unknown words is none. */
+/* Written as bytes and read back; truncated bytes or unknown values are refused. */
 static void it_is_written_and_read(void **state)
 {
 	struct sampling sampling = {.seed = 12345}, read = {.seed = 54321}, none = {0};
@@ -423,7 +426,9 @@ static void it_is_written_and_read(void **state)
 	free(bytes);
 }
 
-/* Takes 1 of `real` packets by chance, and says that it is 1 of `said`; what is told of it. */
+/*
+ * Takes one of `real` packets at random and announces one of `said`. Returns the reported interval.
+ */
 static uint32_t run_sampler(uint64_t seed, uint32_t said, uint32_t real, uint32_t lost)
 {
 	struct sampling_checks *checks = sampling_checks_create();
@@ -482,7 +487,7 @@ static void a_pool_that_stands_still_says_nothing(void **state)
 	sampling_checks_destroy(checks);
 }
 
-/* The next sample of a sampler, after `lost` of them that it counts as drops and `gap` others. */
+/* Returns the next sample of a sampler, after `lost` samples counted as drops and `gap` others. */
 static struct sampler_result next_sample(struct sampling_checks *checks,
 	struct sampler_state *sampler, uint32_t breaks, uint32_t lost, uint32_t gap)
 {
@@ -507,7 +512,7 @@ static void samples_that_an_agent_lost_are_counted(void **state)
 	assert_int_equal(next_sample(checks, &sampler, 0, 0, 4).lost, 4);
 	assert_int_equal(next_sample(checks, &sampler, 0, 2, 3).lost, 5);
 	late = sampler;
-	/* Samples that are missing in a datagram that is missing are not the agent's. */
+	/* Samples missing in a lost datagram were not lost by the agent. */
 	assert_int_equal(next_sample(checks, &sampler, 1, 2, 3).lost, 2);
 	assert_int_equal(next_sample(checks, &sampler, 1, 0, 0).lost, 0);
 	assert_int_equal(sampling_check(checks, 1, 2, &late).lost, 0);
@@ -515,7 +520,7 @@ static void samples_that_an_agent_lost_are_counted(void **state)
 	/* Another interval does not hide them. */
 	sampler.sampling = 200;
 	assert_int_equal(next_sample(checks, &sampler, 2, 6, 0).lost, 6);
-	/* The check starts again after a restart, and with two samplers that share a number. */
+	/* The check starts again after a restart, and if two samplers share a number. */
 	sampler.sequence = sampler.drops = sampler.pool = 0;
 	assert_int_equal(next_sample(checks, &sampler, 2, 0, 0).lost, 0);
 	for (uint32_t i = 0; i < 50; i++) {
@@ -525,7 +530,7 @@ static void samples_that_an_agent_lost_are_counted(void **state)
 	sampling_checks_destroy(checks);
 }
 
-/* A pool has three times the announced packets: two thirds of them are not in samples. */
+/* A pool has three times the announced packets: two thirds of them have no samples. */
 static void packets_beyond_the_samples_are_counted(void **state)
 {
 	struct sampling_checks *checks = sampling_checks_create();
@@ -542,7 +547,7 @@ static void packets_beyond_the_samples_are_counted(void **state)
 		assert_int_equal(result.pool_interval, i < 128 ? 0 : 300);
 	}
 	assert_in_range(excess, 800 * 200, 900 * 200);
-	/* A pool with too few has none. */
+	/* A pool with too few packets has none. */
 	sampler = (struct sampler_state){.source = 6, .sampling = 100};
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct sampler_result result;
@@ -599,7 +604,7 @@ static void losses_that_are_reported_grow(void **state)
 	check_reported(report(&reported, 3, FLOWS, 0, 12, 0), 0, false);
 	check_reported(report(&reported, 4, BYTES, 0, 0, 5), 0, false);
 	check_reported(report(&reported, 4, BYTES, 0, 0, 6), 0, true);
-	/* There is no room for more. */
+	/* No room for more. */
 	check_reported(report(&reported, 5, ALL, 1, 1, 1), 0, false);
 	check_reported(report(&reported, 5, ALL, 2, 2, 2), 0, false);
 	check_reported(report(&reported, 1, ALL, 1005, 52, 520), 1, false);
@@ -632,7 +637,7 @@ static void losses_add_up(void **state)
 		}
 		assert_int_equal(here, dropped < gaps ? dropped : gaps);
 		assert_int_equal(left, dropped - here);
-		/* What remains of gaps and is not of the network was counted earlier. */
+		/* Gaps that are not network losses were counted as socket losses earlier. */
 		assert_int_equal(
 			gaps - here - network, earlier < gaps - here ? earlier : gaps - here);
 		assert_int_equal(socket.counted, earlier - (gaps - here - network) + left);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/*
- * Exporters of every convention, whose datagrams are lost, repeated and reordered by the test,
- * which knows the truth.
- */
+/* Exporters of every convention, whose datagrams are lost, repeated and reordered by the test. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,9 +26,9 @@ struct exporter {
 	enum flow_protocol protocol;
 	enum sequence_convention convention;
 	uint32_t number;
-	uint32_t sent; /* since it started */
+	uint32_t sent; /* messages since the start */
 	int64_t time, started;
-	bool steady; /* as many records in each message */
+	bool steady; /* same number of records in each message */
 };
 
 struct totals {
@@ -57,7 +54,7 @@ static uint32_t units_of(enum sequence_convention convention, const struct sent 
 	}
 }
 
-/* The next message: now and then with options, or nothing but templates. */
+/* Makes the next message: sometimes with options, or with templates only. */
 static struct sent make(struct exporter *exporter)
 {
 	bool ipfix = exporter->protocol == FLOW_PROTOCOL_IPFIX,
@@ -164,7 +161,7 @@ static void nothing_is_lost(void **state)
 	}
 }
 
-/* After a quiet beginning every unit that is lost is told, and none more. */
+/* After a start without losses, every lost unit is reported, and no more. */
 static void what_is_lost_is_told(void **state)
 {
 	(void)state;
@@ -187,7 +184,10 @@ static void what_is_lost_is_told(void **state)
 			give(&sequence, &sent, &totals);
 		}
 		least = lost_units;
-		/* With options left out, few messages tell: until one does, the least is said. */
+		/*
+		 * If options are not counted, few messages show this; until one does, the minimum
+		 * is reported.
+		 */
 		if (exporter.convention == SEQUENCE_FLOWS ||
 			exporter.convention == SEQUENCE_FLOWS_AFTER)
 			least -= least / 50;
@@ -199,7 +199,7 @@ static void what_is_lost_is_told(void **state)
 				e, sequence_convention_words[sequence.convention],
 				totals.lost_units, lost_units, totals.restarts, totals.repeated,
 				totals.recovered);
-		/* In datagrams: exact where they are counted, else to the mean size. */
+		/* In datagrams: exact if messages are counted, otherwise from the mean size. */
 		if (exporter.convention == SEQUENCE_MESSAGES || exporter.steady)
 			assert_int_equal(totals.lost, lost);
 		else
@@ -207,7 +207,7 @@ static void what_is_lost_is_told(void **state)
 	}
 }
 
-/* Two that change places: what was said lost is taken back. Some come twice, up to 20 later. */
+/* Two messages that change places: the loss is withdrawn. Some are repeated, up to 20 later. */
 static void reordered_and_repeated(void **state)
 {
 	(void)state;
@@ -224,7 +224,7 @@ static void reordered_and_repeated(void **state)
 		for (uint32_t i = 200; i + 1 < MESSAGES; i += 2 + below(20)) {
 			struct sent moved = sent[i];
 
-			/* One without units can change places unseen. */
+			/* A message without units can change places undetected. */
 			if (units_of(exporter.convention, &sent[i]) == 0 ||
 				units_of(exporter.convention, &sent[i + 1]) == 0)
 				continue;
@@ -259,7 +259,7 @@ static void restarts(void **state)
 		struct totals totals = {0};
 		struct sequence sequence;
 
-		/* Nothing would tell. */
+		/* Undetectable. */
 		if (exporter.protocol == FLOW_PROTOCOL_IPFIX &&
 			exporter.convention == SEQUENCE_CONSTANT)
 			continue;
@@ -282,7 +282,7 @@ static void restarts(void **state)
 	}
 }
 
-/* Records that could not be counted cost no false loss, whatever is lost after them. */
+/* Records that could not be counted cause no false loss, for any losses after them. */
 static void unknown_sets(void **state)
 {
 	(void)state;
@@ -310,7 +310,10 @@ static void unknown_sets(void **state)
 	}
 }
 
-/* Of two records each; by messages, a lost one is as if records were counted. */
+/*
+ * Two records in each message; if messages are counted, a lost one looks as if records were
+ * counted.
+ */
 static void two_records_each(void **state)
 {
 	struct totals totals = {0};
@@ -332,7 +335,7 @@ static void two_records_each(void **state)
 	assert_int_equal(totals.lost, 1);
 }
 
-/* Gives messages of these sequence numbers, each of as many records. */
+/* Sends messages with these sequence numbers and this number of records each. */
 static struct totals give_numbers(
 	enum flow_protocol protocol, const uint32_t *numbers, uint32_t n, uint32_t records)
 {
@@ -355,7 +358,7 @@ static struct totals give_numbers(
 	give_numbers(protocol, (const uint32_t[]){__VA_ARGS__},                                    \
 		sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), records)
 
-/* As soon as a convention is recognized, where another one fits the gap by chance. */
+/* A loss right after a convention is recognized, with a gap that fits another one by chance. */
 static void lost_right_after_recognized(void **state)
 {
 	struct totals totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 2, 1, 2, 3, 4, 6);
@@ -365,7 +368,7 @@ static void lost_right_after_recognized(void **state)
 	assert_int_equal(totals.lost_units, 1);
 	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 2, 1, 2, 3, 4, 6, 7, 8, 10, 11);
 	assert_int_equal(totals.lost, 2);
-	/* One record that is lost, or a number that jumps: not more. */
+	/* A lost record, or a number that jumps: no more than that. */
 	totals = GIVE(FLOW_PROTOCOL_IPFIX, 10, 10, 20, 30, 40, 51, 52);
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.lost_units, 1);
@@ -374,7 +377,7 @@ static void lost_right_after_recognized(void **state)
 	assert_int_equal(totals.lost_units, 10);
 }
 
-/* Until a convention is recognized a gap counts where what is possible agrees on it. */
+/* Before a convention is recognized, a gap counts if all possible ones agree on it. */
 static void lost_before_it_is_recognized(void **state)
 {
 	struct totals totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 10, 1, 2, 13, 14, 15, 16);
@@ -387,14 +390,17 @@ static void lost_before_it_is_recognized(void **state)
 	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 10, 1, 2, 4, 3, 5, 6); /* late */
 	assert_int_equal(totals.lost, 1);
 	assert_int_equal(totals.recovered, 1);
-	/* By messages 8 are missing, by records none: until messages are known to count, none. */
+	/* If messages count, 8 are missing; if records count, none: until it is known, none. */
 	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 9, 1, 10);
 	assert_int_equal(totals.lost, 0);
 	totals = GIVE(FLOW_PROTOCOL_NETFLOW9, 9, 1, 17);
 	assert_int_equal(totals.lost, 0);
 }
 
-/* Short lives that lose a quarter from the second message on: nearly all of it is told, no more. */
+/*
+ * Short sessions that lose a quarter from the second message on: nearly all losses are reported,
+ * and no more.
+ */
 static void lost_from_the_beginning(void **state)
 {
 	(void)state;
@@ -423,7 +429,10 @@ static void lost_from_the_beginning(void **state)
 	}
 }
 
-/* Templates alone, malformed or not, have the number and may have the length of those before. */
+/*
+ * Messages with templates only, malformed or not, have the sequence number and possibly the length
+ * of the one before.
+ */
 static void malformed_templates(void **state)
 {
 	struct totals totals = {0};
@@ -450,16 +459,16 @@ static void malformed_templates(void **state)
 }
 
 struct life {
-	int64_t exported, came; /* ms since the message before */
-	int64_t before, after;  /* uptimes */
-	uint32_t number;        /* of the message before 5000 */
+	int64_t exported, came; /* ms since the last message */
+	int64_t before, after;  /* uptimes in ms */
+	uint32_t number;        /* sequence number; that of the last message is 5000 */
 	enum sequence_fit fit;
 };
 
 #define HOUR INT64_C(3600000)
 #define DAY  (24 * HOUR)
 
-/* An exporter that restarted has been up for no longer than since its last message. */
+/* An exporter that restarted has an uptime below the time since its last message. */
 static const struct life lives[] = {
 	{1000, 1000, HOUR, HOUR + 1000, 5001, SEQUENCE_NEXT},
 	{1000, 1000, UINT32_MAX - 500, 499, 5001, SEQUENCE_NEXT},
@@ -470,11 +479,11 @@ static const struct life lives[] = {
 	{20000, 20000, 10 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
 	{20000, 20000, 30 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
 	{20000, 20000, 49 * DAY, 3000, 5001, SEQUENCE_RESTARTED},
-	{0, 20000, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* its clock stands still */
-	{20000, 0, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* read from a file at once */
-	{-30 * DAY, 20000, HOUR, 3000, 1, SEQUENCE_RESTARTED}, /* its clock is not set yet */
+	{0, 20000, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* stalled clock */
+	{20000, 0, HOUR, 3000, 5001, SEQUENCE_RESTARTED},      /* read quickly from a file */
+	{-30 * DAY, 20000, HOUR, 3000, 1, SEQUENCE_RESTARTED}, /* clock not set yet */
 	{HOUR, HOUR, 4000, 5000, 1, SEQUENCE_RESTARTED},
-	{HOUR, HOUR, 4000, 5000, 5001, SEQUENCE_NEXT}, /* a clock that was set */
+	{HOUR, HOUR, 4000, 5000, 5001, SEQUENCE_NEXT}, /* clock was set */
 	{HOUR, 1000, 2 * HOUR, 2 * HOUR + 1000, 5001, SEQUENCE_NEXT},
 	{-HOUR, 1000, 2 * HOUR, 2 * HOUR + 1000, 5001, SEQUENCE_NEXT},
 	{1000, 1000, HOUR, HOUR - 2000, 4999, SEQUENCE_NEAR}, /* late */
@@ -521,7 +530,7 @@ static void uptimes_tell_restarts(void **state)
 	}
 }
 
-/* A number that steps ahead is a loss if so much can have been sent since. */
+/* A number that jumps ahead is a loss if this number of units can have been sent since. */
 static void a_loss_is_bounded_by_the_rate(void **state)
 {
 	static const struct {
@@ -567,7 +576,7 @@ static void a_loss_is_bounded_by_the_rate(void **state)
 	}
 }
 
-/* Headers that anyone could send, between those of an exporter: it loses nothing by them. */
+/* Forged headers between those of an exporter: it loses nothing by them. */
 static void forged_headers(void **state)
 {
 	(void)state;
@@ -606,7 +615,7 @@ static void forged_headers(void **state)
 	}
 }
 
-/* A mirror shows each message twice: one of them counts, from the first on. */
+/* A mirror that duplicates each message: one of the two counts, from the start. */
 static void each_message_twice(void **state)
 {
 	(void)state;

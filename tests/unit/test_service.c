@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What the service manager hears, through a socket as it has one. */
+/* Messages to the service manager, through a socket like that of systemd. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static int manager = -1;
 static struct notify notify;
 static struct service service;
 
-/* A manager that listens on an abstract socket, whose name goes to the environment. */
+/* Makes a manager that listens on an abstract socket, whose name is in the environment. */
 static int make_manager(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -108,7 +108,7 @@ static void a_life_in_messages(void **state)
 	service_stopping(&service);
 	assert_heard("STOPPING=1");
 	service_stopping(&service);
-	service_ready(&service); /* nothing takes the end back */
+	service_ready(&service); /* ignored after the end */
 	assert_silence();
 	report_epoch_free(epoch);
 }
@@ -120,7 +120,7 @@ static void status_at_most_once_a_second(void **state)
 	char message[512];
 
 	(void)state;
-	epoch->end = epoch->start; /* has no rate */
+	epoch->end = epoch->start; /* no rate */
 	open_service(NULL);
 	for (uint64_t ms = 0; ms < 10000; ms++)
 		service_epoch(&service, epoch, ms * 1000000);
@@ -154,7 +154,7 @@ static void no_watchdog_no_sign_of_life(void **state)
 	assert_silence();
 	notify_close(&notify);
 
-	/* It is meant for another process. */
+	/* The watchdog is for another process. */
 	end_manager(state);
 	make_manager(state);
 	setenv("WATCHDOG_PID", "1", 1);
@@ -173,7 +173,7 @@ static void no_watchdog_no_sign_of_life(void **state)
 	assert_heard("WATCHDOG=1");
 }
 
-/* A manager that does not listen for a while costs nobody time, and hears READY=1 later. */
+/* A manager that does not read for a while does not block, and gets READY=1 later. */
 static void ready_is_said_until_it_gets_through(void **state)
 {
 	char message[512];
@@ -206,14 +206,14 @@ static void nobody_to_tell(void **state)
 		setenv("NOTIFY_SOCKET", wrong[i], 1);
 		assert_non_null(notify_open(&notify));
 		assert_null(getenv("NOTIFY_SOCKET"));
-		assert_true(notify_send(&notify, "READY=1")); /* to nobody */
+		assert_true(notify_send(&notify, "READY=1")); /* no receiver */
 	}
 	memset(too_long, 'x', sizeof(too_long));
 	too_long[0] = '/';
 	too_long[sizeof(too_long) - 1] = '\0';
 	setenv("NOTIFY_SOCKET", too_long, 1);
 	assert_non_null(notify_open(&notify));
-	assert_null(notify_open(&notify)); /* not in the environment any more */
+	assert_null(notify_open(&notify)); /* removed from the environment */
 	service_init(&service, NULL);
 	service_ready(&service);
 	service_alive(&service, SECOND);
@@ -228,7 +228,7 @@ static void watchdog_that_makes_no_sense(void **state)
 		setenv("WATCHDOG_USEC", wrong[i], 1);
 		assert_non_null(notify_open(&notify));
 		assert_int_equal(notify.watchdog_ns, 0);
-		assert_true(notify_send(&notify, "READY=1")); /* the socket works */
+		assert_true(notify_send(&notify, "READY=1")); /* the socket is valid */
 		assert_heard("READY=1");
 		notify_close(&notify);
 		end_manager(state);

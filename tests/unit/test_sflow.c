@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sFlow datagrams put together word by word from the specification, and what they must give. Each
- * is decoded from a copy of exactly its size, so that ASan sees a byte too many.
+ * sFlow datagrams, built word by word from the specification, and the expected records. Each is
+ * decoded from a copy of exact length, so that ASan detects an overread.
  */
 
 #include <setjmp.h>
@@ -68,7 +68,7 @@ static void begin_datagram(void)
 	put(0);
 }
 
-/* Begins a structure; returns where its length stands. */
+/* Begins a structure; returns the position of its length. */
 static uint32_t begin(uint32_t format)
 {
 	put(format);
@@ -212,7 +212,7 @@ static const uint8_t tcp_frame[] = {
 static const struct key4 tcp_key = {
 	{10, 0, 0, 1}, {10, 0, 0, 2}, {0x04, 0xd2}, {0x00, 0x50}, 6, {0}, 0};
 
-/* UDP, 2001:db8::1:53 to 2001:db8::2:4096, 200 bytes behind a header of 40, with options. */
+/* UDP, 2001:db8::1:53 to 2001:db8::2:4096, 200 bytes after a 40-byte header, with options. */
 static const uint8_t udp6_packet[] = {
 	0x60,
 	0,
@@ -272,7 +272,7 @@ static const uint8_t udp6_packet[] = {
 	0,
 };
 
-/* What was told, and what of it was decoded. */
+/* Everything the record handler received. */
 static struct {
 	struct flow_record batch[DECODE_BATCH];
 	struct flow_record records[GIVEN_MAX];
@@ -380,7 +380,10 @@ static void header_of_ethernet(void **state)
 	assert_int_equal(given.samplers[0].discarded, 0);
 }
 
-/* A frame of ARP is a sample like any other, and hides no packet of IP; a cut one may. */
+/*
+ * An ARP frame is a sample like any other and does not open the bounds; a truncated one may hide
+ * IP.
+ */
 static void header_of_no_ip(void **state)
 {
 	uint8_t frame[60] = {[12] = 0x08, [13] = 0x06};
@@ -436,7 +439,7 @@ static void headers_of_ip(void **state)
 	assert_int_equal(given.samplers[0].source, 9);
 }
 
-/* Puts a checksum into the IPv4 header, which labels require. */
+/* Writes the checksum of the IPv4 header, which packets after labels need. */
 static void sum_header(uint8_t *ip)
 {
 	uint32_t sum = 0;
@@ -449,7 +452,7 @@ static void sum_header(uint8_t *ip)
 	ip[11] = (uint8_t)sum;
 }
 
-/* A label stack, with the frame's length and without; IP of ATM; a stack that is cut. */
+/* A label stack, with and without the frame length; IP over ATM; a truncated stack. */
 static void headers_of_labels(void **state)
 {
 	static const uint8_t labels[] = {0, 1, 0x40, 64, 0, 2, 0x31, 64}; /* 20, 35 */
@@ -486,7 +489,7 @@ static void headers_of_labels(void **state)
 	assert_int_equal(result.skipped[0].why, DECODE_SKIP_HEADER);
 }
 
-/* Each protocol that is not read has its reason; beyond the places there is one for all. */
+/* Each protocol that is not read has its own reason; the last ones share one. */
 static void many_reasons_are_kept_apart(void **state)
 {
 	struct decode_result result;
@@ -512,7 +515,7 @@ static void many_reasons_are_kept_apart(void **state)
 		result.skipped[DECODE_SKIPPED_MAX - 1].records, 24 - 2 * (DECODE_SKIPPED_MAX - 1));
 }
 
-/* Samples and flow records of other formats; those of the standard may hide packets. */
+/* Samples and flow records of other formats; standard ones may hide packets. */
 static void unknown_formats_have_reasons(void **state)
 {
 	const uint32_t vendor = 4413u << 12 | 7;
@@ -544,7 +547,7 @@ static void unknown_formats_have_reasons(void **state)
 	assert_int_equal(result.records, 1);
 	assert_key4(&given.records[0], &tcp_key);
 	assert_int_equal(result.unusable, 6);
-	assert_int_equal(result.harmless, 2); /* samples of the vendor */
+	assert_int_equal(result.harmless, 2); /* vendor samples */
 	assert_int_equal(result.nb_skipped, 5);
 	for (uint32_t i = 0; i < 5; i++) {
 		static const struct decode_skipped wanted[] = {
@@ -559,7 +562,7 @@ static void unknown_formats_have_reasons(void **state)
 	}
 }
 
-/* Indices of NX-OS: their lower 24 bits may be those of another interface. */
+/* NX-OS indices: their lower 24 bits may match another interface. */
 static void long_indices(void **state)
 {
 	const uint32_t ethernet = 0x1a000000, channel = 0x16000000;
@@ -623,7 +626,7 @@ static void sampled_addresses(void **state)
 	assert_int_equal(given.records[0].extra.dscp[0], 46);
 	assert_int_equal(
 		given.records[0].has, FLOW_SAMPLE | FLOW_PACKETS | FLOW_BYTES | FLOW_SAMPLING);
-	/* ICMPv6 has no ports and no flags; the source is no interface. */
+	/* ICMPv6 has no ports and no flags; the sampled source is not an interface. */
 	assert_memory_equal(given.records[1].key.v6.src_ip, src, 16);
 	assert_memory_equal(given.records[1].key.v6.dst_ip, dst, 16);
 	assert_int_equal(number16(given.records[1].key.v6.src_port), 0);
@@ -635,7 +638,7 @@ static void sampled_addresses(void **state)
 	assert_int_equal(given.records[1].output, 0);
 }
 
-/* A header that cannot be read takes nothing from the addresses before it. */
+/* An unreadable header does not affect the addresses before it. */
 static void addresses_before_a_cut_header(void **state)
 {
 	uint32_t sample;
@@ -676,7 +679,7 @@ static void put_switch(uint32_t vlan)
 	end(at);
 }
 
-/* Whatever their order: the header counts, once. */
+/* In any order: the header counts, once. */
 static void several_records_of_one_packet(void **state)
 {
 	static const uint8_t hop[4] = {192, 0, 2, 1};
@@ -729,7 +732,7 @@ static void the_tag_of_the_header_counts(void **state)
 	assert_int_equal(number16(given.records[0].extra.vlan), 5);
 }
 
-/* Where the IP header does not say a length, the frame does. */
+/* If the IP header has no length, that of the frame is used. */
 static void length_of_the_frame(void **state)
 {
 	uint8_t frame[sizeof(tcp_frame)];
@@ -751,20 +754,20 @@ static void length_of_the_frame(void **state)
 	assert_false(given.records[1].has & FLOW_BYTES);
 }
 
-/* A sender's IP length counts only where the frame has room for it, and not much more. */
+/* A sender's IP length counts only if it fits the frame, with little room left. */
 static void length_of_a_liar(void **state)
 {
 	static const struct {
 		uint32_t frame, stripped, told, bytes;
 	} rows[] = {
-		{1022, 4, 1000, 1000}, /* as it is */
+		{1022, 4, 1000, 1000}, /* correct */
 		{1022, 4, 65535, 1000},
-		{1022, 4, 1004, 1004}, /* an agent whose frame has no FCS, but strips one */
+		{1022, 4, 1004,
+			1004}, /* an agent that strips an FCS that the frame does not have */
 		{1022, 4, 1005, 1000}, {1022, 4, 940, 940},                 /* a trailer */
 		{1022, 4, 935, 1000}, {1022, 4, 20, 1000}, {68, 4, 28, 28}, /* padding */
-		{68, 4, 65535, 46}, {68, 4, 51, 46},
-		{0, 0, 1000, 1000}, /* an agent that does not have it */
-		{20, 4, 65535, 40}, /* nor this one: at least the header's bytes */
+		{68, 4, 65535, 46}, {68, 4, 51, 46}, {0, 0, 1000, 1000}, /* frame length missing */
+		{20, 4, 65535, 40}, /* also missing: at least the header's bytes */
 	};
 
 	(void)state;
@@ -784,7 +787,7 @@ static void length_of_a_liar(void **state)
 	}
 }
 
-/* A frame of a pseudowire is no flow, and the flow behind labels is one. */
+/* A pseudowire frame is not a flow; an IP packet after labels is one. */
 static void labels_in_a_header(void **state)
 {
 	static const uint8_t ipv4[] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0x66, 0xcf, 10, 0, 0, 1,
@@ -811,7 +814,7 @@ static void labels_in_a_header(void **state)
 	}
 }
 
-/* A header that is cut before what its key needs gives none, unless another record does. */
+/* A header truncated within its key gives no record, unless another record has the key. */
 static void cut_headers(void **state)
 {
 	(void)state;
@@ -951,7 +954,7 @@ static void more_than_a_batch(void **state)
 	}
 }
 
-/* What stands before the cut is given, and the cut is said. */
+/* Samples before the truncation are decoded, and the truncation is reported. */
 static void every_cut(void **state)
 {
 	uint32_t each;
@@ -976,7 +979,9 @@ static void lengths_and_counts_that_lie(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		build_many(1);
-		/* of the sample, of its first record, of the header in it; the count of records */
+		/*
+		 * length of the sample, of its first record, of the header in it; number of records
+		 */
 		for (uint32_t field = 0; field < 4; field++) {
 			static const uint32_t at[] = {32, 72, 88, 64};
 

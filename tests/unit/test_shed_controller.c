@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * From windows to decisions: how long a packet may take, when detail comes back, and what is lost in
- * a queue so.
+ * From load windows to decisions: the allowed time per packet, the return of detail, and losses in
+ * a queue.
  */
 
 #include <math.h>
@@ -28,7 +28,7 @@
 #define MINUTES 8
 #define RESERVE 0.1
 
-/* Measurements, and a governor of them. */
+/* Measurements with a controller. */
 struct governed {
 	struct choose_problem problem;
 	struct choose_item items[ITEMS];
@@ -62,7 +62,7 @@ static void begin(struct governed *governed, enum choose_how how, enum demand_ho
 	decide_init(&governed->hysteresis, &governed->problem);
 }
 
-/* A flow table whose flows have states, and two sketches of another key. */
+/* A flow table with flow states, and two sketches with another key. */
 static void begin_mixed(struct governed *governed, enum choose_how how)
 {
 	memset(governed, 0, sizeof(*governed));
@@ -99,20 +99,20 @@ static bool is_full(const struct governed *governed)
 	return true;
 }
 
-/* Loads that stay what they are; of a mean that is 1. */
+/* Stationary loads with a mean of 1. */
 enum load {
 	LOAD_STEADY,
 	LOAD_RECORDED,
 	LOAD_SINE,
 	LOAD_SLOW_SINE,
 	LOAD_ON_OFF,
-	LOAD_NOISE, /* from here on it never comes twice */
+	LOAD_NOISE, /* this one and the next ones never repeat */
 	LOAD_STRONG_NOISE,
 	LOAD_SWELLS,
 	LOADS,
 };
 
-/* Packets in each 1/256 of the minute and a half of a campus's uplink that were recorded once. */
+/* Packets in each 1/256 of a recording of a campus uplink over a minute and a half. */
 static const uint16_t recorded[256] = {
 	109,
 	134,
@@ -392,7 +392,7 @@ struct changes {
 	uint32_t ups[MINUTES], downs[MINUTES];
 };
 
-/* Packets take `wrong` times as long as they are predicted to. */
+/* Runs a load; packets take `wrong` times their predicted time. */
 static struct changes follow(
 	struct governed *governed, enum load load, double level, double wrong, uint64_t seed)
 {
@@ -419,8 +419,10 @@ static struct changes follow(
 	return changes;
 }
 
-/* A load that stays changes what is measured once a minute at most, after the first; of one that is
- * random, more detail is tried no more often than that on average. */
+/*
+ * Under a stationary load, detail changes at most once a minute after the first one; under a random
+ * load, more detail is tried no more often on average.
+ */
 static void test_no_flapping(void **state)
 {
 	static struct governed governed;
@@ -450,7 +452,7 @@ static void test_no_flapping(void **state)
 	assert_true(tries < minutes);
 }
 
-/* Each try fails at once: the next ones wait twice as long, up to a minute. */
+/* Each try fails at once: the wait doubles each time, up to a minute. */
 static void test_failed_tries(void **state)
 {
 	static struct governed governed;
@@ -474,7 +476,7 @@ static void test_failed_tries(void **state)
 	assert_int_equal(tries, 10 + 8);
 }
 
-/* A try that almost fits goes back to what was before it, and not to something new. */
+/* A try that almost fits returns to the previous choice, not to a new one. */
 static void test_back_from_try(void **state)
 {
 	static struct governed governed;
@@ -495,7 +497,7 @@ static void test_back_from_try(void **state)
 	}
 }
 
-/* What may take much longer is another load: it does not wait for what failed before. */
+/* If packets may take much longer, this is another load: earlier failures do not delay it. */
 static void test_load_ends(void **state)
 {
 	static struct governed governed;
@@ -516,7 +518,7 @@ static void test_load_ends(void **state)
 	}
 }
 
-/* A rise that takes seconds is not a change in each of its windows. */
+/* A rise over several seconds does not cause a change in each window. */
 static void test_slow_rise(void **state)
 {
 	static struct governed governed;
@@ -553,11 +555,13 @@ static void test_demand(void **state)
 	assert_true(isinf(demand_target_ns(&rate, &window)));
 }
 
-/* The paper's machine: 84.5 ns a packet, of which 30.3 for the states of its flows; 60 bytes on the
- * wire 14.8 million times a second. */
+/*
+ * The machine of the paper: 84.5 ns per packet, 30.3 of them for flow states; 60-byte frames at
+ * 14.8 Mpps.
+ */
 #define PEAK     14.8e6
 #define FULL_NS  (54.2 + 1 + (29 + 59) / 3.0)
-#define COUNT_NS 10 /* at the valve's last level */
+#define COUNT_NS 10 /* at the highest shedding level */
 
 enum offered {
 	OFFERED_RAMP,
@@ -596,7 +600,7 @@ static double offered_rate(void *context, double at)
 	}
 }
 
-/* As the paper has it, each window begins with full detail. */
+/* Like in the paper, each window begins with full detail. */
 static double decide_window(void *context, const struct demand_window *window)
 {
 	struct modelled *modelled = context;
@@ -653,8 +657,7 @@ static struct queue_result model(enum offered offered, enum way way, double entr
 	return queue_model_run(&queue);
 }
 
-/* Without adaptation what is lost can be said by integration: what comes beyond the capacity, less
- * what finds room. */
+/* Without adaptation, integration gives the loss: packets beyond the capacity minus the queue. */
 static void test_queue_model(void **state)
 {
 	double capacity = 1e9 / FULL_NS, excess = PEAK - capacity;
@@ -671,7 +674,7 @@ static void test_queue_model(void **state)
 	assert_true(fabs(step.lost / (excess / 2 - ENTRIES) - 1) < 1e-3);
 }
 
-/* Shares that are lost, in percent. With the valve nothing is. */
+/* Lost packets in percent; none with load shedding. */
 static void test_lost(void **state)
 {
 	static const double expected[OFFERED_LOADS][2][WAY_SHEDDING] = {
@@ -706,7 +709,7 @@ static double draw_time(struct random *random, const struct distribution *fit)
 	       fit->b[DISTRIBUTION_GUMBEL] * log(-log(1 - uniform(random)));
 }
 
-/* Of the paper's Table I: between which times 90 % are, in a cache and in memory. */
+/* Fits Table I of the paper: 5th and 95th percentile of times, in a cache and in memory. */
 static struct distribution gumbel(double p5, double p95)
 {
 	double scale = (p95 - p5) / (log(-log(0.05)) - log(-log(0.95)));
@@ -721,7 +724,7 @@ static struct distribution gumbel(double p5, double p95)
 #define TRACES  1000
 #define SAMPLES 1000
 
-/* Mean errors of the share that is found in a cache: below the paper's, and the nearest mean's. */
+/* Mean error of the estimated cache share: below that of the paper, and of the nearest mean. */
 static void test_cache_share(void **state)
 {
 	struct distribution cached = gumbel(80, 128), uncached = gumbel(149, 272);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Rows of what was given up: as many as there is room for, and the others are counted. */
+/* Rows of the overload log: as many as there is room for; the others are counted. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void add_changes(struct shed_log *log, uint32_t n)
 		shed_log_step(log, 1, i, "first", &steps, i % 3, (i + 1) % 3, &why);
 }
 
-/* The report has the first of them, and a row of its measurement. */
+/* The report has the first rows, and one row per measurement. */
 static void expect_rows(struct shed_log *log, uint32_t n)
 {
 	struct report_epoch *report = report_epoch_alloc(1, 1);
@@ -56,7 +56,7 @@ static void test_room(void **state)
 	add_changes(&log, SHED_LOG_ROWS_MAX + MORE);
 	assert_int_equal(log.missing, MORE);
 	expect_rows(&log, SHED_LOG_ROWS_MAX);
-	assert_int_equal(log.missing, 0); /* of the next interval */
+	assert_int_equal(log.missing, 0); /* next interval */
 	add_changes(&log, MORE);
 	assert_int_equal(log.missing, 0);
 	expect_rows(&log, MORE);

@@ -85,7 +85,7 @@ static struct listing list_of(const struct sketch *sketch)
 	return listing;
 }
 
-/* What is stored, and what every pair knows, bit by bit. */
+/* Compares stored keys and the state of every pair, bit by bit. */
 static void assert_same_state(struct sketch *a, struct sketch *b)
 {
 	struct listing x = list_of(a), y = list_of(b);
@@ -99,7 +99,7 @@ static void assert_same_state(struct sketch *a, struct sketch *b)
 	free(y.list);
 }
 
-/* ---- Shape */
+/* ---- Layout */
 
 static void test_registry(void **state)
 {
@@ -170,9 +170,9 @@ static void test_no_memory(void **state)
 	assert_none_without_memory(&simple_hash_ops);
 }
 
-/* ---- The rule */
+/* ---- Rule */
 
-/* A table as simple_hash.h words it, in numbers that need no packing. */
+/* The table as described in simple_hash.h, in numbers without packing. */
 struct plain_pair {
 	struct {
 		uint32_t flow;
@@ -271,7 +271,7 @@ static void test_rule(void **state)
 	}
 }
 
-/* ---- Bounds against the exact truth */
+/* ---- Bounds, compared with exact counts */
 
 static void assert_candidates_hold(const struct sketch *sketch, const struct zipf_stream *stream)
 {
@@ -317,7 +317,7 @@ static void assert_queries_hold(const struct sketch *sketch, const struct zipf_s
 	assert_true(worst <= bound);
 }
 
-/* What pairs of buckets saw. */
+/* Returns the total weight of the keys of each pair. */
 static uint64_t *pair_weights(const struct sketch *sketch, const struct zipf_stream *stream)
 {
 	uint64_t *weight = calloc(nb_pairs(sketch), sizeof(*weight));
@@ -343,7 +343,7 @@ static bool is_stored(struct sketch *sketch, const struct key_hash *hash)
 	return false;
 }
 
-/* (b) of simple_hash.h; a merged pair may have lost the weight of a fourth key. */
+/* Checks (b) of simple_hash.h; a merged pair may have lost the weight of a fourth key. */
 static void assert_weights(struct sketch *sketch, const struct zipf_stream *stream, bool merged)
 {
 	uint64_t *weight = pair_weights(sketch, stream);
@@ -397,7 +397,7 @@ static void test_bounds_hold(void **state)
 	}
 }
 
-/* Three packets of as many keys that meet, and a fourth. */
+/* Three packets of three keys of one pair, and a fourth packet. */
 static void test_collision(void **state)
 {
 	struct sketch *sketch = make((struct sketch_params){.width = 16, .seed = 2});
@@ -419,13 +419,13 @@ static void test_collision(void **state)
 	assert_int_equal(simple_hash_ops.error_bound(sketch, 2, 1), 0);
 
 	burst.n = 0;
-	zipf_append(&stream, &burst, meet[2]); /* 1, 1, 1: it stays outside */
+	zipf_append(&stream, &burst, meet[2]); /* 1, 1, 1: not stored */
 	update(sketch, &burst);
 	assert_false(simple_hash_ops.lists_all_keys(sketch));
 	assert_int_equal(simple_hash_ops.query(sketch, &stream.hash[meet[2]]).value, 1);
 	assert_false(is_stored(sketch, &stream.hash[meet[2]]));
 
-	update(sketch, &burst); /* 2 against 1, 1 */
+	update(sketch, &burst); /* 2 against 1 and 1 */
 	assert_true(is_stored(sketch, &stream.hash[meet[2]]));
 	assert_false(is_stored(sketch, &stream.hash[meet[0]]));
 	assert_int_equal(simple_hash_ops.query(sketch, &stream.hash[meet[2]]).value, 2);
@@ -435,7 +435,7 @@ static void test_collision(void **state)
 	simple_hash_ops.destroy(sketch);
 }
 
-/* Two keys whose hashes share a half are two keys. */
+/* Two keys with one equal half of the hash are different keys. */
 static void test_whole_hash_tells_keys_apart(void **state)
 {
 	static const struct key_hash hashes[][2] = {
@@ -508,7 +508,10 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* At the default size the hundred largest uppers are the hundred largest keys, up to ties. */
+/*
+ * At the default size, the keys with the hundred largest upper bounds are the hundred largest keys,
+ * except ties.
+ */
 static void check_top(enum sketch_metric metric, uint64_t seed, struct zipf_stream *stream)
 {
 	struct sketch *sketch = make((struct sketch_params){.metric = metric, .seed = seed});
@@ -552,7 +555,7 @@ static void test_top_100(void **state)
 
 /* ---- Order, sharing, reset */
 
-/* The same stream, cut into bursts of `cut` packets; 0 cuts at random. */
+/* Feeds the same stream in bursts of `cut` packets; 0: random lengths. */
 static struct sketch *feed_cut(
 	const struct sketch_params *params, uint32_t cut, enum sketch_sharing sharing)
 {
@@ -637,7 +640,7 @@ static void test_reset(void **state)
 	}
 }
 
-/* Keys that all meet under one seed are spread like any others under another. */
+/* Keys that collide under one seed are spread normally under another. */
 static void test_aimed_collisions_need_the_seed(void **state)
 {
 	struct sketch *known = make((struct sketch_params){.width = 256, .seed = 1});
@@ -736,7 +739,7 @@ static void check_merge(const struct sketch_params *params, double exponent, enu
 	assert_candidates_hold(total, &stream);
 	assert_queries_hold(total, &stream);
 	assert_weights(total, &stream, true);
-	/* What the parts know together is never less. */
+	/* Estimates are never below the sum over the parts. */
 	for (uint32_t f = 0; f < stream.nb_flows; f++) {
 		uint64_t sum = 0;
 
@@ -744,7 +747,7 @@ static void check_merge(const struct sketch_params *params, double exponent, enu
 			sum += simple_hash_ops.query(workers.part[p], &stream.hash[f]).value;
 		assert_true(simple_hash_ops.query(total, &stream.hash[f]).value >= sum);
 	}
-	/* A merged table goes on like any other. */
+	/* A merged table continues like any other. */
 	feed(total, &stream, 20000);
 	assert_candidates_hold(total, &stream);
 	assert_queries_hold(total, &stream);
@@ -771,7 +774,7 @@ static void test_merge(void **state)
 	}
 }
 
-/* Where no pair has more keys than buckets a merged table is the one that saw everything. */
+/* If no pair has more keys than buckets, a merged table equals one that saw everything. */
 static void test_merge_of_exact_tables_is_exact(void **state)
 {
 	struct sketch_params params = {.width = 65536, .seed = 8};
@@ -820,7 +823,10 @@ static void assert_figure(const struct report_figure *figure, uint64_t truth)
 	assert_true(figure->low <= figure->value && figure->value <= figure->high);
 }
 
-/* The reporter's intervals of both metrics, and no key that is heavy on any part is missing. */
+/*
+ * Checks the reporter's intervals of both metrics, and that no key that is heavy on any part is
+ * missing.
+ */
 static void check_report(const struct sketch_params *params, enum split split)
 {
 	struct sketch_params checked = *params;
@@ -948,7 +954,7 @@ static void check_saturated_packets(enum sketch_metric metric)
 		assert_int_equal(first_candidate(&full).before, UINT64_MAX);
 	}
 	assert_int_equal(first_candidate(&full).bytes, 600);
-	/* It keeps its bucket. */
+	/* The key keeps its bucket. */
 	for (uint32_t i = 0; i < 10; i++) {
 		send(&full, 1, 10);
 		send(&full, 2, 10);
@@ -965,7 +971,7 @@ static void check_saturated_bytes(enum sketch_metric metric)
 
 	send(&full, 0, 100);
 	full.pair->bytes_low[0] = UINT32_MAX - 50;
-	send(&full, 0, 100); /* carries */
+	send(&full, 0, 100); /* carry into the high part */
 	candidate = first_candidate(&full);
 	assert_int_equal(candidate.bytes, (UINT64_C(1) << 32) + 49);
 	assert_int_equal(candidate.key.family, zipf_key(full.flow[0]).family);
@@ -1007,7 +1013,7 @@ static void check_saturated_rest(enum sketch_metric metric)
 	}
 	assert_int_equal(simple_hash_ops.error_bound(full.sketch, 3, 0.999), UINT64_MAX);
 
-	/* Whoever takes a bucket now has no upper bound. */
+	/* A key that takes a bucket now has no upper bound. */
 	full.pair->packets[0] = full.pair->bytes_low[0] = 100;
 	full.pair->before[0] = REST_MAX - 100;
 	send(&full, 2, 1000);
@@ -1019,7 +1025,7 @@ static void check_saturated_rest(enum sketch_metric metric)
 	close_full(&full);
 }
 
-/* Numbers of all pairs, each at random far from its end, near it or there. */
+/* Sets the counters of all pairs at random: far from the maximum, near it or at it. */
 static void set_near_ends(struct sketch *sketch, uint64_t *random)
 {
 	for (uint64_t p = 0; p < nb_pairs(sketch); p++) {
@@ -1043,7 +1049,7 @@ static void set_near_ends(struct sketch *sketch, uint64_t *random)
 	}
 }
 
-/* However a burst is counted: what threads share looks at one packet after the other. */
+/* For any way of counting a burst: shared updates process one packet after the other. */
 static void check_ends_alone(enum sketch_metric metric)
 {
 	struct sketch_params params = {.width = 32, .metric = metric, .seed = 5};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Places that URLs name: their texts, and rows as text to sockets of the test's own. */
+/* Sinks named by URLs: their texts, and rows as text to sockets of this test. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "report/sinks/socket_client.h"
 #include "sender.h"
 
-/* --- The text */
+/* --- URLs */
 
 static void test_urls(void **state)
 {
@@ -133,7 +133,10 @@ static void assert_nothing_more(int fd)
 	assert_int_equal(recv(fd, &byte, 1, 0), 0);
 }
 
-/* It goes away between epochs: nothing is lost, and a header begins each connection. */
+/*
+ * The receiver closes the connection between epochs: nothing is lost, and each connection begins
+ * with a header.
+ */
 static void test_rows(void **state)
 {
 	struct sender sender = {0};
@@ -168,7 +171,7 @@ static void test_rows(void **state)
 	text_free(&third);
 }
 
-/* Ends a connection that has taken more than the header, as one that crashed. */
+/* Aborts a connection after more than the header, like a receiver that crashed. */
 static void break_off(int listener)
 {
 	const struct linger abort = {.l_onoff = 1};
@@ -180,7 +183,7 @@ static void break_off(int listener)
 	close(fd);
 }
 
-/* One that breaks off again and again is told of once. */
+/* A receiver that aborts again and again is logged once. */
 static void test_flapping(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
@@ -211,7 +214,7 @@ static void test_flapping(void **state)
 	text_free(&rows);
 }
 
-/* Not again within a minute, unless it goes on; and then with how often it came. */
+/* Not logged again within a minute, unless it continues; then with the number of times. */
 static void test_trouble(void **state)
 {
 	struct log_ratelimit_state ratelimit = {0};
@@ -237,7 +240,7 @@ static void test_trouble(void **state)
 	assert_string_equal(often, "");
 }
 
-/* An epoch that broke off comes again as a whole. After three times nobody knows. */
+/* An interrupted epoch is sent again completely. After three times its fate is unknown. */
 static void test_breaks(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
@@ -275,7 +278,7 @@ static int listen_at(const struct sockaddr_un *at)
 	return listener;
 }
 
-/* Nobody is there, and then is: what waited arrives, in its order. */
+/* The receiver comes late: waiting rows arrive in order. */
 static void test_waiting(void **state)
 {
 	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
@@ -308,7 +311,7 @@ static void test_waiting(void **state)
 	text_free(&second);
 }
 
-/* A reload is another try at once, however long the next is away; nothing comes twice. */
+/* A reload retries at once, however late the next try would be; no row is sent twice. */
 static void test_roused(void **state)
 {
 	struct sender sender = {
@@ -342,7 +345,7 @@ static void test_roused(void **state)
 	text_free(&second);
 }
 
-/* The end of a run is another try at once, too: who is there again by then gets what waited. */
+/* The end of a run also retries at once: a receiver that is back gets the waiting rows. */
 static void test_back_at_the_end(void **state)
 {
 	struct sender sender = {.url = "unix:test_remote.sock", .second = SHORT_SECOND};
@@ -356,7 +359,7 @@ static void test_back_at_the_end(void **state)
 	start(&sender);
 	push(&sender, 100);
 	push(&sender, 200);
-	usleep(20 * SHORT_SECOND / 1000); /* the next try is further away than the end has time */
+	usleep(20 * SHORT_SECOND / 1000); /* until the next try would be after the end */
 	listener = listen_at(&at);
 	delivery = stop(&sender);
 	assert_int_equal(delivery.delivered, 300);
@@ -371,8 +374,10 @@ static void test_back_at_the_end(void **state)
 	text_free(&second);
 }
 
-/* One that takes nothing is left at the end, and so is what waits for it; the part of an epoch that
- * it may have is unknown. */
+/*
+ * A receiver that never reads is dropped at the end of the run, like the waiting rows; the epoch
+ * that it may have in part is unknown.
+ */
 static void test_frozen(void **state)
 {
 	struct sender sender = {.second = SHORT_SECOND};
@@ -389,7 +394,7 @@ static void test_frozen(void **state)
 	close(listener);
 }
 
-/* Reads slowly, says something for each piece, and gives up where nobody hears that. */
+/* A receiver that reads slowly, replies to each piece, and gives up if the sender has closed. */
 struct talker {
 	int listener;
 	uint32_t connections;
@@ -417,7 +422,7 @@ static void *talk(void *arg)
 	return NULL;
 }
 
-/* What was delivered arrives, however often it is connected to anew, and at the end. */
+/* All delivered rows arrive, after any number of reconnections, and at the end. */
 static void test_talker(void **state)
 {
 	struct sender sender = {0};
@@ -443,8 +448,10 @@ static void test_talker(void **state)
 	close(talker.listener);
 }
 
-/* The same of one behind a spool, whose rows are not on the disk any more: at the end it reads for
- * longer than a second. */
+/*
+ * The same with a spool, whose rows are no longer on disk: at the end the receiver reads for more
+ * than a second.
+ */
 static void test_talker_behind_a_spool(void **state)
 {
 	struct sender sender = {.spools = true};
@@ -471,8 +478,10 @@ static void wait_for_delivery(const struct sender *sender, uint64_t rows)
 		usleep(1000);
 }
 
-/* Rows that the kernel has, and a receiver that reads none of them and is gone. With a spool it is not
- * there before they were read (Unix), or the other end has them (TCP): they come again. */
+/*
+ * A receiver that reads none of the rows in the kernel's buffer and closes. With a spool, rows are
+ * delivered once they were read (Unix) or acknowledged by the other end (TCP): they are sent again.
+ */
 static void lose_connection(struct sender *sender, int listener)
 {
 	const struct linger abort = {.l_onoff = 1};
@@ -483,7 +492,7 @@ static void lose_connection(struct sender *sender, int listener)
 	start(sender);
 	push(sender, 100);
 	fd = accept(listener, NULL, NULL);
-	usleep(300000); /* the kernel takes all that it has room for */
+	usleep(300000); /* time for the kernel to fill its buffers */
 	assert_int_equal(sender->delivery->delivered, 0);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &abort, sizeof(abort));
 	close(fd);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Spools: what comes out is what went in, in its order, over any number of runs; or it is counted. */
+/*
+ * Spools: rows come out in order as they were put in, over any number of runs, or they are counted.
+ */
 
 #include <errno.h>
 #include <setjmp.h>
@@ -21,10 +23,10 @@
 #define URL  "tcp://a:1"
 #define SIZE (1 << 20)
 
-#define BLOCK 4096 /* that each file takes of a disk, however little is in it */
+#define BLOCK 4096 /* minimum disk usage of a file in bytes */
 
 static char folder[] = "/tmp/sketchtap-spool-XXXXXX";
-static char path[64]; /* of the spool, in it */
+static char path[64]; /* path of the spool in the folder */
 
 static struct spool *open_it(uint64_t size, uint64_t rows)
 {
@@ -79,7 +81,7 @@ static void assert_oldest(struct spool *spool, uint64_t rows, const char *text)
 	assert_int_equal(start, 1000 * rows);
 }
 
-/* That a file takes of the disk. */
+/* Returns the disk usage of a file. */
 static uint64_t bytes_of(const char *name)
 {
 	struct stat status;
@@ -106,7 +108,7 @@ static void test_order(void **state)
 	assert_int_equal(spool_rows(spool), 2);
 	assert_int_equal(spool_bytes(spool), bytes_of("0000000000000001.rows"));
 	spool_close(spool);
-	/* The next run goes on behind what is there. */
+	/* The next run appends to existing rows. */
 	spool = open_it(SIZE, 2);
 	assert_put(spool, 3, "third\n");
 	assert_oldest(spool, 2, "second\n\n");
@@ -118,7 +120,9 @@ static void test_order(void **state)
 	spool_close(spool);
 }
 
-/* What has no room is not there at all; what is alone is held in memory in its place. */
+/*
+ * Rows without room are not stored partly; if the spool is empty, they are held in memory instead.
+ */
 static void test_full(void **state)
 {
 	struct spool *spool = open_it(2 * BLOCK, 0);
@@ -145,12 +149,12 @@ static void test_full(void **state)
 	assert_oldest(spool, 4, text);
 	spool_done(spool);
 	assert_oldest(spool, 5, "zzzz\n");
-	assert_int_equal(spool_give_up(spool), 0); /* the disk has it */
+	assert_int_equal(spool_give_up(spool), 0); /* already on disk */
 	spool_done(spool);
 	spool_close(spool);
 }
 
-/* Its size is that of the disk, also where each file has little: blocks count, of this run and the next. */
+/* The size limit is disk usage, also with small files: blocks of this run and the next count. */
 static void test_little(void **state)
 {
 	struct spool *spool = open_it(4 * BLOCK, 0);
@@ -202,12 +206,15 @@ static void test_refused(void **state)
 	fclose(file);
 	refuse(KIND, URL, "has rows of another version of sketchtap (00000000000000ff.rows)");
 	assert_int_equal(unlink(name), 0);
-	spool = open_it(SIZE, 1); /* nothing was changed */
+	spool = open_it(SIZE, 1); /* unchanged */
 	spool_done(spool);
 	spool_close(spool);
 }
 
-/* Rows of one place do not go to another, unless somebody says so; an empty spool is anybody's. */
+/*
+ * Rows of one sink are not sent to another, unless the user removes the url file. An empty spool
+ * fits any sink.
+ */
 static void test_other_places(void **state)
 {
 	struct spool *spool = open_it(SIZE, 0);
@@ -253,7 +260,7 @@ static bool there_is(const char *name)
 	return access(full, F_OK) == 0;
 }
 
-/* What a run did not finish goes; what was damaged stays, whatever comes and is damaged then. */
+/* Unfinished files of a run are removed; damaged ones stay, also if further ones follow. */
 static void test_what_is_left(void **state)
 {
 	const struct spool_position position = {path, SIZE, KIND, URL};
@@ -280,7 +287,7 @@ static void test_what_is_left(void **state)
 	spool_close(spool);
 }
 
-/* Damaged files, of this run and of earlier ones, count in the size, and make room for rows. */
+/* Damaged files of this and earlier runs count in the size, and make room for rows. */
 static void test_room_of_damaged(void **state)
 {
 	struct spool *spool = open_it(4 * BLOCK, 0);
@@ -308,7 +315,7 @@ static void test_room_of_damaged(void **state)
 	spool_close(spool);
 }
 
-/* What cannot be read is not damaged: it stays as it is, and is read when it can be. */
+/* An unreadable file is not damaged: it stays unchanged, and is read once that is possible. */
 static void test_unreadable(void **state)
 {
 	static const char row[] = "0000000000000000.rows";
@@ -333,17 +340,17 @@ static void test_unreadable(void **state)
 	spool = open_it(SIZE, 1);
 	assert_oldest(spool, 1, "first\n");
 	assert_int_equal(unlink(name), 0);
-	assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED); /* it will not come back */
+	assert_int_equal(spool_oldest(spool, &segment), SPOOL_DAMAGED); /* it cannot return */
 	spool_close(spool);
 }
 
-/* A first line that cannot be true makes a damaged file, whose rows are not believed. */
+/* A file with an impossible first line is damaged, and its rows are not counted. */
 static void test_first_lines(void **state)
 {
 	static const char begin[] = "sketchtap spool 1 " KIND " ", end[] = "checksum=0\n";
 	static const struct {
 		const char *text;
-		uint64_t rows; /* as far as known */
+		uint64_t rows; /* if known */
 	} cases[] = {
 		{"rows=1844674407370956600 start=0 header=0 bytes=3 ", 0},
 		{"rows=-16 start=0 header=0 bytes=3 ", 0},
@@ -372,7 +379,7 @@ static void test_first_lines(void **state)
 	}
 }
 
-/* A FIFO in the place of a file holds nobody up, at the start or later. */
+/* A FIFO in place of a file does not block, at the start or later. */
 static void test_fifos(void **state)
 {
 	static const char row[] = "0000000000000000.rows";
@@ -414,7 +421,7 @@ static void assert_victim(const char *victim)
 	assert_string_equal(text, "not rows");
 }
 
-/* No file is changed or made through a link in the place of a spool's file. */
+/* No file is changed or created through a link in place of a file of the spool. */
 static void test_links(void **state)
 {
 	static const char *const names[] = {"url", "lock", "0000000000000000.part"};
@@ -445,7 +452,7 @@ static void test_links(void **state)
 	}
 }
 
-/* The folder belongs to this user. Nothing is made in a folder of another. */
+/* The folder must belong to this user. Nothing is created in a folder of another user. */
 static void test_folders_of_others(void **state)
 {
 	static const mode_t modes[] = {0770, 0702, 0777, 01777};
@@ -471,7 +478,7 @@ static void test_folders_of_others(void **state)
 	spool_close(open_it(SIZE, 0));
 }
 
-/* Each byte of a segment, changed or cut off, is noticed: at the start, or when it is read. */
+/* Each changed or truncated byte of a segment is detected, at the start or when it is read. */
 static void test_damaged(void **state)
 {
 	char name[128], other[128];
@@ -505,7 +512,7 @@ static void test_damaged(void **state)
 		if (cut)
 			assert_int_equal(truncate(name, at), 0);
 		spool = spool_open(&position, &found, why);
-		if (spool == NULL) { /* it says to be another's */
+		if (spool == NULL) { /* looks like a spool of another sink */
 			assert_true(strstr(why, "another version") || strstr(why, "another kind"));
 			assert_int_equal(unlink(name), 0);
 			spool = open_it(SIZE, 5);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Stamps of generated frames: what was written is read, checksums stay right, changes are seen. */
+/*
+ * Stamps of generated frames: they are read as written, checksums stay valid, and changes are
+ * detected.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +52,7 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
-/* The next frame, stamped. */
+/* Returns the next frame with a stamp. */
 static bool next_frame(struct source *source, struct frame *frame)
 {
 	struct source_packet packet;
@@ -74,7 +77,7 @@ static enum stamp_content content_of(const struct frame *frame)
 	return stamp_compare(&secrets, &stamp, frame->bytes, frame->length);
 }
 
-/* RFC 1071, a byte at a time. */
+/* RFC 1071, byte by byte. */
 static uint32_t sum_of(const uint8_t *bytes, uint32_t len, uint32_t sum)
 {
 	for (uint32_t i = 0; i < len; i++)
@@ -84,7 +87,7 @@ static uint32_t sum_of(const uint8_t *bytes, uint32_t len, uint32_t sum)
 	return sum;
 }
 
-/* Of all that lies behind the IP header, with the pseudo header where there is one. */
+/* Checks the checksum of everything after the IP header, with the pseudo header if there is one. */
 static void check_checksum(const struct frame *frame)
 {
 	const uint8_t *bytes = frame->bytes;
@@ -114,7 +117,7 @@ static void test_written_is_read(void **state)
 	source->close(source);
 }
 
-/* Whatever byte is changed in front of the stamp, and whatever it becomes. */
+/* Any change of any byte before the stamp. */
 static void test_every_change_is_seen(void **state)
 {
 	struct source *source = open_spec("packets=60,flows=60,ipv6=0.4,vlan=0.3,size=60-300");
@@ -128,7 +131,7 @@ static void test_every_change_is_seen(void **state)
 
 			frame.bytes[i] ^= (uint8_t)(1 + random_below(&random_bits, 255));
 			content = content_of(&frame);
-			/* Addresses of Ethernet and IPv6's hop limit have no checksum of their own. */
+			/* Ethernet addresses and the IPv6 hop limit have no checksum. */
 			if (i >= FRAME_ADDRESSES_LEN && i != 21 && i != 25)
 				assert_int_equal(content, STAMP_CHANGED);
 			else
@@ -140,7 +143,7 @@ static void test_every_change_is_seen(void **state)
 	source->close(source);
 }
 
-/* A damaged stamp is none. */
+/* A damaged stamp is not recognized. */
 static void test_damaged_stamps(void **state)
 {
 	struct source *source = open_spec("packets=200,flows=60,size=60-300");
@@ -156,7 +159,7 @@ static void test_damaged_stamps(void **state)
 			assert_false(stamp_read(&secrets, &stamp, frame.bytes, frame.length));
 			frame.bytes[i] = before;
 		}
-		/* Of a frame that was cut, by chance another stamp. */
+		/* In a truncated frame, another stamp may match by chance. */
 		if (stamp_read(&secrets, &stamp, frame.bytes, frame.length - 1))
 			assert_true(stamp.time != frame.stamp.time);
 		assert_false(stamp_read(&secrets, &stamp, frame.bytes, STAMP_BYTES));
@@ -184,7 +187,7 @@ static void put_checksum(uint8_t *ip)
 	ip[11] = (uint8_t)sum;
 }
 
-/* What a router does is no change, unless it does more than that or does it wrong. */
+/* Changes by a router are not errors, unless they are incomplete or wrong. */
 static void test_routed(void **state)
 {
 	struct source *source = open_spec(MIXED);
@@ -210,7 +213,7 @@ static void test_routed(void **state)
 	source->close(source);
 }
 
-/* Another run reads another number and time, and so a packet that it did not send then. */
+/* Another run reads a different number and time, and thus a packet that it did not send. */
 static void test_secrets_differ(void **state)
 {
 	struct source *source = open_spec("packets=1000,flows=60");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A pipe that is shared with other processes, opened once more: full, it does not block here. */
+/* A pipe shared with other processes, opened again: if it is full, writing does not block. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 static const char page[4096];
 
-/* Returns how many pages it took. */
+/* Returns the number of pages written. */
 static int fill(int fd)
 {
 	int pages = 0;
@@ -70,7 +70,7 @@ static void other_files_stay(void **state)
 	assert_int_equal(standard_files_write(file, "abc", 3), 3);
 	assert_int_equal(lseek(file, 0, SEEK_CUR), 3);
 	assert_int_equal(pipe(ends), 0);
-	assert_int_equal(standard_files_own_pipe(ends[0]), -1); /* nothing can be written to it */
+	assert_int_equal(standard_files_own_pipe(ends[0]), -1); /* not writable */
 	assert_int_equal(standard_files_own_pipe(-1), -1);
 	close(ends[0]);
 	close(ends[1]);

@@ -81,7 +81,7 @@ static void test_zipf_words(void **state)
 	assert_int_equal(parse("zipf=0.000001").zipf_e6, 1);
 }
 
-/* 100 Gb/s = 12.5e9 B/s, and 24 bytes more than the frame on the wire. */
+/* 100 Gb/s = 12.5e9 B/s, and 24 bytes per frame on the wire in addition. */
 static void test_rate(void **state)
 {
 	(void)state;

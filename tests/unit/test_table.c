@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The table for a person and the progress line. */
+/* The text table and the progress line. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ static void test_table(void **state)
 		"\n");
 }
 
-/* The metric that is counted comes first, and the error is its own. */
+/* The counted metric comes first, with its error. */
 static void test_table_of_bytes(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(0, 1);
@@ -211,7 +211,7 @@ static void test_table_of_bytes(void **state)
 	report_epoch_free(epoch);
 }
 
-/* No rows, no duration, no packets polled, every loss named. */
+/* No rows, no duration, no polled packets, every loss named. */
 static void test_table_of_losses(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(0, 1);
@@ -303,7 +303,7 @@ static void test_sentence(void **state)
 
 #define LONG_ADDRESS "2001:1111:2222:3333:4444:5555:6666:7777"
 
-/* What does not fit into a line is broken before the arrow, and no line is too long. */
+/* Rows that do not fit in a line are broken before the arrow, and no line is too long. */
 static void test_table_width(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(UINT64_MAX, 1);
@@ -324,7 +324,7 @@ static void test_table_width(void **state)
 				      "would want to give to a measurement of theirs";
 	epoch->measurements[0].distinct_keys = UINT32_MAX;
 	memset(&epoch->ledger, 0xff, sizeof(epoch->ledger));
-	epoch->ledger.losses_unknown = epoch->ledger.kept_up = true; /* a bool is 0 or 1 */
+	epoch->ledger.losses_unknown = epoch->ledger.kept_up = true; /* restores a valid bool */
 	table_epoch(&text, epoch);
 	finish(&text);
 	assert_non_null(strstr(text.data,
@@ -350,7 +350,7 @@ static uint32_t lines_of(const char *text)
 	return lines;
 }
 
-/* Whatever the size, it is kept to; and each measurement has as many rows as the others. */
+/* Every size is respected, and all measurements have the same number of rows. */
 static void test_screen_fits(void **state)
 {
 	struct report_epoch *epoch = sample_epoch(7, 2);
@@ -366,7 +366,7 @@ static void test_screen_fits(void **state)
 		};
 	for (uint32_t m = 0; m < 2; m++) {
 		sample_rows(&epoch->measurements[m], rows, 40);
-		epoch->measurements[m].shed_packets = m; /* a note below the rows */
+		epoch->measurements[m].shed_packets = m; /* adds a note below the rows */
 	}
 	epoch->ledger.measured = epoch->ledger.offered = epoch->ledger.received = 1000;
 	for (uint32_t lines = 1; lines < 120; lines++) {
@@ -382,7 +382,7 @@ static void test_screen_fits(void **state)
 	report_epoch_free(epoch);
 }
 
-/* On a narrow screen rates give way to what tells flows from each other. */
+/* On a narrow screen, rates are dropped before the columns that distinguish flows. */
 static void test_narrow_screen(void **state)
 {
 	static const struct table_size narrow = {.lines = 40, .columns = 80};
@@ -437,7 +437,7 @@ static void test_progress_line(void **state)
 		"12.3M packets  1.00 Mpps  1.00 Gbps");
 }
 
-/* A terminal that the test can read. */
+/* Opens a terminal that the test can read. */
 static int open_terminal(int *master)
 {
 	*master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
@@ -473,11 +473,11 @@ static void test_progress_on_terminal(void **state)
 	progress_update(&progress, 0.5, 1000000, 125000000, 1100 * ms);
 	assert_screen(master, "\r 50.0%  1.00 Mpps  1.00 Gbps  00:01 left");
 	progress_update(&progress, 0.6, 1000000, 125000000, 1599 * ms);
-	assert_screen(master, ""); /* twice a second at most */
+	assert_screen(master, ""); /* at most twice a second */
 
 	progress_suspend(&progress);
 	assert_screen(master, "\r                                        \r");
-	progress_suspend(&progress); /* nested, as a warning within a table */
+	progress_suspend(&progress); /* nested, like a warning within a table */
 	progress_resume(&progress);
 	progress_update(&progress, 0.6, 1000000, 125000000, 2050 * ms);
 	assert_screen(master, "");

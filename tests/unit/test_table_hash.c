@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The published hash functions against their authors' own vectors, bursts against single keys, and
- * the remainder without a division.
+ * Published hash functions, compared with the vectors of their authors, bursts compared with single
+ * keys, and the remainder without division.
  */
 
 #include <setjmp.h>
@@ -49,7 +49,7 @@ static void test_crc32(void **state)
 	assert_int_equal(hash_crc32(data, 32, 0), 0x113fdb5c);
 }
 
-/* The authors' test_fnv.c */
+/* test_fnv.c of the authors */
 static void test_fnv1a(void **state)
 {
 	(void)state;
@@ -60,7 +60,7 @@ static void test_fnv1a(void **state)
 }
 
 /*
- * SMHasher's verification of a function of 32 bits, by Murmur's author: the hash of the hashes of
+ * SMHasher's verification of a 32-bit function, by the author of Murmur: the hash of the hashes of
  * the keys {}, {0}, {0, 1}, ... with the seeds 256, 255, ...
  */
 static uint32_t verification(uint32_t (*hash)(const void *data, size_t len, uint32_t seed))
@@ -115,7 +115,7 @@ static uint32_t address_of(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* As the formula reads. */
+/* Follows the published formula. */
 static uint32_t coralreef4(const struct key4 *key)
 {
 	uint32_t sport = (uint32_t)(key->src_port[0] << 8 | key->src_port[1]);

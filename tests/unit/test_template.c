@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The templates of a domain: definitions, what is wrong with them, memory, and files. */
+/* The templates of a domain: definitions, errors, memory, and files. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void put_options_template(bool ipfix, uint32_t id, uint32_t first, uint32
 	end_set(&bytes, set);
 }
 
-/* A withdrawal, or any definition of which only the header is there. */
+/* Sends a withdrawal, or a definition of which only the header is present. */
 static struct decode_result say(bool ipfix, uint32_t set_id, uint32_t id, uint32_t count)
 {
 	uint32_t set;
@@ -150,11 +150,11 @@ static void withdrawal_of_one(void **state)
 	assert_int_equal(templates_count(templates), 1);
 	assert_false(is_known(true, 256));
 	assert_true(is_known(true, 257));
-	assert_int_equal(say(true, 2, 300, 0).fault, DECODE_FINE); /* of none that is known */
+	assert_int_equal(say(true, 2, 300, 0).fault, DECODE_FINE); /* unknown template */
 	assert_int_equal(templates_count(templates), 1);
 }
 
-/* Each set id withdraws all of its kind (RFC 7011, 8.1). */
+/* Each set ID withdraws all templates of its kind (RFC 7011, 8.1). */
 static void withdrawal_of_all(void **state)
 {
 	(void)state;
@@ -201,7 +201,7 @@ static void define_or_withdraw(uint8_t *kinds, uint32_t ids, struct random *rand
 	}
 }
 
-/* Against a list of what each number should be. */
+/* Compared with a list of the expected state of each ID. */
 static void definitions_and_withdrawals(void **state)
 {
 	enum { IDS = 12 };
@@ -226,7 +226,7 @@ static void definitions_and_withdrawals(void **state)
 	assert_int_equal(templates_count(templates), 0);
 }
 
-/* v9 has no withdrawals: it is a template without fields, whose records cannot be read. */
+/* v9 has no withdrawals: this is a template without fields, whose records cannot be read. */
 static void no_fields_in_v9(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void reserved_numbers(void **state)
 	assert_true(is_known(false, 65535));
 }
 
-/* What was known goes: whatever the new definition is, the old one is not right any more. */
+/* An invalid new definition also removes the old one, which no longer applies. */
 static void longer_than_the_datagram(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void longer_than_the_datagram(void **state)
 				say(ipfix, ipfix ? 2 : 0, 256, count).fault, DECODE_LENGTH);
 			assert_int_equal(templates_count(templates), 0);
 		}
-	/* Any cut of a definition with an enterprise. */
+	/* A definition with an enterprise number, truncated anywhere. */
 	for (uint32_t cut = 1; cut < 4 + 12; cut++) {
 		const struct spec specs[] = {{8, 4, 0}, {2, 4, 6871}};
 
@@ -273,7 +273,7 @@ static void longer_than_the_datagram(void **state)
 	}
 }
 
-/* 65 535 fields have no room in a message; of 16 000, their records have 16 000 bytes. */
+/* 65 535 fields do not fit in a message; records of 16 000 fields have 16 000 bytes. */
 static void many_fields(void **state)
 {
 	struct decode_result result;
@@ -308,7 +308,7 @@ static void many_fields(void **state)
 	assert_int_equal(templates_count(templates), 1);
 }
 
-/* A template of `empty` fields of length 0 and one that is not; of options too. */
+/* Adds a template of `empty` fields of length 0 and one other; also for options. */
 static void put_empty_fields(bool ipfix, bool options, uint32_t id, uint32_t empty)
 {
 	put(&bytes, id, 2);
@@ -323,7 +323,7 @@ static void put_empty_fields(bool ipfix, bool options, uint32_t id, uint32_t emp
 	put(&bytes, 4 << 16 | 1, 4);
 }
 
-/* Each byte of data would be a record of as many fields as there are. What follows is read. */
+/* Each byte of data would be a record of this number of fields. The next template is read. */
 static void fields_of_no_bytes_are_few(void **state)
 {
 	static const uint32_t numbers[] = {0, 16, 17, 1000, 15000};
@@ -349,7 +349,7 @@ static void fields_of_no_bytes_are_few(void **state)
 		}
 }
 
-/* Fields of no bytes among others change nothing of a record. */
+/* Fields of length 0 among others do not change a record. */
 static void fields_of_no_bytes_change_nothing(void **state)
 {
 	static const struct spec fields[] = {{8, 4, 0}, {12, 4, 0}, {210, 65535, 0}, {4, 1, 0},
@@ -414,7 +414,7 @@ static void fields_of_no_bytes_change_nothing(void **state)
 	}
 }
 
-/* A scope of no bytes is one: the option is not about the whole domain. */
+/* A scope of length 0 is a scope: the option is not about the whole domain. */
 static void scopes_of_no_bytes(void **state)
 {
 	static const struct spec specs[][2] = {{{141, 0, 0}, {34, 4, 0}}, {{145, 0, 0}, {34, 4, 0}},
@@ -462,7 +462,7 @@ static void options_definitions(void **state)
 	}
 }
 
-/* A number may go from flows to options and back. */
+/* An ID may change from flows to options and back. */
 static void options_take_a_number_over(void **state)
 {
 	(void)state;
@@ -484,7 +484,7 @@ static const struct spec fields22[] = {{8, 4, 0}, {12, 4, 0}, {15, 4, 0}, {10, 4
 	{5, 1, 0}, {16, 4, 0}, {17, 4, 0}, {9, 1, 0}, {13, 1, 0}, {61, 1, 0}, {48, 1, 0},
 	{58, 2, 0}, {70, 3, 0}};
 
-/* 10 000 exporters of 20 templates have 64 MB: 335 bytes for each. */
+/* 10 000 exporters with 20 templates have 64 MB: 335 bytes each. */
 static void memory_of_a_template(void **state)
 {
 	size_t before = templates_bytes(templates);
@@ -518,7 +518,7 @@ static void memory_limit(void **state)
 	assert_true(templates_bytes(few) <= 2000);
 	for (uint32_t i = 0; i < n; i++)
 		assert_int_equal(define(true, 256 + i, fields22, 22).fault, DECODE_FINE);
-	/* Where one goes there is room again, also for one that takes its place. */
+	/* A removed template makes room, also for one that replaces another. */
 	assert_int_equal(define(true, 256, plain, COUNT(plain)).fault, DECODE_FINE);
 	say(true, 2, 257, 0);
 	assert_int_equal(define(true, 1000, fields22, 22).fault, DECODE_FINE);
@@ -528,7 +528,7 @@ static void memory_limit(void **state)
 	templates = all;
 }
 
-/* Every number there is, in an order that is none. */
+/* All IDs, in mixed order. */
 static void all_numbers(void **state)
 {
 	struct templates *many = templates_create(32 << 20), *few = templates;
@@ -542,7 +542,9 @@ static void all_numbers(void **state)
 	assert_int_equal(templates_count(many), 65280 / 17);
 	for (uint32_t i = 0; i < 65280; i += 17 * 64)
 		assert_true(is_known(true, 256 + i * 7919 % 65280));
-	/* No exporter has more than 4096, and to change one must not cost what 65280 do. */
+	/*
+	 * An exporter has at most 4096 templates, and changing one must not cost as much as 65280.
+	 */
 	for (uint32_t i = 1; templates_count(many) < 4096; i += 17)
 		assert_int_equal(define(true, 256 + i * 7919 % 65280, plain, COUNT(plain)).fault,
 			DECODE_FINE);
@@ -592,7 +594,7 @@ static void save_and_take(bool ipfix)
 	assert_true(is_known(ipfix, 300));
 	assert_int_equal(seen.n, 0);
 	assert_int_equal(seen.options[0].sampling, 0x0a000002);
-	define(ipfix, 256, plain, COUNT(plain)); /* they are the same */
+	define(ipfix, 256, plain, COUNT(plain)); /* identical ones */
 	assert_int_equal(seen.nb_known, 0);
 	templates_destroy(saved.into);
 	templates = original;
@@ -619,12 +621,12 @@ static void saved_and_taken_again(void **state)
 static void taken_is_nothing_else(void **state)
 {
 	static const uint8_t other[][12] = {
-		{0, 4, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* of a reserved number */
-		{1, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* data */
-		{0, 2, 0, 11, 1, 0, 0, 1, 0, 2, 0, 4},  /* of another length */
-		{0, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* of v9 */
-		{0, 2, 0, 12, 0, 9, 0, 1, 0, 2, 0, 4},  /* reserved */
-		{0, 2, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0}}; /* nothing */
+		{0, 4, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* reserved set ID */
+		{1, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* data set */
+		{0, 2, 0, 11, 1, 0, 0, 1, 0, 2, 0, 4},  /* wrong length */
+		{0, 0, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4},  /* v9 set ID */
+		{0, 2, 0, 12, 0, 9, 0, 1, 0, 2, 0, 4},  /* reserved template ID */
+		{0, 2, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0}}; /* empty template */
 	static const uint8_t right[] = {0, 2, 0, 12, 1, 0, 0, 1, 0, 2, 0, 4};
 
 	(void)state;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The file of templates: what comes back, from a whole file and from one with a wrong byte in any
- * place, and what is left where it cannot be written; when the thread that keeps it writes. */
+/*
+ * The template file: entries that are read from a complete file and from one with a wrong byte in
+ * any place, the state after a failed write, and the times at which the saving thread writes.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +66,7 @@ static int write_entries(uint32_t n)
 	return template_file_end(writer);
 }
 
-/* Which entries came, each once at most, and none that is not one of them. */
+/* Marks the entries that were read: each at most once, and no others. */
 static bool see(void *arg, const struct template_file_entry *entry)
 {
 	uint32_t *seen = arg;
@@ -96,7 +98,7 @@ static uint32_t read_back(uint64_t *damaged)
 	return seen;
 }
 
-/* Nothing but the file is in its folder. */
+/* Returns true if the file is the only one in its folder. */
 static bool is_alone(void)
 {
 	DIR *folder = opendir(directory);
@@ -165,7 +167,7 @@ static void damage_costs_what_is_damaged(void **state)
 			assert_true(damaged >= 1 || seen == (1 << ENTRIES) - 1);
 			assert_true((uint32_t)__builtin_popcount(seen) >= ENTRIES - most);
 		}
-		/* And cut there. */
+		/* Truncated at this byte. */
 		store(whole, at);
 		read_back(&damaged);
 	}
@@ -237,7 +239,7 @@ static void what_cannot_be_written_is_known_before(void **state)
 	assert_int_equal(template_file_check(longest), ENAMETOOLONG);
 }
 
-/* Returns the result of writing over it and of reading it, which agree. */
+/* Returns the result of writing and reading the file, which must agree. */
 static int use(void)
 {
 	int status = write_entries(1);
@@ -249,7 +251,7 @@ static int use(void)
 	return status;
 }
 
-/* Only who runs, and root, may put a template where the next run reads it. */
+/* Only this user and root may put a template where the next run reads it. */
 static void folders_of_others(void **state)
 {
 	static const struct {
@@ -287,7 +289,7 @@ static void folders_of_others(void **state)
 	assert_int_equal(chmod(directory, 0700), 0);
 }
 
-/* Another user's file that comes while the new one is written stays. */
+/* A file of another user that appears while the new one is written stays. */
 static void a_file_that_came_meanwhile(void **state)
 {
 	struct template_writer *writer;
@@ -367,7 +369,7 @@ static void what_was_not_saved_is_due(void **state)
 	assert_int_equal(read_back(&damaged), 1);
 	assert_false(template_saver_is_due(saver, false, 1));
 	assert_true(template_saver_is_due(saver, false, 10 * SECOND_NS));
-	/* The copy is there still. */
+	/* The copy is still there. */
 	template_saver_save(saver, 1);
 	template_saver_stop(saver);
 	assert_int_equal(read_back(&damaged), (1 << ENTRIES) - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What sketchtap top shows: whole screens at three sizes, and a row's past. */
+/* Screens of sketchtap top: complete screens in three sizes, and the history of a row. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void add_row(struct epoch_view *epoch, struct epoch_view_measurement *mea
 	row->share = (double)packets / 1000000;
 }
 
-/* The epoch of a second; the flow of 10.0.0.2 is in those of an even number alone. */
+/* Returns the epoch of one second; the flow of 10.0.0.2 is only in even ones. */
 static struct epoch_view *epoch_of(uint64_t number)
 {
 	struct epoch_view *epoch = epoch_view_alloc();
@@ -75,7 +75,10 @@ static struct top_screen top_screen;
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
 
-/* The lines up to a NULL, then none, and in the last one the footer; each as far as it fits. */
+/*
+ * Compares the lines up to NULL, empty lines after them, and the footer in the last line, each up
+ * to the width.
+ */
 static void assert_screen(
 	const struct view *view, uint32_t rows, uint32_t columns, const char *const *lines)
 {
@@ -89,7 +92,7 @@ static void assert_screen(
 								 : "";
 		size_t len = strlen(expected);
 
-		/* What is cut off is of letters alone. */
+		/* Only letters are truncated. */
 		if (len > columns && text->len == columns)
 			len = columns;
 		assert_int_equal(text->len, len);
@@ -97,7 +100,7 @@ static void assert_screen(
 	}
 }
 
-/* Of every epoch. */
+/* Lines of every epoch. */
 #define ACCOUNT                                                                                    \
 	"offered 1.00Mpps, measured 999Kpps 799Mbit/s",                                            \
 		"1,000,000 packets, 1000 lost (1000 nic_missed)",                                  \
@@ -140,7 +143,7 @@ static void test_sizes(void **state)
 	view_clear(&view);
 }
 
-/* Bits per second, without a share of what is not counted; the order is by them. */
+/* Bits per second, without a share of a metric that is not counted; ordered by them. */
 static void test_bytes(void **state)
 {
 	struct view view = {.metric_chosen = true, .bytes = true, .order = VIEW_BY_SHOWN};
@@ -166,7 +169,7 @@ static void test_bytes(void **state)
 	view_clear(&view);
 }
 
-/* Each measurement begins with the metric that it counts. */
+/* Each measurement starts with its counted metric. */
 static void test_counted_metric(void **state)
 {
 	struct view view = {0};
@@ -199,7 +202,7 @@ static void add_place(struct epoch_view *epoch, const struct epoch_view_delivery
 	epoch->deliveries[epoch->nb_deliveries++].kind = epoch_view_copy(epoch, delivery->kind);
 }
 
-/* A line for all places, and one for each in the place of flows. */
+/* One line for all sinks, or one line per sink instead of the flows. */
 static void test_deliveries(void **state)
 {
 	struct view view = {0};
@@ -247,7 +250,7 @@ static void test_deliveries(void **state)
 	view_clear(&view);
 }
 
-/* Rows of a file, without an account. */
+/* Rows of a file without a ledger. */
 static void test_rows_alone(void **state)
 {
 	struct view view = {.run = "top.csv", .gone = "THE END"};
@@ -269,7 +272,7 @@ static void test_rows_alone(void **state)
 	view_clear(&view);
 }
 
-/* Ten epochs are kept, and those that were not seen are counted; a screen of one line is one. */
+/* Ten epochs are kept, and missed ones are counted; a screen of one line is valid. */
 static void test_past(void **state)
 {
 	struct view view = {0};

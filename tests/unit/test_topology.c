@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is read of made-up machines. */
+/* The topology of simulated machines. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int remove_tree(void **state)
 	return 0;
 }
 
-/* Two packages of two cores with two threads, a node each. */
+/* Two packages with two cores of two threads, one node each. */
 static void write_small_machine(void)
 {
 	for (uint32_t cpu = 0; cpu < 8; cpu++)
@@ -93,7 +93,7 @@ static void test_offline_and_affinity(void **state)
 	assert_int_equal(topology.cpus[3].id, 5);
 }
 
-/* The kernel keeps isolated CPUs out of affinities; they are ours unless somebody narrowed them. */
+/* The kernel keeps isolated CPUs out of affinities; they are used unless an affinity is set. */
 static void test_isolated(void **state)
 {
 	(void)state;
@@ -105,13 +105,13 @@ static void test_isolated(void **state)
 	assert_int_equal(topology.nb_cpus, 8);
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(topology.cpus[i].isolated, i != 0 && i != 1 && i != 4);
-	/* A cpuset that has one of them. */
+	/* A cpuset with one isolated CPU. */
 	tree_write("proc/self/cgroup", "0::/box\n");
 	tree_write("sys/fs/cgroup/box/cpuset.cpus.effective", "0-2,4-5\n");
 	topology_read(&topology, tree_root);
 	assert_int_equal(topology.nb_cpus, 5);
 	assert_int_equal(topology.cpus[2].id, 2);
-	/* Somebody said where to run. */
+	/* An explicit affinity. */
 	tree_write("proc/self/status", "Cpus_allowed_list:\t0-1\n");
 	topology_read(&topology, tree_root);
 	assert_int_equal(topology.nb_cpus, 2);
@@ -129,7 +129,7 @@ static void test_control_groups(void **state)
 	topology_read(&topology, tree_root);
 	assert_true(topology.cpu_quota > 2.49 && topology.cpu_quota < 2.51);
 	assert_int_equal(topology.memory, 2000000);
-	/* Version 1 of the interface, beside an empty version 2. */
+	/* Version 1 of control groups, next to an empty version 2. */
 	tree_write("proc/self/cgroup", "4:memory:/a\n3:cpu,cpuacct:/a/b\n0::/\n");
 	tree_write("sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n");
 	tree_write("sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
@@ -142,7 +142,7 @@ static void test_control_groups(void **state)
 	assert_int_equal(topology.memory, 500000);
 }
 
-/* Nothing is there: one CPU, of which nothing is known. */
+/* Without any files: one CPU with unknown properties. */
 static void test_empty(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Numbers with units: what they are worth, and what is none. */
+/* Numbers with units: their values, and invalid ones. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void assert_refused(units_fn units, const char *const *texts, size_t nb_t
 
 #define ROWS(rows) rows, sizeof(rows) / sizeof((rows)[0])
 
-/* What no unit makes a number. */
+/* Invalid with any unit. */
 static const char *const nonsense[] = {
 	"",
 	" ",
@@ -242,7 +242,7 @@ static void fraction_reads_shares_and_percents(void **state)
 		double value = -1;
 
 		assert_null(units_fraction(rows[i].text, &value));
-		/* The nearest double, not one beside it. */
+		/* Exactly the nearest double. */
 		assert_memory_equal(&value, &rows[i].value, sizeof(value));
 	}
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
@@ -259,7 +259,7 @@ static void fraction_reads_shares_and_percents(void **state)
 	}
 }
 
-/* Every way of cutting a number in two at a decimal point gives the same product. */
+/* Every split of a number at a decimal point gives the same product. */
 static void millionths_have_six_decimals(void **state)
 {
 	static const struct worth rows[] = {

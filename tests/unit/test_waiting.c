@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Sets that wait: what comes out is what went in, in order, and who holds little loses nothing. */
+/*
+ * Sets that wait for templates: they come out in order as they were put in, and exporters with few
+ * sets lose none.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,20 +21,20 @@
 #define EXPORTERS 40
 #define SETS_MAX  4096
 
-/* Each exporter's sets by number, and which of them are there. */
+/* The sets of each exporter by number, and which of them wait. */
 struct model {
 	struct waiting *waiting;
 	uint32_t n[EXPORTERS], first[EXPORTERS];
 	bool there[EXPORTERS][SETS_MAX];
 	uint32_t gone[EXPORTERS];
 	bool proven[EXPORTERS];
-	/* Of the offer. */
+	/* State of an offer. */
 	uint32_t exporter, at;
-	uint16_t wanted; /* template */
+	uint16_t wanted; /* template ID */
 	bool takes;
 };
 
-/* Bytes of set `number`, from which its length follows, too. */
+/* Fills the bytes of set `number`, which also determines its length. Returns the length. */
 static uint32_t fill(uint32_t exporter, uint32_t number, uint8_t *data)
 {
 	uint64_t seed = (uint64_t)exporter << 32 | number;
@@ -47,7 +50,7 @@ static void on_gone(void *arg, uint32_t exporter)
 	struct model *model = arg;
 
 	model->gone[exporter]++;
-	/* The oldest one goes. */
+	/* The oldest one is dropped. */
 	for (uint32_t i = 0; i < model->n[exporter]; i++) {
 		if (model->there[exporter][i]) {
 			model->there[exporter][i] = false;
@@ -81,7 +84,7 @@ static bool take(void *arg, const struct waiting_set *set)
 	uint8_t data[3000];
 	bool taken = model->takes;
 
-	/* Those of other templates are not even offered. */
+	/* Only sets of this template are offered. */
 	assert_int_equal(set->template_id, model->wanted);
 	while (!model->there[model->exporter][model->at] || 256 + model->at % 3 != model->wanted)
 		assert_true(++model->at < model->n[model->exporter]);
@@ -175,8 +178,10 @@ static void a_flood_costs_the_flooder(void **state)
 	free(model);
 }
 
-/* Many that hold little each, against few that hold much: neither half of the pool takes from the
- * other what that needs. */
+/*
+ * Many exporters with few sets each, and few with many: neither half of the pool takes room that
+ * the other needs.
+ */
 static void proven_and_others_have_a_half_each(void **state)
 {
 	for (uint32_t turn = 0; turn < 2; turn++) {
@@ -194,7 +199,7 @@ static void proven_and_others_have_a_half_each(void **state)
 		for (uint32_t i = 0; i < 4000; i++)
 			put(model, 2 + i % (EXPORTERS - 2));
 		assert_int_equal(model->gone[0] + model->gone[1], 0);
-		/* Above it they give up their own. */
+		/* Above it, they drop their own sets. */
 		before = 0;
 		for (uint32_t i = 2; i < EXPORTERS; i++)
 			before += waiting_count(model->waiting, i);
@@ -203,7 +208,7 @@ static void proven_and_others_have_a_half_each(void **state)
 		assert_true(model->gone[0] + model->gone[1] > 200);
 		for (uint32_t i = 2; i < EXPORTERS; i++)
 			before -= waiting_count(model->waiting, i);
-		/* They took only what was above a half. */
+		/* They took only the part above a half. */
 		assert_in_range(before, 1, 60);
 		waiting_destroy(model->waiting);
 		free(model);
@@ -224,7 +229,7 @@ static bool never(void *arg, const struct waiting_set *set)
 	return false;
 }
 
-/* CPU time of offers while so many sets wait for another template. */
+/* Returns the CPU time of offers while `sets` sets wait for another template. */
 static clock_t time_of_offers(uint32_t sets)
 {
 	struct waiting *waiting = waiting_create(16 << 20, 1);
@@ -243,8 +248,10 @@ static clock_t time_of_offers(uint32_t sets)
 	return start;
 }
 
-/* Else a few datagrams of small templates would keep a collector busy. A walk over them would take
- * thousands of times as long. */
+/*
+ * Otherwise a few datagrams of small templates would keep a collector busy. A scan over them would
+ * take thousands of times as long.
+ */
 static void what_waits_costs_other_templates_nothing(void **state)
 {
 	(void)state;
@@ -263,7 +270,7 @@ static void without_room_nothing_waits(void **state)
 	assert_int_equal(gone, 1);
 	assert_int_equal(waiting_count(waiting, 0), 0);
 	waiting_destroy(waiting);
-	/* A set that is larger than all there is costs the others nothing. */
+	/* A set larger than the pool costs the others nothing. */
 	waiting = waiting_create(4096, 1);
 	waiting_put(waiting, 0, &set, count_gone, &gone);
 	set.len = sizeof(data);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Weighted bursts, of every sketch: an entry of w packets leaves behind what w packets do, and what
- * a sketch says of weights that fill its counters holds against exact truth.
+ * Weighted bursts, for every sketch: an entry of w packets has the same effect as w packets, and
+ * results hold against exact counts if weights fill the counters.
  */
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 #define SEEDS      2
 #define CONFIDENCE 0.999
 
-/* Small enough for keys to compete: buckets are full, tables shed, cells do not decode. */
+/* Small, so that keys compete: buckets are full, tables shed, cells do not decode. */
 static const struct sketch_params shapes[] = {
 	{.width = 64, .candidates = 64},
 	{.width = 4096, .candidates = 512},
@@ -48,15 +48,13 @@ static void for_all(trial_fn trial)
 	}
 }
 
-/*
- * ---- Two streams that are the same, but for how they are put
- */
+/* ---- Two equal streams, as packets and as weights */
 
 struct feed {
 	struct sketch *sketch;
 	enum sketch_sharing sharing;
 	bool weighted;
-	uint64_t cuts; /* random: where bursts end */
+	uint64_t cuts; /* random state for ends of bursts */
 	uint32_t longest;
 	struct key_burst burst;
 	struct key_weights weights;
@@ -75,7 +73,7 @@ static void flush(struct feed *feed)
 	feed->longest = 1 + (uint32_t)(zipf_random(&feed->cuts) % BURST_MAX);
 }
 
-/* One entry, of a weight or of one packet. */
+/* Adds one entry, of a weight or of one packet. */
 static void put(struct feed *feed, const struct zipf_stream *stream, uint32_t flow,
 	uint64_t packets, uint64_t bytes, int64_t time)
 {
@@ -111,9 +109,7 @@ static void close_feed(struct feed *feed)
 	free(feed);
 }
 
-/*
- * ---- What can be seen of a sketch
- */
+/* ---- Observable state of a sketch */
 
 struct seen {
 	uint32_t n;
@@ -202,7 +198,7 @@ static void assert_same(
 	assert_same_rest(a, b);
 }
 
-/* A fresh sketch that the given one was merged into. */
+/* Returns a new sketch with the counters of the given one. */
 static struct sketch *merged_of(const struct sketch *sketch)
 {
 	struct sketch *merged = make_sketch(sketch->ops, sketch->params);
@@ -227,11 +223,9 @@ static void assert_same_merged(
 	a->ops->destroy(of_b);
 }
 
-/*
- * ---- w packets are a weight of w
- */
+/* ---- w packets equal a weight of w */
 
-/* Packet p of a weight: larger ones come first. */
+/* Returns the size of packet p of a weight: larger ones come first. */
 static uint64_t size_of(uint64_t packets, uint64_t bytes, uint64_t p)
 {
 	return bytes / packets + (p < bytes % packets);
@@ -292,12 +286,10 @@ static void test_weights_are_packets(void **state)
 	for_all(try_equal);
 }
 
-/*
- * ---- Weights that fill counters, against the truth
- */
+/* ---- Weights that fill counters, compared with exact counts */
 
 struct truth {
-	uint64_t packets[FLOWS], bytes[FLOWS]; /* saturating */
+	uint64_t packets[FLOWS], bytes[FLOWS]; /* saturating sums */
 	uint64_t since_packets[FLOWS], since_bytes[FLOWS], before[FLOWS];
 	enum sketch_metric metric;
 	bool is_listed[FLOWS];
@@ -375,7 +367,7 @@ static uint64_t sketch_full(const struct sketch *sketch)
 	return sketch->params.metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
 }
 
-/* What rows say of who is heavy holds, too. */
+/* Recovered keys also have valid bounds. */
 static void assert_recovery_holds(const struct sketch *sketch)
 {
 	uint64_t missed;
@@ -433,14 +425,14 @@ static void try_large(const struct sketch_ops *ops, struct sketch_params params,
 	close_feed(feed);
 }
 
-/* Larger than counters of 31, 32 and 47 bits. */
+/* Exceeds counters of 31, 32 and 47 bits. */
 static void try_40_bits(
 	const struct sketch_ops *ops, struct sketch_params params, enum sketch_sharing sharing)
 {
 	try_large(ops, params, sharing, 40);
 }
 
-/* Sums beyond any counter. */
+/* Sums exceed any counter. */
 static void try_63_bits(
 	const struct sketch_ops *ops, struct sketch_params params, enum sketch_sharing sharing)
 {
@@ -459,7 +451,7 @@ static void test_weights_of_63_bits(void **state)
 	for_all(try_63_bits);
 }
 
-/* Every key is listed exactly where nothing is lost and no sum is beyond 64 bits. */
+/* Every key is exact if nothing is lost and no sum exceeds 64 bits. */
 static void test_large_weights_exactly(void **state)
 {
 	(void)state;
@@ -484,7 +476,7 @@ static void test_large_weights_exactly(void **state)
 	}
 }
 
-/* Slots are there, but for those that sketch.h allows to be NULL. */
+/* All operations exist, except those that sketch.h allows to be NULL. */
 static void test_slots(void **state)
 {
 	(void)state;
@@ -514,17 +506,15 @@ static void test_slots(void **state)
 	}
 }
 
-/*
- * ---- From a burst to every measurement
- */
+/* ---- From a burst to every measurement */
 
 #define RULES 2
 
-/* Two measurements, of 5-tuples and of senders. */
+/* Two measurements, of 5-tuples and of sources. */
 struct side {
 	struct hash_key hash_key;
 	struct key_burst bursts[RULES], waiting[RULES];
-	struct key_weights weights[2]; /* of those that wait */
+	struct key_weights weights[2]; /* weights of waiting bursts */
 	struct sketch *sketch[RULES];
 	struct hyperloglog *distinct[RULES];
 	struct counting counting;
@@ -566,7 +556,7 @@ static void close_side(struct side *side)
 	free(side);
 }
 
-/* What a sketch lists, added up so that the order does not matter, but every part of it does. */
+/* Adds up a sketch's list independent of its order, but including all of its values. */
 static void add_listed(const struct sketch_candidate *candidate, void *arg)
 {
 	uint64_t *sum = arg, key = candidate->hash.lo | 1;
@@ -591,7 +581,7 @@ static void assert_sides_agree(const struct side *a, const struct side *b)
 	}
 }
 
-/* The same burst, where the one before it is counted. */
+/* Counts the same burst one burst later. */
 static void count_late(struct side *late, const struct key_burst *burst)
 {
 	struct key_burst *mine = &late->counting.bursts[0];
@@ -614,7 +604,7 @@ static struct side *open_late(void)
 	return late;
 }
 
-/* Entries of 0 packets stand between the others: they are no keys, whatever bytes they claim. */
+/* Entries of 0 packets among the others do not count as keys, for any number of bytes. */
 static void test_keys_that_are_no_packets(void **state)
 {
 	struct side *packets = open_side(), *weighted = open_side(), *late = open_late();
@@ -660,8 +650,9 @@ static void test_keys_that_are_no_packets(void **state)
 	close_side(late);
 }
 
-/* Each operation that a run may need is refused by name where it is missing, and no sketch that has
- * all of them is. */
+/*
+ * A run is refused with the name of a missing operation; sketches with all operations are accepted.
+ */
 static void test_missing_operations(void **state)
 {
 	const struct sketch_params plain = {.width = 64}, idle = {.idle_timeout = 1},

@@ -40,7 +40,7 @@
 		.texts = {file}, .n = 1                                                            \
 	}
 
-/* A configuration with these options of the writer. */
+/* Makes a configuration with these options of the writer. */
 #define OPTIONS(...) make_config((struct writer_options){__VA_ARGS__})
 
 static struct config make_config(struct writer_options options)
@@ -50,9 +50,9 @@ static struct config make_config(struct writer_options options)
 	*edit_writer_options(&config) = options;
 	return config;
 }
-#define ROWS 3 /* of each epoch, unless a test says otherwise */
+#define ROWS 3 /* rows per epoch, unless a test states otherwise */
 
-/* What the writer said in this test. */
+/* Lines that the writer logged in this test. */
 static struct {
 	pthread_mutex_t lock;
 	char lines[64][256];
@@ -71,7 +71,7 @@ static void hear(bool warning, const char *line, void *arg)
 	pthread_mutex_unlock(&said.lock);
 }
 
-static int times_unread; /* by the writer's thread, until it is joined */
+static int times_unread; /* written by the writer's thread until it is joined */
 
 static void count_unread(void)
 {
@@ -80,7 +80,7 @@ static void count_unread(void)
 
 static const struct sink_log sink_log = {.log = hear, .unread = count_unread};
 
-/* How often a line with this part was said, as a warning or as a notice. */
+/* Returns the number of logged lines with this part, as warning or as notice. */
 static int times_said(bool warning, const char *part)
 {
 	int times = 0;
@@ -124,7 +124,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* The whole file as a string; NULL where there is none. */
+/* Returns the whole file as a string, or NULL if it does not exist. */
 static char *slurp(const char *name)
 {
 	struct stat st;
@@ -181,7 +181,7 @@ static struct report_epoch *epoch_of(uint64_t number, uint32_t nb_rows)
 	return epoch;
 }
 
-/* Header and epochs first..last of an output, as a string that the caller frees. */
+/* Returns header and epochs first..last of an output, as a string that the caller frees. */
 static char *expected_text(const struct output *output, bool header, int first, int last)
 {
 	struct text text = {0};
@@ -228,7 +228,7 @@ static struct writer *open_ok(const struct config *config, uint64_t expected_fir
 	return writer;
 }
 
-/* The error is one line that has every one of the parts (up to the NULL). */
+/* Asserts that the error is one line with all of the parts (up to NULL). */
 static void assert_refused(const struct config *config, int expected_status, ...)
 {
 	char error[WRITER_ERROR_MAX] = "";
@@ -248,7 +248,7 @@ static void assert_refused(const struct config *config, int expected_status, ...
 	va_end(parts);
 }
 
-/* As on a replay: none is dropped. */
+/* Waits for room, as a replay does. */
 static void push_one(struct writer *writer, struct report_epoch *epoch)
 {
 	while (!writer_wait(writer, epoch))
@@ -262,7 +262,7 @@ static void push(struct writer *writer, int first, int last)
 		push_one(writer, epoch_of((uint64_t)number, ROWS));
 }
 
-/* Opening, numbering, refusing */
+/* --- Opening, numbering, refusing */
 
 static void test_new_files(void **state)
 {
@@ -278,7 +278,7 @@ static void test_new_files(void **state)
 	assert_int_equal(said.n, 0);
 }
 
-/* Records go to their file alone, while the epoch is open and when it is closed. */
+/* Records go only to their file, during the epoch and at its end. */
 static void test_flows(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -305,7 +305,7 @@ static void test_flows(void **state)
 	assert_int_equal(writer_close(open_ok(&config, 1)), 0);
 }
 
-/* There is room for every output that there is. */
+/* There is room for all outputs. */
 static void test_all_outputs(void **state)
 {
 	struct config config =
@@ -333,7 +333,7 @@ static struct text json_text(int first, int last)
 	return text;
 }
 
-/* A destination may be given several times, more often than there are kinds of rows. */
+/* A destination may be repeated, more often than there are kinds of rows. */
 static void test_many_destinations(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_STATS] = TO("json:/dev/null"));
@@ -355,7 +355,7 @@ static void test_many_destinations(void **state)
 	}
 }
 
-/* What a kill or a power cut left of a file of `written` epochs: it goes on as it should. */
+/* Checks that a file of `written` epochs continues correctly after a kill or a power failure. */
 static void assert_json_goes_on(int written, int cut, uint64_t marked, uint64_t expected_first)
 {
 	char name[80];
@@ -382,8 +382,7 @@ static void assert_json_goes_on(int written, int cut, uint64_t marked, uint64_t 
 	text_free(&before);
 }
 
-/* The middle of an epoch, the end of one, a last row that is not whole, a file that lost its
- * end. */
+/* Ends within an epoch, after one, within a row, or before the mark. */
 static void test_json_append(void **state)
 {
 	(void)state;
@@ -393,7 +392,7 @@ static void test_json_append(void **state)
 	assert_json_goes_on(3, 500, 2, 2);
 	assert_json_goes_on(3, 10, 3, 2);
 	assert_json_goes_on(1, 0, 0, 0);
-	assert_json_goes_on(1, 10, 1, 0); /* its only epoch goes */
+	assert_json_goes_on(1, 10, 1, 0); /* its only epoch is removed */
 }
 
 static void test_no_epochs(void **state)
@@ -415,7 +414,7 @@ static void test_existing_file_is_refused(void **state)
 	put(stats, "precious\n");
 	assert_refused(&config, 2, stats, "--stats", "--append", "--force", NULL);
 	assert_file(stats, "precious\n");
-	assert_no_file(out); /* was created first */
+	assert_no_file(out); /* created first, and removed */
 }
 
 static int lock_all(int fd, short type)
@@ -423,7 +422,9 @@ static int lock_all(int fd, short type)
 	return fcntl(fd, F_OFD_SETLK, &(struct flock){.l_type = type});
 }
 
-/* Who may only read the file may lock it as well, and no run waits for that; but for a run. */
+/*
+ * Readers may lock the file, which neither blocks nor fails a run; only a lock of another run does.
+ */
 static void test_locks_of_readers(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
@@ -442,7 +443,7 @@ static void test_locks_of_readers(void **state)
 		if (kind == 3)
 			assert_int_equal(lock_all(fd, F_RDLCK), 0);
 		writer = open_ok(&config, epoch);
-		if (kind != 3) /* that one hides a run's lock, and it is said */
+		if (kind != 3) /* this lock hides that of a run, and is logged */
 			assert_refused(&config, 1, out, "another run", NULL);
 		push(writer, (int)epoch, (int)epoch);
 		assert_int_equal(writer_close(writer), 0);
@@ -453,7 +454,7 @@ static void test_locks_of_readers(void **state)
 	assert_csv(out, &output_heavy_hitters, 0, 3);
 }
 
-/* A run that is refused because of one file has not touched the other, whichever comes first. */
+/* A run that is refused because of one file does not touch the other, in any order. */
 static void test_force_and_a_file_in_use(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -480,7 +481,7 @@ static struct output_file file_of(const char *name)
 	return (struct output_file){.name = name, .option = "--output", .log = hear, .fd = -1};
 }
 
-/* What a run created and gives up again may have become another run's. */
+/* A file that a run created and abandons may belong to another run by now. */
 static void test_abandoned_file_of_another(void **state)
 {
 	struct output_file creator = file_of(out), other = file_of(out);
@@ -494,7 +495,7 @@ static void test_abandoned_file_of_another(void **state)
 	assert_file(out, "");
 	output_file_close(&other);
 	unlink(out);
-	/* The other way round the other one learns that its file is gone. */
+	/* In the other order, the other run learns that its file was removed. */
 	creator = file_of(out);
 	other = file_of(out);
 	assert_int_equal(output_file_open(&creator, OUTPUT_APPEND, error, sizeof(error)), 0);
@@ -544,7 +545,7 @@ static void test_unwritable_folder(void **state)
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
 
 	(void)state;
-	if (geteuid() == 0 && seteuid(65534) != 0) { /* root may write everywhere */
+	if (geteuid() == 0 && seteuid(65534) != 0) { /* root may write anywhere */
 		print_message("no other user to be had: skipped\n");
 		skip();
 	}
@@ -595,7 +596,7 @@ static void test_append(void **state)
 
 	(void)state;
 	put_csv(out, &output_heavy_hitters, 0, 4);
-	put_csv(stats, &output_stats, 0, 9); /* the later number counts */
+	put_csv(stats, &output_stats, 0, 9); /* the higher number counts */
 	writer = open_ok(&config, 10);
 	push(writer, 10, 11);
 	assert_int_equal(writer_close(writer), 0);
@@ -625,7 +626,7 @@ static void test_append_to_nothing(void **state)
 	assert_csv(out, &output_heavy_hitters, 0, -1);
 	assert_csv(stats, &output_stats, 0, -1);
 
-	writer = open_ok(&config, 0); /* only the headers are there */
+	writer = open_ok(&config, 0); /* only headers exist */
 	push(writer, 0, 1);
 	assert_int_equal(writer_close(writer), 0);
 	assert_csv(out, &output_heavy_hitters, 0, 1);
@@ -638,7 +639,7 @@ static void test_append_cuts_half_a_row(void **state)
 	size_t len = strlen(content), header = strcspn(content, "\n") + 1;
 
 	(void)state;
-	/* Wherever a crash cut it: within epoch 4's last row, and within the header. */
+	/* Truncated by a crash: within the last row of epoch 4, and within the header. */
 	for (size_t cut = 1; cut <= 60; cut += 7) {
 		struct writer *writer;
 
@@ -669,9 +670,9 @@ static void test_append_cuts_half_a_row(void **state)
 	free(content);
 }
 
-/* What a kill leaves behind */
+/* --- State after a kill */
 
-/* A run of the epochs up to `last` that ends without a word when all are written. */
+/* Runs the epochs up to `last` and exits without closing once all are written. */
 static void run_and_kill(const struct config *config, int last)
 {
 	char *expected = expected_text(&output_stats, true, 0, last);
@@ -690,8 +691,10 @@ static void run_and_kill(const struct config *config, int last)
 		if (writer == NULL)
 			_exit(1);
 		push(writer, 0, last);
-		/* The last output is marked last; before its first epoch it has a mark, and then a
-		 * header. */
+		/*
+		 * The last output is marked last. Before its first epoch it has a mark, and then a
+		 * header.
+		 */
 		while (!output_mark_read(fd, &mark) || mark.next < (uint64_t)(last + 1) ||
 			fstat(fd, &st) != 0 || (size_t)st.st_size < strlen(expected))
 			usleep(1000);
@@ -703,8 +706,7 @@ static void run_and_kill(const struct config *config, int last)
 	free(expected);
 }
 
-/* What the kill came in the middle of: so many rows of the epoch are in the file, and some
- * bytes. */
+/* Appends the state in the middle of an epoch: `rows` of its rows, and some bytes. */
 static void put_rows(const char *name, int number, uint32_t rows, const char *rest)
 {
 	struct report_epoch *epoch = epoch_of((uint64_t)number, rows);
@@ -727,7 +729,7 @@ static void go_on_after_kill(const struct config *config, int next)
 	assert_int_equal(writer_close(writer), 0);
 }
 
-/* Wherever it cut the epoch: in a row, between two, or after the last; and between two files. */
+/* Killed within a row, between two, or after the last one; and between two files. */
 static void test_append_cuts_an_unfinished_epoch(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -752,7 +754,7 @@ static void test_append_cuts_an_unfinished_epoch(void **state)
 	}
 }
 
-/* It came when all files had the epoch, and not all of them said so. */
+/* Killed when all files had the epoch, but not all of them were marked. */
 static void test_append_keeps_an_epoch_that_all_have(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -784,7 +786,7 @@ static uint64_t count_lines(const char *text)
 	return lines;
 }
 
-/* Others have an epoch before it is said what became of its rows: a kill then leaves a part of it. */
+/* Deliveries are written after the epoch is in all other files: a kill then leaves part of them. */
 static void test_append_cuts_unfinished_deliveries(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -802,14 +804,17 @@ static void test_append_cuts_unfinished_deliveries(void **state)
 	go_on_after_kill(&config, 5);
 	assert_csv(out, &output_heavy_hitters, 0, 6);
 	content = slurp(aside);
-	/* Of two places each; of the epoch before the kill nothing. */
+	/* Two sinks in each epoch; nothing of the epoch before the kill. */
 	assert_int_equal(count_lines(content), 1 + 2 * (4 + 2));
 	assert_null(strstr(content, "\n4,"));
 	assert_int_equal(times_said(true, "unfinished last epoch"), 1);
 	free(content);
 }
 
-/* The first epoch of a file whose mark is from before its header: kept whole, or cut and said. */
+/*
+ * The first epoch of a file whose mark is older than its header: kept completely, or removed and
+ * logged.
+ */
 static void test_append_after_a_kill_in_the_first_epoch(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -838,14 +843,14 @@ static void test_append_after_a_kill_in_the_first_epoch(void **state)
 	free(with_epoch);
 }
 
-/* A power cut: the last that was written never came to the disk, though its mark did. */
+/* A power failure: the last rows are not on disk, although the mark is. */
 static void test_append_to_a_file_that_is_shorter(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
 		.rows[ROWS_STATS] = TO(stats), .append = true);
 	char *expected = expected_text(&output_heavy_hitters, true, 0, 4);
 	char *whole = expected_text(&output_heavy_hitters, true, 0, 3);
-	size_t row = (strlen(expected) - strlen(whole)) / ROWS; /* all are as long */
+	size_t row = (strlen(expected) - strlen(whole)) / ROWS; /* all rows have this length */
 
 	(void)state;
 	for (size_t len = strlen(whole) + row; len < strlen(expected); len += 10) {
@@ -861,7 +866,7 @@ static void test_append_to_a_file_that_is_shorter(void **state)
 	free(expected);
 }
 
-/* Whoever adds rows to a file that was closed in order may do so. */
+/* Another program may append rows to a file that was closed normally. */
 static void test_append_after_a_stranger(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
@@ -876,7 +881,7 @@ static void test_append_after_a_stranger(void **state)
 	assert_int_equal(said.n, 0);
 }
 
-/* The first epoch of a file that was just begun by a rotation. */
+/* The first epoch of a file just started by a rotation. */
 static void test_append_after_a_kill_in_a_new_file(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out),
@@ -890,7 +895,7 @@ static void test_append_after_a_kill_in_a_new_file(void **state)
 	assert_csv(stats, &output_stats, 0, 1);
 }
 
-/* Where there can be no mark, that is said when it matters. */
+/* If marks are not possible, this is logged when it matters. */
 static void test_append_without_marks(void **state)
 {
 	char mounted[64], name[80];
@@ -949,7 +954,7 @@ static void test_append_to_a_stranger(void **state)
 	assert_last_row_refused("12\n");
 }
 
-/* A number must be left for every epoch that may follow. */
+/* A number must remain for every later epoch. */
 static void test_append_to_large_numbers(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
@@ -958,7 +963,7 @@ static void test_append_to_large_numbers(void **state)
 	(void)state;
 	assert_last_row_refused("99999999999999999999999,x\n");
 	assert_last_row_refused("18446744073709551615,x\n");
-	assert_last_row_refused("18446744073709551614,x\n"); /* the next one's could not be read */
+	assert_last_row_refused("18446744073709551614,x\n"); /* the next number could not be read */
 	assert_last_row_refused("18446744073709551613,x\n");
 	assert_last_row_refused("9223372036854775808,x\n");
 	print_header(&text, &format_csv, &output_heavy_hitters, 0);
@@ -969,7 +974,7 @@ static void test_append_to_large_numbers(void **state)
 	assert_int_equal(writer_close(open_ok(&config, UINT64_C(9223372036854775808))), 0);
 }
 
-/* 3 GB, most of it a hole: only the two ends are looked at. */
+/* 3 GB, mostly a hole: only both ends are read. */
 static void test_append_reads_the_tail_alone(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
@@ -990,9 +995,11 @@ static void test_append_reads_the_tail_alone(void **state)
 	assert_true(st.st_blocks < 1000);
 }
 
-/* Full disks */
+/* --- Full disks */
 
-/* Every epoch is there whole or not at all, after one header. Returns how many are. */
+/*
+ * Asserts that every epoch is complete or missing, after one header. Returns the number of epochs.
+ */
 static int assert_whole_epochs(const char *name, int last)
 {
 	char *content = slurp(name), *expected, *at;
@@ -1027,7 +1034,7 @@ static void assert_full_disk(const char *name, const char *why, void (*make_room
 		last++;
 		push(writer, last, last);
 	}
-	/* More than the queue holds, so that some of them are tried while the disk is full. */
+	/* More than the queue holds, so that some are tried while the disk is full. */
 	push(writer, last + 1, last + 2 * SINK_QUEUE_DEFAULT);
 	last += 2 * SINK_QUEUE_DEFAULT;
 	make_room();
@@ -1071,7 +1078,7 @@ static void remove_filler(void)
 	unlink(filler);
 }
 
-/* In a mount namespace of its own, so that nobody else sees the file system. */
+/* In a separate mount namespace, so that no other process sees the file system. */
 static void test_full_file_system(void **state)
 {
 	char mounted[64], name[80];
@@ -1097,7 +1104,7 @@ static void test_full_file_system(void **state)
 	assert_int_equal(rmdir(mounted), 0);
 }
 
-/* Also the header waits for room. */
+/* The header also waits for room. */
 static void test_full_from_the_start(void **state)
 {
 	(void)state;
@@ -1105,7 +1112,7 @@ static void test_full_from_the_start(void **state)
 	assert_full_disk(out, "File too large", lift_file_limit);
 }
 
-/* Where half a row cannot be taken back, nothing is glued to it. */
+/* If half a row cannot be removed, nothing is appended to it. */
 static void test_half_row_that_stays(void **state)
 {
 	struct config config = OPTIONS(.force = true, .format = FORMAT_CSV);
@@ -1136,7 +1143,7 @@ static void test_half_row_that_stays(void **state)
 	close(fd);
 }
 
-/* A silent epoch is no proof that the disk has room again. */
+/* An epoch without rows does not prove that the disk has room again. */
 static void test_epochs_without_rows_resume_nothing(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .format = FORMAT_CSV);
@@ -1157,16 +1164,16 @@ static void test_epochs_without_rows_resume_nothing(void **state)
 	free(written);
 }
 
-/* Pipes */
+/* --- Pipes */
 
-/* Opens a pipe and says by which name its write end can be opened. */
+/* Opens a pipe and writes the name under which its write end can be opened. */
 static void make_pipe(int fds[2], char name[32])
 {
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	snprintf(name, 32, "/dev/fd/%d", fds[1]);
 }
 
-/* All that comes out of a pipe until its writers are gone. */
+/* Reads a pipe until all writers have closed it. */
 struct reader {
 	int fd;
 	pthread_t thread;
@@ -1216,13 +1223,15 @@ static void test_closed_pipe(void **state)
 	assert_int_equal(writer_close(writer), 100 * ROWS);
 	assert_int_equal(times_said(true, "closed by its reader"), 1);
 	assert_int_equal(said.n, 1);
-	assert_csv(stats, &output_stats, 0, 99); /* the other one goes on */
+	assert_csv(stats, &output_stats, 0, 99); /* the other one continues */
 }
 
-#define LONG_EPOCH 3000 /* rows: several times what a pipe holds */
+#define LONG_EPOCH 3000 /* rows: several times the capacity of a pipe */
 
-/* The writer is stuck in its first epoch, the queue holds SINK_QUEUE_DEFAULT more, the rest is
- * dropped. */
+/*
+ * The writer is blocked in its first epoch, the queue holds SINK_QUEUE_DEFAULT more, the rest is
+ * dropped.
+ */
 static void test_blocked_pipe_drops(void **state)
 {
 	const int pushed = 3 * SINK_QUEUE_DEFAULT;
@@ -1238,7 +1247,7 @@ static void test_blocked_pipe_drops(void **state)
 	edit_writer_options(&config)->rows[ROWS_HEAVY_HITTERS] = (struct option_list)TO(name);
 	writer = open_ok(&config, 0);
 	writer_push(writer, epoch_of(0, LONG_EPOCH));
-	for (int bytes = 0; bytes < 4096; usleep(1000)) /* it is in its rows */
+	for (int bytes = 0; bytes < 4096; usleep(1000)) /* until it writes rows */
 		assert_int_equal(ioctl(fds[0], FIONREAD, &bytes), 0);
 	for (int number = 1; number < pushed; number++)
 		writer_push(writer, epoch_of((uint64_t)number, LONG_EPOCH));
@@ -1254,14 +1263,16 @@ static void test_blocked_pipe_drops(void **state)
 	lines = count_lines(content) - 1;
 	assert_int_equal(lost % LONG_EPOCH, 0);
 	assert_int_equal(lost + lines, (uint64_t)(pushed + 1) * LONG_EPOCH);
-	/* The first, what the queue holds, and the last. */
+	/* The first epoch, those in the queue, and the last one. */
 	assert_int_equal(lines / LONG_EPOCH, SINK_QUEUE_DEFAULT + 2);
 	free(content);
 	close(fds[0]);
 }
 
-/* A paced source: room is waited for once, and not at a place that drops; at the end the reader is
- * waited for by seconds only. */
+/*
+ * A paced source waits for room once, and not at a sink that drops. At the end, the wait for the
+ * reader is limited to seconds.
+ */
 static void test_wait_for_room(void **state)
 {
 	struct config config = OPTIONS(.format = FORMAT_CSV);
@@ -1278,7 +1289,7 @@ static void test_wait_for_room(void **state)
 	writer = open_ok(&config, 0);
 	writer_bound_end(writer);
 	writer_push(writer, epoch_of(0, LONG_EPOCH));
-	for (int bytes = 0; bytes < 4096; usleep(1000)) /* it is in its rows */
+	for (int bytes = 0; bytes < 4096; usleep(1000)) /* until it writes rows */
 		assert_int_equal(ioctl(fds[0], FIONREAD, &bytes), 0);
 	for (uint64_t number = 1; number <= SINK_QUEUE_DEFAULT; number++) {
 		writer_wait_for_room(writer, epoch, INT64_MAX / 2);
@@ -1301,7 +1312,7 @@ static void test_wait_for_room(void **state)
 	close(fds[0]);
 }
 
-/* As many records wait as may, the rest is dropped by whole reports, and no epoch for them. */
+/* The maximum number of records waits; the rest is dropped by whole reports, and epochs are not. */
 static void test_blocked_flows(void **state)
 {
 	const uint32_t reports = 4000, bound = 3000;
@@ -1335,15 +1346,15 @@ static void test_blocked_flows(void **state)
 	lines = count_lines(content) - 1;
 	assert_int_equal(lost % 3, 0);
 	assert_int_equal(lost + lines, 3 * (reports + 1));
-	assert_in_range(lines, 3, bound + 100); /* what the pipe holds, too */
+	assert_in_range(lines, 3, bound + 100); /* includes the contents of the pipe */
 	assert_csv(out, &output_heavy_hitters, 0, SINK_QUEUE_DEFAULT - 1);
 	free(content);
 	close(fds[0]);
 }
 
-/* The sum of a column of the deliveries' rows of an export, of which each balances. */
+/* Sums of columns over the delivery rows of an export; each row must balance. */
 struct told {
-	uint64_t rows, delivered, failed, dropped, waiting; /* waiting: of the last row */
+	uint64_t rows, delivered, failed, dropped, waiting; /* waiting: in the last row */
 	uint64_t lines;
 };
 
@@ -1377,7 +1388,7 @@ static struct told deliveries_of(const char *content, const char *export)
 	return sum;
 }
 
-/* A pipe that nobody reads holds up neither a file nor the account of both. */
+/* A pipe without a reader blocks neither a file nor the delivery counts of both. */
 static void test_blocked_pipe_and_files(void **state)
 {
 	const int pushed = 3 * SINK_QUEUE_DEFAULT;
@@ -1437,7 +1448,7 @@ static void test_blocked_pipe_and_files(void **state)
 	close(fds[0]);
 }
 
-/* A place that takes nothing until it is told to. */
+/* A sink that blocks until it is released. */
 struct stall {
 	pthread_mutex_t lock;
 	atomic_bool begun; /* the thread has taken a report */
@@ -1463,7 +1474,7 @@ static void write_when_free(void *place, const struct report_epoch *epoch)
 	pthread_mutex_unlock(&stall->lock);
 }
 
-/* Neither kind of report takes room of the other, and each loss is said once. */
+/* No kind of report takes room of the other, and each loss is logged once. */
 static void test_accounts_have_a_bound(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
@@ -1493,7 +1504,7 @@ static void test_accounts_have_a_bound(void **state)
 		told->deliveries = calloc(1, sizeof(told->deliveries[0]));
 		told->nb_deliveries = 1;
 		sink_queue_push(queue, told);
-		/* One that it took later would make room, and the next loss would be another. */
+		/* A report taken later would make room, and the next loss would be a new one. */
 		while (!atomic_load(&stall.begun))
 			usleep(1000);
 		sink_queue_push(queue, epoch);
@@ -1528,7 +1539,7 @@ static void look_at_share(void *place, const struct report_epoch *epoch)
 	sharer->shares[sharer->n++] = sink_queue_share(sharer->sink_queue);
 }
 
-/* The ten seconds at the end are shared among the reports that wait. */
+/* The ten seconds at the end are shared by the waiting reports. */
 static void test_shares(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = look_at_share};
@@ -1559,7 +1570,7 @@ static void test_shares(void **state)
 	report_epoch_free(epoch);
 }
 
-/* Epochs that find no room and have no rows for the place are no loss to speak of. */
+/* Epochs that find the queue full but have no rows for the sink are not a loss. */
 static void test_nothing_lost(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
@@ -1591,8 +1602,10 @@ static void test_nothing_lost(void **state)
 	report_epoch_free(epoch);
 }
 
-/* Epochs take so much memory and no more, which does not hold up records; one waits however large
- * it is. After a loss the next waits until half of it is free. */
+/*
+ * Epochs use limited memory, without affecting records; a single one may have any size. After a
+ * loss the next one waits until half of the memory is free.
+ */
 static void test_epochs_are_bounded_in_bytes(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free, .miss = count_missed};
@@ -1635,7 +1648,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	sink_queue_settle(queue);
 	assert_int_equal(stall.written, 1 + 4 + 100);
 
-	/* More than all of it: when nothing else waits. */
+	/* Larger than the limit: if nothing else waits. */
 	pthread_mutex_lock(&stall.lock);
 	atomic_store(&stall.begun, false);
 	assert_true(sink_queue_wait(queue, large, INT64_MAX));
@@ -1646,7 +1659,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	sink_queue_push(queue, large);
 	sink_queue_push(queue, epoch);
 	assert_int_equal(of_rows.dropped, 7 * rows);
-	/* Within a minute it is not told again. */
+	/* Not logged again within a minute. */
 	assert_int_equal(times_said(true, "the place does not keep up"), 1);
 	pthread_mutex_unlock(&stall.lock);
 	assert_int_equal(sink_queue_end(queue), 7 * rows);
@@ -1657,7 +1670,7 @@ static void test_epochs_are_bounded_in_bytes(void **state)
 	report_epoch_free(flows);
 }
 
-/* The section's bound holds for records, too, where it is less than that of the run. */
+/* The limit of a section also applies to records, if it is below that of the run. */
 static void test_records_have_the_smaller_bound(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free};
@@ -1699,8 +1712,10 @@ static void test_records_have_the_smaller_bound(void **state)
 	report_epoch_free(flows);
 }
 
-/* What a place keeps for the next run it need not take before the end of this one, however often it
- * takes a little. */
+/*
+ * A sink that stores rows for the next run has limited time at the end of this one, although it
+ * makes progress.
+ */
 static void test_patience_at_the_end(void **state)
 {
 	static const struct sink_queue_ops ops = {.write = write_when_free};
@@ -1756,7 +1771,7 @@ static void test_blocked_pipe_is_waited_for(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, push_all, &pusher), 0);
 	while (atomic_load_explicit(&pusher.pushed, memory_order_relaxed) < SINK_QUEUE_DEFAULT)
 		usleep(1000);
-	usleep(20000); /* the chance to go further than it may */
+	usleep(20000); /* time to exceed the limit, which must not happen */
 	assert_in_range(atomic_load_explicit(&pusher.pushed, memory_order_relaxed),
 		SINK_QUEUE_DEFAULT, SINK_QUEUE_DEFAULT + 1);
 
@@ -1771,7 +1786,7 @@ static void test_blocked_pipe_is_waited_for(void **state)
 	close(fds[0]);
 }
 
-/* Standard output that its reader has set so: a full pipe is waited for, not given up. */
+/* Standard output made non-blocking by its reader: the writer waits while the pipe is full. */
 static void test_pipe_that_does_not_block(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_CSV);
@@ -1802,9 +1817,11 @@ static void test_pipe_that_does_not_block(void **state)
 	close(fds[0]);
 }
 
-/* Standard output */
+/* --- Standard output */
 
-/* Runs two epochs with standard output in a file (or a terminal); returns the rows lost. */
+/*
+ * Runs two epochs with standard output in a file (or a terminal); returns the number of lost rows.
+ */
 static uint64_t run_with_stdout(struct config *config, int fd)
 {
 	char error[WRITER_ERROR_MAX];
@@ -1889,7 +1906,10 @@ static void test_terminal_shows_the_table(void **state)
 	close(master);
 }
 
-/* Who closes standard output, as head does, wants no more: nothing is lost, and nothing wrong. */
+/*
+ * A reader that closes standard output, like head, wants no more rows: this is neither a loss nor
+ * an error.
+ */
 static void test_closed_standard_output(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO("-"), .format = FORMAT_TABLE);
@@ -1904,14 +1924,14 @@ static void test_closed_standard_output(void **state)
 	assert_int_equal(times_unread, 1);
 	edit_writer_options(&config)->rows[ROWS_STATS] = (struct option_list)TO(stats);
 	assert_int_equal(run_with_stdout(&config, fds[1]), 0);
-	assert_int_equal(times_unread, 1); /* there is another output */
+	assert_int_equal(times_unread, 1); /* another output exists */
 	assert_int_equal(times_said(false, "the other outputs go on"), 1);
 	assert_int_equal(said.n, 1);
 	assert_csv(stats, &output_stats, 0, 1);
 	close(fds[1]);
 }
 
-/* Log rotation */
+/* --- Log rotation */
 
 static void wait_for_size(const char *name, size_t size)
 {
@@ -1966,7 +1986,7 @@ static void test_reopen(void **state)
 	assert_int_equal(said.n, 0);
 }
 
-/* Whoever deleted it may have it open: that is said, and is no loss. */
+/* A deleted file may be open elsewhere: this is logged, and is not a loss. */
 static void test_rows_in_a_deleted_file(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
@@ -2025,7 +2045,7 @@ static void test_reopen_fails(void **state)
 	assert_csv(aside, &output_heavy_hitters, 0, 1);
 }
 
-/* What may stand where the file was, when it is opened again. */
+/* Possible objects in place of the file when it is opened again. */
 static void put_link_to_nothing(const char *victim)
 {
 	unlink(victim);
@@ -2053,7 +2073,7 @@ static void put_file_of_another(const char *victim)
 	}
 }
 
-/* In a folder where others may write: their links lead no row elsewhere, and they are said. */
+/* In a folder writable by others: their links do not redirect rows, and are logged. */
 static void test_names_that_others_took(void **state)
 {
 	void (*const puts[])(const char *) = {
@@ -2085,7 +2105,7 @@ static void test_names_that_others_took(void **state)
 	}
 }
 
-/* A name that was a link from the start is as good as any. */
+/* A name that was a link from the start is valid. */
 static void test_name_that_is_a_link(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out), .append = true);
@@ -2109,7 +2129,7 @@ static void test_name_that_is_a_link(void **state)
 	assert_int_equal(said.n, 0);
 }
 
-/* logrotate's copytruncate: the file is emptied under us. */
+/* logrotate's copytruncate: the open file is truncated. */
 static void test_emptied_file_gets_a_header(void **state)
 {
 	struct config config = OPTIONS(.rows[ROWS_HEAVY_HITTERS] = TO(out));
@@ -2123,7 +2143,7 @@ static void test_emptied_file_gets_a_header(void **state)
 	assert_csv(out, &output_heavy_hitters, 1, 1);
 }
 
-/* Epochs from one thread, reopening from another: nothing is lost, nothing out of order. */
+/* Epochs from one thread, reopening from another: no row is lost or out of order. */
 static void test_push_and_reopen_at_once(void **state)
 {
 	const int epochs = 2000;

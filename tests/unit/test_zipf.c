@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The table's exact probabilities, summed from its cells, against Zipf's law in long double. */
+/*
+ * Exact probabilities of the table, summed from its cells, compared with Zipf's law in long double.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +18,7 @@
 
 #define CELL_UNITS (UINT64_C(1) << 32)
 
-/* units[i] := 2^32 n x the probability with which rank i is drawn. */
+/* units[i] := 2^32 n x the probability of rank i. */
 static uint64_t *units_of(const struct zipf *zipf)
 {
 	uint64_t *units = calloc(zipf->n, sizeof(units[0]));
@@ -69,7 +71,7 @@ static void test_probabilities(void **state)
 	}
 }
 
-/* The share of coins with which a rank is kept: from some coin on it is not. */
+/* Returns the share of coins with which a rank is kept: it is kept below some coin. */
 static long double kept_share(const struct zipf_drift *drift, uint64_t x, uint32_t rank)
 {
 	uint64_t below = 0, from = UINT64_C(1) << 32;

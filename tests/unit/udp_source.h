@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A source of UDP packets whose flows are known, and one sketch that counts all of them. */
+/* A source of UDP packets with known flows, and one sketch that counts all of them. */
 
 #include <stdint.h>
 
@@ -29,7 +29,7 @@ static void put32(uint8_t *at, uint32_t value)
 	at[3] = (uint8_t)value;
 }
 
-/* Flow of packet i: skewed, so that some are heavy. */
+/* Returns the flow of packet i: skewed, so that some are heavy. */
 static uint32_t flow_of(const struct test_source *source, uint64_t i)
 {
 	uint64_t mixed = (i * 0x9e3779b97f4a7c15ULL) >> 20;
@@ -79,7 +79,7 @@ static struct test_source make_source(uint64_t n, uint32_t flows, int64_t step)
 	return source;
 }
 
-/* One sketch fed the whole stream by the test itself. */
+/* Feeds the whole stream to one sketch directly. */
 static void feed_directly(struct sketch *sketch, const struct key_rule *rule, uint64_t seed,
 	struct test_source *source)
 {
@@ -103,7 +103,7 @@ static void feed_directly(struct sketch *sketch, const struct key_rule *rule, ui
 	}
 }
 
-/* The estimates of all keys that the source can make agree, so the counters do. */
+/* Asserts equal estimates of all keys of the source, and thus equal counters. */
 static void assert_same_estimates(const struct sketch *a, const struct sketch *b,
 	const struct key_rule *rule, uint64_t seed, uint32_t flows)
 {

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A stream of packets whose flows have Zipf's sizes, with the exact truth beside it, for tests of
- * what estimates. Flow f is rank f + 1; every third one is IPv6, and its packets have sizes of 60
- * to 1514 bytes.
+ * A stream of packets whose flow sizes follow Zipf's law, with exact counts, for tests of
+ * estimates. Flow f has rank f + 1; every third one is IPv6, and its packets have 60 to 1514 bytes.
  */
 
 #include <math.h>
@@ -24,8 +23,8 @@ struct zipf_stream {
 	uint64_t state;
 	uint32_t nb_flows;
 	double *cdf;
-	uint64_t *packets, *bytes; /* of each flow, so far */
-	struct key_hash *hash;     /* of each flow */
+	uint64_t *packets, *bytes; /* sums per flow */
+	struct key_hash *hash;     /* hash of each flow */
 };
 
 /* splitmix64 */
@@ -57,7 +56,7 @@ static inline struct key zipf_key(uint32_t flow)
 	return key;
 }
 
-/* Flow of a key that zipf_key() made. */
+/* Returns the flow of a key made by zipf_key(). */
 static inline uint32_t zipf_flow(const struct key *key)
 {
 	uint32_t flow;
@@ -66,7 +65,7 @@ static inline uint32_t zipf_flow(const struct key *key)
 	return flow;
 }
 
-/* Empties the truth, and goes on under another hash and other draws. */
+/* Clears the counts, and continues with another hash key and other draws. */
 static inline void zipf_restart(struct zipf_stream *stream, uint64_t seed)
 {
 	stream->state = seed;
@@ -120,7 +119,7 @@ static inline uint32_t zipf_draw(struct zipf_stream *stream)
 	return low;
 }
 
-/* Appends a packet to the burst, hash included, without counting it. */
+/* Appends a packet to the burst, including its hash, without counting it. */
 static inline void burst_append(struct key_burst *burst, const struct key *key,
 	const struct key_hash *hash, uint32_t wire_len)
 {
@@ -138,7 +137,7 @@ static inline void burst_append(struct key_burst *burst, const struct key *key,
 	burst->wire_len[i] = wire_len;
 }
 
-/* Appends a packet of a flow, and counts it as truth. */
+/* Appends a packet of a flow, and adds it to the counts. */
 static inline void zipf_append(struct zipf_stream *stream, struct key_burst *burst, uint32_t flow)
 {
 	uint32_t wire_len =
