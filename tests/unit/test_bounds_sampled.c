@@ -210,8 +210,9 @@ static void test_rate(void **state)
 	for (uint32_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
 		struct result result = measure(modes[m].choose, modes[m].nb_weights, 0);
 
-		print_message("%s: of %u epochs %u are broken, %u by two thirds; the heaviest "
-			      "flow's interval is %.2f of it\n",
+		print_message(
+			"%s: %u epochs, %u outside the bounds, %u outside two thirds of them; "
+			"interval of the heaviest flow: %.2f of its packets\n",
 			modes[m].name, result.epochs, result.broken, result.broken_by_two_thirds,
 			result.width / result.epochs);
 		assert_true(result.broken <= RISK * result.epochs);

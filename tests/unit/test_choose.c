@@ -549,7 +549,7 @@ static void test_best(void **state)
 		}
 		nb[check_best(&made, &chosen)]++;
 	}
-	print_message("all given up %u, the best choice %u, another %u\n", nb[0], nb[1], nb[2]);
+	print_message("no choice fits %u, the best choice %u, another %u\n", nb[0], nb[1], nb[2]);
 	assert_true(nb[1] > 10 * nb[2] && nb[2] > 0 && nb[0] > nb_problems() / 20);
 }
 

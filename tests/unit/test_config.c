@@ -139,7 +139,7 @@ static void assert_refused(
 	assert_string_equal(result.out, "");
 	if (strncmp(strstr(result.err, ": ") + strlen(": "), start, strlen(start)) != 0 ||
 		strstr(result.err, has) == NULL)
-		fail_msg("'%s' said: %s", line, result.err);
+		fail_msg("'%s' wrote: %s", line, result.err);
 	attempt_free(&result);
 	free(words);
 }
@@ -323,7 +323,7 @@ static void a_terminal_shows_a_capture_once(void **state)
 		char *words = NULL;
 
 		if (!load_at_terminal(&result, rows[i].line, &words)) {
-			print_message("no pseudo terminal to be had: skipped\n");
+			print_message("no pseudo terminal: skipped\n");
 			skip();
 		}
 		assert_int_equal(result.result, CONFIG_OK);

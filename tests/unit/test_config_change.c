@@ -60,7 +60,7 @@ static void assert_refused(const struct config *running, const char *words, cons
 
 	assert_int_equal(config_change(&config, running, words, error), CONFIG_EXIT_2);
 	if (strstr(error, mentions) == NULL || strchr(error, '\n') != NULL)
-		fail_msg("%s: '%s' does not say '%s'", words, error, mentions);
+		fail_msg("%s: '%s' does not contain '%s'", words, error, mentions);
 }
 
 static void test_words(void **state)
@@ -276,7 +276,7 @@ static void test_other_sections(void **state)
 		write_file(rows[i].text);
 		assert_int_equal(config_read_again(&next, &first, error), CONFIG_EXIT_2);
 		if (strstr(error, rows[i].mentions) == NULL)
-			fail_msg("'%s' does not say '%s'", error, rows[i].mentions);
+			fail_msg("'%s' does not contain '%s'", error, rows[i].mentions);
 	}
 	config_free(&first);
 }

@@ -67,7 +67,7 @@ static void hex_to_bytes(const char *hex, uint8_t *bytes, size_t n)
 
 /*
  * FIPS 197, appendix B: the input, the first five round keys, and the state at the start of round
- * 5, which is what four full rounds give.
+ * 5, the result of four full rounds.
  */
 static void ipv4_is_four_aes_rounds(void **state)
 {

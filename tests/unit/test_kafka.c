@@ -464,7 +464,7 @@ static void assert_open(bool require, int expected, const char *says)
 	assert_non_null(sink);
 	assert_int_equal(sink_open(sink, require, why), expected);
 	if (expected != 0 && strstr(why, says) == NULL)
-		fail_msg("\"%s\" does not say \"%s\"", why, says);
+		fail_msg("\"%s\" does not contain \"%s\"", why, says);
 	sink_free(sink);
 }
 

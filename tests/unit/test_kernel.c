@@ -33,7 +33,7 @@ static void assert_refused(const char *text, const char *part)
 	if (attach_point_parse(text, &point, why))
 		fail_msg("'%s' is not refused", text);
 	if (strstr(why, part) == NULL)
-		fail_msg("'%s': '%s' does not say '%s'", text, why, part);
+		fail_msg("'%s': '%s' does not contain '%s'", text, why, part);
 }
 
 static void test_hooks_and_directions(void **state)

@@ -26,7 +26,7 @@
 static void assert_says(const char *text, const char *part)
 {
 	if (strstr(text, part) == NULL)
-		fail_msg("'%s' does not say '%s'", text, part);
+		fail_msg("'%s' does not contain '%s'", text, part);
 }
 
 /* --- names --- */

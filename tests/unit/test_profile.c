@@ -206,7 +206,7 @@ static void refuses_what_is_damaged(void **state)
 		char *damaged = with(text, damages[d].from, damages[d].to);
 
 		if (read_bytes(&again, damaged, strlen(damaged)))
-			fail_msg("%s: taken", damages[d].to);
+			fail_msg("%s: accepted", damages[d].to);
 		if (strstr(error, damages[d].says) == NULL)
 			fail_msg("%s: %s", damages[d].to, error);
 		assert_memory_equal(error, "--profile file, line ", 21);

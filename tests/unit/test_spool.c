@@ -185,7 +185,7 @@ static void refuse(const char *kind, const char *url, const char *mentions)
 
 	assert_null(spool_open(&position, &found, why));
 	if (strstr(why, mentions) == NULL)
-		fail_msg("'%s' does not say '%s'", why, mentions);
+		fail_msg("'%s' does not contain '%s'", why, mentions);
 }
 
 static void test_refused(void **state)

@@ -26,7 +26,7 @@ static void assert_rejected(const char *text, const char *item, const char *why)
 	char error[SOURCE_ERROR_MAX] = "";
 
 	if (synthetic_parse(text, &spec, error))
-		fail_msg("%s was taken", text);
+		fail_msg("%s was accepted", text);
 	if (strstr(error, item) == NULL || strstr(error, why) == NULL || strchr(error, '\n'))
 		fail_msg("%s: \"%s\" lacks \"%s\" or \"%s\"", text, error, item, why);
 }

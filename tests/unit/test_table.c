@@ -463,7 +463,7 @@ static void test_progress_on_terminal(void **state)
 
 	(void)state;
 	if (terminal < 0) {
-		print_message("no pseudo terminal to be had: skipped\n");
+		print_message("no pseudo terminal: skipped\n");
 		skip();
 	}
 	progress_init(&progress, terminal, true);

@@ -243,7 +243,7 @@ static void assert_refused(const struct config *config, int expected_status, ...
 	va_start(parts, expected_status);
 	while ((part = va_arg(parts, const char *)) != NULL) {
 		if (strstr(error, part) == NULL)
-			fail_msg("\"%s\" does not say \"%s\"", error, part);
+			fail_msg("\"%s\" does not contain \"%s\"", error, part);
 	}
 	va_end(parts);
 }
@@ -2067,7 +2067,7 @@ static void put_file_of_another(const char *victim)
 	(void)victim;
 	put(out, "");
 	if (chown(out, 65534, 65534) != 0) {
-		print_message("only root can give files away: another case instead\n");
+		print_message("not root: a FIFO instead of a file of another user\n");
 		unlink(out);
 		assert_int_equal(mkfifo(out, 0600), 0);
 	}
