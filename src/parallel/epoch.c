@@ -12,8 +12,10 @@ void epochs_init(struct epochs *epochs, uint32_t nb_participants)
 
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the release in epochs_recycle(): the reporter has read the slot's last
-	 * user. */
+	/*
+	 * Pairs with the release in epochs_recycle(): the reporter has read the slot's previous
+	 * epoch.
+	 */
 	return epoch < EPOCH_AHEAD || atomic_load_explicit(&epochs->ready, memory_order_acquire) >=
 					      epoch - EPOCH_AHEAD + 3;
 }
@@ -42,13 +44,13 @@ bool epochs_is_end(const struct epochs *epochs, uint64_t open)
 
 void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch)
 {
-	/* Pairs with the acquire in epochs_is_closed(): its last counts come first. */
+	/* Pairs with the acquire in epochs_is_closed(): its last counts are written before. */
 	atomic_store_explicit(&epochs->participant[participant].at, epoch, memory_order_release);
 }
 
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch)
 {
-	/* Pairs with the release in epochs_recycle(): the zeroes come first. */
+	/* Pairs with the release in epochs_recycle(): the zeroes are written before. */
 	return epoch < atomic_load_explicit(&epochs->ready, memory_order_acquire);
 }
 

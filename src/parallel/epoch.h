@@ -2,36 +2,36 @@
 #pragma once
 
 /*
- * How an epoch ends without losing a packet, counting one twice, or stopping a worker.
+ * Protocol that ends an epoch without losing a packet, counting one twice, or stopping a worker.
  *
- * Epochs that hold packets are numbered by a dense sequence, 0, 1, 2, ... (their printed numbers
- * may skip silent ones). Every participant (a worker, and a receiver where the design has one)
- * owns two generations of counters, a worker of sketches too; epoch s uses generation s & 1. Three
- * counters say who may touch what:
+ * Epochs that hold packets have consecutive sequence numbers 0, 1, 2, ... (their printed numbers
+ * may skip empty ones). Every participant (a worker, and a receiver if the design has one) owns two
+ * generations of counters, and a worker also of sketches; epoch s uses generation s & 1. Three
+ * counters control the access:
  *
- *   open          the newest epoch. Written by the one who tells the time: the feeder on a replay,
- *                 the reporter on a port.
- *   at[p]         the epoch that participant p counts into. Written by p alone. Being at s says:
- *                 "I shall not touch any epoch before s again".
- *   ready         epochs below it have a clean generation. Written by the reporter alone.
+ *   open          the newest epoch. Written by the time keeper: the feeder on a replay, the
+ *                 reporter on a port.
+ *   at[p]         the epoch that participant p counts into. Written by p only. p never touches
+ *                 an earlier epoch again.
+ *   ready         all epochs below it have a clean generation. Written by the reporter only.
  *
- * Invariant: participant p touches generation s & 1 only while at[p] == s and s < ready; the
- * reporter touches it only when at[p] > s for every p, and before it raises ready to s + 3. So
- * the two never meet, and a worker counts at most one epoch ahead of the one being merged.
- * One part of a generation is out of this: the queue of expired flows
- * (sketch/flow_table/flow_queue.h), which the reporter empties while the worker that fills it still
- * owns the generation. It has an order of its own.
+ * Invariant: participant p touches generation s & 1 only while at[p] == s and s < ready. The
+ * reporter touches it only after at[p] > s for every p, and before it raises ready to s + 3. So the
+ * two never meet, and a worker counts at most one epoch ahead of the one being merged. One
+ * exception is the queue of expired flows (sketch/flow_table/flow_queue.h), which the reporter
+ * empties while the worker that fills it still owns the generation. It has its own memory ordering.
  *
- * On a replay every packet carries the epoch it belongs to, and rings keep their order, so a worker
- * learns of a new epoch from the first packet of it. A queue that stays silent learns from `open`:
- * the feeder raises it only after every packet of the older epochs is in its ring, so a worker that
- * read `open` first and then found its ring empty has seen all of them. On a port a worker reads
- * `open` before each poll, and what it polls afterwards belongs to that epoch.
+ * On a replay every packet carries its epoch, and rings keep their order, so the first packet of an
+ * epoch makes a worker enter it. For an empty ring, the worker reads `open`: the feeder raises it
+ * only after every packet of the older epochs is in its ring, so a worker that read `open` first
+ * and then found its ring empty has taken all of them. On a port a worker reads `open` before each
+ * poll; packets of that poll belong to that epoch.
  *
- * Waits form no circle, so each ends: a feeder waits for free mbufs and room in rings (for receivers
- * and workers) and for the reporter, a receiver for its workers and the reporter, a worker for the
- * reporter only (a clean generation, room for flow records of an unpaced replay). The reporter
- * waits for no lcore: it looks again, and warns where one holds up an epoch or the end.
+ * Waits form no cycle, so each ends. A feeder waits for free mbufs and ring entries (for receivers
+ * and workers) and for the reporter; a receiver waits for its workers and the reporter; a worker
+ * waits only for the reporter (a clean generation, or space for flow records of an unpaced replay).
+ * The reporter waits for no lcore: it checks again later, and warns if one delays an epoch or the
+ * end.
  */
 
 #include <stdalign.h>
@@ -41,8 +41,10 @@
 
 #include "config/config.h"
 
-/* ns: 2500 days, so that an epoch of any packet's time ends within an int64_t
- * (parallel/sources/feeder.c). */
+/*
+ * ns: 2500 days. The end of an epoch of any packet then fits in an int64_t
+ * (parallel/sources/feeder.c).
+ */
 #define EPOCH_INTERVAL_MAX (UINT64_C(2500) * 24 * 3600 * 1000000000)
 
 struct epoch_options {
@@ -51,32 +53,32 @@ struct epoch_options {
 
 OPTION_OWNER(epoch)
 
-/* Workers and receiving cores: lcores, limited as in DPDK. */
+/* Limit of workers plus receiving cores: the lcores of DPDK. */
 #define EPOCH_PARTICIPANTS_MAX 128
 
-/* Epochs that the feeder may open before the reporter is done with the oldest one. */
+/* Epochs that the feeder may open before the reporter has recycled the oldest one. */
 #define EPOCH_AHEAD 64
 
 /*
- * Facts of an epoch besides the counters of workers. Slot s % EPOCH_AHEAD is written by the thread
- * that raises `open`, before it raises it beyond s; the reporter reads it afterwards. Number and
- * start are set before the first packet of the epoch, so that any thread that received a count of
- * it may read them.
+ * Data of an epoch in addition to the counters of workers. Slot s % EPOCH_AHEAD is written by the
+ * thread that raises `open`, before it raises it beyond s; the reporter reads it afterwards. Number
+ * and start are set before the first packet of the epoch, so that any thread that received a count
+ * of it may read them.
  */
 struct epoch_info {
 	uint64_t number;    /* printed number, without the offset of --append */
 	int64_t start, end; /* ns since 1970-01-01 UTC, half open */
 	uint64_t fed;       /* packets that the feeder took from its source */
-	uint64_t dropped;   /* part of these that a paced replay dropped because rings were full */
+	uint64_t dropped; /* packets of these that a paced replay dropped because rings were full */
 	uint32_t largest_frame; /* bytes on the wire, over the fed packets */
-	uint64_t missing_bytes; /* as in the ledger, over all fed packets */
+	uint64_t missing_bytes; /* bytes missing as in the ledger, over all fed packets */
 	bool late;              /* live input: ended late */
-	uint64_t took;          /* ns by the clock in which the feeder fed it */
+	uint64_t took;          /* ns that the feeder took to feed it */
 };
 
 struct epochs {
 	alignas(64) _Atomic uint64_t open;
-	_Atomic uint64_t end; /* the epoch after the last one; UINT64_MAX until it is known */
+	_Atomic uint64_t end; /* epoch after the last one; UINT64_MAX while unknown */
 	alignas(64) _Atomic uint64_t ready;
 	alignas(64) struct epoch_info info[EPOCH_AHEAD];
 	uint32_t nb_participants;
@@ -93,23 +95,34 @@ static inline struct epoch_info *epochs_info(struct epochs *epochs, uint64_t epo
 	return &epochs->info[epoch % EPOCH_AHEAD];
 }
 
-/* The one who tells the time: true when the info slot of `epoch` may be written. */
+/* Called by the time keeper. Returns true if it may write the info slot of `epoch`. */
 bool epochs_may_open(const struct epochs *epochs, uint64_t epoch);
-/* The one who tells the time: all packets before `epoch` are where workers find them. */
+/*
+ * Called by the time keeper after all packets before `epoch` are in rings or in closed epochs.
+ * Opens `epoch`.
+ */
 void epochs_open(struct epochs *epochs, uint64_t epoch);
-/* As epochs_open() with the epoch after the last one: workers stop there. */
+/* Opens the epoch after the last one: workers stop there. */
 void epochs_end(struct epochs *epochs, uint64_t epoch);
-/* True where `open`, as it was read, is the end. */
+/* Returns true if `open`, a value read before, is the end. */
 bool epochs_is_end(const struct epochs *epochs, uint64_t open);
 
-/* A participant is done with every epoch before `epoch`; epochs_is_ready() says when it may count
- * into it. */
+/*
+ * Called by a participant: it never touches an epoch before `epoch` again. It may count into
+ * `epoch` once epochs_is_ready() returns true.
+ */
 void epochs_enter(struct epochs *epochs, uint32_t participant, uint64_t epoch);
 bool epochs_is_ready(const struct epochs *epochs, uint64_t epoch);
 
-/* The reporter: true when no worker will touch `epoch` again, so that it may be merged. */
+/*
+ * Called by the reporter. Returns true if no participant will touch `epoch` again, so that it may
+ * be merged.
+ */
 bool epochs_is_closed(const struct epochs *epochs, uint64_t epoch);
-/* The reporter: the first participant that may still touch `epoch`; nb_participants: none. */
+/*
+ * Called by the reporter. Returns the first participant that may still touch `epoch`;
+ * nb_participants if none.
+ */
 uint32_t epochs_late(const struct epochs *epochs, uint64_t epoch);
-/* The reporter: the generation of `epoch` is clean; epoch + 2 may use it. */
+/* Called by the reporter after it cleaned the generation of `epoch`: epoch + 2 may use it. */
 void epochs_recycle(struct epochs *epochs, uint64_t epoch);

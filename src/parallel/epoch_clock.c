@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 
-/* An epoch that closes no later than this ends, on paper, on its boundary. */
+/* ns. An epoch that is closed within this time after its boundary ends at the boundary. */
 #define ON_TIME_NS  1000000
-/* Readings that are further apart, because something else had the CPU, are taken again. */
+/* ns. If the CPU was busy and the readings are further apart, they are repeated. */
 #define TOGETHER_NS 100000
 #define READINGS    100
 
@@ -78,7 +78,7 @@ void epoch_clock_next(struct epoch_clock *clock, struct clock_time now)
 	clock->opened = now.monotonic;
 	clock->boundary = next_boundary(now.real, clock->interval);
 	clock->stepped = false;
-	/* Set back, it goes through multiples that it had before: number on from here. */
+	/* A clock that was set back reaches old multiples again: continue the numbers. */
 	if (multiple - clock->first <= (int64_t)clock->number)
 		clock->first = multiple - (int64_t)clock->number - 1;
 	clock->number = (uint64_t)(multiple - clock->first);

@@ -25,7 +25,7 @@
 static int directory_fd = -1;
 static char prefix[NAME_LEN_MAX], directory[PATH_MAX], socket_path[PATH_MAX + 32];
 
-/* EAL would take an empty one for the root of the file system. */
+/* Unsets an empty variable, which EAL would read as the root directory. */
 static void forget_empty(const char *variable)
 {
 	const char *value = getenv(variable);
@@ -34,7 +34,7 @@ static void forget_empty(const char *variable)
 		unsetenv(variable);
 }
 
-/* As EAL chooses it. */
+/* Returns the runtime directory that EAL chooses. */
 static const char *runtime_root(void)
 {
 	const char *root = getenv("RUNTIME_DIRECTORY");
@@ -53,8 +53,8 @@ static bool is_everybodys(const struct stat *found)
 }
 
 /*
- * Under a shared directory such as /tmp, DPDK's directory must be shared too, because other users
- * also run.
+ * Makes DPDK's directory. Under a shared directory such as /tmp it must also be shared, because
+ * other users also run DPDK.
  */
 static bool make_root(const char *path)
 {
@@ -74,7 +74,7 @@ static const char *distrust(const struct stat *found, bool is_root)
 	int error;
 
 	if (!S_ISDIR(found->st_mode))
-		return "is no directory";
+		return "not a directory";
 	/* Other users may share a directory made by a user, but root shares none. */
 	if (is_root && geteuid() != 0 && is_everybodys(found) &&
 		stat(runtime_root(), &above) == 0 && is_everybodys(&above))
@@ -91,12 +91,12 @@ static bool is_trusted(const char *path, bool is_root, char *error)
 
 	if (lstat(path, &found) == 0)
 		why = distrust(&found, is_root);
-	else if (errno != ENOENT) /* its last owner may just have removed it */
+	else if (errno != ENOENT) /* its last owner may have just removed it */
 		why = strerror(errno);
 	if (why != NULL)
 		snprintf(error, PROCESS_ERROR_MAX,
-			"%.300s: %s: remove it, make it yours alone, or name another place by "
-			"RUNTIME_DIRECTORY",
+			"%.300s: %s; remove it, let only your user write to it, or set "
+			"RUNTIME_DIRECTORY to another directory",
 			path, why);
 	return why == NULL;
 }
@@ -120,7 +120,7 @@ static bool make_directories(char *error)
 			return is_trusted(directory, false, error);
 	}
 	snprintf(error, PROCESS_ERROR_MAX,
-		"%.300s: cannot be made: %s; RUNTIME_DIRECTORY names another place", directory,
+		"%.300s: cannot create: %s; set RUNTIME_DIRECTORY to another directory", directory,
 		strerror(errno));
 	return false;
 }
@@ -139,7 +139,7 @@ static int lock_directory(int parent, const char *name)
 	return -1;
 }
 
-/* The name still leads to the directory that is open, and that is trusted. */
+/* Returns true if the name still refers to the open directory and it is trusted. */
 static bool is_there(int fd)
 {
 	struct stat named, locked;
@@ -149,14 +149,14 @@ static bool is_there(int fd)
 	       distrust(&locked, false) == NULL;
 }
 
-/* Runs after EAL has removed its socket: what was registered first comes last. */
+/* Runs after EAL has removed its socket, because exit handlers run in reverse order. */
 static void remove_directory(void)
 {
 	signals_remove_at_exit(NULL, NULL);
 	rmdir(directory);
 }
 
-/* Removes the files in a directory. Takes the descriptor. */
+/* Removes the files in a directory. Takes ownership of the descriptor. */
 static void empty_directory(int fd)
 {
 	DIR *stream = fdopendir(fd);
@@ -172,7 +172,7 @@ static void empty_directory(int fd)
 	closedir(stream);
 }
 
-/* "sketchtap-PID", and the process is not there. */
+/* Returns true for "sketchtap-PID" if that process does not exist. */
 static bool names_dead_process(const char *name)
 {
 	size_t digits;
@@ -188,7 +188,10 @@ static bool names_dead_process(const char *name)
 	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Removes directories of killed processes; process IDs are not reused for them. */
+/*
+ * Removes the directories of killed processes. These have numbers as names, and no instance reuses
+ * them.
+ */
 static void remove_left_behind(void)
 {
 	char root[PATH_MAX];
@@ -227,7 +230,7 @@ bool process_claim(const char *name, char *error)
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%s", name);
 	else
 		snprintf(prefix, sizeof(prefix), PROCESS_PREFIX "%d", (int)getpid());
-	do { /* its last owner may just remove it */
+	do { /* repeat if its last owner removes it meanwhile */
 		if (!make_directories(error))
 			return false;
 		fd = lock_directory(AT_FDCWD, directory);
@@ -236,13 +239,13 @@ bool process_claim(const char *name, char *error)
 		snprintf(error, PROCESS_ERROR_MAX,
 			errno == EWOULDBLOCK ? "%.300s: another sketchtap has this name; give "
 					       "another --name"
-					     : "%.300s: cannot be locked",
+					     : "%.300s: cannot lock",
 			directory);
 		return false;
 	}
 	remove_left_behind();
 	directory_fd = fd;
-	/* The descriptor stays open, and with it the lock, until the process ends. */
+	/* The descriptor, and so the lock, stays open until the process ends. */
 	snprintf(socket_path, sizeof(socket_path), "%s/" SOCKET, directory);
 	signals_remove_at_exit(socket_path, directory);
 	atexit(remove_directory);

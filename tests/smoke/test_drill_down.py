@@ -290,9 +290,9 @@ def test_planned(test):
         sizes.append(planned())
     (without, text), (size, closer) = sizes
     assert 3.5 < size - without < 4.5, sizes  # 15 times 260 KB
-    assert 'looks into' not in text and closer.count('what it looks into 260.') == 15, closer
+    assert 'drill-down' not in text and closer.count('drill-down keys 260.') == 15, closer
     states, text = planned('--keep-up', 'best', '--states', test.path('states.csv'))
-    assert 0.8 < states - size < 1.1 and 'states of measuring' in text, (states, size, text)
+    assert 0.8 < states - size < 1.1 and 'load shedding state' in text, (states, size, text)
 
 
 TABLE = 'sketch=flow-table width=1024'

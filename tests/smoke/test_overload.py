@@ -267,21 +267,21 @@ def test_json_and_table(test):
 def test_bad_states(test):
     """Files that cannot be taken, each with one line that says where."""
     for text, *mentions in (
-            ('', ':0: it is empty'),
+            ('', ':0: empty file'),
             ('worker,to\n', ":1: no column 'packet'"),
             ('worker,packet,to\n0,5\n', ':2: no to'),
-            ('worker,packet,to\n0,0,full\0,1/4\n', ':2: it has a NUL byte'),
+            ('worker,packet,to\n0,0,full\0,1/4\n', ':2: NUL byte'),
             ('worker,packet,to\n0,0,full\n3,0,full\n', ":3: '3'", '0 to 0'),
             ('worker,packet,to\n0,0,full\n0,-1,full\n', ":3: '-1'"),
-            ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'behind a later one'),
+            ('worker,packet,to\n0,9,full\n0,8,full\n', ':3: packet 8', 'after a later one'),
             ('worker,packet,to\n0,0,1/3\n', ":2: '1/3'", '1/2 to 1/64'),
             ('worker,packet,to,measurement\n0,0,full,\n0,5,off,other\n',
-             ":3: there is no measurement 'other'"),
-            ('worker,packet,to,packet\n0,0,full,5\n', ":1: column 'packet' stands twice"),
+             ":3: unknown measurement 'other'"),
+            ('worker,packet,to,packet\n0,0,full,5\n', ":1: duplicate column 'packet'"),
             ('worker,packet,to\n', ':1: no row'),
-            ('worker,packet,to\n0,0,full\n0,5,' + 4092 * '1' + '\n', ':3: is longer than 4096 bytes'),
-            ('worker,packet,to\n0,0,full\n"0"1,5,full\n', ':3: the quotes of field 1'),
-            ('worker,packet,to\n0,0,full\n0,5,"full\n', ':3: the quotes of field 3')):
+            ('worker,packet,to\n0,0,full\n0,5,' + 4092 * '1' + '\n', ':3: longer than 4096 bytes'),
+            ('worker,packet,to\n0,0,full\n"0"1,5,full\n', ':3: field 1: the quotes'),
+            ('worker,packet,to\n0,0,full\n0,5,"full\n', ':3: field 3: the quotes')):
         path = test.path('bad.csv')
         with open(path, 'w', encoding='utf-8') as stream:
             stream.write(text)
@@ -290,7 +290,7 @@ def test_bad_states(test):
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('none')).expect(1).expect_one_line(
         'none', 'No such file')
     test.run('--synthetic', SYNTHETIC, '--states-from', test.path('')).expect(1).expect_one_line(
-        'is no regular file')
+        'not a regular file')
     test.run('--synthetic', SYNTHETIC, '--max-skip', '1%').expect(2).expect_one_line('max-skip', 'without')
 
 
@@ -389,7 +389,7 @@ def test_unpaced(test):
     """Nothing is given up where the feeder waits, and that is said."""
     rows, stats, result = test.measure('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0',
                                        '--keep-up', 'valve', '--descriptors', '64')
-    assert 'nothing is given up' in result.stderr, result.describe()
+    assert 'has no effect' in result.stderr, result.describe()
     assert stats[0]['skipped'] == '0' and all(row['looked_at'] == '1.000000' for row in rows), stats
 
 

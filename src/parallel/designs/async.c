@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * ASYNC (Wu et al. 2016, Algorithm 2): one receiver pushes groups of a burst into one
- * single-producer single-consumer ring per worker and goes on; the workers poll their rings.
+ * ASYNC (Wu et al. 2016, Algorithm 2): one receiver distributes each burst over single-producer
+ * single-consumer rings, one per worker, and does not wait for the workers, which poll their rings.
+ * Epochs change in-band: the receiver puts a mark into every ring, after the last packet of the old
+ * epoch. A worker enters the new epoch when it takes the mark, so packets in the ring stay in their
+ * epoch.
  *
- * Epochs change in-band: the receiver puts a mark into every ring, behind the last packet of the
- * old epoch, and a worker enters the new one when it takes the mark out, so packets in the ring
- * stay in their epoch. A mark is a pointer with its lowest bit set. It is never dropped: packets
- * leave MARK_SLOTS entries of a ring free.
+ * A mark is a pointer with its lowest bit set. Marks are never dropped: packets leave MARK_SLOTS
+ * entries of a ring free.
  *
- * With --forward no packet goes to a worker, but a digest of it:
- * parallel/designs/forward_off_path.h.
+ * With --forward, workers receive digests instead of packets: parallel/designs/forward_off_path.h.
  */
 
 #include <rte_cycles.h>
@@ -23,7 +23,7 @@
 #include "rx/packet/parse_burst.h"
 #include "rx/packet/rss_hash.h"
 
-#define MARK_SLOTS 2 /* the mark of an epoch, directly followed by the mark of the end */
+#define MARK_SLOTS 2 /* one mark of an epoch and one of the end */
 #define MARK       ((uintptr_t)1)
 #define MARK_END   ((uintptr_t)2)
 
@@ -37,9 +37,9 @@ static bool is_mark(const void *entry)
 	return ((uintptr_t)entry & MARK) != 0;
 }
 
-/* --- the receiver --- */
+/* --- receiver --- */
 
-/* The device's flow hash; where it gives none, one of the fields that were wanted. */
+/* Returns the flow hash of the device, or computes it from the hashed fields if there is none. */
 static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *mbuf)
 {
 	struct parsed parsed;
@@ -51,7 +51,7 @@ static uint32_t flow_hash(const struct rx_core *rx_core, const struct rte_mbuf *
 	return rss_hash_masked(verdict, &parsed, &rx_core->hashed);
 }
 
-/* `dispatch` is a constant where this is instantiated. */
+/* Callers pass a constant `dispatch`, so that each gets its own copy. */
 static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rte_mbuf *const *pkts, uint32_t n, const enum dispatch dispatch)
 {
@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 }
 
 /*
- * Entries that packets may take. Asked by enqueueing nothing, which reads the consumer's tail as an
- * enqueue does; rte_ring_free_count() reads it with no order at all.
+ * Returns the number of entries that packets may take. Enqueues nothing in order to read the
+ * consumer's tail with acquire order; rte_ring_free_count() reads it without.
  */
 static uint32_t ring_room(struct rte_ring *ring)
 {
@@ -141,7 +141,10 @@ static void enter(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;
 
-	/* First: a ring may have no room until the workers' new generation is clean. */
+	/*
+	 * First leave the old epoch: a full ring may empty only after the workers' new generation
+	 * is clean.
+	 */
 	rx_core_leave(rx_core, epoch);
 	push_marks(rx_core, make_mark(epoch, false));
 	rx_core_wait(rx_core);
@@ -167,9 +170,9 @@ static void async_connect(struct rx_core *rx_core)
 	rx_core->poller.end = end;
 }
 
-/* --- a worker --- */
+/* --- worker --- */
 
-/* Returns false when the mark was the end's. */
+/* Returns false at the mark of the end. */
 static bool obey_mark(struct worker *worker, const void *entry)
 {
 	uint64_t epoch = (uint64_t)((uintptr_t)entry >> 2);
@@ -244,14 +247,14 @@ static const char *inapplicable_without_async(
 									: "without --design async";
 }
 
-/* Packets that the kernel does not count pass through its rings in every design. */
+/* The rings of the eBPF program exist in every design. */
 static const char *inapplicable_without_rings(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	return kernel_given(config) ? NULL : inapplicable_without_async(config, measurement);
 }
 
-/* The kernel's program does not choose: a worker has what some CPUs see. */
+/* With --kernel, the CPU that receives a packet determines the worker. */
 static const char *inapplicable_without_dispatch(
 	const struct config *config, const struct measurement_config *measurement)
 {

@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * Writes bursts of keys to a digest ring and reads them. Both ends know the form of the digests,
- * which is fixed after the mark of an epoch.
+ * Writes bursts of keys to a digest ring and reads them. Both ends use the same form of digests,
+ * which may change only after the mark of an epoch.
  */
 
 #include "key/key_burst.h"
 #include "parallel/designs/digest_ring.h"
 
-/* Contents of digests: a compile-time constant in the functions below. */
+/* Contents of digests. Callers pass a constant, so that each form gets its own code. */
 enum digest_form {
 	DIGEST_FORM_PLAIN,   /* keys and lengths */
-	DIGEST_FORM_DETAILS, /* times and TCP flags too */
+	DIGEST_FORM_DETAILS, /* also times and TCP flags */
 	DIGEST_FORM_EXTRA,   /* also key fields outside the 5-tuple */
 };
 
 #define DIGEST_INLINE static inline __attribute__((always_inline))
 
-/* --- who puts --- */
+/* --- producer --- */
 
-/* Entry i of the burst, unless there is no room: false. */
+/* Writes entry i of the burst. Returns false if the ring is full. */
 DIGEST_INLINE bool digest_burst_put_entry(struct digest_ring *ring, const struct key_burst *burst,
 	uint32_t i, const enum digest_form form)
 {
@@ -79,7 +79,7 @@ DIGEST_INLINE uint32_t digest_burst_put(
 	return refused;
 }
 
-/* --- who takes --- */
+/* --- consumer --- */
 
 DIGEST_INLINE void digest_burst_add(
 	struct key_burst *burst, const struct digest *digest, const enum digest_form form)
@@ -106,7 +106,7 @@ DIGEST_INLINE void digest_burst_add(
 	}
 }
 
-/* DIGEST_EPOCH or DIGEST_END; anything else: there is none. */
+/* DIGEST_EPOCH or DIGEST_END; other kinds: no mark */
 struct digest_mark {
 	enum digest_kind kind;
 	uint64_t number;
@@ -132,7 +132,10 @@ DIGEST_INLINE struct digest_mark digest_burst_take_in(
 	return mark;
 }
 
-/* Fills the burst up to its end, that of the ring, or a mark, which it takes too and returns. */
+/*
+ * Fills the burst until it is full, the ring is empty, or a mark follows. Takes the mark and
+ * returns it.
+ */
 static inline struct digest_mark digest_burst_take(
 	struct digest_ring *ring, struct key_burst *burst, enum digest_form form)
 {

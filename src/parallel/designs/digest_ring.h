@@ -2,19 +2,19 @@
 #pragma once
 
 /*
- * From who forwards packets to a worker that counts them: what decides of each packet, 32 bytes of
- * one with an IPv4 key and 64 of one with an IPv6 key (more where a key has fields beside the
- * 5-tuple), and marks between the epochs. One lcore puts, one takes.
+ * Ring of digests from one forwarding lcore to one worker. A digest describes a packet: 32 bytes
+ * for an IPv4 key and 64 for an IPv6 key, more if the key has fields outside the 5-tuple. Marks
+ * separate the epochs.
  *
- * Nothing waits, and nothing that was not taken is overwritten: a digest that finds no room is
- * refused. Marks always find room: digests leave DIGEST_MARKS units free, and there are never more
- * marks in a ring, for an epoch is opened only when everybody has left the one before the last
- * (parallel/epoch.h), and behind the end's mark comes nothing.
+ * Neither side waits. If the ring is full, the producer drops the digest. A mark always fits:
+ * digests leave DIGEST_MARKS units free, and no more marks are in the ring, because an epoch is
+ * opened only after every participant has left the one before the last (parallel/epoch.h), and the
+ * mark of the end is the last entry.
  *
- * A ring is an array of units of 32 bytes; a digest takes one or several that follow each other.
- * `tail` and `head` count units and never go back; the ring holds those from head up to tail. A
- * digest that begins in the last units goes on behind the array's end, where there is room for it,
- * and leaves as many of the first ones empty.
+ * The ring is an array of units of 32 bytes; a digest takes one or more consecutive units. `tail`
+ * and `head` count units and never decrease; the ring holds units head to tail - 1. A digest that
+ * begins in the last units extends into spare units after the array, and as many of the first units
+ * stay empty.
  */
 
 #include <stdalign.h>
@@ -32,8 +32,8 @@ enum digest_kind {
 	DIGEST_IPV6,
 	DIGEST_IPV4_EXTRA,
 	DIGEST_IPV6_EXTRA,
-	DIGEST_EPOCH, /* what follows is of the epoch `number` */
-	DIGEST_END,   /* nothing follows; `number` is the epoch after the last */
+	DIGEST_EPOCH, /* the next digests belong to epoch `number` */
+	DIGEST_END,   /* last entry; `number` is the epoch after the last */
 };
 
 struct digest {
@@ -61,7 +61,7 @@ struct digest {
 
 #define DIGEST_UNITS_MAX (sizeof(struct digest) / DIGEST_UNIT)
 #define DIGEST_MARKS     2
-#define DIGEST_AHEAD     32 /* units between what is put and what is fetched to be put into */
+#define DIGEST_AHEAD     32 /* prefetch distance in units */
 
 #define DIGEST_RING_UNITS(size) ((size) + DIGEST_UNITS_MAX - 1)
 
@@ -74,19 +74,19 @@ struct digest_unit {
 };
 
 struct digest_ring {
-	/* Written before the start. */
+	/* Set before start. */
 	struct digest_unit *units; /* [DIGEST_RING_UNITS(size)] */
 	uint32_t size;             /* a power of two */
 
 	/* Written by the producer. The consumer reads tail. */
 	alignas(64) _Atomic uint64_t tail;
-	uint64_t put;       /* the next tail: what lies before it is published at once */
-	uint64_t head_seen; /* what head was when it was last read */
+	uint64_t put;       /* next tail; earlier units are published together */
+	uint64_t head_seen; /* last value read from head */
 
 	/* Written by the consumer. The producer reads head. */
 	alignas(64) _Atomic uint64_t head;
 	uint64_t taken;     /* the next head */
-	uint64_t tail_seen; /* what tail was when it was last read */
+	uint64_t tail_seen; /* last value read from tail */
 };
 
 static inline uint32_t digest_units(enum digest_kind kind)
@@ -99,7 +99,7 @@ static inline uint32_t digest_units(enum digest_kind kind)
 	}
 }
 
-/* --- who puts --- */
+/* --- producer --- */
 
 /* Returns true if the ring has room for `units`. */
 static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units)
@@ -108,13 +108,13 @@ static inline bool digest_ring_has_room(struct digest_ring *ring, uint32_t units
 
 	if (__builtin_expect(end - ring->head_seen <= ring->size, 1))
 		return true;
-	/* Pairs with the release in digest_ring_give_back(): what lay there has been read. */
+	/* Pairs with the release in digest_ring_give_back(): the units have been read. */
 	ring->head_seen = atomic_load_explicit(&ring->head, memory_order_acquire);
 	return end - ring->head_seen <= ring->size;
 }
 
 /*
- * Returns the slot of the next digest, for which there must be room. The consumer sees it after
+ * Returns the slot of the next digest. The ring must have room for it. The consumer sees it after
  * digest_ring_publish().
  */
 static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t units)
@@ -123,7 +123,7 @@ static inline struct digest *digest_ring_put(struct digest_ring *ring, uint32_t 
 
 	ring->put += units;
 	/*
-	 * The consumer's cache holds the line; fetching it takes longer than filling many digests.
+	 * The line is in the consumer's cache; fetching it takes longer than filling many digests.
 	 */
 	__builtin_prefetch(&ring->units[(ring->put + DIGEST_AHEAD) & (ring->size - 1)], 1);
 	return (struct digest *)place;
@@ -135,13 +135,13 @@ static inline void digest_ring_publish(struct digest_ring *ring)
 	atomic_store_explicit(&ring->tail, ring->put, memory_order_release);
 }
 
-/* A mark, published at once. */
+/* Writes a mark and publishes it. */
 static inline void digest_ring_mark(
 	struct digest_ring *ring, enum digest_kind kind, uint64_t number)
 {
 	struct digest *mark;
 
-	/* The room is there; this reads how far it was given back, as for a digest. */
+	/* A mark always fits; the call only updates head_seen. */
 	digest_ring_has_room(ring, 0);
 	mark = digest_ring_put(ring, 1);
 	mark->kind = (uint8_t)kind;
@@ -149,9 +149,9 @@ static inline void digest_ring_mark(
 	digest_ring_publish(ring);
 }
 
-/* --- who takes --- */
+/* --- consumer --- */
 
-/* The first that was not taken; NULL: there is none. It stays until it is given back. */
+/* Takes the next digest; NULL if there is none. It stays valid until digest_ring_give_back(). */
 static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 {
 	const struct digest *digest;
@@ -167,7 +167,7 @@ static inline const struct digest *digest_ring_take(struct digest_ring *ring)
 	return digest;
 }
 
-/* The room of all that was taken. */
+/* Returns the units of all taken digests to the producer. */
 static inline void digest_ring_give_back(struct digest_ring *ring)
 {
 	/* Pairs with the acquire in digest_ring_has_room(). */

@@ -14,7 +14,7 @@ static enum digest_form form_of(const struct counting *counting)
 				   : DIGEST_FORM_PLAIN;
 }
 
-/* --- the receiver --- */
+/* --- receiver --- */
 
 static inline uint32_t next_worker(struct rx_core *rx_core)
 {
@@ -24,7 +24,7 @@ static inline uint32_t next_worker(struct rx_core *rx_core)
 	return next;
 }
 
-/* To every worker's ring what is its own. */
+/* Writes each digest to the ring of its worker. */
 static inline __attribute__((always_inline)) void deal(struct rx_core *rx_core,
 	struct rx_core_generation *generation, const struct key_burst *burst,
 	const enum digest_form form)
@@ -56,7 +56,9 @@ static inline __attribute__((always_inline)) void leave_in_form(struct rx_core *
 		digest_ring_publish(rx_core->workers[w]->digests);
 }
 
-/* The workers' generation of the receiver's epoch is clean, and says what is asked. */
+/*
+ * The workers' generation of the receiver's epoch is clean, and its set of measurements is fixed.
+ */
 static const struct counting *counting_of(const struct rx_core *rx_core)
 {
 	return worker_generation(rx_core->workers[0], rx_core->epoch)->counting;
@@ -117,7 +119,7 @@ static void mark_all(struct rx_core *rx_core, enum digest_kind kind, uint64_t ep
 	wake_all(rx_core);
 }
 
-/* The wait is for the reporter, who opens no epoch live before it is ready: there is none. */
+/* The wait ends at once: the reporter opens an epoch of live ports only after it is ready. */
 static void enter(void *arg, uint64_t epoch)
 {
 	struct rx_core *rx_core = arg;
@@ -145,7 +147,7 @@ void off_path_connect(struct rx_core *rx_core)
 	rx_core->poller.end = end;
 }
 
-/* --- a worker --- */
+/* --- worker --- */
 
 static void add_lengths(struct parse_counts *counts, const struct key_burst *burst)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * --forward beside the measuring: the receiver reads the headers of a burst, leaves a digest of each
- * packet to a worker (parallel/designs/digest_ring.h), and sends. No packet is held by what is
- * measured, so a measurement that stands still costs digests and nothing else.
+ * Off-path forwarding: the receiver reads the headers of a burst, writes a digest of each packet to
+ * the ring of a worker (parallel/designs/digest_ring.h), and sends the burst. Measurements never
+ * hold packets, so a stalled measurement loses digests only.
  */
 
 #include "parallel/workers/rx_core.h"
@@ -16,8 +16,8 @@ struct off_path {
 	struct key_burst burst; /* keys of the current packets */
 };
 
-/* Says what becomes of what the receiver polls. */
+/* Sets the callbacks of the receiver's poller. */
 void off_path_connect(struct rx_core *rx_core);
 
-/* The loop of a worker, until it left the last epoch. */
+/* Runs the loop of a worker until it leaves the last epoch. */
 void off_path_work(struct worker *worker);

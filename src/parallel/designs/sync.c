@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * SYNC (Wu et al. 2016, Algorithm 1): one receiver takes a burst and raises a start flag for every
- * worker; each worker counts its own part of the burst, the packets whose index modulo the number
- * of workers is its own, and raises its end flag; the receiver waits for all of them and takes the
- * next burst.
+ * SYNC (Wu et al. 2016, Algorithm 1): one receiver polls a burst and raises a start flag for every
+ * worker. Each worker counts the packets whose index modulo the number of workers is its own, and
+ * raises its end flag. The receiver waits for all workers before the next burst.
  *
- * The flags are counters, each on a cache line of its own: `started` is written by the receiver
- * alone, `done` by the worker alone, and a part is in work while they differ. What stands in a slot
- * beside them is written by the receiver while they are equal, and read by the worker while they
- * differ.
+ * The flags are counters, each on its own cache line: only the receiver writes `started`, only the
+ * worker writes `done`, and the worker is busy while they differ. The receiver writes the burst of
+ * a slot only while they are equal; the worker reads it only while they differ.
  */
 
 #include <rte_cycles.h>
@@ -20,9 +18,9 @@
 
 _Static_assert(POLL_BURST_MAX % BURST_MAX == 0, "a full burst is full parts");
 
-/* --- the receiver --- */
+/* --- receiver --- */
 
-/* Hands a burst to every worker and waits until all are done with it. */
+/* Passes a burst to every worker and waits until all have counted it. */
 static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 {
 	for (uint32_t w = 0; w < rx_core->nb_workers; w++) {
@@ -30,7 +28,7 @@ static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 
 		slot->burst = *burst;
-		/* Pairs with the acquire in sync_work(): the burst comes first. */
+		/* Pairs with the acquire in sync_work(): the burst is written before. */
 		atomic_store_explicit(&slot->started, started + 1, memory_order_release);
 		worker_wake(rx_core->workers[w]);
 	}
@@ -38,7 +36,7 @@ static void run_burst(struct rx_core *rx_core, const struct sync_burst *burst)
 		struct sync_slot *slot = rx_core->workers[w]->slot;
 		uint64_t started = atomic_load_explicit(&slot->started, memory_order_relaxed);
 
-		/* Pairs with the release in sync_work(): the worker has let go of the packets. */
+		/* Pairs with the release in sync_work(): the worker has freed the packets. */
 		while (atomic_load_explicit(&slot->done, memory_order_acquire) != started)
 			poll_idle(rx_core->poller.idle);
 	}
@@ -62,8 +60,8 @@ static void take(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycl
 }
 
 /*
- * An empty burst of the new epoch, so that workers leave the old one although nothing comes. The
- * receiver leaves first: the workers' new generation may have to wait for that.
+ * Sends an empty burst of the new epoch, so that workers leave the old one even without traffic.
+ * The receiver leaves first, because the workers' new generation may become clean only after that.
  */
 static void enter(void *arg, uint64_t epoch)
 {
@@ -92,7 +90,7 @@ static void sync_connect(struct rx_core *rx_core)
 	rx_core->poller.end = end;
 }
 
-/* --- a worker --- */
+/* --- worker --- */
 
 static void count_part(struct worker *worker, const struct sync_burst *burst, uint32_t nb_workers)
 {
@@ -100,7 +98,9 @@ static void count_part(struct worker *worker, const struct sync_burst *burst, ui
 		uint64_t rx_cycles) = worker->shed != NULL ? worker_count_kept : worker_count;
 	struct rte_mbuf *part[POLL_BURST_MAX];
 	uint32_t n = 0;
-	/* pkts[0] belongs to worker `first`, the next ones to those after it, round and round. */
+	/*
+	 * pkts[0] belongs to worker `first`, the next packets to the workers after it, in a cycle.
+	 */
 	uint32_t i = worker->part >= burst->first ? worker->part - burst->first
 						  : worker->part + nb_workers - burst->first;
 
@@ -127,7 +127,7 @@ static void sync_work(struct worker *worker, uint32_t nb_workers)
 				worker_enter_epoch(worker, slot->burst.epoch);
 			count_part(worker, &slot->burst, nb_workers);
 		}
-		/* Pairs with the acquire in run_burst(); the slot is the receiver's again. */
+		/* Pairs with the acquire in run_burst(), which may now overwrite the slot. */
 		atomic_store_explicit(&slot->done, next, memory_order_release);
 	}
 }

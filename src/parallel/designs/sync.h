@@ -10,17 +10,17 @@
 
 #include <rte_mbuf.h>
 
-/* A burst of one epoch; each worker takes the packets that are its own. */
+/* Burst of one epoch. Each worker counts its part of the packets. */
 struct sync_burst {
 	uint64_t epoch;
 	struct rte_mbuf **pkts;
 	uint32_t n;
-	uint32_t first; /* part of pkts[0]: its index in the whole run modulo workers */
-	bool last;      /* no burst follows, and this one is empty */
+	uint32_t first; /* part of pkts[0]: its index in the run modulo the number of workers */
+	bool last;      /* end of the run; the burst is empty */
 };
 
 struct sync_slot {
-	alignas(64) _Atomic uint64_t started; /* bursts handed over; the receiver writes */
-	struct sync_burst burst;              /* the newest one; the receiver writes */
-	alignas(64) _Atomic uint64_t done;    /* bursts done with; the worker writes */
+	alignas(64) _Atomic uint64_t started; /* number of bursts passed; written by the receiver */
+	struct sync_burst burst;              /* newest burst; written by the receiver */
+	alignas(64) _Atomic uint64_t done;    /* number of bursts counted; written by the worker */
 };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Who runs on which CPU. A polling lcore takes the best CPU that is free; of two CPUs the better
- * one is, by the first of these that tells them apart:
+ * Assigns lcores to CPUs. A polling lcore takes the best free CPU. The first of these criteria that
+ * differs decides between two CPUs:
  *
- *  1. not CPU 0, where the kernel does its own work;
- *  2. in the package of the group's node;
- *  3. isolated from other threads, where any CPU is;
- *  4. on a core of which no other thread polls;
- *  5. nearer to the group's node (0 on the node itself);
- *  6. not a thread of CPU 0's core;
- *  7. of the lower number.
+ * 1. not CPU 0, where the kernel does its own work;
+ * 2. in the package of the group's node;
+ * 3. isolated from other threads, if any CPU is;
+ * 4. on a core with fewer polling threads;
+ * 5. nearer to the group's node (0 on the node itself);
+ * 6. not a thread of CPU 0's core;
+ * 7. lower number.
  *
- * Every lcore that finds a whole core on its group's node gets it before any other lcore takes what
- * is less good, so no group spreads over the node of another one that needs it. A receiver chooses
+ * Every lcore that can get a whole core on its group's node gets it before any other lcore takes a
+ * worse CPU, so that no group spreads over a node that another group needs. A receiver chooses
  * before its workers, because all packets pass it.
  */
 
@@ -24,21 +24,21 @@
 
 struct core_allocator {
 	const struct topology *topology;
-	bool isolating;                    /* some CPU is isolated */
-	uint32_t nb_cores;                 /* whole cores */
+	bool isolating;                    /* at least one CPU is isolated */
+	uint32_t nb_cores;                 /* physical cores */
 	uint32_t core[TOPOLOGY_CPUS_MAX];  /* physical core of each CPU, by index in the topology */
 	uint32_t polls[TOPOLOGY_CPUS_MAX]; /* lcores that poll on a core */
-	bool busy[TOPOLOGY_CPUS_MAX];      /* a CPU has an lcore that polls */
-	int package[TOPOLOGY_NODES_MAX];   /* package of each node; -1: no CPU of it is present */
+	bool busy[TOPOLOGY_CPUS_MAX];      /* CPU has a polling lcore */
+	int package[TOPOLOGY_NODES_MAX];   /* package of each node; -1: node without CPUs */
 };
 
 #define NOBODY UINT32_MAX
 
-/* Rank of a CPU: lower is better. */
+/* Bits of the rank of a CPU; lower is better. */
 #define RANK_ZERO     ((uint64_t)1 << 48)
 #define RANK_REMOTE   ((uint64_t)1 << 47)
 #define RANK_ORDINARY ((uint64_t)1 << 46)
-#define RANK_SHARED   32 /* bits from here: threads of the core that poll */
+#define RANK_SHARED   32 /* first bit of the number of polling threads of the core */
 #define RANK_DISTANCE 16
 #define RANK_CORE_0   ((uint64_t)1 << 12)
 #define RANK_NUMBER   (RANK_CORE_0 - 1)
@@ -66,7 +66,7 @@ static bool on_core_0(const struct core_allocator *allocator, uint32_t i)
 	return allocator->topology->cpus[0].id == 0 && allocator->core[i] == allocator->core[0];
 }
 
-/* For an lcore that belongs on `node`, which is a real one. */
+/* Ranks a CPU for an lcore of `node`, which must be a real node. */
 static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int node)
 {
 	const struct topology_cpu *cpu = &allocator->topology->cpus[i];
@@ -81,8 +81,7 @@ static uint64_t rank_cpu(const struct core_allocator *allocator, uint32_t i, int
 		rank |= RANK_ORDINARY;
 	if (on_core_0(allocator, i))
 		rank |= RANK_CORE_0;
-	/* A table of distances may have an odd idea of near; another node is never as near as one's
-	 * own. */
+	/* The firmware's distances may be wrong: never rank another node as near as the own one. */
 	if (cpu->node != node)
 		rank |= (uint64_t)(distance > TOPOLOGY_DISTANCE_LOCAL
 					   ? distance - TOPOLOGY_DISTANCE_LOCAL
@@ -107,13 +106,16 @@ static uint32_t best_cpu(const struct core_allocator *allocator, int node, uint6
 	return best;
 }
 
-/* A whole core of a node, not the kernel's. */
+/* Returns true for a whole core on the node: only criteria 6 and 7 count against it. */
 static bool is_good(uint64_t rank)
 {
 	return rank <= (RANK_NUMBER | RANK_CORE_0);
 }
 
-/* Whole cores, but for CPU 0's, on a node or, where it is PLAN_NODE_ANY, on all of them. */
+/*
+ * Counts the physical cores of a node without that of CPU 0, only the isolated ones if there are
+ * any. PLAN_NODE_ANY: of all nodes.
+ */
 static uint32_t good_cores(const struct core_allocator *allocator, int node)
 {
 	bool counted[TOPOLOGY_CPUS_MAX] = {false};
@@ -132,7 +134,7 @@ static uint32_t good_cores(const struct core_allocator *allocator, int node)
 	return isolated > 0 ? isolated : all;
 }
 
-/* Where packets of a port whose node is unknown are best measured: where most cores are. */
+/* Returns the node of a group; if unknown, the node with most cores. */
 static int home_of(const struct core_allocator *allocator, const struct plan_group *group)
 {
 	uint32_t most = 0;
@@ -158,7 +160,7 @@ uint32_t plan_count_workers(struct plan *plan, const struct topology *topology)
 	init_allocator(&allocator, topology);
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		uint32_t others = (plan->design->rx_core ? 1 : 0) +
-				  (plan->replay ? 1 : 0); /* a replay is one group */
+				  (plan->replay ? 1 : 0); /* a replay has one group */
 		uint32_t cores = good_cores(&allocator, plan->groups[g].node);
 
 		plan->groups[g].nb_workers = cores > others ? cores - others : 1;
@@ -174,7 +176,7 @@ static void take_cpu(struct core_allocator *allocator, struct plan_lcore *lcore,
 	lcore->node = allocator->topology->cpus[i].node;
 }
 
-/* Those who poll, in the order in which they choose: receivers, workers, the feeder. */
+/* Lists the polling lcores in the order in which they choose: receivers, workers, feeder. */
 static uint32_t order_polling(struct plan *plan, struct plan_lcore *order[PLAN_LCORES_MAX])
 {
 	static const enum plan_role roles[] = {PLAN_RECEIVER, PLAN_WORKER, PLAN_FEEDER};
@@ -208,8 +210,8 @@ static void assign_polling(struct plan *plan, struct core_allocator *allocator)
 }
 
 /*
- * The reporter and all threads that are not lcores avoid polling CPUs, then their cores, then
- * isolated CPUs, and stay near the first group.
+ * Ranks a CPU for the reporter and threads that are not lcores. They avoid polling CPUs, then cores
+ * with polling threads, then isolated CPUs, and stay near the first group.
  */
 static uint64_t rank_ordinary(const struct core_allocator *allocator, uint32_t i, int node)
 {
@@ -242,15 +244,15 @@ static void assign_reporter(struct plan *plan, const struct core_allocator *allo
 	}
 	if (best != UINT64_MAX)
 		return;
-	/* It may share the feeder's, whom a pause never hurts. */
+	/* Share the CPU of the first polling lcore, on a replay the feeder's, which may pause. */
 	reporter->cpu = plan->lcores[1].cpu;
 	reporter->node = plan->lcores[1].node;
 	cpu_set_add(&plan->ordinary, (uint32_t)reporter->cpu);
 }
 
-/* --- what the user should know --- */
+/* --- warnings --- */
 
-/* A list of workers, and whether a receiver is among them. */
+/* Workers of a warning, with or without the receiver. */
 struct who {
 	struct cpu_set workers;
 	bool rx_core;
@@ -396,7 +398,7 @@ void plan_assign_cores(struct plan *plan, const struct topology *topology)
 
 	allocator.topology = topology;
 	init_plan_cpus(plan, &allocator);
-	/* The reporter of a replay may share the feeder's CPU. */
+	/* On a replay, the reporter may share the CPU of the feeder. */
 	plan->oversubscribed = plan_nb_polling(plan) + (plan->replay ? 0 : 1) > plan->nb_cpus;
 	if (plan->oversubscribed) {
 		float_all(plan);

@@ -18,7 +18,7 @@ struct group {
 	bool v2;
 };
 
-/* True where a comma-separated list has the word. */
+/* Returns true if a comma-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -78,7 +78,7 @@ static bool find_group(const char *root, const char *controller, struct group *f
 	return any;
 }
 
-/* To the group that this one is in; false at the top. */
+/* Moves to the parent group; returns false at the top. */
 static bool go_up(struct group *group)
 {
 	char *slash = strrchr(group->path + group->mount_len, '/');
@@ -89,7 +89,10 @@ static bool go_up(struct group *group)
 	return true;
 }
 
-/* Reads up to two numbers of a group's file; "max" and -1 are UINT64_MAX. Returns how many. */
+/*
+ * Reads up to two numbers from a file of the group; "max" and -1 are UINT64_MAX. Returns their
+ * count.
+ */
 static int read_numbers(const struct group *group, const char *file, uint64_t numbers[2])
 {
 	FILE *stream = sys_open(group->root, "%s/%s", group->path, file);
@@ -169,7 +172,7 @@ bool cgroup_cpus(struct cpu_set *cpus, const char *root)
 
 	if (!find_group(root, "cpuset", &group))
 		return false;
-	/* A group without the controller has its parent's CPUs. */
+	/* A group without the controller uses the CPUs of its parent. */
 	do
 		result = cpu_set_read(cpus, root, "%s/%s", group.path,
 			group.v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");

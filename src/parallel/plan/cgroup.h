@@ -11,9 +11,9 @@
 
 #include "parallel/plan/cpu_set.h"
 
-/* CPUs' worth of time; 0: no limit. */
+/* Returns the limit of CPU time in CPUs; 0: no limit. */
 double cgroup_cpu_quota(const char *root);
-/* Bytes that may still be charged; UINT64_MAX: no limit. */
+/* Returns the bytes that may still be allocated; UINT64_MAX: no limit. */
 uint64_t cgroup_memory_left(const char *root);
 /* Reads the CPUs that threads of the group may use. Returns false if unknown. */
 bool cgroup_cpus(struct cpu_set *cpus, const char *root);

@@ -102,7 +102,8 @@ enum sys_read cpu_set_read(struct cpu_set *set, const char *root, const char *fo
 	vsnprintf(path, sizeof(path), format, args);
 	va_end(args);
 	result = sys_line(root, line, sizeof(line), "%s", path);
-	if (result != SYS_READ || strcmp(line, "(null)") == 0) /* content of nohz_full if unset */
+	if (result != SYS_READ ||
+		strcmp(line, "(null)") == 0) /* an unset nohz_full reads "(null)" */
 		return result;
 	return cpu_set_parse(set, line) ? SYS_READ : SYS_GARBAGE;
 }

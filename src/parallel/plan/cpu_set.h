@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sets of CPU numbers, and the lists by which the kernel and people write them: "0-3,8-14:2". */
+/* Sets of CPU numbers, and their text form as in the kernel: "0-3,8-14:2". */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 
 #include "base/sys_file.h"
 
-#define CPU_SET_MAX      1024 /* CPU numbers are below it */
-#define CPU_SET_LINE_MAX 8192 /* bytes of a list of every second CPU, with its label */
+#define CPU_SET_MAX      1024 /* limit of CPU numbers, exclusive */
+#define CPU_SET_LINE_MAX 8192 /* bytes of the longest list, with its label */
 
 struct cpu_set {
 	uint64_t words[CPU_SET_MAX / 64];
@@ -34,10 +34,10 @@ static inline void cpu_set_remove(struct cpu_set *set, uint32_t cpu)
 /* Returns the number of CPUs. */
 uint32_t cpu_set_count(const struct cpu_set *set);
 
-/* Returns the first CPU of at least `cpu`; -1 if there is none. */
+/* Returns the lowest CPU number that is not below `cpu`; -1 if there is none. */
 int cpu_set_next(const struct cpu_set *set, uint32_t cpu);
 
-/* Those of a that are not in b, and those in both. */
+/* Return the difference and the intersection of two sets. */
 struct cpu_set cpu_set_minus(const struct cpu_set *a, const struct cpu_set *b);
 struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
 
@@ -48,9 +48,9 @@ struct cpu_set cpu_set_both(const struct cpu_set *a, const struct cpu_set *b);
  */
 bool cpu_set_parse(struct cpu_set *set, const char *text);
 
-/* Reads a list from a file, as base/sys_file.h; empty on error. */
+/* Reads a list from a file like base/sys_file.h. The set is empty on error. */
 __attribute__((format(printf, 3, 4))) enum sys_read cpu_set_read(
 	struct cpu_set *set, const char *root, const char *format, ...);
 
-/* Writes the list, cut with "..." where text[size] is too small. */
+/* Writes the list to text[size], truncated with "..." if it does not fit. */
 void cpu_set_print(const struct cpu_set *set, char *text, size_t size);

@@ -19,8 +19,8 @@ OPTION_OWNER(design)
 
 /* Choice of the worker in the async design. */
 enum dispatch {
-	DISPATCH_FLOW,        /* by the flow hash: a flow stays on one worker */
-	DISPATCH_ROUND_ROBIN, /* by the packet's index */
+	DISPATCH_FLOW,        /* flow hash: a flow stays on one worker */
+	DISPATCH_ROUND_ROBIN, /* packet index modulo workers */
 };
 
 struct async_options {
@@ -38,37 +38,43 @@ struct rte_mbuf;
 struct worker;
 
 struct design_ops {
-	const char *name;                   /* the word after --design */
-	const char *suits;                  /* when to choose it: a line of help */
+	const char *name;                   /* value of --design */
+	const char *suits;                  /* one line of help: best use */
 	const struct option_owner *options; /* options of this design; NULL: none */
-	/* A receiver in every group polls one queue of each port for the workers. Without, each
-	 * worker polls a queue of its own. */
+	/*
+	 * Each group has a receiver, which polls one queue of each port for the workers. Otherwise
+	 * each worker polls its own queue.
+	 */
 	bool rx_core;
-	bool rings;   /* between the receiver and each worker: ring-size entries */
-	bool digests; /* with --forward, rings carry digests instead of packets */
+	bool rings;   /* uses a ring of ring-size entries between the receiver and each worker */
+	bool digests; /* rings carry digests instead of packets with --forward */
 	bool forwards; /* the polling core may send packets before they are counted: supports --forward */
-	bool queues;   /* each worker has a queue or ring of its own, which --overload looks at */
-	bool hashes;   /* the receiver chooses workers by the flow hash, where --dispatch says so */
-	uint32_t held; /* packets that a receiver keeps until they are counted; 0: it polls
-			  BURST_MAX at once and hands them on */
-	/* Says what becomes of the packets that a receiver polls: enter(), take() and end() of its
-	 * poller. NULL without a receiver. */
+	bool queues; /* each worker has its own queue or ring, whose fill level --overload needs */
+	bool hashes; /* supports --dispatch by flow hash */
+	uint32_t
+		held; /* packets that a receiver holds until they are counted; 0: none, polls BURST_MAX */
+	/*
+	 * Sets the callbacks of the receiver's poller: enter(), take() and end(). NULL without a
+	 * receiver.
+	 */
 	void (*connect)(struct rx_core *rx_core);
-	/* The receiver's loop; NULL: poll_until_end(). */
+	/* Runs the receiver's loop; NULL: poll_until_end(). */
 	void (*receive)(struct rx_core *rx_core);
-	/* The loop of one of the nb_workers workers of a group, until it left the last epoch. */
+	/*
+	 * Runs the loop of one of the nb_workers workers of a group until it leaves the last epoch.
+	 */
 	void (*work)(struct worker *worker, uint32_t nb_workers);
-	/* Receives counted packets: worker_free(), or the next stage. */
+	/* Takes counted packets: worker_free(), or the next stage. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 };
 
-/* Those that something names; all are in designs[]. */
+/* Designs that other code refers to; designs[] has all. */
 extern const struct design_ops design_rss, design_sync, design_async;
 
-/* Every design of the list in src/parallel/designs/meson.build, NULL at the end. */
+/* All designs listed in src/parallel/designs/meson.build; NULL after the last. */
 extern const struct design_ops *const designs[];
 
 /* Returns the design of this name, or NULL. */
 const struct design_ops *design_find(const char *name);
-/* Its place in designs[]; of a name that there is. */
+/* Returns the index in designs[] of a name that must exist. */
 uint32_t design_index(const char *name);

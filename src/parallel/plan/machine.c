@@ -57,7 +57,7 @@ static void add_port(struct machine *machine, const char *root, const char *call
 	machine->ports.ports[p].kernel = false;
 }
 
-/* Reads a machine from a copy of its files. Ports have the names written there. */
+/* Reads a machine from a copy of its files. The ports get the names that the files have. */
 static bool read_copy(struct machine *machine, const struct config *config, char *error)
 {
 	const char *root = topology_options(config)->directory;
@@ -76,7 +76,7 @@ static bool read_copy(struct machine *machine, const struct config *config, char
 	return true;
 }
 
-/* Without a source the doctor is asked in general: for a port that nothing is known of. */
+/* Returns true if the doctor runs without a source: it assumes an unknown port. */
 static bool asks_in_general(const struct config *config)
 {
 	return !port_given(config) && !kernel_given(config) && fed_source(config) == NULL;
@@ -122,7 +122,7 @@ bool machine_read(struct machine *machine, const struct config *config,
 
 /* --- options --- */
 
-/* No steps and no white space, which the kernel's lists may have. */
+/* Returns true for a CPU list without steps and white space, which the kernel's lists may have. */
 static bool is_lcore_list(const char *text)
 {
 	struct cpu_set cpus;

@@ -3,7 +3,7 @@
 
 /*
  * Input of a plan: this machine, or a copy given by --topology, without the CPUs that --lcores
- * excludes, and the location of the ports of --port.
+ * excludes, and the node of each --port.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "rx/port/port_name.h"
 
 struct machine_options {
-	const char *lcores; /* CPU list; NULL: those the process may use */
+	const char *lcores; /* CPU list; NULL: all CPUs allowed for the process */
 };
 
 OPTION_OWNER(machine)
@@ -33,8 +33,8 @@ struct machine {
 };
 
 /*
- * Before EAL is up. `names` are the ports of config, resolved, where the machine is this one.
- * Returns true, or false with one line in error[MACHINE_ERROR_MAX].
+ * Reads the machine; EAL need not run. `names` are the resolved ports of config, if the machine is
+ * this one. Returns true, or false with one line in error[MACHINE_ERROR_MAX].
  */
 bool machine_read(struct machine *machine, const struct config *config,
 	const struct port_name *names, char *error);

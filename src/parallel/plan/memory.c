@@ -13,7 +13,7 @@
 #include "sketch/hyperloglog.h"
 
 #define MBUF_STRUCT_BYTES   128
-/* The mempool's header, and padding that spreads objects over memory channels. */
+/* header of a mempool object, and padding that spreads objects over memory channels */
 #define MBUF_OVERHEAD_BYTES 128
 /* Hugepages used by EAL and drivers on a node, besides pools, rings and rounding. */
 #define EAL_BYTES           ((size_t)64 << 20)
@@ -27,8 +27,9 @@ static uint32_t send_entries(const struct plan *plan, uint32_t p)
 }
 
 /*
- * Every ring full, a burst in every hand, and every lcore's cache. A device's descriptor is one
- * mbuf whatever frame it is of; elsewhere frames wait whole.
+ * Returns the mbufs that group g needs if all rings and caches are full and every lcore holds a
+ * burst. A descriptor of a device takes one mbuf of any size; elsewhere, a long frame takes a
+ * chain.
  */
 static uint32_t mbufs_needed(const struct plan *plan, uint32_t g)
 {
@@ -65,10 +66,10 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 	plan->packet_bytes = plan->rules.table_bytes;
 	for (uint32_t g = 0; g < plan->nb_groups; g++) {
 		struct plan_group *group = &plan->groups[g];
-		/* A sender, which has no workers, says how many it wants and takes any. */
+		/* A sender has no workers and sets group->mbufs itself. */
 		uint32_t needed = plan->nb_workers > 0 ? mbufs_needed(plan, g) : group->mbufs;
 
-		/* Datagrams of sockets lie in buffers of their own. */
+		/* Sockets have their own buffers. */
 		if (plan->nb_ports == 0) {
 			group->packet_bytes = ring_bytes(plan, g);
 			plan->packet_bytes += group->packet_bytes;
@@ -78,12 +79,12 @@ static bool size_pools(struct plan *plan, const struct config *config, char *err
 		if (plan->nb_workers > 0 && pool_options(config)->mbufs > 0 &&
 			pool_options(config)->mbufs < needed) {
 			snprintf(error, PLAN_TEXT_MAX,
-				"mbufs %u would run dry: these rings, bursts and caches hold up "
+				"mbufs %u is too small: these rings, bursts and caches hold up "
 				"to %u",
 				pool_options(config)->mbufs, needed);
 			return false;
 		}
-		/* 2^n - 1 suits a mempool. */
+		/* 2^n - 1 is the best size of a mempool. */
 		group->mbufs = pool_options(config)->mbufs > 0
 				       ? pool_options(config)->mbufs
 				       : (uint32_t)power_of_two_at_least(needed) - 1;
@@ -108,7 +109,9 @@ static struct plan_node *node_account(struct plan *plan, int node)
 	return &plan->nodes[n];
 }
 
-/* Every worker counts distinct keys; who is first to have a sketch instance has its memory. */
+/*
+ * Every worker counts distinct keys. The first worker of a sketch instance accounts for its memory.
+ */
 static void add_worker(struct plan *plan, const struct plan_lcore *lcore)
 {
 	struct plan_node *node = node_account(plan, lcore->node);
@@ -147,7 +150,7 @@ static void add_up_nodes(struct plan *plan)
 			(size_t)(plan->measurements[m].merged + plan->measurements[m].changes) *
 				plan->measurements[m].instance_bytes +
 			sizeof(struct hyperloglog) + plan->measurements[m].drill_down_bytes;
-	/* their reader runs on the node of the reporter */
+	/* this memory is on the node of the reporter */
 	if (of_reporter > 0)
 		node_account(plan, plan->lcores[0].node)->rule_bytes += of_reporter;
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -176,7 +179,7 @@ size_t plan_hugepage_bytes(const struct plan_node *node)
 	return node->packet_bytes > 0 ? 2 * node->packet_bytes + EAL_BYTES : 0;
 }
 
-/* Hugepages are used where every node has enough of its own for the packets planned there. */
+/* Uses hugepages if every node has enough of its own for the packets planned there. */
 static void choose_pages(
 	struct plan *plan, const struct config *config, const struct topology *topology)
 {
@@ -207,7 +210,7 @@ static void choose_pages(
 	}
 }
 
-/* beside: memory of packets is already allocated */
+/* If `beside` is set, counts sketches only, because the memory of packets is already allocated. */
 static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool beside)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {
@@ -273,7 +276,7 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 	add_up_nodes(plan);
 	if (topology->memory > 0 && plan->sketch_bytes > topology->memory)
 		return plan_set_error(plan, error,
-			"%llu MB of memory are needed for the sketches beside those that run, and "
+			"%llu MB of memory are needed for the new sketches in addition to the running ones, and "
 			"%llu MB are there: lower width or memory",
 			(unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(topology->memory));

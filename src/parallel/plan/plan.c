@@ -18,16 +18,15 @@
 #include "sketch/candidates.h"
 #include "sketch/measurement.h"
 
-/* limit of librte_net_ring: queues of an ethdev made of rings */
+/* queue limit of librte_net_ring, which makes an ethdev of rings */
 #define REPLAY_QUEUES_MAX 16
 
 #define DESCRIPTORS_DEFAULT 1024
-/* 27 ms of a million IPv4 packets a second. */
+/* 16384 * 2 IPv4 digests: 32 ms at a million packets a second */
 #define DIGEST_RING_DEFAULT 16384
-/* On a replay only the headers that decide are copied; few packets need more
- * (parallel/sources/feeder.c). */
+/* A replay copies only the parsed headers; few packets need more (parallel/sources/feeder.c). */
 #define REPLAY_MBUF_ROOM    256
-/* A device writes whole frames: a 1518-byte frame with two tags, and DPDK's headroom. */
+/* A device writes whole frames: 1518 bytes with two tags, and DPDK's headroom. */
 #define HEADROOM            128
 #define PORT_MBUF_ROOM      (PLAN_PORT_MBUF_BYTES + HEADROOM)
 #define SENDER_MBUFS        4095
@@ -73,13 +72,15 @@ static uint32_t group_of_node(struct plan *plan, int node)
 	return plan->nb_groups++;
 }
 
-/* Nothing of DPDK's brings the input. */
+/* Returns true if the input uses no device of DPDK. */
 static bool without_devices(const struct plan_ports *ports)
 {
 	return ports->collect.sockets > 0 || ports->kernel.interfaces > 0;
 }
 
-/* One group a node, in the order of the ports; ports whose node is unknown join the first one. */
+/*
+ * Makes one group per node, in the order of the ports. Ports of unknown nodes join the first group.
+ */
 static void make_groups(struct plan *plan, const struct plan_ports *ports)
 {
 	plan->replay = ports->nb_ports == 0 && !without_devices(ports);
@@ -112,7 +113,7 @@ static void plan_forwarding(struct plan *plan)
 	}
 }
 
-/* As many send queues as the port that sends to it has receive queues. */
+/* Gives each port as many send queues as its ingress port has receive queues. */
 static void number_send_queues(struct plan *plan)
 {
 	for (uint32_t p = 0; p < plan->nb_ports && plan->forward != FORWARD_OFF; p++) {
@@ -122,7 +123,7 @@ static void number_send_queues(struct plan *plan)
 	}
 }
 
-/* Lowers the largest groups until no more than `limit` workers are left, or one a group. */
+/* Shrinks the largest groups until at most `limit` workers remain, or one per group. */
 static void limit_workers(struct plan *plan, uint32_t limit)
 {
 	for (;;) {
@@ -141,10 +142,10 @@ static void limit_workers(struct plan *plan, uint32_t limit)
 
 static void choose_workers(struct plan *plan, const struct topology *topology)
 {
-	uint32_t helpers = plan_nb_polling(plan), cores; /* no worker is counted yet */
+	uint32_t helpers = plan_nb_polling(plan), cores; /* without workers */
 
 	cores = plan_count_workers(plan, topology);
-	/* The reporter wants a core too. */
+	/* One core is for the reporter. */
 	limit_workers(plan, cores > helpers + 1 ? cores - helpers - 1 : 1);
 	limit_workers(plan,
 		plan->replay && !plan->design->rx_core ? REPLAY_QUEUES_MAX : PLAN_WORKERS_MAX);
@@ -155,7 +156,9 @@ static void choose_workers(struct plan *plan, const struct topology *topology)
 					    : 1);
 }
 
-/* The group that gets the next worker: of those with room for one the smallest, else of all. */
+/*
+ * Returns the group that gets the next worker: the smallest one with room, else the smallest one.
+ */
 static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 {
 	uint32_t best = 0;
@@ -171,7 +174,10 @@ static uint32_t next_group(const struct plan *plan, const uint32_t room[])
 	return best;
 }
 
-/* Even shares, but no group reaches for another node while one has cores of its own left. */
+/*
+ * Shares the workers evenly. No group uses cores of another node while a group has free cores on
+ * its own node.
+ */
 static bool share_workers(
 	struct plan *plan, const struct topology *topology, uint32_t workers, char *error)
 {
@@ -193,7 +199,7 @@ static bool share_workers(
 	return true;
 }
 
-/* Numbers the workers through the groups, and says how many queues and sketches that makes. */
+/* Numbers the workers over all groups, and sets the numbers of queues and sketches. */
 static void number_workers(struct plan *plan)
 {
 	plan->nb_workers = 0;
@@ -208,7 +214,7 @@ static void number_workers(struct plan *plan)
 	number_send_queues(plan);
 }
 
-/* Takes workers away from the group of a port that is to have no more than `limit` queues. */
+/* Removes workers from the group of a port that may have at most `limit` queues. */
 static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const char *why)
 {
 	const struct plan_port *port = &plan->ports[p];
@@ -222,7 +228,7 @@ static void limit_queues(struct plan *plan, uint32_t p, uint32_t limit, const ch
 	group->nb_workers = limit;
 }
 
-/* Limits queues to those that the driver supports, whoever chose the number. */
+/* Limits queues to those that the driver supports, even if the user set their number. */
 static void obey_driver(struct plan *plan, uint32_t p, const struct plan_queues *queues)
 {
 	uint32_t power = 1;
@@ -286,7 +292,7 @@ static void assign_roles(struct plan *plan)
 			};
 }
 
-/* Memory is planned for the largest size; it begins with the sketch's own at most. */
+/* Plans memory for the largest width. The sketch starts with at most its default width. */
 static void plan_growth(struct plan_measurement *m)
 {
 	m->params.width_max = m->params.width;
@@ -295,7 +301,7 @@ static void plan_growth(struct plan_measurement *m)
 	m->changes = true;
 }
 
-/* Returns true if workers count keys with weights: of records, or of packets that stand for others. */
+/* Returns true if workers count weighted keys: flow records or sampled packets. */
 static bool has_weights(const struct plan *plan)
 {
 	return plan->collect.design != NULL || plan->kernel.on_path ||
@@ -311,8 +317,10 @@ static bool plan_measurement(struct plan_measurement *m, const struct plan *plan
 
 	m->config = config;
 	m->ops = measurement_sketch(config);
-	/* Candidates compete for the places of a bucket, and the heaviest must always win. 0 stands
-	 * for the sketch's default. */
+	/*
+	 * Candidates compete for the cells of a bucket, and the heaviest must always win. 0: the
+	 * default of the sketch.
+	 */
 	if (options->threshold > 0 && (wanted == 0 || 1 / options->threshold < wanted))
 		wanted = 1 / options->threshold;
 	m->params = measurement_params(config);
@@ -394,7 +402,7 @@ static void warn_speed(struct plan *plan, const struct topology *topology)
 			topology->cpu_quota, polling);
 }
 
-/* Between receivers and workers. */
+/* Sizes the rings between receivers and workers. */
 static void plan_rings(struct plan *plan, const struct config *config)
 {
 	uint32_t size = plan->design->rings ? async_options(config)->ring_size : 0;
@@ -406,7 +414,9 @@ static void plan_rings(struct plan *plan, const struct config *config)
 			config_asks(config, NULL, "ring-size") ? size : DIGEST_RING_DEFAULT;
 }
 
-/* of_driver: what serves it; 0: any number. */
+/*
+ * Returns the descriptors to request. of_driver: the only number that the driver accepts; 0: any.
+ */
 static uint32_t descriptors_of(
 	struct plan *plan, uint32_t p, const struct config *config, uint32_t of_driver)
 {
@@ -491,7 +501,7 @@ static void release_workers(
 bool plan_fit(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_device *devices, char *error)
 {
-	bool hugepages = plan->hugepages; /* EAL has started with them, or without */
+	bool hugepages = plan->hugepages; /* fixed since EAL started */
 	uint32_t nb_warnings;
 	bool fits;
 
@@ -521,7 +531,10 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 	return plan_measurements(plan, config, error) && plan_memory_beside(plan, topology, error);
 }
 
-/* No more than frames need: af_xdp takes no mbuf that is larger than a page. */
+/*
+ * Returns the mbuf size that frames need. Not more, because af_xdp rejects mbufs larger than a
+ * page.
+ */
 static uint32_t sender_room(const struct config *config, const struct plan_ports *ports)
 {
 	const char *text = synthetic_options(config)->spec;
@@ -603,7 +616,7 @@ static bool check_sharing(const struct config *config, struct option_fault *faul
 	return true;
 }
 
-/* Returns why a measurement does not support flow detail; NULL: it does. */
+/* Returns the reason that a measurement does not support flow detail, or NULL if it does. */
 static const char *not_for_deep(const struct config *config, enum flow_depth deepest)
 {
 	if (kernel_given(config))
@@ -630,7 +643,7 @@ static bool check_deep(const struct config *config, struct option_fault *fault)
 	return true;
 }
 
-/* the rings of a replay form an ethdev with a limited number of queues */
+/* a replay has an ethdev of rings with a limited number of queues */
 static bool check_plan(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

@@ -2,15 +2,16 @@
 #pragma once
 
 /*
- * Which lcore does what, where, with which queues and how much memory. A pure function of the
- * topology, the ports and the options, so that any machine can be tried without having it.
+ * Plan of a run: tasks and CPUs of lcores, queues, and memory. It is a pure function of the
+ * topology, the ports and the options, so a test can plan for any machine.
  *
- * The ports of one NUMA node are a group, with a receiver (where the design has one) and workers of
- * its own, which lie on that node as far as its CPUs suffice; memory lies where it is used. Lcore 0
- * is EAL's main lcore and the reporter, which mostly sleeps. Then come the feeder, the receivers
- * and the workers. These poll without a pause: each gets a CPU of its own while there are enough
- * (assign_cores.c says which). Where there are not, all lcores float over all CPUs and sleep when
- * they find nothing. So they do where all packets come through the kernel, whose buffers are long.
+ * The ports of one NUMA node form a group with its own workers, and a receiver if the design has
+ * one. They run on that node if it has enough CPUs. Memory is on the node that uses it.
+ *
+ * Lcore 0 is EAL's main lcore and the reporter, which mostly sleeps. The feeder, the receivers and
+ * the workers follow. They poll without a pause, so each gets its own CPU while there are enough
+ * (assign_cores.c). Otherwise, all lcores float over all CPUs and sleep when they find nothing.
+ * They also sleep if all packets come through the kernel, which has long buffers.
  */
 
 #include <stdbool.h>
@@ -29,18 +30,17 @@
 #define PLAN_WORKERS_MAX 120
 
 enum idle_mode {
-	IDLE_AUTO, /* sleep where lcores outnumber CPUs or packets come through the kernel, else
-		      spin */
+	IDLE_AUTO, /* sleep if lcores outnumber CPUs or packets come through the kernel, else spin */
 	IDLE_SPIN,
 	IDLE_YIELD,
-	IDLE_SLEEP, /* yield, and sleep once that brought nothing for a while */
+	IDLE_SLEEP, /* yield, and sleep after a while without packets */
 };
 
 struct plan_options {
 	enum sketch_sharing sharing;
 	enum sketch_atomic atomic;
-	uint32_t workers;    /* 0: as many as there is room for */
-	uint32_t mbuf_cache; /* mbufs that an lcore may keep for itself */
+	uint32_t workers;    /* 0: as many as fit */
+	uint32_t mbuf_cache; /* mbufs in the cache of an lcore */
 	enum idle_mode idle;
 };
 
@@ -72,41 +72,41 @@ bool seed_pick(struct config *config);
 const char *plan_sharing_word(uint32_t i);
 const char *plan_atomic_word(uint32_t i);
 
-#define PLAN_LCORES_MAX   128                /* limit of the DPDK build */
-#define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX /* one a node */
+#define PLAN_LCORES_MAX   128                /* lcore limit of the DPDK build */
+#define PLAN_GROUPS_MAX   TOPOLOGY_NODES_MAX /* one per node */
 #define PLAN_WARNINGS_MAX 16
 #define PLAN_TEXT_MAX     320
 #define PLAN_NODE_ANY     (-1)
 #define PLAN_GENERATIONS  2 /* generations of each sketch (parallel/epoch.h) */
 
-#define POLL_BURST_MAX       512  /* most packets per poll */
+#define POLL_BURST_MAX       512  /* maximum packets per poll */
 #define PLAN_DIGEST_BYTES    64   /* bytes of a digest with any 5-tuple */
-#define PLAN_PORT_MBUF_BYTES 2048 /* bytes of a frame in a port mbuf of the usual size */
+#define PLAN_PORT_MBUF_BYTES 2048 /* bytes of a frame in a port mbuf of the default size */
 
 enum plan_role {
 	PLAN_REPORTER,
 	PLAN_FEEDER,
 	PLAN_RECEIVER,
 	PLAN_WORKER,
-	PLAN_SPARE, /* a worker too many for the queues that the devices turned out to have */
+	PLAN_SPARE, /* surplus worker: the devices have fewer queues than planned */
 };
 
 struct plan_lcore {
 	enum plan_role role;
 	uint32_t group;  /* group of a receiving core or worker */
-	uint32_t worker; /* its number, for PLAN_WORKER */
+	uint32_t worker; /* worker number, for PLAN_WORKER */
 	int cpu;         /* -1: floats over all CPUs of the plan */
-	int node;        /* NUMA node of its memory; PLAN_NODE_ANY where it floats */
+	int node;        /* NUMA node of its memory; PLAN_NODE_ANY if it floats */
 };
 
-/* An ethdev; on a replay the one that is made of the feeder's rings. */
+/* An ethdev. A replay has one, made of the feeder's rings. */
 struct plan_port {
 	const char *name;
 	int node; /* PLAN_NODE_ANY: unknown */
 	uint32_t group;
 	uint32_t descriptors; /* requested descriptors of each receive ring */
 	uint32_t entries;     /* actual entries of each ring */
-	/* With --forward: the port that its packets leave by, and its own send rings. */
+	/* With --forward: the egress port of its packets, and the send rings of this port. */
 	uint32_t out, send_queues, send_entries;
 };
 
@@ -116,8 +116,8 @@ struct plan_group {
 	int memory_node; /* node of packets and rings */
 	uint32_t nb_ports;
 	uint32_t first_worker, nb_workers;
-	uint32_t nb_queues;  /* receive queues of each port; worker first + q polls queue q */
-	uint32_t mbufs;      /* of the packet pool */
+	uint32_t nb_queues; /* receive queues of each port; worker first_worker + q polls queue q */
+	uint32_t mbufs;     /* mbufs of the packet pool */
 	size_t packet_bytes; /* pool and rings */
 };
 
@@ -127,45 +127,45 @@ struct plan_node {
 	size_t packet_bytes, sketch_bytes, rule_bytes;
 };
 
-/* One measurement as it will run: the shape is complete. */
+/* One measurement with its complete parameters. */
 struct plan_measurement {
 	const struct measurement_config *config;
 	const struct sketch_ops *ops;
-	struct sketch_params params; /* without allocator */
-	size_t instance_bytes;       /* one sketch */
-	size_t drill_down_bytes;     /* what it looks into (within); 0: it counts everything */
-	bool merged;                 /* the reporter has one more, of their sum */
-	bool changes;                /* there is one more while an instance changes its size */
+	struct sketch_params params; /* parameters without allocator */
+	size_t instance_bytes;       /* bytes of one sketch */
+	size_t drill_down_bytes; /* bytes of drill-down; 0: the measurement counts all packets */
+	bool merged;             /* the reporter has one more sketch, for the sum */
+	bool changes;            /* one more sketch exists while an instance changes its size */
 };
 
-/* Bytes that rules take: of EAL's memory, of ordinary memory, and of that for each worker. */
+/* Bytes of prefix rules: EAL memory, ordinary memory, and ordinary memory per worker. */
 struct plan_rules {
 	size_t table_bytes, ordinary_bytes, worker_bytes;
 };
 
-/* A run whose input is what exporters tell (parallel/sources/collector_source.h). */
+/* Plan of a run with a collector (parallel/sources/collector_source.h). */
 struct plan_collect {
-	const struct design_ops *design; /* NULL: packets are the input */
+	const struct design_ops *design; /* NULL: no collector */
 	uint32_t workers;
-	uint32_t sockets;  /* 0: datagrams come from a capture */
+	uint32_t sockets;  /* number of sockets; 0: datagrams come from a capture */
 	size_t bytes;      /* ordinary memory besides sketches */
 	size_t ring_bytes; /* EAL memory */
 };
 
 /* Plan of a run with the eBPF program (parallel/sources/kernel_source.h). */
 struct plan_kernel {
-	const struct design_ops *design; /* NULL: they come from elsewhere */
+	const struct design_ops *design; /* NULL: no eBPF program */
 	uint32_t workers;
 	uint32_t interfaces;
 	uint32_t entries; /* entries of the ring of each CPU */
-	bool on_path;     /* the program counts: in one of the next two */
+	bool on_path;     /* the program counts, in flow tables or IBLTs */
 	uint32_t buckets; /* buckets of the flow table of each CPU per generation; 0: no tables */
-	bool all_share;   /* one table for all CPUs instead */
+	bool all_share;   /* all CPUs share one table */
 	uint32_t cells;   /* cells per row of the IBLT of each CPU per generation; 0: none */
-	size_t bytes;     /* bytes of all of these */
+	size_t bytes;     /* bytes of rings, tables and IBLTs */
 };
 
-/* Bytes of ordinary memory with which a run decides what it looks at (--overload). */
+/* Bytes of ordinary memory for load shedding (--overload). */
 struct plan_shedding {
 	size_t bytes, worker_bytes; /* total bytes, and bytes per worker */
 };
@@ -175,16 +175,16 @@ struct plan {
 	enum sketch_sharing sharing;
 	enum forward_mode forward;
 	bool replay; /* packets come from the feeder's rings, not from a device */
-	/* ethdevs; 1 where replay, 0 where sockets or the kernel's program are read */
+	/* number of ethdevs; 1: replay; 0: sockets or eBPF program */
 	uint32_t nb_ports;
 	struct plan_port ports[OPTION_LIST_MAX];
 	uint32_t nb_groups;
 	struct plan_group groups[PLAN_GROUPS_MAX];
 	uint32_t nb_workers;
-	/* sketches of a measurement in one generation: one a worker, or one */
+	/* sketches of a measurement per generation: one per worker, or one in total */
 	uint32_t nb_instances;
 	uint32_t nb_lcores;
-	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* by lcore ID */
+	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* indexed by lcore ID */
 	uint32_t nb_cpus;
 	struct cpu_set cpus; /* CPUs for lcores */
 	struct cpu_set
@@ -193,14 +193,13 @@ struct plan {
 	enum idle_mode idle; /* idle mode of an empty poll; not IDLE_AUTO */
 
 	uint32_t ring_size;   /* entries of each ring between receiving core and worker; 0: none */
-	uint32_t digest_ring; /* the same of rings of digests, PLAN_DIGEST_BYTES each */
+	uint32_t digest_ring; /* entries of each digest ring of PLAN_DIGEST_BYTES bytes; 0: none */
 	uint32_t mbuf_room;   /* bytes of data in one mbuf */
 	uint32_t frame_mbufs; /* mbufs of the longest frame, as a chain */
-	uint32_t mbuf_cache;  /* mbufs that an lcore may keep for itself, half as many again for a
-				 while */
+	uint32_t mbuf_cache;  /* mbufs in the cache of an lcore, temporarily half as many again */
 	uint32_t nb_measurements;
 	struct plan_measurement measurements[CONFIG_MEASUREMENTS_MAX];
-	bool hugepages; /* packets lie in hugepages: every node has enough */
+	bool hugepages; /* packets are in hugepages, because every node has enough */
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
@@ -219,7 +218,7 @@ struct plan {
 	uint32_t nb_warnings;
 	char warnings[PLAN_WARNINGS_MAX][PLAN_TEXT_MAX];
 	char no_hugepages[PLAN_TEXT_MAX]; /* reason for missing hugepages */
-	bool machine;                     /* refused because of the machine, not of the text */
+	bool machine; /* the plan failed because of the machine, not of the configuration */
 };
 
 /* Returns the index of the sketch instance that a worker updates. */
@@ -240,38 +239,42 @@ static inline size_t plan_bytes_of_rules(const struct plan *plan)
 	       plan_bytes_of_shedding(plan);
 }
 
-/* Numbers of receive queues that a driver takes, whatever its device has. */
+/* Receive queue limits of a driver, for any device. */
 struct plan_queues {
 	uint32_t max; /* 0: any */
 	bool power_of_two;
 };
 
-/* The live ports; nb_ports is 0 on a replay. */
+/*
+ * Input of the planner besides options: live ports and memory of other modules. nb_ports is 0 on a
+ * replay.
+ */
 struct plan_ports {
 	uint32_t nb_ports;
 	struct plan_rules rules;
 	struct plan_collect collect;
 	struct plan_kernel kernel;
 	struct plan_shedding policy;
-	uint32_t mbuf_room; /* bytes of data that an mbuf must have; 0: enough for a usual frame */
-	uint32_t frame_mbufs; /* usual mbufs that the longest frame takes, chained; 0: one */
+	uint32_t
+		mbuf_room; /* minimum bytes of data in an mbuf; 0: enough for a frame without --mtu */
+	uint32_t frame_mbufs; /* chained mbufs of the longest frame; 0: one */
 	struct {
-		const char *name;          /* NULL: has none to be printed */
+		const char *name;          /* NULL: no name to print */
 		int node;                  /* PLAN_NODE_ANY: unknown */
 		struct plan_queues queues; /* limits of its driver, if known */
 		uint32_t descriptors;      /* fixed number of descriptors of its driver; 0: any */
-		bool kernel;               /* its packets come through the kernel */
+		bool kernel;               /* packets come through the kernel */
 	} ports[OPTION_LIST_MAX];
 };
 
 /* Returns the bytes of hugepages that must be free on a node. */
 size_t plan_hugepage_bytes(const struct plan_node *node);
-/* Bytes of other memory. */
+/* Returns the bytes of other memory on a node. */
 size_t plan_ordinary_bytes(const struct plan *plan, const struct plan_node *node);
 
 /*
- * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] with the problem and
- * its solution; plan->machine then tells whether the configuration text alone shows it.
+ * Makes the plan. Returns true, or false with one line in error[PLAN_TEXT_MAX] that has the problem
+ * and its solution. plan->machine is then false if the configuration text is the only cause.
  */
 bool plan_make(struct plan *plan, const struct config *config, const struct topology *topology,
 	const struct plan_ports *ports, char *error);
@@ -280,9 +283,10 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 struct plan_device {
 	uint32_t queues_max;       /* queues for RSS; 0: any */
 	struct plan_queues queues; /* limits of its driver */
-	uint32_t entries; /* entries of each ring: as planned, within the limits of the device */
-	uint32_t send_entries; /* the same of send rings */
-	uint32_t mbuf_room;    /* bytes of data that an mbuf must have; 0: any */
+	uint32_t
+		entries; /* entries of each receive ring: as planned, within the limits of the device */
+	uint32_t send_entries; /* entries of each send ring */
+	uint32_t mbuf_room;    /* minimum bytes of data in an mbuf; 0: any */
 };
 
 /*
@@ -302,15 +306,15 @@ bool plan_change(struct plan *plan, const struct plan *running, const struct con
 	const struct topology *topology, char *error);
 
 /*
- * The plan of a sender, which may receive too: one lcore, and mbufs that hold the largest generated
- * frame, on the node of the first port. As plan_make().
+ * Makes the plan of a sender, which may also receive: one lcore, and mbufs that hold the largest
+ * generated frame, on the node of the first port. Returns as plan_make().
  */
 bool plan_make_sender(struct plan *plan, const struct config *config,
 	const struct topology *topology, const struct plan_ports *ports, bool receives,
 	char *error);
 
-/* By enum plan_role. */
+/* Names of roles, indexed by enum plan_role. */
 extern const char *const plan_role_names[];
 
-/* Prints the plan for a person. */
+/* Prints the plan as text. */
 void plan_print(const struct plan *plan, FILE *out);

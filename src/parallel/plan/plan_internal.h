@@ -11,11 +11,11 @@ struct measurement_config;
 struct plan;
 struct topology;
 
-/* Polling lcores: feeder, receivers, workers. */
+/* Returns the number of polling lcores: feeder, receivers, workers. */
 uint32_t plan_nb_polling(const struct plan *plan);
 
 __attribute__((format(printf, 2, 3))) void plan_warn(struct plan *plan, const char *format, ...);
-/* Always false. */
+/* Formats error[PLAN_TEXT_MAX], sets plan->machine, and returns false. */
 __attribute__((format(printf, 3, 4))) bool plan_set_error(
 	struct plan *plan, char *error, const char *format, ...);
 
@@ -24,12 +24,15 @@ __attribute__((format(printf, 3, 4))) bool plan_set_error(
  * physical cores.
  */
 uint32_t plan_count_workers(struct plan *plan, const struct topology *topology);
-/* Gives every lcore a CPU and a node, every group a node for its packets; warns. */
+/*
+ * Assigns a CPU and a node to every lcore, and a node to the packets of every group. May add
+ * warnings.
+ */
 void plan_assign_cores(struct plan *plan, const struct topology *topology);
-/* Places a single lcore, of group 0, that polls. */
+/* Assigns a CPU to a single polling lcore of group 0. */
 void plan_assign_core(struct plan *plan, const struct topology *topology);
 
-/* As option_row.lacks, of options of pools of mbufs: sources that have none. */
+/* Serves as option_row.inapplicable of mbuf pool options: some sources have no pool. */
 const char *plan_inapplicable_without_mbufs(
 	const struct config *config, const struct measurement_config *measurement);
 

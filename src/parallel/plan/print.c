@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The plan in words. */
+/* Prints the plan as text. */
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* "1.5 MB" */
+/* Prints a size, for example "1.5 MB". */
 static void print_size(FILE *out, size_t bytes)
 {
 	if (bytes >= 1 << 20)
@@ -36,7 +36,7 @@ static void print_size(FILE *out, size_t bytes)
 		fprintf(out, "%.1f KB", (double)bytes / (1 << 10));
 }
 
-/* "2 ports", or which ones where other groups have others. */
+/* Writes "2 ports", or the port numbers if there are several groups. */
 static void describe_ports(const struct plan *plan, uint32_t g, char *text, size_t size)
 {
 	const struct plan_group *group = &plan->groups[g];
@@ -77,7 +77,7 @@ static void describe_collector(
 		snprintf(text + used, size - (size_t)used, "updates sketch 0");
 }
 
-/* Returns the first task of a receiving core. */
+/* Returns the part of a worker's tasks that covers --forward. */
 static const char *sends(const struct plan *plan)
 {
 	return plan->forward != FORWARD_OFF ? "sends, " : "";
@@ -117,7 +117,7 @@ static void describe_taker(
 		of = some;
 	if (plan->kernel.on_path)
 		snprintf(text, size,
-			"takes what the kernel counted, at an epoch's end; sleeps between");
+			"reads the kernel's counts when an interval ends; sleeps in between");
 	else
 		snprintf(text, size, "takes from the kernel's rings of %s, updates sketch %u", of,
 			plan_instance(plan, lcore->worker));
@@ -141,7 +141,7 @@ static void describe_lcore(
 	}
 	switch (lcore->role) {
 	case PLAN_REPORTER:
-		snprintf(text, size, "closes epochs, merges, ranks; sleeps between");
+		snprintf(text, size, "ends intervals, merges, ranks; sleeps in between");
 		break;
 	case PLAN_FEEDER:
 		snprintf(text, size, "reads packets, steers them to %u ring%s of a port",
@@ -157,7 +157,7 @@ static void describe_lcore(
 			ports, group->nb_workers, plural(group->nb_workers));
 		break;
 	case PLAN_WORKER: describe_worker(plan, lcore, text, size); break;
-	case PLAN_SPARE: snprintf(text, size, "nothing: no queue is left for it"); break;
+	case PLAN_SPARE: snprintf(text, size, "nothing: spare, as there is no queue for it"); break;
 	}
 }
 
@@ -267,7 +267,7 @@ static void print_measurements(const struct plan *plan, FILE *out)
 			fprintf(out, ", up to %u flows in state %s", m->params.deep.flows,
 				flow_depth_word(m->params.deep.deepest));
 		if (m->drill_down_bytes > 0) {
-			fprintf(out, ", what it looks into ");
+			fprintf(out, ", drill-down keys ");
 			print_size(out, m->drill_down_bytes);
 		}
 		fprintf(out, "\n");
@@ -325,7 +325,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 		fprintf(out, "\n");
 	}
 	if (plan_bytes_of_shedding(plan) > 0) {
-		fprintf(out, "states of measuring, and what is told of them: ");
+		fprintf(out, "load shedding state and log: ");
 		print_size(out, plan_bytes_of_shedding(plan));
 		fprintf(out, "\n");
 	}

@@ -20,7 +20,7 @@ static uint32_t cpu_number(const char *root, uint32_t cpu, const char *file, uin
 	return (uint32_t)value;
 }
 
-/* Where proc does not tell, every CPU may be used. */
+/* Reads the affinity; allows every CPU if procfs does not have it. */
 static void read_affinity(struct cpu_set *allowed, const char *root)
 {
 	FILE *file = sys_open(root, "/proc/self/status");
@@ -58,7 +58,7 @@ static void read_allowed(struct cpu_set *allowed, const char *root, const struct
 			cpu_set_add(allowed, cpu);
 }
 
-/* Bytes that a node's meminfo calls free; it has lines as "Node 0 MemFree:  5 kB". */
+/* Returns the free bytes of a node. Lines are like "Node 0 MemFree: 5 kB". */
 static uint64_t node_memory(const char *root, uint32_t node)
 {
 	FILE *file = sys_open(root, "/sys/devices/system/node/node%u/meminfo", node);
@@ -80,7 +80,7 @@ static uint64_t node_memory(const char *root, uint32_t node)
 	return sum;
 }
 
-/* Bytes of free hugepages of every size; the machine's where the kernel knows no nodes. */
+/* Returns the bytes of free hugepages of all sizes. */
 static uint64_t hugepages(const char *root, const char *folder)
 {
 	DIR *sizes = sys_directory(root, "%s", folder);
@@ -205,7 +205,7 @@ void topology_read(struct topology *topology, const char *root)
 				.isolated =
 					cpu_set_has(&isolated, cpu) || cpu_set_has(&tickless, cpu),
 			};
-	if (topology->nb_cpus == 0) /* a kernel that does not tell still runs us somewhere */
+	if (topology->nb_cpus == 0) /* the process runs on some CPU */
 		topology->nb_cpus = 1;
 	topology->memory = topology_memory(root);
 	topology->cpu_quota = cgroup_cpu_quota(root);

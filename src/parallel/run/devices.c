@@ -24,7 +24,7 @@ void devices_ask(const struct plan *plan, const struct port *ports, struct plan_
 		if (rte_eth_dev_info_get(ports[p].id, &info) == 0)
 			devices[p].queues_max =
 				port_rss_queues(ports[p].driver, ports[p].config, &info);
-		/* A driver without limits takes the number as it is. */
+		/* A driver without limits accepts any number. */
 		if (rte_eth_dev_adjust_nb_rx_tx_desc(ports[p].id, &rx, &tx) == 0)
 			devices[p].entries = rx;
 		devices[p].send_entries = tx;

@@ -6,5 +6,5 @@
 #include "parallel/plan/plan.h"
 #include "rx/port/port.h"
 
-/* Asks every port of the plan, probed ones; devices[plan->nb_ports]. */
+/* Reads the capabilities of all probed ports of the plan into devices[plan->nb_ports]. */
 void devices_ask(const struct plan *plan, const struct port *ports, struct plan_device *devices);

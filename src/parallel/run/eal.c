@@ -51,9 +51,8 @@ static void print_cpus(const struct cpu_set *cpus, FILE *out)
 }
 
 /*
- * Threads that are not lcores inherit the affinity of their creator. Threads of DPDK would find no
- * CPU without an lcore in it and use that of the main lcore, so they are created under the affinity
- * of ordinary CPUs.
+ * Restricts this thread to ordinary CPUs. DPDK's threads that are not lcores inherit this affinity.
+ * Without it, DPDK would find no CPU without an lcore and use that of the main lcore.
  */
 static void keep_to_ordinary_cpus(const struct plan *plan)
 {
@@ -86,7 +85,10 @@ static void add_lcores(struct eal_args *args, const struct plan *plan)
 	free(text);
 }
 
-/* Beyond the plan: mbufs may grow to hold a frame of --mtu once the devices have been asked. */
+/*
+ * Returns the bytes by which mbufs may grow, after the devices are probed, to hold a frame of
+ * --mtu.
+ */
 static size_t growth_for_mtu(const struct plan *plan, const struct config *config)
 {
 	uint32_t room = live_ports_mtu_room(config);
@@ -112,18 +114,21 @@ static void add_memory(struct eal_args *args, const struct plan *plan, const str
 {
 	const char *arguments = eal_options(config)->arguments;
 	/*
-	 * Pool and rings, their rounding, the long packets' pool, and what drivers take. Generous:
-	 * without hugepages it is address space until it is touched.
+	 * Pool and rings, rounding, the pool of long packets, and drivers. A generous value costs
+	 * nothing: ordinary memory is only address space until it is used.
 	 */
 	size_t megabytes = ((2 * plan->packet_bytes + growth_for_mtu(plan, config)) >> 20) + 64;
 
 	if (plan->hugepages) {
 		add_arg(args, "--in-memory");
-		/* Pages come without files, yet EAL locks a hugetlbfs it finds, which may be another's. */
+		/*
+		 * Pages have no files, but EAL would lock any hugetlbfs, even one of another
+		 * process.
+		 */
 		if (arguments == NULL || strstr(arguments, "--huge-dir") == NULL)
 			add_arg(args, "--huge-dir=none");
 		if (shares_memory(config))
-			add_arg(args, "--single-file-segments"); /* else a file a page */
+			add_arg(args, "--single-file-segments"); /* otherwise one file per page */
 		return;
 	}
 	log_info("ordinary memory: %s", plan->no_hugepages);
@@ -148,7 +153,7 @@ static void add_devices(struct eal_args *args, const struct config *config)
 	}
 }
 
-/* The words of --eal, split at spaces. */
+/* Adds the words of --eal, split at spaces. */
 static void add_user_args(struct eal_args *args, const char *text)
 {
 	while (text != NULL && *text != '\0') {
@@ -160,7 +165,7 @@ static void add_user_args(struct eal_args *args, const char *text)
 	}
 }
 
-/* Standard error while EAL starts silently; its panics abort the process. */
+/* Saved standard error while EAL starts silently, because a panic of EAL aborts the process. */
 static int panic_fd = -1;
 
 static void on_abort(int number)
@@ -212,9 +217,9 @@ static void silence_end(int null, const int saved[2])
 }
 
 /*
- * EAL waits for each thread that it makes in sleeps of a microsecond. A SCHED_FIFO thread does not
- * give its CPU away over such a short one, and the new thread, pinned to the same CPU, would never
- * run. Under SCHED_RR, which is otherwise the same, it does when its turn is over.
+ * Changes SCHED_FIFO to SCHED_RR. EAL waits for each new thread in sleeps of a microsecond. A
+ * SCHED_FIFO thread does not yield its CPU in such a short sleep, so a new thread pinned to the
+ * same CPU would never run. A SCHED_RR thread does when its time slice ends.
  */
 static void take_turns(void)
 {
@@ -238,7 +243,7 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 	add_arg(&args, "--main-lcore=0");
 	add_arg(&args, "--file-prefix=%s", process_prefix());
 	if (process_socket() == NULL)
-		add_arg(&args, "--no-telemetry"); /* EAL would not start */
+		add_arg(&args, "--no-telemetry"); /* EAL fails if the path is too long */
 	add_memory(&args, plan, config);
 	add_devices(&args, config);
 	for (const char *const *arg =
@@ -247,11 +252,11 @@ bool eal_start(const struct plan *plan, const struct config *config, char *error
 		add_arg(&args, "%s", *arg);
 	add_user_args(&args, eal_options(config)->arguments);
 
-	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders what it is given */
+	memcpy(argv, args.text, sizeof(argv)); /* EAL reorders its arguments */
 	silence = log_debug_asked(config) ? -1 : silence_begin(saved);
 	keep_to_ordinary_cpus(plan);
 	take_turns();
-	signals_block(); /* the lcores' threads inherit it */
+	signals_block(); /* inherited by the lcores' threads */
 	result = rte_eal_init(args.n, argv);
 	signals_unblock();
 	if (silence >= 0)
@@ -279,7 +284,7 @@ void eal_stop(void)
 
 /* --- options --- */
 
-/* Words of EAL that the plan says already, or that end the process. */
+/* Rejects arguments of EAL that the plan sets or that end the process. */
 static bool check_eal(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {

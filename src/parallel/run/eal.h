@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Starts DPDK's environment as the plan wants it. */
+/* Starts DPDK's environment (EAL) according to the plan. */
 
 #include <stdbool.h>
 
@@ -10,7 +10,7 @@
 #include "base/log_level.h"
 
 struct eal_options {
-	const char *arguments; /* more, for EAL; NULL: none */
+	const char *arguments; /* additional arguments of EAL; NULL: none */
 };
 
 OPTION_OWNER(eal)
@@ -22,16 +22,16 @@ struct log_options {
 
 OPTION_OWNER(log)
 
-/* Level of our messages. Returns true from the second if DPDK logs too. */
+/* Return the level of sketchtap's messages, and true if DPDK also logs. */
 enum log_level log_level_asked(const struct config *config);
 bool log_debug_asked(const struct config *config);
 
 #define EAL_ERROR_MAX 512
 
 /*
- * Hugepages where enough are free, else ordinary memory; no file is left behind, and a prefix of
- * its own lets several runs share the machine. Returns true, or false with one line in
- * error[EAL_ERROR_MAX]. Once per process.
+ * Starts EAL with hugepages if enough are free, else with ordinary memory. Leaves no files, and
+ * uses its own file prefix so that several runs can share the machine. Returns true, or false with
+ * one line in error[EAL_ERROR_MAX]. Call once per process.
  */
 bool eal_start(const struct plan *plan, const struct config *config, char *error);
 void eal_stop(void);

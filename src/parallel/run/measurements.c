@@ -29,7 +29,7 @@ static void add_needs(
 	counting->tcp |= measurement->params.deep.deepest == FLOW_TCP;
 	counting->overhead |= measurement->params.ip_bytes;
 	counting->extra |= measurement->params.key->extra;
-	/* only their worker reminds live sketches of idle flows */
+	/* only the worker tells live sketches when flows are idle */
 	counting->rests |= measurement->params.idle_timeout > 0 && !replay;
 }
 
@@ -87,7 +87,7 @@ static uint32_t rule_bit(const struct counting *counting, uint32_t m)
 	return UINT32_C(1) << counting->key_rule_of[m];
 }
 
-/* Adds what drill-down needs. */
+/* Adds the rules that drill-down needs. */
 static void assign_keys(const struct measurements *measurements, struct counting *counting)
 {
 	for (uint32_t m = 0; m < counting->nb_measurements; m++) {
@@ -104,7 +104,7 @@ static void assign_keys(const struct measurements *measurements, struct counting
 	}
 }
 
-/* Room for what only some measurements look at. */
+/* Adds buffers for packets that only some measurements process. Returns false if out of memory. */
 static bool add_picked(const struct measurements *measurements, struct counting *counting,
 	const struct plan_lcore *lcore)
 {
@@ -113,7 +113,10 @@ static bool add_picked(const struct measurements *measurements, struct counting 
 	return counting->picked != NULL || !(counting->drill_down || measurements->kept_up);
 }
 
-/* The second generation's is the same one, or, where keys may be others, another of the same bursts. */
+/*
+ * Lets the second generation use the same counting or, if steps may change keys, a copy of it with
+ * the same bursts.
+ */
 static bool share_counting(struct measurements *measurements, const struct plan_lcore *lcore)
 {
 	struct counting **counting = &measurements->counting[1][lcore->worker];
@@ -168,7 +171,7 @@ static void wait_for_reporter(const void *arg)
 	poll_idle(plan->idle);
 }
 
-/* The sketches of one instance, in both generations. */
+/* Creates the sketches of one instance in both generations. */
 static bool create_sketches(struct measurements *measurements, uint32_t instance, int node)
 {
 	for (uint32_t g = 0; g < 2; g++)
@@ -211,7 +214,7 @@ static bool create_of_worker(struct measurements *measurements, const struct pla
 	if (!create_counting(measurements, lcore) || !share_counting(measurements, lcore) ||
 		!create_distinct(measurements, id, lcore->node))
 		return false;
-	/* A shared instance lies on the node of the first worker. */
+	/* A shared instance is on the node of the first worker. */
 	return plan_instance(&measurements->plan, id) != id ||
 	       create_sketches(measurements, id, lcore->node);
 }
@@ -271,7 +274,7 @@ static bool create_steps(struct measurements *measurements)
 	return measurements->steps != NULL;
 }
 
-/* Another set may have had the same address before, and threads may still remember its number. */
+/* Returns a new number. Addresses of sets are reused, and threads may still store an old one. */
 static uint64_t next_number(void)
 {
 	static _Atomic uint64_t last;
@@ -399,7 +402,7 @@ static const struct measurement_config *config_of(
 	return measurements->plan.measurements[m].config;
 }
 
-/* Returns true if both have the same networks. */
+/* Returns true if both drill down into the same keys. */
 static bool same_keys(
 	const struct measurements *a, uint32_t m_a, const struct measurements *b, uint32_t m_b)
 {

@@ -53,7 +53,7 @@ static bool print_state(const struct plan *plan, const struct capacity_worker *w
 	return true;
 }
 
-/* In full, each step, the valve's levels (to wait, and the shifts), and none. */
+/* full detail, each step, shedding levels (wait, and each shift), and count only */
 #define STATES_MAX                                                                                 \
 	(1 + CONFIG_MEASUREMENTS_MAX * STEPS_MAX + 1 + SHED_SHIFT_MAX - SHED_SHIFT_MIN + 1 + 1)
 
@@ -72,7 +72,7 @@ static uint32_t priority_of(const struct plan *plan, uint32_t m)
 	return steps_options(plan->measurements[m].config)->priority;
 }
 
-/* A measurement's steps, on top of what the state has given up. */
+/* Adds the steps of a measurement to a state that has the steps of others. */
 static void add_steps(
 	struct states *states, const struct plan *plan, uint32_t m, struct capacity_state *state)
 {
@@ -96,7 +96,10 @@ static void add_steps(
 	}
 }
 
-/* The worst ranked measurement gives up all that it may, then the next one: as many as there are. */
+/*
+ * Adds all steps of the measurement of lowest priority, then those of the next one, until all are
+ * reduced.
+ */
 static void add_all_steps(struct states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();
@@ -110,7 +113,9 @@ static void add_all_steps(struct states *states, const struct plan *plan)
 				add_steps(states, plan, m, &state);
 }
 
-/* The levels of the valve: first some measurements wait, then the others look at fewer packets. */
+/*
+ * Adds the levels of load shedding: first some measurements skip packets, then the others sample.
+ */
 static void add_levels(struct states *states, const struct plan *plan)
 {
 	struct capacity_state state = capacity_full();

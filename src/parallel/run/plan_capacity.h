@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Packet rates that the workers of a plan can sustain, by a profile of the host. */
+/* Sustainable packet rates of a plan's workers, by a profile of the host. */
 
 #include <stdio.h>
 

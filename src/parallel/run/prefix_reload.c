@@ -6,7 +6,7 @@
 
 #define END_PATIENCE_S 5
 
-/* A table of rules, which it takes over, and what the program has of them. */
+/* Creates a table and, for an eBPF program, its maps. Takes ownership of the rules. */
 static struct prefix_filter *create(
 	struct prefix_reload *tables, struct prefix_list *rules, struct kernel_prefix_maps **kernel)
 {
@@ -54,7 +54,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
-/* Both generations have the newest table: there is no other. */
+/* Returns true if both generations use the newest table, so that there is no other. */
 static bool settled(const struct prefix_reload *tables)
 {
 	return tables->of[0] == tables->next && tables->of[1] == tables->next;
@@ -69,10 +69,10 @@ void prefix_reload_request(struct prefix_reload *tables)
 		return;
 	atomic_store_explicit(&tables->loaded, false, memory_order_relaxed);
 	tables->loading = signals_start_thread(&tables->thread, load, tables) == 0;
-	tables->again = !tables->loading; /* threads may be had later */
+	tables->again = !tables->loading; /* retry later if no thread can be started */
 }
 
-/* A table that is to be used no more, unless a generation still has it. */
+/* Destroys a table unless it is in use. */
 static void release(struct prefix_reload *tables, struct prefix_filter *table)
 {
 	if (table != tables->next && table != tables->of[0] && table != tables->of[1])

@@ -20,24 +20,25 @@ struct prefix_reload {
 	enum prefix_side side;
 	uint32_t nb_workers;
 	struct prefix_filter *of[2]; /* table of each generation */
-	struct prefix_filter *next;  /* what generations get from now on */
+	struct prefix_filter
+		*next; /* newest table, for generations that become clean from now on */
 	/* eBPF program that matches before the packets arrive; NULL: none */
 	const struct kernel_program *program;
 	struct kernel_prefix_maps *kernel; /* rules of `next` for the program */
 
 	/* Owned by the thread from its start until it sets `loaded`, with release. */
-	bool loading, again; /* the reporter's own */
+	bool loading, again; /* owned by the reporter */
 	pthread_t thread;
 	_Atomic bool loaded;
-	struct prefix_filter *fresh; /* NULL: refused, and error says why */
+	struct prefix_filter *fresh; /* NULL: refused, see error */
 	struct kernel_prefix_maps *kernel_fresh;
 	char error[PREFIX_ERROR_MAX];
 };
 
 enum prefix_reload_result {
 	PREFIX_RELOAD_NONE,
-	PREFIX_RELOAD_REFUSED, /* error says why; the rules stay as they were */
-	PREFIX_RELOAD_LOADED,  /* next is the new table */
+	PREFIX_RELOAD_REFUSED, /* the rules are unchanged; see error */
+	PREFIX_RELOAD_LOADED,  /* `next` is the new table */
 };
 
 /*
@@ -49,13 +50,13 @@ bool prefix_reload_start(struct prefix_reload *tables, const char *path, enum pr
 void prefix_reload_stop(struct prefix_reload *tables);
 
 /*
- * The reporter: begins to read the file again. While that is done, and until both generations have
- * its table, another one is kept in mind: there are two tables at most.
+ * Called by the reporter. Starts to read the file again, or remembers the request while a reload
+ * runs or a generation still uses the old table: there are at most two tables.
  */
 void prefix_reload_request(struct prefix_reload *tables);
-/* The reporter: whether a reload has come to its end since the last call. */
+/* Called by the reporter. Returns the result of a reload that ended since the last call. */
 enum prefix_reload_result prefix_reload_look(struct prefix_reload *tables);
-/* The reporter: a reload has not come to its end. */
+/* Called by the reporter. Returns true if a reload is running or requested. */
 bool prefix_reload_busy(const struct prefix_reload *tables);
 /*
  * Called by the reporter. Gives the generation of `epoch`, which no worker owns, the newest table.

@@ -56,13 +56,16 @@ static int rx_core_lcore(void *arg)
 	return 0;
 }
 
-/* ms for which a link may still go down after the request */
+/* ms after a request to stop until the link is down; packets may arrive until then */
 #define LINK_DOWN_MS 50
 
-/* A frame that was on its way into a packet socket as that was silenced is there after this. */
+/* ms after which a frame that was entering a packet socket when it was silenced has arrived */
 #define SILENCED_MS 5
 
-/* Every packet comes by a packet socket, so that threads can sleep until there is one. */
+/*
+ * Returns true if every packet comes through a packet socket, so that threads can sleep until one
+ * arrives.
+ */
 static bool may_block(const struct run *run)
 {
 	const struct plan *plan = run->plan;
@@ -73,7 +76,10 @@ static bool may_block(const struct run *run)
 	return all;
 }
 
-/* Long naps would delay forwarded packets, and fill queues of which valves see the level. */
+/*
+ * Sets how long the poller sleeps. No naps with --forward or --overload: they would delay packets
+ * and fill queues.
+ */
 static void init_wait(const struct run *run, struct poller *poller)
 {
 	uint32_t slots = UINT32_MAX;
@@ -158,7 +164,7 @@ static void destroy_digest_ring(struct digest_ring *ring)
 
 static struct rte_ring *create_worker_ring(const struct plan *plan, uint32_t worker, int node)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* names must be unique in the process */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "worker%u_%u", worker, serial++);
@@ -171,7 +177,6 @@ bool run_waits(const struct run *run)
 	return run->feeder != NULL && feeder_options(run->config)->pace == PACE_UNPACED;
 }
 
-/* Returns true if no thread waits for workers, and no schedule is given. */
 bool run_sheds_load(const struct run *run)
 {
 	return shed_policy_options(run->config)->policy != SHED_POLICY_OFF && !run_waits(run);
@@ -185,7 +190,7 @@ static uint32_t entries_of(const struct run *run, uint16_t port)
 	return 0;
 }
 
-/* The queues that decide are the worker's own, or its ring. */
+/* Sheds load by the fill level of the worker's ring, or else of its queues. */
 static void start_queue_shedding(
 	const struct run *run, struct worker *worker, struct shed_worker *shed)
 {
@@ -333,7 +338,7 @@ static bool create_lcores(struct run *run, char *error)
 	return true;
 }
 
-/* Attaches the measurements of the epoch to every worker's generation, which no worker owns. */
+/* Attaches the measurements of the epoch to every worker's generation. No worker may own it. */
 static void give_measurements(struct run *run, uint64_t epoch)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -388,7 +393,7 @@ static bool create_measurements(struct run *run, char *error)
 	return true;
 }
 
-/* One pool for the ports of each node, on that node. */
+/* Creates one pool for the ports of each node, on that node. */
 static bool create_pools(struct run *run, char *error)
 {
 	const struct plan *plan = run->plan;
@@ -466,7 +471,7 @@ static bool create_feeder(struct run *run, struct source *source, char *error)
 	return run->feeder != NULL;
 }
 
-/* But for sockets, which are the collector's, and the program in the kernel. */
+/* Creates the packet source, except sockets of the collector and the eBPF program. */
 static bool create_input(struct run *run, struct source *source, char *error)
 {
 	if (run->plan->replay)
@@ -479,7 +484,7 @@ static bool create_collect(struct run *run, char *error)
 	if (run->plan->collect.design == NULL)
 		return true;
 	_Static_assert(OPTION_WHY_MAX <= RUN_ERROR_MAX, "the line fits");
-	/* Datagrams are read completely. */
+	/* The collector needs complete datagrams. */
 	if (run->feeder != NULL)
 		feeder_set_reach(run->feeder, UINT32_MAX);
 	run->collect = collector_source_create(
@@ -510,7 +515,6 @@ static bool create_kernel(struct run *run, char *error)
 	return run->kernel != NULL;
 }
 
-/* Sets the steps of measurements, and reads the schedule if a file has one. */
 bool run_decide(struct run *run, bool *mistake, char *error)
 {
 	const char *path = shed_policy_options(run->config)->schedule;
@@ -572,15 +576,15 @@ struct run *run_create(const struct config *config, const struct plan *plan, str
 static void log_interpreted(const struct filter *filter)
 {
 	if (filter_interpreted(filter) > 0)
-		log_notice("--filter: this expression is interpreted, which costs more time per "
-			   "packet: no native code could be made of it here");
+		log_notice("--filter: the expression is interpreted, which is slower: cannot "
+			   "compile it to native code");
 }
 
 bool run_filter(struct run *run, const struct filter_set *set)
 {
 	if (set->n == 0)
 		return true;
-	/* Frames of records have no struct packet_meta. */
+	/* Frames of flow records have no struct packet_meta. */
 	run->filter = filter_create(set, run->plan->replay && run->collect == NULL);
 	if (run->filter == NULL)
 		return false;
@@ -599,7 +603,7 @@ bool run_filter(struct run *run, const struct filter_set *set)
 	return true;
 }
 
-/* Gives a generation that no worker owns its table. */
+/* Gives a generation that no worker owns its prefix table. */
 static void give_table(struct run *run, uint64_t epoch)
 {
 	struct prefix_filter *table = run->monitor.of[epoch & 1];
@@ -652,12 +656,13 @@ void run_log_overload(const struct run *run)
 	if (shed_policy_options(run->config)->policy == SHED_POLICY_OFF)
 		return;
 	if (!run_sheds_load(run))
-		log_notice("--overload: nothing is given up, as a replay without --pace waits");
+		log_notice(
+			"--overload has no effect: a replay without --pace waits for the workers");
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (must_guess(run, run->ports[p].id))
 			log_warning("%s: its driver does not tell how full a queue is: --overload "
-				    "goes by polls that find as much as they can take, and may "
-				    "notice too late",
+				    "estimates it from full polls, and may "
+				    "react too late",
 				run->ports[p].name);
 }
 
@@ -724,7 +729,7 @@ static void destroy_worker(struct worker *worker)
 	node_memory_give_back(worker, sizeof(*worker));
 }
 
-/* Unless a generation has them, or will have. */
+/* Moves a set to the unused ones, unless a generation uses it or will use it. */
 static void release_measurements(struct run *run, struct measurements *measurements)
 {
 	if (measurements == NULL || measurements == run->next ||
@@ -806,7 +811,7 @@ static void clear_rules(struct generation *generation)
 			generation->rules[r] = (struct prefix_counts){0};
 }
 
-/* Returns whether the worker had counted anything. */
+/* Returns true if the worker counted any packet. */
 static bool recycle_worker(struct worker *worker, uint64_t epoch)
 {
 	struct generation *generation = worker_generation(worker, epoch);
@@ -839,7 +844,7 @@ static void begin_recycling(struct run *run, uint64_t epoch)
 			recycle_worker(run->workers[w], epoch);
 }
 
-/* The generation of `epoch` is clean: that of epoch + 2 may measure something else. */
+/* Applies new measurements to the clean generation of `epoch`, from epoch + 2 on. */
 static void renew_measurements(struct run *run, uint64_t epoch)
 {
 	struct measurements **place = &run->measurements[epoch & 1], *before = *place;
@@ -855,7 +860,10 @@ static void renew_measurements(struct run *run, uint64_t epoch)
 	release_measurements(run, before);
 }
 
-/* Clears an instance unless others take its place. Returns whether it is another one now. */
+/*
+ * Clears an instance unless it was unused or new measurements replace it. Returns true if it was
+ * replaced by one of another width.
+ */
 static bool renew_instance(struct run *run, uint64_t epoch, uint32_t instance, uint32_t m)
 {
 	struct measurements *measurements = run_measurements(run, epoch);

@@ -2,43 +2,45 @@
 #pragma once
 
 /*
- * Chooses how many packets a worker processes, by the fill level of its queues. A queue is checked
- * after each poll; the resulting level applies to the polled burst. docs/ADAPTIVE.md has the proof.
- * One instance per lcore. No DPDK.
+ * Chooses the share of packets that a worker processes, by the fill level of its queues. A queue is
+ * checked after each poll; the resulting level applies to the polled burst. docs/ADAPTIVE.md has
+ * the proof. One instance per lcore. No DPDK.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define SHED_QUARTERS  4
-/* Of SHED_LEVEL_SOME. At 1/2 every second full burst would have more than SHED_LOOKS_MAX, at 1/4 one in
- * 10^5. */
+/*
+ * Shifts of SHED_LEVEL_SOME. At 1/2, every second full burst would exceed SHED_LOOKS_MAX; at 1/4,
+ * one in 10^5.
+ */
 #define SHED_SHIFT_MIN 2
 #define SHED_SHIFT_MAX 6
-/* Most packets of a burst processed at level SHED_LEVEL_SOME. */
+/* Maximum of processed packets of a burst at SHED_LEVEL_SOME. */
 #define SHED_LOOKS_MAX 32
 
 enum shed_level {
 	SHED_LEVEL_FULL,
-	SHED_LEVEL_WAIT,  /* measurements that may */
-	SHED_LEVEL_SOME,  /* one packet of 2^shift is processed */
-	SHED_LEVEL_COUNT, /* none is */
+	SHED_LEVEL_WAIT,  /* measurements of lower priority skip the burst */
+	SHED_LEVEL_SOME,  /* one packet in 2^shift is processed */
+	SHED_LEVEL_COUNT, /* no packet is processed */
 };
 
 struct queue_shedding {
-	bool on; /* written before the start */
+	bool on; /* set before start */
 	uint32_t nb_queues;
 
-	uint8_t level;                   /* enum shed_level, */
-	uint8_t shift;                   /* sampling of SHED_LEVEL_SOME, now or next time */
+	uint8_t level;                   /* enum shed_level */
+	uint8_t shift;                   /* shift of SHED_LEVEL_SOME, now or next time */
 	uint32_t nb_full[SHED_QUARTERS]; /* number of queues per fill level, in quarters */
-	uint32_t nb_waiting;             /* queues of which the last poll did not take all */
+	uint32_t nb_waiting;             /* queues that the last poll did not empty */
 };
 
 /* Part of a burst that is processed. */
 struct burst_shed_level {
 	uint8_t level; /* enum shed_level */
-	uint8_t shift; /* sampling of SHED_LEVEL_SOME; else 0 */
+	uint8_t shift; /* shift of SHED_LEVEL_SOME; else 0 */
 };
 
 static inline struct burst_shed_level queue_shedding_burst_level(
@@ -56,7 +58,7 @@ static inline bool burst_shed_level_equal(struct burst_shed_level a, struct burs
 /* State of a queue at its last check. */
 struct shedding_queue {
 	uint8_t quarters; /* full quarters: 0 to 3 */
-	bool waiting;     /* the poll did not take all */
+	bool waiting;     /* the poll did not empty the queue */
 };
 
 static inline void queue_shedding_init(struct queue_shedding *shedding, uint32_t nb_queues)
@@ -78,9 +80,9 @@ static inline uint32_t queue_shedding_quarters(const struct queue_shedding *shed
 }
 
 /*
- * Raises the level at once to the number of full quarters. Lowers it by one if the queues have
- * emptied by one quarter more than needed to raise it, and to SHED_LEVEL_FULL if they are empty. At
- * SHED_LEVEL_SOME the sampled share halves whenever it was too large, and doubles whenever it was not.
+ * Raises the level at once to the number of full quarters. Lowers it by one when the queues are two
+ * quarters below the level, and to SHED_LEVEL_FULL when they are empty. At SHED_LEVEL_SOME, the
+ * sampled share halves after it was too large, and doubles after it was not.
  */
 static inline void queue_shedding_decide(struct queue_shedding *shedding)
 {
@@ -112,7 +114,7 @@ static inline void queue_shedding_look(struct queue_shedding *shedding,
 }
 
 /*
- * Returns how many of n packets to take so that at most SHED_LOOKS_MAX of them are set in
+ * Returns the number of packets, at most n, that contain at most SHED_LOOKS_MAX of those set in
  * `looked_at`.
  */
 static inline uint32_t queue_shedding_cut(uint64_t looked_at, uint32_t n)

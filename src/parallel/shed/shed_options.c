@@ -24,9 +24,9 @@ const char *shed_policy_given_inapplicable(
 					 : shed_policy_option_inapplicable(config, measurement);
 }
 
-/* --- of a run --- */
+/* --- options of a run --- */
 
-/* These sources decide themselves about packets. */
+/* Sources and modes that cannot shed load. */
 static const char *inapplicable_without_choice(
 	const struct config *config, const struct measurement_config *measurement)
 {
@@ -129,7 +129,7 @@ const struct option_owner shed_policy_owner = {
 	.size = sizeof(struct shed_policy_options),
 };
 
-/* --- of a measurement --- */
+/* --- options of a measurement --- */
 
 bool steps_to_keys(const struct measurement_config *measurement)
 {

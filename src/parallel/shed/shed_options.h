@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Options of load shedding: how the run decides, and which steps measurements offer. */
+/* Options of load shedding: policy of the run, and steps of measurements. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@
 
 enum shed_policy {
 	SHED_POLICY_OFF,
-	SHED_POLICY_SAMPLE, /* a worker's queues decide */
-	/* And so does the reporter, every 10 ms (adapt/choose.h). */
+	SHED_POLICY_SAMPLE, /* decided by the queues of each worker */
+	/* Also decided by the reporter, every 10 ms (adapt/choose.h). */
 	SHED_POLICY_GREEDY,
 	SHED_POLICY_LSF,
 	SHED_POLICY_QUERIES,
@@ -20,8 +20,8 @@ enum shed_policy {
 
 struct shed_policy_options {
 	enum shed_policy policy;
-	double reserve;       /* share of a worker's time that is to be left free */
-	const char *schedule; /* NULL: nothing is decided beforehand */
+	double reserve;       /* idle share of a worker's time, 0 to 1 */
+	const char *schedule; /* path of the schedule; NULL: none */
 };
 
 OPTION_OWNER(shed_policy)
@@ -43,8 +43,8 @@ static inline bool shed_policy_given(const struct config *config)
 }
 
 /*
- * As option_row.lacks: requires --overload, or a run that may switch to it, and
- * shed_policy_given().
+ * Serve as option_row.inapplicable: the first requires that the run can switch to --overload, the
+ * second requires shed_policy_given().
  */
 const char *shed_policy_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);
@@ -61,5 +61,5 @@ struct steps_options {
 
 OPTION_OWNER_OF_MEASUREMENT(steps)
 
-/* Returns true if one of its steps changes to other keys. */
+/* Returns true if a step changes to other keys. */
 bool steps_to_keys(const struct measurement_config *measurement);

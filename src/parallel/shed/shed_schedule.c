@@ -18,21 +18,21 @@ enum shed_schedule_field {
 	FIELD_WORKER,
 	FIELD_PACKET,
 	FIELD_TO,
-	FIELD_MEASUREMENT, /* the one that may be missing */
+	FIELD_MEASUREMENT, /* optional column */
 	FIELDS,
 };
 
 static const char *const field_names[FIELDS] = {"worker", "packet", "to", "measurement"};
 
-/* A file that is being read. */
+/* State of reading a file. */
 struct shed_schedule_reading {
 	const char *path;
 	const struct shed_schedule_plan *plan;
 	uint32_t line;
-	bool any;            /* rows after the header */
+	bool any;            /* the file has rows after the header */
 	uint32_t at[FIELDS]; /* index of each column; UINT32_MAX: none */
 	bool *mistake;
-	char *error; /* until there is another: no memory */
+	char *error; /* preset to out of memory */
 };
 
 __attribute__((format(printf, 2, 3))) static bool set_line_error(
@@ -80,7 +80,7 @@ static uint32_t split(
 		fields[n] = next_field(&line);
 		if (fields[n] != NULL)
 			continue;
-		set_line_error(reading, "the quotes of field %u are not around it", n + 1);
+		set_line_error(reading, "field %u: the quotes must enclose the whole field", n + 1);
 		return 0;
 	}
 	return n;
@@ -98,7 +98,7 @@ static bool read_header(struct shed_schedule_reading *reading, char *line)
 				continue;
 			if (reading->at[f] != UINT32_MAX)
 				return set_line_error(
-					reading, "column '%s' stands twice", field_names[f]);
+					reading, "duplicate column '%s'", field_names[f]);
 			reading->at[f] = at;
 		}
 		if (reading->at[f] == UINT32_MAX && f != FIELD_MEASUREMENT)
@@ -117,12 +117,13 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 	entry->measurement = SHED_SCHEDULE_ALL;
 	if (*name == '\0')
 		return steps_find_level(to, &entry->level) ||
-		       set_line_error(reading, "'%s' is none of full, wait, 1/2 to 1/%u, count", to,
+		       set_line_error(reading,
+			       "'%s': unknown level; levels: full, wait, 1/2 to 1/%u, count", to,
 			       1U << SHED_SHIFT_MAX);
 	while (m < plan->nb_measurements && strcmp(plan->names[m], name) != 0)
 		m++;
 	if (m == plan->nb_measurements)
-		return set_line_error(reading, "there is no measurement '%s'", name);
+		return set_line_error(reading, "unknown measurement '%s'", name);
 	entry->measurement = (uint8_t)m;
 	entry->of_flows = steps_find_flows(to, &entry->flows);
 	if (entry->of_flows)
@@ -139,7 +140,7 @@ static bool read_what(const struct shed_schedule_reading *reading, const char *n
 
 static bool add_entry(struct shed_schedule_list *list, const struct shed_schedule_entry *entry)
 {
-	if ((list->n & (list->n - 1)) == 0) { /* full, as it grows by doubling */
+	if ((list->n & (list->n - 1)) == 0) { /* full: the list grows by doubling */
 		size_t room = list->n == 0 ? 1 : 2 * (size_t)list->n;
 		void *more = realloc(list->decisions, room * sizeof(*entry));
 
@@ -167,7 +168,7 @@ static bool read_row(
 	for (uint32_t f = 0; f < FIELDS; f++)
 		if (reading->at[f] >= n && reading->at[f] != UINT32_MAX)
 			return set_line_error(reading, "no %s", field_names[f]);
-	/* applies to a whole interval */
+	/* the row applies to a whole interval */
 	if (*fields[reading->at[FIELD_PACKET]] == '\0' &&
 		*fields[reading->at[FIELD_WORKER]] == '\0')
 		return true;
@@ -181,10 +182,9 @@ static bool read_row(
 	if (units_count(fields[reading->at[FIELD_PACKET]], &entry.packet) != NULL ||
 		entry.packet == UINT64_MAX)
 		return set_line_error(
-			reading, "'%s' is no packet's number", fields[reading->at[FIELD_PACKET]]);
+			reading, "'%s': not a packet number", fields[reading->at[FIELD_PACKET]]);
 	if (list->n > 0 && list->decisions[list->n - 1].packet > entry.packet)
-		return set_line_error(reading,
-			"packet %llu of worker %llu stands behind a later one",
+		return set_line_error(reading, "packet %llu of worker %llu comes after a later one",
 			(unsigned long long)entry.packet, (unsigned long long)worker);
 	if (!read_what(reading, name, fields[reading->at[FIELD_TO]], &entry))
 		return false;
@@ -194,36 +194,35 @@ static bool read_row(
 static bool read_lines(
 	struct shed_schedule_reading *reading, FILE *file, struct shed_schedule *schedule)
 {
-	char line[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
+	char line[LINE_MAX_BYTES + 2]; /* one byte more than the limit, and the final 0 */
 	ssize_t length;
 	bool good = true;
 
 	while (good && (length = regular_file_line(file, line, sizeof(line))) >= 0) {
 		reading->line++;
 		if (signals_stop_requested())
-			good = set_line_error(reading, "ended before it was read");
+			good = set_line_error(reading, "interrupted");
 		else if (length > LINE_MAX_BYTES)
-			good = set_line_error(reading, "is longer than %d bytes", LINE_MAX_BYTES);
+			good = set_line_error(reading, "longer than %d bytes", LINE_MAX_BYTES);
 		else if (strlen(line) != (size_t)length)
-			good = set_line_error(reading, "it has a NUL byte");
+			good = set_line_error(reading, "NUL byte");
 		else if (reading->line == 1)
 			good = read_header(reading, line);
 		else if (line[strspn(line, "\r\n")] != '\0')
 			good = read_row(reading, line, schedule);
 	}
 	if (good && ferror(file)) {
-		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "%s: cannot be read",
-			reading->path);
+		snprintf(reading->error, SHED_SCHEDULE_ERROR_MAX, "cannot read %s", reading->path);
 		return false;
 	}
 	if (good && reading->line == 0)
-		good = set_line_error(reading, "it is empty");
+		good = set_line_error(reading, "empty file");
 	if (good && !reading->any)
-		good = set_line_error(reading, "no row stands behind the header");
+		good = set_line_error(reading, "no row after the header");
 	return good;
 }
 
-/* Each list ends. */
+/* Adds the final entry to each list. */
 static bool end_lists(struct shed_schedule *schedule)
 {
 	static const struct shed_schedule_entry end = {.packet = UINT64_MAX};
@@ -249,7 +248,7 @@ struct shed_schedule *shed_schedule_read(
 	*mistake = false;
 	if (file == NULL)
 		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "%s: %s", path,
-			errno != 0 ? strerror(errno) : "is no regular file");
+			errno != 0 ? strerror(errno) : "not a regular file");
 	else
 		snprintf(error, SHED_SCHEDULE_ERROR_MAX, "no memory for %s", path);
 	if (file != NULL && schedule != NULL && schedule->of != NULL) {

@@ -11,9 +11,9 @@
 
 #define SHED_SCHEDULE_ALL UINT8_MAX
 
-/* From a packet of a worker on. */
+/* Setting from a packet of a worker on. */
 struct shed_schedule_entry {
-	uint64_t packet; /* its number among those that came to the worker, from 0 */
+	uint64_t packet; /* packet number of the worker, from 0 */
 	uint8_t measurement; /* measurement that takes its first `steps` steps; SHED_SCHEDULE_ALL: all */
 	uint8_t steps;
 	bool of_flows; /* sampling of flows instead of steps */
@@ -26,24 +26,25 @@ struct shed_schedule {
 	uint32_t nb_workers;
 	struct shed_schedule_list {
 		struct shed_schedule_entry
-			*decisions; /* in the order of packets, with an end at UINT64_MAX */
+			*decisions; /* ordered by packet; the last entry has UINT64_MAX */
 		uint32_t n;
 	} * of; /* [nb_workers] */
 };
 
-/* For whom a file may decide. */
+/* Properties of the run that a file must match. */
 struct shed_schedule_plan {
 	uint32_t nb_workers, nb_measurements;
 	const char *const *names;  /* names of the measurements */
-	const struct steps *steps; /* their steps */
-	uint32_t deep;             /* a bit each: their flows have states */
+	const struct steps *steps; /* steps of the measurements */
+	uint32_t deep;             /* measurements with flow detail, one bit each */
 };
 
 #define SHED_SCHEDULE_ERROR_MAX 512
 
 /*
- * Reads CSV, of whose columns worker, packet, to and, where it is there, measurement count. NULL
- * with one line in error[SHED_SCHEDULE_ERROR_MAX]. *mistake: it is one in the text.
+ * Reads a CSV file with the columns worker, packet, to and optionally measurement; others are
+ * ignored. Returns NULL with one line in error[SHED_SCHEDULE_ERROR_MAX]; *mistake: the cause is the
+ * text of the file.
  */
 struct shed_schedule *shed_schedule_read(
 	const char *path, const struct shed_schedule_plan *plan, bool *mistake, char *error);

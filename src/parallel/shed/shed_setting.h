@@ -17,25 +17,25 @@
 #include "parallel/shed/steps.h"
 #include "sketch/flow_states.h"
 
-/* Not changed while it is published. */
+/* Settings of a worker. Immutable while published. */
 struct shed_setting {
 	uint64_t number; /* sequence number of the settings of this worker, from 0 */
-	/* Number of the set of measurements that the settings apply to. Other sets shed nothing. */
+	/* Number of the set of measurements that has these settings. Other sets shed nothing. */
 	uint64_t of;
 	uint8_t step[CONFIG_MEASUREMENTS_MAX];  /* current step in struct steps */
 	uint8_t shift[CONFIG_MEASUREMENTS_MAX]; /* one packet of 2^shift is processed */
-	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* 2^-keys of its keys are counted */
+	uint8_t keys[CONFIG_MEASUREMENTS_MAX];  /* a share of 2^-keys of the keys is counted */
 	uint32_t off;   /* measurements that receive no packets, one bit each */
-	uint32_t first; /* measurements that never wait, regardless of priority */
+	uint32_t first; /* measurements that never skip packets, regardless of priority */
 	struct flow_states flows[CONFIG_MEASUREMENTS_MAX]; /* flow detail of flow tables */
 };
 
 /* Combined effect of level and settings on a burst. */
 struct burst_shedding {
 	bool count_only; /* packets are only counted */
-	uint8_t shift;   /* one of 2^shift is, for those that look at most */
+	uint8_t shift;   /* smallest shift of any measurement: one packet in 2^shift is processed */
 	uint32_t off;    /* measurements that skip the burst, one bit each */
-	/* Measurements that sample the burst, one bit each, at 1 in 2^rarer[m]. */
+	/* Measurements that sample the processed packets, one bit each, at 1 in 2^rarer[m]. */
 	uint32_t rare;
 	uint8_t rarer[CONFIG_MEASUREMENTS_MAX];
 	uint32_t shifts; /* non-zero values in rarer[], one bit each */
@@ -46,29 +46,31 @@ struct burst_shedding {
 
 /* Mailbox of a worker. */
 struct shed_mailbox {
-	/* Written by the reporter, with release: pairs with the worker's acquire. */
+	/* Written by the reporter, with release. Pairs with the acquire in take_setting(). */
 	alignas(64) _Atomic(const struct shed_setting *) next;
 
-	/* Written by the worker. Sums over all of the run, at each level of the valve: */
+	/* Written by the worker. Sums over the run; packets by shedding level. */
 	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
 	/*
 	 * Bursts at SHED_LEVEL_FULL that apparently were not preempted: packets, and TSC cycles spent.
 	 */
 	_Atomic uint64_t smooth_packets, smooth_busy;
-	_Atomic uint64_t backlog; /* packets that waited after the last poll */
+	_Atomic uint64_t backlog; /* packets waiting after the last poll */
 	_Atomic uint32_t shift;   /* sampling of SHED_LEVEL_SOME */
-	/* The states that it has, with release: it does not touch those before any more; and from
-	 * which of its packets on, which is there before. */
+	/*
+	 * Number of the current setting, stored with release: the worker no longer reads older
+	 * ones. taken_from, stored before, is its first packet.
+	 */
 	_Atomic uint64_t taken, taken_from;
 };
 
-/* Nothing is given up. */
+/* Full detail. */
 #define SHED_SETTING_WHOLE                                                                         \
 	{                                                                                          \
 		.flows = { [0 ... CONFIG_MEASUREMENTS_MAX - 1] = FLOW_STATES_IDENTITY }            \
 	}
 
-/* Measurement m takes the first `steps` of its steps. */
+/* Applies the first `steps` steps of measurement m. */
 static inline void shed_setting_step(
 	struct shed_setting *setting, const struct steps *of, uint32_t m, uint32_t steps)
 {

@@ -13,7 +13,7 @@ static const char key_prefix[] = "key:";
 
 _Static_assert(SHED_SHIFT_MAX == KEY_SHARE_MAX, "both go to the same share");
 
-/* "rate:1/2" to "rate:1/64", or with another prefix. */
+/* Reads a share such as "rate:1/2" to "rate:1/64", or with another prefix. */
 static bool read_share(struct step *step, const char *prefix)
 {
 	for (step->shift = 1; step->shift <= SHED_SHIFT_MAX; step->shift++) {
@@ -26,7 +26,7 @@ static bool read_share(struct step *step, const char *prefix)
 	return false;
 }
 
-/* Returns NULL or why not. why[STEPS_WHY_MAX] may hold it. */
+/* Reads a step. Returns NULL, or the reason, which may be in why[STEPS_WHY_MAX]. */
 static const char *read_step(struct step *step, char *why)
 {
 	if (strcmp(step->word, "off") == 0) {
@@ -104,7 +104,7 @@ static const char *add_step(struct steps *steps, const char *text, size_t length
 bool steps_parse(struct steps *steps, const char *text, char *why)
 {
 	*steps = (struct steps){0};
-	if (text == NULL) /* the command lacks these options */
+	if (text == NULL) /* the command does not have these options */
 		return true;
 	for (;;) {
 		size_t length;
@@ -199,7 +199,7 @@ static bool read_letters(const char *letters, uint8_t to[FLOW_STATES])
 		if (letter == NULL)
 			return false;
 		to[state] = (uint8_t)(letter - flow_letters);
-		if (to[state] > state) /* flows are held back, and not driven on */
+		if (to[state] > state) /* detail may only be reduced */
 			return false;
 	}
 	return true;
@@ -218,7 +218,7 @@ bool steps_find_flows(const char *word, struct flow_states *flows)
 	if (word[FLOW_STATES] == '-' && read_letters(word + FLOW_STATES + 1, flows->to[1]) &&
 		word[2 * FLOW_STATES + 1] == ':')
 		flows->share = (uint32_t)strtoul(word + 2 * FLOW_STATES + 2, NULL, 10);
-	/* The text must have no other form. */
+	/* Accept only the canonical form. */
 	steps_flows_word(flows, again);
 	return strcmp(again + strlen(flows_prefix), word) == 0;
 }

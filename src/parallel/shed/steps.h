@@ -16,18 +16,18 @@
 enum step_kind {
 	STEP_RATE, /* count one packet of 2^shift */
 	STEP_KEYS, /* count only a share of 2^-shift of the keys (sketch/key_sampling.h) */
-	STEP_KEY, /* keys are those of another rule; from an interval's begin on, for all workers */
-	STEP_OFF, /* no packet is */
+	STEP_KEY,  /* use another key rule; from the start of an interval on, for all workers */
+	STEP_OFF,  /* count no packet */
 };
 
 struct step {
 	enum step_kind kind;
 	char word[STEP_WORD_MAX]; /* "rate:1/4", "keys:1/4", "key:src/24", "off" */
 	uint8_t shift;
-	struct key_rule key; /* its name lies in the word */
+	struct key_rule key; /* its name points into `word` */
 };
 
-/* Stays where it was filled. */
+/* Must not be copied, because names point into it. */
 struct steps {
 	uint32_t n;
 	struct step steps[STEPS_MAX];
@@ -35,14 +35,14 @@ struct steps {
 
 #define STEPS_WHY_MAX (KEY_RULE_WHY_MAX + STEP_WORD_MAX)
 
-/* Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
+/* Parses a list of steps. Returns true, or false with a phrase in why[STEPS_WHY_MAX]. */
 bool steps_parse(struct steps *steps, const char *text, char *why);
 
-/* After the first n steps: the last of each kind counts. */
+/* Detail after the first n steps; the last step of each kind applies. */
 struct detail {
 	bool off;
 	uint8_t shift, keys;        /* parameters of STEP_RATE and STEP_KEYS */
-	const struct key_rule *key; /* NULL: the measurement's own */
+	const struct key_rule *key; /* NULL: the key of the measurement */
 };
 
 struct detail steps_detail(const struct steps *steps, uint32_t n);
@@ -56,7 +56,7 @@ bool steps_find(const struct steps *steps, const char *word, uint32_t *n);
 /* Writes the level of a burst: "full", "wait", "1/2" to "1/64", "count". */
 void steps_level_word(struct burst_shed_level level, char word[STEP_WORD_MAX]);
 
-/* False where the word is none of these. */
+/* Parses such a word. Returns false if it is invalid. */
 bool steps_find_level(const char *word, struct burst_shed_level *level);
 
 /*
@@ -66,5 +66,5 @@ bool steps_find_level(const char *word, struct burst_shed_level *level);
  */
 void steps_flows_word(const struct flow_states *flows, char word[STEP_WORD_MAX]);
 
-/* False where the word is none of these. */
+/* Parses such a word. Returns false if it is invalid. */
 bool steps_find_flows(const char *word, struct flow_states *flows);

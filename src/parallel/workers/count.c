@@ -6,7 +6,10 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* rules: key rules to hash, one bit each. timer: NULL if the burst is not timed. */
+/*
+ * Computes masked keys and hashes. rules: key rules to hash, one bit each. timer: NULL if the burst
+ * is not timed.
+ */
 static ALWAYS_INLINE void hash_keys(const struct counting *counting, struct key_burst *bursts,
 	const uint32_t rules, struct stage_timer *timer)
 {
@@ -52,7 +55,7 @@ void count_keys_timed(const struct counting *counting, struct sketch *const *ske
 	update(counting, counting->bursts, counting->update, sketch, distinct, timer);
 }
 
-/* Returns the key rules needed for all packets by active measurements, one bit each. */
+/* Returns the key rules that active measurements need for all packets, one bit each. */
 static uint32_t rules_of(const struct counting *counting, const struct drill_down_sets *sets,
 	const struct burst_shedding *state)
 {
@@ -163,7 +166,7 @@ static struct key_sample_counts sum_share(
 		packets, bytes, (uint64_t)packets << shift, (uint64_t)bytes << shift};
 }
 
-/* The entries whose keys are in the share; the others are added up by rank. */
+/* Returns the entries whose keys are in the share, and adds up the others by rank. */
 static const struct key_burst *sift(const struct counting *counting, const struct key_burst *burst,
 	uint32_t keys, uint32_t shift, struct key_sample_counts left_out[KEY_SHARE_MAX])
 {
@@ -219,7 +222,7 @@ void count_some_keys(const struct counting *counting, struct sketch *const *sket
 	}
 }
 
-/* Leaves the entries that have packets, in their order. */
+/* Removes entries without packets. Keeps the order. */
 static void leave_empty_out(struct key_burst *burst)
 {
 	struct key_weights *weights = burst->weights;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The second half of counting: from a burst of 5-tuples to the sketches of every measurement. The
- * first half fills the burst: of packets (parallel/workers/worker.c), or of whatever else has keys.
+ * Second half of counting: updates the sketches of every measurement from a burst of 5-tuples. The
+ * first half fills the burst from packets (parallel/workers/worker.c) or other input that has keys.
  */
 
 #include <stdbool.h>
@@ -18,18 +18,18 @@
 #include "sketch/key_sampling.h"
 #include "sketch/sketch.h"
 
-/* One thread's. */
+/* Counting of one thread. */
 struct counting {
-	/* Written before the start. */
+	/* Set before start. */
 	uint64_t set; /* number of the set of measurements (parallel/run/measurements.h) */
 	const struct hash_key *hash_key;
 	bool details;  /* a measurement needs times or TCP flags */
 	bool extra;    /* a key has a field outside the 5-tuple */
 	bool overhead; /* a measurement needs the bytes of IP packets; implies details */
 	bool tcp;      /* a measurement needs TCP fields; implies details */
-	bool rests;    /* a measurement has work for it when nothing comes */
+	bool rests;    /* a measurement needs calls without packets */
 	uint32_t nb_measurements;
-	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
+	sketch_update_fn update[CONFIG_MEASUREMENTS_MAX];
 	/* Measurement m counts bursts[key_rule_of[m]]. */
 	uint32_t key_rule_of[CONFIG_MEASUREMENTS_MAX];
 	uint32_t nb_key_rules;
@@ -38,26 +38,26 @@ struct counting {
 	/* [nb_key_rules]; bursts[0] is filled by the first half, but for its hashes. */
 	struct key_burst *bursts;
 	/*
-	 * As many, where a burst with weights waits for the memory of its counters while the next is
-	 * filled; NULL: none waits.
+	 * [nb_key_rules]. A burst with weights waits here until its counters are in cache, while
+	 * the next burst is filled. NULL: bursts do not wait.
 	 */
 	struct key_burst *waiting;
-	bool waits; /* there is one in waiting[] */
+	bool waits; /* waiting[] has a burst */
 
 	struct key_weights *
 		weights; /* weights of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
-	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX]; /* of its sharing */
-	uint32_t low_ranked; /* measurements that may wait for others, one bit each */
+	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX];
+	uint32_t low_ranked; /* measurements that load shedding skips first */
 
 	/* Measurements with drill-down (parallel/workers/drill_down.h). */
-	bool drill_down;                                 /* there is one */
-	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* rule of the keys of its networks */
+	bool drill_down;                                 /* a measurement has drill-down */
+	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* key rule of its networks */
 	/* Key rules needed for all packets if there are networks, one bit each. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
 	struct key_burst
-		*picked; /* [PICKED_BURSTS]: what is inside, and its keys, or those of a share */
+		*picked; /* [PICKED_BURSTS]: entries that a measurement counts, with their keys */
 };
 
 #define PICKED_BURSTS 2
@@ -67,7 +67,7 @@ void count_keys(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct);
 
 struct stage_timer;
-/* The same, timed part by part. */
+/* As count_keys(), with the time of each part. */
 void count_keys_timed(const struct counting *counting, struct sketch *const *sketch,
 	struct hyperloglog *const *distinct, struct stage_timer *timer);
 
@@ -81,8 +81,8 @@ uint64_t drill_down_entries(
 /*
  * As count_keys(), under a shedding state. counting->bursts[0] has lengths, and room for weights if
  * packets are sampled. rarer[k]: entries of the 1-in-2^k sample, one bit each. Measurements with
- * drill-down count what is inside their networks. Measurements that count a share of their keys add
- * the rest to sifted[m], by rank. timer: NULL if the burst is not timed.
+ * drill-down count only entries inside their networks. Measurements that count a share of their
+ * keys add the others to sifted[m], by rank. timer: NULL if the burst is not timed.
  */
 struct burst_shedding;
 void count_some_keys(const struct counting *counting, struct sketch *const *sketch,

@@ -28,7 +28,7 @@ void drill_down_renew(
 	for (uint32_t i = 0; i < drill_down->heavy.n; i++) {
 		const struct key *key = &drill_down->heavy.of[i].key;
 
-		/* One key in millions of sets finds its slots taken. */
+		/* in one of millions of sets, a key does not fit and is left out */
 		key_set_add(set, key, hash_one(hash_key, key));
 	}
 }
@@ -65,7 +65,10 @@ static const struct measurement_config *find_measurement(
 	return NULL;
 }
 
-/* Returns true if its source depends, directly or through others, on the measurement itself. */
+/*
+ * Returns true if the source of the drill-down depends on the measurement itself, directly or
+ * through others.
+ */
 static bool is_circle(const struct config *config, const struct measurement_config *measurement)
 {
 	const struct measurement_config *next = measurement;
@@ -117,7 +120,7 @@ static const char *inapplicable_without_intervals(
 						      : NULL;
 }
 
-/* May precede the sections and then applies to all measurements. */
+/* A line before the first section applies to all measurements. */
 static const char *inapplicable_without_within(
 	const struct config *config, const struct measurement_config *measurement)
 {

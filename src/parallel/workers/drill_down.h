@@ -22,8 +22,8 @@
 struct drill_down_options {
 	struct drill_down_source {
 		char networks
-			[DRILL_DOWN_NAME_MAX]; /* the measurement that names them; empty: none */
-		double share;                  /* smallest share of a heavy key */
+			[DRILL_DOWN_NAME_MAX]; /* name of the measurement that provides the networks; empty: no drill-down */
+		double share; /* smallest share of a heavy key */
 	} within;
 	uint64_t stay; /* ns for which a key is kept after it was last heavy */
 };
@@ -42,11 +42,11 @@ bool drill_down_any(const struct config *config);
 struct drill_down {
 	uint32_t networks; /* measurement that provides the networks */
 	struct heavy_keys heavy;
-	struct key_set sets[2];    /* by generation */
-	struct log_ratelimit full; /* more were heavy */
+	struct key_set sets[2];    /* indexed by generation */
+	struct log_ratelimit full; /* warning: more keys were heavy than fit */
 };
 
-/* Gives the generation of `epoch`, which no worker owns, the keys that are heavy now. */
+/* Updates the heavy keys in the generation of `epoch`, which no worker owns. */
 void drill_down_renew(struct drill_down *down, const struct hash_key *hash_key, uint64_t epoch);
 
 /* Part of a worker's packets that a measurement counted. */
@@ -57,6 +57,7 @@ struct drill_down_counts {
 
 /* Part of a generation. Owned by the worker until it leaves the epoch. */
 struct drill_down_sets {
-	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: it counts all */
+	const struct key_set
+		*sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: the measurement counts all packets */
 	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];
 };

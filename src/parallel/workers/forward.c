@@ -13,7 +13,7 @@
 #include "parallel/workers/poll.h"
 #include "rx/packet/captured.h"
 
-/* Between two system calls for packets that do not leave, which other ways would wait for. */
+/* us between two system calls to send pending packets, so that other paths do not wait */
 #define FLUSH_US 50
 
 static size_t bytes_of(uint32_t nb_ways)
@@ -87,7 +87,7 @@ static bool fits(const struct forward_path *path, const struct rte_mbuf *mbuf)
 	       mbuf->pkt_len <= atomic_load_explicit(&send->longest_tagged, memory_order_relaxed);
 }
 
-/* Leaves the packets that may be sent, in their order, and frees the others. */
+/* Keeps the packets that fit, in order, and frees the others. */
 static __attribute__((noinline)) uint32_t leave_out_too_long(const struct forward_path *path,
 	struct forward_counts *counts, struct rte_mbuf **pkts, uint32_t n)
 {

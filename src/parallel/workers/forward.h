@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * --forward: what a polling lcore receives leaves by another port, or the same, as it came, whether
- * it is measured or not. Queue i of a port goes to queue i of the other, so nothing is reordered.
- * Nothing waits: what the device does not take is dropped at once, and counted with its reason.
+ * Forwarding: a polling lcore sends every received packet unmodified through another port, or the
+ * same one, whether it is measured or not. Queue i of a port sends to queue i of the other, so
+ * packets keep their order. Nothing waits: packets that the device does not accept are dropped at
+ * once and counted by reason.
  */
 
 #include <stdbool.h>
@@ -28,7 +29,7 @@ struct forward_counts {
 	uint64_t bytes; /* wire bytes of these, without FCS */
 	uint64_t tx_full, too_long, no_link;
 	struct histogram
-		times; /* TSC cycles that packets took: one entry a burst, as often as it has packets */
+		times; /* TSC cycles from arrival to sending: each burst counts once for each of its packets */
 };
 
 /* Path of the packets of a polled queue. */
@@ -37,8 +38,8 @@ struct forward_path {
 	uint16_t port, queue; /* egress port and queue */
 	const struct port_send *send;
 	bool lingers;                    /* a packet socket may still hold accepted packets */
-	uint64_t flush_at;               /* TSC: not before, it is asked again to send that */
-	struct forward_counts counts[2]; /* by generation */
+	uint64_t flush_at;               /* TSC before which the socket is not flushed again */
+	struct forward_counts counts[2]; /* indexed by generation */
 };
 
 /* Forwarding of one polling lcore: one path per queue of its poller, in order. */
@@ -61,8 +62,8 @@ uint64_t forward_burst(struct forward *forward, uint32_t way, uint64_t epoch,
 
 /* Sends what packet sockets still hold for a path, if possible. Call it when no packet arrived. */
 void forward_rest(struct forward *forward, uint32_t way);
-/* The same for all paths. Call it after the last packet. */
+/* As forward_rest() for all paths. Call it after the last packet. */
 void forward_end(struct forward *forward);
 
-/* The reporter: the generation of `epoch` is clean again. NULL is allowed. */
+/* Called by the reporter. Clears the generation of `epoch`. NULL is allowed. */
 void forward_recycle(struct forward *forward, uint64_t epoch);

@@ -10,11 +10,11 @@
 #include "base/huge_map.h"
 #include "parallel/plan/topology.h"
 
-#define LOOKS_MAX 64 /* pages of one allocation that are looked up */
+#define LOOKS_MAX 64 /* maximum pages of one allocation to look up */
 
 static _Thread_local struct memory_tally tallies[TOPOLOGY_NODES_MAX];
 
-/* Preferred, not bound: a node that is full costs speed, not the run. */
+/* Prefers a node without binding to it: if it is full, the run is slower but does not fail. */
 static void prefer_node(void *memory, size_t size, int node, unsigned int flags)
 {
 	unsigned long nodes[16] = {0};
@@ -88,11 +88,11 @@ void node_memory_look(const void *memory, size_t size, int node)
 		return;
 	for (size_t i = 0; i < n; i++)
 		pages[i] = (const char *)memory + size / n * i;
-	/* With no nodes to move to, it tells where the pages are. */
+	/* without target nodes, the call returns the node of each page */
 	if (syscall(SYS_move_pages, 0, n, pages, NULL, where, 0) != 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (where[i] < 0) /* not a page: never touched */
+		if (where[i] < 0) /* negative: the page was never touched */
 			continue;
 		tallies[node].pages++;
 		if (where[i] != node) {

@@ -3,10 +3,11 @@
 
 /*
  * Memory for sketches: on the NUMA node of the worker that writes it, in transparent hugepages if
- * available, and touched before the first packet, so that the packet path never faults. It is not
- * part of the EAL heap, which without hugepages has a fixed size and no nodes. The kernel silently
- * uses another node if one is full. Therefore some pages of each allocation are looked up after
- * they were touched, and each allocating thread keeps a tally per node.
+ * available, and touched before the first packet, so that the packet path has no page faults. It is
+ * not in the EAL heap, which has a fixed size and no nodes without hugepages.
+ *
+ * The kernel silently uses another node if one is full. Therefore some pages of each allocation are
+ * looked up after they are touched, and each allocating thread counts them per node.
  */
 
 #include <stdbool.h>
@@ -15,26 +16,26 @@
 
 #include "sketch/sketch.h"
 
-/* An allocator for one node; -1: wherever the kernel likes. */
+/* Returns an allocator for one node; -1: any node. */
 struct sketch_allocator node_memory_on_node(int node);
 
-/* Memory of such an allocator. */
+/* Allocate and free memory of such an allocator. */
 void *node_memory_get(int node, size_t size);
 void node_memory_give_back(void *memory, size_t size); /* NULL is allowed */
 
 /* Returns the bytes available without swapping; SIZE_MAX: unknown. */
 size_t node_memory_available(void);
 
-/* Moves the whole pages of a range to a node, as far as the node has room. */
+/* Moves the whole pages of a range to a node, as long as the node has free memory. */
 void node_memory_move(void *memory, size_t size, int node);
 
-/* Looks some touched pages of a range up, and adds to the tally of the node they should be on. */
+/* Looks up some touched pages of a range and adds them to the tally of their intended node. */
 void node_memory_look(const void *memory, size_t size, int node);
 
-/* Pages looked up that should be on a node; all 0 where the kernel does not tell. */
+/* Looked up pages intended for a node; all 0 if the kernel cannot report nodes. */
 struct memory_tally {
 	uint64_t pages, elsewhere;
-	int where; /* a node on which one of `elsewhere` is */
+	int where; /* node of one page of `elsewhere` */
 };
 
 /* Returns true if the misplacement is worth a warning: the kernel always misplaces a few pages. */

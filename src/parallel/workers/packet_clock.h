@@ -15,8 +15,8 @@
 
 struct packet_clock {
 	uint64_t hz;      /* TSC frequency; 0: not synchronized yet */
-	uint64_t tsc;     /* when the clock was read */
-	int64_t utc;      /* what it said: ns since 1970-01-01 UTC */
+	uint64_t tsc;     /* TSC at the last reading of the system clock */
+	int64_t utc;      /* last reading, ns since 1970-01-01 UTC */
 	double ns_of_tsc; /* ns per cycle */
 };
 

@@ -13,23 +13,26 @@
 #include "rx/packet/meta.h"
 #include "rx/port/packet_socket.h"
 
-/* Limit for draining a device that still receives packets. */
+/* ms: limit for draining a device that still receives packets */
 #define DRAIN_MS 200
 
-/* Once a live run is stopped. Cycles of the clock; 0: it is not. */
+/* State of draining after a live run is stopped. TSC; 0: not set. */
 struct drain {
 	uint64_t give_up, quiet;
 };
 
-/* Yields before the first sleep, of rounds that found nothing and followed each other at once. */
+/*
+ * Number of yields before the first sleep, and the us within which the next empty round must
+ * follow.
+ */
 #define IDLE_YIELDS   8
 #define AT_ONCE_US    50
-#define IDLE_SLEEP_NS 1000 /* to which the kernel adds the thread's slack: 50 us as a rule */
+#define IDLE_SLEEP_NS 1000 /* the kernel adds the timer slack of the thread, usually 50 us */
 
-/* Longest nap while packets come, and the time in which one more may come. */
+/* Longest nap while packets arrive, and the shortest time per packet; ns. */
 #define NAP_MAX_NS         1000000u
 #define PACKET_NS          62u
-/* Longest sleep, and its share of an interval. */
+/* Longest sleep in ms, and number of sleeps per interval. */
 #define WAIT_MAX_MS        10
 #define WAITS_PER_INTERVAL 10
 /* Empty rounds with short naps before a poller blocks: about 1 ms. */
@@ -41,8 +44,8 @@ static _Thread_local struct {
 } yields;
 
 /*
- * The scheduler treats a thread that only yields as idle: next to spinning threads it gets little
- * time. A thread that sleeps gets its turn when it wakes.
+ * The scheduler gives little time to a thread that only yields if spinning threads share its CPU. A
+ * thread that sleeps is scheduled when it wakes.
  */
 bool poll_yields(void)
 {
@@ -80,8 +83,8 @@ uint32_t poll_wait_ms(uint64_t interval)
 }
 
 /*
- * While packets come the poller naps, and takes in one round all that came meanwhile. If nap_ns is 0
- * it naps as poll_idle() does, until nothing came for a while.
+ * While packets arrive the poller naps, and each round takes all that arrived meanwhile. If nap_ns
+ * is 0 it waits as in poll_idle() until a number of rounds were empty.
  */
 void poll_wait(struct poller *poller)
 {
@@ -131,7 +134,7 @@ static void rest(struct poller *poller)
 		poll_idle(poller->idle);
 }
 
-/* Cuts a replay's burst where the epoch changes. Marks never go back within a queue. */
+/* Splits a burst of a replay at epoch changes. Marks never decrease within a queue. */
 static void take_marked(
 	struct poller *poller, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -145,7 +148,7 @@ static void take_marked(
 		if (mark != (uint32_t)poller->epoch)
 			enter(poller, poller->epoch + (uint32_t)(mark - (uint32_t)poller->epoch));
 		poller->take(poller->arg, pkts + begin, end - begin, rx_cycles);
-		rx_cycles = 0; /* they go to the burst's first epoch */
+		rx_cycles = 0; /* counted in the first epoch of the burst */
 	}
 }
 
@@ -190,7 +193,7 @@ static uint32_t waiting_in(struct poll_queue *queue, uint32_t polled)
 				(uint16_t)(quarter * (quarters + 1))) == RTE_ETH_RX_DESC_DONE)
 			quarters++;
 		return quarters * quarter;
-	default: /* a full queue may last */
+	default: /* full queues may follow one another */
 		queue->full_polls += queue->full_polls < queue->entries;
 		return RTE_MIN(queue->full_polls * polled, queue->entries);
 	}
@@ -227,7 +230,7 @@ void poll_look(struct poller *poller, uint32_t q, uint32_t polled)
 	queue_shedding_look(&shed->shedding, &queue->shedding, quarters, true);
 }
 
-/* One round over the queues. Returns the packets received. */
+/* Polls all queues once. Returns the number of packets received. */
 static uint32_t poll_round(struct poller *poller)
 {
 	struct rte_mbuf *pkts[POLL_BURST_MAX];
@@ -259,7 +262,7 @@ static uint32_t poll_round(struct poller *poller)
 	return received;
 }
 
-/* Was a round over the queues, after the end was announced, the last? */
+/* Returns true if a round was the last one after the end was announced. */
 static bool is_drained(const struct poller *poller, struct drain *drain, uint32_t received)
 {
 	uint64_t ms = rte_get_tsc_hz() / 1000, now = rte_rdtsc();
@@ -279,8 +282,8 @@ void poll_until_end(struct poller *poller)
 
 	for (;;) {
 		/*
-		 * Read before the poll: a round that finds nothing has seen every packet of the
-		 * older epochs. Pairs with the release in epochs_open().
+		 * Read before the poll: an empty round proves that every packet of the older epochs
+		 * was received. Pairs with the release in epochs_open().
 		 */
 		uint64_t open = atomic_load_explicit(&poller->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(poller->epochs, open);

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The receive loop, once for every design: polls queues, cuts bursts where the epoch changes,
- * notices epochs that bring no packet, and ends when the last epoch is over and the queues are
- * empty.
+ * Receive loop of all designs: polls queues, splits bursts at epoch changes, enters epochs without
+ * packets, and ends after the last epoch when the queues are empty.
  */
 
 #include <stdatomic.h>
@@ -19,88 +18,92 @@
 
 /* Method to find the fill level of a queue. */
 enum queue_fill {
-	QUEUE_FILL_DESCRIPTORS, /* checks whether descriptors are used */
-	QUEUE_FILL_COUNT,       /* the driver counts */
-	QUEUE_FILL_RING,        /* packets come through a ring of ours */
-	QUEUE_FILL_POLLS, /* only that polls find as much as they can take, one after another */
+	QUEUE_FILL_DESCRIPTORS, /* status of single descriptors */
+	QUEUE_FILL_COUNT,       /* packet count of the driver */
+	QUEUE_FILL_RING,        /* count of a software ring */
+	QUEUE_FILL_POLLS,       /* number of successive full polls */
 };
 
 struct rte_ring;
 
-/* A device's queue. */
+/* Queue of a device. */
 struct poll_queue {
 	uint16_t port, queue;
-	uint64_t received; /* packets, of all epochs; the poller's own until it has ended */
-	/* Used if `keeper` is set. */
+	uint64_t received; /* packets of all epochs; owned by the poller until it ends */
+	/* Used if `shed` is set. */
 	enum queue_fill fill;
 	uint32_t entries;      /* descriptors */
 	struct rte_ring *ring; /* ring of QUEUE_FILL_RING */
-	uint32_t waiting;      /* part of keeper->backlog */
+	uint32_t waiting;      /* packets waiting: part of shed->backlog */
 	uint32_t full_polls;   /* QUEUE_FILL_POLLS: successive full polls, up to `entries` */
 	struct shedding_queue shedding;
 };
 
 struct poller {
 	struct epochs *epochs;
-	bool replay;         /* packets say their epoch; else they belong to the one that is open */
+	bool replay;         /* packets carry their epoch; else it is the open epoch */
 	enum idle_mode idle; /* idle mode after an empty round; not IDLE_AUTO */
 	uint32_t nb_queues;
 	struct poll_queue queues[OPTION_LIST_MAX];
 	uint32_t at;    /* index of the queue whose packets take() receives */
 	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
-	/* Sleep until a packet comes. Written before the start, but for `empty_rounds`. */
-	uint32_t nb_fds; /* descriptors of queues, readable if a packet waits; 0: poll in rounds */
+	/* Sleep until a packet arrives. Set before start, except `empty_rounds`. */
+	uint32_t
+		nb_fds; /* number of queue file descriptors, readable if a packet waits; 0: poll in rounds */
 	int fds[OPTION_LIST_MAX];
-	uint32_t wait_ms;      /* longest sleep */
-	uint32_t nap_ns;       /* sleep between rounds while packets come; 0: as poll_idle() */
+	uint32_t wait_ms; /* longest sleep, ms */
+	uint32_t nap_ns;  /* ns of sleep between rounds while packets arrive; 0: as poll_idle() */
 	uint32_t empty_rounds; /* successive empty rounds */
 	uint32_t
-		quiet_ms; /* time without a packet after which the queues of a stopped run are empty */
-	uint64_t epoch;           /* epoch of the packets that take() receives */
-	uint64_t polled;          /* TSC when they were at hand */
+		quiet_ms; /* ms without a packet after which the queues of a stopped run are empty */
+	uint64_t epoch;   /* epoch of the packets that take() receives */
+	uint64_t polled;  /* TSC after the poll */
 	struct shed_worker *shed; /* shedding state updated by each poll; NULL: none */
 
 	/* Callbacks of poll_until_end(), with `arg`. */
 	void *arg;
-	/* The next packets belong to `epoch`, which is newer. */
+	/* Enters the newer `epoch` of the next packets. */
 	void (*enter)(void *arg, uint64_t epoch);
-	/* n packets of one epoch, now the callee's. rx_cycles: what receiving them took. */
+	/* Takes ownership of n packets of one epoch. rx_cycles: cycles of receiving them. */
 	void (*take)(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
-	/* Queue q was empty. NULL: ignored. */
+	/* Called if queue q was empty. NULL: ignored. */
 	void (*empty)(void *arg, uint32_t q);
-	/* A round found nothing. NULL: poll_idle(). */
+	/* Called after an empty round. NULL: poll_idle(). */
 	void (*rest)(void *arg);
-	/* No packet comes any more; `epoch` is the one after the last. */
+	/* Called after the last packet; `epoch` is the one after the last. */
 	void (*end)(void *arg, uint64_t epoch);
 };
 
 void poll_until_end(struct poller *poller);
 
-/* Tells the valve of its keeper of a poll of queue q. */
+/* Updates load shedding after a poll of queue q. */
 void poll_look(struct poller *poller, uint32_t q, uint32_t polled);
 
-/* Selects the method for a queue of `entries` descriptors. ring: its own ring, or NULL. */
+/*
+ * Selects the method to find the fill level of a queue of `entries` descriptors. ring: its software
+ * ring, or NULL.
+ */
 void poll_queue_fill(struct poll_queue *queue, uint32_t entries, struct rte_ring *ring);
 
 /* Waits after an empty round of a polling loop. */
 void poll_idle(enum idle_mode idle);
 
-/* The same as IDLE_SLEEP, with sleeps of `ns`. */
+/* As poll_idle(IDLE_SLEEP), with sleeps of `ns`. */
 void poll_nap(uint32_t ns);
-/* Yields, and returns true, in the first of rounds that follow each other. */
+/* Yields and returns true in the first of successive empty rounds; else returns false. */
 bool poll_yields(void);
 
 /*
- * Longest sleep of a thread that waits for packets, in epochs of `interval` ns: an epoch without
- * packets ends so late at most.
+ * Returns the longest sleep in ms of a thread that waits for packets, in epochs of `interval` ns.
+ * An epoch without packets ends at most that late.
  */
 uint32_t poll_wait_ms(uint64_t interval);
 
-/* Sleeps until a descriptor of the poller is readable, after a round that found nothing. */
+/* Sleeps after an empty round until a file descriptor of the poller is readable. */
 void poll_wait(struct poller *poller);
 
 /*
- * Sleep between rounds over a queue that holds `entries` packets: it fills up in no less time than
- * this at 16 million packets a second. At most 1 ms.
+ * Returns the ns of sleep between rounds over a queue that holds `entries` packets: a queue does
+ * not fill up in that time at 16 million packets a second. At most 1 ms.
  */
 uint32_t poll_nap_ns(uint32_t entries);

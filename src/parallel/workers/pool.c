@@ -33,7 +33,9 @@ static void free_zone(struct rte_mempool_memhdr *chunk, void *zone)
 	rte_memzone_free(zone);
 }
 
-/* One after the other, in memory that is contiguous for devices as it is for the process. */
+/*
+ * Places objects one after another, in memory that is contiguous for the devices and the process.
+ */
 static bool fill(struct rte_mempool *pool)
 {
 	size_t object = (size_t)pool->header_size + pool->elt_size + pool->trailer_size;
@@ -50,9 +52,9 @@ static bool fill(struct rte_mempool *pool)
 }
 
 /*
- * rte_pktmbuf_pool_create() lays no mbuf across pages, as if devices saw memory by its physical
- * addresses. With pages of 4 KB each has one of its own then: all their headers compete for one set
- * of the first cache, which keeps 12 of a burst's 64.
+ * rte_pktmbuf_pool_create() never places an mbuf across pages, because devices may use physical
+ * addresses. With 4 KB pages each mbuf then has its own page, and all headers compete for one set
+ * of the L1 cache, which holds 12 of a burst's 64.
  */
 static struct rte_mempool *create_dense(
 	const char *name, uint32_t mbufs, uint32_t cache, uint32_t room)

@@ -25,7 +25,7 @@ static void parse(struct reader *reader, const struct counting *counting,
 			reader->in_ports);
 }
 
-/* Leaves those that match. */
+/* Moves the packets that match to the front, and returns their number. */
 static uint32_t filter(
 	const struct reader *reader, struct rte_mbuf **pkts, uint32_t n, uint64_t *filtered)
 {
@@ -97,7 +97,7 @@ uint64_t reader_came(struct reader *reader, struct rte_mbuf *mbuf, uint64_t poll
 	reader->times.polled = packet_clock_now(&reader->clock);
 	packet_times_follow(&reader->times);
 	waited = reader->times.polled - packet_time(&reader->times, mbuf);
-	if (waited == 0) /* its stamp means nothing */
+	if (waited == 0) /* the packet has no usable timestamp */
 		return polled;
 	return rte_rdtsc() - (uint64_t)((double)waited / reader->clock.ns_of_tsc);
 }

@@ -19,12 +19,12 @@
 #include "rx/packet/parse_burst.h"
 
 struct reader {
-	/* Written before the start. */
+	/* Set before start. */
 	bool replay;                         /* packets carry struct packet_meta */
-	const struct filter *filter;         /* NULL: everything is measured */
-	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* the number that a device has among the --port */
+	const struct filter *filter;         /* NULL: all packets are measured */
+	uint16_t in_ports[RTE_MAX_ETHPORTS]; /* index of each device among the --port options */
 
-	/* Written by the lcore. */
+	/* Owned by the lcore. */
 	struct packet_clock clock;
 	struct packet_times times;
 };
@@ -36,7 +36,7 @@ struct reader {
 void reader_read(struct reader *reader, const struct counting *counting, struct rte_mbuf **pkts,
 	uint32_t n, struct key_burst *burst, struct parse_counts *counts, uint64_t *filtered);
 
-/* The same, timed part by part. */
+/* As reader_read(), with the time of each part. */
 struct stage_timer;
 void reader_read_timed(struct reader *reader, const struct counting *counting,
 	struct rte_mbuf **pkts, uint32_t n, struct key_burst *burst, struct parse_counts *counts,

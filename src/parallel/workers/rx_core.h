@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Lcore that receives for the workers of a group, in designs that have one. It takes part in epochs
- * like a worker, for its own counters: received packets, and packets dropped because a ring to a
- * worker was full.
+ * Lcore that receives for the workers of a group, in designs that have one. It is a participant of
+ * epochs like a worker, for its own counters: received packets, and packets dropped because the
+ * ring of a worker was full.
  */
 
 #include <stdalign.h>
@@ -21,12 +21,14 @@
 struct rx_core_generation {
 	alignas(64) uint64_t received;
 	uint64_t rx_cycles; /* cycles of successful polls and of passing packets on */
-	/* Off-path: what became of packets of which workers hear nothing, and TSC cycles of reading
-	 * headers and handing over digests, of sending. Bytes are the workers' to count. */
+	/*
+	 * Off-path only: counts of packets without a digest, and TSC cycles of parsing and passing
+	 * digests, and of sending. Workers count the bytes.
+	 */
 	uint64_t filtered;
 	struct parse_counts counts;
 	uint64_t ppt_cycles, free_cycles;
-	uint64_t ring_full[PLAN_WORKERS_MAX]; /* by worker of the group */
+	uint64_t ring_full[PLAN_WORKERS_MAX]; /* dropped packets, by worker of the group */
 };
 
 /* Packets of one burst that go to one worker. */
@@ -39,27 +41,27 @@ struct forward;
 struct off_path;
 
 struct rx_core {
-	/* Written before the start, read by the receiver. */
+	/* Set before start, read by the receiver. */
 	const struct run *run;
-	struct collector_source *collect; /* NULL: packets are the input */
-	uint32_t participant;             /* its number among those who take part in epochs */
+	struct collector_source *collect; /* NULL: no collector */
+	uint32_t participant;             /* index among the participants of epochs */
 	uint32_t nb_workers;              /* workers in the group */
 	struct worker *const *workers;
-	bool may_drop; /* async: a full ring costs packets, not time */
+	bool may_drop; /* async: drops packets if a ring is full; else waits */
 	enum dispatch dispatch;
 	uint8_t reta[RSS_RETA_SIZE]; /* worker by flow hash */
 	struct rss_mask hashed;      /* hash fields for packets without a hash */
-	struct poller poller;        /* the device's queues */
-	struct forward *forward;     /* where what it receives goes; NULL: to the workers */
+	struct poller poller;        /* queues of the devices */
+	struct forward *forward;     /* NULL: without --forward */
 
 	/* Written by the receiver. */
 	alignas(64) uint64_t epoch;
 	struct rx_core_generation generations[2];
 	struct rx_core_group *groups; /* [nb_workers], async */
-	struct off_path *off_path;    /* NULL: packets are handed over, not digests */
-	uint32_t next; /* worker of the next packet where position decides: index modulo workers */
+	struct off_path *off_path;    /* NULL: workers get packets, not digests */
+	uint32_t next;                /* next worker if packets are distributed by index */
 
-	/* Set by the receiver when its loop ended, with release. */
+	/* Set by the receiver after its loop, with release. */
 	alignas(64) _Atomic bool finished;
 };
 
@@ -68,9 +70,9 @@ static inline struct rx_core_generation *rx_core_generation(struct rx_core *rx_c
 	return &rx_core->generations[epoch & 1];
 }
 
-/* The receiver touches no epoch before `epoch` again. */
+/* Called by the receiver: it never touches an epoch before `epoch` again. */
 void rx_core_leave(struct rx_core *rx_core, uint64_t epoch);
-/* The reporter: the generation of `epoch` is clean again. */
+/* Called by the reporter. Clears the generation of `epoch`. */
 void rx_core_recycle(struct rx_core *rx_core, uint64_t epoch);
-/* Waits until the generation of its epoch is clean. */
+/* Waits until the generation of the receiver's epoch is clean. */
 void rx_core_wait(const struct rx_core *rx_core);

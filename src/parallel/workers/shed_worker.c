@@ -6,7 +6,7 @@
 
 static const struct shed_setting nothing_given_up = SHED_SETTING_WHOLE;
 
-/* Decisions up to the next packet. */
+/* Applies the entries of the schedule up to the next packet. */
 static void decide(struct shed_worker *shed)
 {
 	const struct shed_schedule_entry *next = shed->decisions;
@@ -201,7 +201,7 @@ static const struct shed_schedule_entry no_entry = {.packet = UINT64_MAX};
 
 void shed_worker_init(struct shed_worker *shed, uint64_t seed, uint32_t worker)
 {
-	/* The hash's key comes from the seed too, by another way. */
+	/* The key of the hash also derives from the seed, in another way. */
 	uint64_t state = ~seed;
 
 	*shed = (struct shed_worker){

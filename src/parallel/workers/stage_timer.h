@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The clock of a burst that is timed part by part. Who is timed takes a constant NULL where it is
- * not: then nothing of this is left.
+ * Timer of the parts of a burst. Callers pass a constant NULL for bursts that are not timed, which
+ * leaves no code.
  */
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 struct stage_timer {
 	struct costs *costs;
-	uint64_t last; /* TSC when the part before ended */
+	uint64_t last; /* TSC at the end of the previous part */
 };
 
 static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
@@ -26,7 +26,7 @@ static inline void stage_timer_end(struct stage_timer *timer, uint64_t *part)
 	timer->last = now;
 }
 
-/* What was done since the last one is of this part, a member of struct costs. */
+/* Adds the cycles since the end of the previous part to `part`, a member of struct costs. */
 #define STAGE_TIMER_END(timer, part)                                                               \
 	do {                                                                                       \
 		if ((timer) != NULL)                                                               \

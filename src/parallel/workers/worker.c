@@ -53,7 +53,7 @@ void worker_rest(struct worker *worker)
 		wakeup_wait(&worker->wakeup, worker->wait_ms);
 }
 
-/* Leaves the packets that match a rule of the epoch. */
+/* Keeps the packets that match a rule of the epoch. */
 static void match(
 	struct generation *generation, struct key_burst *burst, struct prefix_matches *hits)
 {
@@ -63,7 +63,7 @@ static void match(
 	generation->filtered += n - burst->n;
 }
 
-/* timer: NULL where the burst is not timed. */
+/* timer: NULL if the burst is not timed. */
 static ALWAYS_INLINE void count_read(struct generation *generation, struct stage_timer *timer)
 {
 	static const struct burst_shedding in_full;
@@ -129,7 +129,7 @@ static ALWAYS_INLINE void count(struct worker *worker, struct generation *genera
 	generation->free_cycles += rte_rdtsc() - counted;
 }
 
-/* Of a burst that is timed part by part. */
+/* Starts the timer of a burst whose parts are timed. */
 static struct stage_timer begin_lap(struct generation *generation, uint32_t n, uint64_t rx_cycles)
 {
 	generation->costs.bursts++;
@@ -138,7 +138,7 @@ static struct stage_timer begin_lap(struct generation *generation, uint32_t n, u
 	return (struct stage_timer){.costs = &generation->costs};
 }
 
-/* A function of its own, so that other bursts run the code that they would without. */
+/* A separate function, so that other bursts run unchanged code. */
 static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	struct generation *generation, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles)
 {
@@ -147,7 +147,7 @@ static __attribute__((noinline, cold)) void count_timed(struct worker *worker,
 	count(worker, generation, pkts, n, rx_cycles, &timer);
 }
 
-/* Of entries of a burst. */
+/* Returns the packets and bytes of some entries of a burst. */
 static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64_t entries)
 {
 	struct shed_counts_burst sum = {.measured = (uint64_t)__builtin_popcountll(entries)};
@@ -157,7 +157,7 @@ static struct shed_counts_burst entries_of(const struct key_burst *burst, uint64
 	return sum;
 }
 
-/* Counts what was read of a burst, of which some may be seen by some measurements alone. */
+/* Counts the processed packets of a burst, some of them only for some measurements. */
 static void count_seen(struct worker *worker, struct generation *generation,
 	struct shed_counts_burst *burst, const struct burst_shedding *state)
 {
@@ -179,7 +179,10 @@ static void count_seen(struct worker *worker, struct generation *generation,
 		state, rarer, generation->kept.left_out, NULL);
 }
 
-/* The packets of a burst whose measurements are not all there, or of which some stand for others. */
+/*
+ * Counts a burst that some measurements skip or sample. looked_at: packets to process, one bit
+ * each; UINT64_MAX: all.
+ */
 static void count_some(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, uint64_t looked_at,
 	const struct burst_shedding *state)
@@ -224,8 +227,8 @@ static void count_none(struct worker *worker, struct generation *generation,
 }
 
 /*
- * Behind the last packet that the valve's level lets be looked at none is: of those it has not been
- * asked whether they would be.
+ * Counts a sampled burst. If too many packets are in the sample, the last packets of the burst are
+ * all skipped.
  */
 static void count_sampled(struct worker *worker, struct generation *generation,
 	struct rte_mbuf *const *pkts, uint32_t n, const struct burst_shedding *state)
@@ -247,7 +250,7 @@ static void count_all(
 	worker_count_read(generation);
 }
 
-/* Packets of one state. */
+/* Counts packets that have the same state. */
 static void count_state(struct worker *worker, struct generation *generation,
 	struct rte_mbuf **pkts, uint32_t n, const struct burst_shedding *state)
 {
@@ -261,7 +264,7 @@ static void count_state(struct worker *worker, struct generation *generation,
 		count_all(worker, generation, pkts, n);
 }
 
-/* The state of the next packets; flow tables are told of what it is for them. */
+/* Returns the state of the next packets, and passes changes to the flow tables. */
 static const struct burst_shedding *next_state(struct worker *worker, struct generation *generation)
 {
 	const struct counting *counting = generation->counting;
@@ -278,13 +281,13 @@ static const struct burst_shedding *next_state(struct worker *worker, struct gen
 	return state;
 }
 
-/* In an epoch, on packets. */
+/* Returns the cycles spent on packets in an epoch. */
 static uint64_t cycles_of(const struct generation *generation)
 {
 	return generation->rx_cycles + generation->ppt_cycles + generation->free_cycles;
 }
 
-/* The same as worker_count() of packets of which not all are looked at by all. */
+/* As worker_count(), for packets that load shedding may skip. */
 static void count_shed(struct worker *worker, struct generation *generation, struct rte_mbuf **pkts,
 	uint32_t n, uint64_t rx_cycles)
 {
@@ -343,7 +346,8 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		struct rte_mbuf *copy[BURST_MAX]; /* they go on in their order */
+		struct rte_mbuf
+			*copy[BURST_MAX]; /* reading may reorder; packets are sent in order */
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));
 		timer->last = rte_rdtsc();

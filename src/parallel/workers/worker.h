@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a worker owns and what it does with a burst, whatever the design: filter, parse once, hash
- * once per key rule, update the sketch of every measurement. The design (parallel/plan/design.h)
- * owns the loop that brings the bursts.
+ * State of a worker and the processing of a burst in all designs: filter, parse once, hash once per
+ * key rule, update the sketch of every measurement. The design (parallel/plan/design.h) owns the
+ * loop that receives the bursts.
  */
 
 #include <stdalign.h>
@@ -30,32 +30,32 @@
 #include "sketch/sketch.h"
 
 /*
- * All that a worker counts in one epoch. Written by the worker while the epoch is its own, read and
- * cleared by the reporter afterwards (parallel/epoch.h).
+ * Counts of a worker in one epoch. Owned by the worker while it is in the epoch, then read and
+ * cleared by the reporter (parallel/epoch.h).
  */
 struct generation {
-	alignas(64) uint64_t received; /* packets polled from a device; 0 where a receiver polls */
-	uint64_t counted;              /* packets that came here */
-	uint64_t filtered;             /* of them, what filter and rules leave out */
-	uint64_t duplicate;            /* that records told again (collector_source.h) */
-	uint64_t ring_full;            /* of the received, what found no room on the way here */
+	alignas(64) uint64_t received; /* packets polled from a device; 0 if a receiver polls */
+	uint64_t counted;              /* packets that reached the worker */
+	uint64_t filtered;             /* part of these not selected by filter and rules */
+	uint64_t duplicate; /* packets reported by more than one flow record (collector_source.h) */
+	uint64_t ring_full; /* received packets dropped because a ring was full */
 	uint64_t measured;
-	struct sketch_undecoded
-		undecoded; /* of these, that no sketch was told of; but for largest */
+	struct sketch_undecoded undecoded; /* packets not passed to any sketch */
 	struct parse_counts counts;
-	/* TSC cycles of polls that found packets, of parsing and updating, of freeing. */
+	/* TSC cycles of successful polls, of parsing and updating, and of freeing. */
 	uint64_t rx_cycles, ppt_cycles, free_cycles;
-	uint64_t bursts; /* of packets, of all its epochs: which ones are timed part by part */
-	/* --prefixes: the epoch's rules, and this worker's counters of them; NULL: none. */
+	uint64_t bursts; /* bursts of all epochs; selects the timed ones */
+	/* --prefixes: rules of the epoch, and their counters of this worker; NULL: none. */
 	const struct prefix_filter *monitor;
 	struct prefix_counts *rules;
-	/* What the epoch measures (parallel/run/measurements.h). */
+	/* Measurements of the epoch (parallel/run/measurements.h). */
 	struct counting *counting;                             /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
-	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];        /* this worker's, or all workers' */
-	struct costs costs;                                    /* of the bursts that were timed */
-	struct shed_counts kept;                               /* 0 without a keeper */
-	struct drill_down_sets within;                         /* 0 where all count everything */
+	struct sketch *sketch
+		[CONFIG_MEASUREMENTS_MAX]; /* owned by this worker, or shared by all workers */
+	struct costs costs;                /* cost of the timed bursts */
+	struct shed_counts kept;           /* 0 without load shedding */
+	struct drill_down_sets within;     /* empty without drill-down */
 };
 
 struct collector_source;
@@ -66,34 +66,35 @@ struct run;
 struct sync_slot;
 
 struct worker {
-	/* Written before the start, read by the worker. */
+	/* Set before start, read by the worker. */
 	uint32_t id;
-	uint32_t group, part; /* its group, and its number among the workers of it */
+	uint32_t group, part; /* group, and index among the workers of the group */
 	const struct run *run;
-	struct collector_source *collect; /* NULL: packets are the input */
-	struct kernel_taker *taker;       /* NULL: no program in the kernel brings them */
+	struct collector_source *collect; /* NULL: no collector */
+	struct kernel_taker *taker;       /* NULL: no eBPF program */
 	enum idle_mode idle;
-	bool blocks;      /* sleeps until its receiver or the kernel has something for it */
-	uint32_t wait_ms; /* for so long at most */
+	bool blocks;      /* sleeps until its receiver or the kernel has packets for it */
+	uint32_t wait_ms; /* longest sleep, ms */
 	struct epochs *epochs;
-	struct shed_worker *shed; /* NULL: every packet is looked at */
-	struct poller poller;     /* rss: its own queues; async: `ring`, for the valve alone */
-	struct forward *forward;  /* where what it receives goes; NULL: it is freed */
-	/* The design's; its time is that of freeing. */
+	struct shed_worker *shed; /* NULL: every packet is processed */
+	struct poller poller;     /* rss: its own queues; async: only `ring`, for load shedding */
+	struct forward *forward;  /* NULL: without --forward */
+	/* Callback of the design; its time counts as freeing. */
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
-	struct sync_slot *slot;      /* sync: where the receiver leaves its part of a burst */
-	struct rte_ring *ring;       /* async: where the receiver puts its packets */
-	struct digest_ring *digests; /* async with --forward: or what decides of them; else NULL */
+	struct sync_slot *slot; /* sync: its part of a burst, written by the receiver */
+	struct rte_ring *ring;  /* async: packets from the receiver */
+	struct digest_ring
+		*digests; /* async with --forward: digests from the receiver; else NULL */
 
-	/* Written by the worker. */
+	/* Owned by the worker. */
 	alignas(64) uint64_t epoch;
 	struct generation generations[2];
 	struct reader reader;
 
-	struct wakeup wakeup;       /* by its receiver */
-	struct shed_mailbox states; /* the governor's and the keeper's */
+	struct wakeup wakeup;       /* signaled by its receiver */
+	struct shed_mailbox states; /* mailbox between reporter and worker */
 
-	/* Set by the worker when its loop ended, with release. */
+	/* Set by the worker after its loop, with release. */
 	alignas(64) _Atomic bool finished;
 };
 
@@ -104,35 +105,39 @@ static inline struct generation *worker_generation(struct worker *worker, uint64
 
 /* Leaves every epoch before `epoch`, and waits until the generation of `epoch` is clean. */
 void worker_enter_epoch(struct worker *worker, uint64_t epoch);
-/* Leaves every epoch before `epoch`, which has no packets, for good. */
+/* Leaves every epoch before `epoch`, the one after the last. */
 void worker_leave(struct worker *worker, uint64_t epoch);
 
-/* Nothing came: looks for idle keys, and gives the CPU away. */
+/* Called if no packet arrived: looks for idle keys, and yields or sleeps. */
 void worker_rest(struct worker *worker);
-/* The first part of it. */
+/* First part of worker_rest(). */
 void worker_look_for_idle_keys(struct worker *worker);
 
-/* Its receiver has put something into its ring, or slot. */
+/* Called by the receiver after it filled the ring or slot of the worker. */
 static inline void worker_wake(struct worker *worker)
 {
 	if (worker->blocks)
 		wakeup_look(&worker->wakeup);
 }
 
-/* Frees packets that were counted. */
+/* Frees counted packets. */
 void worker_free(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 
-/* Counts n <= BURST_MAX packets of the worker's epoch that were received in rx_cycles; then they
- * are done(). */
+/*
+ * Counts n <= BURST_MAX packets of the worker's epoch, received in rx_cycles, and passes them to
+ * done().
+ */
 void worker_count(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* The same of a worker with a keeper, which says what of them is looked at. */
+/* As worker_count(), with load shedding. */
 void worker_count_kept(
 	struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
 
-/* The second half of worker_count(): matches rules, and counts the keys, lengths and details that bursts[0]
- * holds. */
+/*
+ * Second half of worker_count(): matches rules, and counts the keys, lengths and details in
+ * bursts[0].
+ */
 void worker_count_read(struct generation *generation);
 
-/* The same as worker_count() of what its poller found, which it sends on once their headers were read. */
+/* As worker_count(), but forwards the packets after reading their headers. */
 void worker_forward(struct worker *worker, struct rte_mbuf **pkts, uint32_t n, uint64_t rx_cycles);
