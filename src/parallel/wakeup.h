@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Sleep of the consumer of a ring until its producer puts something into it. The consumer announces
- * that it will sleep, reads the ring again, and then sleeps. The producer fills the ring and then
- * reads the announcement. One of the two sees what the other did.
+ * Lets the consumer of a ring sleep until its producer adds an entry. The consumer announces that
+ * it will sleep, reads the ring again, and then sleeps. The producer fills the ring and then reads
+ * the announcement. Therefore at least one of them sees the store of the other.
  */
 
 #include <stdalign.h>
@@ -16,13 +16,16 @@ struct wakeup {
 	alignas(64) _Atomic uint32_t asleep;
 };
 
-/* The consumer found nothing: announces, or sleeps if it has announced. For `ms` at most. */
+/*
+ * Called by the consumer if the ring was empty. Announces sleep or, if announced before, sleeps for
+ * at most `ms`.
+ */
 void wakeup_wait(struct wakeup *wakeup, uint32_t ms);
 
-/* Wakes the consumer. */
+/* Wakes the consumer. Called by wakeup_look(). */
 void wakeup_signal(struct wakeup *wakeup);
 
-/* Orders a store of this thread before its later loads. TSan has no fences. */
+/* Orders a store of this thread before its later loads. TSan does not support fences. */
 static inline void wakeup_order(struct wakeup *wakeup)
 {
 #ifdef __SANITIZE_THREAD__
@@ -33,10 +36,10 @@ static inline void wakeup_order(struct wakeup *wakeup)
 #endif
 }
 
-/* The producer has put something into the ring. */
+/* Called by the producer after it added an entry. Wakes the consumer if needed. */
 static inline void wakeup_look(struct wakeup *wakeup)
 {
-	/* Pairs with wakeup_order() in wakeup_wait(): what was put comes first. */
+	/* Pairs with wakeup_order() in wakeup_wait(): the entry is stored before. */
 	wakeup_order(wakeup);
 	if (atomic_load_explicit(&wakeup->asleep, memory_order_relaxed) != 0)
 		wakeup_signal(wakeup);

@@ -668,7 +668,7 @@ def test_an_interface_that_goes(test):
     send(test, space, 'wire0', capture)
     space.ip('link', 'delete', 'tap0')
     _, ledger, _ = run.finish(1)
-    assert 'tap0: the interface is gone' in run.result.stderr, run.result.describe()
+    assert 'tap0: interface removed' in run.result.stderr, run.result.describe()
     assert int(ledger['measured']) == PACKETS, ledger
 
 

@@ -210,7 +210,7 @@ static void choose_pages(
 	}
 }
 
-/* If `beside` is set, counts sketches only, because the memory of packets is already allocated. */
+/* Warns about nodes with too little memory; only for sketches if that of packets is allocated. */
 static void warn_full_nodes(struct plan *plan, const struct topology *topology, bool beside)
 {
 	for (uint32_t n = 0; n < plan->nb_nodes; n++) {

@@ -131,7 +131,7 @@ static void init_reader(struct run *run, struct reader *reader)
 	}
 }
 
-/* Returns false where there is no memory. */
+/* Returns false if out of memory. */
 static bool create_forward(
 	const struct run *run, const struct poller *poller, int node, struct forward **forward)
 {
@@ -217,7 +217,7 @@ static void start_queue_shedding(
 	}
 }
 
-/* Returns false where there is no memory. */
+/* Returns false if out of memory. */
 static bool create_shed_worker(const struct run *run, struct worker *worker, int node)
 {
 	struct shed_worker *shed;
@@ -269,7 +269,7 @@ static bool create_worker(struct run *run, const struct plan_lcore *lcore)
 	       create_shed_worker(run, worker, lcore->node);
 }
 
-/* Returns false where there is no memory. */
+/* Returns false if out of memory. */
 static bool create_off_path(struct run *run, struct rx_core *rx_core, int node)
 {
 	for (uint64_t epoch = 0; epoch < 2; epoch++)

@@ -25,23 +25,26 @@
 #include "rx/filter/filter.h"
 #include "rx/packet/meta.h"
 
-/* Records that may wait for a worker: half a MB of them. */
+/* records that may wait for a worker: about 500 KB */
 #define RING_RECORDS 4096
 
-/* A datagram in a capture: of mbufs that are chained, which one segment cannot hold. */
+/* bytes of a datagram in a capture; larger than one mbuf segment */
 #define DATAGRAM_MAX (65536 * 2)
 
-/* Limit for reading sockets after the end. */
+/* ms: limit for reading sockets after the end */
 #define DRAIN_MS 200
 
-/* The shortest time for which an exporter counts as alive after its last datagram. */
+/* Minimum ns for which an exporter counts as alive after its last datagram. */
 #define EXPORTER_LIFE_NS (15 * (int64_t)SECOND_NS)
 
-/* Bytes of IP packets: the largest of most networks, and of any (a jumbogram's is in no record). */
+/*
+ * Bytes of the largest IP packet in most networks, and of the largest possible one without
+ * jumbograms, which records do not report.
+ */
 #define PACKET_EXPECTED 1500
 #define PACKET_MAX      (65535 + 40)
 
-/* Limits of fragmented datagrams of a capture. */
+/* Limits for the reassembly of datagrams of a capture. */
 static const struct fragments_limits fragments_limits = {
 	.datagrams = 256,
 	.bytes = (size_t)32 << 20,
@@ -55,16 +58,16 @@ struct counter {
 	struct rte_ring *ring; /* records from the decoder; NULL: same lcore */
 	struct collector_source_counts generations[2];
 	int64_t now; /* time of the newest record of the last epoch with records */
-	bool begins; /* an epoch: no record of it came yet */
+	bool begins; /* no record of this epoch has arrived yet */
 };
 
-/* Marks are recognized by the value of the exporter. */
+/* Marks have this value as exporter. */
 #define MARK EXPORTER_NONE
 
 enum template_mark {
-	MARK_EPOCH,  /* the next records are of epoch `time` */
+	MARK_EPOCH,  /* the next records belong to epoch `time` */
 	MARK_END,    /* no more records; `time` is the epoch after the last */
-	MARK_FORGET, /* slot `next` is another exporter's from now on */
+	MARK_FORGET, /* slot `next` belongs to another exporter from now on */
 };
 
 struct collector_source {
@@ -80,26 +83,26 @@ struct collector_source {
 
 	/* Owned by the decoder. */
 	uint64_t epoch;
-	int64_t exporter_life;          /* ns, after its last datagram */
-	const struct filter *filter;    /* NULL: every record counts */
-	bool tags;                      /* the filter looks at VLAN tags */
-	struct listener *listener;      /* NULL: datagrams come from the feeder */
-	struct fragments *fragments;    /* on a replay */
+	int64_t exporter_life;       /* ns for which an exporter is alive after its last datagram */
+	const struct filter *filter; /* NULL: all records are counted */
+	bool tags;                   /* the filter uses VLAN tags */
+	struct listener *listener;   /* NULL: datagrams come from the feeder */
+	struct fragments *fragments; /* reassembly of a replay; else NULL */
 	struct fragments_counts unread; /* reported to the collector */
 	uint32_t nb_sockets;
 	uint64_t dropped[OPTION_LIST_MAX]; /* drops of each socket counted so far */
-	bool lost_totals;                  /* in this epoch: a ring had no room for them */
-	uint64_t seed;                     /* seed of the distribution of records */
-	uint8_t *linear;                   /* [DATAGRAM_MAX] */
-	uint32_t largest_frame;            /* the reporter's: over the epochs so far */
-	_Atomic uint64_t datagrams;        /* datagrams of sockets; read by any thread */
+	bool lost_totals;           /* totals dropped in this epoch because a ring was full */
+	uint64_t seed;              /* seed of the distribution of records */
+	uint8_t *linear;            /* [DATAGRAM_MAX] */
+	uint32_t largest_frame;     /* owned by the reporter: bytes, maximum over all epochs */
+	_Atomic uint64_t datagrams; /* datagrams of sockets; read by any thread */
 };
 
 _Static_assert(sizeof(struct observation) % 4 == 0, "an element of a ring");
 
 /* --- rows of a generation --- */
 
-/* Room for n more items; NULL without memory, which the rows remember. */
+/* Adds n items and returns the first. Returns NULL and sets no_memory if out of memory. */
 static void *add_rows(struct collector_source_rows *rows, size_t size, uint64_t n)
 {
 	if (rows->n + n > rows->room) {
@@ -200,7 +203,8 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	generation->received += of_burst->received;
 	generation->measured += of_burst->measured;
 	/*
-	 * For the whole epoch: deferred packets are received in one burst and measured in another.
+	 * Computed over the epoch, because deferred packets are received in one burst and measured
+	 * in another.
 	 */
 	generation->duplicate = generation->received - generation->filtered - generation->measured;
 	generation->counts.bytes += of_burst->bytes;
@@ -217,7 +221,7 @@ static void count_burst(struct counter *counter, const struct dedup_counts *of_b
 	count_weighted_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* n <= BURST_MAX records of the worker's epoch. */
+/* Counts n <= BURST_MAX records of the worker's epoch. */
 static void count_records(
 	struct counter *counter, const struct observation *observations, uint32_t n)
 {
@@ -230,7 +234,7 @@ static void count_records(
 		counts_of(counter, worker->epoch)->by_exporter);
 	generation->counted += n;
 	count_burst(counter, &of_burst);
-	/* Data that waited for its template has the time when it came; clocks are set back. */
+	/* Data that waited for its template has its time of arrival, and clocks may be set back. */
 	if (counter->begins || observations[n - 1].time > counter->now)
 		counter->now = observations[n - 1].time;
 	counter->begins = false;
@@ -261,7 +265,7 @@ static void count_waiting(struct counter *counter)
 	count_waiting_keys(generation->counting, generation->sketch, generation->distinct);
 }
 
-/* Exporters that sent no records in the epoch live, if they sent anything. */
+/* Marks exporters that sent datagrams without records in the epoch as alive. */
 static void hear_others(struct counter *counter)
 {
 	const struct collector_source_rows *rows =
@@ -286,7 +290,7 @@ static void learn(struct counter *counter, bool last)
 			counter->dedup, add_role, counts_of(counter, counter->worker->epoch));
 }
 
-/* Before the worker leaves its epoch. */
+/* Ends the epoch of a worker. Call it before the worker leaves the epoch. */
 static void end_counting(struct counter *counter, bool last)
 {
 	learn(counter, last);
@@ -297,7 +301,7 @@ static void end_counting(struct counter *counter, bool last)
 	counter->begins = true;
 }
 
-/* Moves the counts of the exporter in this epoch to the row of the others. */
+/* Moves the counts of an exporter in this epoch to the row of other exporters. */
 static void forget(struct counter *counter, uint32_t exporter)
 {
 	struct collector_source_counts *counts = counts_of(counter, counter->worker->epoch);
@@ -310,7 +314,7 @@ static void forget(struct counter *counter, uint32_t exporter)
 	*of = (struct record_counts){0};
 }
 
-/* --- one worker, which decodes and counts --- */
+/* --- one worker that decodes and counts --- */
 
 static void count_here(void *arg, const struct observation *observations, uint32_t n)
 {
@@ -328,9 +332,12 @@ static void forget_here(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/* --- several workers: records are dealt out --- */
+/* --- several workers --- */
 
-/* Nothing else is chosen by these bits; who does not know the seed cannot aim at a worker. */
+/*
+ * Selects the worker. The hash has no other use, and the seed is secret, so that a sender cannot
+ * choose a worker.
+ */
 static uint64_t hash_of(
 	const struct collector_source *source, const struct observation *observation)
 {
@@ -370,12 +377,13 @@ static void put_all(struct collector_source *source, struct rte_ring *ring,
 }
 
 /*
- * Live, what a full ring has no room for is lost and counted, so that a slow worker does not cost
- * the others their datagrams; for marks some room is kept, and beyond it they wait.
+ * Entries of a ring that are free for marks. If a ring of a live run is full, records are dropped
+ * and counted, so that a slow worker does not cost others their datagrams. Marks wait if even these
+ * entries are full.
  */
 #define MARK_SLOTS 64
 
-/* That a record stands for; of totals, none. */
+/* Returns the packets of a record; 0 for totals. */
 static uint64_t reported_packets(const struct observation *observation)
 {
 	return observation->flags & OBSERVATION_SINCE_START
@@ -383,7 +391,7 @@ static uint64_t reported_packets(const struct observation *observation)
 		       : observation->packets * observation->sampling;
 }
 
-/* A record's packets are received and filtered where its datagram is decoded. */
+/* Returns true if a record matches the filter. If not, counts its packets on the decoding lcore. */
 static bool matches(void *arg, const struct observation *observation)
 {
 	struct collector_source *source = arg;
@@ -429,7 +437,7 @@ static void put_records(struct collector_source *source, struct counter *counter
 
 		generation->ring_full[counter - source->counters] += packets;
 		generation->received += packets;
-		/* Packets since the last total are now unknown. */
+		/* The packets since the last total are now unknown. */
 		source->lost_totals |= (observations[i].flags & OBSERVATION_SINCE_START) != 0;
 	}
 }
@@ -438,7 +446,7 @@ static void deal(void *arg, const struct observation *observations, uint32_t n)
 {
 	struct collector_source *source = arg;
 
-	/* Runs of records that go to one worker; of a shuffled burst they are short. */
+	/* Passes successive records of the same worker together. */
 	for (uint32_t begin = 0, end; begin < n; begin = end) {
 		struct counter *counter = counter_of(source, &observations[begin]);
 
@@ -472,7 +480,7 @@ static void forget_there(void *arg, uint32_t exporter)
 		role_snapshot_forget(source->roles, exporter, source->epoch);
 }
 
-/* Returns false when the mark was the end's. */
+/* Returns false at the mark of the end. */
 static bool obey_mark(struct counter *counter, const struct observation *mark)
 {
 	struct worker *worker = counter->worker;
@@ -555,7 +563,7 @@ static void count_drops(struct collector_source *source, uint32_t socket)
 	source->dropped[socket] = dropped;
 }
 
-/* Returns the datagrams that came. */
+/* Returns the number of datagrams received. */
 static uint32_t take_datagrams(struct collector_source *source)
 {
 	struct datagram datagrams[LISTEN_BATCH];
@@ -570,7 +578,7 @@ static uint32_t take_datagrams(struct collector_source *source)
 	return n;
 }
 
-/* Datagrams that a capture does not have whole, since the last epoch. */
+/* Reports datagrams since the last epoch that are incomplete in the capture. */
 static void count_unread(struct collector_source *source, bool last)
 {
 	const struct fragments_counts *now = fragments_counted(source->fragments);
@@ -578,7 +586,7 @@ static void count_unread(struct collector_source *source, bool last)
 	uint32_t *ports = fragments_lost_ports(source->fragments);
 	struct collector_lost lost = {.ports = ports};
 
-	if (last) /* what waits will not be whole */
+	if (last) /* waiting fragments will not be completed */
 		fragments_give_up(source->fragments);
 	lost.counts[COLLECTOR_LOST_CUT] = now->cut - before->cut;
 	lost.counts[COLLECTOR_LOST_BAD_HEADERS] = now->bad - before->bad;
@@ -592,7 +600,9 @@ static void count_unread(struct collector_source *source, bool last)
 	memset(ports, 0, FRAGMENTS_PORTS * sizeof(ports[0]));
 }
 
-/* An exporter whose last datagram is not older counts as alive in the epoch. */
+/*
+ * Returns the time of the oldest last datagram with which an exporter counts as alive in the epoch.
+ */
 static int64_t alive_since(const struct collector_source *source)
 {
 	struct epochs *epochs = source->params.workers[0]->epochs;
@@ -600,7 +610,7 @@ static int64_t alive_since(const struct collector_source *source)
 	return epochs_info(epochs, source->epoch)->start - source->exporter_life;
 }
 
-/* Before the decoder leaves its epoch. */
+/* Ends the epoch of the decoder. Call it before the decoder leaves the epoch. */
 static void end_decoding(struct collector_source *source, bool last)
 {
 	struct collector_source_generation *generation = &source->generations[source->epoch & 1];
@@ -615,7 +625,7 @@ static void end_decoding(struct collector_source *source, bool last)
 	source->lost_totals = false;
 }
 
-/* --- the loops --- */
+/* --- loops --- */
 
 static void enter_here(void *arg, uint64_t epoch)
 {
@@ -660,7 +670,10 @@ static void enter_there(void *arg, uint64_t epoch)
 	struct collector_source *source = rx_core->collect;
 
 	end_decoding(source, false);
-	/* First: a ring may have no room until the workers' new generation is clean. */
+	/*
+	 * First leave the old epoch: a full ring may empty only after the workers' new generation
+	 * is clean.
+	 */
 	rx_core_leave(rx_core, epoch);
 	put_marks(source, MARK_EPOCH, epoch, 0);
 	source->epoch = epoch;
@@ -684,7 +697,10 @@ static void take_there(void *arg, struct rte_mbuf **pkts, uint32_t n, uint64_t r
 	take_packets(rx_core->collect, pkts, n);
 }
 
-/* Sockets were read to their end, after that of the run; or datagrams go on coming. */
+/*
+ * Returns true if the run has ended and the sockets are empty, or after DRAIN_MS if datagrams still
+ * arrive.
+ */
 static bool is_drained(uint64_t *give_up, uint32_t received)
 {
 	uint64_t now = rte_rdtsc();
@@ -705,7 +721,7 @@ static void rest(struct collector_source *source, struct poller *poller, uint32_
 		listener_rest(source->listener, received);
 }
 
-/* As poll_until_end(), for sockets. The poller has the callbacks and no queues. */
+/* Serves as poll_until_end() for sockets. The poller has the callbacks and no queues. */
 static void listen_until_end(struct collector_source *source, struct poller *poller)
 {
 	uint64_t give_up = 0;
@@ -779,7 +795,7 @@ static const struct design_ops design_collect_dealt = {
 	.done = worker_free,
 };
 
-/* --- putting it together --- */
+/* --- setup --- */
 
 static void log_collector(void *arg, bool warning, const char *line)
 {
@@ -806,7 +822,7 @@ static bool open_sockets(struct collector_source *source, char *error)
 
 	for (uint32_t i = 0; i < options->listen.n; i++)
 		if (!listen_parse(options->listen.texts[i], &addresses[i], why))
-			return set_error(error, why); /* it was checked */
+			return set_error(error, why); /* checked when options were read */
 	source->listener = listener_open(addresses, options->listen.n, wanted, error);
 	source->nb_sockets = options->listen.n;
 	if (source->listener == NULL)
@@ -837,7 +853,7 @@ static bool create_source(struct collector_source *source, char *error)
 
 static struct rte_ring *create_ring(const struct plan *plan, uint32_t worker)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* names must be unique in the process */
 	char name[RTE_RING_NAMESIZE];
 
 	snprintf(name, sizeof(name), "records%u_%u", worker, serial++);
@@ -1003,14 +1019,14 @@ void collector_source_destroy(struct collector_source *source)
 	free(source);
 }
 
-/* A capture without a datagram has other packets, or none. */
+/* Warns about a capture with packets but without datagrams. */
 static void log_no_datagram(const struct fragments_counts *counts)
 {
 	if (counts->whole + counts->fragments > 0 ||
 		counts->not_udp + counts->cut + counts->bad == 0)
 		return;
 	log_warning("no UDP datagram in the capture: %llu packets are not IP, %llu are IP and not "
-		    "UDP, %llu are cut, %llu are malformed",
+		    "UDP, %llu are truncated, %llu are malformed",
 		(unsigned long long)counts->not_ip,
 		(unsigned long long)(counts->not_udp - counts->not_ip),
 		(unsigned long long)counts->cut, (unsigned long long)counts->bad);

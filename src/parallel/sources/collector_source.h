@@ -2,14 +2,13 @@
 #pragma once
 
 /*
- * A run whose input is what exporters tell, in place of packets (sketchtap collect). One lcore
- * takes datagrams, from sockets or from the feeder, and decodes them; where there is one worker it
- * is the same lcore, which also counts. With several, records are dealt out by the hash of their
- * flow, so that all observers of one meet in one worker.
+ * Collector: the input of the run is flow records instead of packets (sketchtap collect). One lcore
+ * receives datagrams, from sockets or from the feeder, and decodes them. A single worker runs on
+ * the same lcore. Several workers receive records by the hash of their flow, so that one worker
+ * receives the records of all observers of a flow.
  *
- * Epochs are those of every run (parallel/epoch.h); what belongs to a generation here is written by
- * the decoder, or a worker, while the epoch is its own, and read and cleared by the reporter
- * afterwards.
+ * Epochs are those of every run (parallel/epoch.h). A generation here is written by the decoder, or
+ * a worker, while it is in the epoch; afterwards the reporter reads and clears it.
  */
 
 #include <stdbool.h>
@@ -25,19 +24,19 @@
 struct filter;
 struct rx_core;
 
-/* Rows of one kind; malloc's. */
+/* Rows of one kind, from malloc(). */
 struct collector_source_rows {
 	void *items;
-	uint64_t n, room; /* items */
-	bool no_memory;   /* some are missing */
+	uint64_t n, room; /* number and capacity of items */
+	bool no_memory;   /* some rows are missing */
 };
 
-/* The decoder's side of a generation. */
+/* Generation of the decoder. */
 struct collector_source_generation {
 	struct collector_source_rows exporters; /* struct exporter_row */
 	struct collector_source_rows links;     /* struct link_row */
 	struct collector_epoch epoch;
-	uint64_t taken; /* packets of the capture, from the feeder */
+	uint64_t taken; /* packets of the capture that the decoder received */
 };
 
 /* Counters of a worker. */
@@ -50,7 +49,7 @@ struct collector_source_counts {
 	uint64_t nb_paths;
 };
 
-/* Returns the bytes of a path row, which ends after its last hop. */
+/* Returns the bytes of a path row, which contains only its used hops. */
 static inline uint64_t path_row_bytes(uint32_t nb_hops)
 {
 	uint64_t bytes = offsetof(struct path_row, hops) + nb_hops * sizeof(struct path_hop);
@@ -62,49 +61,42 @@ static inline uint64_t path_row_bytes(uint32_t nb_hops)
 struct collector_source_params {
 	const struct config *config;
 	const struct plan *plan;
-	struct worker *const *workers; /* [nb_workers], workers that receive records */
+	struct worker *const *workers; /* [nb_workers]; the workers receive records */
 	uint32_t nb_workers;
 	struct rx_core *rx_core; /* NULL: the worker decodes */
 };
 
-/* NULL with a line in error[OPTION_WHY_MAX]. */
+/* Returns NULL with one line in error[OPTION_WHY_MAX] on failure. */
 struct collector_source *collector_source_create(
 	const struct collector_source_params *params, char *error);
 void collector_source_destroy(struct collector_source *source);
 
-/* Before the start: leaves out records whose packets do not match. */
+/* Leaves out records whose packets do not match. Call before start. */
 void collector_source_set_filter(struct collector_source *source, const struct filter *filter);
 
 /*
- * Waits after the run until the templates are saved. Returns false, after a log line, if they could
- * not be.
+ * Call after the run. Waits until the templates are saved. Returns false, after a log line, if that
+ * failed.
  */
 bool collector_source_finish(struct collector_source *source);
 
-/* Exporters that have a number. */
+/* Returns the number of exporter slots. */
 uint32_t collector_source_exporters_max(const struct collector_source *source);
-/* Datagrams that came so far. Any thread. */
+/* Returns the number of datagrams received so far. Any thread. */
 uint64_t collector_source_datagrams(const struct collector_source *source);
-/* For the reporter, about a closed epoch. */
+/* Called by the reporter for a closed epoch. */
 struct collector_source_generation *collector_source_generation(
 	struct collector_source *source, uint64_t epoch);
 struct collector_source_counts *collector_source_counts(
 	struct collector_source *source, uint32_t worker, uint64_t epoch);
 /*
- * Merges the roles of interfaces that workers learned in the epoch, which ended at `end`, and keeps
- * them for the template file. Returns them sorted by exporter, interface and side, valid until the
- * next call; NULL if there are none or out of memory. Called by the reporter.
- */
-const struct interface_role_row *collector_source_roles(
-	struct collector_source *source, uint64_t epoch, int64_t end, uint32_t *n);
-/*
- * Returns the bytes of the largest frame that samplers may have passed over: that of a packet of
- * 1500 bytes, or the largest of the run if one was larger. seen: the largest of the next epoch.
- * Called by the reporter.
+ * Called by the reporter. Returns the bytes of the largest frame that samplers may have skipped:
+ * that of a packet of 1500 bytes, or the largest of the run if one was larger. seen: the largest of
+ * the next epoch.
  */
 uint32_t collector_source_largest_frame(struct collector_source *source, uint32_t seen);
-/* Clears what the epoch left (the reporter). */
+/* Called by the reporter. Clears the generation of the epoch. */
 void collector_source_recycle(struct collector_source *source, uint64_t epoch);
 
-/* Returns what a plan needs: the design and the memory of the collector. */
+/* Returns the design and the memory of the collector, for a plan. */
 struct plan_collect collector_source_plan(const struct config *config);

@@ -24,20 +24,21 @@
 #include "base/units.h"
 
 /*
- * Nearly every key is decided by the first hundred bytes, so mbufs are small and stay in cache. A
- * packet whose headers go on longer takes one of a few large ones, or several, chained: each holds
- * what a segment can, 64 KB.
+ * The first hundred bytes decide nearly every key, so mbufs are small and stay in cache. A packet
+ * with longer headers takes large mbufs from a second small pool, chained if needed; a segment
+ * holds 64 KB.
  */
 #define LONG_MBUFS 64
 #define LONG_ROOM  ((uint32_t)UINT16_MAX)
 
-#define FETCH_AHEAD 8 /* mbufs */
+#define FETCH_AHEAD 8 /* prefetch distance in mbufs */
 
-#define CLOCK_READINGS 1000 /* a second; between them the TSC tells the time */
+#define CLOCK_READINGS                                                                             \
+	1000 /* readings of the clock per second; the TSC gives the time between them */
 
 #define HOUR_S 3600 /* s; a longer wait for a timestamp is logged */
 
-#define STAGE_MAX BURST_MAX /* packets that wait for a queue before they are put on its ring */
+#define STAGE_MAX BURST_MAX /* packets collected for a queue before they are put on its ring */
 
 struct stage {
 	uint32_t n;
@@ -52,27 +53,27 @@ struct feeder {
 	uint32_t reach; /* bytes that filters read */
 	uint8_t reta[RSS_RETA_SIZE];
 	struct stage stages[FEEDER_QUEUES_MAX];
-	uint32_t nb_spare; /* mbufs taken from the pool, as they are */
+	uint32_t nb_spare; /* mbufs taken from the pool, not initialized */
 	struct rte_mbuf *spare[BURST_MAX];
 
 	/* The open epoch; all zero until the first packet. */
 	bool started;
 	uint64_t epoch;
 	struct epoch_info info;
-	int64_t first_time, last_time; /* ns, of the first packet and the newest one */
+	int64_t first_time, last_time; /* ns: times of the first and the newest packet */
 	struct pacer pacer;
-	bool broken_off; /* no more packets were wanted */
-	bool over;       /* the duration is */
+	bool broken_off; /* ended by --packets */
+	bool over;       /* ended by --duration */
 	bool damaged;
-	int64_t opened; /* when the open epoch was opened; CLOCK_MONOTONIC, ns */
+	int64_t opened; /* ns of CLOCK_MONOTONIC when the epoch was opened */
 
-	/* Packets are generated at a pace. A clock that is set does not change their time. */
+	/* Packets are generated at a pace. Changes of the system clock do not change their time. */
 	bool live;
-	int64_t clock_offset;    /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start, ns */
-	int64_t read_at, now;    /* last reading, and the newest time; ns since 1970-01-01 UTC */
+	int64_t clock_offset;    /* ns: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
+	int64_t read_at, now;    /* ns since 1970-01-01 UTC: last reading, and newest time */
 	uint64_t read_tsc;       /* TSC of the last reading */
 	uint64_t read_cycles;    /* cycles between two readings */
-	uint64_t ns_per_cycle32; /* x 2^32 */
+	uint64_t ns_per_cycle32; /* ns per TSC cycle, times 2^32 */
 
 	/* Written by the feeder, read by any thread. */
 	_Atomic uint64_t packets, bytes;
@@ -85,7 +86,7 @@ static bool stopped(const struct feeder *feeder)
 	return atomic_load_explicit(&feeder->stop, memory_order_relaxed);
 }
 
-/* Enqueues the waiting packets of a queue: all of them, or, if paced, those that fit. */
+/* Enqueues the collected packets of a queue: all of them, or, if paced, those that fit. */
 static void flush_queue(struct feeder *feeder, uint32_t queue)
 {
 	struct stage *stage = &feeder->stages[queue];
@@ -112,12 +113,14 @@ static void flush_all(struct feeder *feeder)
 		flush_queue(feeder, q);
 }
 
-/* Prefetches the lines of an mbuf to write, which are in the cache of the worker that freed it. */
+/*
+ * Prefetches the lines of an mbuf for writing. They are in the cache of the worker that freed it.
+ */
 static void fetch_mbuf(struct rte_mbuf *mbuf)
 {
 	__builtin_prefetch(mbuf, 1);
 	__builtin_prefetch((uint8_t *)mbuf + RTE_CACHE_LINE_SIZE, 1);
-	__builtin_prefetch(mbuf + 1, 1); /* where its bytes begin */
+	__builtin_prefetch(mbuf + 1, 1); /* start of its data room */
 }
 
 /* Returns an empty mbuf. Waits for workers to free one if there is none. */
@@ -191,7 +194,7 @@ static int64_t floor_to(int64_t time, int64_t interval)
 	return time - (rest < 0 ? rest + interval : rest);
 }
 
-/* --- the clock of live packets --- */
+/* --- clock of live packets --- */
 
 static void start_clock(struct feeder *feeder)
 {
@@ -204,7 +207,7 @@ static void start_clock(struct feeder *feeder)
 	feeder->now = 0;
 }
 
-/* Never runs backwards. */
+/* Returns the time of live packets, which never decreases. */
 static int64_t live_time(struct feeder *feeder)
 {
 	uint64_t passed = rte_rdtsc() - feeder->read_tsc;
@@ -222,7 +225,7 @@ static int64_t live_time(struct feeder *feeder)
 
 /* --- epochs --- */
 
-/* Before the epoch's first packet is in a ring. */
+/* Call it before the first packet of the epoch is in a ring. */
 static void publish_start(struct feeder *feeder)
 {
 	struct epoch_info *info = epochs_info(feeder->params.epochs, feeder->epoch);
@@ -245,7 +248,7 @@ static void publish_end(struct feeder *feeder)
 	info->took = (uint64_t)(clock_now(CLOCK_MONOTONIC) - feeder->opened);
 }
 
-/* The epoch of the first packet. */
+/* Opens the epoch of the first packet. */
 static void start_epochs(struct feeder *feeder, int64_t stamp)
 {
 	int64_t interval = (int64_t)feeder->params.interval, time = stamp;
@@ -260,7 +263,7 @@ static void start_epochs(struct feeder *feeder, int64_t stamp)
 	feeder->info = (struct epoch_info){.start = time, .end = time};
 	if (interval > 0) {
 		feeder->info.end = floor_to(time, interval) + interval;
-		/* There was no traffic before. */
+		/* A live epoch starts with its first packet. */
 		feeder->info.start = feeder->live ? time : floor_to(time, interval);
 	}
 	publish_start(feeder);
@@ -285,7 +288,7 @@ static void next_epoch(struct feeder *feeder, int64_t time)
 	epochs_open(feeder->params.epochs, feeder->epoch);
 }
 
-/* Where the last epoch ends. */
+/* Returns the end of the last epoch. */
 static int64_t last_end(struct feeder *feeder)
 {
 	if (feeder->live && !feeder->over) {
@@ -316,18 +319,18 @@ static void end_epochs(struct feeder *feeder)
 	epochs_end(feeder->params.epochs, feeder->epoch + 1);
 }
 
-/* A stamp that is wrong may be years ahead of the one before. */
+/* A wrong timestamp may be years ahead. */
 static void warn_long_wait(uint64_t cycles)
 {
 	const uint64_t hour = HOUR_S * rte_get_tsc_hz();
 
 	if (cycles >= hour)
-		log_warning("by its time stamp the next packet is due in %.1f hours, and --pace "
+		log_warning("the next packet is due in %.1f hours by its timestamp; --pace "
 			    "recorded waits for it",
 			(double)cycles / (double)hour);
 }
 
-/* True when the packet at `time` is the first one behind --duration. */
+/* Returns true if a packet at `time` is after the end of --duration. */
 static bool beyond_duration(const struct feeder *feeder, int64_t time)
 {
 	uint64_t duration = feeder->params.duration;
@@ -336,7 +339,9 @@ static bool beyond_duration(const struct feeder *feeder, int64_t time)
 	       (uint64_t)(time - feeder->first_time) >= duration;
 }
 
-/* Live, while no packet is due: time goes on. Returns the cycles until something happens. */
+/*
+ * Advances epochs of live packets while no packet is due. Returns the cycles until the next event.
+ */
 static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 {
 	const struct feeder_params *params = &feeder->params;
@@ -351,12 +356,14 @@ static uint64_t pass_time(struct feeder *feeder, uint64_t cycles)
 		next = feeder->info.end;
 	if (params->duration > 0)
 		next = RTE_MIN(next, feeder->first_time + (int64_t)params->duration);
-	if (next - now > SECOND_NS) /* far more than one nap */
+	if (next - now > SECOND_NS) /* the wait is longer than one nap */
 		return cycles;
 	return RTE_MIN(cycles, (uint64_t)(next - now) * rte_get_tsc_hz() / SECOND_NS + 1);
 }
 
-/* Waits until the packet is due. Staged packets go out first: a card does not hold them back. */
+/*
+ * Waits until the packet is due. Enqueues collected packets first, as a card would not delay them.
+ */
 static void wait_until_due(struct feeder *feeder, int64_t time)
 {
 	uint64_t index = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
@@ -396,7 +403,7 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		packet->data, packet->captured, packet->wire_len, packet->link, &parsed);
 	uint32_t hash = rss_hash(verdict, &parsed);
 	uint32_t queue = feeder->reta[hash % RSS_RETA_SIZE];
-	/* Measurements that look at TCP may come while the run goes on. */
+	/* Measurements that need TCP fields may be added during the run. */
 	uint32_t copied =
 		RTE_MIN(RTE_MAX(parsed.need + PARSE_TCP_BEYOND, feeder->reach), packet->captured);
 	struct stage *stage = &feeder->stages[queue];
@@ -420,7 +427,10 @@ static void feed(struct feeder *feeder, const struct source_packet *packet)
 		add_missing(feeder, packet, &parsed);
 }
 
-/* As next() of the source; 0 after the last wanted packet, without waiting for another. */
+/*
+ * Returns the result of next() of the source; 0 after the last wanted packet, without waiting for
+ * another.
+ */
 static int next_packet(struct feeder *feeder, struct source_packet *packet)
 {
 	struct source *source = feeder->params.source;
@@ -435,7 +445,7 @@ static int next_packet(struct feeder *feeder, struct source_packet *packet)
 
 static void account(struct feeder *feeder, const struct source_packet *packet)
 {
-	/* Only the feeder writes them: a load and a store are an increment. */
+	/* Only the feeder writes them, so a load and a store suffice. */
 	uint64_t packets = atomic_load_explicit(&feeder->packets, memory_order_relaxed);
 	uint64_t bytes = atomic_load_explicit(&feeder->bytes, memory_order_relaxed);
 
@@ -478,19 +488,19 @@ int feeder_work(void *arg)
 		source_take(&packet);
 		feed(feeder, &packet);
 	}
-	/* a read interrupted by the stop is not an error of the file */
+	/* a read that the stop interrupts is not damage of the file */
 	feeder->damaged = result < 0 && !stopped(feeder) && !signals_stop_requested();
 	end_epochs(feeder);
 	rte_mempool_put_bulk(feeder->pool, (void *const *)feeder->spare, feeder->nb_spare);
 	feeder->nb_spare = 0;
-	/* Pairs with the acquire in feeder_finished(): damage and its line come first. */
+	/* Pairs with the acquire in feeder_finished(): the damage is stored before. */
 	atomic_store_explicit(&feeder->finished, true, memory_order_release);
 	return 0;
 }
 
 static bool create_rings(struct feeder *feeder)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* names must be unique in the process */
 	const struct feeder_params *params = &feeder->params;
 	struct rte_eth_conf conf = {0};
 	char name[RTE_RING_NAMESIZE];

@@ -11,25 +11,25 @@
 #include "sketch/iblt/iblt.h"
 #include "sketch/measurement.h"
 
-/*
- * Entries of a ring where ring-size does not say it: 1 MB for each CPU, which holds what comes in
- * 13 ms at 1.2 Mpps while nobody reads.
- */
+/* Default entries of the ring of each CPU: 1 MB, or 13 ms at 1.2 Mpps while no worker reads. */
 #define ENTRIES_DEFAULT 16384
 
 /*
- * Of each CPU's table of flows, at most: two generations take 5 MB for a CPU. Flows for which that
- * is too little go through the ring.
+ * Maximum buckets of the flow table of each CPU: two generations take 5 MB per CPU. Flows that do
+ * not fit go through the ring.
  */
 #define BUCKETS_MAX 16384
 
 /*
- * Of a row of each CPU's iblt, where --width does not say it: 29 MB in two generations, for 68 000
- * IPv4 flows and half as many of IPv6. What is more cannot be decoded.
+ * Default cells per row of the IBLT of each CPU: 29 MB in two generations, for 68 000 IPv4 flows
+ * and half as many IPv6 flows. A larger number of flows cannot be decoded.
  */
 #define CELLS_DEFAULT 32768
 
-/* Only iblts: then the program counts in such, too. They know no times, and no TCP flags. */
+/*
+ * Returns true if all sketches are IBLTs. The program then also counts in IBLTs, which have no
+ * times and TCP flags.
+ */
 static bool all_iblt(const struct config *config)
 {
 	for (uint32_t m = 0; m < config->nb_measurements; m++)
@@ -43,7 +43,7 @@ static bool is_on_path(const struct config *config)
 	return designs[design_options(config)->design] == &design_rss;
 }
 
-/* As wide as the widest is asked to be. */
+/* Returns the largest --width, or the default. */
 static uint32_t cells_of(const struct config *config)
 {
 	uint64_t most = 0;
@@ -57,7 +57,7 @@ static uint32_t cells_of(const struct config *config)
 	return most > 0 ? (uint32_t)most : CELLS_DEFAULT;
 }
 
-/* As many as the measurements' tables have, within reason. */
+/* Returns the buckets of the largest flow table of a measurement, up to BUCKETS_MAX. */
 static uint32_t buckets_of(const struct config *config)
 {
 	uint64_t most = 1;
@@ -66,7 +66,7 @@ static uint32_t buckets_of(const struct config *config)
 		const struct measurement_config *measurement = &config->measurements[m];
 		uint64_t width = measurement_params(measurement).width;
 
-		/* Not known yet, or --memory's: what finds no room here goes through the ring. */
+		/* Unknown width, or set by --memory: flows that do not fit go through the ring. */
 		if (width == 0)
 			width = measurement_sketch(measurement)->default_width;
 		if (width > most)
@@ -79,7 +79,7 @@ struct plan_kernel kernel_plan_make(const struct config *config)
 {
 	bool on_path = is_on_path(config);
 	uint32_t workers = plan_options(config)->workers;
-	/* The design of papers: one table for all CPUs. */
+	/* All CPUs share one table, as in published designs. */
 	bool all_share = on_path && plan_options(config)->sharing == SHARING_SHARED;
 	uint32_t cells = on_path && !all_share && all_iblt(config) ? cells_of(config) : 0;
 	uint32_t buckets = on_path && cells == 0 ? buckets_of(config) : 0;
@@ -109,23 +109,23 @@ bool kernel_plan_takes(const struct plan_kernel *plan, const struct config *conf
 	if (plan->cells == 0 || all_iblt(config))
 		return true;
 	snprintf(error, OPTION_WHY_MAX,
-		"the kernel counts in iblts since the start, and another sketch needs to know "
-		"more: start again");
+		"the running eBPF program counts for iblt only; restart to use another "
+		"sketch");
 	return false;
 }
 
-/* What the kernel does not count; NULL: it counts this. */
+/* Returns the reason that the kernel cannot count a measurement; NULL if it can. */
 static const char *not_on_path(const struct measurement_config *measurement)
 {
 	struct sketch_params params = measurement_params(measurement);
 
-	/* To the others an entry for many packets would do as well; nobody has compared that. */
+	/* Other sketches could also count entries with many packets, but this is not tested. */
 	if ((measurement_sketch(measurement)->caps & SKETCH_EXACT) == 0)
 		return "the kernel counts exactly, for flow-table and iblt";
 	if (params.key->extra)
-		return "the kernel counts 5-tuples, and what follows from them";
+		return "the kernel counts by 5-tuple, and keys made from it";
 	if (params.idle_timeout > 0)
-		return "the kernel counts by epochs, and knows no --idle-timeout";
+		return "the kernel counts per interval, without --idle-timeout";
 	return NULL;
 }
 
@@ -139,15 +139,15 @@ static bool check_on_path(const struct config *config, struct option_fault *faul
 		why = not_on_path(measurement);
 		if (why != NULL)
 			return option_fault(fault, "kernel", NULL,
-				"--design rss: measurement %.60s: %s; --design async takes any",
+				"--design rss: measurement %.60s: %s; use --design async",
 				measurement->name, why);
 	}
 	if (filter_options(config)->expression != NULL)
 		why = "a filter needs packets, but the kernel counts them";
 	else if (plan_options(config)->workers > 1)
-		why = "the kernel counts, and one worker adds that up";
-	return why == NULL || option_fault(fault, "kernel", NULL,
-				      "--design rss: %s; --design async takes it", why);
+		why = "the kernel counts, and one worker merges the counts";
+	return why == NULL ||
+	       option_fault(fault, "kernel", NULL, "--design rss: %s; use --design async", why);
 }
 
 bool kernel_plan_check(const struct config *config, const struct measurement_config *measurement,

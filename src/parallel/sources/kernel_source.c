@@ -16,9 +16,9 @@
 
 #define LOOK_EVERY_NS (SECOND_NS / 2)
 
-#define FRAME_OVERHEAD 22 /* Ethernet's header and two tags */
+#define FRAME_OVERHEAD 22 /* bytes of an Ethernet header with two tags */
 
-/* An interface, and what it counts. */
+/* An interface and its counters. */
 struct watched {
 	struct attach_point place;
 	uint32_t index;
@@ -33,12 +33,12 @@ struct kernel_source {
 	struct kernel_origin origin;
 	uint32_t nb_watched;
 	struct watched watched[OPTION_LIST_MAX];
-	int64_t looked; /* monotonic ns */
+	int64_t looked; /* monotonic ns of the last check */
 	uint32_t nb_takers;
-	struct kernel_taker *takers; /* by worker */
+	struct kernel_taker *takers; /* indexed by worker */
 };
 
-/* --- putting it together --- */
+/* --- setup --- */
 
 static bool create_takers(struct kernel_source *input, char *error)
 {
@@ -46,8 +46,8 @@ static bool create_takers(struct kernel_source *input, char *error)
 
 	if (n > rings) {
 		snprintf(error, KERNEL_ERROR_MAX,
-			"--workers %u: with --kernel there is a ring for each CPU, and this "
-			"machine has %u: give %u or fewer",
+			"--workers %u: --kernel uses one ring per CPU, and this "
+			"machine has %u CPUs; give %u or fewer",
 			n, rings, rings);
 		return false;
 	}
@@ -56,7 +56,7 @@ static bool create_takers(struct kernel_source *input, char *error)
 	for (uint32_t w = 0; w < n; w++)
 		if (input->takers == NULL || !kernel_taker_start(&input->takers[w], &input->origin,
 						     input->params.workers[w], n)) {
-			snprintf(error, KERNEL_ERROR_MAX, "--kernel: no memory for its workers");
+			snprintf(error, KERNEL_ERROR_MAX, "--kernel: out of memory");
 			return false;
 		}
 	return true;
@@ -74,11 +74,11 @@ static void watch(struct watched *watched)
 	device_counter_start(&watched->missed, 64, false, counters.rx_missed_errors);
 	device_counter_start(&watched->errors, 64, false, counters.rx_errors);
 	if (!watched->up)
-		log_warning("%s: its link is down: nothing comes until it is up",
+		log_warning("%s: its link is down: no packets until it is up",
 			watched->place.interface);
 }
 
-/* On lo what leaves comes in: looked at once, it is one packet. */
+/* Packets sent on lo are also received there: attach to one direction only, to count each once. */
 static void look_once(struct attach_point *point)
 {
 	struct port_interface facts;
@@ -96,7 +96,8 @@ static bool attach(struct kernel_source *input, char *error)
 	for (uint32_t i = 0; i < places->n; i++) {
 		struct watched *watched = &input->watched[i];
 
-		attach_point_parse(places->texts[i], &watched->place, why); /* it was checked */
+		attach_point_parse(places->texts[i], &watched->place,
+			why); /* checked when options were read */
 		look_once(&watched->place);
 		if (!kernel_program_attach(
 			    input->origin.program, &watched->place, &watched->index, error))
@@ -123,7 +124,7 @@ static enum kernel_times stamps_of(const struct config *config)
 	return KERNEL_TIMES_COARSE;
 }
 
-/* 0 without --prefixes. */
+/* Returns the match mode of prefixes; 0 without --prefixes. */
 static uint32_t monitor_of(const struct config *config)
 {
 	static const uint32_t bits[] = {
@@ -211,9 +212,9 @@ uint64_t kernel_source_difference(const struct kernel_source *input)
 	return received > taken ? received - taken : taken - received;
 }
 
-/* --- the interfaces --- */
+/* --- interfaces --- */
 
-/* What is received does not come where only what is sent is looked at. */
+/* Adds the losses of an interface, unless only its sent packets are measured. */
 static void read_counters(struct watched *watched, struct kernel_losses *losses)
 {
 	struct kernel_interface counters;
@@ -246,14 +247,14 @@ struct kernel_losses kernel_source_losses(struct kernel_source *input)
 static void log_link(const struct watched *watched, bool up, uint64_t epoch)
 {
 	if (up)
-		log_notice("epoch %llu: %s: link up", (unsigned long long)epoch,
+		log_notice("interval %llu: %s: link up", (unsigned long long)epoch,
 			watched->place.interface);
 	else
-		log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
+		log_warning("interval %llu: %s: link down", (unsigned long long)epoch,
 			watched->place.interface);
 }
 
-/* Returns false where the interface is gone. */
+/* Returns false if the interface was removed. */
 static bool update_link(struct watched *watched, uint64_t epoch)
 {
 	struct kernel_interface counters;
@@ -262,7 +263,7 @@ static bool update_link(struct watched *watched, uint64_t epoch)
 	case KERNEL_UNSAID: break;
 	case KERNEL_GONE:
 		watched->gone = true;
-		log_error("--kernel %s: the interface is gone, in epoch %llu: the run ends",
+		log_error("--kernel %s: interface removed in interval %llu: the run ends",
 			watched->place.interface, (unsigned long long)epoch);
 		return false;
 	case KERNEL_THERE:

@@ -13,31 +13,31 @@
 #include "rx/packet/parse.h"
 #include "rx/port/clock.h"
 
-/* Between looks into rings that had entries, where the kernel counts. */
+/* ns between reads of rings on the path, after entries were found */
 #define NAP_NS 1000000
 
 #define TCP               6
 #define UDP               17
 #define UDP_HEADER        8
-#define TCP_LENGTH_AT     12 /* bytes into the header */
-#define VLAN_AND_IN_PORTS 2  /* bytes of each */
+#define TCP_LENGTH_AT     12 /* byte offset in the header */
+#define VLAN_AND_IN_PORTS 2  /* bytes of each key field */
 
 #define IPV6_HEADER   40
 #define HOP_BY_HOP    0    /* next header */
 #define JUMBO_PAYLOAD 0xc2 /* option of RFC 2675 */
 #define JUMBO_OPTION  8    /* bytes of a header with only that option */
 
-/* --- joined packets --- */
+/* --- merged packets --- */
 
-/* As they were on the wire, or will be. */
+/* Packets merged by GSO or GRO, as they are on the wire. */
 struct gso_segments {
 	uint32_t packets;
-	uint32_t headers; /* bytes of each */
-	uint32_t segment; /* bytes behind them of each but the last; 0: all alike */
-	uint32_t payload; /* of all */
+	uint32_t headers; /* bytes of headers of each packet */
+	uint32_t segment; /* payload bytes of each packet except the last; 0: evenly divided */
+	uint32_t payload; /* payload bytes of all packets */
 };
 
-/* added: bytes of the headers that the kernel put there as it joined the packets. */
+/* added: bytes of headers that the kernel inserted when it merged the packets. */
 static struct gso_segments joined_of(
 	const struct kernel_entry *entry, uint32_t headers, uint32_t added)
 {
@@ -47,14 +47,14 @@ static struct gso_segments joined_of(
 	segments.payload = entry->length - segments.headers;
 	if (segments.headers > added)
 		segments.headers -= added;
-	/* Where it does not add up, they are as even as whole bytes allow. */
+	/* If the sizes are inconsistent, divide the payload evenly. */
 	if ((uint64_t)entry->segment * (segments.packets - 1) < segments.payload &&
 		(uint64_t)entry->segment * segments.packets >= segments.payload)
 		segments.segment = entry->segment;
 	return segments;
 }
 
-/* Bytes on the wire of number i. */
+/* Returns the bytes on the wire of packet i. */
 static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 {
 	uint64_t payload = segments->payload;
@@ -69,7 +69,9 @@ static uint32_t joined_length(const struct gso_segments *segments, uint32_t i)
 						   : segments->payload - segments->segment * i);
 }
 
-/* Bytes of headers of a packet that was parsed here: those of what it carries are not known. */
+/*
+ * Returns the bytes of headers of a packet, up to and including TCP or UDP.
+ */
 static uint32_t headers_of(
 	const uint8_t *data, uint32_t captured, const struct parsed *parsed, uint8_t proto)
 {
@@ -82,13 +84,13 @@ static uint32_t headers_of(
 	return (uint32_t)at;
 }
 
-/* --- a worker: from entries to a burst --- */
+/* --- worker: entries --- */
 
-/* What an entry says, ready to be counted. */
+/* Decoded entry. */
 struct told {
 	enum parse_verdict verdict;
-	struct key4 key4; /* where that is PARSE_IPV4 */
-	struct key6 key6; /* where that is PARSE_IPV6 */
+	struct key4 key4; /* valid for PARSE_IPV4 */
+	struct key6 key6; /* valid for PARSE_IPV6 */
 	struct key_extra extra;
 	struct gso_segments segments;
 	int64_t time;
@@ -100,7 +102,7 @@ static void put16(uint8_t to[VLAN_AND_IN_PORTS], uint32_t number)
 	to[1] = (uint8_t)number;
 }
 
-/* The number of the first --kernel that has it. */
+/* Returns the index of the first --kernel with this interface. */
 static uint32_t in_port_of(const struct kernel_origin *origin, uint32_t index)
 {
 	uint32_t i = 0;
@@ -129,8 +131,8 @@ static void read_key(const struct kernel_entry *entry, struct told *told)
 }
 
 /*
- * Bytes of the hop-by-hop header that IPv6 gets as more than 64 KB are segments: one jumbo payload
- * option. The packets do not have it on the wire.
+ * Returns the bytes of the hop-by-hop header that the kernel inserts if it merges more than 64 KB
+ * of IPv6: one jumbo payload option. The packets on the wire do not have it.
  */
 static uint32_t jumbo_option(const uint8_t *data, uint32_t captured, size_t ip_at)
 {
@@ -149,7 +151,7 @@ static void read_headers(const struct kernel_entry *entry, struct told *told)
 	uint32_t headers = 0;
 
 	told->verdict = parse_captured(data, entry->headers, entry->length, LINK_ETHERNET, &parsed);
-	/* A key that lacks what lies behind would be that of others. */
+	/* If headers are truncated, the key may be that of another flow. */
 	if (parsed.cut && entry->headers < entry->length &&
 		parse_verdicts[told->verdict].class == PARSE_CLASS_KEY)
 		told->verdict = PARSE_LONG_EXTENSION;
@@ -179,7 +181,7 @@ static void count_and_empty(struct generation *generation)
 	empty_burst(generation);
 }
 
-/* Leaves what matches a rule of the epoch. */
+/* Keeps entries that match a rule of the epoch. */
 static void match_weights(struct generation *generation, struct prefix_matches *hits)
 {
 	struct prefix_unmatched left_out;
@@ -191,7 +193,7 @@ static void match_weights(struct generation *generation, struct prefix_matches *
 	generation->counts.bytes -= left_out.bytes;
 }
 
-/* The same of what stands for many packets. */
+/* As count_and_empty(), for entries with weights. */
 static void count_weights(struct generation *generation)
 {
 	struct counting *counting = generation->counting;
@@ -200,21 +202,24 @@ static void count_weights(struct generation *generation)
 	if (generation->monitor != NULL)
 		match_weights(generation, &hits);
 	count_weighted_keys(counting, generation->sketch, generation->distinct);
-	/* It has its hashes now, and waits. */
+	/* The burst has hashes now and is waiting[0]. */
 	if (generation->monitor != NULL)
 		prefix_credit_weights(
 			generation->monitor, &counting->waiting[0], &hits, generation->rules);
 	empty_burst(generation);
 }
 
-/* Where nobody asked for it when the packet came, it has the time at which it was taken. */
+/*
+ * Returns the UTC time of a packet. If the program recorded none, returns the time when it was
+ * taken.
+ */
 static int64_t utc_of(const struct kernel_taker *taker, uint64_t monotonic)
 {
 	return monotonic > 0 ? (int64_t)monotonic + taker->utc_of_monotonic
 			     : taker->worker->reader.times.polled;
 }
 
-/* Every packet of it is an entry of the burst, or of the next. */
+/* Adds every packet of an entry to the burst. Counts the burst when it is full. */
 static void add_packets(struct generation *generation, const struct told *told)
 {
 	struct key_burst *burst = &generation->counting->bursts[0];
@@ -251,7 +256,7 @@ static void note_largest(struct parse_counts *counts, const struct gso_segments 
 		counts->largest_frame = largest;
 }
 
-/* A filter looks at the first of joined packets. */
+/* Applies the filter to the first of merged packets. */
 static bool is_filtered(const struct worker *worker, const struct kernel_entry *entry,
 	const struct gso_segments *segments)
 {
@@ -285,7 +290,7 @@ static void take_entry(
 	add_packets(generation, &told);
 }
 
-/* --- a worker: its rings --- */
+/* --- worker: rings --- */
 
 static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct generation *generation)
 {
@@ -298,7 +303,10 @@ static void take_ring_full(struct kernel_taker *taker, uint32_t r, struct genera
 	generation->ring_full += more;
 }
 
-/* What the program left out by the rules of a generation that the worker's epoch has, too. */
+/*
+ * Counts packets that the program filtered out by the rules of a generation, if these are also the
+ * rules of the worker's epoch.
+ */
 static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch)
 {
 	struct generation *generation = worker_generation(taker->worker, taker->worker->epoch);
@@ -312,7 +320,7 @@ static void take_filtered(struct kernel_taker *taker, uint32_t r, uint64_t epoch
 	generation->filtered += more;
 }
 
-/* Up to a burst of entries. Returns how many there were. */
+/* Takes up to a burst of entries. Returns their number. */
 static uint32_t take_from_ring(
 	struct kernel_taker *taker, uint32_t r, struct generation *generation)
 {
@@ -322,7 +330,7 @@ static uint32_t take_from_ring(
 
 	take_ring_full(taker, r, generation);
 	take_filtered(taker, r, taker->worker->epoch);
-	/* Where programs of the epoch before were late it has the same rules. */
+	/* If programs finished late in the previous epoch, it has the same rules. */
 	take_filtered(taker, r, taker->worker->epoch + 1);
 	if (!kernel_reader_look(reader))
 		return 0;
@@ -334,7 +342,7 @@ static uint32_t take_from_ring(
 	return n;
 }
 
-/* A round over the rings. Returns the entries that were taken. */
+/* Reads all rings once. Returns the number of entries taken. */
 static uint32_t take_round(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -356,7 +364,7 @@ static uint32_t take_round(struct kernel_taker *taker)
 	return n;
 }
 
-/* Once a second, so that they do not drift apart. */
+/* Compares the clocks once a second to follow their drift. */
 static void compare_clocks(struct kernel_taker *taker)
 {
 	int64_t monotonic = clock_now(CLOCK_MONOTONIC);
@@ -367,9 +375,9 @@ static void compare_clocks(struct kernel_taker *taker)
 	taker->utc_of_monotonic = clock_now(CLOCK_REALTIME) - monotonic;
 }
 
-/* --- a worker: tables --- */
+/* --- worker: tables --- */
 
-/* An entry that stands for packets, at the end of the burst. */
+/* Appends an entry with weights to the burst. Counts the burst when it is full. */
 static void add_weight(struct generation *generation, const struct key *key, int64_t time,
 	uint8_t tcp_flags, uint64_t packets, uint64_t bytes)
 {
@@ -402,7 +410,10 @@ static void count_taken(struct kernel_taker *taker, enum parse_verdict verdict, 
 	generation->counts.verdicts[verdict] += packets;
 }
 
-/* A record lasts from its first packet to its last: these are entries of their own. */
+/*
+ * A flow record needs both times: add all packets but the last at the time of the first, and the
+ * last one separately.
+ */
 static void take_flow(void *arg, const struct kernel_flow *flow)
 {
 	struct kernel_taker *taker = arg;
@@ -429,13 +440,13 @@ static void take_decoded(const struct sketch_candidate *flow, void *arg)
 	struct kernel_taker *taker = arg;
 	struct worker *worker = taker->worker;
 
-	/* Of others nothing is sure: their packets are among the undecoded. */
+	/* The packets of other flows are among the undecoded. */
 	if (flow->packets > 0)
 		add_weight(worker_generation(worker, worker->epoch), &flow->key,
 			worker->reader.times.polled, 0, flow->packets, flow->bytes);
 }
 
-/* All that the program counted is measured, also where nobody can say whose it is. */
+/* All counted packets are measured, even if their flow cannot be decoded. */
 static struct kernel_tally take_cells(
 	struct kernel_taker *taker, const struct kernel_cells *cells, uint32_t which)
 {
@@ -449,7 +460,7 @@ static struct kernel_tally take_cells(
 	return tally;
 }
 
-/* What the program counted in the worker's epoch, which it counts in no more. */
+/* Takes the tables of the worker's epoch. The program no longer writes them. */
 static void take_tables(struct kernel_taker *taker)
 {
 	struct worker *worker = taker->worker;
@@ -478,33 +489,34 @@ static void enter(struct kernel_taker *taker, uint64_t epoch)
 {
 	struct worker *worker = taker->worker;
 
-	/* The reporter opens an epoch whose generation is clean, so its rules are there. */
+	/* The generation of an opened epoch is clean, so its rules are set. */
 	const bool other_rules = worker_generation(worker, epoch)->monitor !=
 				 worker_generation(worker, worker->epoch)->monitor;
 
 	for (uint32_t r = 0; r < taker->nb_readers; r++) {
-		take_filtered(taker, r, epoch); /* of programs that were late, by older rules */
+		take_filtered(taker, r,
+			epoch); /* counts of programs that finished late, with older rules */
 		kernel_reader_turn(&taker->readers[r], epoch);
 	}
 	if (taker->origin->on_path || other_rules)
 		kernel_program_wait(taker->origin->program);
 	/*
-	 * What a program left out counts in an epoch that has its rules. Entries of a ring are of
-	 * the epoch in which they are taken, and are matched there again.
+	 * Filtered packets count in an epoch with the same rules. Entries of a ring count in the
+	 * epoch in which they are taken, and are matched again.
 	 */
 	for (uint32_t r = 0; r < taker->nb_readers; r++)
 		take_filtered(taker, r, worker->epoch);
 	if (taker->origin->on_path)
 		take_tables(taker);
 	worker_enter_epoch(worker, epoch);
-	/* Measurements may have changed. */
+	/* The new measurements may need other timestamps. */
 	kernel_program_stamp(taker->origin->program,
 		worker_generation(worker, epoch)->counting->details ? taker->origin->stamps
 								    : KERNEL_TIMES_NONE);
 }
 
 /*
- * The kernel counts, and rings get only what its tables have no room for: once they are empty the
+ * The kernel counts; rings get only flows that do not fit in its tables. While rings are empty, the
  * worker sleeps until the reporter opens an epoch.
  */
 static void rest_on_path(struct kernel_taker *taker)
@@ -518,7 +530,7 @@ static void rest_on_path(struct kernel_taker *taker)
 		nanosleep(&nap, NULL);
 }
 
-/* What poll_until_end() is for devices. */
+/* Serves as poll_until_end() for the eBPF program. */
 static void take_until_end(struct worker *worker, uint32_t nb_workers)
 {
 	struct kernel_taker *taker = worker->taker;
@@ -526,8 +538,8 @@ static void take_until_end(struct worker *worker, uint32_t nb_workers)
 	(void)nb_workers;
 	for (;;) {
 		/*
-		 * Read before the rings: at the end the program has written all before. Pairs with
-		 * the release in epochs_open().
+		 * Read before the rings: at the end, the program has written all entries by then.
+		 * Pairs with the release in epochs_open().
 		 */
 		uint64_t open = atomic_load_explicit(&worker->epochs->open, memory_order_acquire);
 		bool ended = epochs_is_end(worker->epochs, open);
@@ -572,7 +584,7 @@ const struct design_ops design_kernel_async = {
 	.done = worker_free,
 };
 
-/* --- putting it together --- */
+/* --- setup --- */
 
 bool kernel_taker_start(struct kernel_taker *taker, const struct kernel_origin *origin,
 	struct worker *worker, uint32_t nb_workers)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* When a packet is due: by a rate, or by the packets' own time stamps. */
+/* Computes when a packet is due, by a rate or by the timestamps of packets. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,20 +12,23 @@
 #include "base/units.h"
 
 enum pace {
-	PACE_UNPACED,  /* as fast as everything can be measured; waits when a ring is full */
-	PACE_RECORDED, /* by the packets' time stamps; drops when a ring is full */
-	PACE_RATE,     /* so many packets per second; drops when a ring is full */
+	PACE_UNPACED,  /* unlimited rate; waits if a ring is full */
+	PACE_RECORDED, /* at the times of the packets; drops if a ring is full */
+	PACE_RATE,     /* at a fixed packet rate; drops if a ring is full */
 };
 
 struct pacer {
 	enum pace pace;
-	uint64_t start_tsc; /* when the first packet was sent */
-	int64_t first_time; /* ns, of the first packet */
-	/* TSC cycles from packet to packet, x 2^64, for PACE_RATE. */
+	uint64_t start_tsc; /* TSC when the first packet was sent */
+	int64_t first_time; /* timestamp of the first packet, ns */
+	/* TSC cycles between packets, times 2^64, for PACE_RATE. */
 	__uint128_t step;
 };
 
-/* rate: packets per second, for PACE_RATE. The first packet, of that time, is due now. */
+/*
+ * Starts the schedule with a first packet that is due now. rate: packets per second, for PACE_RATE.
+ * first_time: timestamp of the first packet.
+ */
 static inline void pacer_start(
 	struct pacer *pacer, enum pace pace, uint64_t rate, int64_t first_time)
 {
@@ -34,14 +37,14 @@ static inline void pacer_start(
 		pacer->step = ((__uint128_t)rte_get_tsc_hz() << 64) / rate;
 }
 
-/* Cycles from the first packet to packet number `index` (from 0). */
+/* Returns the TSC cycles between the first packet and packet `index` (from 0). */
 static inline uint64_t pacer_due(const struct pacer *pacer, uint64_t index)
 {
 	return index * (uint64_t)(pacer->step >> 64) +
 	       (uint64_t)((__uint128_t)index * (uint64_t)pacer->step >> 64);
 }
 
-/* TSC cycles until packet number `index` (from 0) with time stamp `time` is due; 0: now. */
+/* Returns the TSC cycles until packet `index` (from 0) with timestamp `time` is due; 0: now. */
 static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int64_t time)
 {
 	uint64_t due = 0, elapsed;
@@ -57,10 +60,7 @@ static inline uint64_t pacer_wait(const struct pacer *pacer, uint64_t index, int
 	return due > elapsed ? due - elapsed : 0;
 }
 
-/*
- * Where more than `most` packets are overdue at a rate, that many are: the rest of the schedule
- * moves by as much as is missing.
- */
+/* Limits the packets that are overdue at a rate to `most`, by moving the rest of the schedule. */
 static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t most)
 {
 	uint64_t elapsed, due;
@@ -74,8 +74,8 @@ static inline void pacer_forgive(struct pacer *pacer, uint64_t index, uint64_t m
 }
 
 /*
- * Sleeps through most of a long wait, at most 20 ms, so that the caller can look at its stop flag.
- * False where the wait is too short to sleep.
+ * Sleeps for half of a long wait, at most 20 ms, so that the caller can check its stop flag.
+ * Returns false if the wait is too short to sleep.
  */
 static inline bool pacer_nap(uint64_t cycles)
 {
