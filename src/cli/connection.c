@@ -16,18 +16,19 @@
 #include "parallel/process.h"
 
 #define PATIENCE_S        5
-/* A change takes as long as its memory does. The run's own limits come first. */
+/* s. A change must allocate its memory. The limit of the run is shorter. */
 #define ANSWER_PATIENCE_S (CONTROL_ANSWER_S + 10)
 
 static void print_no_answer(int seconds)
 {
-	cli_error(0, "a run does not answer within %d s: it is stopped, or the machine is too busy",
+	cli_error(0,
+		"a run does not answer within %d s: it is stopped, or the machine is overloaded",
 		seconds);
 }
 
 /*
- * Whether who answers there is a run: a generator has such a socket too. What it offers is a list
- * of commands; one that is stopped sends nothing.
+ * Returns true if the peer is a run. Generators also have such a socket, but other commands. A
+ * stopped run sends nothing.
  */
 static bool is_run(int fd, bool quiet)
 {
@@ -36,7 +37,8 @@ static bool is_run(int fd, bool quiet)
 
 	if (answer == NULL)
 		return false;
-	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0); /* who it is */
+	n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1,
+		0); /* greeting with version and process ID */
 	if (n > 0)
 		n = send(fd, "/", 1, MSG_NOSIGNAL) == 1
 			    ? recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0)
@@ -45,9 +47,9 @@ static bool is_run(int fd, bool quiet)
 		answer[n] = '\0';
 		n = strstr(answer, "\"" CONTROL_PATH "plan\"") != NULL;
 	} else if (quiet) {
-		/* Whoever asks will try again. */
+		/* the caller tries again */
 	} else if (n == 0) {
-		cli_error(0, "one closes the connection: it ends, or ten others are connected");
+		cli_error(0, "the run closed the connection: it ends, or ten others are connected");
 	} else if (errno == EAGAIN) {
 		print_no_answer(PATIENCE_S);
 	}
@@ -55,7 +57,7 @@ static bool is_run(int fd, bool quiet)
 	return n > 0;
 }
 
-/* How long it waits: to be taken, too, where others wait for that. */
+/* Sets the timeout of connect, send and receive. */
 static void set_patience(int fd, int seconds)
 {
 	const struct timeval patience = {.tv_sec = seconds};
@@ -86,7 +88,7 @@ static int connect_to(const char *path, bool quiet)
 	return -1;
 }
 
-/* The name in ".../sketchtap-NAME/dpdk_telemetry.v2". */
+/* Extracts NAME from ".../sketchtap-NAME/dpdk_telemetry.v2". */
 static void name_of(const char *path, char name[64])
 {
 	const char *end = strrchr(path, '/'), *begin = end;
@@ -97,7 +99,10 @@ static void name_of(const char *path, char name[64])
 	snprintf(name, 64, "%.*s", (int)(end - begin), begin);
 }
 
-/* Connects to the one that answers; more than one are listed. Returns -1 after a complaint. */
+/*
+ * Connects to the only run that answers; lists them if several do. Returns -1 with a message on
+ * failure.
+ */
 static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 {
 	char names[CLI_ERROR_MAX / 2] = "", name[64];
@@ -124,11 +129,11 @@ static int connect_to_one(const glob_t *found, const char *wanted, bool quiet)
 	if (quiet)
 		return -1;
 	if (n > 1)
-		cli_error(0, "%d run: %s; say which with --name NAME", n, names);
+		cli_error(0, "%d instances are running: %s; select one with --name NAME", n, names);
 	else if (wanted != NULL)
 		cli_error(0, "no sketchtap --name %s answers", wanted);
 	else
-		cli_error(0, "no sketchtap answers; RUNTIME_DIRECTORY may name where it runs");
+		cli_error(0, "no sketchtap answers; set RUNTIME_DIRECTORY to that of the run");
 	return -1;
 }
 
@@ -165,7 +170,7 @@ bool connection_receive(int fd, char *answer)
 	ssize_t n = recv(fd, answer, CONNECTION_ANSWER_MAX - 1, 0);
 
 	if (n == 0)
-		errno = 0; /* closed */
+		errno = 0; /* connection closed */
 	if (n <= 0)
 		return false;
 	answer[n] = '\0';

@@ -13,10 +13,10 @@
 #define EXIT_MACHINE   1
 #define EXIT_TEXT      2
 #define FIELDS_MAX     128
-/* Of a line; a row has a few hundred. */
+/* longest line; a row has a few hundred bytes */
 #define LINE_MAX_BYTES 65536
 
-/* The columns that have to be there, besides those of keys and of the ledger. */
+/* Required columns, besides those of keys and of the ledger. */
 enum csv_replay_column {
 	EPOCH,
 	MEASUREMENT,
@@ -43,30 +43,30 @@ static const char *const column_names[COLUMNS] = {"epoch", "measurement", "start
 
 #define NOWHERE UINT32_MAX
 
-/* The files of a kind, one after the other, and the row that comes next. */
+/* Rows of all files of a kind, and the current row. */
 struct csv_replay_rows {
-	const char *option; /* that writes them */
+	const char *option; /* option that writes these files */
 	struct csv_replay_files files;
-	uint32_t open;             /* so many were opened; the last of them is `file` */
-	FILE *file;                /* NULL: none is open */
-	uint64_t line;             /* of it */
-	char text[LINE_MAX_BYTES]; /* the line, cut into fields */
+	uint32_t open;             /* number of opened files; `file` is the last one */
+	FILE *file;                /* NULL: no open file */
+	uint64_t line;             /* current line of the file */
+	char text[LINE_MAX_BYTES]; /* current line, split into fields */
 	uint32_t nb_columns, nb_fields;
 	char *fields[FIELDS_MAX];
 	uint32_t at[COLUMNS], at_key[KEY_FIELD_COUNT], at_first, at_ledger[LEDGER_COLUMNS];
-	bool there;     /* a row is */
-	uint64_t epoch; /* of it */
+	bool there;     /* there is a current row */
+	uint64_t epoch; /* epoch of the current row */
 };
 
 struct csv_replay {
 	struct csv_replay_rows outputs, stats;
-	uint64_t last; /* epoch, and one */
+	uint64_t last; /* lowest allowed epoch: that of the last returned */
 	bool cut;
-	int status; /* not 0: nothing more is read */
+	int status; /* exit status; not 0: reading has stopped */
 	char error[CSV_REPLAY_ERROR_MAX];
 };
 
-/* --- what is wrong --- */
+/* --- errors --- */
 
 static const char *path_of(const struct csv_replay_rows *rows)
 {
@@ -92,7 +92,10 @@ __attribute__((format(printf, 4, 5))) static bool set_error(struct csv_replay *r
 
 /* --- lines --- */
 
-/* The field that begins here, without its quotes; *rest is behind it. NULL: they are not around it. */
+/*
+ * Returns the field that begins at *rest without its quotes, and moves *rest after it. Returns NULL
+ * if the quotes do not enclose the field.
+ */
 static char *next_field(char **rest)
 {
 	char *field = *rest, *to, *from;
@@ -119,16 +122,17 @@ static bool split(struct csv_replay *replay, struct csv_replay_rows *rows)
 	for (rows->nb_fields = 0; rest != NULL; rows->nb_fields++) {
 		if (rows->nb_fields == FIELDS_MAX)
 			return set_error(
-				replay, rows, EXIT_TEXT, "it has more than %d fields", FIELDS_MAX);
+				replay, rows, EXIT_TEXT, "more than %d fields", FIELDS_MAX);
 		rows->fields[rows->nb_fields] = next_field(&rest);
 		if (rows->fields[rows->nb_fields] == NULL)
 			return set_error(replay, rows, EXIT_TEXT,
-				"the quotes of field %u are not around it", rows->nb_fields + 1);
+				"field %u: the quotes must enclose the whole field",
+				rows->nb_fields + 1);
 	}
 	return true;
 }
 
-/* False at the end of the file, and where something is wrong. */
+/* Reads and splits a line. Returns false at the end of the file or on error. */
 static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	size_t len = 0;
@@ -137,10 +141,11 @@ static bool read_line(struct csv_replay *replay, struct csv_replay_rows *rows)
 	rows->line++;
 	while ((byte = getc_unlocked(rows->file)) != EOF && byte != '\n') {
 		if (byte == '\0')
-			return set_error(replay, rows, EXIT_TEXT, "it has a byte of 0");
+			return set_error(replay, rows, EXIT_TEXT, "NUL byte");
 		if (len == LINE_MAX_BYTES - 1)
 			return set_error(replay, rows, EXIT_TEXT,
-				"it has more than %d bytes, which no row has", LINE_MAX_BYTES - 1);
+				"more than %d bytes; a row never has that many",
+				LINE_MAX_BYTES - 1);
 		rows->text[len++] = (char)byte;
 	}
 	if (ferror(rows->file))
@@ -164,7 +169,7 @@ static uint32_t find_column(const struct csv_replay_rows *rows, const char *name
 	return NOWHERE;
 }
 
-/* Which columns a kind must have. */
+/* Returns true if files of this kind must have the column. */
 static bool needs(const struct csv_replay_rows *rows, enum csv_replay_column column)
 {
 	bool of_output = column >= OUTPUT_COLUMNS_FROM && column < STATS_COLUMNS_FROM;
@@ -214,7 +219,7 @@ static bool open_next(struct csv_replay *replay, struct csv_replay_rows *rows)
 
 /* --- fields --- */
 
-/* "": the row's kind has no such column, or it is empty there. */
+/* Returns the text of a field; "" if the file has no such column. */
 static const char *field(const struct csv_replay_rows *rows, uint32_t at)
 {
 	return at != NOWHERE ? rows->fields[at] : "";
@@ -233,12 +238,12 @@ static bool read_count(struct csv_replay *replay, const struct csv_replay_rows *
 		if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
 			__builtin_add_overflow(*value, digit, value))
 			return set_error(
-				replay, rows, EXIT_TEXT, "'%.40s' is no count", field(rows, at));
+				replay, rows, EXIT_TEXT, "'%.40s': not a number", field(rows, at));
 	}
 	return true;
 }
 
-/* Makes the next row ready, where there is one. */
+/* Reads the next row, if any. */
 static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 {
 	bool known;
@@ -250,7 +255,7 @@ static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 		if (replay->status != 0 || !open_next(replay, rows))
 			return;
 	if (rows->nb_fields != rows->nb_columns) {
-		set_error(replay, rows, EXIT_TEXT, "it has %u fields, and the header %u",
+		set_error(replay, rows, EXIT_TEXT, "%u fields, but the header has %u",
 			rows->nb_fields, rows->nb_columns);
 		return;
 	}
@@ -258,7 +263,7 @@ static void next_row(struct csv_replay *replay, struct csv_replay_rows *rows)
 		return;
 	if (!known || rows->epoch < replay->last) {
 		set_error(replay, rows, EXIT_TEXT,
-			"epoch '%.20s' comes behind epoch %llu: name the files of one run, in the "
+			"interval '%.20s' after interval %llu: give the files of one run, in the "
 			"order in which they were written",
 			field(rows, rows->at[EPOCH]), (unsigned long long)replay->last);
 		return;
@@ -277,7 +282,7 @@ static bool read_figure(struct csv_replay *replay, const struct csv_replay_rows 
 	       read_count(replay, rows, rows->at[high], &figure->high, &figure->high_known);
 }
 
-/* Flags of a record are no part of the key. */
+/* Returns true if a column is part of the key. TCP flags of a flow record are not. */
 static bool is_of_key(const struct csv_replay_rows *rows, uint32_t f)
 {
 	return field(rows, rows->at_key[f])[0] != '\0' &&
@@ -289,11 +294,11 @@ static bool read_times(
 {
 	return (text_read_time(field(rows, rows->at[START]), &epoch->start) &&
 		       text_read_time(field(rows, rows->at[END]), &epoch->end)) ||
-	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s' is no time",
+	       set_error(replay, rows, EXIT_TEXT, "'%.40s' or '%.40s': not a time",
 		       field(rows, rows->at[START]), field(rows, rows->at[END]));
 }
 
-/* That of the row; NULL where there is no memory. */
+/* Returns the measurement of the row; adds it if needed. Returns NULL if out of memory. */
 static struct epoch_view_measurement *measurement_of(
 	const struct csv_replay_rows *rows, struct epoch_view *epoch)
 {
@@ -355,7 +360,10 @@ static bool take_ledger(struct csv_replay *replay, struct epoch_view *epoch)
 	return true;
 }
 
-/* How far shares are away from those of what rows count so. */
+/*
+ * Returns the deviation of shares from those of the packets or bytes of rows. The smaller one shows
+ * the metric of the measurement.
+ */
 static double misfit(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	double sum = 0, first = 0, share = 0;
@@ -412,7 +420,7 @@ struct epoch_view *csv_replay_next(struct csv_replay *replay)
 				misfit(&epoch->measurements[m], false);
 	}
 	if (replay->status == 0 && (epoch == NULL || epoch->failed)) {
-		snprintf(replay->error, sizeof(replay->error), "there is no memory");
+		snprintf(replay->error, sizeof(replay->error), "out of memory");
 		replay->status = EXIT_MACHINE;
 	}
 	if (replay->status == 0)
@@ -466,7 +474,7 @@ struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	struct csv_replay *replay = calloc(1, sizeof(*replay));
 
 	*status = EXIT_MACHINE;
-	snprintf(error, CSV_REPLAY_ERROR_MAX, "there is no memory");
+	snprintf(error, CSV_REPLAY_ERROR_MAX, "out of memory");
 	if (replay == NULL)
 		return NULL;
 	replay->outputs.option = "--output";

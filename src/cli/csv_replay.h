@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Epochs read again from the CSV files of a run: rows of --output, and of --stats where they are
- * given too. Rotated files follow one another as they are named. What neither says is not known;
- * what a measurement counts is told by the shares of its rows.
+ * Reads epochs from the CSV files of a run: rows of --output, and optionally of --stats. Rotated
+ * files must be in the order in which they were written. Missing values are unknown. The shares of
+ * rows show the metric of a measurement.
  */
 
 #include <stdbool.h>
@@ -22,24 +22,23 @@ struct csv_replay_files {
 struct csv_replay;
 
 /*
- * Opens the first file of each kind and reads its header. NULL where it cannot, or is another kind
- * of file: with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
+ * Opens the first file of each kind and reads its header. Returns NULL if it cannot be read or is
+ * of another kind, with a line in error[CSV_REPLAY_ERROR_MAX] and the exit status in *status.
  */
 struct csv_replay *csv_replay_open(const struct csv_replay_files *outputs,
 	const struct csv_replay_files *stats, char *error, int *status);
 void csv_replay_close(struct csv_replay *replay); /* NULL is allowed */
 
 /*
- * Takes every "--stats FILE" out of words[*n], which become fewer; the files stand behind them then,
- * in their order.
+ * Removes every "--stats FILE" from words[*n] and reduces *n. The files are moved to the end of the
+ * array, in their order.
  */
 void csv_replay_take_stats(char **words, int *n, struct csv_replay_files *stats);
 
-/* The next epoch of which there are rows, which is the caller's; NULL: that was all, or there is
- * something wrong. */
+/* Returns the next epoch that has rows, owned by the caller; NULL at the end or on error. */
 struct epoch_view *csv_replay_next(struct csv_replay *replay);
 
-/* The exit status that follows from what was read so far: 0, or with its line in *error. */
+/* Returns the exit status of reading so far: 0, or another one with its line in *error. */
 int csv_replay_status(const struct csv_replay *replay, const char **error);
-/* Whether the last line of a file had no end: its writer is writing it, or was cut off. */
+/* Returns true if the last line of a file was incomplete. */
 bool csv_replay_cut(const struct csv_replay *replay);

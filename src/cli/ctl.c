@@ -19,8 +19,8 @@
 #define EXIT_TEXT    2
 #define COMMAND_SIZE (CONTROL_COMMAND_MAX + 1)
 #define LINE_SIZE    CLI_ERROR_MAX
-#define REFUSAL_END  "_error" /* of the name of a text that says why (control/control.c) */
-#define USE_COLUMN   37       /* what help says of a use stands there */
+#define REFUSAL_END  "_error" /* end of the names of texts with a reason (control/control.c) */
+#define USE_COLUMN   37       /* column of the descriptions in --help */
 
 struct use {
 	const char *words, *help;
@@ -28,7 +28,7 @@ struct use {
 
 struct ctl_command {
 	const char *name;
-	struct use uses[5]; /* up to one without words */
+	struct use uses[5]; /* ended by an entry without words */
 };
 
 #define COMMAND_ROW(name, help, ...) {#name, {__VA_ARGS__, {NULL, NULL}}},
@@ -40,15 +40,15 @@ static const char command_names[] = CONTROL_COMMANDS(COMMAND_NAME);
 static const char usage_begin[] =
 	"Usage: sketchtap ctl [--name NAME] [--format text|json] COMMAND\n"
 	"\n"
-	"Asks a running sketchtap, or changes what it measures. NAME is that of its --name; where\n"
-	"one runs alone it need not be given.\n"
+	"Query a running instance, or change its measurements. NAME is its --name; needed only if\n"
+	"several instances run.\n"
 	"\n";
 
 static const char usage_end[] =
 	"\n"
 	"Options are those of a [measurement NAME] section: key, sketch, width, memory, top, ...\n"
-	"A change holds from an epoch on, which the answer names, until the next reload.\n"
-	"Exit status: 0; 1: nobody answers, or the run says no; 2: a mistake in the text.\n"
+	"A change applies from the interval in the reply on, until the next reload.\n"
+	"Exit status: 0; 1: no instance answers, or it refuses the command; 2: usage error.\n"
 	"\n"
 	"Examples:\n"
 	"  sketchtap ctl measure add senders key=src/24 sketch=count-min top=20\n"
@@ -56,13 +56,16 @@ static const char usage_end[] =
 	"  sketchtap ctl --name backbone top senders 5\n";
 
 struct ctl_words {
-	const char *name; /* of the instance; NULL: the one that runs */
+	const char *name; /* name of the instance; NULL: the only one */
 	bool json;
 	int n;
-	char **list; /* the command */
+	char **list; /* words of the command */
 };
 
-/* Into answer[CONNECTION_ANSWER_MAX]. Returns false after a complaint. */
+/*
+ * Sends a command and receives answer[CONNECTION_ANSWER_MAX]. Returns false with a message on
+ * failure.
+ */
 static bool send_command(const char *name, const char *command, char *answer)
 {
 	int fd = connection_open(name, false);
@@ -77,9 +80,9 @@ static bool send_command(const char *name, const char *command, char *answer)
 	return answered;
 }
 
-/* --- what it says --- */
+/* --- answers --- */
 
-/* A text that may stand in pieces: NAME, NAME_2, ... */
+/* Joins the parts of a text: NAME, NAME_2, ... */
 static void join(const struct json_node *node, const char *name, char line[LINE_SIZE])
 {
 	char piece[64];
@@ -100,10 +103,10 @@ static void print_change(const struct json_node *node)
 	if (json_find(node, "measurements") == NULL)
 		puts("nothing to change");
 	else if (*at_least != '\0')
-		printf("measurements: %s, from epoch %s or a later one on, which is not open yet\n",
+		printf("measurements: %s, from interval %s on or later\n",
 			json_value(node, "measurements"), at_least);
 	else
-		printf("measurements: %s, from epoch %s on\n", json_value(node, "measurements"),
+		printf("measurements: %s, from interval %s on\n", json_value(node, "measurements"),
 			json_value(node, "epoch"));
 }
 
@@ -115,7 +118,7 @@ static void print_list(const struct json_node *node)
 		json_print(list, stdout);
 }
 
-/* Of an answer to reload: why something of it was refused. */
+/* Returns true for the reason of a refused part of a reload. */
 static bool is_refusal(const struct json_node *part)
 {
 	size_t length = strlen(part->name), end = strlen(REFUSAL_END);
@@ -132,7 +135,7 @@ static bool has_refused(const struct json_node *node)
 	return has;
 }
 
-/* And what was refused, whole, on standard error. */
+/* Prints the answer, and all refusals to standard error. */
 static void print_all(const struct json_node *node)
 {
 	json_print(node, stdout);
@@ -183,16 +186,16 @@ static int ask_and_print(const struct ctl_words *words, const char *command,
 	int status = EXIT_RUN;
 
 	if (answer == NULL)
-		return cli_error(EXIT_RUN, "no memory for the answer");
+		return cli_error(EXIT_RUN, "out of memory");
 	if (send_command(words->name, command, answer))
 		status = print_answer(words, answer, print);
 	free(answer);
 	return status;
 }
 
-/* --- what is asked --- */
+/* --- requests --- */
 
-/* "/sketchtap/NAME,WORD WORD ..." Returns false after a complaint. */
+/* Builds "/sketchtap/NAME,WORD WORD ...". Returns false with a message if it is too long. */
 static bool put_together(
 	char command[COMMAND_SIZE], const char *name, char separator, int n, char *const words[])
 {
@@ -202,9 +205,7 @@ static bool put_together(
 		size_t len = strlen(words[i]);
 
 		if (used + 1 + len >= COMMAND_SIZE) {
-			cli_error(0,
-				"the command is longer than the %d characters that a run reads",
-				COMMAND_SIZE - 1);
+			cli_error(0, "the command is longer than %d characters", COMMAND_SIZE - 1);
 			return false;
 		}
 		command[used++] = i == 0 ? ',' : separator;
@@ -223,13 +224,13 @@ static const struct ctl_command *find_command(const char *name)
 	return command->name != NULL ? command : NULL;
 }
 
-/* Of the word that tells a use from others; 0: there are no others. */
+/* Returns the length of the first word if it selects the use; 0: the command has one use. */
 static int verb_length(const struct use *use)
 {
 	return islower((unsigned char)use->words[0]) ? (int)strcspn(use->words, " ") : 0;
 }
 
-/* NULL after a complaint. */
+/* Returns the use of a command; NULL with a message if there is none. */
 static const struct use *find_use(const struct ctl_command *command, const char *verb)
 {
 	char verbs[LINE_SIZE / 2] = "";
@@ -244,11 +245,11 @@ static const struct use *find_use(const struct ctl_command *command, const char 
 		used += (size_t)snprintf(
 			verbs + used, sizeof(verbs) - used, ", %.*s", len, use->words);
 	}
-	cli_error(0, "%s '%s': allowed: %s", command->name, verb, verbs + 2);
+	cli_error(0, "%s '%s': unknown command; commands: %s", command->name, verb, verbs + 2);
 	return NULL;
 }
 
-/* How many words a use takes. */
+/* Returns the maximum number of words of a use. */
 static int most_words(const struct use *use)
 {
 	const char *at = use->words;
@@ -272,7 +273,8 @@ static int ask_measure(const struct ctl_words *words)
 		return cli_error(EXIT_TEXT, "measure %s: needs the NAME of a measurement", verb);
 	for (int i = 1; i < words->n; i++)
 		if (strpbrk(words->list[i], " \t\r\n") != NULL || *words->list[i] == '\0')
-			return cli_error(EXIT_TEXT, "'%s': is no word", words->list[i]);
+			return cli_error(
+				EXIT_TEXT, "'%s': empty, or contains white space", words->list[i]);
 	if (!put_together(command, "measure", ' ', words->n - 1, words->list + 1))
 		return EXIT_TEXT;
 	return ask_and_print(words, command, print_change);
@@ -286,8 +288,8 @@ static int ask_command(const struct ctl_words *words)
 	int most;
 
 	if (row == NULL)
-		return cli_error(EXIT_TEXT, "ctl '%s': allowed: %s; --help says more",
-			words->list[0], command_names + 2);
+		return cli_error(EXIT_TEXT, "ctl '%s': allowed: %s; see --help", words->list[0],
+			command_names + 2);
 	use = find_use(row, words->n > 1 ? words->list[1] : "");
 	if (use == NULL)
 		return EXIT_TEXT;
@@ -301,7 +303,7 @@ static int ask_command(const struct ctl_words *words)
 	return ask_and_print(words, command, print_all);
 }
 
-/* --NAME VALUE or --NAME=VALUE; NULL: it is another option, or has no value. */
+/* Returns the value of --NAME VALUE or --NAME=VALUE; NULL: another option, or no value. */
 static const char *option_value(const char *name, int argc, char **argv, int *i)
 {
 	size_t len = strlen(name);
@@ -313,7 +315,10 @@ static const char *option_value(const char *name, int argc, char **argv, int *i)
 	return argv[*i][len] == '\0' && *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/* Options stand before the command. Returns 0 with *words filled, or the exit status. */
+/*
+ * Reads the options, which must precede the command. Returns 0 with *words filled, or the exit
+ * status.
+ */
 static int read_words(int argc, char **argv, struct ctl_words *words)
 {
 	int i = 1;
@@ -323,7 +328,7 @@ static int read_words(int argc, char **argv, struct ctl_words *words)
 
 		if (name != NULL && !process_name_allowed(name))
 			return cli_error(
-				EXIT_TEXT, "ctl --name '%.100s': is no name of a run", name);
+				EXIT_TEXT, "ctl --name '%.100s': not an instance name", name);
 		if (name != NULL) {
 			words->name = name;
 			continue;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * sketchtap ctl: asks a running sketchtap by its control socket, or changes what it measures.
- * argv[0] is "ctl". Returns the exit status: 0; 1: nobody answers, or the run says no; 2: a mistake
- * in the text.
+ * Runs `sketchtap ctl`: queries a running instance or changes its measurements through the control
+ * socket. argv[0] is "ctl". Returns the exit status. 0: success. 1: no instance answers, or it
+ * refuses the command. 2: usage error.
  */
 int ctl(int argc, char **argv);

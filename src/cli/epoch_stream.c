@@ -10,23 +10,23 @@
 #include "control/control_commands.h"
 
 #define QUESTION_MAX 256
-#define ROWS_KEPT    10 /* of a measurement (RECENT_ROWS); with fewer there are no more */
-#define ROWS_MORE    40 /* that /sketchtap/top has */
+#define ROWS_KEPT    10 /* rows of a measurement in an answer (RECENT_ROWS); fewer rows are all */
+#define ROWS_MORE    40 /* rows that /sketchtap/top returns */
 #define PARTS_MAX    UINT16_MAX
 
 struct epoch_stream {
 	int fd;
 	bool everything;
 	char *rows_of;
-	struct epoch_view *epoch; /* of which not all parts are there; NULL: none */
-	uint64_t parts;           /* of it, that were asked for */
-	bool asked_rows;          /* the question is of its rows, */
-	bool asked_deliveries;    /* or of deliveries */
+	struct epoch_view *epoch; /* epoch with missing parts; NULL: none */
+	uint64_t parts;           /* number of requested parts */
+	bool asked_rows;          /* the pending request is for rows */
+	bool asked_deliveries;    /* the pending request is for deliveries */
 	char question[QUESTION_MAX];
 	char answer[CONNECTION_ANSWER_MAX];
 };
 
-/* Who is gone is noticed where the answer is taken. */
+/* Sends the request. A broken connection is detected when the answer is received. */
 static void send_request(struct epoch_stream *stream)
 {
 	connection_send(stream->fd, stream->question);
@@ -81,9 +81,9 @@ int epoch_stream_fd(const struct epoch_stream *stream)
 	return stream->fd;
 }
 
-/* --- what is answered --- */
+/* --- answers --- */
 
-/* All that was wanted is there. */
+/* Returns the complete epoch and requests the next one. */
 static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	*epoch = stream->epoch;
@@ -98,7 +98,7 @@ static enum stream_event return_epoch(struct epoch_stream *stream, struct epoch_
 	return EPOCH_STREAM_EPOCH;
 }
 
-/* What is told beside epochs, of the last one, comes behind all else. */
+/* Requests the deliveries, which follow after the parts of the last epoch. */
 static enum stream_event ask_deliveries(struct epoch_stream *stream, struct epoch_view **epoch)
 {
 	if (!stream->everything)
@@ -117,7 +117,7 @@ static enum stream_event take_deliveries(
 	return return_epoch(stream, epoch);
 }
 
-/* Whether the epoch's measurement may have more rows than it came with. */
+/* Requests more rows of the selected measurement. Returns false if there are no more. */
 static bool ask_rows(struct epoch_stream *stream)
 {
 	const struct epoch_view_measurement *measurement =
@@ -132,7 +132,7 @@ static bool ask_rows(struct epoch_stream *stream)
 	return true;
 }
 
-/* Of an epoch that is the last no more they are another's. */
+/* Takes the rows, unless they belong to a newer epoch. */
 static enum stream_event take_rows(
 	struct epoch_stream *stream, const struct json_node *answer, struct epoch_view **epoch)
 {
@@ -146,7 +146,7 @@ static enum stream_event take_rows(
 	return ask_deliveries(stream, epoch);
 }
 
-/* Ports and workers come behind all measurements. */
+/* Returns true if an answer has ports or workers, which follow after all measurements. */
 static bool has_all_measurements(const struct json_node *answer)
 {
 	return json_find(answer, "ports") != NULL || json_find(answer, "workers") != NULL;
@@ -159,7 +159,7 @@ static enum stream_event take_parts(
 	uint64_t parts = strtoull(json_value(answer, "parts"), NULL, 10);
 	uint64_t left = strtoull(json_value(answer, "left_off"), NULL, 10);
 
-	/* Its further parts were asked for too late: this is the oldest that is there. */
+	/* The other parts are no longer available: continue with this epoch, the oldest one. */
 	if (stream->epoch != NULL && stream->epoch->number != number) {
 		epoch_view_free(stream->epoch);
 		stream->epoch = NULL;
@@ -174,7 +174,7 @@ static enum stream_event take_parts(
 		return EPOCH_STREAM_ODD;
 	epoch_view_add_answer(stream->epoch, answer);
 	if (left > 0 && (stream->everything || !has_all_measurements(answer))) {
-		/* Each answer brings some, or there was no end. */
+		/* Each answer must add parts; else this would never end. */
 		if (parts - left <= stream->parts || parts > PARTS_MAX)
 			return EPOCH_STREAM_ODD;
 		stream->parts = parts - left;
@@ -199,7 +199,7 @@ static enum stream_event take_answer(
 		return EPOCH_STREAM_ENDED;
 	if (json_find(answer, "waiting") == NULL)
 		return EPOCH_STREAM_ODD;
-	send_request(stream); /* the same again */
+	send_request(stream); /* repeat the request */
 	return EPOCH_STREAM_NOTHING;
 }
 

@@ -51,8 +51,9 @@ void epoch_view_free(struct epoch_view *epoch)
 	free(epoch);
 }
 
-/* Room for one more of n, which is all 0. The array grows by doubling. NULL where there is no
- * memory. */
+/*
+ * Adds a zeroed item to an array of n. The array grows by doubling. Returns NULL if out of memory.
+ */
 static void *grow(struct epoch_view *epoch, void *array, uint32_t n, size_t size)
 {
 	void *grown = array;
@@ -136,7 +137,7 @@ uint64_t epoch_view_rate_time(const struct epoch_view *epoch)
 	return epoch->took > 0 ? epoch->took : epoch_view_duration(epoch);
 }
 
-/* --- what answers say --- */
+/* --- answers --- */
 
 static uint64_t number(const struct json_node *node, const char *name)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * An epoch as who looks at a run from outside has it: from answers to /sketchtap/follow, or from
- * rows of --output. What was not told is 0, NULL or not known.
+ * An epoch as seen by a client: from answers to /sketchtap/follow, or from rows of --output.
+ * Missing values are 0, NULL or marked unknown.
  */
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 struct epoch_view_row {
 	uint32_t rank;
-	char *fields[KEY_FIELD_COUNT]; /* as outputs have them; NULL: not of the key */
-	char *flow;                    /* all of them, for a person */
+	char *fields[KEY_FIELD_COUNT]; /* text as in outputs; NULL: not in the key */
+	char *flow;                    /* text of all fields */
 	struct report_figure packets, bytes;
 	double share;
 };
@@ -24,7 +24,7 @@ struct epoch_view_row {
 struct epoch_view_measurement {
 	char *name, *key, *sketch;
 	bool counts_bytes;
-	struct ledger ledger; /* as it sees it */
+	struct ledger ledger; /* ledger of this measurement */
 	uint64_t distinct_keys, weight;
 	bool distinct_exact, incomplete, confidence_known;
 	double confidence, looked_at;
@@ -35,10 +35,10 @@ struct epoch_view_measurement {
 struct epoch_view_port {
 	char *name;
 	bool up;
-	uint32_t speed; /* Mbit/s; 0: not known */
+	uint32_t speed; /* Mbit/s; 0: unknown */
 };
 
-/* What became of rows at a place, since the run began. */
+/* Delivery counts of an export since the start of the run. */
 struct epoch_view_delivery {
 	char *name, *kind;
 	uint64_t rows, delivered, acknowledged, failed, unknown, dropped, waiting;
@@ -46,11 +46,12 @@ struct epoch_view_delivery {
 
 struct epoch_view {
 	uint64_t number;
-	uint64_t closed; /* how many were closed then; 0: not told */
+	uint64_t closed; /* number of closed epochs, including this one; 0: unknown */
 	int64_t start, end;
-	bool told_account; /* the ledger and what is about it; else there are rows alone */
+	bool told_account; /* the ledger is known; else there are only rows */
 	bool live, late;
-	uint64_t took; /* ns, where time stamps are generated (struct report_epoch); else 0 */
+	/* ns of processing, if timestamps are generated (struct report_epoch); else 0 */
+	uint64_t took;
 	uint64_t closing_ns, expired;
 	struct ledger ledger;
 	char *design, *sharing;
@@ -62,39 +63,42 @@ struct epoch_view {
 	uint32_t nb_workers;
 	struct epoch_view_delivery *deliveries; /* [nb_deliveries] */
 	uint32_t nb_deliveries;
-	bool failed; /* there was no memory for all of it */
+	bool failed; /* incomplete: out of memory */
 };
 
-/* NULL where there is no memory. */
+/* Returns NULL if out of memory. */
 struct epoch_view *epoch_view_alloc(void);
 void epoch_view_free(struct epoch_view *epoch); /* NULL is allowed */
 
-/* Further ones, all 0; NULL, and the epoch marked failed, where there is no memory. */
+/* Add a zeroed item. Return NULL and mark the epoch as failed if out of memory. */
 struct epoch_view_measurement *epoch_view_add_measurement(
 	struct epoch_view *epoch, const char *name);
 struct epoch_view_row *epoch_view_add_row(
 	struct epoch_view *epoch, struct epoch_view_measurement *measurement);
-/* A copy, made printable; NULL, and marked, where there is no memory. */
+/* Returns a printable copy of text. Returns NULL and marks the epoch as failed if out of memory. */
 char *epoch_view_copy(struct epoch_view *epoch, const char *text);
-/* When all fields of the row are there. */
+/* Builds row->flow from all fields. Call it after they are set. */
 void epoch_view_name_flow(struct epoch_view *epoch, struct epoch_view_row *row);
 
-/* What an answer says of the epoch: its head, and the parts that are in it. */
+/* Adds an answer: head of the epoch, and some of its parts. */
 void epoch_view_add_answer(struct epoch_view *epoch, const struct json_node *answer);
-/* The same of rows alone ("rows" of /sketchtap/top), in the place of those that there are. */
+/* Replaces the rows of a measurement by "rows" of /sketchtap/top. */
 void epoch_view_set_rows(struct epoch_view *epoch, struct epoch_view_measurement *measurement,
 	const struct json_node *rows);
 
-/* The same of "rows" of /sketchtap/deliveries, once. */
+/* Adds "rows" of /sketchtap/deliveries. Call it once. */
 void epoch_view_add_deliveries(struct epoch_view *epoch, const struct json_node *rows);
 
-/* NULL: there is none of the name. */
+/* Returns a measurement by name; NULL if there is none. */
 struct epoch_view_measurement *epoch_view_find(const struct epoch_view *epoch, const char *name);
 
-/* The account as the one measurement sees it, with what its sketch shed; of several, the run's. */
+/*
+ * Returns the ledger of the only measurement, with the packets that its sketch shed; of several
+ * measurements, that of the run.
+ */
 const struct ledger *epoch_view_ledger(const struct epoch_view *epoch);
 
-/* Nanoseconds; 0: not known. */
+/* Returns the duration in ns; 0: unknown. */
 uint64_t epoch_view_duration(const struct epoch_view *epoch);
-/* The same for rates: what the machine took where time stamps are generated. */
+/* Returns the ns to compute rates with: the processing time if timestamps are generated. */
 uint64_t epoch_view_rate_time(const struct epoch_view *epoch);

@@ -23,17 +23,16 @@
 static const char usage[] =
 	"Usage: sketchtap follow [NAME] [--json]\n"
 	"\n"
-	"Prints the epochs of a running sketchtap as they close, a line each, beginning with the\n"
-	"last one. NAME is that of its --name; where one runs alone it need not be given.\n"
+	"Print a line for each interval of a running instance when it ends, from the last one on.\n"
+	"NAME is its --name; needed only if several instances run.\n"
 	"\n"
-	"  --json  an object a line: the account of packets, and of each measurement the ten\n"
-	"          heaviest keys with their intervals (docs/OPERATIONS.md)\n"
+	"  --json  print one object per line: the ledger, and the ten heaviest keys of each\n"
+	"          measurement with their bounds (docs/OPERATIONS.md)\n"
 	"\n"
-	"Ends with the run. A run keeps its last 300 epochs: who is away longer is told what is\n"
-	"missing. Exit status: 0; 1: no run answers, or it went without a word; 2: a mistake in\n"
-	"the text.\n";
+	"Ends with the run. A run keeps its last 300 intervals; older ones count as missing.\n"
+	"Exit status: 0; 1: no instance answers, or the connection broke; 2: usage error.\n";
 
-/* What is missing before an epoch: so many, of the numbers from first to last. */
+/* Missing epochs before an epoch: their count, and first and last number. */
 struct follow_missed {
 	uint64_t epochs, first, last;
 };
@@ -47,7 +46,7 @@ static struct follow_missed missed_before(
 		epoch->closed - following->closed - 1, following->number + 1, epoch->number - 1};
 }
 
-/* --- as JSON --- */
+/* --- JSON --- */
 
 static void add_word(struct text *text, const char *name, const char *value)
 {
@@ -104,7 +103,7 @@ static void add_figure(struct text *text, const struct report_figure *figure, co
 	add_optional(text, high, figure->high_known, figure->high);
 }
 
-/* As JSON has it. */
+/* Returns true if the text is a number in JSON. */
 static bool is_number(const char *text)
 {
 	return *text != '\0' && text[strspn(text, "0123456789")] == '\0' &&
@@ -186,9 +185,9 @@ static void add_json(
 	text_str(text, "]}\n");
 }
 
-/* --- for a person --- */
+/* --- text --- */
 
-/* "8.12M", a second's; nothing where the epoch has no length. */
+/* Writes a rate per second, for example "8.12M"; nothing if the epoch has no duration. */
 static void add_rate(
 	struct text *text, const struct epoch_view *epoch, uint64_t amount, uint32_t factor)
 {
@@ -238,7 +237,7 @@ static void print_missed(const struct follow_missed *missed)
 {
 	if (missed->epochs > 0)
 		cli_error(0,
-			"warning: %llu epochs are missing, of the numbers %llu to %llu: a run keeps "
+			"warning: %llu intervals from %llu to %llu are missing: a run keeps only "
 			"its last 300",
 			(unsigned long long)missed->epochs, (unsigned long long)missed->first,
 			(unsigned long long)missed->last);
@@ -246,7 +245,7 @@ static void print_missed(const struct follow_missed *missed)
 
 /* --- following --- */
 
-/* Whether it can be read; a reader that is gone is no error, but the end. */
+/* Prints the text. Returns false on failure. A closed pipe is not an error, but the end. */
 static bool print(const struct text *text, int *status)
 {
 	bool printed = !text->failed && fwrite(text->data, 1, text->len, stdout) == text->len &&
@@ -255,7 +254,7 @@ static bool print(const struct text *text, int *status)
 	if (printed)
 		return true;
 	if (text->failed)
-		*status = cli_error(EXIT_RUN, "no memory for a line");
+		*status = cli_error(EXIT_RUN, "out of memory");
 	else if (errno == EPIPE)
 		*status = 0;
 	else
@@ -301,7 +300,7 @@ static int end(const struct following *following)
 	return status;
 }
 
-/* A run answers every second, if only that nothing is new (FOLLOW_PATIENCE_NS). */
+/* A run answers every second, even without a new epoch (FOLLOW_PATIENCE_NS). */
 #define SILENCE_S 10
 
 /* Waits for the run. Returns false if the reader of standard output has left. */
@@ -309,7 +308,7 @@ static bool wait_for_news(const struct epoch_stream *stream)
 {
 	struct pollfd files[] = {
 		{.fd = epoch_stream_fd(stream), .events = POLLIN},
-		{.fd = STDOUT_FILENO}, /* only for what is wrong there */
+		{.fd = STDOUT_FILENO}, /* only for POLLERR */
 	};
 
 	int timeout = SILENCE_S * 1000, n;
@@ -318,8 +317,8 @@ static bool wait_for_news(const struct epoch_stream *stream)
 		if (n < 0)
 			continue;
 		cli_error(0,
-			"the run has not answered for %d s: it is stopped, or the machine is too busy; "
-			"follow goes on when it does",
+			"no answer for %d s: the run is stopped, or the machine is overloaded; "
+			"still waiting",
 			SILENCE_S);
 		timeout = -1;
 	}
@@ -338,11 +337,11 @@ static int follow_run(struct following *following, struct epoch_stream *stream)
 		case EPOCH_STREAM_ENDED: return end(following);
 		case EPOCH_STREAM_GONE:
 			return cli_error(EXIT_RUN,
-				"the run is gone without a word: it was killed, or ended while this "
-				"program stood still");
+				"the connection broke: the run was killed, or ended while this "
+				"program was stopped");
 		case EPOCH_STREAM_ODD:
-			return cli_error(EXIT_RUN,
-				"the run does not answer what follow asks: it is of another version");
+			return cli_error(
+				EXIT_RUN, "unexpected answer: the run has another version");
 		case EPOCH_STREAM_EPOCH:
 			printed = print_epoch(following, epoch, &status);
 			epoch_view_free(epoch);
@@ -364,7 +363,7 @@ static int read_arguments(int argc, char **argv, struct following *following)
 				"follow '%.100s': allowed: NAME, --json, --help", argv[i]);
 		else if (argv[i][0] == '\0' || !process_name_allowed(argv[i]))
 			return cli_error(
-				EXIT_TEXT, "follow '%.100s': is no name of a run", argv[i]);
+				EXIT_TEXT, "follow '%.100s': not an instance name", argv[i]);
 		else
 			following->name = argv[i];
 	}

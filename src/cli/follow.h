@@ -4,17 +4,17 @@
 #include "cli/epoch_view.h"
 
 /*
- * sketchtap follow: prints epochs as a run closes them, a line each. argv[0] is "follow". Returns
- * the exit status: 0 where the run ended and all was printed, or nobody reads any more; 1 where no
- * run answers, or it went without a word; 2: a mistake in the text.
+ * Runs `sketchtap follow`: prints a line for each epoch when it closes. argv[0] is "follow".
+ * Returns the exit status. 0: the run ended and all was printed, or the reader closed the pipe. 1:
+ * no run answers, or the connection broke. 2: usage error.
  */
 int follow(int argc, char **argv);
 
 struct following {
-	const char *name; /* of the run; NULL: the one that runs */
+	const char *name; /* name of the run; NULL: the only one */
 	bool json;
-	uint64_t closed, number; /* of the last epoch; closed 0: none yet */
+	uint64_t closed, number; /* position and number of the last epoch; closed 0: none yet */
 };
 
-/* Adds the epoch's line. */
+/* Adds the line of an epoch. */
 void following_add(struct following *following, const struct epoch_view *epoch, struct text *text);

@@ -18,7 +18,10 @@ static bool skip(const char **at, char expected)
 	return true;
 }
 
-/* Behind the opening quote. What DPDK escapes is a character of ASCII: a run sends no other. */
+/*
+ * Reads a string after the opening quote. DPDK escapes only ASCII characters; a run sends no
+ * others.
+ */
 static char *read_string(const char **at)
 {
 	char *text = malloc(strlen(*at) + 1);
@@ -46,7 +49,7 @@ static char *read_string(const char **at)
 
 static struct json_node *read_node(const char **at, char *name, int depth);
 
-/* Behind the opening brace. */
+/* Reads the members of an object after the opening brace. */
 static bool read_parts(const char **at, struct json_node *node, int depth)
 {
 	struct json_node **end = &node->first;
@@ -90,7 +93,7 @@ static bool read_value(const char **at, struct json_node *node, int depth)
 	return node->value != NULL && len > 0;
 }
 
-/* Takes over the name. */
+/* Reads a value. Takes ownership of the name. */
 static struct json_node *read_node(const char **at, char *name, int depth)
 {
 	struct json_node *node = calloc(1, sizeof(*node));
@@ -227,7 +230,7 @@ static bool has_values_only(const struct json_node *node)
 	return node->is_object && part == NULL;
 }
 
-/* All its parts are objects of values: the rows of a table. */
+/* Returns true if all parts are objects of values: rows of a table. */
 static bool is_table(const struct json_node *node)
 {
 	const struct json_node *part = node->first;

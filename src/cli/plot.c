@@ -23,38 +23,37 @@
 #define WIDTH  960
 #define LEFT   84
 #define RIGHT  940
-#define HEIGHT 190 /* of a panel */
-#define TITLE  34  /* above it */
-#define AXIS   22  /* below the last */
-#define LINE   17  /* of the flows' names */
+#define HEIGHT 190 /* height of a panel */
+#define TITLE  34  /* space above a panel */
+#define AXIS   22  /* space below the last panel */
+#define LINE   17  /* line height of flow names */
 #define TICKS  4
 
 static const char usage[] =
 	"Usage: sketchtap plot FILE.csv... PICTURE.svg [--stats FILE.csv]... [--measurement NAME]\n"
 	"\n"
-	"Draws what files of --output have of a measurement (the first, where none is named): the\n"
-	"rates of its heaviest flows over all of the time, with their intervals, and their shares,\n"
-	"one on the other; and beneath, with files of --stats, what was lost. Rotated files follow\n"
-	"one another as they are named. A picture that is there is replaced.\n"
+	"Draw a chart of a measurement (default: the first) from files of --output: the rates of\n"
+	"its heaviest flows with their bounds, and their shares, stacked. With files of --stats,\n"
+	"also draw losses. Give rotated files in the order of time. An existing chart is\n"
+	"replaced.\n"
 	"\n"
-	"Exit status: 0; 1: a file cannot be read or written; 2: a mistake in the text, or in that\n"
-	"of a file.\n";
+	"Exit status: 0; 1: a file cannot be read or written; 2: usage error, or malformed file.\n";
 
-/* Of flows, in their order; told apart by the colour-blind, too. */
+/* Colors of flows by rank, distinguishable by the color-blind. */
 static const char *const colours[SERIES_FLOWS] = {
 	"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#5f5f5f"};
 
-/* A panel, and what it is of. */
+/* A panel, and its data. */
 struct panel {
 	struct text *text;
 	const struct series *series;
 	double top, highest;
-	double from, to; /* seconds, of all panels */
+	double from, to; /* seconds: time range of all panels */
 };
 
-/* --- text and places --- */
+/* --- text and positions --- */
 
-/* What stands between tags, or in quotes. */
+/* Adds text, escaped for XML. */
 static void add_escaped(struct text *text, const char *string)
 {
 	size_t left = strlen(string), len;
@@ -88,7 +87,7 @@ static double y_of(const struct panel *panel, double value)
 	return panel->top + HEIGHT - fmin(value / panel->highest, 1) * HEIGHT;
 }
 
-/* Of an amount: a second's, where time passed. */
+/* Returns an amount per second, or the amount if the duration is 0. */
 static double rate(const struct series *series, const struct series_step *step, double amount)
 {
 	double factor = series->bytes ? 8 : 1;
@@ -101,7 +100,7 @@ static double per_second(const struct series_step *step, double packets)
 	return step->seconds > 0 ? packets / step->seconds : packets;
 }
 
-/* The least of 1, 2, 5, 10, ... that leaves no more than so many steps. */
+/* Returns the smallest of 1, 2, 5, 10, ... that divides `span` into at most `most` steps. */
 static double nice_step(double span, double most)
 {
 	double least = span / most, power = pow(10, floor(log10(least)));
@@ -147,7 +146,7 @@ static void begin_panel(struct panel *panel, const char *title, const char *unit
 	}
 }
 
-/* "12:00:03", or with the day where there are several. */
+/* Adds a time such as "12:00:03", with the day if there are several. */
 static void add_time(struct text *text, int64_t ns, double step)
 {
 	time_t at = (time_t)(ns / SECOND_NS);
@@ -165,7 +164,7 @@ static void add_time(struct text *text, int64_t ns, double step)
 		text_printf(text, ".%03d", (int)(ns % SECOND_NS / 1000000));
 }
 
-/* Beneath the last panel. */
+/* Draws the time axis below the last panel. */
 static void draw_times(const struct panel *panel)
 {
 	static const double steps[] = {1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600,
@@ -197,7 +196,10 @@ static void draw_times(const struct panel *panel)
 
 /* --- rates --- */
 
-/* Nobody knows what a flow had at most in an epoch in which it has no row. */
+/*
+ * Returns true if the upper bound of a flow is known. It is unknown if an epoch has no row of the
+ * flow.
+ */
 static bool has_high(const struct series_step *step, uint32_t flow)
 {
 	return step->flows[flow].high_known && step->flows[flow].epochs == step->epochs;
@@ -219,7 +221,7 @@ static double largest_rate(const struct series *series)
 	return largest;
 }
 
-/* Rectangles from the one end of each interval to the other. */
+/* Draws a rectangle from the lower to the upper bound of each step. */
 static void draw_intervals(const struct panel *panel, uint32_t flow)
 {
 	struct text *text = panel->text;
@@ -241,8 +243,8 @@ static void draw_intervals(const struct panel *panel, uint32_t flow)
 }
 
 /*
- * A step for each with an upper end, or for each without, which goes on where the next one begins; the
- * name for who points there.
+ * Draws a line through the steps that have an upper bound (`ended`), or through the others.
+ * Successive steps are connected. The tooltip is the name of the flow.
  */
 static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 {
@@ -269,7 +271,7 @@ static void draw_line(const struct panel *panel, uint32_t flow, bool ended)
 	text_str(text, "</title></path>\n");
 }
 
-/* Whether a figure has no upper end. */
+/* Returns true if a value has no upper bound. */
 static bool any_open(const struct series *series)
 {
 	for (uint32_t s = 0; s < series->nb_steps; s++)
@@ -285,9 +287,9 @@ static void draw_rates(struct panel *panel)
 	bool rates = series->steps[0].seconds > 0, open = any_open(series);
 	struct text title = {0};
 
-	text_printf(&title, "%s: the heaviest flows by %s, with their intervals%s",
+	text_printf(&title, "%s: the heaviest flows by %s, with their bounds%s",
 		series->measurement, series->bytes ? "bytes" : "packets",
-		open ? "; dashed: perhaps more" : "");
+		open ? "; dashed: no upper bound" : "");
 	text_char(&title, '\0');
 	panel->text->failed |= title.failed;
 	begin_panel(panel, title.failed ? "" : title.data,
@@ -318,8 +320,7 @@ static void draw_piled(const struct panel *panel, const struct series_step *step
 
 static void draw_shares(struct panel *panel)
 {
-	begin_panel(
-		panel, "Shares of what was measured, one on the other; above: all others", "%", 1);
+	begin_panel(panel, "Shares of the measured traffic, stacked; on top: all others", "%", 1);
 	for (uint32_t s = 0; s < panel->series->nb_steps; s++) {
 		const struct series_step *step = &panel->series->steps[s];
 		double pile = 0;
@@ -345,7 +346,7 @@ static uint64_t lost_of(const struct series_step *step)
 	return lost;
 }
 
-/* "Lost: 5 nic_missed, 2 shed" */
+/* Adds a title such as "Lost: 5 nic_missed, 2 shed". */
 static void add_losses(struct text *text, const struct series *series)
 {
 	const char *before = "Lost: ";
@@ -365,7 +366,7 @@ static void add_losses(struct text *text, const struct series *series)
 	if (text->len == 0)
 		text_str(text, "Lost: nothing");
 	if (series->untold > 0)
-		text_printf(text, "; not known of %llu of %llu intervals",
+		text_printf(text, "; unknown for %llu of %llu intervals",
 			(unsigned long long)series->untold, (unsigned long long)series->epochs);
 	text_char(text, '\0');
 }
@@ -392,7 +393,7 @@ static void draw_losses(struct panel *panel)
 	}
 }
 
-/* --- the picture --- */
+/* --- chart --- */
 
 static void draw_names(struct text *text, const struct series *series, double top)
 {
@@ -447,7 +448,7 @@ static int write_picture(const char *path, const struct text *text)
 	int fd, error;
 
 	if (text->failed)
-		return cli_error(EXIT_MACHINE, "plot: there is no memory for the picture");
+		return cli_error(EXIT_MACHINE, "plot: out of memory");
 	fd = regular_file_create(path, true);
 	file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (file == NULL) {
@@ -462,7 +463,7 @@ static int write_picture(const char *path, const struct text *text)
 	return cli_error(EXIT_MACHINE, "plot: %.200s: %s", path, strerror(errno));
 }
 
-/* --- the command --- */
+/* --- command --- */
 
 struct plot_asked {
 	struct csv_replay_files outputs, stats;
@@ -470,7 +471,7 @@ struct plot_asked {
 	const char *picture;
 };
 
-/* Returns 0, or the exit status. Files and the picture are put together at the front of words[]. */
+/* Returns 0, or the exit status. Moves the file names and the chart's to the front of words[]. */
 static int read_arguments(int n, char **words, struct plot_asked *asked)
 {
 	uint32_t names = 0;
@@ -488,20 +489,20 @@ static int read_arguments(int n, char **words, struct plot_asked *asked)
 				words[i]);
 	}
 	if (asked->measurement != NULL)
-		make_printable(asked->measurement); /* as names that files have */
+		make_printable(asked->measurement); /* files also have printable names */
 	if (names < 2)
 		return cli_error(EXIT_TEXT,
-			"plot: name files of --output and a picture: FILE.csv... PICTURE.svg");
+			"plot: give files of --output and a chart: FILE.csv... PICTURE.svg");
 	asked->outputs = (struct csv_replay_files){words, names - 1};
 	asked->picture = words[names - 1];
 	if (strlen(asked->picture) < 5 ||
 		strcmp(asked->picture + strlen(asked->picture) - 4, ".svg") != 0)
-		return cli_error(EXIT_TEXT, "plot '%.100s': the picture comes last, and is a .svg",
+		return cli_error(EXIT_TEXT, "plot '%.100s': the last argument must be a .svg file",
 			asked->picture);
 	return 0;
 }
 
-/* What a pipe brings is gone when it was read once. Returns 0, or the exit status. */
+/* Rejects pipes, because the files are read twice. Returns 0, or the exit status. */
 static int check_twice(const struct csv_replay_files *files)
 {
 	struct stat file;
@@ -510,8 +511,8 @@ static int check_twice(const struct csv_replay_files *files)
 		if (stat(files->paths[f], &file) == 0 && !S_ISREG(file.st_mode) &&
 			!S_ISDIR(file.st_mode))
 			return cli_error(EXIT_MACHINE,
-				"plot: %.200s: is no file that can be read twice; write what it "
-				"brings to one",
+				"plot: %.200s: not a regular file, and cannot be read twice; write "
+				"its data to a file",
 				files->paths[f]);
 	return 0;
 }
@@ -527,11 +528,11 @@ static int draw_files(const struct plot_asked *asked)
 	if (series == NULL)
 		return cli_error(status, "plot: %s", error);
 	if (series->cut)
-		cli_error(0, "warning: the last line of a file has no end, and was left out");
+		cli_error(0, "warning: the last line of a file is truncated, and ignored");
 	if (series->others && asked->measurement == NULL)
 		cli_error(0,
-			"of several measurements the first is drawn, %.100s; --measurement NAME "
-			"draws another",
+			"only the first measurement is drawn, %.100s; --measurement NAME "
+			"selects another",
 			series->measurement);
 	draw(&text, series);
 	status = write_picture(asked->picture, &text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* `sketchtap plot`: files of a run as a picture. Takes main()'s arguments from the command's name
- * on; returns the exit status. */
+/*
+ * Runs `sketchtap plot`: draws a chart from files of a run. argv[0] is "plot". Returns the exit
+ * status.
+ */
 int plot(int argc, char **argv);

@@ -11,23 +11,23 @@
 #define EXIT_MACHINE 1
 #define EXIT_TEXT    2
 
-/* A flow, and what it has of all epochs. */
+/* A flow, and its sum over all epochs. */
 struct series_sum {
 	double value;
 	char flow[];
 };
 
-/* What the first reading finds. */
+/* Result of the first pass. */
 struct series_scan {
-	void *sums; /* of tsearch() */
+	void *sums; /* tree of tsearch() */
 	struct series_sum *heaviest[SERIES_FLOWS];
 	uint32_t nb_heaviest;
 	uint64_t epochs;
-	uint32_t of_bytes, of_packets; /* epochs whose rows are counted so */
+	uint32_t of_bytes, of_packets; /* number of epochs by metric */
 	bool failed;
 };
 
-static struct series_scan *looking; /* by twalk(), which gives nothing else */
+static struct series_scan *looking; /* argument of the callback of twalk(), which has none */
 
 static double counted(const struct epoch_view_row *row, bool bytes)
 {
@@ -123,7 +123,7 @@ static void add_figure(struct series_figure *sum, const struct report_figure *fi
 	sum->high += (double)figure->high;
 }
 
-/* Of all flows of the epoch, by the share of the first row. */
+/* Returns the total of all flows of the epoch, computed from the share of the first row. */
 static double total_of(const struct epoch_view_measurement *measurement, bool bytes)
 {
 	const struct epoch_view_row *row = measurement->rows;
@@ -159,7 +159,7 @@ static void take_epoch(
 		return;
 	step = &series->steps[series->nb_steps > 0 ? series->nb_steps - 1 : 0];
 	if (series->nb_steps == 0 || step->epochs == each) {
-		/* The files grew since they were read first. */
+		/* The files grew since the first pass. */
 		if (series->nb_steps == SERIES_STEPS)
 			return;
 		step = &series->steps[series->nb_steps++];
@@ -177,7 +177,7 @@ static void take_epoch(
 			step->lost[c] += ledger_column(&measurement->ledger, c);
 }
 
-/* Every epoch of the files; steps NULL: into the survey. */
+/* Reads every epoch of the files, into `scan` on the first pass. */
 static bool read_all(struct series *series, struct series_scan *scan,
 	const struct csv_replay_files *outputs, const struct csv_replay_files *stats, char *error,
 	int *status)
@@ -203,9 +203,9 @@ static bool read_all(struct series *series, struct series_scan *scan,
 	return *status == 0;
 }
 
-/* --- all of it --- */
+/* --- both passes --- */
 
-/* What the first reading found. */
+/* Chooses metric, flows and steps from the first pass. */
 static bool choose_epochs(struct series *series, struct series_scan *scan)
 {
 	series->bytes = scan->of_bytes > scan->of_packets;
@@ -240,9 +240,9 @@ static bool fill(struct series *series, struct series_scan *scan,
 			       ? fail(error, status, EXIT_TEXT,
 					 "no file has rows of the measurement ",
 					 series->measurement)
-			       : fail(error, status, EXIT_TEXT, "there are no rows in ", path);
+			       : fail(error, status, EXIT_TEXT, "no rows in ", path);
 	if (!choose_epochs(series, scan))
-		return fail(error, status, EXIT_MACHINE, "there is no memory", "");
+		return fail(error, status, EXIT_MACHINE, "out of memory", "");
 	return read_all(series, scan, outputs, stats, error, status);
 }
 
@@ -256,7 +256,7 @@ struct series *series_read(const struct csv_replay_files *outputs,
 	if (series != NULL && measurement != NULL)
 		series->measurement = strdup(measurement);
 	if (series == NULL || (measurement != NULL && series->measurement == NULL))
-		fail(error, status, EXIT_MACHINE, "there is no memory", "");
+		fail(error, status, EXIT_MACHINE, "out of memory", "");
 	else
 		filled = fill(series, &scan, outputs, stats, error, status);
 	tdestroy(scan.sums, free);

@@ -24,8 +24,9 @@
 
 #define EXIT_RUN  1
 #define EXIT_TEXT 2
-#define AGAIN_MS  1000                /* until a run that is gone is looked for again */
-#define STAYS_NS  INT64_C(1000000000) /* that an interval of a file is shown for, at most */
+#define AGAIN_MS  1000 /* ms until the next attempt to connect to a run */
+/* ns: longest time for which an interval of a file is shown */
+#define STAYS_NS  INT64_C(1000000000)
 #define ESCAPE    27
 #define PAGE      10
 
@@ -33,29 +34,29 @@ static const char usage[] =
 	"Usage: sketchtap top [NAME]\n"
 	"       sketchtap top FILE.csv... [--stats FILE.csv]...\n"
 	"\n"
-	"Shows a running sketchtap on the terminal, interval by interval: the account of its\n"
-	"packets, its workers and ports, and the heaviest flows with their error and their past.\n"
-	"NAME is that of its --name; where one runs alone it need not be given. It needs the\n"
-	"rights of the run's user, no more. A run that ends is waited for, until it starts again.\n"
+	"Show each interval of a running instance on the terminal: the ledger, workers and ports,\n"
+	"and the heaviest flows with error and past values. NAME is its --name; needed only if\n"
+	"several instances run. Run it as the user of the instance. After the instance ends, top\n"
+	"waits for the next one.\n"
 	"\n"
-	"Files of --output are shown again, interval by interval, each for as long as it lasted but\n"
-	"no more than a second, with the account of packets where files of --stats are named too.\n"
-	"Rotated files follow one another; what has a / or ends in .csv is a file, not a NAME.\n"
+	"Replay files of --output: show each interval for its duration, at most one second. With\n"
+	"files of --stats, also show the ledger. Give rotated files in the order of time. An\n"
+	"argument with a / or the ending .csv is a file, not a NAME.\n"
 	"\n"
-	"Keys: ? shows them all, q quits. Exit status: 0; 1: no run answers, or the terminal is\n"
-	"unknown, or a file cannot be read; 2: a mistake in the text, or in that of a file. For\n"
-	"scripts: sketchtap follow --json\n";
+	"Keys: ? shows all, q quits. Exit status: 0; 1: no instance answers, the terminal is\n"
+	"unknown, or a file cannot be read; 2: usage error, or malformed file. For scripts:\n"
+	"sketchtap follow --json\n";
 
 struct top_display {
 	struct view view;
-	struct epoch_stream *stream; /* NULL: the run is gone, or there is none */
-	struct csv_replay *replay;   /* NULL: a run is watched */
-	int64_t due;                 /* monotonic ns, when its next interval is shown */
+	struct epoch_stream *stream; /* NULL: not connected */
+	struct csv_replay *replay;   /* NULL: shows a live run */
+	int64_t due;                 /* monotonic ns when its next interval is shown */
 	struct top_screen picture;
 	bool colors, quit;
 };
 
-static atomic_bool asked_to_stop; /* written by signals */
+static atomic_bool asked_to_stop; /* set by the signal handler */
 
 static void stop(int signal)
 {
@@ -63,7 +64,7 @@ static void stop(int signal)
 	atomic_store_explicit(&asked_to_stop, true, memory_order_relaxed);
 }
 
-/* --- the terminal --- */
+/* --- terminal --- */
 
 static int attributes_of(const struct top_display *screen, enum top_screen_style style)
 {
@@ -78,7 +79,7 @@ static int attributes_of(const struct top_display *screen, enum top_screen_style
 	}
 }
 
-/* Returns false where memory is missing. */
+/* Returns false if out of memory. */
 static bool show(struct top_display *screen)
 {
 	struct top_screen *top_screen = &screen->picture;
@@ -107,8 +108,8 @@ static int open_terminal(struct top_display *screen, SCREEN **terminal)
 	*terminal = newterm(NULL, stdout, stdin);
 	if (*terminal == NULL)
 		return cli_error(EXIT_RUN,
-			"top: the terminal %.60s is not known; set TERM, for instance to vt100",
-			getenv("TERM") != NULL ? getenv("TERM") : "of no name");
+			"top: unknown terminal %.60s; set TERM, for example to vt100",
+			getenv("TERM") != NULL ? getenv("TERM") : "without a name");
 	set_term(*terminal);
 	cbreak();
 	noecho();
@@ -162,7 +163,7 @@ static void scroll_by(struct view *view, int rows)
 	view->first = (uint32_t)(first < 0 ? 0 : first > last ? last : first);
 }
 
-/* Of a file; it has no more at its end. */
+/* Shows the next interval of a file, if any. */
 static void next_recorded(struct top_display *screen)
 {
 	struct epoch_view *epoch;
@@ -185,7 +186,7 @@ static void next_recorded(struct top_display *screen)
 	view_add(&screen->view, epoch);
 }
 
-/* More of the measurement that is shown, from the next epoch on. */
+/* Requests more rows of the shown measurement, from the next epoch on. */
 static void ask_for_rows(struct top_display *screen)
 {
 	const struct epoch_view_measurement *measurement = view_measurement(&screen->view);
@@ -235,11 +236,11 @@ static void press(struct top_display *screen, int key)
 	case KEY_PPAGE: scroll_by(view, -PAGE); break;
 	case KEY_NPAGE: scroll_by(view, PAGE); break;
 	case KEY_HOME: view->first = 0; break;
-	default: break; /* KEY_RESIZE: it is drawn anew */
+	default: break; /* KEY_RESIZE: only redraw */
 	}
 }
 
-/* --- the run --- */
+/* --- run --- */
 
 static void leave_run(struct top_display *screen, const char *why)
 {
@@ -258,13 +259,17 @@ static void take_news(struct top_display *screen)
 		view_add(&screen->view, epoch);
 		ask_for_rows(screen);
 		break;
-	case EPOCH_STREAM_ENDED: leave_run(screen, "THE RUN ENDED; waiting for the next"); break;
-	case EPOCH_STREAM_GONE: leave_run(screen, "THE RUN IS GONE; waiting for the next"); break;
-	case EPOCH_STREAM_ODD: leave_run(screen, "THE RUN IS OF ANOTHER VERSION"); break;
+	case EPOCH_STREAM_ENDED:
+		leave_run(screen, "THE RUN ENDED; waiting for the next run");
+		break;
+	case EPOCH_STREAM_GONE:
+		leave_run(screen, "CONNECTION BROKEN; waiting for the next run");
+		break;
+	case EPOCH_STREAM_ODD: leave_run(screen, "THE RUN HAS ANOTHER VERSION"); break;
 	}
 }
 
-/* Another run of the name is seen from its beginning on; until it answers the last one stays. */
+/* Connects to the next run of the name. Until it answers, the last interval stays visible. */
 static void look_again(struct top_display *screen)
 {
 	screen->stream = epoch_stream_open(screen->view.run, true, true);
@@ -274,7 +279,7 @@ static void look_again(struct top_display *screen)
 	screen->view.gone = NULL;
 }
 
-/* Until a key is pressed, or the next interval is due. */
+/* Waits for a key, or until the next interval is due. */
 static void wait_for_time(struct top_display *screen)
 {
 	struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -288,7 +293,7 @@ static void wait_for_time(struct top_display *screen)
 		next_recorded(screen);
 }
 
-/* Until a key is pressed or the run says something, or it is time to look for one. */
+/* Waits for a key, an answer of the run, or the time of the next attempt to connect. */
 static void wait_for_news(struct top_display *screen)
 {
 	bool listens = screen->stream != NULL && !screen->view.frozen;
@@ -306,7 +311,7 @@ static void wait_for_news(struct top_display *screen)
 		look_again(screen);
 }
 
-/* Returns false where memory is missing. */
+/* Returns false if out of memory. */
 static bool run_screen(struct top_display *screen)
 {
 	while (!screen->quit && !atomic_load_explicit(&asked_to_stop, memory_order_relaxed)) {
@@ -347,14 +352,14 @@ static int show_screen(struct top_display *screen)
 	endwin();
 	delscreen(terminal);
 	if (!drawn)
-		return cli_error(EXIT_RUN, "top: there is no memory");
+		return cli_error(EXIT_RUN, "top: out of memory");
 	status = screen->replay != NULL ? csv_replay_status(screen->replay, &error) : 0;
 	return status != 0 ? cli_error(status, "%s", error) : 0;
 }
 
-/* What the command line says. */
+/* Arguments of the command line. */
 struct top_asked {
-	const char *name; /* NULL: the one that runs */
+	const char *name; /* NULL: the only instance */
 	struct csv_replay_files outputs, stats;
 };
 
@@ -365,7 +370,7 @@ static bool names_file(const char *word)
 	return strchr(word, '/') != NULL || (len > 4 && strcmp(word + len - 4, ".csv") == 0);
 }
 
-/* Returns 0, or the exit status. The files of --output are put together at the front of words[]. */
+/* Returns 0, or the exit status. Moves the files of --output to the front of words[]. */
 static int read_arguments(int n, char **words, struct top_asked *asked)
 {
 	csv_replay_take_stats(words, &n, &asked->stats);
@@ -384,7 +389,7 @@ static int read_arguments(int n, char **words, struct top_asked *asked)
 		}
 	}
 	if (asked->stats.n > 0 && asked->outputs.n == 0)
-		return cli_error(EXIT_TEXT, "top --stats %.100s: name a file of --output, too",
+		return cli_error(EXIT_TEXT, "top --stats %.100s: also give a file of --output",
 			asked->stats.paths[0]);
 	return 0;
 }
@@ -428,11 +433,11 @@ int top(int argc, char **argv)
 		return status;
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return cli_error(EXIT_TEXT,
-			"top draws on a terminal, and standard input or output is none; for scripts "
-			"there is sketchtap follow --json");
+			"top draws on a terminal, but standard input or output is none; in scripts "
+			"use sketchtap follow --json");
 	screen = calloc(1, sizeof(*screen));
 	if (screen == NULL)
-		return cli_error(EXIT_RUN, "top: there is no memory");
+		return cli_error(EXIT_RUN, "top: out of memory");
 	sigaction(SIGINT, &stopping, NULL);
 	sigaction(SIGTERM, &stopping, NULL);
 	sigaction(SIGHUP, &stopping, NULL);

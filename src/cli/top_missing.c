@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* In the place of top.c where it could not be built. */
+/* Replaces top.c if it cannot be built. */
 
 #include "cli/error.h"
 #include "cli/top.h"

@@ -8,7 +8,7 @@
 
 #define FOOTER "q quit  m measurement  b packets/bytes  o order  / find  space freeze  ? help"
 
-/* --- what is looked at --- */
+/* --- view --- */
 
 void view_add(struct view *view, struct epoch_view *epoch)
 {
@@ -28,7 +28,7 @@ void view_clear(struct view *view)
 	view->missed = 0;
 }
 
-/* That of the name; where it is gone, or none was chosen, the first. */
+/* Returns the chosen measurement; the first one if none is chosen or it no longer exists. */
 struct epoch_view_measurement *view_measurement(const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
@@ -68,7 +68,7 @@ bool view_shows_bytes(const struct view *view)
 
 /* --- lines --- */
 
-/* Behind the last line: a sheet whose rows are used up takes no more. */
+/* Lines of the screen. Lines that do not fit are left out. */
 struct screen_lines {
 	struct top_screen *picture;
 	uint32_t n, max;
@@ -85,7 +85,7 @@ static struct text *add_line(struct screen_lines *screen_lines, enum top_screen_
 	return &line->text;
 }
 
-/* Characters, which are columns: no key or name has others than those of one column. */
+/* Truncates text to a number of columns. Keys and names have only characters of one column. */
 static void cut(struct text *text, uint32_t columns)
 {
 	size_t at = 0;
@@ -102,7 +102,7 @@ static void cut(struct text *text, uint32_t columns)
 	}
 }
 
-/* Text at the end of a line becomes so many columns wide, from `begin` on; right-aligned. */
+/* Right-aligns the text from `begin` on in `width` columns. */
 static void align(struct text *text, size_t begin, uint32_t width)
 {
 	size_t len = text->len - begin;
@@ -116,14 +116,14 @@ static void align(struct text *text, size_t begin, uint32_t width)
 	memset(text->data + begin, ' ', width - len);
 }
 
-/* --- the run --- */
+/* --- run --- */
 
 static void add_seconds(struct text *text, uint64_t ns)
 {
 	text_printf(text, "%.3g s", (double)ns / 1e9);
 }
 
-/* A second's, or where the epoch has no length all. */
+/* Adds a rate per second, or the amount if the epoch has no duration. */
 static void add_rate(struct text *text, uint64_t duration, uint64_t amount, bool bytes)
 {
 	if (duration > 0)
@@ -142,7 +142,7 @@ static void draw_title(
 		return;
 	text_printf(text, "sketchtap%s%s", view->run != NULL ? " " : "",
 		view->run != NULL ? view->run : "");
-	/* First, so that a narrow screen has them too. */
+	/* First, so that they also fit on a narrow screen. */
 	text_str(text, view->frozen ? "  FROZEN" : "");
 	if (view->gone != NULL)
 		text_printf(text, "  %s", view->gone);
@@ -174,10 +174,10 @@ static void draw_rates(struct screen_lines *screen_lines, const struct epoch_vie
 	if (epoch->late)
 		text_printf(text, ", ended late");
 	if (epoch->took > 0)
-		text_printf(text, ", by the time it took");
+		text_printf(text, ", by processing time");
 }
 
-/* The column that most of the losses are in; LEDGER_COLUMNS: there are none. */
+/* Returns the column with most losses; LEDGER_COLUMNS if there are none. */
 static uint32_t most_lost(const struct ledger *ledger)
 {
 	uint32_t most = LEDGER_COLUMNS;
@@ -206,7 +206,7 @@ static void draw_ledger(
 	ledger_losses(text, ledger);
 	ledger_others(text, ledger);
 	if (view->missed > 0)
-		text_printf(text, "; %llu epochs not seen", (unsigned long long)view->missed);
+		text_printf(text, "; %llu intervals missed", (unsigned long long)view->missed);
 	text = most < LEDGER_COLUMNS ? add_line(screen_lines, PICTURE_ALARM) : NULL;
 	if (text != NULL)
 		text_printf(text, "%s: %s", ledger_columns[most].name, ledger_columns[most].why);
@@ -263,7 +263,7 @@ static uint64_t not_taken(const struct epoch_view_delivery *delivery)
 	return delivery->failed + delivery->unknown + delivery->dropped;
 }
 
-/* All places in a line, with the one that has lost most. */
+/* Draws the sum of all exports, and the export that lost most rows. */
 static void draw_deliveries(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	uint64_t all = 0, waiting = 0, bad = 0;
@@ -301,7 +301,7 @@ static void add_amount(struct text *text, uint64_t amount)
 	align(text, begin, 8);
 }
 
-/* Columns of 8, then what it is. */
+/* Draws counts in columns of 8, then the name of the export. */
 static void draw_places(struct screen_lines *screen_lines, const struct epoch_view *epoch)
 {
 	struct text *text = add_line(screen_lines, PICTURE_HEAD);
@@ -332,7 +332,7 @@ static const struct report_figure *figure_of(const struct epoch_view_row *row, b
 	return bytes ? &row->bytes : &row->packets;
 }
 
-/* Of a row's flow in an earlier epoch; NULL: it had none, or was not among the rows. */
+/* Returns the row of the flow in an earlier epoch; NULL if it has none. */
 static const struct epoch_view_row *earlier_row(
 	const struct view *view, uint32_t e, const char *measurement, const char *flow)
 {
@@ -344,7 +344,7 @@ static const struct epoch_view_row *earlier_row(
 	return NULL;
 }
 
-/* The oldest first, of the largest of them; blank where the row was not among the first. */
+/* Adds the past values, oldest first, scaled to the largest; blank if the flow was not listed. */
 static void add_past(struct text *text, const struct top_screen *screen, const struct view *view,
 	const struct epoch_view_measurement *measurement, const struct epoch_view_row *row,
 	bool bytes)
@@ -372,7 +372,7 @@ static void add_past(struct text *text, const struct top_screen *screen, const s
 	}
 }
 
-/* How far the truth may be away, of the figure: "+-0.1%"; "?" where nobody knows. */
+/* Adds the largest possible error, for example "+-0.1%"; "?" if unknown. */
 static void add_error(struct text *text, const struct report_figure *figure)
 {
 	uint64_t below = figure->value - figure->low, above = figure->high - figure->value;
@@ -389,7 +389,7 @@ static void add_error(struct text *text, const struct report_figure *figure)
 		text_printf(text, "%.*f%%", error < 9.95 ? 1 : 0, error < 0.05 ? 0.1 : error);
 }
 
-/* Columns: rank 4, rate 8, error 7, share 7, past 10, flow; a blank before each. */
+/* Draws a row. Columns: rank 4, rate 8, error 7, share 7, past 10, flow; with a blank between. */
 static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view *epoch, const struct epoch_view_measurement *measurement,
 	const struct epoch_view_row *row)
@@ -426,7 +426,7 @@ static void draw_row(struct screen_lines *screen_lines, const struct view *view,
 static void draw_head(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view_measurement *measurement)
 {
-	static const char *const orders[VIEW_ORDERS] = {"", ", by what is shown", ", by flow"};
+	static const char *const orders[VIEW_ORDERS] = {"", ", by shown value", ", by flow"};
 	bool bytes = view_shows_bytes(view);
 	bool rates = epoch_view_rate_time(view->epochs[0]) > 0;
 	struct text *text = add_line(screen_lines, PICTURE_TITLE);
@@ -473,7 +473,7 @@ static int compare_flows(const void *a, const void *b, void *bytes)
 	return strcmp(x->flow, y->flow);
 }
 
-/* Returns false where memory is missing. */
+/* Returns false if out of memory. */
 static bool draw_rows(struct screen_lines *screen_lines, const struct view *view,
 	const struct epoch_view_measurement *measurement)
 {
@@ -501,26 +501,26 @@ static bool draw_rows(struct screen_lines *screen_lines, const struct view *view
 	return true;
 }
 
-/* --- all of it --- */
+/* --- screen --- */
 
 static void draw_help(struct screen_lines *screen_lines)
 {
 	static const char *const lines[] = {
 		"m, Tab      the next measurement",
 		"b           packets or bytes of rows",
-		"o           order: of the run, by what is shown, by flow",
-		"/ TEXT      mark flows with TEXT; Enter ends it, Escape forgets it",
-		"space, f    freeze, and go on where it stopped",
+		"o           order: as ranked, by shown value, by flow",
+		"/ TEXT      mark flows that contain TEXT; Enter: done, Escape: clear",
+		"space, f    freeze, and resume",
 		"Right, n    the next interval of a file",
-		"d           what became of rows of each export, and back",
+		"d           deliveries of each export, and back",
 		"Up, Down, PageUp, PageDown, Home   scroll",
-		"?, h        this, and back",
+		"?, h        this help, and back",
 		"q           quit",
 		"",
-		"error: how far the truth may be away from the figure, at the run's confidence.",
-		"share: of what was measured, in what the measurement counts.",
-		"past: the last ten intervals; blank where the flow was not among the first.",
-		"Losses are red: docs/LOSS.md says what to do about each.",
+		"error: largest possible error at the confidence of the run.",
+		"share: part of the measured packets or bytes, as the measurement counts.",
+		"past: the last ten intervals; blank if the flow was not listed.",
+		"Losses are red; docs/LOSS.md explains each.",
 	};
 
 	for (size_t l = 0; l < sizeof(lines) / sizeof(lines[0]); l++) {
@@ -555,7 +555,7 @@ static bool draw_epoch(struct screen_lines *screen_lines, const struct view *vie
 bool top_screen_draw(struct top_screen *screen, const struct view *view)
 {
 	const struct epoch_view *epoch = view->nb_epochs > 0 ? view->epochs[0] : NULL;
-	/* The last line is the footer's, where there is more than one. */
+	/* The last line is the footer, if there are several. */
 	struct screen_lines screen_lines = {
 		screen, 0, screen->rows > 1 ? screen->rows - 1 : screen->rows};
 	bool drawn = true;

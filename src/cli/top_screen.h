@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What `sketchtap top` shows, as lines of text: no terminal is needed to draw or to test it. */
+/* Draws the screen of `sketchtap top` as lines of text, without a terminal. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,47 +10,48 @@
 #include "cli/epoch_view.h"
 
 #define TOP_SCREEN_ROWS_MAX 300
-#define VIEW_EPOCHS         10 /* of a row's past that are shown */
+#define VIEW_EPOCHS         10 /* number of past intervals shown per row */
 #define VIEW_FIND_MAX       64
 
 enum view_order {
-	VIEW_BY_RANK,  /* of the run: by what the measurement counts */
-	VIEW_BY_SHOWN, /* by packets or bytes, whichever is shown */
+	VIEW_BY_RANK,  /* rank of the run: by the metric of the measurement */
+	VIEW_BY_SHOWN, /* shown value: packets or bytes */
 	VIEW_BY_FLOW,
 	VIEW_ORDERS,
 };
 
-/* What is looked at, and how. */
+/* Shown data, and choices of the user. */
 struct view {
-	const char *run;                        /* its name; NULL: the only one */
-	struct epoch_view *epochs[VIEW_EPOCHS]; /* the newest first; they are the view's */
+	const char *run;                        /* name of the run; NULL: the only one */
+	struct epoch_view *epochs[VIEW_EPOCHS]; /* newest first; owned by the view */
 	uint32_t nb_epochs;
-	uint64_t missed;           /* epochs that were gone before they were seen */
-	const char *gone;          /* why no others come; NULL: they do */
-	char *measurement;         /* by name; NULL: the first */
-	bool metric_chosen, bytes; /* what is shown of rows; else what is counted */
+	uint64_t missed;   /* epochs that the run no longer had when requested */
+	const char *gone;  /* reason why no more epochs arrive; NULL: they do */
+	char *measurement; /* name of the measurement; NULL: the first one */
+	bool metric_chosen,
+		bytes; /* the user chose bytes or packets; else the metric of the measurement */
 	enum view_order order;
-	bool frozen, help, places; /* what became of rows at each place, in the place of flows */
-	bool finding;              /* `find` is being typed */
+	bool frozen, help, places; /* places: shows deliveries instead of flows */
+	bool finding;              /* the user is typing `find` */
 	char find[VIEW_FIND_MAX];
-	uint32_t first; /* rows that are scrolled over */
+	uint32_t first; /* index of the first visible row */
 };
 
-/* Takes the epoch: it is the newest. */
+/* Adds the newest epoch, and owns it. */
 void view_add(struct view *view, struct epoch_view *epoch);
-/* Forgets all epochs. */
+/* Removes all epochs. */
 void view_clear(struct view *view);
-/* The measurement that is shown; NULL: there is none. */
+/* Returns the shown measurement; NULL if there is none. */
 struct epoch_view_measurement *view_measurement(const struct view *view);
-/* Shows the next one. False where memory is missing. */
+/* Selects the next measurement. Returns false if out of memory. */
 bool view_next_measurement(struct view *view);
 bool view_shows_bytes(const struct view *view);
 
 enum top_screen_style {
 	PICTURE_PLAIN,
 	PICTURE_TITLE,
-	PICTURE_ALARM, /* something was lost, or is down */
-	PICTURE_HEAD,  /* of columns */
+	PICTURE_ALARM, /* losses, or a link that is down */
+	PICTURE_HEAD,  /* column headings */
 	PICTURE_FOUND,
 	PICTURE_DIM,
 };
@@ -60,10 +61,10 @@ struct top_screen {
 	bool utf8;
 	struct top_screen_line {
 		enum top_screen_style style;
-		struct text text; /* no longer than the columns */
+		struct text text; /* at most `columns` characters */
 	} lines[TOP_SCREEN_ROWS_MAX];
 };
 
-/* Draws all lines anew. Returns false where memory is missing. */
+/* Draws all lines again. Returns false if out of memory. */
 bool top_screen_draw(struct top_screen *screen, const struct view *view);
 void top_screen_free(struct top_screen *screen);

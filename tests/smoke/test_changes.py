@@ -473,7 +473,7 @@ def test_epoch_that_is_far(test):
     process = test.start(*LIVE[:-1], '1h', '--output', '/dev/null')
     test.until(lambda: ask(test, process, 'plan').status == 0, 'it answers')
     result = ctl(test, process, 'measure', 'change', 'main', 'width=1024')
-    assert 'measurements: 1, from epoch 2 or a later one on, which is not open yet' in result.stdout, result.describe()
+    assert 'measurements: 1, from interval 2 on or later' in result.stdout, result.describe()
     row = listed(test, process)['main']
     assert (row['width'], row.get('from_epoch'), row['from_epoch_at_least']) == (1024, None, 2), row
     ctl(test, process, 'measure', 'change', 'main', 'width=2048')
@@ -568,7 +568,7 @@ def test_which_one(test):
     for name in ('one', 'two'):
         test.until(lambda: test.run('ctl', '--name', name, 'stats', program=program).status == 0, f'{name} answers')
     result = test.run('ctl', 'stats', program=program).expect(1)
-    assert '2 run: ' in result.stderr and 'one' in result.stderr and 'two' in result.stderr, result.describe()
+    assert '2 instances are running: ' in result.stderr and 'one' in result.stderr and 'two' in result.stderr, result.describe()
     test.run('ctl', '--name=three', 'stats', program=program).expect(1)
     stop(test, runs[0])
     assert 'offered' in test.run('ctl', 'stats', program=program).expect(0).stdout

@@ -126,7 +126,7 @@ def test_who_was_away_is_told(test):
                     assert (after['missed_first'], after['missed_last']) == (
                         before['epoch'] + 1, after['epoch'] - 1), after
         else:
-            test.until(lambda: 'epochs are missing, of the numbers' in follower.stderr(), 'it is said')
+            test.until(lambda: 'are missing: a run keeps' in follower.stderr(), 'it is said')
         follower.kill()
     end(test, run)
 
@@ -146,7 +146,7 @@ def test_how_it_ends(test):
     until_lines(test, follower, 2)
     run.kill()
     result = test.wait(follower).expect(1)
-    result.expect_one_line('without a word')
+    result.expect_one_line('the connection broke')
     assert 'ended' not in objects(follower)[-1]
 
     stats = test.path('stats.csv')

@@ -170,7 +170,7 @@ def test_rotated_accounts(test):
     assert shown.flows == heaviest(rows, 'packets') and shown.titles[2] == f'Lost: {sum(lost):,} shed', shown.titles
     test.run('plot', *outputs, picture, '--stats', accounts[1]).expect(0)
     title = Picture(picture, 2.0).titles[2]
-    assert title == f'Lost: {sum(lost[7:]):,} shed; not known of 7 of 20 intervals', title
+    assert title == f'Lost: {sum(lost[7:]):,} shed; unknown for 7 of 20 intervals', title
 
 
 def test_missing_in_some(test):
@@ -193,7 +193,7 @@ def test_missing_in_some(test):
                         path.find(SVG + 'title').text.startswith(f'198.51.100.{rank}:')) for kind in ('line', 'line open')]
              for rank in (1, 2)}
     assert steps == {1: [600, 0], 2: [300, 300]}, steps
-    assert Picture(picture, 1200).titles[0].endswith('; dashed: perhaps more')
+    assert Picture(picture, 1200).titles[0].endswith('; dashed: no upper bound')
 
 
 def test_measurements(test):
@@ -205,7 +205,7 @@ def test_measurements(test):
     with open(odd, 'w', encoding='utf-8') as stream:
         stream.write('\n'.join([header, lines[0], lines[0].replace('0,main', f'0,{name}', 1), lines[20].split(',')[0]]))
     said = test.run('plot', odd, picture).expect(0).stderr
-    assert 'main; --measurement NAME' in said and 'has no end' in said, said
+    assert 'main; --measurement NAME' in said and 'is truncated' in said, said
     assert Picture(picture, 1).titles[0].startswith('main: the heaviest flows by packets')
     test.run('plot', odd, picture, '--measurement', '<b>&"x,\x01').expect(0)
     assert Picture(picture, 1).titles[0].startswith('<b>&"x,?: '), Picture(picture, 1).titles
@@ -220,7 +220,7 @@ def test_what_is_refused(test):
         stream.write(lib.read_text(output).splitlines(keepends=True)[0])
     for words, status, says in (
             ((), 2, 'FILE.csv... PICTURE.svg'), ((output,), 2, 'FILE.csv... PICTURE.svg'),
-            ((output, output), 2, 'picture comes last'), ((output, picture, '--nonsense'), 2, 'allowed'),
+            ((output, output), 2, 'must be a .svg file'), ((output, picture, '--nonsense'), 2, 'allowed'),
             ((output, picture, '--stats'), 2, 'allowed'), ((stats, picture), 2, "no column 'rank'"),
             ((output, picture, '--stats', output), 2, "no column 'distinct_keys'"), ((empty, picture), 2, 'no rows'),
             (('nowhere.csv', picture), 1, 'No such file'), ((test.directory, picture), 1, 'Is a directory'),

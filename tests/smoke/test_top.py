@@ -366,16 +366,16 @@ def test_bad_files(test):
     header, row = lib.read_text(output).splitlines()[:2]
     cases = (
         ('', 2, 'no header'),
-        ('\0\n', 2, 'byte of 0'),
-        ('x' * 70000, 2, ':1: it has more than 65535 bytes'),
-        (header + '\n' + '1' * 65536, 2, ':2: it has more than 65535 bytes'),
+        ('\0\n', 2, 'NUL byte'),
+        ('x' * 70000, 2, ':1: more than 65535 bytes'),
+        (header + '\n' + '1' * 65536, 2, ':2: more than 65535 bytes'),
         ('{"epoch":0}\n', 2, "no column 'epoch'"),
         (header.replace('packets_high', 'x') + '\n', 2, "no column 'packets_high'"),
-        (header + '\n' + row + ',1\n', 2, ':2: it has 19 fields'),
-        (header + '\n"' + row + '\n', 2, ':2: the quotes of field 1'),
-        (header + '\n' + row.replace('0,main', 'x,main', 1) + '\n', 2, ":2: 'x' is no count"),
-        (header + '\n' + row.replace('0,main', ',main', 1) + '\n', 2, ':2: epoch'),
-        (header + '\n' + row.replace('0,main', '99999999999999999999,main', 1) + '\n', 2, 'is no count'),
+        (header + '\n' + row + ',1\n', 2, ':2: 19 fields'),
+        (header + '\n"' + row + '\n', 2, ':2: field 1: the quotes'),
+        (header + '\n' + row.replace('0,main', 'x,main', 1) + '\n', 2, ":2: 'x': not a number"),
+        (header + '\n' + row.replace('0,main', ',main', 1) + '\n', 2, ':2: interval'),
+        (header + '\n' + row.replace('0,main', '99999999999999999999,main', 1) + '\n', 2, 'not a number'),
     )
     for text, status, says in cases:
         path = test.path('bad.csv')
@@ -383,7 +383,7 @@ def test_bad_files(test):
             stream.write(text)
         ended = Replay(test, path).ended()
         assert ended.status == status and says in ended.stderr, (text, ended.describe())
-    assert ':1: it has a byte of 0' in Replay(test, '/dev/zero').ended().expect(2).stderr
+    assert ':1: NUL byte' in Replay(test, '/dev/zero').ended().expect(2).stderr
     assert 'No such file' in Replay(test, './nowhere').ended().expect(1).stderr
     assert "no column 'rank'" in Replay(test, stats).ended().expect(2).stderr
     assert "no column 'distinct_keys'" in Replay(test, output, '--stats', output).ended().expect(2).stderr

@@ -399,7 +399,7 @@ static void test_change(void **state)
 	topology.memory = plan.sketch_bytes - 1;
 	assert_false(plan_change(&changed, &plan, &config, &topology, error));
 	assert_true(changed.machine);
-	assert_non_null(strstr(error, "in addition to the running ones"));
+	assert_non_null(strstr(error, "in addition to running ones"));
 	topology.memory++;
 	assert_true(plan_change(&changed, &plan, &config, &topology, error));
 	edit_measurement_options(&other.measurements[1])->memory = 16;

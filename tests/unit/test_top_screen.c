@@ -151,7 +151,7 @@ static void test_bytes(void **state)
 		"sketchtap  epoch 0  2026-11-24T14:00:00.000000Z  1 s",
 		ACCOUNT,
 		"ports eth1 DOWN",
-		"main: 5tuple by packets, count-min; 12,345 keys, by what is shown  /0.2",
+		"main: 5tuple by packets, count-min; 12,345 keys, by shown value  /0.2",
 		"rank   bit/s  error  share past       flow",
 		"   2    600M      ?      -          # 10.0.0.2:1 -> 10.0.0.9:443 tcp",
 		"   1   80.0M      ?      -          # 10.0.0.1:1 -> 10.0.0.9:80 tcp",

@@ -48,11 +48,12 @@ struct design_ops {
 	bool rx_core;
 	bool rings;   /* uses a ring of ring-size entries between the receiver and each worker */
 	bool digests; /* rings carry digests instead of packets with --forward */
-	bool forwards; /* the polling core may send packets before they are counted: supports --forward */
+	/* the polling core may send packets before they are counted: supports --forward */
+	bool forwards;
 	bool queues; /* each worker has its own queue or ring, whose fill level --overload needs */
 	bool hashes; /* supports --dispatch by flow hash */
-	uint32_t
-		held; /* packets that a receiver holds until they are counted; 0: none, polls BURST_MAX */
+	/* packets that a receiver holds until they are counted; 0: none, polls BURST_MAX */
+	uint32_t held;
 	/*
 	 * Sets the callbacks of the receiver's poller: enter(), take() and end(). NULL without a
 	 * receiver.

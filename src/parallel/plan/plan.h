@@ -30,7 +30,8 @@
 #define PLAN_WORKERS_MAX 120
 
 enum idle_mode {
-	IDLE_AUTO, /* sleep if lcores outnumber CPUs or packets come through the kernel, else spin */
+	/* sleep if lcores outnumber CPUs or packets come through the kernel, else spin */
+	IDLE_AUTO,
 	IDLE_SPIN,
 	IDLE_YIELD,
 	IDLE_SLEEP, /* yield, and sleep after a while without packets */
@@ -187,8 +188,8 @@ struct plan {
 	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* indexed by lcore ID */
 	uint32_t nb_cpus;
 	struct cpu_set cpus; /* CPUs for lcores */
-	struct cpu_set
-		ordinary; /* CPUs for the reporter and threads that are not lcores: lcores[0].cpu and equivalent ones */
+	/* CPUs for the reporter and threads that are not lcores: lcores[0].cpu and equivalent ones */
+	struct cpu_set ordinary;
 	bool oversubscribed; /* more polling lcores than CPUs */
 	enum idle_mode idle; /* idle mode of an empty poll; not IDLE_AUTO */
 
@@ -255,8 +256,8 @@ struct plan_ports {
 	struct plan_collect collect;
 	struct plan_kernel kernel;
 	struct plan_shedding policy;
-	uint32_t
-		mbuf_room; /* minimum bytes of data in an mbuf; 0: enough for a frame without --mtu */
+	/* minimum bytes of data in an mbuf; 0: enough for a frame without --mtu */
+	uint32_t mbuf_room;
 	uint32_t frame_mbufs; /* chained mbufs of the longest frame; 0: one */
 	struct {
 		const char *name;          /* NULL: no name to print */
@@ -283,8 +284,8 @@ bool plan_make(struct plan *plan, const struct config *config, const struct topo
 struct plan_device {
 	uint32_t queues_max;       /* queues for RSS; 0: any */
 	struct plan_queues queues; /* limits of its driver */
-	uint32_t
-		entries; /* entries of each receive ring: as planned, within the limits of the device */
+	/* entries of each receive ring: as planned, within the limits of the device */
+	uint32_t entries;
 	uint32_t send_entries; /* entries of each send ring */
 	uint32_t mbuf_room;    /* minimum bytes of data in an mbuf; 0: any */
 };

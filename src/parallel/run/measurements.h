@@ -48,13 +48,13 @@ struct measurements {
 	 * width.
 	 */
 	uint64_t fitting[PLAN_WORKERS_MAX][CONFIG_MEASUREMENTS_MAX];
-	struct log_ratelimit
-		narrow[CONFIG_MEASUREMENTS_MAX]; /* warning: no memory for the best width */
+	/* warning: no memory for the best width */
+	struct log_ratelimit narrow[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down *drill_down[CONFIG_MEASUREMENTS_MAX]; /* NULL: counts all packets */
-	struct measured_epoch
-		*measured; /* owned by the reporter (measurement_report.h); NULL: none */
-	struct config *
-		config; /* configuration that was read for the set, from malloc(); NULL: that of the run */
+	/* owned by the reporter (measurement_report.h); NULL: none */
+	struct measured_epoch *measured;
+	/* configuration that was read for the set, from malloc(); NULL: that of the run */
+	struct config *config;
 	struct measurements *next; /* next in the list of unused sets */
 };
 

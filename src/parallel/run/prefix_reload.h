@@ -20,8 +20,8 @@ struct prefix_reload {
 	enum prefix_side side;
 	uint32_t nb_workers;
 	struct prefix_filter *of[2]; /* table of each generation */
-	struct prefix_filter
-		*next; /* newest table, for generations that become clean from now on */
+	/* newest table, for generations that become clean from now on */
+	struct prefix_filter *next;
 	/* eBPF program that matches before the packets arrive; NULL: none */
 	const struct kernel_program *program;
 	struct kernel_prefix_maps *kernel; /* rules of `next` for the program */

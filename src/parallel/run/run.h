@@ -53,8 +53,8 @@ struct run {
 	struct collector_source *collect;            /* NULL: no collector */
 	struct kernel_source *kernel;                /* NULL: no eBPF program */
 	struct measurements *measurements[2];        /* set of each generation */
-	struct measurements *
-		next; /* newest set, for generations that become clean from now on; may equal measurements[] */
+	/* newest set, for generations that become clean from now on; may equal measurements[] */
+	struct measurements *next;
 	uint64_t next_from;          /* first epoch with `next`; UINT64_MAX: none yet */
 	struct measurements *unused; /* sets that no generation uses */
 	struct recycling recycling;

@@ -55,8 +55,8 @@ const char *shed_policy_given_inapplicable(
 struct steps_options {
 	uint32_t priority; /* 1 is highest */
 	const char *steps; /* text for steps_parse(); NULL: none */
-	uint64_t
-		deadline; /* ns; one whole interval at full detail per this time; 0: not required */
+	/* ns; one whole interval at full detail per this time; 0: not required */
+	uint64_t deadline;
 };
 
 OPTION_OWNER_OF_MEASUREMENT(steps)

@@ -14,7 +14,8 @@
 /* Setting from a packet of a worker on. */
 struct shed_schedule_entry {
 	uint64_t packet; /* packet number of the worker, from 0 */
-	uint8_t measurement; /* measurement that takes its first `steps` steps; SHED_SCHEDULE_ALL: all */
+	/* measurement that takes its first `steps` steps; SHED_SCHEDULE_ALL: all */
+	uint8_t measurement;
 	uint8_t steps;
 	bool of_flows; /* sampling of flows instead of steps */
 	struct flow_states flows;
@@ -25,8 +26,8 @@ struct shed_schedule_entry {
 struct shed_schedule {
 	uint32_t nb_workers;
 	struct shed_schedule_list {
-		struct shed_schedule_entry
-			*decisions; /* ordered by packet; the last entry has UINT64_MAX */
+		/* ordered by packet; the last entry has UINT64_MAX */
+		struct shed_schedule_entry *decisions;
 		uint32_t n;
 	} * of; /* [nb_workers] */
 };

@@ -44,8 +44,8 @@ struct counting {
 	struct key_burst *waiting;
 	bool waits; /* waiting[] has a burst */
 
-	struct key_weights *
-		weights; /* weights of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
+	/* weights of bursts[0], then of waiting[0] or picked; NULL: entries are packets */
+	struct key_weights *weights;
 	void (*fetch[CONFIG_MEASUREMENTS_MAX])(
 		const struct sketch *sketch, const struct key_burst *burst);
 	sketch_update_fn update_weighted[CONFIG_MEASUREMENTS_MAX];
@@ -56,8 +56,8 @@ struct counting {
 	uint32_t networks_rule[CONFIG_MEASUREMENTS_MAX]; /* key rule of its networks */
 	/* Key rules needed for all packets if there are networks, one bit each. */
 	uint32_t needs[CONFIG_MEASUREMENTS_MAX];
-	struct key_burst
-		*picked; /* [PICKED_BURSTS]: entries that a measurement counts, with their keys */
+	/* [PICKED_BURSTS]: entries that a measurement counts, with their keys */
+	struct key_burst *picked;
 };
 
 #define PICKED_BURSTS 2

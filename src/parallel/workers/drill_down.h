@@ -21,8 +21,8 @@
 
 struct drill_down_options {
 	struct drill_down_source {
-		char networks
-			[DRILL_DOWN_NAME_MAX]; /* name of the measurement that provides the networks; empty: no drill-down */
+		/* name of the measurement that provides the networks; empty: no drill-down */
+		char networks[DRILL_DOWN_NAME_MAX];
 		double share; /* smallest share of a heavy key */
 	} within;
 	uint64_t stay; /* ns for which a key is kept after it was last heavy */
@@ -57,7 +57,7 @@ struct drill_down_counts {
 
 /* Part of a generation. Owned by the worker until it leaves the epoch. */
 struct drill_down_sets {
-	const struct key_set
-		*sets[CONFIG_MEASUREMENTS_MAX]; /* NULL: the measurement counts all packets */
+	/* NULL: the measurement counts all packets */
+	const struct key_set *sets[CONFIG_MEASUREMENTS_MAX];
 	struct drill_down_counts inside[CONFIG_MEASUREMENTS_MAX];
 };

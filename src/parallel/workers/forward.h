@@ -28,8 +28,8 @@ struct forward_counts {
 	uint64_t taken; /* accepted by the device, which may drop some later */
 	uint64_t bytes; /* wire bytes of these, without FCS */
 	uint64_t tx_full, too_long, no_link;
-	struct histogram
-		times; /* TSC cycles from arrival to sending: each burst counts once for each of its packets */
+	/* TSC cycles from arrival to sending: each burst counts once for each of its packets */
+	struct histogram times;
 };
 
 /* Path of the packets of a polled queue. */

@@ -48,16 +48,16 @@ struct poller {
 	uint32_t at;    /* index of the queue whose packets take() receives */
 	uint32_t burst; /* packets of one poll, at most POLL_BURST_MAX */
 	/* Sleep until a packet arrives. Set before start, except `empty_rounds`. */
-	uint32_t
-		nb_fds; /* number of queue file descriptors, readable if a packet waits; 0: poll in rounds */
+	/* number of queue file descriptors, readable if a packet waits; 0: poll in rounds */
+	uint32_t nb_fds;
 	int fds[OPTION_LIST_MAX];
 	uint32_t wait_ms; /* longest sleep, ms */
 	uint32_t nap_ns;  /* ns of sleep between rounds while packets arrive; 0: as poll_idle() */
 	uint32_t empty_rounds; /* successive empty rounds */
-	uint32_t
-		quiet_ms; /* ms without a packet after which the queues of a stopped run are empty */
-	uint64_t epoch;   /* epoch of the packets that take() receives */
-	uint64_t polled;  /* TSC after the poll */
+	/* ms without a packet after which the queues of a stopped run are empty */
+	uint32_t quiet_ms;
+	uint64_t epoch;           /* epoch of the packets that take() receives */
+	uint64_t polled;          /* TSC after the poll */
 	struct shed_worker *shed; /* shedding state updated by each poll; NULL: none */
 
 	/* Callbacks of poll_until_end(), with `arg`. */

@@ -346,8 +346,8 @@ static ALWAYS_INLINE void forward(struct worker *worker, struct generation *gene
 			&generation->counting->bursts[0], &generation->counts,
 			&generation->filtered);
 	} else {
-		struct rte_mbuf
-			*copy[BURST_MAX]; /* reading may reorder; packets are sent in order */
+		/* reading may reorder; packets are sent in order */
+		struct rte_mbuf *copy[BURST_MAX];
 
 		memcpy(copy, pkts, n * sizeof(copy[0]));
 		timer->last = rte_rdtsc();

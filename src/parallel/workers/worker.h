@@ -51,11 +51,11 @@ struct generation {
 	/* Measurements of the epoch (parallel/run/measurements.h). */
 	struct counting *counting;                             /* this worker's */
 	struct hyperloglog *distinct[CONFIG_MEASUREMENTS_MAX]; /* this worker's */
-	struct sketch *sketch
-		[CONFIG_MEASUREMENTS_MAX]; /* owned by this worker, or shared by all workers */
-	struct costs costs;                /* cost of the timed bursts */
-	struct shed_counts kept;           /* 0 without load shedding */
-	struct drill_down_sets within;     /* empty without drill-down */
+	/* owned by this worker, or shared by all workers */
+	struct sketch *sketch[CONFIG_MEASUREMENTS_MAX];
+	struct costs costs;            /* cost of the timed bursts */
+	struct shed_counts kept;       /* 0 without load shedding */
+	struct drill_down_sets within; /* empty without drill-down */
 };
 
 struct collector_source;
@@ -83,8 +83,8 @@ struct worker {
 	void (*done)(struct worker *worker, struct rte_mbuf **pkts, uint32_t n);
 	struct sync_slot *slot; /* sync: its part of a burst, written by the receiver */
 	struct rte_ring *ring;  /* async: packets from the receiver */
-	struct digest_ring
-		*digests; /* async with --forward: digests from the receiver; else NULL */
+	/* async with --forward: digests from the receiver; else NULL */
+	struct digest_ring *digests;
 
 	/* Owned by the worker. */
 	alignas(64) uint64_t epoch;
