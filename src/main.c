@@ -11,12 +11,12 @@
 #include "commands/commands.h"
 #include "parallel/run/eal.h"
 
-/* It was a command of this program. */
+/* Reports the program that replaces the former command. */
 static int print_bench_location(int argc, char **argv)
 {
 	bool is_tune = argc > 2 && strcmp(argv[2], "tune") == 0;
 
-	fprintf(stderr, "sketchtap: 'bench': is a program of its own: %s\n",
+	fprintf(stderr, "sketchtap: 'bench': not a command; use %s\n",
 		is_tune ? "sketchtap tune"
 			: "sketchtap-bench kernels|worker|parts|pipeline|flow-table");
 	return EXIT_TEXT;
@@ -26,7 +26,7 @@ static int close_standard_output(int status)
 {
 	if (status != 0 || standard_files_printed())
 		return status;
-	log_error("standard output cannot be written; what was printed is not whole");
+	log_error("cannot write to standard output: output is incomplete");
 	return EXIT_MACHINE;
 }
 
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	}
 	why = notify_open(&notify);
 	if (why != NULL)
-		log_warning("%s: the service manager is told nothing", why);
+		log_warning("cannot notify the service manager: %s", why);
 	signals_install();
 	status = commands_run(&config, &notify);
 	notify_close(&notify);

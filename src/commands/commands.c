@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Commands run in stages and stop in reverse. Every stage that fails says why in one line. */
+/*
+ * Commands run in stages and stop in reverse order. A stage that fails logs the reason in one line.
+ */
 
 #include "commands/commands.h"
 
@@ -65,10 +67,10 @@
 #include "adapt/host_facts.h"
 #include "tune/measure/figures.h"
 
-#define STOPPED (-1) /* asked to end before anything was measured */
+#define STOPPED (-1) /* stop requested before the measurement began */
 
-/* What a profile lacks is measured in so long at most, with so many samples of so many flows. */
-#define CALIBRATION_MS      200 /* as a warning says */
+/* Limits of calibration for entries that the profile lacks. */
+#define CALIBRATION_MS      200 /* also in a warning */
 #define CALIBRATION_SAMPLES 2000
 #define CALIBRATION_FLOWS   (UINT64_C(1) << 18)
 
@@ -83,13 +85,13 @@ static void log_text(bool warning, const char *line, void *arg)
 		log_notice("%s", line);
 }
 
-/* Opens what packets are read from; NULL without an error on a live port. */
+/* Opens the source of packets; NULL without an error on live ports. */
 static int open_source(const struct config *config, struct source **source)
 {
 	char error[SOURCE_ERROR_MAX];
 	int status = sources_open(config, source, error);
 
-	/* While it waited for the first packet. */
+	/* Stopped while it waited for the first packet. */
 	if (status == EXIT_MACHINE && signals_stop_requested())
 		return STOPPED;
 	if (status != 0)
@@ -99,7 +101,7 @@ static int open_source(const struct config *config, struct source **source)
 
 static struct filter_set filters; /* --filter, compiled */
 
-/* A filter of records has one program, that of the frames that are made of them. */
+/* A filter of flow records has one program, for the frames made from them. */
 static bool compile_record_filter(const char *expression, char error[FILTER_ERROR_MAX])
 {
 	return filter_set_add_ethernet(&filters, expression, error) >= 0 &&
@@ -119,7 +121,7 @@ static int check_filter(const struct config *config)
 	return EXIT_TEXT;
 }
 
-/* After the source was opened, which says what link types there are. */
+/* Compiles the filter after the source was opened, which determines the link types. */
 static int compile_filter(const struct config *config, struct source *source)
 {
 	char error[SOURCE_ERROR_MAX];
@@ -130,8 +132,8 @@ static int compile_filter(const struct config *config, struct source *source)
 		if (!kernel_given(config) || filters.reach <= KERNEL_HEADERS_MAX)
 			return 0;
 		snprintf(error, sizeof(error),
-			"--filter: it looks at %s%u bytes of a packet, and --kernel brings %d: "
-			"write it without what lies deeper, or use --port",
+			"--filter: it reads %s%u bytes of a packet, but --kernel provides %d: "
+			"use a simpler filter, or --port",
 			filters.reach == FILTER_REACH_MAX ? "up to " : "", filters.reach,
 			KERNEL_HEADERS_MAX);
 	}
@@ -139,7 +141,7 @@ static int compile_filter(const struct config *config, struct source *source)
 	return EXIT_MACHINE;
 }
 
-static struct prefix_list *rules; /* of --prefixes; NULL: none, or a run has taken them over */
+static struct prefix_list *rules; /* rules of --prefixes; NULL: none, or owned by the run */
 
 static int read_rules(const struct config *config)
 {
@@ -155,7 +157,7 @@ static int read_rules(const struct config *config)
 	return mistake ? EXIT_TEXT : EXIT_MACHINE;
 }
 
-static struct port_name port_names[OPTION_LIST_MAX]; /* of every --port, resolved */
+static struct port_name port_names[OPTION_LIST_MAX]; /* resolved name of each --port */
 
 static int read_machine(const struct config *config, struct machine *machine)
 {
@@ -175,17 +177,17 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 
 	if (collect_asked(config)) {
 		machine->ports.collect = collector_source_plan(config);
-		/* Datagrams lie in them whole, but for a few. */
+		/* Nearly all datagrams fit in one mbuf. */
 		machine->ports.mbuf_room = PLAN_PORT_MBUF_BYTES;
 	} else if (kernel_given(config))
 		machine->ports.kernel = kernel_plan_make(config);
-	/* What a filter looks at is copied too; deep looks take large mbufs. */
+	/* The bytes that a filter reads are also copied. If it reads more, large mbufs are used. */
 	else if (!port_given(config) && filters.reach <= PLAN_PORT_MBUF_BYTES)
 		machine->ports.mbuf_room = filters.reach;
 	if (status == 0)
 		status = read_rules(config);
 	in_kernel = rules != NULL && kernel_given(config) ? kernel_prefix_maps_bytes(rules) : 0;
-	/* Two tables at once while rules are read again, and those may be half as many again. */
+	/* During a reload there are two tables, and the new one may be half as large again. */
 	if (rules != NULL)
 		machine->ports.rules = (struct plan_rules){
 			.table_bytes = prefix_filter_bytes(rules) / 2 * 5,
@@ -199,7 +201,7 @@ static int make_plan(const struct config *config, struct machine *machine, struc
 	return plan->machine ? EXIT_MACHINE : EXIT_TEXT;
 }
 
-static struct profile profile; /* of --profile */
+static struct profile profile; /* profile of --profile */
 
 /* Returns 0, or an exit status with one line logged. */
 static int check_profile(const struct config *config)
@@ -231,7 +233,7 @@ static int read_profile(const struct config *config)
 	in = regular_file_open(file);
 	if (in == NULL) {
 		log_error("--profile %s: %s%s", file,
-			errno != 0 ? "cannot be opened: " : "is no regular file",
+			errno != 0 ? "cannot open: " : "not a regular file",
 			errno != 0 ? strerror(errno) : "");
 		return EXIT_MACHINE;
 	}
@@ -248,7 +250,7 @@ static uint64_t read_clock(void)
 	return rte_rdtsc_precise();
 }
 
-/* Only a worker that gets packets measures receiving, parsing and freeing. */
+/* Warns if the profile lacks receiving, parsing or freeing, which only sketchtap-bench measures. */
 static void check_whole(const struct config *config, const struct capacity_worker *worker)
 {
 	const struct capacity_state full = capacity_full();
@@ -259,13 +261,12 @@ static void check_whole(const struct config *config, const struct capacity_worke
 	if (capacity_ns(&profile, worker, &full, PROFILE_CACHED, &ns, &missing))
 		return;
 	profile_describe(&missing, text);
-	log_warning("--profile %s: has no figure of %s, so what a packet should cost is not known; "
-		    "sketchtap-bench profile makes one",
+	log_warning("--profile %s: has no figure of %s, so the cost of a packet is unknown; "
+		    "create one with sketchtap-bench profile",
 		profile_options(config)->file, text);
 }
 
-/* What the profile does not have yet is measured before the run begins, as far as it does not take
- * long. */
+/* Measures entries that the profile lacks before the run begins, within a time limit. */
 static void complete_profile(const struct config *config, const struct plan *plan)
 {
 	const struct capacity_worker worker = plan_worker(plan);
@@ -287,24 +288,23 @@ static void complete_profile(const struct config *config, const struct plan *pla
 	uint32_t n = profile.n;
 
 	if (calibrate_worker(&calibration, &worker, &profile, &missing)) {
-		log_info("what packets take: %u figures, %u of them measured now", profile.n,
+		log_info("cost of packets: %u figures, %u of them measured now", profile.n,
 			profile.n - n);
 		if (file != NULL)
 			check_whole(config, &worker);
 	} else {
 		profile_describe(&missing, text);
-		/* Without a file it is learnt from what packets take. */
+		/* Without a file, the run learns costs from its packets. */
 		log_line(file != NULL ? RTE_LOG_WARNING : RTE_LOG_INFO,
 			"%s%s: has no figure of %s, and %s",
 			file != NULL ? "--profile " : "--overload", file != NULL ? file : "", text,
-			late ? "200 ms do not suffice for one"
-			     : "there is no memory to measure it");
+			late ? "200 ms are too short to measure it" : "out of memory");
 	}
 	if (file != NULL)
 		control_offer_profile(&profile);
 }
 
-/* As many receive queues as the plan says; none for a sender. */
+/* Probes the ports with the receive queues of the plan; none for a sender. */
 static int probe_ports(const struct config *config, const struct plan *plan, struct port *ports)
 {
 	char error[PORT_ERROR_MAX];
@@ -323,7 +323,7 @@ static int probe_ports(const struct config *config, const struct plan *plan, str
 	return 0;
 }
 
-/* Says so where more was lost than --max-loss allows. */
+/* Returns true and logs an error if losses exceed --max-loss. */
 static bool lost_too_much(const struct config *config, const struct reporter_result *result)
 {
 	const struct ledger *sum = &result->sum;
@@ -332,7 +332,7 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	if (rate <= ledger_options(config)->max_loss)
 		return false;
 	log_error("lost %s%llu of %llu packets (%.4g %%), more than --max-loss %.4g %%; the worst "
-		  "epoch is %llu (%.4g %%)",
+		  "interval is %llu (%.4g %%)",
 		sum->losses_unknown ? "at least " : "", (unsigned long long)ledger_lost(sum),
 		(unsigned long long)sum->offered, rate * 100,
 		ledger_options(config)->max_loss * 100, (unsigned long long)result->worst_epoch,
@@ -340,20 +340,20 @@ static bool lost_too_much(const struct config *config, const struct reporter_res
 	return true;
 }
 
-/* The same of packets that were not looked at, and max-skip. */
+/* Returns true and logs an error if unprocessed packets exceed max-skip. */
 static bool skipped_too_much(const struct config *config, const struct ledger *sum)
 {
 	double share = sum->offered > 0 ? (double)sum->skipped / (double)sum->offered : 0;
 
 	if (share <= ledger_options(config)->max_skip)
 		return false;
-	log_error("did not look at %llu of %llu packets (%.4g %%), more than max-skip %.4g %%",
+	log_error("did not process %llu of %llu packets (%.4g %%), more than max-skip %.4g %%",
 		(unsigned long long)sum->skipped, (unsigned long long)sum->offered, share * 100,
 		ledger_options(config)->max_skip * 100);
 	return true;
 }
 
-/* The devices are there: brings the plan within what they can. */
+/* Adapts the plan to the limits of the probed devices. */
 static int fit_plan(const struct config *config, const struct machine *machine,
 	const struct port *ports, struct plan *plan)
 {
@@ -372,8 +372,8 @@ static int fit_plan(const struct config *config, const struct machine *machine,
 }
 
 /*
- * The last line of a run. What a sketch shed is lost to its measurement alone: where there are more
- * of them, each says its own.
+ * Logs the last line of a run. Packets shed by a sketch are lost only to its measurement. If there
+ * are several measurements, lists these losses by name.
  */
 static void log_ledger(const struct reporter_result *result)
 {
@@ -403,14 +403,17 @@ static void log_ledger(const struct reporter_result *result)
 	text_free(&text);
 }
 
-/* The line before it, of a run that forwards. Returns whether the devices agree. */
+/*
+ * Logs the line before that for a run that forwards. Returns true if the counters of the devices
+ * agree.
+ */
 static bool log_forwarded(const struct forwarded_sum *sum)
 {
 	struct text text = {0};
 
 	if (sum->unaccounted > 0)
-		log_error("%llu packets are unaccounted for: devices took them to be sent and "
-			  "count others",
+		log_error("%llu packets are unaccounted for: devices accepted them, but count "
+			  "fewer or more as sent",
 			(unsigned long long)sum->unaccounted);
 	forwarded_sentence(&text, sum);
 	text_char(&text, '\0');
@@ -420,7 +423,7 @@ static bool log_forwarded(const struct forwarded_sum *sum)
 	return sum->unaccounted == 0;
 }
 
-/* What the run as a whole has to say, and its exit status. */
+/* Logs the results of the run and returns the exit status. */
 static int conclude(const struct run *run, const struct reporter_result *result, uint64_t lost_rows)
 {
 	const char *damage = run->feeder != NULL ? feeder_damage(run->feeder) : NULL;
@@ -445,23 +448,22 @@ static int conclude(const struct run *run, const struct reporter_result *result,
 	if (lost_rows > 0)
 		log_error("%llu rows could not be written", (unsigned long long)lost_rows);
 	if (run->collect != NULL && result->sum.received == 0)
-		log_warning(
-			"no record of an exporter was counted: --exporters FILE says what became "
-			"of the datagrams that came, if any did");
+		log_warning("no flow records counted; --exporters FILE shows "
+			    "why");
 	if (result->forwards)
 		failed |= !log_forwarded(&result->forwarded);
 	log_ledger(result);
 	return failed ? EXIT_MACHINE : 0;
 }
 
-/* Who gave the instance a name wants to talk to it. */
+/* Logs the control socket, more visibly if the instance was named. */
 static void log_control_address(const struct config *config)
 {
 	const char *path = process_socket(), *name = process_options(config)->name;
 
 	if (path == NULL)
 		log_warning("no control socket: the path of the runtime directory is too long");
-	else if (access(path, F_OK) != 0) /* --eal turned it off */
+	else if (access(path, F_OK) != 0) /* turned off by --eal */
 		log_info("no control socket");
 	else if (name != NULL)
 		log_notice("control: %s (sketchtap ctl --name %s)", path, name);
@@ -469,7 +471,6 @@ static void log_control_address(const struct config *config)
 		log_info("control: %s (sketchtap ctl)", path);
 }
 
-/* Opens the outputs, measures, closes them. */
 static int measure(const struct config *config, struct run *run, struct reporter *reporter,
 	struct reporter_params *params)
 {
@@ -498,11 +499,11 @@ static int measure(const struct config *config, struct run *run, struct reporter
 	return status;
 }
 
-/* All memory is there and all ports work: listens before any output is touched. */
+/* Called after all memory is allocated and all ports work. Listens before any output is changed. */
 static int measure_and_serve(const struct config *config, const struct listen_address *address,
 	struct run *run, struct reporter *reporter, struct reporter_params *params)
 {
-	char error[HTTP_ERROR_MAX] = "--metrics: no memory";
+	char error[HTTP_ERROR_MAX] = "--metrics: out of memory";
 	int status = EXIT_MACHINE;
 	struct http *http = NULL;
 
@@ -528,7 +529,7 @@ static int measure_and_answer(const struct config *config, struct run *run,
 	int status = EXIT_MACHINE;
 
 	if (params.recent == NULL)
-		log_error("no memory to keep the last epochs");
+		log_error("out of memory for the last intervals");
 	else if (metrics_address(config, &address))
 		status = measure_and_serve(config, &address, run, reporter, &params);
 	else
@@ -567,7 +568,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 		return signals_stop_requested() ? STOPPED : mistake ? EXIT_TEXT : EXIT_MACHINE;
 	}
 	monitors = run_monitor(run, rules, error);
-	rules = NULL; /* the run took them over */
+	rules = NULL; /* owned by the run now */
 	if (!monitors) {
 		log_error("%s", error);
 		run_destroy(run);
@@ -575,7 +576,7 @@ static int put_together(const struct config *config, const struct plan *plan, st
 	}
 	reporter = run_filter(run, &filters) ? reporter_create(run, &profile) : NULL;
 	if (reporter == NULL) {
-		log_error("no memory to merge the sketches: lower --width or --memory");
+		log_error("out of memory for the merged sketches; lower --width or --memory");
 	} else {
 		status = await_links(config, ports);
 		if (status == 0)
@@ -665,7 +666,7 @@ static int generate_to_port(const struct config *config, struct source *source)
 {
 	static struct machine machine;
 	static struct plan plan;
-	static struct port ports[2]; /* that sends, that receives */
+	static struct port ports[2]; /* sending port, receiving port */
 	bool receives = loopback_options(config)->port != NULL;
 	uint32_t nb_ports = port_options(config)->names.n;
 	char error[EAL_ERROR_MAX];
@@ -708,7 +709,7 @@ static int resolve_ports(struct config *config)
 {
 	char error[PORT_DEVICE_MAX];
 
-	/* The ports of another machine are words. */
+	/* Ports of another machine are not resolved. */
 	if (topology_options(config)->directory != NULL)
 		return 0;
 	if (!live_ports_resolve(port_names, config, error)) {
@@ -723,7 +724,7 @@ static int resolve_ports(struct config *config)
 	return EXIT_MACHINE;
 }
 
-/* --- the commands --- */
+/* --- commands --- */
 
 static bool check_pace(const struct config *config, struct option_fault *fault)
 {
@@ -738,7 +739,7 @@ static bool check_pace(const struct config *config, struct option_fault *fault)
 		       port_given(config) ? "the link" : "the kernel");
 }
 
-/* A profile is of workers that receive packets. */
+/* Profiles describe workers that receive packets. */
 static bool check_profiled(const struct config *config, struct option_fault *fault)
 {
 	return profile_options(config)->file == NULL ||
@@ -750,7 +751,7 @@ static bool check_profiled(const struct config *config, struct option_fault *fau
 
 static const struct command run_of_program, collect_of_program;
 
-/* Whether somebody asked for it, and for which measurement: NULL, for the run. */
+/* Returns true if the option was given; sets the measurement, NULL for the run. */
 static bool is_asked(const struct config *config, const char *option,
 	const struct measurement_config **measurement)
 {
@@ -765,8 +766,10 @@ static bool is_asked(const struct config *config, const char *option,
 	return false;
 }
 
-/* plan and doctor take the options of run and of collect: of a collector those of run alone do
- * nothing. */
+/*
+ * plan and doctor accept options of run and of collect. Rejects those that have no effect in a
+ * collector.
+ */
 static bool check_collector_takes(const struct config *config, struct option_fault *fault)
 {
 	static struct config run, collector;
@@ -786,7 +789,7 @@ static bool check_collector_takes(const struct config *config, struct option_fau
 	return true;
 }
 
-/* Nothing is measured without a source. */
+/* Checks the source and options that depend on it. */
 static bool check_source(const struct config *config, struct option_fault *fault)
 {
 	return sources_check(config, "measure", fault) && check_pace(config, fault) &&
@@ -802,10 +805,7 @@ static bool needs_intervals(const struct config *config)
 	return drill_down_any(config);
 }
 
-/*
- * A person at a terminal gets a capture summed up once, on one screen. What goes to files is what
- * it would be without a terminal.
- */
+/* On a terminal, shows a capture as one interval on one screen. Output to files does not change. */
 static void suit_terminal(struct config *config)
 {
 	if (port_given(config) || kernel_given(config) || collect_listens(config) ||
@@ -824,7 +824,7 @@ static void suit_terminal(struct config *config)
 		edit_epoch_options(config)->interval = 0;
 }
 
-/* The table of owners: whose options a command takes, in the order of help. */
+/* Owners of the options of each command, in the order of help. */
 #define OF_HOST    &process_owner, &eal_owner, &machine_owner, &hugepages_owner, &log_owner
 #define OF_MACHINE OF_HOST, &pool_owner
 #define OF_RUN                                                                                     \
@@ -834,7 +834,7 @@ static void suit_terminal(struct config *config)
 		&control_owner, &progress_owner, &profile_owner, &metrics_owner, OF_MACHINE
 
 const struct option_owner *const commands_owners_of_run[] = {OF_RUN, NULL};
-/* A collector counts rows as a run does. It matches no --prefixes rules. */
+/* A collector has the counts of a run, but no --prefixes rules. */
 static const struct option_owner *const of_collect[] = {&collect_owner, &replay_owner,
 	&feeder_owner, &measurement_owner, &filter_owner, &plan_owner, &seed_owner, &epoch_owner,
 	&collected_writer_owner, &writer_owner, &sink_owner, &ledger_owner, &control_owner,
@@ -849,7 +849,7 @@ static const struct option_owner *const of_tune[] = {
 	&replay_owner, &synthetic_owner, &tune_owner, &seed_owner, &figures_owner, OF_HOST, NULL};
 
 static const struct command_letter tcpdump_letters[] = {
-	{'n', NULL}, /* nothing is resolved */
+	{'n', NULL}, /* names are never resolved */
 	{'w', "packets are measured, not kept; tcpdump -w writes a capture, sketchtap generate "
 	      "--output FILE a synthetic one"},
 	{0, NULL},

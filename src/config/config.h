@@ -15,7 +15,7 @@
 #define CONFIG_MEASUREMENTS_MAX 16
 #define CONFIG_ROWS_MAX         128 /* options of a command */
 #define CONFIG_BLOCKS_MAX       48
-#define CONFIG_BLOCK_BYTES      (64 << 10) /* of all structs of a run */
+#define CONFIG_BLOCK_BYTES      (64 << 10) /* bytes of all structs of a run */
 #define MEASUREMENT_BLOCKS_MAX  8
 #define MEASUREMENT_BLOCK_BYTES 2048
 #define CONFIG_KINDS_MAX        4  /* kinds of sections with their own keys */
@@ -27,15 +27,15 @@
 enum option_level {
 	OPTION_BY_NOBODY,
 	OPTION_BY_DEFAULT,
-	OPTION_BY_FILE,    /* for the whole run */
-	OPTION_BY_SECTION, /* of the file */
+	OPTION_BY_FILE,    /* section of the whole run */
+	OPTION_BY_SECTION, /* other section of the file */
 	OPTION_BY_COMMAND_LINE,
 	OPTION_BY_CHANGE, /* sketchtap ctl measure */
 };
 
 struct option_origin {
 	enum option_level level;
-	uint32_t line;  /* in the file; 0: not from a file */
+	uint32_t line;  /* line of the file; 0: not from a file */
 	const char *as; /* name used by the user, or CONFIG_SET; NULL: the name of the row */
 };
 
@@ -55,8 +55,8 @@ struct option_source {
 
 /* A measurement: a section [measurement NAME], or the only one of the command line. */
 struct measurement_config {
-	const char *name;                              /* "main" if there is no section */
-	struct option_origin origins[CONFIG_ROWS_MAX]; /* by row of the configuration */
+	const char *name;                              /* section name; "main" without sections */
+	struct option_origin origins[CONFIG_ROWS_MAX]; /* indexed by row of the configuration */
 	uint32_t nb_sources, used;
 	struct option_source sources[MEASUREMENT_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[MEASUREMENT_BLOCK_BYTES];
@@ -67,15 +67,15 @@ struct config_named {
 	const struct option_owner *owner;
 	const char *name;
 	char title[CONFIG_TITLE_MAX];                          /* "[export NAME]" */
-	uint32_t line;                                         /* where it begins */
-	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES]; /* the owner's struct */
+	uint32_t line;                                         /* first line */
+	_Alignas(16) unsigned char storage[NAMED_BLOCK_BYTES]; /* struct of the owner */
 };
 
 struct config_file;
 struct command;
 struct program;
 
-/* May be copied: a copy shares the strings, which live until config_free() of one of them. */
+/* A copy shares the strings, which live until config_free() of one of them. */
 struct config {
 	const struct program *program;
 	const struct command *command;
@@ -89,13 +89,14 @@ struct config {
 	struct option_origin origins[CONFIG_ROWS_MAX];
 	uint32_t nb_measurements;
 	struct measurement_config measurements[CONFIG_MEASUREMENTS_MAX];
-	struct measurement_config common; /* what every measurement starts from */
+	struct measurement_config common; /* initial values of every measurement */
 	uint32_t nb_kinds;
-	const struct option_owner *kinds[CONFIG_KINDS_MAX]; /* of such sections */
+	/* owners of sections with their own keys */
+	const struct option_owner *kinds[CONFIG_KINDS_MAX];
 	uint32_t nb_named;
-	struct config_named named[CONFIG_NAMED_MAX]; /* as they stand in the file */
-	struct config_file *file;  /* owns the strings that came from it; NULL: there is none */
-	struct config_text *texts; /* parts of values */
+	struct config_named named[CONFIG_NAMED_MAX]; /* in the order of the file */
+	struct config_file *file;  /* owns the strings that it contains; NULL: no file */
+	struct config_text *texts; /* owned parts of values */
 	uint32_t nb_sources, used;
 	struct option_source sources[CONFIG_BLOCKS_MAX];
 	_Alignas(16) unsigned char storage[CONFIG_BLOCK_BYTES];
@@ -116,10 +117,10 @@ struct command {
 	const char *argument; /* option that gets words without an option; NULL: none */
 	const char *stray;    /* advice for a word that does not look like a file; NULL: none */
 	const struct command_letter *letters; /* NULL: none */
-	const char *const *examples;          /* lines, NULL at the end; NULL: none */
-	/* As check() of an owner, called last. NULL: no check. */
+	const char *const *examples;          /* NULL-terminated lines; NULL: none */
+	/* Serves as check() of an owner; called last. NULL: no check. */
 	bool (*check)(const struct config *config, struct option_fault *fault);
-	/* Changes defaults if standard output is a terminal. NULL: none. */
+	/* Changes defaults for output to a terminal. NULL: none. */
 	void (*at_terminal)(struct config *config);
 	int (*run)(struct config *config); /* returns the exit status */
 };
@@ -132,14 +133,14 @@ struct program_term {
 /* A command with its own arguments. */
 struct program_other {
 	const char *name;
-	const char *usage, *summary;       /* as of a command */
+	const char *usage, *summary;       /* see struct command */
 	int (*run)(int argc, char **argv); /* argv[0] is the name; returns the exit status */
 };
 
 struct program {
 	const char *name;
 	const struct command *const *commands; /* NULL at the end */
-	bool named;       /* the command must be named; else the first is the default */
+	bool named;       /* the command must be named; else the default is the first one */
 	const char *hint; /* advice for an unknown command; NULL: none */
 	const struct program_other *others; /* the last one has no name; NULL: none */
 	const struct program_term *terms;   /* the last one has no word; NULL: none */
@@ -177,8 +178,8 @@ const char *config_named_key(
 
 /*
  * Loads the command line of a running configuration again, with `file` instead of the file of
- * --config; NULL: reads that file again. Takes ownership of `file`. As config_load(), but writes the
- * error line to error[CONFIG_ERROR_MAX].
+ * --config; NULL: reads that file again. Takes ownership of `file`. Like config_load(), but writes
+ * the error line to error[CONFIG_ERROR_MAX].
  */
 enum config_result config_load_again(
 	struct config *config, const struct config *running, struct config_file *file, char *error);

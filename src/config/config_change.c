@@ -20,9 +20,9 @@ __attribute__((format(printf, 2, 3))) static bool set_error(char *error, const c
 	return false;
 }
 
-/* --- what is the same --- */
+/* --- comparison --- */
 
-/* Whether two texts say the same of an option: 100ms and 0.1s. */
+/* Returns true if two texts give an option the same value, such as 100ms and 0.1s. */
 static bool same_value(const struct option_row *row, const char *a, const char *b)
 {
 	_Alignas(16) unsigned char x[CONFIG_BLOCK_BYTES / 2] = {0}, y[CONFIG_BLOCK_BYTES / 2] = {0};
@@ -35,14 +35,14 @@ static bool same_value(const struct option_row *row, const char *a, const char *
 		       memcmp(x, y, sizeof(x)) == 0);
 }
 
-/* Of properties they are one list, as of an option that is repeated. */
+/* Returns true for settings of the same row. Properties form one list, like a repeated option. */
 static bool same_place(const struct config_setting *a, const struct config_setting *b)
 {
 	return a->row.row == b->row.row && a->section == b->section &&
 	       (a->line == 0) == (b->line == 0);
 }
 
-/* The nth of an option in its section; NULL: there are fewer. */
+/* Returns the nth setting of an option in its section; NULL if there are fewer. */
 static const struct config_setting *find_nth(
 	const struct config_file *file, const struct config_setting *like, uint32_t n)
 {
@@ -61,7 +61,10 @@ static uint32_t count_before(const struct config_file *file, uint32_t end)
 	return n;
 }
 
-/* The first setting of a section of `a` that one of `b` has otherwise, or has not; NULL: none. */
+/*
+ * Returns the first setting of a section of `a` that differs or is missing in a section of `b`;
+ * NULL: none.
+ */
 static const struct config_setting *find_change(const struct config_file *a, uint32_t section_a,
 	const struct config_file *b, uint32_t section_b, bool of_measurement)
 {
@@ -104,11 +107,11 @@ bool config_measures_same(const struct config *a, const struct config *b)
 	return true;
 }
 
-/* --- the file again --- */
+/* --- reload --- */
 
 #define ADVICE "restore it, or restart"
 
-/* Whether two sections that hold for the whole run say the same; says where not. */
+/* Returns true if two sections have the same settings of the whole run; else writes the error. */
 static bool keeps_section(const struct config *config, uint32_t section,
 	const struct config *running, uint32_t section_running, char *error)
 {
@@ -125,7 +128,7 @@ static bool keeps_section(const struct config *config, uint32_t section,
 		       config->file != NULL ? config->file->path : "--config", gone->row.row->name);
 }
 
-/* The same of sections with keys of their own, by their names. */
+/* As keeps_section(), for sections with their own keys, matched by name. */
 static bool keeps_named(const struct config *config, const struct config *running, char *error)
 {
 	for (uint32_t n = 0; n < config->nb_named; n++) {
@@ -162,7 +165,7 @@ enum config_result config_read_again(
 	return CONFIG_EXIT_2;
 }
 
-/* --- changing by words --- */
+/* --- change by command --- */
 
 static bool add_section(struct config_file *file, const char *name, char *error)
 {
@@ -176,7 +179,7 @@ static bool add_section(struct config_file *file, const char *name, char *error)
 	return config_file_add_section(file, name) || set_error(error, "out of memory");
 }
 
-/* What was said earlier of the option, or of one that it excludes. */
+/* Returns true for an earlier setting of the option, or of one that it excludes. */
 static bool is_displaced(const struct config_setting *setting, const void *arg)
 {
 	const struct option_row *row = arg;
@@ -224,7 +227,7 @@ static bool read_word(const struct config *running, char *text, struct word *wor
 	return word->row != NULL;
 }
 
-/* Returns how many there are; -1 where one is wrong. */
+/* Returns the number of words; -1 on error. */
 static int read_words(
 	const struct config *running, struct word words[CONFIG_ROWS_MAX], char **rest, char *error)
 {
@@ -287,7 +290,7 @@ static bool edit(const struct config *running, struct config_file *file, char *w
 	return true;
 }
 
-/* A run whose file has no measurement has one, which is to be written down. */
+/* Copies the file. If it has no measurement, writes down the default one. */
 static struct config_file *copy_file(const struct config *running)
 {
 	struct config_file *file = config_file_copy(running->file);

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What is measured, changed while the run goes on: by the file, which is read again, or by words. */
+/* Changes of measurements during a run: by reloading the file, or by a command. */
 
 #include <stdbool.h>
 
 #include "config/config.h"
 
 /*
- * The command line, and the file that it names, again. Returns CONFIG_OK, or with one line in
- * error[CONFIG_ERROR_MAX] what the status would be at the start: CONFIG_EXIT_2 also where
- * something else is not as in the running configuration, because only measurements can change.
+ * Loads the command line and its file again. Returns CONFIG_OK, or the exit status at a start, with
+ * one line in error[CONFIG_ERROR_MAX]. Also returns CONFIG_EXIT_2 if anything but measurements
+ * differs from the running configuration.
  */
 enum config_result config_read_again(
 	struct config *config, const struct config *running, char *error);
 
 /*
- * What is running with a change: "add NAME OPTION=VALUE ...", "change NAME OPTION=VALUE ..." or
- * "remove NAME". An empty VALUE takes back what was said of the measurement. As above.
+ * Applies a command to the running configuration: "add NAME OPTION=VALUE ...", "change NAME
+ * OPTION=VALUE ..." or "remove NAME". An empty VALUE undoes earlier changes of the option. Returns
+ * as config_read_again().
  */
 enum config_result config_change(
 	struct config *config, const struct config *running, const char *words, char *error);
 
-/* Whether both say the same of measurements; of one of each. */
+/* Return true if both have the same measurements; the second compares one of each. */
 bool config_measures_same(const struct config *a, const struct config *b);
 bool config_measures_one_same(
 	const struct config *a, uint32_t m_a, const struct config *b, uint32_t m_b);

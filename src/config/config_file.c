@@ -10,14 +10,14 @@
 #include "base/regular_file.h"
 #include "config/options.h"
 
-#define LINE_BYTES 4096 /* of one line, with a final 0 */
+#define LINE_BYTES 4096 /* bytes of a line, with a final 0 */
 
 struct config_file_reader {
 	FILE *stream;
 	const struct config *config;
 	struct config_file *file;
-	uint32_t line;    /* that was read last, from 1 */
-	uint32_t section; /* that is open */
+	uint32_t line;    /* number of the last line read, from 1 */
+	uint32_t section; /* index of the open section */
 	enum config_result result;
 	uint32_t error_line;
 	char *error; /* [CONFIG_FILE_ERROR_MAX] */
@@ -29,7 +29,7 @@ __attribute__((format(printf, 3, 4))) static void fail(
 	va_list arguments;
 	int used;
 
-	/* The first mistake is the one that is told. */
+	/* Keeps only the first error. */
 	if (reader->result != CONFIG_OK && reader->error_line <= line)
 		return;
 	reader->result = CONFIG_EXIT_2;
@@ -41,7 +41,7 @@ __attribute__((format(printf, 3, 4))) static void fail(
 	va_end(arguments);
 }
 
-/* The machine said no. */
+/* Reports a failure of the system. */
 static void fail_read(struct config_file_reader *reader, const char *what, const char *advice)
 {
 	reader->result = CONFIG_EXIT_1;
@@ -60,8 +60,9 @@ static bool is_comment(const char *start)
 	return *start == '#' || *start == ';';
 }
 
-/* Reads one line into text[size], without its end; of a comment, what there is room for. Returns
- * its length, -1 at the end or on error.
+/*
+ * Reads one line into text[size], without its end. Truncates a long comment. Returns its length; -1
+ * at the end or on error.
  */
 static ssize_t read_line(struct config_file_reader *reader, char *text, size_t size)
 {
@@ -77,7 +78,7 @@ static ssize_t read_line(struct config_file_reader *reader, char *text, size_t s
 		}
 		text[len] = '\0';
 		if (len + 1 == size && is_comment(skip_blanks(text)))
-			continue; /* nobody reads it */
+			continue; /* rest of a comment */
 		if (len + 1 == size) {
 			fail(reader, reader->line, "line too long; the limit is %zu bytes",
 				size - 1);
@@ -184,7 +185,10 @@ uint32_t config_file_find_section(const struct config_file *file, const char *na
 	return section;
 }
 
-/* Whether there may be another section [WORD NAME]; says why not. same: of that name, if any. */
+/*
+ * Returns true if a section [WORD NAME] may be opened; else reports an error. same: section of that
+ * name, or NULL.
+ */
 static bool may_open(struct config_file_reader *reader, const char *word, const char *name,
 	const struct config_section *same, bool full, int max)
 {
@@ -242,7 +246,7 @@ static void open_measurement(struct config_file_reader *reader, const char *name
 	section->line = reader->line;
 }
 
-/* Behind the word and blanks where a section begins with the word; NULL where it does not. */
+/* Returns the text after the word and blanks; NULL if the section does not begin with the word. */
 static const char *behind_word(const char *section, const char *word)
 {
 	size_t len = strlen(word);
@@ -265,7 +269,7 @@ static void set_section_error(struct config_file_reader *reader, const char *sec
 		section, list);
 }
 
-/* "[sketchtap]", "[measurement NAME]" or "[WORD NAME]"; text starts at the bracket. */
+/* Opens "[sketchtap]", "[measurement NAME]" or "[WORD NAME]"; text starts at the bracket. */
 static void open_section(struct config_file_reader *reader, char *text)
 {
 	char *end = strchr(text, ']');
@@ -316,7 +320,7 @@ static const struct config_setting *find_setting(const struct config_file *file,
 	return NULL;
 }
 
-/* Whether an option may stand in the open section; says why not. */
+/* Finds an option that is allowed in the open section; else returns false with an error. */
 static bool find_option(struct config_file_reader *reader, const char *name, struct config_row *row)
 {
 	const struct config_row *option = options_find(reader->config, name);
@@ -340,7 +344,7 @@ static bool find_option(struct config_file_reader *reader, const char *name, str
 	return true;
 }
 
-/* The same of a key of the open section, which is one with a word. */
+/* Finds a key of the open section, which has its own keys. */
 static bool find_key(struct config_file_reader *reader, const char *key, struct config_row *row)
 {
 	const struct config_section *section =
@@ -355,13 +359,13 @@ static bool find_key(struct config_file_reader *reader, const char *key, struct 
 	return false;
 }
 
-/* A property is kept as PROPERTY=VALUE; any other value as it is. */
+/* Returns the stored value: PROPERTY=VALUE for a property, else unchanged. */
 static const char *kept_value(
 	const struct option_row *row, const char *key, const char *value, char kept[LINE_BYTES])
 {
 	if (row->type != OPTION_PROPERTIES)
 		return value;
-	/* Both are parts of one line, with a byte between them. */
+	/* Fits, because both are parts of one line. */
 	snprintf(kept, LINE_BYTES, "%.*s=%s", (int)strcspn(key + strlen(row->name) + 1, "="),
 		key + strlen(row->name) + 1, value);
 	return kept;
@@ -405,7 +409,7 @@ static void add_setting(struct config_file_reader *reader, const char *name, con
 		fail_read(reader, "out of memory", "free memory");
 }
 
-/* The first of = and : or the ; of a comment, which stands behind a blank. */
+/* Returns the first character of `stops`, or the ; of a comment, which follows a blank. */
 static char *find_end(char *text, const char *stops)
 {
 	char *at = text;
@@ -416,7 +420,7 @@ static char *find_end(char *text, const char *stops)
 	return at;
 }
 
-/* NAME = VALUE, or NAME : VALUE. */
+/* Reads NAME = VALUE, or NAME : VALUE. */
 static void read_setting(struct config_file_reader *reader, char *text)
 {
 	char *equals = find_end(text, "=:");
@@ -437,7 +441,7 @@ static void read_setting(struct config_file_reader *reader, char *text)
 		add_setting(reader, text, value);
 }
 
-/* NULL with an error. */
+/* Returns NULL with an error on failure. */
 static FILE *open_file(struct config_file_reader *reader, bool again)
 {
 	const char *path = reader->file->path;

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * The configuration file as it is written: which option stands in which section on which line. What
- * the values mean is config_load.c's business.
+ * Text of the configuration file: settings with their sections and lines. config_load.c interprets
+ * the values.
  *
- * INI: NAME = VALUE lines with the names of the command line. Before any section, or in
- * [sketchtap], they hold for the whole run; each [measurement NAME] section is one measurement. Other
- * sections [WORD NAME] have keys of their own.
- * Comments start with # or ; at the start of a line, or with ; after a space.
+ * INI: NAME = VALUE lines with the option names of the command line. Before any section, or in
+ * [sketchtap], they apply to the whole run; each [measurement NAME] section is one measurement.
+ * Other sections [WORD NAME] have their own keys. Comments start with # or ; at the start of a
+ * line, or with ; after a space.
  */
 
 #include <stdbool.h>
@@ -20,18 +20,20 @@
 
 struct config_setting {
 	struct config_row row;
-	char *value;      /* of a property PROPERTY=VALUE */
-	uint32_t section; /* of config_file.sections, or CONFIG_FIRST_NAMED + one of named */
-	uint32_t line;    /* 0: it stands in no file, but was said while the run went on */
-	const char *as;   /* as of an origin */
+	char *value; /* value; PROPERTY=VALUE for a property */
+	/* index in config_file.sections, or CONFIG_FIRST_NAMED + index in named */
+	uint32_t section;
+	uint32_t line;  /* line of the file; 0: set by a command during the run */
+	const char *as; /* see struct option_origin */
 };
 
 #define CONFIG_FIRST_NAMED (1 + CONFIG_MEASUREMENTS_MAX)
 
 struct config_section {
-	char *name; /* NULL in section 0, which holds for the whole run */
+	char *name; /* NULL in section 0, which applies to the whole run */
 	uint32_t line;
-	const struct option_owner *owner; /* of the keys of one with a word; NULL: of all others */
+	/* owner of the section's own keys; NULL: other sections */
+	const struct option_owner *owner;
 };
 
 struct config_file {
@@ -47,34 +49,36 @@ struct config_file {
 /*
  * Reads the file at path, which must outlive the result, for the options of `config`. Returns
  * CONFIG_OK with *file set, or CONFIG_EXIT_1 or CONFIG_EXIT_2 with one line in
- * error[CONFIG_FILE_ERROR_MAX] ("FILE:LINE: ...", without a line where it cannot be read at all).
- * What is read again must be a regular file: a pipe is empty by then, or waits for a writer.
+ * error[CONFIG_FILE_ERROR_MAX] ("FILE:LINE: ...", without a line number if the file cannot be
+ * read). again: a reload, which requires a regular file, because a pipe would be empty or block.
  */
 enum config_result config_file_read(struct config_file **file, const char *path, bool again,
 	const struct config *config, char *error);
 void config_file_free(struct config_file *file); /* NULL is allowed */
 
-/* Whether a section [measurement NAME] may have this name. */
+/* Returns true if a section [measurement NAME] may have this name. */
 bool config_file_is_name(const char *name);
-/* The section of that measurement; nb_sections: there is none. */
+/* Returns the index of a measurement's section; nb_sections if there is none. */
 uint32_t config_file_find_section(const struct config_file *file, const char *name);
-/* The section [WORD NAME] of the owner's; nb_named: there is none. */
+/* Returns the index of a section [WORD NAME] of the owner; nb_named if there is none. */
 uint32_t config_file_find_named(
 	const struct config_file *file, const struct option_owner *owner, const char *name);
-/* Whether a setting is of the key: NAME, or NAME.PROPERTY. */
+/* Returns true if a setting has this key: NAME, or NAME.PROPERTY. */
 bool config_setting_is(const struct config_setting *setting, const char *key);
 
-/* What is to be changed of a file that was read, to be given to config_load_again(). `file` may be
- * NULL, as of a run without one. Each of these returns NULL or false without memory. */
+/*
+ * Edits a copy of a file for config_load_again(). `file` may be NULL for a run without a file. All
+ * return NULL or false if out of memory.
+ */
 struct config_file *config_file_copy(const struct config_file *file);
-/* At most CONFIG_MEASUREMENTS_MAX of them. */
+/* Adds a section; there may be at most CONFIG_MEASUREMENTS_MAX. */
 bool config_file_add_section(struct config_file *file, const char *name);
 bool config_file_add_setting(struct config_file *file, uint32_t section,
 	const struct config_row *row, const char *value, struct option_origin at);
-/* Replaces "KEY=VALUE" of a section in file->named, or adds it, as --set. */
+/* Replaces or adds "KEY=VALUE" of a section in file->named, like --set. */
 bool config_file_set_named(struct config_file *file, uint32_t n, const struct config_row *row,
 	const char *key, const char *value);
 void config_file_remove_section(struct config_file *file, uint32_t section);
-/* Removes settings of a section that are chosen. */
+/* Removes the settings of a section for which chosen() returns true. */
 void config_file_remove_settings(struct config_file *file, uint32_t section,
 	bool (*chosen)(const struct config_setting *setting, const void *arg), const void *arg);

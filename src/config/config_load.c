@@ -16,9 +16,9 @@
 #include "config/option_value.h"
 #include "config/options.h"
 
-/* --- where owners' structs lie --- */
+/* --- structs of owners --- */
 
-/* What an owner has that a configuration lacks. */
+/* Struct of an owner that the command does not have. */
 static const _Alignas(16) unsigned char zeros[CONFIG_BLOCK_BYTES / 2];
 
 static const struct option_owner *block_of(const struct option_owner *owner)
@@ -35,7 +35,7 @@ static const struct option_source *find_source(
 	return NULL;
 }
 
-/* Of `room` bytes, of which *used are taken. */
+/* Allocates the struct of an owner in a storage of `room` bytes; *used are in use. */
 static const struct option_source *add_source(struct option_source *sources, uint32_t *n,
 	uint32_t *used, uint32_t room, const struct option_owner *owner)
 {
@@ -88,7 +88,7 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 	return measurement->storage + source->offset;
 }
 
-/* --- the options of a command --- */
+/* --- options of a command --- */
 
 static const struct option_row own_rows[] = {
 	{
@@ -161,7 +161,7 @@ bool config_measures(const struct config *config)
 	return config->common.nb_sources > 0;
 }
 
-/* Whose option a row is: the measurement; NULL: the run. */
+/* Returns the struct that has the field of a row. measurement: NULL for options of the run. */
 static const void *block_of_row(const struct config *config,
 	const struct measurement_config *measurement, const struct config_row *row)
 {
@@ -224,7 +224,7 @@ static const char *named_text(const struct config_named *named, const struct opt
 	return text;
 }
 
-/* What the keys of sections need. */
+/* Returns the needs of section keys, as enum option_need. */
 static uint32_t named_needs(const struct config *config)
 {
 	uint32_t needs = 0;
@@ -291,17 +291,19 @@ bool option_fault(struct option_fault *fault, const char *option,
 	return false;
 }
 
-/* --- giving values --- */
+/* --- values --- */
 
-/* What options are given to: the run (NULL), or one measurement. */
+/* Target of options: the run (measurement NULL), or one measurement. */
 struct option_target {
 	struct config *config;
 	struct measurement_config *measurement;
 	char *error; /* [CONFIG_ERROR_MAX] */
 };
 
-/* What stands before an option's name where it is written: dashes, but for a key of the file or a
- * word of a change. */
+/*
+ * Returns the prefix of an option name in messages: dashes, or none for a key of the file or a word
+ * of a change.
+ */
 static const char *dashes_of(const struct option_origin *origin)
 {
 	return origin->line > 0 || origin->level == OPTION_BY_CHANGE ? "" : "--";
@@ -309,7 +311,7 @@ static const char *dashes_of(const struct option_origin *origin)
 
 #define NAME_ROOM 128
 
-/* Names an option as the user wrote it, or else as it is documented. */
+/* Writes the name of an option as the user wrote it, or else as documented. */
 static void name_option(
 	const struct option_row *row, const struct option_origin *origin, char name[NAME_ROOM])
 {
@@ -357,8 +359,8 @@ static struct option_origin *origin_in(
 }
 
 /*
- * Options of a set exclude each other where the same level gives them; else the one that is given
- * now, on the higher level, takes the place of the other.
+ * Options of a set exclude each other: on the same level they are an error; otherwise the one of
+ * the higher level, which is given now, replaces the other.
  */
 static bool displace_rivals(const struct option_target *target, const struct config_row *row)
 {
@@ -459,8 +461,8 @@ static bool give_defaults(const struct option_target *target)
 }
 
 /*
- * The settings of one section of the file; section 0 holds for the whole run. Or, since the run
- * goes on, those that were said of it.
+ * Applies the settings of one section of the file; section 0 is for the whole run. since: applies
+ * those set by commands during the run instead.
  */
 static bool give_section(const struct option_target *target, uint32_t section, bool since)
 {
@@ -490,7 +492,7 @@ static struct measurement_config *add_measurement(struct config *config, const c
 	return measurement;
 }
 
-/* The file's sections are the measurements; without any there is one, "main". */
+/* Makes a measurement of each section of the file; without any, one named "main". */
 static bool make_measurements(struct option_target target)
 {
 	struct config *config = target.config;
@@ -508,7 +510,7 @@ static bool make_measurements(struct option_target target)
 	return true;
 }
 
-/* A key that stands in no section has its default. */
+/* Sets the defaults of the keys of a section. */
 static bool give_named_defaults(const struct option_owner *owner, void *block)
 {
 	char why[OPTION_WHY_MAX];
@@ -561,7 +563,7 @@ static bool give_named(const struct option_target *target, uint32_t n)
 	return true;
 }
 
-/* Sections with keys of their own. */
+/* Makes the sections with their own keys. */
 static bool make_named(const struct option_target *target)
 {
 	struct config *config = target->config;
@@ -608,9 +610,9 @@ uint32_t config_named_line(
 	return setting != NULL ? setting->line : 0;
 }
 
-/* --- what cannot be --- */
+/* --- checks --- */
 
-/* Refuses what is asked for and would have no effect. */
+/* Rejects options that were given and have no effect. */
 static bool check_effects(
 	const struct option_target *target, const struct measurement_config *measurement)
 {
@@ -632,7 +634,7 @@ static bool check_effects(
 	return true;
 }
 
-/* By the line of the key, or by that of the section where it has no such key. */
+/* Reports an error with the line of the key, or of the section if it does not have the key. */
 static bool set_named_error(const struct option_target *target, const struct option_fault *fault)
 {
 	const struct config_setting *setting =
@@ -660,7 +662,7 @@ static bool set_fault_error(const struct option_target *target, const struct opt
 	return false;
 }
 
-/* Parts are asked before whose they are: what is wrong with their options is told by their names. */
+/* Checks an owner. Its parts come first, so that errors name their options. */
 static bool check_owner(const struct option_target *target,
 	const struct measurement_config *measurement, const struct option_owner *owner)
 {
@@ -673,7 +675,7 @@ static bool check_owner(const struct option_target *target,
 	       owner->check(target->config, measurement, &fault) || set_fault_error(target, &fault);
 }
 
-/* What the owners of one kind say. */
+/* Calls check() of all owners. */
 static bool check_owners(
 	const struct option_target *target, const struct measurement_config *measurement)
 {
@@ -706,13 +708,13 @@ static bool check(const struct option_target *target)
 	       set_fault_error(target, &fault);
 }
 
-/* --- the command line --- */
+/* --- command line --- */
 
 struct argument {
 	const struct config_row *row;
 	const char *value; /* "yes" for a flag */
-	const char *as;    /* as of an origin */
-	/* Section of --set, or NULL; and the row of a key that is not an option. */
+	const char *as;    /* see struct option_origin */
+	/* Section of --set, or NULL; `key` is set if the key is not an option. */
 	const char *section;
 	uint32_t section_len;
 	struct config_row key;
@@ -722,15 +724,15 @@ struct loader {
 	const struct program *program;
 	struct config *config;
 	FILE *out, *err;
-	char *error; /* [CONFIG_ERROR_MAX], in the place of err; NULL: none */
+	char *error; /* [CONFIG_ERROR_MAX], used instead of err; NULL: none */
 	struct argument *arguments;
 	unsigned int nb_arguments;
-	const char *path;         /* of the configuration file; NULL: none */
-	bool again;               /* it was read before */
-	struct config_file *file; /* in the place of that; NULL: none */
+	const char *path;         /* path of the configuration file; NULL: none */
+	bool again;               /* the file was read before */
+	struct config_file *file; /* file to use instead of `path`; NULL: none */
 };
 
-/* One line, whatever the texts in it hold. */
+/* Prints one printable line. */
 __attribute__((format(printf, 2, 3))) static enum config_result cli_error(
 	const struct loader *loader, const char *format, ...)
 {
@@ -767,13 +769,13 @@ static bool set_section_error(
 	return false;
 }
 
-/* An option of measurements goes to all of them, or to the one that --set names. */
+/* Applies an argument. Options of measurements apply to all of them, or to the one of --set. */
 static bool give_argument(struct option_target target, const struct argument *argument)
 {
 	const struct option_origin origin = {OPTION_BY_COMMAND_LINE, 0, argument->as};
 	bool found = false;
 
-	if (argument->row == NULL) /* set_key() has set it */
+	if (argument->row == NULL) /* set by set_key() */
 		return true;
 	if (!argument->row->owner->of_measurement)
 		return give(&target, argument->row, argument->value, origin);
@@ -806,7 +808,7 @@ static bool set_key(const struct option_target *target, const struct argument *a
 	return false;
 }
 
-/* What was said of measurements while the run went on. */
+/* Applies the settings made by commands during the run. */
 static bool give_changes(struct option_target target)
 {
 	const struct config_file *file = target.config->file;
@@ -857,7 +859,7 @@ static enum config_result apply(struct loader *loader)
 	return good && check(&target) ? CONFIG_OK : cli_error(loader, "%s", error);
 }
 
-/* Another command that has such an option; NULL where none has. */
+/* Returns another command that has such an option; NULL if none has. */
 static const struct command *other_command(
 	const struct loader *loader, const char *name, char letter)
 {
@@ -889,7 +891,7 @@ static enum config_result set_unknown_error(const struct loader *loader, const c
 
 static enum config_result help(const struct loader *loader, const char *what)
 {
-	if (strcmp(what, "man") == 0) /* for who builds the man page */
+	if (strcmp(what, "man") == 0) /* for the build of the man page */
 		options_man(loader->config, loader->out);
 	else if (strcmp(what, "man-terms") == 0)
 		options_man_terms(loader->config, loader->program, loader->out);
@@ -969,7 +971,7 @@ static enum config_result read_set(struct loader *loader, const char *text)
 	return CONFIG_OK;
 }
 
-/* Options that are acted on rather than kept. Returns CONFIG_OK where reading goes on. */
+/* Executes an action option. Returns CONFIG_OK to continue reading. */
 static enum config_result act(struct loader *loader, const struct argument *argument)
 {
 	if (strcmp(argument->row->row->name, "help") == 0)
@@ -1000,7 +1002,7 @@ static enum config_result take(
 	return CONFIG_OK;
 }
 
-/* NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
+/* Reads NAME, NAME=VALUE, or NAME with its value in `next`, which may be NULL; sets *took_next. */
 static enum config_result read_option(
 	struct loader *loader, const char *text, const char *next, bool *took_next)
 {
@@ -1027,7 +1029,7 @@ static enum config_result read_option(
 	return take(loader, row, options_name_as(row->row, name), value);
 }
 
-/* A letter that is no option. */
+/* Handles a letter that is not an option. */
 static enum config_result read_stray_letter(const struct loader *loader, char letter)
 {
 	const struct command_letter *known = loader->config->command->letters;
@@ -1045,7 +1047,7 @@ static enum config_result read_stray_letter(const struct loader *loader, char le
 	return cli_error(loader, "-%c: unknown option; see --help", letter);
 }
 
-/* Letters as of tcpdump: a value stands right behind its letter, or in `next`. */
+/* Reads letters as tcpdump does: a value follows its letter directly, or is in `next`. */
 static enum config_result read_letters(
 	struct loader *loader, const char *letters, const char *next, bool *took_next)
 {
@@ -1069,7 +1071,10 @@ static enum config_result read_letters(
 	return result;
 }
 
-/* Other words are more likely a mistyped command, or part of an expression. */
+/*
+ * Returns true if a word may be a file name. Others are more likely a mistyped command, or part of
+ * a filter.
+ */
 static bool looks_like_file(const char *word)
 {
 	return strpbrk(word, "./") != NULL;
@@ -1123,7 +1128,7 @@ static enum config_result set_command_error(const struct loader *loader, const c
 		program->hint != NULL ? "; " : "", program->hint != NULL ? program->hint : "");
 }
 
-/* The first command may be left out. Sets *first to the first argument after it. */
+/* Reads the command; the first one is the default. Sets *first to the first argument after it. */
 static enum config_result read_command(
 	struct loader *loader, int argc, char *const argv[], int *first)
 {
@@ -1158,7 +1163,7 @@ static enum config_result load(struct loader *loader, int argc, char *const argv
 	return result;
 }
 
-/* With a file that was read, or changed, before; NULL: it is read. */
+/* Loads a configuration with `file`; NULL: reads the file of --config. */
 static enum config_result load_with(
 	struct loader *loader, int argc, char *const argv[], struct config_file *file)
 {
@@ -1202,7 +1207,7 @@ enum config_result config_load_again(
 	return load_with(&loader, running->argc, running->argv, file);
 }
 
-/* --- what the run reads --- */
+/* --- input files --- */
 
 bool option_names_file(const char *path, const struct stat *file)
 {
@@ -1229,7 +1234,7 @@ static bool reads(
 	return false;
 }
 
-/* The option, without its dashes, by which the run reads this regular file; NULL: it does not. */
+/* Returns the option, without dashes, that makes the run read this regular file; NULL: none. */
 static const char *input_option(const struct config *config, const struct stat *file)
 {
 	for (uint32_t i = 0; i < config->nb_rows; i++)

@@ -74,7 +74,7 @@ struct option_values {
 struct option_text {
 	const struct option_row *row;
 	const char *text;
-	void *field; /* to fill */
+	void *field; /* field to fill */
 	char *why;   /* [OPTION_WHY_MAX]: error text */
 };
 
@@ -86,14 +86,16 @@ enum option_need {
 struct option_row {
 	const char *name;        /* without dashes */
 	const char *former;      /* name before it was renamed: accepted, not documented; or NULL */
-	const char *placeholder; /* shown for the value; NULL: no value */
+	const char *placeholder; /* text for the value in help; NULL: no value */
 	char letter;             /* short option of tcpdump; 0: none */
 	bool rare;               /* only in --help all */
 	bool config_only;        /* documented as a key of the configuration file */
 	bool hidden;             /* accepted, but not documented by this name */
-	/* Option whose value may contain this one, and the prefix of this one there. ",after=": after a
-	 * comma. "async:": after the value of the option. "queues=": instead of that value. Both options
-	 * have the same owner, or none is of measurements. */
+	/*
+	 * Option whose value may contain this one, and its prefix there. ",after=": after a comma.
+	 * "async:": after the value of the option. "queues=": instead of that value. Both options
+	 * have the same owner, or none is of measurements.
+	 */
 	const char *part_of, *part;
 	enum option_group group;
 	enum option_type type;
@@ -121,7 +123,7 @@ struct option_row {
 	uint32_t (*needs)(const char *text);
 	const char *default_text;              /* default value; NULL: the field is 0 */
 	const char *default_note;              /* default shown by help instead of default_text */
-	void (*note)(char *note, size_t size); /* the same, computed */
+	void (*note)(char *note, size_t size); /* writes a computed default_note */
 	const char *help; /* first sentence: its summary; if it ends in a colon, the words follow */
 	const char *man;  /* further sentences for the man page; or NULL */
 };
@@ -137,7 +139,7 @@ struct option_fault {
 
 struct option_owner {
 	const struct option_row *rows; /* the last one has no name */
-	size_t size;                   /* of the struct */
+	size_t size;                   /* bytes of the struct */
 	/* Owner of the struct that the rows fill; NULL: this one. */
 	const struct option_owner *fills;
 	bool of_measurement; /* rows may be set in a [measurement NAME] section */
@@ -155,7 +157,9 @@ struct option_owner {
 #define OPTION_FIELD(type, member)                                                                 \
 	.offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
 
-/* Defines a function that returns values: OPTION_WORDS_OF(side_word, [SIDE_DST] = "dst", [SIDE_SRC] = "src") */
+/*
+ * Defines a function that returns values, such as OPTION_WORDS_OF(side_word, [SIDE_DST] = "dst").
+ */
 #define OPTION_WORDS_OF(function, ...)                                                             \
 	static const char *function(uint32_t i)                                                    \
 	{                                                                                          \
@@ -166,13 +170,13 @@ struct option_owner {
 
 /* Returns the struct of an owner; all 0 if the command does not have the owner. */
 const void *config_block(const struct config *config, const struct option_owner *owner);
-/* The same, writable. Adds the struct if necessary. */
+/* Returns the writable struct of an owner. Adds it if necessary. */
 void *config_edit(struct config *config, const struct option_owner *owner);
 const void *measurement_block(
 	const struct measurement_config *measurement, const struct option_owner *owner);
 void *measurement_edit(struct measurement_config *measurement, const struct option_owner *owner);
 
-/* Declares NAME_owner, NAME_options(config) and edit_NAME_options(config) of struct NAME_options. */
+/* Declares NAME_owner, NAME_options(config) and edit_NAME_options(config). */
 #define OPTION_OWNER(name)                                                                         \
 	extern const struct option_owner name##_owner;                                             \
 	__attribute__((unused)) static inline const struct name##_options *name##_options(         \
@@ -199,7 +203,9 @@ void *measurement_edit(struct measurement_config *measurement, const struct opti
 		return measurement_edit(measurement, &name##_owner);                               \
 	}
 
-/* Returns true if the option was given, with a value other than off. measurement: as for lacks().
+/*
+ * Returns true if the option was given, with a value other than off. measurement: as for
+ * inapplicable().
  */
 bool config_asks(const struct config *config, const struct measurement_config *measurement,
 	const char *option);
@@ -214,14 +220,14 @@ void config_name_set(const struct config *config, const char *set, char *text, s
 __attribute__((format(printf, 4, 5))) bool option_fault(struct option_fault *fault,
 	const char *option, const struct measurement_config *measurement, const char *format, ...);
 
-/* For read(). Return false with an error text and leave the field, or true. */
+/* Helpers of read(). Return true, or false with an error text and the field unchanged. */
 __attribute__((format(printf, 2, 3))) bool option_set_error(
 	const struct option_text *text, const char *format, ...);
 bool option_read_count(const struct option_text *text);
-bool option_add_value(const struct option_text *text, uint64_t value); /* OPTION_OWN_LIST */
+bool option_add_value(const struct option_text *text, uint64_t value); /* for OPTION_OWN_LIST */
 
-/* For lacks() of an option for files. output: the destination; NULL: none. */
+/* Serves as inapplicable() of an option for files. output: the destination; NULL: none. */
 const char *option_inapplicable_without_file(const char *output);
 
-/* For reads(): returns true if the path names the file. */
+/* Serves as reads(). Returns true if the path names the file. */
 bool option_names_file(const char *path, const struct stat *file);

@@ -19,7 +19,7 @@ struct option_piece {
 /* Returns the part of an option after *after (NULL: the first); NULL if there is none left. */
 const struct config_row *option_next_part(const struct config *config,
 	const struct option_row *option, const struct config_row *after);
-/* Name of a part inside the value, without punctuation; empty for "async:". */
+/* Writes the name of a part inside the value, without punctuation; empty for "async:". */
 void option_part_name(const struct option_row *part, char *name, size_t size);
 
 /*

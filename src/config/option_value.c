@@ -17,7 +17,7 @@
 bool option_set_error(const struct option_text *a, const char *format, ...)
 {
 	va_list arguments;
-	/* A value as long as the phrase would push out the reason. */
+	/* Truncate a long value to leave room for the reason. */
 	int used = snprintf(a->why, OPTION_WHY_MAX,
 		strlen(a->text) > 200 ? "'%.200s...': " : "'%s': ", a->text);
 
@@ -77,7 +77,7 @@ static bool add_property(const struct option_text *a)
 	return true;
 }
 
-/* Checks a number against the row's limits; 0 is looked at before. */
+/* Checks a number against the limits of the row. The caller handles 0. */
 static bool check_count(const struct option_text *a, uint64_t value)
 {
 	const struct option_row *row = a->row;
@@ -171,7 +171,7 @@ static bool set_fraction(const struct option_text *a)
 	return true;
 }
 
-/* Refuses a word that is none of a row's, and lists them. */
+/* Rejects an unknown value, and lists the allowed ones. */
 static bool set_choice_error(const struct option_text *a)
 {
 	const struct option_row *row = a->row;
@@ -248,8 +248,8 @@ static bool add_word(const struct option_text *a)
 }
 
 /*
- * Gives each part of a list A,B,... to add(), with the new list to fill, which then takes the old
- * one's place. The parts are copies: add() keeps none of the text.
+ * Passes each element of a list A,B,... to add(), which fills a new list. The list then replaces
+ * the old one. Elements are temporary copies: add() must not keep the text.
  */
 static bool set_parts(const struct option_text *a, bool (*add)(const struct option_text *))
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* From an option's text to its field. `block` is the owner's struct. */
+/* Stores the value of an option in its field. `block` is the struct of the owner. */
 
 #include <stdbool.h>
 
 #include "config/option.h"
 
 /*
- * Strings are not copied. Returns true, or false with why[OPTION_WHY_MAX] filled ("'5x' is not a
- * time; write 500ms, 1s or 5m") and the field as it was.
+ * Stores a value without copying strings. Returns true, or false with why[OPTION_WHY_MAX] filled
+ * ("'5x' is not a time; write 500ms, 1s or 5m") and the field unchanged.
  */
 bool option_set(const struct option_row *row, const char *text, void *block, char *why);
-/* Back to what the field is when the option was never given and has no default. */
+/* Resets the field to its value if the option was never given and has no default. */
 void option_clear(const struct option_row *row, void *block);
-/* True where the field says more than option_clear() leaves. */
+/* Returns true if the field differs from the result of option_clear(). */
 bool option_is_set(const struct option_row *row, const void *block);

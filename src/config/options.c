@@ -76,7 +76,7 @@ const struct config_row *options_find_letter(const struct config *config, char l
 	return NULL;
 }
 
-#define NAME_MAX_LEN 32 /* longer words are near to no option */
+#define NAME_MAX_LEN 32 /* longer names get no suggestion */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -85,7 +85,10 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return least < c ? least : c;
 }
 
-/* Letters to put in, take out, change or swap with their neighbour; words of NAME_MAX_LEN. */
+/*
+ * Returns the number of letters to insert, remove, change or swap with their neighbor. Both names
+ * have at most NAME_MAX_LEN letters.
+ */
 static unsigned int edit_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][NAME_MAX_LEN + 1];
@@ -112,7 +115,7 @@ static unsigned int edit_distance(const char *a, const char *b)
 	return row[len];
 }
 
-/* A word of four has no near ones. */
+/* Returns the distance from which on a name is not similar; 0: no suggestions. */
 static unsigned int least_at_first(const char *name)
 {
 	size_t len = strlen(name);
@@ -128,7 +131,7 @@ static bool is_nearer(const char *name, const char *known, unsigned int *least)
 
 	if (*least == 0)
 		return false;
-	/* One that was cut short is the nearest; no fewer letters are put in than are missing. */
+	/* A truncated name is nearest. The distance is at least the difference of lengths. */
 	if (strncmp(known, name, len) != 0) {
 		if ((len < other ? other - len : len - other) >= *least)
 			return false;
@@ -163,7 +166,7 @@ void options_say_unknown(const struct config *config, const char *name, char *te
 	const struct option_row *row = near != NULL ? near->row : NULL;
 	char part[64] = "";
 
-	if (row != NULL && row->hidden) /* a part of another */
+	if (row != NULL && row->hidden) /* part of another option */
 		option_part_name(row, part, sizeof(part));
 	snprintf(text, size, "%.200s: unknown key%s%s%s%s%s", name,
 		row != NULL ? "; did you mean " : "",
@@ -187,7 +190,7 @@ const struct option_row *options_find_key(const struct option_owner *owner, cons
 	return NULL;
 }
 
-/* What stands behind a key's name, where it is not the whole key. */
+/* Returns the rest of a key after the name of the row. */
 static const char *key_rest(const struct option_row *row)
 {
 	return row->type == OPTION_PROPERTIES ? ".NAME" : "";
@@ -197,7 +200,7 @@ void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size)
 {
 	const struct option_row *near = NULL;
-	char first[NAME_MAX_LEN + 1]; /* what stands before a point: kafka of kafka.acks */
+	char first[NAME_MAX_LEN + 1]; /* text before the first dot: kafka of kafka.acks */
 	unsigned int least;
 	int used;
 
@@ -218,11 +221,11 @@ void options_say_unknown_key(
 			row == owner->rows ? "; keys:" : ",", row->name, key_rest(row));
 }
 
-/* --- what is said of an option --- */
+/* --- texts of options --- */
 
 #define NOTE_MAX 300
 
-/* What it is when it is not given; empty where there is nothing to say. */
+/* Writes the default of an option; empty if there is none to show. */
 static void default_of(const struct option_row *row, char *note)
 {
 	const char *text = row->default_note != NULL ? row->default_note : row->default_text;
@@ -232,7 +235,7 @@ static void default_of(const struct option_row *row, char *note)
 		row->note(note, NOTE_MAX);
 }
 
-/* The words that help leaves to be listed, behind a blank; empty where it lists them. */
+/* Writes the values if the help text ends in a colon, after a blank; else an empty text. */
 static void words_of(const struct option_row *row, char *words)
 {
 	size_t used = 0, len = strlen(row->help);
@@ -256,7 +259,7 @@ static void words_of(const struct option_row *row, char *words)
 #define HELP_COLUMN 26
 #define HELP_WIDTH  100
 
-/* Where the cursor of one option's help stands. */
+/* Position in the help text of an option. */
 struct help_line {
 	FILE *out;
 	size_t column;
@@ -317,7 +320,7 @@ static void print_text(const struct option_row *row, FILE *out)
 	fputc('\n', out);
 }
 
-/* "--NAME VALUE", or "KEY = VALUE" in the file. */
+/* Prints "--NAME VALUE", or "KEY = VALUE" for the file. Returns its length. */
 static int print_name(const struct option_row *row, bool key, FILE *out)
 {
 	const char *value = row->placeholder;
@@ -358,7 +361,7 @@ static void print_parts(const struct config *config, const struct option_row *ro
 	}
 }
 
-/* The first sentence of a text, without its full stop; or all up to a colon. */
+/* Returns the length of the first sentence of a text without its full stop, or up to a colon. */
 static size_t summary_length(const char *help)
 {
 	const char *end = strstr(help, ". "), *colon = strstr(help, ": ");
@@ -454,7 +457,7 @@ static void print_keys(const struct option_owner *owner, FILE *out)
 		print_row(row, true, out);
 }
 
-/* The command that may be left out also lists the others. */
+/* Prints the usage; that of the default command also lists the others. */
 static void print_usage(const struct command *command, const struct program *program, FILE *out)
 {
 	const struct command *const *each = program->commands;
@@ -480,7 +483,7 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
 		fprintf(out, "  %s\n", *lines);
 }
 
-/* Goes over the words that have something said for them: row and i are 0 at first. */
+/* Returns the next value that has a description. *row and *i are 0 at first. */
 static const char *next_word(
 	const struct config *config, uint32_t *row, uint32_t *i, const char **suits)
 {
@@ -495,7 +498,7 @@ static const char *next_word(
 	return NULL;
 }
 
-/* The option of a choice, and the text in front of its words. */
+/* Returns the option of a choice, and the text before its values. */
 static const char *choice_name(const struct option_row *row, const char **before)
 {
 	bool part = row->hidden && row->part_of != NULL;
@@ -563,9 +566,9 @@ void options_help(const struct config *config, const struct program *program, bo
 		print_lines("Examples", command->examples, out);
 }
 
-/* --- the man page --- */
+/* --- man page --- */
 
-/* Text as roff wants it: dashes that can be copied, no line that could be taken for a request. */
+/* Prints text for roff: with dashes that can be copied, and without requests. */
 static void print_escaped(const char *text, FILE *out)
 {
 	for (; *text != '\0'; text++) {

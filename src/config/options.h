@@ -9,28 +9,32 @@
 
 /* Returns the option of this name, current or former, or NULL. */
 const struct config_row *options_find(const struct config *config, const char *name);
-/* The same for -LETTER. */
+/* Returns the option of -LETTER, or NULL. */
 const struct config_row *options_find_letter(const struct config *config, char letter);
 /* Returns the name of the row that equals `name`: the current or the former one. */
 const char *options_name_as(const struct option_row *row, const char *name);
-/* Writes the documented spelling: "--top", "--set confidence", "--flow-detail after". Returns text. */
+/* Writes the documented spelling, such as "--top" or "--set confidence". Returns text. */
 const char *options_spelling(const struct option_row *row, char *text, size_t size);
 /* Returns the option with the name most similar to a mistyped one, or NULL. */
 const struct config_row *options_nearest(const struct config *config, const char *name);
 /* Writes the error of an unknown key, with a suggestion, to text[size]. */
 void options_say_unknown(const struct config *config, const char *name, char *text, size_t size);
 
-/* Returns the row of a key of the owner's sections (NAME or NAME.PROPERTY), or NULL. And writes the
- * error of an unknown key. */
+/*
+ * Return the row of a key of the owner's sections (NAME or NAME.PROPERTY), or NULL; write the error
+ * of an unknown key.
+ */
 const struct option_row *options_find_key(const struct option_owner *owner, const char *key);
 void options_say_unknown_key(
 	const struct option_owner *owner, const char *key, char *text, size_t size);
 
 /* Prints --help, or with `all` --help all. */
 void options_help(const struct config *config, const struct program *program, bool all, FILE *out);
-/* Prints the options for the man page, in roff; and the sections that it has once. */
+/* Print the options for the man page in roff, and the sections that occur once. */
 void options_man(const struct config *config, FILE *out);
 void options_man_terms(const struct config *config, const struct program *program, FILE *out);
-/* Prints words for completion, one a line: commands, options, and "OPTION VALUE" if the value is
- * known. */
+/*
+ * Prints words for completion, one per line: commands, options, and "OPTION VALUE" for known
+ * values.
+ */
 void options_words(const struct config *config, const struct program *program, FILE *out);

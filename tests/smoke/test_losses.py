@@ -284,7 +284,7 @@ def test_max_loss(test):
     result = run.finish(1)
     ledger = check_loss(test, run.output, run.stats, truth, sent)
     result.expect_one_line(f'lost {lib.total(ledger, "nic_missed")} of {sent} packets',
-                           '--max-loss 50 %', 'worst epoch is 0')
+                           '--max-loss 50 %', 'worst interval is 0')
 
 
 def test_max_loss_kept(test):

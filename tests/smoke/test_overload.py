@@ -243,7 +243,7 @@ def test_max_skip(test):
     common = ('--synthetic', SYNTHETIC, '--workers', '1', '--interval', '0', '--states-from', states)
     test.measure(*common, '--max-skip', '60%', '--max-loss', '0')
     _, _, result = test.measure(*common, '--max-skip', '40%', status=1)
-    result.expect_one_line('did not look at', 'of 100000 packets', 'max-skip 40 %')
+    result.expect_one_line('did not process', 'of 100000 packets', 'max-skip 40 %')
 
 
 def test_json_and_table(test):

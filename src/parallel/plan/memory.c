@@ -276,8 +276,8 @@ bool plan_memory_beside(struct plan *plan, const struct topology *topology, char
 	add_up_nodes(plan);
 	if (topology->memory > 0 && plan->sketch_bytes > topology->memory)
 		return plan_set_error(plan, error,
-			"%llu MB of memory are needed for new sketches in addition to running ones, and "
-			"%llu MB are there: lower width or memory",
+			"%llu MB of memory are needed for new sketches in addition to running ones, "
+			"and %llu MB are free: lower width or memory",
 			(unsigned long long)MB(plan->sketch_bytes),
 			(unsigned long long)MB(topology->memory));
 	warn_full_nodes(plan, topology, true);

@@ -188,7 +188,7 @@ struct plan {
 	struct plan_lcore lcores[PLAN_LCORES_MAX]; /* indexed by lcore ID */
 	uint32_t nb_cpus;
 	struct cpu_set cpus; /* CPUs for lcores */
-	/* CPUs for the reporter and threads that are not lcores: lcores[0].cpu and equivalent ones */
+	/* CPUs for the reporter and other threads than lcores: lcores[0].cpu and equivalent ones */
 	struct cpu_set ordinary;
 	bool oversubscribed; /* more polling lcores than CPUs */
 	enum idle_mode idle; /* idle mode of an empty poll; not IDLE_AUTO */

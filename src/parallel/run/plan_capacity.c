@@ -26,8 +26,8 @@ static void print_missing(const struct profile_what *missing, const char *name, 
 	char text[PROFILE_WHAT_MAX];
 
 	profile_describe(missing, text);
-	fprintf(out, "not known: %s has no figure of %s; sketchtap-bench profile makes one\n", name,
-		text);
+	fprintf(out, "unknown: %s has no figure of %s; create one with sketchtap-bench profile\n",
+		name, text);
 }
 
 /* Returns false, with a message, if the profile lacks a value. */

@@ -51,9 +51,7 @@ struct shed_mailbox {
 
 	/* Written by the worker. Sums over the run; packets by shedding level. */
 	alignas(64) _Atomic uint64_t packets[SHED_LEVEL_COUNT + 1];
-	/*
-	 * Bursts at SHED_LEVEL_FULL that apparently were not preempted: packets, and TSC cycles spent.
-	 */
+	/* Bursts at SHED_LEVEL_FULL without preemption: packets, and TSC cycles spent. */
 	_Atomic uint64_t smooth_packets, smooth_busy;
 	_Atomic uint64_t backlog; /* packets waiting after the last poll */
 	_Atomic uint32_t shift;   /* sampling of SHED_LEVEL_SOME */
