@@ -46,13 +46,13 @@ const char *const flow_protocol_names[FLOW_PROTOCOL_COUNT] = {
 
 const char *const decode_fault_words[DECODE_FAULT_COUNT] = {
 	[DECODE_FINE] = "nothing",
-	[DECODE_SHORT] = "it is shorter than a header",
-	[DECODE_VERSION] = "its version is none that is known",
-	[DECODE_LENGTH] = "a length goes beyond its end",
+	[DECODE_SHORT] = "shorter than its header",
+	[DECODE_VERSION] = "unknown version",
+	[DECODE_LENGTH] = "a length exceeds the message",
 	[DECODE_SET] = "a set has a length below 4, or a reserved number",
 	[DECODE_TEMPLATE] = "a template has no fields, too many of length 0, or too many bytes",
-	[DECODE_COUNT] = "its count of records is not what it holds",
-	[DECODE_TEMPLATE_ROOM] = "there is no room for another template",
+	[DECODE_COUNT] = "wrong record count",
+	[DECODE_TEMPLATE_ROOM] = "template memory is full",
 	[DECODE_TEMPLATE_CHANGES] = "too many templates change at once",
 };
 

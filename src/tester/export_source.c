@@ -16,7 +16,7 @@
 #define HEADERS_LEN  (ETHERNET_LEN + IPV4_LEN + UDP_LEN)
 #define UDP          17
 #define TTL          64
-#define PORT_FROM    50000 /* and the router's number */
+#define PORT_FROM    50000 /* first source port; plus the router's number */
 
 /* A frame in the queue; its bytes follow. */
 struct queued {
@@ -25,17 +25,17 @@ struct queued {
 };
 
 struct exports {
-	struct source source; /* first: what the callers hold */
+	struct source source; /* must be first: callers have a pointer to it */
 	struct source *traffic;
 	struct routers *routers;
-	struct random random; /* which datagrams are lost */
+	struct random random; /* selects lost datagrams */
 	double drop;
 	uint16_t port;
 	bool out_of_memory;
-	int at_end;   /* what the traffic's next() returned in the end; 1: it goes on */
-	bool waiting; /* `packet` is still to be taken */
+	int at_end;   /* last result of the traffic's next(); 1: the traffic continues */
+	bool waiting; /* routers have not taken `packet` yet */
 	struct source_packet packet;
-	/* Datagrams that have left and were not read. */
+	/* Frames of datagrams that were sent but not read yet. */
 	uint8_t *queue;
 	size_t read, used, room;
 };
@@ -51,7 +51,7 @@ static uint32_t sum_words(const uint8_t *bytes, uint32_t len)
 	return sum + (len % 2 != 0 ? (uint32_t)bytes[len - 1] << 8 : 0);
 }
 
-/* The Internet checksum (RFC 1071). */
+/* Returns the Internet checksum (RFC 1071) of a sum of words. */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -69,7 +69,7 @@ static void put_ipv4(uint8_t *ip, uint32_t router, uint32_t len)
 	put16(ip + 10, checksum(sum_words(ip, IPV4_LEN)));
 }
 
-/* ip: the header before it */
+/* Writes a UDP header. ip: the preceding IP header. */
 static void put_udp(uint8_t *ip, uint32_t router, uint16_t port, uint32_t len)
 {
 	uint8_t *udp = ip + IPV4_LEN;
@@ -84,7 +84,7 @@ static void put_udp(uint8_t *ip, uint32_t router, uint16_t port, uint32_t len)
 static void put_frame(
 	uint8_t *frame, uint32_t router, uint16_t port, const uint8_t *data, uint32_t len)
 {
-	/* Locally administered. */
+	/* Locally administered addresses. */
 	static const uint8_t collector[6] = {0x02, 0, 0, 0, 1, 0}, from[5] = {0x02};
 	uint8_t *at = put_bytes(put_bytes(frame, collector, sizeof(collector)), from, sizeof(from));
 
@@ -94,7 +94,7 @@ static void put_frame(
 	put_udp(at, router, port, len);
 }
 
-/* --- the queue --- */
+/* --- queue --- */
 
 static bool is_lost(struct exports *exports)
 {
@@ -150,14 +150,14 @@ static void read_queue(struct exports *exports, struct source_packet *packet)
 	exports->read += sizeof(queued) + queued.len;
 }
 
-/* --- the source --- */
+/* --- source --- */
 
-/* Lets the routers do the next thing. False: there is none, or the end is asked for. */
+/* Takes the next packet or due action. Returns false at the end or if a stop was requested. */
 static bool go_on(struct exports *exports)
 {
 	int64_t due = routers_due(exports->routers);
 
-	/* Endless traffic may give nothing to export. */
+	/* Endless traffic may never cause an export. */
 	if (signals_stop_requested()) {
 		exports->at_end = 0;
 		return false;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * `generate --export-format`: in the place of traffic, the datagrams of routers that it passes
- * (tester/routers.h), as Ethernet frames to a collector. The traffic without --export-format, of the same
- * SPEC, is the exact truth about them.
+ * Source of `generate --export-format`: instead of the traffic, the datagrams of routers on its
+ * path (tester/routers.h), as Ethernet frames to a collector. The same SPEC without --export-format
+ * generates the exact traffic that they describe.
  */
 
 #include "rx/source.h"
@@ -12,7 +12,7 @@
 
 struct export_source_options {
 	uint32_t protocol;                /* enum flow_protocol */
-	uint32_t routers, path, sampling; /* path 0: all routers */
+	uint32_t routers, path, sampling; /* path 0: all routers; sampling: 1 in N packets */
 	double drop;
 };
 
@@ -20,19 +20,22 @@ OPTION_OWNER(export_source)
 
 struct export_source_params {
 	enum flow_protocol protocol;
-	uint32_t routers, path, sampling; /* as struct routers_params' */
-	double drop; /* probability that a datagram is lost on its way; sequences count it */
+	uint32_t routers, path, sampling; /* see struct routers_params */
+	double drop; /* probability of losing a datagram, 0 to 1; sequence numbers include it */
 	uint64_t seed;
 };
 
 #define EXPORT_SOURCE_COLLECTOR UINT32_C(0xc00002fe) /* 192.0.2.254 */
 
 /*
- * A source of what is exported about the traffic, which it takes over. NULL and one line in
- * error[SOURCE_ERROR_MAX] where memory is missing: the traffic is closed then.
+ * Returns a source of the exports about the traffic, and owns the traffic. If out of memory, closes
+ * the traffic and returns NULL with one line in error[SOURCE_ERROR_MAX].
  */
 struct source *export_source_open(
 	const struct export_source_params *params, struct source *traffic, char *error);
 
-/* Puts it in the traffic's place where --export-format asks for it. False as above. */
+/*
+ * Replaces the traffic in *source if --export-format is given. Returns false on failure, as
+ * export_source_open() returns NULL.
+ */
 bool export_source_wrap(const struct config *config, struct source **source, char *error);

@@ -40,7 +40,7 @@ static uint32_t first_slot(const struct key *key)
 	return (uint32_t)(hash % SLOTS);
 }
 
-/* Where the key's flow stands, or would. */
+/* Returns the slot of the flow of a key, or the free slot for it. */
 static uint32_t find_slot(const struct flow_cache *cache, const struct key *key)
 {
 	uint32_t slot = first_slot(key);
@@ -73,7 +73,7 @@ struct export_flow *flow_cache_get(struct flow_cache *cache, const struct key *k
 	return flow;
 }
 
-/* `n` flows were there; those that are left have moved. */
+/* Rebuilds the index after flows were removed and others moved. n: number of flows before. */
 static void index_anew(struct flow_cache *cache, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -32,48 +32,50 @@
 #include "rx/port/port_name.h"
 
 #define RECEIVE_BURST 64
-/* Numbers that are kept, 2 MB of bits: a second and a half at ten million packets a second. */
+/* Remembered packet numbers, 2 MB of bits: 1.6 s at ten million packets a second. */
 #define WINDOW        (UINT64_C(1) << 24)
-/* What is still under way gets so long after the last packet (RFC 2544, 23). */
+/* Wait for packets after the last arrival (RFC 2544, 23). */
 #define PATIENCE_NS   UINT64_C(2000000000)
-/* Second copies, when every packet is back. */
+/* Wait for duplicates after every packet has returned. */
 #define COPIES_NS     UINT64_C(250000000)
-#define TRIAL_NS      UINT64_C(5000000000) /* of --find-rate, where no limit is given */
-#define FRAME_MAX     UINT16_MAX           /* of what is received in several mbufs */
+#define TRIAL_NS      UINT64_C(5000000000) /* default duration of a trial of --find-rate */
+#define FRAME_MAX     UINT16_MAX           /* longest frame that is received in several mbufs */
 #define TIME_MASK     ((UINT64_C(1) << STAMP_TIME_BITS) - 1)
 
 _Static_assert(STAMP_BYTES <= SOURCE_PAYLOAD_MAX, "the source leaves room for it");
 
-/* What one trial told. */
+/* Result of a trial. */
 struct trial {
 	struct loopback_counts counts;
-	uint64_t changed, routed; /* of all that came back, copies too */
-	uint64_t foreign;         /* packets that are not ours */
+	uint64_t changed, routed; /* counts over all received packets, including duplicates */
+	uint64_t foreign;         /* received packets without a stamp of this run */
 	uint64_t bytes;
-	uint64_t rate;            /* packets per second, as they were sent */
-	uint64_t unleft;          /* at least so many never left the sending port */
-	uint64_t missed;          /* lost by the receiving port, by its own count */
+	uint64_t rate;            /* sending rate, packets per second */
+	uint64_t unleft;          /* least number of packets that were not sent */
+	uint64_t missed;          /* packets lost by the receiving port, by its own counters */
 	struct histogram latency; /* ns */
-	uint64_t shortest;        /* of them */
+	uint64_t shortest;        /* lowest latency, ns */
 };
 
 struct loopback {
 	struct port_sender sender;
 	const struct port *in;
-	uint32_t interface; /* of the kernel, which `in` sits on; 0: none */
+	uint32_t interface; /* kernel interface of `in`; 0: none */
 	struct port_meter meter;
 	struct stamp_secrets secrets;
 	struct return_window window;
 	uint64_t began; /* TSC, before the first packet */
-	uint64_t look;  /* TSC, of the next look whether the device is there */
-	/* TSC of the last packet that came for the first time. Copies, of which there may be any
-	 * number, are not waited for. */
+	uint64_t look;  /* TSC of the next check that the device exists */
+	/*
+	 * TSC of the last packet that was not a duplicate. The end does not wait for duplicates,
+	 * whose number is not limited.
+	 */
 	uint64_t came;
-	uint64_t ns_per_cycle; /* x 2^32 */
+	uint64_t ns_per_cycle; /* ns per TSC cycle, times 2^32 */
 	uint64_t patience;     /* ns */
 	bool gone;
 	struct trial trial, best;
-	uint8_t frame[FRAME_MAX]; /* of several mbufs */
+	uint8_t frame[FRAME_MAX]; /* copy of a frame in several mbufs */
 };
 
 /* --- sending --- */
@@ -100,7 +102,7 @@ static void number_packets(void *watcher, uint32_t n)
 
 /* --- receiving --- */
 
-/* The bytes of a frame, side by side; NULL where it is longer than any of ours. */
+/* Returns the contiguous bytes of a frame; NULL if it is longer than any sent frame. */
 static const uint8_t *whole_frame(struct loopback *loopback, const struct rte_mbuf *mbuf)
 {
 	if (mbuf->nb_segs > 1 && rte_pktmbuf_pkt_len(mbuf) > FRAME_MAX)
@@ -121,7 +123,7 @@ static void compare(struct trial *trial, enum stamp_content content)
 	trial->routed += content == STAMP_ROUTED;
 }
 
-/* now: TSC of the poll. False where it is not ours. */
+/* Counts a received packet. Returns false if it has no stamp of this run. now: TSC of the poll. */
 static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, uint64_t now)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
@@ -148,7 +150,7 @@ static bool take_packet(struct loopback *loopback, const struct rte_mbuf *mbuf, 
 	return true;
 }
 
-/* Once a second. A device that is gone brings nothing more: the run ends as if asked to. */
+/* Checks once a second that the device exists. If it was removed, the run stops. */
 static void look_for_device(struct loopback *loopback, uint64_t now)
 {
 	struct kernel_interface interface;
@@ -186,7 +188,7 @@ static const struct port_sender_watch watch = {
 	.meanwhile = receive,
 };
 
-/* --- one trial --- */
+/* --- trial --- */
 
 static uint64_t missed_so_far(struct loopback *loopback)
 {
@@ -199,7 +201,7 @@ static uint64_t missed_so_far(struct loopback *loopback)
 	return sum;
 }
 
-/* Until nothing is to be expected any more; a signal that came before does not end it. */
+/* Receives until no more packets are expected, or a new stop request arrives. */
 static void await_rest(struct loopback *loopback)
 {
 	const struct loopback_counts *counts = &loopback->window.counts;
@@ -232,13 +234,13 @@ static void run_trial(struct loopback *loopback, const struct feeder_options *li
 	await_rest(loopback);
 	trial->counts = loopback->window.counts;
 	trial->missed = missed_so_far(loopback) - missed;
-	/* Of n packets there are n - 1 times between them. */
+	/* n packets have n - 1 gaps. */
 	if (sender->took > 0 && trial->counts.sent > 1)
 		trial->rate = (uint64_t)((__uint128_t)(trial->counts.sent - 1) * rte_get_tsc_hz() /
 					 sender->took);
 }
 
-/* --- what it says --- */
+/* --- messages --- */
 
 static uint64_t lost_of(const struct trial *trial)
 {
@@ -263,18 +265,19 @@ static void log_latency(const struct trial *trial)
 		(double)histogram_quantile(latency, 0.999) / 1000, (double)latency->max / 1000);
 }
 
-/* Losses of this host are none of the device under test. */
+/* Warns about losses of this host, which are not losses of the device under test. */
 static void warn_own_losses(const struct loopback *loopback, const struct trial *trial)
 {
 	if (trial->missed > 0)
 		log_warning("--rx-port %s: %" PRIu64
 			    " packets were lost by this port, which counts "
-			    "them: its ring was full or they were damaged; a lower --pace loses "
-			    "none",
+			    "them: its ring was full or they were damaged; lower "
+			    "--pace",
 			loopback->in->name, trial->missed);
 	if (trial->unleft > 0 && lost_of(trial) > 0)
-		log_warning("--port %s: at least %" PRIu64 " of the lost packets never left: the "
-			    "interface is down, or drops them; ip -s link show %s counts them",
+		log_warning("--port %s: at least %" PRIu64
+			    " of the lost packets were not sent: the "
+			    "interface is down, or drops them; see ip -s link show %s",
 			loopback->sender.port->name, RTE_MIN(trial->unleft, lost_of(trial)),
 			loopback->sender.port->interface);
 }
@@ -295,23 +298,23 @@ static void log_trial(const struct loopback *loopback, const struct trial *trial
 	warn_own_losses(loopback, trial);
 }
 
-/* What the devices did that makes an account worthless. */
+/* Returns true and logs an error if a device failed, so that the counts are worthless. */
 static bool log_faults(const struct loopback *loopback, const struct trial *trial)
 {
 	const struct port *out = loopback->sender.port;
 
 	if (port_sender_is_gone(&loopback->sender))
-		log_error("--port %s: the device is gone", out->name);
+		log_error("--port %s: device removed", out->name);
 	else if (loopback->gone)
-		log_error("--rx-port %s: the device is gone", loopback->in->name);
+		log_error("--rx-port %s: device removed", loopback->in->name);
 	else if (trial->counts.sent > 0 && trial->unleft >= trial->counts.sent)
-		log_error("--port %s: no packet left it: its interface is down", out->name);
+		log_error("--port %s: no packet was sent: its interface is down", out->name);
 	else
 		return false;
 	return true;
 }
 
-/* --- the search --- */
+/* --- search --- */
 
 static void log_step(const struct rate_search *search, const struct trial *trial, bool passed)
 {
@@ -324,21 +327,21 @@ static void log_step(const struct rate_search *search, const struct trial *trial
 static void log_found(
 	const struct rate_search *search, const struct loopback *loopback, bool stopped)
 {
-	const char *why = stopped            ? "; the search was ended early"
+	const char *why = stopped            ? "; the search was interrupted"
 			  : search->high > 0 ? ""
 					     : "; it may be higher: no more was sent";
 
 	if (search->low == 0) {
-		log_notice("no rate was found at which no more than %.4g %% are lost%s",
-			search->loss * 100, stopped ? why : "");
+		log_notice("no rate found with at most %.4g %% lost%s", search->loss * 100,
+			stopped ? why : "");
 		return;
 	}
-	log_notice("highest rate with no more than %.4g %% lost: %" PRIu64 " packets/s%s",
+	log_notice("highest rate with at most %.4g %% lost: %" PRIu64 " packets/s%s",
 		search->loss * 100, loopback->best.rate, why);
 	log_trial(loopback, &loopback->best);
 }
 
-/* Returns whether no device failed. */
+/* Returns false if a device failed. */
 static bool find_rate(struct loopback *loopback, const struct config *config)
 {
 	struct feeder_options limits = *feeder_options(config);
@@ -371,9 +374,9 @@ static bool find_rate(struct loopback *loopback, const struct config *config)
 	return true;
 }
 
-/* --- the histogram --- */
+/* --- histogram --- */
 
-/* NULL: none is asked for, or *status says why not. */
+/* Returns the histogram file; NULL if there is none, with *status 0, or on failure. */
 static FILE *open_histogram(const struct config *config, int *status)
 {
 	const char *output = send_options(config)->output;
@@ -399,11 +402,11 @@ static FILE *open_histogram(const struct config *config, int *status)
 	if (errno == EEXIST)
 		log_error("%s: exists; --force overwrites it", output);
 	else
-		log_error("%s: cannot be opened: %s", output, file_error(errno));
+		log_error("%s: cannot open: %s", output, file_error(errno));
 	return NULL;
 }
 
-/* Steps in which there is a packet. */
+/* Writes the steps that have packets. Returns false after a log line on failure. */
 static bool write_histogram(FILE *file, const char *output, const struct histogram *latency)
 {
 	int error = 0;
@@ -419,11 +422,11 @@ static bool write_histogram(FILE *file, const char *output, const struct histogr
 	if (fclose(file) != 0 && error == 0)
 		error = errno;
 	if (error != 0 && error != EPIPE)
-		log_error("%s: cannot be written: %s", output, strerror(error));
+		log_error("%s: cannot write: %s", output, strerror(error));
 	return error == 0;
 }
 
-/* --- the run --- */
+/* --- run --- */
 
 void loopback_log_error(const char *error)
 {
@@ -463,7 +466,7 @@ static bool begin(struct loopback *loopback, const struct config *config, struct
 
 	if (!return_window_init(&loopback->window, WINDOW, 0) ||
 		getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed)) {
-		log_error("no memory for the numbers of packets");
+		log_error("out of memory for packet numbers");
 		return false;
 	}
 	stamp_secrets_init(&loopback->secrets, seed);
@@ -476,7 +479,7 @@ static bool begin(struct loopback *loopback, const struct config *config, struct
 	return true;
 }
 
-/* The ports run. */
+/* Measures after the ports started. Returns the exit status. */
 static int measure(struct loopback *loopback, const struct config *config)
 {
 	const struct trial *told = &loopback->trial;
@@ -511,8 +514,8 @@ int loopback_measure(const struct config *config, const struct plan *plan, struc
 	loopback.sender.pool =
 		pool_create("sender", group->mbufs, plan->mbuf_cache, room, group->memory_node);
 	if (loopback.sender.pool == NULL)
-		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs, room,
-			rte_strerror(rte_errno));
+		log_error("out of memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
+			room, rte_strerror(rte_errno));
 	else if (start_ports(&loopback, plan, ports, nb_ports) && begin(&loopback, config, source))
 		status = measure(&loopback, config);
 	return_window_fini(&loopback.window);

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * `sketchtap generate --port OUT --rx-port IN`: every packet is numbered and stamped, and received
- * again by the same thread. What is lost, late, repeated, out of order or changed is what the
- * device between the two ports did to it. --find-rate looks for its highest rate.
+ * Loopback test of `sketchtap generate --port OUT --rx-port IN`: one thread numbers and stamps
+ * every packet, sends it, and receives it again. Packets that are lost, late, repeated, reordered
+ * or changed show the behavior of the device between the two ports. --find-rate searches its
+ * highest rate.
  */
 
 #include "config/config.h"
@@ -13,22 +14,22 @@
 #include "rx/source.h"
 
 struct loopback_options {
-	const char *port; /* NAME[,DEVARGS]; NULL: nothing is received */
+	const char *port; /* NAME[,DEVARGS]; NULL: does not receive */
 	struct loopback_find {
 		bool asked;
-		double loss; /* share of the packets, below 1 */
+		double loss; /* allowed loss as a share of packets, below 1 */
 	} find;
 };
 
 OPTION_OWNER(loopback)
 
-/* What is wrong with the port of --rx-port, which is called one of --port where it is used. */
+/* Logs an error of the receiving port, with --rx-port instead of --port. */
 void loopback_log_error(const char *error);
 
 /*
- * EAL is up with the plan of a sender that receives, and the ports are probed: ports[0] sends,
- * ports[nb_ports - 1] receives. All are closed in the end. Returns the exit status, and says in one
- * line what went wrong.
+ * Runs the test. EAL must be up with the plan of a sender that receives, and the ports probed:
+ * ports[0] sends, ports[nb_ports - 1] receives. Closes all ports. Returns the exit status, after a
+ * log line if it is not 0.
  */
 int loopback_measure(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *ports, uint32_t nb_ports);

@@ -16,12 +16,12 @@
 #include "rx/port/sending.h"
 #include "rx/port/port_name.h"
 
-#define DRAIN_US    100000 /* what a device gets to send what it still holds */
-#define FLUSH_US    1000   /* how often a kernel interface is asked to go on */
-/* An interface that has sent nothing for so long sends no more. Counters may be a second late. */
+#define DRAIN_US    100000 /* us that a device has to send accepted packets */
+#define FLUSH_US    1000   /* us between requests to a kernel interface to continue */
+/* ns without progress after which an interface has stopped sending. Counters may be 1 s late. */
 #define PATIENCE_NS UINT64_C(2000000000)
-#define LOOK_NS     UINT64_C(100000000) /* between two looks whether one that stalls is there */
-#define LAG_MAX     128 /* packets that may follow at once where the sender was held up */
+#define LOOK_NS     UINT64_C(100000000) /* ns between checks that a stalled device exists */
+#define LAG_MAX     128                 /* packets that may be sent at once after a delay */
 
 uint64_t port_sender_clock_since(uint64_t start_tsc)
 {
@@ -33,13 +33,15 @@ bool port_sender_is_gone(const struct port_sender *sender)
 	return sender->gone || port_is_leaving(sender->port);
 }
 
-/* Asked to, or because the device is, or takes no more. */
+/*
+ * Returns true if a stop was requested, the device was removed, or it accepts no packets in time.
+ */
 static bool is_stopped(const struct port_sender *sender)
 {
 	return signals_stop_requested() || port_sender_is_gone(sender) || sender->overdue;
 }
 
-/* Has the watcher look in the place of a pause; false where nobody watches. */
+/* Calls the watcher instead of a pause; returns false if there is none. */
 static bool look_meanwhile(const struct port_sender *sender)
 {
 	if (sender->watch == NULL)
@@ -49,8 +51,8 @@ static bool look_meanwhile(const struct port_sender *sender)
 }
 
 /*
- * The device takes nothing: an interface that was deleted never will, nor a memif whose server was
- * not ready to answer when it connected.
+ * Waits while the device accepts no packets. A deleted interface never will, nor will a memif whose
+ * server was not ready when it connected.
  */
 static void wait_for_device(struct port_sender *sender)
 {
@@ -65,7 +67,7 @@ static void wait_for_device(struct port_sender *sender)
 	if (sender->interface != 0)
 		sender->gone = kernel_interface_read(sender->interface, &interface) == KERNEL_GONE;
 	if (!sender->told && !sender->gone && !port_link_is_up(sender->port)) {
-		log_warning("--port %s: its link is down: nothing leaves until it is up",
+		log_warning("--port %s: its link is down: no packets are sent until it is up",
 			sender->port->name);
 		sender->told = true;
 	}
@@ -93,7 +95,7 @@ static void send_burst(struct port_sender *sender)
 		if (done < sender->n)
 			wait_for_device(sender);
 	}
-	/* The program is to end before the port takes the rest. */
+	/* The run stops before the port accepted the rest. */
 	for (uint32_t i = done; i < sender->n; i++) {
 		sender->sent--;
 		sender->bytes -= rte_pktmbuf_pkt_len(sender->burst[i]);
@@ -102,7 +104,7 @@ static void send_burst(struct port_sender *sender)
 	sender->n = 0;
 }
 
-/* False where the duration is over before it is due. */
+/* Waits until a packet is due. Returns false if the duration ends before that. */
 static bool wait_until_due(struct port_sender *sender, const struct source_packet *packet)
 {
 	uint64_t now = rte_rdtsc();
@@ -127,7 +129,7 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(sender->pool);
 	char *data;
 
-	/* The driver gives mbufs back as it sends. */
+	/* The driver frees mbufs as it sends. */
 	while (mbuf == NULL && !is_stopped(sender)) {
 		send_burst(sender);
 		mbuf = rte_pktmbuf_alloc(sender->pool);
@@ -146,7 +148,7 @@ static bool add_packet(struct port_sender *sender, const struct source_packet *p
 	return true;
 }
 
-/* Before the first packet. */
+/* Reads the counters of the kernel interface. Call before the first packet. */
 static void watch_interface(struct port_sender *sender)
 {
 	const struct port *port = sender->port;
@@ -170,7 +172,7 @@ static bool next_packet(struct port_sender *sender, struct source_packet *packet
 	return result > 0;
 }
 
-/* With the first packet, which is of that time. */
+/* Starts the schedule with the first packet and its timestamp. */
 static void start_clock(
 	struct port_sender *sender, const struct feeder_options *limits, int64_t first_time)
 {
@@ -203,7 +205,7 @@ void port_sender_send(struct port_sender *sender, const struct feeder_options *l
 	sender->took = rte_rdtsc() - sender->begun;
 }
 
-/* --- what left --- */
+/* --- sent packets --- */
 
 static void pause_us(const struct port_sender *sender, uint64_t us)
 {
@@ -216,9 +218,10 @@ static void pause_us(const struct port_sender *sender, uint64_t us)
 }
 
 /*
- * The kernel sends what lies in a driver's sockets when it is asked to, as long as the interface
- * has room; the driver asks only as it is given more. Until all has left, or nothing more does.
- * Others may send on the interface, so its counters say no more than that the rest has not left.
+ * Waits until all packets are sent, or no more are. The kernel sends packets in the driver's
+ * sockets only on request and while the interface has room; the driver requests it only when it
+ * gets more packets. Others may send on the interface, so its counters can only prove that packets
+ * are missing. Returns the number of missing packets.
  */
 static uint64_t drain_interface(struct port_sender *sender)
 {

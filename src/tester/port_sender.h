@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Sends the packets of a source on a port, from one thread, and says what left. */
+/* Sends the packets of a source on a port from one thread, and counts sent packets. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,13 +16,13 @@
 
 #define SENDER_BURST 32
 
-/* Who watches what becomes of the packets. Called by the sender's thread. */
+/* Watcher of the sent packets. Called by the sender's thread. */
 struct port_sender_watch {
-	/* The next packets are about to be handed to the device, which may refuse the last ones. */
+	/* Called before packets are passed to the device, which may reject the last ones. */
 	void (*depart)(void *watcher, struct rte_mbuf **pkts, uint32_t n);
-	/* It took the first n of them. */
+	/* Called after the device accepted the first n of them. */
 	void (*departed)(void *watcher, uint32_t n);
-	/* Between two bursts, and in the place of pauses. */
+	/* Called between two bursts, and instead of pauses. */
 	void (*meanwhile)(void *watcher);
 };
 
@@ -30,41 +30,42 @@ struct port_sender {
 	struct source *source;
 	const struct port *port;
 	struct rte_mempool *pool;
-	const struct port_sender_watch *watch; /* NULL: nobody does */
+	const struct port_sender_watch *watch; /* NULL: no watcher */
 	void *watcher;
-	bool again; /* from its first packet on, when the source has come to its end */
+	bool again; /* restart the source at its end */
 
 	struct pacer pacer;
-	uint64_t sent, bytes; /* since port_sender_send() began */
-	uint64_t begun;       /* TSC of the first; the schedule of the pacer moves, this does not */
-	uint64_t took;        /* TSC cycles from there to the last */
-	uint64_t end;         /* TSC: the duration that was asked for is over */
+	uint64_t sent, bytes; /* packets and bytes of this call of port_sender_send() */
+	/* TSC of the first packet; the pacer's schedule may move, this does not */
+	uint64_t begun;
+	uint64_t took; /* TSC cycles from the first to the last packet */
+	uint64_t end;  /* TSC when the requested duration ends */
 	uint32_t n;
 	struct rte_mbuf *burst[SENDER_BURST];
-	/* Of the kernel's interface that the port sits on; the index is 0 where it is none. */
+	/* Kernel interface of the port. Index 0: none. */
 	uint32_t interface;
 	struct kernel_sockets sockets;
 	struct kernel_interface before;
-	uint64_t looked; /* rte_rdtsc() */
-	bool told;       /* that the link is down */
+	uint64_t looked; /* TSC of the last check of the device */
+	bool told;       /* logged that the link is down */
 	bool gone;
-	bool overdue; /* the device takes nothing, and the time is over */
+	bool overdue; /* the duration ended while the device accepted no packets */
 };
 
-/* ns since a time of rte_rdtsc(). */
+/* Returns the ns since a TSC value. */
 uint64_t port_sender_clock_since(uint64_t start_tsc);
 
 bool port_sender_is_gone(const struct port_sender *sender);
 
 /*
- * Until the limits, a signal, or the end of the source. With somebody who watches, packets that
- * could not be sent in time are sent no faster for it: a device is to be given the rate that was
- * asked for, and not what was missed.
+ * Sends until a limit, a stop request, or the end of the source. With a watcher, a delayed sender
+ * does not catch up by more than LAG_MAX packets: the device must receive the requested rate, not a
+ * burst.
  */
 void port_sender_send(struct port_sender *sender, const struct feeder_options *limits);
 
 /*
- * All that was handed to the device has left it, as far as anybody tells: returns how many packets
- * did not at least, which are taken off `sent`. Nothing of a device that is gone is known.
+ * Waits until the device has sent all packets. Returns the least number of packets that were not
+ * sent, and subtracts it from `sent`. Returns 0 for a removed device, whose packets are unknown.
  */
 uint64_t port_sender_drain(struct port_sender *sender);

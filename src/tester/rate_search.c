@@ -23,7 +23,7 @@ bool rate_search_report(struct rate_search *search, uint64_t sent, uint64_t lost
 		rate = search->asked;
 	if (passed && rate > search->low)
 		search->low = rate;
-	/* The first may have asked for more than can be sent; later ones did not. */
+	/* The first trial may request a rate above that of the sender; later ones do not. */
 	if (!passed)
 		search->high = search->trials == 0 && (search->asked == 0 || rate < search->asked)
 				       ? rate

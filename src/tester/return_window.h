@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Which of the packets that were sent have come back: a bit for each of the last `size` numbers.
- * Numbers go on from trial to trial, so that what is late is not taken for a packet of the next
- * one. A packet carries 32 bits of its number; which one is meant follows from how many were sent.
+ * Records which sent packets have returned: one bit for each of the last `size` numbers. Numbers
+ * continue from trial to trial, so that a late packet is not taken for one of the next trial. A
+ * packet carries 32 bits of its number; the number of sent packets gives the rest.
  */
 
 #include <stdbool.h>
@@ -13,36 +13,36 @@
 enum return_kind {
 	RETURN_FIRST,
 	RETURN_TWICE,
-	RETURN_LATE, /* of an earlier trial, or too old to tell whether it came before */
+	RETURN_LATE, /* packet of an earlier trial, or too old to detect duplicates */
 	RETURN_NONE, /* no such packet was sent */
 };
 
-/* Of one trial. What was sent and has not returned is lost. */
+/* Counts of one trial. Packets that were sent and did not return are lost. */
 struct loopback_counts {
 	uint64_t sent, returned;
-	uint64_t out_of_order; /* of those returned: behind one with a higher number (RFC 4737) */
-	uint64_t twice;        /* further copies of those returned */
+	uint64_t out_of_order; /* returned packets after one with a higher number (RFC 4737) */
+	uint64_t twice;        /* further copies of returned packets */
 	uint64_t late;
 };
 
 struct return_window {
 	uint64_t *seen;
-	uint64_t size;     /* numbers that are kept, a power of two, 64 to 2^31 */
+	uint64_t size;     /* number of remembered numbers: a power of two, 64 to 2^31 */
 	uint64_t next;     /* number of the next packet */
-	uint64_t first;    /* of the trial */
-	uint64_t expected; /* behind the highest that returned */
+	uint64_t first;    /* first number of the trial */
+	uint64_t expected; /* highest returned number + 1 */
 	struct loopback_counts counts;
 };
 
-/* False without memory. `next`: the number of the first packet. */
+/* Returns false if out of memory. next: number of the first packet. */
 bool return_window_init(struct return_window *window, uint64_t size, uint64_t next);
 void return_window_fini(struct return_window *window);
 
-/* A new trial, with an empty account. */
+/* Starts a trial with counts of 0. */
 void return_window_begin(struct return_window *window);
 
-/* The next n packets have left, n <= size. */
+/* Adds the next n sent packets, n <= size. */
 void return_window_sent(struct return_window *window, uint64_t n);
 
-/* A packet with such a number came; counts it. */
+/* Counts a received packet with this number. */
 enum return_kind return_window_take(struct return_window *window, uint32_t number);

@@ -13,10 +13,11 @@
 #include "tester/flow_cache.h"
 
 #define BOOT_NS    (3600 * SECOND_NS) /* router r started r + 1 hours before its first packet */
-/* Before a counter of 32 bits could wrap, the flow is exported. */
+/* A flow with more bytes is exported, before a 32-bit counter could wrap. */
 #define BYTES_MAX  (UINT32_MAX - (UINT32_C(1) << 17))
 #define LINK_SPEED UINT64_C(100000000000)
-#define INTERFACES (ROUTER_EDGES + ROUTERS_MAX) /* the edge's first, then those to routers */
+/* interfaces to networks first, then those to routers */
+#define INTERFACES (ROUTER_EDGES + ROUTERS_MAX)
 
 struct router_interface {
 	struct interface_counters counters;
@@ -33,39 +34,39 @@ struct router {
 	uint32_t sequence;
 	uint64_t sent;
 	uint64_t ticks;
-	int64_t due; /* the next tick; INT64_MAX: none */
-	bool open;   /* the message is begun */
+	int64_t due; /* time of the next tick; INT64_MAX: none */
+	bool open;   /* a message has been started */
 	struct export_message message;
 };
 
 struct routers {
 	struct routers_params params;
-	uint64_t network_key; /* where networks are, another way for each seed */
+	uint64_t network_key; /* seed of the location of networks */
 	bool started, ended;
-	int64_t end;  /* the last packet's time */
-	int64_t left; /* when the last datagram left */
-	int64_t due;  /* the earliest of all routers' */
+	int64_t end;  /* time of the last packet */
+	int64_t left; /* time of the last datagram */
+	int64_t due;  /* earliest tick of all routers */
 	struct router routers[ROUTERS_MAX];
 };
 
-/* A router on the way of a packet: interfaces by place in the router's array. */
+/* Router on the path of a packet; input and output are indexes into its interfaces. */
 struct router_hop {
 	uint32_t router, input, output;
 	uint8_t next[4];
 };
 
-/* A packet, looked at once for all routers. */
+/* Packet, parsed once for all routers. */
 struct packet_info {
 	const struct source_packet *packet;
-	struct key key; /* family 0: it has none */
+	struct key key; /* family 0: no key */
 	uint8_t tcp_flags, tos;
-	uint32_t bytes; /* of layer 3 */
+	uint32_t bytes; /* layer 3 bytes */
 	uint32_t prefix_len;
 };
 
-/* --- the way of a packet --- */
+/* --- path of a packet --- */
 
-/* Of an address without its last byte. */
+/* Returns the hash of an address without its last byte. */
 static uint64_t network_hash(const struct routers *routers, const uint8_t *address, uint32_t len)
 {
 	uint64_t hash = routers->network_key + len;
@@ -80,7 +81,10 @@ static uint32_t edge_of(uint64_t network)
 	return (uint32_t)(network >> 32) % ROUTER_EDGES;
 }
 
-/* Routers between the first and the last, all different: a shuffle that the two networks fix. */
+/*
+ * Picks different routers between the first and the last, by a shuffle that depends only on the two
+ * networks.
+ */
 static void pick_between(uint8_t *way, uint32_t path, uint32_t n, uint64_t seed)
 {
 	uint8_t others[ROUTERS_MAX];
@@ -122,7 +126,7 @@ static void find_way(const struct routers *routers, const struct key *key, struc
 	}
 }
 
-/* What an operator calls an interface. */
+/* Returns the SNMP index of an interface. */
 static uint32_t interface_number(uint32_t place)
 {
 	return place < ROUTER_EDGES ? ROUTER_EDGE_FIRST + place : place - ROUTER_EDGES + 1;
@@ -155,7 +159,7 @@ static struct export_message *open_message(struct router *router)
 	return &router->message;
 }
 
-/* The flows that a router exports at a time. */
+/* Flows that a router exports together. */
 struct router_batch {
 	struct routers *routers;
 	struct router *router;
@@ -195,7 +199,7 @@ static void send_counters(struct routers *routers, struct router *router,
 
 /* --- packets --- */
 
-/* Bytes of layer 3, as the IP header says them; Ethernet pads short ones. */
+/* Returns the layer 3 bytes of the IP header, because Ethernet pads short packets. */
 static uint32_t ip_bytes(const struct source_packet *packet, bool ipv6)
 {
 	uint32_t at = 12;
@@ -254,7 +258,7 @@ static void fill_flow(struct export_flow *flow, const struct router_hop *hop,
 	flow->tcp_flags |= info->tcp_flags;
 }
 
-/* The flow goes on, as if it had just begun. */
+/* Exports a flow that continues, and resets its counts. */
 static void export_early(struct router_batch *batch, struct export_flow *flow)
 {
 	flow->end = EXPORT_ACTIVE;
@@ -360,7 +364,7 @@ void routers_take(struct routers *routers, const struct source_packet *packet)
 
 /* --- time --- */
 
-/* Of the interfaces that there are: one to each other router, and the edge's. */
+/* Sends the counters of all existing interfaces: those to other routers and to networks. */
 static void send_all_counters(struct routers *routers, struct router *router, int64_t now)
 {
 	for (uint32_t i = 0; i < ROUTER_EDGES + routers->params.n; i++)
@@ -368,7 +372,10 @@ static void send_all_counters(struct routers *routers, struct router *router, in
 			send_counters(routers, router, &router->interfaces[i], now);
 }
 
-/* The first tick comes with the first packet, at all routers; later ones take turns. */
+/*
+ * Returns the time of the next tick. All routers have the first tick with the first packet; later
+ * ones are spread.
+ */
 static int64_t next_tick(const struct routers *routers, const struct router *router)
 {
 	int64_t now = router->due;
@@ -420,7 +427,7 @@ void routers_end(struct routers *routers)
 	routers->ended = true;
 }
 
-/* --- all of them --- */
+/* --- all routers --- */
 
 static bool set_up(struct routers *routers, uint32_t r, uint64_t *seed)
 {

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Routers that packets pass, and the datagrams that they export about them. Every choice is made
- * with integers from a seed; time is that of the packets.
+ * Simulates routers on the path of packets, and their flow exports. All choices are integer
+ * arithmetic from a seed; time is that of the packets.
  *
- * Each router is joined to each other, and has networks of its own behind its edge: a /24 (IPv6: a
- * /120) is behind one of them. A packet enters at the router of its source's network and leaves at
- * that of its destination's or, where that is the same, at the next router; what is between is
- * fixed by the two networks. So is the edge interface.
+ * Each router is linked to all others and has its own networks: each /24 (IPv6: /120) is behind one
+ * router. A packet enters at the router of its source network and leaves at that of its destination
+ * network or, if they are equal, at the next router. The two networks determine the routers in
+ * between and the interfaces.
  */
 
 #include <stdint.h>
@@ -18,42 +18,48 @@
 
 #define ROUTERS_MAX 64
 
-/* Interface of a router to router s, counted from 0: s + 1. Those to its networks: */
+/* Router s, from 0, is at interface s + 1. Interfaces to networks: */
 #define ROUTER_EDGE_FIRST 101
 #define ROUTER_EDGES      4u
 
-/* As many routers are set up, or nearly. */
-#define ROUTER_ACTIVE_NS         (10 * INT64_C(1000000000)) /* a flow is exported after */
-#define ROUTER_IDLE_NS           (5 * INT64_C(1000000000))  /* or after so long a silence */
-#define ROUTER_TICK_NS           INT64_C(1000000000)        /* between two looks at the flows */
-#define ROUTER_COUNTER_TICKS     10   /* between two looks at the interfaces' counters */
-#define ROUTER_TEMPLATE_MESSAGES 20   /* from templates to templates */
-#define ROUTER_MESSAGE_NS        1000 /* from datagram to datagram, of all routers */
+/* Default timers of many routers. */
+#define ROUTER_ACTIVE_NS         (10 * INT64_C(1000000000)) /* ns: active timeout of a flow */
+#define ROUTER_IDLE_NS           (5 * INT64_C(1000000000))  /* ns: idle timeout of a flow */
+#define ROUTER_TICK_NS           INT64_C(1000000000)        /* ns between checks of the flows */
+#define ROUTER_COUNTER_TICKS     10                         /* ticks between counter samples */
+#define ROUTER_TEMPLATE_MESSAGES 20   /* messages between template definitions */
+#define ROUTER_MESSAGE_NS        1000 /* ns between datagrams of all routers */
 
-/* Router r, counted from 0, has the address 192.0.2.(r + 1) (RFC 5737) and the domain r + 1. */
+/* Router r, from 0, has the address 192.0.2.(r + 1) (RFC 5737) and the domain r + 1. */
 #define ROUTER_ADDRESS(r) (UINT32_C(0xc0000201) + (r))
 
 struct routers_params {
 	enum flow_protocol protocol;
 	uint32_t n;        /* 1 to ROUTERS_MAX */
-	uint32_t path;     /* routers that a packet passes, up to n */
-	uint32_t sampling; /* each looks at one of so many packets, at random; 1: at all */
+	uint32_t path;     /* number of routers on a path, up to n */
+	uint32_t sampling; /* each router samples 1 in N packets at random; 1: all */
 	uint64_t seed;
-	/* A datagram leaves; times never go back. */
+	/* Called for each datagram; times never decrease. */
 	void (*send)(void *arg, uint32_t router, const uint8_t *data, uint32_t len, int64_t time);
 	void *arg;
 };
 
-/* NULL: there is no memory. */
+/* Returns NULL if out of memory. */
 struct routers *routers_create(const struct routers_params *params);
 void routers_destroy(struct routers *routers);
 
-/* A packet comes; what was due before must have been done. The routers start with the first. */
+/*
+ * Takes a packet. Call routers_do() first while routers_due() is earlier. The routers start with
+ * the first packet.
+ */
 void routers_take(struct routers *routers, const struct source_packet *packet);
 
-/* No packet comes any more: what is left is exported when it is due. */
+/* Announces the end of the packets. Remaining flows are exported when they are due. */
 void routers_end(struct routers *routers);
 
-/* When something is due that no packet causes; INT64_MAX: never again, or not started. */
+/*
+ * Returns the time of the next due action; INT64_MAX: none, or not started. routers_do() executes
+ * it.
+ */
 int64_t routers_due(const struct routers *routers);
 void routers_do(struct routers *routers);

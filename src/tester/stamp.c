@@ -16,8 +16,9 @@
 #define IPV6_LIMIT    7
 
 /*
- * As it lies in the frame, two words in the CPU's order of bytes, because only its sender reads it:
- * number and content, 32 bits each; time, and the complement to 0 of the sum in the highest 16.
+ * Layout in the frame: two words in CPU byte order, because only the sender reads them. First:
+ * number and content, 32 bits each. Second: time, and in the highest 16 bits the complement of the
+ * sum.
  */
 #define CONTENT_SHIFT    32
 #define COMPLEMENT_SHIFT STAMP_TIME_BITS
@@ -30,7 +31,7 @@ void stamp_secrets_init(struct stamp_secrets *secrets, uint64_t seed)
 	secrets->time = random_split(&seed) & TIME_MASK;
 }
 
-/* Folds a sum of 32-bit words to their ones' complement sum of 16-bit words. */
+/* Folds a sum of 32-bit words to the ones' complement sum of 16-bit words. */
 static uint16_t fold(uint64_t sum)
 {
 	sum = (sum >> 32) + (sum & UINT32_MAX);
@@ -50,7 +51,7 @@ static uint16_t sum_bytes(const void *bytes, uint32_t len)
 	return fold(sum);
 }
 
-/* Bytes in front of the stamp that are looked at as headers. */
+/* Returns the bytes before the stamp that count as headers. */
 static uint32_t headers_of(uint32_t length)
 {
 	uint32_t before = length - STAMP_BYTES;
@@ -59,8 +60,8 @@ static uint32_t headers_of(uint32_t length)
 }
 
 /*
- * Multilinear hashing of 32-bit words with 64-bit factors, of which the high half is taken: two
- * frames that differ have the same value once in 2^32 (Carter and Wegman 1979).
+ * Returns a multilinear hash of 32-bit words with 64-bit factors, of which the high half is used:
+ * two different frames have the same value with probability 2^-32 (Carter and Wegman 1979).
  */
 static uint32_t content_of(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	const uint8_t *frame, uint32_t length)
@@ -122,7 +123,7 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 		return false;
 	first = load64(frame + length - STAMP_BYTES);
 	second = load64(frame + length - STAMP_BYTES + sizeof(first));
-	/* The other zero, which is that of zeros, is no stamp's. */
+	/* The sum 0 belongs to zeros, not to a stamp. */
 	if (sum_words(first, second) != UINT16_MAX)
 		return false;
 	stamp->number = (uint32_t)first ^ secrets->number;
@@ -130,7 +131,10 @@ bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const 
 	return true;
 }
 
-/* Undoes what a router does in a copy of the headers; false where that cannot be all. */
+/*
+ * Reverts the changes of a router in a copy of the headers. Returns false if there are other
+ * changes.
+ */
 static bool route_back(uint8_t *headers)
 {
 	uint32_t l3 = ETHERNET_LEN;

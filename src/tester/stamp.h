@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * The stamp of a generated frame: its last STAMP_BYTES say which packet it is, when it was sent and
- * what the rest of it was, so that it is known when it comes back. A run has secrets of its own:
- * the stamps of another run, an earlier one too, are no stamps.
+ * Stamp of a generated frame, in its last STAMP_BYTES: packet number, sending time, and a hash of
+ * the rest, to verify the frame when it is received again. Each run has its own secrets, so that
+ * stamps of other runs are invalid.
  *
- * A stamp's words add up to 0 in the arithmetic of Internet checksums (RFC 1071), as the zeros do
- * that were in its place: a frame's checksums stay right. So another device or the kernel may look
- * at them, and one damaged byte is seen.
+ * The words of a stamp add up to 0 in the arithmetic of Internet checksums (RFC 1071), like the
+ * zeros that they replace, so that the checksums of the frame stay valid. Other devices and the
+ * kernel can then verify them, and a damaged byte is detected.
  */
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 
 struct stamp {
 	uint32_t number;
-	uint64_t time; /* STAMP_TIME_BITS of it */
+	uint64_t time; /* TSC, lowest STAMP_TIME_BITS bits */
 };
 
-/* What is looked at as numbers: headers, the frame's length, the stamp's number and time. */
+/* Words in the hash: headers, frame length, number and time of the stamp. */
 #define STAMP_WORDS (FRAME_HEADERS_MAX / 4 + 4)
 
 struct stamp_secrets {
@@ -35,25 +35,25 @@ struct stamp_secrets {
 
 void stamp_secrets_init(struct stamp_secrets *secrets, uint64_t seed);
 
-/* How a frame came back. */
+/* Condition of a returned frame. */
 enum stamp_content {
 	STAMP_SAME,
-	/* But for what a router changes: Ethernet addresses, hop limit and the checksum over it. */
+	/* Changed only by a router: Ethernet addresses, hop limit and its checksum. */
 	STAMP_ROUTED,
 	STAMP_CHANGED,
 };
 
 /*
- * Over the last bytes of a frame of the generator, whose payload is all zero; `length` includes
- * them.
+ * Writes a stamp over the last bytes of a generated frame, whose payload is all zero; `length`
+ * includes them.
  */
 void stamp_write(const struct stamp_secrets *secrets, const struct stamp *stamp, uint8_t *frame,
 	uint32_t length);
 
-/* False where a frame has no stamp of ours, by all that can be seen without the sender's account. */
+/* Returns false if a frame has no stamp of this run, as far as its bytes show. */
 bool stamp_read(const struct stamp_secrets *secrets, struct stamp *stamp, const uint8_t *frame,
 	uint32_t length);
 
-/* Of a frame with that stamp. A change is overlooked once in 2^32. */
+/* Returns the condition of a frame with that stamp. Misses a change with probability 2^-32. */
 enum stamp_content stamp_compare(const struct stamp_secrets *secrets, const struct stamp *stamp,
 	const uint8_t *frame, uint32_t length);

@@ -17,7 +17,7 @@
 #include "parallel/sources/sources.h"
 #include "rx/port/port_name.h"
 
-/* elapsed: ns since the first packet */
+/* Returns true if another packet is within the limits. elapsed: ns since the first packet. */
 static bool wanted(const struct feeder_options *limits, uint64_t sent, uint64_t elapsed)
 {
 	if (limits->packets > 0 && sent >= limits->packets)
@@ -61,17 +61,20 @@ int send_to_file(const struct config *config, struct source *source)
 	return 1;
 }
 
-/* missing: at least so many did not leave. Returns whether all did, as far as anybody tells. */
+/*
+ * Logs the sent packets. missing: least number of packets that were not sent. Returns true if none
+ * are known to be missing.
+ */
 static bool log_sent(const struct port_sender *sender, uint64_t missing)
 {
 	if (missing > 0)
 		log_error("--port %s: at least %llu of %llu packets did not leave: the interface "
-			  "is down, or drops them; ip -s link show %s counts them",
+			  "is down, or drops them; see ip -s link show %s",
 			sender->port->name, (unsigned long long)missing,
 			(unsigned long long)(sender->sent + missing), sender->port->interface);
 	if (port_sender_is_gone(sender))
-		log_error("--port %s: the device is gone; how many of %llu packets had left it is "
-			  "not known",
+		log_error("--port %s: device removed: up to %llu packets may be "
+			  "lost",
 			sender->port->name, (unsigned long long)sender->sent);
 	else
 		log_notice("sent %llu packets, %llu bytes", (unsigned long long)sender->sent,
@@ -79,7 +82,7 @@ static bool log_sent(const struct port_sender *sender, uint64_t missing)
 	return missing == 0 && !port_sender_is_gone(sender);
 }
 
-/* Until a signal asks for the end: not the one that ended the sending. */
+/* Waits, or until another stop request than the one that ended the sending. */
 static void linger(uint64_t time)
 {
 	struct timespec left = {
@@ -102,7 +105,7 @@ int send_to_port(const struct config *config, const struct plan *plan, struct so
 	sender.pool = pool_create(
 		"sender", group->mbufs, plan->mbuf_cache, plan->mbuf_room, group->memory_node);
 	if (sender.pool == NULL) {
-		log_error("no memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
+		log_error("out of memory for %u mbufs of %u bytes: %s; lower mbufs", group->mbufs,
 			plan->mbuf_room, rte_strerror(rte_errno));
 	} else if (!port_start(port, 0, plan->ports[0].descriptors, sender.pool, error)) {
 		log_error("%s", error);
@@ -132,7 +135,7 @@ static const char *inapplicable_without_file(
 	return option_inapplicable_without_file(send_options(config)->output);
 }
 
-/* What only a port takes, and what only a file does. */
+/* Checks options that only a port or only a file supports. */
 static bool check_send(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
@@ -148,7 +151,7 @@ static bool check_send(const struct config *config, const struct measurement_con
 	if (nb_ports > 1)
 		return option_fault(fault, "port", measurement,
 			"given %u times; packets are sent on one port", nb_ports);
-	/* What comes back has a histogram. */
+	/* A loopback test writes a histogram. */
 	if (options->output != NULL && nb_ports > 0)
 		return config_asks(config, measurement, "rx-port") ||
 		       option_fault(fault, "port", measurement,

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * `sketchtap generate`: what the generator makes, into a capture file or out of a port. Each
- * function returns the exit status, and says in one line what went wrong.
+ * Runs `sketchtap generate`: writes generated packets to a capture file, or sends them on a port.
+ * Each function returns the exit status, after a log line if it is not 0.
  */
 
 #include "config/config.h"
@@ -14,16 +14,18 @@
 struct send_options {
 	const char *output; /* "-": standard output; NULL: none */
 	bool force;
-	uint64_t linger; /* ns that a sender keeps its port after the last packet */
+	uint64_t linger; /* ns for which a sender keeps its port open after the last packet */
 };
 
 OPTION_OWNER(send)
 
 int send_to_file(const struct config *config, struct source *source);
 
-/* EAL is up with the sender's plan, the port is probed; it is stopped in the end. */
+/*
+ * Sends on a port and closes it. EAL must be up with the plan of the sender, and the port probed.
+ */
 int send_to_port(const struct config *config, const struct plan *plan, struct source *source,
 	struct port *port);
 
-/* --port of a sender. */
+/* Option --port of a sender. */
 extern const struct option_owner send_port_owner;

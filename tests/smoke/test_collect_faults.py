@@ -480,7 +480,7 @@ def long_set(test):
         sets, router = SETS[protocol], Router(protocol, f'192.0.2.{i + 1}')
         payload = getattr(router, protocol)(1 + 2 * i, sets.template(), sets.data(flows, length=20000), count=3)
         world.add(router, 1 + 2 * i, payload, flows, malformed=1)
-    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 2)
+    world.run('--dedup', 'none', said=['malformed: a length exceeds the message'] * 2)
 
 
 @case('sets of reserved numbers')
@@ -528,7 +528,7 @@ def long_template(test, count):
         world.add(router, 1 + 2 * i, make(1 + 2 * i, wrong, count=1), malformed=1)
         world.add(router, 1.1 + 2 * i, make(1.1 + 2 * i, sets.data(flows), count=2), waiting=1)
         world.templates[row_of(router)] = 0
-    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 2)
+    world.run('--dedup', 'none', said=['malformed: a length exceeds the message'] * 2)
 
 
 @each('a template of as many fields as a datagram holds', *SETS)
@@ -608,7 +608,7 @@ def template_flood(test, protocol):
     world.add(router, 6, make(6, sets.data([flow]), count=1), [flow])
     path = world.capture.write(test.path('capture.pcap'))
     found, _, exporters, result = collect(test, '--pcap', path, *SMALL, '--interval', '0')
-    check_said(result, ['there is no room for another template'])
+    check_said(result, ['template memory is full'])
     kept, = (int(row['templates']) for row in exporters if row['exporter'] == FAULTY)
     # Each takes its 60 000 bytes at least, of 4 MB at most; each that is not kept is malformed.
     assert 5 <= kept <= (4 << 20) // 60000, exporters
@@ -1394,7 +1394,7 @@ def variable_cut(test):
         router.domain, router.sequence = i, 0
         world.add(router, 1 + i, router.ipfix(1 + i, IPFIX.template(fields=fields), a_set(256, whole + part + tail),
                                               count=1), [flow], malformed=1)
-    world.run('--dedup', 'none', said=['malformed: a length goes beyond its end'] * 4)
+    world.run('--dedup', 'none', said=['malformed: a length exceeds the message'] * 4)
 
 
 @each('fields of length 0', *SETS)

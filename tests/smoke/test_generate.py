@@ -170,7 +170,7 @@ def test_interface_is_deleted(test):
     test.until(lambda: space.sent('near') > 1000, 'packets leave')
     space.ip('link', 'del', 'near')
     result = test.wait(process).expect(1)
-    assert 'near: the device is gone' in result.stderr, result.describe()
+    assert 'near: device removed' in result.stderr, result.describe()
     assert 'sent ' not in result.stderr and 'did not leave' not in result.stderr, result.describe()
 
 

@@ -59,7 +59,7 @@ def test_peer_that_says_nothing(test):
         server.listen()
         sender = test.start('generate', '--synthetic', 'packets=100', '--no-huge', '--port',
                             f'net_memif0,role=client,socket={path},socket-abstract=no')
-        test.until_said(sender, 'nothing leaves')
+        test.until_said(sender, 'no packets are sent')
         sender.signal(signal.SIGINT)
         result = test.wait(sender).expect(0)
     assert result.stderr.count('net_memif0: its link is down') == 1, result.describe()

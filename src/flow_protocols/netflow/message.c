@@ -215,7 +215,6 @@ static inline void set_ms(uint64_t exported, const uint32_t cut, const uint8_t *
 	}
 }
 
-/* from[]: fields of the first record. */
 static void set_times(const struct decoding *message, const struct template_entry *entry,
 	const uint8_t *const *from, struct flow_record *records, uint32_t n)
 {

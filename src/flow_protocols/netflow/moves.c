@@ -77,7 +77,7 @@ enum {
 };
 
 _Static_assert(offsetof(struct flow_record, key) == 0, "keys are at the beginning");
-_Static_assert(offsetof(struct key, family) >= WAITING_END, "there is room behind the keys");
+_Static_assert(offsetof(struct key, family) >= WAITING_END, "there is room after the keys");
 _Static_assert(sizeof(((struct key *)0)->family) == 4, "a number of 32 bits can be moved there");
 _Static_assert(sizeof(struct flow_record) <= UINT8_MAX, "places are of a byte");
 
@@ -247,7 +247,7 @@ static uint32_t sampling_of_fields(const struct move_choice *choices)
 {
 	if (chosen(choices, USE_FLOW_SELECTION))
 		return FLOW_SELECTED;
-	/* half of a ratio is no ratio */
+	/* one half of a ratio gives no interval */
 	return chosen(choices, USE_SAMPLED) ||
 			       chosen(choices, USE_SAMPLED_RUN) !=
 				       chosen(choices, USE_SKIPPED_RUN) ||

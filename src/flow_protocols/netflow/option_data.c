@@ -157,8 +157,8 @@ static uint64_t mix_part(
 }
 
 /*
- * Reads a scope field. Interfaces, samplers, templates and the domain select flow records. Of line
- * cards, caches and processes, only equality is known.
+ * Reads a scope field. Interfaces, samplers, templates and the domain select flow records. Line
+ * cards, caches and processes are only compared for equality.
  */
 static void take_scope(struct option_record *option, bool ipfix, const struct field *field,
 	const uint8_t *data, uint32_t len)

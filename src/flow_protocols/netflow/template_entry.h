@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Stored form of a template, for the decoders of its records (flow_protocols/netflow/template.h). */
+/* Stored form of a template (netflow/template.h), for the decoders of its records. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ enum {
 	SET_NETFLOW9_OPTIONS = 1,
 	SET_IPFIX_TEMPLATES = 2,
 	SET_IPFIX_OPTIONS = 3,
-	SET_DATA = 256, /* and above: template ID */
+	SET_DATA = 256, /* lowest template ID */
 };
 
 #define SET_HEADER 4
