@@ -162,7 +162,7 @@ def test_killed_broker(test):
     broker.end()
     test.until_said(process, 'rows wait')
     broker.begin()
-    test.until_said(process, 'takes rows again')
+    test.until_said(process, ': resumed')
     process.signal(signal.SIGINT)
     test.wait(process).expect(0)
     sums, arrived, (names, written) = account(deliveries, url), broker.rows('flows'), in_file(rows)

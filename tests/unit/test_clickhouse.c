@@ -308,7 +308,7 @@ static void test_refused(void **state)
 	assert_int_equal(delivery.retries, 0);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
-	assert_non_null(strstr(last_notice, ": takes rows again; 30 were lost"));
+	assert_non_null(strstr(last_notice, ": resumed; 30 rows were lost"));
 	free_bodies(&server);
 }
 
@@ -1119,7 +1119,7 @@ static void test_required(void **state)
 	sink = sink_create(&request, 0, &sink_log);
 	assert_non_null(sink);
 	assert_int_equal(sink_open(sink, true, why), 1);
-	assert_string_equal(why, "HTTP 403: Code: 516, who?; start it, or leave out require");
+	assert_string_equal(why, "HTTP 403: Code: 516, who?; start it, or omit require");
 	sink_free(sink);
 	stop_both(&other, &sender);
 	free_bodies(&other);

@@ -188,7 +188,8 @@ static void test_nobody(void **state)
 		assert_int_equal(counts.bytes, 0);
 	}
 	assert_int_equal(warnings, 1);
-	assert_string_equal(last_line, "Connection refused; rows are lost until it takes them");
+	assert_string_equal(
+		last_line, "Connection refused; rows are lost until the receiver accepts them");
 	fd = open_at(false, port);
 	memset(&many, 0, sizeof(many));
 	many.n = 500;
@@ -197,11 +198,9 @@ static void test_nobody(void **state)
 	assert_int_equal(counts.delivered, 500);
 	assert_int_equal(counts.reconnects, 1);
 	assert_int_equal(notices, 1);
-	assert_string_equal(last_line, "takes rows again; 1500 were lost");
-	/*
-	 * A restarted receiver has no templates: they come first. The datagram that was refused is
-	 * a gap.
-	 */
+	assert_string_equal(last_line, "resumed; 1500 rows were lost");
+	/* A receiver that started anew knows no templates: they come first. The
+	 * datagram that was sent and refused is a gap. */
 	templates_forget(templates);
 	sequence = first + 23;
 	assert_true(take_datagrams(fd, &sequence) > 0);
@@ -374,8 +373,8 @@ static void test_stream(void **state)
 	counts = ipfix_socket_write(ipfix, epoch);
 	assert_int_equal(counts.failed, 2000);
 	assert_int_equal(warnings, 1);
-	assert_string_equal(
-		last_line, "the receiver closed the connection; rows are lost until it takes them");
+	assert_string_equal(last_line,
+		"the receiver closed the connection; rows are lost until the receiver accepts them");
 	ipfix_socket_reopen(ipfix);
 	counts = ipfix_socket_write(ipfix, epoch);
 	assert_int_equal(counts.delivered, 2000);
@@ -424,8 +423,8 @@ static void test_frozen(void **state)
 	counts = ipfix_socket_write(ipfix, epoch);
 	assert_true(counts.failed > 0);
 	assert_int_equal(counts.delivered + counts.failed, MANY_MAX);
-	assert_string_equal(
-		last_line, "the receiver takes nothing; rows are lost until it takes them");
+	assert_string_equal(last_line,
+		"the receiver accepts no data; rows are lost until the receiver accepts them");
 	close(listener);
 	report_epoch_free(epoch);
 	ipfix_socket_free(ipfix);

@@ -207,7 +207,7 @@ static void test_flapping(void **state)
 	assert_true(delivery.retries >= 3);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(notices, 1);
-	assert_non_null(strstr(last_notice, ": takes rows again"));
+	assert_non_null(strstr(last_notice, ": resumed"));
 	assert_null(strstr(last_notice, "lost"));
 	close(fd);
 	close(listener);
@@ -234,7 +234,7 @@ static void test_trouble(void **state)
 	}
 	assert_false(log_ratelimit_begins(&ratelimit, 3 * later - 1, often));
 	assert_true(log_ratelimit_begins(&ratelimit, 3 * later, often));
-	assert_string_equal(often, " (and so 3 times since that was said)");
+	assert_string_equal(often, " (3 more times since the last warning)");
 	assert_true(log_ratelimit_ends(&ratelimit, 3 * later));
 	assert_true(log_ratelimit_begins(&ratelimit, 4 * later, often));
 	assert_string_equal(often, "");

@@ -195,7 +195,7 @@ static void test_refused(void **state)
 	FILE *file;
 
 	(void)state;
-	refuse(KIND, URL, "another run has it");
+	refuse(KIND, URL, "in use by another run");
 	assert_put(spool, 1, "kept\n");
 	spool_close(spool);
 	refuse("stats csv", URL, "has rows of another kind (flows json, not stats csv)");
@@ -333,7 +333,7 @@ static void test_unreadable(void **state)
 	assert_int_equal(errno, EISDIR);
 	assert_int_equal(spool_rows(spool), 1);
 	spool_close(spool);
-	snprintf(wanted, sizeof(wanted), "%s cannot be read: Is a directory", row);
+	snprintf(wanted, sizeof(wanted), "cannot read %s: Is a directory", row);
 	refuse(KIND, URL, wanted);
 	assert_int_equal(rmdir(name), 0);
 	assert_int_equal(rename(aside, name), 0);
@@ -394,7 +394,7 @@ static void test_fifos(void **state)
 	assert_int_equal(mkfifo(name, 0600), 0);
 	assert_int_equal(spool_oldest(spool, &segment), SPOOL_UNREADABLE);
 	spool_close(spool);
-	refuse(KIND, URL, "0000000000000000.rows cannot be read: it is no regular file");
+	refuse(KIND, URL, "cannot read 0000000000000000.rows: not a regular file");
 	assert_int_equal(unlink(name), 0);
 	snprintf(name, sizeof(name), "%s/url", path);
 	assert_int_equal(unlink(name), 0);

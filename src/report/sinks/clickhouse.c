@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A table of ClickHouse as a place of reports: clickhouse://, clickhouses://. An interval's rows are
- * one INSERT by HTTP, which waits until the server has answered it. What is sent again has the same
- * bytes, and each row says whose it is. Rows that the server refuses are sent again in halves, so
- * that one of them does not take the others with it. No column is left out: the server refuses rows
- * with one that the table lacks.
+ * Sink: a table of ClickHouse (clickhouse://, clickhouses://). The rows of an interval are one
+ * INSERT over HTTP, which ends with the answer of the server. A repeated request has the same
+ * bytes, and each row has the identity of its run. If the server refuses rows, they are sent again
+ * in halves, so that only bad rows are lost. Columns are never omitted: the server refuses rows
+ * with a column that the table lacks.
  */
 
 #include "report/sinks/sink.h"
@@ -46,19 +46,20 @@ const struct sink_type sink_type_clickhouse_tls = {
 #define TABLE_MAX  200
 #define CONNECT_S  10L
 #define OPENING_S  5L
-#define LOOKING_S  2L /* for the columns of the table, of a server that need not be there */
+#define LOOKING_S  2L /* to read the columns of the table at the start */
 #define URL_MAX    1024
-#define SILENCE_S  60L /* in which nothing came or went */
+#define SILENCE_S  60L /* without any progress of a transfer */
 #define PAUSE_NS   (SECOND_NS / 10)
-#define BREAKS_MAX 3          /* in an interval: then nobody can say whether it was written */
-#define ANSWER_MAX (64 << 10) /* the columns of a table */
+/* requests without an answer per interval; then its rows count as unknown */
+#define BREAKS_MAX 3
+#define ANSWER_MAX (64 << 10) /* bytes; enough for the columns of a table */
 
 #define TOKEN "insert_deduplication_token"
 #define WAIT  "wait_for_async_insert"
 
 #define EXCEPTION     "X-ClickHouse-Exception"
 #define EXCEPTION_MAX 160
-#define WORDS_MAX     240 /* bytes of the server's words in a message */
+#define WORDS_MAX     240 /* bytes of the server's answer in a message */
 #define LACK_ROOM     64
 
 #define HTTP_OK        200L
@@ -69,14 +70,14 @@ const struct sink_type sink_type_clickhouse_tls = {
 
 enum answer {
 	ANSWER_WRITTEN,
-	ANSWER_REFUSED, /* some of the rows; the next time too */
-	ANSWER_CLOSED,  /* so it will be until somebody mends what is no matter of the rows */
-	ANSWER_BUSY,    /* it was not written, and may be the next time */
-	ANSWER_DOUBT,   /* the same of what it may have written */
-	ANSWER_BROKEN,  /* there was none */
+	ANSWER_REFUSED, /* some rows are refused, now and later */
+	ANSWER_CLOSED,  /* refused until an operator fixes the server, table or user */
+	ANSWER_BUSY,    /* not written; retry */
+	ANSWER_DOUBT,   /* possibly written; retry */
+	ANSWER_BROKEN,  /* no complete answer */
 };
 
-/* Rows that are sent by one request. */
+/* Rows of one request. */
 struct clickhouse_part {
 	const char *rows;
 	size_t len;
@@ -86,25 +87,25 @@ struct clickhouse_part {
 
 struct sink_clickhouse {
 	struct sink sink;
-	char *server; /* its URL, up to the query */
+	char *server; /* URL up to the query */
 	const char *table;
-	struct columns *all; /* every column that such rows can have */
+	struct columns *all; /* all columns of this kind of rows */
 
-	/* By the outlet's thread. */
+	/* Used by the sink's thread. */
 	CURL *curl;
 	struct curl_slist *get_headers, *post_headers;
-	char answer[ANSWER_MAX]; /* the first bytes of it, with a final 0 */
+	char answer[ANSWER_MAX]; /* start of the answer, ends with 0 */
 	size_t answer_len;
-	bool has_headers;              /* the headers of the answer ended */
-	char exception[EXCEPTION_MAX]; /* a header or trailer that reports one; empty: none does */
-	curl_off_t moved;              /* bytes that came and went, of the request */
-	int64_t moved_at; /* monotonic ns: when that changed last, or the run went on */
+	bool has_headers;              /* all headers of the answer were received */
+	char exception[EXCEPTION_MAX]; /* header or trailer with an exception; empty: none */
+	curl_off_t moved;              /* bytes received and sent for this request */
+	int64_t moved_at; /* monotonic ns of the last transfer, or check during the run */
 	int64_t backoff;  /* ns */
-	int64_t taken_at; /* monotonic ns: it wrote rows last, or the run went on */
-	uint32_t breaks;  /* requests with rows of the interval that had no answer */
-	uint32_t tries;   /* requests with rows of the interval */
-	uint32_t refused; /* requests with several rows that were refused */
-	long code;        /* of ClickHouse, of the last answer; 0: none */
+	int64_t taken_at; /* monotonic ns of the last written rows, or check during the run */
+	uint32_t breaks;  /* requests of this interval without an answer */
+	uint32_t tries;   /* requests of this interval */
+	uint32_t refused; /* refused requests of several rows, of this interval */
+	long code;        /* error code of ClickHouse in the last answer; 0: none */
 	bool no_tokens;   /* the server refuses the setting TOKEN */
 	bool no_wait;     /* the server refuses the setting WAIT */
 	char why[SINK_ERROR_MAX];
@@ -125,7 +126,7 @@ static size_t hear_answer(char *bytes, size_t size, size_t n, void *arg)
 								       : CURL_WRITEFUNC_ERROR;
 }
 
-/* The value of a header or trailer with that name. NULL if it has another one. */
+/* Returns the value if the line is the header or trailer `name`, else NULL. */
 static const char *header_value(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -133,8 +134,10 @@ static const char *header_value(const char *line, const char *name)
 	return strncasecmp(line, name, len) == 0 && line[len] == ':' ? line + len + 1 : NULL;
 }
 
-/* An exception after the status was sent is in a header or trailer: its code, or its text.
- * X-ClickHouse-Exception-Tag is in answers without one. */
+/*
+ * ClickHouse reports an exception that follows the status in a header or trailer, as its code or
+ * text. X-ClickHouse-Exception-Tag is sent without an exception.
+ */
 static void read_exception(struct sink_clickhouse *clickhouse, const char *line, size_t len)
 {
 	char copy[EXCEPTION_MAX];
@@ -155,7 +158,7 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 	struct sink_clickhouse *clickhouse = arg;
 	size_t len = size * n;
 
-	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* also an interim answer has it */
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) { /* interim answers have it also */
 		clickhouse->has_headers = false;
 		clickhouse->exception[0] = '\0';
 		clickhouse->code = 0;
@@ -167,7 +170,7 @@ static size_t hear_header(char *line, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* Ends a request that stands still at the end of the run. */
+/* Callback of libcurl. Aborts a request without progress at the end of the run. */
 static int look_at_progress(
 	void *arg, curl_off_t to_come, curl_off_t came, curl_off_t to_go, curl_off_t went)
 {
@@ -193,27 +196,33 @@ static bool is_among(long code, const long *codes, size_t n)
 
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
-/* Errors of ClickHouse that pass: memory, threads and the disk, a quota, too many queries or parts,
- * replicas that only read. */
+/*
+ * Temporary errors of ClickHouse: memory, threads, disk, quota, too many queries or parts, read-
+ * only replicas.
+ */
 static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
-/* And of which it is not said what was written: timeouts, the network, replicas, Keeper, a server that
- * stops, a disk that fails. */
+/*
+ * Errors after which rows may be written: timeouts, network, replicas, Keeper, shutdown, disk
+ * errors.
+ */
 static const long doubtful_codes[] = {
 	75, 159, 203, 209, 210, 225, 236, 279, 285, 319, 394, 999, 1000, 1001, 1002};
-/* Of values and rows: they cannot be parsed, do not fit their column, break a constraint, are too
- * many for one insert. */
+/*
+ * Errors of rows: not readable, do not fit the column, violate a constraint, too many for one
+ * INSERT.
+ */
 static const long row_codes[] = {6, 25, 26, 27, 32, 33, 38, 41, 43, 53, 69, 70, 72, 117, 130, 131,
 	158, 307, 321, 349, 376, 377, 395, 396, 407, 441, 467, 469, 675, 676, 691};
-/* A setting is unknown, not to be changed by this user, or outside its limits. */
+/* Errors of a setting: unknown, not allowed for this user, out of range. */
 static const long setting_codes[] = {115, 164, 452};
-/* Rows may have a column that the table lacks. */
+/* Errors of rows with a column that the table lacks; is_lacking(). */
 #define UNKNOWN_COLUMN        16L
 #define BAD_DATA              117L
-/* The same as statuses of HTTP, by the server or a proxy. */
+/* HTTP statuses of a server or proxy, for answers without an error code. */
 static const long busy_statuses[] = {408, 429, 503};
 static const long row_statuses[] = {413};
 
-/* The first line of the answer that is not empty, or the header that reports an exception. */
+/* Stores the first line of the answer that is not empty, or the header with the exception. */
 static void note_answer(struct sink_clickhouse *clickhouse, long status)
 {
 	const char *words = clickhouse->answer + strspn(clickhouse->answer, "\r\n");
@@ -227,7 +236,7 @@ static void note_answer(struct sink_clickhouse *clickhouse, long status)
 	make_printable(clickhouse->why);
 }
 
-/* The code of an exception, which may begin the answer or come after a part of it; 0: none. */
+/* Returns the code of an exception at the start of the answer, or of a later line; 0: none. */
 static long read_code(const char *answer)
 {
 	static const char begin[] = "\nCode: ";
@@ -238,7 +247,7 @@ static long read_code(const char *answer)
 	return at != NULL ? strtol(at + sizeof(begin) - 1, NULL, 10) : 0;
 }
 
-/* Rows have a column that the table lacks. */
+/* Returns true if rows have a column that the table lacks. */
 static bool is_lacking(const struct sink_clickhouse *clickhouse)
 {
 	return clickhouse->code == UNKNOWN_COLUMN ||
@@ -259,7 +268,10 @@ static enum answer read_answer(struct sink_clickhouse *clickhouse)
 		clickhouse->exception[0] == '\0')
 		return ANSWER_WRITTEN;
 	note_answer(clickhouse, status);
-	/* To an INSERT ClickHouse answers nothing: another server does, or a proxy for it. */
+	/*
+	 * ClickHouse sends an empty answer to an INSERT: this one is from another server or a
+	 * proxy.
+	 */
 	if (IS_AMONG(code, doubtful_codes) || (code == 0 && status < HTTP_MULTIPLE))
 		return ANSWER_DOUBT;
 	if (IS_AMONG(code, busy_codes) || (code == 0 && IS_AMONG(status, busy_statuses)))
@@ -279,7 +291,10 @@ static void note_error(struct sink_clickhouse *clickhouse, const char *why)
 	make_printable(clickhouse->why);
 }
 
-/* Sends a request, a GET where bytes is NULL. Returns false if no answer came whole, with `why`. */
+/*
+ * Sends a request; bytes NULL: a GET. Returns false if no complete answer was received, with the
+ * reason in `why`.
+ */
 static bool exchange(
 	struct sink_clickhouse *clickhouse, const char *url, const char *bytes, size_t len)
 {
@@ -297,15 +312,15 @@ static bool exchange(
 	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(clickhouse->curl, CURLOPT_HTTPHEADER,
 		bytes != NULL ? clickhouse->post_headers : clickhouse->get_headers);
-	if (bytes != NULL) { /* these make it a POST */
+	if (bytes != NULL) { /* selects POST */
 		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDS, bytes);
 		curl_easy_setopt(clickhouse->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
 	}
 	result = curl_easy_perform(clickhouse->curl);
 	curl_easy_setopt(clickhouse->curl, CURLOPT_ERRORBUFFER, NULL);
-	/* Of an answer that is longer than we read its beginning is enough. */
+	/* The answer may be longer than the buffer: its start is enough. */
 	if (result == CURLE_OK || (result == CURLE_WRITE_ERROR && clickhouse->answer_len > 0)) {
-		/* For libcurl an answer may end within its headers. */
+		/* libcurl accepts an answer that ends within its headers. */
 		if (clickhouse->has_headers)
 			return true;
 		note_error(clickhouse, "the answer ended within its headers");
@@ -342,8 +357,10 @@ static bool is_name(const char *name, size_t len)
 
 /* --- Columns that the table lacks */
 
-/* Reads the columns of the table. Returns false where the server lists none: it does not answer, has
- * no such table, does not show it to this user, or is not ClickHouse. */
+/*
+ * Reads the columns of the table. Returns false if the server lists none: no answer, no such table,
+ * no permission, or not ClickHouse.
+ */
 static bool describe(struct sink_clickhouse *clickhouse)
 {
 	char url[URL_MAX];
@@ -374,7 +391,7 @@ static bool has_column(const struct sink_clickhouse *clickhouse, const char *nam
 	return false;
 }
 
-/* A type of ClickHouse that takes all values of the column, also that there is none. */
+/* Returns a type of ClickHouse for all values of the column, including none. */
 static const char *type_of(const struct column *column)
 {
 	switch (column->type) {
@@ -386,13 +403,16 @@ static const char *type_of(const struct column *column)
 	}
 }
 
-/* Returns true if rows have the column: those of text, or those that the run will send. */
+/*
+ * Returns true if rows have the column: those of the part, or if NULL, those that the run will
+ * send.
+ */
 static bool is_sent(const struct sink_clickhouse *clickhouse, const struct column *column,
 	const struct clickhouse_part *part)
 {
 	const struct columns *columns = clickhouse->sink.columns;
 
-	/* The label without the comma before it; a value has no quote in it that is not escaped. */
+	/* Searches for the label without its comma. Quotes in values are escaped. */
 	if (part != NULL)
 		return memmem(part->rows, part->len, column->label + 1, column->label_len - 1) !=
 		       NULL;
@@ -402,8 +422,10 @@ static bool is_sent(const struct sink_clickhouse *clickhouse, const struct colum
 	return false;
 }
 
-/* Returns true if the table lacks a column of the rows (NULL: of those that the run will send), as
- * describe() read them. Then `why` says which, and what adds it. */
+/*
+ * Returns true if describe() found that the table lacks a column of the rows (NULL: of those that
+ * the run will send). Stores the missing columns and the statement that adds them in `why`.
+ */
 static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	char what[SINK_ERROR_MAX];
@@ -431,7 +453,7 @@ static bool note_lacking(struct sink_clickhouse *clickhouse, const struct clickh
 	return n > 0;
 }
 
-/* The server has refused rows for a column that the table lacks. */
+/* After the server refused a column: stores the missing columns in `why`. */
 static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	char why[sizeof(clickhouse->why)];
@@ -443,7 +465,7 @@ static void explain_lack(struct sink_clickhouse *clickhouse, const struct clickh
 
 /* --- One INSERT */
 
-/* Returns true if the server refuses a setting, which it is not to get again. */
+/* Returns true if the server refuses the setting. Then it is not sent again. */
 static bool refuses_setting(
 	const struct sink_clickhouse *clickhouse, const char *name, bool *refuses)
 {
@@ -453,9 +475,10 @@ static bool refuses_setting(
 }
 
 /*
- * By the token a server knows what it has written already, where the table remembers that. The same
- * bytes have the same one: rows say which they are. A server that collects rows before it writes
- * them answers when they are written. Older servers do not know these settings.
+ * The token lets the server drop rows that it has written before, if deduplication is enabled for
+ * the table. It is a checksum of the rows, which contain the identity of the run: only repeated
+ * rows have the same token. With WAIT a server that buffers rows answers after writing them. Older
+ * servers do not have these settings.
  */
 static enum answer insert(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
@@ -485,7 +508,7 @@ static enum answer insert(struct sink_clickhouse *clickhouse, const struct click
 	return answer;
 }
 
-/* --- Until its fate is known */
+/* --- Retries until the fate is known */
 
 static void wait_to_try_again(struct sink_clickhouse *clickhouse)
 {
@@ -516,27 +539,29 @@ static void warn_breaks(struct sink_clickhouse *clickhouse)
 	sink_warn_doubtful(&clickhouse->sink, why);
 }
 
-/* Returns true if rows that it refuses at once are to be sent one half after the other. With too many
- * refusals in an interval it is the table that does not suit. */
+/*
+ * Returns true if refused rows must be sent again in halves. After SINK_REFUSALS_MAX refusals in an
+ * interval the table is considered unsuitable.
+ */
 static bool is_split(struct sink_clickhouse *clickhouse, const struct clickhouse_part *part)
 {
 	if (part->n == 1 || clickhouse->sink.left || clickhouse->refused == SINK_REFUSALS_MAX)
 		return false;
 	clickhouse->refused++;
-	/* At the end of the run it has no more time than one that takes nothing. */
+	/* At the end of the run refusals have the same time limit as no answers. */
 	if (sink_queue_gives_up(clickhouse->sink.sink_queue, &clickhouse->taken_at))
 		sink_leave(&clickhouse->sink, clickhouse->why);
 	return !clickhouse->sink.left;
 }
 
-/* Result of sending rows. FATE_SPLIT: they must be sent in halves. */
+/* Result of sending rows. FATE_SPLIT: send them again in halves. */
 enum fate {
 	FATE_WRITTEN,
 	FATE_LOST,
 	FATE_SPLIT,
 };
 
-/* With a spool, rows wait unless they were refused one by one. */
+/* With a spool, only rows that were refused one by one are lost; others wait. */
 static bool is_lost(const struct sink_clickhouse *clickhouse, enum answer answer,
 	const struct clickhouse_part *part)
 {
@@ -572,7 +597,7 @@ static enum fate send_part(struct sink_clickhouse *clickhouse, struct clickhouse
 		}
 		part->doubtful |= answer == ANSWER_DOUBT || answer == ANSWER_BROKEN;
 		clickhouse->breaks += answer == ANSWER_BROKEN;
-		/* With a spool they wait: they are sent again with the same bytes. */
+		/* With a spool, rows wait and are sent again with the same bytes. */
 		if (clickhouse->breaks >= BREAKS_MAX && sink->spooled == NULL) {
 			warn_breaks(clickhouse);
 			break;
@@ -594,7 +619,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 
-/* The first part is on top; each of those below has the rows of its half. */
+/* Stack of parts, the next one on top. Each split halves the rows, which are at most 2^64. */
 #define PARTS_MAX             65
 
 static void send_rows(struct sink *sink, uint64_t rows)
@@ -629,10 +654,11 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	}
 }
 
-/* Whether there is a server that lets us in. */
+/* Returns true if the server accepts a query of this user. */
 static bool connect_sink(struct sink_clickhouse *clickhouse)
 {
-	static const char query[] = "SELECT 1 FORMAT Null"; /* as an INSERT, no answer */
+	/* the answer is empty, as to an INSERT */
+	static const char query[] = "SELECT 1 FORMAT Null";
 	enum answer answer;
 
 	curl_easy_setopt(clickhouse->curl, CURLOPT_TIMEOUT, OPENING_S);
@@ -641,8 +667,7 @@ static bool connect_sink(struct sink_clickhouse *clickhouse)
 	return answer == ANSWER_WRITTEN;
 }
 
-/* Returns true if the table has all columns, or if that cannot be known now: then the server refuses
- * what it lacks. */
+/* Returns true if the table has all columns, or if it cannot be read now. */
 static bool is_server_suitable(struct sink_clickhouse *clickhouse)
 {
 	bool listed;
@@ -661,11 +686,13 @@ static int open_place(struct sink *sink, bool require, char *why)
 
 	clickhouse->curl = curl;
 	clickhouse->all = columns_of(outputs[sink->kind], &every);
-	/* No "Expect: 100-continue": a round trip less. Servers may want to know of every request how
-	 * long it is. */
+	/*
+	 * Without "Expect: 100-continue" there is one round trip less. Some servers require a
+	 * length in each request.
+	 */
 	clickhouse->post_headers = curl_slist_append(NULL, "Expect:");
 	clickhouse->get_headers = curl_slist_append(NULL, "Content-Length: 0");
-	snprintf(why, SINK_ERROR_MAX, "there is no memory to send anything");
+	snprintf(why, SINK_ERROR_MAX, "out of memory");
 	if (curl == NULL || clickhouse->post_headers == NULL || clickhouse->get_headers == NULL ||
 		clickhouse->all == NULL)
 		return 1;
@@ -674,10 +701,12 @@ static int open_place(struct sink *sink, bool require, char *why)
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	/* What is given up does not wait for a name server that is silent. */
+	/* An aborted request does not wait for the name server. */
 	curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
-	/* A request that breaks on a connection that others had libcurl sends again by itself, and
-	 * tells of the second time alone: what came of the first nobody would know. */
+	/*
+	 * libcurl repeats a request by itself if it fails on a reused connection, and reports only
+	 * the result of the second one.
+	 */
 	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -697,7 +726,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	return 1;
 }
 
-/* --- What is asked for */
+/* --- Options */
 
 /* TABLE or DATABASE.TABLE */
 static bool is_table(const char *table)
@@ -710,7 +739,7 @@ static bool is_table(const char *table)
 	       (database == len || is_name(table + database + 1, len - database - 1));
 }
 
-/* The address before the slash of HOST[:PORT]/TABLE. */
+/* Parses the address of HOST[:PORT]/TABLE. slash: the one before TABLE. */
 static bool parse(const struct sink_type *scheme, const char *host, const char *slash,
 	struct socket_client_address *address, char *why)
 {
@@ -779,7 +808,7 @@ static struct sink *create(
 	return NULL;
 }
 
-/* A name is looked up for each connection. */
+/* Names are looked up for each connection anyway. */
 static void reopen(void *arg)
 {
 	struct sink_clickhouse *clickhouse = arg;

@@ -45,7 +45,7 @@ struct report_delivery delivery_totals(const struct delivery *delivery)
 	all.waiting = all.rows - all.dropped - all.delivered - all.acknowledged - all.failed -
 		      all.unknown;
 	if (all.spooled > all.waiting)
-		all.spooled = all.waiting; /* their fate became known meanwhile */
+		all.spooled = all.waiting; /* fates are counted before `spooled` is updated */
 	return all;
 }
 

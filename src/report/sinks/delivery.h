@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The account of rows of one kind that go to one place. Each row is in one column, and at any time
- *     rows = delivered + acknowledged + failed + unknown + dropped + what waits.
+ * Counts of rows of one kind that go to one sink. Each row has one state, and at any time
+ *     rows = delivered + acknowledged + failed + unknown + dropped + waiting.
  */
 
 #include <stdatomic.h>
@@ -12,41 +12,40 @@
 #include "report/rows/rows.h"
 
 struct delivery {
-	const char *name;            /* of the place, as it was given; outlives the account */
-	const struct output *output; /* NULL: the table for a person */
-	uint64_t spool_size;         /* bytes that its spool has at most; 0: it has none */
-	/* By the thread that hands over. */
+	const char *name;            /* name of the sink as configured; outlives this struct */
+	const struct output *output; /* NULL: the table of heavy hitters */
+	uint64_t spool_size;         /* limit in bytes; 0: no spool */
+	/* Written by the pushing thread. */
 	uint64_t rows;
-	struct report_delivery told; /* what had become of all rows at the last look */
-	/* By any thread that has them; anybody reads. */
-	_Atomic uint64_t dropped;      /* there was no room for them in the queue, or the spool */
-	_Atomic uint64_t spooled;      /* of those that wait, in the spool now */
-	_Atomic uint64_t spool_bytes;  /* that these take on the disk */
-	_Atomic uint64_t delivered;    /* the kernel took them */
-	_Atomic uint64_t acknowledged; /* whoever received them said so */
-	_Atomic uint64_t failed;       /* they are not there */
-	_Atomic uint64_t unknown;      /* nobody can say */
+	struct report_delivery told; /* totals at the last delivery_look() */
+	/* Written and read by any thread. */
+	_Atomic uint64_t dropped;      /* rows: the queue or the spool was full */
+	_Atomic uint64_t spooled;      /* waiting rows that are in the spool */
+	_Atomic uint64_t spool_bytes;  /* disk space of the spool */
+	_Atomic uint64_t delivered;    /* rows that the kernel accepted */
+	_Atomic uint64_t acknowledged; /* rows that the receiver confirmed */
+	_Atomic uint64_t failed;       /* rows that the receiver does not have */
+	_Atomic uint64_t unknown;      /* rows with a lost acknowledgement */
 	_Atomic uint64_t retries, reconnects;
-	_Atomic uint64_t bytes; /* delivered or acknowledged */
+	_Atomic uint64_t bytes; /* bytes that were delivered or acknowledged */
 };
 
-/* Whether the report says something that goes there. */
+/* Returns true if the report has rows of this kind. */
 bool delivery_concerns(const struct delivery *delivery, const struct report_epoch *epoch);
 
-/* The rows that the report has for it. */
+/* Returns the number of rows of this kind in the report. */
 uint64_t delivery_rows(const struct delivery *delivery, const struct report_epoch *epoch);
 
-/* Adds to a count of the outlet's thread. */
 static inline void delivery_count(_Atomic uint64_t *count, uint64_t rows)
 {
 	atomic_fetch_add_explicit(count, rows, memory_order_relaxed);
 }
 
-/* The rows of which nobody can say that they arrived, without those that were dropped. */
+/* Returns failed and unknown rows, without dropped ones. */
 uint64_t delivery_lost(const struct delivery *delivery);
 
-/* What became of all rows until now. By the thread that hands over. */
+/* Returns the counts since the start. Called by the pushing thread. */
 struct report_delivery delivery_totals(const struct delivery *delivery);
 
-/* What became of rows since the last look. By the thread that hands over. */
+/* Returns the counts since the last call. Called by the pushing thread. */
 struct report_delivery delivery_look(struct delivery *delivery);

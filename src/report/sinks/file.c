@@ -34,7 +34,7 @@ static void format_rows(
 	}
 }
 
-/* What nobody wants to read any more is not lost, but it was not delivered either. */
+/* Rows for a reader that closed its end count as failed, although they are not in file.lost. */
 static void account(struct file_destination *sink, uint64_t rows, uint64_t lost, size_t bytes)
 {
 	bool arrived = lost == 0 && !sink->file.unread;
@@ -44,7 +44,7 @@ static void account(struct file_destination *sink, uint64_t rows, uint64_t lost,
 	delivery_count(&sink->delivery.bytes, arrived ? bytes : 0);
 }
 
-/* What stands in to_file->text: so many rows of an epoch that starts then. */
+/* Writes to_file->text. rows: its number of rows. start: start of their epoch, ns since 1970. */
 static void write_text(
 	struct sink_file *to_file, struct file_destination *sink, uint64_t rows, int64_t start)
 {
@@ -66,7 +66,7 @@ static void write_rows(
 	account(sink, rows, sink->file.lost - lost, to_file->text.len);
 }
 
-/* Files are complete only when all have the epoch: until then a kill takes it from each of them. */
+/* All files get the rows before any file marks the epoch as complete. */
 static void write_epoch(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_file *to_file = arg;
@@ -84,7 +84,7 @@ static void write_epoch(void *arg, const struct report_epoch *epoch)
 			output_file_pass(&to_file->sinks[s]->file, epoch->end);
 }
 
-/* Nothing came until `time`. */
+/* No rows start before `time` (ns since 1970). */
 static void pass(void *arg, int64_t time)
 {
 	struct sink_file *to_file = arg;
@@ -119,7 +119,7 @@ static void reopen_files(void *arg)
 	to_file->reopened = reopened;
 }
 
-/* Who reads standard output may close it, as head does. */
+/* Logs once if the reader of standard output closed it, as head does. */
 static void look_at_readers(void *arg)
 {
 	struct sink_file *to_file = arg;
@@ -155,7 +155,7 @@ const struct sink_queue_ops file_ops = {
 	.look = look_at_readers,
 };
 
-/* A pipe has no name to be opened by again. */
+/* A pipe cannot be reopened by name. */
 const struct sink_queue_ops stream_ops = {
 	.begin = write_headers,
 	.write = write_epoch,

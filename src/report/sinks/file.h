@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Files as a place of reports. All regular files of a run are one place, and complete only when all
- * have an epoch: until then a kill takes it from each of them. A pipe or a terminal is a place by
+ * Files as a sink. All regular files of a run are one sink, and an epoch is complete only when all
+ * of them have it: output_file_mark() makes it final. A pipe, a terminal or a device is a sink by
  * itself.
  */
 
@@ -16,28 +16,31 @@
 #include "report/sinks/sink_queue.h"
 
 struct file_destination {
-	/* Of rows; NULL: the table for a person. Those of a format without a header are as the last
-	 * epoch's measurements need them. */
+	/*
+	 * Columns of the rows; NULL: the table of heavy hitters. A format without a header gets the
+	 * columns of each epoch's measurements.
+	 */
 	struct columns *columns;
 	struct output_file file;
 	struct delivery delivery;
-	size_t queue; /* as of struct sink_queue_params */
+	size_t queue; /* bytes; see struct sink_queue_params */
 	bool on_terminal;
-	bool left;    /* by who read it */
-	bool redrawn; /* there: each epoch over the last */
+	bool left;    /* its reader closed it, and that was logged */
+	bool redrawn; /* on the terminal: each epoch overwrites the last */
 	struct screen screen;
 };
 
-/* The thread's own from its start to its end. */
+/* Used only by the queue's thread while it runs. */
 struct sink_file {
 	struct sink_log *sink_log;
-	bool alone; /* the run has no other output than its one sink */
+	bool alone; /* the run has no other output */
 	struct file_destination **sinks;
 	uint32_t nb_sinks;
 	struct text text;
-	uint64_t next_epoch;               /* the first that was not written */
-	struct sink_log_reopened reopened; /* guarded by the outlet: read when that has reopened */
+	uint64_t next_epoch; /* number of the first epoch that is not written yet */
+	/* result; valid after sink_queue_reopening() returned false */
+	struct sink_log_reopened reopened;
 };
 
-/* Of regular files; of one pipe, terminal or device. */
+/* file_ops: regular files. stream_ops: one pipe, terminal or device. */
 extern const struct sink_queue_ops file_ops, stream_ops;

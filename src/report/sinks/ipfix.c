@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A collector of IPFIX as a place of reports: ipfix://, ipfix+tcp:// */
+/* Sink: an IPFIX collector (ipfix://, ipfix+tcp://). */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "sketch/measurement.h"
 
 #define PORT       "4739"
-#define PATIENCE_S 10              /* with a receiver who takes nothing, */
-#define ENDING_NS  (2 * SECOND_NS) /* and at the end of the run */
-#define DOMAINS    100             /* observation domains of a place */
+#define PATIENCE_S 10              /* limit of waiting for a receiver that accepts nothing */
+#define ENDING_NS  (2 * SECOND_NS) /* the same at the end of the run */
+#define DOMAINS    100             /* observation domains per sink */
 _Static_assert(CONFIG_MEASUREMENTS_MAX < DOMAINS, "one of them is of totals");
 
 struct sink_ipfix {
 	struct sink sink;
 	struct ipfix_socket *socket;
-	bool end_bounded; /* the run does not wait for rows; owned by its thread */
+	bool end_bounded; /* the source does not wait for outputs; used by the sink's thread */
 };
 
 static int64_t retry_time(void *arg)
@@ -34,7 +34,10 @@ static int64_t retry_time(void *arg)
 	return ending && left > ENDING_NS ? ENDING_NS : left;
 }
 
-/* A source that waits, and is not stopped, waits for as long as it takes. */
+/*
+ * Returns the time for the rest of the report, in ns. INT64_MAX: no limit, also at the end of a run
+ * whose source waits for outputs, unless it is stopped.
+ */
 static int64_t left(void *arg)
 {
 	const struct sink_ipfix *ipfix_sink = arg;

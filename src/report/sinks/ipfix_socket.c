@@ -11,8 +11,9 @@
 #include "base/units.h"
 #include "report/sinks/sink_log.h"
 
-#define GAP_MAX_NS     (SECOND_NS / 2000) /* between datagrams: small buffers take as many */
-#define EARLY_NS       (SECOND_NS / 5000) /* so much is not worth a sleep */
+/* ns between datagrams; small receive buffers keep up with this rate */
+#define GAP_MAX_NS     (SECOND_NS / 2000)
+#define EARLY_NS       (SECOND_NS / 5000) /* ns; shorter waits are skipped */
 #define LINE_MAX_BYTES 512
 
 struct ipfix_socket {
@@ -20,20 +21,22 @@ struct ipfix_socket {
 	struct ipfix *ipfix;
 	struct socket_client client;
 
-	struct log_ratelimit_state loses; /* rows */
-	uint64_t lost;                    /* of them, since it was said how many */
+	struct log_ratelimit_state loses; /* warnings about lost rows */
+	uint64_t lost;                    /* lost rows since the last message with their number */
 
-	struct ipfix_counts counts; /* of the report */
-	/* UDP: of the report's datagram that went last. An answer that it was refused comes later. */
+	struct ipfix_counts counts; /* counts of the current report */
+	/* UDP: rows and bytes of the last datagram of the report, which may still be refused. */
 	uint32_t last_rows, last_bytes;
 
-	/* Pacing; monotonic. */
-	int64_t next_at, gap_per_row; /* as planned, */
-	int64_t least_at;             /* and what is too early in any case */
-	uint64_t rows_left;           /* of the report */
-	bool hurried;                 /* the run ends, and its rest was spread over what is left */
-	uint64_t flow_rows;           /* that came while the epoch was open */
-	int64_t flow_gap_per_row;     /* as the epoch before had them */
+	/* Pacing, in monotonic ns. */
+	int64_t next_at, gap_per_row; /* planned time of the next datagram; time per row */
+	int64_t least_at;             /* earliest time of the next datagram */
+	uint64_t rows_left;           /* rows of the report not sent yet */
+	/* the rest was spread over the time left at the end of the run */
+	bool hurried;
+	uint64_t flow_rows; /* rows of flow records in the current epoch so far */
+	/* time per row that the previous epoch's records needed; 0: not known */
+	int64_t flow_gap_per_row;
 };
 
 static int64_t wall_clock(void *arg)
@@ -69,7 +72,7 @@ static void heed_mtu(struct ipfix_socket *ipfix)
 		ipfix_limit(ipfix->ipfix, max);
 }
 
-/* Rows of the datagram before are lost, too, where it was that which was refused. */
+/* Takes back the last datagram: the error may be the answer to it. */
 static void take_back_last(struct ipfix_socket *ipfix)
 {
 	ipfix->counts.delivered -= ipfix->last_rows;
@@ -92,7 +95,7 @@ static enum ipfix_peer peer(void *arg)
 	return IPFIX_ANEW;
 }
 
-/* How long messages may be follows from the way there: it is known before rows are put into them. */
+/* Connects first, since the path MTU limits the messages. */
 static void meet(struct ipfix_socket *ipfix)
 {
 	if (is_udp(ipfix) && ipfix->client.fd < 0 && socket_client_reach(&ipfix->client))
@@ -109,7 +112,10 @@ static void sleep_until(int64_t time)
 		;
 }
 
-/* At the end of the run the rest of a report has less time than it was planned to have. */
+/*
+ * At the end of the run spreads the rest of the report over the time that is left, if that is
+ * shorter than planned.
+ */
 static void hurry(struct ipfix_socket *ipfix, int64_t now)
 {
 	int64_t left = ipfix->options.left != NULL && !ipfix->hurried
@@ -126,8 +132,8 @@ static void hurry(struct ipfix_socket *ipfix, int64_t now)
 }
 
 /*
- * Where the thread did not get the CPU in time, datagrams come up to twice as fast until what was
- * missed is made up for, so that a report leaves when it should; a rate that was asked for is kept.
+ * Waits until the next datagram may be sent. A late thread sends up to twice as fast until it has
+ * caught up, so that the report ends in time. A configured rate is never exceeded.
  */
 static void pace(struct ipfix_socket *ipfix, uint32_t rows)
 {
@@ -178,8 +184,9 @@ static bool send_message(void *arg, const uint8_t *message, uint32_t len, uint32
 /* --- Reports */
 
 /*
- * An epoch's rows are spread over the next one, records that come while it is open as those of the
- * epoch before needed; but no slower than small buffers take them. A source that waits has time.
+ * Spreads the rows of an epoch over the next one, and its flow records, which are reported while it
+ * is open, at the rate of the previous epoch; but not slower than one datagram per GAP_MAX_NS.
+ * Sources that wait for outputs have no duration.
  */
 static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *epoch, uint64_t rows)
 {
@@ -204,7 +211,7 @@ static void choose_pace(struct ipfix_socket *ipfix, const struct report_epoch *e
 	ipfix->flow_rows = 0;
 }
 
-/* Once when rows begin to be lost, and once when they arrive again. */
+/* Logs once when rows begin to be lost, and once when they are accepted again. */
 static void log_losses(struct ipfix_socket *ipfix)
 {
 	bool lost = ipfix->counts.failed > 0;
@@ -213,12 +220,11 @@ static void log_losses(struct ipfix_socket *ipfix)
 
 	ipfix->lost += ipfix->counts.failed;
 	if (lost && log_ratelimit_begins(&ipfix->loses, now, often))
-		log_socket(ipfix, true, "%s; rows are lost until it takes them%s",
+		log_socket(ipfix, true, "%s; rows are lost until the receiver accepts them%s",
 			ipfix->client.why, often);
 	if (lost || ipfix->counts.delivered == 0 || !log_ratelimit_ends(&ipfix->loses, now))
 		return;
-	log_socket(
-		ipfix, false, "takes rows again; %llu were lost", (unsigned long long)ipfix->lost);
+	log_socket(ipfix, false, "resumed; %llu rows were lost", (unsigned long long)ipfix->lost);
 	ipfix->lost = 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A topic of Kafka as a place of reports: kafka://BROKERS/TOPIC. Each row is a message of JSON, and
- * the brokers' answers are the account: librdkafka knows of each message whether they have it, do
- * not have it, or may have it. librdkafka sends messages in batches, and a broker refuses a batch as a
- * whole: rows that it refused so are sent again in parts, each half as long, down to one row.
+ * Sink: a topic of Kafka (kafka://BROKERS/TOPIC). Each row is a JSON message. The broker's answer
+ * to each message gives its fate: librdkafka reports stored, not stored or possibly stored. A
+ * broker refuses whole batches: refused rows are sent again in parts, each half as long, down to
+ * one row.
  */
 
 #include "report/sinks/sink.h"
@@ -34,39 +34,39 @@ const struct sink_type sink_type_kafka = {.prefix = PREFIX, .form = FORM, .missi
 #include "report/sinks/socket_client.h"
 
 #define PORT        "9092"
-#define TOPIC_MAX   249 /* bytes, which Kafka allows */
+#define TOPIC_MAX   249 /* bytes; limit of Kafka */
 #define POLL_MS     100
-#define PURGE_POLLS 20 /* in which a producer that gives up has told so of all messages */
-#define LEAVING_S   2  /* at most, to end a producer in */
+#define PURGE_POLLS 20 /* limit of polls for the fates of all messages after a purge */
+#define LEAVING_S   2  /* limit of waiting for the end of a producer */
 #define ERROR_MAX   512
-#define BATCH       64         /* messages that are handed over at once */
-#define TEXT_BYTES  (32 << 10) /* of rows that are formatted at once: they stay in the first cache */
-#define AGAIN_BYTES (4 << 20)  /* limit of refused rows that wait while others are sent */
+#define BATCH       64         /* messages per call of librdkafka */
+#define TEXT_BYTES  (32 << 10) /* bytes of rows that are formatted at once; fits the L1 cache */
+#define AGAIN_BYTES (4 << 20)  /* bytes; limit of refused rows that wait while others are sent */
 
 struct sink_kafka {
 	struct sink sink;
-	char *brokers; /* and behind its final 0 the topic */
+	char *brokers; /* ends with 0; the topic follows in the same allocation */
 	const char *topic_name;
 	const struct option_properties *properties;
 
-	/* By the outlet's thread, on which librdkafka calls back, too. */
-	rd_kafka_t *kafka; /* NULL: there is none, for lack of memory or threads */
+	/* Used by the sink's thread, which also runs the callbacks of librdkafka. */
+	rd_kafka_t *kafka; /* NULL: not created, for lack of memory or threads */
 	rd_kafka_topic_t *topic;
-	bool keyed;       /* rows are of exporters */
-	bool answers;     /* some came since `answered` was set */
-	int64_t answered; /* monotonic ns: since then it had no need to, or has not */
-	/* Rows of refused batches, one per line. They are sent again in parts. */
+	bool keyed;       /* rows have an exporter, the message key */
+	bool answers;     /* answers arrived since note_answers() */
+	int64_t answered; /* monotonic ns of the last answer, or check during the run */
+	/* Rows of refused batches, one per line, to be sent again. */
 	struct text refused;
 	uint64_t nb_rejected;
 	rd_kafka_resp_err_t refusal; /* error of the last refused row */
-	bool alone;                  /* each row is sent by a request of its own */
-	uint32_t refusals; /* parts of more than one row that were refused, of the interval */
-	int64_t backoff;   /* ns */
-	bool closed;       /* a row was not taken, until somebody mends what is no matter of it */
-	char why[128];     /* what librdkafka complained of last */
+	bool alone;                  /* one row per request: a refusal is final */
+	uint32_t refusals;           /* refused parts of several rows, of this interval */
+	int64_t backoff;             /* ns */
+	bool closed;                 /* rows wait until an operator fixes the broker or topic */
+	char why[128];               /* last error of librdkafka */
 };
 
-/* --- What librdkafka says, by the outlet's thread */
+/* --- Callbacks of librdkafka, on the sink's thread */
 
 static void note_error(struct sink_kafka *kafka_sink, const char *why)
 {
@@ -95,8 +95,10 @@ static bool is_of_batch(rd_kafka_resp_err_t error)
 	       error == RD_KAFKA_RESP_ERR_INVALID_RECORD;
 }
 
-/* With a spool rows wait until somebody lets them in: all but those that it can never take as they are,
- * and those that are given up here. */
+/*
+ * Returns true if rows must wait in the spool until an operator fixes the error: any error except
+ * those of the rows themselves, and those after giving up.
+ */
 static bool is_closed(const struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error)
 {
 	if (kafka_sink->sink.spooled == NULL || is_of_batch(error))
@@ -109,7 +111,7 @@ static bool is_closed(const struct sink_kafka *kafka_sink, rd_kafka_resp_err_t e
 	}
 }
 
-/* Says that a row was not taken, for good or for now, or that nobody knows. */
+/* Logs that a row was not stored: it waits, is lost, or is possibly stored. */
 static void warn_not_taken(struct sink_kafka *kafka_sink, rd_kafka_resp_err_t error, bool doubtful)
 {
 	const char *why = rd_kafka_err2str(error);
@@ -136,8 +138,10 @@ static _Atomic uint64_t *fate_of(struct delivery *delivery, const rd_kafka_messa
 		       : &delivery->unknown;
 }
 
-/* Keeps a row to send it again. Returns false if its fate is final: it was sent by itself, or memory is
- * missing. */
+/*
+ * Keeps a refused row to send it again. Returns false if its fate is final: it was sent in its own
+ * request, the error is not of a batch, or out of memory.
+ */
 static bool keep_rejected(struct sink_kafka *kafka_sink, const rd_kafka_message_t *message)
 {
 	size_t before = kafka_sink->refused.len;
@@ -178,8 +182,8 @@ static void hear_fate(rd_kafka_t *kafka, const rd_kafka_message_t *message, void
 /* --- The producer */
 
 /*
- * A message waits as long as its place does (socket.c has the same of sockets), in so much
- * memory at most; it is written once, in the order of the rows of a partition.
+ * Messages have no timeout in librdkafka: the sink limits the wait. They take limited memory, are
+ * written once, and keep their order per partition.
  */
 static const char *const settings[][2] = {
 	{"client.id", "sketchtap"},
@@ -197,8 +201,10 @@ static void *destroy_producer(void *kafka)
 	return NULL;
 }
 
-/* That waits for threads which look names up, and a name server that is silent keeps those for long:
- * then it goes on by itself. Nothing calls back any more. */
+/*
+ * rd_kafka_destroy() waits for threads that look up names, which a silent name server can delay for
+ * long: after LEAVING_S it continues in the background. No callbacks follow.
+ */
 static void leave_producer(rd_kafka_t *kafka)
 {
 	struct timespec until;
@@ -222,7 +228,7 @@ static void free_producer(struct sink_kafka *kafka_sink)
 	kafka_sink->kafka = NULL;
 }
 
-/* Returns 0, or the exit status with why. */
+/* Returns 0, or the exit status with the reason in error. */
 static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
@@ -230,7 +236,7 @@ static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 			   ERROR_MAX) == RD_KAFKA_CONF_OK;
 	int status;
 
-	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
+	_Static_assert(ERROR_MAX >= KAFKA_WHY_MAX, "for messages about properties");
 	kafka_sink->kafka = NULL;
 	for (size_t s = 0; set && s < sizeof(settings) / sizeof(settings[0]); s++)
 		set = rd_kafka_conf_set(conf, settings[s][0], settings[s][1], error, ERROR_MAX) ==
@@ -242,7 +248,7 @@ static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 	rd_kafka_conf_set_log_cb(conf, NULL);
 	if (status == 0) {
 		kafka_sink->kafka = rd_kafka_new(RD_KAFKA_PRODUCER, conf, error, ERROR_MAX);
-		/* Properties that contradict each other, or name what is not there. */
+		/* Properties contradict each other, or name a missing file. */
 		status = rd_kafka_last_error() == RD_KAFKA_RESP_ERR__INVALID_ARG ? 2 : 1;
 	}
 	if (kafka_sink->kafka == NULL) {
@@ -258,7 +264,7 @@ static int make_producer(struct sink_kafka *kafka_sink, char error[ERROR_MAX])
 	return 1;
 }
 
-/* Whether any broker answers. */
+/* Returns true if a broker answers. */
 static bool connect_sink(struct sink_kafka *kafka_sink, char why[ERROR_MAX])
 {
 	const struct rd_kafka_metadata *metadata;
@@ -282,7 +288,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	char error[ERROR_MAX] = "";
 	int status;
 
-	signals_block(); /* threads of librdkafka get none */
+	signals_block(); /* threads of librdkafka must not receive signals */
 	status = make_producer(kafka_sink, error);
 	signals_unblock();
 	snprintf(why, SINK_ERROR_MAX, "%s", error);
@@ -291,7 +297,7 @@ static int open_place(struct sink *sink, bool require, char *why)
 	return status;
 }
 
-/* After an error that ends a producer for good its messages have their fates. */
+/* Frees the producer after a fatal error, when its messages have their fates. */
 static void replace_if_fatal(struct sink_kafka *kafka_sink)
 {
 	char error[ERROR_MAX];
@@ -300,7 +306,7 @@ static void replace_if_fatal(struct sink_kafka *kafka_sink)
 		RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	note_error(kafka_sink, error);
-	free_producer(kafka_sink); /* the next rows make another */
+	free_producer(kafka_sink); /* begin_rows() makes another */
 	delivery_count(&kafka_sink->sink.delivery.reconnects, 1);
 }
 
@@ -315,8 +321,10 @@ static void note_answers(struct sink_kafka *kafka_sink)
 	kafka_sink->answers = false;
 }
 
-/* Takes answers for a moment; where no more rows come, those that librdkafka has leave at once. Returns
- * false where the rest is left, at the end of the run. */
+/*
+ * Processes answers for up to POLL_MS. more false: no rows follow, so librdkafka sends queued ones
+ * at once. Returns false if the sink is abandoned at the end of the run.
+ */
 static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
 {
 	char why[sizeof(kafka_sink->why) + 16];
@@ -336,8 +344,10 @@ static bool wait_for_answers(struct sink_kafka *kafka_sink, bool more)
 	return false;
 }
 
-/* Returns how many of the messages librdkafka has, of which it will tell. Those that it has no room
- * for stay in front. */
+/*
+ * Returns the number of messages that librdkafka accepted and will report. Moves those that did not
+ * fit its queue to the front, and sets *n to their number.
+ */
 static int produce_some(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int *n)
 {
 	int wait = 0, taken = rd_kafka_produce_batch(kafka_sink->topic, RD_KAFKA_PARTITION_UA,
@@ -353,7 +363,7 @@ static int produce_some(struct sink_kafka *kafka_sink, rd_kafka_message_t *messa
 	return taken;
 }
 
-/* Returns how many librdkafka has. */
+/* Returns the number of messages that librdkafka accepted. */
 static uint64_t produce(struct sink_kafka *kafka_sink, rd_kafka_message_t *messages, int n)
 {
 	uint64_t produced = 0;
@@ -368,14 +378,16 @@ static uint64_t produce(struct sink_kafka *kafka_sink, rd_kafka_message_t *messa
 	return produced;
 }
 
-/* Until the fate of all is known. */
+/*
+ * Waits until the fates of all messages are known, or counts them as unknown at the end of the run.
+ */
 static void await_fates(struct sink_kafka *kafka_sink)
 {
 	while (rd_kafka_outq_len(kafka_sink->kafka) > 0 && wait_for_answers(kafka_sink, false))
 		;
 	if (!kafka_sink->sink.left)
 		return;
-	/* Without waiting for threads that look names up. */
+	/* Does not wait for threads that look up names. */
 	rd_kafka_purge(kafka_sink->kafka,
 		RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
 	for (uint32_t polls = 0; rd_kafka_outq_len(kafka_sink->kafka) > 0 && polls < PURGE_POLLS;
@@ -385,7 +397,7 @@ static void await_fates(struct sink_kafka *kafka_sink)
 		&kafka_sink->sink.fates->unknown, (uint64_t)rd_kafka_outq_len(kafka_sink->kafka));
 }
 
-/* Rows of an exporter have it as key: they are in one partition, in their order. */
+/* The exporter is the key: its rows go to one partition, in order. */
 static void set_key(rd_kafka_message_t *message)
 {
 	static const char label[] = "\"exporter\":\"";
@@ -402,7 +414,7 @@ static void set_key(rd_kafka_message_t *message)
 	message->key_len = (size_t)(quote - key);
 }
 
-/* Returns how many of the rows librdkafka has. */
+/* Returns the number of rows that librdkafka accepted. */
 static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, size_t len)
 {
 	const char *at = rows, *const end = rows + len;
@@ -428,7 +440,7 @@ static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, si
 
 /* --- Rows of batches that were refused */
 
-/* Some rows of a text, one per line. */
+/* Part of a text, one row per line. */
 struct kafka_part {
 	const char *rows;
 	size_t len;
@@ -447,15 +459,17 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 	return part;
 }
 
-/* Returns true if refused rows are sent again, in parts. With too many refusals in an interval it is the
- * topic that does not suit. */
+/*
+ * Returns true if refused rows must be sent again in parts. After SINK_REFUSALS_MAX refusals in an
+ * interval the topic is considered unsuitable.
+ */
 static bool sends_again(struct sink_kafka *kafka_sink)
 {
 	const char *why = rd_kafka_err2str(kafka_sink->refusal);
 
 	if (kafka_sink->sink.left || kafka_sink->closed)
 		return false;
-	/* At the end of the run it has no more time than one that takes nothing. */
+	/* At the end of the run refusals have the same time limit as no answers. */
 	if (sink_queue_gives_up(kafka_sink->sink.sink_queue, &kafka_sink->answered)) {
 		sink_leave(&kafka_sink->sink, why);
 		return false;
@@ -470,7 +484,7 @@ static bool sends_again(struct sink_kafka *kafka_sink)
 	return false;
 }
 
-/* Sends all rows of the text in parts of `size` rows, one after the other. */
+/* Sends the rows of the text in parts of `size` rows. */
 static void send_parts(
 	struct sink_kafka *kafka_sink, const struct text *text, uint64_t rows, uint64_t size)
 {
@@ -494,8 +508,10 @@ static void send_parts(
 	delivery_count(&kafka_sink->sink.fates->failed, rows);
 }
 
-/* Sends refused rows again until each has its fate: in parts of half as many rows, then of half as many
- * of those that were refused again, down to one row. */
+/*
+ * Sends refused rows again until each has its fate: in parts of half as many rows, then those
+ * refused again in parts of half that size, down to one row.
+ */
 static void send_again(struct sink_kafka *kafka_sink)
 {
 	for (uint64_t size = kafka_sink->nb_rejected; kafka_sink->nb_rejected > 0;) {
@@ -516,7 +532,7 @@ static bool begin_rows(struct sink_kafka *kafka_sink, uint64_t rows)
 
 	kafka_sink->closed = false;
 	kafka_sink->refusals = 0;
-	/* One that was left is heard no more: what it may still tell of was counted. */
+	/* An abandoned producer is not used again: its messages are counted as unknown. */
 	if (!kafka_sink->sink.left &&
 		(kafka_sink->kafka != NULL || make_producer(kafka_sink, error) == 0))
 		return true;
@@ -531,7 +547,7 @@ static bool begin_rows(struct sink_kafka *kafka_sink, uint64_t rows)
 	return false;
 }
 
-/* Of which librdkafka has some, until the fates of all are known. */
+/* Waits for the fates of rows, `produced` of which librdkafka accepted. */
 static void end_rows(struct sink_kafka *kafka_sink, uint64_t rows, uint64_t produced)
 {
 	delivery_count(&kafka_sink->sink.fates->failed, rows > produced ? rows - produced : 0);
@@ -567,7 +583,7 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	kafka_sink->answered = clock_now(CLOCK_MONOTONIC);
 	kafka_sink->backoff = 0;
 	bring_once(kafka_sink, rows);
-	/* All of them again, with the same bytes: only the last time counts. */
+	/* Sends all rows again, with the same bytes, and counts only the last attempt. */
 	while (kafka_sink->closed && !sink->left) {
 		wait_to_try_again(kafka_sink);
 		if (sink->left)
@@ -578,8 +594,10 @@ static void send_rows(struct sink *sink, uint64_t rows)
 	}
 }
 
-/* Without a spool only rows that were refused are sent twice: librdkafka sends rows while the next are
- * formatted. */
+/*
+ * Without a spool only refused rows are sent twice, so librdkafka can send rows while the next are
+ * formatted.
+ */
 static void write_report(void *arg, const struct report_epoch *epoch)
 {
 	struct sink_kafka *kafka_sink = arg;
@@ -604,7 +622,7 @@ static void write_report(void *arg, const struct report_epoch *epoch)
 	end_rows(kafka_sink, rows, produced);
 }
 
-/* --- What is asked for */
+/* --- Options */
 
 static bool is_topic(const char *topic)
 {
@@ -634,7 +652,7 @@ static bool check_properties(const struct sink_request *request, char *why)
 {
 	char name[KAFKA_PROPERTY_MAX];
 
-	_Static_assert(SINK_ERROR_MAX >= KAFKA_WHY_MAX, "for what is said of properties");
+	_Static_assert(SINK_ERROR_MAX >= KAFKA_WHY_MAX, "for messages about properties");
 	if (kafka_properties_check(&request->options->kafka, name, why))
 		return true;
 	if (request->key != NULL)

@@ -10,8 +10,8 @@
 static const char of_file[] = ".file";
 
 struct property {
-	char name[KAFKA_PROPERTY_MAX]; /* of librdkafka */
-	const char *value;             /* or the file that has it */
+	char name[KAFKA_PROPERTY_MAX]; /* name in librdkafka */
+	const char *value;             /* value, or file with the value */
 	bool in_file;
 };
 
@@ -22,7 +22,7 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Of NAME=VALUE. */
+/* Parses NAME=VALUE or NAME.file=FILE. */
 static struct property property_of(const char *text)
 {
 	size_t len = strcspn(text, "=");
@@ -35,7 +35,7 @@ static struct property property_of(const char *text)
 	return property;
 }
 
-/* What the configuration file, and who prints it, should not have. */
+/* Returns true if the value must not be in the configuration file, which may be printed. */
 static bool is_secret(const char *name)
 {
 	return strstr(name, "password") != NULL || strstr(name, "secret") != NULL;
@@ -49,12 +49,12 @@ static bool is_of_url(const char *name)
 static bool check_property(
 	rd_kafka_conf_t *conf, const struct property *property, char why[KAFKA_WHY_MAX])
 {
-	/* Of a file it is the name alone that can be looked at. */
+	/* The value is in a file: checks only the name. */
 	rd_kafka_conf_res_t result = rd_kafka_conf_set(
 		conf, property->name, property->in_file ? "" : property->value, why, KAFKA_WHY_MAX);
 
 	if (is_of_url(property->name))
-		snprintf(why, KAFKA_WHY_MAX, "the URL has the brokers; omit it");
+		snprintf(why, KAFKA_WHY_MAX, "the URL contains the brokers; omit it");
 	else if (strcmp(property->name, "delivery.report.only.error") == 0)
 		snprintf(why, KAFKA_WHY_MAX, "hides acknowledgements; omit it");
 	else if (result == RD_KAFKA_CONF_UNKNOWN)

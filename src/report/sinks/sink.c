@@ -94,7 +94,9 @@ void sink_hide(const char *url, char shown[SINK_SHOWN_MAX])
 
 	host = from = host != NULL ? host + 3 : url;
 	query = strchrnul(host, '?');
-	/* What stands before an @ may be a password, in which a / or ? was not written as %2F or %3F. */
+	/*
+	 * The part before an @ may be a password with a / or ? that is not escaped as %2F or %3F.
+	 */
 	hides = host > url && strchr(host, '@') != NULL;
 	at = memrchr(host, '@', (size_t)(query - host));
 	if (hides)
@@ -191,7 +193,7 @@ void sink_free(struct sink *sink)
 
 int sink_absent(char *why, const char *reason)
 {
-	snprintf(why, SINK_ERROR_MAX, "%.*s; start it, or leave out require", WHY_SHOWN, reason);
+	snprintf(why, SINK_ERROR_MAX, "%.*s; start it, or omit require", WHY_SHOWN, reason);
 	return 1;
 }
 
@@ -200,7 +202,7 @@ int sink_open(struct sink *sink, bool require, char *why)
 	return sink->scheme->open != NULL ? sink->scheme->open(sink, require, why) : 0;
 }
 
-/* --- By the place's thread */
+/* --- Called by the sink's thread */
 
 int64_t sink_patience(const struct sink *sink, uint32_t usual)
 {
@@ -219,7 +221,7 @@ uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch)
 {
 	uint64_t rows = delivery_rows(&sink->delivery, epoch);
 
-	/* A header was sent, and stays. */
+	/* A header fixes the columns. */
 	if (rows > 0 && sink->format->header == NULL)
 		columns_suit(&sink->columns, epoch);
 	return rows;
@@ -284,22 +286,22 @@ void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, c
 
 void sink_say_waits(struct sink *sink, const char *why)
 {
-	sink_warn(sink, &sink->waits, why, "rows wait until it takes them");
+	sink_warn(sink, &sink->waits, why, "rows wait until the receiver accepts them");
 }
 
 void sink_warn_refused(struct sink *sink, const char *why)
 {
 	if (!sink->left)
-		sink_warn(sink, &sink->refuses, why, "such rows are lost");
+		sink_warn(sink, &sink->refuses, why, "the refused rows are lost");
 }
 
 void sink_warn_doubtful(struct sink *sink, const char *why)
 {
 	if (!sink->left)
-		sink_warn(sink, &sink->doubts, why, "nobody can say which of them arrived");
+		sink_warn(sink, &sink->doubts, why, "its rows may be lost");
 }
 
-/* Since that was said last. */
+/* Returns the increase of a count since the last call. */
 static uint64_t newly(const _Atomic uint64_t *count, uint64_t *told)
 {
 	uint64_t now = atomic_load_explicit(count, memory_order_relaxed), before = *told;
@@ -315,11 +317,11 @@ static void log_takes(struct sink *sink)
 	char lost[48] = "", doubtful[64] = "";
 
 	if (failed > 0)
-		snprintf(lost, sizeof(lost), "; %llu were lost", (unsigned long long)failed);
+		snprintf(lost, sizeof(lost), "; %llu rows were lost", (unsigned long long)failed);
 	if (unknown > 0)
-		snprintf(doubtful, sizeof(doubtful), "; of %llu nobody can say",
+		snprintf(doubtful, sizeof(doubtful), "; %llu may be lost",
 			(unsigned long long)unknown);
-	sink_say(sink, false, "takes rows again%s%s", lost, doubtful);
+	sink_say(sink, false, "resumed%s%s", lost, doubtful);
 }
 
 void sink_say_takes(struct sink *sink)
@@ -340,6 +342,6 @@ void sink_leave(struct sink *sink, const char *why)
 	if (!sink->left)
 		sink_say(sink, true, "%s at the end of the run; %s", why,
 			sink->spooled != NULL ? "its rows stay in the spool"
-					      : "its rows are lost, or nobody can say");
+					      : "its waiting rows may be lost");
 	sink->left = true;
 }

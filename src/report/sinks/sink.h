@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Places that URLs name: who takes the rows of one kind, elsewhere than in a file. Each kind of
- * place is a struct sink_type, a file, and a row of the table in sink.c.
+ * Network sinks: destinations of rows that are named by a URL. Each type is a struct sink_type in a
+ * file of its own, and a row of the table in sink.c.
  */
 
 #include "config/config.h"
@@ -14,154 +14,178 @@
 #define SINK_ERROR_MAX 768
 #define SINK_KEY_MAX   160
 
-/* Refusals of more than one row after which a place sends an interval's rows in no smaller parts. */
+/* Refused requests of several rows, after which a sink stops splitting an interval's rows. */
 #define SINK_REFUSALS_MAX 4096
 
-/* What is asked for. */
+/* A requested sink. */
 struct sink_request {
 	const char *url;
-	const char *name; /* what the place is called */
+	const char *name; /* name in messages and delivery counts */
 	enum row_kind kind;
 	enum output_format format;       /* FORMAT_AUTO: none was named */
-	enum output_format usual_format; /* that text then has */
-	struct column_choice choice;     /* but for `named`, which is the format's */
+	enum output_format usual_format; /* format of text if none was named */
+	struct column_choice choice;     /* columns; sink_create() sets `named` by the format */
 	const struct sink_options *options;
 	const struct config *config;
-	/* [SINK_KEY_MAX]: check() says here which key of the section is at fault, where it is not the
-	 * URL; NULL: nobody asks. */
+	/*
+	 * [SINK_KEY_MAX]: check() writes the key of the section that is at fault, if it is not the
+	 * URL; NULL: not needed.
+	 */
 	char *key;
 };
 
-/* The beginning of each place; by its own thread, but for the account. */
+/* Common part of each network sink. Used only by the sink's thread, except for `delivery`. */
 struct sink {
 	const struct sink_type *scheme;
 	enum row_kind kind;
-	atomic_bool roused; /* it is to be tried at once, where a spool has it; any thread */
+	atomic_bool roused; /* retry now; set by any thread (sinks with a spool) */
 	struct delivery delivery;
-	struct columns *columns;     /* of rows as text, from malloc(); NULL: others */
-	const struct format *format; /* theirs */
-	struct text header;          /* what begins a connection with them */
-	struct text text;            /* of the report: sink_rows() */
+	struct columns *columns;     /* columns of text rows, from malloc(); NULL: binary rows */
+	const struct format *format; /* format of text rows; NULL: binary rows */
+	struct text header;          /* text sent first on each connection */
+	struct text text;            /* rows of one report, as text */
 	struct sink_log *sink_log;
-	size_t queue;                  /* as of struct sink_queue_params */
-	struct sink_queue *sink_queue; /* from before its thread starts; NULL: not yet */
-	struct delivery *fates; /* where those of rows are counted: the account's, or a spool's */
-	struct sink_spool *spooled; /* NULL: it has no spool */
-	uint64_t dropped;           /* rows that the spool did not take */
-	/* That rows wait, that rows are refused, that nobody can say what became of some. */
+	size_t queue;                  /* bytes; see struct sink_queue_params */
+	struct sink_queue *sink_queue; /* NULL: not created yet */
+	struct delivery *fates; /* counts of the rows' fates: &delivery, or those of the spool */
+	struct sink_spool *spooled; /* NULL: no spool */
+	uint64_t dropped;           /* rows that the spool did not accept */
+	/* Rate limits of warnings: rows wait, rows were refused, rows may be lost. */
 	struct log_ratelimit_state waits, refuses, doubts;
-	uint64_t told_failed, told_unknown; /* rows, when it was said that it takes rows again */
-	bool hurried;                       /* it was tried at once because the run ends */
-	bool left;                          /* the run is over, and it took nothing for too long */
+	/* rows at the last message that rows are accepted again */
+	uint64_t told_failed, told_unknown;
+	bool hurried; /* it was retried at once at the end of the run */
+	/* abandoned: the run is over, and it accepted nothing in time */
+	bool left;
 };
 
-/* What its rows are. */
+/* Encoding of the rows of a sink. */
 enum sink_encoding {
-	SINK_ENCODING_TEXT, /* of any format */
+	SINK_ENCODING_TEXT, /* text of any format */
 	SINK_ENCODING_JSON,
-	SINK_ENCODING_ENCODED, /* the place's own business */
+	SINK_ENCODING_ENCODED, /* encoded by the sink itself */
 };
 
 struct sink_type {
-	const char *prefix;  /* of URLs */
-	const char *form;    /* of a URL, for a person */
-	const char *missing; /* why this build has it not; NULL: it has */
+	const char *prefix;  /* prefix of its URLs */
+	const char *form;    /* form of its URLs, for messages */
+	const char *missing; /* reason why this build lacks it; NULL: supported */
 	enum sink_encoding rows;
-	const char *const *keys; /* of a section, that such places alone heed; NULL: none */
-	uint32_t needs;          /* enum option_need */
-	/* Whether it can have that: false with a phrase in why[SINK_ERROR_MAX] that goes on after the
-	 * URL. */
+	/* keys of a section for this type only, NULL at the end; NULL: none */
+	const char *const *keys;
+	uint32_t needs; /* enum option_need */
+	/*
+	 * Returns true if the request is valid; else stores a phrase in why[SINK_ERROR_MAX] that
+	 * continues "URL: ".
+	 */
 	bool (*check)(
 		const struct sink_type *scheme, const struct sink_request *request, char *why);
 	/*
-	 * Of a request that it can have, whose URL lives longer: what is behind struct sink, which
-	 * sink_create() fills. `number` is that of the place among those of its run whose rows are
-	 * SINK_ENCODING_ENCODED, from 0. NULL where memory is missing.
+	 * Allocates a sink that begins with struct sink, which sink_create() fills. The request is
+	 * valid, and its URL outlives the sink. `number`: number of earlier sinks of the run with
+	 * SINK_ENCODING_ENCODED. Returns NULL if out of memory.
 	 */
 	struct sink *(*create)(const struct sink_type *scheme, const struct sink_request *request,
 		uint32_t number);
 	/*
-	 * By the thread that opens places, before any output is touched: makes what sending needs, and
-	 * where `require` is set waits some seconds for who is there. Returns 0, or the exit status
-	 * with a phrase in why[SINK_ERROR_MAX]. NULL: nobody can know whether anybody is there.
+	 * Called by the opening thread before any output file is changed: prepares sending, and if
+	 * `require` is set, waits some seconds for the receiver. Returns 0, or the exit status with
+	 * a phrase in why[SINK_ERROR_MAX]. NULL: there is no way to test the receiver.
 	 */
 	int (*open)(struct sink *sink, bool require, char *why);
-	/* Sends sink.text, of so many rows, until their fates are known and counted. NULL: it
-	 * makes no text, and has no spool. */
+	/*
+	 * Sends sink.text, which has `rows` rows, until their fates are known and counted. NULL:
+	 * the sink uses no text and cannot have a spool.
+	 */
 	void (*bring)(struct sink *sink, uint64_t rows);
-	void (*free)(struct sink *sink); /* what is behind struct sink, and it */
-	struct sink_queue_ops ops;       /* of the struct sink */
+	void (*free)(struct sink *sink); /* frees the struct that create() returned */
+	struct sink_queue_ops ops;       /* called with the struct sink */
 };
 
 extern const struct sink_type sink_type_clickhouse, sink_type_clickhouse_tls, sink_type_ipfix,
 	sink_type_ipfix_tcp, sink_type_kafka, sink_type_tcp, sink_type_unix;
 
-/* A URL that is refused, without what may be a secret: a user's part and a query. */
+/* Copies a URL for messages, without secrets: user information and query. */
 #define SINK_SHOWN_MAX 200
 void sink_hide(const char *url, char shown[SINK_SHOWN_MAX]);
 
-/* Whether a destination is a URL, of a scheme that there is or of none. */
+/* Returns true if a destination is a URL, also if its scheme is unknown. */
 bool sink_is_url(const char *name);
 
-/* The form of the URL that a name was meant for which begins as one, but is none; NULL: it does not. */
+/*
+ * Returns the form of the URL that the name was meant for: it begins with a known scheme but is not
+ * a URL. NULL: it does not.
+ */
 const char *sink_meant(const char *name);
 
-/* The keys of a section that it heeds beside those of all places, NULL behind the last; NULL: none. */
+/* Returns the section keys for this type of sink only, NULL at the end; NULL: none. */
 const char *const *sink_keys(const char *name);
 
-/* Whether its rows can wait in a spool. */
+/* Returns true if this type of sink supports a spool. */
 bool sink_may_spool(const char *name);
 
-/* Whether it is known who is there. */
+/* Returns true if this type of sink can test its receiver at the start. */
 bool sink_may_require(const char *name);
 
-/* What its scheme needs: enum option_need. */
+/* Returns the needs of this type of sink: enum option_need. */
 uint32_t sink_needs(const char *name);
 
-/* False, with a phrase in why[SINK_ERROR_MAX] that goes on after the URL, where it cannot be had. */
+/*
+ * Returns false if the request is not valid, with a phrase in why[SINK_ERROR_MAX] that continues
+ * "URL: ".
+ */
 bool sink_check(const struct sink_request *request, char *why);
 
-/* Of a request that sink_check() takes. From malloc(); NULL where memory is missing. */
+/* Creates a sink for a request that passed sink_check(). Returns NULL if out of memory. */
 struct sink *sink_create(
 	const struct sink_request *request, uint32_t number, struct sink_log *sink_log);
 void sink_free(struct sink *sink);
 
-/* For open() where a place that is required is not there. Writes why[SINK_ERROR_MAX]; returns 1. */
+/* Used by open() if a required receiver is not reachable. Writes why[SINK_ERROR_MAX]; returns 1. */
 int sink_absent(char *why, const char *reason);
 
-/* As open() of its scheme. */
+/* Calls open() of its type; see there. */
 int sink_open(struct sink *sink, bool require, char *why);
 
-/* A copy of its header; false: there is no memory. */
+/* Copies the header. Returns false if out of memory. */
 bool sink_copy_header(const struct sink *sink, struct text *header);
 
-/* By the place's thread, the first also by open(): */
+/* Called by the sink's thread; sink_patience() also by open(): */
 
-/* As sink_queue_patience(); 5 seconds before there is an outlet. */
+/*
+ * Same as sink_queue_patience(); before the queue is created 5 seconds, or 0 after a request to
+ * stop.
+ */
 int64_t sink_patience(const struct sink *sink, uint32_t usual);
 
-/* How many rows the report has for it, in whose columns they will be. */
+/*
+ * Returns the number of rows of the report. Adapts the columns to it if the format has no header.
+ */
 uint64_t sink_rows(struct sink *sink, const struct report_epoch *epoch);
-/* Brings them into the text. Returns how many they are; 0 also where memory is missing, and then they
- * have failed. */
+/*
+ * Formats the rows of the report. Returns their number; 0 also if out of memory, after counting
+ * them as failed.
+ */
 uint64_t sink_format(struct sink *sink, const struct report_epoch *epoch, struct text *text);
-/* As of struct sink_queue_ops, of a scheme that can bring(). */
+/* write() of struct sink_queue_ops for types with bring(). */
 void sink_write(void *sink, const struct report_epoch *epoch);
-/* Whether it is to be tried at once, since the last call. */
+/* Returns true once after each request to retry now. */
 bool sink_roused(struct sink *sink);
-/* The same of one that is waited for; also, once, when the run ends: it may be there again. */
+/* Same during a wait; also true once when the run ends, since the receiver may be back. */
 bool sink_hurries(struct sink *sink);
-/* Says "URL: LINE". */
+/* Logs "NAME: LINE". */
 __attribute__((format(printf, 3, 4))) void sink_say(
 	const struct sink *sink, bool warning, const char *format, ...);
-/* "WHY; WHAT", where that is to be said now. */
+/* Logs "NAME: WHY; WHAT" unless the rate limit suppresses it. */
 void sink_warn(const struct sink *sink, struct log_ratelimit_state *ratelimit, const char *why,
 	const char *what);
-/* As of struct log_ratelimit_state: rows wait; some are lost, for it does not take them; of some, an interval's,
- * nobody can say what became of them; it takes rows. */
+/*
+ * Log with a rate limit: rows wait; rows were refused and are lost; rows of one interval may be
+ * lost; rows are accepted again.
+ */
 void sink_say_waits(struct sink *sink, const char *why);
 void sink_warn_refused(struct sink *sink, const char *why);
 void sink_warn_doubtful(struct sink *sink, const char *why);
 void sink_say_takes(struct sink *sink);
-/* Leaves it at the end of the run, once. */
+/* Abandons the sink at the end of the run, and logs that once. */
 void sink_leave(struct sink *sink, const char *why);

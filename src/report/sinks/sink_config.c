@@ -18,9 +18,9 @@
 #include "rx/port/forwarding.h"
 #include "sketch/measurement.h"
 
-#define NEAR_LETTERS 2 /* that a word has beside those of the format that was meant */
+#define NEAR_LETTERS 2 /* extra letters of a mistyped format */
 
-/* --- Which there are */
+/* --- Iterator */
 
 static const struct sink_options *options_of(const struct config_named *section)
 {
@@ -32,7 +32,10 @@ static bool is_export(const struct config_named *named)
 	return named->owner == &sink_owner;
 }
 
-/* Heavy hitters go to standard output where nothing else is said. */
+/*
+ * Returns true if the default of --output is not used: it is not given, and a section writes heavy
+ * hitters.
+ */
 static bool is_unsaid(const struct config *config, enum row_kind kind)
 {
 	if (kind != ROWS_HEAVY_HITTERS || config_asks(config, NULL, "output"))
@@ -110,7 +113,7 @@ bool sink_config_any(const struct config *config, enum row_kind kind)
 	return false;
 }
 
-/* --- What is asked of them */
+/* --- Requests */
 
 static uint32_t key_fields_of_run(const struct config *config)
 {
@@ -136,7 +139,6 @@ struct column_choice sink_config_columns(const struct config *config, bool named
 	};
 }
 
-/* What rows look like where nothing is said: --format is about heavy hitters. */
 enum output_format sink_config_format(const struct config *config, enum row_kind kind)
 {
 	bool said = kind == ROWS_HEAVY_HITTERS && formats[writer_options(config)->format] != NULL;
@@ -165,9 +167,9 @@ struct sink_request sink_config_request(
 /* --- options --- */
 
 #define ROTATE_SIZE_MIN 1024
-#define ROTATE_TIME_MIN UINT64_C(1000000000) /* files are named by the second */
+#define ROTATE_TIME_MIN UINT64_C(1000000000) /* ns; names of files contain seconds */
 
-/* One of the two limits, which a value may name once each. */
+/* Parses one limit: a time or a size. */
 static bool set_limit(const struct option_text *a, const char *text, struct rotate_limits *limits)
 {
 	bool is_time = units_time(text, &limits->period) == NULL, fits;
@@ -204,7 +206,7 @@ static bool read_rotate(const struct option_text *a)
 	return true;
 }
 
-/* The next byte of a path in which "./" and repeated slashes are skipped. */
+/* Skips "./" and repeated slashes at the start of a path component. */
 static const char *skip_nothing(const char *path, bool at_start)
 {
 	for (;;) {
@@ -217,7 +219,7 @@ static const char *skip_nothing(const char *path, bool at_start)
 	}
 }
 
-/* Whether two texts name one file, as far as texts can tell. */
+/* Compares two paths as text. Does not follow links or "..". */
 static bool same_path(const char *a, const char *b)
 {
 	bool at_start = false;
@@ -244,7 +246,7 @@ OPTION_WORDS_OF(
 #define FORMAT_NAMED(name, word) ", " #word
 static const char file_formats[] = ROW_FORMATS(FORMAT_NAMED);
 
-/* Whether a name begins with what was meant for a format: table:x, JSON:x, jsonl:x, ndjson:x. */
+/* Returns true if a name begins with a mistyped format: table:x, JSON:x, jsonl:x, ndjson:x. */
 static bool begins_as_format(const char *name)
 {
 	const char *word;
@@ -263,13 +265,13 @@ static bool begins_as_format(const char *name)
 	return false;
 }
 
-/* The option that names files of a kind. */
+/* Returns the option for files of a kind. */
 static const char *option_of_kind(enum row_kind kind)
 {
 	return kind == ROWS_HEAVY_HITTERS ? "output" : output_word(kind);
 }
 
-/* By the option, or by the key of the section; a phrase. */
+/* Reports a fault of the option, or of the key of the section. Returns false. */
 __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault *fault,
 	const struct requested_sink *requested, const char *key, const char *format, ...)
 {
@@ -288,7 +290,7 @@ __attribute__((format(printf, 4, 5))) static bool set_fault(struct option_fault 
 static bool check_sink(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
-	static _Thread_local char key[SINK_KEY_MAX]; /* the fault has it, too */
+	static _Thread_local char key[SINK_KEY_MAX]; /* fault->option points to it */
 	struct sink_request request = sink_config_request(config, requested);
 	char why[SINK_ERROR_MAX], shown[SINK_SHOWN_MAX];
 
@@ -302,7 +304,7 @@ static bool check_sink(const struct config *config, const struct requested_sink 
 	return set_fault(fault, requested, "url", "'%s': %s", shown, why);
 }
 
-/* Whether no place that was asked for earlier is the same file. */
+/* Returns true if no earlier requested sink writes to the same file. */
 static bool check_alone(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -338,7 +340,7 @@ static bool check_file(const struct config *config, const struct requested_sink 
 	return strcmp(name, "/dev/null") == 0 || check_alone(config, requested, fault);
 }
 
-/* Keys of a section that every place heeds. */
+/* Keys of a section for all types of sinks. */
 static const char *const keys_of_all[] = {"what", "url", "format", "names", "queue", NULL};
 
 static bool is_among(const char *key, const char *const *keys)
@@ -348,10 +350,10 @@ static bool is_among(const char *key, const char *const *keys)
 	return keys != NULL && *keys != NULL;
 }
 
-/* A property is one key of many that the row stands for. */
+/* Returns the first kafka.NAME for the row "kafka", else the key. */
 static const char *key_as_written(const struct requested_sink *requested, const char *key)
 {
-	static _Thread_local char property[SINK_KEY_MAX]; /* the fault has it, too */
+	static _Thread_local char property[SINK_KEY_MAX]; /* fault->option points to it */
 	const char *first;
 
 	if (strcmp(key, "kafka") != 0)
@@ -361,7 +363,7 @@ static const char *key_as_written(const struct requested_sink *requested, const 
 	return property;
 }
 
-/* Whether a section says nothing that its place cannot heed. */
+/* Returns true if the sink supports all keys of its section. */
 static bool check_keys(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -421,7 +423,7 @@ static const char *what_of(enum row_kind kind)
 				       : output_word(kind);
 }
 
-/* Whether there are such rows: the option of the kind says what they lack. */
+/* Returns true if the run has rows of this kind. */
 static bool check_kind(const struct config *config, const struct requested_sink *requested,
 	struct option_fault *fault)
 {
@@ -438,7 +440,7 @@ static bool check_kind(const struct config *config, const struct requested_sink 
 		       what_of(requested->kind), reason);
 }
 
-/* GoFlow2's names: rows of it do not begin as those that files are read again by. */
+/* Checks names = goflow2. Files do not support it: their rows could not be read again. */
 static bool check_names(const struct requested_sink *requested, const struct sink_options *options,
 	struct option_fault *fault)
 {
@@ -703,7 +705,7 @@ static const char *inapplicable_without_collector(
 	return collect_asked(config) ? NULL : "without --listen";
 }
 
-/* The file of templates is replaced as a whole: nothing else may lie there. */
+/* The file of templates is replaced as a whole: no output may write to it. */
 static bool check_templates(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
@@ -762,7 +764,7 @@ const struct option_owner writer_owner = {
 	.check = check_outputs,
 };
 
-/* --- The sections */
+/* --- Sections */
 
 static const char *what_word(uint32_t i)
 {
@@ -776,7 +778,7 @@ static const char *what_former(uint32_t i)
 
 OPTION_WORDS_OF(row_format_word, [FORMAT_AUTO] = "auto", ROW_FORMATS(FORMAT_CHOICE))
 
-/* Its bytes are those of layer 3. */
+/* GoFlow2 counts layer 3 bytes. */
 static uint32_t names_need(const char *text)
 {
 	return strcmp(text, column_names_word(COLUMN_NAMES_GOFLOW2)) == 0 ? OPTION_NEED_IP_BYTES
@@ -817,7 +819,7 @@ static const struct option_row rows_of_sink[] = {
 		.type = OPTION_STRING,
 		.needs = sink_needs,
 		OPTION_FIELD(sink_options, url),
-		.help = "Write the rows to FILE, FORMAT:FILE or a URL, as of --output.",
+		.help = "Write the rows to FILE, FORMAT:FILE or a URL, like --output.",
 	},
 	{
 		.name = "format",

@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The places that rows go to, as they were asked for: by an output option, which says where alone, or
- * by a section [export NAME] of the configuration file, which can say more. Who brings rows there is
- * the writer.
+ * Requested sinks: from an output option, which has only a destination, or from a section [export
+ * NAME] of the configuration file, which has more keys. writer.h creates them.
  */
 
 #include <stdbool.h>
@@ -16,7 +15,7 @@
 #include "report/sinks/sink.h"
 
 struct writer_options {
-	struct option_list rows[ROW_KINDS]; /* destinations, as they were given */
+	struct option_list rows[ROW_KINDS]; /* destinations as given */
 	enum output_format format;
 	bool append, force;
 	struct rotate_limits rotate;
@@ -24,22 +23,22 @@ struct writer_options {
 
 OPTION_OWNER(writer)
 
-/* The same struct: rows that there are of what exporters tell. */
+/* Same struct, for the options of sketchtap collect. */
 extern const struct option_owner collected_writer_owner;
-/* Of sections [export NAME], each a struct sink_options. */
+/* Owner of sections [export NAME], each with a struct sink_options. */
 extern const struct option_owner sink_owner;
 
 struct requested_sink {
 	enum row_kind kind;
-	const char *text; /* as it was given */
+	const char *text; /* destination as given */
 	struct destination to;
-	const char *name;  /* what it is called: a section's name, else to.name */
-	const char *label; /* who asks: "--stats", "[export NAME]" */
+	const char *name;  /* name of the section, else to.name */
+	const char *label; /* option or section: "--stats", "[export NAME]" */
 	const struct sink_options *options;
-	const struct config_named *section; /* NULL: an option */
+	const struct config_named *section; /* NULL: from an option */
 };
 
-/* Goes over all of them; 0 at first. */
+/* Iterator over all requested sinks; start with 0. */
 struct sink_config_iter {
 	enum row_kind kind;
 	uint32_t i;
@@ -47,20 +46,20 @@ struct sink_config_iter {
 
 bool sink_config_next(const struct config *config, struct sink_config_iter *walk,
 	struct requested_sink *requested);
-/* Whether rows of a kind go anywhere. */
+/* Returns true if there is a sink for rows of the kind. */
 bool sink_config_any(const struct config *config, enum row_kind kind);
 
-/* What is asked of a place that a URL names. */
+/* Returns the request for a network sink. */
 struct sink_request sink_config_request(
 	const struct config *config, const struct requested_sink *requested);
-/* What rows look like where nothing is said. */
+/* Returns the default format: --format for heavy hitters, CSV for other rows. */
 enum output_format sink_config_format(const struct config *config, enum row_kind kind);
-/* On what the columns of rows depend. */
+/* Returns the choice of columns for the configuration. */
 struct column_choice sink_config_columns(const struct config *config, bool named);
 
-/* Whether all of these rows, if any are wanted, go to standard output. */
+/* Returns true if no rows of the kind go elsewhere than to standard output. */
 bool writer_to_stdout(const struct config *config, enum row_kind kind);
-/* Whether heavy hitters are shown as a table. terminal: standard output is one. */
+/* Returns true if heavy hitters are printed as a table. terminal: standard output is a terminal. */
 bool writer_shows_table(const struct config *config, bool terminal);
-/* Whether any output goes elsewhere than to standard output. */
+/* Returns true if any output goes elsewhere than to standard output. */
 bool writer_names_files(const struct config *config);

@@ -34,7 +34,7 @@ bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, ch
 		return false;
 	*often = '\0';
 	if (ratelimit->often > 0)
-		snprintf(often, LOG_RATELIMIT_OFTEN_MAX, " (and so %u times since that was said)",
+		snprintf(often, LOG_RATELIMIT_OFTEN_MAX, " (%u more times since the last warning)",
 			ratelimit->often);
 	ratelimit->often = 0;
 	ratelimit->logged = true;

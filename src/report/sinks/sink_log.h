@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What outlets say to a person. */
+/* Log callbacks of the sinks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,50 +12,56 @@
 #define WRITER_ERROR_MAX 1024
 
 /*
- * How the writer reaches a person: say() gets what went wrong with the outputs (a warning) or came
- * right again, from the thread that calls writer_open() or writer_push(), or from an outlet's.
- * That calls unread() when whoever read standard output has closed it, and there is no other
- * output.
+ * Called from any thread of the writer: the thread that calls writer_open() or writer_push(), and
+ * those of queues.
  */
 struct sink_log {
 	writer_say_fn log;
 	void *arg;
-	void (*unread)(void);      /* may be NULL */
-	struct progress *progress; /* taken off the screen for the while; may be NULL */
-	/* Lines that others have written on the terminal so far; NULL: nobody writes there. */
+	/* the reader of standard output closed it, and there is no other output; may be NULL */
+	void (*unread)(void);
+	/* progress line, suspended while a line is logged; may be NULL */
+	struct progress *progress;
+	/* Returns the number of lines written to the terminal by others; NULL: none. */
 	uint64_t (*lines_said)(void);
 };
 
-/* What came of reopening all files. */
+/* Result of reopening all files. */
 struct sink_log_reopened {
-	uint32_t files;               /* that have names, and were opened */
-	char error[WRITER_ERROR_MAX]; /* of the last that was not, and is kept; empty: none */
+	uint32_t files; /* number of named files that were reopened */
+	/* error of the last file that failed and is kept; empty: none */
+	char error[WRITER_ERROR_MAX];
 };
 
-/* Says a line, with what is on the screen taken away for the while. Any thread. */
+/* Logs a line. Suspends the progress line meanwhile. Any thread. */
 void sink_log_line(bool warning, const char *line, void *sink_log);
 
-/* Around what is written to the terminal: the progress line is off the screen. Any thread. */
+/* Suspend and resume the progress line around output to the terminal. Any thread. */
 void sink_log_pause(const struct sink_log *sink_log);
 void sink_log_go_on(const struct sink_log *sink_log);
 
 /*
- * Trouble that comes and goes, of one thread: it is told when it begins and when it is over, and then
- * not again for LOG_RATELIMIT_QUIET_NS, unless it goes on.
+ * Rate limit of a warning about a condition, used by one thread: logged when the condition begins
+ * and when it ends. One that begins within LOG_RATELIMIT_QUIET_NS after the last logged end is
+ * suppressed unless log_ratelimit_begins() finds it still true later.
  */
 #define LOG_RATELIMIT_QUIET_NS  INT64_C(60000000000)
 #define LOG_RATELIMIT_OFTEN_MAX 64
 
 struct log_ratelimit_state {
-	bool logged;    /* that it began, and nothing since */
-	bool hushed;    /* it began, and was not said */
-	uint32_t often; /* it did, and was over, since it was said */
+	bool logged; /* the warning was logged, its end was not */
+	bool hushed; /* the condition holds, but the warning was suppressed */
+	/* times that the condition was suppressed and ended since the last warning */
+	uint32_t often;
 	int64_t quiet_until;
 };
 
-/* It is there. True: it is to be said now, with what often[LOG_RATELIMIT_OFTEN_MAX] adds. */
+/*
+ * Called while the condition holds. Returns true if the caller must log it now, followed by
+ * often[LOG_RATELIMIT_OFTEN_MAX].
+ */
 bool log_ratelimit_begins(struct log_ratelimit_state *ratelimit, int64_t now, char *often);
-/* It is over. True: that is to be said. */
+/* Called when the condition ended. Returns true if the caller must log that. */
 bool log_ratelimit_ends(struct log_ratelimit_state *ratelimit, int64_t now);
 
 static inline bool log_ratelimit_goes_on(const struct log_ratelimit_state *ratelimit)

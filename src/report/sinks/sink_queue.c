@@ -13,7 +13,7 @@
 
 #define ENDING_S   5
 #define STOPPING_S 15
-#define LEAVING_S  10 /* of them, for what is spread over time */
+#define LEAVING_S  10 /* for sending that is spread over time */
 
 struct sink_queue_waiting {
 	struct sink_queue_waiting *next;
@@ -21,7 +21,7 @@ struct sink_queue_waiting {
 	size_t bytes;
 };
 
-/* Kinds of reports, which take no room from each other. */
+/* Kinds of reports, with separate limits. */
 enum sink_backlog_kind {
 	BACKLOG_EPOCHS,
 	BACKLOG_FLOWS,
@@ -30,33 +30,34 @@ enum sink_backlog_kind {
 };
 
 struct sink_backlog {
-	/* Guarded by the lock: reports in the queue, and their memory. */
+	/* Queued reports and their bytes. Guarded by the lock. */
 	uint32_t queued;
 	size_t bytes;
-	/* The pushing thread's own: rows for which there was no room. */
+	/* Used by the pushing thread only: dropped rows. */
 	uint64_t lost;
-	uint64_t lost_now;                /* of them, since it was said how many */
-	struct log_ratelimit_state drops; /* there was none for the last that came */
+	/* dropped rows since the last message with their number */
+	uint64_t lost_now;
+	struct log_ratelimit_state drops; /* the last report was dropped */
 };
 
 struct sink_queue {
 	struct sink_queue_params params;
 	pthread_t thread;
-	/* The thread's own, monotonic ns; 0: not yet. */
+	/* Used by the queue's thread only; monotonic ns; 0: not set. */
 	int64_t stop_seen;
-	int64_t leave_by; /* what waits has left then, where it is spread over time */
+	int64_t leave_by; /* end of sending that is spread over time */
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* a report was queued, or one of the others was set */
-	pthread_cond_t room;  /* the queue is not full any more, or all is written */
+	pthread_mutex_t lock; /* guards the following fields */
+	pthread_cond_t work;  /* signaled when there is a task for the thread */
+	pthread_cond_t room;  /* signaled when a report leaves the queue or a task ends */
 	struct sink_queue_waiting *first, *last; /* NULL: the queue is empty */
 	struct sink_backlog lanes[BACKLOGS];
 	size_t flow_bytes_max;
-	bool has_taken; /* the thread has one in hand, which starts then */
+	bool has_taken; /* the thread is writing a report, which starts at taken_start */
 	int64_t taken_start;
 	size_t taken_bytes;
 	uint32_t reopens_asked, reopens_done;
-	bool passed; /* all that is queued, and then the time up to passed_ns */
+	bool passed; /* no report starts before passed_ns; valid once the queue is empty */
 	int64_t passed_ns;
 	bool ending;
 };
@@ -68,12 +69,12 @@ static enum sink_backlog_kind lane_of(const struct report_epoch *epoch)
 	return epoch->deliveries_only ? BACKLOG_DELIVERIES : BACKLOG_EPOCHS;
 }
 
-/* The thread */
+/* --- The queue's thread */
 
 struct task {
-	struct report_epoch *epoch; /* NULL: none */
+	struct report_epoch *epoch; /* NULL: no report */
 	bool reopen, end;
-	uint32_t reopens; /* that are done with it */
+	uint32_t reopens; /* value of reopens_asked that this task completes */
 	bool passed;
 	int64_t passed_ns;
 };
@@ -93,7 +94,7 @@ static struct report_epoch *take_first(struct sink_queue *sink_queue)
 	return epoch;
 }
 
-/* Waits for something to do. The end comes when the queue is empty. */
+/* Waits for a task. `end` is set only if the queue is empty. */
 static struct task next_task(struct sink_queue *sink_queue)
 {
 	struct task task = {0};
@@ -162,7 +163,7 @@ static void *sink_queue_main(void *arg)
 	return NULL;
 }
 
-/* Life */
+/* --- Create, start and end */
 
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params)
 {
@@ -211,15 +212,17 @@ uint64_t sink_queue_end(struct sink_queue *sink_queue)
 	uint64_t lost = 0;
 
 	sink_queue_finish(sink_queue);
-	/* Ends as the place does: remote ones have limits of their own, a pipe as its reader likes or,
-	 * where the run was stopped or is live, after wait_until_writable()'s limit. */
+	/*
+	 * The sink limits this: network sinks have timeouts. A pipe waits for its reader, or if the
+	 * run was stopped or is live, for the limit of wait_until_writable().
+	 */
 	pthread_join(sink_queue->thread, NULL);
 	for (int lane = 0; lane < BACKLOGS; lane++)
 		lost += sink_queue->lanes[lane].lost;
 	return lost;
 }
 
-/* The reporter's side */
+/* --- The pushing thread */
 
 static bool concerns(const struct sink_queue *sink_queue, const struct report_epoch *epoch)
 {
@@ -229,8 +232,10 @@ static bool concerns(const struct sink_queue *sink_queue, const struct report_ep
 	return false;
 }
 
-/* Records that end with an interval come at once: as many as there are tables for. An account of
- * deliveries is small. */
+/*
+ * Records have a limit of their own, since those that end with an interval arrive together.
+ * Delivery reports are small.
+ */
 static size_t bytes_max(const struct sink_queue *sink_queue, enum sink_backlog_kind id)
 {
 	size_t queue = sink_queue->params.queue;
@@ -244,8 +249,8 @@ static size_t bytes_max(const struct sink_queue *sink_queue, enum sink_backlog_k
 }
 
 /*
- * After a loss reports wait until half of their memory is free, so that one loss is not told as many.
- * None of them in the queue leaves room for one of any size.
+ * After a drop reports are accepted again once half of the memory is free, so that one overload
+ * logs one warning. If none of a kind is queued, one of any size fits.
  */
 static bool has_room(const struct sink_queue *sink_queue, enum sink_backlog_kind id, size_t bytes)
 {
@@ -270,7 +275,7 @@ static void put_last(struct sink_queue *sink_queue, struct sink_queue_waiting *w
 	backlog->bytes += waiting->bytes;
 }
 
-/* Returns false where there is no room, or no memory. */
+/* Returns false if the report does not fit, or if out of memory. */
 static bool enqueue(struct sink_queue *sink_queue, struct report_epoch *epoch)
 {
 	struct sink_queue_waiting *waiting = malloc(sizeof(*waiting));
@@ -326,7 +331,7 @@ static void log_resumed(struct sink_queue *sink_queue, enum sink_backlog_kind id
 	backlog->lost_now = 0;
 }
 
-/* Returns the rows that the report has for the outlet. */
+/* Counts the rows that the report has for the sink. Returns their number. */
 static uint64_t count(struct sink_queue *sink_queue, const struct report_epoch *epoch, bool dropped)
 {
 	uint64_t sum = 0;
@@ -357,7 +362,7 @@ void sink_queue_push(struct sink_queue *sink_queue, struct report_epoch *epoch)
 		if (sink_queue->params.ops->miss != NULL)
 			sink_queue->params.ops->miss(sink_queue->params.place, epoch);
 		if (rows == 0)
-			return; /* nothing is lost with it */
+			return; /* no rows are lost */
 		log_drops(sink_queue, id);
 		backlog->lost += rows;
 		backlog->lost_now += rows;
@@ -366,7 +371,7 @@ void sink_queue_push(struct sink_queue *sink_queue, struct report_epoch *epoch)
 	}
 }
 
-/* And for what became of the epoch before, which goes ahead of it. */
+/* The delivery report of the previous epoch is queued before the epoch. */
 static bool has_room_for_both(
 	const struct sink_queue *sink_queue, const struct report_epoch *epoch, size_t bytes)
 {
@@ -423,7 +428,7 @@ void sink_queue_pass(struct sink_queue *sink_queue, int64_t time)
 void sink_queue_settle(struct sink_queue *sink_queue)
 {
 	pthread_mutex_lock(&sink_queue->lock);
-	/* Each write ends as sink_queue_end() says. */
+	/* Each write ends in the time described in sink_queue_end(). */
 	while (sink_queue->first != NULL || sink_queue->has_taken)
 		pthread_cond_wait(&sink_queue->room, &sink_queue->lock);
 	pthread_mutex_unlock(&sink_queue->lock);
@@ -472,7 +477,7 @@ bool sink_queue_ending(struct sink_queue *sink_queue)
 	pthread_mutex_lock(&sink_queue->lock);
 	ending = sink_queue->ending;
 	pthread_mutex_unlock(&sink_queue->lock);
-	/* A replay that waits for this place ends only when it gives way. */
+	/* After a request to stop a replay may still wait for this sink. */
 	return ending || signals_stop_requested();
 }
 
@@ -507,7 +512,9 @@ int64_t sink_queue_share(struct sink_queue *sink_queue)
 	if (sink_queue->leave_by == 0)
 		sink_queue->leave_by = now + LEAVING_S * sink_queue->params.second;
 	left = sink_queue->leave_by - now;
-	/* An interval that is still to come is taken to be as this one. */
+	/*
+	 * Reserves time for one more interval of the size of this one if the run is not over yet.
+	 */
 	return left <= 0 ? 0 : (int64_t)((double)left * taken / (bytes + taken * (ending ? 1 : 2)));
 }
 

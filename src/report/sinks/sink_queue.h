@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A thread that brings reports to a place, behind a bounded queue: a place that takes nothing holds
- * up neither the reporter nor any other place. What finds no room is dropped, by whole reports, and
- * counted. What the place is and how rows look there is the business of its struct sink_queue_ops.
+ * A bounded queue and a thread that passes its reports to a sink: a stalled sink delays neither the
+ * reporter nor another sink. Reports that do not fit are dropped whole, and counted. struct
+ * sink_queue_ops hides what the sink is.
  */
 
 #include <stdbool.h>
@@ -13,93 +13,107 @@
 #include "report/rows/report.h"
 #include "report/sinks/delivery.h"
 
-#define SINK_QUEUE_DEFAULT 16                 /* epochs that may wait, and accounts of deliveries */
-#define SINK_QUEUE_BYTES   ((size_t)64 << 20) /* memory that those epochs may take */
+/* limit of waiting epochs, and of waiting delivery reports */
+#define SINK_QUEUE_DEFAULT 16
+#define SINK_QUEUE_BYTES   ((size_t)64 << 20) /* bytes; default limit of waiting epochs */
 
 struct sink_queue;
 
-/* By the outlet's own thread. */
+/* Called by the queue's thread, except miss(). NULL: nothing to do, except for write(). */
 struct sink_queue_ops {
-	/* Before anything else; NULL: nothing. */
+	/* Called once, first. */
 	void (*begin)(void *place);
-	/* One report; each of the place's deliveries that it concerns gets its rows counted. */
+	/* Writes one report, and counts its rows in each delivery that it concerns. */
 	void (*write)(void *place, const struct report_epoch *epoch);
-	/* All that came was written, and nothing more will start before `time` (ns since 1970); NULL:
-	 * nothing. */
+	/* All earlier reports are written, and none starts before `time` (ns since 1970). */
 	void (*pass)(void *place, int64_t time);
-	/* What the place's name stands for may have changed. NULL: nothing. */
+	/* Opens the destination again by its name. */
 	void (*reopen)(void *place);
-	void (*look)(void *place); /* after each of these; NULL: nothing */
-	void (*end)(void *place);  /* nothing more comes; NULL: nothing */
-	/* By the thread that hands over: a report found no room, and will not come. NULL: nothing. */
+	void (*look)(void *place); /* called after begin(), and after each task */
+	void (*end)(void *place);  /* called once, last */
+	/* Called by the pushing thread: the report was dropped. */
 	void (*miss)(void *place, const struct report_epoch *epoch);
 };
 
 struct sink_queue_params {
 	const struct sink_queue_ops *ops;
 	void *place;
-	const char *name;             /* of the place, for a person */
-	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the outlet */
+	const char *name;             /* name of the sink in messages */
+	struct delivery **deliveries; /* [nb_deliveries]; they and the array outlive the queue */
 	uint32_t nb_deliveries;
-	/* Memory that epochs may take, and records; 0: SINK_QUEUE_BYTES, and of records what
-	 * sink_queue_bound_flows() says. One report waits however large it is. */
+	/*
+	 * Limit of waiting epochs, and of waiting records, in bytes. 0: SINK_QUEUE_BYTES for
+	 * epochs, and sink_queue_bound_flows() for records. One report of any size may always wait.
+	 */
 	size_t queue;
 	void (*log)(bool warning, const char *line, void *arg);
 	void *log_arg;
-	bool keeps;     /* what the place does not take before the end is not lost */
-	int64_t second; /* ns that one of patience lasts: less in tests; 0: a second */
+	bool keeps;     /* a spool keeps rows that are not delivered at the end */
+	int64_t second; /* length of a second in timeouts, ns; tests use less */
 };
 
-/* Returns NULL where memory is missing. Its thread begins with sink_queue_start(). */
+/* Returns NULL if out of memory. sink_queue_start() starts its thread. */
 struct sink_queue *sink_queue_create(const struct sink_queue_params *params);
 /* Returns 0 or an errno. */
 int sink_queue_start(struct sink_queue *queue);
-/* One that was started has ended (sink_queue_end()). */
+/* If the queue was started, call sink_queue_end() first. */
 void sink_queue_free(struct sink_queue *queue);
 
 /*
- * One thread hands over: shares the report with the outlet where it concerns it. What finds no room
- * is dropped, counted and said. Epochs, records and deliveries take no room from each other. Where
- * sink_queue_wait() says that there is room, there is.
+ * Called by one thread, the pushing thread. Queues a reference to the report if it concerns a
+ * delivery of the queue. A report that does not fit is dropped, counted and logged. Epochs, records
+ * and delivery reports have separate limits. After sink_queue_wait() returned true the report fits.
  */
 void sink_queue_push(struct sink_queue *queue, struct report_epoch *epoch);
-/* Waits until there is room for it, and for the account of deliveries that goes ahead of it, but not
- * beyond `end` (monotonic ns). Returns false if there is still none. */
+/*
+ * Waits for room for the report and for the delivery report before it, until `end` (monotonic ns).
+ * Returns false if there is still no room.
+ */
 bool sink_queue_wait(struct sink_queue *queue, const struct report_epoch *epoch, int64_t end);
-/* By the thread that hands over: returns true if the last report of this kind was dropped. */
+/* Called by the pushing thread. Returns true if the last report of this kind was dropped. */
 bool sink_queue_drops(const struct sink_queue *queue, const struct report_epoch *epoch);
-/* Whether there is room for what became of rows. */
+/* Returns true if there is room for a delivery report. */
 bool sink_queue_takes_deliveries(struct sink_queue *queue);
-/* So much memory may records that wait take from now on, where `queue` does not say less. */
+/* Limits waiting records to `bytes`, or to a smaller `queue`. */
 void sink_queue_bound_flows(struct sink_queue *queue, size_t bytes);
 void sink_queue_pass(struct sink_queue *queue, int64_t time);
-/* Waits until all that was handed over is written. */
+/* Waits until all queued reports are written. */
 void sink_queue_settle(struct sink_queue *queue);
-/* Nothing more comes: its thread ends when what waits is written. */
+/* No more reports follow: the thread ends when the queued ones are written. */
 void sink_queue_finish(struct sink_queue *queue);
-/* The same, and waits for that. Returns the rows that were dropped. */
+/* Same, and waits for the thread. Returns the number of dropped rows. */
 uint64_t sink_queue_end(struct sink_queue *queue);
 
 /* Any thread. */
 void sink_queue_reopen(struct sink_queue *queue);
 bool sink_queue_reopening(struct sink_queue *queue);
-/* The run is over, or was asked to end: what waits is the last. */
+/* Returns true if the run is over or was requested to stop: no more reports follow. */
 bool sink_queue_ending(struct sink_queue *queue);
 /*
- * By its thread: for how many ns its place may take nothing; 0: it is to be left now. `usual` seconds
- * while the run goes on, then 5; once the run was asked to end, 15 are all there is, and from its end
- * on where the place keeps the rest.
+ * Called by the queue's thread. Returns the time that the sink may accept nothing, in ns; 0:
+ * abandon it now. `usual` seconds during the run, at most 5 after its end. After a request to stop,
+ * and after the end of a run with a spool: at most 5, and 15 in total.
  */
 int64_t sink_queue_patience(struct sink_queue *queue, uint32_t usual);
-/* By its thread, where it is ending: ns in which the rest of the report in hand is to leave, so that
- * what waits has left within 10 seconds. */
+/*
+ * Called by the queue's thread at the end. Returns the time for the rest of the current report, in
+ * ns, so that all queued reports are sent within 10 seconds.
+ */
 int64_t sink_queue_share(struct sink_queue *queue);
-/* By its thread: whether all that is gone since *since (monotonic ns), which moves on with the clock
- * while the run does: it has no end before that. */
+/*
+ * Called by the queue's thread. Returns true if the run is ending and sink_queue_patience() has
+ * passed since *since (monotonic ns). During the run *since is set to the current time.
+ */
 bool sink_queue_gives_up(struct sink_queue *queue, int64_t *since);
-/* What its place waits in, ns. */
+/* Returns the length of a second in timeouts, ns. */
 int64_t sink_queue_second(const struct sink_queue *queue);
-/* By its thread: whether reopening was asked for while its place waits. Then it is done with that. */
+/*
+ * Called by the queue's thread during a wait. Returns true if reopening was requested, and marks
+ * that as done.
+ */
 bool sink_queue_roused(struct sink_queue *queue);
-/* When the oldest report that waits starts, ns since 1970; false: none does. */
+/*
+ * Stores the start of the oldest report that is not written yet, ns since 1970. Returns false if
+ * there is none.
+ */
 bool sink_queue_oldest(struct sink_queue *queue, int64_t *start);

@@ -16,18 +16,20 @@ struct sink_spool {
 	struct sink *sink;
 	struct spool *spool;
 	pthread_t thread;
-	bool runs; /* there is such a thread */
-	/* By the outlet's thread: */
+	bool runs; /* the sender thread was started */
+	/* Used by the queue's thread: */
 	struct spool_segment segment;
-	struct log_ratelimit_state holds, loses; /* one interval at a time, in memory; rows */
-	uint64_t lost;                           /* rows, since it was said how many */
-	/* By the thread that sends: */
-	struct delivery fates; /* of the segment's rows, until it is done */
-	struct text header;    /* that connections begin with now */
+	/* the spool fails: an interval is kept in memory; rows are lost */
+	struct log_ratelimit_state holds, loses;
+	/* lost rows since the last message with their number */
+	uint64_t lost;
+	/* Used by the sender thread: */
+	struct delivery fates; /* fates of the current segment's rows */
+	struct text header;
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* one was set */
-	bool put, ended;      /* something since it was looked at; nothing more comes */
+	pthread_mutex_t lock; /* guards the following fields */
+	pthread_cond_t work;  /* signaled when one of them was set */
+	bool put, ended;      /* segments were added since the last wait; no more follow */
 };
 
 static void publish_spooled(struct sink_spool *spool)
@@ -38,9 +40,9 @@ static void publish_spooled(struct sink_spool *spool)
 	atomic_store(&delivery->spool_bytes, spool_bytes(spool->spool));
 }
 
-/* --- By the thread that sends */
+/* --- The sender thread */
 
-/* Moves what the place said of the segment's rows to the account. */
+/* Adds the fates of the segment's rows to the counts of the sink. */
 static void settle_rows(struct sink_spool *spool)
 {
 	struct delivery *delivery = &spool->sink->delivery, *fates = &spool->fates;
@@ -57,7 +59,7 @@ static bool same_text(const struct text *a, const struct text *b)
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* What begins connections is what the segment's rows need. */
+/* Connections must begin with the header of the segment's rows. */
 static void suit_header(struct sink_spool *spool, struct spool_segment *segment)
 {
 	struct sink *sink = spool->sink;
@@ -81,7 +83,7 @@ static void send_segment(struct sink_spool *spool, struct spool_segment *segment
 	segment->text = (struct text){0};
 	memset(&spool->fates, 0, sizeof(spool->fates));
 	sink->scheme->bring(sink, segment->rows);
-	/* What was left at the end of the run waits for the next one. */
+	/* A segment that was not delivered at the end of the run stays for the next run. */
 	if (!sink->left) {
 		spool_done(spool->spool);
 		settle_rows(spool);
@@ -99,7 +101,7 @@ static void warn_damaged(struct sink_spool *spool, uint64_t rows)
 	publish_spooled(spool);
 }
 
-/* It is tried again with the next rows, and by the next run. */
+/* The file is read again with the next rows, and by the next run. */
 static void warn_unreadable(struct sink_spool *spool, int error)
 {
 	char why[128];
@@ -126,7 +128,7 @@ static void send_all(struct sink_spool *spool)
 	}
 }
 
-/* Returns false at the end. */
+/* Returns false at the end of the run. */
 static bool wait_for_work(struct sink_spool *spool)
 {
 	bool more;
@@ -155,7 +157,7 @@ static void *sender_main(void *arg)
 	return NULL;
 }
 
-/* --- By the outlet's thread */
+/* --- The queue's thread */
 
 static void rouse(struct sink_spool *spool, bool end)
 {
@@ -173,7 +175,7 @@ static void begin(void *arg)
 	spool->runs = signals_start_thread(&spool->thread, sender_main, spool) == 0;
 	if (!spool->runs)
 		sink_say(spool->sink, true,
-			"no thread for it; its rows stay in the spool for the next run");
+			"cannot start its thread; rows stay in the spool for the next run");
 }
 
 static void log_takes(struct sink_spool *spool)
@@ -184,7 +186,7 @@ static void log_takes(struct sink_spool *spool)
 
 	if (!held && !lost)
 		return;
-	sink_say(spool->sink, false, "the spool takes rows again; %llu were lost",
+	sink_say(spool->sink, false, "the spool resumed; %llu rows were lost",
 		(unsigned long long)spool->lost);
 	spool->lost = 0;
 }
@@ -193,12 +195,13 @@ static void log_state(struct sink_spool *spool, const char *why, uint64_t lost)
 {
 	spool->lost += lost;
 	if (lost > 0)
-		sink_warn(spool->sink, &spool->loses, why, "rows are lost until it takes some");
+		sink_warn(spool->sink, &spool->loses, why,
+			"rows are lost until the spool accepts them");
 	else if (why == NULL)
 		log_takes(spool);
 	else if (!log_ratelimit_goes_on(&spool->loses))
 		sink_warn(spool->sink, &spool->holds, why,
-			"rows are sent without it, one interval at a time");
+			"rows are sent without the spool, one interval at a time");
 }
 
 static void write_report(void *arg, const struct report_epoch *epoch)
@@ -239,13 +242,13 @@ static void end(void *arg)
 
 	rouse(spool, true);
 	if (spool->runs)
-		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits its sending */
-	/* What was delivered is not on the disk any more. */
+		pthread_join(spool->thread, NULL); /* sink_queue_gives_up() limits the wait */
+	/* Delivered rows are no longer in the spool: end() lets the receiver read them. */
 	if (sink->scheme->ops.end != NULL)
 		sink->scheme->ops.end(sink);
 	rows = spool_give_up(spool->spool);
 	if (rows > 0) {
-		sink_say(sink, true, "%llu rows that the spool could not take are lost",
+		sink_say(sink, true, "%llu rows that could not be written to the spool are lost",
 			(unsigned long long)rows);
 		delivery_count(&sink->delivery.failed, rows);
 	}
@@ -263,7 +266,7 @@ const struct sink_queue_ops sink_spool_ops = {
 	.end = end,
 };
 
-/* --- Life */
+/* --- Open and close */
 
 bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found)
@@ -273,7 +276,7 @@ bool sink_spool_open(struct sink *sink, const char *url, const struct sink_optio
 	const struct spool_position position = {folder, options->spool.size, what, url};
 
 	snprintf(what, sizeof(what), "%s %s", output_word(sink->kind), format_name(sink->format));
-	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
+	snprintf(why, SPOOL_WHY_MAX, "out of memory");
 	if (spool != NULL && folder != NULL)
 		spool->spool = spool_open(&position, found, why);
 	free(folder);

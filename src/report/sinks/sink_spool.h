@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A place with a spool: its outlet's thread writes the rows of each report into the spool, and
- * another one sends from there, so that neither a receiver that is gone nor a run that is killed
- * loses any.
+ * A network sink with a spool: the queue's thread writes the rows of each report into the spool,
+ * and the sender thread sends them from there. Rows survive an unreachable receiver and a killed
+ * run.
  */
 
 #include "report/sinks/sink.h"
@@ -14,16 +14,16 @@
 struct sink_spool;
 
 /*
- * Opens the spool that the options name and takes over what an earlier run left there: those rows
- * count as rows of the first interval. False with a phrase in why[SPOOL_WHY_MAX]; *damaged: not NULL
- * where something in it was, to be said.
+ * Opens the spool of the options and takes over the rows of an earlier run, which count as rows of
+ * the first interval. Returns false if it cannot be used, with a phrase in why[SPOOL_WHY_MAX].
+ * *found: rows and damaged files of the earlier run.
  */
 bool sink_spool_open(struct sink *sink, const char *url, const struct sink_options *options,
 	char *why, struct spool_found *found);
-void sink_spool_close(struct sink_spool *spool); /* NULL is allowed */
+void sink_spool_close(struct sink_spool *spool); /* NULL: nothing happens */
 
-/* Of the struct sink_spool. */
+/* Called with the struct sink_spool. */
 extern const struct sink_queue_ops sink_spool_ops;
 
-/* When the oldest that is in the spool starts. */
+/* Stores the start of the oldest segment, ns since 1970. Returns false if there is none. */
 bool sink_spool_oldest(struct sink_spool *spool, int64_t *start);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Rows as text to a socket as a place of reports: tcp://, unix:. An epoch waits until it was taken
- * whole; where the connection breaks meanwhile it is sent again, as a whole, over the next one.
+ * Sink: text rows on a socket (tcp://, unix:). An epoch waits until all of it is sent. If the
+ * connection breaks, the whole epoch is sent again on the next connection.
  */
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "report/sinks/sink.h"
 #include "report/sinks/socket_client.h"
 
-#define PATIENCE_S 60 /* with a receiver who takes nothing */
-#define BREAKS_MAX 3  /* in an epoch: then nobody can say what of it arrived */
+#define PATIENCE_S 60 /* limit of waiting for a receiver that accepts nothing */
+#define BREAKS_MAX 3  /* broken connections per epoch; then its rows count as unknown */
 #define PAUSE_NS   (SECOND_NS / 10)
 
 struct sink_socket {
@@ -42,7 +42,10 @@ static bool send_header(struct sink_socket *socket)
 	return sent;
 }
 
-/* Waits for it as long as the run goes on, and then not for long. False: the rest is lost. */
+/*
+ * Waits for a connection during the run, and at its end for a limited time. Returns false after
+ * that.
+ */
 static bool connect_sink(struct sink_socket *socket)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -67,8 +70,10 @@ static bool connect_sink(struct sink_socket *socket)
 	return true;
 }
 
-/* Sends the text. With a spool it waits until the other end has it: what only the kernel here has is lost
- * with the connection. */
+/*
+ * Sends the text. With a spool waits until the receiver has the data: a broken connection loses
+ * data in the send buffer.
+ */
 static int send_text(struct sink_socket *socket)
 {
 	const struct sink *sink = &socket->sink;
@@ -77,7 +82,7 @@ static int send_text(struct sink_socket *socket)
 	return error == 0 && sink->spooled != NULL ? socket_client_drain(&socket->client) : error;
 }
 
-/* Sends sink.text until it was taken as a whole. Returns what became of its rows. */
+/* Sends sink.text until all of it is accepted. Returns the counter of its rows' fate. */
 static _Atomic uint64_t *fate_of(struct sink_socket *socket)
 {
 	struct sink *sink = &socket->sink;
@@ -97,7 +102,7 @@ static _Atomic uint64_t *fate_of(struct sink_socket *socket)
 		}
 		sink_say_waits(sink, socket->client.why);
 		breaks += socket->client.sent > 0;
-		/* With a spool they wait, and what comes twice is known by its identity. */
+		/* With a spool rows wait; the receiver can drop repeated rows by their identity. */
 		if (breaks == BREAKS_MAX && sink->spooled == NULL) {
 			sink_warn_doubtful(sink,
 				"the connection broke again and again in one interval's rows");

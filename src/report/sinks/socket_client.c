@@ -25,16 +25,16 @@
 #include "base/units.h"
 
 #define BACKOFF_MAX_S 30
-#define CONNECT_NS    (10 * SECOND_NS) /* at most, to be connected in */
+#define CONNECT_NS    (10 * SECOND_NS) /* limit of connecting */
 #define POLL_MS       100
-#define IDLE_NS       SECOND_NS       /* one that is left may do nothing with what it was sent, */
-#define LEAVING_NS    (5 * SECOND_NS) /* and take in all */
+#define IDLE_NS       SECOND_NS       /* limit of closing without progress */
+#define LEAVING_NS    (5 * SECOND_NS) /* limit of closing */
 #define LOOK_MS       10
-#define READS_MAX     64 /* of what it sends, which nobody asked for, at a time */
+#define READS_MAX     64 /* reads of received data per call */
 #define HEADERS_UDP4  28
 #define HEADERS_UDP6  48
 
-/* --- The text */
+/* --- Addresses as text */
 
 static bool read_port(const char *text, char *port, size_t size)
 {
@@ -65,7 +65,7 @@ static bool read_path(const char *text, struct socket_client_address *address, c
 
 #define HOST_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 static const char host_letters[] = HOST_LETTERS;
-static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* [fe80::1%eth0] */
+static const char ipv6_letters[] = HOST_LETTERS "[:%"; /* for example [fe80::1%eth0] */
 
 bool socket_client_parse(const char *text, enum socket_client_transport transport, const char *port,
 	struct socket_client_address *address, char *why)
@@ -111,7 +111,7 @@ static void hang_up(struct socket_client *client)
 	client->look_up = true;
 }
 
-/* Bytes that it has not taken yet; -1: not known. */
+/* Returns the bytes in the send queue; -1: not known. */
 static int queued(int fd)
 {
 	int bytes;
@@ -119,7 +119,7 @@ static int queued(int fd)
 	return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : -1;
 }
 
-/* Takes what it sent. Returns what the last recv() did. */
+/* Reads and drops received data. Returns the result of the last recv(). */
 static ssize_t take_noise(struct socket_client *client)
 {
 	char ignored[4096];
@@ -134,9 +134,9 @@ static ssize_t take_noise(struct socket_client *client)
 }
 
 /*
- * Where something is unread, or comes later, close(2) resets the connection: what the receiver has
- * not read yet may be gone. So one that talks is heard until it has read the end; another takes what
- * is on the way by itself.
+ * Shuts down sending and waits until all data is acknowledged. If received data is unread or
+ * follows, close(2) resets the connection, and data that the receiver has not read is lost. So a
+ * receiver that sends data is read from until it closes; others read the rest after close(2).
  */
 static void leave(struct socket_client *client, int64_t longest)
 {
@@ -198,15 +198,16 @@ static void close_socket(struct socket_client *client, const char *why)
 	snprintf(client->why, sizeof(client->why), "%s", why);
 }
 
-/* --- Names: looked up by a thread of their own, for a name server that is silent keeps it for long */
+/* --- Name lookup, in a thread of its own, since a silent name server blocks it for long */
 
 struct look_up {
 	struct socket_client_address address;
 	struct addrinfo *found;
-	int error;         /* of getaddrinfo(), */
-	int number;        /* and its errno */
-	sem_t done;        /* posted last, where somebody waits */
-	atomic_bool alone; /* whose side comes second frees it or takes it */
+	int error;  /* result of getaddrinfo() */
+	int number; /* errno after getaddrinfo() */
+	sem_t done; /* posted last, if the client still has the lookup */
+	/* set by the first of both threads to finish; the second one frees the result */
+	atomic_bool alone;
 };
 
 static void free_look_up(struct look_up *look_up)
@@ -237,7 +238,7 @@ static void *look_up_main(void *arg)
 	return NULL;
 }
 
-/* NULL: there is no memory, or no thread. */
+/* Returns NULL if out of memory or threads. */
 static struct look_up *begin_look_up(const struct socket_client *client)
 {
 	struct look_up *look_up = calloc(1, sizeof(*look_up));
@@ -255,7 +256,7 @@ static struct look_up *begin_look_up(const struct socket_client *client)
 	return look_up;
 }
 
-/* False: not yet, and it is to be waited for no longer now. */
+/* Returns true if the lookup ended, false after the timeout. */
 static bool wait_for_names(const struct socket_client *client)
 {
 	int64_t start = clock_now(CLOCK_MONOTONIC), now = start;
@@ -280,7 +281,7 @@ static void leave_look_up(struct socket_client *client)
 	client->names = NULL;
 	if (look_up == NULL || !atomic_exchange(&look_up->alone, true))
 		return;
-	while (sem_wait(&look_up->done) != 0) /* look_up_main() posts it next */
+	while (sem_wait(&look_up->done) != 0) /* look_up_main() is about to post it */
 		;
 	if (look_up->error == 0)
 		freeaddrinfo(look_up->found);
@@ -304,8 +305,10 @@ static void take_names(struct socket_client *client, char *why, size_t size)
 	free_look_up(look_up);
 }
 
-/* Keeps what it has where a name cannot be looked up now. One that takes long goes on, for the next
- * try. */
+/*
+ * Looks up the name if needed. Keeps the earlier addresses if that fails. A slow lookup continues
+ * until the next try. Returns false without any address.
+ */
 static bool look_up(struct socket_client *client)
 {
 	char why[128] = "the name server does not answer";
@@ -334,8 +337,8 @@ void socket_client_free(struct socket_client *client)
 }
 
 /*
- * Waits until something can be sent, or until it took nothing for so long. A slow one takes a little
- * long before there is room for more.
+ * Waits until the socket accepts data. Times out after `longest` ns without progress, or earlier by
+ * patience(). Fewer queued bytes count as progress, since a slow receiver frees space in steps.
  */
 static bool wait_to_send(const struct socket_client *client, int fd, int64_t longest)
 {
@@ -373,7 +376,7 @@ static bool finish_connecting(const struct socket_client *client, int fd)
 	return error == 0;
 }
 
-/* Routers cut no datagram of ours in pieces, and what the way takes is known where we are told. */
+/* Forbids fragmentation, so that the kernel learns the path MTU. */
 static void never_fragment(int fd, int family)
 {
 	static const int ipv4 = IP_PMTUDISC_DO, ipv6 = IPV6_PMTUDISC_DO;
@@ -384,8 +387,10 @@ static void never_fragment(int fd, int family)
 		(void)setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &ipv4, sizeof(ipv4));
 }
 
-/* Where nobody listens at a port of this host the kernel may choose that very port for our end, and
- * then it is ourselves who are there. */
+/*
+ * Returns true if the socket is connected to itself. If no socket listens on a local port, the
+ * kernel may choose that port as the source port.
+ */
 static bool is_itself(int fd)
 {
 	struct sockaddr_storage near = {0}, far = {0};
@@ -396,7 +401,7 @@ static bool is_itself(int fd)
 	       memcmp(&near, &far, near_len) == 0;
 }
 
-/* Returns the descriptor, or -1 with errno. */
+/* Returns a descriptor, or -1 with errno. */
 static int connect_to(const struct socket_client *client, const struct addrinfo *address)
 {
 	static const int one = 1;
@@ -424,8 +429,10 @@ static int connect_to(const struct socket_client *client, const struct addrinfo 
 	return -1;
 }
 
-/* Of several addresses the first that takes the connection; with UDP, where none is known to
- * answer, each has its turn. */
+/*
+ * TCP: connects to the first address that accepts. UDP: starts with the next address at each try,
+ * since it gives no answer.
+ */
 static int connect_any(const struct socket_client *client)
 {
 	const struct addrinfo *address = client->addresses;
@@ -462,7 +469,7 @@ static int connect_unix(const struct socket_client *client)
 		error = entry.exists ? file_entry_check(&entry) : ENOENT;
 		len = snprintf(path.sun_path, sizeof(path.sun_path), "/proc/self/fd/%d/%s",
 			entry.folder, entry.name);
-		/* socket_client_parse() took none that is too long as it is. */
+		/* socket_client_parse() checked the length of the given path. */
 		if ((size_t)len >= sizeof(path.sun_path))
 			memcpy(path.sun_path, client->address.host, sizeof(path.sun_path) - 1);
 		if (error == 0 && (fd = connect_to(client, &address)) < 0)
@@ -522,7 +529,7 @@ bool socket_client_reach(struct socket_client *client)
 
 int socket_client_send(struct socket_client *client, const void *bytes, size_t len)
 {
-	const char *late = "the receiver takes nothing";
+	const char *late = "the receiver accepts no data";
 	int error = 0;
 
 	client->sent = 0;
@@ -532,7 +539,7 @@ int socket_client_send(struct socket_client *client, const void *bytes, size_t l
 		if (client->patience(client->arg) == 0) {
 			error = ETIMEDOUT;
 			if (client->sent == 0)
-				late = "no time was left for it";
+				late = "no time left to send";
 			break;
 		}
 		n = send(client->fd, (const char *)bytes + client->sent, len - client->sent,
@@ -563,7 +570,7 @@ int socket_client_drain(struct socket_client *client)
 		int error = len < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
 		int left = queued(client->fd);
 
-		/* One that closed the connection acknowledges no more. */
+		/* A closed connection sends no more acknowledgements. */
 		if (error == 0 && len == 0 && left > 0)
 			error = EPIPE;
 		if (error == 0 && left <= 0)
@@ -575,7 +582,7 @@ int socket_client_drain(struct socket_client *client)
 			clock_now(CLOCK_MONOTONIC) - start >= client->patience(client->arg))
 			error = ETIMEDOUT;
 		if (error != 0) {
-			close_socket(client, error == ETIMEDOUT ? "the receiver takes nothing"
+			close_socket(client, error == ETIMEDOUT ? "the receiver accepts no data"
 								: strerror(error));
 			return error;
 		}

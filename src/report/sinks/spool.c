@@ -24,17 +24,17 @@
 #define NAME_FORMAT    "%016" PRIx64
 #define NAME_DIGITS    16
 #define WHAT_MAX       64
-#define FILE_MODE      0600 /* rows have addresses of people */
+#define FILE_MODE      0600 /* rows contain personal data */
 #define URL_FILE       "url"
 #define LOCK_FILE      "lock"
 #define URL_MAX        4096
-#define BLOCK          4096 /* of which a disk gives none in part */
+#define BLOCK          4096 /* bytes; unit of disk space */
 
 struct segment_file {
 	struct segment_file *next;
-	uint64_t number, rows, bytes; /* of the disk */
+	uint64_t number, rows, bytes; /* bytes: disk space */
 	int64_t start;
-	struct spool_segment *held; /* in memory; NULL: it is a file */
+	struct spool_segment *held; /* segment in memory; NULL: in a file */
 };
 
 struct spool {
@@ -42,12 +42,12 @@ struct spool {
 	int fd, lock_fd;
 	uint64_t size;
 	char what[WHAT_MAX];
-	uint64_t next; /* number of the next that is put */
+	uint64_t next; /* number of the next segment */
 
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the following fields */
 	struct segment_file *first, *last;
 	uint64_t bytes, rows;
-	uint64_t damaged; /* bytes of files that are set aside, beside these */
+	uint64_t damaged; /* disk space of damaged files, not in `bytes` */
 };
 
 /* --- A file */
@@ -57,9 +57,9 @@ struct first_line {
 	char what[WHAT_MAX];
 	uint64_t rows, checksum;
 	int64_t start;
-	size_t header, bytes; /* behind the line, one after the other */
-	size_t line;          /* bytes of the line */
-	size_t unsummed;      /* of them before the checksum */
+	size_t header, bytes; /* sizes of the parts after the line, in this order */
+	size_t line;          /* size of the line, bytes */
+	size_t unsummed;      /* bytes of the line before the checksum */
 };
 
 static bool read_first_line(const char *text, size_t len, struct first_line *line)
@@ -88,7 +88,10 @@ static bool read_first_line(const char *text, size_t len, struct first_line *lin
 	return true;
 }
 
-/* Whether a file of so many bytes can be what its first line says; a row has one at least. */
+/*
+ * Returns true if the sizes in the line add up to the `len` bytes of the file, and each row has at
+ * least one byte.
+ */
 static bool is_whole(const struct first_line *line, uint64_t len)
 {
 	return line->header <= len && line->bytes <= len &&
@@ -104,7 +107,7 @@ static uint64_t sum_of(
 	return checksum_add(sum, text->data, text->len);
 }
 
-/* What a file of so many bytes takes of the disk. */
+/* Returns the disk space of a file of `bytes` bytes. */
 static uint64_t on_disk(uint64_t bytes)
 {
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK;
@@ -128,7 +131,7 @@ static void name_of(uint64_t number, const char *ending, char name[64])
 	snprintf(name, 64, NAME_FORMAT ".%s", number, ending);
 }
 
-/* Returns 0 or an errno; then there is no such file. */
+/* Writes a segment. Returns 0, or an errno; then the file does not exist. */
 static int write_segment(
 	struct spool *spool, const struct spool_segment *segment, const char *line, size_t len)
 {
@@ -156,7 +159,7 @@ static int write_segment(
 	return error;
 }
 
-/* -1 with errno. */
+/* Returns a descriptor, or -1 with errno. */
 static int open_file(const struct spool *spool, const char *name, struct stat *st)
 {
 	int fd = file_folder_file(spool->fd, name, O_RDONLY, 0);
@@ -166,7 +169,7 @@ static int open_file(const struct spool *spool, const char *name, struct stat *s
 	return fd;
 }
 
-/* NULL with errno where it cannot be read. */
+/* Returns the contents from malloc(), or NULL with errno. */
 static char *read_file(const struct spool *spool, const char *name, size_t *len)
 {
 	struct stat st = {0};
@@ -192,7 +195,7 @@ static char *read_file(const struct spool *spool, const char *name, size_t *len)
 	return NULL;
 }
 
-/* Whether the file is what its first line says. */
+/* Reads a file and checks its sizes and checksum. */
 static enum spool_result read_segment(
 	const struct spool *spool, const struct segment_file *file, struct spool_segment *segment)
 {
@@ -203,7 +206,7 @@ static enum spool_result read_segment(
 
 	name_of(file->number, "rows", name);
 	bytes = read_file(spool, name, &len);
-	/* One that somebody took away does not come back. */
+	/* A file that was deleted by others is lost. */
 	if (bytes == NULL)
 		return errno == ENOENT ? SPOOL_DAMAGED : SPOOL_UNREADABLE;
 	if (read_first_line(bytes, len, &line) && line.version == VERSION && is_whole(&line, len)) {
@@ -223,7 +226,7 @@ static enum spool_result read_segment(
 	return result;
 }
 
-/* Files that are named as ours, with what follows the dot. */
+/* Names of files of a spool: 16 hexadecimal digits, a dot and an ending. */
 static bool ends_in(const char *name, const char *ending)
 {
 	return strcmp(name + NAME_DIGITS + 1, ending) == 0;
@@ -247,7 +250,7 @@ static uint64_t look_under_lock(struct spool *spool, const uint64_t *figure)
 	return now;
 }
 
-/* --- What is damaged stays for a person, until its room is needed */
+/* --- Damaged files are kept for inspection until their space is needed */
 
 static void count_damaged(struct spool *spool, const char *name, bool add)
 {
@@ -274,7 +277,7 @@ static void set_aside(struct spool *spool, uint64_t number)
 		count_damaged(spool, damaged, true);
 }
 
-/* False where there is none. */
+/* Returns false if there is none. */
 static bool remove_oldest_damaged(struct spool *spool)
 {
 	struct dirent **entries;
@@ -294,14 +297,14 @@ static bool remove_oldest_damaged(struct spool *spool)
 		free(entries);
 	if (removed)
 		return true;
-	/* Somebody took them away. */
+	/* They were deleted by others. */
 	pthread_mutex_lock(&spool->lock);
 	spool->damaged = 0;
 	pthread_mutex_unlock(&spool->lock);
 	return false;
 }
 
-/* --- What waits */
+/* --- Waiting segments */
 
 static struct segment_file *add_last(struct spool *spool, const struct segment_file *file)
 {
@@ -364,7 +367,7 @@ static bool is_empty(struct spool *spool)
 	return empty;
 }
 
-/* Keeps it in memory where it is the only one. */
+/* Keeps a segment in memory if no other one waits. Returns false if it cannot. */
 static bool open_segment(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {.rows = segment->rows, .start = segment->start};
@@ -385,7 +388,7 @@ static bool open_segment(struct spool *spool, const struct spool_segment *segmen
 	return false;
 }
 
-/* NULL, or why the disk does not have it. */
+/* Returns NULL, or the reason why the segment is not on the disk. */
 static const char *put_on_disk(struct spool *spool, const struct spool_segment *segment)
 {
 	struct segment_file file = {
@@ -499,18 +502,17 @@ uint64_t spool_bytes(struct spool *spool)
 
 static const char *reason(int error)
 {
-	return error == EINVAL ? "it is no regular file" : file_error(error);
+	return error == EINVAL ? "not a regular file" : file_error(error);
 }
 
 enum spool_check {
 	LOOK_GOOD,
 	LOOK_DAMAGED,
-	LOOK_OTHER, /* another version, other rows; or it cannot be read */
-	LOOK_ASIDE, /* nothing that waits */
+	LOOK_OTHER, /* another version or kind of rows, or not readable */
+	LOOK_ASIDE, /* not a waiting segment */
 };
 
-/* Only what the first line says, and whether the file is as long: its sum is looked at when it is
- * sent. */
+/* Checks the first line and the size of the file. The checksum is checked before sending. */
 static enum spool_check check_segment(
 	const struct spool *spool, const char *name, struct segment_file *file, char *why)
 {
@@ -521,7 +523,7 @@ static enum spool_check check_segment(
 	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
 
 	if (len < 0)
-		snprintf(why, SPOOL_WHY_MAX, "%.40s cannot be read: %s; mend that, or take it away",
+		snprintf(why, SPOOL_WHY_MAX, "cannot read %.40s: %s; fix that, or remove the file",
 			name, reason(errno));
 	if (fd >= 0)
 		close(fd);
@@ -531,8 +533,8 @@ static enum spool_check check_segment(
 		return LOOK_DAMAGED;
 	if (line.version != VERSION) {
 		snprintf(why, SPOOL_WHY_MAX,
-			"has rows of another version of sketchtap (%.40s); let that one send them, "
-			"or name another folder",
+			"has rows of another version of sketchtap (%.40s); send them with that "
+			"version, or name another folder",
 			name);
 		return LOOK_OTHER;
 	}
@@ -548,8 +550,10 @@ static enum spool_check check_segment(
 	return is_whole(&line, (uint64_t)st.st_size) ? LOOK_GOOD : LOOK_DAMAGED;
 }
 
-/* What is in a file that has another ending: rows that a run did not write to the end before it was
- * killed, which are nobody's; damaged ones, whose numbers are not given again. */
+/*
+ * Handles the files of other endings. part: deletes unfinished rows of a killed run. damaged:
+ * counts the space; its number is not used again.
+ */
 static enum spool_check look_aside(struct spool *spool, const char *name, bool change)
 {
 	if (change && ends_in(name, "part"))
@@ -559,7 +563,10 @@ static enum spool_check look_aside(struct spool *spool, const char *name, bool c
 	return LOOK_ASIDE;
 }
 
-/* Goes over its files in their order, twice: first nothing is changed. */
+/*
+ * Checks all files in order, and if `change` is set, adds them. Called without `change` first, so
+ * that a refused folder stays unchanged.
+ */
 static bool look_at_all(struct spool *spool, bool change, struct spool_found *found, char *why)
 {
 	struct dirent **entries;
@@ -596,7 +603,10 @@ static bool look_at_all(struct spool *spool, bool change, struct spool_found *fo
 	return good;
 }
 
-/* The file `url` says whose rows they are. False where it names another place and there are some. */
+/*
+ * Compares the URL with the one in the file `url`, and stores it there. Returns false if that has
+ * another URL and rows wait, or if it cannot be written.
+ */
 static bool is_of_place(const struct spool *spool, const char *url, bool waits, char *why)
 {
 	char said[URL_MAX] = "";
@@ -608,7 +618,7 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 		make_printable(said);
 		snprintf(why, SPOOL_WHY_MAX,
 			"has rows for %.200s; name another folder, or remove %.100s/" URL_FILE
-			" where they go to this one, too",
+			" to send them to this URL",
 			said, spool->folder);
 		close(fd);
 		return false;
@@ -626,7 +636,7 @@ static bool is_of_place(const struct spool *spool, const char *url, bool waits, 
 	return good;
 }
 
-/* It is there, can be written, and is ours. */
+/* Opens the folder, creating it if missing, and locks it for this run. */
 static bool claim(struct spool *spool, char *why)
 {
 	spool->fd = file_folder_open(spool->folder);
@@ -642,7 +652,8 @@ static bool claim(struct spool *spool, char *why)
 	}
 	if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
-	snprintf(why, SPOOL_WHY_MAX, "another run has it; name another folder, or stop that run");
+	snprintf(
+		why, SPOOL_WHY_MAX, "in use by another run; name another folder, or stop that run");
 	return false;
 }
 
@@ -652,7 +663,7 @@ struct spool *spool_open(
 	struct spool *spool = calloc(1, sizeof(*spool));
 
 	*found = (struct spool_found){0};
-	snprintf(why, SPOOL_WHY_MAX, "there is no memory for it");
+	snprintf(why, SPOOL_WHY_MAX, "out of memory");
 	if (spool == NULL)
 		return NULL;
 	spool->fd = spool->lock_fd = -1;

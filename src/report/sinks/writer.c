@@ -20,41 +20,41 @@
 #include "rx/kernel/options.h"
 #include "rx/port/port_name.h"
 
-#define WAIT_NS 50000000 /* the longest writer_wait() for one place */
+#define WAIT_NS 50000000 /* limit of writer_wait() per queue */
 
-/* An outlet and what it brings reports to: files, or a place that a URL names. */
+/* A queue and its destination: files, or a network sink. */
 struct writer_route {
 	struct sink_queue *sink_queue;
 	struct sink_file files;
-	struct sink *sink; /* NULL: files */
+	struct sink *sink; /* NULL: `files` */
 	struct delivery **deliveries;
 	uint32_t nb_deliveries;
-	size_t queue; /* as of struct sink_queue_params; of files the largest that is said */
+	size_t queue; /* see struct sink_queue_params; the largest value of the files */
 };
 
 struct writer {
-	/* Written by writer_open() alone, then read. */
+	/* Written by writer_open() only. */
 	struct sink_log sink_log;
-	struct file_destination **sinks; /* each the own of its route's thread */
+	struct file_destination **sinks; /* [nb_sinks]; each used by the thread of its route */
 	uint32_t nb_sinks;
 	struct sink **network_sinks; /* [nb_network_sinks] */
 	uint32_t nb_network_sinks;
 	struct writer_route *routes; /* [nb_routes] */
 	uint32_t nb_routes;
-	bool told;        /* there is a place for what became of rows */
-	bool end_bounded; /* set by the pushing thread: writer_bound_end() */
+	bool told;        /* a sink receives delivery reports */
+	bool end_bounded; /* writer_bound_end() was called; used by the pushing thread */
 
-	atomic_bool over; /* by the pushing thread; all that write to files read it */
+	atomic_bool over; /* set by the pushing thread; read by all threads that write files */
 
-	/* The pushing thread's own: the epoch that was handed over last. */
+	/* Last pushed epoch. Used by the pushing thread only. */
 	bool has_last;
 	uint64_t last_number;
 	int64_t last_start, last_end;
 };
 
-/* Opening */
+/* --- Opening */
 
-/* Returns NULL where memory is missing. */
+/* Returns NULL if out of memory. */
 static struct file_destination *add_sink(
 	struct writer *writer, const char *option, const char *name, const struct config *config)
 {
@@ -86,7 +86,7 @@ static struct file_destination *add_sink(
 	return sink;
 }
 
-/* Returns false where memory is missing. */
+/* Returns false if out of memory. */
 static bool add_rows(struct writer *writer, const struct requested_sink *requested,
 	enum output_format how, const struct config *config)
 {
@@ -112,7 +112,7 @@ static bool add_rows(struct writer *writer, const struct requested_sink *request
 	return true;
 }
 
-/* Returns false where memory is missing. */
+/* Returns false if out of memory. */
 static bool add_network_sink(
 	struct writer *writer, const struct requested_sink *requested, const struct config *config)
 {
@@ -143,7 +143,7 @@ static bool add_destination(struct writer *writer, const struct requested_sink *
 		return add_network_sink(writer, requested, config);
 	if (how == FORMAT_AUTO && table && requested->kind == ROWS_HEAVY_HITTERS &&
 		standard_files_is_output(requested->to.name))
-		return true; /* the table goes there */
+		return true; /* the table is written there */
 	if (how == FORMAT_AUTO)
 		how = sink_config_format(config, requested->kind);
 	return add_rows(writer, requested, how, config);
@@ -172,7 +172,7 @@ static bool add_sinks(struct writer *writer, const struct config *config)
 	return !table || add_table(writer, config);
 }
 
-/* /dev/null may be named twice. */
+/* Devices such as /dev/null may be named twice. */
 static bool is_device(const char *name)
 {
 	struct stat st;
@@ -187,7 +187,7 @@ static bool same_name(const char *a, const char *b)
 	return strcmp(a, b) == 0 && !is_device(a);
 }
 
-/* Returns false where `same` is true of any two sinks, with one line in error. */
+/* Returns false if `same` is true for any two sinks, with one line in error. */
 static bool sinks_differ(const struct writer *writer,
 	bool (*same)(const struct file_destination *a, const struct file_destination *b),
 	char *error)
@@ -249,8 +249,8 @@ static int open_files(struct writer *writer, const struct config *config, char *
 }
 
 /*
- * The files are open: claims them and finds where they go on. What one says of the others' epochs is
- * not true of deliveries, which are written later. Returns 0 or the exit status.
+ * Locks the open files and finds their last epochs. Delivery reports are written later than other
+ * rows, so their files are compared only with themselves. Returns 0 or the exit status.
  */
 static int look_at_files(struct writer *writer, char *error)
 {
@@ -288,8 +288,7 @@ static uint64_t first_epoch_of(const struct writer *writer)
 	return first;
 }
 
-/* First every file is opened, locked and read, then any is changed. Returns 0 or the exit
- * status. */
+/* Opens, locks and reads all files before any is changed. Returns 0 or the exit status. */
 static int open_sinks(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
@@ -330,7 +329,7 @@ static void writer_free(struct writer *writer)
 	free(writer);
 }
 
-/* One with room for all sinks, or for a remote. Returns NULL where memory is missing. */
+/* Adds a route with room for all files. Returns NULL if out of memory. */
 static struct writer_route *add_route(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *route = &writer->routes[writer->nb_routes++];
@@ -353,7 +352,7 @@ static void add_to_route(struct writer_route *route, struct file_destination *si
 		route->queue = sink->queue;
 }
 
-/* Regular files go together; anything else may hold up what goes there, and nothing else. */
+/* Makes one route for all regular files, and one for each other sink, which may stall. */
 static bool make_routes(struct writer *writer, uint64_t first_epoch)
 {
 	struct writer_route *files = NULL, *route;
@@ -418,7 +417,7 @@ static bool make_queue(struct writer *writer, struct writer_route *route)
 	return route->sink_queue != NULL;
 }
 
-/* Returns false where memory or threads are missing. Then none of them runs. */
+/* Returns false if out of memory or threads. Then no thread is running. */
 static bool start_queues(struct writer *writer)
 {
 	uint32_t started = 0;
@@ -495,8 +494,10 @@ static int for_each_sink(struct writer *writer, const struct config *config,
 	return status;
 }
 
-/* Nobody's files are touched before all places that can say so are there. Returns 0 or the exit
- * status. */
+/*
+ * Opens network sinks and spools before any file, so that a failure changes no file. Returns 0 or
+ * the exit status.
+ */
 static int open_destinations(
 	struct writer *writer, const struct config *config, uint64_t *first_epoch, char *error)
 {
@@ -507,7 +508,7 @@ static int open_destinations(
 	return status == 0 ? open_sinks(writer, config, first_epoch, error) : status;
 }
 
-/* By which a person finds rows again. */
+/* Logs the run ID, by which the rows of this run can be selected. */
 static void log_run(struct writer *writer)
 {
 	char line[128];
@@ -517,7 +518,7 @@ static void log_run(struct writer *writer)
 		r++;
 	if (r == writer->nb_network_sinks)
 		return;
-	snprintf(line, sizeof(line), "rows that go to URLs are those of run %s", identity_run());
+	snprintf(line, sizeof(line), "run ID of rows sent to URLs: %s", identity_run());
 	sink_log_line(false, line, &writer->sink_log);
 }
 
@@ -530,7 +531,7 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 	if (writer != NULL)
 		writer->sink_log = *sink_log;
 	if (writer == NULL || !add_sinks(writer, config))
-		snprintf(error, WRITER_ERROR_MAX, "no memory for the output files");
+		snprintf(error, WRITER_ERROR_MAX, "out of memory");
 	else
 		*status = open_destinations(writer, config, first_epoch, error);
 	if (writer == NULL)
@@ -551,9 +552,9 @@ struct writer *writer_open(const struct config *config, const struct sink_log *s
 	return writer;
 }
 
-/* Other measurements */
+/* --- Changed measurements */
 
-/* A column of `columns` that others lack; NULL: they have them all. */
+/* Returns a column of `columns` that `others` lack; NULL: none. */
 static const char *missing_column(const struct columns *others, const struct columns *columns)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {
@@ -567,7 +568,7 @@ static const char *missing_column(const struct columns *others, const struct col
 	return NULL;
 }
 
-/* Whether a header of these columns has all that rows then have. */
+/* Returns true if the header has all columns of rows with this choice. */
 static bool header_takes(const char *option, const char *name, const struct columns *header,
 	const struct column_choice *choice, char *error)
 {
@@ -578,7 +579,7 @@ static bool header_takes(const char *option, const char *name, const struct colu
 	if (reason == NULL)
 		return true;
 	snprintf(error, WRITER_ERROR_MAX,
-		"%s %.300s: its header has no column %s; give it json: rows, which may change, or "
+		"%s %.300s: its header has no column %s; write json:, whose columns may change, or "
 		"start the run with such a measurement",
 		option, name, reason);
 	return false;
@@ -594,11 +595,14 @@ static bool sink_takes(const struct sink *network_sink, const struct config *con
 		return network_sink->format == NULL || network_sink->format->header == NULL ||
 		       header_takes(requested->label, request.url, network_sink->columns,
 			       &request.choice, error);
-	snprintf(error, WRITER_ERROR_MAX, "%s %.200s %s", requested->label, request.url, why);
+	snprintf(error, WRITER_ERROR_MAX, "%s %.200s: %s", requested->label, request.url, why);
 	return false;
 }
 
-/* What changes while the run goes on is no requested: they are those that it began with. */
+/*
+ * Checks the network sinks. Both configurations have the same ones: changes during a run do not
+ * affect sinks.
+ */
 static bool sinks_take(const struct writer *writer, const struct config *config, char *error)
 {
 	struct sink_config_iter walk = {0};
@@ -630,7 +634,7 @@ bool writer_takes(const struct writer *writer, const struct config *config, char
 	return sinks_take(writer, config, error);
 }
 
-/* The reporter's side */
+/* --- The pushing thread */
 
 static bool tells(const struct writer_route *route)
 {
@@ -640,7 +644,7 @@ static bool tells(const struct writer_route *route)
 	return false;
 }
 
-/* NULL where memory is missing. */
+/* Returns NULL if out of memory. */
 static struct report_epoch *alloc_deliveries(const struct writer *writer)
 {
 	struct report_epoch *report = report_epoch_alloc(0, 0);
@@ -657,7 +661,9 @@ static struct report_epoch *alloc_deliveries(const struct writer *writer)
 	return report;
 }
 
-/* What is in a spool is older than what is in the queue. */
+/*
+ * Stores the start of the oldest waiting rows; those in a spool are older than those in the queue.
+ */
 static bool find_oldest(const struct writer_route *route, int64_t *start)
 {
 	return (route->sink != NULL && route->sink->spooled != NULL &&
@@ -665,7 +671,7 @@ static bool find_oldest(const struct writer_route *route, int64_t *start)
 	       sink_queue_oldest(route->sink_queue, start);
 }
 
-/* What became of the rows of the last epoch; NULL where memory is missing. */
+/* Returns a report of the delivery counts since the last one; NULL if out of memory. */
 static struct report_epoch *look_at_deliveries(struct writer *writer)
 {
 	struct report_epoch *report = alloc_deliveries(writer);
@@ -724,8 +730,8 @@ static bool any_takes_deliveries(struct writer *writer)
 }
 
 /*
- * What became of the last epoch is told when another begins. Where no place takes that, the next
- * rows tell of both: an account without some of its rows does not balance.
+ * Pushes the delivery report of the last epoch, before the next epoch. If no sink has room for it,
+ * the next one covers both, so that the sums stay complete.
  */
 static void push_deliveries(struct writer *writer)
 {
@@ -798,7 +804,7 @@ bool writer_reopening(struct writer *writer, struct sink_log_reopened *reopened)
 	for (uint32_t r = 0; r < writer->nb_routes; r++) {
 		const struct writer_route *route = &writer->routes[r];
 
-		/* A place that a URL names looks its name up for each connection anyway. */
+		/* Network sinks look up their name for each connection anyway. */
 		if (route->sink == NULL && sink_queue_reopening(route->sink_queue))
 			return true;
 		if (is_regular(route))
@@ -812,7 +818,7 @@ uint64_t writer_close(struct writer *writer)
 	uint64_t lost = 0;
 
 	atomic_store(&writer->over, writer->end_bounded);
-	/* All at once: each may wait for somebody who takes nothing. */
+	/* End all threads in parallel: each may wait for its receiver. */
 	for (uint32_t r = 0; r < writer->nb_routes; r++)
 		if (!tells(&writer->routes[r]))
 			sink_queue_finish(writer->routes[r].sink_queue);
