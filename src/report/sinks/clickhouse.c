@@ -34,6 +34,7 @@ const struct sink_type sink_type_clickhouse_tls = {
 
 #include <curl/curl.h>
 
+#include "base/assertion.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/printable.h"
@@ -48,7 +49,7 @@ const struct sink_type sink_type_clickhouse_tls = {
 #define OPENING_S  5L
 #define LOOKING_S  2L /* to read the columns of the table at the start */
 #define URL_MAX    1024
-#define SILENCE_S  60L /* without any progress of a transfer */
+#define SILENCE_S  60L /* limit of a transfer without progress */
 #define PAUSE_NS   (SECOND_NS / 10)
 /* requests without an answer per interval; then its rows count as unknown */
 #define BREAKS_MAX 3
@@ -99,9 +100,9 @@ struct sink_clickhouse {
 	bool has_headers;              /* all headers of the answer were received */
 	char exception[EXCEPTION_MAX]; /* header or trailer with an exception; empty: none */
 	curl_off_t moved;              /* bytes received and sent for this request */
-	int64_t moved_at; /* monotonic ns of the last transfer, or check during the run */
+	int64_t moved_at; /* monotonic ns of the last progress; during the run, last check */
 	int64_t backoff;  /* ns */
-	int64_t taken_at; /* monotonic ns of the last written rows, or check during the run */
+	int64_t taken_at; /* monotonic ns of the last written rows; during the run, last check */
 	uint32_t breaks;  /* requests of this interval without an answer */
 	uint32_t tries;   /* requests of this interval */
 	uint32_t refused; /* refused requests of several rows, of this interval */
@@ -197,8 +198,8 @@ static bool is_among(long code, const long *codes, size_t n)
 #define IS_AMONG(code, codes) is_among(code, codes, sizeof(codes) / sizeof((codes)[0]))
 
 /*
- * Temporary errors of ClickHouse: memory, threads, disk, quota, too many queries or parts, read-
- * only replicas.
+ * Temporary errors of ClickHouse: memory, threads, disk, quota, too many queries or parts, replicas
+ * that are read-only.
  */
 static const long busy_codes[] = {173, 201, 202, 241, 242, 243, 252, 439};
 /*
@@ -619,7 +620,7 @@ static struct clickhouse_part first_half(const struct clickhouse_part *part)
 	return (struct clickhouse_part){part->rows, len, part->n / 2, part->doubtful};
 }
 
-/* Stack of parts, the next one on top. Each split halves the rows, which are at most 2^64. */
+/* Stack of parts, the next one on top. Each split halves the rows, so 2^64 rows fit. */
 #define PARTS_MAX             65
 
 static void send_rows(struct sink *sink, uint64_t rows)
@@ -645,6 +646,7 @@ static void send_rows(struct sink *sink, uint64_t rows)
 			n--;
 			break;
 		case FATE_SPLIT:
+			VERIFY(n, <, PARTS_MAX);
 			half = first_half(part);
 			*part = (struct clickhouse_part){part->rows + half.len,
 				part->len - half.len, part->n - half.n, part->doubtful};

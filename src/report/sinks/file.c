@@ -34,7 +34,7 @@ static void format_rows(
 	}
 }
 
-/* Rows for a reader that closed its end count as failed, although they are not in file.lost. */
+/* Rows for a reader that closed its end count as failed, but not as lost. */
 static void account(struct file_destination *sink, uint64_t rows, uint64_t lost, size_t bytes)
 {
 	bool arrived = lost == 0 && !sink->file.unread;

@@ -35,8 +35,8 @@ static int64_t retry_time(void *arg)
 }
 
 /*
- * Returns the time for the rest of the report, in ns. INT64_MAX: no limit, also at the end of a run
- * whose source waits for outputs, unless it is stopped.
+ * Returns the time for the rest of the report, in ns. INT64_MAX: no limit, since the run goes on,
+ * or its source waits for outputs and was not stopped.
  */
 static int64_t left(void *arg)
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "report/sinks/sink_log.h"
@@ -75,6 +76,8 @@ static void heed_mtu(struct ipfix_socket *ipfix)
 /* Takes back the last datagram: the error may be the answer to it. */
 static void take_back_last(struct ipfix_socket *ipfix)
 {
+	VERIFY(ipfix->counts.delivered, >=, ipfix->last_rows);
+	VERIFY(ipfix->counts.bytes, >=, ipfix->last_bytes);
 	ipfix->counts.delivered -= ipfix->last_rows;
 	ipfix->counts.bytes -= ipfix->last_bytes;
 	ipfix->last_rows = 0;
@@ -241,6 +244,7 @@ struct ipfix_counts ipfix_socket_write(struct ipfix_socket *ipfix, const struct 
 	ipfix_epoch(ipfix->ipfix, epoch, &sink);
 	if (!socket_client_heed(&ipfix->client))
 		take_back_last(ipfix);
+	VERIFY(ipfix->counts.delivered, <=, rows);
 	ipfix->counts.failed = rows - ipfix->counts.delivered;
 	socket_client_praise(&ipfix->client);
 	log_losses(ipfix);

@@ -26,6 +26,7 @@ const struct sink_type sink_type_kafka = {.prefix = PREFIX, .form = FORM, .missi
 
 #include <librdkafka/rdkafka.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/signals.h"
@@ -54,7 +55,7 @@ struct sink_kafka {
 	rd_kafka_topic_t *topic;
 	bool keyed;       /* rows have an exporter, the message key */
 	bool answers;     /* answers arrived since note_answers() */
-	int64_t answered; /* monotonic ns of the last answer, or check during the run */
+	int64_t answered; /* monotonic ns of the last answer; during the run, last check */
 	/* Rows of refused batches, one per line, to be sent again. */
 	struct text refused;
 	uint64_t nb_rejected;
@@ -427,6 +428,7 @@ static uint64_t produce_rows(struct sink_kafka *kafka_sink, const char *rows, si
 		for (; n < BATCH && at < end; n++) {
 			const char *newline = memchr(at, '\n', (size_t)(end - at));
 
+			ASSERT(newline, !=, NULL);
 			messages[n].payload = (void *)(uintptr_t)at;
 			messages[n].len = (size_t)(newline - at);
 			if (kafka_sink->keyed)
@@ -454,6 +456,7 @@ static struct kafka_part take_part(const struct text *text, size_t at, uint64_t 
 	for (; part.n < n && at + part.len < text->len; part.n++) {
 		const char *end = memchr(part.rows + part.len, '\n', text->len - at - part.len);
 
+		ASSERT(end, !=, NULL);
 		part.len = (size_t)(end - part.rows) + 1;
 	}
 	return part;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -246,6 +247,7 @@ void sink_write(void *arg, const struct report_epoch *epoch)
 	struct sink *sink = arg;
 	uint64_t rows = sink_format(sink, epoch, &sink->text);
 
+	VERIFY(sink->scheme->bring, !=, NULL);
 	if (rows > 0)
 		sink->scheme->bring(sink, rows);
 }

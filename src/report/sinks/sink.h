@@ -52,10 +52,10 @@ struct sink {
 	uint64_t dropped;           /* rows that the spool did not accept */
 	/* Rate limits of warnings: rows wait, rows were refused, rows may be lost. */
 	struct log_ratelimit_state waits, refuses, doubts;
-	/* rows at the last message that rows are accepted again */
+	/* failed and unknown rows at the last "resumed" message */
 	uint64_t told_failed, told_unknown;
-	bool hurried; /* it was retried at once at the end of the run */
-	/* abandoned: the run is over, and it accepted nothing in time */
+	bool hurried; /* retried at once at the end of the run */
+	/* abandoned: it accepted nothing in time after the run */
 	bool left;
 };
 

@@ -18,9 +18,12 @@
 struct sink_log {
 	writer_say_fn log;
 	void *arg;
-	/* the reader of standard output closed it, and there is no other output; may be NULL */
+	/*
+	 * Called if the reader of standard output closed it, and there is no other output. May be
+	 * NULL.
+	 */
 	void (*unread)(void);
-	/* progress line, suspended while a line is logged; may be NULL */
+	/* Progress line, suspended while a line is logged. May be NULL. */
 	struct progress *progress;
 	/* Returns the number of lines written to the terminal by others; NULL: none. */
 	uint64_t (*lines_said)(void);
@@ -41,9 +44,9 @@ void sink_log_pause(const struct sink_log *sink_log);
 void sink_log_go_on(const struct sink_log *sink_log);
 
 /*
- * Rate limit of a warning about a condition, used by one thread: logged when the condition begins
- * and when it ends. One that begins within LOG_RATELIMIT_QUIET_NS after the last logged end is
- * suppressed unless log_ratelimit_begins() finds it still true later.
+ * Rate limit of warnings about a condition. Used by one thread. Begin and end are logged. A
+ * condition that begins within LOG_RATELIMIT_QUIET_NS after the last logged end is logged only if
+ * it lasts longer.
  */
 #define LOG_RATELIMIT_QUIET_NS  INT64_C(60000000000)
 #define LOG_RATELIMIT_OFTEN_MAX 64
@@ -51,7 +54,7 @@ void sink_log_go_on(const struct sink_log *sink_log);
 struct log_ratelimit_state {
 	bool logged; /* the warning was logged, its end was not */
 	bool hushed; /* the condition holds, but the warning was suppressed */
-	/* times that the condition was suppressed and ended since the last warning */
+	/* suppressed conditions since the last warning */
 	uint32_t often;
 	int64_t quiet_until;
 };

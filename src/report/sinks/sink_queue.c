@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/units.h"
@@ -85,6 +86,8 @@ static struct report_epoch *take_first(struct sink_queue *sink_queue)
 	struct report_epoch *epoch = waiting->epoch;
 	struct sink_backlog *backlog = &sink_queue->lanes[lane_of(epoch)];
 
+	VERIFY(backlog->queued, >, 0U);
+	VERIFY(backlog->bytes, >=, waiting->bytes);
 	sink_queue->first = waiting->next;
 	if (sink_queue->first == NULL)
 		sink_queue->last = NULL;

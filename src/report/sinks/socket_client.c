@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/regular_file.h"
 #include "base/signals.h"
@@ -441,6 +442,7 @@ static int connect_any(const struct socket_client *client)
 
 	for (; address != NULL; address = address->ai_next)
 		n++;
+	VERIFY(n, >, 0U);
 	address = client->addresses;
 	if (client->address.transport == SOCKET_CLIENT_UDP)
 		for (uint32_t skip = client->turn % n; skip > 0; skip--)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/checksum.h"
 #include "base/printable.h"
 #include "base/regular_file.h"
@@ -342,6 +343,7 @@ static struct segment_file *remove_first(struct spool *spool)
 
 	pthread_mutex_lock(&spool->lock);
 	file = spool->first;
+	VERIFY(file, !=, NULL);
 	spool->first = file->next;
 	if (spool->first == NULL)
 		spool->last = NULL;
@@ -400,6 +402,7 @@ static const char *put_on_disk(struct spool *spool, const struct spool_segment *
 
 	len += snprintf(line + len, sizeof(line) - (size_t)len, CHECKSUM,
 		sum_of(line, (size_t)len, &segment->header, &segment->text));
+	VERIFY(len, <, LINE_MAX_BYTES);
 	file.bytes = on_disk((uint64_t)len + segment->header.len + segment->text.len);
 	if (look_under_lock(spool, &spool->bytes) + file.bytes > spool->size)
 		return "the spool is full";
