@@ -438,7 +438,7 @@ static void test_links(void **state)
 			write_victim(victim);
 		assert_int_equal(i % 3 == 2 ? link(victim, name) : symlink(victim, name), 0);
 		if (i / 3 < 2) {
-			refuse(KIND, URL, i % 3 == 2 ? "has other names" : "no regular file");
+			refuse(KIND, URL, i % 3 == 2 ? "has other names" : "not a regular file");
 		} else {
 			spool = open_it(SIZE, 0);
 			assert_put(spool, 1, "row\n");
