@@ -246,7 +246,7 @@ static void test_table_of_losses(void **state)
 		"filtered                                 9\n"
 		"non-IP                                   0\n"
 		"malformed                                0\n"
-		"lost, at least                          69\n"
+		"lost (at least)                         69\n"
 		"  nic_missed                            10\n"
 		"  nic_errors                            20\n"
 		"  no_mbuf                               30\n"

@@ -447,7 +447,7 @@ static void test_locks_of_readers(void **state)
 			assert_refused(&config, 1, out, "another run", NULL);
 		push(writer, (int)epoch, (int)epoch);
 		assert_int_equal(writer_close(writer), 0);
-		assert_int_equal(times_said(true, "locked it"), kind == 3);
+		assert_int_equal(times_said(true, "locked by a reader"), kind == 3);
 		epoch++;
 		close(fd);
 	}
@@ -2001,10 +2001,9 @@ static void test_rows_in_a_deleted_file(void **state)
 			writer_reopen(writer);
 		push(writer, 1, 1);
 		assert_int_equal(writer_close(writer), 0);
-		assert_int_equal(
-			times_said(true, reopens ? "out.csv: the file was deleted while it "
-						   "was written to: 3 rows"
-						 : "was written to: 6 rows"),
+		assert_int_equal(times_said(true, reopens ? "out.csv: the file was deleted during "
+							    "the run: 3 rows"
+							  : "deleted during the run: 6 rows"),
 			1);
 		assert_int_equal(said.n, 1);
 		if (reopens)

@@ -23,8 +23,7 @@
 #define OUTPUT_FILE_MODE 0644
 #define OUTPUT_LINE_MAX  512
 
-/* How long a reader is waited for when the run is to end, and how often that is looked
- * at. */
+/* On a pipe, when the run ends: longest wait for the reader, and the polling period. */
 #define PATIENCE_MS 5000
 #define LOOK_MS     100
 
@@ -35,7 +34,7 @@
 
 enum lock_result {
 	LOCK_OURS,
-	LOCK_READER, /* somebody reads under a lock, which hides whether a run has it */
+	LOCK_READER, /* another process holds a read lock, which hides the lock of a run */
 	LOCK_ANOTHER_RUN,
 };
 
@@ -44,7 +43,7 @@ static const char *shown_name(const struct output_file *file)
 	return standard_files_is_output(file->name) ? "standard output" : file->name;
 }
 
-/* Where the file is opened again. */
+/* Returns the path for reopening. */
 static const char *path_of(const struct output_file *file)
 {
 	return file->target != NULL ? file->target : file->name;
@@ -64,7 +63,7 @@ __attribute__((format(printf, 3, 4))) static void log_file(
 
 static int fail(struct output_file *file, char *error, size_t size, const char *why)
 {
-	/* Room is left for the reason, however long the name is. */
+	/* Leaves room for the reason, even after a long name. */
 	snprintf(error, size, "%s %.300s: %s", file->option, shown_name(file), why);
 	return STATUS_MACHINE;
 }
@@ -107,8 +106,8 @@ static int open_new(
 }
 
 /*
- * Pipes, terminals, /dev/null: nothing in them can be overwritten. A FIFO waits for its reader, and
- * no signal but one that asks for the end disturbs that.
+ * Opens a pipe, terminal or device, which has nothing to overwrite. A FIFO blocks until it has a
+ * reader; only a signal that requests the end of the run interrupts this.
  */
 static int open_stream(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
@@ -122,7 +121,7 @@ static int open_stream(
 	if (status != 0)
 		return status;
 	if (fstat(file->fd, &st) == 0 && S_ISFIFO(st.st_mode))
-		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may take the room */
+		fcntl(file->fd, F_SETFL, O_NONBLOCK); /* other writers may fill it */
 	file->header_due = true;
 	return 0;
 }
@@ -144,7 +143,7 @@ static int open_append(
 static int open_force(
 	struct output_file *file, const struct file_entry *entry, char *error, size_t size)
 {
-	/* An append-only file (chattr +a) refuses this one, before anything was emptied. */
+	/* Fails on an append-only file (chattr +a), before anything is truncated. */
 	if (open_entry(file, entry, O_WRONLY, error, size) != 0)
 		return STATUS_MACHINE;
 	if (fcntl(file->fd, F_SETFL, O_APPEND) < 0)
@@ -158,8 +157,7 @@ static int open_existing(struct output_file *file, enum output_file_mode mode,
 	int status;
 
 	if (mode == OUTPUT_NEW) {
-		fail(file, error, size,
-			"exists; --append goes on after its last epoch, --force overwrites it");
+		fail(file, error, size, "exists; --append continues it, --force overwrites it");
 		return STATUS_EXISTS;
 	}
 	status = mode == OUTPUT_APPEND ? open_append(file, entry, error, size)
@@ -178,7 +176,10 @@ static bool rotates(const struct output_file *file)
 	return file->named && (file->limits.period > 0 || file->limits.size > 0);
 }
 
-/* A stop between completing a file and the first row of the next one must not restart numbering. */
+/*
+ * Continues the numbering after the latest complete file, if the run stopped between completing it
+ * and writing the first row of the next one.
+ */
 static void take_number_of_latest(struct output_file *file)
 {
 	struct output_tail tail;
@@ -220,16 +221,19 @@ int output_file_open(struct output_file *file, enum output_file_mode mode, char 
 	status = open_named(file, mode, &entry, error, size);
 	file_entry_close(&entry);
 	file->appends = mode == OUTPUT_APPEND;
-	/* A name that is a link when the run starts is the user's; one that becomes a link is not. */
+	/*
+	 * A link that exists at start is the user's choice. A link that appears later may be an
+	 * attack.
+	 */
 	if (status == 0 && file->named && entry.is_link)
 		file->target = realpath(file->name, NULL);
 	return status;
 }
 
 /*
- * Two runs that write to one file would take its epochs apart; the lock ends with the process. It
- * is of the kind that only who may write to the file can take: whoever may just read it, and locks
- * it for that, keeps nobody from measuring. A file system without locks is none of our business.
+ * Locks the file, because two runs that write to one file would interleave their epochs. The lock
+ * ends with the process. A write lock requires write permission: a read lock of a process that may
+ * only read the file does not stop the run. A file system without locks counts as LOCK_OURS.
  */
 static enum lock_result lock(int fd)
 {
@@ -245,7 +249,7 @@ static enum lock_result lock(int fd)
 	}
 }
 
-/* The name leads to the very file that is open, which holds the lock. */
+/* Returns true if the status belongs to the open file. */
 static bool is_open(const struct output_file *file, const struct stat *st)
 {
 	struct stat opened;
@@ -254,7 +258,7 @@ static bool is_open(const struct output_file *file, const struct stat *st)
 	       opened.st_ino == st->st_ino;
 }
 
-/* Whether the name still leads to the file that is open. */
+/* Returns true if the path still leads to the open file. */
 static bool has_name(const struct output_file *file, const char *path)
 {
 	struct stat named;
@@ -275,10 +279,9 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 	file->locked = true;
 	if (result == LOCK_READER)
 		log_file(file, true,
-			"%.300s: somebody who reads it has locked it: whether another run writes "
-			"to it cannot be told",
+			"%.300s: locked by a reader: cannot check whether another run writes to it",
 			shown_name(file));
-	/* Whoever wrote meanwhile has ended since: its rows are not to be cut. */
+	/* A run that wrote since open() has ended. Its rows must not be cut. */
 	if (fstat(file->fd, &st) == 0 && (uint64_t)st.st_size != file->size)
 		return fail(file, error, size, "another run wrote to it just now; start again");
 	if (!has_name(file, file->name))
@@ -287,10 +290,10 @@ int output_file_lock(struct output_file *file, char *error, size_t size)
 }
 
 /*
- * What the file of `size` bytes holds up to its last whole epoch. It is longer than its mark says
- * where a kill came before the next one, and shorter where a power cut or another program took
- * something away: then the last epoch is not known to be whole. Without a mark rows are taken as
- * they are. Returns NULL or why rows cannot be appended.
+ * Reads the file of `size` bytes up to its last complete epoch. A file longer than its mark: the
+ * run was killed before the next mark. A shorter one: a power failure or another program removed
+ * bytes, and the last epoch may be incomplete. Without a mark all whole rows count. Returns NULL,
+ * or the reason why rows cannot be appended.
  */
 static const char *read_tail(const struct output_file *file, int fd, uint64_t size, uint64_t next,
 	struct output_tail *tail)
@@ -300,7 +303,7 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	uint64_t end = size, epoch;
 	const char *why;
 
-	if (marked && mark.whole < file->form.header.len) /* it was marked before it had a header */
+	if (marked && mark.whole < file->form.header.len) /* marked before the header was written */
 		mark.whole = file->form.header.len;
 	if (marked && size > mark.whole &&
 		!(output_tail_epoch_at(fd, &file->form, mark.whole, size, &epoch) &&
@@ -313,15 +316,15 @@ static const char *read_tail(const struct output_file *file, int fd, uint64_t si
 	return output_tail_read(fd, &file->form, end, tail);
 }
 
-/* A file system that keeps no marks says so, where there is something to be marked. */
+/* Warns if the file has rows and the file system does not support marks. */
 static void warn_if_unmarked(const struct output_file *file)
 {
 	struct output_mark mark;
 
 	if (file->has_epoch && !output_mark_read(file->fd, &mark) && errno == ENOTSUP)
 		log_file(file, true,
-			"%.300s: its file system keeps no extended attributes: had a run been "
-			"killed, part of an epoch would not be noticed",
+			"%.300s: no extended attributes on its file system: cannot detect an "
+			"interval that a killed run left incomplete",
 			shown_name(file));
 }
 
@@ -347,7 +350,10 @@ int output_file_look(struct output_file *file, uint64_t next, char *error, size_
 	return 0;
 }
 
-/* Says in the file how much of it is whole. One that ends with half a row keeps what it said. */
+/*
+ * Stores the length of the complete epochs in the file. A file that ends with a partial row keeps
+ * its mark.
+ */
 static void mark(struct output_file *file)
 {
 	struct stat st;
@@ -379,7 +385,10 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 	return 0;
 }
 
-/* Nobody else has it, wrote to it, or can take it before it is closed here. */
+/*
+ * Returns true if this run created the file, it is empty, and no other run can lock it before it is
+ * closed here.
+ */
 static bool is_ours_and_empty(const struct output_file *file)
 {
 	struct stat st;
@@ -409,8 +418,8 @@ bool output_file_same(const struct output_file *a, const struct output_file *b)
 }
 
 /*
- * Waits as long as the reader likes, but where the run is to end not for one that takes nothing for
- * a while: returns false.
+ * Waits until the reader makes room. Returns false if the run is ending and the reader has read
+ * nothing for PATIENCE_MS.
  */
 static bool wait_until_writable(const struct output_file *file)
 {
@@ -429,9 +438,9 @@ static bool wait_until_writable(const struct output_file *file)
 }
 
 /*
- * Takes the last `done` bytes that were written off a regular file again. The file position, not
- * the size before, tells where they begin: with O_APPEND it follows a file that was emptied in
- * between. Returns false where that cannot be, also because somebody else wrote behind them.
+ * Removes the last `done` bytes written to a regular file. They end at the file position: with
+ * O_APPEND it follows a file that was truncated in between. Returns false on failure, also if
+ * another process has written after them.
  */
 static bool roll_back(const struct output_file *file, size_t done)
 {
@@ -446,17 +455,16 @@ static bool roll_back(const struct output_file *file, size_t done)
 	       lseek(file->fd, end - (off_t)done, SEEK_SET) >= 0;
 }
 
-/* The next row would continue the unfinished one: no more is written. */
+/* Stops writing: the next row would continue the partial one. */
 static void give_up(struct output_file *file, int error)
 {
 	log_file(file, true,
-		"%.300s: %s, and an unfinished row cannot be removed; its rows are lost from here "
-		"on",
+		"%.300s: %s, and cannot remove an unfinished row; its remaining rows are lost",
 		shown_name(file), strerror(error));
 	file->gone = true;
 }
 
-/* write(2), but into a pipe or terminal no more than there is room for: it does not block. */
+/* As write(2), but to a pipe or terminal it writes only what fits, so that it does not block. */
 static ssize_t write_some(const struct output_file *file, const char *data, size_t len)
 {
 	if (file->regular)
@@ -468,7 +476,7 @@ static ssize_t write_some(const struct output_file *file, const char *data, size
 	return standard_files_write(file->fd, data, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Returns 0, or the errno for which the text was not written. */
+/* Returns 0, or an errno if the text was not written. */
 static int write_all(struct output_file *file, const struct text *text)
 {
 	size_t done = 0;
@@ -499,12 +507,12 @@ static void count_lost(struct output_file *file, int error, uint64_t rows)
 	if (file->error == 0 && !file->gone) {
 		if (error == EPIPE)
 			log_file(file, true,
-				"%.300s: closed by its reader; its rows are lost from here on",
+				"%.300s: closed by its reader; its remaining rows are lost",
 				shown_name(file));
 		else if (error == ETIMEDOUT && !file->regular)
 			log_file(file, true,
-				"%.300s: its reader does not read, and the run is to end; its rows "
-				"are lost from here on",
+				"%.300s: its reader does not read, and the run is ending; its "
+				"remaining rows are lost",
 				shown_name(file));
 		else
 			log_file(file, true,
@@ -550,7 +558,7 @@ void output_file_write_header(struct output_file *file)
 		count_lost(file, error, 0);
 }
 
-/* Returns false where the rows were lost. */
+/* Returns false if the rows were lost. */
 static bool write_rows(struct output_file *file, const struct output_rows *rows)
 {
 	int error = file->gone ? EPIPE : write_header(file);
@@ -565,8 +573,8 @@ static bool write_rows(struct output_file *file, const struct output_rows *rows)
 }
 
 /*
- * In a folder where others may write, the name may be theirs by now. Returns NULL, or why the file
- * that has it is not gone on in.
+ * Returns NULL, or the reason not to continue in the file that has the name now. In a folder that
+ * others may write to, it can be another user's.
  */
 static const char *distrust(const struct output_file *file, const struct stat *st)
 {
@@ -577,17 +585,17 @@ static const char *distrust(const struct output_file *file, const struct stat *s
 	if (is_open(file, st))
 		return NULL;
 	if (st->st_nlink > 1)
-		return "is a file that has other names, too";
+		return "has other hard links";
 	if (st->st_uid != geteuid() && st->st_uid != 0 &&
 		(fstat(file->fd, &opened) != 0 || st->st_uid != opened.st_uid))
 		return "belongs to another user now";
 	return NULL;
 }
 
-/* Opens the file that has the name, or makes it. Returns -1 where that fails, with the reason. */
+/* Opens or creates the file at the path. Returns -1 with the reason on failure. */
 static int open_path(const char *path, const char **why)
 {
-	/* Should a FIFO have taken the name, O_NONBLOCK keeps us from waiting for its reader. */
+	/* With O_NONBLOCK, a FIFO of this name does not block until it has a reader. */
 	const int flags = O_RDWR | O_APPEND | O_NONBLOCK;
 	struct file_entry entry;
 	int fd = -1, error = file_entry_find(&entry, path);
@@ -605,7 +613,7 @@ static int open_path(const char *path, const char **why)
 	return fd;
 }
 
-/* Returns the new descriptor and what is in the file, or -1 with the reason. */
+/* Returns the new descriptor and the state of the file, or -1 with the reason. */
 static int open_again(const struct output_file *file, struct output_tail *tail, const char **why)
 {
 	int fd = open_path(path_of(file), why);
@@ -628,7 +636,7 @@ static int open_again(const struct output_file *file, struct output_tail *tail, 
 	return fd;
 }
 
-/* A file system may say so late that the disk is full, and not for which rows. */
+/* A file system may report a full disk late, without the rows affected. */
 static void warned_late(struct output_file *file, const char *when)
 {
 	log_file(file, true, "%.300s: %s when it was %s; rows may be missing", shown_name(file),
@@ -636,18 +644,18 @@ static void warned_late(struct output_file *file, const char *when)
 	file->lost++;
 }
 
-/* Somebody may have it open and read it all the same. */
+/* Warns only: another process may still have the file open. */
 static void warn_if_deleted(struct output_file *file)
 {
 	struct stat st;
 
-	/* A memory file that is named by its descriptor never had a link. */
+	/* A memory file that is named by its descriptor (/proc/self/fd/N) never has a link. */
 	if (!file->named || file->here == 0 || fstat(file->fd, &st) != 0 || st.st_nlink > 0 ||
 		has_name(file, file->name))
 		return;
 	log_file(file, true,
-		"%.300s: the file was deleted while it was written to: %llu rows went into it, and "
-		"are lost unless somebody still has it open",
+		"%.300s: the file was deleted during the run: %llu rows are lost unless another "
+		"process has it open",
 		shown_name(file), (unsigned long long)file->here);
 }
 
@@ -655,7 +663,7 @@ static void close_fd(struct output_file *file)
 {
 	warn_if_deleted(file);
 	file->here = 0;
-	if (file->marked && !file->gone) /* what stands in it now is whole, whoever adds to it */
+	if (file->marked && !file->gone) /* complete now, also if another program appends */
 		output_mark_remove(file->fd);
 	file->marked = false;
 	if (close(file->fd) != 0 && errno != EINTR)
@@ -668,7 +676,7 @@ static void sync_rows(struct output_file *file)
 		warned_late(file, "synchronized");
 }
 
-/* Goes on in the file that now has the name. Returns NULL or why that cannot be. */
+/* Continues in the file that has the name now. Returns NULL or the reason for failure. */
 static const char *change_file(struct output_file *file)
 {
 	struct output_tail tail = {0};
@@ -678,7 +686,7 @@ static const char *change_file(struct output_file *file)
 	if (fd < 0)
 		return why;
 	close_fd(file);
-	lock(fd); /* had the old one the same file, its lock went with it */
+	lock(fd); /* for the same file: its lock ended with the old descriptor */
 	file->fd = fd;
 	file->header_due = false;
 	file->has_start = tail.has_start;
@@ -717,12 +725,12 @@ static const char *rename_entry(struct output_file *file, const struct file_entr
 		rotation_undo(entry, name);
 	error = rotation_sync_folder(entry);
 	if (why == NULL && error != 0)
-		log_file(file, true, "%.300s: %s; a power cut may undo the name", name,
+		log_file(file, true, "%.300s: %s; a power failure may undo the renaming", name,
 			strerror(error));
 	return why;
 }
 
-/* Returns NULL or why the file keeps its name. */
+/* Returns NULL, or the reason why the file keeps its name. */
 static const char *rename_complete(struct output_file *file)
 {
 	struct file_entry entry;
@@ -730,7 +738,7 @@ static const char *rename_complete(struct output_file *file)
 
 	if (file_entry_find(&entry, path_of(file)) != 0)
 		return change_file(file);
-	/* Another file has the name if this one was moved away: then it is complete. */
+	/* If this file was moved away, another file has the name and this one is complete. */
 	why = entry.exists && is_open(file, &entry.status) ? rename_entry(file, &entry)
 							   : change_file(file);
 	file_entry_close(&entry);
@@ -741,16 +749,16 @@ static void rotate(struct output_file *file)
 {
 	const char *why;
 
-	if (file->gone) /* ends with half a row: is never complete */
+	if (file->gone) /* ends with a partial row: never complete */
 		return;
 	why = rename_complete(file);
 	if (why != NULL && !file->stuck)
-		log_file(file, true, "%.300s: cannot be rotated: %s; it grows until it can be",
+		log_file(file, true, "%.300s: cannot be rotated: %s; it continues to grow",
 			file->name, why);
 	file->stuck = why != NULL;
 }
 
-/* The number of the period in which a time lies. */
+/* Returns the number of the rotation period that contains the time. */
 static int64_t period_of(const struct output_file *file, int64_t time)
 {
 	int64_t period = (int64_t)file->limits.period;
@@ -772,7 +780,7 @@ static bool belong_here(const struct output_file *file, const struct output_rows
 
 void output_file_write(struct output_file *file, const struct output_rows *rows)
 {
-	if (rows->n == 0) { /* says nothing about whether the file can be written again */
+	if (rows->n == 0) { /* proves nothing about whether the file can be written again */
 		output_file_write_header(file);
 		return;
 	}
@@ -793,7 +801,7 @@ void output_file_pass(struct output_file *file, int64_t time)
 
 void output_file_close(struct output_file *file)
 {
-	/* No row was to go behind a header that could not be written: that is what is lost. */
+	/* A header that could not be written, without rows after it, counts as one loss. */
 	if (file->header_due && file->error != 0 && file->lost == 0)
 		file->lost = 1;
 	if (file->fd >= 0 && !standard_files_is_output(file->name))

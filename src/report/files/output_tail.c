@@ -8,13 +8,16 @@
 
 #define LINE_LEN_MAX 512
 
-/* The last row is looked for in so many bytes at the end of a file; rows are a few hundred. */
+/* bytes at the end of a file that are searched for the last row; rows have a few hundred */
 #define TAIL_MAX 65536
 
-/* A run counts intervals, of which time stamps have no more than this: it can go on from here. */
+/*
+ * Largest epoch number to continue from. At most INT64_MAX intervals fit into time stamps, so that
+ * later numbers do not overflow.
+ */
 #define EPOCH_MAX ((uint64_t)INT64_MAX)
 
-/* The number of a row's epoch, with which it begins; UINT64_MAX where it is even larger. */
+/* Reads the epoch number at the beginning of a row. UINT64_MAX if it does not fit. */
 static bool parse_epoch(
 	const struct output_form *form, const char *row, const char *end, uint64_t *epoch)
 {
@@ -45,7 +48,7 @@ bool output_tail_epoch_at(
 	return n > 0 && parse_epoch(form, row, row + n, epoch);
 }
 
-/* Where the first row begins that does so at `offset` or after it; `size` where none does. */
+/* Returns the offset of the first row that begins at `offset` or later, or `size`. */
 static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 {
 	char bytes[TAIL_MAX];
@@ -58,7 +61,7 @@ static uint64_t next_row(int fd, uint64_t offset, uint64_t size)
 	return row < size ? row : size;
 }
 
-/* Numbers grow from row to row, so that halves tell where one begins. */
+/* Binary search: epoch numbers never decrease from row to row. */
 uint64_t output_tail_last_epoch(
 	int fd, const struct output_form *form, const struct output_tail *tail)
 {
@@ -81,7 +84,7 @@ uint64_t output_tail_last_epoch(
 	return begin;
 }
 
-/* The first time in the first row after the header, where one may stand. */
+/* Reads the first time stamp in the first row after the header. */
 static void read_start(int fd, const struct output_form *form, struct output_tail *tail)
 {
 	const char *before = form->format->before_start;
@@ -94,7 +97,7 @@ static void read_start(int fd, const struct output_form *form, struct output_tai
 		tail->has_start = text_read_time(at + strlen(before), &tail->start);
 }
 
-/* Returns NULL or what is wrong with the first line of a file of `size` bytes. */
+/* Returns NULL, or the fault in the first line of a file of `size` bytes. */
 static const char *check_header(int fd, const struct text *header, uint64_t size)
 {
 	char line[LINE_LEN_MAX];
@@ -107,11 +110,11 @@ static const char *check_header(int fd, const struct text *header, uint64_t size
 	if (n < 0)
 		return strerror(errno);
 	if ((size_t)n != want || memcmp(line, header->data, want) != 0)
-		return "its first line is not the header that goes there; name another file";
+		return "its first line is not the expected header; name another file";
 	return NULL;
 }
 
-/* The same where it has no header: its first row tells what it is. */
+/* As check_header(), for a format without headers: the first row must be one of the format. */
 static const char *check_first_row(int fd, const struct output_form *form, uint64_t size)
 {
 	const char *before = form->format->before_epoch;
@@ -125,7 +128,7 @@ static const char *check_first_row(int fd, const struct output_form *form, uint6
 	if (end != NULL ? form->format->is_row(bytes, (size_t)(end - bytes), form->columns)
 			: memcmp(bytes, before, len < strlen(before) ? len : strlen(before)) == 0)
 		return NULL;
-	return "its first line is not a row that goes there; name another file";
+	return "its first line is not a row of this output; name another file";
 }
 
 const char *output_tail_read(
@@ -140,13 +143,13 @@ const char *output_tail_read(
 	ssize_t n;
 
 	*tail = (struct output_tail){0};
-	if (why != NULL || size < header->len) /* the header itself is unfinished */
+	if (why != NULL || size < header->len) /* the header is incomplete */
 		return why;
 	n = pread(fd, bytes, (size_t)(size - start), (off_t)start);
 	if (n < 0)
 		return strerror(errno);
 	end = memrchr(bytes, '\n', (size_t)n);
-	if (end == NULL && start == 0 && header->len == 0) /* the first row is */
+	if (end == NULL && start == 0 && header->len == 0) /* the first row is incomplete */
 		return NULL;
 	if (end == NULL)
 		return "its last line is too long to be a row";
@@ -159,9 +162,9 @@ const char *output_tail_read(
 	else if (start == 0 && header->len == 0)
 		row = bytes;
 	if (row == NULL || !parse_epoch(form, row, end, &tail->last_epoch))
-		return "its last row does not begin with an epoch number; name another file";
+		return "its last row does not begin with an interval number; name another file";
 	if (tail->last_epoch > EPOCH_MAX)
-		return "the epoch number of its last row is too large to go on from; name another "
+		return "the interval number of its last row is too large to continue; name another "
 		       "file";
 	tail->has_epoch = true;
 	read_start(fd, form, tail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Reads both ends of an existing output file, without reading the rest. */
+/* Reads the first and the last row of an existing output file, without the rest. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +17,10 @@ struct output_form {
 };
 
 struct output_tail {
-	uint64_t keep;  /* bytes up to the end of the last whole row; what follows is unfinished */
-	bool has_epoch; /* there is a row, and the last one is of this epoch */
+	uint64_t keep;  /* bytes up to the end of the last whole row */
+	bool has_epoch; /* last_epoch is valid */
 	uint64_t last_epoch;
-	bool has_start; /* the first row starts then, ns since 1970 */
+	bool has_start; /* `start` is valid: first time in the first row, ns since 1970-01-01 UTC */
 	int64_t start;
 };
 
@@ -31,10 +31,10 @@ struct output_tail {
 bool output_tail_epoch_at(
 	int fd, const struct output_form *form, uint64_t offset, uint64_t size, uint64_t *epoch);
 
-/* Where the rows of the last epoch begin; the tail is that of this file. */
+/* Returns the offset of the first row of the last epoch. `tail` was read from this file. */
 uint64_t output_tail_last_epoch(
 	int fd, const struct output_form *form, const struct output_tail *tail);
 
-/* Returns NULL, or why rows cannot be appended to the file of `size` bytes. */
+/* Returns NULL, or the reason why rows cannot be appended to the file of `size` bytes. */
 const char *output_tail_read(
 	int fd, const struct output_form *form, uint64_t size, struct output_tail *tail);

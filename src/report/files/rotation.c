@@ -24,7 +24,7 @@ struct rotation_parts {
 static struct rotation_parts split(const char *stem)
 {
 	const char *dot = strrchr(stem, '.');
-	/* A leading dot hides a file and begins no extension. */
+	/* A leading dot marks a hidden file, not an extension. */
 	const char *extension = dot != NULL && dot != stem ? dot : stem + strlen(stem);
 
 	return (struct rotation_parts){
@@ -57,11 +57,11 @@ static bool matches(const char *text, const char *pattern)
 	return *text == '\0';
 }
 
-/* Writes the stamp of a complete file's name; false where it is another file. */
+/* Writes the stamp in the name of a complete file. Returns false for any other name. */
 static bool read_stamp(const struct rotation_parts *parts, const char *name, char stamp[STAMP_MAX])
 {
 	size_t len = strlen(name), extension_len = strlen(parts->extension);
-	size_t stem_len = (size_t)parts->stem_len + 1; /* with its dash */
+	size_t stem_len = (size_t)parts->stem_len + 1; /* including the dash */
 
 	if (len < stem_len + extension_len || len - stem_len - extension_len >= STAMP_MAX ||
 		strncmp(name, parts->stem, stem_len - 1) != 0 || name[stem_len - 1] != '-' ||
@@ -89,7 +89,7 @@ static int move(int folder, const char *from, const char *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
-	/* A file system that does not know it: two steps, which replace nothing either. */
+	/* Without renameat2(): two steps, which also never overwrite a file. */
 	if (linkat(folder, from, folder, to, 0) != 0)
 		return errno;
 	return unlinkat(folder, from, 0) == 0 ? 0 : errno;
@@ -127,7 +127,7 @@ int rotation_sync_folder(const struct file_entry *entry)
 	return error;
 }
 
-/* Opens a complete file, not one that another user put there. */
+/* Opens a complete file, unless another user created it. */
 static int open_complete(int folder, const char *name)
 {
 	struct file_entry complete = {.folder = folder, .exists = true};

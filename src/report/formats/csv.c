@@ -13,7 +13,7 @@ static bool needs_quotes(const char *bytes, size_t len)
 	return false;
 }
 
-/* Returns true if a spreadsheet takes the text for a formula: it skips blanks before the sign. */
+/* Returns true if a spreadsheet reads the text as a formula, after skipping blanks. */
 static bool is_formula(const char *bytes, size_t len)
 {
 	size_t i = 0;
@@ -23,7 +23,7 @@ static bool is_formula(const char *bytes, size_t len)
 	return i < len && bytes[i] != '\0' && strchr("=+-@", bytes[i]) != NULL;
 }
 
-/* Puts an apostrophe before a formula: to a spreadsheet it is text then. */
+/* Puts an apostrophe before a formula, so that a spreadsheet reads it as text. */
 static void mark_formula(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -35,7 +35,7 @@ static void mark_formula(struct text *text, size_t begin)
 	text->len++;
 }
 
-/* Quotes what was added behind `begin`, where that must be. */
+/* Quotes the text from `begin` on, if necessary. */
 static void quote_from(struct text *text, size_t begin)
 {
 	size_t len = text->len - begin;
@@ -81,7 +81,7 @@ static void header(struct text *text, const struct columns *columns)
 	csv_row_end(text);
 }
 
-/* What is not known is an empty field. */
+/* An unknown value is an empty field. */
 static void row(struct text *text, const struct columns *columns, const struct output_row *row)
 {
 	for (uint32_t c = 0; c < columns->n; c++) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Fields of a CSV row, as RFC 4180 quotes them, with LF at the end of a row. Every field but the
- * first brings the comma before it. Rows of a run: report/formats/format.h.
+ * CSV fields as in RFC 4180, but rows end in LF. csv_string() writes a comma before the field. For
+ * rows of a run, see report/formats/format.h.
  */
 
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Text formats for rows of any kind: one line per row, which begins with the epoch number. */
+/* Text formats for rows of any kind. A row is one line that begins with the epoch number. */
 
 #include <stdbool.h>
 
@@ -9,43 +9,45 @@
 #include "report/rows/rows.h"
 
 struct format {
-	bool named; /* rows name their columns */
-	/* The first line of a file, with its end; NULL: it has none, and is_row() tells whose it
-	 * is. */
+	bool named; /* rows contain column names */
+	/*
+	 * Header line of a file, with its end. NULL: no header, and is_row() checks the first row
+	 * instead.
+	 */
 	void (*header)(struct text *text, const struct columns *columns);
 	void (*row)(struct text *text, const struct columns *columns, const struct output_row *row);
 	/* Returns true if a line, without its end, is a row of these columns. */
 	bool (*is_row)(const char *line, size_t len, const struct columns *columns);
 	/*
-	 * For reading rows: the text before the epoch number, which begins a row, and before the
-	 * start of the epoch.
+	 * For reading rows: the text before the epoch number, at the beginning of a row, and the
+	 * text before the start of the epoch.
 	 */
 	const char *before_epoch, *before_start;
 };
 
-#define DECLARE_FORMAT(name, word) extern const struct format format_##word; /* word.c */
+#define DECLARE_FORMAT(name, word) extern const struct format format_##word; /* in word.c */
 ROW_FORMATS(DECLARE_FORMAT)
 
-/* By enum output_format; NULL: not a format of rows. */
+/* Indexed by enum output_format. NULL: not a row format. */
 extern const struct format *const formats[FORMAT_COUNT];
 
 /* Returns the name of a format, such as "csv". */
 const char *format_name(const struct format *format);
 
-/* The next row of an epoch; the first where it is all zero. */
+/* Position of the next row in an epoch. All zero: the first row. */
 struct format_cursor {
 	uint32_t measurement;
 	size_t item;
 };
 
 /*
- * Appends rows of the kind, until the text has `bytes` bytes or all rows are appended. Returns the
- * number of rows appended.
+ * Appends rows until the text has at least `bytes` bytes or the epoch has no more. Advances the
+ * cursor. Returns the number of rows appended.
  */
 size_t format_some(struct text *text, size_t bytes, const struct format *format,
 	const struct columns *columns, const struct report_epoch *epoch,
 	struct format_cursor *cursor);
 
-/* Appends all of them. */
+/* Appends all rows of the epoch. */
 void format_epoch(struct text *text, const struct format *format, const struct columns *columns,
 	const struct report_epoch *epoch);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A template is made when the first record needs it: of what the key rule has, and of what is known
- * of the row (its shape). It has a plan by which its records are copied, and a message that it fills
- * with them. A record has the key's fields, figures, and at its end what is the same in all of them.
+ * A template is created when a record first needs it. It depends on the key rule and on which
+ * values of the row are known (the shape). It holds a copy plan for the key and the message that is
+ * being filled. A record consists of the key, the figures, and the constant fields.
  */
 
 #include "report/formats/ipfix.h"
@@ -28,24 +28,24 @@
 #define MILLISECOND_NS (SECOND_NS / 1000)
 #define DOMAINS_MAX    CONFIG_MEASUREMENTS_MAX
 #define FIELDS_MAX     32
-#define CONSTANT_BYTES 16  /* the interfaces, the sampling interval, lengths of prefixes */
-#define COPIED         40  /* bytes that each piece of a key is copied with, wanted or not */
-#define NAME_BYTES     128 /* with the final 0; a longer name is cut */
+#define CONSTANT_BYTES 16  /* interfaces, sampling interval and prefix lengths */
+#define COPIED         40  /* bytes copied for each piece of a key, more than its length */
+#define NAME_BYTES     128 /* including the final 0; longer names are truncated */
 
-/* Templates of options have these numbers, those of records the ones from there on. */
+/* Templates of options records have these numbers. Other templates follow. */
 #define OPTIONS_WHO    256
 #define OPTIONS_LEDGER 257
 #define FIRST_TEMPLATE 258
 
-/* What a record has; of every mix of them there may be a template. */
+/* Parts of a record. Each combination has its own template. */
 enum shape {
 	SHAPE_IPV4 = 1 << 0,
 	SHAPE_PACKETS = 1 << 1,
 	SHAPE_BYTES = 1 << 2,
-	SHAPE_TIMES = 1 << 3, /* and TCP flags: of a flow record */
+	SHAPE_TIMES = 1 << 3, /* times and TCP flags of a flow record */
 	SHAPE_LIMITS = 1 << 4,
 	SHAPE_END = 1 << 5,
-	SHAPE_IP_BYTES = 1 << 6, /* beside those of frames */
+	SHAPE_IP_BYTES = 1 << 6, /* IP bytes, in addition to frame bytes */
 	SHAPES = 1 << 7,
 };
 
@@ -55,29 +55,29 @@ struct ipfix_field {
 
 enum piece_kind {
 	PIECE_COPY,      /* bytes of the key */
-	PIECE_ZEROS,     /* behind a prefix */
-	PIECE_MPLS,      /* a label, as the entry of a stack */
-	PIECE_INTERFACE, /* a port's number, counted from the first interface on */
+	PIECE_ZEROS,     /* padding of a prefix */
+	PIECE_MPLS,      /* MPLS label stack entry */
+	PIECE_INTERFACE, /* ingress interface + port number */
 };
 
 struct piece {
 	uint8_t kind;
-	uint8_t from; /* in the row */
+	uint8_t from; /* offset in the row */
 	uint8_t len;
 };
 
 struct ipfix_template {
 	uint16_t id;
-	uint32_t shape; /* enum shape, of bits */
-	bool key_flags; /* the key has the TCP flags already */
+	uint32_t shape; /* bits of enum shape */
+	bool key_flags; /* the key contains the TCP flags */
 	uint32_t nb_fields;
 	struct ipfix_field fields[FIELDS_MAX];
 	uint32_t nb_pieces, nb_constants;
 	struct piece pieces[KEY_FIELD_COUNT + 2];
 	uint8_t constants[CONSTANT_BYTES];
 	uint32_t record_len;
-	bool told; /* to who receives */
-	/* The message that is being filled. */
+	bool told; /* sent to the collector */
+	/* Message being filled: rows in it, bytes. */
 	uint32_t rows, len;
 	uint8_t message[];
 };
@@ -85,38 +85,38 @@ struct ipfix_template {
 struct ipfix_domain {
 	uint32_t number, sequence;
 	char name[NAME_BYTES];
-	struct key_rule rule; /* that its templates are for; without fields: none yet */
+	struct key_rule rule; /* key of the templates; without fields: no templates yet */
 	uint32_t next_id;
 	struct ipfix_template *templates[SHAPES];
-	bool told;         /* in this session, who it is, */
-	int64_t sent_at;   /* and when all templates were told last, */
-	uint32_t messages; /* and how many messages went since */
-	/* Since the start. */
+	bool told;         /* its options record was sent in this session */
+	int64_t sent_at;   /* ns since 1970-01-01 UTC; last time all templates were due */
+	uint32_t messages; /* messages sent since sent_at */
+	/* Totals since the start. */
 	uint64_t exported, not_sent;
 	uint64_t offered, measured, ignored;
 };
 
-/* What no epoch that was seen here has; of any thread. */
+/* Counts of epochs that were not sent. Written by any thread. */
 struct ipfix_missed {
 	_Atomic uint64_t rows, offered, measured, ignored;
 };
 
 struct ipfix {
 	struct ipfix_options options;
-	struct ipfix_missed missed[DOMAINS_MAX]; /* not in a domain's sums yet */
+	struct ipfix_missed missed[DOMAINS_MAX]; /* not yet added to the domains */
 	struct ipfix_domain
-		totals; /* the exporting process's own; `told`: of all domains who they are */
+		totals; /* domain of totals; `told`: options records of all domains were sent */
 	struct ipfix_domain *domains[DOMAINS_MAX];
-	uint8_t *message; /* of all but rows: message_max bytes */
+	uint8_t *message; /* message_max bytes, for messages without rows */
 };
 
 /* --- Templates */
 
 static const struct {
-	uint16_t ipv4, ipv6;               /* whole addresses, or what is no address */
-	uint16_t prefix4, prefix6;         /* less than that, */
-	uint16_t prefix_len4, prefix_len6; /* and how much of it counts */
-	uint8_t len;                       /* of what is no address */
+	uint16_t ipv4, ipv6;               /* elements of full addresses; other fields use ipv4 */
+	uint16_t prefix4, prefix6;         /* elements of prefixes */
+	uint16_t prefix_len4, prefix_len6; /* elements of prefix lengths */
+	uint8_t len;                       /* bytes; fields that are not addresses */
 	uint8_t kind;                      /* enum piece_kind */
 } key_elements[KEY_FIELD_COUNT] = {
 	[KEY_SRC_IP] = {.ipv4 = IE_SOURCE_IPV4,
@@ -160,7 +160,7 @@ static void add_field(struct ipfix_template *template, uint16_t element, uint32_
 	template->record_len += len;
 }
 
-/* Pieces that lie side by side are one. */
+/* Joins adjacent pieces of the key into one copy. */
 static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t from, uint32_t len)
 {
 	struct piece *last = template->pieces + template->nb_pieces - 1;
@@ -175,7 +175,7 @@ static void add_piece(struct ipfix_template *template, uint8_t kind, uint32_t fr
 			(struct piece){kind, (uint8_t)from, (uint8_t)len};
 }
 
-/* The same in every record. */
+/* Adds a field with the same value in every record. */
 static void add_constant(
 	struct ipfix_template *template, uint16_t element, uint32_t value, uint32_t len)
 {
@@ -194,7 +194,7 @@ static void add_address(
 {
 	bool ipv4 = (template->shape & SHAPE_IPV4) != 0;
 	uint32_t len = ipv4 ? 4 : 16, bits = (ipv4 ? &rule->ipv4 : &rule->ipv6)->bits[field];
-	/* Beside other fields a prefix has no more bytes than it needs. */
+	/* In a key with other fields, a prefix occupies only the bytes it needs. */
 	uint32_t there = rule->extra ? (bits + 7) / 8 : len;
 
 	if (bits == 8 * len)
@@ -226,7 +226,7 @@ static void add_key(struct ipfix_template *template, const struct key_rule *rule
 	template->key_flags = key_rule_has(rule, KEY_TCP_FLAGS);
 }
 
-/* In the order in which put_figures() has them. */
+/* Adds the figures in the order of put_row() and put_flow(). */
 static void add_figures(struct ipfix_template *template)
 {
 	uint32_t shape = template->shape;
@@ -306,12 +306,12 @@ static void put_header(
 	put32(put32(put32(at, (uint64_t)(now / SECOND_NS)), domain->sequence), domain->number);
 }
 
-/* A message of which only the header is missing. False: it was not sent. */
+/* Completes a message with its header and sends it. Returns false if it was not sent. */
 static bool send_message(struct ipfix_domain *domain, uint8_t *message, uint32_t len, uint32_t rows,
 	uint32_t data_records, const struct ipfix_sink *sink)
 {
 	put_header(message, len, sink->now(sink->arg), domain);
-	/* One that is lost leaves a gap, for who receives to see. */
+	/* A lost message leaves a gap that the collector detects. */
 	domain->sequence += data_records;
 	domain->messages++;
 	return sink->send(sink->arg, message, len, rows);
@@ -328,7 +328,7 @@ static uint8_t *end_set(uint8_t *set, uint8_t *at)
 	return at;
 }
 
-/* The name last: nfdump 1.7.5 takes what stands behind a length that varies from a wrong place. */
+/* The name is last: nfdump 1.7.5 reads a field after a variable-length field at a wrong offset. */
 static const struct ipfix_field who_fields[] = {{IE_OBSERVATION_DOMAIN, 4},
 	{IE_SELECTOR_ALGORITHM, 2}, {IE_SAMPLED_PACKETS, 4}, {IE_SKIPPED_PACKETS, 4},
 	{IE_DOMAIN_NAME, VARIABLE}};
@@ -345,14 +345,14 @@ static uint8_t *put_fields(uint8_t *at, const struct ipfix_field *fields, uint32
 	return at;
 }
 
-/* With one field of scope. */
+/* Writes an options template with one scope field. */
 static uint8_t *put_options_template(
 	uint8_t *at, uint16_t id, const struct ipfix_field *fields, uint32_t n)
 {
 	return put_fields(put16(put16(put16(at, id), n), 1), fields, n);
 }
 
-/* All packets are looked at: systematic sampling of one, and then none is left out. */
+/* Writes the options record of a domain: systematic sampling that selects 1 packet and skips 0. */
 static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 {
 	uint32_t len = (uint32_t)strlen(domain->name);
@@ -361,7 +361,10 @@ static uint8_t *put_who(uint8_t *at, const struct ipfix_domain *domain)
 	return put_bytes(put8(at, len), domain->name, len);
 }
 
-/* In a message of `in`: its own, or the one of totals. */
+/*
+ * Sends the options record of `domain` in a message of the domain `in`: the same one, or that of
+ * the totals.
+ */
 static bool send_domain(struct ipfix *ipfix, struct ipfix_domain *in,
 	const struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -382,7 +385,7 @@ static bool send_domains(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return true;
 }
 
-/* As many as fit of the templates that are not told. */
+/* Writes the templates not sent yet, as many as fit. */
 static uint8_t *put_templates(struct ipfix *ipfix, struct ipfix_domain *domain)
 {
 	uint8_t *end = ipfix->message + ipfix->options.message_max;
@@ -451,7 +454,7 @@ static bool is_there(struct ipfix *ipfix, const struct ipfix_sink *sink)
 	return peer != IPFIX_GONE;
 }
 
-/* Whether all that the domain told is to be told again. */
+/* Returns true if the domain must send its templates now, and starts the next refresh period. */
 static bool renews(
 	const struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -465,9 +468,10 @@ static bool renews(
 }
 
 /*
- * Before data: whoever receives it knows what it is. False: nobody does. Who the domain is goes
- * into it once a session, before data: receivers that do not count records of options, which RFC
- * 7011 does, take later ones for a gap. What is said again stands among the totals.
+ * Sends the missing templates and options record before data. Returns false if the collector does
+ * not have them. The options record is sent once per session, before data: some collectors do not
+ * count options records, contrary to RFC 7011, and would see a gap later. Repetitions go to the
+ * domain of totals.
  */
 static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const struct ipfix_sink *sink)
 {
@@ -483,7 +487,7 @@ static bool prepare(struct ipfix *ipfix, struct ipfix_domain *domain, const stru
 	return domain->told;
 }
 
-/* The same before totals. */
+/* As prepare(), for the domain of totals. */
 static bool prepare_totals(struct ipfix *ipfix, const struct ipfix_sink *sink)
 {
 	struct ipfix_domain *totals = &ipfix->totals;
@@ -530,7 +534,7 @@ static uint8_t *put_piece(
 
 	switch (piece->kind) {
 	case PIECE_ZEROS: memset(at, 0, piece->len); break;
-	case PIECE_MPLS: /* behind the label: its class, and whether it is the last one */
+	case PIECE_MPLS: /* bits after the label: traffic class and bottom of stack */
 		put8(put16(at, ((uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2]) >> 4),
 			(uint32_t)from[2] << 4);
 		break;
@@ -542,7 +546,10 @@ static uint8_t *put_piece(
 	return at + piece->len;
 }
 
-/* What is copied too much, another field is put over; behind the last there is room for it. */
+/*
+ * Each copy may exceed its piece; the next field overwrites the excess, and the message has room
+ * for it.
+ */
 static inline uint8_t *put_key(uint8_t *at, const struct ipfix *ipfix,
 	const struct ipfix_template *template, const void *row)
 {
@@ -569,7 +576,7 @@ static uint8_t *put_double(uint8_t *at, double value)
 	return put64(at, bits);
 }
 
-/* Without an upper limit that is infinite. */
+/* Writes the value and, with `limits`, its bounds. An unknown upper bound is infinity. */
 static uint8_t *put_figure(uint8_t *at, const struct report_figure *figure, bool limits)
 {
 	at = put64(at, figure->value);
@@ -618,7 +625,7 @@ static uint8_t *put_row(uint8_t *at, const struct ipfix_template *template,
 	return at;
 }
 
-/* The template of the shape, with room for a record; NULL: there is no memory. */
+/* Returns the template of the shape with room for one more record, or NULL if out of memory. */
 static inline struct ipfix_template *template_for(struct ipfix *ipfix, struct ipfix_domain *domain,
 	uint32_t shape, const struct ipfix_sink *sink)
 {
@@ -710,7 +717,10 @@ static void drop_templates(struct ipfix_domain *domain)
 	}
 }
 
-/* Of the measurement with this number; NULL where it can have none. */
+/*
+ * Returns the domain of measurement `number`, with its current key and name. NULL if there is none,
+ * or out of memory.
+ */
 static struct ipfix_domain *domain_of(
 	struct ipfix *ipfix, const struct report_measurement *measurement, uint32_t number)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * JSON lines: an object for every row, with all columns of its kind by their names, in their order.
- * Numbers are numbers, all else is text; what is not known is null, and left out of rows that go
- * elsewhere than to a file.
+ * JSON lines: an object for each row, with the names and order of its columns. Unknown values are
+ * null in files; rows for other destinations omit them.
  */
 
 #include <string.h>
@@ -38,7 +37,7 @@ static bool is_plain(const char *bytes, size_t len)
 	return !other;
 }
 
-/* Escapes what was added behind `begin`, where that must be. */
+/* Escapes the text from `begin` on, if necessary. */
 static void escape_from(struct text *text, size_t begin)
 {
 	struct text raw = {0};
@@ -52,7 +51,7 @@ static void escape_from(struct text *text, size_t begin)
 	text_free(&raw);
 }
 
-/* False: it is not known. */
+/* Returns false for an unknown value, after writing null. */
 static bool add_value(
 	struct text *text, const struct column *column, const struct output_row *row_of)
 {
@@ -102,7 +101,7 @@ static void row(struct text *text, const struct columns *columns, const struct o
 	text_add(text, "}\n", 2);
 }
 
-/* ---- Whether a line is a row of ours */
+/* --- Recognizing rows */
 
 static bool skip(const char **at, const char *end, const char *expected)
 {
@@ -126,7 +125,10 @@ static void skip_value(const char **at, const char *end)
 	*at += quoted && *at < end;
 }
 
-/* The columns that do not depend on what is measured, and any others: that may change. */
+/*
+ * Requires the fixed columns. Columns that depend on the measurements may have changed, so any
+ * others are accepted.
+ */
 static bool is_row(const char *line, size_t len, const struct columns *columns)
 {
 	const char *at = line, *end = line + len;

@@ -15,7 +15,7 @@ void progress_init(struct progress *progress, int fd, bool enabled)
 	pthread_mutex_init(&progress->lock, NULL);
 }
 
-/* "1:02:03 left", "02:03 left", or nothing where it cannot be told. */
+/* Writes "1:02:03 left" or "02:03 left", or nothing if unknown. */
 static void format_time_left(char *text, size_t size, const struct progress_state *state)
 {
 	double left = (double)state->elapsed_ns / 1e9 * (1 - state->done) / state->done;
@@ -48,7 +48,7 @@ size_t progress_format(char line[PROGRESS_LINE_MAX], const struct progress_state
 	return len < PROGRESS_LINE_MAX ? (size_t)len : PROGRESS_LINE_MAX - 1;
 }
 
-/* Replaces what is on the screen; leaves it alone while the terminal is stopped. */
+/* Replaces the line, or does nothing while the terminal is stopped. */
 static void draw(struct progress *progress, const char *line, size_t len)
 {
 	struct pollfd pollfd = {.fd = progress->fd, .events = POLLOUT};

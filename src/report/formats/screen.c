@@ -8,14 +8,14 @@
 
 #include "report/formats/table.h"
 
-/* ECMA-48, and wrapping at the right margin as of the VT100. */
+/* ECMA-48 sequences; those for wrapping are of the VT100. */
 #define WRAP_OFF  "\033[?7l"
 #define WRAP_ON   "\033[?7h"
 #define TO_BOTTOM "\033[999;1H"
 #define TO_LINE   "\033[%u;1H"
-#define CLEAR     "\033[J" /* from here on */
+#define CLEAR     "\033[J" /* clears the screen after the cursor */
 
-#define SPARE_LINES 2 /* for silence, and for the cursor behind the last line */
+#define SPARE_LINES 2 /* line of screen_silence(), and cursor line */
 
 bool screen_possible(void)
 {
@@ -24,7 +24,7 @@ bool screen_possible(void)
 	return terminal != NULL && terminal[0] != '\0' && strcmp(terminal, "dumb") != 0;
 }
 
-/* Some terminals, such as serial lines, do not know their size. */
+/* Returns 24 x 80 if the terminal does not report its size, such as a serial line. */
 static struct table_size terminal_size(void)
 {
 	struct winsize size = {0};

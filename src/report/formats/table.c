@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The table on standard output: an epoch for a person, at most TABLE_WIDTH columns wide. */
+/* Table of an epoch on standard output, at most TABLE_WIDTH columns wide. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
 
-/* A name that the user chose is cut to so many columns. */
+/* columns; longer measurement names are truncated */
 #define NAME_WIDTH "40"
 
 struct protocol {
@@ -52,7 +52,7 @@ void table_human(struct text *text, uint64_t value)
 	double scaled = (double)value;
 	int unit = -1;
 
-	/* 999.5 and more would be rounded to four digits. */
+	/* 999.5 and above would round to four digits. */
 	while (scaled >= 999.5 && unit < 5) {
 		scaled /= 1000;
 		unit++;
@@ -67,7 +67,7 @@ void table_human(struct text *text, uint64_t value)
 			scaled, units[unit]);
 }
 
-/* Exact while it is short enough for its column. */
+/* Appends the exact number if it fits its column. */
 static void add_packets(struct text *text, uint64_t value)
 {
 	if (value < 1000000000)
@@ -104,7 +104,7 @@ void table_error(struct text *text, const struct report_figure *figure)
 		text_char(text, '?');
 }
 
-/* A key that says a protocol without ports shows none. */
+/* Returns false for a protocol without ports. */
 static bool shows_ports(const char *const *fields)
 {
 	const struct protocol *protocol;
@@ -115,7 +115,7 @@ static bool shows_ports(const char *const *fields)
 	return protocol != NULL && protocol->has_ports;
 }
 
-/* "10.0.0.1:443", or the part of it that there is. */
+/* Appends "10.0.0.1:443", or the part of it that the key contains. */
 static void add_end(struct text *text, const char *const *fields, enum key_field_id address,
 	enum key_field_id port)
 {
@@ -140,7 +140,7 @@ static void add_proto(struct text *text, uint8_t number)
 		text_printf(text, "proto %u", number);
 }
 
-/* The letters of RFC 9293, section 3.1, from the lowest bit up. */
+/* Appends the flag letters of RFC 9293, section 3.1, lowest bit first. */
 static void add_tcp_flags(struct text *text, uint64_t flags)
 {
 	static const char letters[] = "FSRPAUEC";
@@ -151,7 +151,7 @@ static void add_tcp_flags(struct text *text, uint64_t flags)
 			text_char(text, letters[bit]);
 }
 
-/* "vlan 5" and the like, as outputs name them. */
+/* Appends the remaining fields, such as "vlan 5". */
 static void add_asked(struct text *text, const char *const *fields, size_t begin)
 {
 	for (uint32_t f = 0; f < KEY_FIELD_COUNT; f++) {
@@ -198,9 +198,9 @@ size_t table_flow(struct text *text, const struct key_rule *rule, const struct k
 enum table_column {
 	COLUMN_RANK,
 	COLUMN_FLOW,
-	COLUMN_COUNTED, /* the metric that ranks, */
-	COLUMN_ERROR,   /* and how far off that may be */
-	COLUMN_OTHER,   /* the other one */
+	COLUMN_COUNTED, /* measured metric, which ranks the rows */
+	COLUMN_ERROR,   /* error bounds of COLUMN_COUNTED */
+	COLUMN_OTHER,   /* the other metric */
 	COLUMN_PPS,
 	COLUMN_BPS,
 	COLUMN_SHARE,
@@ -208,13 +208,13 @@ enum table_column {
 };
 
 #define COLUMN_GAP 2
-#define FLOW_MIN   20 /* columns, however narrow the screen is */
+#define FLOW_MIN   20 /* minimum columns of a flow */
 
-/* One row of the table: its cells, end to end. */
+/* Cells of one row, concatenated. */
 struct table_cells {
 	struct text text;
 	size_t end[COLUMN_COUNT];
-	size_t source_len; /* of the flow */
+	size_t source_len; /* bytes of the flow before " -> " */
 };
 
 static const char *cell(const struct table_cells *cells, enum table_column column, size_t *len)
@@ -254,7 +254,7 @@ static void add_rates(
 	struct text *text = &cells->text;
 	uint64_t rate;
 
-	/* A flow of generated time stamps has no rate. */
+	/* Generated time stamps give no rate. */
 	if (epoch->took == 0 && report_pps(epoch, row, &rate)) {
 		text_str(text, is_exact(&row->packets) ? "" : "~");
 		table_human(text, rate);
@@ -272,7 +272,7 @@ static void add_rates(
 	cells->end[COLUMN_BPS] = text->len;
 }
 
-/* What is not known is a dash, and what has no error beside it and may be off has a tilde. */
+/* Fills a row. "-": unknown. "~": inexact, without an error column. */
 static void fill_row(struct table_cells *cells, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct report_row *row)
 {
@@ -298,10 +298,10 @@ static void fill_row(struct table_cells *cells, const struct report_epoch *epoch
 	cells->end[COLUMN_SHARE] = text->len;
 }
 
-/* How wide columns are; one of 0 is not printed. */
+/* Column widths. 0: not printed. */
 struct widths {
 	size_t of[COLUMN_COUNT];
-	size_t source; /* the longest, of a flow */
+	size_t source; /* longest source part of a flow */
 };
 
 static void widen(struct widths *widths, const struct table_cells *cells)
@@ -317,7 +317,7 @@ static void widen(struct widths *widths, const struct table_cells *cells)
 		widths->source = cells->source_len;
 }
 
-/* What the other columns leave to the flow's. */
+/* Returns the width left for the flow column. */
 static size_t flow_room(const struct widths *widths, size_t columns)
 {
 	size_t others = 0;
@@ -328,7 +328,7 @@ static size_t flow_room(const struct widths *widths, size_t columns)
 	return columns > others + FLOW_MIN ? columns - others : FLOW_MIN;
 }
 
-/* Longer flows take two lines; where that is not enough, there are no rates. */
+/* Breaks longer flows into two lines. If that is not enough, drops the rate columns. */
 static void limit_flow(struct widths *widths, size_t columns)
 {
 	size_t room = flow_room(widths, columns);
@@ -341,7 +341,7 @@ static void limit_flow(struct widths *widths, size_t columns)
 		widths->of[COLUMN_FLOW] = room;
 }
 
-/* Returns the lines that it took. */
+/* Appends the row and returns its number of lines. */
 static uint32_t print_cells(
 	struct text *text, const struct table_cells *cells, const struct widths *widths)
 {
@@ -368,7 +368,7 @@ static uint32_t print_cells(
 	return broken ? 2 : 1;
 }
 
-/* Its title and as many rows as fit. */
+/* Appends the title line and the rows that fit. */
 static void add_rows(struct text *text, const struct report_epoch *epoch,
 	const struct report_measurement *measurement, const struct table_size *size)
 {
@@ -431,7 +431,7 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 		add_rows(text, epoch, measurement, size);
 	if (measurement->shed_packets > 0) {
 		text_grouped(text, measurement->shed_packets);
-		text_str(text, " packets of keys that found no room were shed\n");
+		text_str(text, " packets of new keys were shed\n");
 	}
 	if (measurement->undecoded_packets > 0) {
 		text_grouped(text, measurement->undecoded_flows);
@@ -464,7 +464,7 @@ static void add_design(struct text *text, const struct report_epoch *epoch)
 }
 
 #define LEDGER_LABEL  "%-16s"
-#define LEDGER_NUMBER 26 /* columns: a uint64_t with its commas */
+#define LEDGER_NUMBER 26 /* columns: a uint64_t with commas */
 
 static void add_count(struct text *text, const char *label, uint64_t value)
 {
@@ -489,7 +489,7 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	if (ledger->losses_unknown && lost == 0)
 		text_printf(text, LEDGER_LABEL "%*s\n", "lost", LEDGER_NUMBER, "unknown");
 	else
-		add_count(text, ledger->losses_unknown ? "lost, at least" : "lost", lost);
+		add_count(text, ledger->losses_unknown ? "lost (at least)" : "lost", lost);
 	for (uint32_t c = 0; c < LEDGER_COLUMNS; c++) {
 		char label[32];
 
@@ -500,7 +500,7 @@ static void add_losses(struct text *text, const struct ledger *ledger)
 	add_count_if(text, "unaccounted", ledger->unaccounted);
 }
 
-/* One worker has nothing to be compared with. */
+/* Needs at least two workers to compare. */
 static void add_balance(struct text *text, const struct report_epoch *epoch)
 {
 	const struct report_load *busiest = balance_busiest(epoch);
@@ -554,7 +554,7 @@ static void add_ledger(struct text *text, const struct report_epoch *epoch)
 	add_count(text, "malformed", ledger->malformed);
 	add_count_if(text, "skipped", ledger->skipped);
 	add_losses(text, ledger);
-	add_count(text, ledger->missing_bytes > 0 ? "bytes, at least" : "bytes", ledger->bytes);
+	add_count(text, ledger->missing_bytes > 0 ? "bytes (at least)" : "bytes", ledger->bytes);
 	add_rate(text, epoch);
 	add_cost(text, ledger);
 	add_balance(text, epoch);
@@ -579,7 +579,7 @@ uint64_t table_rows(const struct report_epoch *epoch)
 	return rows > 0 ? rows : 1;
 }
 
-/* Of the text behind `begin`. */
+/* Counts the lines of the text from `begin` on. */
 static uint32_t count_lines(const struct text *text, size_t begin)
 {
 	uint32_t lines = 0;
@@ -598,7 +598,7 @@ static void cut_lines(struct text *text, size_t begin, uint32_t lines)
 	}
 }
 
-/* What the rows of all measurements leave: their headings and notes. */
+/* Counts the lines of all measurements except their rows: headings and notes. */
 static uint32_t lines_of_headings(const struct report_epoch *epoch)
 {
 	static const struct table_size no_rows = {.lines = 1, .columns = TABLE_WIDTH};

@@ -12,7 +12,7 @@
 #include "parallel/workers/node_memory.h"
 #include "report/merge/rank.h"
 
-/* A measurement's: what merges its instances, and when something was said of it last. */
+/* State per measurement: merger of its instances, and rate limits of its warnings. */
 struct measured_epoch {
 	struct merger *merger;
 	struct log_ratelimit shed, details, undecoded, incomplete, forgotten;
@@ -55,7 +55,7 @@ struct merger *measurement_report_merger(const struct measurements *measurements
 	return measurements->measured[m].merger;
 }
 
-/* What the workers counted that took part in the epoch: who counted nothing has nothing to say. */
+/* Lists the parts and distinct counts of the workers that counted packets in the epoch. */
 static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct sketch **parts,
 	struct hyperloglog **distinct, struct merge_input *input)
 {
@@ -73,8 +73,10 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 	}
 }
 
-/* What the measurement did not see of the bursts that others saw, or not count of those that it saw,
- * by rank; and the largest of its weights. */
+/*
+ * Adds what load shedding left out: bursts that the measurement did not see, and keys that it did
+ * not count, by rank. Sets the largest weight.
+ */
 static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	struct report_measurement *out, struct key_sample_counts left_out[KEY_SHARE_MAX])
 {
@@ -98,7 +100,7 @@ static void add_waited(const struct run *run, uint64_t epoch, uint32_t m,
 	}
 }
 
-/* Of what was measured, what the measurement counts. */
+/* Adds the packets that match the drill-down of the measurement. */
 static void add_inside(const struct run *run, uint64_t epoch, uint32_t m, struct report_inside *out)
 {
 	const struct drill_down *drill_down = run_measurements(run, epoch)->drill_down[m];
@@ -156,7 +158,7 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->looked_at = looked_at(&ledger);
 	input.smallest = rank_smallest(planned->params.metric, &ledger, limits.threshold);
 	find_parts(run, epoch, m, parts, distinct, &input);
-	/* Half of the risk is the sampling's. */
+	/* Sampling gets half of the risk. */
 	confidence = input.confidence;
 	if (ledger_is_sampled(&ledger) || ledger.weight > 1) {
 		input.confidence = (1 + confidence) / 2;
@@ -171,12 +173,12 @@ static bool report_measurement(const struct run *run, uint64_t epoch, uint32_t m
 	out->deep = planned->params.deep.deepest != FLOW_COUNT;
 	collector_report_doubt(out, &ledger);
 	collector_report_widen(out, &ledger, (1 - confidence) / 2);
-	if (out->inside.only) /* what others have nobody knows */
+	if (out->inside.only) /* the sketch counts only packets that match the drill-down */
 		out->unlisted_packets.high_known = out->unlisted_bytes.high_known = false;
 	return true;
 }
 
-/* What is wrong with an epoch's answer, and how badly; now and then. */
+/* Logs a fault of an epoch's result if `badness` > 0, rate-limited. */
 __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 	struct log_ratelimit *ratelimit, const struct report_epoch *report, uint32_t m,
 	const char *format, ...)
@@ -201,11 +203,11 @@ static void warn_measurement(
 			   undecoded = measurement->undecoded_packets,
 			   forgotten = measurement->forgotten_packets,
 			   unrecovered = merger_unrecovered(measured->merger);
-	/* Of a flow table that forgot some it is said already. */
+	/* With forgotten flows, their own warning suffices. */
 	bool incomplete = measurement->incomplete && forgotten == 0;
 
 	warn_if(shed, &measured->shed, report, m,
-		"%llu packets of new keys found no room: raise --width or --memory", shed);
+		"no room for %llu packets of new keys: raise --width or --memory", shed);
 	warn_if(measurement->refused_details, &measured->details, report, m,
 		"%llu flows stayed at level count: raise max= of --flow-detail",
 		(unsigned long long)measurement->refused_details);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Turns the sketches of a closed epoch into reported measurements. Its memory belongs to a set of
- * measurements, next to its sketches.
+ * Turns the sketches of a closed epoch into reported measurements. The memory is part of struct
+ * measurements.
  */
 
 #include "parallel/run/run.h"
@@ -17,10 +17,10 @@
 bool measurement_report_create(struct measurements *measurements);
 void measurement_report_destroy(struct measurements *measurements);
 
-/* Drops input of an epoch that is not reported. */
+/* Drops the expired flows of an epoch that is not reported. */
 void measurement_report_drop_expired(const struct measurements *measurements);
 
 struct merger *measurement_report_merger(const struct measurements *measurements, uint32_t m);
 
-/* Fills report->measurements, and logs missing parts. Returns false if out of memory. */
+/* Fills report->measurements and logs missing or lost data. Returns false if out of memory. */
 bool measurement_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);

@@ -10,33 +10,35 @@
 #include "sketch/sampling_bound.h"
 
 #define FIRST_FLOWS    1024
-#define RESERVED_FLOWS (UINT32_C(1) << 17) /* at most, before they come */
+#define RESERVED_FLOWS (UINT32_C(1) << 17) /* limit of merger_reserve() */
 
 /*
- * The number of keys that the bound has to hold for comes from HyperLogLog, plus this many of its
- * standard errors. The risk that it is still too low is taken from the epoch's; it is over three
- * times a normal distribution's (2.9e-7).
+ * The error bound must hold for all keys of the epoch: the HyperLogLog estimate plus this many
+ * standard errors. The risk that this is too low is taken from the epoch's risk. It is over three
+ * times that of a normal distribution (2.9e-7).
  */
 #define DISTINCT_ERRORS 5
 #define DISTINCT_RISK   1e-6
 
-/* Ends of the intervals of both metrics, and weights that may turn out to be the largest: each has
- * its share of the risk. */
+/*
+ * Number of shares of the sampling risk: lower and upper bounds of both metrics, for each weight
+ * that may turn out to be the largest.
+ */
 #define SAMPLING_RISKS (4 * SHED_SHIFT_MAX)
 
 /* A key that at least one part lists. */
 struct flow_in_merge {
 	struct key key;
 	struct key_hash hash;
-	uint64_t since[2];                     /* by metric: counted exactly, all parts */
-	uint64_t before;                       /* upper bound, of the parts that list it */
+	uint64_t since[2]; /* exact count since listing, by metric, over all parts */
+	uint64_t before;   /* upper bound of the count before listing, in the parts that list it */
 	uint64_t listed[MERGE_PARTS_MAX / 64]; /* bit p: part p lists it */
-	struct sketch_estimate estimate; /* of the merged counters; of SKETCH_EXACT a ceiling */
-	struct report_record record;     /* of SKETCH_RECORDS */
+	struct sketch_estimate estimate;       /* merged counters; SKETCH_EXACT: upper bound */
+	struct report_record record;           /* SKETCH_RECORDS only */
 };
 
 struct merger {
-	const struct sketch_ops *ops; /* of the parts, as are the params */
+	const struct sketch_ops *ops; /* operations and params of the parts */
 	struct sketch_params params;
 	struct sketch *total; /* NULL for SKETCH_EXACT */
 	struct hyperloglog distinct;
@@ -44,21 +46,21 @@ struct merger {
 	struct ledger ledger;
 	uint64_t complete[MERGE_PARTS_MAX / 64]; /* bit p: part p lists all its keys */
 	bool all_complete;
-	uint64_t bound;       /* of the merged counters' error; UINT64_MAX: none */
-	uint64_t unrecovered; /* as merger_unrecovered() */
-	uint64_t unlisted;    /* no key beside the flows has more, in the measured metric */
+	uint64_t bound;       /* error bound of the merged counters; UINT64_MAX: none */
+	uint64_t unrecovered; /* result of merger_unrecovered() */
+	uint64_t unlisted;    /* upper bound of keys that are not flows, in the measured metric */
 	struct sketch_shed shed;
-	struct sketch_undecoded undecoded; /* but for largest, which is unrecovered */
+	struct sketch_undecoded undecoded; /* `largest` is in unrecovered */
 
-	bool begun;          /* flows of the epoch to be collected were taken in already, */
-	uint32_t nb_expired; /* so many, of which nothing is forgotten */
-	struct sketch_shed forgotten; /* of others */
+	bool begun;                   /* has expired flows of the epoch to be collected next */
+	uint32_t nb_expired;          /* first flows, without forgotten packets */
+	struct sketch_shed forgotten; /* expired packets of flows beyond the limit */
 	struct flow_in_merge *flows;
-	struct flow_figures *figures; /* of each, with --flow-detail; else NULL */
+	struct flow_figures *figures; /* one per flow with --flow-detail; else NULL */
 	uint32_t nb_flows, max_flows;
-	uint32_t *slots;   /* open addressing: number of the flow + 1, or 0 */
-	uint32_t nb_slots; /* a power of two, twice max_flows */
-	uint32_t part;     /* whose candidates are being taken in */
+	uint32_t *slots;   /* open addressing: flow number + 1; 0: free */
+	uint32_t nb_slots; /* power of two, twice max_flows */
+	uint32_t part;     /* part whose candidates are being added */
 	bool no_memory;
 };
 
@@ -89,8 +91,8 @@ static void bit_set(uint64_t *bits, uint32_t i)
 }
 
 /*
- * By bits that no sketch orders its candidates by: what comes in the order of its slots makes one
- * long run of them.
+ * Uses hash bits by which no sketch orders its candidates: candidates in slot order would form one
+ * long run of slots.
  */
 static uint32_t first_slot(const struct key_hash *hash, uint32_t nb_slots)
 {
@@ -115,7 +117,7 @@ static bool make_room_for_figures(struct merger *merger, uint32_t max_flows)
 	return true;
 }
 
-/* Makes room for so many flows, and files them anew. */
+/* Grows the list to max_flows and rehashes it. */
 static bool make_room(struct merger *merger, uint32_t max_flows)
 {
 	uint32_t nb_slots = 2 * max_flows;
@@ -159,7 +161,7 @@ void merger_reserve(struct merger *merger, uint32_t nb_parts)
 		room *= 2;
 	if (merger->params.candidates == 0 || !make_room(merger, room))
 		return;
-	/* The kernel finds the pages now. */
+	/* Touches the pages, so that the kernel allocates them now. */
 	memset(merger->flows, 0, room * sizeof(*merger->flows));
 	memset(merger->slots, 0, merger->nb_slots * sizeof(*merger->slots));
 }
@@ -175,7 +177,7 @@ static bool is_exact(const struct merger *merger)
 	return (merger->ops->caps & SKETCH_EXACT) != 0;
 }
 
-/* The candidate's flow; NULL where no part has listed it yet, and then where it belongs. */
+/* Returns the flow of the candidate. If there is none, returns NULL and the free slot for it. */
 static struct flow_in_merge *find_flow(
 	const struct merger *merger, const struct sketch_candidate *candidate, uint32_t *slot)
 {
@@ -191,8 +193,8 @@ static struct flow_in_merge *find_flow(
 }
 
 /*
- * The candidate's flow, which is new where no part has listed it yet. NULL without memory, or where
- * there are `max` others.
+ * Returns the flow of the candidate, adding it if it is new. NULL if out of memory or if there are
+ * already `max` flows.
  */
 static struct flow_in_merge *flow_of(
 	struct merger *merger, const struct sketch_candidate *candidate, uint32_t max)
@@ -237,9 +239,9 @@ static void add_counts(const struct merger *merger, struct flow_in_merge *flow,
 }
 
 /*
- * Whether a part may have shed a key before it listed it. With an idle timeout entries are given
- * back. Where threads share a part, one may find no room for a key that another is just filing, or
- * while another holds an entry that it gives back.
+ * Returns true if a part may shed packets of a key that it lists later. With an idle timeout,
+ * entries become free again. If threads share a part, one may shed packets of a key while another
+ * inserts that key, or holds an entry that it then frees.
  */
 static bool may_shed_listed(const struct merger *merger)
 {
@@ -259,20 +261,22 @@ static void take_candidate(const struct sketch_candidate *candidate, void *arg)
 		return;
 	}
 	add_counts(merger, flow, candidate);
-	/* Of several threads' emissions each has the same bound of all that none of them
-	 * counted. */
+	/*
+	 * Counts the bound once per part: threads that share a part report the same key several
+	 * times, each with the bound of what none of them counted.
+	 */
 	if (!bit_get(flow->listed, merger->part))
 		flow->before = counter64_sum(flow->before, candidate->before);
 	if (!may_shed_listed(merger))
 		bit_set(flow->listed, merger->part);
 }
 
-/* The bound that leaves to all keys of the epoch together the risk 1 - confidence. */
+/* Returns the error bound that holds for all keys of the epoch with this confidence. */
 static uint64_t joint_bound(const struct merger *merger, double confidence)
 {
 	double distinct = (double)hyperloglog_estimate(&merger->distinct);
 	double upper = distinct * (1 + DISTINCT_ERRORS * HYPERLOGLOG_ERROR) + 1;
-	uint64_t keys = merger->ledger.measured; /* there cannot be more keys than packets */
+	uint64_t keys = merger->ledger.measured; /* upper limit: one key per packet */
 
 	if (1 - confidence > 100 * DISTINCT_RISK && upper < (double)keys) {
 		keys = (uint64_t)upper;
@@ -334,7 +338,7 @@ struct sketch_shed merger_forgotten(const struct merger *merger)
 	return merger->forgotten;
 }
 
-/* A key that no part decoded may have its largest share of each. */
+/* Adds the undecoded counts of a part. An undecoded key may have the largest share of each part. */
 static void take_undecoded(struct merger *merger, struct sketch_undecoded undecoded)
 {
 	merger->undecoded.flows += undecoded.flows;
@@ -343,7 +347,7 @@ static void take_undecoded(struct merger *merger, struct sketch_undecoded undeco
 	merger->unrecovered = counter64_sum(merger->unrecovered, undecoded.largest);
 }
 
-/* What no key has more of that no part lists. */
+/* Returns an upper bound of keys that no part lists. */
 static uint64_t unlisted_by_all(const struct merger *merger)
 {
 	const struct merge_input *input = &merger->input;
@@ -354,7 +358,7 @@ static uint64_t unlisted_by_all(const struct merger *merger)
 					     : UINT64_MAX;
 }
 
-/* The keys that the parts list, or those that are found in their sum. */
+/* Collects the keys that the parts list, or those recovered from the sum. */
 static void collect_flows(struct merger *merger)
 {
 	const struct sketch_ops *ops = merger->ops;
@@ -371,7 +375,7 @@ static void collect_flows(struct merger *merger)
 	for (; merger->part < input->nb_parts; merger->part++) {
 		const struct sketch *part = input->parts[merger->part];
 
-		/* Before what it says of them: to find the keys may be work. */
+		/* Runs first: some sketches decode here, and the queries below use the result. */
 		ops->candidates(part, take_candidate, merger);
 		if (ops->lists_all_keys(part))
 			bit_set(merger->complete, merger->part);
@@ -392,7 +396,7 @@ static void collect_flows(struct merger *merger)
 	merger->unlisted = unlisted_by_all(merger);
 }
 
-/* What no part was told of: any key may have all of it. */
+/* Adds packets that are not in any part: any key may have all of them. */
 static void take_untold(struct merger *merger)
 {
 	struct sketch_undecoded untold = merger->input.undecoded;
@@ -402,7 +406,7 @@ static void take_untold(struct merger *merger)
 	take_undecoded(merger, untold);
 }
 
-/* In a pass of its own, so that the core overlaps the flows' cache misses. */
+/* Queries in a separate pass, so that the CPU overlaps the cache misses of the flows. */
 static void set_estimates(struct merger *merger)
 {
 	for (uint32_t i = 0; i < merger->nb_flows; i++)
@@ -411,8 +415,8 @@ static void set_estimates(struct merger *merger)
 }
 
 /*
- * Nothing is estimated of a sketch that counts exactly: a flow's ceiling is what was counted, and
- * what its parts are not sure of.
+ * A sketch that counts exactly needs no estimate: the ceiling of a flow is its exact count plus the
+ * uncertain packets of its parts.
  */
 static void set_ceilings(struct merger *merger)
 {
@@ -425,7 +429,7 @@ static void set_ceilings(struct merger *merger)
 	}
 }
 
-/* Packets that a sketch shed are no measured ones of its measurement. */
+/* Moves packets that the sketch shed from measured to shed. */
 static void account_shed(struct merger *merger)
 {
 	const struct sketch_shed *shed = &merger->shed;
@@ -471,7 +475,7 @@ int merger_collect(struct merger *merger, const struct merge_input *input)
 		set_ceilings(merger);
 	else
 		set_estimates(merger);
-	/* Where all is listed all is exact. */
+	/* If all keys are listed, all counts are exact. */
 	merger->bound = merger->all_complete || is_exact(merger)
 				? UINT64_MAX
 				: joint_bound(merger, input->confidence);
@@ -518,7 +522,7 @@ const struct merge_input *merger_input(const struct merger *merger)
 	return &merger->input;
 }
 
-/* Upper bound, in the measured metric, of what a part had of a flow that it does not list. */
+/* Returns an upper bound, in the measured metric, of a flow in a part that does not list it. */
 static uint64_t not_listed(
 	const struct merger *merger, uint32_t part, const struct flow_in_merge *flow)
 {
@@ -532,8 +536,8 @@ static uint64_t not_listed(
 }
 
 /*
- * Upper bound of what the flow had, in the measured metric, beside what was counted exactly: before
- * it was listed, and in parts that do not list it. UINT64_MAX: none is known.
+ * Returns an upper bound of the flow's uncounted value in the measured metric: before it was
+ * listed, and in parts that do not list it. UINT64_MAX: unknown.
  */
 static uint64_t uncounted(const struct merger *merger, const struct flow_in_merge *flow)
 {
@@ -541,7 +545,7 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 
 	if (flow >= merger->flows + merger->nb_expired)
 		sum = counter64_sum(sum, forgotten(merger));
-	/* What was found in the sum has its before from there. */
+	/* A flow recovered from the sum already has its bound in `before`. */
 	for (uint32_t p = 0; merger->ops->recover == NULL && p < merger->input.nb_parts; p++)
 		if (!bit_get(flow->listed, p) && !bit_get(merger->complete, p))
 			sum = counter64_sum(sum, not_listed(merger, p, flow));
@@ -550,19 +554,19 @@ static uint64_t uncounted(const struct merger *merger, const struct flow_in_merg
 	return sum;
 }
 
-/* The measured metric's figure. */
+/* Returns the value and bounds in the measured metric. */
 static struct report_figure measured_figure(
 	const struct merger *merger, const struct flow_in_merge *flow)
 {
 	uint64_t since = flow->since[merger_metric(merger)];
 	uint64_t rest = uncounted(merger, flow);
-	uint64_t estimate = flow->estimate.value; /* a saturated one is at most the counters' sum */
+	uint64_t estimate = flow->estimate.value; /* saturated: at most the counters' sum */
 	struct report_figure figure = {.known = true};
 
 	figure.high = counter64_sum(since, rest);
 	figure.high_known = figure.high != UINT64_MAX;
 	figure.value = figure.high_known ? figure.high : most(since, estimate);
-	/* What may be missing there is no part of a count. */
+	/* The value excludes what the parts may have missed. */
 	if (is_exact(merger))
 		figure.value = least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
@@ -570,7 +574,7 @@ static struct report_figure measured_figure(
 	return figure;
 }
 
-/* Of bytes, from an interval of packets, or of packets, from one of bytes. */
+/* Converts a lower bound from packets to bytes, or from bytes to packets. */
 static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -582,7 +586,7 @@ static uint64_t smallest_other(const struct merger *merger, uint64_t amount)
 		       : amount / ledger->largest_frame + (amount % ledger->largest_frame != 0);
 }
 
-/* Saturates to UINT64_MAX: unknown. */
+/* Converts an upper bound. Saturates to UINT64_MAX: unknown. */
 static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -597,8 +601,8 @@ static uint64_t largest_other(const struct merger *merger, uint64_t amount)
 }
 
 /*
- * What the epoch has of the other metric less what its other flows have of that at least. With what
- * was shed, which may have been any flow's.
+ * Returns the total of the other metric minus the least that the other flows have of it. Includes
+ * shed packets, which may belong to any flow.
  */
 static uint64_t left_of_other(const struct merger *merger, const struct report_figure *measured)
 {
@@ -610,7 +614,7 @@ static uint64_t left_of_other(const struct merger *merger, const struct report_f
 	return excess(counts_packets ? bytes : packets, smallest_other(merger, others));
 }
 
-/* amount * numerator / denominator, rounded to the nearest, saturating. */
+/* Returns amount * numerator / denominator, rounded to nearest, saturating. */
 static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 {
 	unsigned __int128 scaled;
@@ -622,8 +626,9 @@ static uint64_t scale(uint64_t amount, uint64_t numerator, uint64_t denominator)
 }
 
 /*
- * A sketch that counts bytes does not see a packet of none (a capture may say so of one): such
- * packets may be missing from any key's packets, and whole keys from the lists.
+ * Returns true if packets of 0 bytes may be missing: a sketch that counts bytes does not see them
+ * (a capture may contain such lengths). They may be missing from the packets of any key, and whole
+ * keys from the lists.
  */
 static bool weightless(const struct merger *merger)
 {
@@ -632,11 +637,10 @@ static bool weightless(const struct merger *merger)
 }
 
 /*
- * The figure of the metric that the counters do not hold: exact since listing, before that and in
- * parts that do not list it as many packets of the mean size as the measured figure has. Its ends
- * take the smallest and the largest frame of the epoch instead, and leave the other flows what is
- * theirs. Where nothing was counted since
- * listing, as of keys that were only found in the counters, it is not known.
+ * Returns the value and bounds of the other metric. Packets since listing are exact. For the rest,
+ * the value assumes the mean packet size since listing; the bounds assume the smallest and largest
+ * frame of the epoch, and subtract the least that the other flows have. Unknown if nothing was
+ * counted since listing, as for keys recovered from the counters.
  */
 static struct report_figure other_figure(const struct merger *merger,
 	const struct flow_in_merge *flow, const struct report_figure *measured)
@@ -663,14 +667,14 @@ static struct report_figure other_figure(const struct merger *merger,
 }
 
 /*
- * The packets that were lost may all have been of this flow, and as large as any; so may those that
- * no part was told of, and those that nobody could look at, whose bytes are known. Bytes that cut
- * packets had may also all be of this flow.
+ * Raises the upper bounds by the losses. Any flow may have all lost packets, at the largest frame
+ * size, all packets that are not in any part, all packets of bursts that were skipped as a whole,
+ * and all bytes missing from truncated packets.
  */
 static void add_loss(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
-	/* Where a sketch shed packets its parts know, or may not know, whose. */
+	/* Excludes packets that the sketch shed: the bounds from its parts include them. */
 	uint64_t packets =
 		ledger_lost_at_most(ledger) - (merger->shed.packets - merger->shed.added);
 	uint64_t bytes;
@@ -693,7 +697,7 @@ static void add_counted(const struct key_sample_counts *left_out, struct merge_f
 	result->bytes.high = counter64_sum(result->bytes.high, left_out->counted_bytes);
 }
 
-/* What was not counted of the flow has its rank. */
+/* Adds the packets that key sampling left out of the flow's rank. */
 static void add_left_out(
 	const struct merger *merger, const struct flow_in_merge *flow, struct merge_flow *result)
 {
@@ -703,7 +707,7 @@ static void add_left_out(
 		add_counted(&merger->input.left_out[rank], result);
 }
 
-/* Of a key whose rank is not known. */
+/* As add_left_out(), for a key with unknown rank. */
 static void add_all_left_out(const struct merger *merger, struct merge_flow *result)
 {
 	struct key_sample_counts largest = {0};
@@ -718,8 +722,8 @@ static void add_all_left_out(const struct merger *merger, struct merge_flow *res
 }
 
 /*
- * From bounds of what was counted to bounds of the truth. Beside those there is what always holds:
- * no more can be missing than was left out (`skipped`), and no more too much than weights added.
+ * Widens bounds of the counted packets to bounds of the truth. These limits always hold: at most
+ * `skipped` is missing, and at most `added` was added by weights.
  */
 static void widen(struct report_figure *figure, const struct sampling_bound *sampling,
 	uint64_t skipped, uint64_t added)
@@ -731,7 +735,7 @@ static void widen(struct report_figure *figure, const struct sampling_bound *sam
 			counter64_sum(figure->high, skipped));
 }
 
-/* Where not all packets were looked at. After the loss was added. */
+/* Widens the bounds for sampling. Call it after add_loss(). */
 static void add_sampling(const struct merger *merger, struct merge_flow *flow)
 {
 	const struct ledger *ledger = &merger->ledger;
@@ -778,8 +782,10 @@ struct merge_flow merger_flow(const struct merger *merger, uint32_t i)
 	return result;
 }
 
-/* What a flow may have had beside its ceiling, in the measured metric: that of an exact sketch is
- * what its parts counted. */
+/*
+ * Returns what a flow may have above its ceiling, in the measured metric. The ceiling of an exact
+ * sketch covers only the counts of its parts.
+ */
 static uint64_t beside_ceiling(const struct merger *merger)
 {
 	return is_exact(merger) ? merger->unlisted : 0;
@@ -821,15 +827,14 @@ struct merge_flow merger_unlisted(const struct merger *merger, uint64_t measured
 	return result;
 }
 
-/* A part's buckets hold an eighth of its candidates without one overflowing but once in 10^7. */
+/* With an eighth of its candidates, no bucket of a part overflows, except with probability 1e-7. */
 #define DISTINCT_LISTED_SHARE 8
 
 uint64_t merger_distinct_keys(const struct merger *merger, bool *exact)
 {
 	/*
-	 * Parts list all their keys the longer the more of them share the stream. The number must
-	 * not depend on how many there are, so it is the list's own only far below what one part
-	 * alone would hold, too.
+	 * The result must not depend on the number of parts. More parts can list more keys in
+	 * total, so that the list counts only if it is far below the capacity of one part.
 	 */
 	*exact = is_exact(merger) ? merger->all_complete && merger->ledger.left_out.packets == 0
 				  : merger->all_complete && !weightless(merger) &&
@@ -848,7 +853,7 @@ struct merger *merger_create(const struct sketch_ops *ops, const struct sketch_p
 	memset(merger, 0, sizeof(*merger));
 	merger->ops = ops;
 	merger->params = *params;
-	total_params.candidates = 1; /* the parts have them */
+	total_params.candidates = 1; /* the parts hold the candidates */
 	if (!is_exact(merger))
 		merger->total = ops->create(&total_params);
 	if (!is_exact(merger) && merger->total == NULL) {

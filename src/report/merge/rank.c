@@ -6,7 +6,7 @@
 
 #include "report/merge/rank.h"
 
-/* A flow before it was asked for. */
+/* A flow not queried yet. */
 struct rank_contender {
 	uint64_t ceiling;
 	uint32_t flow;
@@ -14,14 +14,13 @@ struct rank_contender {
 
 /*
  * The best rows so far, as a heap with the worst at the root: children of i are 2i + 1 and 2i + 2,
- * and none stands behind its parent.
+ * and no child ranks lower than its parent.
  */
 struct ranking {
 	enum sketch_metric metric;
 	struct report_row *rows;
 	uint32_t nb_rows, max_rows;
-	/* The most that flows may have which were asked for and are no rows; UINT64_MAX: not
-	 * known. */
+	/* Upper bounds of queried flows that are not rows; UINT64_MAX: unknown. */
 	uint64_t left_packets, left_bytes;
 };
 
@@ -124,15 +123,15 @@ static void offer(struct ranking *ranking, const struct merge_flow *flow)
 }
 
 /*
- * Flows that were not asked for yet, as a heap with the highest ceiling at the root. Few of many
- * are asked for, so sorting them all would be dearer.
+ * Flows not queried yet, as a heap with the highest ceiling at the root. Usually few of many are
+ * queried, so a heap is cheaper than sorting.
  */
 struct rank_contenders {
 	struct rank_contender *heap;
 	uint32_t n;
 };
 
-/* Moves a contender down from place i, which is free, to where it belongs. */
+/* Moves a contender down from the free position i to its position in the heap. */
 static void sift_down(struct rank_contenders *contenders, uint32_t i, struct rank_contender moved)
 {
 	struct rank_contender *heap = contenders->heap;
@@ -147,7 +146,7 @@ static void sift_down(struct rank_contenders *contenders, uint32_t i, struct ran
 	heap[i] = moved;
 }
 
-/* False without memory. */
+/* Returns false if out of memory. */
 static bool list_contenders(
 	struct rank_contenders *contenders, const struct merger *merger, uint32_t nb_flows)
 {
@@ -163,7 +162,7 @@ static bool list_contenders(
 	return true;
 }
 
-/* There is one. */
+/* Takes the flow with the highest ceiling. */
 static struct rank_contender take_highest(struct rank_contenders *contenders)
 {
 	struct rank_contender highest = contenders->heap[0];
@@ -174,7 +173,7 @@ static struct rank_contender take_highest(struct rank_contenders *contenders)
 	return highest;
 }
 
-/* A value is not above its ceiling, so the rest need not be asked once ceilings are too low. */
+/* Queries flows until the highest remaining ceiling is too low for a row. */
 static void query_sketch(const struct merger *merger, struct rank_contenders *contenders,
 	uint64_t smallest, struct ranking *ranking)
 {
@@ -207,8 +206,10 @@ static struct report_figure limit(
 	};
 }
 
-/* What no key has more of that is no row: flows that were asked for, others, and keys that are no
- * flows. */
+/*
+ * Sets upper bounds for keys that are not rows: queried flows, other flows, and keys that are not
+ * flows.
+ */
 static void limit_unlisted(const struct merger *merger, const struct rank_contenders *contenders,
 	struct ranking *ranking, struct report_measurement *measurement)
 {
@@ -218,7 +219,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	uint64_t ceiling = contenders->n > 0 ? contenders->heap[0].ceiling : 0, other = 0;
 	struct merge_flow others, all = merger_unlisted(merger, UINT64_MAX, UINT64_MAX);
 
-	/* The metric that is not counted is not known of some: it follows from the other one. */
+	/* The other metric is unknown for some flows: bound it by the measured metric. */
 	if (*left_other == UINT64_MAX) {
 		ceiling = *left > ceiling ? *left : ceiling;
 		other = UINT64_MAX;
@@ -234,7 +235,7 @@ static void limit_unlisted(const struct merger *merger, const struct rank_conten
 	measurement->unlisted_bytes = limit(ranking->left_bytes, &others.bytes, &all.bytes);
 }
 
-/* With what keys had that are not counted: that is known. */
+/* Returns the total of the metric, including keys left out by key sampling. */
 static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *ledger)
 {
 	return metric == SKETCH_PACKETS
@@ -242,7 +243,7 @@ static uint64_t measured_in_all(enum sketch_metric metric, const struct ledger *
 		       : ledger_counted_bytes(ledger) + ledger->left_out.counted_bytes;
 }
 
-/* 0.001 is no double: a value that falls short by no more than that counts. */
+/* A fraction such as 0.001 is not exact as a double: a value below it by rounding counts. */
 uint64_t rank_smallest(enum sketch_metric metric, const struct ledger *ledger, double threshold)
 {
 	uint64_t whole = measured_in_all(metric, ledger);
@@ -266,8 +267,8 @@ static void number(struct ranking *ranking, const struct ledger *ledger)
 }
 
 /*
- * Whether a flow that the sketch did not find may belong among the rows. It has no more than
- * `unrecovered`.
+ * Returns true if a flow that the sketch did not find, of at most `unrecovered`, may belong among
+ * the rows.
  */
 static bool may_miss_a_row(
 	const struct ranking *ranking, uint64_t unrecovered, uint64_t smallest, uint32_t top)

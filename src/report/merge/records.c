@@ -9,7 +9,7 @@
 
 #define FIRST_FLOWS 1024
 
-/* Whose records are being taken, and why those ended whose flows were not idle. */
+/* Arguments of the emit callbacks. `end`: end reason of flows that are not idle. */
 struct record_drain {
 	struct records *records;
 	const struct measurements *measurements;
@@ -122,7 +122,7 @@ void records_take(struct records *records, uint64_t epoch)
 	}
 }
 
-/* Whether a worker counted anything into the instance. */
+/* Returns true if a worker counted packets in the instance. */
 static bool is_used(const struct run *run, uint64_t epoch, uint32_t instance)
 {
 	for (uint32_t w = 0; w < run->nb_workers; w++)
@@ -165,7 +165,7 @@ uint64_t records_held_at_most(const struct plan *plan)
 	return most;
 }
 
-/* For lack of memory; what waits is lost. */
+/* Drops the waiting records: out of memory. */
 static struct report_epoch *forget(struct records *records)
 {
 	for (uint32_t m = 0; m < CONFIG_MEASUREMENTS_MAX; m++)
