@@ -104,7 +104,7 @@ def resident(pid):
 
 # The last line of a run on standard error: what became of all packets.
 ACCOUNT = re.compile(r'^(?:sketchtap: (?:warning: )?|<\d>)(?P<offered>\d+) packets? offered in '
-                     r'(?P<epochs>\d+) epochs?: (?P<measured>\d+) measured, '
+                     r'(?P<epochs>\d+) intervals?: (?P<measured>\d+) measured, '
                      r'(?:(?:at least )?(?P<lost>\d+) lost|losses unknown)(?P<rest>.*)$', re.M)
 
 

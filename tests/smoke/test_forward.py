@@ -476,7 +476,7 @@ def test_an_interface_that_is_deleted(test):
         process, forwarded, _ = cable.start(*options)
         cable.middle.ip('link', 'del', 'far')
         result = test.wait(process).expect(1)
-        assert 'far: the device is gone' in result.stderr, result.describe()
+        assert 'far: the device was removed' in result.stderr, result.describe()
         read_forwarded(forwarded)
 
 

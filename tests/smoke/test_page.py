@@ -66,7 +66,7 @@ def test_json_of_the_page(test):
     assert json.loads(ask(port, '/api/v1/epochs?after=18446744073709551615')[2]) == []
     for wrong in ('', 'x', '-1', '1x', '99999999999999999999'):
         status, _, text = ask(port, f'/api/v1/epochs?after={wrong}')
-        assert status == 400 and 'number of an epoch' in text, (wrong, status, text)
+        assert status == 400 and 'interval number' in text, (wrong, status, text)
     stop(test, process)
     with open(deliveries, encoding='utf-8', newline='') as stream:
         rows = [row for row in csv.DictReader(stream) if row['export'] == output]

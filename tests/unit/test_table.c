@@ -282,11 +282,12 @@ static void assert_sentence(struct ledger ledger, uint64_t epochs, const char *e
 static void test_sentence(void **state)
 {
 	(void)state;
-	assert_sentence((struct ledger){0}, 0, "0 packets offered in 0 epochs: 0 measured, 0 lost");
+	assert_sentence(
+		(struct ledger){0}, 0, "0 packets offered in 0 intervals: 0 measured, 0 lost");
 	assert_sentence((struct ledger){.losses_unknown = true}, 1,
-		"0 packets offered in 1 epoch: 0 measured, losses unknown");
+		"0 packets offered in 1 interval: 0 measured, losses unknown");
 	assert_sentence((struct ledger){.offered = 1, .received = 1, .measured = 1, .bytes = 60}, 1,
-		"1 packet offered in 1 epoch: 1 measured, 0 lost");
+		"1 packet offered in 1 interval: 1 measured, 0 lost");
 	assert_sentence((struct ledger){.offered = 10,
 				.received = 9,
 				.measured = 4,
@@ -297,7 +298,7 @@ static void test_sentence(void **state)
 				.doubtful = 5,
 				.unaccounted = 7},
 		2,
-		"10 packets offered in 2 epochs: 4 measured, at least 3 lost (1 nic_missed, 2 "
+		"10 packets offered in 2 intervals: 4 measured, at least 3 lost (1 nic_missed, 2 "
 		"shed), perhaps 5 more, 3 left out (3 non_ip), 7 unaccounted");
 }
 

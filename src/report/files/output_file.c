@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "base/standard_files.h"
 #include "base/regular_file.h"
 #include "base/signals.h"
@@ -375,6 +376,7 @@ int output_file_start(struct output_file *file, uint64_t next, char *error, size
 {
 	uint64_t cut = file->size - file->keep;
 
+	VERIFY(file->keep, <=, file->size);
 	if (cut > 0 && ftruncate(file->fd, (off_t)file->keep) < 0)
 		return fail(file, error, size, strerror(errno));
 	if (cut > 0 && file->keep > 0)

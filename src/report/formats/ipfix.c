@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/units.h"
 #include "config/config.h"
 #include "flow_protocols/netflow/element_number.h"
@@ -156,6 +157,7 @@ bool ipfix_carries(const struct key_rule *rule, char *why)
 
 static void add_field(struct ipfix_template *template, uint16_t element, uint32_t len)
 {
+	VERIFY(template->nb_fields, <, FIELDS_MAX);
 	template->fields[template->nb_fields++] = (struct ipfix_field){element, (uint16_t)len};
 	template->record_len += len;
 }
@@ -181,6 +183,7 @@ static void add_constant(
 {
 	uint8_t *at = template->constants + template->nb_constants;
 
+	VERIFY(template->nb_constants + len, <=, CONSTANT_BYTES);
 	add_field(template, element, len);
 	if (len == 1)
 		put8(at, value);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assertion.h"
 #include "report/formats/progress.h"
 
 #define PROGRESS_PERIOD_NS UINT64_C(500000000)
@@ -116,6 +117,7 @@ void progress_suspend(struct progress *progress)
 void progress_resume(struct progress *progress)
 {
 	pthread_mutex_lock(&progress->lock);
+	VERIFY(progress->suspended, >, 0U);
 	progress->suspended--;
 	pthread_mutex_unlock(&progress->lock);
 }

@@ -14,8 +14,9 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /*
- * Exporters that sample more coarsely than all that counted may have passed over packets. If all
- * have one interval, what counted was seen by several of them, and so were those.
+ * Returns the sampling interval of exporters that may have seen packets without a counted record,
+ * or 0. If all exporters sample at the same interval, several of them saw the counted packets, and
+ * would also have seen those.
  */
 static uint32_t silent_interval(const struct collector_epoch *epoch, double sampling)
 {
@@ -25,7 +26,7 @@ static uint32_t silent_interval(const struct collector_epoch *epoch, double samp
 									       : 0;
 }
 
-/* Packets that exporters lost, which may have been of any key, and as large as any. */
+/* Adds packets that exporters lost. They may belong to any key and have the largest frame size. */
 static void add_lost(const struct collector_epoch *epoch, struct ledger *ledger)
 {
 	if (epoch->lost_packets == 0)
@@ -73,7 +74,9 @@ void collector_report_account(
 	if (late)
 		ledger->observers = 0;
 	ledger->offered = ledger->received;
-	/* Of the capture; packets that records stand for are nobody's to compare with. */
+	/*
+	 * Compares packets of the capture. Packets in records have no second count to compare with.
+	 */
 	ledger->unaccounted = run->feeder != NULL ? distance(fed, generation->taken) : 0;
 }
 
@@ -86,7 +89,7 @@ bool collector_report_anything(const struct run *run, uint64_t epoch)
 	       generation->exporters.n > 0;
 }
 
-/* Takes the rows away from the generation, which begins with none again. */
+/* Moves the rows out of the generation, which starts empty again. */
 static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 {
 	void *items = rows->items;
@@ -96,14 +99,14 @@ static void *take_rows(struct collector_source_rows *rows, uint64_t *n)
 	return items;
 }
 
-/* Who counts records knows what became of them. */
+/* Adds the record counts of the workers to the rows of the exporters. */
 static void add_counts(const struct run *run, uint64_t epoch, struct report_collected *collected)
 {
 	for (uint64_t i = 0; i < collected->nb_exporters; i++) {
 		struct exporter_row *row = &collected->exporters[i];
 
 		if (row->sender)
-			continue; /* it has no records */
+			continue; /* a sender without records */
 		for (uint32_t w = 0; w < run->nb_workers; w++) {
 			const struct collector_source_counts *of_worker =
 				collector_source_counts(run->collect, w, epoch);
@@ -118,7 +121,7 @@ static void add_counts(const struct run *run, uint64_t epoch, struct report_coll
 	}
 }
 
-/* The heaviest first; then by key. */
+/* Sorts by packets, descending, then by key. */
 static int by_packets(const void *a, const void *b)
 {
 	const struct path_row *x = *(const struct path_row *const *)a;
@@ -246,12 +249,12 @@ bool collector_report_report(const struct run *run, uint64_t epoch, struct repor
 	return take_paths(run, epoch, collected) && complete;
 }
 
-/* Parameters of intervals of sampled figures. */
+/* Parameters of the bounds of sampled figures. */
 struct doubt {
-	double sampling;      /* the coarsest of the records that counted */
-	double log_inverse;   /* each end fails with a probability of exp(-log_inverse) */
+	double sampling;      /* coarsest sampling interval of counted records */
+	double log_inverse;   /* each bound fails with probability exp(-log_inverse) */
 	double overcount;     /* figures may be too large by this factor */
-	uint64_t not_sampled; /* packets that silent samplers may have passed over */
+	uint64_t not_sampled; /* packets that samplers without records may have skipped */
 };
 
 static uint64_t product(uint64_t a, uint64_t b)
@@ -261,12 +264,12 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-/* Largest weight of a packet that was counted, and of any. */
+/* Largest weight of a counted packet, and of any packet. */
 struct collector_report_unit {
 	uint64_t counted, any;
 };
 
-/* No more than the figure: a double has 53 bits. */
+/* Divides by the overcount. The result never exceeds `low`, although a double has only 53 bits. */
 static uint64_t without_overcount(uint64_t low, double overcount)
 {
 	double less = (double)low / overcount;
@@ -274,7 +277,7 @@ static uint64_t without_overcount(uint64_t low, double overcount)
 	return overcount > 1 && less < (double)low ? (uint64_t)less : low;
 }
 
-/* Both ends by themselves: the upper one's bounds are above, the lower one's below. */
+/* Widens both bounds independently: each from its own current value. */
 static void widen(
 	struct report_figure *figure, const struct doubt *doubt, struct collector_report_unit unit)
 {
@@ -290,7 +293,7 @@ static void widen(
 			product(doubt->not_sampled, unit.any));
 }
 
-/* What is certain: each sampled packet was there. */
+/* Sets the only certain bounds: each sampled packet existed. */
 static void forget_bounds(struct report_measurement *measurement, double sampling)
 {
 	double interval = sampling > 1 ? sampling : 1;
@@ -305,7 +308,10 @@ static void forget_bounds(struct report_measurement *measurement, double samplin
 	measurement->unlisted_packets.high_known = measurement->unlisted_bytes.high_known = false;
 }
 
-/* By packets that may be duplicates, and by duplicates that may be none: of any key. */
+/*
+ * Widens a figure by packets of any key that may be duplicates, and by duplicates that may be new
+ * packets.
+ */
 static void doubt_figure(
 	struct report_figure *figure, uint64_t duplicate, uint64_t new, uint32_t observers)
 {
@@ -349,9 +355,11 @@ void collector_report_widen(
 		forget_bounds(measurement, ledger->sampling);
 		return;
 	}
-	/* A quarter of the risk is that there were more packets than `keys`, of those of silent
-	 * samplers an eighth; the rest is two metrics' two ends. Any key may be among the rows, and
-	 * there are no more than packets. */
+	/*
+	 * A quarter of the risk is that there were more packets than `keys`: an eighth if samplers
+	 * are silent, and an eighth for their packets. The rest covers both bounds of both metrics.
+	 * Any key may be a row, and each key has a packet.
+	 */
 	if (ledger->silent_interval > 0) {
 		risk_of_keys = risk / 8;
 		doubt.not_sampled = estimate_unsampled(ledger->silent_interval, -log(risk_of_keys));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Adds the collector's part to the ledger and the report of a closed epoch. */
+/* Adds the collector's counts to the ledger and the report of a closed epoch. */
 
 #include <stdbool.h>
 
@@ -15,18 +15,21 @@ void collector_report_account(
 /* Returns true if exporters sent anything in the epoch, decodable or not. */
 bool collector_report_anything(const struct run *run, uint64_t epoch);
 
-/* Moves the epoch's rows to the report. False without memory; what is there is reported. */
+/*
+ * Moves the rows of the epoch to the report. Returns false if out of memory; the report then has
+ * the remaining rows.
+ */
 bool collector_report_report(const struct run *run, uint64_t epoch, struct report_epoch *report);
 
 /*
- * Widens the bounds of rows by packets that several exporters may have reported. Call it before
- * collector_report_widen(), since these packets are also sampled. docs/ESTIMATES.md.
+ * Widens the bounds of rows by packets that may be duplicates of several exporters. Call it before
+ * collector_report_widen(), since these packets are also sampled. See docs/ESTIMATES.md.
  */
 void collector_report_doubt(struct report_measurement *measurement, const struct ledger *ledger);
 
 /*
- * Widens the intervals of the rows by what sampling leaves open, of measured packets in `ledger`,
- * so that with probability 1 - risk no key's count lies outside of its own. docs/ESTIMATES.md.
+ * Widens the bounds of rows for sampling. With probability 1 - risk, the bounds hold for all keys.
+ * `ledger` has the measured packets. See docs/ESTIMATES.md.
  */
 void collector_report_widen(
 	struct report_measurement *measurement, const struct ledger *ledger, double risk);

@@ -42,7 +42,7 @@ void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up)
 		forwarded->looked = now;
 }
 
-/* --- an epoch --- */
+/* --- epoch --- */
 
 static void add_ways(
 	struct forward_counts *sum, const struct forward *forward, uint32_t in, uint64_t epoch)
@@ -68,7 +68,10 @@ static uint64_t quantile_ns(const struct histogram *times, double share)
 			  rte_get_tsc_hz());
 }
 
-/* What the device gave up of what it took, as far as it has told and epochs have room for it. */
+/*
+ * Returns the packets that the device accepted and failed to send, at most `taken`. The rest counts
+ * in later epochs.
+ */
 static uint64_t take_unsent(struct forwarded_port *out, uint64_t taken)
 {
 	uint64_t unsent;
@@ -134,14 +137,15 @@ static void warn_too_long(struct forwarded *forwarded, uint32_t in, uint64_t num
 	if (port->too_long_warned)
 		return;
 	port->too_long_warned = true;
-	log_warning("epoch %llu: frames from %s that are longer than %u bytes cannot leave by %s: "
-		    "they are dropped (too_long); raise its MTU, or turn off what joins packets "
-		    "(ethtool -K INTERFACE gro off lro off; tso off gso off where they are sent)",
+	log_warning(
+		"interval %llu: frames from %s of more than %u bytes are too long for %s, and are "
+		"dropped (too_long); raise its MTU, or disable offloads that join packets "
+		"(ethtool -K INTERFACE gro off lro off; at the sender tso off gso off)",
 		(unsigned long long)number, run->ports[in].name,
 		atomic_load_explicit(&out->send.longest, memory_order_relaxed), out->name);
 }
 
-/* What was handed to the devices, against what they say of it. */
+/* Returns the difference between the packets handed to the devices and those they counted. */
 static uint64_t differences(const struct forwarded *forwarded)
 {
 	uint64_t sum = 0;
@@ -151,8 +155,7 @@ static uint64_t differences(const struct forwarded *forwarded)
 		uint64_t told = out->sent.sent + out->sent.unsent;
 
 		if (!port_sent_is_exact(&out->sent)) {
-			log_info("%s: what it counts of sent packets is not compared with what it "
-				 "was given",
+			log_info("%s: its count of sent packets is not exact, and is not checked",
 				forwarded->run->ports[p].name);
 			continue;
 		}

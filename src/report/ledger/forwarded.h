@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The account of --forward: what lcores sent, and what the devices made of it. */
+/* Packet counts of --forward: handed over by lcores, and sent by the devices. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,26 +13,26 @@
 /* Totals of the run. */
 struct forwarded_sum {
 	struct forwarded_counts of_all;
-	uint64_t unaccounted; /* packets that a device took and does not say to have sent */
+	uint64_t unaccounted; /* packets accepted by a device, neither sent nor failed */
 };
 
 struct forwarded {
 	const struct run *run;
 	struct forwarded_sum sum;
-	int64_t looked; /* monotonic ns, when MTUs and counters were last read */
+	int64_t looked; /* monotonic ns; last read of MTUs and counters */
 	struct forwarded_port {
 		struct port_sent sent;
-		uint64_t taken;  /* accepted by the device */
-		uint64_t unsent; /* tx_errors of the epochs so far */
+		uint64_t taken;  /* packets accepted by the device */
+		uint64_t unsent; /* packets; tx_errors of all epochs so far */
 		bool too_long_warned;
-	} out[OPTION_LIST_MAX];                          /* by output port */
-	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* by ingress port */
+	} out[OPTION_LIST_MAX];                          /* one per output port */
+	struct forwarded_counts so_far[OPTION_LIST_MAX]; /* one per ingress port */
 };
 
-/* Before the run starts. Without --forward there is nothing to do, here and below. */
+/* Call it before the run starts. Without --forward, the functions below do nothing. */
 void forwarded_start(struct forwarded *forwarded, const struct run *run);
 
-/* Tells who sends what may have changed; up[]: the link of each port. Call often. */
+/* Updates link and MTU of the sending side. up[]: link of each port. Call it often. */
 void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up);
 
 /*
@@ -42,7 +42,7 @@ void forwarded_look(struct forwarded *forwarded, int64_t now, const bool *up);
 bool forwarded_close(struct forwarded *forwarded, uint64_t epoch, uint64_t number, bool last,
 	struct report_epoch *report);
 
-/* For a person: "5 of 7 packets forwarded, 2 not sent (2 tx_full)". */
+/* Appends "5 of 7 packets forwarded, 2 not sent (2 tx_full)". */
 struct text;
 void forwarded_sentence(struct text *text, const struct forwarded_sum *sum);
 

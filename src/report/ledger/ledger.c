@@ -60,7 +60,7 @@ uint64_t ledger_devices_received(const struct ledger_state *state)
 	return received;
 }
 
-/* Of a column since the last ledger. */
+/* Returns the increase of a column since the last ledger, over all ports. */
 static uint64_t told_since(struct ledger_state *state, enum port_column column)
 {
 	uint64_t before = state->told[column], now = 0;
@@ -99,7 +99,7 @@ static void add_kernel_losses(struct kernel_source *kernel, struct ledger *ledge
 		ledger->largest_frame = losses.largest_frame;
 }
 
-/* Counters that are up to so much behind get the time to catch up. */
+/* Waits for drivers whose counters lag behind by up to late_ms. */
 static void wait_for_late_counters(const struct ledger_state *state)
 {
 	uint16_t longest = 0;
@@ -136,8 +136,9 @@ static uint64_t received_from(const struct run *run, uint16_t port)
 }
 
 /*
- * What a device says it gave us, against what we took, when all queues are empty. Where a device
- * counts packets as they come and they go on coming, no queue ever is.
+ * Returns the difference between the packets that a device counted and those that lcores polled.
+ * Only valid when all queues are empty: they never are if the device counts at arrival and traffic
+ * continues.
  */
 static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 {
@@ -146,14 +147,14 @@ static uint64_t port_difference(const struct ledger_state *state, uint32_t p)
 	uint64_t received = received_from(state->run, port->id);
 
 	if (!port->driver->polled && !port->silenced) {
-		log_info("%s: its link stays up after the end, and what it counts is not "
-			 "compared with what was received",
+		log_info("%s: its link stays up after the run: its count of received packets is "
+			 "not checked",
 			port->name);
 		return 0;
 	}
 	if (device == UINT64_MAX) {
-		log_info("%s: it does not tell, or not for all of the time, how many packets it "
-			 "received, and nothing is compared with that",
+		log_info("%s: it has no complete count of received packets: nothing is checked "
+			 "against it",
 			port->name);
 		return 0;
 	}
@@ -178,7 +179,7 @@ static void add_verdicts(struct ledger *ledger, const struct parse_counts *count
 			ledger->malformed += counts->verdicts[v];
 }
 
-/* What a receiver did that reads packets for its workers; 0 where it does not. */
+/* Adds the counts of a receiving core that parses packets for its workers; else they are 0. */
 static void add_off_path(struct ledger *ledger, const struct rx_core_generation *generation)
 {
 	ledger->filtered += generation->filtered;
@@ -197,7 +198,7 @@ static void add_shed(struct ledger *ledger, const struct shed_counts *shed_count
 	ledger->added_bytes += shed_counts->added_bytes;
 }
 
-/* Frames that were not seen may have been longer than any that was. */
+/* Raises largest_frame: lost frames may have been longer than received ones. */
 static void add_largest_lost(const struct ledger_state *state, struct ledger *ledger)
 {
 	if (ledger_lost(ledger) + ledger->doubtful == 0 && !ledger->losses_unknown)
@@ -211,7 +212,7 @@ struct ledger ledger_epoch(
 	struct ledger_state *state, uint64_t epoch, const struct epoch_info *info, bool last)
 {
 	const struct run *run = state->run;
-	uint32_t longest = 0; /* that was received */
+	uint32_t longest = 0; /* bytes; longest received frame */
 	struct ledger ledger = {
 		.nic_missed = info->dropped,
 		.largest_frame = run->collect == NULL ? info->largest_frame : 0,

@@ -13,8 +13,8 @@ static void log_removed(const struct port *port, uint64_t epoch)
 
 	text_time(&when, clock_now(CLOCK_REALTIME));
 	text_char(&when, '\0');
-	log_error("--port %s: the device is gone since %s, epoch %llu: the run ends", port->name,
-		when.failed ? "?" : when.data, (unsigned long long)epoch);
+	log_error("--port %s: the device was removed at %s, interval %llu: the run ends",
+		port->name, when.failed ? "?" : when.data, (unsigned long long)epoch);
 	text_free(&when);
 }
 
@@ -24,7 +24,7 @@ static void log_link(const struct link_monitor *monitor, const char *what, uint6
 
 	if (monitor->speed > 0)
 		snprintf(speed, sizeof(speed), " at %u Mbit/s", monitor->speed);
-	log_notice("epoch %llu: %s: link %s%s", (unsigned long long)epoch, monitor->port->name,
+	log_notice("interval %llu: %s: link %s%s", (unsigned long long)epoch, monitor->port->name,
 		what, speed);
 }
 
@@ -51,7 +51,7 @@ bool port_events_look(
 		case PORT_UP: log_link(monitor, "up", epoch); break;
 		case PORT_SPEED: log_link(monitor, "changed", epoch); break;
 		case PORT_DOWN:
-			log_warning("epoch %llu: %s: link down", (unsigned long long)epoch,
+			log_warning("interval %llu: %s: link down", (unsigned long long)epoch,
 				monitor->port->name);
 			port_meter_peer_left(&state->meters[p]);
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Looks at a run's live ports now and then, and says what became of them. */
+/* Polls the live ports of a run and logs link changes and removals. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +12,13 @@
 struct port_events {
 	struct link_monitor watches[OPTION_LIST_MAX]; /* [run->nb_ports] */
 	const struct run *run;
-	int64_t looked; /* monotonic ns */
+	int64_t looked; /* monotonic ns; last check */
 };
 
 void port_events_start(struct port_events *log, const struct run *run);
 
 /*
- * Call it often; it checks links twice a second and records effects on the ledger. now: monotonic
+ * Checks the links twice a second, and records effects on the ledger. Call it often. now: monotonic
  * ns; epoch: number of the open epoch. Returns false once when a port is removed.
  */
 bool port_events_look(

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds what a worker saw. */
 static void add_count(struct prefix_counts *sum, const struct prefix_counts *count)
 {
 	sum->packets += count->packets;
@@ -63,7 +62,7 @@ bool prefix_rows_report(struct run *run, uint64_t epoch, struct report_epoch *re
 		row->packets = sum.packets;
 		row->bytes = sum.bytes;
 		row->flows = prefix_flows(sum.registers);
-		if (row->flows > sum.packets) /* an estimate may be, flows are not */
+		if (row->flows > sum.packets) /* the estimate can exceed the packets */
 			row->flows = sum.packets;
 		report->nb_rules++;
 	}

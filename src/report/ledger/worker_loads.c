@@ -5,6 +5,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/assertion.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -13,10 +14,13 @@ static const char *name_of(const struct run *run, uint16_t id)
 	for (uint32_t p = 0; p < run->nb_ports; p++)
 		if (run->ports[p].id == id)
 			return run->ports[p].name;
-	return ""; /* the feeder's */
+	return ""; /* port of the feeder */
 }
 
-/* The ports that a worker polls; none where a receiver does. NULL where there is no memory. */
+/*
+ * Returns the ports that a worker polls; "" if a receiving core polls for it. NULL if out of
+ * memory.
+ */
 static char *list_ports(const struct run *run, const struct poller *poller)
 {
 	struct text list = {0};
@@ -67,6 +71,7 @@ void worker_loads_report(
 {
 	const struct run *run = loads->run;
 
+	VERIFY(report->workers, ==, run->nb_workers);
 	report->live = run->feeder == NULL;
 	for (uint32_t w = 0; w < run->nb_workers; w++) {
 		struct worker *worker = run->workers[w];

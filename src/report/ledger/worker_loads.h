@@ -12,13 +12,13 @@
 struct worker_loads {
 	const struct run *run;
 	struct report_load fixed[PLAN_WORKERS_MAX];
-	char *ports[PLAN_WORKERS_MAX]; /* names, apart by spaces */
+	char *ports[PLAN_WORKERS_MAX]; /* names, separated by spaces */
 };
 
 /* Returns false if out of memory; call worker_loads_fini() in either case. */
 bool worker_loads_init(struct worker_loads *loads, const struct run *run);
 void worker_loads_fini(struct worker_loads *loads);
 
-/* Fills report->loads[] for a closed epoch; their ports[] live as long as `loads`. */
+/* Fills report->loads[] for a closed epoch. Their ports[] are valid as long as `loads`. */
 void worker_loads_report(
 	const struct worker_loads *loads, uint64_t epoch, struct report_epoch *report);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/assertion.h"
 #include "base/log.h"
 #include "base/log_ratelimit.h"
 #include "parallel/workers/node_memory.h"
@@ -71,6 +72,7 @@ static void find_parts(const struct run *run, uint64_t epoch, uint32_t m, struct
 		if (input->nb_parts == 0 || parts[input->nb_parts - 1] != generation->sketch[m])
 			parts[input->nb_parts++] = generation->sketch[m];
 	}
+	VERIFY(input->nb_parts, <=, input->nb_distinct);
 }
 
 /*
@@ -191,7 +193,7 @@ __attribute__((format(printf, 5, 6))) static void warn_if(uint64_t badness,
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	log_warning("epoch %llu, %s: %s%s", (unsigned long long)report->number,
+	log_warning("interval %llu, %s: %s%s", (unsigned long long)report->number,
 		report->measurements[m].name, what, ratelimit->since);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "parallel/workers/shed_worker.h"
 #include "report/merge/merge.h"
 #include "sketch/counter.h"
@@ -124,6 +125,8 @@ static bool make_room(struct merger *merger, uint32_t max_flows)
 	struct flow_in_merge *flows = aligned_alloc(64, max_flows * sizeof(*flows));
 	uint32_t *slots = calloc(nb_slots, sizeof(*slots));
 
+	VERIFY(nb_slots & (nb_slots - 1), ==, 0U);
+	VERIFY(merger->nb_flows, <=, max_flows);
 	if (flows == NULL || slots == NULL || !make_room_for_figures(merger, max_flows)) {
 		free(flows);
 		free(slots);
@@ -571,6 +574,7 @@ static struct report_figure measured_figure(
 		figure.value = least(figure.value, counter64_sum(since, flow->before));
 	figure.low = estimate > merger->bound ? most(since, estimate - merger->bound) : since;
 	figure.low = least(figure.low, figure.value);
+	ASSERT(figure.value, <=, figure.high);
 	return figure;
 }
 
@@ -663,6 +667,7 @@ static struct report_figure other_figure(const struct merger *merger,
 	figure.value = counter64_sum(
 		since, scale(measured->value - since_measured, since, since_measured));
 	figure.value = least(most(figure.value, figure.low), figure.high);
+	ASSERT(figure.low, <=, figure.value);
 	return figure;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/assertion.h"
 #include "report/merge/rank.h"
 
 /* A flow not queried yet. */
@@ -315,6 +316,7 @@ int rank_flows(const struct merger *merger, const struct rank_limits *limits,
 			return -ENOMEM;
 		}
 		query_sketch(merger, &contenders, smallest, &ranking);
+		VERIFY(ranking.nb_rows, <=, ranking.max_rows);
 		number(&ranking, input->ledger);
 		measurement->rows = ranking.rows;
 		measurement->nb_rows = ranking.nb_rows;

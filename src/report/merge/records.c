@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/assertion.h"
 #include "report/merge/records.h"
 
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static void append_record(
 		records->no_memory = true;
 		return;
 	}
+	ASSERT(list->n, <, list->max);
 	if (deep)
 		list->figures[list->n] = candidate->figures;
 	list->flows[list->n++] = (struct report_flow){
@@ -216,6 +218,7 @@ bool records_next_epoch(struct records *records)
 {
 	bool lost = records->no_memory;
 
+	VERIFY(records->waiting, ==, 0U);
 	records->no_memory = false;
 	records->expired = 0;
 	return lost;

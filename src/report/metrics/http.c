@@ -16,12 +16,13 @@
 
 #include <microhttpd.h>
 
+#include "base/assertion.h"
 #include "base/clock.h"
 #include "base/signals.h"
 
-/* How often it looks for clients that take too long. */
+/* ms; interval of checks for slow clients */
 #define SWEEP_MS  50
-/* A connection that ends makes room for one that waits, which takes a further turn. */
+/* A closed connection makes room for a waiting one, which takes another turn. */
 #define TURNS_MAX 4
 
 static const char policy_nothing[] = "default-src 'none'; frame-ancestors 'none'";
@@ -29,27 +30,27 @@ static const char policy_nothing[] = "default-src 'none'; frame-ancestors 'none'
 struct client {
 	int fd;        /* -1: none */
 	int64_t since; /* monotonic ns */
-	bool asked;    /* its request is here as a whole */
+	bool asked;    /* its request is complete */
 };
 
 struct http {
 	const struct http_page *pages;
 	void *arg;
 	struct MHD_Daemon *daemon;
-	int wake; /* eventfd; read to the end by nobody */
+	int wake; /* eventfd that wakes the thread; never read */
 	pthread_t thread;
 	bool started;
-	bool local; /* it can be reached from this host alone */
+	bool local; /* only this host can connect */
 	_Atomic bool stopping;
 
-	/* The serving thread's own. */
+	/* Owned by the serving thread. */
 	struct client clients[HTTP_CONNECTIONS];
 	uint32_t nb_clients;
-	bool closed;         /* one of them, in this turn */
-	size_t answer_bytes; /* that wait to be read */
+	bool closed;         /* a client was closed in this turn */
+	size_t answer_bytes; /* bytes of unread replies */
 };
 
-/* An answer that clients have not read yet. */
+/* A reply that its client has not read yet. */
 struct body {
 	struct http *http;
 	struct text text;
@@ -60,12 +61,13 @@ const char *http_missing(void)
 	return NULL;
 }
 
-/* --- answers --- */
+/* --- replies --- */
 
 static void free_body(void *arg)
 {
 	struct body *body = arg;
 
+	VERIFY(body->http->answer_bytes, >=, body->text.len);
 	body->http->answer_bytes -= body->text.len;
 	text_free(&body->text);
 	free(body);
@@ -86,7 +88,9 @@ static enum MHD_Result send_response(struct MHD_Connection *connection,
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	/* So that a connection's time is a request's. */
+	/*
+	 * One request per connection, so that the time limit of a connection is that of a request.
+	 */
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -100,7 +104,7 @@ static enum MHD_Result send_word(
 {
 	union {
 		const char *in;
-		void *out; /* it is not written to */
+		void *out; /* never written */
 	} text = {.in = word};
 	const struct http_answer answer = {.status = status, .type = "text/plain; charset=utf-8"};
 
@@ -137,14 +141,17 @@ static enum MHD_Result send_page(
 		text_free(&answer.text);
 		free(body);
 		return send_word(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-			"no memory for the answer, or too many wait to be read; ask later\n");
+			"out of memory, or too many unread replies; try again later\n");
 	}
 	*body = (struct body){http, answer.text};
 	http->answer_bytes += answer.text.len;
 	return send_body(connection, &answer, body);
 }
 
-/* Of HOST[:PORT], an address as a number, or localhost. NULL: a client that says none, and no browser. */
+/*
+ * Returns true if HOST[:PORT] is a numeric address or localhost. NULL: true, because browsers
+ * always send Host.
+ */
 static bool is_local_host(const char *host)
 {
 	static const char localhost[] = "localhost";
@@ -188,19 +195,20 @@ static enum MHD_Result answer_request(void *arg, struct MHD_Connection *connecti
 	(void)upload_size;
 	(void)request;
 	note_request(connection);
-	/* A page from elsewhere whose name leads here now would read what is meant for this host. */
+	/*
+	 * DNS rebinding: a page of another site whose name now resolves to this host could read the
+	 * replies.
+	 */
 	if (http->local && !is_local_host(MHD_lookup_connection_value(
 				   connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
 		return send_word(connection, MHD_HTTP_MISDIRECTED_REQUEST,
-			"this server is asked by an address or as localhost; a proxy in front of it "
-			"sends that in Host\n");
+			"Host must be an IP address or localhost, also in requests of a proxy\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return send_word(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	while (page->path != NULL && strcmp(page->path, url) != 0)
 		page++;
-	return page->path != NULL
-		       ? send_page(http, connection, page)
-		       : send_word(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+	return page->path != NULL ? send_page(http, connection, page)
+				  : send_word(connection, MHD_HTTP_NOT_FOUND, "no such page\n");
 }
 
 /* --- connections --- */
@@ -215,7 +223,7 @@ static void begin_client(struct http *http, struct MHD_Connection *connection, v
 	while (client < http->clients + HTTP_CONNECTIONS && client->fd >= 0)
 		client++;
 	if (client == http->clients + HTTP_CONNECTIONS)
-		return; /* there are no more */
+		return; /* no free client slot */
 	*client = (struct client){.fd = info->connect_fd, .since = clock_now(CLOCK_MONOTONIC)};
 	*context = client;
 	http->nb_clients++;
@@ -234,6 +242,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 	http->closed = true;
 	if (client == NULL)
 		return;
+	VERIFY(http->nb_clients, >, 0U);
 	client->fd = -1;
 	http->nb_clients--;
 }
@@ -245,7 +254,7 @@ static int64_t patience_with(const struct client *client, bool full)
 	return client->asked ? HTTP_FULL_NS : HTTP_FULL_IDLE_NS;
 }
 
-/* MHD notices that they are shut down, and closes them. */
+/* Shuts slow clients down. MHD notices and closes them. */
 static void end_slow_clients(struct http *http)
 {
 	int64_t now = clock_now(CLOCK_MONOTONIC);
@@ -320,7 +329,7 @@ static bool is_loopback(const struct listen_address *address)
 	       (IN6_IS_ADDR_LOOPBACK(ip) || (IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127));
 }
 
-/* False with a line in error. */
+/* Opens the listening socket. Returns false with a line in error. */
 static bool open_socket(const struct listen_address *address, int *fd, char *error)
 {
 	int reuse = 1;
@@ -330,7 +339,7 @@ static bool open_socket(const struct listen_address *address, int *fd, char *err
 	if (*fd < 0)
 		return set_address_error(
 			error, address->text, listen_advice(address, SOCK_STREAM, errno));
-	/* Connections of a run before, which ended, are no reason to refuse. */
+	/* Binds although connections of an earlier run are in TIME_WAIT. */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	if (listen_bind(*fd, address, ipv4) && listen(*fd, SOMAXCONN) == 0)
 		return true;
@@ -360,7 +369,7 @@ struct http *http_open(
 	int fd = -1;
 
 	if (http == NULL) {
-		set_address_error(error, "", "no memory");
+		set_address_error(error, "", "out of memory");
 		return NULL;
 	}
 	http->pages = pages;
@@ -374,10 +383,10 @@ struct http *http_open(
 		return NULL;
 	}
 	http->wake = eventfd(0, EFD_CLOEXEC);
-	if (http->wake >= 0 && start_daemon(http, fd)) /* which closes the socket */
+	if (http->wake >= 0 && start_daemon(http, fd)) /* the daemon owns the socket now */
 		return http;
-	set_address_error(
-		error, address != NULL ? address->text : "", "no memory, or too few open files");
+	set_address_error(error, address != NULL ? address->text : "",
+		"out of memory, or too many open files");
 	if (fd >= 0)
 		close(fd);
 	http_close(http);
@@ -388,7 +397,7 @@ bool http_start(struct http *http, char *error)
 {
 	http->started = signals_start_thread(&http->thread, serve, http) == 0;
 	return http->started ||
-	       set_address_error(error, "", "no thread can be started; raise ulimit -u");
+	       set_address_error(error, "", "cannot start a thread; raise ulimit -u");
 }
 
 void http_close(struct http *http)
@@ -400,7 +409,7 @@ void http_close(struct http *http)
 		atomic_store_explicit(&http->stopping, true, memory_order_release);
 		eventfd_write(http->wake, 1);
 		pthread_join(
-			http->thread, NULL); /* it never blocks but in poll(), which this ends */
+			http->thread, NULL); /* blocks only in poll(), which the eventfd ends */
 	}
 	if (http->daemon != NULL)
 		MHD_stop_daemon(http->daemon);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * A server of a few read-only pages. It has one thread, on the CPUs of the thread that opened it,
- * and what a client can take of it is bounded: a request, whole, has HTTP_REQUEST_MAX bytes and
- * ends, answered or not, after HTTP_PATIENCE_NS; so many connections are open at once, others wait,
- * and meanwhile one that asked nothing yet ends after HTTP_FULL_IDLE_NS, others after HTTP_FULL_NS;
- * and answers that wait to be read take no more than HTTP_ANSWERS_MAX in all.
+ * HTTP server for a few read-only pages. It has one thread, on the CPUs of the thread that opened
+ * it. Limits on clients: a request has at most HTTP_REQUEST_MAX bytes, and ends, answered or not,
+ * after HTTP_PATIENCE_NS. HTTP_CONNECTIONS are open at once; others wait. While all are open, a
+ * connection ends after HTTP_FULL_NS, or HTTP_FULL_IDLE_NS without a request. Unread replies have
+ * at most HTTP_ANSWERS_MAX bytes in total.
  */
 
 #include <stdbool.h>
@@ -25,38 +25,38 @@
 
 /* Request headers. NULL: absent. */
 struct http_request {
-	const char *accept; /* the header */
-	const char *after;  /* ?after= */
+	const char *accept; /* value of the Accept header */
+	const char *after;  /* value of ?after= */
 };
 
 struct http_answer {
 	unsigned int status;
-	const char *type;   /* type of the content */
-	const char *policy; /* what a browser may do with it; NULL: nothing */
+	const char *type;   /* Content-Type */
+	const char *policy; /* Content-Security-Policy; NULL: forbids everything */
 	struct text text;
 };
 
 struct http_page {
 	const char *path; /* NULL after the last page */
-	/* On the server's thread. */
+	/* Called on the server's thread. */
 	void (*answer)(void *arg, const struct http_request *request, struct http_answer *answer);
 };
 
 struct http;
 
-/* NULL where this build has the server, else why not. */
+/* Returns NULL if this build has the server, or the reason why not. */
 const char *http_missing(void);
 
 /*
- * Binds the address. NULL with a line in error[HTTP_ERROR_MAX] that names it and says what to do.
- * Pages and arg outlive the server.
+ * Binds the address. address NULL: no socket, for tests. Returns NULL with a line in
+ * error[HTTP_ERROR_MAX]. pages and arg must outlive the server.
  */
 struct http *http_open(const struct listen_address *address, const struct http_page *pages,
 	void *arg, char *error);
-/* Its thread serves until http_close(). False with a line in error. */
+/* Starts the thread, which serves until http_close(). Returns false with a line in error. */
 bool http_start(struct http *http, char *error);
 void http_close(struct http *http); /* NULL is allowed */
 
-/* For a test, in place of the thread: takes a connected socket over, and serves what has come. */
+/* For tests, instead of the thread: accepts a connected socket, and serves pending input. */
 bool http_take(struct http *http, int fd);
 void http_turn(struct http *http);

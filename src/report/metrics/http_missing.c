@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* In the place of http.c where it could not be built. */
+/* Replaces http.c in builds without libmicrohttpd. */
 
 #include <stddef.h>
 #include <stdio.h>

@@ -25,26 +25,26 @@ static const char type_json[] = "application/json", type_text[] = "text/plain; c
 
 struct snapshot {
 	struct metrics_sums sums;
-	struct report_epoch *last;       /* as it was taken; NULL: none yet */
-	struct report_epoch *deliveries; /* of all places until then; NULL: not told */
-	int64_t interval;                /* 0: nothing is ever overdue */
-	int64_t time; /* monotonic ns, when the last was closed, or the run began */
+	struct report_epoch *last;       /* last epoch; NULL: none yet */
+	struct report_epoch *deliveries; /* deliveries so far; NULL: not enabled */
+	int64_t interval;                /* ns; 0: nothing is ever overdue */
+	int64_t time; /* monotonic ns; end of the last epoch, or start of the run */
 };
 
 struct metrics {
-	/* Do not change. */
+	/* Constant. */
 	uint32_t top;
 	const char *dpdk;
-	int64_t started; /* ns since 1970 */
+	int64_t started; /* ns since 1970-01-01 UTC */
 	struct recent *recent;
 
-	/* Of the thread that hands over. `now` has no last epoch. */
+	/* Owned by the producer. `now` has no last epoch. */
 	struct snapshot now, *back;
 
-	/* Between the two: a snapshot, with FRESH where it was not looked at yet. */
+	/* Snapshot in between, with the bit FRESH until the server thread takes it. */
 	_Atomic uintptr_t middle;
 
-	/* Of the thread that answers. */
+	/* Owned by the server thread. */
 	struct snapshot *front;
 };
 
@@ -95,9 +95,9 @@ void metrics_destroy(struct metrics *metrics)
 	free(metrics);
 }
 
-/* --- handing over --- */
+/* --- producer --- */
 
-/* Brings the back snapshot up to date. */
+/* Copies the current state into the back snapshot. */
 static void copy_now(
 	struct metrics *metrics, struct report_epoch *last, struct report_epoch *deliveries)
 {
@@ -118,7 +118,10 @@ static void publish(
 {
 	metrics->now.time = clock_now(CLOCK_MONOTONIC);
 	copy_now(metrics, last, deliveries);
-	/* Pairs with itself in borrow_snapshot(): either thread sees what the other wrote into a snapshot. */
+	/*
+	 * Pairs with the exchange in borrow_snapshot(): each thread sees what the other wrote into
+	 * a snapshot.
+	 */
 	metrics->back = snapshot_of(atomic_exchange_explicit(
 		&metrics->middle, (uintptr_t)metrics->back | FRESH, memory_order_acq_rel));
 }
@@ -136,12 +139,12 @@ void metrics_take(
 	publish(metrics, epoch, deliveries);
 }
 
-/* --- answering --- */
+/* --- server thread --- */
 
 static const struct snapshot *borrow_snapshot(struct metrics *metrics)
 {
 	if ((atomic_load_explicit(&metrics->middle, memory_order_relaxed) & FRESH) != 0)
-		/* Pairs with itself in publish(). */
+		/* Pairs with the exchange in publish(). */
 		metrics->front = snapshot_of(atomic_exchange_explicit(
 			&metrics->middle, (uintptr_t)metrics->front, memory_order_acq_rel));
 	return metrics->front;
@@ -214,11 +217,11 @@ static void answer_health(void *arg, const struct http_request *request, struct 
 		healthy ? "true" : "false", (double)late / SECOND_NS);
 }
 
-/* An array of rows, as JSON lines have them. */
+/* Array of rows in the format of JSON lines. */
 struct metrics_rows {
 	struct text *text;
-	bool flows;              /* heavy hitters, each with its flow for a person */
-	struct columns *columns; /* NULL: none yet, or no memory */
+	bool flows;              /* heavy hitters, each with its flow as text */
+	struct columns *columns; /* NULL: none yet, or out of memory */
 	bool some;
 };
 
@@ -271,7 +274,7 @@ static void add_rows(struct metrics_rows *rows, const struct output *output,
 	}
 }
 
-/* The count of the first epoch that is wanted. False: what was asked is no number. */
+/* Finds the count of the first requested epoch. Returns false if `after` is not a number. */
 static bool first_wanted(const struct metrics *metrics, const char *after, uint64_t *count)
 {
 	struct report_epoch *epoch;
@@ -299,7 +302,7 @@ static void answer_epochs(void *arg, const struct http_request *request, struct 
 	if (!first_wanted(metrics, request->after, &first)) {
 		answer->status = STATUS_BAD_REQUEST;
 		answer->type = type_text;
-		text_str(rows.text, "after= is the number of an epoch\n");
+		text_str(rows.text, "after= must be an interval number\n");
 		return;
 	}
 	answer->type = type_json;
@@ -315,7 +318,7 @@ static void answer_epochs(void *arg, const struct http_request *request, struct 
 	free(rows.columns);
 }
 
-/* epoch NULL: there are no rows. */
+/* Replies with rows of the epoch; NULL: no rows. */
 static void answer_rows(struct http_answer *answer, const struct output *output,
 	const struct report_epoch *epoch, size_t rows_max)
 {
@@ -343,7 +346,7 @@ static void answer_deliveries(
 	answer_rows(answer, &output_deliveries, borrow_snapshot(arg)->deliveries, SIZE_MAX);
 }
 
-/* What it means for a packet to be in a column of /api/v1/epochs. */
+/* Replies with the meaning of each ledger column of /api/v1/epochs. */
 static void answer_ledger(void *arg, const struct http_request *request, struct http_answer *answer)
 {
 	static const char *const fates[] = {"none", "lost", "left_out", "skipped"};
@@ -377,7 +380,7 @@ const struct http_page metrics_pages[] = {
 
 /* --- options --- */
 
-/* A port alone is this host's, for programs on it. */
+/* Parses an address. PORT without an address is on 127.0.0.1. */
 static bool parse_address(const char *text, struct listen_address *address, char *why)
 {
 	char local[LISTEN_TEXT_MAX];

@@ -2,13 +2,12 @@
 #pragma once
 
 /*
- * --metrics: what a run tells who asks by HTTP. /metrics for Prometheus
- * (report/metrics/metrics_text.h), /healthz, and as JSON /api/v1/epochs (rows of --stats) and
- * /api/v1/top (rows of --output).
+ * HTTP pages of --metrics: /metrics for Prometheus (report/metrics/metrics_text.h), /healthz, and
+ * as JSON /api/v1/epochs (rows of --stats) and /api/v1/top (rows of --output).
  *
- * One thread hands epochs over, one answers, and neither ever waits for the other: but for the last
- * epochs (report/rows/recent.h) there are three snapshots. Each thread has one that is its own, and
- * they exchange it for the one between them.
+ * The producer hands epochs over, the server thread replies, and neither waits for the other.
+ * Besides the last epochs (report/rows/recent.h) there are three snapshots: each thread owns one,
+ * and exchanges it for the one in between.
  */
 
 #include <stdbool.h>
@@ -30,21 +29,21 @@ OPTION_OWNER(metrics)
 bool metrics_address(const struct config *config, struct listen_address *address);
 
 #define METRICS_ROWS_MAX    1000 /* rows per measurement in /api/v1/top */
-/* A live epoch is overdue if it ends later than its interval by more. */
+/* ns; a live epoch is overdue if it ends later than its interval by more than this */
 #define METRICS_PATIENCE_NS INT64_C(2000000000)
 
 struct metrics;
 
 /*
- * dpdk: its version. recent: contents of /api/v1/epochs. Both must live as long. Returns NULL if
- * out of memory.
+ * dpdk: version of DPDK. recent: contents of /api/v1/epochs. Both must outlive the metrics. Returns
+ * NULL if out of memory.
  */
 struct metrics *metrics_create(uint32_t top, const char *dpdk, struct recent *recent);
 void metrics_destroy(struct metrics *metrics);
 
-/* The thread that hands over: */
+/* Functions of the producer: */
 
-/* Starts the run. interval: ns of live epochs; 0: ends of epochs are not predictable. */
+/* Starts the run. interval: ns of live epochs; 0: unknown end of epochs. */
 void metrics_start(struct metrics *metrics, int64_t interval);
 /*
  * Adds a closed epoch, silent or not, and shares it. Owns `deliveries` (writer_deliveries()), which
@@ -53,10 +52,10 @@ void metrics_start(struct metrics *metrics, int64_t interval);
 void metrics_take(
 	struct metrics *metrics, struct report_epoch *epoch, struct report_epoch *deliveries);
 
-/* The thread that answers: */
+/* Functions of the server thread: */
 
 /* Returns true if no epoch is overdue. now: monotonic ns. *late: ns by which one is overdue. */
 bool metrics_healthy(struct metrics *metrics, int64_t now, int64_t *late);
 
-/* For http_open(), with the struct metrics as its arg. */
+/* Pages for http_open(); its arg is the struct metrics. */
 extern const struct http_page metrics_pages[];

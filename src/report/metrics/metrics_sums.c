@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "collect/exporters/collector_rows.h"
 
 #define AT(member) offsetof(struct exporter_row, member)
@@ -63,8 +64,10 @@ static struct metrics_measurement *find_measurement(struct metrics_sums *sums, c
 	return NULL;
 }
 
-/* In the place of the one that was not measured for longest, where there is no other: an epoch has no
- * more measurements than there are places. */
+/*
+ * Returns a free entry, or the entry that was inactive longest. An epoch never has more
+ * measurements than there are entries.
+ */
 static struct metrics_measurement *make_room(struct metrics_sums *sums)
 {
 	struct metrics_measurement *oldest = &sums->measurements[0];
@@ -94,6 +97,7 @@ static void add_measurement(struct metrics_sums *sums, const struct report_epoch
 
 void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch)
 {
+	VERIFY(epoch->nb_measurements, <=, CONFIG_MEASUREMENTS_MAX);
 	sums->epochs++;
 	sums->late += epoch->late;
 	sums->closing_ns += epoch->closing_ns;
@@ -106,7 +110,7 @@ void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoc
 		add_worker(&sums->workers[w], &epoch->loads[w]);
 	if (epoch->nb_measurements > 0)
 		sums->last = sums->epochs;
-	/* Those that go on first: their places are not free. */
+	/* Known measurements first, so that new ones do not take their entries. */
 	for (uint32_t m = 0; m < epoch->nb_measurements; m++)
 		if (find_measurement(sums, epoch->measurements[m].name) != NULL)
 			add_measurement(sums, epoch, &epoch->measurements[m]);

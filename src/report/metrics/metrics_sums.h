@@ -16,7 +16,7 @@ struct metrics_worker {
 	uint64_t received, measured, ring_full, skipped, bytes, busy_ns;
 };
 
-/* A word, and where the count stands that it is for. */
+/* A label value and the offset of its count. */
 struct metrics_word {
 	const char *word;
 	size_t at;
@@ -24,20 +24,20 @@ struct metrics_word {
 
 #define METRICS_DATAGRAM_FATES 8
 #define METRICS_RECORD_FATES   3
-/* In struct exporter_row. */
+/* Offsets in struct exporter_row. */
 extern const struct metrics_word metrics_datagram_fates[METRICS_DATAGRAM_FATES];
 extern const struct metrics_word metrics_record_fates[METRICS_RECORD_FATES];
 
-/* As the rows of --stats that have its name. */
+/* Sum of the --stats rows of one measurement. */
 struct metrics_measurement {
 	char name[64];
-	uint64_t last; /* the epoch that has it, counted from 1 */
+	uint64_t last; /* last epoch with the measurement, counted from 1 */
 	struct ledger ledger;
 };
 
 struct metrics_sums {
 	uint64_t epochs, late;
-	uint64_t last; /* epoch with packets, counted from 1 */
+	uint64_t last; /* last epoch with packets, counted from 1 */
 	uint64_t closing_ns;
 	uint64_t expired;
 	struct ledger ledger;
@@ -46,7 +46,7 @@ struct metrics_sums {
 	uint64_t unknown_template;
 	uint32_t nb_workers;
 	struct metrics_worker workers[PLAN_WORKERS_MAX];
-	/* Those of the last epoch with packets, and older ones as far as there is room. */
+	/* Measurements of the last epoch with packets, and older ones if there is room. */
 	uint32_t nb_measurements;
 	struct metrics_measurement measurements[CONFIG_MEASUREMENTS_MAX];
 };
@@ -54,7 +54,7 @@ struct metrics_sums {
 /* Adds epochs in order, including silent ones, but not reports with only flows. */
 void metrics_sums_add(struct metrics_sums *sums, const struct report_epoch *epoch);
 
-/* It is measured now; else the sums keep it in case that it comes back. */
+/* Returns true if the measurement is active. Sums of others are kept in case it returns. */
 static inline bool metrics_sums_show(
 	const struct metrics_sums *sums, const struct metrics_measurement *measurement)
 {

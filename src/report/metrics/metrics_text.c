@@ -12,9 +12,9 @@ struct metric_samples {
 	const struct metrics_view *view;
 	const struct metric *metric;
 	bool openmetrics;
-	bool begun; /* HELP and TYPE are there */
+	bool begun; /* HELP and TYPE are written */
 	char before_label;
-	struct text labels; /* of the rows of heavy hitters, one after the other */
+	struct text labels; /* labels of all heavy hitters, concatenated */
 	size_t *label_ends;
 };
 
@@ -32,7 +32,7 @@ const char *metric_suffix(const struct metric *metric)
 	return suffixes[metric->type];
 }
 
-/* --- a sample --- */
+/* --- samples --- */
 
 static void add_line(struct metric_samples *samples, const char *what, const char *value)
 {
@@ -41,14 +41,14 @@ static void add_line(struct metric_samples *samples, const char *what, const cha
 	text_str(samples->text, "# ");
 	text_str(samples->text, what);
 	text_str(samples->text, metric->name);
-	/* OpenMetrics describes the family, the older format every sample's name. */
+	/* OpenMetrics describes the family, the older format each sample name. */
 	text_str(samples->text, samples->openmetrics ? "" : metric_suffix(metric));
 	text_char(samples->text, ' ');
 	text_str(samples->text, value);
 	text_char(samples->text, '\n');
 }
 
-/* A metric without a sample is not mentioned. */
+/* Called for the first sample, so that a metric without samples is omitted. */
 static void begin_family(struct metric_samples *samples)
 {
 	const struct metric *metric = samples->metric;
@@ -173,7 +173,7 @@ static void add_resident(struct metric_samples *samples, const struct metric *me
 	end_sample(samples, samples->view->resident);
 }
 
-/* at: of a count in the sums, or of ns. */
+/* at: offset of a count or of ns in the sums. */
 static uint64_t sum_at(const struct metric_samples *samples, const struct metric *metric)
 {
 	return *(const uint64_t *)((const char *)samples->view->sums + metric->at);
@@ -193,7 +193,7 @@ static void add_sum_of_ns(struct metric_samples *samples, const struct metric *m
 
 /* --- the ledger --- */
 
-/* Of a column that counts bytes, whose bytes these are; NULL: it counts packets. */
+/* Returns the fate label of a column of bytes, or NULL for a column of packets. */
 static const char *fate_of_bytes(uint32_t column)
 {
 	switch (ledger_columns[column].offset) {
@@ -277,7 +277,7 @@ static void add_generated(struct metric_samples *samples, const struct metric *m
 	end_sample_ns(samples, last->took);
 }
 
-/* at: of an int64_t of the epoch, ns since 1970. */
+/* at: offset of an int64_t in the epoch, ns since 1970-01-01 UTC. */
 static void add_epoch_time(struct metric_samples *samples, const struct metric *metric)
 {
 	const struct report_epoch *last = samples->view->last;
@@ -287,7 +287,7 @@ static void add_epoch_time(struct metric_samples *samples, const struct metric *
 		return;
 	ns = *(const int64_t *)((const char *)last + metric->at);
 	begin_sample(samples);
-	if (ns < 0) /* of a capture */
+	if (ns < 0) /* capture from before 1970 */
 		end_sample_double(samples, (double)ns / SECOND_NS);
 	else
 		end_sample_ns(samples, (uint64_t)ns);
@@ -339,7 +339,7 @@ static void add_port_lost(struct metric_samples *samples, const struct metric *m
 		}
 }
 
-/* --- what was forwarded --- */
+/* --- forwarding --- */
 
 static void begin_direction(struct metric_samples *samples, const struct report_forwarded *row)
 {
@@ -411,7 +411,7 @@ static void add_forwarded_latency(struct metric_samples *samples, const struct m
 	}
 }
 
-/* --- what exporters tell --- */
+/* --- exporters --- */
 
 static bool collects(const struct metric_samples *samples)
 {
@@ -631,7 +631,7 @@ static uint32_t rows_of(
 							 : samples->view->top;
 }
 
-/* Every row has several samples, with the same labels. */
+/* Builds the labels of each row once; several samples share them. */
 static void make_labels(struct metric_samples *samples)
 {
 	struct text *out = samples->text;
@@ -655,7 +655,7 @@ static void make_labels(struct metric_samples *samples)
 	out->failed |= samples->labels.failed;
 }
 
-/* The figure of a row that a metric gives; false where it is not known. */
+/* Stores the value of a metric for a row. Returns false if it is unknown. */
 typedef bool (*row_figure)(
 	const struct report_row *row, const struct metric *metric, uint64_t *value);
 
@@ -678,7 +678,7 @@ static void add_row_figures(
 	}
 }
 
-/* at: of the figure in the row. */
+/* at: offset of the figure in the row. */
 static const struct report_figure *figure_of(
 	const struct report_row *row, const struct metric *metric)
 {
@@ -718,9 +718,12 @@ static void add_top_high(struct metric_samples *samples, const struct metric *me
 	add_row_figures(samples, metric, high_of);
 }
 
-/* --- what became of rows at their places --- */
+/* --- deliveries --- */
 
-/* Two that one series stands for: a device may be named twice, and long names are cut. */
+/*
+ * Returns true if both belong to one time series: a destination may be named twice, and long names
+ * are truncated.
+ */
 static bool same_place(const struct report_delivery *a, const struct report_delivery *b)
 {
 	return strncmp(a->name, b->name, METRICS_LABEL_MAX) == 0 && strcmp(a->kind, b->kind) == 0;
@@ -736,7 +739,7 @@ static void add_place(struct metric_samples *samples, uint32_t d, const char *fa
 		if (!same_place(&told->deliveries[other], delivery))
 			continue;
 		if (other < d)
-			return; /* told with that one */
+			return; /* included in the sum of that one */
 		sum += *(const uint64_t *)((const char *)&told->deliveries[other] + at);
 	}
 	begin_sample(samples);
@@ -783,7 +786,7 @@ static void add_export_rows(struct metric_samples *samples, const struct metric 
 	add_place(samples, d, fate->word, fate->at);
 }
 
-/* --- all of it --- */
+/* --- all metrics --- */
 
 #define SUM(member)   .at = offsetof(struct metrics_sums, member)
 #define EPOCH(member) .at = offsetof(struct report_epoch, member)
@@ -931,9 +934,9 @@ void metrics_text(struct text *text, const struct metrics_view *view, bool openm
 
 /* --- Accept --- */
 
-/* A part "NAME ; PARAMETER=VALUE" of the list, and what it says. */
+/* A parsed part "NAME ; PARAMETER=VALUE" of the list. */
 struct accepted {
-	bool openmetrics, text; /* this or the other, or both: * / * */
+	bool openmetrics, text; /* accepted formats */
 	double quality;
 };
 
@@ -942,7 +945,7 @@ static bool is_word(const char *at, size_t len, const char *word)
 	return len == strlen(word) && strncasecmp(at, word, len) == 0;
 }
 
-/* Without the white space around it. */
+/* Removes white space from both ends. Returns the new length. */
 static size_t trim(const char **at, size_t len)
 {
 	for (; len > 0 && (**at == ' ' || **at == '\t'); len--)
@@ -957,7 +960,7 @@ static void read_parameter(const char *at, size_t len, struct accepted *accepted
 	char number[8] = "";
 
 	len = trim(&at, len);
-	if (len > 8 && strncasecmp(at, "version=", 8) == 0) /* OpenMetrics has another */
+	if (len > 8 && strncasecmp(at, "version=", 8) == 0) /* only this version of OpenMetrics */
 		accepted->openmetrics &= is_word(at + 8, len - 8, "1.0.0");
 	if (len <= 2 || strncasecmp(at, "q=", 2) != 0)
 		return;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #define UNEVEN  1.5
-#define NO_TIME 0.95 /* share of its time; polls that find nothing take the rest */
+#define NO_TIME 0.95 /* busy share of a worker's time; empty polls take the rest */
 
 static uint64_t all_received(const struct report_epoch *epoch)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Distribution of an epoch's packets over workers, and its warning. */
+/* Distribution of an epoch's packets over workers, with a warning. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,19 +9,19 @@
 #include "base/log_ratelimit.h"
 #include "report/rows/report.h"
 
-/* The worker that got the most packets; the first of equals. */
+/* Returns the worker that received the most packets; the first one if several did. */
 const struct report_load *balance_busiest(const struct report_epoch *epoch);
 
 /*
- * Returns the packets of the busiest worker divided by the mean: 1 is even, the number of workers
- * means all on one. 0 without packets.
+ * Returns the packets of the busiest worker divided by the mean: 1: even; number of workers: all
+ * packets on one; 0: no packets.
  */
 double balance_ratio(const struct report_epoch *epoch);
 
-/* A worker's part of the packets that all received. */
+/* Returns the worker's share of the packets of all workers, 0 to 1. */
 double balance_share(const struct report_epoch *epoch, const struct report_load *load);
 
-/* A worker's part of the epoch's time that it spent on packets; below 0 where that is not known. */
+/* Returns the share of the epoch's time that the worker spent on packets; negative if unknown. */
 double balance_busy(const struct report_epoch *epoch, const struct report_load *load);
 
 /*

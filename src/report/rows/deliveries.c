@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export deliveries: what became of the rows that went to each place, until the next epoch came. */
+/* --export deliveries: delivery counts of each destination and kind, until the next epoch. */
 
 #include "report/rows/rows.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --exporters: what each exporter sent and what became of it, a row for every domain of one. */
+/* --exporters: datagrams and records of each exporter, a row for each of its domains. */
 
 #include "collect/exporters/collector_rows.h"
 #include "report/rows/rows.h"

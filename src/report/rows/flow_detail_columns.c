@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Columns of what a flow table looks at beside what it counts (--flow-detail). What nothing was looked at
- * for is empty: without packets in rate or tcp no rate and no gap is known, and without one in tcp
- * nothing of TCP.
+ * Columns of --flow-detail. Values not measured are empty: rates and gaps without packets at level
+ * rate or tcp, and TCP values without packets at level tcp.
  */
 
 #include "report/rows/rows.h"

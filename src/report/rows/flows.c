@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * --flows: a row for every record of a flow-table. They are written as they end, so the end of
- * their interval is not known yet; what --output says of a key is the sum of its rows here.
+ * --flows: a row for every record of a flow table. Rows are written when records end, before the
+ * end of the interval is known. A key's row in --output is the sum of its rows here.
  */
 
 #include "report/rows/rows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export forwarded: what left of an epoch's packets and what did not, a row for every direction. */
+/* --export forwarded: forwarded and dropped packets of each direction. */
 
 #include "report/rows/rows.h"
 

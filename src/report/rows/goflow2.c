@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Records of --flows by the names that GoFlow2 gives them, with its values: what reads GoFlow2's JSON
- * reads ours. Times have ns, where those of IPFIX have ms; time_received_ns is that of a flow's last
- * packet, and sequence_num the record's number in the run.
+ * Records of --flows with the names and values of GoFlow2, for programs that read its JSON. Times
+ * have nanoseconds, those of IPFIX only milliseconds. time_received_ns is the time of the flow's
+ * last packet, sequence_num the number of the record in the run.
  */
 
 #include "report/rows/rows.h"
@@ -216,7 +216,7 @@ static void print_sequence(
 				  (uint64_t)(flow_of(row) - measurement->flows)));
 }
 
-/* Of layer 3, as its are. */
+/* Prints layer 3 bytes, as GoFlow2 does. */
 static void print_bytes(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
@@ -225,7 +225,7 @@ static void print_bytes(
 		text_u64(text, flow_of(row)->ip_bytes);
 }
 
-/* The same number in all rows. */
+/* Prints a constant, in column->index. */
 static void print_index(
 	struct text *text, const struct column *column, const struct output_row *row)
 {

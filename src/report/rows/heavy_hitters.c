@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * --output: a row for every reported key of every measurement. Where a measurement keeps flow
- * records, or its key has a field that is a column of theirs, three more columns say so behind the
- * others; and behind them stands what else keys have (KEY_COLUMN_ASKED).
+ * --output: a row for every reported key of every measurement. Three more columns follow if a
+ * measurement keeps flow records, or a key has a field that flow records also have. Then come the
+ * other key fields (KEY_COLUMN_ASKED).
  */
 
 #include "report/rows/rows.h"
 
-/* The last is the key's where there is no record. */
+/* Prints the TCP flags of the record, or of the key if there is no record. */
 static void print_flags(
 	struct text *text, const struct column *column, const struct output_row *row)
 {

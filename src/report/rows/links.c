@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export links: the load of interfaces, a row for each direction of one. */
+/* --export links: load of interfaces, a row for each direction. */
 
 #include "base/units.h"
 #include "collect/exporters/collector_rows.h"
@@ -53,7 +53,7 @@ static void print_fed_by(
 		print_name_or_address(text, link->fed_by->name, &link->fed_by->address);
 }
 
-/* By records, over the epoch; false where it has no length. */
+/* Computes the load from records. Returns false if the epoch has no duration. */
 static bool by_records(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -65,7 +65,7 @@ static bool by_records(const struct output_row *row, double *bps)
 	return true;
 }
 
-/* By the interface's own counters. */
+/* Computes the load from counters of the interface. Returns false without two readings. */
 static bool by_counters(const struct output_row *row, double *bps)
 {
 	const struct link_row *link = row->item;
@@ -121,7 +121,7 @@ static void print_source(
 		text_str(text, by_counters(row, &bps) ? "counters" : "records");
 }
 
-/* Of what records say from what counters say, as a share of it. */
+/* Prints the difference of records from counters, as a share of the counters. */
 static void print_difference(
 	struct text *text, const struct column *column, const struct output_row *row)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export overload: what --overload gave up and took back, a row for each change and measurement. */
+/* --export overload: a row for each change of detail, and for each measurement. */
 
 #include "report/rows/rows.h"
 

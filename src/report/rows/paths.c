@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export paths: where flows went, a row for every flow that was told of. */
+/* --export paths: paths of flows, a row for every reported flow. */
 
 #include "collect/exporters/collector_rows.h"
 #include "report/rows/rows.h"
@@ -10,7 +10,7 @@ static const struct path_row *path_of(const struct output_row *row)
 	return *(const struct path_row *const *)row->item;
 }
 
-/* A field of the 5-tuple. */
+/* Prints a field of the 5-tuple. */
 static void print_key(struct text *text, const struct column *column, const struct output_row *row)
 {
 	print_key_text(text, &key_rules[0], &path_of(row)->key, (enum key_field_id)column->index);
@@ -36,7 +36,7 @@ static void add_router(struct text *text, uint32_t exporter)
 	text_str(text, name);
 }
 
-/* r1:3>7 r4:1>2; an interface that is not known is left out. */
+/* Prints "r1:3>7 r4:1>2". Unknown interfaces are omitted. */
 static void print_path(struct text *text, const struct column *column, const struct output_row *row)
 {
 	const struct path_row *path = path_of(row);

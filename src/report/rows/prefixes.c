@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export prefixes: what each rule of --prefixes saw, a row for every one that saw packets. */
+/* --export prefixes: counts of each prefix that matched packets. */
 
 #include "report/rows/rows.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* --export queues: how an epoch's packets were spread, a row for every worker. */
+/* --export queues: packets of each worker. */
 
 #include "report/rows/balance.h"
 #include "report/rows/rows.h"
@@ -14,7 +14,7 @@ static void print_worker(
 	text_u64(text, (uint64_t)(load - row->epoch->loads));
 }
 
-/* An int; what is negative is not known. */
+/* Prints an int, or nothing if it is negative: unknown. */
 static void print_int(struct text *text, const struct column *column, const struct output_row *row)
 {
 	int value = *(const int *)column_at(column, row);

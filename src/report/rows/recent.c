@@ -5,18 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
+
 struct recent_entry {
 	uint64_t count;
 	struct report_epoch *epoch;
-	struct recent_entry *next; /* that is freed with it */
+	struct recent_entry *next; /* next entry of the unused list */
 };
 
 struct recent {
 	struct recent_entry
-		*_Atomic slots[RECENT_EPOCHS]; /* epoch n at n % RECENT_EPOCHS; NULL: no memory */
+		*_Atomic slots[RECENT_EPOCHS]; /* epoch n at n % RECENT_EPOCHS; NULL: none */
 	_Atomic uint64_t end;                  /* count of the next epoch */
-	_Atomic uint32_t readers;              /* that are just looking at a slot */
-	struct recent_entry *unused;           /* of the thread that takes: out of their slots */
+	_Atomic uint32_t readers;              /* readers that access a slot now */
+	struct recent_entry *unused;           /* replaced entries; owned by the adding thread */
 };
 
 struct recent *recent_create(void)
@@ -52,9 +54,11 @@ void recent_destroy(struct recent *recent)
 	free(recent);
 }
 
-/* --- taking --- */
+/* --- writer --- */
 
-/* From malloc(); NULL where there is nothing, or, with *whole false, no memory. */
+/*
+ * Returns a copy from malloc(). NULL if size is 0, or if out of memory, which sets *whole to false.
+ */
 static void *copy(const void *from, size_t size, bool *whole)
 {
 	void *copied = size > 0 ? malloc(size) : NULL;
@@ -82,7 +86,7 @@ static bool copy_measurement(struct report_measurement *to, const struct report_
 	return whole && report_measurement_ask(to, from->name, from->key_rule, from->sketch);
 }
 
-/* NULL where there is no memory. */
+/* Returns the copy to keep, or NULL if out of memory. */
 static struct report_epoch *shorten(const struct report_epoch *epoch)
 {
 	struct report_epoch *brief = report_epoch_alloc(epoch->nb_measurements, epoch->workers);
@@ -134,18 +138,22 @@ void recent_take(struct recent *recent, const struct report_epoch *epoch)
 	struct recent_entry *old = atomic_exchange_explicit(&recent->slots[count % RECENT_EPOCHS],
 		make_entry(epoch, count), memory_order_seq_cst);
 
-	/* Pairs with the acquire of recent_span(): who sees the count finds the slot filled. */
+	/*
+	 * Pairs with the acquire in recent_span(): a reader that sees the count finds the slot
+	 * filled.
+	 */
 	atomic_store_explicit(&recent->end, count + 1, memory_order_release);
 	if (old != NULL) {
+		VERIFY(old->count + RECENT_EPOCHS, ==, count);
 		old->next = recent->unused;
 		recent->unused = old;
 	}
-	/* Pairs with the release in recent_get(): they have done with what they saw. */
+	/* Pairs with the release in recent_get(): the readers are done with their entries. */
 	if (atomic_load_explicit(&recent->readers, memory_order_seq_cst) == 0)
 		free_unused(recent);
 }
 
-/* --- looking --- */
+/* --- readers --- */
 
 struct recent_span recent_span(const struct recent *recent)
 {
@@ -164,12 +172,12 @@ struct report_epoch *recent_get(struct recent *recent, uint64_t count)
 	entry = atomic_load_explicit(&recent->slots[count % RECENT_EPOCHS], memory_order_seq_cst);
 	if (entry != NULL && entry->count == count)
 		epoch = report_epoch_share(entry->epoch);
-	/* Pairs with the look at `readers` in recent_take(). */
+	/* Pairs with the load of `readers` in recent_take(). */
 	atomic_fetch_sub_explicit(&recent->readers, 1, memory_order_release);
 	return epoch;
 }
 
-/* The first from *count on that is there; NULL: none is. */
+/* Returns the first kept epoch from *count on, or NULL. */
 static struct report_epoch *next_there(struct recent *recent, uint64_t *count)
 {
 	struct recent_span span;
@@ -190,7 +198,7 @@ struct report_epoch *recent_find(struct recent *recent, uint64_t number, uint64_
 	uint64_t low = span.first, high = span.end;
 	struct report_epoch *epoch;
 
-	/* Numbers rise. What is gone meanwhile, or was never there, is as what is too old. */
+	/* Binary search: numbers increase. A missing epoch counts as too old. */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		bool is_old;

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * The last epochs of a run, for whoever asks: the control socket (/sketchtap/follow) and --metrics
- * (/api/v1/epochs). An epoch is kept as what --stats and --export queues say of it, with its ports and the
- * heaviest rows of each measurement; nobody changes it any more.
+ * Keeps the last epochs of a run for the control socket (/sketchtap/follow) and --metrics
+ * (/api/v1/epochs). An entry holds the contents of --stats and --export queues, the ports, and the
+ * heaviest rows of each measurement. It is immutable.
  *
- * One thread takes epochs, any others read, and none ever waits for another: a slot is one pointer.
- * What a slot had before is freed at the first epoch that nobody is just looking at a slot at, so
- * that no reader is left with what is gone: of the writer's exchange of a pointer and look at
- * `readers`, and a reader's entry in `readers` and look at the pointer, one comes last and sees the
- * other (all are sequentially consistent).
+ * One thread adds epochs, any thread reads, and no thread waits: a slot is one pointer. The
+ * replaced entry of a slot is freed when a later epoch is added while no reader accesses a slot.
+ * This is safe because the accesses are sequentially consistent: the writer exchanges the pointer,
+ * then reads `readers`; a reader increments `readers`, then reads the pointer. One of the two sees
+ * the other.
  *
- * It takes no more than RECENT_EPOCHS times what such an epoch has: about 1 KB, 100 bytes for each
- * worker, and for each measurement 1 KB and 256 bytes for each of its rows.
+ * Memory: at most RECENT_EPOCHS entries of about 1 KB, plus 100 bytes per worker, plus 1 KB and 256
+ * bytes per row for each measurement.
  */
 
 #include <stdbool.h>
@@ -31,24 +31,26 @@ struct recent *recent_create(void);
 /* Call it after the last reader has ended. NULL is allowed. */
 void recent_destroy(struct recent *recent);
 
-/* The thread that closes epochs: one was closed, silent or not. An epoch without memory for it is
- * one that is gone. */
+/*
+ * Adds a closed epoch, silent or not. Called by the thread that closes epochs. Without memory, the
+ * epoch is skipped.
+ */
 void recent_take(struct recent *recent, const struct report_epoch *epoch);
 
-/* Any thread: */
+/* Any thread may call the functions below. */
 
-/* Epochs are counted from 0, silent ones too. Those from first to before end are there. */
+/* Counts of the kept epochs: first to end - 1. Epochs are counted from 0, including silent ones. */
 struct recent_span {
 	uint64_t first, end;
 };
 
 struct recent_span recent_span(const struct recent *recent);
 
-/* Shared: report_epoch_free() gives it back. NULL: it is not there, or not any more. */
+/* Returns a shared epoch; release it with report_epoch_free(). NULL if it is not kept. */
 struct report_epoch *recent_get(struct recent *recent, uint64_t count);
 
 /*
- * The oldest that is there whose number is `number` or more, and its count; NULL: there is none
- * yet.
+ * Returns the oldest kept epoch with this number or a higher one, and its count. NULL if there is
+ * none yet.
  */
 struct report_epoch *recent_find(struct recent *recent, uint64_t number, uint64_t *count);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/rows/report.h"
+#include "base/assertion.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -53,7 +54,7 @@ uint64_t ledger_of_fate(const struct ledger *ledger, enum drop_reason fate)
 	return sum;
 }
 
-/* " (1 nic_missed, 2 shed)"; nothing where there is none. */
+/* Appends " (1 nic_missed, 2 shed)", or nothing if all counts are 0. */
 static void add_causes(struct text *text, const struct ledger *ledger, enum drop_reason fate)
 {
 	const char *before = " (";
@@ -94,7 +95,7 @@ void ledger_sentence(struct text *text, const struct ledger *ledger, uint64_t ep
 {
 	uint64_t left_out = ledger_of_fate(ledger, LEDGER_LEFT_OUT);
 
-	text_printf(text, "%llu packet%s offered in %llu epoch%s: %llu measured, ",
+	text_printf(text, "%llu packet%s offered in %llu interval%s: %llu measured, ",
 		(unsigned long long)ledger->offered, ledger->offered == 1 ? "" : "s",
 		(unsigned long long)epochs, epochs == 1 ? "" : "s",
 		(unsigned long long)ledger->measured);
@@ -111,7 +112,7 @@ void ledger_add(struct ledger *sum, const struct ledger *ledger)
 		uint64_t *column = (uint64_t *)((char *)sum + ledger_columns[c].offset);
 
 		if (__builtin_add_overflow(*column, ledger_column(ledger, c), column))
-			*column = UINT64_MAX; /* what records of flows say has no bound */
+			*column = UINT64_MAX; /* counts of flow records have no limit */
 	}
 	sum->rx_ns += ledger->rx_ns;
 	sum->ppt_ns += ledger->ppt_ns;
@@ -146,7 +147,7 @@ struct report_epoch *report_epoch_alloc(uint32_t nb_measurements, uint32_t worke
 
 struct report_asked {
 	struct key_rule rule;
-	char words[]; /* its name, and the measurement's */
+	char words[]; /* names of the rule and the measurement */
 };
 
 bool report_measurement_ask(struct report_measurement *measurement, const char *name,
@@ -181,13 +182,14 @@ void report_collected_free(struct report_collected *collected)
 
 struct report_epoch *report_epoch_share(struct report_epoch *epoch)
 {
+	ASSERT(atomic_load_explicit(&epoch->references, memory_order_relaxed), >, 0U);
 	atomic_fetch_add_explicit(&epoch->references, 1, memory_order_relaxed);
 	return epoch;
 }
 
 void report_epoch_free(struct report_epoch *epoch)
 {
-	/* Pairs with itself: all reading happens before the last reference is given back. */
+	/* Pairs with itself: all reads happen before the last release. */
 	if (epoch == NULL ||
 		atomic_fetch_sub_explicit(&epoch->references, 1, memory_order_acq_rel) > 1)
 		return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assertion.h"
 #include "base/identity.h"
 #include "report/rows/rows.h"
 #include "sketch/sketch.h"
@@ -50,7 +51,6 @@ uint64_t output_rows(const struct output *output, const struct report_epoch *epo
 	return rows;
 }
 
-/* What rows share (names, paths of flows) is not among it. */
 size_t output_bytes(const struct report_epoch *epoch)
 {
 	size_t bytes = sizeof(*epoch);
@@ -129,7 +129,7 @@ static bool is_chosen(const struct column *column, const struct column_choice *c
 	       (column->when != COLUMN_NAMED || choice->named);
 }
 
-/* It is there whatever is measured. */
+/* Returns true if the column does not depend on the measurements. */
 static bool is_fixed(const struct column *column)
 {
 	return column->when != COLUMN_RECORDS && column->when != COLUMN_DEEP &&
@@ -150,7 +150,7 @@ static void print_run(struct text *text, const struct column *column, const stru
 	text_str(text, identity_run());
 }
 
-/* Behind those of the output: with its own they tell a row from those of all hosts and runs. */
+/* Follow the columns of the output. Together they identify a row among all hosts and runs. */
 static const struct column identity[] = {
 	{"host", COLUMN_TEXT, .print = print_host},
 	{"run", COLUMN_WORD, .print = print_run},
@@ -187,6 +187,7 @@ struct columns *columns_of(const struct output *output, const struct column_choi
 	}
 	for (uint32_t c = 0; identified && c < IDENTITY_COLUMNS; c++)
 		columns_add(columns, &identity[c]);
+	VERIFY(columns->n, <=, max);
 	return columns;
 }
 
@@ -217,7 +218,7 @@ static void print_figure(struct text *text, enum column_type type, const void *a
 	case COLUMN_U8: return text_u64(text, *(const uint8_t *)at);
 	case COLUMN_TIME: return text_time(text, *(const int64_t *)at);
 	case COLUMN_RATIO: return text_printf(text, "%.6f", *(const double *)at);
-	case COLUMN_EXACT: /* 15 digits give every decimal fraction back as it was typed */
+	case COLUMN_EXACT: /* 15 digits print a decimal fraction as it was typed */
 		return text_printf(text, "%.15g", *(const double *)at);
 	case COLUMN_STRING: return text_str(text, *(const char *const *)at);
 	case COLUMN_CHARS:

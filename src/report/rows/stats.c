@@ -48,8 +48,10 @@ static void add_kept_up(struct columns *columns, const struct column *column)
 	add_counts(columns, LEDGER_KEPT_UP);
 }
 
-/* Keys of packets that were not looked at cannot be estimated from the others; those that are only
- * not counted were looked at. */
+/*
+ * Prints the coverage of distinct_keys: keys of skipped packets are unknown, except of packets that
+ * only key sampling left out.
+ */
 static void print_distinct_of(
 	struct text *text, const struct column *column, const struct output_row *row)
 {
@@ -94,7 +96,7 @@ static void print_per_packet(struct text *text, uint64_t ns, uint64_t received)
 		text_printf(text, "%.1f", (double)ns / (double)received);
 }
 
-/* at: of the time, in the ledger. */
+/* at: offset of the time in the ledger. */
 static void print_cost(struct text *text, const struct column *column, const struct output_row *row)
 {
 	const struct ledger ledger = ledger_of(row);
