@@ -97,7 +97,7 @@ def grouped(value):
 
 
 def check_flows(page, output, measurement, metric):
-    epoch = re.match(r'Epoch (\d+)\.', page.look('byId("flows-note").textContent'))[1]
+    epoch = re.match(r'Interval (\d+)\.', page.look('byId("flows-note").textContent'))[1]
     rows = [row for row in lib.read_output(output) if row['epoch'] == epoch and row['measurement'] == measurement]
     shown = table(page, 'flows')
     assert len(shown) == min(len(rows), 20) > 5, (epoch, len(rows), shown)
@@ -116,7 +116,7 @@ def check_flows(page, output, measurement, metric):
 
 def check_ledger(page, stats, measurement):
     rows = [row for row in lib.read_stats(stats) if row['measurement'] == measurement]
-    epoch = int(re.match(r'epoch (\d+)', page.look('byId("ledger-note").textContent'))[1])
+    epoch = int(re.match(r'interval (\d+)', page.look('byId("ledger-note").textContent'))[1])
     until = [row for row in rows if int(row['epoch']) <= epoch]
     shown = {cells[0]: cells[1:3] for cells in table(page, 'ledger')}
     assert list(shown) == lib.STATS_COLUMNS[4:17], shown
@@ -133,7 +133,7 @@ def check_chart(page, rows):
     for row in rows:
         told = page.look('byId("readout").textContent')
         lost = sum(int(row[name]) for name in lib.LOSSES)
-        match = re.search(r', epoch (\d+): ([^,]+), (?:(none)|([0-9,]+)) lost$', told)
+        match = re.search(r', interval (\d+): ([^,]+), (?:(none)|([0-9,]+)) lost$', told)
         assert match and match[1] == row['epoch'], (told, row)
         assert match[4] == f'{lost:,}' if lost else match[3] == 'none', (told, row)
         assert abs(shown_value(match[2]) - int(row['measured']) / 0.5) <= int(row['measured']) * 0.012 + 1, (told, row)

@@ -936,7 +936,7 @@ static void assert_last_row_refused(const char *row)
 	print_header(&text, &format_csv, &output_heavy_hitters, 0);
 	text_str(&text, row);
 	text_char(&text, '\0');
-	assert_append_refused(text.data, "epoch number");
+	assert_append_refused(text.data, "interval number");
 	text_free(&text);
 }
 

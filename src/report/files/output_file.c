@@ -461,7 +461,7 @@ static bool roll_back(const struct output_file *file, size_t done)
 static void give_up(struct output_file *file, int error)
 {
 	log_file(file, true,
-		"%.300s: %s, and cannot remove an unfinished row; its remaining rows are lost",
+		"%.300s: %s, and an unfinished row cannot be removed; its remaining rows are lost",
 		shown_name(file), strerror(error));
 	file->gone = true;
 }
