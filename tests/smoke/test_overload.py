@@ -260,7 +260,7 @@ def test_json_and_table(test):
     with open(test.path('stats.json'), encoding='utf-8') as stream:
         stats = json.loads(stream.readline())
     assert stats['skipped'] + stats['measured'] == 100000 and stats['distinct_of'] == 'looked-at'
-    assert 'looked at 2' in table and 'some counting for 4' in table, table
+    assert 'processed 2' in table and 'some counted as 4' in table, table
     assert f'{stats["skipped"]} skipped' in result.stderr, result.describe()
 
 

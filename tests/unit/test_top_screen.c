@@ -104,7 +104,7 @@ static void assert_screen(
 #define ACCOUNT                                                                                    \
 	"offered 1.00Mpps, measured 999Kpps 799Mbit/s",                                            \
 		"1,000,000 packets, 1000 lost (1000 nic_missed)",                                  \
-		"nic_missed: the card had no free descriptor: workers were too slow or too few",   \
+		"nic_missed: the NIC had no free descriptor: workers are too slow or too few",     \
 		"workers busy 50 %, 25 %"
 
 static void test_sizes(void **state)

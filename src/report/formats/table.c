@@ -417,13 +417,13 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 	if (epoch->ledger.kept_up && measurement->looked_at < 1) {
 		const struct ledger ledger = report_ledger(epoch, measurement);
 
-		text_printf(text, "looked at %.1f%% of the packets", measurement->looked_at * 100);
+		text_printf(text, "processed %.1f%% of the packets", measurement->looked_at * 100);
 		if (measurement->weight > 1)
-			text_printf(text, ", some counting for %llu",
+			text_printf(text, ", some counted as %llu",
 				(unsigned long long)measurement->weight);
 		text_str(text, ledger.skipped > ledger.left_out.packets
-				       ? "; distinct keys are theirs\n"
-				       : "; distinct keys are of all\n");
+				       ? "; distinct keys of these packets\n"
+				       : "; distinct keys of all packets\n");
 	}
 	if (measurement->nb_rows == 0)
 		text_str(text, "no flow reached the threshold\n");
@@ -437,13 +437,13 @@ static void add_measurement(struct text *text, const struct report_epoch *epoch,
 		text_grouped(text, measurement->undecoded_flows);
 		text_str(text, " flows were not decoded; ");
 		text_grouped(text, measurement->undecoded_packets);
-		text_str(text, " packets are in no exact figure\n");
+		text_str(text, " packets are missing from exact counts\n");
 	}
 	if (measurement->forgotten_packets > 0) {
 		text_grouped(text, measurement->forgotten_packets);
-		text_str(text, " packets of flows that had ended are in no row\n");
+		text_str(text, " packets of expired flows are not in any row\n");
 	} else if (measurement->incomplete) {
-		text_str(text, "flows may be missing: too many keys to find them all again\n");
+		text_str(text, "flows may be missing: too many keys to recover all of them\n");
 	}
 }
 

@@ -214,20 +214,20 @@ static void warn_measurement(
 		"%llu flows stayed at level count: raise max= of --flow-detail",
 		(unsigned long long)measurement->refused_details);
 	warn_if(undecoded, &measured->undecoded, report, m,
-		"%llu flows were not decoded, and %llu packets are in no exact figure: raise "
+		"%llu flows were not decoded, and %llu packets are missing from exact counts: raise "
 		"--width or --memory",
 		(unsigned long long)measurement->undecoded_flows, undecoded);
 	warn_if(forgotten, &measured->forgotten, report, m,
-		"flows that had ended are missing from --output with %llu packets: raise "
+		"%llu packets of expired flows are missing from --output: raise "
 		"expired-keys, or shorten --interval",
 		forgotten);
 	if (incomplete && unrecovered == UINT64_MAX)
 		warn_if(unrecovered, &measured->incomplete, report, m,
-			"too many keys to find the heavy ones again");
+			"too many keys to recover the heavy ones");
 	else if (incomplete)
 		warn_if(unrecovered, &measured->incomplete, report, m,
-			"flows of up to %llu %s may be missing: too many keys to find them all "
-			"again",
+			"flows of up to %llu %s may be missing: too many keys to recover all "
+			"of them",
 			unrecovered,
 			merger_metric(measured->merger) == SKETCH_PACKETS ? "packets" : "bytes");
 }
