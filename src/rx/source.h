@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What the feeder reads packets from: capture files (rx/capture/replay.c) or the generator
+/*
+ * Packet sources of the feeder: capture files (rx/capture/replay.c) or the generator
  * (rx/generate/generate.c).
  */
 
@@ -17,27 +18,27 @@ struct replay_options {
 
 OPTION_OWNER(replay)
 
-#define SOURCE_SET "source" /* of options: each asks for a source of packets */
+#define SOURCE_SET "source" /* option set: each of its options selects a packet source */
 
-#define SOURCE_ERROR_MAX 512 /* one line: what, where, what to do */
+#define SOURCE_ERROR_MAX 512 /* one line, with the final 0 */
 
 /*
- * Time stamps lie in [0, SOURCE_TIME_MAX] (1970 to 2255): what a capture claims beyond is clamped,
- * so that an interval can be added to any of them without overflow.
+ * Timestamps are in [0, SOURCE_TIME_MAX] (1970 to 2255). Values of a capture outside of it are
+ * clamped, so that adding an interval never overflows.
  */
 #define SOURCE_TIME_MAX INT64_C(9000000000000000000)
 
-#define SOURCE_PAYLOAD_MAX 16 /* that restart() may be asked for */
+#define SOURCE_PAYLOAD_MAX 16 /* bytes, maximum of restart() */
 
 struct source_packet {
 	const uint8_t *data; /* valid until the next call of next() */
 	uint32_t captured;   /* bytes at data */
 	uint32_t wire_len;   /* bytes on the wire without FCS */
-	uint32_t snaplen;    /* bytes of a packet that the source keeps at most; 0: all */
+	uint32_t snaplen;    /* maximum captured bytes of a packet; 0: no limit */
 	int64_t time;        /* ns since 1970-01-01 UTC */
 	enum link_type link;
-	uint32_t filter;    /* number of its program in the set that filter() filled */
-	uint16_t in_port;   /* number of its file, in the order in which they were named */
+	uint32_t filter;    /* index of its program in the set that filter() filled */
+	uint16_t in_port;   /* number of its file, in the order of the options */
 	uint64_t *left_out; /* counter for source_take(); NULL: the packet can be measured */
 };
 
@@ -52,66 +53,66 @@ struct filter_set; /* rx/filter/filter_program.h */
 
 struct source {
 	/*
-	 * 1: *packet is filled. 0: the end. -1: the end, and something was damaged; error holds one
-	 * line, and every packet that was delivered counts. After 0 or -1 it is not called again,
-	 * unless the source is restarted.
-	 * Signals do not end a wait for standard input or a pipe, but for those that ask for the
-	 * end of the run (base/signals.h): that is reported as damage of that file.
+	 * Reads the next packet. Returns 1 if *packet is filled, 0 at the end, -1 at the end if the
+	 * input was damaged: error then holds one line, and every delivered packet counts. Do not
+	 * call again after 0 or -1, except after restart().
+	 * A signal interrupts a wait for standard input or a pipe only if it requests the end of
+	 * the run (base/signals.h). That is reported as damage of the file.
 	 */
 	int (*next)(struct source *source, struct source_packet *packet);
 	/*
-	 * Share of the source that was read, 0 to 1; negative where it cannot be known. Any thread.
+	 * Returns the share of the source that was read, 0 to 1; negative if unknown. Any thread.
 	 */
 	double (*progress)(const struct source *source);
 	/*
-	 * Compiles the expression for what the source has, before next() is called; NULL: for
-	 * Ethernet is enough. Returns false with one line in error if it suits no link type of the
-	 * source. Packets of a link type that it does not suit do not match.
+	 * Compiles the expression for the link types of the source, before next() is called.
+	 * Returns false with one line in error if the expression fits none of them. Packets of a
+	 * link type that it does not fit do not match. NULL: all packets are Ethernet.
 	 */
 	bool (*filter)(struct source *source, const char *expression, struct filter_set *set);
 	/*
-	 * Back to the first packet; from there on every frame has at least `payload` bytes, up to
-	 * SOURCE_PAYLOAD_MAX, behind its headers. NULL: the source cannot.
+	 * Restarts at the first packet. From then on, every frame has at least `payload` bytes
+	 * after its headers, up to SOURCE_PAYLOAD_MAX. NULL: not supported.
 	 */
 	void (*restart)(struct source *source, uint32_t payload);
 	/*
-	 * Writes warning i, from 0, about packets that source_take() counted into
-	 * text[SOURCE_ERROR_MAX]. Returns false if there are fewer. Call after the last next().
-	 * NULL: no warnings.
+	 * Writes warning i (from 0) about packets that source_take() counted into
+	 * text[SOURCE_ERROR_MAX]. Returns false if there are at most i warnings. Call after the
+	 * last next(). NULL: no warnings.
 	 */
 	bool (*warning)(const struct source *source, unsigned int i, char *text);
 	void (*close)(struct source *source); /* frees the source */
-	bool generated; /* time stamps are made up: of no traffic that ever was */
+	bool generated;                       /* synthetic timestamps, not those of real traffic */
 	char error[SOURCE_ERROR_MAX];
 };
 
 /* A row of the table of sources (parallel/sources/sources.h). */
 struct source_kind {
 	const struct option_owner
-		*options; /* its first option, of SOURCE_SET, asks for the source */
+		*options; /* its first option, in SOURCE_SET, selects the source */
 	/*
-	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 where the text of
-	 * an option is at fault, else 1. NULL: live ports, which EAL finds (rx/port/live_ports.c).
+	 * Returns 0, or an exit status with one line in error[SOURCE_ERROR_MAX]: 2 if an option has
+	 * an invalid value, else 1. NULL: live ports, which EAL finds (rx/port/live_ports.c).
 	 */
 	int (*open)(const struct config *config, struct source **source, char *error);
 };
 
 /*
- * Opens capture files, merged by time ("-" is standard input); at equal times the file that was
- * named first comes first, and a file that goes back in time keeps its own order. Reads the first
- * packet of each; the paths must outlive the source. Returns NULL and one line in
- * error[SOURCE_ERROR_MAX] if one of them cannot be read, all of them are of unknown link types, or
- * a signal asked for the end of the run: nothing was delivered then. When one of
- * several files turns out to be damaged later, the others are read to their ends before next()
- * returns -1. Packets of an unknown link type among others are LINK_UNKNOWN.
+ * Opens capture files ("-" is standard input) and merges them by time. At equal times, the order of
+ * the arguments decides; a file with decreasing times keeps its own order. Packets of an unknown
+ * link type are LINK_UNKNOWN if other files have known ones.
+ * Reads the first packet of each file. The paths must outlive the source. Returns NULL with one
+ * line in error[SOURCE_ERROR_MAX] if a file cannot be read, all link types are unknown, or a signal
+ * requested the end of the run. If one of several files turns out to be damaged later, the others
+ * are read to their ends before next() returns -1.
  */
 struct source *replay_open(const char *const *paths, unsigned int nb_paths, char *error);
 
-/* As its warning(). */
+/* As warning() of the source; false if it has none. */
 bool source_warning(const struct source *source, unsigned int i, char *text);
 
 /*
- * Compiles the expression for the source, NULL for live ports. Returns false with one line in
+ * Compiles the expression for the source (NULL: live ports). Returns false with one line in
  * error[SOURCE_ERROR_MAX].
  */
 bool source_filter(
@@ -119,8 +120,8 @@ bool source_filter(
 
 struct synthetic_spec;
 
-/* Opens the generator. Returns NULL and one line in error[] where memory is missing. */
+/* Opens the generator. Returns NULL with one line in error[SOURCE_ERROR_MAX] if out of memory. */
 struct source *generate_open(const struct synthetic_spec *spec, char *error);
 
-/* Writes one line to error[SOURCE_ERROR_MAX]; control characters (of a file name) become '?'. */
+/* Writes one line to error[SOURCE_ERROR_MAX]. Control characters (of a file name) become '?'. */
 __attribute__((format(printf, 2, 3))) void source_error(char *error, const char *format, ...);

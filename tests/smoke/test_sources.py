@@ -173,7 +173,7 @@ def test_a_capture_of_an_unknown_link_type_among_others(test):
     for captures in ([usb], [radio], [usb, radio]):
         output = test.path('untouched.csv')
         result = test.run(*(word for path in captures for word in ('--pcap', path)), '--output', output).expect(1)
-        result.expect_one_line(os.path.basename(captures[0]), 'link type', 'is not known')
+        result.expect_one_line(os.path.basename(captures[0]), 'link type', 'not supported')
         assert not os.path.exists(output)
 
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Bytes of a packet that are in its mbuf. A packet socket copies part of a frame into one segment,
- * and pkt_len is the length on the wire. A chain of segments is always whole.
+ * Captured bytes of a packet. A packet socket copies part of a frame into one segment; pkt_len is
+ * then the length on the wire. A chain of segments is never truncated.
  */
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ static inline uint32_t mbuf_captured(const struct rte_mbuf *mbuf)
 	return mbuf->nb_segs == 1 ? mbuf->data_len : mbuf->pkt_len;
 }
 
-/* As rte_pktmbuf_read(); NULL if the bytes are not all there. */
+/* As rte_pktmbuf_read(), but limited to the captured bytes: NULL if some are missing. */
 static inline const void *mbuf_read(
 	const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length, void *copy)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Converts ticks of a device clock to UTC along a line. One thread updates the line while others
- * read it.
+ * Converts ticks of a device clock to UTC with a linear function. One thread updates the line while
+ * others read it.
  */
 
 #include <stdalign.h>
@@ -12,20 +12,23 @@
 #include <stdint.h>
 
 struct clock_line {
-	uint64_t ticks;    /* when the device's clock said this, */
-	int64_t utc;       /* it was this: ns since 1970-01-01 UTC */
-	double ns_of_tick; /* 0: there is no line */
+	uint64_t ticks;    /* device clock at `utc` */
+	int64_t utc;       /* ns since 1970-01-01 UTC */
+	double ns_of_tick; /* ns per tick; 0: no line yet */
 };
 
-/* ns from line->utc to when the clock said `ticks`: less than half a turn of it, back or forth. */
+/*
+ * Returns ns from line->utc to `ticks`; negative: earlier. Correct within half the range of the
+ * counter.
+ */
 static inline double clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
 	return (double)(int64_t)(ticks - line->ticks) * line->ns_of_tick;
 }
 
-/* A line that one thread draws and any other reads, without waiting for each other. */
+/* A line with one writer and any number of readers; neither side blocks. */
 struct clock_board {
-	alignas(64) _Atomic uint32_t version; /* odd while the line is drawn */
+	alignas(64) _Atomic uint32_t version; /* odd during an update */
 	_Atomic uint64_t ticks;
 	_Atomic int64_t utc;
 	_Atomic double ns_of_tick;
@@ -35,7 +38,9 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
 {
 	uint32_t version = atomic_load_explicit(&board->version, memory_order_relaxed);
 
-	/* The odd number comes before each part: who reads a new part will find it. */
+	/*
+	 * The odd version is stored before each part: a reader that loads a new part also finds it.
+	 */
 	atomic_store_explicit(&board->version, version + 1, memory_order_relaxed);
 	atomic_store_explicit(&board->ticks, line->ticks, memory_order_release);
 	atomic_store_explicit(&board->utc, line->utc, memory_order_release);
@@ -45,8 +50,8 @@ static inline void clock_board_draw(struct clock_board *board, const struct cloc
 }
 
 /*
- * Where the board's version is not *seen any more, takes its line and notes the version. A line
- * that is being drawn is left for the next time.
+ * Copies the line and its version if the version differs from *seen. A line that is being updated
+ * is left for the next call.
  */
 static inline void clock_board_follow(
 	struct clock_board *board, uint32_t *seen, struct clock_line *line)

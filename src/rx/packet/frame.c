@@ -33,7 +33,7 @@ static void put64(uint8_t *at, uint64_t value)
 	memcpy(at, &big, sizeof(big));
 }
 
-/* Sum of the 16-bit words of a 64-bit field. */
+/* Returns the sum of the four 16-bit words. */
 static uint32_t sum64(uint64_t value)
 {
 	return (uint32_t)((value >> 48) + (value >> 32 & 0xffff) + (value >> 16 & 0xffff) +
@@ -49,7 +49,7 @@ static uint32_t sum_bytes(const uint8_t *bytes, uint32_t len)
 	return sum;
 }
 
-/* The Internet checksum (RFC 1071) of a sum of words. */
+/* Returns the Internet checksum (RFC 1071) of a sum of words. */
 static uint32_t checksum(uint32_t sum)
 {
 	sum = (sum >> 16) + (sum & 0xffff);
@@ -57,7 +57,7 @@ static uint32_t checksum(uint32_t sum)
 	return ~sum & 0xffff;
 }
 
-/* Locally administered. */
+/* locally administered */
 const uint8_t frame_addresses[FRAME_ADDRESSES_LEN] = {
 	0x02, 0, 0, 0, 0, 0x02, 0x02, 0, 0, 0, 0, 0x01};
 
@@ -114,7 +114,7 @@ static void put_l4(struct frame_template *t, bool ipv6, enum frame_l4 l4, uint8_
 		t->headers = t->l4 + 20;
 		break;
 	case FRAME_UDP:
-		t->l4_lengths++; /* its header has a length too */
+		t->l4_lengths++; /* the UDP header repeats the length */
 		t->checksum = t->l4 + 6;
 		t->headers = t->l4 + 8;
 		break;
@@ -178,7 +178,7 @@ uint32_t frame_build(const struct frame_templates *templates, const struct frame
 			       flow->src_port + flow->dst_port);
 	if (flow->l4 == FRAME_UDP) {
 		put16(frame + t->l4 + 4, l4_length);
-		if (l4_checksum == 0) /* which would mean that there is none */
+		if (l4_checksum == 0) /* 0 means no checksum (RFC 768) */
 			l4_checksum = 0xffff;
 	}
 	put16(frame + t->checksum, l4_checksum);

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * Ethernet frames of generated flows: valid lengths and checksums (IPv4 header, TCP, UDP, ICMP),
- * payload all zero. TCP segments are acknowledgements without sequence numbers, ICMP is an echo
- * request.
+ * Builds Ethernet frames of generated flows. Lengths and checksums (IPv4, TCP, UDP, ICMP) are
+ * valid; the payload is zero. TCP segments are acknowledgements with sequence number 0. ICMP
+ * packets are echo requests.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FRAME_HEADERS_MAX 80 /* Ethernet, VLAN, IPv6 and TCP are 78; a multiple of 16 */
-#define FRAME_HOP_LIMIT   64 /* hop limit of all frames; IPv4: time to live */
+#define FRAME_HEADERS_MAX 80 /* Ethernet, VLAN, IPv6 and TCP: 78; rounded up to 16 */
+#define FRAME_HOP_LIMIT   64 /* IPv6 hop limit, IPv4 time to live */
 
-/* The Ethernet addresses of all of them, the destination first. */
+/* Ethernet addresses of all frames, destination first */
 #define FRAME_ADDRESSES_LEN 12
 extern const uint8_t frame_addresses[FRAME_ADDRESSES_LEN];
 
@@ -25,27 +25,27 @@ enum frame_l4 {
 };
 
 struct frame_flow {
-	/* IPv4: the address. IPv6: the low 64 bits; the high ones are 2001:2::/64 (RFC 5180). */
+	/* IPv4: the address. IPv6: its low 64 bits, after 2001:2::/64 (RFC 5180). */
 	uint64_t src, dst;
-	/* ICMP: identifier and sequence number. */
+	/* ICMP: identifier and sequence number */
 	uint16_t src_port, dst_port;
 	enum frame_l4 l4;
 	bool ipv6;
 	bool vlan;
 };
 
-/* Common bytes of frames of one kind, and offsets of their other fields. */
+/* Constant bytes of one kind of frame, and the offsets of the variable fields */
 struct frame_template {
 	uint8_t bytes[FRAME_HEADERS_MAX];
-	uint32_t headers; /* bytes of all headers: minimum frame length */
-	uint32_t l3, l4;  /* offsets of the IP header and of what follows it */
-	uint32_t ports;   /* offset of the two fields that src_port and dst_port fill */
+	uint32_t headers; /* minimum frame length in bytes, all headers */
+	uint32_t l3, l4;  /* offsets of the IP header and the L4 header */
+	uint32_t ports;   /* offset of src_port; dst_port follows */
 	uint32_t checksum;
-	/* Sums of 16-bit words of `bytes`, to which those of the other fields are added. */
+	/* Sums of the constant 16-bit words, to which the variable ones are added */
 	uint32_t ip_sum;
 	uint32_t l4_sum;
-	uint32_t l4_addresses; /* 1 where the L4 checksum covers the addresses, else 0 */
-	uint32_t l4_lengths;   /* how many times it covers the L4 length */
+	uint32_t l4_addresses; /* 1 if the L4 checksum covers the addresses, else 0 */
+	uint32_t l4_lengths;   /* how often the L4 checksum covers the L4 length */
 };
 
 struct frame_templates {
@@ -56,8 +56,9 @@ struct frame_templates {
 void frame_templates_init(struct frame_templates *templates);
 
 /*
- * Writes the headers of a frame of `size` bytes, or as many as its headers need, and returns its
- * length. frame[FRAME_HEADERS_MAX] is overwritten; the bytes behind it must be zero already.
+ * Writes the headers of a frame of `size` bytes, or of the minimum length if `size` is less.
+ * Returns the length of the frame. Overwrites frame[0] to frame[FRAME_HEADERS_MAX - 1]; all later
+ * bytes must be zero already.
  */
 uint32_t frame_build(const struct frame_templates *templates, const struct frame_flow *flow,
 	uint32_t size, uint8_t *frame);

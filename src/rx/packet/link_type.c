@@ -8,7 +8,7 @@
 
 #define LINKTYPE_RAW 101 /* in files; DLT_RAW is 12 or 14 */
 
-/* RAW differs between systems, and files are found with each of its numbers. */
+/* DLT_RAW differs between systems, and capture files contain any of its numbers. */
 const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS] = {
 	{DLT_EN10MB, LINK_ETHERNET},
 	{12, LINK_RAW},
@@ -51,7 +51,7 @@ int link_kind_number(int kind)
 
 void link_type_name(int number, char *text)
 {
-	/* libpcap names numbers of this system. */
+	/* libpcap has names only for the numbers of this system */
 	const char *name = pcap_datalink_val_to_name(number == LINKTYPE_RAW ? DLT_RAW : number);
 
 	snprintf(text, LINK_TYPE_TEXT_MAX, "link type %d (%s)", number,
@@ -65,6 +65,6 @@ void link_type_unknown(int number, char *text)
 	link_type_name(number, text);
 	used = strlen(text);
 	snprintf(text + used, LINK_TYPE_TEXT_MAX - used,
-		" is not known; known are Ethernet, raw IP, NULL, LOOP, Linux SLL and SLL2, PPP "
-		"and C-HDLC");
+		": not supported; supported: Ethernet, raw IP, NULL, LOOP, Linux SLL, Linux SLL2, "
+		"PPP, C-HDLC");
 }

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-#define PACKET_BYTES_MAX 262144 /* captured bytes; no capture holds longer packets */
+#define PACKET_BYTES_MAX 262144 /* maximum captured bytes of a packet */
 
-/* The link headers that the parser knows. */
+/* Link headers known to the parser */
 enum link_type {
 	LINK_ETHERNET, /* every live port */
 	LINK_RAW,      /* IPv4 or IPv6 without a link header */
@@ -14,12 +14,12 @@ enum link_type {
 	LINK_SLL2,
 	LINK_PPP,
 	LINK_C_HDLC,
-	LINK_MPLS,    /* a label stack; only in sampled headers, never in captures */
-	LINK_UNKNOWN, /* not measured: its packets are non-IP */
+	LINK_MPLS,    /* MPLS label stack; only in sampled headers, never in captures */
+	LINK_UNKNOWN, /* not measured; packets count as non-IP */
 	LINK_COUNT,
 };
 
-/* A link type as capture files and libpcap number it. */
+/* A link type and its number in capture files and libpcap */
 struct link_type_number {
 	int number;
 	enum link_type link;
@@ -29,19 +29,22 @@ struct link_type_number {
 
 extern const struct link_type_number link_type_numbers[LINK_TYPE_NUMBERS];
 
-/* Kinds of capture interfaces: each row, in this machine's byte order and in the other one. */
+/*
+ * Kinds of capture interfaces: 2 * index in link_type_numbers[], + 1 if the file has the other byte
+ * order.
+ */
 #define LINK_KINDS        (2 * LINK_TYPE_NUMBERS)
 #define LINK_KIND_UNKNOWN LINK_KINDS
 
 #define LINK_TYPE_TEXT_MAX 192
 
-/* Returns the row of link_type_numbers[], or -1. */
+/* Returns the index in link_type_numbers[], or -1. */
 int link_type_find(int number);
 /* Returns the kind, or LINK_KIND_UNKNOWN. */
 int link_kind_find(int number, bool swapped);
 /* Returns LINK_UNKNOWN for LINK_KIND_UNKNOWN. */
 enum link_type link_kind_type(int kind);
-/* Returns a number of that link type, for libpcap. The kind must be known. */
+/* Returns a link type number for libpcap. The kind must be known. */
 int link_kind_number(int kind);
 /* Writes number and name into text[LINK_TYPE_TEXT_MAX], such as "link type 1 (EN10MB)". */
 void link_type_name(int number, char *text);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a replayed or generated packet carries beside its bytes, in mbuf dynamic fields. pkt_len and
- * data_len say what was copied; these say what was on the wire, when, and in which epoch.
- * Written by the feeder before the packet enters a ring, read by the worker that takes it out.
+ * Metadata of a replayed or generated packet, in mbuf dynamic fields: length on the wire (pkt_len
+ * and data_len have only what was captured), time, epoch. Written by the feeder before the packet
+ * enters a ring. Read by the worker that dequeues the packet.
  */
 
 #include <stdint.h>
@@ -17,15 +17,15 @@
 struct packet_meta {
 	int64_t time;      /* ns since 1970-01-01 UTC */
 	uint32_t wire_len; /* bytes on the wire without FCS */
-	uint32_t epoch;    /* sequence number, low 32 bits (parallel/epoch.h) */
+	uint32_t epoch;    /* epoch number, low 32 bits (parallel/epoch.h) */
 	uint16_t link;     /* enum link_type */
-	uint16_t in_port;  /* number of the capture file it comes from */
-	uint32_t filter;   /* number of the program that is its filter (rx/filter/filter.h) */
+	uint16_t in_port;  /* number of its capture file */
+	uint32_t filter;   /* index of its filter program (rx/filter/filter.h) */
 };
 
 extern int packet_meta_offset; /* -1 until packet_meta_register() */
 
-/* Registers the field once per process. Returns 0, or -1 with rte_errno. */
+/* Registers the field, once per process. Returns 0, or -1 with rte_errno. */
 int packet_meta_register(void);
 
 static inline struct packet_meta *packet_meta(struct rte_mbuf *mbuf)

@@ -16,15 +16,15 @@
 #include "config/option.h"
 
 /*
- * A packet waits no longer than this to be polled; a stamp that says otherwise, or that it came
- * after its poll, is of another clock than the one that was read. ns.
+ * Maximum time from arrival to poll, in ns. A timestamp that is older, or later than the poll,
+ * belongs to another clock and is ignored.
  */
 #define PACKET_WAIT_MAX 60e9
 
 struct packet_times {
 	int64_t polled;   /* ns since 1970-01-01 UTC; set before each burst */
-	uint64_t stamped; /* the flag of mbufs that bring a stamp; 0: none does */
-	int offset;       /* offset of the timestamp in mbufs */
+	uint64_t stamped; /* mbuf flag of a valid timestamp; 0: no timestamps */
+	int offset;       /* offset of the timestamp in the mbuf */
 	struct clock_line lines[RTE_MAX_ETHPORTS]; /* clock line of each port */
 	uint32_t nb_boards;
 	struct {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	TYPE_NONE = 0, /* not a type we look into */
+	TYPE_NONE = 0, /* any type that the parser does not enter */
 	TYPE_IPV4 = 0x0800,
 	TYPE_ARP = 0x0806,
 	TYPE_IPV6 = 0x86dd,
@@ -56,17 +56,17 @@ enum {
 
 #define VLAN_ID          0x0fff
 #define MPLS_LABEL_SHIFT 12
-#define DSCP_SHIFT       2 /* in an octet whose low bits are ECN */
+#define DSCP_SHIFT       2 /* the low bits of the octet are ECN */
 
 #define IPV4_HEADER   20
 #define IPV6_HEADER   40
-#define TCP_FLAGS_AT  13     /* bytes into the header */
+#define TCP_FLAGS_AT  13     /* byte offset in the TCP header */
 #define IPV4_OFFSET   0x1fff /* in units of 8 bytes */
-#define IPV4_FRAGMENT 0x3fff /* the offset, and "more fragments" */
+#define IPV4_FRAGMENT 0x3fff /* offset and "more fragments" */
 
 #define ETHERNET_PAYLOAD_MIN 46
 #define ETHERNET_PAYLOAD_MAX 1500
-#define TRAILER_MAX          64 /* bytes of padding, FCS and a switch's trailer after a packet */
+#define TRAILER_MAX          64 /* maximum bytes of padding, FCS and switch trailers after a packet */
 
 const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 	[PARSE_IPV4] = {"ipv4", PARSE_CLASS_KEY},
@@ -82,24 +82,25 @@ const struct parse_verdict_row parse_verdicts[PARSE_VERDICT_COUNT] = {
 };
 
 /*
- * The packet, and how far it was looked at. Lengths enter the rule through has() alone, and no byte
- * is read that a has() before it did not grant. Hence the first `need` bytes decide: cut the packet
- * there, and by induction over the calls each has() answers as before - one that said yes asked
- * for at most `need` bytes, which are still there; one that said no asked for more than len, which
- * is more than `need` - so the same bytes are read and the same way is taken.
+ * A packet, and how much of it was read. Only has() uses `len`, and every byte that is read was
+ * granted by has() before. Hence the first `need` bytes decide the result. Proof: truncate the
+ * packet to `need` bytes. A has() that returned true requested at most `need` bytes, which are
+ * still there. A has() that returned false requested more than len >= need bytes. So each has()
+ * returns the same value, and the parser reads the same bytes and takes the same branches.
  *
- * Offsets are size_t: header lengths summed over a packet of UINT32_MAX bytes do not overflow it.
+ * Offsets are size_t: the sum of all header lengths in a packet of UINT32_MAX bytes does not
+ * overflow.
  */
 struct parse_state {
 	const uint8_t *data;
 	size_t len;
-	size_t wire_len; /* the source's, or PARSE_WIRE_UNKNOWN; below len: no information */
+	size_t wire_len; /* length given by the source, or PARSE_WIRE_UNKNOWN; ignored below len */
 	size_t need;
-	bool cut; /* a has() said no */
+	bool cut; /* a has() returned false */
 	struct key_extra *extra;
 };
 
-/* Are there `bytes` bytes, counted from the packet's start? */
+/* Returns true if the packet has at least `bytes` bytes from its start. */
 static inline bool has(struct parse_state *packet, size_t bytes)
 {
 	if (packet->len < bytes) {
@@ -121,7 +122,7 @@ static inline uint32_t be32(const uint8_t *p)
 	return be16(p) << 16 | be16(p + 2);
 }
 
-/* Big-endian, in n bytes. */
+/* Writes n bytes in network byte order. */
 static inline void put_number(uint8_t *to, size_t n, uint32_t number)
 {
 	for (size_t i = n; i-- > 0; number >>= 8)
@@ -144,8 +145,8 @@ static inline bool is_vlan(uint32_t type)
 }
 
 /*
- * Each layer below gets *at, the offset where it begins, and moves it to where the next one begins.
- * *type is the EtherType of what begins there. False: cut.
+ * Each function below parses the layer at offset *at. It moves *at to the next layer and sets *type
+ * to the EtherType of that. Returns false if the layer is truncated.
  */
 
 static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
@@ -161,7 +162,7 @@ static bool skip_vlans(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* A header of `header` bytes with the EtherType at `type_at`, and VLAN tags after it. */
+/* Skips a header of `header` bytes with the EtherType at `type_at`, then VLAN tags. */
 static inline bool skip_tagged(
 	struct parse_state *packet, size_t header, size_t type_at, size_t *at, uint32_t *type)
 {
@@ -172,7 +173,7 @@ static inline bool skip_tagged(
 	return skip_vlans(packet, at, type);
 }
 
-/* The family is in the byte order of the host that captured; LOOP is big-endian. */
+/* The family has the byte order of the capturing host; in LOOP headers, network byte order. */
 static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	uint32_t family;
@@ -194,7 +195,7 @@ static bool skip_null(struct parse_state *packet, size_t *at, uint32_t *type)
 	return true;
 }
 
-/* RFC 1662: address FF and control 03 may be left out. */
+/* Address FF and control 03 are optional (RFC 1662). */
 static bool skip_ppp(struct parse_state *packet, size_t *at, uint32_t *type)
 {
 	const uint8_t *data = packet->data;
@@ -253,7 +254,7 @@ static inline bool skip_link(
 	return true;
 }
 
-/* The sum that RFC 791 makes of a header is all ones if its checksum is right. */
+/* With a correct checksum, the ones' complement sum of the header is all ones (RFC 791). */
 static bool has_right_checksum(const uint8_t *header)
 {
 	size_t header_len = (size_t)(header[0] & 15) * 4;
@@ -265,7 +266,7 @@ static bool has_right_checksum(const uint8_t *header)
 	return sum == 0xffff;
 }
 
-/* Returns the length that a jumbo payload option has, or 0. `header` begins the options header. */
+/* Returns the length in a jumbo payload option of the options header at `header`, or 0. */
 static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 {
 	size_t end = len >= 2 ? (header[1] + 1u) * 8 : 0;
@@ -285,8 +286,8 @@ static uint32_t jumbo_payload(const uint8_t *header, size_t len)
 }
 
 /*
- * Returns the bytes of an IP packet as its headers have them, or 0 if they do not: TSO and packets
- * beyond 65535 bytes leave the length out.
+ * Returns the length of an IP packet in bytes, from its headers. 0: unknown, as TSO and packets
+ * above 65535 bytes leave the length field 0.
  */
 static uint64_t told_length(const uint8_t *ip, size_t len)
 {
@@ -302,7 +303,7 @@ static uint64_t told_length(const uint8_t *ip, size_t len)
 	return payload > UINT16_MAX ? (uint64_t)IPV6_HEADER + payload : 0;
 }
 
-/* Returns the frame's bytes from `at` on. */
+/* Returns the number of bytes of the frame from `at` on. */
 static uint64_t wire_left(const struct parse_state *packet, size_t at)
 {
 	bool known = packet->wire_len != PARSE_WIRE_UNKNOWN;
@@ -310,7 +311,7 @@ static uint64_t wire_left(const struct parse_state *packet, size_t at)
 	return (known && packet->wire_len > packet->len ? packet->wire_len : packet->len) - at;
 }
 
-/* Returns true if a packet of `length` bytes and no more than a trailer fill the frame from `at`. */
+/* Returns true if a packet of `length` bytes at `at` fills the frame, except for a trailer. */
 static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 {
 	uint64_t left = wire_left(packet, at);
@@ -320,10 +321,10 @@ static bool fills(const struct parse_state *packet, size_t at, uint64_t length)
 }
 
 /*
- * Behind labels may also be a frame of a pseudowire without a control word (RFC 4448, 4.6), whose
- * first nibble is that of a MAC address. Returns true if what begins with 4 is an IPv4 header, or
- * too little of one is there. A checksum of 0 is a sender's that leaves it to the card; then the
- * length must fit exactly.
+ * Returns true if the bytes at `at`, whose first nibble is 4, are an IPv4 header, or too few to
+ * decide. They can also be a pseudowire frame without a control word (RFC 4448, 4.6), which begins
+ * with a MAC address. A checksum of 0 is one that the sender leaves to its NIC; the length must
+ * then fit exactly.
  */
 static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
 {
@@ -339,7 +340,7 @@ static bool is_ipv4_behind_labels(struct parse_state *packet, size_t at)
 		       (be16(header + 10) == 0 && length == wire_left(packet, at)));
 }
 
-/* Returns true if what follows labels has an EtherType where a frame has it. */
+/* Returns true if `data` has a known EtherType at the offset of Ethernet. */
 static bool looks_like_frame(const uint8_t *data)
 {
 	uint32_t type = be16(data + 12);
@@ -349,8 +350,8 @@ static bool looks_like_frame(const uint8_t *data)
 }
 
 /*
- * The same of an IPv6 header, which has no checksum. Jumbograms have no labels. Without the frame's
- * length an EtherType decides.
+ * As is_ipv4_behind_labels(), for IPv6, which has no header checksum. Jumbograms have no labels. If
+ * the length of the frame is unknown, an EtherType decides.
  */
 static bool is_ipv6_behind_labels(struct parse_state *packet, size_t at)
 {
@@ -365,8 +366,8 @@ static bool is_ipv6_behind_labels(struct parse_state *packet, size_t at)
 }
 
 /*
- * Goes to the bottom of the stack. MPLS does not name what follows: *type is that of the first
- * nibble, if an IP header is there.
+ * Skips all labels. MPLS has no field for the next protocol: *type comes from the first nibble
+ * after the labels if an IP header follows.
  */
 static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 {
@@ -394,8 +395,8 @@ static bool skip_mpls(struct parse_state *packet, size_t *at, uint32_t *type)
 }
 
 /*
- * The keys take addresses and ports in the order in which they lie in the headers. They are built
- * in words and stored at once, because a wide load just after narrow stores waits for them.
+ * Keys have addresses and ports in the order of the headers. They are built in words and stored at
+ * once, because a wide load right after narrow stores would stall.
  */
 
 static inline bool has_ports(uint8_t proto)
@@ -404,8 +405,9 @@ static inline bool has_ports(uint8_t proto)
 }
 
 /*
- * What lies above IP: the last eight bytes of a key of either family, as a word in memory order
- * (the ports, which begin at `at` where there are any, proto, and three zeros), and the TCP flags.
+ * Parses the header after IP. Returns the last eight bytes of a key of either family as a word in
+ * memory order: ports (at `at`, if the protocol has them), proto, three zeros. Also sets the TCP
+ * flags.
  */
 static inline uint64_t parse_transport(struct parse_state *packet, size_t at, uint8_t proto,
 	bool later_fragment, struct parsed *out)
@@ -460,13 +462,13 @@ static inline bool is_extension(uint8_t proto)
 }
 
 struct extensions {
-	uint8_t proto;       /* of what follows them */
-	size_t at;           /* where it begins; may be beyond the packet */
-	bool fragment;       /* there was a fragment header */
-	bool later_fragment; /* and its offset was not 0, which ends the walk */
+	uint8_t proto;       /* protocol of the next header */
+	size_t at;           /* offset of the next header; may exceed the packet */
+	bool fragment;       /* true if there is a fragment header */
+	bool later_fragment; /* true if its offset is not 0, which ends the walk */
 };
 
-/* Returns PARSE_IPV6 or what is wrong. */
+/* Returns PARSE_IPV6 or the reason of the rejection. */
 static enum parse_verdict walk_extensions(struct parse_state *packet, struct extensions *walk)
 {
 	uint32_t walked = 0;
@@ -564,9 +566,10 @@ enum parse_verdict parse_packet(
 }
 
 /*
- * A packet that its capture cut, and not its sender: its IP header is right, no Ethernet frame holds
- * the packet, and the snap length does not either, or the frame is shorter than any on a wire (of
- * a sender's own host only headers were kept) or longer than a packet that was not joined.
+ * Returns true if the capture truncated a packet of joined segments (TSO, GRO), rather than the
+ * sender. The IP header is valid, and the packet is longer than an Ethernet payload. Besides, the
+ * snap length is below the packet length, or the frame is shorter than the Ethernet minimum (a
+ * capture of headers on the sending host) or longer than an unjoined packet.
  */
 static bool is_joined_and_cut(
 	const uint8_t *ip, uint64_t length, uint64_t left, bool beyond_snaplen)

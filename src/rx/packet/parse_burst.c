@@ -13,23 +13,23 @@
 #include "rx/packet/link_type.h"
 #include "rx/packet/unaligned.h"
 
-/* Where the packets come from, a constant argument of the inline body below. */
+/* Source of the packets; a constant argument of the inlined parse_burst() */
 enum origin {
 	ORIGIN_PORT,
 	ORIGIN_REPLAY,
 };
 
-/* Ethernet, IPv4 without options, and four bytes: 14 + 20 + 4. */
+/* Ethernet, IPv4 without options, ports: 14 + 20 + 4 */
 #define PLAIN_LEN       38
 #define PLAIN_IP_AT     14
-/* Of a TCP header behind them. */
+/* TCP flags after Ethernet and IPv4 */
 #define PLAIN_FLAGS_AT  (34 + 13)
 #define PROTO_TCP       6
-#define TCP_READ        16 /* bytes of its header, with the window */
+#define TCP_READ        16 /* bytes of a TCP header, up to its window */
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
-#define IP_LENGTHS      6 /* bytes of an IP header, with its length */
-/* Ethernet, IPv6 without extension headers, and ports. */
+#define IP_LENGTHS      6 /* bytes of an IP header, up to its length field */
+/* Ethernet, IPv6 without extension headers, ports: 14 + 40 + 4 */
 #define PLAIN6_LEN      58
 #define PLAIN6_FLAGS_AT (54 + 13)
 #define VLAN_TAG_LEN    4
@@ -45,7 +45,7 @@ static inline uint32_t be32(const uint8_t *p)
 	return rte_be_to_cpu_32(load32(p));
 }
 
-/* Is this what nearly every packet is: untagged IPv4 without options, ports or not? */
+/* Returns true for the most frequent packets: untagged IPv4 without options. */
 static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 {
 	/* EtherType 0x0800, version 4, IHL 5; the TOS byte is masked out. */
@@ -53,16 +53,16 @@ static inline bool is_plain_ipv4(const uint8_t *data, uint32_t len)
 	       (load32(data + 12) & RTE_BE32(0xffffff00)) == RTE_BE32(0x08004500);
 }
 
-/* Of a plain packet: is its fragment offset 0? */
+/* Returns true if the fragment offset of a plain packet is 0. */
 static inline bool is_first(const uint8_t *data)
 {
 	return (load16(data + 20) & RTE_BE16(0x1fff)) == 0;
 }
 
 /*
- * The key of a plain packet. Bytes 22 to 37 of the frame hold it whole: TTL, proto, checksum,
- * source, destination, ports. Ports are cut off by a mask: a branch on the protocol mix of a link
- * would often be mispredicted.
+ * Writes the key of a plain packet. Bytes 22 to 37 of the frame contain it: TTL, proto, checksum,
+ * source, destination, ports. A mask clears the ports if there are none: with mixed protocols, a
+ * branch would often be mispredicted.
  */
 static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 {
@@ -81,15 +81,17 @@ static inline void plain_ipv4_key(const uint8_t *data, struct key4 *key)
 	memcpy(key, &v, sizeof(*key));
 }
 
-/* Untagged IPv6 whose next header is TCP, UDP or SCTP. */
+/* Returns true for untagged IPv6 with next header TCP, UDP or SCTP. */
 static inline bool is_plain_ipv6(const uint8_t *data, uint32_t len)
 {
 	return len >= PLAIN6_LEN && load16(data + 12) == RTE_BE16(0x86dd) && data[14] >> 4 == 6 &&
 	       (data[20] == 17 || data[20] == 6 || data[20] == 132);
 }
 
-/* Addresses and ports stand in the frame as in the key. Written where it belongs: a copy would be
- * read in other pieces than it was just written in, and wait for them. */
+/*
+ * Addresses and ports have the same order in the frame and in the key. Writes to the final place: a
+ * copy would load right after stores of other widths, and stall.
+ */
 static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 {
 	memcpy(key, data + 22, offsetof(struct key6, proto));
@@ -99,8 +101,8 @@ static inline void plain_ipv6_key(const uint8_t *data, struct key6 *key)
 }
 
 /*
- * A chain of headers that goes on beyond the first segment: rare, because a segment holds two
- * kilobytes. All of the packet is copied together.
+ * Parses headers that continue in the second segment. Rare, because a segment has 2 KB. Copies the
+ * whole packet.
  */
 static __attribute__((noinline)) enum parse_verdict parse_chained(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed)
@@ -143,7 +145,10 @@ static inline void plain_extra(const uint8_t *data, uint8_t tcp_flags, struct ke
 	extra->tcp_flags[0] = tcp_flags;
 }
 
-/* What the packet's bytes do not say. A tag that the device took off was the outermost. */
+/*
+ * Sets fields that the bytes of the packet do not have. A VLAN tag that the device stripped was the
+ * outermost.
+ */
 static inline void put_beside(
 	struct key_extra *extra, const struct rte_mbuf *mbuf, uint32_t in_port)
 {
@@ -152,8 +157,9 @@ static inline void put_beside(
 	put16(extra->in_port, in_port);
 }
 
-/* What the IP header says of the packet's length, with itself; 0 stands for one that it has no room
- * for. */
+/*
+ * Returns the packet length of the IP header, with the header itself; 0: the field cannot hold it.
+ */
 static inline uint32_t ip_length(const uint8_t *ip)
 {
 	uint32_t length;
@@ -164,7 +170,10 @@ static inline uint32_t ip_length(const uint8_t *ip)
 	return length > 0 ? length + IPV6_HEADER : 0;
 }
 
-/* Of a TCP header of the packet, behind an IP header; `wire_len`: of the whole packet. */
+/*
+ * Reads the TCP header at tcp_at, after the IP header at ip_at. `wire_len` is that of the whole
+ * packet.
+ */
 static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, uint32_t wire_len,
 	struct key_tcp *tcp)
 {
@@ -193,7 +202,7 @@ static void read_tcp(const struct rte_mbuf *mbuf, size_t ip_at, size_t tcp_at, u
 static inline void plain_tcp(
 	const struct rte_mbuf *mbuf, const uint8_t *data, uint32_t wire_len, struct key_tcp *tcp)
 {
-	bool whole = ((data[20] & 0x3f) | data[21]) == 0; /* no fragment */
+	bool whole = ((data[20] & 0x3f) | data[21]) == 0; /* not a fragment */
 
 	if (whole && data[23] == PROTO_TCP)
 		read_tcp(mbuf, PLAIN_IP_AT, PLAIN_IP_AT + IPV4_HEADER, wire_len, tcp);
@@ -207,9 +216,8 @@ static uint8_t proto_of(const struct parsed *parsed, enum parse_verdict verdict)
 }
 
 /*
- * Of a packet of IP whose header says so many bytes: what of its frame they are not. A header that
- * says more than there is, or nothing, as of segments that a card put together, speaks of all that
- * follows.
+ * Returns the bytes of a frame outside its IP packet. If ip_len is 0 (as in segments that a NIC
+ * joined) or exceeds the frame, the IP packet is all that follows ip_at.
  */
 static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_len)
 {
@@ -220,8 +228,9 @@ static inline uint16_t overhead_of(uint32_t wire_len, size_t ip_at, uint32_t ip_
 }
 
 /*
- * What is plain behind one VLAN tag, and IPv6 behind one or none: the second most frequent, without
- * what only levels beyond details ask for. Writes entry m of `out`. False for everything else.
+ * Parses the second most frequent packets: plain IPv4 after one VLAN tag, and plain IPv6 with or
+ * without one. Only for levels up to details. Writes entry m of `out`. Returns false for all other
+ * packets.
  */
 static inline __attribute__((always_inline)) bool parse_second(const uint8_t *data, uint32_t len,
 	uint32_t m, struct key_burst *out, struct parse_counts *counts, const bool details,
@@ -264,7 +273,7 @@ static uint16_t read_overhead(const struct rte_mbuf *mbuf, size_t ip_at, uint32_
 	return overhead_of(wire_len, ip_at, ip != NULL ? ip_length(ip) : 0);
 }
 
-/* Writes entry m of `out`. Returns whether the packet has a key. */
+/* Writes entry m of `out`. Returns true if the packet has a key. */
 static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t m,
 	struct key_burst *out, struct parse_counts *counts, enum parse_level level, bool overhead,
 	uint32_t wire_len)
@@ -293,7 +302,9 @@ static bool parse_any(const struct rte_mbuf *mbuf, enum link_type link, uint32_t
 	}
 }
 
-/* Adds what was parsed up: apart from the parsing, as vectors. */
+/*
+ * Adds the lengths of a burst to the counters. Separate from the parser, so that it is vectorized.
+ */
 static __attribute__((noinline)) void add_lengths(
 	struct parse_counts *counts, const struct key_burst *burst)
 {
@@ -310,7 +321,7 @@ static __attribute__((noinline)) void add_lengths(
 	counts->smallest_frame = smallest;
 }
 
-/* `times` and `in_ports`: of a port, where the level has what they are for. */
+/* `times` is used only for ports and details, `in_ports` only for ports and extra. */
 static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *const *pkts,
 	uint32_t n, struct key_burst *out, struct parse_counts *counts, enum origin origin,
 	const enum parse_level level, const bool overhead, const struct packet_times *times,
@@ -341,7 +352,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 			link = (enum link_type)meta->link;
 			wire_len = meta->wire_len;
 		}
-		/* Flags in a later segment are no plain packet's. */
+		/* A packet with TCP flags in a later segment is not plain. */
 		if (likely(link == LINK_ETHERNET && is_plain_ipv4(data, mbuf->data_len) &&
 			    (!details || mbuf->nb_segs == 1 || mbuf->data_len > PLAIN_FLAGS_AT))) {
 			plain_ipv4_key(data, &out->key4[m]);
@@ -382,7 +393,7 @@ static inline __attribute__((always_inline)) void parse_burst(struct rte_mbuf *c
 	add_lengths(counts, out);
 }
 
-/* The level, and whether overhead is asked for, become constants. */
+/* Makes the level and `overhead` constants. */
 #define PARSE(level)                                                                               \
 	case level:                                                                                \
 		if (overhead)                                                                      \

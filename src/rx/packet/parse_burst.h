@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* From a burst of mbufs to a burst of keys, and what became of the packets that gave none. */
+/* Parses a burst of mbufs into a burst of keys, and counts packets by verdict. */
 
 #include <stdint.h>
 
@@ -15,8 +15,8 @@
 struct parse_counts {
 	uint64_t verdicts[PARSE_VERDICT_COUNT]; /* packets */
 	uint64_t bytes;                         /* wire bytes of measured packets, without FCS */
-	uint32_t largest_frame;                 /* bytes, of all packets */
-	uint32_t smallest_frame;                /* bytes, of measured packets; UINT32_MAX: none */
+	uint32_t largest_frame;                 /* bytes, maximum of all packets */
+	uint32_t smallest_frame; /* bytes, minimum of measured packets; UINT32_MAX: none */
 };
 
 static inline void parse_counts_reset(struct parse_counts *counts)
@@ -24,7 +24,7 @@ static inline void parse_counts_reset(struct parse_counts *counts)
 	*counts = (struct parse_counts){.smallest_frame = UINT32_MAX};
 }
 
-/* parse_captured() of a packet that may be a chain of segments. */
+/* parse_captured() for a packet that may be a chain of segments */
 enum parse_verdict parse_mbuf(
 	const struct rte_mbuf *mbuf, uint32_t wire_len, enum link_type link, struct parsed *parsed);
 
@@ -37,10 +37,10 @@ enum parse_level {
 };
 
 /*
- * Fills `out` (but not its hashes) with what the level says of the packets that have a key, in their
- * order, with overhead where it is asked for, which takes details; and adds all n <= BURST_MAX
- * packets to `counts`. A packet may be a chain of segments: it is as long as all of them, and
- * headers may lie across them.
+ * Both functions below write the packets that have a key to `out`, in their order and without
+ * hashes. `level` selects the fields; `overhead` needs PARSE_DETAILS or above. All n <= BURST_MAX
+ * packets are added to `counts`. A packet may be a chain of segments: its length is that of all
+ * segments, and a header may span several.
  */
 
 /*
@@ -51,6 +51,8 @@ void parse_burst_port(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst
 	struct parse_counts *counts, enum parse_level level, bool overhead,
 	const struct packet_times *times, const uint16_t *in_ports);
 
-/* Packets of the feeder: link type, wire length, time and input port are in packet_meta(). */
+/*
+ * Parses packets of the feeder: link type, wire length, time and input port are in packet_meta().
+ */
 void parse_burst_replay(struct rte_mbuf *const *pkts, uint32_t n, struct key_burst *out,
 	struct parse_counts *counts, enum parse_level level, bool overhead);

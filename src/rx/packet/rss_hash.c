@@ -13,16 +13,15 @@
 const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 
 /*
- * Toeplitz xors, for each bit i of the data that is set (i = 0 is the most significant bit of the
- * first byte), the 32 bits of the key that begin at its bit i: W(i). This key repeats every 16
- * bits, so
- *   - W(i) = W(i mod 16). Two set bits at distances of 16 cancel, and what counts is the parity
- *     of the set bits at each position mod 16: the hash of the data is the hash of the xor of its
- *     16-bit words, F. All fields of a key are whole words, so both directions of a connection
- *     have the same F, and ports that are 0 change nothing.
- *   - both halves of W(i) are the same 16 bits, the key's word rotated left by i. So the hash is
- *     a 16-bit value twice, and position i + 8 is position i rotated by 8 more: one table of 256
- *     entries serves both bytes of F.
+ * For each set bit i of the data (0 is the most significant bit of the first byte), Toeplitz xors
+ * W(i): the 32 bits of the key from its bit i on. This key repeats every 16 bits. So:
+ *  - W(i) = W(i mod 16). Two set bits at a distance of 16 cancel: only the parity of the set bits
+ * at each position mod 16 counts. So the hash of the data is the hash of F, the xor of its 16-bit
+ * words. All fields of a key are whole words: both directions of a connection have the same F, and
+ * zero ports have no effect.
+ *  - Both halves of W(i) are the same 16 bits: the word of the key, rotated left by i. So both
+ * halves of the hash are equal, and position i + 8 is position i rotated by another 8: one table of
+ * 256 entries serves both bytes of F.
  */
 #define ROTATED(i)   (0x6d5a6d5au >> (16 - (i)) & 0xffff)
 #define BIT(byte, i) ((byte) >> (7 - (i)) & 1 ? ROTATED(i) : 0)
@@ -36,7 +35,7 @@ const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX] = {KEY32, KEY32};
 
 static const uint16_t toeplitz[256] = {T256(0)};
 
-/* The hash of data whose 16-bit words, as loaded, were xored into one of 32 bits. */
+/* Returns the hash of data, given the xor of its 32-bit words in memory order. */
 static inline uint32_t toeplitz_folded(uint32_t fold)
 {
 	uint8_t word[4];
@@ -47,7 +46,7 @@ static inline uint32_t toeplitz_folded(uint32_t fold)
 	return hash * 0x10001u;
 }
 
-/* The keys have no ports where the protocol has none; cards leave them out in any fragment. */
+/* Ports are 0 in keys of other protocols. NICs ignore them in any fragment. */
 static inline uint32_t fold_ports(
 	const struct parsed *parsed, const uint8_t *src_port, const uint8_t *dst_port)
 {
@@ -61,7 +60,7 @@ static inline uint32_t fold64(uint64_t word)
 
 #define ports_of(key) (load16((key).src_port) ^ load16((key).dst_port))
 
-/* The mask is a constant where all fields are hashed. */
+/* `mask` is a constant if all fields are hashed. */
 static inline __attribute__((always_inline)) uint32_t hash4(
 	const struct key4 *key, uint32_t ports, const struct rss_mask *mask)
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The flow hash that steers packets to queues: Toeplitz under the key 6D 5A repeated, which makes
- * it symmetric (Woo and Park 2012), so that both directions of a connection meet on one worker. The
- * key is public: a sender can aim at one worker, but not at a sketch.
+ * Flow hash that distributes packets over queues: Toeplitz with the repeated key 6D 5A, which makes
+ * it symmetric (Woo and Park 2012). Both directions of a connection reach the same worker. The key
+ * is public: a sender can direct load at one worker, but cannot cause collisions in a sketch.
  */
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ enum rss_fields {
 };
 
 #define RSS_KEY_LEN_MAX 64
-#define RSS_RETA_SIZE   128 /* entries of the software indirection table, as many cards have */
+#define RSS_RETA_SIZE   128 /* entries of the software indirection table; common in NICs */
 
 extern const uint8_t rss_symmetric_key[RSS_KEY_LEN_MAX];
 
@@ -39,13 +39,13 @@ struct rss_mask {
 
 struct rss_mask rss_mask_of(enum rss_fields fields);
 
-/* As rss_hash(), of the fields in the mask. */
+/* As rss_hash(), but only for the fields in the mask. */
 uint32_t rss_hash_masked(
 	enum parse_verdict verdict, const struct parsed *parsed, const struct rss_mask *mask);
 
 /*
- * The same of the 5-tuples of a burst, where what was no part of them is forgotten: the first
- * fragment of a datagram has ports.
+ * Hashes the 5-tuples of a burst. Unlike rss_hash_masked(), includes the ports of first fragments,
+ * because keys do not mark them as fragments.
  */
 void rss_hash_burst(
 	const struct key_burst *burst, const struct rss_mask *mask, uint32_t hashes[BURST_MAX]);

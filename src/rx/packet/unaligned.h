@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Words of a packet, wherever they begin, in the CPU's own order of bytes. */
+/* Loads words from any address, in the byte order of the CPU. */
 
 #include <stdint.h>
 #include <string.h>
