@@ -175,12 +175,12 @@ def test_an_interface_that_the_filter_does_not_suit(test):
         raw = order.count(1)
         assert int(stats[0]['measured']) == len(order) - raw and int(stats[0]['filtered']) == raw, stats
         assert sum(int(row['packets']) for row in rows) == len(order) - raw, rows
-        result.expect_one_warning('both.pcapng', 'link type 101 (RAW)', '--filter does not suit it',
+        result.expect_one_warning('both.pcapng', 'link type 101 (RAW)', '--filter does not apply',
                                   f'{raw} packet{"s" if raw > 1 else ""} not measured')
     files = [write_classic(test.path(f'{link}.pcap'), link, [(1, data)], '<') for link, data in ((101, ip), (1, frame))]
     _, stats, result = test.measure('--pcap', files[0], '--pcap', files[1], '--filter', 'not vlan 5', '--interval', '0')
     assert stats[0]['measured'] == stats[0]['filtered'] == '1', stats
-    result.expect_one_warning('101.pcap', '--filter does not suit it', ': 1 packet not measured')
+    result.expect_one_warning('101.pcap', '--filter does not apply', ': 1 packet not measured')
 
 
 def test_a_filter_that_suits_no_interface(test):

@@ -561,7 +561,7 @@ static void test_sections_differ(void **state)
 	end_file(f);
 	read_all(f);
 	assert_int_equal(f->end, -1);
-	assert_one_line(f->source->error, "interface 0, which is not described");
+	assert_one_line(f->source->error, "packet of unknown interface 0");
 	assert_int_equal(f->nb_packets, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_packet(f, i, SECOND_NS * i, 60, 60 + i, 'a');
@@ -706,7 +706,7 @@ static void test_pcapng_cut(void **state)
 		f->bytes.len = length;
 		end_file(f);
 		if (length == section) {
-			assert_refused(f, "it describes no interface");
+			assert_refused(f, "truncated: no interface");
 		} else if (length == section + interface) {
 			read_all(f);
 			assert_int_equal(f->end, 0);
@@ -733,21 +733,21 @@ static void test_pcapng_damage(void **state)
 		uint32_t value;
 		const char *part;
 	} rows[] = {
-		{interface + 4, 8, "impossible length: 8 bytes"},
-		{interface + 4, 46, "impossible length: 46 bytes"},
-		{interface + 4, 16, "says at its end"},
+		{interface + 4, 8, "invalid block length: 8 bytes"},
+		{interface + 4, 46, "invalid block length: 46 bytes"},
+		{interface + 4, 16, "block lengths differ"},
 		{interface + 4, UINT32_MAX - 3, "truncated"},
-		{interface + 40, 48, "a block of 44 bytes says at its end that it has 48"},
-		{interface + 16, 9 | 100 << 16, "its options are cut"},
-		{interface + 16, 9 | 4 << 16, "its option 9 has 4 bytes instead of 1"},
-		{interface + 16, 14 | 4 << 16, "its option 14 has 4 bytes instead of 8"},
-		{interface + 20, 20, "count 10^-20 s, too fine"},
-		{interface + 20, 0x80 | 64, "count 2^-64 s, too fine"},
-		{packet + 8, 2, "interface 2, which is not described"},
+		{interface + 40, 48, "block lengths differ: 44 at its start, 48 at its end"},
+		{interface + 16, 9 | 100 << 16, "truncated options"},
+		{interface + 16, 9 | 4 << 16, "option 9 has 4 bytes instead of 1"},
+		{interface + 16, 14 | 4 << 16, "option 14 has 4 bytes instead of 8"},
+		{interface + 20, 20, "unit 10^-20 s is not supported"},
+		{interface + 20, 0x80 | 64, "unit 2^-64 s is not supported"},
+		{packet + 8, 2, "packet of unknown interface 2"},
 		{packet + 20, 61, "invalid packet capture length 61 in a block of 92 bytes"},
 		{packet + 20, UINT32_MAX, "invalid packet capture length 4294967295"},
-		{packet + 88, 91, "says at its end"},
-		{packet, 0x0a0d0d0a, "has no byte order"},
+		{packet + 88, 91, "block lengths differ"},
+		{packet, 0x0a0d0d0a, "invalid byte-order magic"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -786,7 +786,7 @@ static void test_short_blocks(void **state)
 		read_all(f);
 		assert_int_equal(f->end, -1);
 		assert_int_equal(f->nb_packets, 2);
-		assert_one_line(f->source->error, "impossible length");
+		assert_one_line(f->source->error, "invalid block length");
 		teardown(state);
 		setup(state);
 	}
@@ -883,7 +883,7 @@ static void test_unknown_file(void **state)
 		for (uint32_t i = 0; i < n; i++)
 			add_packet(&f->bytes, i, 1, 60, 60, 'a');
 		end_file(f);
-		assert_refused(f, "no packet of it can be read: link type 105 (");
+		assert_refused(f, "no readable packet: link type 105 (");
 		teardown(state);
 		setup(state);
 	}
@@ -995,8 +995,8 @@ static void test_filter_that_suits_some(void **state)
 		for (unsigned int i = 0; i < 4; i++)
 			assert_int_equal(matches(&set, f->packets[i].filter), order[i] == 'b');
 		assert_warning(f, 0,
-			"link type 101 (RAW) of interface 0: --filter does not suit "
-			"it: 2 packets not measured");
+			"link type 101 (RAW) of interface 0: --filter does not apply: "
+			"2 packets not measured");
 		assert_warning(f, 1,
 			"link type 105 (IEEE802_11) of interface 2: not supported: 1 "
 			"packet not measured");
@@ -1022,7 +1022,7 @@ static void test_filter_that_suits_some_files(void **state)
 		assert_int_equal(matches(&set, f->packets[i].filter), f->fills[i] == 1);
 	assert_warning(f, 0, ": link type 105 (IEEE802_11): not supported: 1 packet not measured");
 	assert_warning(
-		f, 1, ": link type 101 (RAW): --filter does not suit it: 2 packets not measured");
+		f, 1, ": link type 101 (RAW): --filter does not apply: 2 packets not measured");
 	filter_set_free(&set);
 }
 
@@ -1041,7 +1041,7 @@ static void test_filter_that_suits_nothing(void **state)
 	end_file(f);
 	assert_false(set_filter(f, &set, "vlan 5"));
 	assert_one_line(f->source->error, f->paths[0]);
-	assert_one_line(f->source->error, "--filter does not suit it: ");
+	assert_one_line(f->source->error, "--filter does not apply: ");
 	filter_set_free(&set);
 }
 
@@ -1107,7 +1107,7 @@ static void test_gzip_cut(void **state)
 	read_all(f);
 	assert_int_equal(f->end, -1);
 	assert_int_equal(f->nb_packets, 1000);
-	assert_one_line(f->source->error, "gzip stream ends too early");
+	assert_one_line(f->source->error, "truncated gzip stream");
 	assert_one_line(f->source->error, "after 1000 packets");
 }
 
@@ -1126,7 +1126,7 @@ static void test_gzip_corrupt(void **state)
 	fclose(file);
 	read_all(f);
 	assert_int_equal(f->end, -1);
-	assert_one_line(f->source->error, "gzip stream is corrupt");
+	assert_one_line(f->source->error, "corrupt gzip stream");
 }
 
 static void test_damage(void **state)
@@ -1326,8 +1326,8 @@ static void test_refusals(void **state)
 			6, "xz -dc"},
 		{"BZh9", 4, "bzip2 -dc"},
 		{"\x28\xb5\x2f\xfd", 4, "zstd -dc"},
-		{"\x1f\x8b\x08\0", 4, "gzip stream ends too early"},
-		{"\x1f\x8b no gzip in here", 18, "gzip stream is corrupt"},
+		{"\x1f\x8b\x08\0", 4, "truncated gzip stream"},
+		{"\x1f\x8b no gzip in here", 18, "corrupt gzip stream"},
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

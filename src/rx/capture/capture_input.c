@@ -12,18 +12,18 @@
 #include "base/signals.h"
 #include "rx/source.h"
 
-#define LOOK_MS 100 /* between two looks whether a wait shall end */
+#define LOOK_MS 100 /* ms between checks for a stop request */
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-#define READ_BYTES 1024 /* whose end inputs reach */
+#define READ_BYTES 1024 /* so small that inputs reach its end */
 #else
-#define READ_BYTES (256 * 1024) /* at once; a part of the second cache */
+#define READ_BYTES (256 * 1024) /* bytes per read; fits in a part of the L2 cache */
 #endif
-#define GZIP_BUFFER (READ_BYTES + 1) /* two reads in which the first brings one byte */
+#define GZIP_BUFFER (READ_BYTES + 1) /* fits two reads if the first has one byte */
 
 static const uint8_t gzip_magic[2] = {0x1f, 0x8b};
 
-/* Returns true, with EINTR in errno, if a signal asked for the end of the run. */
+/* Returns true, with EINTR in errno, if a signal requested the end of the run. */
 static bool is_interrupted(void)
 {
 	if (!signals_stop_requested())
@@ -33,8 +33,8 @@ static bool is_interrupted(void)
 }
 
 /*
- * Waits until there are bytes or the end. A signal that asks for the end of the run ends the wait,
- * with EINTR; any other does not.
+ * Waits for bytes or the end of the file. Only a signal that requests the end of the run interrupts
+ * the wait, with EINTR.
  */
 static bool await_bytes(const struct capture_input *input)
 {
@@ -48,8 +48,8 @@ static bool await_bytes(const struct capture_input *input)
 }
 
 /*
- * read(2) that counts and waits, also where the descriptor does not block. Returns the bytes read,
- * 0 at the end, -1 with errno.
+ * As read(2), but waits also on non-blocking descriptors, and counts the bytes. Returns the bytes
+ * read, 0 at the end, -1 with errno.
  */
 static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 {
@@ -67,7 +67,7 @@ static ssize_t read_file(struct capture_input *input, void *buffer, size_t size)
 	return got;
 }
 
-/* Appends to the compressed bytes that wait. Returns as read_file() does. */
+/* Appends a read to the pending compressed bytes. Returns as read_file(). */
 static ssize_t gzip_fill(struct capture_input *input)
 {
 	z_stream *z = &input->inflate;
@@ -82,8 +82,8 @@ static ssize_t gzip_fill(struct capture_input *input)
 }
 
 /*
- * At the end of a member: 1 where another one begins, 0 where the file ends. What follows the last
- * member and is none is ignored, as gzip(1) does.
+ * Starts the next gzip member. Returns 1 if there is one, 0 at the end, -1 with errno. Ignores data
+ * after the last member that is not a member, as gzip(1) does.
  */
 static int gzip_next_member(struct capture_input *input)
 {
@@ -122,7 +122,7 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 			if (got < 0)
 				return -1;
 			if (got == 0) {
-				input->damage = "the gzip stream ends too early";
+				input->damage = "truncated gzip stream";
 				break;
 			}
 		}
@@ -130,12 +130,12 @@ static ssize_t read_gzip(struct capture_input *input, uint8_t *buffer, size_t si
 		if (status == Z_STREAM_END)
 			input->member_end = true;
 		else if (status != Z_OK)
-			input->damage = "the gzip stream is corrupt";
+			input->damage = "corrupt gzip stream";
 	}
 	return z->next_out - buffer;
 }
 
-/* The file turned out to be gzip: hands the bytes already read to zlib. */
+/* Starts decompression and passes the bytes already read to zlib. */
 static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t len)
 {
 	z_stream *z = &input->inflate;
@@ -153,7 +153,10 @@ static bool gzip_start(struct capture_input *input, const uint8_t *head, size_t 
 	return true;
 }
 
-/* A read may decompress to many buffers, and many reads to no byte: both look for a signal. */
+/*
+ * Checks for signals too, because one read can decompress to many buffers, and many reads to no
+ * byte.
+ */
 static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t size)
 {
 	if (is_interrupted())
@@ -161,7 +164,7 @@ static ssize_t read_some(struct capture_input *input, uint8_t *buffer, size_t si
 	return input->gzip ? read_gzip(input, buffer, size) : read_file(input, buffer, size);
 }
 
-/* Up to n bytes, however a pipe or gzip members cut them. */
+/* Reads until n bytes are available or the input ends, also across pipe writes and gzip members. */
 static void append_up_to(struct capture_input *input, size_t n)
 {
 	while (!input->ended && (size_t)(input->end - input->at) < n) {
@@ -175,7 +178,7 @@ static void append_up_to(struct capture_input *input, size_t n)
 	}
 }
 
-/* Looks at the first bytes: those of gzip are handed to zlib. */
+/* Reads the first bytes. Starts decompression if they are those of gzip. */
 static void start(struct capture_input *input)
 {
 	size_t len;
@@ -213,19 +216,19 @@ uint32_t capture_input_magic(struct capture_input *input)
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error)
 {
 	if (input->failure != 0)
-		source_error(error, "cannot be read on: %s", strerror(input->failure));
+		source_error(error, "cannot read further: %s", strerror(input->failure));
 	else
 		source_error(error, "truncated: %s", cut);
 }
 
-/* What can be told without reading. Fills regular and size. */
+/* Checks the type of the file without reading it. Sets regular and size. */
 static bool check_file(struct capture_input *input, const char *path, char *error)
 {
 	struct stat stat;
 	off_t start;
 
 	if (fstat(input->fd, &stat) != 0) {
-		source_error(error, "%s: cannot be read: %s", path, strerror(errno));
+		source_error(error, "%s: cannot read: %s", path, strerror(errno));
 		return false;
 	}
 	if (S_ISDIR(stat.st_mode)) {
@@ -242,11 +245,11 @@ static bool check_file(struct capture_input *input, const char *path, char *erro
 bool capture_input_open(struct capture_input *input, const char *path, char *error)
 {
 	memset(input, 0, sizeof(*input));
-	/* A FIFO's writer is waited for like its bytes. */
+	/* Does not block until a FIFO has a writer: read_file() waits and checks for signals. */
 	input->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
 					   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input->fd < 0) {
-		source_error(error, "%s: cannot be opened: %s", path, strerror(errno));
+		source_error(error, "%s: cannot open: %s", path, strerror(errno));
 		return false;
 	}
 	if (check_file(input, path, error)) {
@@ -256,7 +259,7 @@ bool capture_input_open(struct capture_input *input, const char *path, char *err
 			start(input);
 			return true;
 		}
-		source_error(error, "%s: no memory to read it", path);
+		source_error(error, "%s: out of memory", path);
 	}
 	capture_input_close(input);
 	return false;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The bytes of a capture file, plain or gzip, in a buffer that readers look into: packets are not
- * copied out of it. It counts what was read, for the progress line.
+ * Buffered reader of a capture file, plain or gzip. Packets are not copied out of the buffer.
+ * Counts the bytes read, for the progress line.
  */
 
 #include <stdatomic.h>
@@ -16,15 +16,16 @@
 
 #include "rx/packet/link_type.h"
 
-/* The most that a reader can look at as one: a packet with what stands around it. */
+/* Maximum bytes per request: a packet with its headers */
 #define CAPTURE_INPUT_WHOLE (PACKET_BYTES_MAX + 64)
 
 struct capture_input {
 	int fd; /* -1: closed */
 	bool regular;
-	uint64_t size;             /* bytes from the start to the end, where regular */
-	_Atomic uint64_t consumed; /* bytes read from fd; written by the reader only */
-	const char *damage; /* NULL, or what is wrong with the file below the capture format */
+	uint64_t size; /* bytes to read; 0 if not regular */
+	_Atomic uint64_t
+		consumed;   /* Bytes read from fd. Written by the reader. Read by any thread. */
+	const char *damage; /* error of the gzip layer; NULL: none */
 	int failure;        /* errno of a read error; 0: none */
 
 	bool ended;
@@ -34,7 +35,7 @@ struct capture_input {
 	uint8_t *compressed;
 
 	uint8_t *buffer;
-	const uint8_t *at; /* the next byte; the reader moves it on, as far as `end` */
+	const uint8_t *at; /* the next byte; the reader advances it up to `end` */
 	uint8_t *end;
 };
 
@@ -43,15 +44,15 @@ struct capture_input {
  * failure.
  */
 bool capture_input_open(struct capture_input *input, const char *path, char *error);
-/* Also of one that is closed. */
+/* Has no effect if already closed. */
 void capture_input_close(struct capture_input *input);
 
-/* As capture_input_have(), and reads. */
+/* Slow path of capture_input_have(): reads. */
 size_t capture_input_fill(struct capture_input *input, size_t n);
 
 /*
- * Brings the next n bytes, CAPTURE_INPUT_WHOLE at most, to at[], where they stay until the next
- * call. Returns n, or how many there are where the file ends, is damaged or cannot be read on.
+ * Makes the next n <= CAPTURE_INPUT_WHOLE bytes available at at[], valid until the next call.
+ * Returns n, or less if the file ends, is damaged or cannot be read.
  */
 static inline size_t capture_input_have(struct capture_input *input, size_t n)
 {
@@ -61,10 +62,13 @@ static inline size_t capture_input_have(struct capture_input *input, size_t n)
 /* Returns the first four bytes without consuming them; 0 if there are fewer. */
 uint32_t capture_input_magic(struct capture_input *input);
 
-/* Writes why bytes are missing: the file is truncated, or a read failed. */
+/*
+ * Writes the reason why bytes are missing: `cut` after "truncated: ", or the error of a failed
+ * read.
+ */
 void capture_input_explain(const struct capture_input *input, const char *cut, char *error);
 
-/* Numbers in this machine's byte order, or swapped. */
+/* Reads a number in this machine's byte order, or in the other one if swapped. */
 static inline uint16_t capture_u16(const uint8_t *bytes, bool swapped)
 {
 	uint16_t value;

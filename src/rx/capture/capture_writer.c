@@ -12,7 +12,7 @@
 
 #define BUFFER_SIZE (1024 * 1024)
 
-/* The classic format's headers (draft-ietf-opsawg-pcap). */
+/* Headers of the classic format (draft-ietf-opsawg-pcap) */
 struct file_header {
 	uint32_t magic;
 	uint16_t major, minor;
@@ -36,11 +36,11 @@ struct capture_writer {
 	int fd;
 	bool failed;
 	bool header_written;
-	size_t used; /* bytes of the buffer: whole records */
+	size_t used; /* bytes in the buffer, complete records only */
 	uint8_t buffer[BUFFER_SIZE];
 };
 
-/* Bytes of the whole records among the first `length` bytes of the buffer. */
+/* Returns the bytes of the complete records among the first `length` bytes of the buffer. */
 static size_t whole_records(const struct capture_writer *writer, size_t length)
 {
 	size_t whole = writer->header_written ? 0 : sizeof(struct file_header);
@@ -62,8 +62,8 @@ static size_t whole_records(const struct capture_writer *writer, size_t length)
 }
 
 /*
- * Ends the writing. `done` bytes of the buffer were written: cuts off the part of a record at the
- * end of a regular file.
+ * Marks the writer as failed, after `done` bytes of the buffer were written. Removes an incomplete
+ * record from the end of a regular file. Returns -1.
  */
 static int fail(struct capture_writer *writer, size_t done, int reason, char *error)
 {
@@ -74,9 +74,9 @@ static int fail(struct capture_writer *writer, size_t done, int reason, char *er
 	writer->used = 0;
 	if (reason == EPIPE && writer->fd == STDOUT_FILENO)
 		return -1;
-	source_error(error, "%s: cannot be written: %s%s", writer->path, strerror(reason),
+	source_error(error, "%s: cannot write: %s%s", writer->path, strerror(reason),
 		part > 0 && end >= part && ftruncate(writer->fd, end - part) != 0
-			? "; the last packet in it is cut"
+			? "; its last packet is incomplete"
 			: "");
 	return -1;
 }
@@ -113,7 +113,8 @@ enum capture_writer_result capture_writer_open(
 	struct capture_writer *w = malloc(sizeof(*w));
 
 	if (w == NULL) {
-		source_error(error, "%s: no memory for a buffer of %d bytes", path, BUFFER_SIZE);
+		source_error(
+			error, "%s: out of memory for a buffer of %d bytes", path, BUFFER_SIZE);
 		return CAPTURE_WRITER_FAILED;
 	}
 	w->path = path;
@@ -126,7 +127,7 @@ enum capture_writer_result capture_writer_open(
 		if (exists)
 			source_error(error, "%s: exists; --force overwrites it", path);
 		else
-			source_error(error, "%s: cannot be opened: %s", path, file_error(errno));
+			source_error(error, "%s: cannot open: %s", path, file_error(errno));
 		free(w);
 		return exists ? CAPTURE_WRITER_EXISTS : CAPTURE_WRITER_FAILED;
 	}
@@ -163,7 +164,7 @@ int capture_writer_close(struct capture_writer *writer, char *error)
 	int result = writer->failed ? -1 : flush(writer, error);
 
 	if (writer->fd != STDOUT_FILENO && close(writer->fd) != 0 && result == 0) {
-		source_error(error, "%s: cannot be written: %s", writer->path, strerror(errno));
+		source_error(error, "%s: cannot write: %s", writer->path, strerror(errno));
 		result = -1;
 	}
 	free(writer);

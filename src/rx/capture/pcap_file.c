@@ -5,17 +5,17 @@
 
 #define MAGIC_MICRO   0xa1b2c3d4u
 #define MAGIC_NANO    0xa1b23c4du
-#define MAGIC_PATCHED 0xa1b2cd34u /* Linux' libpcap of 1998, with Alexey Kuznetzov's patch */
+#define MAGIC_PATCHED 0xa1b2cd34u /* libpcap of Linux of 1998, patched by Alexey Kuznetzov */
 
 #define HEAD_BYTES    24
 #define PACKET_BYTES  16
-#define PATCHED_BYTES 24 /* a packet's header there; the rest says how it came */
+#define PATCHED_BYTES 24 /* packet header of the patched format, with direction and protocol */
 
 #define ETHERNET       1
-#define FAKED_ETHERNET 14 /* bytes that were put before packets there, beyond the snap length */
+#define FAKED_ETHERNET 14 /* patched format: bytes added before packets, beyond the snap length */
 
 #define LINK_TYPE_BITS 0x03ffffffu
-#define FCS_IS_TOLD    0x04000000u /* and above, in words of 16 bits, how long it is */
+#define FCS_IS_TOLD    0x04000000u /* the bits above FCS_SHIFT are the FCS length in 16-bit words */
 #define FCS_SHIFT      28
 #define MAJOR_DGUX     543
 
@@ -38,7 +38,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	*file = (struct pcap_file){
 		.input = input, .swapped = !is_magic(capture_input_magic(input))};
 	if (capture_input_have(input, HEAD_BYTES) < HEAD_BYTES) {
-		capture_input_explain(input, "its head is cut", file->error);
+		capture_input_explain(input, "incomplete file header", file->error);
 		return false;
 	}
 	magic = capture_u32(input->at, file->swapped);
@@ -52,7 +52,7 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	file->fcs_bytes = link & FCS_IS_TOLD ? 2 * (link >> FCS_SHIFT) : 0;
 	input->at += HEAD_BYTES;
 	if (file->major != 2 && (file->major != MAJOR_DGUX || file->minor != 0)) {
-		source_error(file->error, "version %u.%u of pcap is not known", file->major,
+		source_error(file->error, "pcap version %u.%u is not supported", file->major,
 			file->minor);
 		return false;
 	}
@@ -63,7 +63,10 @@ bool pcap_file_begin(struct pcap_file *file, struct capture_input *input)
 	return true;
 }
 
-/* Before version 2.3, and in some files of it, the captured length was the second. */
+/*
+ * Files before version 2.3, and some of version 2.3, have the wire length before the captured
+ * length.
+ */
 static bool lengths_swapped(const struct pcap_file *file, uint32_t captured, uint32_t wire_len)
 {
 	if (file->major == MAJOR_DGUX || file->minor < 3)
@@ -81,10 +84,10 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 	if (got == 0 && input->failure == 0)
 		return 0;
 	if (got < header) {
-		capture_input_explain(input, "the last packet's header is cut", file->error);
+		capture_input_explain(input, "incomplete header of the last packet", file->error);
 		return -1;
 	}
-	/* Unsigned numbers of 32 bits: until 2106, and fractions of more than a second are carried. */
+	/* Unsigned seconds last until 2106. A fraction above one second is carried. */
 	packet->time = capture_u32(input->at, file->swapped) * SECOND_NS +
 		       (int64_t)capture_u32(input->at + 4, file->swapped) * file->fraction_ns;
 	captured = capture_u32(input->at + 8, file->swapped);
@@ -96,13 +99,12 @@ int pcap_file_next(struct pcap_file *file, struct source_packet *packet)
 		wire_len = first;
 	}
 	if (captured > PACKET_BYTES_MAX) {
-		source_error(file->error,
-			"invalid packet capture length %u, more than the %d of any capture",
+		source_error(file->error, "invalid packet capture length %u, the maximum is %d",
 			captured, PACKET_BYTES_MAX);
 		return -1;
 	}
 	if (capture_input_have(input, header + captured) < header + captured) {
-		capture_input_explain(input, "the last packet is cut", file->error);
+		capture_input_explain(input, "incomplete last packet", file->error);
 		return -1;
 	}
 	packet->data = input->at + header;

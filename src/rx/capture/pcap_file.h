@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Capture files of the classic format (draft-ietf-opsawg-pcap), and of those that came before it:
- * of either byte order, with stamps in microseconds or nanoseconds, with lengths that are swapped
- * or patched headers. What libpcap reads of a file is read, byte for byte; tests hold it to that.
- * libpcap takes stdio's calls for each packet, which is twice as long as all the rest.
+ * Reads capture files of the classic format (draft-ietf-opsawg-pcap) and its predecessors: either
+ * byte order, microseconds or nanoseconds, swapped lengths, patched headers. Tests verify that all
+ * bytes equal those of libpcap. libpcap itself is not used, because its stdio calls for each packet
+ * take twice as long as all the rest.
  */
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 
 struct pcap_file {
 	struct capture_input *input;
-	bool swapped; /* not in this machine's byte order */
-	bool patched; /* headers of packets are longer */
+	bool swapped; /* byte order is not that of this machine */
+	bool patched; /* longer packet headers */
 	uint16_t major, minor;
 	uint32_t snaplen;
 	int32_t fraction_ns;  /* ns per unit of the fraction of a second */
@@ -26,12 +26,14 @@ struct pcap_file {
 	char error[SOURCE_ERROR_MAX];
 };
 
-/* Returns true if the input begins like such a file. Consumes nothing. */
+/* Returns true if the input begins with a magic number of such a file. Consumes nothing. */
 bool pcap_file_is(struct capture_input *input);
 
-/* Reads the head of the file. Returns false with one line in file->error. */
+/* Reads the file header. Returns false with one line in file->error. */
 bool pcap_file_begin(struct pcap_file *file, struct capture_input *input);
 
-/* 1: data, lengths, snaplen and time of *packet are filled. 0: the end. -1: damage, one line in
- * file->error. */
+/*
+ * Returns 1 if data, lengths, snaplen and time of *packet are filled, 0 at the end, -1 if the file
+ * is damaged, with one line in file->error.
+ */
 int pcap_file_next(struct pcap_file *file, struct source_packet *packet);

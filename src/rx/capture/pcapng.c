@@ -21,26 +21,26 @@ enum {
 
 enum {
 	OPTION_END = 0,
-	OPTION_FLAGS = 2, /* of a packet */
+	OPTION_FLAGS = 2, /* option of packet blocks */
 	OPTION_TSRESOL = 9,
 	OPTION_FCSLEN = 13,
 	OPTION_TSOFFSET = 14,
 };
 
-/* A block is type, length, body, and the length again; all are multiples of four bytes. */
+/* A block has type, length, body, and the length again. All are multiples of four bytes. */
 #define BODY_AT      8
 #define BLOCK_MIN    12
 #define SECTION_MIN  28
-#define INTERFACE_AT (BODY_AT + 8)  /* where its options begin */
-#define SIMPLE_AT    (BODY_AT + 4)  /* where the bytes of packets begin */
-#define CAPTURED_AT  (BODY_AT + 12) /* the captured length in both others */
-#define PACKET_AT    (BODY_AT + 20) /* and the bytes of packets */
+#define INTERFACE_AT (BODY_AT + 8)  /* options of an interface block */
+#define SIMPLE_AT    (BODY_AT + 4)  /* packet bytes of a simple packet block */
+#define CAPTURED_AT  (BODY_AT + 12) /* captured length in both other packet blocks */
+#define PACKET_AT    (BODY_AT + 20) /* packet bytes in both other packet blocks */
 
-/* Bits 5 to 8 of a packet's flags: the bytes of its FCS. 0: those of its interface. */
+/* Bits 5 to 8 of the packet flags: FCS length in bytes; 0: that of the interface */
 #define FLAGS_FCS_SHIFT 5
 #define FLAGS_FCS_MASK  15u
 
-/* What is kept of a block: as much as a packet takes. The rest of longer ones is read over. */
+/* Maximum block bytes in memory: enough for any packet. The rest of a longer block is skipped. */
 #define KEPT_MAX       (PACKET_AT + PACKET_BYTES_MAX + 4)
 #define OVER_MAX       4096
 #define INTERFACES_MAX 65536
@@ -48,35 +48,35 @@ enum {
 _Static_assert(KEPT_MAX <= CAPTURE_INPUT_WHOLE, "a block that is kept is read as one");
 _Static_assert(LINK_KINDS <= 32, "each kind of interface has a bit");
 
-/* Looks for a packet's flags in its options, which may come in parts. */
+/* Searches the options of a packet for its flags, chunk by chunk */
 struct flags_search {
-	uint64_t skip;   /* bytes before the next option, or before the options */
-	bool value_next; /* the flags are the next four bytes */
-	bool over;       /* they were found, or the options end */
-	uint32_t flags;  /* 0 where there are none */
+	uint64_t skip;   /* bytes until the next option */
+	bool value_next; /* the next four bytes are the flags */
+	bool over;       /* flags found, or end of options */
+	uint32_t flags;  /* 0: no flags */
 };
 
 struct pcapng {
 	struct capture_input *input;
 	bool swapped;
-	uint32_t type, length;      /* of the block */
-	struct flags_search search; /* in what is not kept of the block */
+	uint32_t type, length;      /* type and length of the current block */
+	struct flags_search search; /* search in a block longer than KEPT_MAX */
 	uint64_t packets, described;
-	uint32_t kinds; /* a bit for each kind of interface that was described */
+	uint32_t kinds; /* bit per kind of interface in the file so far */
 	int first_link; /* link type of the first interface */
 	bool links_differ;
 	uint32_t nb_interfaces, max_interfaces;
 	struct pcapng_interface *interfaces;
 	char error[SOURCE_ERROR_MAX];
 	const uint8_t *block;
-	uint8_t kept[KEPT_MAX]; /* of a long one */
+	uint8_t kept[KEPT_MAX]; /* start of a block longer than KEPT_MAX */
 };
 
 /* Blocks */
 
 static int fail_read(struct pcapng *pcapng)
 {
-	capture_input_explain(pcapng->input, "the last block is cut", pcapng->error);
+	capture_input_explain(pcapng->input, "incomplete last block", pcapng->error);
 	return -1;
 }
 
@@ -87,11 +87,11 @@ static bool find_byte_order(struct pcapng *pcapng)
 	pcapng->swapped = magic != BYTE_ORDER_MAGIC;
 	if (!pcapng->swapped || magic == __builtin_bswap32(BYTE_ORDER_MAGIC))
 		return true;
-	source_error(pcapng->error, "a section has no byte order: 0x%08x", magic);
+	source_error(pcapng->error, "invalid byte-order magic: 0x%08x", magic);
 	return false;
 }
 
-/* Takes the next n bytes, a multiple of four. */
+/* Searches the next n bytes, a multiple of four. */
 static void search_flags(
 	struct flags_search *search, const uint8_t *bytes, uint32_t n, bool swapped)
 {
@@ -119,7 +119,7 @@ static bool has_flags(const struct pcapng *pcapng)
 	return pcapng->type == BLOCK_ENHANCED_PACKET || pcapng->type == BLOCK_PACKET;
 }
 
-/* Reads over bytes, a multiple of four; end[] gets the last four of them. */
+/* Skips bytes, a multiple of four. end[] gets the last four of them. */
 static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 {
 	struct capture_input *input = pcapng->input;
@@ -130,7 +130,7 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 		if (capture_input_have(input, n) < n)
 			return false;
 		memcpy(end, input->at + n - 4, 4);
-		if (has_flags(pcapng)) /* the block ends with its length */
+		if (has_flags(pcapng)) /* the last word of the block is its length */
 			search_flags(
 				&pcapng->search, input->at, n < bytes ? n : n - 4, pcapng->swapped);
 		input->at += n;
@@ -139,7 +139,10 @@ static bool read_over(struct pcapng *pcapng, uint32_t bytes, uint8_t end[4])
 	return true;
 }
 
-/* Where it is longer than what is kept, that is copied: the rest is read into the same buffer. */
+/*
+ * Reads a block longer than KEPT_MAX: copies the first KEPT_MAX bytes, because the input buffer is
+ * overwritten while it skips the rest.
+ */
 static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 {
 	uint64_t captured;
@@ -153,7 +156,7 @@ static bool read_long(struct pcapng *pcapng, uint8_t end[4])
 	return read_over(pcapng, pcapng->length - KEPT_MAX, end);
 }
 
-/* The block, of which the first BLOCK_MIN bytes were looked at. */
+/* Reads the block whose first BLOCK_MIN bytes are available. Returns 1, or -1 if damaged. */
 static int read_whole(struct pcapng *pcapng)
 {
 	uint32_t kept = pcapng->length < KEPT_MAX ? pcapng->length : KEPT_MAX;
@@ -166,15 +169,17 @@ static int read_whole(struct pcapng *pcapng)
 	memcpy(end, pcapng->block + kept - 4, 4);
 	if (pcapng->length > kept && !read_long(pcapng, end))
 		return fail_read(pcapng);
-	/* libpcap does not look at that of a file's first block, and some write it wrong. */
+	/*
+	 * libpcap ignores the second length of section blocks, and some programs write a wrong one.
+	 */
 	if (capture_u32(end, pcapng->swapped) == pcapng->length || pcapng->type == PCAPNG_MAGIC)
 		return 1;
-	source_error(pcapng->error, "a block of %u bytes says at its end that it has %u",
+	source_error(pcapng->error, "block lengths differ: %u at its start, %u at its end",
 		pcapng->length, capture_u32(end, pcapng->swapped));
 	return -1;
 }
 
-/* 1: block[], type and length are filled. 0: the end. -1: damage. */
+/* Returns 1 if block, type and length are set, 0 at the end, -1 if damaged. */
 static int read_block(struct pcapng *pcapng)
 {
 	size_t got = capture_input_have(pcapng->input, BLOCK_MIN);
@@ -190,17 +195,17 @@ static int read_block(struct pcapng *pcapng)
 	pcapng->length = capture_u32(pcapng->block + 4, pcapng->swapped);
 	if (pcapng->length >= BLOCK_MIN && pcapng->length % 4 == 0)
 		return read_whole(pcapng);
-	source_error(pcapng->error, "a block has an impossible length: %u bytes", pcapng->length);
+	source_error(pcapng->error, "invalid block length: %u bytes", pcapng->length);
 	return -1;
 }
 
-/* A block that is shorter than its fixed part. */
+/* Returns false, with an error, if the block is shorter than its fixed part. */
 static bool has_bytes(struct pcapng *pcapng, uint32_t fixed)
 {
 	if (pcapng->length >= fixed + 4)
 		return true;
-	source_error(pcapng->error, "a block of type %u has an impossible length: %u bytes",
-		pcapng->type, pcapng->length);
+	source_error(pcapng->error, "block type %u: invalid block length: %u bytes", pcapng->type,
+		pcapng->length);
 	return false;
 }
 
@@ -214,13 +219,13 @@ static bool begin_section(struct pcapng *pcapng)
 	major = capture_u16(pcapng->block + BODY_AT + 4, pcapng->swapped);
 	if (major == 1)
 		return true;
-	source_error(pcapng->error, "version %u of pcapng is not known", major);
+	source_error(pcapng->error, "pcapng version %u is not supported", major);
 	return false;
 }
 
 /* Interfaces */
 
-/* The byte of if_tsresol: a power of ten, or of two where its highest bit is set. */
+/* if_tsresol: a negative power of ten, or of two if the highest bit is set. */
 static bool set_resolution(
 	struct pcapng *pcapng, struct pcapng_interface *interface, uint8_t resolution)
 {
@@ -229,7 +234,7 @@ static bool set_resolution(
 
 	if (exponent > (binary ? 63 : 19)) {
 		source_error(pcapng->error,
-			"interface %u: its time stamps count %u^-%u s, too fine", interface->number,
+			"interface %u: timestamp unit %u^-%u s is not supported", interface->number,
 			binary ? 2 : 10, exponent);
 		return false;
 	}
@@ -239,7 +244,10 @@ static bool set_resolution(
 	return true;
 }
 
-/* Bits, as it is specified, or bytes, as Wireshark takes it: an FCS has 2 or 4 of them. */
+/*
+ * The FCS length is in bits by the specification, but in bytes in Wireshark. An FCS has 2 or 4
+ * bytes.
+ */
 static uint32_t fcs_bytes(uint8_t length)
 {
 	return length < 8 ? length : length / 8;
@@ -251,14 +259,13 @@ static bool take_option(struct pcapng *pcapng, struct pcapng_interface *interfac
 	uint32_t expected = code == OPTION_TSRESOL ? 1 : code == OPTION_TSOFFSET ? 8 : length;
 
 	if (length != expected) {
-		source_error(pcapng->error,
-			"interface %u: its option %u has %u bytes instead of %u", interface->number,
-			code, length, expected);
+		source_error(pcapng->error, "interface %u: option %u has %u bytes instead of %u",
+			interface->number, code, length, expected);
 		return false;
 	}
 	if (code == OPTION_TSRESOL)
 		return set_resolution(pcapng, interface, value[0]);
-	if (code == OPTION_FCSLEN && length == 1) /* libpcap reads over all of them */
+	if (code == OPTION_FCSLEN && length == 1) /* libpcap ignores this option */
 		interface->fcs_bytes = fcs_bytes(value[0]);
 	if (code == OPTION_TSOFFSET)
 		interface->offset_seconds = (int64_t)capture_u64(value, pcapng->swapped);
@@ -269,7 +276,7 @@ static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interfa
 {
 	uint32_t at = INTERFACE_AT, end = pcapng->length - 4;
 
-	while (at < end) { /* all are multiples of four */
+	while (at < end) { /* options are multiples of four bytes */
 		uint32_t code = capture_u16(pcapng->block + at, pcapng->swapped);
 		uint32_t length = capture_u16(pcapng->block + at + 2, pcapng->swapped);
 
@@ -277,7 +284,7 @@ static bool take_options(struct pcapng *pcapng, struct pcapng_interface *interfa
 		if (code == OPTION_END)
 			break;
 		if (length > end - at) {
-			source_error(pcapng->error, "interface %u: its options are cut",
+			source_error(pcapng->error, "interface %u: truncated options",
 				interface->number);
 			return false;
 		}
@@ -300,7 +307,7 @@ static struct pcapng_interface *add_interface(struct pcapng *pcapng)
 	if (pcapng->nb_interfaces == pcapng->max_interfaces) {
 		grown = realloc(pcapng->interfaces, max * sizeof(*grown));
 		if (grown == NULL) {
-			source_error(pcapng->error, "no memory for %u interfaces", max);
+			source_error(pcapng->error, "out of memory for %u interfaces", max);
 			return NULL;
 		}
 		pcapng->interfaces = grown;
@@ -317,8 +324,8 @@ static bool describe_interface(struct pcapng *pcapng)
 	if (interface == NULL || !has_bytes(pcapng, INTERFACE_AT))
 		return false;
 	if (pcapng->length > KEPT_MAX) {
-		source_error(pcapng->error, "an interface is described in %u bytes, too many",
-			pcapng->length);
+		source_error(
+			pcapng->error, "interface block of %u bytes is too long", pcapng->length);
 		return false;
 	}
 	*interface = (struct pcapng_interface){
@@ -351,13 +358,12 @@ static int64_t time_of(const struct pcapng_interface *interface, uint64_t stamp)
 	return time < 0 ? 0 : time < SOURCE_TIME_MAX ? (int64_t)time : SOURCE_TIME_MAX;
 }
 
-/* The packet whose bytes begin at `at`; captured and wire_len are filled. */
+/* Sets the data of a packet whose bytes are at offset `at`. captured and wire_len must be set. */
 static int take_packet(
 	struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t number, uint32_t at)
 {
 	if (number >= pcapng->nb_interfaces) {
-		source_error(pcapng->error, "a packet is of interface %u, which is not described",
-			number);
+		source_error(pcapng->error, "packet of unknown interface %u", number);
 		return -1;
 	}
 	if (packet->captured > pcapng->length - 4 - at || packet->captured > PACKET_BYTES_MAX) {
@@ -373,7 +379,7 @@ static int take_packet(
 	return 1;
 }
 
-/* Takes the FCS length from the packet's options, which begin at `at`. */
+/* Reads the FCS length from the packet options, which begin at `at`. */
 static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint32_t at)
 {
 	struct flags_search search = {0};
@@ -388,7 +394,7 @@ static void take_flags(struct pcapng *pcapng, struct pcapng_packet *packet, uint
 		packet->fcs_bytes = fcs_bytes;
 }
 
-/* Those two differ in how wide the interface's number is. */
+/* Reads an (enhanced) packet block. Only the width of the interface number differs. */
 static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, bool enhanced)
 {
 	const uint8_t *body = pcapng->block + BODY_AT;
@@ -413,7 +419,9 @@ static int take_stamped(struct pcapng *pcapng, struct pcapng_packet *packet, boo
 	return 1;
 }
 
-/* Of the first interface, without a time; as long as the packet was, up to the snap length. */
+/*
+ * Reads a simple packet block: first interface, no timestamp, captured length from the snap length.
+ */
 static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 {
 	uint32_t snaplen = pcapng->nb_interfaces > 0 ? pcapng->interfaces[0].snaplen : 0;
@@ -428,13 +436,14 @@ static int take_simple(struct pcapng *pcapng, struct pcapng_packet *packet)
 	return take_packet(pcapng, packet, 0, SIMPLE_AT);
 }
 
-/* A file of several kinds of interfaces in which nothing was captured is taken for cut. */
+/* A file whose interfaces differ in link type and have no packets counts as truncated. */
 static int end_file(struct pcapng *pcapng)
 {
 	if (pcapng->described > 0 && (pcapng->packets > 0 || !pcapng->links_differ))
 		return 0;
-	source_error(pcapng->error, "it describes %s",
-		pcapng->described > 0 ? "interfaces and has no packet of them" : "no interface");
+	source_error(pcapng->error, "truncated: %s",
+		pcapng->described > 0 ? "interfaces of several link types, but no packet"
+				      : "no interface");
 	return -1;
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * pcapng files, block by block: sections of either byte order, whose interfaces may differ in link
- * type, snap length and resolution of time. libpcap reads only files whose interfaces are alike.
- * Memory is bounded, whatever a file claims.
+ * Reads pcapng files, block by block. Sections may have either byte order; interfaces may differ in
+ * link type, snap length and time resolution (libpcap requires equal ones). Memory is bounded for
+ * any input.
  */
 
 #include <stdbool.h>
@@ -15,34 +15,34 @@
 struct pcapng_interface {
 	uint32_t number;      /* within its section */
 	int link_type_number; /* link type number of the file */
-	int kind;             /* as link_kind_find() returns it */
+	int kind;             /* kind by link_kind_find() */
 	enum link_type link;
 	uint32_t snaplen;
-	uint32_t fcs_bytes;     /* at the end of a packet, unless the packet has its own */
+	uint32_t fcs_bytes;     /* FCS bytes per packet, unless the packet has its own */
 	uint64_t units;         /* timestamp units per second */
-	int64_t offset_seconds; /* to be added */
+	int64_t offset_seconds; /* seconds, added to all timestamps */
 };
 
 struct pcapng_packet {
 	const uint8_t *data; /* valid until the next call */
 	uint32_t captured, wire_len;
-	int64_t time;       /* as in struct source_packet; 0: no timestamp in the file */
-	uint32_t fcs_bytes; /* at its end */
+	int64_t time;       /* ns since 1970-01-01 UTC; 0: no timestamp */
+	uint32_t fcs_bytes; /* FCS bytes at the end of data */
 	const struct pcapng_interface *interface;
 };
 
 struct pcapng;
 
-/* Returns true if the input begins like such a file. Consumes nothing. */
+/* Returns true if the input begins with the magic number of pcapng. Consumes nothing. */
 bool pcapng_is(struct capture_input *input);
 
-/* Reads from the input, which stays the caller's. Returns NULL where memory is missing. */
+/* The caller keeps the input. Returns NULL if out of memory. */
 struct pcapng *pcapng_create(struct capture_input *input);
 void pcapng_destroy(struct pcapng *pcapng);
 
-/* 1: *packet is filled. 0: the end. -1: damage, and pcapng_error() says which. */
+/* Returns 1 if *packet is filled, 0 at the end, -1 if damaged; pcapng_error() has the reason. */
 int pcapng_next(struct pcapng *pcapng, struct pcapng_packet *packet);
 const char *pcapng_error(const struct pcapng *pcapng);
 
-/* Returns a bit for each kind of interface that was described so far (rx/packet/link_type.h). */
+/* Returns a bit for each kind of interface in the file so far (rx/packet/link_type.h). */
 uint32_t pcapng_kinds(const struct pcapng *pcapng);

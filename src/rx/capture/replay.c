@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* Capture files, streamed, several of them merged by time. */
+/* Source that streams capture files and merges several by time. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@
 #include "rx/source.h"
 #include "config/config.h"
 
-#define NOT_SUITED (-1) /* in place of a program: the filter does not compile for the kind */
+#define NOT_SUITED (-1) /* no program: unknown link type, or the filter does not compile for it */
 
-/* Packets of a link type that cannot be measured. */
+/* Counter of packets that cannot be measured, by link type */
 struct left_out {
-	const char *path;     /* the first file that has one */
+	const char *path;     /* the first file with such packets */
 	int link_type_number; /* -1: all link types after the first LEFT_OUT_MAX - 1 */
-	int interface;        /* the first one in that file; -1: the classic format */
-	bool other_interfaces, other_files; /* also have such packets */
-	bool filter; /* true: the filter does not suit the link type. false: unknown link type */
+	int interface; /* the first interface with such packets in that file; -1: classic format */
+	bool other_interfaces, other_files; /* others have such packets too */
+	bool filter; /* true: the filter does not compile for the link type; false: unknown link type */
 	uint64_t packets;
 };
 
@@ -38,34 +38,34 @@ struct replay_file {
 	struct capture_input input;
 	struct pcapng *pcapng; /* NULL: classic format */
 	struct pcap_file pcap;
-	struct pcapng_interface only;             /* the one of a classic file */
-	const struct pcapng_interface *interface; /* the last packet's; NULL: none yet */
+	struct pcapng_interface only;             /* interface of a classic file */
+	const struct pcapng_interface *interface; /* interface of the last packet; NULL: none yet */
 	uint64_t packets;                         /* read so far */
-	struct source_packet head;                /* its packet, while another file's comes first */
+	struct source_packet head; /* its next packet, while it waits for other files */
 };
 
 struct replay {
-	struct source source; /* first: what the callers hold */
+	struct source source; /* first member: callers have a pointer to it */
 	unsigned int nb_files;
 	unsigned int nb_damaged;
-	/* A binary heap of the files that have a head: the earliest one is heap[0]. */
+	/* Binary heap of the files with a head; heap[0] has the earliest. */
 	unsigned int heap_size;
-	bool head_delivered;          /* heap[0] must advance before it is delivered again */
+	bool head_delivered;          /* heap[0] must read its next packet first */
 	int programs[LINK_KINDS + 1]; /* filter by kind, or NOT_SUITED; 0: no filter */
-	int no_match;                 /* a program that matches nothing; 0: no filter */
+	int no_match;                 /* program that matches nothing; 0: no filter */
 	unsigned int nb_left_out;
 	struct left_out left_out[LEFT_OUT_MAX];
 	struct replay_file **heap;
 	struct replay_file files[];
 };
 
-/* Whether the input goes on with these bytes. */
+/* Returns true if the next bytes of the input are `bytes`. */
 static bool begins_with(struct capture_input *input, const uint8_t *bytes, size_t len)
 {
 	return capture_input_have(input, len) == len && memcmp(input->at, bytes, len) == 0;
 }
 
-/* The tool that unpacks a file whose compression is not read here, or NULL. */
+/* Returns the tool that decompresses the file, or NULL if its format is not a known compression. */
 static const char *unpacker_of(struct capture_input *input)
 {
 	static const struct {
@@ -85,7 +85,7 @@ static const char *unpacker_of(struct capture_input *input)
 	return NULL;
 }
 
-/* Says what a file is that is no capture. */
+/* Writes the reason why a file is not a capture. */
 static void explain_refusal(struct replay_file *file, char *error)
 {
 	struct capture_input *input = &file->input;
@@ -95,7 +95,7 @@ static void explain_refusal(struct replay_file *file, char *error)
 	if (input->damage != NULL)
 		source_error(error, "%s: %s", file->path, input->damage);
 	else if (input->failure != 0)
-		source_error(error, "%s: cannot be read: %s", file->path, strerror(input->failure));
+		source_error(error, "%s: cannot read: %s", file->path, strerror(input->failure));
 	else if (len == 0)
 		source_error(error, "%s: is empty; a capture begins with a header", file->path);
 	else if (tool != NULL)
@@ -103,12 +103,13 @@ static void explain_refusal(struct replay_file *file, char *error)
 			"%s: is compressed with %s; pipe it: %s -dc %s | sketchtap --pcap -",
 			file->path, tool, tool, file->path);
 	else
-		source_error(error, "%s: cannot be read as pcap or pcapng: it begins as neither",
-			file->path);
+		source_error(error, "%s: not a pcap or pcapng file", file->path);
 }
 
-/* Bytes of a frame are those before its FCS, however much of it was captured; one that has more than
- * it says to have had is left as it is. */
+/*
+ * Removes the captured part of the FCS from the frame. Ignores packets with more captured bytes
+ * than bytes on the wire.
+ */
 static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 {
 	if (fcs_bytes == 0 || packet->captured > packet->wire_len)
@@ -119,7 +120,7 @@ static void leave_out_fcs(struct source_packet *packet, uint32_t fcs_bytes)
 		packet->captured = packet->wire_len;
 }
 
-/* Returns the counter of such packets. The last counter is shared by all further link types. */
+/* Returns the counter that matches `like`. The last counter is shared by all further link types. */
 static uint64_t *left_out_counter(struct replay *replay, const struct left_out *like)
 {
 	struct left_out *at = replay->left_out, *last = &replay->left_out[LEFT_OUT_MAX - 1];
@@ -139,7 +140,7 @@ static uint64_t *left_out_counter(struct replay *replay, const struct left_out *
 	return &at->packets;
 }
 
-/* Returns the counter of packets of this interface. */
+/* Returns the counter of unmeasured packets of this interface. */
 static uint64_t *leave_out(struct replay *replay, const struct replay_file *file,
 	const struct pcapng_interface *interface)
 {
@@ -193,7 +194,7 @@ static int advance_classic(struct replay_file *file, struct source_packet *to)
 	return status;
 }
 
-/* Reads the next packet of a file. 1: there is one. 0: the end. -1: damage. */
+/* Reads the next packet of a file. Returns 1, 0 at the end, -1 if damaged. */
 static int advance(struct replay *replay, struct replay_file *file, struct source_packet *to)
 {
 	int status = file->pcapng != NULL ? advance_pcapng(file, to) : advance_classic(file, to);
@@ -228,7 +229,7 @@ static bool before(const struct replay_file *a, const struct replay_file *b)
 	return a->head.time != b->head.time ? a->head.time < b->head.time : a->order < b->order;
 }
 
-/* Restores the heap below slot `at`, whose file became later. */
+/* Restores the heap order after the file in slot `at` became later. */
 static void sift_down(struct replay *replay, unsigned int at)
 {
 	struct replay_file *file = replay->heap[at];
@@ -256,7 +257,7 @@ static void note_damage(struct replay *replay, const struct replay_file *file)
 			file->path, file->packets, damage_of(file));
 }
 
-/* Out of the heap with it: the end, or damage. */
+/* Removes the first file from the heap, at its end or if damaged. */
 static void end_first(struct replay *replay, bool damaged)
 {
 	struct replay_file *file = replay->heap[0];
@@ -267,7 +268,7 @@ static void end_first(struct replay *replay, bool damaged)
 	replay->heap[0] = replay->heap[--replay->heap_size];
 }
 
-/* Whether no other file has a packet that comes before the next one of the first file. */
+/* Returns true if the first file has the earliest packet. */
 static bool is_first(const struct replay *replay)
 {
 	for (unsigned int child = 1; child <= 2 && child < replay->heap_size; child++)
@@ -285,8 +286,10 @@ static int replay_next(struct source *source, struct source_packet *packet)
 		int status = advance(replay, first, packet);
 
 		if (status == 1) {
-			/* Not by way of its head: what was written in parts is slow to be copied
-			 * whole. */
+			/*
+			 * Avoids a copy of the head: loading it whole right after partial stores
+			 * would stall.
+			 */
 			first->head.time = packet->time;
 			if (is_first(replay))
 				return 1;
@@ -317,12 +320,12 @@ static double replay_progress(const struct source *source)
 		consumed += atomic_load_explicit(&input->consumed, memory_order_relaxed);
 		size += input->size;
 	}
-	return consumed < size ? (double)consumed / (double)size : 1; /* a file may have grown */
+	return consumed < size ? (double)consumed / (double)size : 1; /* the file may have grown */
 }
 
 /*
- * libpcap compiles for an open capture: an empty one of the kind. Returns NULL where memory is
- * missing.
+ * Opens an empty capture of the kind, because libpcap compiles only for an open capture. Returns
+ * NULL if out of memory.
  */
 static pcap_t *empty_capture(int kind)
 {
@@ -358,7 +361,7 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 	int program;
 
 	if (pcap == NULL) {
-		snprintf(reason, FILTER_ERROR_MAX, "no memory to compile it");
+		snprintf(reason, FILTER_ERROR_MAX, "out of memory");
 		return -1;
 	}
 	program = filter_set_add(set, pcap, expression, reason);
@@ -368,7 +371,10 @@ static int compile_for_kind(int kind, const char *expression, struct filter_set 
 
 #define NOT_COMPILED (-2)
 
-/* Compiles it where nobody has, or where it did not suit: once more, for the reason. */
+/*
+ * Compiles the expression for the kind, unless that succeeded before. After a failure compiles
+ * again, for the reason. Returns true on success.
+ */
 static bool suits(struct replay *replay, int kind, const char *expression, struct filter_set *set,
 	char *reason)
 {
@@ -380,8 +386,8 @@ static bool suits(struct replay *replay, int kind, const char *expression, struc
 }
 
 /*
- * Returns true if the file describes an interface of one of these kinds. Reads the file once more, up
- * to the interface. Always false for pipes, which are read only once.
+ * Returns true if the file has an interface of one of these kinds. Reads the file again, up to the
+ * interface. Always false for pipes, which can be read only once.
  */
 static bool describes(const struct replay_file *file, uint32_t kinds)
 {
@@ -414,7 +420,7 @@ static bool one_describes(const struct replay *replay, uint32_t kinds)
 	return false;
 }
 
-/* Returns a bit for each kind of interface that the file has described so far. */
+/* Returns a bit for each kind of interface in the file so far. */
 static uint32_t kinds_of(const struct replay_file *file)
 {
 	if (file->pcapng != NULL)
@@ -423,9 +429,9 @@ static uint32_t kinds_of(const struct replay_file *file)
 }
 
 /*
- * Compiles the expression for the file: for all kinds if it is pcapng, which may describe more
- * interfaces later. Returns a bit for each kind that it suits. Writes a reason if it does not suit an
- * interface that is described.
+ * Compiles the expression for the file: for all kinds if it is pcapng, because interfaces may
+ * follow later. Returns a bit for each kind for which it compiles. Writes a reason if it does not
+ * compile for an interface read so far.
  */
 static uint32_t filter_file(struct replay *replay, struct replay_file *file, const char *expression,
 	struct filter_set *set, char *reason)
@@ -443,7 +449,7 @@ static uint32_t filter_file(struct replay *replay, struct replay_file *file, con
 	return suited;
 }
 
-/* Refuses an expression that suits no interface of any file. */
+/* Compiles the expression. Fails if it compiles for no interface of any file. */
 static bool replay_filter(struct source *source, const char *expression, struct filter_set *set)
 {
 	struct replay *replay = (struct replay *)source;
@@ -463,7 +469,7 @@ static bool replay_filter(struct source *source, const char *expression, struct 
 			unsuited = file->path;
 	}
 	if (unsuited != NULL && (suited & described) == 0 && !one_describes(replay, suited)) {
-		source_error(source->error, "%s: --filter does not suit it: %s", unsuited, reason);
+		source_error(source->error, "%s: --filter does not apply: %s", unsuited, reason);
 		return false;
 	}
 	replay->no_match = filter_set_add_nothing(set, reason);
@@ -493,7 +499,7 @@ static bool replay_warning(const struct source *source, unsigned int i, char *te
 			at->other_interfaces ? " and others" : "");
 	source_error(text, "%s%s: %s%s: %s: %" PRIu64 " packet%s not measured", at->path,
 		at->other_files ? " and other files" : "", name, interface,
-		at->filter ? "--filter does not suit it" : "not supported", at->packets,
+		at->filter ? "--filter does not apply" : "not supported", at->packets,
 		at->packets == 1 ? "" : "s");
 	return true;
 }
@@ -508,14 +514,13 @@ static void replay_close(struct source *source)
 	free(replay);
 }
 
-/* A first packet that cannot be read refuses. */
+/* Reads the first packet. Returns false with an error if the file is damaged before it. */
 static bool read_first(struct replay *replay, struct replay_file *file, char *error)
 {
 	int status = advance(replay, file, &file->head);
 
 	if (status < 0) {
-		source_error(
-			error, "%s: no packet of it can be read: %s", file->path, damage_of(file));
+		source_error(error, "%s: no readable packet: %s", file->path, damage_of(file));
 		return false;
 	}
 	if (status == 1)
@@ -528,7 +533,7 @@ static bool open_pcapng(struct replay_file *file, char *error)
 	file->pcapng = pcapng_create(&file->input);
 	if (file->pcapng != NULL)
 		return true;
-	source_error(error, "%s: no memory to read it", file->path);
+	source_error(error, "%s: out of memory", file->path);
 	return false;
 }
 
@@ -566,13 +571,16 @@ static bool open_file(struct replay *replay, struct replay_file *file, char *err
 	return file->open && open_format(file, error) && read_first(replay, file, error);
 }
 
-/* An unknown interface without packets does not matter in pcapng. */
+/*
+ * Returns true if all link types read so far are unknown. In pcapng, an unknown interface without
+ * packets has no effect.
+ */
 static bool is_unknown(const struct replay_file *file)
 {
 	return file->interface != NULL && kinds_of(file) == 0;
 }
 
-/* Refuses the files if all their link types are unknown. */
+/* Returns false with an error if all link types of all files are unknown. */
 static bool check_link_types(const struct replay *replay, char *error)
 {
 	const struct replay_file *first = &replay->files[0];
@@ -585,7 +593,7 @@ static bool check_link_types(const struct replay *replay, char *error)
 		return true;
 	link_type_unknown(first->interface->link_type_number, unknown);
 	source_error(error, "%s: %s%s", first->path,
-		first->pcapng != NULL ? "no packet of it can be read: " : "", unknown);
+		first->pcapng != NULL ? "no readable packet: " : "", unknown);
 	return false;
 }
 
@@ -605,7 +613,7 @@ struct source *replay_open(const char *const *paths, unsigned int nb_paths, char
 	if (replay != NULL)
 		replay->heap = calloc(nb_paths, sizeof(struct replay_file *));
 	if (replay == NULL || replay->heap == NULL) {
-		source_error(error, "no memory to read %u files", nb_paths);
+		source_error(error, "out of memory for %u files", nb_paths);
 		free(replay);
 		return NULL;
 	}

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * When packets come: packet i when the rate, summed up since the start, is i, rounded down to
- * whole ns. With integers only.
+ * Arrival times: packet i arrives when the integral of the rate since the start reaches i, rounded
+ * down to whole ns. Integer arithmetic only.
  *
- * A ramp, and each period of a sine, is 4096 slices of equal length (to a ns), each at the rate of
- * its middle. With rates up to R, and D for its length, what has been sent is never further than
- * R (D / 4096^2 + 1 ns) packets from the integral.
+ * A ramp, and each period of a sine, has 4096 slices of equal length (to 1 ns), each with the rate
+ * of its middle. For a length D and rates up to R, the number of packets differs from the integral
+ * by at most R (D / 4096^2 + 1 ns).
  */
 
 #include <stdint.h>
@@ -18,21 +18,22 @@
 
 struct arrivals {
 	const struct synthetic_spec *spec;
-	int64_t time;                   /* time of the next packet */
-	uint64_t rest;                  /* remainder of the division by the rate */
-	uint64_t rate, step, step_rest; /* rate of this slice; see arrivals.c */
-	int64_t start, end;             /* bounds of this slice */
-	int64_t begin;                  /* start of the ramp or the period */
+	int64_t time;  /* ns, time of the next packet */
+	uint64_t rest; /* remainder of the division by the rate */
+	uint64_t rate, step,
+		step_rest;  /* rate of this slice (2^-30 packets/s), and ns per packet */
+	int64_t start, end; /* ns, bounds of this slice */
+	int64_t begin;      /* ns, start of the ramp or the period */
 	uint64_t slice;
 	int64_t cosine, sine; /* angle in the middle of the slice, in Q1.62 */
 };
 
-/* The spec must outlive it. */
+/* Starts with the first packet at `time`. `spec` must outlive arrivals. */
 void arrivals_begin(struct arrivals *arrivals, const struct synthetic_spec *spec, int64_t time);
 
 void arrivals_turn(struct arrivals *arrivals); /* Advances to the slice of the next packet. */
 
-/* On to the next packet. */
+/* Advances to the next packet. */
 static inline void arrivals_step(struct arrivals *arrivals)
 {
 	arrivals->time += (int64_t)arrivals->step;

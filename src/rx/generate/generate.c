@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Synthetic traffic: flows whose sizes follow Zipf's law, or random headers. Frames are made in
- * batches that stay in the cache. Every choice is made with integers, and what packet i is does not
- * depend on how many packets follow it.
+ * Source of synthetic traffic: flows with Zipf-distributed sizes, or random headers. Builds frames
+ * in batches that stay in the cache. All choices use integers only, and packet i does not depend on
+ * the number of packets.
  */
 
 #include <stdatomic.h>
@@ -18,31 +18,31 @@
 #include "rx/generate/synthetic.h"
 #include "rx/generate/zipf.h"
 
-#define BATCH      64 /* look-ups in the Zipf table that wait for memory together */
+#define BATCH      64 /* packets per batch; their table lookups wait for memory together */
 #define CACHE_LINE 64
 #define START_NS   (INT64_C(946684800) * SECOND_NS) /* 2000-01-01T00:00:00Z */
 
 #define BENCHMARK_NET UINT32_C(0xc6120000) /* 198.18.0.0/15 (RFC 2544) */
 
 struct generator {
-	struct source source; /* first: what the callers hold */
+	struct source source; /* first member: callers have a pointer to it */
 	struct synthetic_spec spec;
-	struct zipf zipf;         /* no cells where headers are random, or it drifts */
-	struct zipf_drift *drift; /* NULL: it does not */
+	struct zipf zipf;         /* no cells if headers are random or the exponent drifts */
+	struct zipf_drift *drift; /* NULL: constant exponent */
 	struct frame_templates templates;
-	/* Streams of their own, so that the order in which a batch draws does not matter. */
+	/* separate streams: the order of draws within a batch has no effect */
 	struct random flow_random, packet_random;
-	uint64_t flow_key;     /* turns ranks into 5-tuples, another way for each seed */
-	_Atomic uint64_t made; /* packets made; written by the reader only */
+	uint64_t flow_key;     /* maps ranks to 5-tuples; depends on the seed */
+	_Atomic uint64_t made; /* Packets made. Written by the reader. */
 
 	struct arrivals arrivals;
 	uint32_t batch_next, batch_size;
 	uint32_t lengths[BATCH];
-	uint32_t stride; /* bytes from frame to frame */
+	uint32_t stride; /* bytes from frame to frame, a multiple of CACHE_LINE */
 	uint8_t *frames;
 };
 
-/* A permutation of 32 bits: MurmurHash3's finalizer (Appleby 2011) between two additions. */
+/* Permutes 32-bit numbers: finalizer of MurmurHash3 (Appleby 2011) between two additions. */
 static uint32_t permute32(uint32_t x, uint64_t key)
 {
 	x += (uint32_t)key;
@@ -51,7 +51,7 @@ static uint32_t permute32(uint32_t x, uint64_t key)
 	return (x ^ x >> 16) + (uint32_t)(key >> 32);
 }
 
-/* True for a share of all 32-bit fractions; share is x 10^6. */
+/* Returns true for the share share_e6 / 10^6 of all 32-bit numbers. */
 static bool within(uint32_t fraction, uint32_t share_e6)
 {
 	return (uint64_t)fraction * 1000000 >> 32 < share_e6;
@@ -63,7 +63,7 @@ static uint32_t scale16(uint64_t bits, uint32_t bound)
 	return (uint32_t)(bits & 0xffff) * bound >> 16;
 }
 
-/* Four in five flows are TCP, one in a hundred is ICMP. */
+/* 80 % TCP, 19 % UDP, 1 % ICMP */
 static enum frame_l4 pick_l4(uint64_t bits)
 {
 	uint32_t percent = scale16(bits, 100);
@@ -71,7 +71,7 @@ static enum frame_l4 pick_l4(uint64_t bits)
 	return percent < 80 ? FRAME_TCP : percent < 99 ? FRAME_UDP : FRAME_ICMP;
 }
 
-/* Ports: a client's and a service's, either way round. ICMP: the identifier. */
+/* Sets one port of a client and one of a service, in either direction. ICMP: the identifier. */
 static void pick_ports(struct frame_flow *flow, uint64_t bits)
 {
 	static const uint16_t services[2][16] = {
@@ -93,10 +93,10 @@ static void pick_ports(struct frame_flow *flow, uint64_t bits)
 }
 
 /*
- * The flow of a rank. Its 32 permuted bits are the low halves of the two addresses, so no two ranks
- * share a pair of addresses, whatever the rest (a hash) is. IPv6 and VLAN go by the fractional
- * parts of multiples of the golden ratio and of the root of two, which are spread evenly over any
- * run of ranks: then also about that share of the packets has them.
+ * Sets the flow of a rank. The low halves of the two addresses are the 32 permuted bits of the
+ * rank, so no two ranks have the same pair of addresses. The rest is a hash. IPv6 and VLAN depend
+ * on the fractional parts of multiples of the golden ratio and of the square root of two. These are
+ * spread evenly over any range of ranks, so the shares of packets are about those of flows.
  */
 static void flow_of_rank(const struct generator *generator, uint32_t rank, struct frame_flow *flow)
 {
@@ -116,7 +116,9 @@ static void flow_of_rank(const struct generator *generator, uint32_t rank, struc
 	pick_ports(flow, hash >> 18);
 }
 
-/* A flow that no other packet is likely to have: all bits of addresses and ports are random. */
+/*
+ * Sets a flow that no other packet is likely to have: all bits of addresses and ports are random.
+ */
 static void flow_at_random(struct generator *generator, struct frame_flow *flow)
 {
 	struct random *random = &generator->flow_random;
@@ -169,7 +171,7 @@ static void make_zipf(struct generator *generator, uint32_t count)
 	}
 }
 
-/* How far the exponent is on its way, at the first packet of a batch. */
+/* Returns the progress of the drift at the first packet of a batch, 0 to ZIPF_DRIFT_END. */
 static uint64_t drifted(const struct generator *generator)
 {
 	uint64_t done = atomic_load_explicit(&generator->made, memory_order_relaxed);
@@ -183,7 +185,7 @@ static uint64_t drifted(const struct generator *generator)
 			   : (uint64_t)((unsigned __int128)done * ZIPF_DRIFT_END / all);
 }
 
-/* As make_zipf(), until enough of what is drawn was kept. */
+/* As make_zipf(), but discards draws until enough are kept. */
 static void make_drifting(struct generator *generator, uint32_t count)
 {
 	const struct zipf_drift *drift = generator->drift;
@@ -223,7 +225,7 @@ static void make_random(struct generator *generator, uint32_t count)
 	}
 }
 
-/* Makes the next frames. Returns false at the end. */
+/* Builds the next batch of frames. Returns false at the end. */
 static bool make_batch(struct generator *generator)
 {
 	uint64_t made = atomic_load_explicit(&generator->made, memory_order_relaxed);
@@ -275,7 +277,7 @@ static double generate_progress(const struct source *source)
 	return (double)made / (double)generator->spec.packets;
 }
 
-/* Everything that packets depend on, as it is before the first one. */
+/* Resets all state of the packet sequence. */
 static void begin_packets(struct generator *generator)
 {
 	uint64_t seed = generator->spec.seed;
@@ -308,7 +310,7 @@ static void generate_close(struct source *source)
 	free(generator);
 }
 
-/* Room for the longest frame, and a whole number of cache lines. */
+/* Returns the length of the longest frame, rounded up to whole cache lines. */
 static uint32_t stride_of(const struct synthetic_spec *spec)
 {
 	uint32_t longest = spec->size == SYNTHETIC_SIZE_IMIX ? 1514 : spec->size_max;
@@ -341,7 +343,7 @@ struct source *generate_open(const struct synthetic_spec *spec, char *error)
 	if (generator != NULL)
 		generator->spec = *spec;
 	if (generator == NULL || !allocate(generator)) {
-		source_error(error, "no memory for %llu synthetic flows of %d bytes",
+		source_error(error, "out of memory for %llu synthetic flows of %d bytes",
 			(unsigned long long)spec->flows, spec->drifts ? 16 : 8);
 		if (generator != NULL)
 			generate_close(&generator->source);
@@ -361,7 +363,8 @@ static int open_specified(const struct config *config, struct source **source, c
 {
 	struct synthetic_spec spec;
 
-	if (!synthetic_parse(synthetic_options(config)->spec, &spec, error)) /* it was checked */
+	if (!synthetic_parse(synthetic_options(config)->spec, &spec,
+		    error)) /* already checked by check_spec() */
 		return 2;
 	*source = generate_open(&spec, error);
 	return *source != NULL ? 0 : 1;

@@ -11,12 +11,12 @@
 #define TEXT_MAX  256
 #define FLOWS_MAX (UINT64_C(1) << 28)
 #define ZIPF_MAX  UINT64_C(10000000) /* exponent 10 */
-#define SIZE_MIN  60                 /* Ethernet's shortest frame without FCS */
+#define SIZE_MIN  60                 /* minimum Ethernet frame without FCS */
 #define SIZE_MAX_ 9000
 #define RATE_MAX  UINT64_C(1000000000)
-#define TIME_MAX  UINT64_C(86400000000000) /* a day: of a ramp, a drift, a period */
+#define TIME_MAX  UINT64_C(86400000000000) /* ns, 1 day; maximum length of a ramp, drift or period */
 
-/* What a frame takes on the wire beside its bytes: FCS 4, preamble 8, gap 12. */
+/* bytes on the wire per frame besides its own: FCS 4, preamble 8, gap 12 */
 #define WIRE_OVERHEAD    24
 #define LINK_BYTES_PER_S UINT64_C(12500000000) /* 100 Gb/s */
 
@@ -36,7 +36,7 @@ static bool read_flows(const char *value, struct synthetic_spec *spec)
 	return read_range(value, 1, FLOWS_MAX, &spec->flows);
 }
 
-/* Words that stand for an exponent, after zipf= or alone. */
+/* Reads a word in place of an exponent, after zipf= or by itself. */
 static bool read_word(const char *word, struct synthetic_spec *spec)
 {
 	spec->random = strcmp(word, "random") == 0;
@@ -45,8 +45,8 @@ static bool read_word(const char *word, struct synthetic_spec *spec)
 }
 
 /*
- * FIRST-SECOND, or whatever the mark is. Without a mark both are the whole value, and the result is
- * false.
+ * Splits FIRST-SECOND at `mark` and returns true. Without a mark, sets both to the whole value and
+ * returns false.
  */
 static bool split(const char *value, char mark, char first[TEXT_MAX], const char **second)
 {
@@ -58,7 +58,7 @@ static bool split(const char *value, char mark, char first[TEXT_MAX], const char
 	return at != NULL;
 }
 
-/* An exponent is exact and free of locales: digits, and at most six of them after a point. */
+/* Reads an exponent exactly and in any locale: digits, and up to six decimals after a point. */
 static bool read_exponent(const char *value, uint32_t *exponent_e6)
 {
 	size_t whole = strspn(value, "0123456789");
@@ -122,7 +122,7 @@ static bool read_time(const char *value, uint64_t *ns)
 	return units_time(value, ns) == NULL && *ns >= 1 && *ns <= TIME_MAX;
 }
 
-/* PEAK:PERIOD, with at least one packet a period. */
+/* Reads PEAK:PERIOD, with one or more packets per period. */
 static bool read_sine(const char *value, struct synthetic_spec *spec)
 {
 	char peak[TEXT_MAX];
@@ -202,7 +202,7 @@ static bool fail(char *error, const char *item, const char *why)
 	return false;
 }
 
-/* Reads name=value, or a bare word. Bit f of *seen is set once field f was given. */
+/* Reads name=value, or a word. Sets bit f of *seen for field f. */
 static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, char *error)
 {
 	char *equals = strchr(item, '=');
@@ -234,7 +234,7 @@ static bool read_item(char *item, struct synthetic_spec *spec, uint32_t *seen, c
 	return true;
 }
 
-/* Packets per second that fill a 100 Gb/s link at the mean size. */
+/* Returns the packets per second that fill a 100 Gb/s link at the mean size. */
 static uint64_t link_rate(const struct synthetic_spec *spec)
 {
 	if (spec->size == SYNTHETIC_SIZE_IMIX)
@@ -243,7 +243,7 @@ static uint64_t link_rate(const struct synthetic_spec *spec)
 	return LINK_BYTES_PER_S * 2 / (spec->size_min + spec->size_max + 2 * WIRE_OVERHEAD);
 }
 
-/* What is FROM-TO, and in which time. */
+/* Checks FROM-TO values against over= and packets=, and sets the time of a ramp. */
 static bool settle_changes(struct synthetic_spec *spec, char *error)
 {
 	if (spec->drift_time > 0 && !spec->drifts && spec->load != SYNTHETIC_RAMP)

@@ -7,16 +7,16 @@
 typedef unsigned __int128 uint128;
 
 /*
- * Logarithms are Q6.48: the 48 binary digits of log2 after the point cost at most 2^-48 each in
- * the result. With an exponent of at most 10, the truncations of exp2, and the products of up to 28
- * factors, a weight is right to better than 2^-39 of itself.
+ * Logarithms are Q6.48: each of the 48 fractional bits of log2 adds an error of at most 2^-48. For
+ * exponents up to 10, the relative error of a weight is below 2^-39. This includes truncation in
+ * exp2 and in products of up to 28 factors.
  */
 #define LOG_BITS 48
-#define ONE_Q62  (UINT64_C(1) << 62) /* the weight of rank 0 */
+#define ONE_Q62  (UINT64_C(1) << 62) /* weight of rank 0 */
 
-#define CELL (UINT64_C(1) << 32) /* units of probability in a cell */
+#define CELL (UINT64_C(1) << 32) /* units of probability per cell */
 
-/* Largest root with root^2 <= x, digit by digit. */
+/* Returns the largest root with root^2 <= x, bit by bit. */
 static uint64_t square_root(uint128 x)
 {
 	uint64_t root = 0;
@@ -30,7 +30,10 @@ static uint64_t square_root(uint128 x)
 	return root;
 }
 
-/* halves[k] = 2^(-2^-k) in Q0.64, for k = 1..LOG_BITS: each is the root of the one before. */
+/*
+ * Sets halves[k] = 2^(-2^-k) in Q0.64, k = 1..LOG_BITS. Each is the square root of the previous
+ * one.
+ */
 static void halves_init(uint64_t halves[LOG_BITS + 1])
 {
 	uint128 x = (uint128)1 << 127; /* one half in Q0.128 */
@@ -41,7 +44,10 @@ static void halves_init(uint64_t halves[LOG_BITS + 1])
 	}
 }
 
-/* log2 of x >= 1: the mantissa is squared once per digit, which is whether it passed two. */
+/*
+ * Returns log2 of x >= 1 in Q16.48. Squares the mantissa once per bit; the bit is 1 if the square
+ * reached two.
+ */
 static uint64_t log2_q48(uint64_t x)
 {
 	uint64_t whole = 63 - (uint64_t)__builtin_clzll(x);
@@ -58,7 +64,7 @@ static uint64_t log2_q48(uint64_t x)
 	return log;
 }
 
-/* 2^-x in Q2.62, where x is Q16.48. */
+/* Returns 2^-x in Q2.62, for x in Q16.48. */
 static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 {
 	uint64_t whole = x >> LOG_BITS;
@@ -73,7 +79,7 @@ static uint64_t exp2_minus(const uint64_t halves[LOG_BITS + 1], uint64_t x)
 	return (result >> 2) >> whole;
 }
 
-/* A number that divides x, below x, of the small primes; 0 where none does. */
+/* Returns a divisor of x, 1 < divisor < x, that is a small prime; 0 if there is none. */
 static uint64_t small_factor(uint64_t x)
 {
 	static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
@@ -86,8 +92,8 @@ static uint64_t small_factor(uint64_t x)
 }
 
 /*
- * cells[i] = (i + 1)^-s in Q2.62; they do not increase with i. Returns their sum. (ab)^-s is
- * a^-s b^-s, which saves four logarithms in five.
+ * Sets cells[i] = (i + 1)^-s in Q2.62, non-increasing. Returns their sum. (ab)^-s = a^-s b^-s saves
+ * four of five logarithms.
  */
 static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 {
@@ -108,7 +114,7 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 		else
 			cells[i] = exp2_minus(halves,
 				(uint64_t)((uint128)log2_q48(i + 1) * exponent_e6 / 1000000));
-		if (cells[i] > cells[i - 1]) /* by a rounding */
+		if (cells[i] > cells[i - 1]) /* rounding error */
 			cells[i] = cells[i - 1];
 		sum += cells[i];
 	}
@@ -116,8 +122,8 @@ static uint128 fill_weights(uint64_t *cells, uint64_t n, uint32_t exponent_e6)
 }
 
 /*
- * Weights to units: cells[i] becomes its share of n x CELL, rounded down. What the rounding leaves,
- * less than two units a rank, is dealt out evenly, to the first ranks first.
+ * Converts weights to units: cells[i] becomes its share of n x CELL, rounded down. The remainder,
+ * less than two units per rank, is distributed evenly, starting with rank 0.
  */
 static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 {
@@ -127,7 +133,7 @@ static void weights_to_units(uint64_t *cells, uint64_t n, uint128 sum)
 
 	while (sum >> shift >= (uint128)1 << 63)
 		shift++;
-	/* The divisor is rounded up, so that the shares cannot exceed the whole. */
+	/* The divisor is rounded up, so that the sum of the shares cannot exceed n x CELL. */
 	units_per_weight = (uint64_t)(((uint128)rest << 64) / ((sum >> shift) + 1));
 	for (uint64_t i = 0; i < n; i++) {
 		cells[i] = (uint64_t)((uint128)(cells[i] >> shift) * units_per_weight >> 64);
@@ -143,10 +149,10 @@ static uint64_t make_cell(uint64_t units, uint64_t self, uint64_t alias)
 }
 
 /*
- * Units to cells, in place. The units do not increase with the rank, so the ranks that need more
- * than a cell are the first ones, and Vose's two work lists are two indices: each cell of a small
- * rank is filled up by the current large rank, until that one fits a cell itself and is filled up
- * by the next.
+ * Converts units to cells, in place. Units do not increase with the rank, so ranks that need more
+ * than a cell come first, and the two work lists of Vose are two indices. The current large rank
+ * fills up the cells of small ranks, until its own rest fits a cell. The next large rank then fills
+ * up that cell.
  */
 static void units_to_cells(uint64_t *cells, uint64_t n)
 {
@@ -169,7 +175,7 @@ static void units_to_cells(uint64_t *cells, uint64_t n)
 			left = next;
 			large++;
 		} else {
-			cells[large] = make_cell(left, large, large); /* left is a whole cell */
+			cells[large] = make_cell(left, large, large); /* left == CELL */
 			large++;
 		}
 	}
@@ -199,7 +205,7 @@ void zipf_fini(struct zipf *zipf)
 	zipf->cells = NULL;
 }
 
-/* Of a table, where the digits of x (Q32) after the first eight lie. */
+/* Interpolates linearly in a table. The high 8 of the 32 fractional bits of x are the index. */
 static uint64_t interpolate(const uint64_t *table, uint64_t x)
 {
 	uint64_t i = x * ZIPF_STEPS >> 32, part = x * ZIPF_STEPS & UINT32_MAX;
@@ -210,12 +216,12 @@ static uint64_t interpolate(const uint64_t *table, uint64_t x)
 static int64_t log2_q32(const struct zipf_drift *drift, uint64_t x)
 {
 	unsigned int whole = 63 - (unsigned int)__builtin_clzll(x);
-	uint64_t mantissa = x << (63 - whole) << 1 >> 32; /* behind the point */
+	uint64_t mantissa = x << (63 - whole) << 1 >> 32; /* fractional bits */
 
 	return (int64_t)((uint64_t)whole << 32) + (int64_t)interpolate(drift->logs, mantissa);
 }
 
-/* 2^-x, both Q32. */
+/* Returns 2^-x, both in Q32. */
 static uint64_t power_of_half(const struct zipf_drift *drift, uint64_t x)
 {
 	return x >> 32 > 32 ? 0 : interpolate(drift->powers, x & UINT32_MAX) >> (x >> 32);
@@ -245,7 +251,10 @@ void zipf_drift_fini(struct zipf_drift *drift)
 	zipf_fini(&drift->ends[1]);
 }
 
-/* With y = log2(q / p): 2^(xy) / (1 - x + x 2^y), and for y > 0 the same in 1 - x and -y. */
+/*
+ * Keeps a rank with probability 2^(xy) / (1 - x + x 2^y), y = log2(q / p). For y > 0 uses the same
+ * expression with 1 - x and -y.
+ */
 bool zipf_drift_keeps(const struct zipf_drift *drift, uint64_t x, uint32_t rank, uint32_t coin)
 {
 	int64_t y = (drift->slope * log2_q32(drift, (uint64_t)rank + 1) >> 20) +

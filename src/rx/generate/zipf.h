@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * Draws ranks 0..n-1 where rank i has probability proportional to (i + 1)^-s, with integers only:
- * the same random number gives the same rank on every machine and build.
+ * Draws ranks 0 to n - 1. The probability of rank i is proportional to (i + 1)^-s. Integer
+ * arithmetic only: the same random number gives the same rank on every machine and in every build.
  *
- * One table look-up per draw, by the alias method (Walker 1977; Vose 1991). Each of n cells holds
- * 2^32 units of probability, which belong to its own rank below a threshold and to one other rank,
- * its alias, from there on. The units of all cells sum to n x 2^32 exactly; each rank has its due
- * to within two units.
+ * One table lookup per draw, by the alias method (Walker 1977; Vose 1991). Each of n cells has 2^32
+ * units of probability. Those below a threshold belong to the rank of the cell, the others to one
+ * other rank, its alias. The units of all cells sum to n x 2^32 exactly. The units of each rank are
+ * correct to within two.
  *
- * Before that rounding, a weight has a relative error below 2^-39, plus 2^-61 of the weight of
+ * Before that rounding, the error of a weight is below 2^-39 of itself plus 2^-61 of the weight of
  * rank 0.
  */
 
@@ -21,15 +21,18 @@
 
 struct zipf {
 	uint64_t n;
-	uint64_t *cells; /* threshold in the high 32 bits, alias in the low ones */
-	int64_t log_sum; /* log2 of the sum of (i + 1)^-s, Q32 */
+	uint64_t *cells; /* high 32 bits: threshold; low 32 bits: alias */
+	int64_t log_sum; /* log2 of the sum of all (i + 1)^-s, Q32 */
 };
 
-/* n in 1..ZIPF_RANKS_MAX, exponent x 10^6. 8 bytes a rank. Returns 0, or -1 without memory. */
+/*
+ * n: 1 to ZIPF_RANKS_MAX, exponent x 10^6. Takes 8 bytes per rank. Returns 0, or -1 if out of
+ * memory.
+ */
 int zipf_init(struct zipf *zipf, uint64_t n, uint32_t exponent_e6);
 void zipf_fini(struct zipf *zipf);
 
-/* A draw in two steps, so that the cells of a burst can be fetched before they are needed. */
+/* A draw in two steps, so that the cells of a burst can be prefetched */
 struct zipf_draw {
 	uint32_t cell;
 	uint32_t coin;
@@ -55,12 +58,12 @@ static inline uint32_t zipf_rank(const struct zipf *zipf, struct zipf_draw draw)
 }
 
 /*
- * An exponent between two, s = (1 - x) s0 + x s1, for any x: where p and q are the probabilities of
- * a rank under s0 and s1, it is drawn with (1 - x) p + x q, from either table, and kept with
- * p^(1-x) q^x of that, which is never more. Ranks that are kept are so many as (i + 1)^-s says, to
- * within 10^-5 of each.
+ * Interpolates between two exponents, s = (1 - x) s0 + x s1, for any x. p and q are the
+ * probabilities of a rank under s0 and s1. A rank is drawn from either table, with (1 - x) p + x q,
+ * and kept with p^(1-x) q^x divided by that, which is at most 1. The frequencies of kept ranks are
+ * proportional to (i + 1)^-s, each to within 10^-5.
  */
-#define ZIPF_STEPS 256 /* points of the tables, joined by lines */
+#define ZIPF_STEPS 256 /* points of the tables, with linear interpolation */
 
 struct zipf_drift {
 	struct zipf ends[2];
@@ -69,9 +72,9 @@ struct zipf_drift {
 	uint64_t powers[ZIPF_STEPS + 1]; /* 2^(-i / ZIPF_STEPS), Q32 */
 };
 
-#define ZIPF_DRIFT_END (UINT64_C(1) << 32) /* x, Q32, at the second exponent */
+#define ZIPF_DRIFT_END (UINT64_C(1) << 32) /* x in Q32 at the second exponent */
 
-/* As zipf_init(); 16 bytes a rank. zipf_drift_fini() is needed either way. */
+/* As zipf_init(), with 16 bytes per rank. Call zipf_drift_fini() also on failure. */
 int zipf_drift_init(struct zipf_drift *drift, uint64_t n, uint32_t from_e6, uint32_t to_e6);
 void zipf_drift_fini(struct zipf_drift *drift);
 
