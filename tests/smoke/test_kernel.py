@@ -30,7 +30,7 @@ def needs_program(test):
     for reason in ('was built without it', 'may not load', 'is too old'):
         if reason in result.stderr:
             test.skip(result.stderr.strip())
-    result.expect_one_line('no-such-if0', 'there is no such interface')
+    result.expect_one_line('no-such-if0', 'no such interface')
 
 
 class Measuring:

@@ -348,8 +348,8 @@ static void mistakes_are_placed(void **state)
 	static const struct {
 		const char *expression, *mention;
 	} rows[] = {{"foo bar", "at character 1, 'foo'"},
-		{"tcp port and udp", "at character 10, 'and'"}, {"host", "at its end, character 5"},
-		{"(tcp", "at its end"}, {"tcp)", "at character 4, ')'"},
+		{"tcp port and udp", "at character 10, 'and'"}, {"host", "at the end, character 5"},
+		{"(tcp", "at the end"}, {"tcp)", "at character 4, ')'"},
 		{"tcp and port 99999", "99999 > 65535 at character 14, '99999'"},
 		{"tcp & udp", "at character 5, '&'"}, {"ip[0:3] = 1", ""},
 		{"ip and ip host 1.2.3.999", "character"}};

@@ -828,7 +828,7 @@ static void test_verifier(void **state)
 
 		params.monitor = i % 2 * (KERNEL_PREFIX_DST | KERNEL_PREFIX_SRC);
 		program = kernel_program_load(&params, error);
-		if (program == NULL && strstr(error, "refuses the program") == NULL)
+		if (program == NULL && strstr(error, "rejects the program") == NULL)
 			skip();
 		if (program == NULL)
 			fail_msg("%u: %s", i, error);
@@ -1004,7 +1004,7 @@ static void test_filters_of_others_stay(void **state)
 	assert_int_equal(bpf_tc_attach(&hook, &opts), 0);
 	program = kernel_program_load(&as_before, error);
 	assert_false(kernel_program_attach(program, &loopback, &index, error));
-	assert_non_null(strstr(error, "not ours"));
+	assert_non_null(strstr(error, "a foreign filter"));
 	kernel_program_close(program);
 	assert_int_equal(filter_at(BPF_TC_EGRESS, &result).prog_id, opts.prog_id);
 	filter_at(BPF_TC_INGRESS, &result);

@@ -9,9 +9,9 @@
 #include "rx/packet/meta.h"
 #include "base/prefetch.h"
 
-/* One program, ready to run. */
+/* A program, ready to run */
 struct filter_code {
-	const struct bpf_program *program; /* interpreted where there is no native code */
+	const struct bpf_program *program; /* interpreted if there is no native code */
 	struct filter_native native;
 };
 
@@ -56,7 +56,7 @@ uint32_t filter_interpreted(const struct filter *filter)
 	return n;
 }
 
-/* Running */
+/* --- running --- */
 
 static inline bool run(
 	const struct filter_code *code, const uint8_t *data, uint32_t captured, uint32_t wire_len)
@@ -66,7 +66,7 @@ static inline bool run(
 	return bpf_filter(code->program->bf_insns, data, wire_len, captured) != 0;
 }
 
-/* A chain of segments is copied together, as far as any filter looks. */
+/* Runs the program on a chain of segments, after copying as many bytes as any program reads. */
 static __attribute__((noinline)) bool run_chained(
 	const struct filter_code *code, const struct rte_mbuf *mbuf)
 {
@@ -77,7 +77,10 @@ static __attribute__((noinline)) bool run_chained(
 	return run(code, rte_pktmbuf_read(mbuf, 0, captured, copy), captured, wire_len);
 }
 
-/* `others`: room for those that do not match, or NULL. `matching` may be pkts. */
+/*
+ * Writes matching packets to `matching`, which may be pkts, and the rest to `others`, unless NULL.
+ * Returns the number of matches.
+ */
 static inline __attribute__((always_inline)) uint32_t keep_matching(const struct filter *filter,
 	struct rte_mbuf *const *pkts, uint32_t n, struct rte_mbuf **matching,
 	struct rte_mbuf **others, const bool replay)
@@ -107,7 +110,7 @@ static inline __attribute__((always_inline)) uint32_t keep_matching(const struct
 				wire_len);
 		else
 			keep = run_chained(code, mbuf);
-		/* Written to both ends of which one counts: no branch to mispredict. */
+		/* Writes to both arrays and advances one: no branch to mispredict. */
 		matching[kept] = mbuf;
 		if (others != NULL)
 			others[i - kept] = mbuf;

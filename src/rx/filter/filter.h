@@ -3,7 +3,7 @@
 
 /*
  * Applies a filter expression to a burst: native code if the processor and the program allow it,
- * else libpcap's interpreter. Reads only captured bytes; a program that needs others does not
+ * else the interpreter of libpcap. Reads only captured bytes; a program that needs more does not
  * match, as in tcpdump.
  */
 
@@ -17,9 +17,9 @@
 struct filter;
 
 /*
- * Loads the programs of the set, which must outlive the filter. With `replay` the packets carry
- * struct packet_meta, which says what program is theirs, and how long they were on the wire; else
- * all have program 0 and are as long as pkt_len says. NULL where there is no memory.
+ * Loads the programs of the set, which must outlive the filter. With `replay`, struct packet_meta
+ * has the program and the wire length of each packet. Otherwise program 0 and pkt_len apply to all.
+ * Returns NULL if out of memory.
  */
 struct filter *filter_create(const struct filter_set *set, bool replay);
 void filter_destroy(struct filter *filter);
@@ -31,7 +31,9 @@ uint32_t filter_interpreted(const struct filter *filter);
 bool filter_match(
 	const struct filter *filter, const uint8_t *data, uint32_t captured, uint32_t wire_len);
 
-/* Writes those of n <= BURST_MAX packets that match, in their order. Returns how many they are. */
+/*
+ * Writes those of n <= BURST_MAX packets that match, in their order. Returns the number of matches.
+ */
 uint32_t filter_pick(const struct filter *filter, struct rte_mbuf *const *pkts, uint32_t n,
 	struct rte_mbuf **matching);
 

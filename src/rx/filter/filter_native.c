@@ -9,16 +9,16 @@
 #if defined(__x86_64__)
 
 /*
- * Registers: eax A, ecx X, rdi the packet, rsi captured bytes, r10d the length on the wire, [rsp]
- * the scratch words; rdx, r8 and r9 are free.
+ * Registers: eax: A. ecx: X. rdi: packet. rsi: captured bytes. r10d: length on the wire. [rsp]:
+ * scratch words. Free: rdx, r8, r9.
  */
-#define SCRATCH_BYTES 72 /* of 16 words, and what keeps the stack aligned */
+#define SCRATCH_BYTES 72 /* 16 words, and alignment of the stack */
 
-#define INSN_BYTES_MAX 64 /* of code that stand for one instruction */
+#define INSN_BYTES_MAX 64 /* maximum code bytes per BPF instruction */
 
 struct jump {
-	size_t at;       /* of its 32 bits */
-	uint32_t target; /* an instruction; their number: the rejection */
+	size_t at;       /* offset of its 32-bit distance */
+	uint32_t target; /* index of the instruction; n: the rejection */
 };
 
 struct emitter {
@@ -28,7 +28,7 @@ struct emitter {
 	size_t *starts;
 	struct jump *jumps;
 	size_t nb_jumps;
-	bool unknown; /* an instruction that has no translation */
+	bool unknown; /* true if an instruction has no translation */
 };
 
 static void emit(struct emitter *e, const void *bytes, size_t n)
@@ -65,9 +65,9 @@ static void emit_prologue(struct emitter *e)
 	EMIT(e, 0x31, 0xc9);                      /* xor ecx, ecx */
 }
 
-/* Loads */
+/* --- loads --- */
 
-/* To the rejection, unless bytes up to k + size were captured. */
+/* Jumps to the rejection unless k + size bytes were captured. */
 static void check_end(struct emitter *e, uint32_t k, uint32_t size)
 {
 	if (k > INT32_MAX - size) {
@@ -91,7 +91,7 @@ static void load_fixed(struct emitter *e, uint32_t k, uint32_t size)
 	emit32(e, k);
 }
 
-/* The sum of X and k is made of 64 bits, so that it does not wrap. */
+/* Adds X and k in 64 bits, so that the sum does not wrap. */
 static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 {
 	check_end(e, k, size);
@@ -108,7 +108,7 @@ static void load_indirect(struct emitter *e, uint32_t k, uint32_t size)
 		EMIT(e, 0x42, 0x0f, size == 2 ? 0xb7 : 0xb6, 0x04, 0x07); /* movzx eax, [...] */
 }
 
-/* A came in network byte order. */
+/* Converts A from network byte order. */
 static void swap_bytes(struct emitter *e, uint32_t size)
 {
 	if (size == 4)
@@ -148,7 +148,7 @@ static void emit_load_x(struct emitter *e, const struct bpf_insn *insn)
 		check_end(e, insn->k, 1);
 		EMIT(e, 0x0f, 0xb6, 0x8f); /* movzx ecx, [rdi + k] */
 		emit32(e, insn->k);
-		EMIT(e, 0x83, 0xe1, 0x0f); /* and ecx, 15 */
+		EMIT(e, 0x83, 0xe1, 0x0f); /* ecx &= 15 */
 		EMIT(e, 0xc1, 0xe1, 0x02); /* shl ecx, 2 */
 		break;
 	case BPF_IMM:
@@ -161,9 +161,9 @@ static void emit_load_x(struct emitter *e, const struct bpf_insn *insn)
 	}
 }
 
-/* Arithmetic */
+/* --- arithmetic --- */
 
-/* By r8d, which is k, or by X, where 0 rejects. */
+/* Divides A by k or by X, in r8d. X == 0 jumps to the rejection. */
 static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 {
 	if (BPF_SRC(insn->code) == BPF_X) {
@@ -181,7 +181,7 @@ static void emit_division(struct emitter *e, const struct bpf_insn *insn)
 		EMIT(e, 0x89, 0xd0); /* mov eax, edx */
 }
 
-/* The processor shifts by X modulo 32, BPF shifts all bits out. */
+/* x86 shifts by X modulo 32. BPF shifts out all bits if X >= 32. */
 static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 {
 	uint8_t direction = BPF_OP(insn->code) == BPF_LSH ? 0xe0 : 0xe8;
@@ -199,7 +199,7 @@ static void emit_shift(struct emitter *e, const struct bpf_insn *insn)
 
 static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 {
-	/* add, sub, or, and, xor: of eax with a constant, and with ecx. */
+	/* opcodes of add, sub, or, and, xor: eax with a constant, and with ecx */
 	static const uint8_t with_k[16] = {[BPF_ADD >> 4] = 0x05,
 		[BPF_SUB >> 4] = 0x2d,
 		[BPF_OR >> 4] = 0x0d,
@@ -234,7 +234,7 @@ static void emit_alu(struct emitter *e, const struct bpf_insn *insn)
 	}
 }
 
-/* Jumps */
+/* --- jumps --- */
 
 static void compare(struct emitter *e, const struct bpf_insn *insn)
 {
@@ -250,7 +250,7 @@ static void compare(struct emitter *e, const struct bpf_insn *insn)
 
 static void emit_jump(struct emitter *e, const struct bpf_insn *insn, uint32_t next)
 {
-	/* je, ja, jae, jnz; the lowest bit negates them. */
+	/* opcodes of je, ja, jae, jnz; the lowest bit negates the condition */
 	static const uint8_t conditions[16] = {[BPF_JEQ >> 4] = 0x84,
 		[BPF_JGT >> 4] = 0x87,
 		[BPF_JGE >> 4] = 0x83,
@@ -277,15 +277,19 @@ static void emit_jump(struct emitter *e, const struct bpf_insn *insn, uint32_t n
 	}
 }
 
-/* All of it */
+/* --- program --- */
 
 static void emit_insn(struct emitter *e, const struct bpf_insn *insn, uint32_t next)
 {
 	switch (BPF_CLASS(insn->code)) {
 	case BPF_LD: emit_load(e, insn); break;
 	case BPF_LDX: emit_load_x(e, insn); break;
-	case BPF_ST: EMIT(e, 0x89, 0x44, 0x24, (uint8_t)(4 * insn->k)); break;  /* of eax */
-	case BPF_STX: EMIT(e, 0x89, 0x4c, 0x24, (uint8_t)(4 * insn->k)); break; /* of ecx */
+	case BPF_ST:
+		EMIT(e, 0x89, 0x44, 0x24, (uint8_t)(4 * insn->k));
+		break; /* mov [rsp + 4 k], eax */
+	case BPF_STX:
+		EMIT(e, 0x89, 0x4c, 0x24, (uint8_t)(4 * insn->k));
+		break; /* mov [rsp + 4 k], ecx */
 	case BPF_ALU: emit_alu(e, insn); break;
 	case BPF_JMP: emit_jump(e, insn, next); break;
 	case BPF_RET:

@@ -13,7 +13,7 @@
 
 static const struct bpf_insn reject = {.code = BPF_RET | BPF_K, .k = 0};
 
-/* Compiling */
+/* --- compilation --- */
 
 static bool copy_program(struct bpf_program *to, const struct bpf_insn *insns, unsigned int n)
 {
@@ -42,7 +42,7 @@ static bool same_program(const struct bpf_program *a, const struct bpf_program *
 	       memcmp(a->bf_insns, b->bf_insns, a->bf_len * sizeof(a->bf_insns[0])) == 0;
 }
 
-/* Takes the program over. Returns as filter_set_add() does. */
+/* Takes ownership of the program. Returns as filter_set_add(). */
 static int add_program(struct filter_set *set, struct bpf_program program, char *error)
 {
 	uint32_t reach;
@@ -53,7 +53,7 @@ static int add_program(struct filter_set *set, struct bpf_program program, char 
 			return (int)i;
 		}
 	if (set->n == FILTER_PROGRAMS_MAX) {
-		snprintf(error, FILTER_ERROR_MAX, "more than %d kinds of captures",
+		snprintf(error, FILTER_ERROR_MAX, "more than %d kinds of capture interfaces",
 			FILTER_PROGRAMS_MAX);
 		pcap_freecode(&program);
 		return -1;
@@ -78,7 +78,7 @@ int filter_set_add_nothing(struct filter_set *set, char *error)
 
 	if (copy_program(&program, &reject, 1))
 		return add_program(set, program, error);
-	snprintf(error, FILTER_ERROR_MAX, "no memory to compile it");
+	snprintf(error, FILTER_ERROR_MAX, "out of memory");
 	return -1;
 }
 
@@ -88,7 +88,7 @@ int filter_set_add_ethernet(struct filter_set *set, const char *expression, char
 	int number;
 
 	if (pcap == NULL) {
-		snprintf(error, FILTER_ERROR_MAX, "no memory to compile it");
+		snprintf(error, FILTER_ERROR_MAX, "out of memory");
 		return -1;
 	}
 	number = filter_set_add(set, pcap, expression, error);
@@ -103,7 +103,7 @@ void filter_set_free(struct filter_set *set)
 	*set = (struct filter_set){0};
 }
 
-/* What is wrong with an expression */
+/* --- errors in an expression --- */
 
 static bool compiles(const char *expression, int dlt, char *error)
 {
@@ -112,7 +112,7 @@ static bool compiles(const char *expression, int dlt, char *error)
 	bool ok = false;
 
 	if (pcap == NULL) {
-		snprintf(error, FILTER_ERROR_MAX, "no memory to compile it");
+		snprintf(error, FILTER_ERROR_MAX, "out of memory");
 		return false;
 	}
 	if (pcap_compile(pcap, &program, expression, 1, 0) == 0) {
@@ -133,7 +133,7 @@ static bool is_syntax_error(const char *error)
 #define TOKENS_MAX 256
 #define BLANKS     " \t\n\r"
 
-/* The end of the token at `at`, or of the blanks before it and the token. */
+/* Returns the end of the first token at or after `at`. */
 static size_t token_end(const char *text, size_t at)
 {
 	static const char word[] =
@@ -146,8 +146,8 @@ static size_t token_end(const char *text, size_t at)
 }
 
 /*
- * Whether the parser gets through the first `length` bytes without a syntax error, when something
- * that may follow follows.
+ * Returns true if the first `length` bytes can begin a valid expression: with one of several
+ * endings, they parse without a syntax error.
  */
 static bool may_begin(const char *expression, size_t length, char *text)
 {
@@ -174,9 +174,9 @@ static bool may_begin(const char *expression, size_t length, char *text)
 }
 
 /*
- * Where the parser stumbles: libpcap does not say, but an expression that is cut before that place
- * can be completed, and one that is cut behind it cannot. Returns the offset of that token, the
- * length where only the end is wrong.
+ * Returns the offset of the token with the syntax error, or the length if only the end is wrong.
+ * libpcap does not report it. An expression truncated before that token can be completed; one
+ * truncated after it cannot.
  */
 static size_t find_syntax_error(const char *expression)
 {
@@ -196,7 +196,7 @@ static size_t find_syntax_error(const char *expression)
 	return length;
 }
 
-/* Whether the message names a word: in quotes, or as a number that stands alone. */
+/* Returns true if the message has the word in quotes, or as a separate number. */
 static bool names(const char *message, const char *word, size_t length)
 {
 	for (const char *at = message; (at = strchr(at, word[0])) != NULL; at++) {
@@ -213,7 +213,7 @@ static bool names(const char *message, const char *word, size_t length)
 	return false;
 }
 
-/* The first word of the expression that the message names too; NULL where there is none. */
+/* Returns the first word of the expression that is also in the message, or NULL. */
 static const char *find_named(const char *expression, const char *message)
 {
 	for (size_t at = 0, end; expression[at] != '\0'; at = end) {
@@ -225,7 +225,7 @@ static const char *find_named(const char *expression, const char *message)
 	return NULL;
 }
 
-#define NAMED_MAX 40 /* characters of a word */
+#define NAMED_MAX 40 /* maximum characters of a word in a message */
 
 static void add_position(const char *expression, char *error)
 {
@@ -239,7 +239,7 @@ static void add_position(const char *expression, char *error)
 	position = (size_t)(named - expression);
 	length = token_end(expression, position) - position;
 	if (length == 0)
-		snprintf(error + used, FILTER_ERROR_MAX - used, " at its end, character %zu",
+		snprintf(error + used, FILTER_ERROR_MAX - used, " at the end, character %zu",
 			position + 1);
 	else
 		snprintf(error + used, FILTER_ERROR_MAX - used, " at character %zu, '%.*s'",
@@ -262,7 +262,7 @@ bool filter_check(const char *expression, char *error)
 	return false;
 }
 
-/* What a program reads */
+/* --- bytes read by a program --- */
 
 static uint32_t load_size(const struct bpf_insn *insn)
 {
@@ -283,7 +283,7 @@ static bool is_header_length(const struct bpf_insn *insn)
 	return BPF_CLASS(insn->code) == BPF_LDX && BPF_MODE(insn->code) == BPF_MSH;
 }
 
-/* What X may hold, as far as an instruction by itself shows. */
+/* Returns an upper bound of X after the instruction, from the instruction only. */
 static uint32_t largest_x(const struct bpf_insn *insn)
 {
 	if (BPF_CLASS(insn->code) == BPF_LDX) {

@@ -17,7 +17,7 @@
 #define BLANKS         " \t"
 #define LINE_MAX_BYTES 512
 
-/* What is being read. */
+/* State of the reader */
 struct prefix_file_reading {
 	const char *path;
 	unsigned long line;
@@ -25,16 +25,16 @@ struct prefix_file_reading {
 	char *error;
 	struct prefix_list *rules;
 	uint32_t capacity;
-	unsigned long *lines; /* [capacity], where each rule stands */
+	unsigned long *lines; /* [capacity], line number of each rule */
 };
 
-/* A rule and where it stood, so that both are sorted together. */
+/* A rule and its line number, so that they are sorted together */
 struct placed {
 	struct prefix_entry rule;
 	unsigned long line;
 };
 
-/* Behind what says where: in one line, whatever the file held. */
+/* Appends the reason to a message, as one printable line. */
 __attribute__((format(printf, 3, 0))) static void add_reason(
 	struct prefix_file_reading *reading, int used, const char *format, va_list arguments)
 {
@@ -53,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static void set_file_error(
 	va_end(arguments);
 }
 
-/* For what stands in a line. Returns false. */
+/* Sets the error of a line. Returns false. */
 __attribute__((format(printf, 3, 4))) static bool set_line_error(
 	struct prefix_file_reading *reading, unsigned long line, const char *format, ...)
 {
@@ -93,7 +93,7 @@ static bool parse_length(const char *text, uint32_t most, uint8_t *length)
 	return digits > 0 && digits < 4 && text[digits] == '\0' && value <= most;
 }
 
-/* Host bits that are set are no mistake of typing alone: who wrote them meant another prefix. */
+/* Rejects host bits that are not 0: the intended prefix is probably another one. */
 static bool check_host_bits(
 	struct prefix_file_reading *reading, struct prefix_entry *rule, const char *text)
 {
@@ -104,10 +104,10 @@ static bool check_host_bits(
 		rule->bits[b] &= mask_of(rule->length, b);
 	}
 	print_prefix(rule);
-	return clear || set_line_error(reading, reading->line,
-				"%.60s has bits behind its length; write %s for the network, or "
-				"the address alone for the host",
-				text, rule->prefix);
+	return clear ||
+	       set_line_error(reading, reading->line,
+		       "%.60s has host bits set; write %s for the network, or only the address for the host",
+		       text, rule->prefix);
 }
 
 static bool parse_prefix(
@@ -128,11 +128,10 @@ static bool parse_prefix(
 	if (length >= sizeof(address) ||
 		inet_pton(rule->ipv6 ? AF_INET6 : AF_INET, address, rule->bits) != 1)
 		return set_line_error(reading, reading->line,
-			"'%.60s' is no address; write PREFIX NAME, such as 192.0.2.0/24 office",
-			text);
+			"'%.60s': not an IP address; example: 192.0.2.0/24 office", text);
 	if (slash != NULL && !parse_length(slash + 1, most, &rule->length))
-		return set_line_error(
-			reading, reading->line, "'%.60s': the length is not 0 to %u", text, most);
+		return set_line_error(reading, reading->line,
+			"'%.60s': the prefix length must be 0 to %u", text, most);
 	return check_host_bits(reading, rule, text);
 }
 
@@ -142,11 +141,11 @@ static bool parse_name(
 	size_t length = strlen(name);
 
 	if (length == 0)
-		return set_line_error(
-			reading, reading->line, "%s has no name; write PREFIX NAME", rule->prefix);
+		return set_line_error(reading, reading->line,
+			"%s has no name; example: 192.0.2.0/24 office", rule->prefix);
 	if (length >= PREFIX_NAME_MAX)
 		return set_line_error(reading, reading->line,
-			"the name has %zu bytes; at most %d fit", length, PREFIX_NAME_MAX - 1);
+			"the name has %zu bytes; the maximum is %d", length, PREFIX_NAME_MAX - 1);
 	for (size_t i = 0; i < length; i++)
 		if (iscntrl((unsigned char)name[i]))
 			return set_line_error(reading, reading->line,
@@ -169,7 +168,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 		reading->rules = rules != NULL ? rules : reading->rules;
 		reading->lines = lines != NULL ? lines : reading->lines;
 		if (rules == NULL || lines == NULL) {
-			set_file_error(reading, "no memory for %u rules", capacity);
+			set_file_error(reading, "out of memory for %u rules", capacity);
 			return false;
 		}
 		reading->capacity = capacity;
@@ -179,7 +178,7 @@ static bool add_rule(struct prefix_file_reading *reading, const struct prefix_en
 	return true;
 }
 
-/* text[length] is 0; a 0 before it is garbage. */
+/* text[length] is 0. A line with an earlier 0 is rejected. */
 static bool parse_line(struct prefix_file_reading *reading, char *text, size_t length)
 {
 	struct prefix_entry rule = {.parent = PREFIX_NO_ENTRY};
@@ -189,7 +188,7 @@ static bool parse_line(struct prefix_file_reading *reading, char *text, size_t l
 	while (length > 0 && strchr("\r\n" BLANKS, text[length - 1]) != NULL)
 		text[--length] = '\0';
 	if (strlen(text) != length)
-		return set_line_error(reading, reading->line, "is no text: it has a byte 0");
+		return set_line_error(reading, reading->line, "not a text file: contains a byte 0");
 	text += strspn(text, BLANKS);
 	if (*text == '\0' || *text == '#')
 		return true;
@@ -210,7 +209,7 @@ static int compare(const void *a, const void *b)
 		order = memcmp(x->bits, y->bits, sizeof(x->bits));
 	if (order == 0)
 		order = x->length - y->length;
-	/* Equal prefixes: in the order of the file. */
+	/* equal prefixes: order of the file */
 	return order != 0                                                            ? order
 	       : ((const struct placed *)a)->line < ((const struct placed *)b)->line ? -1
 										     : 1;
@@ -231,7 +230,10 @@ static bool same_prefix(const struct prefix_entry *a, const struct prefix_entry 
 	return entry_covers(a, b) && a->length == b->length;
 }
 
-/* Sorted, a prefix comes behind those that hold it: its parent is the last of them. */
+/*
+ * Sets the parent: the last previous prefix that contains this one. In sorted order, a prefix
+ * follows those that contain it.
+ */
 static void find_parent(struct prefix_list *rules, uint32_t i)
 {
 	uint32_t parent = i > 0 ? i - 1 : PREFIX_NO_ENTRY;
@@ -249,7 +251,7 @@ static bool sort_rules(struct prefix_file_reading *reading)
 	bool ok = true;
 
 	if (sorted == NULL) {
-		set_file_error(reading, "no memory for %u rules", rules->n);
+		set_file_error(reading, "out of memory for %u rules", rules->n);
 		return false;
 	}
 	for (uint32_t i = 0; i < rules->n; i++)
@@ -265,7 +267,7 @@ static bool sort_rules(struct prefix_file_reading *reading)
 			n++;
 		} else if (strcmp(rule->name, sorted[i - 1].rule.name) != 0) {
 			ok = set_line_error(reading, sorted[i].line,
-				"%s is '%s' in line %lu already", rule->prefix,
+				"%s is already '%s' in line %lu", rule->prefix,
 				sorted[i - 1].rule.name, sorted[i - 1].line);
 		}
 	}
@@ -276,42 +278,42 @@ static bool sort_rules(struct prefix_file_reading *reading)
 
 static bool read_lines(struct prefix_file_reading *reading, FILE *file)
 {
-	char text[LINE_MAX_BYTES + 2]; /* one more tells that a line is too long */
+	char text[LINE_MAX_BYTES + 2]; /* one more, to detect lines that are too long */
 	ssize_t length;
 	bool ok = true;
 
 	while (ok && (length = regular_file_line(file, text, sizeof(text))) >= 0) {
 		reading->line++;
 		if (signals_stop_requested()) {
-			set_file_error(reading, "ended before it was read");
+			set_file_error(reading, "interrupted by a stop request");
 			return false;
 		}
 		ok = length <= LINE_MAX_BYTES ? parse_line(reading, text, (size_t)length)
 					      : set_line_error(reading, reading->line,
-							"is longer than %d bytes", LINE_MAX_BYTES);
+							"longer than %d bytes", LINE_MAX_BYTES);
 	}
 	if (ok && ferror(file)) {
-		set_file_error(reading, "cannot be read behind line %lu: %s", reading->line,
-			strerror(errno));
+		set_file_error(
+			reading, "cannot read after line %lu: %s", reading->line, strerror(errno));
 		return false;
 	}
 	if (ok && reading->rules->n == 0) {
 		*reading->mistake = true;
-		set_file_error(reading, "has no rule: nothing would be measured");
+		set_file_error(reading, "contains no rule; nothing would be measured");
 		return false;
 	}
 	return ok;
 }
 
-/* NULL with an error. */
+/* Returns NULL with an error on failure. */
 static FILE *open_file(struct prefix_file_reading *reading)
 {
 	FILE *file = regular_file_open(reading->path);
 
 	if (file == NULL && errno == 0)
-		set_file_error(reading, "is no regular file; rules are read again at every reload");
+		set_file_error(reading, "not a regular file, which a reload needs");
 	else if (file == NULL)
-		set_file_error(reading, "cannot be opened: %s", strerror(errno));
+		set_file_error(reading, "cannot open: %s", strerror(errno));
 	return file;
 }
 
@@ -330,7 +332,7 @@ struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *err
 	reading.lines = malloc(reading.capacity * sizeof(*reading.lines));
 	ok = reading.rules != NULL && reading.lines != NULL;
 	if (!ok)
-		set_file_error(&reading, "no memory to read it");
+		set_file_error(&reading, "out of memory");
 	ok = ok && read_lines(&reading, file) && sort_rules(&reading);
 	fclose(file);
 	free(reading.lines);

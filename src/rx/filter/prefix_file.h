@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The rules of --prefixes: lines "PREFIX NAME", IPv4 and IPv6, an address without a length being a
- * host. A comment begins with #; what ends a line may be CR LF.
+ * Reads the rules of --prefixes: lines "PREFIX NAME", IPv4 and IPv6. An address without a length is
+ * a host. # starts a comment. Lines may end in CR LF.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "config/option.h"
 
-/* Address of a packet that is looked up. */
+/* Address of a packet that is matched */
 enum prefix_side {
 	PREFIX_DST,
 	PREFIX_SRC,
@@ -18,7 +18,7 @@ enum prefix_side {
 };
 
 struct prefix_options {
-	const char *file; /* file of rules; NULL: everything is measured */
+	const char *file; /* file of rules; NULL: no rules */
 	enum prefix_side side;
 };
 
@@ -33,28 +33,29 @@ OPTION_OWNER(prefix)
 
 struct prefix_entry {
 	bool ipv6;
-	uint8_t length;   /* bits of the prefix */
+	uint8_t length;   /* bits, 0 to 32 or 128 */
 	uint8_t bits[16]; /* network byte order; IPv4 in the first four, the rest 0 */
-	uint32_t parent;  /* the longest other prefix that holds this one, or PREFIX_NO_ENTRY */
+	uint32_t
+		parent; /* index of the longest other prefix that contains this one, or PREFIX_NO_ENTRY */
 	char prefix[PREFIX_TEXT_MAX];
 	char name[PREFIX_NAME_MAX];
 };
 
-/* Sorted: IPv4 first, then by address, then the shorter prefix. Not changed once it is read. */
+/* Sorted by family (IPv4 first), address and length. Constant after reading. */
 struct prefix_list {
 	uint32_t n;
-	uint32_t nb_ipv6; /* IPv6 entries, which come last */
+	uint32_t nb_ipv6; /* number of IPv6 entries, which are last */
 	struct prefix_entry rules[];
 };
 
 /*
- * Returns NULL with one line in error[PREFIX_ERROR_MAX] that names file and line. *mistake: it is
- * one in the text, and not the machine's.
+ * Returns NULL on failure, with one line in error[PREFIX_ERROR_MAX] that names file and line. Sets
+ * *mistake to true if the text is wrong, to false for a system error.
  */
 struct prefix_list *prefix_rules_read(const char *path, bool *mistake, char *error);
 
 void prefix_rules_free(struct prefix_list *rules);
 
-/* As lacks() of an option that is for --prefixes (config/option.h). */
+/* inapplicable() of options that need --prefixes (config/option.h). */
 const char *prefix_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

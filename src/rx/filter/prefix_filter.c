@@ -16,10 +16,10 @@
 #include "base/huge_map.h"
 #include "rx/filter/prefix_table.h"
 
-/* A next hop of IPv6 is a rule's number + 1; 0 is no rule. */
+/* IPv6 next hops are rule index + 1; 0: no rule */
 #define NO_HOP 0
 
-/* Bytes of librte_fib: the first level, a second-level group, and a node of librte_rib's tree. */
+/* Bytes of librte_fib: first level, one second-level group, one node of the librte_rib tree */
 #define FIRST_LEVEL ((size_t)4 << 24)
 #define GROUP_BYTES ((size_t)4 * 256)
 #define NODE_BYTES  ((size_t)192)
@@ -27,17 +27,20 @@
 struct prefix_filter {
 	struct prefix_list *rules;
 	enum prefix_side side;
-	struct prefix_table *ipv4; /* NULL: there are no IPv4 rules */
-	struct rte_fib6 *ipv6;     /* NULL: there are no IPv6 rules */
-	uint32_t *parents;         /* [rules->n], what is read of a rule for every packet */
+	struct prefix_table *ipv4; /* NULL: no IPv4 rules */
+	struct rte_fib6 *ipv6;     /* NULL: no IPv6 rules */
+	uint32_t *
+		parents; /* [rules->n], parent of each rule; compact, because it is read for every packet */
 	uint32_t nb_workers;
 	struct prefix_counts *counts; /* [2][nb_workers][rules->n] */
 };
 
-/* Building */
+/* --- creation --- */
 
-/* Groups of 256 that librte_fib sets aside: one for every byte behind the third of each prefix, as
- * if no two shared one. */
+/*
+ * Returns an upper bound of the 256-entry groups of librte_fib: one for every byte after the third
+ * of each prefix, as if none were shared.
+ */
 static uint32_t groups_of(const struct prefix_list *rules)
 {
 	uint32_t groups = 0;
@@ -50,14 +53,14 @@ static uint32_t groups_of(const struct prefix_list *rules)
 
 size_t prefix_filter_bytes(const struct prefix_list *rules)
 {
-	/* Where there is no IPv6 rule, one may come by a reload. */
+	/* Includes the first level even without IPv6 rules: a reload can add some. */
 	return FIRST_LEVEL + groups_of(rules) * GROUP_BYTES +
 	       2 * (size_t)rules->nb_ipv6 * NODE_BYTES;
 }
 
 size_t prefix_ordinary_bytes(const struct prefix_list *rules)
 {
-	/* An IPv4 rule may come by a reload, too. */
+	/* Counts all rules as IPv4, because a reload can add some. */
 	return prefix_table_bytes(rules->n) +
 	       rules->n * (sizeof(rules->rules[0]) + sizeof(uint32_t));
 }
@@ -73,7 +76,7 @@ size_t prefix_worker_bytes(const struct prefix_list *rules)
 }
 
 _Static_assert(PREFIX_ENTRIES_MAX <= PREFIXES_MAX && PREFIX_NO_ENTRY == PREFIX_NONE,
-	"the place of a prefix is the number of its rule");
+	"the place of a prefix is the index of its rule");
 
 static uint32_t host_order(const uint8_t *bits)
 {
@@ -103,7 +106,7 @@ static bool fill_ipv4(struct prefix_filter *table)
 
 static bool fill_ipv6(struct prefix_filter *table)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* table names must be unique in the process */
 	char name[32];
 	const struct prefix_list *rules = table->rules;
 	struct rte_fib6_conf conf = {
@@ -117,7 +120,7 @@ static bool fill_ipv6(struct prefix_filter *table)
 		return true;
 	snprintf(name, sizeof(name), "monitor6_%u", serial++);
 	table->ipv6 = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
-	/* The type of an address changed in DPDK 24.11, its bytes did not: no type suits both. */
+	/* void *: DPDK 24.11 changed the type of addresses, but not their bytes. */
 	for (uint32_t i = rules->n - rules->nb_ipv6; table->ipv6 != NULL && i < rules->n; i++) {
 		int status = rte_fib6_add(table->ipv6, (const void *)rules->rules[i].bits,
 			rules->rules[i].length, i + 1);
@@ -147,21 +150,22 @@ struct prefix_filter *prefix_filter_create(
 
 	if (table == NULL) {
 		prefix_rules_free(rules);
-		snprintf(error, PREFIX_ERROR_MAX, "no memory for the rules");
+		snprintf(error, PREFIX_ERROR_MAX, "out of memory for the rules");
 		return NULL;
 	}
 	table->rules = rules;
 	table->side = side;
 	table->nb_workers = nb_workers;
-	rte_errno = ENOMEM; /* what fails without a word of DPDK had no memory */
-	/* Not touched here: a page, which may hold the counters of several workers, lies where the
-	 * first of them is that writes to it. */
+	rte_errno = ENOMEM; /* for failures that do not set rte_errno */
+	/*
+	 * Not written here: a page, which can have counters of several workers, is allocated on the
+	 * NUMA node of the first worker that writes to it.
+	 */
 	table->counts = huge_map(counts_size(rules->n, nb_workers));
 	if (table->counts != NULL && copy_parents(table) && fill_ipv4(table) && fill_ipv6(table))
 		return table;
 	snprintf(error, PREFIX_ERROR_MAX,
-		"no memory for %u rules: %zu MB for their counters, and tables of which %zu MB are "
-		"DPDK's: %s",
+		"out of memory for %u rules: %zu MB for counters, and tables with %zu MB of EAL memory: %s",
 		rules->n, counts_size(rules->n, nb_workers) >> 20, prefix_filter_bytes(rules) >> 20,
 		rte_strerror(rte_errno));
 	prefix_filter_destroy(table);
@@ -191,9 +195,12 @@ struct prefix_counts *prefix_filter_counts(
 	return table->counts + ((epoch & 1) * table->nb_workers + worker) * (size_t)table->rules->n;
 }
 
-/* Matching */
+/* --- matching --- */
 
-/* One side of a burst's IPv4 packets: those that are IPv6 are no packets of it. */
+/*
+ * Looks up one address of all packets of a burst as IPv4. The results for IPv6 packets are
+ * undefined.
+ */
 static void look_up_ipv4(
 	const struct prefix_table *ipv4, const struct key_burst *burst, bool source, uint32_t *hits)
 {
@@ -207,7 +214,7 @@ static void look_up_ipv4(
 	prefix_table_look_up(ipv4, addresses, hits, burst->n);
 }
 
-/* Of at least one packet. */
+/* Looks up the IPv6 packets of a burst, at least one. */
 static void look_up_ipv6(
 	struct rte_fib6 *ipv6, const struct key_burst *burst, bool source, uint32_t *hits)
 {
@@ -243,7 +250,7 @@ static void look_up(const struct prefix_filter *table, const struct key_burst *b
 
 _Static_assert((uint32_t)NO_HOP - 1 == PREFIX_NO_ENTRY, "see look_up()");
 
-/* Moves packet `from` of the burst to `to`, which is not behind it. */
+/* Moves packet `from` of the burst to `to` <= `from`. */
 static void move_packet(
 	struct key_burst *burst, struct prefix_matches *hits, uint32_t to, uint32_t from)
 {
@@ -252,7 +259,7 @@ static void move_packet(
 	hits->src[to] = hits->src[from];
 }
 
-/* `weighted`, here and below, is a constant. */
+/* `weighted` is a constant, here and below. */
 static inline __attribute__((always_inline)) struct prefix_unmatched match(
 	const struct prefix_filter *table, struct key_burst *burst, struct prefix_matches *hits,
 	const bool weighted)
@@ -269,7 +276,7 @@ static inline __attribute__((always_inline)) struct prefix_unmatched match(
 		look_up(table, burst, true, hits->src);
 	else
 		memset(hits->src, 0xff, sizeof(hits->src));
-	/* Most bursts end here, and a sum without places is taken of many packets at once. */
+	/* Most bursts end here. A sum without indices is vectorized. */
 	for (uint32_t i = 0; i < burst->n; i++)
 		none |= (hits->dst[i] & hits->src[i]) == PREFIX_NO_ENTRY;
 	if (!none)
@@ -354,7 +361,10 @@ static inline __attribute__((always_inline)) void credit_all(const struct prefix
 
 		for (uint32_t r = hits->dst[i]; r != PREFIX_NO_ENTRY; r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
-		/* Where the two chains meet, they go on as one. */
+		/*
+		 * Stops at a rule that the first chain has credited: the rest of both chains is the
+		 * same.
+		 */
 		for (uint32_t r = hits->src[i];
 			r != PREFIX_NO_ENTRY && !is_above(parents, r, hits->dst[i]); r = parents[r])
 			credit(&counts[r], packets, bytes, &burst->hash[i]);
@@ -384,7 +394,7 @@ uint64_t prefix_flows(const uint8_t *registers)
 		zeros += registers[r] == 0;
 	}
 	estimate = 0.7213 / (1 + 1.079 / m) * m * m / sum;
-	/* Linear counting where few registers are taken. */
+	/* linear counting if few registers are set */
 	if (estimate <= 2.5 * m && zeros > 0)
 		estimate = m * log(m / zeros);
 	return (uint64_t)llround(estimate);

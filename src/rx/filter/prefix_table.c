@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One array of words: FIRSTS entries for the first 16 bits of an address, and all that entries lead
- * to. An entry has the number of a word, and what begins there:
+ * One array of words: FIRSTS entries for the first 16 bits of an address, then the data that
+ * entries refer to. An entry has the index of a word, and the kind of data there:
  *
  *     IS_NODE       an entry for each value of the next 8 bits
  *     IS_PLAIN      the place for each value of the last 8 bits
- *     n pairs, <= 7 n words, each with two starts of ranges (their last 16 bits), and 2 n + 1
- *                   places: of what is before the first start, and behind each
+ *     n pairs, <= 7 n words, each with two range starts (their last 16 bits), then 2 n + 1 places:
+ *                   before the first start, and after each start
  *
- * A place is where a prefix stood, or PREFIX_NONE. Ranges that are no even number are filled up
- * with one of the last address. It has the place of the one before it, so it does no harm.
+ * A place is the index of a prefix, or PREFIX_NONE. An odd number of ranges is padded with one that
+ * starts at the last address. Its place is that of the previous one, so results do not change.
  */
 
 #include "rx/filter/prefix_table.h"
@@ -26,8 +26,8 @@
 
 #define FIRSTS     (UINT32_C(1) << 16)
 #define NODE       256
-#define FEW        14 /* ranges that an entry leads to */
-#define READ_WORDS 8  /* that are read where starts are, however few they are */
+#define FEW        14 /* maximum range starts per entry */
+#define READ_WORDS 8  /* words read at once from the starts, even if there are fewer */
 
 #define IS_NODE     (UINT32_C(1) << 31)
 #define PAIRS_SHIFT 28
@@ -36,8 +36,8 @@
 #define AT(entry)   ((entry) & (IS_PLAIN - 1))
 
 /*
- * Nodes and plain words need more than FEW ranges each; of others there is one for each range at
- * most that begins there, and one between.
+ * Each node and each plain array has more than FEW ranges. Other word groups: at most one per range
+ * that starts there, and one without starts between two of these.
  */
 #define RANGES_MAX(prefixes) (2 * (uint64_t)(prefixes) + 1)
 #define MANY_MAX(prefixes)   (RANGES_MAX(prefixes) / (FEW + 1))
@@ -46,8 +46,8 @@
 	(FIRSTS + (NODES_MAX(prefixes) + MANY_MAX(prefixes)) * NODE + 5 * RANGES_MAX(prefixes) +   \
 		READ_WORDS)
 
-_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "an entry leads to any word");
-_Static_assert(FEW / 2 < 1 << (31 - PAIRS_SHIFT), "an entry can tell how many pairs");
+_Static_assert(WORDS_MAX(PREFIXES_MAX) <= IS_PLAIN, "an entry can refer to any word");
+_Static_assert(FEW / 2 < 1 << (31 - PAIRS_SHIFT), "the number of pairs fits in an entry");
 
 struct prefix_table {
 	uint32_t *words;
@@ -60,7 +60,7 @@ struct range {
 	uint32_t start, place;
 };
 
-/* Takes the place of one of no address. */
+/* Adds a range; replaces the previous one if that is empty. */
 static void add_range(struct range *ranges, uint32_t *n, uint32_t start, uint32_t place)
 {
 	if (*n > 0 && ranges[*n - 1].start == start)
@@ -73,10 +73,13 @@ static uint32_t last_address(const struct prefix *prefix)
 	return prefix->address | (uint32_t)(UINT64_C(0xffffffff) >> prefix->length);
 }
 
-/* All addresses: the first range starts at 0. Room for RANGES_MAX(n). Returns how many. */
+/*
+ * Writes the ranges of all addresses; the first starts at 0. Needs room for RANGES_MAX(n). Returns
+ * their number.
+ */
 static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct range *ranges)
 {
-	uint32_t open[33], depth = 0, nb_ranges = 0; /* prefixes, each in the one before */
+	uint32_t open[33], depth = 0, nb_ranges = 0; /* open: stack of nested prefixes */
 
 	add_range(ranges, &nb_ranges, 0, PREFIX_NONE);
 	for (uint32_t p = 0; p <= n; p++) {
@@ -102,9 +105,9 @@ static uint32_t find_ranges(const struct prefix *prefixes, uint32_t n, struct ra
 struct building {
 	const struct range *ranges;
 	uint32_t nb_ranges;
-	uint32_t *words; /* NULL: only their number is wanted */
+	uint32_t *words; /* NULL: only counts words */
 	uint32_t nb_words;
-	/* Of the last words without a start: the range behind their place, and the entry. */
+	/* The last words without a start: next range, and entry. Reused for equal entries. */
 	uint32_t behind, empty;
 };
 
@@ -120,7 +123,7 @@ static void set_word(struct building *building, uint32_t at, uint32_t word)
 		building->words[at] = word;
 }
 
-/* r, here and below: the first range that starts behind the first address. */
+/* r, here and below: index of the first range that starts after the first address */
 static uint32_t add_plain(struct building *building, uint32_t address, uint32_t r)
 {
 	uint32_t at = take_words(building, NODE);
@@ -138,7 +141,7 @@ static uint32_t start_of(const struct range *before, uint32_t i, uint32_t n)
 	return i <= n ? before[i].start & 0xffff : 0xffff;
 }
 
-/* Of n ranges from r on. */
+/* Adds words for n ranges from r on. Returns their entry. */
 static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 {
 	const struct range *before = &building->ranges[r - 1];
@@ -159,7 +162,10 @@ static uint32_t add_few(struct building *building, uint32_t r, uint32_t n)
 	return pairs << PAIRS_SHIFT | at;
 }
 
-/* The entry of all addresses that differ from the first in so many last bits. *r moves behind. */
+/*
+ * Adds the words of 2^bits addresses from `address` on. Returns their entry. Sets *r to the next
+ * range.
+ */
 static uint32_t add_entry(struct building *building, uint64_t address, uint32_t bits, uint32_t *r)
 {
 	const struct range *ranges = building->ranges;
@@ -181,7 +187,7 @@ static uint32_t add_entry(struct building *building, uint64_t address, uint32_t 
 	return IS_NODE | node;
 }
 
-/* Returns how many words there are. */
+/* Returns the number of words. */
 static uint32_t build(const struct range *ranges, uint32_t nb_ranges, uint32_t *words)
 {
 	struct building building = {
@@ -228,7 +234,10 @@ void prefix_table_destroy(struct prefix_table *table)
 
 /* --- looking up --- */
 
-/* Of the starts in the first pairs of words, how many are not above. READ_WORDS can be read. */
+/*
+ * Returns the number of starts <= last in the first `pairs` words. READ_WORDS words must be
+ * readable.
+ */
 static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint16_t last)
 {
 #ifdef __AVX2__
@@ -250,8 +259,8 @@ static inline uint32_t count_starts(const uint32_t *words, uint32_t pairs, uint1
 }
 
 /*
- * What is asked for has time to come while others are. What kind an entry is decides no branch:
- * nobody can foretell it where many are near each other and others are not.
+ * Three passes over the burst, so that the prefetches of one pass overlap. The kind of an entry
+ * causes no branch: it would be unpredictable if entries of several kinds are mixed.
  */
 void prefix_table_look_up(
 	const struct prefix_table *table, const uint32_t *addresses, uint32_t *places, uint32_t n)
@@ -263,7 +272,7 @@ void prefix_table_look_up(
 		uint32_t at = addresses[i] >> 16, entry = words[at];
 		uint32_t below = AT(entry) + (addresses[i] >> 8 & 0xff);
 
-		at ^= (at ^ below) & -(entry >> 31); /* below, where it is IS_NODE */
+		at ^= (at ^ below) & -(entry >> 31); /* below, if IS_NODE */
 		found[i] = at;
 		__builtin_prefetch(&words[at]);
 	}

@@ -9,7 +9,7 @@
 _Static_assert(sizeof(struct iblt_sums) + IBLT_LANES4 * sizeof(__u64) == KERNEL_CELL4_BYTES &&
 		       sizeof(struct key4) == IBLT_LANES4 * sizeof(__u32) &&
 		       sizeof(struct key6) == IBLT_LANES6 * sizeof(__u32),
-	"the program adds up the words of keys");
+	"the program adds the words of keys");
 
 void kernel_cells_hash(const void *arg, struct key_burst *burst)
 {
@@ -45,7 +45,7 @@ static size_t filter_bytes(uint32_t filter_bits)
 	return (size_t)KERNEL_CACHE_LINE << filter_bits;
 }
 
-/* Of one CPU. */
+/* Decodes and clears the IBLT of one CPU. */
 static void take_cpu(const struct kernel_cells *cells, uint32_t table, bool seen_ipv6,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded)
 {
@@ -76,7 +76,7 @@ struct kernel_tally kernel_cells_take(const struct kernel_cells *cells, uint32_t
 		struct kernel_tally *tally = &cells->tallies[table];
 
 		if (tally->largest == 0)
-			continue; /* nothing came */
+			continue; /* no packets */
 		take_cpu(cells, table, tally->packets6 > 0, take, arg, undecoded);
 		kernel_tally_add(&sum, tally);
 		*tally = (struct kernel_tally){0};

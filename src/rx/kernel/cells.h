@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The reader's side of the program's cells (layout.h), an iblt of each CPU and generation: of the
- * generation that it does not use.
+ * Reader of the IBLTs that the eBPF program fills (layout.h), one for each CPU and generation.
+ * Reads the generation that the program does not use.
  */
 
 #include <stdint.h>
@@ -12,23 +12,24 @@
 #include "sketch/iblt/iblt_view.h"
 
 struct kernel_cells {
-	uint8_t *cells4, *cells6, *filters; /* [2][cpus] of each */
+	uint8_t *cells4, *cells6, *filters; /* each [2][cpus] */
 	struct kernel_tally *tallies;       /* [2][cpus] */
 	uint32_t cpus;
-	uint32_t bits, filter_bits; /* log2 of the IPv4 cells of a row, and of a filter's blocks */
-	const __u64 *hash_keys;     /* [2][KERNEL_HASH_KEYS] */
+	uint32_t bits,
+		filter_bits;    /* log2 of the IPv4 cells per row, and of the blocks per filter */
+	const __u64 *hash_keys; /* [2][KERNEL_HASH_KEYS] */
 	struct iblt_view *view;
 };
 
 /*
- * Gives every flow of a generation to `take`, those of several CPUs several times, and leaves the
- * cells empty. Adds to *undecoded what is of no flow. Returns what the tallies said.
+ * Passes every flow of a generation to `take`, once for each CPU that counted it, and clears the
+ * cells. Adds packets that belong to no decoded flow to *undecoded. Returns the sum of the tallies.
  */
 struct kernel_tally kernel_cells_take(const struct kernel_cells *cells, uint32_t generation,
 	sketch_emit_fn take, void *arg, struct sketch_undecoded *undecoded);
 
-/* As iblt_hash_fn; arg: [2][KERNEL_HASH_KEYS]. */
+/* iblt_hash_fn; arg: [2][KERNEL_HASH_KEYS] */
 void kernel_cells_hash(const void *arg, struct key_burst *burst);
 
-/* Bytes of both generations. */
+/* Returns the bytes of both generations. */
 uint64_t kernel_cells_bytes(uint32_t cpus, uint32_t bits);

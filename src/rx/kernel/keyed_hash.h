@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The hash of the program's tables, where there are neither AES nor products of 128 bits: a sum of
- * products of 32-bit words with secret keys (multilinear hashing: Lemire and Kaser, "Strongly
- * universal string hashing is fast", 2014), whose high half two keys share with probability 2^-32
- * whoever chose them; then rounds that make its low bits as good. Both sides have it.
+ * Hash of the tables of the eBPF program, which has neither AES nor 128-bit products. Used by the
+ * program and this process. A sum of products of 32-bit words with secret keys (multilinear
+ * hashing: Lemire and Kaser, "Strongly universal string hashing is fast", 2014): the high halves of
+ * any two keys are equal with probability 2^-32. The final rounds mix them into the low bits.
  */
 
 #include <linux/types.h>
@@ -13,7 +13,7 @@
 #define KERNEL_HASH_WORDS 10
 #define KERNEL_HASH_KEYS  (KERNEL_HASH_WORDS + 1)
 
-/* xor and multiply, as SplitMix64's output function does: a permutation. */
+/* Permutes x by xor and multiplication, as the output function of SplitMix64. */
 static inline __attribute__((always_inline)) __u64 kernel_hash_mix(__u64 x)
 {
 	x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) __u64 kernel_hash_mix(__u64 x)
 	return x ^ x >> 32;
 }
 
-/* Hashes nb_words 64-bit words: a constant of at most half of KERNEL_HASH_WORDS. */
+/* Hashes nb_words 64-bit words: a constant, at most half of KERNEL_HASH_WORDS. */
 static inline __attribute__((always_inline)) __u64 kernel_hash(
 	const volatile __u64 *keys, const __u64 *words, const __u32 nb_words)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The program that runs in the kernel for every packet of an interface, at one of its hooks, and
- * lets the packet go on, whatever it is. What it knows of a packet goes into the ring of the CPU
- * that it runs on (layout.h). The short path is the rule of rx/packet/parse.h for what nearly every
- * packet is; whatever it does not see at once goes to parse_packet() as the bytes that it is, so
- * that there is one parser. tests/unit/test_kernel_program.c compares the two.
+ * eBPF program that runs for every packet of an interface, at one of its hooks, and always lets the
+ * packet continue. It writes packets to the ring of its CPU (layout.h). For the most frequent
+ * packets, a short path finds the key by the rules of rx/packet/parse.h. For all other packets it
+ * copies their first bytes for parse_packet(), so there is only one complete parser.
+ * tests/unit/test_kernel_program.c compares both.
  */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 #define inline_always static __always_inline
 
-/* TCX_NEXT, which older headers do not have, and to a clsact filter the same. */
+/* TCX_NEXT, which older headers lack; also valid in a clsact filter */
 #define GO_ON TC_ACT_UNSPEC
 
 #define TYPE_IPV4      0x0800
@@ -41,18 +41,18 @@
 #define PROTO_SCTP        132
 
 #define ETHERNET_HEADER 14
-#define ADDRESSES       12 /* bytes of Ethernet's, before the first tag */
+#define ADDRESSES       12 /* bytes of the Ethernet addresses, before the first tag */
 #define TAG             4
 #define IPV4_HEADER     20
 #define IPV6_HEADER     40
 #define UDP_HEADER      8
-#define TCP_HEADER      20 /* without options */
+#define TCP_HEADER      20 /* bytes, without options */
 #define VLAN_ID         0x0fff
 
 const volatile struct kernel_constants constants SEC(KERNEL_CONSTANTS_SECTION) = {.slots = 1024};
 volatile struct kernel_control control SEC(KERNEL_CONTROL_SECTION) = {0};
 
-/* Its sizes follow from the slots, and from the number of CPUs. */
+/* Sized before loading, by the slots and the number of CPUs */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -61,7 +61,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } rings SEC(".maps");
 
-/* Their sizes follow from the buckets, too: as many flows in buckets as in the pool. */
+/* Sized before loading, by the buckets: as many flows in the pools as in the buckets */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -78,7 +78,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } tallies SEC(".maps");
 
-/* The same, for all CPUs, of each generation. */
+/* Flows of all CPUs, one map per generation */
 struct shared_flows {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(key_size, sizeof(struct kernel_shared_key));
@@ -95,7 +95,7 @@ struct {
 
 const struct kernel_flow no_flow = {0};
 
-/* Of an iblt. Their sizes follow from its rows. */
+/* Parts of the IBLTs. Sized before loading, by the rows. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -121,8 +121,8 @@ struct {
 } filters SEC(".maps");
 
 /*
- * Exchanging what it holds takes until no program runs any more that may have seen it: the way to
- * wait for those.
+ * Updating `exchanged` waits until all running programs that may have read its old entry have
+ * ended. kernel_program_wait() uses that.
  */
 struct nothing {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -138,7 +138,7 @@ struct {
 	__array(values, struct nothing);
 } exchanged SEC(".maps") = {.values = {&nothing}};
 
-/* The rules of each generation. An exchange of these waits for programs, too. */
+/* Rules of each generation. Updating these maps also waits for running programs. */
 struct rules4 {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -169,16 +169,16 @@ struct {
 	__array(values, struct rules6);
 } monitored6 SEC(".maps") = {.values = {&no_rules6, &no_rules6}};
 
-/* A packet as the hook has it. */
+/* A packet as received from the hook */
 struct monitor_packet {
 	void *context;
 	bool xdp;
-	const __u8 *data, *end; /* what can be read without a call; there may be more behind it */
-	__u32 length;           /* of all */
+	const __u8 *data, *end; /* directly readable bytes; the packet may have more */
+	__u32 length;           /* bytes of the packet */
 	__u32 interface;
-	__u32 segments, segment;      /* as the kernel says them: 0 where it is one packet */
-	bool tagged;                  /* the kernel took a tag off */
-	__be16 tag_type, tag_control; /* of that */
+	__u32 segments, segment;      /* values of the kernel; 0: a single packet */
+	bool tagged;                  /* true if the kernel removed a VLAN tag */
+	__be16 tag_type, tag_control; /* fields of the removed tag */
 };
 
 inline_always __u16 load16(const __u8 *from)
@@ -214,8 +214,8 @@ inline_always bool is_extension(__u8 proto)
 }
 
 /*
- * Ports and flags, and how long the headers are, up to `before` being those below. False: it cannot
- * be told here.
+ * Reads ports, TCP flags and the length of all headers; `before` bytes precede `at`. Returns false
+ * if the packet needs parse_packet().
  */
 inline_always bool read_transport(const struct monitor_packet *packet, const __u8 *at, __u32 before,
 	__u8 proto, struct kernel_entry *entry, __u32 *ports)
@@ -260,7 +260,10 @@ inline_always bool read_ipv4(const struct monitor_packet *packet, const __u8 *at
 		return false;
 	}
 	*(__u64 *)entry->key = load64(at + 12);
-	/* With what is behind the key: older verifiers want all that is read to be written. */
+	/*
+	 * Also writes the bytes after the key: older verifiers require that all bytes that are read
+	 * were written.
+	 */
 	*(__u64 *)(entry->key + 8) = ports | (__u64)proto << 32;
 	entry->dscp = at[1] >> 2;
 	entry->kind = KERNEL_ENTRY_IPV4;
@@ -290,7 +293,10 @@ inline_always bool read_ipv6(const struct monitor_packet *packet, const __u8 *at
 	return true;
 }
 
-/* Fills the key, kind and all that comes with it. False: somebody else has to parse it. */
+/*
+ * Sets the key, kind and the other fields of a key entry. Returns false if the packet needs
+ * parse_packet().
+ */
 inline_always bool read_key(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	const __u8 *at = packet->data + ETHERNET_HEADER;
@@ -325,8 +331,9 @@ inline_always bool read_key(const struct monitor_packet *packet, struct kernel_e
 }
 
 /*
- * Of n, which is at least 1: at most so many. Verifiers want bounds on the very register that is
- * used, which the compiler may not know better; and older ones learn nothing from n != 0.
+ * Returns the minimum of n >= 1 and `most`. The asm makes the compiler keep the check on the
+ * register that is used, as verifiers require. Older verifiers do not conclude n >= 1 from n != 0;
+ * hence n - 1.
  */
 inline_always __u32 at_most(__u32 n, __u32 most)
 {
@@ -346,7 +353,10 @@ inline_always void copy(const struct monitor_packet *packet, __u32 from, void *t
 		bpf_skb_load_bytes(packet->context, from, to, n);
 }
 
-/* The first bytes as they were on the wire, with the tag that was taken off, behind the entry. */
+/*
+ * Copies the first bytes of the packet to the slots after the entry, as they were on the wire: with
+ * the removed tag.
+ */
 inline_always void copy_headers(const struct monitor_packet *packet, struct kernel_entry *entry)
 {
 	__u8 *to = (__u8 *)(entry + 1);
@@ -370,15 +380,15 @@ inline_always void copy_headers(const struct monitor_packet *packet, struct kern
 	entry->headers = n + ADDRESSES + TAG;
 }
 
-/* Bytes with the tag that was taken off. */
+/* Returns the bytes of the packet with the removed tag. */
 inline_always __u32 wire_length(const struct monitor_packet *packet)
 {
 	return packet->length + (packet->tagged ? TAG : 0);
 }
 
 /*
- * Packets that it stands for. Where the kernel does not say it (a virtual machine's, or who sends
- * such through a socket) it follows from the bytes behind `headers` bytes of headers.
+ * Returns the number of segments. If the kernel does not report it (packets of virtual machines or
+ * sockets), computes it from the bytes after `headers` bytes of headers.
  */
 inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 headers)
 {
@@ -394,17 +404,23 @@ inline_always __u32 count_segments(const struct monitor_packet *packet, __u32 he
 	return n < KERNEL_SEGMENTS_MAX ? n : KERNEL_SEGMENTS_MAX;
 }
 
-/* Whether `n` more slots are free. The consumer's line is looked at only where it matters. */
+/*
+ * Returns true if `n` more slots are free. Reads the cache line of the consumer only if the ring
+ * seems full.
+ */
 inline_always bool has_room(struct kernel_ring *ring, __u32 n)
 {
 	if (ring->head + n - ring->tail_seen <= constants.slots)
 		return true;
-	/* The consumer's release: what it says is free it has read. */
+	/*
+	 * Pairs with the release in kernel_reader_release(): the consumer has read the slots before
+	 * `tail`.
+	 */
 	ring->tail_seen = *(volatile __u64 *)&ring->tail;
 	return ring->head + n - ring->tail_seen <= constants.slots;
 }
 
-/* Slots are written before the head that shows them: pairs with the acquire in ring.c. */
+/* Publishes slots: they are written before head. Pairs with the acquire in ring.c. */
 inline_always void publish(struct kernel_ring *ring, __u64 head)
 {
 #ifdef KERNEL_STORES_IN_ORDER
@@ -454,7 +470,7 @@ inline_always bool holds_ipv6(void *rules, const __u8 *bits)
 	return bpf_map_lookup_elem(rules, &address) != NULL;
 }
 
-/* Whether a rule of the generation holds an address that counts. */
+/* Returns true if a selected address matches a rule of the generation. */
 inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generation)
 {
 	bool ipv4 = entry->kind == KERNEL_ENTRY_IPV4;
@@ -478,7 +494,7 @@ inline_always bool is_monitored(const struct kernel_entry *entry, __u32 generati
 
 /* --- tables --- */
 
-/* What a packet, or joined ones, add to their flow. */
+/* Contribution of a packet, or of joined ones, to its flow */
 struct addition {
 	__u64 key[5];
 	__u64 time;
@@ -487,7 +503,7 @@ struct addition {
 	__u8 kind, tcp_flags;
 };
 
-/* Bytes of the last word that a key has. */
+/* Mask of the key bytes in its last word */
 #define LAST_WORD 0xffffffffffull
 
 inline_always __u64 read_addition(struct addition *addition, const struct kernel_entry *entry)
@@ -534,7 +550,7 @@ inline_always void begin_flow(struct kernel_flow *flow, const struct addition *a
 	flow->key[4] = addition->key[4];
 }
 
-/* False: its count would not fit. */
+/* Returns false if the packet counter would overflow. */
 inline_always bool add_to_flow(struct kernel_flow *flow, const struct addition *addition)
 {
 	if (flow->packets > 0xffffffff - addition->packets)
@@ -547,7 +563,9 @@ inline_always bool add_to_flow(struct kernel_flow *flow, const struct addition *
 	return true;
 }
 
-/* Of table `table`, from its flow number `at` on. False where there is no place. */
+/*
+ * Adds to a flow of table `table`, in the chain of bucket `at`. Returns false if there is no room.
+ */
 inline_always bool add_to_table(
 	struct kernel_tally *tally, __u32 table, __u32 at, const struct addition *addition)
 {
@@ -603,7 +621,9 @@ inline_always void note_sizes(struct kernel_tally *tally, const struct monitor_p
 		tally->smallest = smallest;
 }
 
-/* In the kernel's own map, with atomic additions, as programs for flows usually have it. */
+/*
+ * Adds to the kernel map that all CPUs share, with atomic additions, as is usual for flow programs.
+ */
 inline_always bool add_to_shared(__u32 generation, const struct addition *addition)
 {
 	void *map = bpf_map_lookup_elem(&shared, &generation);
@@ -617,13 +637,13 @@ inline_always bool add_to_shared(__u32 generation, const struct addition *additi
 	key.kind = addition->kind;
 	flow = bpf_map_lookup_elem(map, &key);
 	if (flow == NULL) {
-		/* Where it cannot be, another CPU was first; or the map is full. */
+		/* fails if another CPU was first, or if the map is full */
 		bpf_map_update_elem(map, &key, &no_flow, BPF_NOEXIST);
 		flow = bpf_map_lookup_elem(map, &key);
 		if (flow == NULL)
 			return false;
 	}
-	/* Of CPUs that are here at once each writes the same. */
+	/* CPUs that get here at once write the same values */
 	if (flow->kind == 0) {
 		for (__u32 i = 0; i < 5; i++)
 			flow->key[i] = addition->key[i];
@@ -642,7 +662,10 @@ inline_always bool add_to_shared(__u32 generation, const struct addition *additi
 
 /* --- cells --- */
 
-/* The key's three cells of a family. False: there are none, which cannot be. */
+/*
+ * Finds the three cells of a key. Returns false if there are none, which cannot happen but is
+ * required by the verifier.
+ */
 inline_always bool find_cells(
 	void *map, __u32 table, __u32 bits, __u64 lo, __u64 hi, struct iblt_sums **cells)
 {
@@ -658,7 +681,7 @@ inline_always bool find_cells(
 	return true;
 }
 
-/* Whether a bit had to be set: the flow is new. */
+/* Adds a flow to the filter. Returns true if the flow is new, i.e. a bit was not set. */
 inline_always bool filter_adds(__u64 *block, __u64 lo, __u64 hi)
 {
 	__u64 known = 1;
@@ -725,7 +748,10 @@ inline_always bool add_to_iblt(
 	return true;
 }
 
-/* Counts it here. False: there is no place, or it is not known how long each is. */
+/*
+ * Counts the packet in a table or IBLT. Returns false if there is no room, or the length of the
+ * segments is unknown.
+ */
 inline_always bool count_flow(const struct monitor_packet *packet, const struct kernel_entry *entry,
 	__u32 segments, __u32 table)
 {
@@ -803,9 +829,12 @@ inline_always void notify_worker(const struct monitor_packet *packet)
 	if (ring == NULL)
 		return;
 	if (constants.on_path || constants.monitor) {
-		/* Verifiers may not know that an IPv4 key is read as one, and want all written. */
+		/*
+		 * Cleared, because verifiers may not see that an IPv4 key is read as one, and
+		 * require all bytes written.
+		 */
 		struct kernel_entry seen = {0};
-		/* Read once: tables and rules are of the same. */
+		/* Read once, so that tables and rules belong to the same generation. */
 		__u32 generation = *(volatile __u64 *)&ring->generation & 1;
 
 		asm volatile("" : : "r"(&seen) : "memory");

@@ -22,12 +22,12 @@ static bool is_text(const char *text, size_t length, const char *word)
 	return length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* What the words behind the name said. */
+/* Settings that were given after the name */
 struct said {
 	bool hook, direction;
 };
 
-/* One of the two words behind the name. */
+/* Parses one setting after the name. Returns false with a reason. */
 static bool read_word(
 	const char *text, size_t length, struct attach_point *point, struct said *said, char *why)
 {
@@ -83,8 +83,7 @@ bool attach_point_parse(const char *text, struct attach_point *point, char *why)
 		return true;
 	if (said.direction && point->directions != KERNEL_IN)
 		return set_error(why,
-			"hook=xdp receives incoming packets only; give direction=in or "
-			"hook=tc");
+			"hook=xdp receives incoming packets only; use direction=in or hook=tc");
 	point->directions = KERNEL_IN;
 	return true;
 }
@@ -132,5 +131,5 @@ const struct option_owner kernel_owner = {
 	.check = check_kernel,
 };
 
-/* The row of --kernel in the table of sources; parallel/sources/kernel_source.c opens it. */
+/* Row of --kernel in the table of sources; opened by parallel/sources/kernel_source.c */
 const struct source_kind source_kernel = {.options = &kernel_owner};

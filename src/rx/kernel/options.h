@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* --kernel: which packets of the kernel's interfaces a program in the kernel looks at. */
+/* --kernel: attach points of the eBPF program at kernel interfaces */
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -25,18 +25,18 @@ enum kernel_hook {
 	KERNEL_HOOK_XDP,
 };
 
-/* Bits of a place's directions. */
+/* Directions of an attach point, as bits */
 enum kernel_direction {
 	KERNEL_IN = 1,
 	KERNEL_OUT = 2,
 };
 
-/* Attach point of the program. */
+/* Attach point of the program */
 struct attach_point {
 	char interface[IFNAMSIZ];
 	enum kernel_hook hook;
 	uint32_t directions;
 };
 
-/* Of IFACE[,hook=tc|xdp][,direction=both|in|out]. False with why[OPTION_WHY_MAX]. */
+/* Parses IFACE[,hook=tc|xdp][,direction=both|in|out]. Returns false with why[OPTION_WHY_MAX]. */
 bool attach_point_parse(const char *text, struct attach_point *point, char *why);

@@ -14,13 +14,13 @@
 
 #include "rx/kernel/layout.h"
 
-#define NODE 256 /* entries: of 8 bits of an address */
-#define LEAF 8   /* entries: a bit for each value of 8 bits */
+#define NODE 256 /* entries, one for each value of 8 bits */
+#define LEAF 8   /* entries, one bit for each value of 8 bits */
 
-/* About so many bytes has a node of the kernel's tree. */
+/* Approximate bytes of a node of the LPM trie */
 #define TREE_NODE_BYTES 96
 
-/* What is in a rule that holds it says nothing new. */
+/* Returns true if no other rule contains the rule. Only these rules are needed. */
 static bool is_outer(const struct prefix_list *rules, uint32_t i, bool ipv6)
 {
 	return rules->rules[i].ipv6 == ipv6 && rules->rules[i].parent == PREFIX_NO_ENTRY;
@@ -33,7 +33,10 @@ static uint32_t address_of(const struct prefix_entry *rule)
 	return (uint32_t)bits[0] << 24 | (uint32_t)bits[1] << 16 | (uint32_t)bits[2] << 8 | bits[3];
 }
 
-/* Rules are sorted, so those with the same beginning are neighbours. */
+/*
+ * Returns the number of entries needed. Rules are sorted, so those with the same first bits are
+ * adjacent.
+ */
 static uint32_t count_entries(const struct prefix_list *rules)
 {
 	uint32_t entries = KERNEL_PREFIX_FIRSTS;
@@ -56,7 +59,7 @@ static uint32_t count_entries(const struct prefix_list *rules)
 	return entries;
 }
 
-/* What an entry leads to; new entries from *used on where it leads nowhere yet. */
+/* Returns the next level of an entry. If it has none, allocates n entries at *used. */
 static uint32_t below(uint32_t *entries, uint32_t at, uint32_t n, uint32_t *used)
 {
 	if (entries[at] == KERNEL_PREFIX_NONE) {
@@ -72,7 +75,9 @@ static void paint(uint32_t *entries, uint32_t from, uint32_t n)
 		entries[from + i] = KERNEL_PREFIX_ALL;
 }
 
-/* None of them is in another: no entry is painted that leads on. */
+/*
+ * Fills the table. No rule contains another, so paint() never overwrites the index of a next level.
+ */
 static void fill_ipv4(uint32_t *entries, const struct prefix_list *rules)
 {
 	uint32_t used = KERNEL_PREFIX_FIRSTS;
@@ -153,7 +158,7 @@ struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *r
 		if (maps->ipv6 >= 0)
 			return maps;
 	}
-	snprintf(error, PREFIX_ERROR_MAX, "the kernel has no memory for %u rules, %llu MB: %s",
+	snprintf(error, PREFIX_ERROR_MAX, "out of kernel memory for %u rules, %llu MB: %s",
 		rules->n, (unsigned long long)kernel_prefix_maps_bytes(rules) >> 20,
 		strerror(errno));
 	if (maps != NULL && maps->ipv4 >= 0)

@@ -2,22 +2,22 @@
 #pragma once
 
 /*
- * Rules of --prefixes for the program, which only decides whether an address is in one of them.
- * Workers find which (rx/filter/prefix_filter.h).
+ * Rules of --prefixes in the kernel. The program only decides if an address matches any rule.
+ * Workers find the rule (rx/filter/prefix_filter.h).
  */
 
 #include <stdint.h>
 
 #include "rx/filter/prefix_file.h"
 
-/* Maps of the kernel's, which programs may use longer than this is there. */
+/* File descriptors of kernel maps. Programs may use the maps after these are closed. */
 struct kernel_prefix_maps {
 	int ipv4, ipv6;
 };
 
-/* NULL with one line in error[PREFIX_ERROR_MAX]. */
+/* Returns NULL with one line in error[PREFIX_ERROR_MAX] on failure. */
 struct kernel_prefix_maps *kernel_prefix_maps_create(const struct prefix_list *rules, char *error);
-void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: nothing */
+void kernel_prefix_maps_destroy(struct kernel_prefix_maps *rules); /* NULL: no effect */
 
 /* Returns the approximate kernel memory, in bytes. */
 uint64_t kernel_prefix_maps_bytes(const struct prefix_list *rules);

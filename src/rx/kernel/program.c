@@ -26,48 +26,48 @@
 #include "base/random.h"
 #include "rx/kernel/monitor_object.h" /* made by meson.build: kernel_monitor_object[] */
 
-/* The oldest kernel that is asked for, and the first that has tcx. */
+/* Oldest supported kernel */
 #define OLDEST_MAJOR 6
 #define OLDEST_MINOR 1
 
-/* Of linux/bpf.h since 6.6, which libbpf 1.1 does not know. */
+/* Constants of linux/bpf.h since 6.6, unknown to libbpf 1.1 */
 #define ATTACH_TCX_IN     46
 #define ATTACH_TCX_OUT    47
 #define ATTACH_BEFORE_ALL (1u << 3)
 
-/* Of filters: before those that `tc filter add` makes without a number. */
+/* Priority of filters: before those that `tc filter add` adds without one */
 #define FILTER_PRIORITY 0x736b
 #define FILTER_HANDLE   0x736b
 
-#define LOG_BYTES (1u << 20) /* of what the verifier says */
+#define LOG_BYTES (1u << 20) /* bytes of the verifier log */
 
 #define TC_PROGRAM  "sketchtap_tc"
 #define XDP_PROGRAM "sketchtap_xdp"
 
-/* Where a hook of an interface has the program. */
+/* A hook of an interface with the program */
 struct kernel_attachment {
-	uint32_t index; /* of the interface */
-	bool filter;    /* of a clsact qdisc, else a link */
+	uint32_t index; /* interface index */
+	bool filter;    /* true: filter of a clsact qdisc; false: link */
 	int link;
-	bool out; /* of a filter */
+	bool out; /* filter only: egress */
 };
 
 struct kernel_program {
 	struct bpf_object *object;
-	int programs[2]; /* by enum kernel_hook */
+	int programs[2]; /* file descriptors by enum kernel_hook */
 	bool no_links;
 	uint32_t nb_rings;
 	size_t ring_bytes, map_bytes;
 	uint8_t *rings;              /* mapped */
-	struct kernel_tables tables; /* the same; without buckets: there are none */
-	struct kernel_cells cells;   /* the same; without bits */
+	struct kernel_tables tables; /* mapped; buckets == 0: none */
+	struct kernel_cells cells;   /* mapped; bits == 0: none */
 	__u64 hash_keys[2 * KERNEL_HASH_KEYS];
 	struct kernel_control *control; /* mapped */
 	int nothing, exchanged;         /* maps */
 	int monitored[2];               /* maps: IPv4, IPv6 */
 	uint32_t nb_attachments;
 	struct kernel_attachment attachments[2 * OPTION_LIST_MAX];
-	int claims[OPTION_LIST_MAX]; /* of interfaces whose filters are ours */
+	int claims[OPTION_LIST_MAX]; /* sockets that claim the filters of an interface */
 	uint32_t nb_claims;
 };
 
@@ -105,8 +105,8 @@ static bool is_old_kernel(char *error)
 }
 
 /*
- * Without this right the verifier follows what a CPU may do by speculation, too: of tables and
- * cells that is too much for it, which takes it a minute to find out.
+ * Returns true if this process lacks CAP_PERFMON. Without it, the verifier also follows speculative
+ * execution. For tables and cells it gives up after a minute.
  */
 static bool lacks_perfmon(void)
 {
@@ -120,7 +120,7 @@ static bool lacks_perfmon(void)
 	return (has >> CAP_PERFMON & 1) == 0 && (has >> CAP_SYS_ADMIN & 1) == 0;
 }
 
-/* The last line of the verifier that is not its statistics; `log` is cut into lines. */
+/* Returns the last line of the verifier log, without its statistics. Splits `log` into lines. */
 static const char *last_line(char *log, void (*say)(const char *line))
 {
 	const char *last = "";
@@ -148,22 +148,19 @@ static bool set_load_error(
 			"root, or give it CAP_BPF and CAP_NET_ADMIN");
 	if (why == ENOMEM || why == E2BIG)
 		return set_error(error,
-			"--kernel: the kernel has no memory for the rings of %u entries (%s): "
-			"lower ring-size%s",
+			"--kernel: out of memory for rings of %u entries (%s): lower ring-size%s",
 			params->slots, strerror(why), params->cells > 0 ? " or --width" : "");
 	if (why == EACCES && lacks_perfmon())
 		return set_error(error,
-			"--kernel: this kernel takes the program from root, or from who has "
-			"CAP_PERFMON beside CAP_BPF and CAP_NET_ADMIN; it says: %.200s",
+			"--kernel: this kernel requires root, or CAP_PERFMON with CAP_BPF and CAP_NET_ADMIN: %.200s",
 			last[0] != '\0' ? last : strerror(why));
 	return set_error(error,
-		"--kernel: the kernel refuses the program: %.200s%s%s; --log-level debug shows all that "
-		"it says",
+		"--kernel: the kernel rejects the program: %.200s%s%s; --log-level debug shows its messages",
 		last[0] != '\0' ? last : strerror(why), last[0] != '\0' ? ": " : "",
 		last[0] != '\0' ? strerror(why) : "");
 }
 
-/* The kernel wants whole pages of what is mapped, and each CPU's ring begins with one. */
+/* Returns the bytes of a ring in whole pages, because the kernel maps only whole pages. */
 static size_t ring_bytes(uint32_t slots)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -184,7 +181,7 @@ uint64_t kernel_program_bytes(const struct kernel_program_params *params)
 	return bytes;
 }
 
-/* Secret, as whoever chooses keys must not choose their buckets. */
+/* Sets the secret hash keys. A sender that knows them can send keys to one bucket. */
 static void fill_hash_keys(__u64 *keys, uint64_t seed)
 {
 	for (uint32_t i = 0; i < 2 * KERNEL_HASH_KEYS; i++)
@@ -276,7 +273,7 @@ static bool set_up(struct kernel_program *program, const struct kernel_program_p
 	       bpf_map__set_max_entries(rings, program->nb_rings) == 0;
 }
 
-/* What both sides write; NULL where it cannot be. */
+/* Maps the memory of a BPF map that both sides write. Returns NULL on failure. */
 static void *map_memory(const struct kernel_program *program, const char *name, size_t bytes)
 {
 	int fd = bpf_object__find_map_fd_by_name(program->object, name);
@@ -311,7 +308,7 @@ static bool map_tables(struct kernel_program *program)
 	return tables->flows != NULL && tables->tallies != NULL;
 }
 
-/* The maps of an iblt, whose sizes they know. */
+/* BPF maps of the IBLTs */
 static const char *const cell_maps[] = {"cells4", "cells6", "filters"};
 
 static size_t bytes_of(const struct kernel_program *program, const char *name)
@@ -355,7 +352,7 @@ static void unmap_cells(struct kernel_program *program)
 	iblt_view_destroy(cells->view);
 }
 
-/* After it was loaded. */
+/* Finds the programs and maps of the loaded object. */
 static bool find_parts(struct kernel_program *program)
 {
 	static const char *const names[] = {
@@ -412,14 +409,14 @@ struct kernel_program *kernel_program_load(const struct kernel_program_params *p
 	if (is_old_kernel(error))
 		return NULL;
 	if (on_path(params) != KERNEL_ON_PATH_NOTHING && lacks_perfmon()) {
-		set_error(error, "--kernel: this process may not load programs that count in the "
-				 "kernel: run as root, give it CAP_PERFMON beside CAP_BPF and "
-				 "CAP_NET_ADMIN, or give --design async");
+		set_error(error,
+			"--kernel: this process may not load programs that count in the "
+			"kernel: run as root, give it CAP_PERFMON, CAP_BPF and CAP_NET_ADMIN, or use --design async");
 		return NULL;
 	}
 	program = calloc(1, sizeof(*program));
 	if (program == NULL) {
-		set_error(error, "--kernel: no memory for the program");
+		set_error(error, "--kernel: out of memory");
 		return NULL;
 	}
 	if (load(program, params, error))
@@ -435,7 +432,7 @@ static void add_attachment(struct kernel_program *program, struct kernel_attachm
 	program->attachments[program->nb_attachments++] = attachment;
 }
 
-/* A link of tcx, before all that are there: it sees what they see, and they what they saw. */
+/* Attaches by a tcx link, before all others. The program sees the packets that they receive. */
 static int link_tcx(int program, uint32_t index, bool out)
 {
 	struct {
@@ -452,8 +449,8 @@ static int link_tcx(int program, uint32_t index, bool out)
 }
 
 /*
- * Filters stay when their process is killed, so whose they are has to be known: who has them holds
- * a socket of this name, of which a network namespace has one.
+ * Claims the filters of an interface. Filters remain if their process is killed, so their owner
+ * must be known. The owner holds a socket with this name, which is unique per network namespace.
  */
 static bool claim_filters(struct kernel_program *program, uint32_t index)
 {
@@ -494,8 +491,8 @@ static bool read_info(int fd, struct bpf_prog_info *info)
 }
 
 /*
- * Whether the filter in our place is ours: nobody's, this program, or somebody's of that name, which
- * only root (CAP_SYS_ADMIN) can look at.
+ * Returns true if our filter position is free, or has this program or another one with its name.
+ * The last needs CAP_SYS_ADMIN.
  */
 static bool is_ours(const struct bpf_tc_hook *hook, int program)
 {
@@ -560,15 +557,13 @@ static bool set_attach_error(char *error, const struct attach_point *point, int 
 			"root, or give it CAP_NET_ADMIN",
 			name);
 	if (point->hook == KERNEL_HOOK_XDP && (why == EBUSY || why == EEXIST))
-		return set_error(error,
-			"--kernel %s: another XDP program is there, and stays; give hook=tc", name);
+		return set_error(
+			error, "--kernel %s: another XDP program is attached; use hook=tc", name);
 	if (why == EEXIST)
 		return set_error(error,
-			"--kernel %s: a filter that is not ours has the place of ours, handle 0x%x "
-			"of priority %u: remove it, or use a kernel from 6.6 on",
+			"--kernel %s: a foreign filter has handle 0x%x of priority %u: remove it, or use kernel 6.6 or newer",
 			name, FILTER_HANDLE, FILTER_PRIORITY);
-	return set_error(
-		error, "--kernel %s: the program cannot be attached: %s", name, strerror(why));
+	return set_error(error, "--kernel %s: cannot attach the program: %s", name, strerror(why));
 }
 
 static bool attach_filter(struct kernel_program *program, const struct attach_point *point,
@@ -583,7 +578,7 @@ static bool attach_filter(struct kernel_program *program, const struct attach_po
 	return true;
 }
 
-/* Then its claim is held, too. */
+/* Returns true if an interface has a filter of this process, and thus also its claim. */
 static bool has_filter(const struct kernel_program *program, uint32_t index)
 {
 	for (uint32_t i = 0; i < program->nb_attachments; i++)
@@ -612,8 +607,7 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 			return set_attach_error(error, point, errno);
 		if (!has_filter(program, index) && !claim_filters(program, index))
 			return set_error(error,
-				"--kernel %s: another sketchtap measures it, and this kernel has "
-				"room for one: from 6.6 on it has for more",
+				"--kernel %s: another sketchtap measures this interface; kernels before 6.6 allow only one",
 				point->interface);
 		if (!attach_filter(program, point, index, out, error))
 			return false;
@@ -621,7 +615,7 @@ static bool attach_tc(struct kernel_program *program, const struct attach_point 
 	return true;
 }
 
-/* By the driver where that can, else by the kernel, which comes later and costs more. */
+/* Attaches in the driver if supported, else in the network stack, which is later and costs more. */
 static bool attach_xdp(struct kernel_program *program, const struct attach_point *point,
 	uint32_t index, char *error)
 {
@@ -643,7 +637,7 @@ static bool attach_xdp(struct kernel_program *program, const struct attach_point
 	return true;
 }
 
-/* Frames of others do not begin as the program reads them. */
+/* Returns true for Ethernet and loopback: the program can only parse Ethernet headers. */
 static bool is_ethernet(const char *interface)
 {
 	struct ifreq request = {0};
@@ -665,12 +659,11 @@ bool kernel_program_attach(struct kernel_program *program, const struct attach_p
 	*index = if_nametoindex(point->interface);
 	if (*index == 0)
 		return set_error(error,
-			"--kernel %s: there is no such interface; `ip -brief link` lists those "
-			"that are here",
+			"--kernel %s: no such interface; `ip -brief link` lists all",
 			point->interface);
 	if (!is_ethernet(point->interface))
 		return set_error(error,
-			"--kernel %s: its frames are not Ethernet's; give the interface below it",
+			"--kernel %s: not an Ethernet interface; use the interface below it",
 			point->interface);
 	return point->hook == KERNEL_HOOK_XDP ? attach_xdp(program, point, *index, error)
 					      : attach_tc(program, point, *index, error);
@@ -705,7 +698,10 @@ void kernel_program_rules(const struct kernel_program *program, uint64_t generat
 {
 	uint32_t at = generation & 1;
 
-	/* A program may be late by a whole epoch, where nobody had to wait between two. */
+	/*
+	 * A running program may still use the generation of the previous epoch, if nothing waited
+	 * since.
+	 */
 	kernel_program_wait(program);
 	bpf_map_update_elem(program->monitored[0], &at, &rules->ipv4, BPF_ANY);
 	bpf_map_update_elem(program->monitored[1], &at, &rules->ipv6, BPF_ANY);

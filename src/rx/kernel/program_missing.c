@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* In the place of program.c where it could not be built. */
+/* Replaces program.c if it cannot be built */
 
 #include <stdio.h>
 

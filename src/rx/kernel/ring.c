@@ -11,20 +11,20 @@ void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring,
 
 bool kernel_reader_look(struct kernel_reader *reader)
 {
-	/* Pairs with publish() in monitor.bpf.c: what the slots hold comes first. */
+	/* Pairs with publish() in monitor.bpf.c. */
 	reader->head = __atomic_load_n(&reader->ring->head, __ATOMIC_ACQUIRE);
 	return reader->head != reader->at;
 }
 
 void kernel_reader_release(struct kernel_reader *reader)
 {
-	/* has_room() in monitor.bpf.c reads it before slots are written again. */
+	/* Pairs with has_room() in monitor.bpf.c, which reads tail before slots are overwritten. */
 	__atomic_store_n(&reader->ring->tail, reader->at, __ATOMIC_RELEASE);
 }
 
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation)
 {
-	/* Who has to know that nobody sees the old one any more waits (kernel_program_wait()). */
+	/* Programs may use the old generation until kernel_program_wait(). */
 	__atomic_store_n(&reader->ring->generation, generation & 1, __ATOMIC_SEQ_CST);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The consumer's side of a ring (layout.h). */
+/* Consumer of a ring (layout.h) */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,15 +11,15 @@
 
 struct kernel_reader {
 	struct kernel_ring *ring;
-	uint32_t slots; /* slots: a power of two */
-	uint64_t at;    /* slots read */
-	uint64_t head;  /* up to which they may be */
+	uint32_t slots; /* slots of the ring, a power of two */
+	uint64_t at;    /* slots consumed since the start */
+	uint64_t head;  /* slots available since the start */
 };
 
 /* Starts reading: skips earlier entries. */
 void kernel_reader_start(struct kernel_reader *reader, struct kernel_ring *ring, uint32_t slots);
 
-/* Looks what there is to read; false: nothing. */
+/* Updates head. Returns false if there is nothing to read. */
 bool kernel_reader_look(struct kernel_reader *reader);
 
 /*
@@ -40,11 +40,11 @@ static inline const struct kernel_entry *kernel_reader_next(struct kernel_reader
 /* Selects the generation of tables and rules for the program, 0 or 1. */
 void kernel_reader_turn(struct kernel_reader *reader, uint64_t generation);
 
-/* Gives back what was read. */
+/* Releases the slots that were read. */
 void kernel_reader_release(struct kernel_reader *reader);
 
 /* Return the packets that reached the ring, and those dropped because it was full. */
 uint64_t kernel_ring_received(const struct kernel_ring *ring);
 uint64_t kernel_ring_full(const struct kernel_ring *ring);
-/* And those that no rule of a generation holds. */
+/* Returns the packets that match no rule of a generation. */
 uint64_t kernel_ring_filtered(const struct kernel_ring *ring, uint64_t generation);

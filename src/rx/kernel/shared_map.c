@@ -6,7 +6,7 @@
 
 #include <bpf/bpf.h>
 
-/* Flows that are asked for at once: more than any bucket of the kernel's has. */
+/* Flows per batch: more than any bucket of a kernel map has */
 #define BATCH 4096
 
 struct shared_map_batch {
@@ -24,7 +24,7 @@ bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *
 		n = BATCH;
 		result = bpf_map_lookup_and_delete_batch(
 			map, from, &place, batch->keys, batch->flows, &n, NULL);
-		if (result != 0 && result != -ENOENT) /* which says that these are the last */
+		if (result != 0 && result != -ENOENT) /* -ENOENT: last batch */
 			break;
 		for (uint32_t i = 0; i < n; i++)
 			take(arg, &batch->flows[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The reader's side of a table that all CPUs share: a map of the kernel's, that no program uses. */
+/* Reader of a flow table that all CPUs share: a kernel map that no program uses at the time */
 
 #include <stdbool.h>
 
 #include "rx/kernel/layout.h"
 
-/* Gives every flow to `take`, and leaves the map empty. False: that cannot be done. */
+/* Passes every flow to `take` and empties the map. Returns false on failure. */
 bool shared_map_take(int map, void (*take)(void *arg, const struct kernel_flow *flow), void *arg);

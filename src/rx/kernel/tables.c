@@ -25,7 +25,7 @@ void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally
 	sum->bytes += tally->bytes;
 }
 
-/* Of one CPU. */
+/* Reads and clears the table of one CPU. */
 static void take_cpu(const struct kernel_tables *tables, uint32_t table,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg)
 {
@@ -46,7 +46,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 		struct kernel_tally *tally = &tables->tallies[table];
 
 		if (tally->largest == 0)
-			continue; /* nothing came */
+			continue; /* no packets */
 		if (!tables->all_share)
 			take_cpu(tables, table, take, arg);
 		kernel_tally_add(&sum, tally);
@@ -59,7 +59,7 @@ struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint3
 
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share)
 {
-	/* The kernel has its own key and some pointers beside each. */
+	/* the kernel stores its own key and some pointers per flow */
 	uint64_t flow =
 		sizeof(struct kernel_flow) + (all_share ? 2 * sizeof(struct kernel_shared_key) : 0);
 

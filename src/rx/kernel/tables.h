@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The reader's side of the program's tables (layout.h), of the generation that it does not use. */
+/*
+ * Reader of the flow tables that the eBPF program fills (layout.h). Reads the generation that the
+ * program does not use.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,19 +15,19 @@ struct kernel_tables {
 	struct kernel_flow *flows;    /* [2][cpus][2 * buckets] */
 	struct kernel_tally *tallies; /* [2][cpus] */
 	uint32_t cpus, buckets;
-	bool all_share; /* the maps of all CPUs, and there are no flows above */
+	bool all_share; /* true: shared[] is used, not `flows` */
 	int shared[2];
 };
 
 /*
- * Gives every flow of a generation to `take`, and leaves its tables empty. Returns what they said of
- * sizes.
+ * Passes every flow of a generation to `take` and clears its tables. Returns the sum of their
+ * tallies.
  */
 struct kernel_tally kernel_tables_take(const struct kernel_tables *tables, uint32_t generation,
 	void (*take)(void *arg, const struct kernel_flow *flow), void *arg);
 
-/* *sum := that of both. */
+/* Adds *tally to *sum. */
 void kernel_tally_add(struct kernel_tally *sum, const struct kernel_tally *tally);
 
-/* Bytes, of both generations. */
+/* Returns the bytes of both generations. */
 uint64_t kernel_tables_bytes(uint32_t cpus, uint32_t buckets, bool all_share);
