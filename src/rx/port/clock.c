@@ -14,12 +14,12 @@
 #include "rx/port/port_name.h"
 #include "sketch/measurement.h"
 
-/* The first two pairs are so far apart. */
+/* Time between the first two pairs */
 #define FIRST_US 20000
-/* Of so many readings in a row the one that took the shortest time is taken. */
+/* Readings per pair; the one that took the least time counts */
 #define READINGS 8
 
-/* --- what can be had --- */
+/* --- available timestamps --- */
 
 static bool can_be_read(uint16_t port)
 {
@@ -28,7 +28,7 @@ static bool can_be_read(uint16_t port)
 	return rte_eth_read_clock(port, &ticks) == 0;
 }
 
-/* A measurement has times, or what is forwarded takes time. */
+/* Returns true if a measurement needs times, or --forward measures delays. */
 static bool are_wanted(const struct config *config)
 {
 	return measurements_any(config, SKETCH_DETAILS) || forward_asked(config);
@@ -57,7 +57,7 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	return offered ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
 }
 
-/* --- reading it --- */
+/* --- reading the clock --- */
 
 static struct clock_pair read_once(uint16_t port)
 {
@@ -67,7 +67,7 @@ static struct clock_pair read_once(uint16_t port)
 	if (rte_eth_read_clock(port, &pair.ticks) != 0)
 		return pair;
 	after = clock_now(CLOCK_REALTIME);
-	if (after < before) /* it was set */
+	if (after < before) /* the system clock was set back */
 		return pair;
 	pair.error = (after - before) / 2;
 	pair.utc = before + pair.error;
@@ -87,7 +87,7 @@ static struct clock_pair read_best(uint16_t port)
 	return best;
 }
 
-/* Stamps that are UTC already, in a unit of their own. */
+/* Returns the line of timestamps that are UTC in units of unit_ns. */
 static struct clock_line line_of_utc(int64_t unit_ns)
 {
 	int64_t units = clock_now(CLOCK_REALTIME) / unit_ns;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The clock by which a device stamps the packets that it receives, and how it stands to UTC. Read
- * by the reporter, once a second; workers follow the line on its board.
+ * Clock of the timestamps of a device, and its relation to UTC. The reporter reads it once a
+ * second; workers follow the line on its board.
  */
 
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 #include "rx/port/messages.h"
 #include "rx/port/drivers.h"
 
-/* When a port's packets came. */
+/* Source of the arrival times of packets */
 enum timestamps {
-	TIMESTAMPS_AUTO, /* what the device says, else when they were polled */
+	TIMESTAMPS_AUTO, /* timestamp of the device; without one, time of the poll */
 	TIMESTAMPS_POLL,
-	TIMESTAMPS_COARSE, /* --kernel: the kernel's tick */
+	TIMESTAMPS_COARSE, /* --kernel: time of the last kernel tick */
 };
 
 struct clock_options {
@@ -34,7 +34,7 @@ struct port_clock {
 	bool on; /* packets carry usable timestamps */
 	enum port_stamps stamps;
 	uint16_t port;
-	int64_t read; /* monotonic ns, last */
+	int64_t read; /* monotonic ns of the last reading */
 	struct clock_model model;
 	struct clock_board board;
 };
@@ -47,11 +47,11 @@ uint64_t port_clock_choose(struct port_clock *clock, uint16_t port, const char *
 	const struct port_driver *driver, const struct config *config,
 	const struct rte_eth_dev_info *info, struct port_messages *messages);
 
-/* After it was started. Takes the 20 ms between two readings of a clock that has to be read. */
+/* Call after the start of the device. Takes 20 ms if the clock must be read. */
 void port_clock_start(struct port_clock *clock, const char *name, struct port_messages *messages);
 
-/* Call often: it reads the clock where a second has passed. now: monotonic ns. */
+/* Reads the clock if a second has passed. Call often. now: monotonic ns. */
 void port_clock_look(struct port_clock *clock, int64_t now);
 
-/* A worker's packets may be of this port. */
+/* Adds the clock to the times of a worker that receives packets of this port. */
 void port_clock_tell(struct port_clock *clock, struct packet_times *times);

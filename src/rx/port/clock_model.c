@@ -5,18 +5,18 @@
 #include <string.h>
 
 /*
- * The most that the rate changes while pairs are kept: the system's clock is slewed by up to 500
- * ppm either way, and an oscillator is not that far off.
+ * Maximum relative change of the rate while pairs are kept: the system clock is slewed by up to 500
+ * ppm in either direction, and the drift of an oscillator is less.
  */
 #define RATE_CHANGE 2e-3
 
-/* ns of UTC from one pair to another. */
+/* Returns the UTC time from one pair to another, in ns. */
 static double between(const struct clock_pair *from, const struct clock_pair *to)
 {
 	return (double)(to->utc - from->utc);
 }
 
-/* Is `to` where a clock that was at `from` and goes so fast would be? */
+/* Returns true if `to` agrees with a clock that was at `from` and has this rate. */
 static bool agrees(const struct clock_pair *from, const struct clock_pair *to, double ns_of_tick,
 	double rate_error)
 {
@@ -26,7 +26,7 @@ static bool agrees(const struct clock_pair *from, const struct clock_pair *to, d
 	return run > 0 && fabs(run - between(from, to)) <= allowed;
 }
 
-/* Through the newest pair, as fast as from the oldest to it. */
+/* Draws the line through the newest pair, with the mean rate since the oldest. */
 static void draw(struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];
@@ -46,13 +46,13 @@ static void keep(struct clock_model *model, const struct clock_pair *pair)
 	model->pairs[model->n++] = *pair;
 }
 
-/* Both clocks went on from the one to the other, so that they give a rate. */
+/* Returns true if both clocks advanced, so that the pairs give a rate. */
 static bool went_on(const struct clock_pair *from, const struct clock_pair *to)
 {
 	return (int64_t)(to->ticks - from->ticks) > 0 && to->utc - from->utc > 0;
 }
 
-/* Begins anew with the odd pair and one that came after it. */
+/* Restarts the model with the odd pair and a later one. */
 static void restart(struct clock_model *model, const struct clock_pair *pair)
 {
 	model->pairs[0] = model->odd;
@@ -62,7 +62,7 @@ static void restart(struct clock_model *model, const struct clock_pair *pair)
 	draw(model);
 }
 
-/* Relative, of the line's rate: what readings may be off by, and what has changed meanwhile. */
+/* Returns the relative error of the rate: reading errors, and changes since. */
 static double rate_error_of(const struct clock_model *model)
 {
 	const struct clock_pair *oldest = &model->pairs[0], *newest = &model->pairs[model->n - 1];

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * How a device's clock runs against UTC, from pairs of readings taken once a second or so: the
- * newest pair says where it stands, the oldest of those kept and the newest how fast it goes. So an
- * oscillator that drifts is followed, and so is a system clock that is slewed. Of one thread.
+ * Model of a device clock against UTC, from pairs of readings, about one per second. The newest
+ * pair gives the offset, the oldest and the newest give the rate. So the model follows an
+ * oscillator that drifts, and a system clock that is slewed. Used by one thread.
  *
- *   poor     a pair that was not read at one moment tells nothing and is left out.
- *   odd      a pair far from where the line leads is believed when the next one agrees with it:
- *            then the system's clock was set, or the device's began anew, and so does the model.
+ *   poor     A pair whose clocks were not read at the same time is ignored.
+ *   odd      A pair far from the line is ignored, unless the next one agrees with it. Then the
+ * system clock was set, or the device clock was reset, and the model restarts.
  */
 
 #include <stdbool.h>
@@ -18,30 +18,30 @@
 
 #define CLOCK_MODEL_PAIRS 16
 
-/* Both clocks at one moment. */
+/* Readings of both clocks at the same time */
 struct clock_pair {
 	uint64_t ticks;
 	int64_t utc;   /* ns since 1970-01-01 */
-	int64_t error; /* ns; largest error of utc */
+	int64_t error; /* ns, maximum error of utc */
 };
 
-/* A pair whose error is larger is poor. ns. */
+/* Maximum error of a usable pair, in ns */
 #define CLOCK_ERROR_MAX INT64_C(100000)
 
 struct clock_model {
 	struct clock_line line;
-	uint32_t n; /* pairs that lie on it, oldest first */
+	uint32_t n; /* number of pairs on the line, oldest first */
 	struct clock_pair pairs[CLOCK_MODEL_PAIRS];
 	bool has_odd;
-	struct clock_pair odd; /* the last pair that did not */
+	struct clock_pair odd; /* last pair that is not on the line */
 };
 
 enum clock_verdict {
 	CLOCK_FITS,
 	CLOCK_POOR,
-	CLOCK_ODD,  /* left out for now */
-	CLOCK_ANEW, /* restart with this pair and the previous one */
+	CLOCK_ODD,  /* ignored for now */
+	CLOCK_ANEW, /* model restarted with this pair and the previous one */
 };
 
-/* An empty model is all zero. Its line is there from the second pair on. */
+/* Adds a pair. An empty model is all zero; the line exists from the second pair on. */
 enum clock_verdict clock_model_add(struct clock_model *model, const struct clock_pair *pair);

@@ -25,7 +25,7 @@ enum device_counter_change device_counter_read(struct device_counter *counter, u
 		return DEVICE_COUNTER_GREW;
 	}
 	if (counter->derived && back <= DEVICE_COUNTER_SWAY && back <= (value & mask))
-		return DEVICE_COUNTER_GREW; /* it counts again where it was before */
+		return DEVICE_COUNTER_GREW; /* temporary decrease of a derived counter */
 	counter->total += value & mask;
 	counter->last = value & mask;
 	return DEVICE_COUNTER_RESET;

@@ -2,37 +2,40 @@
 #pragma once
 
 /*
- * What a counter of a device has counted since it was first read, however the device keeps it:
+ * 64-bit total of a device counter since its first reading. Device counters can have these
+ * properties:
  *
- *   it wraps    a register of `bits` bits that its driver does not extend. Right as long as less
- *               than half of its range passes between two readings.
- *   it resets   (its peer left, its link was reset) and begins again at 0. What it had counted
- *               between the last reading and the reset is nowhere to be read any more.
- *   it is late  the device updates it now and then: it stands still and then leaps.
- *   it sways    the driver computes it from registers that it does not read at one moment, so that
- *               it may step back a little (`derived`).
+ *   wraps    A register of `bits` bits that its driver does not extend. Correct if it advances by
+ * less than half of its range between two readings.
+ *   resets   The counter restarts at 0, because its peer left or its link was reset. Counts between
+ * the last reading and the reset are lost.
+ *   is late  The device updates it rarely: it is constant for a while, then jumps.
+ *   sways    The driver computes it from registers that it reads at different times, so that it may
+ * decrease a little (`derived`).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A derived counter that decreases by at most this, and by at most its value, was not reset. */
+/*
+ * Maximum decrease of a derived counter without a reset. It must also be at most the value itself.
+ */
 #define DEVICE_COUNTER_SWAY 65536
 
 enum device_counter_change {
 	DEVICE_COUNTER_GREW, /* increased or unchanged */
-	/* what it counted from 0 on is in the total, what was unread is not */
+	/* counts since the reset are in the total; unread counts before it are not */
 	DEVICE_COUNTER_RESET,
 };
 
 struct device_counter {
 	uint8_t bits; /* 1 to 64 */
 	bool derived;
-	uint64_t last;  /* the highest reading since the start or the last reset */
+	uint64_t last;  /* highest reading since the start or the last reset */
 	uint64_t total; /* counted since the start */
 };
 
-/* `value` is what it says now: what it counts from here on is in the total. */
+/* Starts at the present `value`: later counts are added to the total. */
 void device_counter_start(
 	struct device_counter *counter, uint8_t bits, bool derived, uint64_t value);
 

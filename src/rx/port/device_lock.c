@@ -23,7 +23,10 @@ static bool devarg_is(const char *device, const char *key, const char *value, bo
 				      strncmp(text, value, (size_t)length) == 0;
 }
 
-/* The address that the device would listen on; false where there is none, or it is too long. */
+/*
+ * Sets the address that the device would listen on. Returns false if there is none, or it is too
+ * long.
+ */
 static bool listening_address(const struct port_listener *listener, const char *device,
 	struct sockaddr_un *address, socklen_t *size)
 {
@@ -47,7 +50,9 @@ static bool listening_address(const struct port_listener *listener, const char *
 	return true;
 }
 
-/* Abstract addresses are found by a socket of the same type only; memif's is this one. */
+/*
+ * Returns true if an abstract address is in use. The socket needs the same type as that of memif.
+ */
 static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -60,8 +65,9 @@ static bool abstract_taken(const struct sockaddr_un *address, socklen_t size)
 }
 
 /*
- * 0, or the errno of a connection that cannot be, as no device uses this type: EPROTOTYPE where
- * somebody listens, who hears nothing of it, ECONNREFUSED where nobody does any more.
+ * Connects with a socket type that no device uses, so that a listening process notices nothing.
+ * Returns EPROTOTYPE if a process listens, ECONNREFUSED if the socket is stale, 0 or another errno
+ * otherwise.
  */
 static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 {
@@ -76,7 +82,7 @@ static int try_to_connect(const struct sockaddr_un *address, socklen_t size)
 	return error;
 }
 
-/* Not one that another user put into a folder like /tmp. */
+/* Removes a socket, but not one that another user created in a folder like /tmp. */
 static bool remove_socket(const char *path)
 {
 	struct file_entry entry;
@@ -109,7 +115,10 @@ static bool socket_taken(const struct sockaddr_un *address, socklen_t size,
 	return false;
 }
 
-/* A second process gets a queue of the same interface, and each a part of the packets. */
+/*
+ * Returns true if a process has the interface. A second one would get a queue of it, and each a
+ * part of the packets.
+ */
 static bool tap_taken(const struct port_name *name, char *error)
 {
 	struct port_interface facts;

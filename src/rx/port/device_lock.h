@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Virtual devices that one process at a time can have. */
+/* Checks for virtual devices that only one process at a time can use */
 
 #include <stdbool.h>
 
@@ -11,8 +11,8 @@
 #define DEVICE_LOCK_ERROR_MAX 512
 
 /*
- * Looks at the socket on which a device would listen (memif, vhost, virtio_user), or at the tap
- * interface that it would share. True, with one line in error[DEVICE_LOCK_ERROR_MAX], where another
- * process has it. A socket's file that nobody listens on any more is removed, and that is noted.
+ * Checks the socket that a device would listen on (memif, vhost, virtio_user), or the tap interface
+ * that it would share. Returns true, with one line in error[DEVICE_LOCK_ERROR_MAX], if another
+ * process uses it. Removes the file of a stale socket, with a message.
  */
 bool port_is_locked(const struct port_name *name, struct port_messages *messages, char *error);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* --- what feeds what: docs/LOSS.md --- */
+/* --- counters of the columns: docs/LOSS.md --- */
 
 #define FEED(to, name, ...)                                                                        \
 	{                                                                                          \
@@ -18,8 +18,7 @@ static const struct counter_mapping feeds_basic[] = {
 	FEED(ERRORS, "ierrors"),
 	{.counter = NULL},
 };
-/* Sums of 32-bit registers, which their drivers subtract a starting value from and do not
- * extend. */
+/* Sums of 32-bit registers. The driver subtracts a start value and does not extend them. */
 static const struct counter_mapping feeds_intel_32[] = {
 	FEED(RECEIVED, "ipackets", .bits = 32, .derived = true),
 	FEED(MISSED, "imissed", .bits = 32),
@@ -31,7 +30,7 @@ static const struct counter_mapping feeds_iavf[] = {
 	FEED(MISSED, "imissed", .bits = 32),
 	{.counter = NULL},
 };
-/* imissed is out_of_buffer: queues without descriptors. What the port itself discards is apart. */
+/* imissed is out_of_buffer: no descriptors. Discards of the port itself are a separate counter. */
 static const struct counter_mapping feeds_mlx5[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -42,7 +41,7 @@ static const struct counter_mapping feeds_mlx5[] = {
 	FEED(ERRORS, "rx_phy_symbol_errors"),
 	{.counter = NULL},
 };
-/* ierrors holds xec on some of its cards: bad checksums, of packets that are delivered. */
+/* On some cards, ierrors includes xec: bad checksums of delivered packets. */
 static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -55,7 +54,7 @@ static const struct counter_mapping feeds_ixgbe[] = {
 	FEED(ERRORS, "rx_fragment_errors"),
 	{.counter = NULL},
 };
-/* ierrors counts bad checksums of packets that are delivered. */
+/* ierrors counts bad checksums of delivered packets. */
 static const struct counter_mapping feeds_ena[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -67,8 +66,8 @@ static const struct counter_mapping feeds_virtio[] = {
 	{.counter = NULL},
 };
 /*
- * Counters of our own sockets. The interface's rx_dropped is left out: it counts frames that no
- * protocol of this host wants, which the sockets got.
+ * Counters of the packet sockets. rx_dropped of the interface is not used: it counts frames that no
+ * protocol of this host receives, but the sockets do.
  */
 static const struct counter_mapping feeds_af_packet[] = {
 	FEED(RECEIVED, "PACKET_STATISTICS.received"),
@@ -77,7 +76,7 @@ static const struct counter_mapping feeds_af_packet[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* imissed is the sockets' rx_dropped alone. */
+/* imissed is only rx_dropped of the sockets. */
 static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "XDP_STATISTICS"),
@@ -85,7 +84,7 @@ static const struct counter_mapping feeds_af_xdp[] = {
 	FEED(ERRORS, "kernel.rx_errors"),
 	{.counter = NULL},
 };
-/* What the kernel sends on the interface is what we receive. A packet without an mbuf is gone. */
+/* The kernel sends what the port receives. A packet without an mbuf is lost. */
 static const struct counter_mapping feeds_tap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "kernel.tx_dropped"),
@@ -93,7 +92,7 @@ static const struct counter_mapping feeds_tap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* A packet that was read and finds no mbuf is gone. */
+/* A packet that was read is lost if there is no mbuf. */
 static const struct counter_mapping feeds_pcap[] = {
 	FEED(RECEIVED, "ipackets"),
 	FEED(MISSED, "imissed"),
@@ -101,7 +100,7 @@ static const struct counter_mapping feeds_pcap[] = {
 	FEED(NO_MBUF, "rx_nombuf"),
 	{.counter = NULL},
 };
-/* Rings in memory: who fills them waits or counts for himself. */
+/* Rings in memory: the producer waits, or counts its own losses. */
 static const struct counter_mapping feeds_rings[] = {
 	FEED(RECEIVED, "ipackets"),
 	{.counter = NULL},
@@ -114,9 +113,9 @@ static const struct counter_mapping feeds_rings[] = {
 	"a virtual function does not tell what the card's port dropped: lost packets are not all " \
 	"counted"
 
-/* --- the drivers: docs/PORTS.md says where each fact is from --- */
+/* --- drivers; docs/PORTS.md has the source of each property --- */
 
-/* Nothing else is known of it. */
+/* Properties of unknown drivers */
 #define UNKNOWN                                                                                    \
 	.feeds = feeds_basic,                                                                      \
 	.unsaid = "its driver is not a known one: imissed and ierrors are taken for lost "         \
@@ -124,11 +123,11 @@ static const struct counter_mapping feeds_rings[] = {
 
 #define CAP(name) (UINT64_C(1) << (name))
 
-/* IPv4's longest datagram. What passes through memory has no MTU. */
+/* Longest IPv4 datagram, for devices in memory, which have no MTU */
 #define LONGEST            (UINT16_MAX + PORT_FRAME_OVERHEAD)
-/* What libpcap accepts for a packet of a file: its MAXIMUM_SNAPLEN. */
+/* Longest packet that libpcap accepts in a file: its MAXIMUM_SNAPLEN */
 #define LONGEST_OF_CAPTURE 262144
-/* What net_pcap puts together of a chain: its RTE_ETH_PCAP_SNAPLEN. */
+/* Longest chain that net_pcap sends: its RTE_ETH_PCAP_SNAPLEN */
 #define LONGEST_TO_CAPTURE 16128
 
 #define MLX5                                                                                       \
@@ -146,7 +145,7 @@ const struct port_driver port_drivers[] = {
 	{.name = "mlx5_pci", MLX5},
 	{.name = "mlx5_auxiliary", MLX5},
 	{
-		/* Its two ports have one address: an interface does not tell which is meant. */
+		/* both ports have the same PCI address, so an interface does not select one */
 		.name = "net_mlx4",
 		.kernel = {"mlx4_core"},
 		.needs = CAP(CAP_NET_RAW),
@@ -210,7 +209,7 @@ const struct port_driver port_drivers[] = {
 		.kernel = {"e1000", "e1000e"},
 		.feeds = feeds_basic,
 		.complete = true,
-		.queues_max = 1, /* it says 2; without RSS nothing gets to the second */
+		.queues_max = 1, /* it reports 2, but without RSS the second receives nothing */
 		.fill = PORT_FILL_TOLD,
 	},
 	{
@@ -254,7 +253,8 @@ const struct port_driver port_drivers[] = {
 		.name = "net_ena",
 		.kernel = {"ena"},
 		.feeds = feeds_ena,
-		.late_ms = 1200, /* imissed comes with the device's keep-alive, once a second */
+		.late_ms =
+			1200, /* imissed is updated by the keep-alive of the device, once a second */
 		.unsaid = "the network's allowances drop packets that the device does not count "
 			  "as lost",
 		.fill = PORT_FILL_GUESSED,
@@ -264,7 +264,7 @@ const struct port_driver port_drivers[] = {
 		.kernel = {"vmxnet3"},
 		.feeds = feeds_basic,
 		.unsaid = HOST_DROPS,
-		.queues_power_of_two = true, /* but for version 6 of the device and later */
+		.queues_power_of_two = true, /* except for device version 6 and later */
 		.fill = PORT_FILL_GUESSED,
 	},
 	{
@@ -293,7 +293,7 @@ const struct port_driver port_drivers[] = {
 		.name = PORT_DRIVER_OF_INTERFACE,
 		.devices = {"net_af_packet", "eth_af_packet"},
 		.needs = CAP(CAP_NET_RAW),
-		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets flags of the interface */
+		.needs_to_send = CAP(CAP_NET_ADMIN), /* its start sets interface flags */
 		.on_interface = true,
 		.sockets = AF_PACKET,
 		.feeds = feeds_af_packet,
@@ -302,7 +302,7 @@ const struct port_driver port_drivers[] = {
 		.complete = true,
 		.per_queue = true,
 		.frames = PORT_FRAMES_KERNEL,
-		.stamps = PORT_STAMPS_NS, /* the kernel's */
+		.stamps = PORT_STAMPS_NS, /* timestamps of the kernel */
 		.spreader = "the kernel",
 		.spreads = "both directions of a flow stay on one worker",
 		.queues_arg = "qpairs",
@@ -319,7 +319,9 @@ const struct port_driver port_drivers[] = {
 		.feeds = feeds_af_xdp,
 		.polled = true,
 		.complete = true,
-		/* Its stats_get() of 22.11 writes behind struct rte_eth_stats from 49 on. */
+		/*
+		 * In 22.11, its stats_get() writes beyond struct rte_eth_stats from 49 queues on.
+		 */
 		.queues_max = 48,
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_KERNEL,
@@ -327,9 +329,9 @@ const struct port_driver port_drivers[] = {
 		.spreads = "its flow hash is set with ethtool -X and -N, and queues that sketchtap "
 			   "does not receive stay with the kernel",
 		.queues_arg = "queue_count",
-		/* Mbufs that it takes for the kernel to fill, whatever the ring has. */
+		/* mbufs that it lends to the kernel, for any ring size */
 		.descriptors = 2048,
-		/* With what stands before its bytes, an mbuf is no longer than a page. */
+		/* an mbuf with its header must fit in a page */
 		.mbuf_most = 4096 - 256,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -350,7 +352,7 @@ const struct port_driver port_drivers[] = {
 			"a flow stays on one worker, which the kernel's own flow hash chooses: the "
 			"directions of a connection may be on two",
 		.rss_is_for_rules = true,
-		/* Mbufs for one frame, no ring: what waits is in the kernel. 64 KB in all. */
+		/* mbufs for one frame of 64 KB; there is no ring, packets wait in the kernel */
 		.descriptors = 32,
 		.fill = PORT_FILL_GUESSED,
 	},
@@ -377,8 +379,9 @@ const struct port_driver port_drivers[] = {
 		.complete = true,
 		.per_queue = true,
 		.has_peer = true,
-		.races_interrupts = true, /* the handle of a listening socket */
-		/* Where its peer has none of a direction it polls what it sent itself. */
+		.races_interrupts =
+			true, /* because of the interrupt handle of a listening socket */
+		/* if the peer has no queue in a direction, it receives its own packets */
 		.queues = PORT_QUEUES_PAIRED,
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
@@ -414,7 +417,8 @@ const struct port_driver port_drivers[] = {
 		.complete = true,
 		.per_queue = true,
 		.frames = PORT_FRAMES_CHAINED,
-		.stamps = PORT_STAMPS_US, /* libpcap's; those of a file are of another time */
+		.stamps =
+			PORT_STAMPS_US, /* timestamps of libpcap; in files, times of the recording */
 		.largest_frame = LONGEST_OF_CAPTURE,
 		.longest_sent = LONGEST_TO_CAPTURE,
 		.sends_to = {"tx_pcap", "tx_iface", "iface"},
@@ -440,7 +444,7 @@ const struct port_driver port_drivers[] = {
 		.per_queue = true,
 		.frames = PORT_FRAMES_CHAINED,
 		.largest_frame = LONGEST,
-		.spreader = "whoever fills the rings",
+		.spreader = "the producer of the rings",
 		.spreads = "which worker a packet reaches is the sender's choice",
 		.fill = PORT_FILL_GUESSED,
 	},

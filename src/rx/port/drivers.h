@@ -2,34 +2,34 @@
 #pragma once
 
 /*
- * Properties of DPDK drivers that their devices do not report: one row each, the only place with
- * driver names. Without DPDK, so that the doctor reads the same rows as a run.
+ * Properties of DPDK drivers that their devices do not report, one row per driver. Driver names
+ * appear only here. Without DPDK, so that the doctor can read the rows too.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ethernet's header and two VLAN tags, which an MTU does not count. */
+/* Ethernet header and two VLAN tags, which an MTU does not include */
 #define PORT_FRAME_OVERHEAD (14 + 2 * 4)
 
 /* Driver for kernel interfaces. */
 #define PORT_DRIVER_OF_INTERFACE "net_af_packet"
 
 enum port_column {
-	PORT_RECEIVED, /* handed to a queue that we poll */
+	PORT_RECEIVED, /* packets in the receive queues of this process */
 	PORT_MISSED,   /* lost: no room */
 	PORT_ERRORS,   /* lost: damaged */
-	PORT_NO_MBUF,  /* lost: no buffer. Not an allocation that is tried again */
-	PORT_DOUBTFUL, /* may have been lost, or counted elsewhere, or never ours */
+	PORT_NO_MBUF,  /* lost: no buffer; without allocations that are tried again */
+	PORT_DOUBTFUL, /* may be lost, counted elsewhere, or not for this process */
 	PORT_COLUMN_COUNT,
 };
 
-/* A counter and the column that it feeds. */
+/* A counter and its ledger column */
 struct counter_mapping {
-	const char *counter; /* NULL ends a driver's list */
+	const char *counter; /* NULL: end of the list of a driver */
 	enum port_column column;
-	uint8_t bits; /* after which it wraps; 0: 64 */
+	uint8_t bits; /* width of the counter; 0: 64 bits */
 	bool derived; /* see rx/port/device_counter.h */
 };
 
@@ -39,127 +39,128 @@ enum port_queues {
 };
 
 enum port_frames {
-	PORT_FRAMES_MTU, /* none longer than the MTU that DPDK sets */
-	/* length by the kernel interface; the MTU of DPDK is ignored */
+	PORT_FRAMES_MTU, /* at most the MTU that DPDK sets */
+	/* limited by the kernel interface; the MTU of DPDK has no effect */
 	PORT_FRAMES_KERNEL,
-	PORT_FRAMES_CHAINED, /* any length, in chained mbufs without being asked for it */
+	PORT_FRAMES_CHAINED, /* any length, always in chained mbufs */
 };
 
 /* Information about the fill level of a receive queue. */
 enum port_fill {
 	PORT_FILL_UNKNOWN,
 	PORT_FILL_TOLD,
-	PORT_FILL_GUESSED, /* it does not: polls that follow each other */
+	PORT_FILL_GUESSED, /* not reported: estimated from consecutive polls */
 };
 
 /* Kind of device timestamps. */
 enum port_stamps {
 	PORT_STAMPS_TICKS, /* ticks of rte_eth_read_clock(), if available */
-	PORT_STAMPS_NS,    /* ns of UTC, where it is offered */
-	PORT_STAMPS_US,    /* us of UTC, unasked */
+	PORT_STAMPS_NS,    /* ns of UTC, if offered */
+	PORT_STAMPS_US,    /* us of UTC, always */
 };
 
-/* DEVARGS with the socket of a device, and for listening on it. */
+/* DEVARGS of the socket of a device, and of its role as a listener */
 struct port_listener {
 	const char *path_key, *role_key, *listens;
 	bool by_default;      /* listens by default */
 	const char *fallback; /* default path */
-	const char
-		*abstract; /* key that says "no" where the socket is a file; NULL: it always is */
+	const char *abstract; /* key with value "no" if the socket is a file; NULL: always a file */
 };
 
 struct port_driver {
 	const char *name; /* name reported by the device; "": row of all others */
-	/* Prefixes of virtual device names, including older ones, up to a NULL. */
+	/* Prefixes of virtual device names, also older ones, up to a NULL */
 	const char *devices[3];
-	/* The kernel's drivers for the same cards, up to a NULL: known before DPDK is up. */
+	/* Kernel drivers of the same cards, up to a NULL; known before EAL starts */
 	const char *kernel[3];
 
-	/* --- what it takes --- */
-	/* Capabilities, as bits; docs/OPERATIONS.md says how that was found out. */
+	/* --- requirements --- */
+	/* Capabilities, as bits; tested as described in docs/OPERATIONS.md */
 	uint64_t needs;
-	uint64_t needs_to_send; /* more capabilities, for sending */
-	bool locks_memory;      /* pins its frames: RLIMIT_MEMLOCK binds it */
-	bool shares_memory; /* hands all of ours to its peer, who takes no more than eight files */
-	/* The kernel's driver stays bound, with the module for its verbs; NULL: it needs none. */
+	uint64_t needs_to_send; /* additional capabilities for sending */
+	bool locks_memory;      /* pins its frames, within RLIMIT_MEMLOCK */
+	bool shares_memory; /* shares all memory with its peer, which accepts up to eight files */
+	/* true if the kernel driver remains bound, with module `verbs`; NULL: none */
 	bool beside_kernel;
 	const char *verbs;
-	bool card_by_interface;               /* the kernel's interface stands for the card */
-	const struct port_listener *listener; /* NULL: one process does not keep out another */
+	bool card_by_interface;               /* true if the kernel interface selects the card */
+	const struct port_listener *listener; /* NULL: several processes can use the device */
 
-	/* --- the kernel's interface --- */
-	bool on_interface;    /* it sits on one, which knows its link */
+	/* --- kernel interface --- */
+	bool on_interface;    /* uses an interface, which reports the link */
 	bool makes_interface; /* creates the interface, or shares an existing one */
 	bool reads_files;     /* uses an interface only if its DEVARGS name one */
-	int sockets;          /* family of those that it opens, one for each queue; 0: none */
+	int sockets;          /* family of its sockets, one per queue; 0: none */
 
-	/* --- what it counts (rx/port/loss.h, docs/LOSS.md) --- */
+	/* --- counters (rx/port/loss.h, docs/LOSS.md) --- */
 	const struct counter_mapping *feeds;
-	bool complete;    /* its feeds tell every packet that it lost */
-	bool polled;      /* it counts received packets as they are polled, in software; else the
-			     device does, as they come */
-	bool per_queue;   /* it adds up what its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues count */
-	bool has_peer;    /* a process that may leave: its counters read 0 then, and what it had put
-			     on the rings is lost */
-	uint16_t late_ms; /* ms by which its counters may lag */
+	bool complete; /* its counters include every lost packet */
+	bool polled; /* counts received packets in software when they are polled; else in the device when they arrive */
+	bool per_queue; /* counters are sums of its first RTE_ETHDEV_QUEUE_STAT_CNTRS queues */
+	bool has_peer; /* has a peer process that may leave: counters are then 0, and packets in its rings are lost */
+	uint16_t late_ms; /* ms, maximum delay of its counters */
 	/*
-	 * oerrors of sending: accepted packets that were not sent, else packets that were not
+	 * true: oerrors counts accepted packets that were not sent. false: packets that were not
 	 * accepted.
 	 */
 	bool gives_up;
-	const char *unsaid;           /* message to the user if counts are incomplete */
-	const char *counts_otherwise; /* where what it delivers is not what came; NULL: it is */
+	const char *unsaid; /* message to the user if counts are incomplete */
+	const char *
+		counts_otherwise; /* reason why it delivers other packets than it received; NULL: none */
 
-	/* --- its queues and frames (docs/PORTS.md) --- */
+	/* --- queues and frames (docs/PORTS.md) --- */
 	enum port_queues queues;
 	enum port_frames frames;
 	enum port_stamps stamps;
 	enum port_fill fill;
 	/*
-	 * Mechanism that distributes packets over queues instead of RSS, and its effect; both NULL
-	 * for RSS or none. A device that also offers RSS uses it, unless it is only for flow rules.
+	 * Mechanism that distributes packets over queues instead of RSS, and its effect; NULL: RSS
+	 * or none. A device that also offers RSS uses RSS, unless that is only for flow rules.
 	 */
 	const char *spreader, *spreads;
 	bool rss_is_for_rules;
 	/*
-	 * As it closes it frees what the interrupt thread may still read, whatever a peer does
-	 * meanwhile; others need that thread to close.
+	 * Its close frees memory that the interrupt thread may still read. Other drivers need that
+	 * thread to close.
 	 */
 	bool races_interrupts;
 	/* Bytes without FCS of the longest received frame if no MTU limits it; 0: the MTU does. */
 	uint32_t largest_frame;
-	uint32_t longest_sent; /* the same for sent frames; 0: as received */
-	/* DEVARGS of which one says where it sends to, up to a NULL; none: it always can. */
+	uint32_t longest_sent; /* longest frame that it can send; 0: as received */
+	/*
+	 * DEVARGS of which one sets the destination of sent packets, up to a NULL; none: can always
+	 * send
+	 */
 	const char *sends_to[4];
-	uint16_t queues_max;      /* fewer than the device says; 0: as many as that */
-	bool queues_power_of_two; /* receive queues, one at least, with which it is configured */
-	const char *queues_arg;   /* DEVARGS that say how many queues there are; NULL: none do */
-	uint16_t queues_arg_each; /* value set by default, at most; 0: not set */
 	uint16_t
-		descriptors; /* what serves it, where a ring of any other size is in vain; 0: any */
-	uint16_t mbuf_most;  /* bytes that one mbuf may have, headroom included; 0: any */
+		queues_max; /* maximum queues, below the number that the device reports; 0: no limit */
+	bool queues_power_of_two; /* number of receive queues must be a power of two, at least 1 */
+	const char *queues_arg;   /* DEVARG with the number of queues; NULL: none */
+	uint16_t queues_arg_each; /* maximum value that is set if not given; 0: not set */
+	uint16_t descriptors;     /* ring size that it needs, if others have no effect; 0: any */
+	uint16_t mbuf_most;       /* maximum mbuf bytes with headroom; 0: no limit */
 };
 
-/* The rows; the first one is for every driver that has none. */
+/* All rows. The first one is for drivers without a row. */
 extern const struct port_driver port_drivers[];
 extern const size_t port_drivers_nb;
 
 /*
- * The row of a driver, of a virtual device by its name (DEVARGS may follow), of a card by the
- * kernel's driver for it. Never NULL: the first row, which is not trusted to count all its losses.
+ * Returns the row of a driver, of a virtual device by its name (DEVARGS may follow), or of a card
+ * by its kernel driver. If there is none, the first row, which does not claim complete loss
+ * counters.
  */
 const struct port_driver *port_driver_find(const char *name);
 const struct port_driver *port_driver_of_device(const char *device);
 const struct port_driver *port_driver_of_card(const char *kernel);
 
-/* Receive queues that are to be had of a device that says it has `offered`. */
+/* Returns the usable receive queues of a device that reports `offered`. */
 uint16_t port_driver_queues(const struct port_driver *driver, uint16_t offered);
 
-/* Capabilities that a process needs for a device of it, on an interface of the kernel or not. */
+/*
+ * Returns the capabilities that a device of the driver needs, with or without a kernel interface.
+ */
 uint64_t port_driver_needs(const struct port_driver *driver, bool on_interface);
 
-/*
- * Returns the name of capability `number` needed by any row, such as "CAP_NET_RAW"; NULL after the
- * last.
- */
+/* Returns the name of needed capability `number`, such as "CAP_NET_RAW"; NULL after the last. */
 const char *port_capability_name(uint32_t number);

@@ -24,12 +24,12 @@ static inline bool forward_asked(const struct config *config)
 	return forward_options(config)->mode != FORWARD_OFF;
 }
 
-/* The port that the packets of port p leave by. */
+/* Returns the port that sends the packets of port p. */
 static inline uint32_t forward_out(enum forward_mode mode, uint32_t p)
 {
 	return mode == FORWARD_PAIRS ? p ^ 1 : p;
 }
 
-/* As lacks() of an option that is for runs which forward. */
+/* inapplicable() of options that need --forward */
 const char *forward_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

@@ -7,10 +7,10 @@
 #include "rx/port/port_name.h"
 #include <string.h>
 
-#define MTU_UNLIMITED UINT16_MAX /* what ethdev says of a driver that names no limit */
-#define MTU_JUMBO     9000       /* what every switch calls jumbo */
+#define MTU_UNLIMITED UINT16_MAX /* value of ethdev for drivers that report no limit */
+#define MTU_JUMBO     9000       /* usual jumbo MTU of switches */
 
-/* Bytes of a frame, FCS included, beyond the MTU, as ethdev counts them. */
+/* Returns the frame bytes beyond the MTU, with FCS, as counted by ethdev. */
 static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != MTU_UNLIMITED && info->max_rx_pktlen > info->max_mtu)
@@ -18,7 +18,7 @@ static uint32_t overhead_of(const struct rte_eth_dev_info *info)
 	return RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
 }
 
-/* The largest MTU that the device can have; MTU_UNLIMITED where it does not say. */
+/* Returns the largest MTU of the device; MTU_UNLIMITED if not reported. */
 static uint16_t largest_mtu(const struct rte_eth_dev_info *info)
 {
 	uint32_t by_frame = info->max_rx_pktlen - overhead_of(info);
@@ -49,7 +49,7 @@ static bool choose_mtu(struct port_frame_plan *plan, const char *port,
 		plan->mtu = (uint16_t)wanted;
 		return true;
 	}
-	/* A driver that names no limit either has none or finds out when it is tried. */
+	/* A driver that reports no limit has none, or fails only when the MTU is set. */
 	plan->mtu = largest >= MTU_UNLIMITED - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN ? MTU_JUMBO
 										     : largest;
 	if (!scatters && plan->mtu > PORT_MTU_MAX_UNCHAINED)
@@ -67,7 +67,10 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 
 	*plan = (struct port_frame_plan){.mtu = current};
 	if (driver->frames != PORT_FRAMES_MTU) {
-		/* The MTU is not DPDK's to set; whatever comes is taken, in as many mbufs. */
+		/*
+		 * The MTU of DPDK has no effect: frames of any length are received, in as many
+		 * mbufs as needed.
+		 */
 		if (current > largest_mtu(info))
 			plan->mtu = largest_mtu(info);
 		if (scatters)
@@ -77,7 +80,7 @@ bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	if (!choose_mtu(plan, port, info, current, wanted, scatters, messages, error))
 		return false;
 	plan->largest_frame = plan->mtu + PORT_FRAME_OVERHEAD;
-	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices leave it on */
+	frame = plan->largest_frame + RTE_ETHER_CRC_LEN; /* some devices do not remove the FCS */
 	if (frame + RTE_PKTMBUF_HEADROOM <= room)
 		return true;
 	if (scatters) {

@@ -18,29 +18,29 @@
 #define PORT_MTU_MAX UINT32_MAX /* --mtu max */
 
 struct frames_options {
-	uint32_t mtu; /* 0: as the device has it; PORT_MTU_MAX: as much as it takes */
+	uint32_t mtu; /* 0: MTU of the device; PORT_MTU_MAX: the largest one */
 };
 
 OPTION_OWNER(frames)
 
 /*
- * Of the cards in docs/PORTS.md, about. --mtu max is no more where a frame has to fit one mbuf:
- * that memory is reserved before the device is asked.
+ * Approximate maximum of the cards in docs/PORTS.md. Also the limit of --mtu max if a frame must
+ * fit in one mbuf, because that memory is reserved before the device reports its limit.
  */
 #define PORT_MTU_MAX_UNCHAINED 9978
 
 struct port_frame_plan {
-	uint16_t mtu;           /* to configure the device with */
-	bool set_mtu;           /* must be set on the device, because the user gave it */
+	uint16_t mtu;           /* MTU for the configuration of the device */
+	bool set_mtu;           /* MTU must be set on the device, because the user gave it */
 	uint64_t offloads;      /* receive offloads */
 	uint32_t largest_frame; /* bytes without FCS; 0: any */
-	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
+	uint32_t mbuf_room;     /* minimum mbuf bytes with headroom; 0: any */
 };
 
 /*
- * `current` is the MTU that the device has, `wanted` --mtu, `room` the bytes of an mbuf with its
- * headroom. Returns true, or false and one line in error[PORT_MESSAGE_MAX]: a wanted MTU that is not
- * the device's to have.
+ * Plans the frames of a port. `current`: MTU of the device. `wanted`: --mtu. `room`: bytes of an
+ * mbuf with headroom. Returns false with one line in error[PORT_MESSAGE_MAX] if the device does not
+ * support the wanted MTU.
  */
 bool port_frames_plan(struct port_frame_plan *plan, const char *port,
 	const struct port_driver *driver, const struct rte_eth_dev_info *info, uint16_t current,

@@ -8,7 +8,7 @@
 
 #include <rte_dev.h>
 
-/* On the interrupt thread. */
+/* Called on the interrupt thread. */
 static void on_event(const char *device, enum rte_dev_event_type event, void *leaving)
 {
 	(void)device;
@@ -18,12 +18,12 @@ static void on_event(const char *device, enum rte_dev_event_type event, void *le
 
 void hot_unplug_hear(const char *device, atomic_bool *leaving)
 {
-	/* Without memory for it, it is as if nobody told. */
+	/* if out of memory, removal requests are not noticed */
 	rte_dev_event_callback_register(device, on_event, leaving);
 }
 
 void hot_unplug_forget(const char *device, atomic_bool *leaving)
 {
 	while (rte_dev_event_callback_unregister(device, on_event, leaving) == -EAGAIN)
-		sched_yield(); /* it is being called */
+		sched_yield(); /* the callback is running */
 }

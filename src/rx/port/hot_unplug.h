@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Sets *leaving when a device that was started is to be removed. The kernel does not take a card
- * away from vfio: it asks for it, and waits until the process has let go. EAL passes that on to
- * whoever registered.
+ * Sets *leaving when the removal of a started device is requested. The kernel does not remove a
+ * card from vfio by force: it sends a request, and waits until the process closes the card. EAL
+ * passes requests to registered callbacks.
  */
 void hot_unplug_hear(const char *device, atomic_bool *leaving);
 void hot_unplug_forget(const char *device, atomic_bool *leaving);

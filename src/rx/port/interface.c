@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FEATURES_MAX 1024 /* the kernel has some 60 */
+#define FEATURES_MAX 1024 /* the kernel has about 60 */
 
 static struct ifreq request(const char *name)
 {
@@ -38,7 +38,7 @@ static void read_driver(int fd, const char *name, struct port_interface *interfa
 	memcpy(interface->bus, info.bus_info, sizeof(interface->bus) - 1);
 }
 
-/* How many features the kernel knows; 0 where it does not say. */
+/* Returns the number of features of the kernel; 0 if unknown. */
 static uint32_t count_features(int fd, const char *name)
 {
 	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));

@@ -12,32 +12,32 @@
 
 struct port_interface {
 	char driver[32]; /* kernel driver; "": unknown, as for lo */
-	char bus[32];    /* where the device sits: a PCI address, or "" */
-	uint32_t index;  /* whatever it is called: it may have several names */
+	char bus[32];    /* PCI address of the device, or "" */
+	uint32_t index;  /* interface index; an interface can have several names */
 	uint32_t mtu;
-	bool bare;    /* its frames are not Ethernet's: a tunnel, ppp0 */
-	bool loops;   /* sent packets are received on it: lo */
+	bool bare;    /* no Ethernet frames, as in tunnels and ppp0 */
+	bool loops;   /* it receives the packets sent on it, as lo */
 	bool merges;  /* the kernel or the NIC joins packets before they are received (GRO, LRO) */
 	bool running; /* up, with a carrier */
-	bool promiscuous;    /* the flag was set, for example with `ip link` */
-	bool features_known; /* the next five */
+	bool promiscuous;    /* flag set, for example by `ip link` */
+	bool features_known; /* the next two lines are valid */
 	bool gro, lro, gro_hw, gro_list;
 	bool vlan_strip;
-	bool ring_known; /* the next two; many virtual interfaces have no ring */
+	bool ring_known; /* the next line is valid; many virtual interfaces have no ring */
 	uint32_t ring, ring_max;
 	uint32_t queues; /* receive queues; 0: unknown */
-	bool paired;     /* each with one that sends: `ethtool -L` calls them combined */
+	bool paired;     /* each with a send queue ("combined" in `ethtool -L`) */
 };
 
 /* Returns false if there is no such interface. Unanswered queries stay unknown. */
 bool port_interface_read(const char *name, struct port_interface *interface);
 
 /*
- * Writes ethtool -K options that stop the joining of packets, " gro off lro off"; empty: none
- * needed.
+ * Writes ethtool -K options that disable the joining of packets, such as " gro off lro off"; "" if
+ * none are needed.
  */
 #define PORT_JOINING_MAX 64
 void port_interface_joining(const struct port_interface *interface, char options[PORT_JOINING_MAX]);
 
-/* Returns true if a text is a valid interface name and safe in a command line. */
+/* Returns true if `name` is a valid interface name that is safe in a command line. */
 bool port_interface_name_valid(const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define ALLOW_EXPERIMENTAL_API /* handles of interrupts, which 22.11 calls that */
+#define ALLOW_EXPERIMENTAL_API /* interrupt handles, experimental in 22.11 */
 
 #include "rx/port/interrupts.h"
 
@@ -16,9 +16,9 @@
 #define PATIENCE 10000 /* steps */
 
 static atomic_bool stopped;
-static struct rte_intr_handle *handle; /* the thread's, once it is registered */
+static struct rte_intr_handle *handle; /* registered interrupt that stops the thread */
 
-/* The thread holds no lock of EAL here, and stays until the process ends. */
+/* Blocks the thread, which holds no EAL lock here, until the process ends. */
 static void stay(void *arg)
 {
 	(void)arg;
@@ -29,8 +29,8 @@ static void stay(void *arg)
 }
 
 /*
- * An interrupt of our own that is pending from the start. Whoever waits for the end of another, as
- * EAL does with its alarms', is not held up.
+ * Registers an interrupt that is pending at once, to run stay(). It does not delay callers that
+ * wait for another callback, as EAL does for alarms.
  */
 static bool call_thread(void)
 {

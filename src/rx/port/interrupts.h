@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Stops EAL's interrupt thread for good, so that it no longer looks at what drivers free while they
- * close: no interrupt, alarm or control message is served after the return. Once is enough; waits a
- * second at most. Not to be called from that thread.
+ * Stops the interrupt thread of EAL for good, so that it does not read memory that drivers free
+ * when they close. After the return, no interrupt, alarm or control message is processed. Call once
+ * is enough. Waits up to a second. Must not be called on that thread.
  */
 void interrupts_stop(void);

@@ -24,9 +24,9 @@
 #define SOL_XDP 283
 #endif
 
-/* The kernel answers at once; longer than this it does not. */
+/* timeout; the kernel answers at once */
 #define ANSWER_US  100000
-/* Larger than any answer about one link without its virtual functions. */
+/* larger than any answer for one link without virtual functions */
 #define ANSWER_MAX 32768
 
 struct request {
@@ -62,7 +62,7 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 		if (attribute->rta_type != IFLA_STATS64)
 			continue;
-		/* An attribute is aligned to 4 bytes only. */
+		/* attributes are only aligned to 4 bytes */
 		memcpy(&stats, RTA_DATA(attribute), told < sizeof(stats) ? told : sizeof(stats));
 		interface->rx_errors = stats.rx_errors;
 		interface->rx_dropped = stats.rx_dropped;
@@ -75,7 +75,7 @@ static void take_link(struct nlmsghdr *header, struct kernel_interface *interfac
 
 static enum kernel_presence wait_for_interface(int fd, struct kernel_interface *interface)
 {
-	static alignas(struct nlmsghdr) char answer[ANSWER_MAX]; /* the reporter's alone */
+	static alignas(struct nlmsghdr) char answer[ANSWER_MAX]; /* used only by the reporter */
 	struct nlmsghdr *header = (struct nlmsghdr *)answer;
 	ssize_t length = recv(fd, answer, sizeof(answer), 0);
 
@@ -160,8 +160,9 @@ bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t in
 }
 
 /*
- * rx_fill_ring_empty_descs is left out: a packet that found no buffer is in rx_dropped already,
- * and where the card fills its ring by itself it counts attempts, not packets.
+ * Reads the losses of an AF_XDP socket. Without rx_fill_ring_empty_descs: a packet without a buffer
+ * is already in rx_dropped, and with cards that fill their ring themselves it counts attempts, not
+ * packets.
  */
 static bool xdp_socket_lost(int fd, uint64_t *lost)
 {

@@ -15,41 +15,44 @@
 enum kernel_presence {
 	KERNEL_THERE,
 	KERNEL_GONE,   /* deleted, or moved to another network namespace */
-	KERNEL_UNSAID, /* the kernel could not be asked */
+	KERNEL_UNSAID, /* the request failed */
 };
 
-/* Counters since the interface was made; struct rtnl_link_stats64 says what each means. */
+/* Counters since the creation of the interface, defined by struct rtnl_link_stats64 */
 struct kernel_interface {
-	bool up; /* administratively and its carrier */
+	bool up; /* administratively up, with a carrier */
 	uint64_t rx_errors, rx_dropped, rx_missed_errors, tx_dropped;
 	uint64_t tx_packets, tx_bytes;
 };
 
-/* One rtnetlink request; `interface` is filled where it is there. */
+/* Sends one rtnetlink request. Sets `interface` if it exists. */
 enum kernel_presence kernel_interface_read(uint32_t index, struct kernel_interface *interface);
 
-/* Sockets of this process that a driver opened, one for each of its queues. */
+/* Sockets of this process that a driver opened, one per queue */
 struct kernel_sockets {
 	int family; /* AF_PACKET or AF_XDP */
 	uint32_t nb;
-	int fds[KERNEL_SOCKETS_MAX]; /* the driver's, which closes them */
+	int fds[KERNEL_SOCKETS_MAX]; /* owned by the driver */
 };
 
 /*
- * Finds up to `wanted` sockets of the family: those bound to the interface (AF_PACKET), or all, as
- * AF_XDP does not tell its own; those in others[nb_others] belong to other ports. Returns whether
- * there were as many as wanted.
+ * Finds up to `wanted` sockets of the family: those bound to the interface (AF_PACKET), or all
+ * (AF_XDP sockets do not report their interface). Skips sockets in others[nb_others], which belong
+ * to other ports. Returns true if it found `wanted` sockets.
  */
 bool kernel_sockets_find(struct kernel_sockets *sockets, int family, uint32_t index,
 	uint32_t wanted, const struct kernel_sockets *const *others, size_t nb_others);
 
 /*
- * Reads packets dropped by AF_XDP sockets since they were opened. Returns false if one is closed.
+ * Reads the packets dropped by AF_XDP sockets since they were opened. Returns false if a socket is
+ * closed.
  */
 bool kernel_sockets_lost(const struct kernel_sockets *sockets, uint64_t *lost);
 
-/* Makes sockets that only send receive nothing. */
+/* Stops sockets that only send from receiving. */
 void kernel_sockets_receive_nothing(const struct kernel_sockets *sockets);
 
-/* Has the kernel send what waits in the sockets, as far as there is room; true: nothing waits. */
+/*
+ * Requests the kernel to send the packets that wait in the sockets. Returns true if none are left.
+ */
 bool kernel_sockets_flush(const struct kernel_sockets *sockets);

@@ -6,7 +6,10 @@
 #include "rx/port/kernel_interface.h"
 #include "rx/port/port.h"
 
-/* Drivers over an interface call their link up whatever the interface's is: the kernel is asked. */
+/*
+ * Reads the link from the kernel, because drivers on a kernel interface always report a link that
+ * is up.
+ */
 static bool look_at_interface(const struct link_monitor *monitor, struct link_monitor *now)
 {
 	struct kernel_interface interface;
@@ -14,7 +17,7 @@ static bool look_at_interface(const struct link_monitor *monitor, struct link_mo
 	switch (kernel_interface_read(monitor->interface, &interface)) {
 	case KERNEL_THERE: now->up = interface.up; return true;
 	case KERNEL_GONE: return false;
-	case KERNEL_UNSAID: break; /* as it was */
+	case KERNEL_UNSAID: break; /* unchanged */
 	}
 	return true;
 }

@@ -13,7 +13,7 @@
 #include "rx/source.h"
 #include <limits.h>
 
-/* The row of --port in the table of sources, with the options that only ports have. */
+/* Row of --port in the table of sources, with the options of ports */
 static const struct option_owner *port_part(uint32_t i)
 {
 	static const struct option_owner *const parts[] = {
@@ -25,7 +25,7 @@ static const struct option_owner *port_part(uint32_t i)
 static const struct option_owner live_owner = {.part = port_part};
 const struct source_kind source_port = {.options = &live_owner};
 
-/* Two names of one device, which their texts alone did not show. */
+/* Returns true if two resolved names are the same device. */
 static bool is_same(const struct port_name *a, const struct port_name *b)
 {
 	size_t length = strcspn(a->device, ",");
@@ -82,7 +82,7 @@ uint32_t live_ports_mbuf_room(const struct port_name *names, uint32_t nb_ports)
 	return room;
 }
 
-/* Bytes of the longest frame that --mtu asks for; 0: it is not given. */
+/* Returns the bytes of the longest frame with --mtu; 0 without --mtu. */
 static uint32_t longest_frame(const struct config *config)
 {
 	uint32_t mtu = frames_options(config)->mtu == PORT_MTU_MAX ? PORT_MTU_MAX_UNCHAINED
