@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "rx/port/port.h"
 
-/* Where a counter is read. */
+/* Source of a counter */
 enum loss_source {
 	SOURCE_XSTAT,
 	SOURCE_BASIC,     /* struct rte_eth_stats */
@@ -29,7 +29,7 @@ enum loss_source {
 		"kernel." #member, SOURCE_INTERFACE, offsetof(struct kernel_interface, member)     \
 	}
 
-/* Counters that are not extended statistics of the device. */
+/* Counters that are not extended statistics */
 static const struct {
 	const char *name;
 	enum loss_source source;
@@ -48,7 +48,7 @@ static const struct {
 	{"XDP_STATISTICS", SOURCE_SOCKETS, AF_XDP},
 };
 
-/* --- finding the counters --- */
+/* --- search for counters --- */
 
 static bool find_sockets(
 	struct port_meter *meter, int family, const struct port_meter *meters, uint32_t nb_meters)
@@ -84,9 +84,9 @@ static bool find_counter(struct port_meter *meter, struct port_meter_feed *found
 	return true;
 }
 
-/* --- reading them --- */
+/* --- reading --- */
 
-/* One reading of everything that the feeds may ask for. */
+/* One reading of all sources of the feeds */
 struct loss_reading {
 	struct rte_eth_stats basic;
 	struct kernel_interface interface;
@@ -108,7 +108,7 @@ static void take_reading(struct port_meter *meter, struct loss_reading *reading)
 {
 	*reading = (struct loss_reading){0};
 	reading->basic_read = rte_eth_stats_get(meter->port->id, &reading->basic) == 0;
-	/* All in one call: some drivers read all that they have for each. */
+	/* in one call, because some drivers read all registers for each */
 	if (meter->nb_xstats > 0)
 		reading->xstats_read =
 			rte_eth_xstats_get_by_id(meter->port->id, meter->xstats, reading->xstats,
@@ -157,7 +157,10 @@ static void note_gap(struct port_meter *meter, const struct counter_mapping *fee
 		meter->lost_gap = true;
 }
 
-/* What it counted before is no loss of this run; what waits in the queues will be received. */
+/*
+ * Starts a counter. Earlier losses do not belong to this run, but packets that wait in the queues
+ * will be received.
+ */
 static void begin_feed(struct port_meter_feed *feed, uint64_t value)
 {
 	uint8_t bits = feed->feed->bits > 0 ? feed->feed->bits : 64;
@@ -174,7 +177,7 @@ void port_meter_read(struct port_meter *meter)
 
 	if (!meter->gone)
 		take_reading(meter, &reading);
-	/* Asked afterwards: what was read of a card that is pulled meanwhile is not taken. */
+	/* Checked after reading: values of a card that is removed meanwhile are ignored. */
 	if (meter->gone || !port_is_plugged(meter->port)) {
 		meter->received_gap = meter->lost_gap = true;
 		return;
@@ -193,8 +196,8 @@ void port_meter_read(struct port_meter *meter)
 			continue;
 		}
 		/*
-		 * No peer, or none yet: it will go on where it was, should one come back, and what
-		 * it had counted may never have been read.
+		 * No peer: if one returns, the counter may continue at its old value, and its
+		 * counts may never have been read.
 		 */
 		feed->silent = meter->port->driver->has_peer && value == 0;
 		if (!feed->silent &&
@@ -203,7 +206,7 @@ void port_meter_read(struct port_meter *meter)
 	}
 }
 
-/* --- a run's meter --- */
+/* --- meter of a run --- */
 
 static void start_feed(
 	struct port_meter *meter, struct port_meter_feed *feed, const struct loss_reading *reading)
@@ -279,7 +282,7 @@ uint64_t port_meter_count(const struct port_meter *meter, enum port_column colum
 
 void port_meter_gone(struct port_meter *meter)
 {
-	/* Those over an interface count in software, which stays. */
+	/* counters of drivers on a kernel interface are kept in software */
 	meter->gone = !meter->port->driver->on_interface;
 }
 

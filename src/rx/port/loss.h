@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Counters of received and lost packets of a device. The driver determines which counter belongs to
- * which column of the ledger: the table in drivers.c, explained in docs/LOSS.md.
+ * Counters of received and lost packets of a device. Each driver has a table of its counters and
+ * their ledger columns: drivers.c, explained in docs/LOSS.md.
  */
 
 #include <stdbool.h>
@@ -17,44 +17,49 @@ struct port;
 
 #define PORT_FEEDS_MAX 24
 
-/* A device's counters from the start of a run on. */
+/* Counters of a device since the start of a run */
 struct port_meter {
 	const struct port *port;
-	uint32_t interface; /* the kernel's index of it; 0: none */
+	uint32_t interface; /* index of the kernel interface; 0: none */
 	uint32_t nb_feeds;
 	struct port_meter_feed {
 		const struct counter_mapping *feed;
-		uint32_t source; /* kind of counter, loss.c */
+		uint32_t source; /* enum loss_source */
 		uint64_t place;  /* index among counters of this kind */
 		struct device_counter counter;
-		bool begun;  /* it could be read, once */
-		bool silent; /* its peer is away, and it with it */
+		bool begun;  /* it was read at least once */
+		bool silent; /* no peer, so no value */
 	} feeds[PORT_FEEDS_MAX];
 	uint32_t nb_xstats;
-	uint64_t xstats[PORT_FEEDS_MAX]; /* ids of extended statistics that feeds name */
+	uint64_t xstats[PORT_FEEDS_MAX]; /* IDs of the extended statistics of the feeds */
 	struct kernel_sockets sockets;
-	uint64_t unread; /* packets that may be lost and that no counter tells */
-	/* Counts were lost: of received packets, of lost ones. The reader clears the second. */
+	uint64_t unread; /* packets that may be lost and are in no counter */
+	/*
+	 * Some counts are lost: of received packets, of lost packets. The reader clears lost_gap.
+	 */
 	bool received_gap, lost_gap;
-	bool gone;     /* its device is: its counters mean nothing any more */
-	bool complete; /* the driver is, and every counter of its row was found */
+	bool gone;     /* the device is gone and its counters are invalid */
+	bool complete; /* driver->complete, and every counter of its row was found */
 };
 
 /*
- * Takes the port's counters as they are: lost packets count from here on, received ones since the
- * device was opened. Logs what the user has to know of them. meters[nb_meters]: the ports before.
+ * Starts the counters: lost packets count from here on, received ones since the device was opened.
+ * Logs warnings about them. meters[nb_meters]: those of the previous ports.
  */
 void port_meter_start(struct port_meter *meter, const struct port *port,
 	const struct port_meter *meters, uint32_t nb_meters);
 
-/* Reads all counters. At least once while half of the narrowest passes: each second will do. */
+/*
+ * Reads all counters. Call before half of the range of the narrowest one passes: once a second is
+ * enough.
+ */
 void port_meter_read(struct port_meter *meter);
 
-/* Packets so far; UINT64_MAX for PORT_RECEIVED where the device does not tell. */
+/* Returns the packets so far; UINT64_MAX for PORT_RECEIVED if unknown. */
 uint64_t port_meter_count(const struct port_meter *meter, enum port_column column);
 
-/* The device is gone: its registers, which read as all ones, are not read any more. */
+/* Call if the device is gone: its registers, which now read as all ones, are not read again. */
 void port_meter_gone(struct port_meter *meter);
 
-/* The peer disconnected: packets in its rings are lost and not counted. */
+/* Call if the peer disconnected: packets in its rings are lost and not counted. */
 void port_meter_peer_left(struct port_meter *meter);

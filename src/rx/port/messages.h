@@ -10,7 +10,7 @@
 #define PORT_MESSAGE_MAX  400
 
 struct port_message {
-	bool warning; /* it touches the result; else it only says what was done */
+	bool warning; /* affects the result; otherwise a notice */
 	char text[PORT_MESSAGE_MAX];
 };
 

@@ -11,7 +11,7 @@
 
 #define BLOCK_BYTES (64u << 10) /* block of a ring with short slots */
 
-/* Offsets into a frame whose tag the kernel took out. */
+/* Offsets in a frame without its VLAN tag */
 #define TYPE_AT       12
 #define IPV6_PROTO_AT (14 + 6)
 
@@ -39,12 +39,13 @@ static int attach_nothing(int fd)
 }
 
 /*
- * Leaves out frames that this host sends, and keeps the headers only of those that carry IPv4, or
- * IPv6 without extension headers. PACKET_IGNORE_OUTGOING has no effect on sockets that share frames.
+ * Attaches the filter: drops frames that this host sends, and truncates IPv4, and IPv6 without
+ * extension headers, to their headers. PACKET_IGNORE_OUTGOING has no effect on sockets in a fan-out
+ * group.
  */
 static int attach_filter(int fd, const struct packet_socket_params *params)
 {
-	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* the last instructions */
+	enum { ALL = 11, SHORT = 12, NONE = 13 }; /* indices of the last instructions */
 	const uint32_t outgoing = params->without_outgoing ? PACKET_OUTGOING : UINT32_MAX;
 	const uint32_t shortened = params->headers_only ? PACKET_SOCKET_HEADERS : UINT32_MAX;
 	struct sock_filter codes[] = {
@@ -75,7 +76,7 @@ int packet_socket_open(struct packet_socket *opened)
 	return opened->fd >= 0 ? 0 : errno;
 }
 
-/* Blocks of whole slots, so that slots follow each other without a gap. */
+/* Returns a ring whose blocks have no gaps between slots. */
 static struct tpacket_req plan_ring(const struct packet_socket_params *params)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -125,7 +126,9 @@ static int bind_to(const struct packet_socket *socket, uint32_t interface)
 											 : errno;
 }
 
-/* Puts all into one group: with a number that no other group of the namespace has. */
+/*
+ * Puts all sockets into one fan-out group, with a number that is unique in the network namespace.
+ */
 static int share_frames(const struct packet_socket *sockets, uint32_t n)
 {
 	uint32_t group = (PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
@@ -144,8 +147,8 @@ static int share_frames(const struct packet_socket *sockets, uint32_t n)
 }
 
 /*
- * A socket that is bound gets every frame until it is in its group: none comes through its filter
- * before all are.
+ * Until it is in its group, a bound socket receives every frame. So all filters drop everything
+ * until all sockets are in the group.
  */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what)
@@ -180,7 +183,7 @@ void packet_socket_silence(const struct packet_socket *socket)
 	attach_nothing(socket->fd);
 }
 
-/* The kernel forgets what it told. Its packets are those that it wanted to put into the ring. */
+/* The kernel clears its counters when they are read. tp_packets includes tp_drops. */
 bool packet_socket_count(struct packet_socket *socket)
 {
 	struct tpacket_stats stats;

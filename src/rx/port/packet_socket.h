@@ -2,11 +2,10 @@
 #pragma once
 
 /*
- * Packet sockets of the kernel that receive what an interface sends and receives, as tcpdump sees
- * it: each frame by itself, with its length on the wire, whatever part of it is copied. The kernel
- * writes frames into a ring that this process has mapped (TPACKET_V2): a frame is there as soon as
- * it came, and no call is needed to read it. Several sockets of an interface share its frames by a
- * symmetric hash of their flow; fragments stay as they are.
+ * Packet sockets that receive the frames that an interface sends and receives, as tcpdump: single
+ * frames with their length on the wire, even if only a part is copied. The kernel writes frames
+ * into a mapped ring (TPACKET_V2), where they can be read at once, without system calls. Several
+ * sockets of an interface share its frames by a symmetric flow hash; fragments are not reassembled.
  *
  * One thread reads a socket. Another one may count and silence it. Without DPDK.
  */
@@ -20,30 +19,32 @@
 
 #include "base/units.h"
 
-/* Bytes of a slot before the frame of an interface whose headers have 14 bytes. */
+/* Bytes of a slot before the frame, for headers of 14 bytes */
 #define PACKET_SOCKET_OFFSET  66
-/* Bytes that the filter keeps of a frame: all headers of IPv4, and of IPv6 without extensions. */
+/* Bytes of a truncated frame: all headers of IPv4, and of IPv6 without extension headers */
 #define PACKET_SOCKET_HEADERS 144
-/* EtherType of a tag whose kernel does not tell it. */
+/* EtherType of a VLAN tag if the kernel does not report it */
 #define PACKET_SOCKET_TAG     0x8100
 #define PACKET_SOCKET_LINE    64 /* bytes of a cache line */
 
 struct packet_socket {
-	/* Written before the start. */
+	/* Set before start. */
 	int fd;
 	uint8_t *ring;        /* the kernel's memory */
-	uint32_t slots, slot; /* number, bytes of each; a slot holds one frame */
+	uint32_t slots, slot; /* number of slots, bytes per slot; a slot has one frame */
 	/* Owned by the reader. */
 	uint32_t next; /* slot of the next frame */
-	/* Owned by the thread that counts: frames put into the ring, and frames that found it full. */
+	/*
+	 * Owned by the counting thread: frames put into the ring, frames lost because it was full
+	 */
 	alignas(PACKET_SOCKET_LINE) uint64_t received, lost;
 };
 
 struct packet_socket_params {
 	uint32_t interface;    /* index */
-	uint32_t slots, slot;  /* number, bytes of each */
-	bool headers_only;     /* copy headers only, where they are known to be short */
-	bool without_outgoing; /* leave out frames that this host sends on the interface */
+	uint32_t slots, slot;  /* number of slots, bytes per slot */
+	bool headers_only;     /* copy only headers, if they are known to be short */
+	bool without_outgoing; /* drop frames that this host sends on the interface */
 };
 
 /* A frame in the ring. */
@@ -52,27 +53,27 @@ struct packet_frame {
 	uint32_t captured; /* bytes at data */
 	uint32_t length;   /* bytes on the wire, without FCS and without the tag below */
 	int64_t time;      /* ns since 1970-01-01 UTC */
-	bool tagged;       /* a tag was taken out of the frame */
+	bool tagged;       /* the kernel removed a VLAN tag */
 	uint16_t tag_type, tag_control;
 };
 
-/* Opens a socket that receives nothing yet. Returns 0 or an errno. */
+/* Opens a socket that does not receive yet. Returns 0 or an errno. */
 int packet_socket_open(struct packet_socket *socket);
 
 /*
- * Starts n sockets, each with a share of the interface's frames. Returns 0, or an errno and in
- * *what the call that failed.
+ * Starts n sockets that share the frames of the interface. Returns 0, or an errno with the failed
+ * call in *what.
  */
 int packet_sockets_start(struct packet_socket *sockets, uint32_t n,
 	const struct packet_socket_params *params, const char **what);
 
-/* Lets no frame come any more; those in the ring can be read. */
+/* Stops receiving; frames in the ring can still be read. */
 void packet_socket_silence(const struct packet_socket *socket);
 
-/* Updates received and lost; false if the kernel does not tell. */
+/* Updates received and lost. Returns false if the kernel does not report them. */
 bool packet_socket_count(struct packet_socket *socket);
 
-/* Takes an error of the interface away that would wake poll() again and again. */
+/* Clears a pending error of the interface, which would wake poll() again and again. */
 void packet_socket_clear_error(int fd);
 
 void packet_socket_close(struct packet_socket *socket);
@@ -90,7 +91,7 @@ static inline uint32_t packet_socket_after(const struct packet_socket *socket, u
 	return number + 1 == socket->slots ? 0 : number + 1;
 }
 
-/* Number of frames that can be read, up to `most`. */
+/* Returns the number of readable frames, up to `most`. */
 static inline uint32_t packet_socket_ready(const struct packet_socket *socket, uint32_t most)
 {
 	uint32_t number = socket->next, n = 0;
@@ -108,7 +109,7 @@ static inline uint32_t packet_socket_ready(const struct packet_socket *socket, u
 	return n;
 }
 
-/* Reads the next frame, which is ready. It stays until packet_socket_release(). */
+/* Returns the next frame, which must be ready. Valid until packet_socket_release(). */
 static inline struct packet_frame packet_socket_read(const struct packet_socket *socket)
 {
 	const struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
@@ -127,12 +128,12 @@ static inline struct packet_frame packet_socket_read(const struct packet_socket 
 	};
 }
 
-/* Gives the slot of the frame that was read back to the kernel. */
+/* Returns the slot of the frame that was read to the kernel. */
 static inline void packet_socket_release(struct packet_socket *socket)
 {
 	struct tpacket2_hdr *header = packet_socket_slot(socket, socket->next);
 
 	socket->next = packet_socket_after(socket, socket->next);
-	/* The kernel reads the status before it writes into the slot. */
+	/* pairs with the kernel, which reads the status before it writes to the slot */
 	__atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }

@@ -26,13 +26,13 @@
 #include "rx/port/rss.h"
 #include "rx/port/silence_libbpf.h"
 
-/* Bytes of the longest frame that the kernel joins: its GSO_MAX_SIZE, and Ethernet's header. */
+/* Bytes of the longest joined frame: GSO_MAX_SIZE of the kernel and an Ethernet header */
 #define LARGEST_JOINED (8 * UINT16_MAX + PORT_FRAME_OVERHEAD)
 
-/* Bytes of a packet socket's slot where only headers are of use. */
+/* Slot bytes of a packet socket if only headers are needed */
 #define HEADERS_SLOT 2048
 
-_Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "errors of the parts fit");
+_Static_assert(PORT_ERROR_MAX >= PORT_MESSAGE_MAX, "error holds any message");
 
 __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
 {
@@ -44,9 +44,12 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *
 	return false;
 }
 
-/* --- finding it --- */
+/* --- search for the device --- */
 
-/* The device's text, with as many queues as are wanted where it can be told and does not say. */
+/*
+ * Writes the device text for EAL. Adds the wanted number of queues if the driver supports it and
+ * the text does not set it.
+ */
 static void device_text(
 	char text[PORT_DEVICE_MAX + 32], const struct port_name *name, uint16_t nb_rx)
 {
@@ -76,7 +79,7 @@ static bool make_virtual(
 	int result;
 
 	log_catch_begin();
-	/* Not by rte_dev_probe(), to which 24.11 lets no more than 127 bytes pass. */
+	/* not rte_dev_probe(), which is limited to 127 bytes in 24.11 */
 	result = rte_vdev_init(port->device, arguments != NULL ? arguments + 1 : "");
 	log_catch_end(reason, sizeof(reason));
 	if (result == 0)
@@ -89,14 +92,14 @@ static bool make_virtual(
 			port->name);
 	if (lacks_privilege(port, port_driver_of_device(text), text, why))
 		return fail(error, "--port %s: %s", port->name, why);
-	/* The group's number is that of the process and of the interface, as one number of 16 bits. */
+	/* The driver computes a 16-bit group number from the process ID and the interface. */
 	if (strstr(reason, "PACKET_FANOUT") != NULL)
 		return fail(error,
 			"--port %s: another program's packet sockets have the fan-out group that "
 			"its driver takes, whose number follows from that of the process: start "
 			"sketchtap again",
 			port->name);
-	/* -1 is what drivers return for anything; EAL says no more than that it did not work. */
+	/* -1 is any error of a driver; messages of EAL have no details */
 	explained = reason[0] != '\0' && strncmp(reason, "EAL: ", 5) != 0;
 	return fail(error,
 		"--port %s: no driver makes such a device with these DEVARGS%s%s%s%s; --log-level debug "
@@ -105,7 +108,7 @@ static bool make_virtual(
 		explained ? ": " : "", explained ? reason : "");
 }
 
-/* A card that a process may not open is none to EAL. */
+/* Sets the error for a missing device. EAL does not find a card that the process may not open. */
 static bool set_absent_error(const struct port *port, const struct port_name *name, char *error)
 {
 	char file[PCI_FILE_MAX];
@@ -122,7 +125,7 @@ static bool set_absent_error(const struct port *port, const struct port_name *na
 		port->name);
 }
 
-/* What an interface keeps from the sockets on its queues. */
+/* Warns about packets and bytes of the interface that its sockets do not receive. */
 static void warn_kernel_queues(struct port *port, const struct port_name *name, uint16_t nb_rx)
 {
 	if (name->facts.queues > nb_rx)
@@ -132,7 +135,7 @@ static void warn_kernel_queues(struct port *port, const struct port_name *name, 
 			port->name, name->interface, name->facts.queues, nb_rx,
 			nb_rx == 1 ? "is" : "are", name->interface,
 			name->facts.paired ? "combined" : "rx", nb_rx);
-	/* A card does; others put them beside the packet, and back for the socket. */
+	/* Only cards remove tags; virtual interfaces restore them for the socket. */
 	if (name->facts.vlan_strip && name->facts.bus[0] != '\0')
 		port_warn(&port->messages,
 			"%s: %s takes VLAN tags out of packets, four bytes each that are not "
@@ -140,7 +143,7 @@ static void warn_kernel_queues(struct port *port, const struct port_name *name, 
 			port->name, name->interface, name->interface);
 }
 
-/* Receive queues over an interface of the kernel. */
+/* Creates receive queues with packet sockets of a kernel interface. */
 static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 {
 	char why[PORT_PRIVILEGE_MAX];
@@ -160,7 +163,10 @@ static bool make_sockets(struct port *port, uint16_t nb_rx, char *error)
 		error, "--port %s: cannot open a packet socket: %s", port->name, strerror(reason));
 }
 
-/* Makes DPDK's driver for sending. Its sockets would join fragments and cut frames: they get none. */
+/*
+ * Creates the ethdev of DPDK's driver, only for sending. Its own sockets are stopped, because they
+ * would join fragments and truncate frames.
+ */
 static bool make_sender(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
 {
@@ -183,8 +189,8 @@ static bool make_sender(
 }
 
 /*
- * An interface of the kernel: received by sockets of our own, sent by DPDK's driver. Without
- * receive queues there is only the driver.
+ * Sets up a kernel interface: packet sockets receive, and DPDK's driver sends. Without receive
+ * queues, only the driver is used.
  */
 static bool probe_interface(
 	struct port *port, const struct port_name *name, uint16_t nb_rx, char *error)
@@ -256,9 +262,9 @@ bool port_probe(struct port *port, const struct port_name *name, const struct co
 	return true;
 }
 
-/* --- starting it --- */
+/* --- start --- */
 
-/* What one start works on. */
+/* State of one start */
 struct start {
 	struct port *port;
 	uint16_t nb_rx, nb_tx, tx_descriptors;
@@ -267,9 +273,9 @@ struct start {
 	struct rte_eth_conf conf;
 	struct port_rss rss;
 	struct port_frame_plan frames;
-	bool apart;          /* packets leave by another ethdev */
+	bool apart;          /* another ethdev sends */
 	const char *call;    /* last system call of the packet sockets; NULL: none */
-	uint16_t mtu_before; /* read before it is configured, which sets it; 0: not known */
+	uint16_t mtu_before; /* original MTU, because the configuration sets it; 0: unknown */
 };
 
 static enum port_hash_use hash_use(const struct port *port, uint16_t nb_rx)
@@ -331,7 +337,7 @@ uint32_t port_mbuf_room(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
-	/* What is wrong is said when the port is started. */
+	/* errors are reported when the port is started */
 	if (rte_eth_dev_info_get(port->id, &info) != 0 ||
 		!plan_frames(&plan, port, &info, room, &messages, error))
 		return room;
@@ -345,7 +351,7 @@ bool port_chains(const struct port *port, uint32_t room)
 	struct port_messages messages = {0};
 	char error[PORT_ERROR_MAX];
 
-	if (port->sockets != NULL) /* a frame is one mbuf */
+	if (port->sockets != NULL) /* each frame has one mbuf */
 		return false;
 	return port->driver->frames == PORT_FRAMES_CHAINED ||
 	       (rte_eth_dev_info_get(port->id, &info) == 0 &&
@@ -353,10 +359,10 @@ bool port_chains(const struct port *port, uint32_t room)
 		       (plan.offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0);
 }
 
-/* Of a port that sends what others receive; with `scatters` chains may be among it. */
+/* Returns the send offloads. `scatters`: packets may be chains. */
 static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters)
 {
-	/* All that a queue sends is of one pool, and nobody else holds it. */
+	/* all mbufs of a queue come from one pool, with reference count 1 */
 	uint64_t wanted = RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 
 	if (scatters)
@@ -364,7 +370,7 @@ static uint64_t send_offloads(const struct rte_eth_dev_info *info, bool scatters
 	return info->tx_offload_capa & wanted;
 }
 
-/* From what the device offers to what it is configured with. */
+/* Sets the configuration from the capabilities of the device. */
 static bool choose_queues(struct start *start, uint32_t room, char *error)
 {
 	struct port *port = start->port;
@@ -396,7 +402,7 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 	if (start->nb_rx > 0)
 		start->conf.rxmode.offloads |= port_clock_choose(&port->clock, port->id, port->name,
 			port->driver, port->config, &start->info, &port->messages);
-	if (port->sockets != NULL) /* the kernel stamps, not the ethdev */
+	if (port->sockets != NULL) /* timestamps come from the kernel, not from the ethdev */
 		start->conf.rxmode.offloads = 0;
 	port_rss_put(&start->rss, &start->conf);
 	if (port->driver->queues == PORT_QUEUES_PAIRED) {
@@ -410,12 +416,12 @@ static bool choose_queues(struct start *start, uint32_t room, char *error)
 		start->conf.txmode.offloads = send_offloads(&start->info, port->sends_chains);
 	if (start->nb_rx == 0)
 		start->nb_tx = 1;
-	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* which 0 is not */
+	if (start->nb_rx == 0 && port->driver->queues_power_of_two) /* 0 is not a power of two */
 		start->nb_rx = 1;
 	return true;
 }
 
-/* Some drivers that we do not know want as many send queues as receive queues. */
+/* Configures the device. Some drivers without a row need as many send queues as receive queues. */
 static int configure(struct start *start)
 {
 	uint16_t id = start->port->id;
@@ -430,7 +436,7 @@ static int configure(struct start *start)
 	return result;
 }
 
-/* The MTU that was asked for, where the device has to be told of it by itself. */
+/* Sets the MTU on the device if the user gave it. */
 static bool set_mtu(struct start *start, char *error)
 {
 	struct port *port = start->port;
@@ -459,7 +465,7 @@ static int set_descriptors(struct start *start, uint32_t wanted)
 	start->tx_descriptors = PORT_SEND_DESCRIPTORS;
 	result = rte_eth_dev_adjust_nb_rx_tx_desc(
 		port->id, &port->descriptors, &start->tx_descriptors);
-	/* A driver without limits to adjust to takes the numbers as they are. */
+	/* a driver without limits accepts the numbers unchanged */
 	if (result == -ENOTSUP)
 		result = 0;
 	if (port_options(port->config)->descriptors > 0)
@@ -488,7 +494,7 @@ static int setup_queues(const struct start *start, struct rte_mempool *pool)
 	return result;
 }
 
-/* Starts the ethdev that sends for the port, whose own has no send queues. */
+/* Starts the sending ethdev of a port whose receiving ethdev has no send queues. */
 static int start_sender(const struct start *start)
 {
 	const struct port *port = start->port;
@@ -506,7 +512,7 @@ static int start_sender(const struct start *start)
 static int start_sockets(struct start *start, struct rte_mempool *pool)
 {
 	const struct port *port = start->port;
-	/* The memory stays the same. */
+	/* shorter slots, same memory */
 	const uint32_t slot =
 		port->headers_only && port->slot > HEADERS_SLOT ? HEADERS_SLOT : port->slot;
 	const struct packet_socket_params params = {
@@ -514,7 +520,10 @@ static int start_sockets(struct start *start, struct rte_mempool *pool)
 		.slots = port->slots * (port->slot / slot),
 		.slot = slot,
 		.headers_only = port->headers_only,
-		/* A loop brings these frames in again. A forwarder must not send them back. */
+		/*
+		 * A loopback interface receives these frames again. A forwarder must not send them
+		 * back.
+		 */
 		.without_outgoing = port->loops || forward_asked(port->config),
 	};
 
@@ -536,7 +545,7 @@ static uint32_t largest_frame(const struct start *start)
 	return mtu + PORT_FRAME_OVERHEAD;
 }
 
-/* Starting takes the flag away from an interface, whoever had set it. */
+/* Restores the promiscuous flag, which the start of the device clears. */
 static void restore_promiscuous(const struct port *port)
 {
 	if (port->was_promiscuous)
@@ -544,8 +553,8 @@ static void restore_promiscuous(const struct port *port)
 }
 
 /*
- * A virtual function asks its host, who may refuse: net_e1000_igb_vf does not look at the answer,
- * and hosts of i40e and ice say yes all the same.
+ * Returns true for a virtual function, whose host may refuse. net_e1000_igb_vf ignores the answer,
+ * and hosts of i40e and ice always accept.
  */
 static bool host_may_refuse(const struct port *port, const struct rte_eth_dev_info *info)
 {
@@ -575,7 +584,10 @@ static void receive_everything(struct port *port, const struct rte_eth_dev_info 
 					    : "");
 }
 
-/* From what was chosen to a device that runs; true with *result < 0 where the device refuses. */
+/*
+ * Configures and starts the device. Returns false with an error if the MTU fails, else true with
+ * *result, negative if the device refuses.
+ */
 static bool bring_up(struct start *start, uint32_t descriptors, struct rte_mempool *pool,
 	int *result, char *error)
 {
@@ -621,7 +633,7 @@ bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct 
 	bool told = true;
 	int result;
 
-	/* A sender that is to receive what comes back. */
+	/* a sending port that also receives returning packets */
 	if (nb_rx > 0 && port->sockets == NULL && port->has_sender &&
 		!make_sockets(port, nb_rx, error))
 		return false;
@@ -685,7 +697,7 @@ void port_silence(struct port *port)
 		socket_queues_silence(port->sockets);
 		return;
 	}
-	/* With mlx5 the link is the kernel's interface, which loses its routes as it goes down. */
+	/* With mlx5 (polled), this would take the kernel interface down, which loses its routes. */
 	port->silenced = !port->driver->polled && rte_eth_dev_set_link_down(port->id) == 0;
 }
 
@@ -709,7 +721,7 @@ static void port_stop(struct port *port)
 	if (port->started && port->has_sender && port->sockets != NULL && port->send_queues > 0)
 		rte_eth_dev_stop(port->sender);
 	port->started = false;
-	/* Some drivers refuse an MTU while they are started. */
+	/* some drivers refuse an MTU while started */
 	if (port->mtu_before > 0)
 		rte_eth_dev_set_mtu(port->id, port->mtu_before);
 }
@@ -730,7 +742,7 @@ void ports_close(struct port *ports, uint32_t nb_ports)
 
 	for (uint32_t p = 0; p < nb_ports; p++)
 		port_stop(&ports[p]);
-	/* Before the interrupt thread ends, whose messages some drivers wait for as they close. */
+	/* before the interrupt thread stops, because some drivers need its messages to close */
 	for (uint32_t p = 0; p < nb_ports; p++)
 		if (!ports[p].driver->races_interrupts)
 			port_close(&ports[p]);

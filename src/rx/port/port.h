@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Live ports: any ethdev, configured as far as the device offers what is wanted. */
+/* Live ports: any ethdev, configured within its capabilities */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,51 +20,53 @@
 #define PORT_ERROR_MAX 512
 
 struct port {
-	uint16_t id;                   /* receiving ethdev */
-	uint16_t sender;               /* sending ethdev, if has_sender */
-	bool has_sender;               /* another ethdev sends */
-	struct socket_queues *sockets; /* fill the queues; NULL: the driver does */
-	uint32_t slot, slots;          /* bytes and number, as in struct packet_socket */
-	bool headers_only;             /* headers are enough. Set before start. */
-	uint32_t interface_index;      /* the kernel's number; 0: no interface */
-	char name[PORT_NAME_MAX];      /* what the user calls it */
-	char device[PORT_NAME_MAX];    /* what DPDK calls it */
-	char interface[IFNAMSIZ];      /* kernel interface of its packets; "": none */
-	int node;                      /* -1: unknown */
+	uint16_t id;     /* receiving ethdev */
+	uint16_t sender; /* sending ethdev, if has_sender */
+	bool has_sender; /* true if another ethdev sends */
+	struct socket_queues
+		*sockets;           /* sockets that fill the queues; NULL: the driver fills them */
+	uint32_t slot, slots;       /* slot bytes and number as in struct packet_socket */
+	bool headers_only;          /* only headers are needed. Set before start. */
+	uint32_t interface_index;   /* index of the kernel interface; 0: none */
+	char name[PORT_NAME_MAX];   /* name given by the user */
+	char device[PORT_NAME_MAX]; /* name in DPDK */
+	char interface[IFNAMSIZ];   /* kernel interface of its packets; "": none */
+	int node;                   /* NUMA node; -1: unknown */
 	const struct config *config;
 	const struct port_driver *driver;
 	struct port_messages
-		messages; /* what the user should know, once it is probed and started */
+		messages; /* messages for the user, from port_probe() and port_start() */
 	uint16_t nb_queues, descriptors;
-	uint32_t interface_mtu; /* the kernel's; 0: there is none */
-	uint32_t largest_frame; /* bytes without FCS that the device may deliver */
-	uint32_t largest_lost;  /* bytes that a lost frame may have, if more than that; else 0 */
-	uint32_t mbuf_room;     /* bytes that an mbuf must have, headroom included; 0: any */
-	uint16_t mtu_before;    /* original MTU of the device if it was changed; else 0 */
-	int promiscuous; /* what holds the kernel's interface so; -1: the device does, or nothing */
-	bool was_promiscuous; /* the kernel's interface, before */
-	bool loops;           /* the interface receives the frames that it sends */
+	uint32_t interface_mtu; /* MTU of the kernel interface; 0: none */
+	uint32_t largest_frame; /* maximum bytes of a received frame, without FCS */
+	uint32_t
+		largest_lost; /* maximum bytes of a lost frame, if larger than largest_frame; else 0 */
+	uint32_t mbuf_room;  /* minimum mbuf bytes with headroom; 0: any */
+	uint16_t mtu_before; /* original MTU of the device if it was changed; else 0 */
+	int promiscuous; /* descriptor that keeps the kernel interface promiscuous; -1: not used */
+	bool was_promiscuous; /* promiscuous flag of the kernel interface before start */
+	bool loops;           /* the interface receives the frames sent on it */
 	bool started;
-	/* Set before it is started: queues that packets leave by, beside those they come by. */
+	/* Send queues, in addition to receive queues. Set before start. */
 	uint16_t send_queues;
-	bool sends_chains; /* chains of segments may be among them */
+	bool sends_chains; /* sent packets may be chains of segments */
 	struct port_send send;
-	bool sends;          /* what is sent on it goes somewhere */
-	bool dealt;          /* a receiver deals its packets out by their flow hash */
-	bool silenced;       /* the link was taken down */
-	atomic_bool leaving; /* DPDK says that it is to be removed (rx/port/hot_unplug.h) */
+	bool sends;          /* sent packets have a destination */
+	bool dealt;          /* a receiving core distributes its packets by flow hash */
+	bool silenced;       /* port_silence() took the link down */
+	atomic_bool leaving; /* removal requested (rx/port/hot_unplug.h) */
 	struct port_clock clock;
 };
 
 /*
- * Finds the device of a resolved name, making it where it is virtual, for so many receive queues.
- * EAL must be up; `config` must outlive the port. Returns true, or false and one line in
- * error[PORT_ERROR_MAX].
+ * Finds the device of a resolved name, or creates it if virtual, for nb_rx receive queues. EAL must
+ * be initialized; `config` must outlive the port. Returns false with one line in
+ * error[PORT_ERROR_MAX] on failure.
  */
 bool port_probe(struct port *port, const struct port_name *name, const struct config *config,
 	uint16_t nb_rx, char *error);
 
-/* Bytes that an mbuf for a probed port must have, headroom included, where others have `room`. */
+/* Returns the minimum mbuf bytes for a probed port, with headroom, if other ports need `room`. */
 uint32_t port_mbuf_room(const struct port *port, uint32_t room);
 
 /* Returns true if received packets may be mbuf chains, with `room` bytes per mbuf. */
@@ -76,13 +78,13 @@ static inline uint16_t port_sender(const struct port *port)
 	return port->has_sender ? port->sender : port->id;
 }
 
-/* The kernel's index of the interface that a port that was probed sits on; 0: none. */
+/* Returns the index of the kernel interface of a probed port; 0: none. */
 uint32_t port_interface_index(const struct port *port);
 
 /*
- * Configures and starts it with nb_rx receive queues filled from the pool, as its config says, and
- * with its send queues, one where nb_rx is 0. What it cannot do and the user should know is added to
- * port->messages. Returns true, or false and one line in error[PORT_ERROR_MAX].
+ * Configures and starts the port by its config, with nb_rx receive queues filled from the pool, and
+ * its send queues (one if nb_rx is 0). Adds messages for the user to port->messages. Returns false
+ * with one line in error[PORT_ERROR_MAX] on failure.
  */
 bool port_start(struct port *port, uint16_t nb_rx, uint32_t descriptors, struct rte_mempool *pool,
 	char *error);
@@ -93,15 +95,18 @@ static inline bool port_is_leaving(const struct port *port)
 	return atomic_load_explicit(&port->leaving, memory_order_relaxed);
 }
 
-/* Is its device there, and not asked back? A card that was pulled is forgotten by the kernel, if
- * not by its driver. */
+/*
+ * Returns true if the device is present and its removal not requested. For PCI also checks the
+ * kernel, because drivers may not notice that a card was removed.
+ */
 bool port_is_plugged(const struct port *port);
 
 /*
- * Stops new packets from coming in, so that the queues run empty: where the device, or the kernel,
- * counts packets before they are polled, and can. ports_close() takes the link up again.
+ * Stops the reception of new packets, so that the queues can be drained. For devices, or kernel
+ * interfaces, that count packets before they are polled, if they support it. ports_close() takes
+ * the link up again.
  */
 void port_silence(struct port *port);
 
-/* Stops and closes all of them; those that were not started too. */
+/* Stops and closes all ports, including those that were not started. */
 void ports_close(struct port *ports, uint32_t nb_ports);
