@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Packet sockets that receive the frames that an interface sends and receives, as tcpdump: single
- * frames with their length on the wire, even if only a part is copied. The kernel writes frames
- * into a mapped ring (TPACKET_V2), where they can be read at once, without system calls. Several
- * sockets of an interface share its frames by a symmetric flow hash; fragments are not reassembled.
+ * Packet sockets that receive the frames that an interface sends and receives, as tcpdump does:
+ * single frames with their length on the wire, even if only a part is copied. The kernel writes
+ * frames into a mapped ring (TPACKET_V2); reading them takes no system call. Several sockets of an
+ * interface share its frames by a symmetric flow hash; fragments are not reassembled.
  *
  * One thread reads a socket. Another one may count and silence it. Without DPDK.
  */

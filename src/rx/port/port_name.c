@@ -17,18 +17,18 @@
 #include "rx/source.h"
 
 /*
- * A packet socket's frame begins with a tpacket2_hdr and a sockaddr_ll; the packet lies behind them
- * so that its network header is aligned: 80 - 14 bytes in for Ethernet (packet_rcv in the kernel's
- * af_packet.c). The driver wants an mbuf that holds all behind the tpacket2_hdr.
+ * A frame of a packet socket begins with a tpacket2_hdr and a sockaddr_ll. The packet follows so
+ * that its network header is aligned: at byte 80 - 14 for Ethernet (packet_rcv() in af_packet.c of
+ * the kernel). The driver needs an mbuf for all bytes after the tpacket2_hdr.
  */
 #define SOCKET_HEADER        32
-#define SOCKET_FRAME_DEFAULT 2048 /* the driver's */
-#define MBUF_HEADROOM        128  /* DPDK's */
+#define SOCKET_FRAME_DEFAULT 2048 /* default of the driver */
+#define MBUF_HEADROOM        128  /* as in DPDK */
 #define SOCKET_FRAME_MAX     (UINT16_MAX - MBUF_HEADROOM + SOCKET_HEADER)
-/* Memory of a queue's ring where we choose it: holds what comes while a core is busy elsewhere. */
+/* Default memory of the ring of a queue: holds the frames that arrive while the core is busy */
 #define SOCKET_RING_BYTES    (32u << 20)
 
-/* Drivers without a row have names that begin so, too. */
+/* Returns true if the name is that of a virtual device, also of one without a row. */
 static bool is_virtual(const char *name)
 {
 	return strncmp(name, "net_", 4) == 0 || port_driver_of_device(name)->devices[0] != NULL;
@@ -91,7 +91,7 @@ __attribute__((format(printf, 2, 3))) static void add_args(
 	va_end(args);
 }
 
-/* The frame for `mtu`: pages, because more than one page only fits a block that is one frame. */
+/* Returns the frame bytes for `mtu`: whole pages, because a larger frame must be a whole block. */
 static uint32_t frame_for(uint32_t mtu)
 {
 	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -103,7 +103,7 @@ static uint32_t frame_for(uint32_t mtu)
 	return frame <= SOCKET_FRAME_MAX ? frame : SOCKET_FRAME_MAX / page * page;
 }
 
-/* As many slots as the ring's memory holds, a power of two. */
+/* Returns the number of slots of the default ring, a power of two. */
 static uint32_t slots_for(uint32_t slot)
 {
 	uint32_t slots = 512;
@@ -114,9 +114,9 @@ static uint32_t slots_for(uint32_t slot)
 }
 
 /*
- * Gives the packet socket slots for `mtu`, unless its DEVARGS say their size. DPDK's driver, which
- * sends, looks for frames one behind the other, the kernel begins every block with one: a block has
- * to be whole frames. False where the DEVARGS are not so.
+ * Sets the slots of the packet socket for `mtu`, unless its DEVARGS set their size. Blocks must be
+ * whole frames: the kernel starts a frame at each block, and DPDK's driver, which sends, expects no
+ * gaps between frames. Returns false with an error if the DEVARGS differ.
  */
 static bool size_frames(
 	struct port_name *name, uint32_t mtu, bool ours, const char *spec, char *error)
@@ -146,7 +146,7 @@ static bool size_frames(
 	return true;
 }
 
-/* Frames of others would be looked into as if they were Ethernet's. */
+/* Returns false with an error if the frames are not Ethernet: they would be misread. */
 static bool check_kind(const struct port_name *name, const char *spec, char *error)
 {
 	return !name->facts.bare ||
@@ -204,7 +204,7 @@ static bool resolve_interface(
 	return true;
 }
 
-/* A virtual device over an interface of the kernel that must be there. */
+/* Resolves a virtual device on a kernel interface, which must exist. */
 static bool resolve_over_interface(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error)
 {
@@ -244,7 +244,7 @@ bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	*name = (struct port_name){0};
 	if (length == 0 || length >= sizeof(plain))
 		return set_error(error, "--port %.200s: no device has such a name", spec);
-	if (strlen(text) + 128 > sizeof(name->device)) /* room for what is added */
+	if (strlen(text) + 128 > sizeof(name->device)) /* room for added DEVARGS */
 		return set_error(error, "--port %.*s: its DEVARGS are too long", (int)length, text);
 	snprintf(plain, sizeof(plain), "%.*s", (int)length, text);
 	snprintf(name->called, sizeof(name->called), "%s", plain);
@@ -282,7 +282,7 @@ bool port_can_send(const struct port_driver *driver, const char *device)
 
 /* --- options --- */
 
-/* A file in the DEVARGS of a port, as rx_pcap=FILE of net_pcap. */
+/* Returns true if the DEVARGS of a port name the file, such as rx_pcap=FILE of net_pcap. */
 static bool is_in_devargs(const char *text, const struct stat *file)
 {
 	for (const char *rest = strchr(text, ','); rest != NULL; rest = strchr(rest + 1, ',')) {
@@ -298,13 +298,13 @@ static bool is_in_devargs(const char *text, const struct stat *file)
 	return false;
 }
 
-/* A stretch of a port's text. */
+/* Part of the text of a port */
 struct port_name_part {
 	const char *text;
 	size_t len;
 };
 
-/* A port's name without its DEVARGS and without the bus that may stand before it. */
+/* Returns the name of a port without DEVARGS and without the bus prefix. */
 static struct port_name_part port_name_part(const char *port)
 {
 	if (strncmp(port, "pci:", 4) == 0)
@@ -314,7 +314,7 @@ static struct port_name_part port_name_part(const char *port)
 	return (struct port_name_part){port, strcspn(port, ",")};
 }
 
-/* The interface of the kernel that its DEVARGS name; empty where they name none. */
+/* Returns the kernel interface in the DEVARGS; empty if there is none. */
 static struct port_name_part port_interface_part(const char *port)
 {
 	int length = 0;
@@ -337,7 +337,7 @@ static bool same_pci(struct port_name_part a, struct port_name_part b)
 	       x.function == y.function;
 }
 
-/* Whether two ports are one device, as far as their texts can tell. */
+/* Returns true if two texts name the same device, as far as texts can show. */
 static bool same_port(const char *a, const char *b)
 {
 	struct port_name_part name_a = port_name_part(a), name_b = port_name_part(b);
@@ -387,7 +387,7 @@ const char *port_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	/* Where there is no source, that is what is missing. */
+	/* without any source, only that is reported */
 	return fed_source(config) == NULL && !kernel_given(config) ? NULL : "without --port";
 }
 

@@ -2,17 +2,16 @@
 #pragma once
 
 /*
- * From what the user wrote after --port to the device that DPDK is asked for. Three kinds of names:
+ * Resolves the text of --port to a device of DPDK. Three kinds of names:
  *
- *   0000:3b:00.0  3b:00.0            a PCI address
- *   net_tap0,iface=probe0            a virtual device, which DPDK makes
- *   eth0                             an interface of the kernel
+ *   0000:3b:00.0  3b:00.0            PCI address
+ *   net_tap0,iface=probe0            virtual device, created by DPDK
+ *   eth0                             kernel interface
  *
- * An interface of a card whose kernel driver shares it with DPDK (mlx5) stands for the card's PCI
- * address; any other one is received from through packet sockets (packet_socket.h), as is the
- * interface of net_af_packet0,iface=eth0. A name that is an
- * interface and a virtual device is refused: "vdev:" in front says that the device is meant.
- * DEVARGS are passed on.
+ * An interface of a card whose kernel driver shares it with DPDK (mlx5) selects the PCI address of
+ * the card. Any other interface is received through packet sockets (packet_socket.h), as is the
+ * interface of net_af_packet0,iface=eth0. A name of both an interface and a virtual device is
+ * rejected, unless "vdev:" before it selects the device. DEVARGS are passed on.
  */
 
 #include <stdbool.h>
@@ -25,67 +24,69 @@
 struct port_options {
 	struct option_list names; /* names with DEVARGS */
 	uint64_t wait_link;       /* ns; 0: do not wait */
-	uint32_t descriptors;     /* entries of each receive ring; 0: what suits the source */
+	uint32_t descriptors;     /* entries of each receive ring; 0: default of the source */
 };
 
 OPTION_OWNER(port)
 
-/* Returns true if packets come from live ports or, for the generator, go to one. */
+/*
+ * Returns true if --port is given: live ports as the source, or a port that the generator sends to.
+ */
 static inline bool port_given(const struct config *config)
 {
 	return port_options(config)->names.n > 0;
 }
 
-/* The option that asks for a source which is opened, and not live; NULL: none does. */
+/* Returns the given option of a source other than live ports and --kernel; NULL: none. */
 const struct option_row *fed_source(const struct config *config);
 
-#define PORT_NAME_MAX   64 /* DPDK's limit for the name of a device */
+#define PORT_NAME_MAX   64 /* bytes of a device name, limit of DPDK */
 #define PORT_DEVICE_MAX 512
 #define PORT_NOTICE_MAX 320
 
 struct port_name {
-	/* what messages call it: what the user wrote, without DEVARGS */
+	/* name in messages: text of the user without DEVARGS */
 	char called[PORT_NAME_MAX];
-	char device[PORT_DEVICE_MAX]; /* for EAL: NAME[,DEVARGS] */
-	bool pci;                     /* else virtual, or known only to DPDK */
-	bool known;               /* a PCI address, an interface, or the name of a virtual device */
+	char device[PORT_DEVICE_MAX]; /* text for EAL: NAME[,DEVARGS] */
+	bool pci;                     /* PCI address; else virtual, or known only to DPDK */
+	bool known;               /* PCI address, existing interface, or name of a virtual device */
 	char interface[IFNAMSIZ]; /* kernel interface of the packets; "": none */
-	struct port_interface facts;   /* of that interface */
-	uint32_t slot, slots;          /* of the ring of a packet socket: bytes of each, number */
-	uint32_t mbuf_room;            /* bytes that one mbuf must have; 0: any */
-	char notice[PORT_NOTICE_MAX];  /* how the name was understood; "" where it says so itself */
-	char warning[PORT_NOTICE_MAX]; /* what that means for the result, or "" */
+	struct port_interface facts; /* properties of that interface */
+	uint32_t slot, slots; /* ring of the packet socket: bytes per slot, number of slots */
+	uint32_t mbuf_room;   /* minimum mbuf bytes; 0: any */
+	char notice[PORT_NOTICE_MAX];  /* meaning of the name; "" if it is obvious */
+	char warning[PORT_NOTICE_MAX]; /* effect on the result, or "" */
 };
 
-/* How an interface is looked up: port_interface_read(), or what a test makes up. */
+/* Interface lookup: port_interface_read(), or a fake one in tests */
 typedef bool (*port_interface_fn)(const char *name, struct port_interface *interface);
 
 /*
- * Resolves "NAME[,DEVARGS]" before EAL is up. `mtu` is what --mtu asks for, 0 where it does not; a
- * packet socket gets frames that hold it and the interface's. Returns true, or false and one line
- * in error[PORT_DEVICE_MAX] that names the choices.
+ * Resolves "NAME[,DEVARGS]" before EAL starts. `mtu`: --mtu, or 0. Slots of a packet socket fit
+ * frames of both that and the MTU of the interface. Returns false with one line in
+ * error[PORT_DEVICE_MAX] that names the choices.
  */
 bool port_name_resolve(struct port_name *name, const char *spec, uint32_t mtu,
 	port_interface_fn lookup, char *error);
 
 /*
- * True where the name is a PCI address, which EAL has to be told at its start (--allow); any other
- * name is a virtual device that port_probe() makes.
+ * Returns true if the name is a PCI address, which EAL needs at its start (--allow). port_probe()
+ * creates the device of any other name.
  */
 bool port_is_pci(const char *spec);
 
-/* Its packets come through the kernel: from a socket, or a tap. */
+/* Returns true if the packets come through the kernel: from a socket or a tap. */
 bool port_through_kernel(const struct port_name *name);
 
-/* Whether a device that is asked for so has somewhere to send to. */
+/* Returns true if the device, with its DEVARGS, has a destination for sent packets. */
 bool port_can_send(const struct port_driver *driver, const char *device);
 
-/* The value of key=VALUE in DEVARGS, with its length; NULL where there is none. */
+/* Returns the value of key=VALUE in DEVARGS and its length, or NULL. */
 const char *port_devarg(const char *device, const char *key, int *length);
 
-/* The check of the texts of --port, for other owners of it (config/option.h). */
+/* Checks the texts of --port; for other option owners (config/option.h). */
 bool port_check_names(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault);
-/* As lacks() of an option that is for ports. */
+/* inapplicable() of options that need --port */
 const char *port_option_inapplicable(
 	const struct config *config, const struct measurement_config *measurement);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a port that packets leave by (--forward) can send, for who gives it packets. */
+/* Send capabilities of a port (--forward), for the sending threads */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,20 +9,20 @@
 
 #include "rx/port/kernel_interface.h"
 
-/* Entries of a send ring, where there must be one: any number that drivers take. */
+/* Entries of a send ring; supported by all drivers */
 #define PORT_SEND_DESCRIPTORS 1024
 
-/* What the next packet may be. Written by the reporter, read by who sends. */
+/* Limits of the next packet. Written by the reporter. Read by the sending threads. */
 struct port_send {
-	/* Bytes without FCS of the longest frame, and of one with a VLAN tag. */
+	/* Maximum frame bytes without FCS, and those of a frame with a VLAN tag */
 	_Atomic uint32_t longest, longest_tagged;
-	_Atomic bool down; /* its link */
-	bool chains;       /* it sends chains of segments; else none is given to it */
-	/* Of a packet socket, which sends what lies in it only when it is asked; else none. */
+	_Atomic bool down; /* its link is down */
+	bool chains;       /* chains of segments are supported */
+	/* Packet sockets, which send their packets only on request; else none */
 	struct kernel_sockets sockets;
 };
 
-/* The reporter: its link is up, or not. */
+/* Sets the link status. Called by the reporter. */
 static inline void port_send_link(struct port_send *send, bool up)
 {
 	atomic_store_explicit(&send->down, !up, memory_order_relaxed);

@@ -15,7 +15,7 @@
 
 #define TUN_DEVICE "/dev/net/tun"
 
-/* All of them where the kernel does not say. */
+/* Returns the effective capabilities; all if the kernel does not report them. */
 static uint64_t effective_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -53,7 +53,9 @@ bool port_lacks_to_send(const struct port_driver *driver, char *why)
 		(driver->needs | driver->needs_to_send) & ~effective_capabilities(), why);
 }
 
-/* Where it may not pin the memory that it shares with the kernel. */
+/*
+ * Returns true if RLIMIT_MEMLOCK prevents a driver from pinning the memory shared with the kernel.
+ */
 static bool lacks_locked_memory(const struct port_driver *driver, char *why)
 {
 	struct rlimit limit;
@@ -77,8 +79,10 @@ static bool lacks_tun(const struct port_driver *driver, char *why)
 	return true;
 }
 
-/* A driver whose socket may be abstract looks at the folder of one that is a file, whoever listens
- * there. */
+/*
+ * Returns true if the folder of the socket is not writable. A driver with optional abstract sockets
+ * needs that even if it does not listen.
+ */
 static bool lacks_socket_folder(const struct port_listener *listener, const char *device, char *why)
 {
 	int length, abstract_length;
@@ -109,7 +113,7 @@ static bool lacks_socket_folder(const struct port_listener *listener, const char
 
 bool port_lacks_privilege(const struct port_driver *driver, const char *device, char *why)
 {
-	/* Of a device that takes a capture or an interface, DEVARGS say which. */
+	/* for devices that use a capture or an interface, by their DEVARGS */
 	bool on_interface = strstr(device, "iface=") != NULL;
 
 	return port_lacks_capabilities(driver, on_interface, effective_capabilities(), why) ||

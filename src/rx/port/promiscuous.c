@@ -12,7 +12,8 @@ int port_promiscuous_hold(const char *interface)
 		.mr_ifindex = (int)if_nametoindex(interface),
 		.mr_type = PACKET_MR_PROMISC,
 	};
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: gets no packets */
+	int fd =
+		socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: receives no packets */
 
 	if (fd >= 0 && setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &wish, sizeof(wish)) == 0)
 		return fd;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Makes an interface of the kernel promiscuous for as long as the returned descriptor is open: the
- * kernel counts who asks, so that another run, or tcpdump, on the same interface keeps what it has,
- * and ends with the process, however that ends. -1 where it may not be.
+ * Makes a kernel interface promiscuous until the returned descriptor is closed, also by the end of
+ * the process. The kernel counts requests, so other runs and tcpdump on the interface are not
+ * affected. Returns -1 on failure.
  */
 int port_promiscuous_hold(const char *interface);

@@ -8,7 +8,10 @@
 
 #define RSS_KEY_LEN_USUAL 40
 
-/* A kind of packets that a device hashes in its own way; `general` is what is left of a family. */
+/*
+ * Packets with an RSS field of their own (`exact`); `general` is the field for the rest of the
+ * family
+ */
 struct packet_kind {
 	const char *name;
 	uint64_t exact, general;
@@ -33,12 +36,12 @@ static const struct packet_kind kinds[] = {
 
 #define NB_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* What the hash of a kind of packets is made of. */
+/* Fields that a device hashes for a kind of packets */
 enum hashed {
 	HASHED_NOTHING,
 	HASHED_ONE_ADDRESS,
 	HASHED_ADDRESSES,
-	HASHED_PORTS, /* and addresses */
+	HASHED_PORTS, /* ports and addresses */
 	HASHED_COUNT,
 };
 
@@ -73,7 +76,7 @@ static uint64_t side_of(enum rss_fields wanted)
 	return wanted == RSS_FIELDS_DST ? RTE_ETH_RSS_L3_DST_ONLY : 0;
 }
 
-/* The offered fields that come nearest to those wanted, kind by kind. */
+/* Returns the offered fields that are closest to the wanted ones, for each kind. */
 static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 {
 	uint64_t side = side_of(wanted) & offered, fields = side;
@@ -81,7 +84,7 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	for (size_t i = 0; i < NB_KINDS; i++) {
 		const struct packet_kind *kind = &kinds[i];
 		uint64_t exact = kind->exact & offered, general = kind->general & offered;
-		/* Without ports the general field is the right one, unless one side masks them. */
+		/* The general field hashes only addresses; needed unless one side is masked. */
 		bool prefer_general =
 			kind->has_ports && wanted != RSS_FIELDS_5TUPLE && side == 0 && general != 0;
 
@@ -92,8 +95,7 @@ static uint64_t choose_fields(enum rss_fields wanted, uint64_t offered)
 	return fields;
 }
 
-/* Names of the kinds that are wanted one way and hashed another, in words; "" where there are
- * none. */
+/* Writes the names of the kinds that are hashed `as`, but should not be, or "". */
 static void list_kinds(
 	enum rss_fields wanted, uint64_t fields, enum hashed as, char *text, size_t size)
 {
@@ -114,7 +116,7 @@ static void list_kinds(
 			listed[i]->name);
 }
 
-/* What it means for the result when packets that are wanted one way are hashed another. */
+/* Returns the effect on the result if packets are hashed in another way than wanted. */
 static const char *meaning(enum rss_fields wanted, enum hashed as)
 {
 	if (as == HASHED_NOTHING)
@@ -138,7 +140,7 @@ void port_rss_explain(const struct port_rss *rss, uint64_t fields, struct port_m
 	char names[200];
 
 	for (enum hashed as = HASHED_NOTHING; as < HASHED_COUNT; as++) {
-		/* What the device does not hash for dispatch, the receiver does. */
+		/* for dispatch, the receiving core hashes what the device does not */
 		if (as == HASHED_NOTHING && rss->use == PORT_HASH_DISPATCH)
 			continue;
 		list_kinds(rss->wanted, fields, as, names, sizeof(names));
@@ -157,7 +159,7 @@ static void explain_asymmetry(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* The receiver hashes under its own key what the device does not. */
+/* Reports that the receiving core uses its own key for packets that the device does not hash. */
 static void explain_other_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->use != PORT_HASH_DISPATCH)
@@ -174,7 +176,7 @@ static void explain_other_key(const struct port_rss *rss, struct port_messages *
 			rss->port);
 }
 
-/* A key was given, and no device hashes by it. */
+/* Reports that a given key is not used. */
 static void explain_unused_key(const struct port_rss *rss, struct port_messages *messages)
 {
 	if (rss->key_wanted != RSS_KEY_GIVEN)
@@ -207,7 +209,7 @@ static bool choose_key(struct port_rss *rss, const struct config *config,
 	}
 	if (rss->key_wanted == RSS_KEY_DEFAULT)
 		return true;
-	/* A device that names no length may take the usual one all the same, once it is started. */
+	/* a device that reports no length may accept the usual one after its start */
 	if (len == 0 || len > sizeof(rss->key))
 		len = RSS_KEY_LEN_USUAL;
 	else
@@ -256,7 +258,7 @@ bool port_rss_choose(struct port_rss *rss, const struct config *config,
 	rss->fields = rss->offloads = 0;
 	explain_other_key(rss, messages);
 	if (rss->use == PORT_HASH_DISPATCH)
-		return true; /* the receiver hashes by itself */
+		return true; /* the receiving core hashes */
 	if (rss->driver->spreader == NULL) {
 		snprintf(error, PORT_MESSAGE_MAX,
 			"--port %s: its driver %s does not spread packets over %u queues (it has "
@@ -336,7 +338,7 @@ static void check_reta(
 			rss->port);
 		return;
 	}
-	/* What the driver set up is nearly always even; writing it can restart the device. */
+	/* the default is nearly always even, and writing a table can restart the device */
 	if (!port_rss_is_even(reta, size, rss->nb_queues)) {
 		port_rss_fill_reta(reta, size, rss->nb_queues);
 		if (rte_eth_dev_rss_reta_update(port_id, reta, (uint16_t)size) != 0 ||
@@ -362,7 +364,7 @@ static void check_reta(
 			size / rss->nb_queues, size);
 }
 
-/* What the device says that it hashes, and whether under the key that was chosen. */
+/* Reads the hashed fields from the device, and if its key is the chosen one. */
 static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_len,
 	uint64_t *fields, bool *same_key)
 {
@@ -371,13 +373,13 @@ static bool read_hash(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 
 	if (rte_eth_dev_rss_hash_conf_get(port_id, &now) != 0)
 		return false;
-	/* Drivers do not give back that one side masks the other. */
+	/* drivers do not report that one side is masked */
 	*fields = now.rss_hf | (rss->fields & ONE_SIDE);
 	*same_key = key_len > 0 && memcmp(key, rss->key, key_len) == 0;
 	return true;
 }
 
-/* For drivers that take a key only when they are told of it by itself. */
+/* Sets the key again, for drivers that accept it only in a separate call. */
 static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_len)
 {
 	uint8_t key[RSS_KEY_LEN_MAX];
@@ -388,7 +390,7 @@ static bool write_key(const struct port_rss *rss, uint16_t port_id, uint8_t key_
 	return rte_eth_dev_rss_hash_update(port_id, &conf) == 0;
 }
 
-/* Of the key that the device is asked about; 0: its own is longer than any that we have. */
+/* Returns the length of the key to read; 0: that of the device is too long. */
 static uint8_t key_length_asked(const struct port_rss *rss, const struct rte_eth_dev_info *info)
 {
 	if (rss->key_len > 0)
@@ -401,7 +403,7 @@ void port_rss_check(const struct port_rss *rss, uint16_t port_id,
 {
 	uint8_t key_len = key_length_asked(rss, info);
 	uint64_t fields = rss->fields;
-	/* Where a configured key cannot be read back, it is taken to be set. */
+	/* a configured key that cannot be read back counts as set */
 	bool same_key = rss->key_len > 0;
 
 	if (!rss->on)

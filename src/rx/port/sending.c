@@ -14,7 +14,7 @@ static void set_longest(struct port_send *send, uint32_t longest, uint32_t tagge
 	atomic_store_explicit(&send->longest_tagged, tagged, memory_order_relaxed);
 }
 
-/* A frame with two tags is one that the kernel takes for one with a longer payload. */
+/* The kernel counts the second of two tags as payload. */
 static void obey_interface(struct port *port, uint32_t mtu)
 {
 	uint32_t longest = mtu + RTE_ETHER_HDR_LEN;
@@ -23,8 +23,8 @@ static void obey_interface(struct port *port, uint32_t mtu)
 }
 
 /*
- * Whoever sends to an interface of this machine leaves checksums, and the cutting of long packets,
- * to a device that is not there.
+ * Warns about missing offloads: senders on this machine leave checksums and segmentation to a
+ * device that does not exist.
  */
 static void warn_offloads(struct port *port)
 {
@@ -96,7 +96,7 @@ void port_sending_look(struct port *port)
 	obey_interface(port, interface.mtu);
 }
 
-/* --- what the device counts --- */
+/* --- counters of the device --- */
 
 static bool read_device(const struct port *port, uint64_t *sent, uint64_t *unsent)
 {
@@ -123,7 +123,7 @@ void port_sent_read(struct port_sent *sent)
 		sent->gap = true;
 		return;
 	}
-	/* Its peer left, and it with it. */
+	/* the peer left, which resets the counters */
 	if (now < sent->sent_read || unsent < sent->unsent_read) {
 		sent->gap = true;
 		sent->sent_read = sent->unsent_read = 0;
@@ -138,7 +138,7 @@ bool port_sent_is_exact(const struct port_sent *sent)
 {
 	const struct port_driver *driver = sent->port->driver;
 
-	/* Without a peer, or with one that has just come, what it had counted is forgotten. */
+	/* a peer that leaves or connects resets the counters */
 	return !sent->gap && driver->polled && !(driver->has_peer && sent->sent_read == 0) &&
 	       (!driver->per_queue || sent->port->send_queues <= RTE_ETHDEV_QUEUE_STAT_CNTRS);
 }

@@ -16,9 +16,10 @@ static const struct {
 void port_silence_libbpf(bool verbose)
 {
 	for (size_t i = 0; !verbose && i < sizeof(printers) / sizeof(printers[0]); i++) {
-		/* Only what is there already: a driver's library, hidden from the global scope. */
+		/* only a loaded library: a driver loads it hidden from the global scope */
 		void *library = dlopen(printers[i].library, RTLD_LAZY | RTLD_NOLOAD);
-		void *(*set_print)(void *print) = NULL; /* takes and returns a function */
+		void *(*set_print)(void *print) =
+			NULL; /* argument and result are function pointers */
 		void *symbol;
 
 		if (library == NULL)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Libraries under a driver that print on standard error by themselves, past rte_log: libbpf and
- * libxdp, which net_af_xdp loads. Silences them unless verbose; EAL must have loaded its drivers.
+ * Silences libraries of drivers that print to standard error without rte_log: libbpf and libxdp,
+ * which net_af_xdp loads. No effect if verbose. EAL must have loaded its drivers.
  */
 
 #include <stdbool.h>

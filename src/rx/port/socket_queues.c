@@ -15,16 +15,16 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
-#define ADDRESSES_LEN 12 /* bytes of Ethernet's addresses */
+#define ADDRESSES_LEN 12 /* bytes of the Ethernet addresses */
 #define TAG_LEN       4
 
 struct socket_queue {
-	/* One lcore reads it. */
+	/* Read by one lcore */
 	alignas(64) struct packet_socket socket;
 	struct rte_mempool *pool;
 	const struct rte_eth_rxtx_callback *callback;
 	uint16_t port;
-	int stamp; /* offset of the time stamp in an mbuf */
+	int stamp; /* offset of the timestamp in an mbuf */
 	uint64_t stamped;
 };
 
@@ -42,7 +42,7 @@ static void put16(uint8_t *to, uint16_t number)
 	to[1] = (uint8_t)number;
 }
 
-/* Copies the captured bytes into an mbuf, with the tag that the kernel took out. */
+/* Copies the captured bytes into an mbuf, and inserts the VLAN tag that the kernel removed. */
 static inline void fill(struct rte_mbuf *mbuf, const struct packet_frame *frame, uint16_t port)
 {
 	uint8_t *to = rte_pktmbuf_mtod(mbuf, uint8_t *);
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) uint16_t receive(
 	struct packet_socket *socket = &queue->socket;
 	uint32_t n = packet_socket_ready(socket, most);
 
-	/* Without an mbuf frames wait in the ring of the socket. */
+	/* without mbufs, frames remain in the ring of the socket */
 	if (n == 0 || rte_pktmbuf_alloc_bulk(queue->pool, pkts, n) != 0)
 		return 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -104,12 +104,12 @@ static uint16_t add_stamped_frames(uint16_t port, uint16_t number, struct rte_mb
 	return (uint16_t)(n + receive(queue, pkts + n, (uint16_t)(most - n), true));
 }
 
-/* --- making it --- */
+/* --- creation --- */
 
-/* The driver polls the same ring for all queues. It stays empty. */
+/* Creates the ethdev. Its driver polls one ring, always empty, for all queues. */
 static int make_port(struct socket_queues *queues)
 {
-	static unsigned int serial; /* names are unique in the process */
+	static unsigned int serial; /* names must be unique in the process */
 	struct rte_ring *rings[SOCKET_QUEUES_MAX];
 	char name[RTE_RING_NAMESIZE];
 	int id;
@@ -120,7 +120,7 @@ static int make_port(struct socket_queues *queues)
 		return rte_errno;
 	for (uint16_t q = 0; q < queues->n; q++)
 		rings[q] = queues->empty;
-	/* The driver wants a send queue; none is set up. */
+	/* the driver requires a send queue, which is never set up */
 	id = rte_eth_from_rings(name, rings, queues->n, rings, 1, 0);
 	if (id < 0)
 		return rte_errno != 0 ? rte_errno : ENOMEM;
@@ -190,7 +190,7 @@ int socket_queues_start(struct socket_queues *queues, uint16_t n,
 	return error;
 }
 
-/* --- a run --- */
+/* --- run --- */
 
 int socket_queues_fd(const struct socket_queues *queues, uint16_t queue)
 {
