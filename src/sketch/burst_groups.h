@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * The packets of a burst in groups of equal keys. An atomic operation takes as long as five plain
- * ones, wherever its counter lies, and far longer where another core has just written there. So
- * threads that share counters add a group at once, and a heavy key's counters change hands once per
- * burst.
+ * Groups the packets of a burst by key. An atomic operation takes as long as five plain ones,
+ * wherever its counter is, and far longer if another core has just written there. So threads that
+ * share counters add a whole group at once, and the cache lines of a heavy key's counters move
+ * between cores once per burst.
  *
- * A group's leader is its first packet; the others are followers. Packets of one key are either all
- * in one group, or each leads a group of its own: a key that finds its slot taken by another is not
- * looked for further.
+ * The first packet of a group is its leader; the others are followers. The packets of one key are
+ * either all in one group, or each leads a group of its own: if another key occupies the slot,
+ * there is no further search.
  */
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ struct burst_groups {
 	uint8_t leader[BURST_MAX]; /* first packet of the group of packet i */
 };
 
-/* Takes the lowest packet out of a mask that is not 0. */
+/* Removes the lowest packet from a mask that is not 0, and returns it. */
 static inline uint32_t mask_next(uint64_t *mask)
 {
 	uint32_t i = (uint32_t)__builtin_ctzll(*mask);

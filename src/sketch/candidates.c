@@ -6,11 +6,11 @@
 #include "sketch/counter.h"
 #include "sketch/one_block.h"
 
-#define ADMISSION_FACTOR 4 /* times the smallest upper */
+#define ADMISSION_FACTOR 4 /* multiple of the smallest upper */
 
 static uint32_t buckets_for(uint32_t capacity)
 {
-	uint32_t buckets = 2; /* one would need a shift by 64 */
+	uint32_t buckets = 2; /* one bucket would need a shift by 64 */
 
 	while (buckets * TAG_WAYS < capacity)
 		buckets *= 2;
@@ -22,7 +22,7 @@ static size_t admissions_size(uint32_t nb_buckets)
 	return line_up(nb_buckets * sizeof(uint64_t));
 }
 
-/* Two buckets at least: whole lines. */
+/* Whole cache lines, because there are at least two buckets. */
 static size_t tags_size(uint32_t nb_buckets)
 {
 	return nb_buckets * sizeof(uint16_t[TAG_WAYS]);
@@ -86,11 +86,11 @@ void candidates_forget(struct candidates *candidates)
 	memset(candidates->origin, 0, origins_size(nb_buckets));
 }
 
-/* --- looking up --- */
+/* --- lookup --- */
 
 static inline uint16_t tag_of(const struct key_hash *hash)
 {
-	return (uint16_t)(hash->lo >> 48 | 1); /* 0 says that a way is free */
+	return (uint16_t)(hash->lo >> 48 | 1); /* not 0, which marks a free way */
 }
 
 static inline uint32_t bucket_of(const struct candidates *candidates, const struct key_hash *hash)
@@ -118,7 +118,9 @@ static struct candidate_entry *find_candidate(
 	return NULL;
 }
 
-/* Of the way whose tag stands there. A division by two and a product, where this is one shift. */
+/*
+ * Returns the way whose tag is at this byte offset. One shift instead of a division and a product.
+ */
 static inline struct candidate_entry *entry_of_byte(struct candidate_entry *ways, uint32_t byte)
 {
 	return (struct candidate_entry *)(void *)((uint8_t *)ways +
@@ -126,7 +128,7 @@ static inline struct candidate_entry *entry_of_byte(struct candidate_entry *ways
 							  (sizeof(*ways) / sizeof(uint16_t)));
 }
 
-/* By the first way of its bucket whose tag agrees with the packet's. */
+/* Splits by tag only: takes the first way of the bucket with the tag of the packet. */
 static inline void split_by_tag(const struct candidates *candidates, const struct key_burst *burst,
 	uint32_t start, struct candidates_split *split)
 {
@@ -135,7 +137,7 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	struct candidate_entry(*const ways)[TAG_WAYS] = candidates->entry;
 	uint32_t nb_listed = 0;
 
-	/* Written before it is known where it belongs: a branch here would be a coin's toss. */
+	/* Writes both arrays without a branch, which would often be mispredicted. */
 	for (uint32_t i = start; i < n; i++) {
 		const struct key_hash *hash = &burst->hash[i];
 		const uint64_t b = hash->hi >> shift;
@@ -153,7 +155,7 @@ static inline void split_by_tag(const struct candidates *candidates, const struc
 	split->nb_others = n - start - nb_listed;
 }
 
-/* False where two keys of one bucket have the same tag, and the wrong one was looked at. */
+/* Returns false if a packet matched the tag of another key of its bucket. */
 static inline bool right_keys(const struct key_burst *burst, const struct candidates_split *split)
 {
 	typedef uint64_t halves __attribute__((vector_size(16), may_alias));
@@ -249,7 +251,7 @@ struct smallest {
 	uint64_t upper;
 };
 
-/* In a bucket that is full. */
+/* Requires a full bucket. */
 static struct smallest find_smallest(const struct candidates *candidates, uint32_t b)
 {
 	const struct candidate_entry *entry = candidates->entry[b];
@@ -266,14 +268,14 @@ static struct smallest find_smallest(const struct candidates *candidates, uint32
 	return smallest;
 }
 
-/* An estimate that exceeds it may take the place of the key with the smallest upper. */
+/* Returns the limit: a key whose estimate exceeds it may replace the smallest one. */
 static uint64_t limit_of(uint64_t smallest)
 {
 	return smallest < UINT64_MAX / ADMISSION_FACTOR ? smallest * ADMISSION_FACTOR
 							: UINT64_MAX - 1;
 }
 
-/* Not 0, which says that there is a free way. */
+/* Sets an admission other than 0, which marks a free way. */
 static void raise_admission(struct candidates *candidates, uint32_t b, uint64_t smallest)
 {
 	candidates->admission[b] = limit_of(smallest) + 1;
@@ -330,7 +332,7 @@ bool candidates_offer(struct candidates *candidates, const struct key_burst *bur
 	return true;
 }
 
-/* --- at rest --- */
+/* --- readout --- */
 
 uint64_t candidates_since(const struct candidates *candidates, const struct key_hash *hash)
 {

@@ -2,36 +2,36 @@
 #pragma once
 
 /*
- * The heavy keys that one thread remembers, in front of a sketch's counters: packets of a listed
- * key are counted here, exactly, and never reach the counters; what a key counted here goes down
- * into the counters when another takes its place. (The "filter" of Roy, Khan, Alonso, "Augmented
- * Sketch", SIGMOD 2016, as a set-associative table.) Most packets of skewed traffic so cost one
- * lookup and one plain addition, and heavy keys do not spoil the counters for the others.
+ * The list of heavy keys of one thread, in front of a sketch's counters. Packets of a listed key
+ * are counted here, exactly, and never reach the counters. When another key replaces it, its count
+ * is added to the counters. (The "filter" of Roy, Khan, Alonso, "Augmented Sketch", SIGMOD 2016, as
+ * a set-associative table.) So most packets of skewed traffic cost one lookup and one plain
+ * addition, and heavy keys do not distort the counters of other keys.
  *
- * A key's hash chooses a bucket of sixteen ways, and a way holds a key with what was counted of it
- * since it was listed, and an upper bound (`before`) of what came earlier. All in the sketch's
- * metric:
+ * The hash of a key selects a bucket of sixteen ways. A way holds a key, its count since it was
+ * listed, and `before`, an upper bound of its earlier count. In the sketch's metric:
  *
  *     upper = since + before,  true count <= upper.
  *
  * Every packet is counted in exactly one place, a way or the counters. So the counters plus all
- * ways are those of a plain sketch that saw every packet, and for a key that is not listed the
- * counters alone bound its count.
+ * ways equal a plain sketch that counted every packet, and the counters bound the count of a key
+ * that is not listed.
  *
- * While a bucket has a free way, each of its keys is listed since its first packet, as ways are
- * never freed: before = 0, and the key is counted exactly. In a full bucket an unlisted key is
- * admitted when its estimate exceeds the smallest upper four times, and takes that key's place. The
- * factor keeps the table at rest: keys of about the same size do not evict each other packet by
- * packet. A lower factor replaces more: twice as often at 1.25, on captures.
+ * Ways are never freed. While a bucket has a free way, each of its keys has been listed since its
+ * first packet: before = 0, and its count is exact. In a full bucket, an unlisted key replaces the
+ * key with the smallest upper if its estimate exceeds four times that upper. The factor keeps keys
+ * of similar size from evicting each other packet by packet. A factor of 1.25 doubles the
+ * replacements, measured on captures.
  *
- * Beside each bucket stands the estimate from which on a key may be admitted, so that most packets
- * need no scan of the bucket: 0 while it has a free way, else at most what its uppers ask for now.
+ * Each bucket stores its admission, the smallest estimate at which a key may be admitted, so that
+ * most packets need no scan of the bucket. It is 0 while the bucket has a free way, and otherwise
+ * at most the limit that its present uppers give.
  *
- * Bits of the hash: the bucket is the highest bits of hash.hi, the tag the highest 16 of hash.lo.
- * Rows of a sketch fill the hash from below in lanes or side by side (row_index.h), so at default
- * sizes no row shares a bit with the bucket number, and keys of one bucket meet in a counter no
- * oftener than others. The tag only has to tell apart the keys of one bucket; which one it is, the
- * whole hash says.
+ * Bits of the hash: the highest bits of hash.hi select the bucket, the highest 16 bits of hash.lo
+ * are the tag. Rows of a sketch use the hash from the lowest bit upwards (row_index.h). So at
+ * default sizes no row shares a bit with the bucket number, and keys of one bucket collide in a
+ * counter no more often than others. The tag only narrows the search; the whole hash identifies the
+ * key.
  */
 
 #include <stdbool.h>
@@ -48,31 +48,32 @@
 
 struct candidate_entry {
 	uint64_t hash_lo, hash_hi;
-	uint64_t packets, bytes; /* since it was listed, that packet included */
+	uint64_t packets, bytes; /* since the key was listed, including that packet */
 };
 
 /* Fields read only when a key is listed or reported. */
 struct candidate_origin {
 	struct key key;
-	uint64_t before; /* UINT64_MAX: no bound is known */
+	uint64_t before; /* upper bound of the earlier count; UINT64_MAX: unknown */
 };
 
 struct candidates {
-	/* Of each bucket, and of each way of each. Tags lie side by side: of most keys that are not
-	 * listed only they and the admission are looked at. */
+	/*
+	 * Arrays over the buckets. The lookup of most unlisted keys reads only tags and admission.
+	 */
 	uint64_t *admission;
-	uint16_t (*tag)[TAG_WAYS]; /* 0: the way is free */
+	uint16_t (*tag)[TAG_WAYS]; /* 0: free way */
 	struct candidate_entry (*entry)[TAG_WAYS];
 	struct candidate_origin (*origin)[TAG_WAYS];
 	uint32_t nb_buckets;
 	uint32_t bucket_shift; /* hash.hi >> bucket_shift is the bucket */
 	enum sketch_metric metric;
-	bool turned_away; /* a packet went to the counters */
-	bool forgot;      /* keys were seen that were never offered to it */
+	bool turned_away; /* true: a packet went to the counters */
+	bool forgot; /* true: the sketch has counted keys that were never offered to the list */
 	uint64_t replaced;
 } __attribute__((aligned(64)));
 
-/* The packets of a burst from one on, by whether their key is listed; each part ascending. */
+/* Packets of a burst, divided by whether their key is listed; both arrays ascend. */
 struct candidates_split {
 	uint32_t nb_listed, nb_others;
 	uint8_t listed[BURST_MAX], others[BURST_MAX]; /* packet numbers */
@@ -93,17 +94,17 @@ size_t candidates_memory(uint32_t capacity);
 void candidates_init(
 	struct candidates *candidates, void *memory, uint32_t capacity, enum sketch_metric metric);
 
-/* Back to the state after candidates_init(). */
+/* Restores the state after candidates_init(). */
 void candidates_reset(struct candidates *candidates);
 
-/* Lists nothing any more, for a sketch that has just taken in packets of another. */
+/* Removes all keys, for a sketch that has just merged packets of another. */
 void candidates_forget(struct candidates *candidates);
 
-/* Looks packets start to burst->n - 1 up. */
+/* Looks up the keys of packets start to burst->n - 1. */
 void candidates_split(const struct candidates *candidates, const struct key_burst *burst,
 	uint32_t start, struct candidates_split *split);
 
-/* Where in split->listed, from `from` on, those end that come before packet i. */
+/* Returns the first index in split->listed, from `from` on, of a packet >= i. */
 uint32_t candidates_before(const struct candidates_split *split, uint32_t from, uint32_t i);
 
 /* Counts split->listed[from] to [until - 1]. */
@@ -117,16 +118,18 @@ void candidates_count_key(const struct candidates *candidates, const struct key_
 	const struct weight *weight);
 
 /*
- * Packet i, of so many bytes, is of no listed key, everything before it is counted, and `before` is
- * its key's estimate without it, UINT64_MAX where that is saturated. Returns true where it was
- * listed, with the packet counted: then *evicted has to go into the counters, if its amount is not
- * 0. Else the packet itself has to.
+ * Offers unlisted packet i of `bytes` bytes. Everything before it must have been counted. `before`
+ * is the estimate of its key without this packet; UINT64_MAX: saturated. Returns true if the key
+ * was listed and the packet counted: then the caller must add *evicted to the counters if its
+ * amount is not 0. Otherwise the caller must add the packet to the counters.
  */
 bool candidates_offer(struct candidates *candidates, const struct key_burst *burst, uint32_t i,
 	uint64_t bytes, uint64_t before, struct candidate_evicted *evicted);
 
-/* Says that packets went into the counters which were not offered, their estimates being too
- * low. */
+/*
+ * Records that packets were added to the counters without being offered, because their estimates
+ * were too low.
+ */
 static inline void candidates_turn_away(struct candidates *candidates)
 {
 	if (!candidates->turned_away)

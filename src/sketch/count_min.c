@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min: rows of counters, and in front of them a list of the keys that look heavy (listed.h),
- * whose packets do not reach the counters while they are listed.
+ * Count-Min sketch: a list of heavy keys in front of rows of counters (listed.h). Packets of a listed
+ * key do not reach the counters.
  *
- * One block of memory: struct count_min with its lists, the counters, the lists' tables.
+ * One memory block holds struct count_min with its lists, the counters, and the tables of the
+ * lists.
  *
- * Threads that share an instance share the counters; each has a list of its own. Under ATOMIC_LOCK
- * one list serves all, and the state is that of one thread.
+ * Threads that share an instance share the counters; each thread has its own list.
  */
 
 #include <errno.h>
@@ -185,7 +185,7 @@ struct emit_bounded {
 	void *arg;
 };
 
-/* What no list has of a key is in the counters, whoever put it there. */
+/* The counters hold everything of a key that the lists do not, whichever thread added it. */
 static void emit_bounded(const struct sketch_candidate *candidate, void *arg)
 {
 	const struct emit_bounded *to = arg;
@@ -218,7 +218,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/* Of counters that hold everything. */
+/* Requires empty lists. */
 static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct count_min *cm = count_min_of_const(sketch);
@@ -228,9 +228,12 @@ static uint64_t bound(const struct sketch *sketch, uint64_t keys, double confide
 	return counter_rows_bound(&cm->counters, keys, confidence, &sketch->params.allocator);
 }
 
-#define SUMS 1024 /* at a time; half the smallest cache */
+#define SUMS 1024 /* counters per pass; half of the smallest L1 cache */
 
-/* Of the counters that stand in the same place of a row in all parts, added up. */
+/*
+ * Adds the counters at the same position of a row over all parts. Returns the largest sum,
+ * UINT64_MAX if a counter is saturated.
+ */
 static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint32_t row)
 {
 	uint64_t width = parts[0]->params.width, largest = 0;
@@ -250,7 +253,10 @@ static uint64_t largest_sum(struct sketch *const *parts, uint32_t nb_parts, uint
 	return largest;
 }
 
-/* All that such a key had is in its counters, which also have what no list has of others. */
+/*
+ * The whole count of an unlisted key is in its counters, together with unlisted counts of other
+ * keys.
+ */
 static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 {
 	uint64_t least = UINT64_MAX;

@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * Adding to one counter, by one thread or by several (the paper's Algorithm 4). Counters saturate
- * at their type's maximum and never wrap.
+ * Adds to one counter, from one thread or several (Algorithm 4 of the paper). Counters saturate at
+ * the maximum of their type and never wrap.
  *
- * No order is asked for: a counter is read by others only after its epoch was handed over
- * (parallel/epoch.h), which orders everything before it.
+ * Relaxed ordering is enough: other threads read a counter only after the handover of its epoch
+ * (parallel/epoch.h), which orders all earlier additions.
  *
- * Under fetch-and-add nobody can keep a counter from being raised between a look at it and the
- * addition, so adding stops at a guard below the maximum. Every thread can overshoot the guard by
- * one addition, and the room above it is larger than all of them together; a value from the guard
- * upwards stands for a saturated counter.
+ * With fetch-and-add, another thread can raise a counter between the read and the addition. So
+ * additions stop at a guard below the maximum. Each thread can exceed the guard by one addition;
+ * the room above the guard is larger than all of these together. A value at or above the guard
+ * means a saturated counter.
  */
 
 #include <stdatomic.h>
@@ -19,12 +19,15 @@
 
 #include "sketch/sketch.h"
 
-/* Room for 2^10 threads that add a burst of 64 packets of less than 2^32 bytes at once. */
+/*
+ * Room above the guard for 2^10 threads that each add a burst of 64 packets of less than 2^32
+ * bytes.
+ */
 #define COUNTER32_GUARD (UINT32_MAX - (UINT32_C(1) << 16))
 #define COUNTER64_GUARD (UINT64_MAX - (UINT64_C(1) << 48))
 
 enum counter_policy {
-	COUNTER_OWNED, /* one thread writes */
+	COUNTER_OWNED, /* single writer */
 	COUNTER_CAS,
 	COUNTER_ADD,
 };
@@ -102,8 +105,8 @@ static inline __attribute__((always_inline)) void counter64_add(
 }
 
 /*
- * Adds any amount, next to the writers above. Under fetch-and-add it stops at the guard, so that
- * their additions do not wrap.
+ * Adds any amount, concurrently with the functions above. With fetch-and-add it stops at the guard,
+ * so that their additions do not wrap.
  */
 static inline void counter32_add_much(
 	uint32_t *counter, uint64_t amount, const enum counter_policy policy)
@@ -136,8 +139,8 @@ static inline void counter64_add_much(
 }
 
 /*
- * Adds a weight, which may be any amount, to a counter that was just read as `value`. Under
- * fetch-and-add the room above the guard would not do for it.
+ * Adds a weight of any size to a counter that was just read as `value`. With fetch-and-add a weight
+ * can exceed the room above the guard.
  */
 static inline __attribute__((always_inline)) void counter32_add_weight(
 	uint32_t *counter, uint32_t value, uint64_t amount, const enum counter_policy policy)
@@ -158,7 +161,7 @@ static inline __attribute__((always_inline)) void counter64_add_weight(
 		counter64_add(counter, value, amount, policy);
 }
 
-/* Adds to a sum that is never full: modulo 2^64. Returns what it was. */
+/* Adds to a sum modulo 2^64, which never saturates. Returns the old value. */
 static inline __attribute__((always_inline)) uint64_t sum64_add(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {
@@ -177,7 +180,7 @@ static inline __attribute__((always_inline)) uint64_t sum64_add(
 	return value;
 }
 
-/* Adds a weight to a sum that is full from the guard on. Returns what it was. */
+/* Adds a weight to a sum that saturates at the guard. Returns the old value. */
 static inline __attribute__((always_inline)) uint64_t sum64_add_weight(
 	_Atomic uint64_t *sum, uint64_t amount, const enum counter_policy policy)
 {

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Counters of one writer, each in two parts of half its size: most stay small, and then only `low`
- * is touched, which takes half of the cache. The value is
+ * Counters with a single writer, each split into two parts of half its size. Most counters stay
+ * small and use only `low`, which halves the cache footprint. The value is
  *
- *     low + rest * HALF,  HALF being half of what low can hold, and rest is 0 where low < HALF.
+ *     low + rest * HALF,  where HALF is half of the range of low, and rest is 0 if low < HALF.
  *
- * So a low part below HALF is the value. One that would overflow gives all but its first HALF to
- * rest: then, and where a value from HALF on is asked for, rest is touched. There it has one bit
- * more than its type, and so a value is all that a counter in one part can be.
+ * So a low part below HALF is the value. A low part that would overflow keeps its first HALF and
+ * moves the remainder to rest. The code accesses rest only then, and when it reads a value of HALF
+ * or more. One extra bit for rest (`top`) makes the range that of an unsplit counter.
  *
  * `wide` is a constant: true for 64 bits in parts of 32, false for 32 bits in parts of 16.
  */
@@ -21,7 +21,7 @@
 
 struct counter_parts {
 	void *low, *rest;
-	uint8_t *top; /* a bit of each counter: the highest of rest */
+	uint8_t *top; /* highest bit of rest, one bit per counter */
 };
 
 static inline __attribute__((always_inline)) uint32_t counter_parts_bits(const bool wide)
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) uint64_t counter_parts_half(const b
 	return UINT64_C(1) << (counter_parts_bits(wide) - 1);
 }
 
-/* The most that low can hold. */
+/* Returns the largest value of low. */
 static inline __attribute__((always_inline)) uint64_t counter_part_max(const bool wide)
 {
 	return 2 * counter_parts_half(wide) - 1;
@@ -88,7 +88,7 @@ static inline void counter_parts_set(
 		parts->top[i / 8] &= (uint8_t)~bit;
 }
 
-/* `more` has to be added to the value. Saturates, as counters in one part do. */
+/* Adds `more` to the value. Saturates like an unsplit counter. */
 static __attribute__((noinline, cold)) void counter_parts_carry(
 	const struct counter_parts *parts, uint64_t i, uint64_t more, const bool wide)
 {
@@ -98,7 +98,7 @@ static __attribute__((noinline, cold)) void counter_parts_carry(
 	counter_parts_set(parts, i, more < most - value ? value + more : most, wide);
 }
 
-/* The same where low has wrapped by it. */
+/* Adds an amount whose addition has just wrapped low. */
 static __attribute__((noinline, cold)) void counter_parts_wrapped(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide)
 {
@@ -117,13 +117,13 @@ static inline __attribute__((always_inline)) bool counter_part_add(
 		*low32 += (uint32_t)amount;
 		return *low32 < amount;
 	}
-	/* Reads memory again instead of keeping the value: registers are scarce. */
+	/* Forces a reload from memory: registers are scarce. */
 	__asm__("" : "+m"(*low16));
 	*low16 = (uint16_t)(*low16 + amount);
 	return *low16 < amount;
 }
 
-/* Adds one packet or its bytes, less than low can hold; `any` is a constant: or any amount. */
+/* Adds an amount within the range of low, or any amount if `any`, which is a constant. */
 static inline __attribute__((always_inline)) void counter_parts_add(
 	const struct counter_parts *parts, uint64_t i, uint64_t amount, const bool wide,
 	const bool any)

@@ -26,7 +26,7 @@ const char *counter_rows_check(struct sketch_params *params)
 	return NULL;
 }
 
-/* Bytes of one in one part. */
+/* Returns the bytes of an unsplit counter. */
 static size_t counter_size(enum sketch_metric metric)
 {
 	return metric == SKETCH_PACKETS ? sizeof(uint32_t) : sizeof(uint64_t);
@@ -89,7 +89,7 @@ static uint64_t cell_of(const struct counter_rows *rows, const struct key_hash *
 	return ((uint64_t)row << rows->bits) + row_index(hash, row, rows->stride, rows->bits);
 }
 
-/* The value of a counter in one part, for who adds. */
+/* Returns the value of an unsplit counter, for a writer. */
 static ALWAYS_INLINE uint64_t read_whole(const struct counter_rows *rows, uint64_t cell,
 	const enum counter_policy policy, const bool wide)
 {
@@ -113,12 +113,12 @@ static uint64_t least_of(
 	return least;
 }
 
-/* Counters of packets, numbered row after row. */
+/* Cell numbers of packets; cells are numbered row by row. */
 struct counter_rows_cells {
 	uint64_t cell[BURST_MAX * ERROR_BOUND_ROWS] __attribute__((aligned(64)));
 };
 
-/* One writer's counters are in parts, whatever else would let him share them. */
+/* Counters with a single writer are split, whatever policy the caller passes. */
 static enum counter_policy policy_of(const struct counter_rows *rows, enum counter_policy policy)
 {
 	if (rows->in_parts)
@@ -126,8 +126,10 @@ static enum counter_policy policy_of(const struct counter_rows *rows, enum count
 	return policy == COUNTER_ADD ? COUNTER_ADD : COUNTER_CAS;
 }
 
-/* Of one counter, log2 of the bytes that are touched at each packet. Here and below `wide` is true
- * of bytes, and a constant. */
+/*
+ * Returns log2 of the bytes per counter that each packet touches. Here and below `wide` is a
+ * constant, true for bytes.
+ */
 static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide)
 {
 	return 2 + wide - in_parts;
@@ -136,7 +138,7 @@ static ALWAYS_INLINE uint32_t touched_shift(const bool in_parts, const bool wide
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef uint64_t lane_cells __attribute__((vector_size(32)));
 
-/* All rows at once where each has a lane. */
+/* Finds the cells of all rows at once if each row has a lane. */
 static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_cells *mask,
 	const lane_cells *first, uint64_t *cell)
 {
@@ -145,7 +147,7 @@ static ALWAYS_INLINE void find_in_lanes(const struct key_hash *hash, const lane_
 
 	memcpy(&lane, hash, sizeof(lane));
 	*found = (__builtin_convertvector(lane, lane_cells) & *mask) + *first;
-	/* Not to be taken apart before it is stored. */
+	/* Keeps the compiler from splitting the vector before the store. */
 	__asm__("" : "+m"(*found));
 }
 
@@ -169,14 +171,14 @@ static ALWAYS_INLINE void find_cells(const struct counter_rows *rows, const stru
 }
 
 /*
- * How many packets before they are touched counters are fetched. Atomic operations do not overlap,
- * so each would wait for its own counter; plain ones do, but not far enough where counters lie
- * beyond the second cache. All of a burst at once is more than a core has on their way at a time.
- * Inlined by force, as gcc 12 takes a function that only prefetches for one without effect.
+ * Distance of the prefetch, in packets. Atomic operations do not overlap, so each would wait for
+ * its counter. Plain additions overlap, but not enough if the counters are beyond the L2 cache.
+ * Prefetching a whole burst exceeds the outstanding loads of a core. Forced inline, because gcc 12
+ * drops calls of functions that only prefetch.
  */
 #define FETCH_AHEAD 8
 
-/* Of packets from k on, the one whose turn it is. */
+/* Prefetches the counters of packet k + FETCH_AHEAD. */
 static ALWAYS_INLINE void fetch_ahead(const void *counters, const uint64_t *cell, uint32_t k,
 	uint32_t n, const uint32_t depth, const uint32_t shift)
 {
@@ -213,7 +215,7 @@ void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst 
 		fetch_cells(rows, burst, rows->depth, rows->stride);
 }
 
-/* What an entry adds, in the metric. */
+/* Returns the amount that an entry adds, in the metric. */
 static ALWAYS_INLINE uint64_t amount_of(
 	const struct key_burst *burst, uint32_t i, const bool wide, const bool weighted)
 {
@@ -222,7 +224,7 @@ static ALWAYS_INLINE uint64_t amount_of(
 	return wide ? weight.bytes : weight.packets;
 }
 
-/* Adds to a counter in one part that was just read. */
+/* Adds to an unsplit counter that was just read as `value`. */
 static ALWAYS_INLINE void add_whole(const struct counter_rows *rows, uint64_t cell, uint64_t value,
 	uint64_t amount, const enum counter_policy policy, const bool wide, const bool weighted)
 {
@@ -242,9 +244,9 @@ static ALWAYS_INLINE uint64_t admission_of(
 	return offer->admission[hash->hi >> offer->admission_shift];
 }
 
-/* --- offers to counters that threads share --- */
+/* --- offers to shared counters --- */
 
-/* Depth is a constant where this is instantiated for the usual shape. */
+/* `depth` is a constant in the instance for four rows. */
 static ALWAYS_INLINE uint32_t offer_whole(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint64_t *before, const uint32_t depth,
 	const enum counter_policy policy, const bool wide, const bool weighted)
@@ -295,17 +297,20 @@ static ALWAYS_INLINE uint32_t offer_rows(const struct counter_rows *rows,
 	return offer_metric(rows, offer, before, policy, true, weighted);
 }
 
-/* --- offers to counters in parts --- */
+/* --- offers to split counters --- */
 
-/* A packet of an offer, and the row whose low part has just wrapped by it; the depth where none was
- * added to. */
+/*
+ * Packet of an offer at which add_low() stopped, and the row whose low part it has just wrapped;
+ * row is the depth if nothing was added.
+ */
 struct stop {
 	uint32_t k, row;
 };
 
 /*
- * Adds packets from k on, as far as low parts are enough: up to one that has to be looked at. Two
- * of its counters say of nearly all others that the least does not reach the admission.
+ * Adds packets from k on while their low parts suffice. Stops at the first packet that needs a full
+ * check. The first two counters prove for nearly all packets that the minimum is below the
+ * admission.
  */
 static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell, const uint32_t depth,
@@ -339,7 +344,7 @@ static ALWAYS_INLINE struct stop add_low(const struct counter_rows *rows,
 	return (struct stop){n, depth};
 }
 
-/* Functions of their own, as registers are short. */
+/* Separate functions, because registers are scarce. */
 #define ADD_LOW(name, depth, wide, weighted)                                                       \
 	static __attribute__((noinline)) struct stop name(const struct counter_rows *rows,         \
 		const struct counter_offer *offer, uint32_t k, const uint64_t *cell)               \
@@ -356,8 +361,10 @@ ADD_LOW(add_bytes, rows->depth, true, false)
 ADD_LOW(add_weighted_bytes4, ROW_LANE_DEPTH, true, true)
 ADD_LOW(add_weighted_bytes, rows->depth, true, true)
 
-/* The packet at which add_low() has stopped. Returns whether its key's estimate would reach the
- * admission; else it is added. */
+/*
+ * Handles the packet at which add_low() stopped. Returns true if the estimate of its key would
+ * reach the admission. Otherwise adds the packet.
+ */
 static ALWAYS_INLINE bool add_looked_at(const struct counter_rows *rows,
 	const struct counter_offer *offer, const struct stop *stop, const uint64_t *cell,
 	bool weighted, uint64_t *before, const bool wide)
@@ -397,7 +404,10 @@ static __attribute__((noinline)) bool add_stopped(const struct counter_rows *row
 	return add_looked_at(rows, offer, stop, cell, weighted, before, false);
 }
 
-/* Whether add_low() would stop at packet k: of counters that have got so far it does each time. */
+/*
+ * Returns true if add_low() would stop at packet k because both counters it reads are HALF or more.
+ * It stops at every packet of such a key.
+ */
 static __attribute__((noinline)) bool is_high(const struct counter_rows *rows,
 	const struct counter_offer *offer, uint32_t k, const uint64_t *cell)
 {
@@ -581,14 +591,14 @@ struct sketch_estimate counter_rows_query(
 		.value = least, .saturated = least == counter_rows_max(rows)};
 }
 
-#define BLOCK 64 /* counters that are looked at together */
+#define BLOCK 64 /* counters per block */
 
 static uint32_t block_at(uint64_t i, uint64_t n)
 {
 	return n - i < BLOCK ? (uint32_t)(n - i) : BLOCK;
 }
 
-/* Whether the low parts of some counters are their values. */
+/* Returns true if the low parts are the values of n counters. */
 static ALWAYS_INLINE bool all_low(const void *lows, const uint32_t n, const bool wide)
 {
 	uint32_t wide_bits = 0;
@@ -641,8 +651,10 @@ void counter_rows_merge(const struct counter_rows *dst, const struct counter_row
 {
 	const uint64_t cells = nb_cells(dst), most = counter_rows_max(dst);
 
-	/* One that stopped at the guard goes on saying so: the maximum would say that as much
-	 * came. */
+	/*
+	 * Adds the raw values: a counter that stopped at the guard stays above it. Raising it to
+	 * the maximum would claim a larger count.
+	 */
 	if (dst->in_parts != src->in_parts)
 		for (uint64_t cell = 0; cell < cells; cell++)
 			merge_cell(dst, src, cell, most);
@@ -676,7 +688,7 @@ static ALWAYS_INLINE void read_some(const struct counter_rows *rows, uint64_t fi
 			values[i] = counter_parts_get(&rows->parts, first + i, wide);
 }
 
-/* The values of counters, a block at most. */
+/* Reads the values of n <= BLOCK counters. */
 static void read_values(
 	const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *values)
 {
@@ -718,7 +730,7 @@ bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t 
 	return largest < rows->full;
 }
 
-/* Of one row. */
+/* Fills the histogram of one row. */
 static void fill_histogram(struct row_histogram *histogram, const struct counter_rows *rows,
 	uint64_t first, uint64_t width)
 {
@@ -747,7 +759,7 @@ uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, doub
 		fill_histogram(&histograms[r], rows, r * width, width);
 		full |= histograms[r].largest >= rows->full;
 	}
-	/* A counter that stopped between guard and maximum would pass for a true sum. */
+	/* Otherwise a counter that stopped between guard and maximum would count as exact. */
 	result = full ? UINT64_MAX : error_bound(histograms, rows->depth, width, keys, confidence);
 	allocator->free(histograms, size, allocator->arg);
 	return result;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Rows of counters as Count-Min has them (Cormode, Muthukrishnan, 2005): a packet adds to one
- * counter of every row, and the least of a key's counters is its estimate. 32 bits a counter for
- * packets, 64 for bytes: of one writer in two parts (counter_parts.h), of several, who add by
- * atomic operations, in one. For sketches that are made of such rows.
+ * Rows of counters as in Count-Min (Cormode, Muthukrishnan, 2005): a packet adds to one counter of
+ * every row, and the minimum of a key's counters is its estimate. A counter has 32 bits for
+ * packets, 64 for bytes. With a single writer each counter is split into two parts
+ * (counter_parts.h). Several writers use whole counters and atomic operations.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "sketch/sketch.h"
 #include "sketch/weight.h"
 
-#define COUNTER_ROWS_DEPTH 4 /* the defaults */
+#define COUNTER_ROWS_DEPTH 4 /* default shape */
 #define COUNTER_ROWS_WIDTH (UINT64_C(1) << 18)
 
 #define COUNTER_ROWS_WIDTH_BITS_MIN 4
@@ -29,41 +29,43 @@ struct counter_rows {
 	uint32_t bits;   /* log2 of the width */
 	uint32_t stride; /* stride of row_index() */
 	enum sketch_metric metric;
-	uint64_t full; /* values from here on stand for a saturated counter */
+	uint64_t full; /* a counter is saturated from this value on */
 	bool in_parts;
-	union { /* row after row */
+	union { /* rows follow each other */
 		uint32_t *packets;
 		uint64_t *bytes;
 		struct counter_parts parts;
 	};
 };
 
-/* Completes depth and width of *params. Returns NULL, or why this shape cannot be. */
+/* Completes depth and width of *params. Returns NULL, or why the shape is not supported. */
 const char *counter_rows_check(struct sketch_params *params);
 
-/* Bytes of the counters of checked params. */
+/* Returns the bytes of the counters; params must be checked. */
 size_t counter_rows_size(const struct sketch_params *params);
 
-/* Lays rows out in zeroed memory[counter_rows_size(params)], aligned to 64 bytes. */
+/* Initializes the rows in zeroed memory[counter_rows_size(params)], aligned to 64 bytes. */
 void counter_rows_init(struct counter_rows *rows, const struct sketch_params *params, void *memory);
 
 void counter_rows_reset(const struct counter_rows *rows);
 
-/* Fetches the counters of a burst that will be added or offered. */
+/* Prefetches the counters of a burst that will be added or offered. */
 void counter_rows_fetch(const struct counter_rows *rows, const struct key_burst *burst);
 
 /* Adds a burst, as the only writer. */
 void counter_rows_add(const struct counter_rows *rows, const struct key_burst *burst);
 void counter_rows_add_weighted(const struct counter_rows *rows, const struct key_burst *burst);
 
-/* Adds an amount, in the metric, to a key's counters. The policy says who else writes
- * (counter.h). */
+/*
+ * Adds an amount, in the metric, to the counters of a key. The policy tells whether other threads
+ * write at the same time (counter.h).
+ */
 void counter_rows_add_key(const struct counter_rows *rows, const struct key_hash *hash,
 	uint64_t amount, enum counter_policy policy);
 
 /*
- * Packets of a burst, and the estimates from which they are not added: the admission of a packet is
- * selected by the highest bits of its hash.
+ * Packets of a burst, and the estimates at which they must not be added. The highest bits of a
+ * packet's hash select its admission.
  */
 struct counter_offer {
 	const struct key_burst *burst;
@@ -75,34 +77,34 @@ struct counter_offer {
 
 /*
  * Adds packets in order, up to the first whose estimate would reach its admission. Returns its
- * index in `packets` and stores its estimate without it in *before (UINT64_MAX: saturated); or
- * returns n.
+ * index in `packets` and stores its estimate without it in *before (UINT64_MAX: saturated). Returns
+ * n if all were added.
  */
 uint32_t counter_rows_offer(const struct counter_rows *rows, const struct counter_offer *offer,
 	enum counter_policy policy, uint64_t *before);
 
 /*
- * The same of a weighted burst, up to the first entry whose key's estimate may reach its admission
- * while its packets are added, counter_rows_offer_key() knows with which of them.
+ * Same for a weighted burst, up to the first entry whose packets may raise the estimate to its
+ * admission. counter_rows_offer_key() then finds the exact packet.
  */
 uint32_t counter_rows_offer_weighted(const struct counter_rows *rows,
 	const struct counter_offer *offer, enum counter_policy policy);
 
 /*
- * Adds the first packets of a key's weight and takes them out of it, up to the first with which its
- * estimate would reach `admission`; then *before is its estimate without that. Returns what it
+ * Moves packets from the weight of a key to its counters, up to the first with which the estimate
+ * would reach `admission`. Stores the estimate without that packet in *before. Returns the amount
  * added, in the metric.
  */
 uint64_t counter_rows_offer_key(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t admission, enum counter_policy policy, uint64_t *before);
 
-/* The value that says "at least this". */
+/* Returns the value of a saturated counter. */
 static inline uint64_t counter_rows_max(const struct counter_rows *rows)
 {
 	return rows->metric == SKETCH_PACKETS ? UINT32_MAX : UINT64_MAX;
 }
 
-/* Cells are numbered row after row. */
+/* Returns the raw value of a cell. Cells are numbered row by row. */
 static inline uint64_t counter_rows_value(const struct counter_rows *rows, uint64_t cell)
 {
 	if (rows->metric == SKETCH_PACKETS)
@@ -111,7 +113,7 @@ static inline uint64_t counter_rows_value(const struct counter_rows *rows, uint6
 	return rows->in_parts ? counter_parts_get(&rows->parts, cell, true) : rows->bytes[cell];
 }
 
-/* Saturated ones read as counter_rows_max(). */
+/* Returns the value of a cell, counter_rows_max() if it is saturated. */
 static inline uint64_t counter_rows_at(const struct counter_rows *rows, uint64_t cell)
 {
 	uint64_t value = counter_rows_value(rows, cell);
@@ -119,20 +121,20 @@ static inline uint64_t counter_rows_at(const struct counter_rows *rows, uint64_t
 	return value < rows->full ? value : counter_rows_max(rows);
 }
 
-/* Makes a cell's value, of at most counter_rows_max(). */
+/* Sets a cell to a value of at most counter_rows_max(). */
 void counter_rows_set(const struct counter_rows *rows, uint64_t cell, uint64_t value);
 
 struct sketch_estimate counter_rows_query(
 	const struct counter_rows *rows, const struct key_hash *hash);
 
-/* dst := the rows that had counted both. They have one shape, metric, seed and `full`. */
+/* Adds src to dst. Both must have the same shape, metric, seed and `full`. */
 void counter_rows_merge(const struct counter_rows *dst, const struct counter_rows *src);
 
-/* As sketch_ops.error_bound; without memory for the histograms there is no bound. */
+/* Same as sketch_ops.error_bound. Returns UINT64_MAX also if out of memory. */
 uint64_t counter_rows_bound(const struct counter_rows *rows, uint64_t keys, double confidence,
 	const struct sketch_allocator *allocator);
 
-/* Adds cells `first` to first + n - 1 to sums[n]. Returns false where one of them is saturated. */
+/* Adds cells `first` to first + n - 1 to sums[n]. Returns false if one of them is saturated. */
 bool counter_rows_sum(const struct counter_rows *rows, uint64_t first, uint32_t n, uint64_t *sums);
 
 /* Returns the total of each row; UINT64_MAX if two rows differ. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sketch/error_bound.h"
 
-/* Below ROW_HISTOGRAM_EXACT a step is one value; the octave from there on continues the numbering. */
+/*
+ * Returns the step of a value. Below ROW_HISTOGRAM_EXACT each step is one value; the octaves above
+ * continue the numbering.
+ */
 static inline uint32_t step_of(uint64_t value)
 {
 	uint32_t shift;
@@ -12,7 +15,7 @@ static inline uint32_t step_of(uint64_t value)
 	return (uint32_t)(value >> shift) + shift * ROW_HISTOGRAM_STEPS;
 }
 
-/* The largest value of a step. */
+/* Returns the largest value of a step. */
 static uint64_t step_edge(uint32_t step)
 {
 	uint32_t shift;
@@ -60,7 +63,8 @@ uint64_t error_bound(const struct row_histogram *rows, uint32_t depth, uint64_t 
 		above[r] = width;
 	for (uint32_t step = 0; step < ROW_HISTOGRAM_SIZE; step++) {
 		uint64_t edge = step_edge(step);
-		double expected = (double)keys; /* of keys that are off by more than edge */
+		double expected =
+			(double)keys; /* expected number of keys with an error above edge */
 
 		for (uint32_t r = 0; r < depth; r++) {
 			above[r] -= rows[r].count[step];

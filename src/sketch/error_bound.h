@@ -2,17 +2,17 @@
 #pragma once
 
 /*
- * How far any estimate of rows of counters can be off, from the counters themselves
- * (docs/ESTIMATES.md has the proof): with F_r(t) the share of row r's counters above t, the least t
- * with keys * prod_r F_r(t) <= 1 - confidence.
+ * Error bound of the estimates of counter rows, computed from the counters (proof:
+ * docs/ESTIMATES.md). With F_r(t) the share of the counters of row r above t, the bound is the
+ * smallest t with keys * prod_r F_r(t) <= 1 - confidence.
  *
- * A row's histogram is exact below ROW_HISTOGRAM_EXACT and has ROW_HISTOGRAM_STEPS steps per octave above;
- * the bound is then the upper edge of its step, at most 1 / ROW_HISTOGRAM_STEPS too large.
+ * A row's histogram is exact below ROW_HISTOGRAM_EXACT and has ROW_HISTOGRAM_STEPS steps per octave
+ * above. There the bound is the upper edge of its step, at most 1 / ROW_HISTOGRAM_STEPS too large.
  */
 
 #include <stdint.h>
 
-#define ERROR_BOUND_ROWS 16 /* at most */
+#define ERROR_BOUND_ROWS 16 /* maximum depth */
 
 #define ROW_HISTOGRAM_STEP_BITS 6
 #define ROW_HISTOGRAM_STEPS     (1 << ROW_HISTOGRAM_STEP_BITS)
@@ -20,11 +20,14 @@
 #define ROW_HISTOGRAM_SIZE      ((64 - ROW_HISTOGRAM_STEP_BITS + 1) * ROW_HISTOGRAM_STEPS)
 
 struct row_histogram {
-	uint64_t count[ROW_HISTOGRAM_SIZE]; /* histogram of unsaturated counters */
-	uint64_t largest;                   /* largest of them */
+	uint64_t count[ROW_HISTOGRAM_SIZE]; /* unsaturated counters per step */
+	uint64_t largest;                   /* largest unsaturated counter */
 };
 
-/* Adds counters of a row to a histogram that began as zeroes. */
+/*
+ * Adds counters of a row to a histogram, which must start zeroed. Skips counters equal to
+ * `saturated`.
+ */
 void row_histogram_add(
 	struct row_histogram *histogram, const uint64_t *counters, uint32_t n, uint64_t saturated);
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The states of a flow in a flow table with --flow-detail, and how many of the flows are held back from
- * theirs. A flow has a state by its own packets; what is looked at in each of them is that of the
- * state to which this one is mapped (docs/FLOWTABLE.md).
+ * States of the flows of a flow table with --flow-detail, and the shedding of their details. A flow
+ * advances through the states by its own packets. The detail that each packet is processed in is
+ * the state to which `to` maps the flow's own state (docs/FLOWTABLE.md).
  */
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ enum flow_depth {
 
 #define FLOW_STATES 3 /* count, rate, tcp */
 
-/* Returns the word; NULL after the last. */
+/* Returns the name of state i, NULL after the last. */
 const char *flow_depth_word(uint32_t i);
 
 /* Flows whose part of the hash is below `share` take to[1][state], the others to[0][state]. */
@@ -34,30 +34,30 @@ struct flow_states {
 		.to = { {FLOW_COUNT, FLOW_RATE, FLOW_TCP}, {FLOW_COUNT, FLOW_RATE, FLOW_TCP} }     \
 	}
 
-/* Bits that choose no bucket. */
+/* Returns bits of the hash that do not select a bucket. */
 static inline uint32_t flow_states_part(const struct key_hash *hash)
 {
 	return (uint32_t)(hash->lo >> 32);
 }
 
-/* Detailed figures of a flow. Several records of a flow are summed. */
+/* Detailed figures of a flow; flow_figures_add() sums several records. */
 struct flow_figures {
 	uint64_t packets; /* packets processed in state rate or tcp */
-	uint64_t gaps;    /* ns, added up: before each of them */
+	uint64_t gaps;    /* sum of the gaps before each of these packets, ns */
 	uint64_t gap_min, peak_bytes, bursts;
 	uint64_t retransmitted, out_of_order, zero_windows;
 	uint8_t state; /* state of the last packet */
 	bool tcp;      /* some packets were processed in state tcp */
 };
 
-/* As of no packet. */
+/* Figures of zero packets. */
 #define FLOW_FIGURES_NONE                                                                          \
 	(struct flow_figures)                                                                      \
 	{                                                                                          \
 		.gap_min = UINT32_MAX                                                              \
 	}
 
-/* Records of one key, in any order: sums, the least gap, the highest peak, the deepest state. */
+/* Adds records of one key, in any order: sums, smallest gap, highest peak, deepest state. */
 void flow_figures_add(struct flow_figures *sum, const struct flow_figures *figures);
 
 static inline enum flow_depth flow_states_map(

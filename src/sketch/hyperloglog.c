@@ -13,7 +13,9 @@ void hyperloglog_reset(struct hyperloglog *hll)
 	memset(hll, 0, sizeof(*hll));
 }
 
-/* The highest bits of hash.hi choose the register, the zeros that follow them give its value. */
+/*
+ * The highest bits of hash.hi select the register; the number of zeros after them gives its value.
+ */
 void hyperloglog_update(struct hyperloglog *hll, const struct key_burst *burst)
 {
 	for (uint32_t i = 0; i < burst->n; i++) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The number of distinct keys: HyperLogLog (Flajolet et al. 2007) with the estimator of Ertl,
- * "New cardinality estimation algorithms for HyperLogLog sketches" (2017, algorithm 6), which
- * needs no bias tables. 2^14 registers: standard error 1.04 / sqrt(2^14) = 0.81 %.
+ * Counts distinct keys: HyperLogLog (Flajolet et al. 2007) with the estimator of Ertl, "New
+ * cardinality estimation algorithms for HyperLogLog sketches" (2017, algorithm 6), which needs no
+ * bias tables. 2^14 registers: standard error 1.04 / sqrt(2^14) = 0.81 %.
  */
 
 #include <stdint.h>
@@ -20,6 +20,6 @@ struct hyperloglog {
 
 void hyperloglog_reset(struct hyperloglog *hll);
 void hyperloglog_update(struct hyperloglog *hll, const struct key_burst *burst);
-/* dst := the sketch that had seen both streams. */
+/* Merges src into dst, as if dst had counted both streams. */
 void hyperloglog_merge(struct hyperloglog *dst, const struct hyperloglog *src);
 uint64_t hyperloglog_estimate(const struct hyperloglog *hll);

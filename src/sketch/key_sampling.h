@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Shares of the keys: 1/2^k of them, by k bits of their hashes. They are nested: a key of 1/4 is one
- * of 1/2. A key's rank is the largest k of a share that it is in.
+ * Samples keys: shares of 1/2^k of the keys, by k bits of their hashes. Shares are nested: a key of
+ * 1/4 is also in 1/2. The rank of a key is the largest k of a share that contains it.
  */
 
 #include <stdbool.h>
@@ -14,25 +14,25 @@
 #define KEY_SHARE_MAX 6 /* 1/64 */
 
 /*
- * The bits choose no bucket of a flow table, nothing in what is
- * made of `lo` beside (sketch/flow_states.h, report/merge/merge.c), and no register of a
- * HyperLogLog.
+ * Returns true if the share 1/2^k contains the key. These bits are independent of flow table
+ * buckets, of the uses of `lo` (sketch/flow_states.h, report/merge/merge.c) and of HyperLogLog
+ * registers.
  */
 static inline bool key_share_has(const struct key_hash *hash, uint32_t k)
 {
 	return ((uint32_t)hash->hi & ((UINT32_C(1) << k) - 1)) == 0;
 }
 
-/* KEY_SHARE_MAX: of larger ones, too. */
+/* Returns the rank of a key, at most KEY_SHARE_MAX. */
 static inline uint32_t key_share_rank(const struct key_hash *hash)
 {
 	return (uint32_t)__builtin_ctzll(hash->hi | UINT64_C(1) << KEY_SHARE_MAX);
 }
 
-/* Packets of keys that were in no share that was counted then, and what they would have counted. */
+/* Packets of keys outside the counted share, and what they would have counted. */
 struct key_sample_counts {
 	uint64_t packets, bytes;
-	uint64_t counted, counted_bytes; /* with their weights */
+	uint64_t counted, counted_bytes; /* including weights */
 };
 
 static inline void key_sample_add(

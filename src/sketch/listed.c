@@ -22,7 +22,7 @@ static void pass_evicted(const struct counter_rows *rows, const struct candidate
 	pass_part(passed, evicted);
 }
 
-/* Packet i. Returns whether its key was listed. */
+/* Offers packet i. Returns true if its key was listed. */
 static inline bool offer_packet(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, uint64_t before, enum counter_policy policy,
 	struct listed_passed *passed)
@@ -38,7 +38,10 @@ static inline bool offer_packet(struct candidates *list, const struct counter_ro
 	return false;
 }
 
-/* Takes packets of a weight that was turned away; where the estimate is saturated all of them. */
+/*
+ * Adds the first packet of a rejected weight to the counters, or all of it if the estimate is
+ * saturated. Returns the amount added.
+ */
 static uint64_t add_turned_away(const struct counter_rows *rows, const struct key_hash *hash,
 	struct weight *weight, uint64_t before, enum counter_policy policy)
 {
@@ -49,7 +52,7 @@ static uint64_t add_turned_away(const struct counter_rows *rows, const struct ke
 	return amount;
 }
 
-/* The packets of entry i one after another, until its key is listed. Returns whether it was. */
+/* Offers the packets of entry i one by one until the key is listed. Returns true if it was. */
 static bool offer_weight(struct candidates *list, const struct counter_rows *rows,
 	const struct key_burst *burst, uint32_t i, enum counter_policy policy,
 	struct listed_passed *passed)
@@ -93,8 +96,8 @@ static inline __attribute__((always_inline)) void count_listed(const struct key_
 }
 
 /*
- * Counts packets from `start` on, up to one that is listed: what comes after it may be its key's or
- * that of the key which lost its place. Returns where that is.
+ * Counts packets from `start` on, up to one whose key becomes listed: later packets may belong to
+ * that key or to the key that it replaced. Returns the next packet to count.
  */
 static inline __attribute__((always_inline)) uint32_t count_from(struct candidates *list,
 	const struct counter_rows *rows, const struct key_burst *burst, uint32_t start,

@@ -7,7 +7,8 @@
 #include "base/power_of_two.h"
 #include "base/units.h"
 
-#define THRESHOLD_MIN 1e-6 /* a million keys may reach it, and each must be remembered */
+#define THRESHOLD_MIN                                                                              \
+	1e-6 /* up to a million keys can reach it, and the report keeps each of them */
 
 const struct sketch_ops *measurement_sketch(const struct measurement_config *measurement)
 {
@@ -61,7 +62,7 @@ static const char *sketch_suits(uint32_t i)
 	return sketches[i]->suits;
 }
 
-/* The options of sketches, one after the other. */
+/* Returns the option table of the i-th sketch that has one, NULL after the last. */
 static const struct option_owner *sketch_part(uint32_t i)
 {
 	for (const struct sketch_ops *const *ops = sketches; *ops != NULL; ops++)
@@ -140,7 +141,7 @@ static bool check_shape(const struct measurement_config *measurement, struct opt
 			"%llu: not a power of two; the next is %llu",
 			(unsigned long long)options->width,
 			(unsigned long long)power_of_two_at_least(options->width));
-	/* With --memory the width follows; what is wrong then is a depth that no width suits. */
+	/* With --memory the width is derived: an error then means that no width suits the depth. */
 	if (options->memory != 0)
 		params.width = sketch_width_for(ops, &params, SIZE_MAX);
 	why = ops->check(&params);
@@ -169,7 +170,7 @@ static bool check_measurement(const struct config *config,
 	return check_shape(measurement, fault);
 }
 
-/* A power of two for all sketches but the flow table: check_shape() knows which it is. */
+/* Accepts any number: check_shape() requires a power of two for most sketches. */
 static bool read_width(const struct option_text *text)
 {
 	const struct option_row *row = text->row;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Of a sketch whose instance is one block of the allocator's memory: its parts follow each other,
- * each at the start of a cache line.
+ * Helpers for a sketch whose instance is one block of memory: its parts follow each other, each at
+ * the start of a cache line.
  */
 
 #include <stddef.h>
@@ -12,13 +12,13 @@
 
 #define CACHE_LINE 64
 
-/* Bytes of a part with what is left free behind it. */
+/* Rounds the bytes of a part up to whole cache lines. */
 static inline size_t line_up(size_t size)
 {
 	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* The destroy() of such a sketch. */
+/* Implements sketch_ops.destroy of such a sketch. */
 static inline void one_block_destroy(struct sketch *sketch)
 {
 	const struct sketch_params params = sketch->params;

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * Which bits of a key's 128-bit hash choose its counter in each row.
+ * Selects the bits of a key's 128-bit hash that index its counter in each row.
  *
- * Row r takes the `bits` bits from bit r * stride upwards (bit 0 is the lowest of hash.lo, bit 64
- * the lowest of hash.hi). The stride is 32 up to four rows of up to 2^32 counters, so that each row
- * has a lane of its own; else it is `bits`, and the rows lie side by side. No two rows share a bit,
- * so a uniform hash makes them independent.
+ * Row r uses `bits` bits from bit r * stride upwards (bit 0 is the lowest of hash.lo, bit 64 the
+ * lowest of hash.hi). With up to four rows of up to 2^32 counters the stride is 32, so that each
+ * row has its own lane. Otherwise the stride is `bits`, and the rows are adjacent. No two rows
+ * share a bit, so a uniform hash makes them independent.
  */
 
 #include <stdint.h>
@@ -24,8 +24,8 @@ static inline uint32_t row_stride(uint32_t depth, uint32_t bits)
 }
 
 /*
- * bits is 1 to 63, and (row + 1) * stride at most 128. No branch depends on the arguments; with
- * row and a stride of ROW_LANE_BITS known to the compiler it is one load and one mask.
+ * Returns the index in the row. bits is 1 to 63, and (row + 1) * stride at most 128. No branch
+ * depends on the arguments. With constant row and stride ROW_LANE_BITS it is one load and one mask.
  */
 static inline __attribute__((always_inline)) uint64_t row_index(
 	const struct key_hash *hash, uint32_t row, uint32_t stride, uint32_t bits)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define PRECISION (1.0 / 64) /* of a bound, in packets */
-#define ROUNDING  1e-9       /* the same of it: more than the arithmetic loses */
+#define PRECISION (1.0 / 64) /* precision of a bound, in packets */
+#define ROUNDING  1e-9       /* relative margin, larger than the rounding error of the arithmetic */
 
 static double times_log(double x, double y)
 {
@@ -13,8 +13,8 @@ static double times_log(double x, double y)
 }
 
 /*
- * Minus the logarithm of Chernoff's bound of the probability that `truth` packets, each looked at
- * with a probability of 1 / weight, count as `sum`, or as something that is farther off.
+ * Returns minus the logarithm of Chernoff's bound of a probability: that `truth` packets, each
+ * sampled with probability 1 / weight, count as `sum` or a value farther from the truth.
  */
 static double exponent(double weight, double sum, double truth)
 {
@@ -24,7 +24,10 @@ static double exponent(double weight, double sum, double truth)
 	       times_log(unseen, unseen / (truth * (1 - 1 / weight)));
 }
 
-/* Whether a true count can be left out at its share of the risk. All in units of a packet. */
+/*
+ * Returns true if a true count can be excluded with its share of the risk. All values in units of a
+ * packet.
+ */
 static bool is_excluded(const struct sampling_bound *sampling, double sum, double truth)
 {
 	double whole = sampling->whole / (double)sampling->unit;
@@ -33,7 +36,7 @@ static bool is_excluded(const struct sampling_bound *sampling, double sum, doubl
 	       sampling->log_inverse + log(whole / truth);
 }
 
-/* Where one side begins to be left out: `outside` is. */
+/* Returns the first excluded value on one side. `inside` is not excluded, `outside` is. */
 static double bisect(
 	const struct sampling_bound *sampling, double sum, double inside, double outside)
 {
@@ -58,7 +61,10 @@ uint64_t sampling_low(const struct sampling_bound *sampling, uint64_t sum)
 {
 	double unit = (double)sampling->unit, weight = (double)sampling->weight;
 	double counted = (double)sum / unit;
-	/* Farther below, what is left out is all that is less; and no less was looked at. */
+	/*
+	 * Up to `near`, everything below an excluded count is also excluded, so the search ends
+	 * there. The true count is at least the number of sampled packets.
+	 */
 	double near = counted - (weight - 1), seen = counted / weight, low = seen;
 	uint64_t bound;
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One block of memory: struct simple_hash, the pairs of buckets, the IPv6 keys.
+ * One memory block holds struct simple_hash, the pairs of buckets, and the IPv6 keys.
  *
- * How threads share an instance. A packet changes up to six numbers of a line that only make sense
- * together (a key, its two counts, what came before, the rest): with a compare-and-swap for each
- * number, as in the paper's Algorithm 4, a count could land on a key that has just moved in. So the
- * paper's Algorithm 5 is applied to the pair. The thread whose compare-and-swap sets REST_OWNED has
- * won: it changes the pair and publishes all of it by storing the new rest without the bit; others
- * wait. That is also one atomic operation per packet where Algorithm 4 takes two. Nothing is left
- * that fetch-and-add could do: ATOMIC_ADD is ATOMIC_CAS here.
+ * Sharing by threads. A packet changes up to six numbers of a line that belong together (a key, its
+ * two counts, before, rest). With one compare-and-swap per number, as in Algorithm 4 of the paper,
+ * a count could be added to a key that has just replaced another. So Algorithm 5 is applied to the
+ * pair. The thread whose compare-and-swap sets REST_OWNED owns the pair. It changes the pair and
+ * publishes all changes when it stores the new rest without the bit; other threads wait. This takes
+ * one atomic operation per packet; Algorithm 4 takes two. Fetch-and-add cannot replace it:
+ * ATOMIC_ADD is the same as ATOMIC_CAS here.
  *
  * Linearization: the update of a packet takes effect when rest is stored. Setting REST_OWNED is an
- * acquire that reads from such a release, so the owners of a pair follow each other in one order
- * and each sees all that the one before it wrote; no key is ever read torn. A thread's packets take
- * effect in their order, and pairs have nothing in common. Whatever the interleaving, the state is
- * therefore what one thread would have left to which the packets came in some order, and (a) to (c)
- * of simple_hash.h ask for nothing else. Which order it was decides which keys are stored.
+ * acquire that reads from such a release. So the owners of a pair are totally ordered, each sees
+ * all writes of the previous one, and no key is ever read torn. The packets of a thread take effect
+ * in their order, and pairs are independent. So after any interleaving the state is one that a
+ * single thread would produce from some order of the packets. That is sufficient for (a) to (c) of
+ * simple_hash.h. The order decides which keys are stored.
  */
 
 #include <errno.h>
@@ -73,7 +73,10 @@ static const char *check(struct sketch_params *params)
 		params->depth = 1;
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
-	/* The buckets are all it remembers; how many distinct keys fit depends on how they fall. */
+	/*
+	 * The buckets are the only list of keys; the number of distinct keys that fit depends on
+	 * their hashes.
+	 */
 	params->candidates = 0;
 
 	if (params->depth != 1)
@@ -105,7 +108,7 @@ static struct sketch *create(const struct sketch_params *params)
 	return &table->sketch;
 }
 
-/* IPv6 keys may stay: no bucket says any more that it has one. */
+/* The IPv6 keys can stay: no bucket has BUCKET_IPV6 after this. */
 static void reset(struct sketch *sketch)
 {
 	struct simple_hash *table = simple_hash_of(sketch);
@@ -128,7 +131,7 @@ static inline bool same_hash(const struct key_hash *a, const struct key_hash *b)
 	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
 }
 
-/* Bit 2 * way is set where the pair has this hash. */
+/* Returns a mask in which bit 2 * way is set if the way has this hash. */
 static ALWAYS_INLINE uint32_t match_ways(
 	const struct bucket_pair *pair, const struct key_hash *hash)
 {
@@ -164,7 +167,7 @@ static inline void set_bytes(struct bucket_pair *pair, uint32_t way, uint64_t by
 	pair->bytes_high[way] = (uint16_t)(bytes >> 32 | (v6 ? BUCKET_IPV6 : 0));
 }
 
-/* bytes_low has overflown. */
+/* Carries an overflow of bytes_low. */
 static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint32_t way)
 {
 	if (bucket_bytes(pair, way) >> 32 == BUCKET_BYTES_MAX >> 32)
@@ -173,7 +176,7 @@ static __attribute__((noinline)) void carry_bytes(struct bucket_pair *pair, uint
 		pair->bytes_high[way]++;
 }
 
-/* A packet of the key that is stored there. */
+/* Adds a packet of the stored key. */
 static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uint32_t wire_len)
 {
 	uint32_t bytes_low = pair->bytes_low[way] + wire_len;
@@ -184,7 +187,7 @@ static ALWAYS_INLINE void add_packet(struct bucket_pair *pair, uint32_t way, uin
 		carry_bytes(pair, way);
 }
 
-/* Packet i's key takes the bucket, with what is counted of it now. */
+/* Stores the key of packet i in the bucket, with its counts. */
 static ALWAYS_INLINE void store_key(const struct simple_hash *table, struct bucket_pair *pair,
 	uint32_t way, const struct key_burst *burst, uint32_t i, const struct weight *since,
 	uint32_t before)
@@ -234,9 +237,9 @@ static inline void add_weight(struct bucket_pair *pair, uint32_t way, const stru
 }
 
 /*
- * Takes the packets out of a weight that find the pair's rest below a bucket's upper, one after
- * another. Returns the rest after them. One that is full cannot tell: then what is left is compared
- * as a whole.
+ * Moves packets from a weight to the rest, one after another, while the rest stays at or below a
+ * bucket's upper. Returns the new rest. A saturated rest is ambiguous: then the remaining weight is
+ * compared as a whole.
  */
 static inline uint32_t add_to_rest(
 	uint32_t rest, uint64_t upper, struct weight *left, enum sketch_metric metric)
@@ -251,7 +254,7 @@ static inline uint32_t add_to_rest(
 	return REST_MAX;
 }
 
-/* As count_packet() of the packets of entry i. */
+/* Same result as count_packet() for each packet of entry i. */
 static inline uint32_t count_weight(const struct simple_hash *table, struct bucket_pair *pair,
 	uint32_t rest, const struct key_burst *burst, uint32_t i, enum sketch_metric metric)
 {
@@ -278,11 +281,11 @@ static inline uint32_t count_weight(const struct simple_hash *table, struct buck
  */
 
 enum policy {
-	POLICY_ALONE, /* nobody else updates meanwhile */
+	POLICY_ALONE, /* single writer */
 	POLICY_CAS,
 };
 
-/* Returns the rest of a pair that nobody else changes until release_pair(). */
+/* Returns the rest of a pair that no other thread changes until release_pair(). */
 static ALWAYS_INLINE uint32_t acquire_pair(struct bucket_pair *pair, const enum policy policy)
 {
 	uint32_t rest = atomic_load_explicit(&pair->rest, memory_order_relaxed);
@@ -310,7 +313,7 @@ static ALWAYS_INLINE void release_pair(
 		policy == POLICY_ALONE ? memory_order_relaxed : memory_order_release);
 }
 
-/* All lines of the burst are asked for before the first is used. */
+/* Prefetches all lines of the burst before it uses the first. */
 static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 	const struct key_burst *burst, const enum sketch_metric metric, const enum policy policy,
 	const bool weighted)
@@ -334,36 +337,36 @@ static ALWAYS_INLINE void count_burst(const struct simple_hash *table,
 
 #ifdef __AVX2__
 /*
- * ---- A burst, where nobody else updates
+ * ---- A burst of a single writer
  *
- * Whether a packet's key is stored nobody can foretell, and whoever guesses wrong has lost what was
- * begun behind the guess. So no branch depends on it. Eight numbers, what a pair has behind its
- * hashes, grow at once by what the halves of the hashes that are equal say; a key that is not
- * stored marks the rest, and is counted when the burst's others are. A packet that finds its pair
- * marked lets those that wait go first. So the packets of a pair keep their order, and pairs have
- * nothing in common: what is left is what count_packet() of one after the other leaves.
+ * The branch on "is the key stored" is unpredictable, and a misprediction discards the work begun
+ * after it. So no branch depends on it. The eight numbers after the hashes of a pair are updated at
+ * once, by a mask of the equal halves of the hashes. A key that is not stored marks the rest, and
+ * is counted after the loop with the other waiting keys. A packet that finds its pair marked first
+ * flushes the waiting packets. So packets of one pair keep their order, pairs are independent, and
+ * the result equals count_packet() for each packet in turn.
  */
 
-#define REST_WAITED_FOR REST_OWNED /* of rest: by a packet of the burst */
+#define REST_WAITED_FOR REST_OWNED /* bit of rest: a packet of the burst waits for this pair */
 
 _Static_assert(offsetof(struct bucket_pair, packets) == 32 &&
 		       offsetof(struct bucket_pair, bytes_low) == 40 &&
 		       offsetof(struct bucket_pair, rest) == 60,
-	"the places of what grows");
+	"count_stored() updates these as eight numbers");
 
-/* What grows where the key is stored in one of the buckets, or in none. */
+/* Masks of the numbers that grow if the key is stored in the first, the second or no bucket. */
 #define ROW(first, second)                                                                         \
 	{                                                                                          \
 		-(first), -(second), -(first), -(second), 0, 0, 0, (first) + (second)-1            \
 	}
 
-/* By the halves of both hashes that are equal, the lowest bit for the first. */
+/* Indexed by the mask of equal halves of both hashes; the lowest bit is the first half. */
 static const int32_t grows[16][8] __attribute__((aligned(32))) = {ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0), ROW(1, 0), ROW(0, 0), ROW(0, 0), ROW(0, 0),
 	ROW(1, 0), ROW(0, 1), ROW(0, 1), ROW(0, 1), ROW(0, 1)};
 static const uint8_t waits[16] = {1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0};
 
-/* Those that began anew at 0: bits 0 and 1 are packets, 2 and 3 bytes_low. */
+/* Handles wrapped numbers. Bits 0 and 1: packets, bits 2 and 3: bytes_low. */
 static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t overflown)
 {
 	for (uint32_t way = 0; way < BUCKET_WAYS; way++) {
@@ -374,7 +377,7 @@ static __attribute__((noinline)) void carry(struct bucket_pair *pair, uint32_t o
 	}
 }
 
-/* Returns 1 where the key is not stored. */
+/* Counts a packet of a stored key. Returns 1 if the key is not stored. */
 static ALWAYS_INLINE uint32_t count_stored(
 	struct bucket_pair *pair, const struct key_hash *hash, uint32_t wire_len)
 {
@@ -402,7 +405,7 @@ static ALWAYS_INLINE uint64_t choose(bool first, uint64_t a, uint64_t b)
 	return b ^ ((a ^ b) & -(uint64_t)first);
 }
 
-/* As count_packet() of a key that is not stored. */
+/* Same result as count_packet() for a key that is not stored. */
 static ALWAYS_INLINE void count_waiting(const struct simple_hash *table, struct bucket_pair *pair,
 	const struct key_burst *burst, uint32_t i, const enum sketch_metric metric)
 {
@@ -491,9 +494,7 @@ static void update_shared_weighted(struct sketch *sketch, const struct key_burst
 	count_metric(simple_hash_of(sketch), burst, POLICY_CAS, true);
 }
 
-/*
- * ---- What the table knows. Nobody updates it meanwhile.
- */
+/* ---- Readout. No thread updates the table during these calls. */
 
 static uint32_t rest_of(const struct bucket_pair *pair)
 {
@@ -511,7 +512,7 @@ static bool has_key(const struct bucket_pair *pair, uint32_t way, const struct k
 	return pair->packets[way] != 0 && same_hash(&pair->hash[way], hash);
 }
 
-/* Of a saturated bucket the value is what was counted, and of a saturated rest it is 0. */
+/* The value is `since` if the bucket is saturated, and 0 if the rest is. */
 static struct sketch_estimate query(const struct sketch *sketch, const struct key_hash *hash)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
@@ -570,7 +571,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return true;
 }
 
-/* Nobody is over-estimated by more than a before or a rest, and a rest is not below a before. */
+/* No key is over-estimated by more than a before or a rest, and a rest is never below a before. */
 static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double confidence)
 {
 	const struct simple_hash *table = simple_hash_of_const(sketch);
@@ -584,7 +585,7 @@ static uint64_t error_bound(const struct sketch *sketch, uint64_t keys, double c
 	return largest == REST_MAX ? UINT64_MAX : largest;
 }
 
-/* In each part the rest of its pair. */
+/* An unlisted key has at most the rest of its pair in each part. */
 static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
 {
 	uint64_t largest = 0;
@@ -606,8 +607,8 @@ static uint64_t unlisted(struct sketch *const *parts, uint32_t nb_parts)
  * ---- Merging
  *
  * Agarwal et al., "Mergeable summaries" (2012): a key's upper in the union is the sum of its uppers
- * in the two, where one that does not store it gives its rest. Of up to four keys the two largest
- * stay and the third is the new rest.
+ * in both tables; a table that does not store the key contributes its rest. The two
+ * largest of up to four keys stay, and the third is the new rest.
  */
 
 static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
@@ -615,7 +616,7 @@ static bool stores(const struct bucket_pair *pair, const struct key_hash *hash)
 	return has_key(pair, 0, hash) || has_key(pair, 1, hash);
 }
 
-/* A key of either pair, as the union has it. */
+/* A key of either pair, with its counts in the union. */
 struct simple_hash_contender {
 	struct key_hash hash;
 	struct key6 key6;
@@ -628,7 +629,7 @@ struct simple_hash_contenders {
 	uint32_t nb_keys;
 };
 
-/* Its place among the contenders, a new one where the hash is new. */
+/* Returns the contender with this hash; adds one if the hash is new. */
 static struct simple_hash_contender *contender_of(
 	struct simple_hash_contenders *all, const struct key_hash *hash)
 {
@@ -643,7 +644,10 @@ static struct simple_hash_contender *contender_of(
 	return key;
 }
 
-/* Adds what pair p knows: of what it stores that, of what `other` alone stores its rest. */
+/*
+ * Adds the keys of pair p of `table`. For a key that `other` does not store, adds the rest of that
+ * pair to before.
+ */
 static void contend(struct simple_hash_contenders *all, const struct simple_hash *table,
 	const struct simple_hash *other, uint64_t p)
 {
@@ -671,7 +675,7 @@ static uint64_t contender_upper(const struct simple_hash_contender *key, enum sk
 	return (metric == SKETCH_PACKETS ? key->packets : key->bytes) + key->before;
 }
 
-/* By falling upper; those that are equal stay in their order. */
+/* Stable sort by descending upper. */
 static void sort_contenders(struct simple_hash_contenders *all, enum sketch_metric metric)
 {
 	for (uint32_t i = 1; i < all->nb_keys; i++) {
@@ -730,7 +734,7 @@ static int merge(struct sketch *dst, const struct sketch *src)
 	return 0;
 }
 
-/* Each packet is in one of a pair's three numbers (simple_hash.h, consequence b). */
+/* Each packet is counted in one of a pair's three numbers (simple_hash.h, consequence b). */
 static uint64_t total(const struct sketch *sketch)
 {
 	const struct simple_hash *table = (const struct simple_hash *)sketch;

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * What every sketch offers. This folder is a library of its own that does not know DPDK: memory
- * comes through the allocator in the parameters, hashes come with the burst.
+ * Interface of all sketches. This folder is a library without DPDK: memory comes from the allocator
+ * in the parameters, hashes come with the burst.
  *
- * A sketch is either written by one thread (SHARING_SEPARATE) or by several (SHARING_SHARED); the
- * two are two slots of update[]. All other calls need the sketch to themselves: the caller makes
- * sure that no update runs (parallel/epoch.h says how).
+ * One thread writes to a sketch (SHARING_SEPARATE), or several (SHARING_SHARED); each case has its
+ * slot in update[]. All other calls need exclusive access: the caller ensures that no update runs
+ * (see parallel/epoch.h).
  */
 
 #include <stdbool.h>
@@ -19,8 +19,7 @@
 #include "key/key_burst.h"
 #include "sketch/flow_states.h"
 
-/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL when there is
- * none. */
+/* Memory for sketches: zeroed, aligned to 64 bytes or more. alloc returns NULL if out of memory. */
 struct sketch_allocator {
 	void *(*alloc)(size_t size, void *arg);
 	void (*free)(void *memory, size_t size, void *arg);
@@ -40,89 +39,98 @@ enum sketch_sharing {
 	SHARING_COUNT,
 };
 
-/* How threads that share an instance add to its counters. */
+/* Method by which threads add to the counters of a shared instance. */
 enum sketch_atomic {
 	ATOMIC_CAS, /* a compare-and-swap loop */
-	ATOMIC_ADD, /* fetch-and-add where it can replace the loop */
+	ATOMIC_ADD, /* fetch-and-add if it can replace the loop */
 };
 
-/* Of flows that have states (sketch/flow_states.h). */
+/* Parameters of flow states (sketch/flow_states.h). */
 struct sketch_deep {
-	enum flow_depth deepest; /* that a flow comes to; FLOW_COUNT: there are no states */
-	uint32_t flows;          /* that may have been deeper at once; 0: the sketch's default */
-	uint32_t after;          /* packets in count, until rate */
-	double share;            /* of the packets, that brings to tcp */
+	enum flow_depth deepest; /* deepest state of a flow; FLOW_COUNT: no states */
+	uint32_t flows;          /* flows that may have details at once; 0: the sketch's default */
+	uint32_t after;          /* packets of a flow in state count before state rate */
+	double share;            /* share of the packets at which a flow enters state tcp, 0 to 1 */
 };
 
 struct sketch_params {
 	uint32_t depth;            /* rows; 0: the sketch's default */
 	uint64_t width;            /* counters per row, a power of two; 0: the sketch's default */
-	enum sketch_metric metric; /* what the counters count */
-	enum sketch_atomic atomic; /* of SHARING_SHARED */
-	uint32_t writers;          /* threads that share an instance; 0: one */
-	uint32_t candidates;       /* heavy keys that an instance remembers at least */
-	/* Whose keys it is given; lives as long as the sketch. NULL: 5-tuples. */
+	enum sketch_metric metric; /* unit of the counters */
+	enum sketch_atomic atomic; /* used with SHARING_SHARED */
+	uint32_t writers;          /* threads that share an instance; 0: 1 */
+	uint32_t candidates;       /* least number of heavy keys in the list of an instance */
+	/* Rule of the keys in the bursts; must live as long as the sketch. NULL: 5-tuples. */
 	const struct key_rule *key;
-	/* Of SKETCH_RECORDS: ns; a key that was idle for longer is given out (expired()) and forgotten; 0: none is. */
+	/*
+	 * SKETCH_RECORDS: idle time in ns after which a key is emitted by expired() and removed; 0:
+	 * never.
+	 */
 	uint64_t idle_timeout;
-	/* Of SKETCH_RECORDS: bytes of IP packets are counted too, by the overhead of a burst. */
+	/* SKETCH_RECORDS: also count the bytes of IP packets, by the overhead of a burst. */
 	bool ip_bytes;
-	/* Called again and again while there is no room to give out, until expired() has made some.
-	 * NULL: nobody waits, the key stays until there is. */
+	/*
+	 * Called repeatedly while the queue of expired keys is full, until expired() empties it.
+	 * NULL: do not wait; the key stays until there is room.
+	 */
 	void (*wait)(const void *arg);
 	const void *wait_arg;
-	/* Of a sketch that has fit(): keys per counter that the next epoch's rows are made for, up to
-	 * a width; 0: the width stays. */
+	/*
+	 * For a sketch with fit(): keys per counter for which it sizes the rows of the next epoch,
+	 * up to width_max; 0: the width stays.
+	 */
 	double load;
 	uint64_t width_max;
 	struct sketch_deep deep;
-	uint64_t seed; /* of the hash; instances merge only where it agrees */
+	uint64_t seed; /* seed of the hash; instances merge only if it is equal */
 	struct sketch_allocator allocator;
 };
 
 enum sketch_caps {
-	SKETCH_MERGEABLE = 1 << 0, /* merge() is there, as in all that are not SKETCH_EXACT */
-	/* Candidates are what there is to know, of each part. */
+	SKETCH_MERGEABLE = 1 << 0, /* has merge(); true for all without SKETCH_EXACT */
+	/* The candidates of each part are the complete result. */
 	SKETCH_EXACT = 1 << 1,
-	SKETCH_SUBTRACTABLE = 1 << 2, /* subtract() is there */
+	SKETCH_SUBTRACTABLE = 1 << 2, /* has subtract() */
 	SKETCH_DETAILS = 1 << 3,      /* update() reads the details of a burst */
-	SKETCH_RECORDS = 1 << 4,      /* candidates bring times and TCP flags */
+	SKETCH_RECORDS = 1 << 4,      /* candidates have times and TCP flags */
 };
 
 /*
- * A heavy key as one instance remembers it. From the moment it was listed its packets were counted;
- * what came before is known only by its upper bound, in the sketch's metric, and so is what was
- * missed since where several threads wrote:
+ * A heavy key in the list of one instance. Its packets are counted from when it was listed.
+ * `before` is an upper bound, in the sketch's metric, of its count before that, and of packets
+ * missed since because of other writers:
  *     packets <= true packets,  bytes <= true bytes,
  *     true metric <= (packets or bytes) + before.
- * Where several threads wrote to the instance each may have counted packets of a key: then it is
- * emitted for each, with the same before, and true metric <= (sum of packets or bytes) + before.
+ * If several threads wrote to the instance, each may have counted packets of a key. Then the key is
+ * emitted once per thread, with the same before, and true metric <= (sum of packets or bytes) +
+ * before.
  */
 struct sketch_candidate {
 	struct key key;
 	struct key_hash hash;
-	uint64_t packets, bytes; /* since it was listed */
-	uint64_t before;         /* upper bound of the metric before; UINT64_MAX: saturated */
+	uint64_t packets, bytes; /* since the key was listed */
+	uint64_t before; /* upper bound of its earlier count in the metric; UINT64_MAX: saturated */
 	/* Of SKETCH_RECORDS, since it was listed. */
-	int64_t first, last;         /* packets' times, ns since 1970-01-01 UTC */
-	uint64_t ip_bytes;           /* of params.ip_bytes: of IP packets alone */
-	uint8_t tcp_flags;           /* of any packet */
-	bool idle;                   /* for longer than params.idle_timeout */
-	struct flow_figures figures; /* of params.deep */
+	int64_t first, last;         /* packet times, ns since 1970-01-01 UTC */
+	uint64_t ip_bytes;           /* bytes of IP packets only; 0 without params.ip_bytes */
+	uint8_t tcp_flags;           /* all flags seen */
+	bool idle;                   /* true: idle for longer than params.idle_timeout */
+	struct flow_figures figures; /* details; empty without params.deep */
 };
 
-/* What a sketch had no room for. */
+/* Packets that a sketch had no room for. */
 struct sketch_shed {
 	uint64_t packets, bytes;
-	uint64_t added, added_bytes; /* of these, what weights add to packets (key_weights.shift) */
-	uint64_t details;            /* flows that stayed in state count for lack of room */
+	uint64_t added, added_bytes; /* part of these that weights added (key_weights.shift) */
+	uint64_t details;            /* flows that stayed in state count because details ran out */
 };
 
-/* What a sketch counted and cannot say whose it is. */
+/* Packets that a sketch counted but cannot assign to a key. */
 struct sketch_undecoded {
-	uint64_t flows; /* at most so many */
+	uint64_t flows; /* upper bound of the number of flows */
 	uint64_t packets, bytes;
-	uint64_t largest; /* no key among them has more, in the metric; UINT64_MAX: not known */
+	uint64_t
+		largest; /* upper bound of each of these keys, in the metric; UINT64_MAX: unknown */
 };
 
 typedef void (*sketch_emit_fn)(const struct sketch_candidate *candidate, void *arg);
@@ -132,10 +140,10 @@ struct sketch_ops;
 
 struct sketch {
 	const struct sketch_ops *ops;
-	struct sketch_params params; /* as init() completed them */
+	struct sketch_params params; /* parameters completed by check() */
 };
 
-/* The value is never below the truth; a saturated one says only "at least this". */
+/* Estimate of a key, never below the true count. A saturated value is only a lower limit. */
 struct sketch_estimate {
 	uint64_t value;
 	bool saturated;
@@ -143,164 +151,181 @@ struct sketch_estimate {
 
 typedef void (*sketch_update_fn)(struct sketch *sketch, const struct key_burst *burst);
 
-/* Slots are there in every sketch, unless they say when one is NULL. */
+/* Operations of a sketch. A slot is never NULL unless its comment states when. */
 struct sketch_ops {
-	const char *name;  /* the word after --sketch */
-	const char *alias; /* a shorter one */
-	const char *suits; /* when to choose it: a line of help */
-	/* Options of its own, of a measurement, and what they make of its parameters; NULL: none. */
+	const char *name;  /* name for --sketch */
+	const char *alias; /* short name */
+	const char *suits; /* when to choose it: one line of help */
+	/*
+	 * Options of the sketch in a measurement, and the function that applies them to the
+	 * parameters; NULL: none.
+	 */
 	const struct option_owner *options;
 	void (*configure)(struct sketch_params *params, const void *options);
-	const char *width_option; /* by which configure() may give the width; NULL: none */
-	bool any_width;           /* a width need not be a power of two */
+	const char *width_option; /* option by which configure() may set the width; NULL: none */
+	bool any_width;           /* width need not be a power of two */
 	uint32_t caps;
 	uint32_t default_depth;
 	uint64_t default_width;
 
-	/* Completes params (defaults). Returns NULL or why this shape cannot be; memory is not
-	 * asked. */
+	/*
+	 * Fills in defaults of params. Returns NULL, or why the shape is not supported. Ignores
+	 * memory.
+	 */
 	const char *(*check)(struct sketch_params *params);
-	/* Returns NULL or why it cannot take keys of the rule. NULL: it takes any. */
+	/*
+	 * Returns NULL, or why it does not support keys of the rule. NULL: all keys are supported.
+	 */
 	const char *(*check_key)(const struct key_rule *rule);
-	/* Returns NULL or why threads cannot share an instance, with the option that says it. NULL:
-	 * they can where update[SHARING_SHARED] is there. */
+	/*
+	 * Returns NULL, or why threads cannot share an instance; sets *option to the option
+	 * responsible. NULL: sharing is possible if update[SHARING_SHARED] is set.
+	 */
 	const char *(*check_shared)(const struct sketch_params *params, const char **option);
-	/* Bytes of one instance of checked params. */
+	/* Returns the bytes of one instance; params must be checked. */
 	size_t (*memory)(const struct sketch_params *params);
 
-	/* Returns NULL when the allocator has no memory. params must have passed check(). */
+	/* Returns NULL if out of memory. params must be checked. */
 	struct sketch *(*create)(const struct sketch_params *params);
 	void (*destroy)(struct sketch *sketch);
 
-	/* Back to the state after create(). */
+	/* Restores the state after create(). */
 	void (*reset)(struct sketch *sketch);
 
-	/* The width for as many keys as the stream had; NULL: the width never changes. */
+	/* Returns the width for the number of keys in the stream; NULL: the width never changes. */
 	uint64_t (*fit)(const struct sketch *sketch);
 
 	/*
-	 * Counts a burst whose hashes are filled; the order within it matters, its borders do not.
-	 * NULL for SHARING_SHARED where threads cannot share an instance.
+	 * Counts a burst with hashes. The result depends on the order of packets, not on burst
+	 * boundaries. SHARING_SHARED is NULL if threads cannot share an instance.
 	 */
 	sketch_update_fn update[SHARING_COUNT];
 	/*
-	 * The same for a burst with weights. It leaves behind what a burst of the packets that they
-	 * stand for would, as far as no counter is saturated; where one is, what it says still
-	 * holds. NULL where update is, or if the sketch takes packets one by one only.
+	 * Counts a burst with weights. The result equals that of the packets counted one by one,
+	 * unless a counter is saturated; its value is then still a valid bound. NULL if update is
+	 * NULL, or if the sketch counts only single packets.
 	 */
 	sketch_update_fn update_weighted[SHARING_COUNT];
-	/* Fetches what the update with a burst will touch, some time before it. NULL: it does so
-	 * itself, and soon enough. */
+	/*
+	 * Prefetches the memory that the update with a burst will touch, some time before it. NULL:
+	 * update() prefetches early enough.
+	 */
 	void (*fetch)(const struct sketch *sketch, const struct key_burst *burst);
 
-	/* NULL with SKETCH_EXACT. */
+	/* Returns the estimate of a key. NULL with SKETCH_EXACT. */
 	struct sketch_estimate (*query)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * dst := the sketch that had seen both streams. Its candidates are not merged: each part
-	 * knows its own (candidates()), and together they know more than a merged list could.
-	 * Returns 0, or -EINVAL for another shape, another seed, another kind, or itself.
-	 * NULL without SKETCH_MERGEABLE.
+	 * Merges src into dst, as if dst had counted both streams. Candidates are not merged: the
+	 * parts still have theirs (candidates()), which is more than a merged list could hold.
+	 * Returns 0, or -EINVAL if shape, seed or type differ, or if src is dst. NULL without
+	 * SKETCH_MERGEABLE.
 	 */
 	int (*merge)(struct sketch *dst, const struct sketch *src);
 
 	/*
-	 * dst := the keys of both, each with dst's counts less src's: a difference may be negative
-	 * (two's complement), and a key without one is no candidate. Returns as merge() does. NULL
-	 * without SKETCH_SUBTRACTABLE.
+	 * Subtracts src from dst: keeps the keys of both, each with dst's counts minus src's. A
+	 * difference may be negative (two's complement); a key with difference 0 is no longer a
+	 * candidate. Returns the same values as merge(). NULL without SKETCH_SUBTRACTABLE.
 	 */
 	int (*subtract)(struct sketch *dst, const struct sketch *src);
 
-	/* Emits the keys that the instance remembers, in an order that depends on the stream
-	 * alone. */
+	/*
+	 * Emits the keys in the list of the instance, in an order that depends only on the stream.
+	 */
 	void (*candidates)(const struct sketch *sketch, sketch_emit_fn emit, void *arg);
-	/* True while every key of the stream is among the candidates, or was given out. */
+	/* Returns true if every key of the stream is a candidate or has expired. */
 	bool (*lists_all_keys)(const struct sketch *sketch);
 
 	/*
-	 * The metric of all packets, added up from what a merged sketch holds; UINT64_MAX where its
-	 * rows disagree. NULL with SKETCH_EXACT: there candidates(), shed() and undecoded() say it.
+	 * Returns the sum of the metric over all packets, from the counters of a merged sketch;
+	 * UINT64_MAX if its rows disagree. NULL with SKETCH_EXACT: candidates(), shed() and
+	 * undecoded() add up to it.
 	 */
 	uint64_t (*total)(const struct sketch *sketch);
 
 	/*
-	 * NULL for a sketch that remembers its keys. One that finds them again from its counters is
-	 * asked here, and once, after merging: emits keys of no less than `smallest` in the metric,
-	 * the heaviest first, until about `wanted` (0: all) were found. Their `before` is their
-	 * estimate, and nothing was counted since. Returns what no key that was not emitted
-	 * exceeds: smallest - 1 or more, and more than was asked for where a budget was reached;
-	 * UINT64_MAX where nothing is known.
+	 * Recovers keys from the counters. Called once, after merging. Emits keys with at least
+	 * `smallest` in the metric, heaviest first, until about `wanted` keys (0: all) are found.
+	 * Their `before` is the estimate, and their counts are 0. Returns an upper bound of every
+	 * key that was not emitted: at least smallest - 1, higher if a work budget ran out,
+	 * UINT64_MAX if unknown. NULL for a sketch that stores its keys.
 	 */
 	uint64_t (*recover)(const struct sketch *sketch, uint32_t wanted, uint64_t smallest,
 		sketch_emit_fn emit, void *arg);
 
 	/*
-	 * The largest error: with probability >= confidence no one of `keys` distinct keys is
-	 * over-estimated by more than the returned value, in the metric. UINT64_MAX: no bound is
-	 * known, as of a sketch that remembers keys; it is asked of a merged one. NULL with
-	 * SKETCH_EXACT.
+	 * Returns the largest error: with probability >= confidence, none of `keys` distinct keys
+	 * is over-estimated by more, in the metric. UINT64_MAX: no bound, as for a sketch with
+	 * listed keys. Call it on a merged sketch. NULL with SKETCH_EXACT.
 	 */
 	uint64_t (*error_bound)(const struct sketch *sketch, uint64_t keys, double confidence);
 
-	/* Upper bound, in the metric, of a key that is not among the candidates. NULL without
-	 * SKETCH_EXACT. */
+	/*
+	 * Returns an upper bound, in the metric, of a key that is not a candidate. NULL without
+	 * SKETCH_EXACT.
+	 */
 	uint64_t (*missed)(const struct sketch *sketch, const struct key_hash *hash);
 
 	/*
-	 * What no key exceeds, in the metric, that is a candidate of none of the parts, instances
-	 * as merge() takes them; UINT64_MAX: not known. NULL: recover() says it, or nobody does.
+	 * Returns an upper bound, in the metric, of every key that is not a candidate of any part;
+	 * UINT64_MAX: unknown. The parts are instances as for merge(). NULL: recover() returns it,
+	 * or it is unknown.
 	 */
 	uint64_t (*unlisted)(struct sketch *const *parts, uint32_t nb_parts);
 
-	/* Packets that update() was given and could not count; NULL for a sketch that counts
-	 * all. */
+	/* Returns the packets that update() could not count. NULL for a sketch that counts all. */
 	struct sketch_shed (*shed)(const struct sketch *sketch);
 
-	/* What is counted in the sketch and of no candidate; NULL where there is no such thing. */
+	/* Returns the counts that belong to no candidate. NULL if there are none. */
 	struct sketch_undecoded (*undecoded)(const struct sketch *sketch);
 
 	/*
-	 * Both of params.idle_timeout, NULL where there is no such thing.
+	 * For params.idle_timeout; both NULL if not supported.
 	 *
-	 * Emits what is known of keys that were idle, and are no candidates any more. The one call
-	 * that may run while a thread updates; not while another thread calls it.
+	 * Emits keys that were idle and are no longer candidates. The only call that may run while
+	 * a thread updates; not concurrently with itself.
 	 */
 	void (*expired)(struct sketch *sketch, sketch_emit_fn emit, void *arg);
-	/* The thread that updates has had nothing to do until `now`, ns since 1970-01-01 UTC: it
-	 * looks for idle keys. */
+	/*
+	 * Removes idle keys. Called by the updating thread if it was idle until `now`, ns since
+	 * 1970-01-01 UTC.
+	 */
 	void (*rest)(struct sketch *sketch, int64_t now);
 
 	/*
-	 * Of flows that have states (sketch/flow_states.h); NULL where there is no such thing.
+	 * For flow states (sketch/flow_states.h); both NULL if not supported.
 	 *
-	 * The thread that updates, between bursts: how flows are held back, from the next packet of
-	 * each on and beyond a reset. Without --flow-detail it has no effect.
+	 * Sets the mapping of flow states, from the next packet of each flow on; a reset keeps it.
+	 * Called by the updating thread between bursts. No effect without --flow-detail.
 	 */
 	void (*set_states)(struct sketch *sketch, const struct flow_states *states);
-	/* [FLOW_STATES]: packets that met a flow in each state since the reset, however it was held
-	 * back; NULL without --flow-detail. */
+	/*
+	 * Returns an array [FLOW_STATES]: packets since the reset by the state of their flow,
+	 * without the mapping; NULL without --flow-detail.
+	 */
 	const uint64_t *(*state_packets)(const struct sketch *sketch);
 };
 
-/* Every sketch of meson.build's list, NULL at the end. The first is the default. */
+/* All sketches listed in meson.build, NULL at the end. The first is the default. */
 extern const struct sketch_ops *const sketches[];
 
-/* By name or alias; NULL where there is none. */
+/* Returns the sketch with a name or alias, or NULL. */
 const struct sketch_ops *sketch_find(const char *name);
 
-/* Its place in sketches[]. */
+/* Returns the index in sketches[]. */
 uint32_t sketch_index(const struct sketch_ops *ops);
 
 /*
- * Returns NULL or why the sketch cannot be run so: it lacks an operation, and which option avoids
- * that. weighted: some bursts bring weights.
+ * Returns NULL, or why the sketch cannot run with these parameters, and the option to change.
+ * weighted: some bursts have weights.
  */
 const char *sketch_inapplicable(const struct sketch_ops *ops, const struct sketch_params *params,
 	enum sketch_sharing sharing, bool weighted);
 
 /*
- * Largest width (a power of two) whose instance check() accepts and fits into `size` bytes; 0 where
- * none does.
+ * Returns the largest width (a power of two) that check() accepts and that fits into `size` bytes;
+ * 0 if there is none.
  */
 uint64_t sketch_width_for(
 	const struct sketch_ops *ops, const struct sketch_params *params, size_t size);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Waiting for another thread that is about to finish. */
+/* Spin loop that waits for another thread which is about to finish. */
 
 #include <sched.h>
 #include <stdint.h>
 
-#define SPINS_PER_YIELD 1024 /* a thread that waits longer waits for one that does not run */
+#define SPINS_PER_YIELD 1024 /* a longer wait means that the other thread does not run */
 
-/* One turn of a loop that waits; *spins counts them and starts at 0. */
+/* One iteration of a waiting loop. *spins counts the iterations and must start at 0. */
 static inline void spin_wait(uint32_t *spins)
 {
 #if defined(__x86_64__)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Which of sixteen 16-bit tags, aligned to 32 bytes, equal one value. The variants give the same
- * result; tag_match() and tag_first_byte() are the best that the compiler's target offers.
+ * Compares sixteen 16-bit tags, aligned to 32 bytes, with one value. All variants return the same
+ * result; tag_match() and tag_first_byte() are the fastest for the compiler's target.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 #define TAG_WAYS 16
 
-/* Bit i of the result is tag i. */
+/* Returns a mask in which bit i is set if tag i matches. */
 static inline uint32_t tag_match_portable(const uint16_t *tags, uint16_t tag)
 {
 	uint32_t match = 0;
@@ -46,8 +46,10 @@ static inline uint32_t tag_match(const uint16_t *tags, uint16_t tag)
 #endif
 }
 
-/* The byte in tags where the first of them stands, the last tag's where none does; *any says which
- * it is. */
+/*
+ * Returns the byte offset of the first matching tag, of the last tag if none matches. *any tells
+ * the cases apart.
+ */
 static inline uint32_t tag_first_byte_of(uint32_t match, bool *any)
 {
 	*any = match != 0;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What an entry of a burst stands for: a packet, or in a weighted burst some packets of one key,
- * one after another (key/key_burst.h). A sketch that treats keys by what it counted of them up to
- * now, as one that remembers heavy ones does, cuts a weight where the key's fate turns: so an entry
- * of many packets leaves behind what an entry for each of them would.
+ * Weight of an entry of a burst: one packet, or in a weighted burst several packets of one key, one
+ * after another (key/key_burst.h). Some sketches treat a key by its count so far, such as lists of
+ * heavy keys. They split a weight at the packet where the treatment changes, so that one entry of
+ * many packets has the same result as an entry for each of them.
  */
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ static inline uint64_t weight_amount(const struct weight *weight, enum sketch_me
 }
 
 /*
- * How many of the first packets have at most `room` in the metric, taken together. Larger packets
+ * Returns the number of first packets whose sum is at most `room` in the metric. Larger packets
  * come first: bytes % packets of them are a byte larger.
  */
 static inline uint64_t weight_within(
@@ -51,7 +51,7 @@ static inline uint64_t weight_within(
 	return nb_larger + (room - (size + 1) * nb_larger) / size;
 }
 
-/* Takes the first n packets out. */
+/* Removes the first n packets and returns them. */
 static inline struct weight weight_take(struct weight *weight, uint64_t n)
 {
 	uint64_t nb_larger = weight->bytes % weight->packets;

@@ -24,27 +24,28 @@
 struct flow_detail {
 	uint64_t packets; /* packets processed in state rate or tcp */
 	uint32_t gap_min, bursts;
-	/* ns, added up: from the flow's packet before each of them, at most a second */
+	/* sum of the gaps before these packets, ns; each gap counts at most 1 s */
 	uint64_t gaps;
-	uint32_t window_start; /* the low half of a time */
+	uint32_t window_start; /* low 32 bits of a time in ns */
 	uint32_t retransmitted;
-	/* Of the window, FLOW_IN_BURST beside it. In state count: the table's count of the flow's
-	 * packets when it came back, the low half of it. */
+	/*
+	 * Packets of the window, and FLOW_IN_BURST. In state count: low 32 bits of the flow's
+	 * packet count at its return to count.
+	 */
 	uint32_t window_packets;
 	uint32_t out_of_order;
 	uint32_t window_bytes, zero_windows, peak_bytes;
-	uint32_t next, hole_begin, hole_end; /* sequence numbers; the hole is what was left out */
+	uint32_t next, hole_begin, hole_end; /* sequence numbers; the hole is the missing range */
 };
 
-_Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line more");
+_Static_assert(sizeof(struct flow_detail) == 64, "a flow detail is one cache line");
 
 #define FLOW_IN_BURST (UINT32_C(1) << 31)
 
 /*
- * What flow_entry.deep says, from its lowest bit: the state by the flow's own packets, the one that
- * its last packet was looked at in, a mark, and the number of its detail; 0: it has none. Without
- * one it is counted, and the mark says that there was no room for one; with one, that packets were
- * looked at in tcp.
+ * Layout of flow_entry.deep, from the lowest bit: the flow's own state, the state of its last
+ * packet, a mark, and the number of its detail (0: none). Without a detail the mark means that the
+ * pool was empty; with a detail, that packets were processed in state tcp.
  */
 #define FLOW_DEEP_STATE    UINT32_C(3)
 #define FLOW_DETAIL_STATES UINT32_C(15) /* both */
@@ -56,9 +57,9 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
 #define FLOW_DEEP_OF(own, looked) ((uint32_t)(own) | (uint32_t)(looked) << FLOW_DEEP_LOOKED)
 
 /*
- * Of a packet whose flow stays in its state, and is looked at as the one before. The topmost byte
- * is the state that it is looked at in. The others count packets by the state that they met: those
- * of a burst are added up, and what becomes of the topmost does not matter.
+ * Result of a packet whose flow keeps its own state and the state of its last packet. The highest
+ * byte is the state in which the packet is processed. The other bytes count packets by own state.
+ * The sum over a burst is valid in these bytes; its highest byte has no meaning.
  */
 #define FLOW_STEADY_OF(own, looked)                                                                \
 	((uint32_t)(looked) << FLOW_STEADY_LOOKED | UINT32_C(1) << 8 * (uint32_t)(own))
@@ -68,30 +69,34 @@ _Static_assert(sizeof(struct flow_detail) == 64, "a deep flow is one cache line 
 struct flow_deep {
 	struct sketch_deep params;
 	struct flow_states states;
-	/* By whether a flow is of the share, and by its states: FLOW_STEADY_OF(), or 0 where the
-	 * next packet may change them. */
+	/*
+	 * Indexed by membership in the share and by both states: FLOW_STEADY_OF(), or 0 if the next
+	 * packet may change the states.
+	 */
 	uint32_t steady[2][FLOW_DETAIL_STATES + 1];
 	bool held; /* the states are not FLOW_STATES_IDENTITY */
 	uint64_t packets[FLOW_STATES];
-	uint64_t total;   /* packets that came to the table */
+	uint64_t total;   /* packets passed to the table */
 	uint64_t refused; /* flows that found the pool empty */
-	/* Details are numbered from 1: those below `used` were taken at least once, and those that
-	 * were given back are a list, linked by their first bytes. */
+	/*
+	 * Details are numbered from 1. Details below `used` were taken at least once. Returned
+	 * details are a list, linked by their first bytes.
+	 */
 	uint32_t used, returned;
 	struct flow_detail *details; /* [params.flows + 1] */
 } __attribute__((aligned(64)));
 
-/* Bytes of it, with its details; 0 without --flow-detail. */
+/* Returns its bytes with all details; 0 without --flow-detail. */
 size_t flow_deep_memory(const struct sketch_params *params);
 /* Initializes details in zeroed memory. */
 struct flow_deep *flow_deep_init(void *memory, const struct sketch_params *params);
 void flow_deep_set_states(struct flow_deep *deep, const struct flow_states *states);
-/* As after init, but for the states. */
+/* Restores the state after init, but keeps the mapping of states. */
 void flow_deep_reset(struct flow_deep *deep);
 
-/* The number of an empty detail; 0: there is none. */
+/* Returns the number of an unused detail, 0 if there is none. */
 uint32_t flow_detail_take(struct flow_deep *deep);
-/* The record in an entry has ended: its detail goes back. */
+/* Returns the detail of an entry, whose record has ended, to the pool. */
 void flow_deep_end(struct flow_deep *deep, struct flow_entry *entry);
 
 /* Returns the detail of an entry in details[]; the first one, which is unused, if it has none. */

@@ -9,18 +9,19 @@
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
 
-/* What the passes over a burst hand on. */
+/* State between the passes over a burst. */
 struct work {
 	struct flow_burst burst;
 	struct flow_detail *details;
-	uint64_t after;            /* params.after */
-	uint64_t share;            /* least_share() */
-	uint64_t total[BURST_MAX]; /* packets of the table, up to it; of weighted ones alone */
+	uint64_t after; /* params.after */
+	uint64_t share; /* least_share() */
+	uint64_t
+		total[BURST_MAX]; /* packets of the table up to this entry; only set with weights */
 };
 
 /*
- * So many details are fetched at once, while as many packets are counted: with 64 at once, packets
- * of 100 000 flows took a third longer (bench/experiments/flow_states).
+ * Details fetched at once, while as many packets are counted. With 64, counting packets of 100 000
+ * flows took a third longer (bench/experiments/flow_states).
  */
 #define AHEAD 16
 
@@ -35,7 +36,7 @@ static ALWAYS_INLINE uint32_t add_clamped(uint32_t a, uint32_t b)
 	return a + b < a ? UINT32_MAX : a + b;
 }
 
-/* Whether a burst begins: the window has many more packets than the mean one of those so far. */
+/* Returns true if a burst begins: the window has far more packets than the mean window so far. */
 static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 {
 	if ((unsigned __int128)detail->window_packets * detail->gaps <=
@@ -47,14 +48,15 @@ static __attribute__((noinline)) bool burst_begins(struct flow_detail *detail)
 }
 
 /*
- * A packet of so many bytes, at a time of which `now` is the low half. `continues`: the flow's last
- * packet was looked at, at most FLOW_QUIET_NS ago. Whether a burst begins.
+ * Adds a packet to the rate details. `now` is the low half of its time. `continues`: the flow's
+ * last packet was processed in rate or tcp, at most FLOW_QUIET_NS ago. Returns true if a burst
+ * begins.
  */
 static ALWAYS_INLINE bool look_at_rate(struct flow_detail *detail, uint32_t gap, uint32_t now,
 	uint32_t bytes, const bool continues)
 {
 	uint32_t age = now - detail->window_start;
-	/* All bits where the window goes on, which nobody can foretell. */
+	/* All bits set if the window continues: a mask, because a branch would be unpredictable. */
 	uint32_t same = continues ? -(uint32_t)(age < FLOW_WINDOW_NS) : 0;
 	uint32_t packets = (detail->window_packets & same) + 1;
 
@@ -75,7 +77,7 @@ static ALWAYS_INLINE bool precedes(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) < 0;
 }
 
-/* A segment of bytes from seq to end, of which the first is before the one that was due. */
+/* Handles a segment [seq, end) that begins before the expected sequence number. */
 static __attribute__((noinline)) void look_at_late(
 	struct flow_detail *detail, uint32_t seq, uint32_t end)
 {
@@ -128,7 +130,7 @@ static bool is_tcp(const struct flow_table *table, uint32_t at)
 	return key4.proto == PROTO_TCP;
 }
 
-/* The state by the flow's own packets, this one not yet looked at. */
+/* Returns the flow's own state before this packet. */
 static ALWAYS_INLINE enum flow_depth own_state(
 	struct flow_detail *detail, uint32_t deep, uint32_t packets, uint64_t gap, uint32_t after)
 {
@@ -143,7 +145,7 @@ static ALWAYS_INLINE enum flow_depth own_state(
 	return (enum flow_depth)(own - 1);
 }
 
-/* A flow that has had enough packets, and has no detail: whether it has one now. */
+/* Assigns a detail to a flow that has enough packets. Returns false if it gets none. */
 static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
 	const struct key_hash *hash, uint32_t packets)
 {
@@ -157,13 +159,13 @@ static bool get_detail(struct flow_deep *pool, struct flow_entry *entry,
 		entry->deep |= FLOW_DEEP_MARK;
 		return false;
 	}
-	/* As if it had come back just as many packets ago as it needs. */
+	/* Counts from `after` packets ago, so that this packet raises the flow. */
 	pool->details[detail].window_packets = packets - pool->params.after;
 	entry->deep = detail << FLOW_DEEP_DETAIL | FLOW_COUNT;
 	return true;
 }
 
-/* Bytes of one packet, of those that entry i of the burst stands for. */
+/* Returns the bytes of one packet of entry i. */
 static ALWAYS_INLINE uint32_t bytes_of(
 	const struct key_burst *burst, uint32_t i, const uint32_t mode)
 {
@@ -173,7 +175,9 @@ static ALWAYS_INLINE uint32_t bytes_of(
 					       : weight.bytes);
 }
 
-/* A flow in state rate, to which a burst came or which has so many packets now, goes on to tcp. */
+/*
+ * Returns true if a flow in state rate enters tcp: after a burst, or with its share of the packets.
+ */
 static __attribute__((noinline)) bool is_to_rise(const struct flow_table *table,
 	const struct work *work, uint32_t i, uint32_t at, uint64_t packets, bool burst,
 	const uint32_t mode)
@@ -186,7 +190,7 @@ static __attribute__((noinline)) bool is_to_rise(const struct flow_table *table,
 	       is_tcp(table, at);
 }
 
-/* Packet i, which may change its flow's state, or what is looked at. Returns the state it meets. */
+/* Processes packet i, which may change its flow's states. Returns the own state before it. */
 static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *table,
 	const struct key_burst *burst, const struct work *work, uint32_t i, uint32_t at,
 	struct flow_before before, const uint32_t mode)
@@ -226,7 +230,7 @@ static __attribute__((noinline)) enum flow_depth look_anew(struct flow_table *ta
 	return met;
 }
 
-/* As that, and returns what is added up of states that are met; nothing for count. */
+/* Same as above, but returns FLOW_STEADY_OF() of that state, 0 for count. */
 static ALWAYS_INLINE uint32_t meet_anew(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, struct flow_entry *entry, struct flow_before before,
 	const uint32_t mode)
@@ -250,8 +254,8 @@ static ALWAYS_INLINE uint32_t steady_of(const struct flow_deep *pool,
 }
 
 /*
- * Packet i, just counted, of a flow that may be looked at. Mostly it is, as its last packet was.
- * Returns what is added up of states that are met.
+ * Processes packet i, just counted, of a flow that may have a detail. The states rarely change.
+ * Returns FLOW_STEADY_OF() for the sum over the burst.
  */
 static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, struct flow_entry *entry,
@@ -260,7 +264,7 @@ static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key
 	const struct flow_deep *pool = table->deep;
 	struct flow_detail *detail = flow_detail_of(work->details, entry);
 	const uint32_t steady = steady_of(pool, entry, &burst->hash[i], mode);
-	/* More than a second, too, where time goes back. */
+	/* Also larger than a second if time goes back. */
 	const uint64_t gap = (uint64_t)addition->last - (uint64_t)before.last;
 	const uint64_t packets = before.packets + addition->packets;
 	const uint32_t bytes =
@@ -291,8 +295,8 @@ static ALWAYS_INLINE uint32_t look_at(struct flow_table *table, const struct key
  */
 
 /*
- * Packet i, in its entry. `idle`, here and below, is a constant, and so is `details`: some flows
- * have them. Returns as look_at().
+ * Counts packet i in its entry. `idle` and `details` (some flows have details) are constants, here
+ * and below. Returns the same value as look_at().
  */
 static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t at, const bool details, const bool idle,
@@ -305,14 +309,14 @@ static ALWAYS_INLINE uint32_t count_one(struct flow_table *table, const struct k
 	if (idle && flow_is_idle(table->idle, entry, work->burst.now[i]))
 		flow_end(table, at);
 	before = flow_count(table, at, &addition, COUNTER_OWNED, mode);
-	/* Whoever has a detail, or found none, has had so many. */
+	/* A flow with a detail, or one that was refused a detail, has at least `after` packets. */
 	if (before.packets < work->after)
 		return 0;
 	return details ? look_at(table, burst, work, i, entry, &addition, before, mode)
 		       : meet_anew(table, burst, work, i, entry, before, mode);
 }
 
-/* Where packet i is counted; false, and it is shed, where there is no room. */
+/* Finds the entry of packet i. Returns false, and sheds the packet, if there is no room. */
 static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t i, uint32_t *at, const bool idle, const uint32_t mode)
 {
@@ -328,7 +332,10 @@ static ALWAYS_INLINE bool find_one(struct flow_table *table, const struct key_bu
 	return found;
 }
 
-/* Those whose bits are set. Returns, as all below, what is added up of states that are met. */
+/*
+ * Counts the packets whose bits are set. Returns the sum of FLOW_STEADY_OF(), like all functions
+ * below.
+ */
 static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint64_t found, const bool details, const uint32_t mode)
 {
@@ -343,7 +350,10 @@ static ALWAYS_INLINE uint32_t count_found(struct flow_table *table, const struct
 	return met;
 }
 
-/* Those whose key is the first of its bucket: some are looked for, then those before are counted. */
+/*
+ * Counts the packets whose key is the first of its bucket. Compares the next AHEAD packets before
+ * it counts the previous ones. Returns the packets counted.
+ */
 static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t *met, const uint32_t mode)
 {
@@ -363,7 +373,7 @@ static ALWAYS_INLINE uint64_t count_first(struct flow_table *table, const struct
 	}
 }
 
-/* Of the others, those that there is room for. */
+/* Finds the entries of the other packets. Returns those that there is room for. */
 static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, uint64_t others, const uint32_t mode)
 {
@@ -381,7 +391,10 @@ static ALWAYS_INLINE uint64_t find_others(struct flow_table *table, const struct
 	return found;
 }
 
-/* As without --flow-detail: first those whose key is the first of its bucket. */
+/*
+ * Counts a burst in the order used without --flow-detail: first the packets whose key is the first
+ * of its bucket.
+ */
 static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const bool details, const uint32_t mode)
 {
@@ -400,7 +413,7 @@ static ALWAYS_INLINE uint32_t count_all(struct flow_table *table, const struct k
 	       (uint32_t)__builtin_popcountll(found | others);
 }
 
-/* In the order of the packets. Each that is counted is one of count, too. */
+/* Counts packets in order. Adds one packet in state count for each. */
 static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const struct key_burst *burst,
 	const struct work *work, uint32_t begin, uint32_t end, const bool idle, const uint32_t mode)
 {
@@ -416,7 +429,7 @@ static ALWAYS_INLINE uint32_t count_in_turn(struct flow_table *table, const stru
 	return met;
 }
 
-/* In parts that end where a sweep is due. */
+/* Counts the burst in parts that end where a sweep is due. */
 static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct key_burst *burst,
 	struct work *work, const uint32_t mode)
 {
@@ -436,8 +449,8 @@ static ALWAYS_INLINE uint32_t count_idle(struct flow_table *table, const struct 
 }
 
 /*
- * Fewer packets than these are surely not the share that brings a flow to tcp, of as many as there
- * were before the burst or more: whole numbers that a double has exactly.
+ * Returns a lower bound of the packets that bring a flow to tcp, from the packets of the table
+ * before the burst. Whole numbers that a double represents exactly.
  */
 static uint64_t least_share(const struct flow_deep *pool)
 {
@@ -448,7 +461,7 @@ static uint64_t least_share(const struct flow_deep *pool)
 	return packets < (double)(UINT64_C(1) << 53) ? (uint64_t)packets : 0;
 }
 
-/* Whether a burst may take the last detail: then it matters which of its flows comes first. */
+/* Returns true if the burst may take the last detail: then the order of its flows matters. */
 static bool is_scarce(const struct flow_deep *pool, uint32_t n)
 {
 	uint32_t unused = pool->params.flows + 1 - pool->used;

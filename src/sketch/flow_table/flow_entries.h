@@ -2,16 +2,15 @@
 #pragma once
 
 /*
- * The inside of the flow table (flow_table.h).
+ * Internals of the flow table (flow_table.h).
  *
- * An entry is a cache line. A table of `width` buckets has twice as many: entry b is the first one
- * of bucket b, and the others are a pool from which buckets take what else falls into them. So
- * `width` keys fit whatever their hashes. When the pool is empty a new key is shed, not counted;
- * what is stored is not touched.
+ * An entry is a cache line. A table of `width` buckets has twice as many entries: entry b is the
+ * first one of bucket b, and the others are a pool for further keys of any bucket. So `width` keys
+ * fit whatever their hashes. If the pool is empty, a new key is shed; stored entries do not change.
  *
- * The entries of a bucket are a chain (flow_list.c). A key's entry, once it counts, counts every
- * later packet of the key, until it is removed because the key was idle (flow_idle.h); and an entry
- * is stored exactly when its state says so.
+ * The entries of a bucket are a chain (flow_list.c). From its first packet on, a key's entry counts
+ * every packet of the key, until the key is idle and removed (flow_idle.h). An entry is stored only
+ * if its state is FLOW_STORED.
  */
 
 #include <endian.h>
@@ -31,8 +30,8 @@ enum flow_state {
 };
 
 /*
- * First comparison: all of a key4, or 120 bits of the hash of a key6; the last byte, reserved in a
- * key4, has the family.
+ * First comparison: all of a key4, or 120 bits of the hash of a key6. The last byte, reserved in a
+ * key4, is the family.
  */
 struct flow_id {
 	uint64_t lo, hi;
@@ -40,13 +39,13 @@ struct flow_id {
 
 _Static_assert(
 	sizeof(struct flow_id) == sizeof(struct key4) && KEY4_ROOM == sizeof(struct flow_id) - 1,
-	"the family lies where no field of a key4 does");
+	"a key4 has no field in the byte of the family");
 
 struct flow_entry {
 	struct flow_id id;
 	_Atomic uint64_t packets, bytes;
 	_Atomic int64_t first, last; /* ns since 1970-01-01 UTC */
-	_Atomic uint32_t next;       /* what follows in the bucket; 0: nothing */
+	_Atomic uint32_t next;       /* next entry of the bucket; 0: none */
 	uint32_t bucket;             /* bucket of an entry of the pool */
 	_Atomic uint8_t state;       /* enum flow_state */
 	_Atomic uint8_t tcp_flags;
@@ -65,14 +64,14 @@ struct flow_table {
 	uint64_t modulus_inverse;   /* flow_modulo() */
 	struct flow_entry *entries; /* [2 * nb_buckets] */
 	struct key6 *key6;          /* key of each IPv6 entry */
-	_Atomic uint64_t *ip_bytes; /* of each entry; NULL: not needed */
+	_Atomic uint64_t *ip_bytes; /* IP bytes of each entry; NULL: not counted */
 	struct flow_idle *idle;     /* flow_idle.h; NULL: entries stay until the reset */
 	struct flow_deep *deep;     /* flow_detail.h; NULL: flows have one state */
 	struct hash_key hash_key;
 
-	_Atomic uint32_t used __attribute__((aligned(64))); /* entries that were ever taken, the
-							       first ones counted as taken */
-	_Atomic uint64_t returned; /* entries to be taken again: FLOW_STACK_* */
+	/* entries ever taken, including the first entries of all buckets */
+	_Atomic uint32_t used __attribute__((aligned(64)));
+	_Atomic uint64_t returned; /* stack of returned entries: STACK_TOP, STACK_CHANGE */
 	_Atomic uint64_t shed_packets __attribute__((aligned(64))), shed_bytes;
 	_Atomic uint64_t shed_added, shed_added_bytes; /* struct sketch_shed */
 };
@@ -82,7 +81,10 @@ void flow_update_separate(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared(struct sketch *sketch, const struct key_burst *burst);
 void flow_update_shared_weighted(struct sketch *sketch, const struct key_burst *burst);
-/* One thread: takes an entry out of its bucket. Another may move to its place. */
+/*
+ * Removes an entry from its bucket, in a table with a single writer. Another entry of the bucket
+ * may move to its place.
+ */
 void flow_remove(struct flow_table *table, uint32_t entry);
 
 extern const struct sketch_ops flow_table_ops;
@@ -123,7 +125,7 @@ static inline uint64_t flow_ids_differ(const struct flow_id *a, const struct flo
 	return (a->lo ^ b->lo) | (a->hi ^ b->hi);
 }
 
-/* Returns true if a stored entry has the key of packet i, whose ID is given. */
+/* Returns true if a stored entry has the key of packet i, whose ID is `id`. */
 static inline __attribute__((always_inline)) bool flow_matches(const struct flow_table *table,
 	uint32_t entry, const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
@@ -135,22 +137,22 @@ static inline __attribute__((always_inline)) bool flow_matches(const struct flow
 
 /* ---- Buckets */
 
-/* ceil(2^64 / n), for flow_modulo(); 0 for n = 1. */
+/* Returns ceil(2^64 / n) for flow_modulo(); 0 for n = 1. */
 static inline uint64_t flow_modulus_inverse(uint32_t n)
 {
 	return UINT64_MAX / n + 1;
 }
 
 /*
- * hash % n without a division: Lemire, Kaser, Kurz, "Faster remainder by direct computation"
- * (2019), section 3; exact for every hash and n of 32 bits.
+ * Returns hash % n without a division: Lemire, Kaser, Kurz, "Faster remainder by direct
+ * computation" (2019), section 3; exact for every hash and n of 32 bits.
  */
 static inline uint32_t flow_modulo(uint32_t hash, uint32_t n, uint64_t inverse)
 {
 	return (uint32_t)((unsigned __int128)(inverse * hash) * n >> 64);
 }
 
-/* Fills hash[0..n) of a burst whose own hashes are filled. */
+/* Fills hash[0..n) for a burst with hashes. */
 typedef void (*flow_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
 /* Keyed hash of the run: senders cannot aim keys at a bucket. */
@@ -160,7 +162,10 @@ static inline void flow_hash_keyed(const struct key_burst *burst, uint32_t *hash
 		hash[i] = (uint32_t)burst->hash[i].lo;
 }
 
-/* Bucket of every packet. Two loops, so that none asks which it is. `hash` is a constant. */
+/*
+ * Computes and prefetches the bucket of every packet. Two loops, to keep the branch out of them.
+ * `hash` is a constant.
+ */
 static inline __attribute__((always_inline)) void flow_buckets(const struct flow_table *table,
 	const struct key_burst *burst, const flow_hash_fn hash, uint32_t *bucket)
 {
@@ -186,8 +191,8 @@ static inline __attribute__((always_inline)) void flow_buckets(const struct flow
 /* Properties of a burst and a table: bits of `mode`, a compile-time constant. */
 enum flow_mode {
 	FLOW_WEIGHTED = 1 << 0,
-	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is there */
-	/* some flows are held below their states (flow_detail_update.c) */
+	FLOW_IP_BYTES = 1 << 1, /* table->ip_bytes is not NULL */
+	/* some flows are processed below their own states (flow_detail_update.c) */
 	FLOW_DEFERRED = 1 << 2,
 };
 
@@ -198,7 +203,7 @@ struct flow_addition {
 	uint8_t tcp_flags;
 };
 
-/* The bytes of the IP packets of entry i; all bytes where the burst has no overhead. */
+/* Returns the bytes of the IP packets of entry i; all bytes if the burst has no overhead. */
 static inline __attribute__((always_inline)) uint64_t flow_ip_bytes(
 	const struct key_burst *burst, uint32_t i, const struct weight *weight)
 {
@@ -220,10 +225,7 @@ static inline __attribute__((always_inline)) struct flow_addition flow_addition_
 		burst->time[i], burst->tcp_flags[i]};
 }
 
-/*
- * *extreme := the lesser of it and time, or the greater. Mostly the lesser is that already. Returns
- * what it was.
- */
+/* Lowers *extreme to time, or raises it if `greater`. Returns the old value. */
 static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_t *extreme,
 	int64_t time, const bool greater, const enum counter_policy policy)
 {
@@ -241,7 +243,10 @@ static inline __attribute__((always_inline)) int64_t flow_stretch(_Atomic int64_
 	return value;
 }
 
-/* Packets do not fill 64 bits; weights might, and saturate (flow_is_saturated()). */
+/*
+ * Adds an amount. Single packets cannot overflow 64 bits. Weights can: their sums saturate
+ * (flow_is_saturated()).
+ */
 static inline __attribute__((always_inline)) uint64_t flow_add_amount(_Atomic uint64_t *sum,
 	uint64_t amount, const enum counter_policy policy, const bool weighted)
 {
@@ -261,8 +266,8 @@ struct flow_before {
 };
 
 /*
- * Adds to a stored entry, with relaxed order: entries are read after their epoch was handed over
- * (parallel/epoch.h), which orders everything before it.
+ * Adds to a stored entry. Relaxed ordering is enough: entries are read after the handover of their
+ * epoch (parallel/epoch.h), which orders all earlier additions.
  */
 static inline __attribute__((always_inline)) struct flow_before flow_count(struct flow_table *table,
 	uint32_t number, const struct flow_addition *addition, const enum counter_policy policy,
@@ -280,7 +285,7 @@ static inline __attribute__((always_inline)) struct flow_before flow_count(struc
 			(mode & FLOW_WEIGHTED) != 0);
 	flow_stretch(&entry->first, addition->first, false, policy);
 	before.last = flow_stretch(&entry->last, addition->last, true, policy);
-	/* Check before write: a store would take the line from the others. */
+	/* Checks before it writes: a store would take the cache line from other threads. */
 	if ((addition->tcp_flags & ~flags) == 0)
 		return before;
 	if (policy == COUNTER_OWNED)
@@ -325,12 +330,12 @@ static inline uint64_t flow_nb_entries(const struct sketch_params *params)
 	return 2 * params->width;
 }
 
-/* An entry of the pool; 0 where it is empty. */
+/* Returns an entry of the pool, 0 if it is empty. */
 uint32_t flow_take(struct flow_table *table);
-/* Gives back what flow_take() gave. */
+/* Returns an entry to the pool. */
 void flow_return(struct flow_table *table, uint32_t entry);
 
-/* An addition of packets of the burst. */
+/* Counts an addition of the burst as shed. */
 static inline __attribute__((always_inline)) void flow_shed(struct flow_table *table,
 	const struct flow_addition *addition, const struct key_burst *burst, const uint32_t mode)
 {

@@ -5,7 +5,7 @@
 
 #define SWEEPS_PER_TIMEOUT 4
 #define LOOPS_PER_TIMEOUT  64
-#define SWEEP_MAX          FLOW_STRIDE /* entries at once: one for each packet */
+#define SWEEP_MAX          FLOW_STRIDE /* entries per sweep: one per packet */
 
 size_t flow_idle_memory(const struct sketch_params *params)
 {
@@ -73,7 +73,7 @@ static bool is_to_go(const struct flow_table *table, uint32_t entry, int64_t now
 	       flow_is_idle(table->idle, e, now);
 }
 
-/* Looks at the next n entries. Returns how many were given back. */
+/* Checks the next n entries. Returns the number of removed entries. */
 static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 {
 	struct flow_idle *idle = table->idle;
@@ -82,7 +82,7 @@ static uint32_t scan_buckets(struct flow_table *table, int64_t now, uint32_t n)
 	for (; n > 0; n--) {
 		if (idle->at >= atomic_load_explicit(&table->used, memory_order_relaxed))
 			idle->at = 0;
-		/* What moves to its place may be idle too. */
+		/* The entry that moves to its place may be idle also. */
 		for (; is_to_go(table, idle->at, now); removed++) {
 			if (!give_out(table, idle->at))
 				return removed;
@@ -124,7 +124,7 @@ void flow_end(struct flow_table *table, uint32_t entry)
 {
 	struct flow_entry *e = &table->entries[entry];
 
-	/* A new entry is of no packet yet. */
+	/* A new entry has no packets yet. */
 	if (atomic_load_explicit(&e->packets, memory_order_relaxed) == 0 || !give_out(table, entry))
 		return;
 	flow_clear_counts(table, entry);

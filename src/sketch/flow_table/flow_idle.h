@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Keys that are idle, in a table that one thread updates. A record ends where its key had no packet
- * for longer than the timeout, by the packets' clock: the latest time of any packet so far. It is
- * given out when a sweep comes by its entry, which is free then; or, earlier, when the next packet
- * of the key comes, which begins another record in the same entry. So the records depend on the
- * packets alone, not on when a sweep was.
+ * Removes idle keys from a flow table with a single writer. A record ends if its key had no packet
+ * for longer than the timeout, by the packet clock: the latest time of any packet so far. The table
+ * emits the record when a sweep reaches its entry, and frees the entry. It does so earlier if
+ * another packet of the key arrives, and starts a new record in the same entry. So the records
+ * depend only on the packets, not on the times of sweeps.
  *
- * Which keys find room does depend on sweeps. They come after every FLOW_STRIDE packets, counted
- * over the bursts, so that it does not matter where those were cut.
+ * The sweeps decide which keys fit. A sweep follows every FLOW_STRIDE packets, counted across
+ * bursts, so that burst boundaries do not matter.
  */
 
 #include <stdbool.h>
@@ -22,11 +22,11 @@
 
 struct flow_idle {
 	uint64_t timeout;  /* ns */
-	int64_t now;       /* the packets' clock, ns since 1970; INT64_MIN: there was none yet */
+	int64_t now;       /* packet clock, ns since 1970-01-01 UTC; INT64_MIN: no packet yet */
 	double rate;       /* share of the table to sweep per ns */
-	double owed;       /* entries that are */
-	int64_t swept_at;  /* when that was last added to */
-	int64_t looped_at; /* when all entries were last looked at because there was no room */
+	double owed;       /* entries due for the sweep */
+	int64_t swept_at;  /* packet clock at the last update of `owed` */
+	int64_t looped_at; /* packet clock at the last check of all entries for lack of room */
 	uint32_t at;       /* next entry of the sweep */
 	uint32_t stride;   /* packets since the last sweep */
 	void (*wait)(const void *arg);
@@ -34,20 +34,20 @@ struct flow_idle {
 	struct flow_queue queue;
 };
 
-/* Bytes of it, with its queue. */
+/* Returns its bytes, including the queue. */
 size_t flow_idle_memory(const struct sketch_params *params);
-/* Initializes it in zeroed memory, aligned to 64. */
+/* Initializes it in zeroed memory, aligned to 64 bytes. */
 struct flow_idle *flow_idle_init(void *memory, const struct sketch_params *params);
 /* Resets it to the state after init. No thread may read the queue. */
 void flow_idle_reset(struct flow_idle *idle);
 
-/* Looks at as many entries as the time that has passed asks for, and gives out the idle ones. */
+/* Checks entries in proportion to the time since the last sweep, and emits the idle ones. */
 void flow_sweep(struct flow_table *table);
 
 /*
- * Looks at all entries, at a time of the packets' clock, because a key finds no room. Not again
- * before a 64th of the timeout has passed, and not where nobody waits for the queue: a port's
- * packets do not wait either. Returns whether an entry was given back.
+ * Checks all entries because the table is full; `now` is the packet clock. At most once per 64th of
+ * the timeout, and only if params.wait is set, so not for packets of a port. Returns true if an
+ * entry was freed.
  */
 bool flow_reclaim(struct flow_table *table, int64_t now);
 
@@ -62,7 +62,7 @@ static inline bool flow_may_reclaim(const struct flow_table *table, uint32_t n)
 			       atomic_load_explicit(&table->used, memory_order_relaxed);
 }
 
-/* Ends the record in an entry and begins another; goes on with it where the queue is full. */
+/* Ends the record in an entry and starts another; continues the record if the queue is full. */
 void flow_end(struct flow_table *table, uint32_t entry);
 
 static inline bool flow_is_idle(

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The entries of a bucket as a chain, in the order in which their keys came: heavy keys come early.
+ * The chain of entries of a bucket, in order of arrival: heavy keys come early.
  *
- * How threads share it (the paper's Algorithm 5, a set; no thread waits for another). An entry
- * never leaves its chain while threads share it. A new key either claims the free first entry, by a
- * compare-and-swap of its state, or is written into an entry of the pool that nobody else knows and
- * appended by a compare-and-swap of the last `next` from 0. Where that fails another entry was
- * appended, and the walk goes on there: so each thread that appends has compared its key with every
- * entry before its own, and no two entries of the chain's pool part have the same key. A first
- * entry that is claimed but not yet stored is passed over. Its key may then be appended once more
- * by another thread, and the two entries count different packets of it; whoever reads the table
- * adds entries of one key.
+ * Sharing by threads (Algorithm 5 of the paper, a set; no thread waits for another). An entry never
+ * leaves its chain while threads share it. A new key claims the first entry if it is free, by a
+ * compare-and-swap of its state. Otherwise the thread writes the key into an entry of the pool that
+ * no other thread sees, and appends it by a compare-and-swap of the last `next` from 0. If that
+ * fails, another thread has appended an entry, and the walk continues there. So each appending
+ * thread has compared its key with every earlier entry, and all pool entries of the chain have
+ * different keys. A first entry that is claimed but not yet stored is skipped. Another thread may
+ * then append the same key, and the two entries count different packets; readers add up all entries
+ * of a key.
  */
 
 #include "sketch/flow_table/flow_detail_update.h"
@@ -51,7 +51,7 @@ void flow_update_separate_weighted(struct sketch *sketch, const struct key_burst
 		count_separate(table, burst, FLOW_WEIGHTED);
 }
 
-/* The first entry of a bucket goes; the next one, where there is one, takes its place. */
+/* Removes the first entry of a bucket; the next one, if any, takes its place. */
 static void remove_first(struct flow_table *table, uint32_t bucket)
 {
 	uint32_t next = flow_next(table, bucket);
@@ -60,7 +60,7 @@ static void remove_first(struct flow_table *table, uint32_t bucket)
 		table->entries[bucket] = (struct flow_entry){0};
 		return;
 	}
-	table->entries[bucket] = table->entries[next]; /* and what follows it */
+	table->entries[bucket] = table->entries[next]; /* also copies `next` */
 	table->key6[bucket] = table->key6[next];
 	if (table->ip_bytes != NULL)
 		atomic_store_explicit(&table->ip_bytes[bucket],
@@ -90,13 +90,13 @@ void flow_remove(struct flow_table *table, uint32_t entry)
 static bool stored_and_matches(const struct flow_table *table, uint32_t entry,
 	const struct flow_id *id, const struct key_burst *burst, uint32_t i)
 {
-	/* Pairs with the release that stored it: its key comes first. */
+	/* Pairs with the release in claim(): the key is complete. */
 	return atomic_load_explicit(&table->entries[entry].state, memory_order_acquire) ==
 		       FLOW_STORED &&
 	       flow_matches(table, entry, id, burst, i);
 }
 
-/* Whether this thread now owns a first entry that was free; it is stored then. */
+/* Stores the key of packet i in a first entry if it is free. Returns false if it is not. */
 static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id *id,
 	const struct key_burst *burst, uint32_t i)
 {
@@ -113,8 +113,9 @@ static bool claim(struct flow_table *table, uint32_t entry, const struct flow_id
 }
 
 /*
- * The key's entry, new if need be; *shed where there is no room. *fresh is an entry of the pool
- * that this thread took and has not used, or 0; what is left of it at the end goes back.
+ * Returns the entry of the key, a new one if necessary; sets *shed if there is no room. *fresh is a
+ * pool entry that this thread took and has not used, or 0; the caller returns it to the pool at the
+ * end.
  */
 static uint32_t find_shared(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i, uint32_t *fresh, bool *shed)
@@ -131,7 +132,7 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 
 		if (stored_and_matches(table, at, id, burst, i))
 			return at;
-		/* Pairs with the release that appended it. */
+		/* Pairs with the release of the append below. */
 		next = atomic_load_explicit(&table->entries[at].next, memory_order_acquire);
 		if (next != 0) {
 			at = next;
@@ -158,7 +159,7 @@ static uint32_t find_shared(struct flow_table *table, const struct key_burst *bu
 	}
 }
 
-/* Followers into their leader's addition (sketch/burst_groups.h). */
+/* Adds followers to the addition of their leader (sketch/burst_groups.h). */
 static inline __attribute__((always_inline)) void sum_groups(const struct key_burst *burst,
 	const struct burst_groups *groups, struct flow_addition *additions, const uint32_t mode)
 {

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * One thread's passes over a burst, whatever hangs behind the first entry of a bucket. First every
- * bucket's line is fetched. Then all first entries are compared, without a branch, and what they
- * point to is fetched: at one key a bucket three packets of four or more find theirs in the first
- * line. The others are looked up in the order of the packets, so that the table does not depend on
- * where bursts were cut.
+ * Passes over a burst by a single writer; flow_find_fn defines the structure after the first entry
+ * of a bucket. The first pass prefetches the line of every bucket. The second compares all first
+ * entries without a branch and prefetches their successors: with one key per bucket, more than
+ * three of four packets find theirs in the first line. The other packets are looked up in order, so
+ * that the table does not depend on burst boundaries.
  */
 
 #include "sketch/burst_groups.h"
@@ -18,7 +18,7 @@
 struct flow_burst {
 	uint32_t bucket[BURST_MAX];
 	struct flow_id id[BURST_MAX];
-	int64_t now[BURST_MAX]; /* the packets' clock; where idle keys are looked for */
+	int64_t now[BURST_MAX]; /* packet clock, if idle keys are removed */
 };
 
 static inline uint32_t flow_next(const struct flow_table *table, uint32_t entry)
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) uint64_t flow_find_first(
 typedef uint32_t (*flow_find_fn)(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i);
 
-/* It, where what hangs there is a chain. */
+/* Implements flow_find_fn for a chain. */
 static inline uint32_t flow_find_in_chain(struct flow_table *table, const struct key_burst *burst,
 	const struct flow_burst *work, uint32_t i)
 {
@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) bool flow_find(struct flow_table *t
 	return *entry != 0; /* entry 0 is a bucket's first */
 }
 
-/* `idle`, here and below: idle keys are looked for; a constant. */
+/* Adds to an entry. `idle`, here and below, is a constant: idle keys are removed. */
 static inline __attribute__((always_inline)) void flow_add(struct flow_table *table,
 	const struct flow_burst *work, uint32_t i, uint32_t entry,
 	const struct flow_addition *addition, const bool idle, const uint32_t mode)
@@ -149,7 +149,7 @@ static inline __attribute__((always_inline)) void flow_update_one(struct flow_ta
 		flow_shed(table, &addition, burst, mode);
 }
 
-/* The packets from begin to end. */
+/* Counts the packets from begin to end. */
 static inline __attribute__((always_inline)) void flow_update_range(struct flow_table *table,
 	const struct key_burst *burst, const struct flow_burst *work, uint32_t begin, uint32_t end,
 	const flow_find_fn find, const bool idle, const uint32_t mode)
@@ -191,7 +191,7 @@ static inline void flow_burst_read_clock(
 	}
 }
 
-/* Where the part ends that is counted before a sweep, from `begin` on. */
+/* Returns the end of the part from `begin` on that is counted before the next sweep. */
 static inline uint32_t flow_sweep_end(
 	const struct flow_table *table, const struct key_burst *burst, uint32_t begin)
 {
@@ -200,7 +200,7 @@ static inline uint32_t flow_sweep_end(
 	return end < burst->n ? end : burst->n;
 }
 
-/* The part was counted. */
+/* Ends a counted part; sweeps if due. */
 static inline void flow_sweep_after(
 	struct flow_table *table, const struct flow_burst *work, uint32_t begin, uint32_t end)
 {
@@ -214,7 +214,7 @@ static inline void flow_sweep_after(
 	flow_sweep(table);
 }
 
-/* In parts that end where a sweep is due. */
+/* Counts the burst in parts that end where a sweep is due. */
 static inline __attribute__((always_inline)) void flow_update_idle(struct flow_table *table,
 	const struct key_burst *burst, const flow_find_fn find, const uint32_t mode)
 {

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Entries on their way from the thread that updates a table to the one that reads what it gives
- * out. One thread puts, one takes, and neither waits for the other: a full queue refuses.
+ * Queue of expired entries, from the thread that updates a table to the reader of expired(). One
+ * producer, one consumer; neither waits: a put into a full queue fails.
  */
 
 #include <stdatomic.h>
@@ -20,7 +20,10 @@ struct flow_queue {
 	struct key6 *key6;           /* key of each IPv6 flow */
 	struct flow_detail *details; /* detail of each, with --flow-detail; else NULL */
 	uint64_t *ip_bytes;          /* IP bytes of each, with params.ip_bytes; else NULL */
-	/* Total numbers. Each has one writer. */
+	/*
+	 * Entries put and taken since the reset, modulo 2^32. `put` is written by the producer,
+	 * `taken` by the consumer.
+	 */
 	_Atomic uint32_t put __attribute__((aligned(64)));
 	_Atomic uint32_t taken __attribute__((aligned(64)));
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * One block of memory: struct flow_table, the entries, struct flow_deep with its details, struct
- * flow_idle, bytes of IP packets, the IPv6 keys.
+ * One memory block holds struct flow_table, the entries, struct flow_deep with its details, struct
+ * flow_idle, bytes of IP packets, and the IPv6 keys.
  */
 
 #include "sketch/flow_table/flow_table.h"
@@ -15,7 +15,7 @@
 
 #define DEFAULT_WIDTH (UINT64_C(1) << 18)
 #define WIDTH_MIN     16
-#define WIDTH_MAX     (UINT64_C(1) << 30) /* entries are numbered with 32 bits */
+#define WIDTH_MAX     (UINT64_C(1) << 30) /* entry numbers have 32 bits */
 
 static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 {
@@ -23,11 +23,11 @@ static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 }
 
 /*
- * ---- The pool
+ * ---- Pool
  *
- * `returned` is a stack of entries, linked by their next: the number of the top one in the low
- * half, 0 where it is empty, and in the high half how often it was changed. So a top that went and
- * came back is not taken for one that stayed.
+ * `returned` is a stack of entries, linked by `next`. The low half is the number of the top entry,
+ * 0 if the stack is empty. The high half counts changes, so that a top entry that was taken and
+ * returned is not mistaken for an unchanged stack (ABA).
  */
 
 #define STACK_TOP    UINT64_C(0xffffffff)
@@ -35,7 +35,7 @@ static const struct flow_table *flow_table_of_const(const struct sketch *sketch)
 
 static uint32_t take_returned(struct flow_table *table)
 {
-	/* Pairs with the release in flow_return(): the entry's next comes first. */
+	/* Pairs with the release in flow_return(): next is valid. */
 	uint64_t stack = atomic_load_explicit(&table->returned, memory_order_acquire), rest;
 
 	do {
@@ -77,9 +77,7 @@ void flow_return(struct flow_table *table, uint32_t entry)
 		memory_order_relaxed));
 }
 
-/*
- * ---- The sketch
- */
+/* ---- Sketch */
 
 static uint32_t default_deep_flows(uint64_t width)
 {
@@ -94,7 +92,7 @@ static const char *check(struct sketch_params *params)
 		params->depth = 1;
 	if (params->width == 0)
 		params->width = DEFAULT_WIDTH;
-	params->candidates = 0; /* all of them */
+	params->candidates = 0; /* the table lists all keys */
 
 	if (params->depth != 1)
 		return "depth is 1: a flow table has one row of buckets";
@@ -158,7 +156,7 @@ static struct sketch *create(const struct sketch_params *params)
 	return &table->sketch;
 }
 
-/* Entries that were never taken are still zero; IPv6 keys may stay. */
+/* Clears the taken entries only; others are still zero. IPv6 keys can stay. */
 static void reset(struct sketch *sketch)
 {
 	struct flow_table *table = flow_table_of(sketch);
@@ -168,9 +166,7 @@ static void reset(struct sketch *sketch)
 	empty(table);
 }
 
-/*
- * ---- What the table holds
- */
+/* ---- Readout */
 
 static struct key key_of(const struct flow_entry *entry, const struct key6 *key6)
 {
@@ -186,12 +182,12 @@ static struct key key_of(const struct flow_entry *entry, const struct key6 *key6
 	return key;
 }
 
-/* Entries whose hashes are computed together. */
+/* Entries whose hashes are computed as one burst. */
 struct listing {
 	const struct flow_table *table;
 	sketch_emit_fn emit;
 	void *arg;
-	bool expired; /* they are idle, whatever the time */
+	bool expired; /* true: all entries are idle */
 	struct key_burst keys;
 	const struct flow_entry *entries[BURST_MAX];
 	const struct flow_detail *details[BURST_MAX];
@@ -328,7 +324,7 @@ static bool lists_all_keys(const struct sketch *sketch)
 	return shed(sketch).packets == 0;
 }
 
-/* All that was shed may have been of one key. */
+/* All shed packets may belong to one key. */
 static uint64_t missed(const struct sketch *sketch, const struct key_hash *hash)
 {
 	struct sketch_shed all = shed(sketch);
@@ -365,7 +361,7 @@ static const uint64_t *state_packets(const struct sketch *sketch)
 
 /* --- options --- */
 
-/* Why threads cannot share a table of these parameters. */
+/* Returns why threads cannot share a table with these parameters, or NULL. */
 static const char *check_shared(const struct sketch_params *params, const char **option)
 {
 	*option = "flow-detail";
