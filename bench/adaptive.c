@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench adaptive: the figures of Tangari et al., "Adaptive Traffic Monitoring for Software
- * Dataplanes" (2017), beside what the paper prints. Their losses are those of a queue model, and so
- * are these: fed with the paper's own figures, and with a profile of this host. What takes time here
- * (a packet by skew, a decision) is measured.
+ * sketchtap-bench adaptive: repeats the figures of Tangari et al., "Adaptive Traffic Monitoring for
+ * Software Dataplanes" (2017), and prints the values of the paper next to them. Losses come from a
+ * queue model, as in the paper. It uses the figures of the paper, and with --profile those of this
+ * host. The times of a packet by skew and of a decision are measured.
  */
 
 #include <inttypes.h>
@@ -41,12 +41,12 @@
 #define HEAP_MB       128
 #define SKEWS         9 /* exponents 0 to 2 */
 #define SKEW_STEP_E6  250000
-#define TRACES        1000 /* of known P */
+#define TRACES        1000 /* traces with a known share of cache hits, P */
 #define SAMPLES       1000
 #define QUANTILES     4096
-#define DECISIONS     51 /* of which the median is said */
+#define DECISIONS     51 /* measurements; the median is printed */
 #define SINE_S        1.0
-#define FIXED_LOAD    0.6 /* of the capacity, beside co-runners: assumed */
+#define FIXED_LOAD    0.6 /* share of the capacity, next to co-runners: assumed */
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -78,7 +78,7 @@ struct adaptive {
 	struct cpus cpus;
 	uint32_t rounds, nb_buffers;
 	uint64_t packets;
-	struct profile profile; /* no rows: none was given */
+	struct profile profile; /* no rows without --profile */
 	struct system paper, host;
 	struct workload *workloads[SKEWS];
 	double in_bursts[SKEWS], singly[SKEWS]; /* ns */
@@ -120,7 +120,7 @@ static void cell(struct adaptive *bench, const char *column, double value)
 
 /* --- figure 1: the time of a packet by skew --- */
 
-/* Bursts of `size` of what the workload has; returns ns a packet. */
+/* Counts the packets of a workload, one by one or in bursts. Returns ns per packet. */
 static double time_pass(struct sketch *sketch, const struct workload *workload,
 	struct key_burst *burst, bool singly)
 {
@@ -157,7 +157,7 @@ static bool time_skew(struct adaptive *bench, uint32_t skew, double *in_bursts, 
 	if (sketch == NULL)
 		return false;
 	workload_burst_init(&burst);
-	time_pass(sketch, bench->workloads[skew], &burst, false); /* flows are known */
+	time_pass(sketch, bench->workloads[skew], &burst, false); /* insert the flows */
 	*in_bursts = time_pass(sketch, bench->workloads[skew], &burst, false);
 	*singly = time_pass(sketch, bench->workloads[skew], &burst, true);
 	ops->destroy(sketch);
@@ -225,11 +225,11 @@ static bool run_figure_1(struct adaptive *bench)
 			bench->in_bursts[0] / bench->in_bursts[SKEWS - 1],
 			bench->singly[0] / bench->singly[SKEWS - 1]);
 	else
-		log_error("no memory for the flow table or its traffic");
+		log_error("out of memory for the flow table or its traffic");
 	return right;
 }
 
-/* --- figure 3: the share that is found in a cache --- */
+/* --- figure 3: cache hit rate --- */
 
 static double quantile(const struct distribution *times, double share)
 {
@@ -259,7 +259,10 @@ static struct distribution gumbel(const char *setting)
 	return times;
 }
 
-/* Of traces of known P, the error by the nearest mean, by the paper's rule, and by ours. */
+/*
+ * Prints the mean error of the estimated P over traces with a known P. Three estimators: nearest
+ * mean, the rule of the paper, and cache_share_estimate().
+ */
 static void print_shares(struct adaptive *bench, const char *source, const struct distribution *hit,
 	const struct distribution *miss)
 {
@@ -341,15 +344,15 @@ static double steady(const struct load *load, double at)
 	return load->peak;
 }
 
-/* The exponent falls from 1.5 to 1 in a second, in steps of 20 ms. */
+/* Zipf's exponent falls from 1.5 to 1 in one second, in steps of 20 ms. */
 static double exponent_at(double at)
 {
 	return 1.5 - 0.5 * floor(at / 0.02) * 0.02;
 }
 
 /*
- * The paper's by the exponents at which packets begin to be lost, without adapting and with all
- * flows in the first state, and a line through both.
+ * Extra time of the paper's model: a line through two exponents, those at which packets begin to be
+ * lost without adapting and with all flows in the first state.
  */
 static double paper_more_ns(const struct load *load, double at)
 {
@@ -365,7 +368,7 @@ static double paper_more_ns(const struct load *load, double at)
 	       (from - exponent_at(at)) * (full - least) / (from - to);
 }
 
-/* By what was measured of a flow table, in bursts. */
+/* Extra time of this host: interpolates the measured times of the flow table, in bursts. */
 static double host_more_ns(const struct load *load, double at)
 {
 	const struct adaptive *bench = load->arg;
@@ -400,7 +403,7 @@ static void print_lost(struct adaptive *bench, const struct experiment *experime
 	figures_row(&bench->figures);
 }
 
-/* What had been reached when the first packet was lost. */
+/* Prints the rate or the exponent at which the first packet was lost. */
 static void print_first(
 	struct adaptive *bench, const struct experiment *experiment, const struct outcome *outcomes)
 {
@@ -460,7 +463,7 @@ static void run_experiment(
 static void run_figure_5(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double capacity = 1e9 / system_full_ns(system, 0);
-	/* The paper's peak is 1 / 0.8 of what its system keeps up with. */
+	/* The peak of the paper is 1 / 0.8 of the capacity. */
 	struct load load = {.seconds = SINE_S, .peak = capacity / 0.8, .arg = bench};
 	struct experiment experiments[7] = {
 		{{.figure = "5a", .experiment = "ramp", .setting = "one core"}, load, false},
@@ -494,9 +497,9 @@ static void run_figure_5(struct adaptive *bench, const struct system *system, co
 	}
 }
 
-/* --- how much can come --- */
+/* --- highest rate without loss --- */
 
-#define RISE_S      4 /* of a ramp up to more than can be counted */
+#define RISE_S      4 /* duration of the ramp */
 #define RISE_BEYOND 1.25
 
 static double rise(const struct load *load, double at)
@@ -517,7 +520,7 @@ static void print_rates(struct adaptive *bench, const struct row *row, const dou
 	figures_row(&bench->figures);
 }
 
-/* What had been reached when the first packet was lost, of a rate that rises slowly. */
+/* Prints the highest rate without loss, from a rate that rises slowly. */
 static void run_capacity(struct adaptive *bench, const struct system *system, const char *source)
 {
 	double counted = 1e3 / system->count_ns, rates[WAYS];
@@ -546,7 +549,7 @@ struct decision {
 	struct choose_problem problem;
 	struct choose_states states;
 	struct choose_item *items;
-	double target_ns; /* 0: nothing fits, so all is given up */
+	double target_ns; /* 0: no measurement fits, all are switched off */
 	struct choice choice;
 	void *work;
 };
@@ -584,7 +587,10 @@ static void print_decision(struct adaptive *bench, const char *setting, const do
 	figures_row(&bench->figures);
 }
 
-/* The longest way: all is given up; of measurements of one rank (best's alone) the better half. */
+/*
+ * The slowest case: nothing fits, and all measurements are switched off. With one_rank, which only
+ * WAY_BEST handles, the better half fits.
+ */
 static void fill_decision(struct decision *decision, uint32_t items, uint32_t states, bool one_rank)
 {
 	decision->problem = (struct choose_problem){
@@ -620,7 +626,7 @@ static bool run_decision(
 
 	if (right) {
 		fill_decision(&decision, items, states, one_rank);
-		/* The paper's first two put flows back, its third switches queries off. */
+		/* The first two ways of the paper demote flows, the third switches off queries. */
 		for (uint32_t how = 0; how <= CHOOSE_BEST; how++)
 			us[how] = how == CHOOSE_BEST || (!one_rank && (how == CHOOSE_QUERIES) ==
 									      (states == 0))
@@ -628,7 +634,7 @@ static bool run_decision(
 					  : NAN;
 		print_decision(bench, setting, us);
 	} else {
-		log_error("no memory for %u queries", items);
+		log_error("out of memory for %u queries", items);
 	}
 	free(decision.items);
 	free(decision.choice.step);
@@ -648,14 +654,14 @@ static bool run_figure_6(struct adaptive *bench)
 	       run_decision(bench, "4096 of one rank", 4096, 0, true);
 }
 
-/* --- all of it --- */
+/* --- run --- */
 
 static bool run_all(void *arg)
 {
 	struct adaptive *bench = arg;
 
-	figures_heading(&bench->figures, "by the paper's figures%s%s",
-		bench->profile.n > 0 ? ", and by " : "; without --profile not by this host's",
+	figures_heading(&bench->figures, "with the figures of the paper%s%s",
+		bench->profile.n > 0 ? ", and with " : "; for those of this host use --profile",
 		bench->profile.n > 0 ? bench->host.name : "");
 	if (!run_figure_1(bench))
 		return false;
@@ -681,7 +687,7 @@ static bool read_profile(struct adaptive *bench)
 		return true;
 	in = regular_file_open(name);
 	if (in == NULL) {
-		log_error("--profile %s: cannot be opened", name);
+		log_error("--profile %s: cannot open", name);
 		return false;
 	}
 	right = profile_read(&bench->profile, in, name, error);
@@ -693,8 +699,9 @@ static bool read_profile(struct adaptive *bench)
 	}
 	if (system_of_profile(&bench->host, &bench->profile, name))
 		return true;
-	log_error(
-		"--profile %s: lacks a part or a sketch; sketchtap-bench profile makes one", name);
+	log_error("--profile %s: a part or a sketch is missing; create it with sketchtap-bench "
+		  "profile",
+		name);
 	return false;
 }
 
@@ -723,10 +730,10 @@ int bench_adaptive(struct config *config)
 /* --- options --- */
 
 static const struct option_row adaptive_rows[] = {
-	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round of what is measured."),
+	BENCH_ROW_PACKETS(4096, "524288", "Set the packets per round of measured times."),
 	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: a round of 16K packets, "
-			"and queues of 4096 packets alone."),
+	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 16K packets per round and only "
+			"queues of 4096 packets."),
 	{0},
 };
 

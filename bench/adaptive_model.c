@@ -24,7 +24,7 @@ static double middle(const char *setting)
 	return (paper_number("table1", setting, "p5") + paper_number("table1", setting, "p95")) / 2;
 }
 
-/* As queries: each on the flows that are in its state or a deeper one. */
+/* The states as queries: each counts the flows that are in its state or a deeper one. */
 static void add_paper_queries(struct system *system, const double *ns, uint32_t n)
 {
 	for (uint32_t q = 0; q < n; q++) {
@@ -53,7 +53,7 @@ void system_of_paper(struct system *system)
 	}
 	system->items[0] = (struct choose_item){.ns = {ns[0]}, .states = &system->states};
 	add_paper_queries(system, ns, n);
-	/* Of the ramp: 0.8 of the peak, which is 11.8 as it is printed. */
+	/* The capacity in the ramp: 0.8 of the peak, printed in the paper as 11.8 Mpps. */
 	system->fixed_ns = 1e3 / (0.8 * paper_number("model", "one core", "peak")) - mean;
 	system->memory_ns = system->fixed_ns * (middle("found_in_memory") - middle("timer")) /
 				    (middle("found_in_cache") - middle("timer")) -
@@ -73,7 +73,7 @@ static bool part_ns(
 	return row != NULL;
 }
 
-/* Where it is the first one with its key. The 5-tuple is hashed for all that run. */
+/* Adds the cost of a key that no earlier sketch uses. Parsing includes the hash of the 5-tuple. */
 static bool add_key(struct system *system, const struct profile *profile, const char *key)
 {
 	double ns;
@@ -105,14 +105,17 @@ static bool add_sketch(
 		!add_key(system, profile, what.key))
 		return false;
 	item->ns[0] = cached->times.mean + distinct;
-	item->error[1] = 1; /* of a quarter of the packets, and of none */
+	item->error[1] = 1; /* error of the steps: a quarter of the packets, off */
 	item->error[2] = 10;
 	system->memory_ns += fmax(uncached->times.mean - cached->times.mean, 0);
 	system->nb_items++;
 	return true;
 }
 
-/* As the governor does it: in equal parts, which fall with the packets that are looked at. */
+/*
+ * Shares the common costs as the shed controller does: equally, and proportional to the sampling
+ * rate.
+ */
 static void share_out(struct system *system)
 {
 	for (uint32_t i = 0; i < system->nb_items; i++) {
@@ -162,7 +165,7 @@ struct runner {
 	struct step_hysteresis hysteresis;
 	uint8_t steps[2][SYSTEM_ITEMS_MAX];
 	struct choose_flows flows[2][SYSTEM_ITEMS_MAX];
-	double at; /* when the next window begins */
+	double at; /* s, start of the next window */
 	struct queue_shedding shedding;
 	struct shedding_queue queue;
 	double skipped;
@@ -196,7 +199,7 @@ static double decide_window(void *context, const struct demand_window *window)
 	return runner->hysteresis.now.ns;
 }
 
-/* What a burst takes at the level that the valve has now. */
+/* Returns the ns of a burst at the present level of queue shedding. */
 static double valve_ns(void *context, double backlog, double n, double packet_ns)
 {
 	struct runner *runner = context;
@@ -204,7 +207,7 @@ static double valve_ns(void *context, double backlog, double n, double packet_ns
 
 	queue_shedding_look(&runner->shedding, &runner->queue,
 		(uint32_t)fmin(quarters, SHED_QUARTERS - 1), backlog >= 1);
-	/* Nothing waits: which measurements may is the operator's to say. */
+	/* No measurement is skipped by priority, because there are no priorities here. */
 	if (runner->shedding.level == SHED_LEVEL_SOME)
 		looked_at = fmin(n / (1U << runner->shedding.shift), SHED_LOOKS_MAX);
 	else if (runner->shedding.level == SHED_LEVEL_COUNT)

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A worker that is offered more than it can measure, in the queue of queue_model.h, fed with what
- * packets cost by the paper's figures or by a host's profile, and adapted in different ways.
+ * Models an overloaded worker, with the queue of queue_model.h. Packet costs come from the figures
+ * of the paper or from the profile of a host. Each `way` adapts differently.
  */
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 
 enum way {
 	WAY_WITHOUT,
-	WAY_GREEDY, /* the paper's, by (4) as it is printed, from full detail in each window */
+	WAY_GREEDY, /* equation (4) of the paper as printed, from full detail in each window */
 	WAY_LSF,
 	WAY_QUERIES,
-	WAY_BEST, /* ours: demand.h with a reserve of 10 %, decide.h */
+	WAY_BEST, /* demand.h with a reserve of 10 %, decide.h */
 	WAY_BEST_SHEDDING,
 	WAYS,
 };
@@ -27,41 +27,45 @@ extern const char *const way_names[WAYS]; /* columns */
 
 #define SYSTEM_ITEMS_MAX 16
 
-/* Of what the time of a packet is made. */
+/* Costs of a packet. */
 struct system {
-	char name[PROFILE_TEXT_MAX]; /* whose figures */
-	double fixed_ns;             /* whatever is measured, and what finding in a cache takes */
-	double memory_ns;            /* more, where nothing is found in a cache */
-	double count_ns;             /* of a packet that is only counted */
-	double shared_ns;            /* of what measurements share: headers and keys */
+	char name[PROFILE_TEXT_MAX]; /* source of the figures */
+	double fixed_ns;             /* every packet, lookups in cache included */
+	double memory_ns;            /* extra, if no lookup hits a cache */
+	double count_ns;             /* packet that is only counted */
+	double shared_ns;            /* headers and keys, shared by measurements */
 	uint32_t nb_items, nb_queries;
 	struct choose_item items[SYSTEM_ITEMS_MAX];
-	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* the same for WAY_QUERIES */
+	struct choose_item queries[SYSTEM_ITEMS_MAX]; /* items for WAY_QUERIES */
 	struct choose_states states;
-	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX]; /* of the items */
+	char keys[SYSTEM_ITEMS_MAX][PROFILE_KEY_MAX]; /* keys of `items` */
 };
 
 /*
- * The paper's: capacity before it adapts, less the states' mean, is what is fixed. What it does not
- * tell is assumed: where it says so, in memory finding takes as much longer as in its Table I; a
- * packet that is only counted takes 10 ns.
+ * Fills the system of the paper. fixed_ns is the time per packet at capacity without adapting, less
+ * the mean time of the states. Assumed: lookups in memory take longer by the ratio of Table I, and
+ * a packet that is only counted takes 10 ns.
  */
 void system_of_paper(struct system *system);
 
 /*
- * A host's: each sketch of its profile is a measurement, ranked as they stand there, with the steps
- * of one in four packets, and off. False where the profile lacks something, or has no sketch.
+ * Fills the system of a host. Each sketch of the profile is a measurement, ranked by position, with
+ * two steps: one in four packets, and off. Returns false if the profile lacks a part or has no
+ * sketch.
  */
 bool system_of_profile(struct system *system, const struct profile *profile, const char *name);
 
-/* ns of a packet in full detail, of which so many find their entry in no cache. */
+/*
+ * Returns ns of a packet in full detail; `uncached` is the fraction of lookups that miss the
+ * caches.
+ */
 double system_full_ns(const struct system *system, double uncached);
 
 struct load {
 	double entries, seconds;
 	double (*rate)(const struct load *load, double at);
-	double peak, period; /* of the rate */
-	/* ns by which finding takes longer at a time; NULL: no longer. */
+	double peak, period; /* maximum and period (s) of the rate */
+	/* Returns extra ns per packet at time `at`. NULL: 0. */
 	double (*more_ns)(const struct load *load, double at);
 	double uncached;
 	const void *arg;
@@ -69,7 +73,7 @@ struct load {
 
 struct outcome {
 	struct queue_result queue;
-	double skipped; /* packets that the valve did not look at */
+	double skipped; /* packets that queue shedding did not sample */
 };
 
 struct outcome system_run(const struct system *system, const struct load *load, enum way way);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench all: every bench of this program, each in a process of its own, into a directory. The
- * script bench/tables of the sources puts what is there into the documents.
+ * sketchtap-bench all: runs every bench in its own process and writes CSV files into a directory.
+ * The script bench/tables of the sources puts them into the documents.
  */
 
 #include <errno.h>
@@ -31,13 +31,13 @@ extern char **environ;
 
 struct all_options {
 	const char *directory;
-	uint32_t which; /* bit i: steps[i]; none: all */
+	uint32_t which; /* bit i selects steps[i]; 0 selects all */
 	bool quick, force;
 };
 
 OPTION_OWNER(all)
 
-/* Which file a command's rows go to, and what it is given beside --quick or not. */
+/* The file name, the command, and its options without and with --quick. */
 static const struct step {
 	const char *name, *command, *full, *quick;
 } steps[] = {
@@ -74,7 +74,9 @@ static const struct step {
 		"--flows 10K --packets 64K --width 16K --buckets 16411 --rounds 1"},
 	{"flow-chains",
 		"flow-table --traffic zipf --collision list --table-hash coralreef,jenkins,murmur3",
-		/* Its loads, one for each hash: 0.40, 0.13 and 0.10 keys a bucket. */
+		/*
+		 * The loads of the paper, one for each hash: 0.40, 0.13 and 0.10 keys per bucket.
+		 */
 		"--flows 4M --packets 4M --buckets 1600000,4900000,6400000 --rounds 3",
 		"--flows 10K --packets 64K --width 16K --rounds 1"},
 	{"flow-hosts", "flow-table", "--hosts 200,400,800,1600 --rounds 15 --duration 50ms",
@@ -86,7 +88,7 @@ static const struct step {
 
 /* --- a step --- */
 
-/* Splits text, which it changes, at its spaces. Returns the number of words. */
+/* Splits text at spaces, in place. Returns the number of words. */
 static uint32_t split(char *text, char *words[WORDS_MAX])
 {
 	uint32_t n = 0;
@@ -98,7 +100,7 @@ static uint32_t split(char *text, char *words[WORDS_MAX])
 	return n;
 }
 
-/* Waits for it, and hands on a request to stop. */
+/* Waits for the child and forwards a stop request. Returns its exit status, or -1. */
 static int wait_for(pid_t child)
 {
 	bool told = false;
@@ -136,7 +138,7 @@ static bool run_step(const struct step *step, const struct config *config)
 	error = posix_spawn(&child, "/proc/self/exe", NULL, NULL, words, environ);
 	if (error == 0)
 		return wait_for(child) == 0;
-	log_error("sketchtap-bench %s cannot be started: %s", step->command, strerror(error));
+	log_error("sketchtap-bench %s: cannot start: %s", step->command, strerror(error));
 	return false;
 }
 
@@ -153,11 +155,11 @@ int bench_all(struct config *config)
 		if (choices_has(options->which, i) && !run_step(&steps[i], config) &&
 			!signals_stop_requested()) {
 			strcat(strcat(failed, " "), steps[i].name);
-			log_error("%s failed; the rest goes on", steps[i].name);
+			log_error("%s failed; continuing with the next bench", steps[i].name);
 		}
 	if (failed[0] == '\0')
 		return 0;
-	log_error("without figures:%s", failed);
+	log_error("failed benches:%s", failed);
 	return 1;
 }
 
@@ -172,7 +174,8 @@ static bool check_directory(const struct config *config,
 	const struct measurement_config *measurement, struct option_fault *fault)
 {
 	return all_options(config)->directory != NULL ||
-	       option_fault(fault, "directory", measurement, "is missing: where the files go");
+	       option_fault(
+		       fault, "directory", measurement, "is missing: the directory for CSV files");
 }
 
 static const struct option_row rows[] = {
@@ -182,16 +185,15 @@ static const struct option_row rows[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		OPTION_FIELD(all_options, directory),
-		.help = "Where the files go, a CSV for each of --which. It is made where it is not "
-			"there.",
+		.help = "Write a CSV file for each of --which to DIR. Create DIR if it does not exist.",
 	},
 	{
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(all_options, force),
-		.help = "Replace files that exist. Without it they are refused, and the rest is "
-			"measured.",
+		.help = "Replace existing files. Without it, benches whose file exists fail, and the "
+			"rest continue.",
 	},
 	{
 		.name = "which",
@@ -201,15 +203,14 @@ static const struct option_row rows[] = {
 		.word = step_word,
 		OPTION_FIELD(all_options, which),
 		.default_note = "all",
-		.help = "What to measure:",
+		.help = "Select what to measure:",
 	},
 	{
 		.name = "quick",
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(all_options, quick),
-		.help = "A few minutes in all, to see that everything works: the figures mean "
-			"little.",
+		.help = "Run a quick test of all benches, in a few minutes. The figures are not accurate.",
 	},
 	{0},
 };

@@ -40,10 +40,11 @@ static const struct option_owner *const of_all[] = {
 static const struct command kernels = {
 	.name = "kernels",
 	.usage = "[options]",
-	.summary = "the cost of counting a key, beside other structures",
-	.about = "Measures on this host what it costs to count a packet's key: each sketch, beside "
-		 "a floor\nof plain increments, DPDK's rte_member sketch, an exact rte_hash "
-		 "table and sketches of papers in\nthe memory of count-min, on the same keys.",
+	.summary = "the cost of counting a key, compared with other structures",
+	.about =
+		"Measures the cost of counting a key on this host, for each sketch. For comparison, "
+		"the same\nkeys are counted with plain increments, DPDK's rte_member sketch, an exact "
+		"rte_hash table, and\nsketches from papers with as much memory as count-min.",
 	.owners = of_kernels,
 	.run = bench_kernels,
 };
@@ -51,9 +52,10 @@ static const struct command kernels = {
 static const struct command worker = {
 	.name = "worker",
 	.usage = "[options]",
-	.summary = "what a whole measurement adds to a worker",
-	.about = "Measures on this host what a whole measurement adds to a worker that receives "
-		 "packets of the\ngenerator from a ring and frees them. Needs two CPUs.",
+	.summary = "the cost of a whole measurement on a worker",
+	.about =
+		"Measures the time that a whole measurement adds to a worker on this host. The "
+		"worker receives\npackets of the generator from a ring and frees them. Needs two CPUs.",
 	.owners = of_worker,
 	.run = bench_worker,
 };
@@ -61,10 +63,11 @@ static const struct command worker = {
 static const struct command parts = {
 	.name = "parts",
 	.usage = "[options]",
-	.summary = "what bench/targets judges",
-	.about = "Measures on this host what the project has targets for, a row for each part and "
-		 "round. The script\nbench/targets of the sources says of each target whether this "
-		 "host meets it.",
+	.summary = "all figures that have a performance target",
+	.about =
+		"Measures everything that has a performance target on this host, with one row per "
+		"part and round.\nThe script bench/targets of the sources checks whether this host "
+		"meets each target.",
 	.owners = of_parts,
 	.run = bench_parts,
 };
@@ -74,7 +77,7 @@ static const struct command pipeline = {
 	.usage = "[options]",
 	.summary = "loss, time and delay under the load of a generator",
 	.about = "Measures loss, time and delay of all designs, sharings and sketches under the "
-		 "load of a generator\non a CPU of its own.",
+		 "load of a generator,\nwhich has its own CPU.",
 	.owners = of_pipeline,
 	.run = bench_pipeline,
 };
@@ -85,8 +88,8 @@ static const struct command paper = {
 	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
 	.about =
 		"Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links Using "
-		"Multicore\nProcessors\" (2016), under a generator's load, with the paper's figures "
-		"beside ours where\nsettings are the same. Takes about ten minutes.",
+		"Multicore\nProcessors\" (2016), under the load of a generator, and prints the figures of "
+		"the paper where settings\nare the same. Takes about ten minutes.",
 	.owners = of_paper,
 	.run = bench_paper,
 };
@@ -94,10 +97,10 @@ static const struct command paper = {
 static const struct command flow_table = {
 	.name = "flow-table",
 	.usage = "[--pcap FILE] [options]",
-	.summary = "what a flow table costs",
-	.about = "Measures on this host what a flow table costs: structures for keys that collide, "
-		 "hashes and\nsizes, on kinds of traffic, with the lengths of chains. The defaults "
-		 "take about three minutes.",
+	.summary = "the cost of a flow table",
+	.about = "Measures the cost of a flow table and the lengths of its chains on this host, by "
+		 "collision\nstructure, hash, size and traffic. The defaults take about three "
+		 "minutes.",
 	.owners = of_flow_table,
 	.argument = "pcap",
 	.run = bench_flow_table,
@@ -106,12 +109,12 @@ static const struct command flow_table = {
 static const struct command collect = {
 	.name = "collect",
 	.usage = "[options]",
-	.summary = "what it costs to collect NetFlow, IPFIX and sFlow",
+	.summary = "the cost of collecting NetFlow, IPFIX and sFlow",
 	.about =
-		"Measures on this host what a record costs that a router exports: decoded, beside "
-		"libfixbuf; each\npacket once, and counted; received from a socket, beside nfcapd; "
-		"and the memory. A row for each\nfigure and round, which the script bench/targets "
-		"of the sources judges. Takes about eight minutes.",
+		"Measures the CPU time per flow record and the memory of a collector on this host: "
+		"decoding, compared\nwith libfixbuf; deduplication and counting; receiving from a "
+		"socket, compared with nfcapd. Prints one\nrow per figure and round, for the script "
+		"bench/targets of the sources. Takes about eight minutes.",
 	.owners = of_collect,
 	.run = bench_collect,
 };
@@ -119,12 +122,12 @@ static const struct command collect = {
 static const struct command exports = {
 	.name = "exports",
 	.usage = "[options]",
-	.summary = "what it costs to send what is measured",
-	.about = "Measures on this host what it costs to bring flow records into IPFIX, beside "
-		 "libfixbuf, and\ninto text, how long the records of an epoch's end take to "
-		 "leave, what Kafka takes of them, and\nwhat sending takes of a worker, of memory "
-		 "and of who scrapes. A row for each figure and round,\nwhich the script "
-		 "bench/targets of the sources judges. Takes about two minutes.",
+	.summary = "the cost of exporting results",
+	.about =
+		"Measures the cost of exports on this host: encoding flow records as IPFIX, compared "
+		"with libfixbuf,\nand as text; sending the records of an interval; Kafka; and the "
+		"effect on a worker, on memory\nand on scrapers. Prints one row per figure and round, "
+		"for the script bench/targets of the\nsources. Takes about two minutes.",
 	.owners = of_exports,
 	.run = bench_exports,
 };
@@ -132,10 +135,10 @@ static const struct command exports = {
 static const struct command forward = {
 	.name = "forward",
 	.usage = "[options]",
-	.summary = "what it costs to measure what is forwarded",
-	.about = "Measures on this host what measuring adds to a core that receives packets and "
-		 "sends them on:\non its path and beside it, above a loop that only receives and "
-		 "sends. Needs two CPUs.",
+	.summary = "the cost of measuring forwarded packets",
+	.about =
+		"Measures the time that measuring adds to a forwarding core on this host, on-path "
+		"and off-path,\ncompared with a loop that only receives and sends. Needs two CPUs.",
 	.owners = of_forward,
 	.run = bench_forward,
 };
@@ -143,13 +146,12 @@ static const struct command forward = {
 static const struct command profile = {
 	.name = "profile",
 	.usage = "[options] > FILE",
-	.summary = "what the parts of a packet cost, for --profile",
+	.summary = "the cost of each part of a packet, for --profile",
 	.about =
-		"Measures on this host what the parts of a packet cost with the keys, sketches and "
-		"widths of a run,\nand prints it as the file that sketchtap's --profile takes. It "
-		"takes the options of a run, or its\nconfiguration file; where packets come from "
-		"and go to does not matter, and --duration is how long\nit measures: 10 seconds. "
-		"Needs two CPUs.",
+		"Measures the cost of each part of a packet on this host, with the keys, sketches "
+		"and widths of a run,\nand prints a file for --profile of sketchtap. Takes the options "
+		"or the configuration file of a run.\nSources and destinations are ignored. "
+		"--duration sets the measuring time, 10 seconds by default.\nNeeds two CPUs.",
 	.owners = commands_owners_of_run,
 	.run = bench_profile,
 };
@@ -157,11 +159,12 @@ static const struct command profile = {
 static const struct command kernel = {
 	.name = "kernel",
 	.usage = "[--rival OBJECT.o:PROGRAM] [options]",
-	.summary = "what a packet costs that --kernel looks at",
-	.about = "Measures on this host what the program of --kernel takes of a packet's time in "
-		 "the kernel, on the\npath and beside it, above an empty program; beside the "
-		 "kernel's own table, and programs of others,\nwhich take turns on the same "
-		 "packets. Needs what --kernel needs.",
+	.summary = "the cost of a packet with --kernel",
+	.about =
+		"Measures the time per packet of the eBPF programs of --kernel on this host, on-path "
+		"and off-path,\nless the time of an empty program. The kernel's own table and the "
+		"programs of --rival are\nmeasured on the same packets. Has the same requirements as "
+		"--kernel.",
 	.owners = of_kernel,
 	.run = bench_kernel,
 };
@@ -169,12 +172,12 @@ static const struct command kernel = {
 static const struct command adaptive = {
 	.name = "adaptive",
 	.usage = "[--profile FILE] [options]",
-	.summary = "what adapting to a load is worth, beside a paper's figures",
+	.summary = "losses with and without adapting, compared with a paper",
 	.about =
 		"Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for Software "
-		"Dataplanes\"\n(2017): what a queue loses without adapting and with each way of it, "
-		"by the paper's figures and\nby a profile of this host; and what takes time, measured "
-		"here. Takes some ten seconds.",
+		"Dataplanes\"\n(2017): modelled losses of a queue without adapting and with each way of "
+		"adapting, with the costs of\nthe paper and of a profile of this host; and measured "
+		"times. Takes about ten seconds.",
 	.owners = of_adaptive,
 	.run = bench_adaptive,
 };
@@ -182,11 +185,11 @@ static const struct command adaptive = {
 static const struct command all = {
 	.name = "all",
 	.usage = "DIR [options]",
-	.summary = "all of these, into a directory",
+	.summary = "all benches, into a directory",
 	.about =
-		"Runs all of these on this host, one after the other, into CSV files in a directory, "
-		"from which the\nscript bench/tables of the sources makes the tables and pictures of "
-		"the documents. Takes about an\nhour, on a machine that does nothing else.",
+		"Runs all benches on this host, one after the other, and writes CSV files into a "
+		"directory. From these\nthe script bench/tables of the sources makes the tables and "
+		"figures of the documents. Takes about an\nhour on an idle machine.",
 	.owners = of_all,
 	.argument = "directory",
 	.run = bench_all,

@@ -1,46 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* `sketchtap-bench`: what this host can do. Each returns an exit status. */
+/* Commands of sketchtap-bench. Each returns an exit status. */
 
 #include "config/config.h"
 
-/* What it costs to count a key, in memory. */
+/* Measures the cost of counting a key, in memory. */
 int bench_kernels(struct config *config);
 
-/* What a measurement adds to a worker that receives and frees. */
+/* Measures the time that a measurement adds to a worker that receives and frees. */
 int bench_worker(struct config *config);
 
-/* What the project has targets for. */
+/* Measures everything that has a performance target. */
 int bench_parts(struct config *config);
 
-/* Loss, time and delay of the whole engine under a generator's load, or that of --port. */
+/* Measures loss, time and delay of a run under the load of a generator or of --port. */
 int bench_pipeline(struct config *config);
-/* The figures of Wu et al. (2016), beside the paper's. */
+/* Repeats the evaluation of Wu et al. (2016). */
 int bench_paper(struct config *config);
 
-/* What a flow table costs by structure, hash, size and traffic. */
+/* Measures the cost of a flow table by structure, hash, size and traffic. */
 int bench_flow_table(struct config *config);
 
-/* What it costs to collect what routers export. */
+/* Measures the cost of collecting flow records. */
 int bench_collect(struct config *config);
 
-/* What it costs to send what is measured. */
+/* Measures the cost of exporting results. */
 int bench_exports(struct config *config);
 
-/* What it costs to measure what is forwarded. */
+/* Measures the cost of measuring forwarded packets. */
 int bench_forward(struct config *config);
-/* What the parts of a packet cost, for --profile. */
+/* Measures the cost of each part of a packet, for --profile. */
 int bench_profile(struct config *config);
-/* The figures of Tangari et al. (2017), beside the paper's. */
+/* Repeats the figures of Tangari et al. (2017). */
 int bench_adaptive(struct config *config);
-/* What a packet costs that a program in the kernel looks at. */
+/* Measures the cost of a packet in the eBPF programs of --kernel. */
 int bench_kernel(struct config *config);
 
-/* All of these, into a directory. */
+/* Runs all benches, into a directory. */
 int bench_all(struct config *config);
 
-/* Their options. */
 extern const struct option_owner kernels_owner, worker_owner, parts_owner, pipeline_owner,
 	paper_owner, pipeline_pace_owner, pipeline_port_owner, experiment_owner,
 	flow_table_bench_owner, flow_table_common_owner, forward_bench_owner,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define STEPS 60 /* of a bisection */
+#define STEPS 60 /* bisection steps */
 
 struct cache_share cache_share_of(
 	const struct distribution *cached, const struct distribution *uncached)

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * How many of the entries that packets asked for were in a cache (P of Tangari et al.), by the times
- * of some of them and how such times are distributed, in a cache and in memory.
+ * Estimates the cache hit rate (P of Tangari et al.) from sampled lookup times and the
+ * distributions of times in a cache and in memory.
  *
- * A time t is a cache's where a cache takes as long or longer more often than memory takes no longer:
- * 1 - CDF_cache(t) >= CDF_memory(t). The left side falls and the right one rises, so all that is
- * needed of both in a run is the time at which they meet.
+ * A time t counts as a hit if 1 - CDF_cache(t) >= CDF_memory(t): a cache takes at least t more
+ * often than memory takes at most t. The left side falls and the right side rises, so a run needs
+ * only the time at which they meet.
  */
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #include "adapt/distribution.h"
 
 struct cache_share {
-	double longest_ns; /* that is a cache's */
-	double wrong;      /* share of either that is taken for the other */
+	double longest_ns; /* ns, the longest time that counts as a hit */
+	double wrong;      /* fraction of hits, and of misses, that is misclassified */
 };
 
 struct cache_share cache_share_of(
@@ -28,5 +28,5 @@ static inline bool cache_share_hit(const struct cache_share *share, double ns)
 	return ns <= share->longest_ns;
 }
 
-/* P, less what is known to be taken for the other: 0 to 1. */
+/* Returns P, corrected for misclassified times: 0 to 1. */
 double cache_share_estimate(const struct cache_share *share, uint64_t hits, uint64_t samples);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench collect: what it costs to collect what routers export, for a record: decoded,
- * beside libfixbuf on the same messages; each packet once, and counted, by protocol, flows and
- * routers that report each of them; received from a socket, beside nfcapd; and the memory. A row for
- * each figure and round, as those of `parts`; those of one heading take turns.
+ * sketchtap-bench collect: measures the cost of a flow record in a collector: decoding, compared
+ * with libfixbuf on the same messages; deduplication and counting, by protocol, flows and routers
+ * per flow; receiving from a socket, compared with nfcapd; and memory. Prints one row per figure
+ * and round, in the format of `parts`. Entries under one heading take turns.
  */
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "bench/fixbuf.h"
 #include "bench/rounds.h"
 
-#define RECORDS          UINT64_C(1000000) /* of a round, or so many flows as there are */
+#define RECORDS          UINT64_C(1000000) /* per round; one cycle of all flows if that is more */
 #define QUICK_RECORDS    UINT64_C(50000)
 #define RECEIVE_MS       3000
 #define QUICK_RECEIVE_MS 300
@@ -32,15 +32,15 @@
 
 /* --- from memory --- */
 
-/* Who takes turns on datagrams. */
+/* A decoder or a collector that takes turns with others on the same datagrams. */
 struct entry {
 	char name[NAME_MAX_BYTES];
 	const struct exported *exported;
-	struct collect_bench *collecting; /* NULL: it is libfixbuf */
+	struct collect_bench *collecting; /* NULL for libfixbuf */
 	struct fixbuf *fixbuf;
 	bool sampled;
 	int64_t now;
-	struct collect_bench_counts counts; /* of libfixbuf */
+	struct collect_bench_counts counts; /* libfixbuf only */
 };
 
 static struct collect_bench_counts counts_of(const struct entry *entry)
@@ -59,7 +59,7 @@ static void run_entry(void *arg, uint32_t t)
 		fixbuf_run(entry->fixbuf, entry->exported, &entry->counts);
 }
 
-/* Whether it is the truth that a run added. */
+/* Returns true if the last run counted exactly the exported records and packets. */
 static bool is_right(const struct entry *entry, const struct collect_bench_counts *before)
 {
 	const struct exported *exported = entry->exported;
@@ -81,14 +81,14 @@ static bool time_entry(struct rounds_bench *bench, struct entry *entry, uint32_t
 	if (!cpus_run(&bench->cpus, 1, run_entry, entry, &seconds))
 		return false;
 	if (!is_right(entry, &before))
-		return rounds_fail(bench, "%s: what it says is not the truth", entry->name);
+		return rounds_fail(bench, "%s: wrong number of records or packets", entry->name);
 	if (round != UINT32_MAX)
 		rounds_row(bench, entry->name, round,
 			seconds * 1e9 / (double)entry->exported->records, "ns");
 	return true;
 }
 
-/* Those that could be made, in turns; the first turn finds all flows new, and is not told. */
+/* Runs all rounds of the entries, which take turns. */
 static bool take_turns(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	for (uint32_t r = 0; r < bench->rounds; r++)
@@ -114,7 +114,7 @@ static struct exported *make_exports(const struct rounds_bench *bench, enum flow
 }
 
 static const uint64_t flow_counts[] = {10000, 1000000};
-static const char *const flow_names[] = {"10 K", "1 M"}; /* a tenth of that with --quick */
+static const char *const flow_names[] = {"10 K", "1 M"}; /* flows; a tenth with --quick */
 static const uint32_t router_counts[] = {1, 4};
 static const char *const depth_names[] = {
 	[COLLECT_BENCH_RECORDS] = "decode",
@@ -140,7 +140,10 @@ static bool open_entry(struct rounds_bench *bench, struct entry *entry,
 	return entry->collecting != NULL;
 }
 
-/* Datagrams in another order: all flows are there afterwards, and none where it is next found. */
+/*
+ * Feeds all flows once, in another order, so that all entries exist and none is found in its order
+ * of insertion.
+ */
 static bool warm_up(struct rounds_bench *bench, struct entry *entries, uint32_t n)
 {
 	const struct exported_spec *spec = &entries[0].exported->spec;
@@ -177,11 +180,13 @@ static bool run_traffic(
 	return fine;
 }
 
-/* sFlow's samples take four times the room of records: a million flows of it by one router. */
+/*
+ * One router for a million flows of sFlow, because its samples are four times as large as records.
+ */
 static bool run_memory(struct rounds_bench *bench)
 {
 	figures_heading(&bench->figures,
-		"records in memory: of one lcore; %u routers report each flow, in any order",
+		"records in memory, on one lcore; %u routers report each flow, in any order",
 		router_counts[1]);
 	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT; p++)
 		for (uint32_t f = 0; f < 2; f++)
@@ -196,7 +201,7 @@ static bool run_memory(struct rounds_bench *bench)
 	return true;
 }
 
-/* --- decoding alone --- */
+/* --- decoding --- */
 
 static bool open_fixbuf(
 	struct rounds_bench *bench, struct entry *entry, const struct exported *exported)
@@ -219,8 +224,8 @@ static bool run_decoders(struct rounds_bench *bench)
 	bool fine = true;
 	uint32_t n = 0;
 
-	figures_heading(&bench->figures, "decoders alone (libfixbuf %s)",
-		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
+	figures_heading(&bench->figures, "decoders (libfixbuf %s)",
+		fixbuf_version() != NULL ? fixbuf_version() : "not built in");
 	for (uint32_t p = 0; p < FLOW_PROTOCOL_COUNT && fine; p++) {
 		exported[p] = make_exports(bench, (enum flow_protocol)p, 10000, 1, bench->seed);
 		fine = exported[p] != NULL &&
@@ -299,8 +304,8 @@ static bool run_receivers(struct rounds_bench *bench)
 	bool fine;
 
 	figures_heading(&bench->figures,
-		"received from a socket of loopback, with a buffer of 4 MB: CPU time of the "
-		"process, of user and kernel");
+		"received from a loopback socket with a buffer of 4 MB: CPU time of the process, "
+		"user and kernel");
 	fine = exported != NULL && run_rates(bench, exported);
 	exported_destroy(exported);
 	return fine;
@@ -322,17 +327,17 @@ static bool run_growth(struct rounds_bench *bench)
 
 	if (exported == NULL)
 		return false;
-	figures_heading(&bench->figures, "memory of a process that collects");
+	figures_heading(&bench->figures, "memory of a collector process");
 	flows = collectors_growth(exported);
 	exported_destroy(exported);
 	templates = collectors_templates_growth(bench->quick ? 100 : EXPORTERS, TEMPLATES);
 	rounds_row(bench, "memory: 1 M flows x 4 routers", 0, flows, "MB");
 	rounds_row(bench, "memory: 10 000 exporters x 20 templates", 0, templates, "MB");
 	return (flows > 0 && templates > 0) ||
-	       rounds_fail(bench, "flows or templates had no room, or memory is not known");
+	       rounds_fail(bench, "flows or templates did not fit, or the memory is unknown");
 }
 
-/* --- all of it --- */
+/* --- run --- */
 
 static bool run_all(struct rounds_bench *bench)
 {

@@ -13,7 +13,7 @@
 #include "parallel/workers/node_memory.h"
 #include "sketch/measurement.h"
 
-/* As collect's options are where nobody gives others (collect/options.c). */
+/* The defaults of the options of sketchtap collect (collect/options.c). */
 #define EXPORTERS_MAX  10000
 #define TEMPLATE_BYTES ((size_t)64 << 20)
 #define WAITING_BYTES  ((size_t)16 << 20)
@@ -24,12 +24,12 @@ struct collect_bench {
 	enum collect_bench_depth depth;
 	struct collect_bench_counts counts;
 
-	/* Of records alone. */
+	/* COLLECT_BENCH_RECORDS. */
 	struct record_handler sink;
 	struct flow_record batch[DECODE_BATCH];
-	struct templates *templates[COLLECT_BENCH_ROUTERS_MAX + 1]; /* by domain */
+	struct templates *templates[COLLECT_BENCH_ROUTERS_MAX + 1]; /* indexed by domain */
 
-	/* Of more. */
+	/* All other depths. */
 	struct collector *collector;
 	struct dedup *dedup;
 	struct record_counts *by_exporter;
@@ -41,7 +41,7 @@ struct collect_bench {
 	struct hyperloglog *distinct;
 };
 
-/* --- records alone --- */
+/* --- records only --- */
 
 static void add_records(void *arg, uint32_t n)
 {
@@ -99,7 +99,7 @@ static void decode(struct collect_bench *bench, const struct datagram *datagram)
 	flow_protocol_decode(&header, *templates, datagram->data, datagram->len, &bench->sink);
 }
 
-/* --- more --- */
+/* --- observations and beyond --- */
 
 static void count(struct collect_bench *bench, const struct observation *observations, uint32_t n)
 {

@@ -28,13 +28,13 @@
 #include "parallel/plan/machine.h"
 #include "parallel/plan/plan.h"
 
-#define START_MS   10000 /* until it listens, at most */
-#define SETTLE_MS  500   /* from there until it has begun */
+#define START_MS   10000 /* limit for the start of a collector */
+#define SETTLE_MS  500   /* wait after it listens */
 #define DRAIN_MS   500
 #define SEND_BATCH 32
 #define MESSAGE    1500
 
-/* What our own tell of themselves at their end. */
+/* Result that a child of this program writes to its pipe. */
 struct told {
 	double value;
 };
@@ -44,7 +44,7 @@ struct started {
 	pid_t pid;
 	uint16_t port;
 	char directory[64];
-	int pipe; /* from ours; -1 */
+	int pipe; /* read end of the pipe from the child; -1 if closed */
 };
 
 static void sleep_ms(uint64_t ms)
@@ -54,7 +54,7 @@ static void sleep_ms(uint64_t ms)
 	nanosleep(&time, NULL);
 }
 
-/* --- ours --- */
+/* --- collectors in this program --- */
 
 static struct listener *open_listener(uint16_t port)
 {
@@ -86,7 +86,7 @@ static void receive(struct listener *listener, struct collect_bench *bench)
 	}
 }
 
-/* In the child: tells how many records it saw. */
+/* Runs in the child. Writes the number of records to the pipe when stopped. */
 static void receive_here(enum collectors_kind kind, uint16_t port, uint64_t flows, int out)
 {
 	struct collect_bench *bench = collect_bench_create(
@@ -142,7 +142,7 @@ static void silence(void)
 	dup2(null, STDERR_FILENO);
 }
 
-/* One that nobody has. */
+/* Returns an unused UDP port, or 0. */
 static uint16_t free_port(void)
 {
 	struct sockaddr_in address = {
@@ -184,8 +184,8 @@ static void remove_directory(const char *path)
 }
 
 /*
- * The socket's line in the kernel's tables: false where nobody listens. *queued: bytes that wait;
- * *lost: datagrams for which there was no room.
+ * Finds the socket in a table of the kernel. Returns false if the port has no socket. *queued:
+ * bytes in the receive queue. *lost: datagrams dropped because the queue was full.
  */
 static bool find_in_table(const char *table, uint16_t port, uint64_t *queued, uint64_t *lost)
 {
@@ -223,7 +223,7 @@ static bool wait_for_socket(struct started *started)
 		if (find_socket(started->port, &queued, &lost))
 			return true;
 		if (waitpid(started->pid, NULL, WNOHANG) != 0) {
-			started->pid = -1; /* it has ended: its number may be another's */
+			started->pid = -1; /* ended: the pid may be reused */
 			return false;
 		}
 		sleep_ms(10);
@@ -231,7 +231,7 @@ static bool wait_for_socket(struct started *started)
 	return false;
 }
 
-/* ns of CPU that its threads took so far. */
+/* Returns the CPU time of all threads in ns. */
 static uint64_t cpu_of(pid_t pid)
 {
 	char path[PATH_MAX];
@@ -275,7 +275,7 @@ static int open_sender(uint16_t port)
 	return fd;
 }
 
-/* Datagrams [from, to). */
+/* Sends the datagrams [from, to). */
 static bool send_some(int fd, const struct exported *exported, uint32_t from, uint32_t to)
 {
 	struct mmsghdr messages[SEND_BATCH];
@@ -301,7 +301,7 @@ static bool send_some(int fd, const struct exported *exported, uint32_t from, ui
 	return true;
 }
 
-/* Returns how many records went out; 0: they could not. */
+/* Returns the number of records sent, 0 on error. */
 static uint64_t send_at_rate(
 	uint16_t port, const struct exported *exported, uint64_t records, uint64_t rate)
 {
@@ -337,8 +337,8 @@ static bool start(const struct config *config, const struct exported *exported,
 
 	started->port = free_port();
 	if (started->port == 0 || !make_directory(started) || pipe2(pipes, O_CLOEXEC) != 0) {
-		snprintf(error, COLLECTORS_ERROR_MAX, "a port, a directory or a pipe: %s",
-			strerror(errno));
+		snprintf(error, COLLECTORS_ERROR_MAX,
+			"cannot create a port, a directory or a pipe: %s", strerror(errno));
 		return false;
 	}
 	started->pid = fork();
@@ -352,12 +352,12 @@ static bool start(const struct config *config, const struct exported *exported,
 	started->pipe = pipes[0];
 	if (started->pid > 0 && wait_for_socket(started))
 		return true;
-	snprintf(error, COLLECTORS_ERROR_MAX, "a collector does not begin to listen on port %u",
+	snprintf(error, COLLECTORS_ERROR_MAX, "the collector does not listen on port %u",
 		started->port);
 	return false;
 }
 
-/* Ends it; false where it says that it did not see all records that came. */
+/* Ends the collector. Returns false if it reports fewer records than were sent, with none lost. */
 static bool stop(struct started *started, uint64_t records, bool lost, char *error)
 {
 	bool tells = started->kind == COLLECTORS_RECEIVED || started->kind == COLLECTORS_COUNTED;
@@ -372,8 +372,8 @@ static bool stop(struct started *started, uint64_t records, bool lost, char *err
 		right = read(started->pipe, &told, sizeof(told)) == sizeof(told) &&
 			told.value == (double)records;
 	if (!right)
-		snprintf(error, COLLECTORS_ERROR_MAX, "%.0f records were seen of %llu", told.value,
-			(unsigned long long)records);
+		snprintf(error, COLLECTORS_ERROR_MAX, "the collector received %.0f of %llu records",
+			told.value, (unsigned long long)records);
 	if (started->pipe >= 0)
 		close(started->pipe);
 	if (started->directory[0] != '\0')
@@ -398,8 +398,8 @@ bool collectors_run(const struct config *config, enum collectors_kind kind,
 			sample->ns = (double)(cpu_of(started.pid) - before) / (double)sent;
 		if (!find_socket(started.port, &queued, &sample->lost) || sent == 0) {
 			snprintf(error, COLLECTORS_ERROR_MAX,
-				"the collector ended, or nothing "
-				"could be sent to it");
+				"the collector ended, or sending to it "
+				"failed");
 			sent = 0;
 		}
 	}
@@ -425,7 +425,7 @@ bool collectors_has(enum collectors_kind kind)
 
 /* --- memory --- */
 
-/* MB of this process. */
+/* Returns the resident memory of this process in MB. */
 static double resident(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
@@ -438,7 +438,7 @@ static double resident(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-/* What measure() returns, of a process that did nothing else. */
+/* Runs measure() in a fresh child process. Returns its result, or 0 on error. */
 static double in_process(double (*measure)(const void *arg), const void *arg)
 {
 	struct told told = {0};
@@ -472,7 +472,7 @@ static double grow(const void *arg)
 	if (bench == NULL)
 		return 0;
 	collect_bench_run(bench, exported, &now);
-	/* All flows had room: each packet was counted once. */
+	/* Each packet was counted once only if all flows fit. */
 	if (collect_bench_counts(bench).measured != exported->packets)
 		return 0;
 	return resident() - before;
@@ -487,7 +487,7 @@ struct told_templates {
 	uint32_t exporters, templates;
 };
 
-/* An IPFIX message with one template, of 18 fields of 4 bytes. */
+/* Writes an IPFIX message with one template of 18 fields. Returns its length. */
 static uint32_t write_template(uint8_t *message, uint32_t id)
 {
 	static const uint16_t elements[] = {

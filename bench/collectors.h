@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Collectors that receive from a socket of loopback, each in a process of its own: what they take of
- * a CPU for a record, and what the kernel dropped for them.
+ * Runs collectors in processes of their own, which receive from a loopback socket. Measures their
+ * CPU time per record and the datagrams that the kernel dropped.
  */
 
 #include <stdbool.h>
@@ -13,37 +13,37 @@
 #include "config/config.h"
 
 #define COLLECTORS_ERROR_MAX 256
-#define COLLECTORS_BUFFER    (4u << 20) /* bytes that the kernel holds for them */
+#define COLLECTORS_BUFFER    (4u << 20) /* bytes, receive buffer of the socket */
 
 enum collectors_kind {
 	COLLECTORS_NFCAPD,
 	COLLECTORS_GOFLOW2,
-	COLLECTORS_RECEIVED,  /* ours: received and decoded */
-	COLLECTORS_COUNTED,   /* ours, and counted, on one thread */
+	COLLECTORS_RECEIVED,  /* own code: receive and decode */
+	COLLECTORS_COUNTED,   /* own code: also count, on one thread */
 	COLLECTORS_SKETCHTAP, /* sketchtap collect, as a user starts it */
 };
 
 struct collectors_sample {
-	double ns;     /* of CPU, of user and kernel, for a record; by all its threads */
+	double ns;     /* CPU time per record, user and kernel, of all threads */
 	uint64_t lost; /* datagrams */
 };
 
-/* Whether it is installed. */
+/* Returns true if the collector is installed. */
 bool collectors_has(enum collectors_kind kind);
 
 /*
- * Starts it, sends it the first records at `rate` a second, ends it. False with one line in
- * error[COLLECTORS_ERROR_MAX].
+ * Starts the collector, sends it `records` records at `rate` per second, and ends it. Returns false
+ * with one line in error[COLLECTORS_ERROR_MAX].
  */
 bool collectors_run(const struct config *config, enum collectors_kind kind,
 	const struct exported *exported, uint64_t records, uint64_t rate,
 	struct collectors_sample *sample, char *error);
 
-/* By how much a process grows that counts them all, in MB; 0 where that is not known. */
+/* Returns the MB by which a process grows when it counts all of `exported`, or 0 if unknown. */
 double collectors_growth(const struct exported *exported);
 
 /*
- * By how much one grows that is told `templates` templates by each of so many exporters, in MB; 0
- * where that is not known, or where templates had no room.
+ * Returns the MB by which a collector grows with `templates` templates from each of `exporters`
+ * exporters, or 0 if unknown or if templates did not fit.
  */
 double collectors_templates_growth(uint32_t exporters, uint32_t templates);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A key is four words, little endian: source, destination, ports, protocol. Each hash is run
- * backwards from a value that was chosen to a word that is free. None of them needs a second try.
+ * A key is four words, little endian: source, destination, ports, protocol. Each function runs a
+ * hash backwards, from VALUE to the word that is free. The first try always succeeds.
  */
 
 #include "bench/crafted.h"
@@ -19,7 +19,7 @@
 #define WORDS       4
 
 #define TCP   6
-#define VALUE 0x5eed5eed /* any */
+#define VALUE 0x5eed5eed /* an arbitrary value */
 
 const enum table_hash crafted_hashes[CRAFTED_HASHES] = {
 	TABLE_HASH_CORALREEF, TABLE_HASH_JENKINS, TABLE_HASH_MURMUR3, TABLE_HASH_CRC32};
@@ -29,7 +29,10 @@ static uint32_t rotate(uint32_t x, uint32_t bits)
 	return x << bits | x >> (32 - bits);
 }
 
-/* Of an odd number, modulo 2^32: each step of Newton's doubles the bits that are right. */
+/*
+ * Returns the inverse of an odd number modulo 2^32. Each Newton step doubles the number of correct
+ * bits.
+ */
 static uint32_t inverse(uint32_t odd)
 {
 	uint32_t x = odd;
@@ -39,14 +42,14 @@ static uint32_t inverse(uint32_t odd)
 	return x;
 }
 
-/* Addresses and ports are numbers in host order there. */
+/* CoralReef hashes addresses and ports as numbers in host byte order. */
 static void craft_coralreef(uint32_t word[WORDS])
 {
 	word[DESTINATION] = __builtin_bswap32(VALUE ^ __builtin_bswap32(word[SOURCE]) * 59 ^
 					      __builtin_bswap32(word[PORTS]) ^ word[PROTOCOL]);
 }
 
-/* A word is added to the state by exclusive or, and what follows is one to one. */
+/* CRC32 XORs a word into the state, and all later steps are bijective. */
 static void craft_crc32(uint32_t word[WORDS])
 {
 	uint32_t before[2] = {htole32(word[SOURCE]), htole32(word[DESTINATION])};
@@ -80,7 +83,7 @@ static void unmix(uint32_t *x, uint32_t y, uint32_t *z, uint32_t bits)
 	*x = (*x ^ rotate(*z, bits)) + *z;
 }
 
-/* Three words of state, of which the last in the end is the hash: the other two are free. */
+/* Jenkins has three words of state. The last one is the hash, so the other two are free. */
 static void craft_jenkins(uint32_t word[WORDS])
 {
 	const uint32_t start = 0xdeadbeef + (uint32_t)sizeof(struct key4);

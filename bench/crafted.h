@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * IPv4 keys that an attacker computes, each in a few ns, so that a published hash without a key has
- * the same value for all of them: they fall into one bucket however many there are.
+ * IPv4 keys of an attacker: an unkeyed, published hash has the same value for all of them, so any
+ * number of them falls into one bucket. Each takes a few ns to compute.
  */
 
 #include "bench/table_hash.h"
@@ -11,8 +11,8 @@
 
 #define CRAFTED_HASHES 4
 
-/* The hashes for which there are keys. The others are as open to trial and error. */
+/* Hashes that have crafted keys. The other unkeyed hashes can be attacked by trial and error. */
 extern const enum table_hash crafted_hashes[CRAFTED_HASHES];
 
-/* The n-th TCP connection of those that one of these hashes takes for the same. */
+/* Returns the key of the n-th TCP connection with the same value of `hash`. */
 struct key4 crafted_key(enum table_hash hash, uint32_t n);

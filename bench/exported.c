@@ -9,8 +9,8 @@
 #include "flow_protocols/export.h"
 #include "flow_protocols/put.h"
 
-#define START          INT64_C(1800000000) /* s since 1970-01-01 UTC, when the exports leave */
-#define FRAME_BYTES    64                  /* of a sampled packet */
+#define START          INT64_C(1800000000) /* s since 1970-01-01 UTC, export time of all messages */
+#define FRAME_BYTES    64                  /* captured bytes of a sampled packet */
 #define BYTES_A_PACKET 700
 
 struct writer {
@@ -20,7 +20,7 @@ struct writer {
 	struct export_sender sender;
 	struct export_message message;
 	uint32_t router, sent, sequence, samples;
-	uint64_t used, room; /* of bytes[] */
+	uint64_t used, room; /* bytes used and allocated in bytes[] */
 	uint32_t datagrams_room;
 	uint32_t in_message; /* records */
 	bool no_memory;
@@ -183,7 +183,7 @@ static void shuffle(struct writer *writer)
 	}
 }
 
-/* All cycles of one router; records of routers are mixed afterwards. */
+/* Writes all cycles of one router. take_turns() mixes the routers. */
 static void write_router(struct writer *writer, uint32_t router)
 {
 	const struct exported_spec *spec = &writer->exported->spec;
@@ -207,9 +207,9 @@ static void write_router(struct writer *writer, uint32_t router)
 	end_message(writer);
 }
 
-/* --- all of it --- */
+/* --- all datagrams --- */
 
-/* Datagrams came router by router: they take turns. */
+/* Interleaves the datagrams of the routers, which are in order of routers. */
 static bool take_turns(struct exported *exported, const uint32_t *first)
 {
 	struct exported_datagram *mixed = malloc(exported->n * sizeof(mixed[0]));

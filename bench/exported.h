@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Datagrams of routers in memory: what a collector is fed, with the truth about it. */
+/*
+ * Export datagrams of simulated routers in memory, with their true sums. Input of collector
+ * benches.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "flow_protocols/flow_protocol.h"
 
-#define EXPORTED_TEMPLATE_MESSAGES 20   /* from templates to templates */
-#define EXPORTED_SAMPLING          1000 /* of sFlow; the others look at every packet */
+#define EXPORTED_TEMPLATE_MESSAGES 20   /* interval of template messages */
+#define EXPORTED_SAMPLING          1000 /* sampling of sFlow; the other protocols do not sample */
 
 struct exported_spec {
 	enum flow_protocol protocol;
 	uint64_t flows;
-	uint32_t routers; /* that report each of them, each in an order of its own */
-	uint32_t cycles;  /* reports of all flows by all routers, one after the other */
-	uint64_t seed;    /* of the orders and of what flows are worth; flows are always the same */
+	uint32_t routers; /* routers that report every flow, each in its own order */
+	uint32_t cycles;  /* number of times that each router reports all flows */
+	uint64_t seed;    /* determines the orders and the packets of flows, but not the flows */
 };
 
 struct exported_datagram {
-	uint64_t at; /* in bytes[] */
+	uint64_t at; /* offset in bytes[] */
 	uint32_t router;
 	uint32_t len;
-	uint64_t records; /* in it and those before it */
+	uint64_t records; /* cumulative, this datagram included */
 };
 
 struct exported {
@@ -32,9 +35,9 @@ struct exported {
 	struct exported_datagram *datagrams;
 	uint32_t n;
 	uint64_t records;
-	uint64_t packets, octets; /* that flows had: the same of each router. Not of sFlow */
+	uint64_t packets, octets; /* sums over flows, the same for each router; not for sFlow */
 };
 
-/* NULL: there is no memory. */
+/* Returns NULL if out of memory. */
 struct exported *exported_create(const struct exported_spec *spec);
 void exported_destroy(struct exported *exported);

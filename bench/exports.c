@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench exports: what it costs to send what is measured: a flow record as IPFIX, beside
- * libfixbuf on the same records, and as text; how long the records of an epoch's end take to leave;
- * and what outlets take of others (sink_bench.h).
- * A row for each figure and round, as those of `parts`; those of one heading take turns.
+ * sketchtap-bench exports: measures the cost of exporting results: encoding a flow record as IPFIX,
+ * compared with libfixbuf on the same records, and as text; sending the records at the end of an
+ * epoch; and the effect of sinks on others (sink_bench.h). Prints one row per figure and round, in
+ * the format of `parts`. Entries under one heading take turns.
  */
 
 #include <pthread.h>
@@ -31,21 +31,21 @@
 #include "report/formats/ipfix.h"
 #include "report/sinks/ipfix_socket.h"
 
-#define RECORDS       1500000 /* of an epoch's end */
+#define RECORDS       1500000 /* flow records at the end of an epoch */
 #define QUICK_RECORDS 50000
-#define ENCODED       100000    /* of a report, encoded again and again: their rows stay in cache */
-#define BUFFER        (8 << 20) /* bytes that the kernel holds for who receives */
+#define ENCODED       100000 /* flow records per report, encoded repeatedly; their rows stay in cache */
+#define BUFFER        (8 << 20) /* bytes, receive buffer of a reader */
 #define MESSAGES      64
 
 struct exports_bench {
-	struct rounds_bench in; /* first: it is what run() gets */
+	struct rounds_bench in; /* first member, cast from the argument of run_all() */
 	struct report_epoch *epoch;
-	struct fixbuf_writer *fixbuf; /* NULL: it is not there, */
-	char why[FIXBUF_ERROR_MAX];   /* because */
+	struct fixbuf_writer *fixbuf; /* NULL without libfixbuf */
+	char why[FIXBUF_ERROR_MAX];   /* reason for the NULL */
 	struct ipfix *ipfix;
-	struct columns *columns; /* of --flows */
+	struct columns *columns; /* columns of --flows */
 	struct text text;
-	bool wrong; /* what ran says that it could not */
+	bool wrong; /* an encoder failed */
 };
 
 static struct report_epoch *make_epoch(size_t flows, uint64_t seed)
@@ -138,19 +138,19 @@ static bool time_encoder(struct exports_bench *bench, uint32_t e, uint32_t round
 		return true;
 	}
 	if (!cpus_run(&bench->in.cpus, 1, encoders[e].run, bench, &seconds))
-		return rounds_fail(&bench->in, "no thread to encode on");
+		return rounds_fail(&bench->in, "cannot start a thread to encode");
 	if (bench->wrong)
-		return rounds_fail(&bench->in, "what was encoded is not all records");
+		return rounds_fail(&bench->in, "not all records were encoded");
 	rounds_row(&bench->in, encoders[e].name, round,
 		seconds * 1e9 / (double)bench->epoch->measurements[0].nb_flows, "ns");
 	return true;
 }
 
-#define LINE_RATE    125000 /* records a second, which GoFlow2 can take */
+#define LINE_RATE    125000 /* records per second, below the limit of GoFlow2 */
 #define LINE_RECORDS 250000
 #define LINE_FLOWS   10000
 
-/* In its own process: that it receives and decodes the record is in it. */
+/* Measures GoFlow2 in its own process. Its time includes receiving and decoding. */
 static bool time_goflow2(struct rounds_bench *in, uint32_t round)
 {
 	static const char part[] = "encode: goflow2, which also receives and decodes";
@@ -179,8 +179,8 @@ static bool time_goflow2(struct rounds_bench *in, uint32_t round)
 
 static bool run_encoders(struct exports_bench *bench)
 {
-	figures_heading(&bench->in.figures, "a flow record of IPv4, encoded (libfixbuf %s)",
-		fixbuf_version() != NULL ? fixbuf_version() : "was not there");
+	figures_heading(&bench->in.figures, "encoding an IPv4 flow record (libfixbuf %s)",
+		fixbuf_version() != NULL ? fixbuf_version() : "not built in");
 	for (uint32_t r = 0; r < bench->in.rounds; r++) {
 		for (uint32_t e = 0; e < ENCODERS; e++)
 			if (signals_stop_requested() || !time_encoder(bench, e, r))
@@ -191,11 +191,11 @@ static bool run_encoders(struct exports_bench *bench)
 	return true;
 }
 
-/* --- Leaving */
+/* --- Sending */
 
-/* Who reads all that comes, on a thread of its own. */
+/* Reads and counts all bytes of a socket, on its own thread. */
 struct reader {
-	int fd; /* a socket, of datagrams or of a stream */
+	int fd; /* datagram socket, or listening stream socket */
 	bool accepts;
 	uint16_t port;
 	_Atomic uint64_t bytes;
@@ -215,7 +215,7 @@ static void *read_all(void *arg)
 		if (n > 0)
 			atomic_fetch_add(&reader->bytes, (uint64_t)n);
 		else if (n == 0 || atomic_load(&reader->ends))
-			break; /* else its time is over: it looks again */
+			break; /* otherwise the receive timed out, or was interrupted */
 	}
 	if (reader->accepts && fd >= 0)
 		close(fd);
@@ -233,7 +233,7 @@ static bool open_reader(struct reader *reader, int type)
 		.fd = socket(AF_INET, type | SOCK_CLOEXEC, 0), .accepts = type == SOCK_STREAM};
 	if (reader->fd < 0)
 		return false;
-	/* Beyond the limit of the system where that is allowed. */
+	/* Exceed net.core.rmem_max if privileged. */
 	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer)) != 0)
 		(void)setsockopt(reader->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	if (setsockopt(reader->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
@@ -272,7 +272,7 @@ static int64_t patience(void *arg)
 }
 
 struct took {
-	double seconds, cpu; /* of the wall clock, of the thread that sends; 0: it could not */
+	double seconds, cpu; /* wall clock and CPU time of the sending thread; 0 on error */
 };
 
 static struct took now(void)
@@ -288,7 +288,7 @@ static struct took since(struct took begin)
 	return (struct took){end.seconds - begin.seconds, end.cpu - begin.cpu};
 }
 
-/* How many of its bytes did not come goes to *lost, in percent. */
+/* Sends an epoch as IPFIX. *lost: percentage of bytes that did not arrive. */
 static struct took leave_ipfix(const struct report_epoch *epoch, int type, double *lost)
 {
 	const struct ipfix_socket_options options = {
@@ -349,8 +349,7 @@ static bool print_leaving(
 	figures_note(&bench->in.figures, "%.2f s of a CPU", took.cpu);
 	rounds_row(&bench->in, part, round, took.seconds, "s");
 	return took.seconds > 0 ||
-	       rounds_fail(&bench->in,
-		       "%s: records did not leave, or there is no socket of loopback", how);
+	       rounds_fail(&bench->in, "%s: cannot send records, or no loopback socket", how);
 }
 
 static bool leave(struct exports_bench *bench, const struct report_epoch *epoch, uint32_t round)
@@ -371,7 +370,7 @@ static bool run_leaving(struct exports_bench *bench)
 	bool fine = epoch != NULL;
 
 	figures_heading(&bench->in.figures,
-		"the records of an epoch of a second leave, over loopback: of the wall clock");
+		"sending the records of an interval of one second over loopback: wall clock time");
 	for (uint32_t r = 0; r < bench->in.rounds && fine; r++)
 		fine = !signals_stop_requested() && leave(bench, epoch, r);
 	if (epoch != NULL)
@@ -379,7 +378,7 @@ static bool run_leaving(struct exports_bench *bench)
 	return fine;
 }
 
-/* --- All of it */
+/* --- Run */
 
 static bool run_all(struct rounds_bench *in)
 {

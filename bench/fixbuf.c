@@ -8,7 +8,7 @@
 
 #include <fixbuf/public.h>
 
-/* What our decoder takes of a record. */
+/* Fields that the decoder of the project reads from a record. */
 struct fixbuf_record {
 	uint32_t src, dst, next_hop, input, output;
 	uint16_t src_port, dst_port;
@@ -36,7 +36,7 @@ static fbInfoElementSpec_t fields[] = {
 
 struct fixbuf {
 	fbInfoModel_t *model;
-	fBuf_t *buffer; /* has the session, which has the template */
+	fBuf_t *buffer; /* owns the session and its templates */
 };
 
 const char *fixbuf_version(void)
@@ -46,7 +46,7 @@ const char *fixbuf_version(void)
 
 #define INTERNAL_TEMPLATE 999
 
-/* The same messages come again and again: their sequence is not what it expects. */
+/* Silences warnings: messages are repeated, so their sequence numbers are wrong. */
 static void stay_silent(const char *domain, GLogLevelFlags level, const char *text, void *arg)
 {
 	(void)domain;
@@ -80,7 +80,7 @@ struct fixbuf *fixbuf_create(char *error)
 	if (fixbuf != NULL && create(fixbuf, &failure))
 		return fixbuf;
 	snprintf(error, FIXBUF_ERROR_MAX, "libfixbuf: %s",
-		failure != NULL ? failure->message : "no memory");
+		failure != NULL ? failure->message : "out of memory");
 	g_clear_error(&failure);
 	if (fixbuf != NULL)
 		fixbuf_destroy(fixbuf);
@@ -95,7 +95,7 @@ void fixbuf_destroy(struct fixbuf *fixbuf)
 	free(fixbuf);
 }
 
-/* The whole of one message. */
+/* Reads one message to its end. Returns false on error. */
 static bool read_message(struct fixbuf *fixbuf, struct collect_bench_counts *counts)
 {
 	struct fixbuf_record record;
@@ -131,7 +131,7 @@ bool fixbuf_run(
 /* --- Writing */
 
 #define EXTERNAL_TEMPLATE 258
-#define MESSAGE_MAX       1400 /* as ours */
+#define MESSAGE_MAX       1400 /* the size of our own encoder */
 
 struct fixbuf_flow {
 	uint64_t packets, ip_bytes, bytes, first, last;
@@ -171,7 +171,7 @@ static bool add_flow_template(
 {
 	fbTemplate_t *template = fbTemplateAlloc(fbSessionGetInfoModel(session));
 
-	/* What pads the structure is not sent. */
+	/* The padding of the structure is not sent. */
 	return fbTemplateAppendSpecArray(
 		       template, flow_fields, internal ? UINT32_MAX : 0, failure) &&
 	       fbSessionAddTemplate(session, internal, id, template, failure) != 0;
@@ -202,7 +202,7 @@ struct fixbuf_writer *fixbuf_writer_create(char *error)
 	if (writer != NULL && create_writer(writer, &failure))
 		return writer;
 	snprintf(error, FIXBUF_ERROR_MAX, "libfixbuf: %s",
-		failure != NULL ? failure->message : "no memory");
+		failure != NULL ? failure->message : "out of memory");
 	g_clear_error(&failure);
 	if (writer != NULL)
 		fixbuf_writer_destroy(writer);
@@ -229,7 +229,7 @@ static uint64_t read_big(const uint8_t *bytes, uint32_t n)
 bool fixbuf_write(struct fixbuf_writer *writer, const struct report_flow *flows, size_t n)
 {
 	struct fixbuf_flow record = {.ingress = 1, .sampling = 1};
-	GError *failure = NULL; /* that a message is full it tells itself there */
+	GError *failure = NULL; /* fBufAppend() emits a full message by itself */
 
 	for (size_t f = 0; f < n; f++) {
 		const struct report_flow *flow = &flows[f];
@@ -267,7 +267,7 @@ const char *fixbuf_version(void)
 
 struct fixbuf *fixbuf_create(char *error)
 {
-	snprintf(error, FIXBUF_ERROR_MAX, "libfixbuf was not there when this was built");
+	snprintf(error, FIXBUF_ERROR_MAX, "built without libfixbuf");
 	return NULL;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* libfixbuf, where it was there when this was built: the same IPFIX messages, into records with the
- * same fields, and the other way round. */
+/*
+ * Reads and writes the same IPFIX messages with libfixbuf, into and from records with the same
+ * fields. Optional at build time.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,23 +13,23 @@
 #include "bench/exported.h"
 #include "report/rows/report.h"
 
-/* Its version; NULL: it was not there. */
+/* Returns the version of libfixbuf, or NULL if built without it. */
 const char *fixbuf_version(void);
 
 struct fixbuf;
 
-/* NULL with a line in error[FIXBUF_ERROR_MAX]. */
+/* Returns NULL with one line in error[FIXBUF_ERROR_MAX]. */
 #define FIXBUF_ERROR_MAX 256
 struct fixbuf *fixbuf_create(char *error);
 void fixbuf_destroy(struct fixbuf *fixbuf);
 
-/* Decodes all; adds to *counts. False where it could not. */
+/* Decodes all datagrams and adds to *counts. Returns false on error. */
 bool fixbuf_run(struct fixbuf *fixbuf, const struct exported *exported,
 	struct collect_bench_counts *counts);
 
-/* Flow records of IPv4 into messages with the fields that report/formats/ipfix.h has. */
+/* Encodes IPv4 flow records, with the fields of report/formats/ipfix.h. */
 struct fixbuf_writer;
 struct fixbuf_writer *fixbuf_writer_create(char *error);
 void fixbuf_writer_destroy(struct fixbuf_writer *writer);
-/* False where it could not. */
+/* Returns false on error. */
 bool fixbuf_write(struct fixbuf_writer *writer, const struct report_flow *flows, size_t n);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Entries found by DPDK's rte_hash: cuckoo hashing, buckets of eight, and a chain of further
- * buckets for what finds no place in its two. It gives every key a number of its own, which is its
- * entry's; there is no first entry of a bucket. So any number of keys up to that of the entries
- * fits, whatever their hashes, and one is refused only when all numbers are given out.
+ * Flow table that finds entries with DPDK's rte_hash: cuckoo hashing, buckets of eight keys, and a
+ * chain of extra buckets for keys that fit in neither of their two. rte_hash numbers the keys; the
+ * number of a key is the index of its entry. Buckets have no first entry, so the table takes as
+ * many keys as it has entries, whatever their hashes.
  *
- * What it is given for a key are the 16 bytes of struct flow_id. IPv6 keys may have the same: the
- * second of them takes the id that follows, and so on.
+ * The key of rte_hash is struct flow_id, 16 bytes. If two IPv6 keys have the same id, the second
+ * one takes the next id, and so on.
  *
- * It is a reference to compare with, and an exception to the rules of the packet path: rte_hash
- * compares keys through a table of functions, and when it is full it tries a whole insertion for
- * every packet that is shed.
+ * Only a reference for comparison, which breaks the rules of the packet path: rte_hash compares
+ * keys through a table of functions, and a full one tries a whole insertion for every packet that
+ * is shed.
  *
- * One thread only. rte_hash can be shared, under a lock or with readers that take none; but it
- * shows a new key to others before the entry of its number is filled.
+ * One thread only. rte_hash supports sharing, but it publishes a new key before its entry is
+ * filled.
  */
 
 #include "bench/flow_cuckoo.h"
@@ -25,7 +25,7 @@
 
 #include "base/power_of_two.h"
 
-/* Of rte_hash's inside, which has no call that tells. */
+/* Internal sizes of rte_hash, which has no function that returns them. */
 #define KEYS_PER_BUCKET 8
 #define BUCKET_BYTES    RTE_CACHE_LINE_SIZE /* 64 are used */
 #define KEY_SLOT_BYTES  32                  /* a pointer and 16 bytes, rounded up */
@@ -35,18 +35,20 @@ _Static_assert(sizeof(struct flow_id) == 16, "KEY_SLOT_BYTES");
 
 struct cuckoo {
 	struct sketch sketch;
-	struct flow_table *table; /* of which only the entries are used */
+	struct flow_table *table; /* only its entries are used */
 	struct rte_hash *keys;
 };
 
-/* Numbers count from 0 to the number of keys, both included. */
+/* rte_hash numbers keys from 0 to nb_keys, both included. */
 static uint32_t nb_keys(const struct sketch_params *params)
 {
 	return (uint32_t)(2 * params->width - 1);
 }
 
-/* Buckets and as many to chain, keys, and a ring of free numbers for keys and for chained
- * buckets. */
+/*
+ * The heap has buckets, as many extra buckets, key slots, and one ring each of free key numbers and
+ * free extra buckets.
+ */
 size_t flow_cuckoo_heap(const struct sketch_params *params)
 {
 	uint64_t keys = nb_keys(params);
@@ -83,7 +85,7 @@ static size_t memory(const struct sketch_params *params)
 
 static struct rte_hash *create_keys(const struct sketch_params *params)
 {
-	static _Atomic unsigned int instance; /* names are unique in the process */
+	static _Atomic unsigned int instance; /* for names that are unique in the process */
 	char name[RTE_HASH_NAMESIZE];
 	const struct rte_hash_parameters of_keys = {
 		.name = name,
@@ -149,7 +151,7 @@ static void set_stored(struct flow_table *table, uint32_t entry)
 		atomic_store_explicit(&table->used, entry + 1, memory_order_relaxed);
 }
 
-/* The entry of packet i's key, new if need be; negative where there is no room. */
+/* Returns the entry of the key of packet i, inserted if necessary, or a negative value if full. */
 static int32_t find(const struct cuckoo *cuckoo, const struct key_burst *burst, uint32_t i,
 	struct flow_id id, uint32_t hash)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench flow-table: the question of Nassopoulos et al., "Flow management at multi-Gbps" (2014):
- * which hash, which structure for keys that collide, which size, for which traffic. Every
- * combination of the chosen lists is a row. What hangs on hash, size and traffic alone, the lengths
- * of chains, is counted from the keys; the rest is measured in rounds in which all structures and
- * hashes of one size and traffic take turns.
+ * sketchtap-bench flow-table: answers the question of Nassopoulos et al., "Flow management at
+ * multi-Gbps" (2014): which hash, collision structure and size suit which traffic. Each combination
+ * of the chosen values is a row. Chain lengths, which depend only on hash, size and traffic, are
+ * computed from the keys. Times are measured in rounds, in which all structures and hashes of one
+ * size and traffic take turns.
  */
 
 #include <errno.h>
@@ -35,7 +35,7 @@
 #define PACKETS        (UINT64_C(1) << 19)
 #define QUICK_ROUNDS   1
 #define QUICK_PACKETS  (UINT64_C(1) << 16)
-#define HEAP_MEGABYTES 64 /* beside the tables */
+#define HEAP_MEGABYTES 64 /* heap in addition to the tables */
 #define SIZES_MAX      (2 * OPTION_VALUES_MAX)
 #define PAPER_BUCKETS  UINT64_C(54000000)
 #define FASTEST_MAX    (8 * OPTION_VALUES_MAX) /* kinds of traffic x flows */
@@ -79,7 +79,7 @@ static const struct option_values flows_quick = {1, {10000}};
 static const struct option_values sizes_default = {4, {1 << 16, 65537, 1 << 18, 1 << 20}};
 static const struct option_values sizes_quick = {2, {1 << 14, 16411}};
 
-/* The fastest table of a traffic that had room for every key. */
+/* The fastest table of a traffic among those that stored every key. */
 struct fastest {
 	char traffic[FIGURES_CELL_MAX];
 	uint64_t flows, distinct, buckets;
@@ -100,16 +100,19 @@ struct flow_tables {
 	struct bench_subject tables[FLOW_VARIANTS_MAX];
 	uint32_t nb_tables;
 	struct bench_rounds_result results[FLOW_VARIANTS_MAX];
-	/* The last size of the traffic that was a power of two; ns of each table, 0: not measured. */
+	/*
+	 * The last power-of-two size of the traffic, and the ns of each table at it. 0: not
+	 * measured.
+	 */
 	uint64_t power;
 	double power_ns[FLOW_VARIANTS_MAX];
 	struct fastest fastest[FASTEST_MAX];
 	uint32_t nb_fastest;
 };
 
-/* --- what is tried --- */
+/* --- sizes --- */
 
-/* Ascending: what is near a power of two comes right behind it. */
+/* Inserts sizes in ascending order, so that a size near a power of two follows it. */
 static void add_sizes(struct flow_tables *bench, const struct option_values *sizes)
 {
 	for (uint32_t i = 0; i < sizes->n && bench->nb_sizes < SIZES_MAX; i++) {
@@ -131,7 +134,7 @@ static void choose_sizes(struct flow_tables *bench)
 		add_sizes(bench, given->quick ? &sizes_quick : &sizes_default);
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static void cell_key(struct flow_tables *bench, const char *kind, const char *traffic,
 	struct flow_variant variant, uint64_t buckets)
@@ -145,7 +148,7 @@ static void cell_key(struct flow_tables *bench, const char *kind, const char *tr
 	figures_cell(figures, "hash", "%s", table_hash_names[variant.hash]);
 }
 
-/* E[L] of that many keys for each bucket, where chance alone puts them: a Poisson distribution. */
+/* Returns E[L] of random placement (Poisson) at `load` keys per bucket. */
 static double chance_length(double load)
 {
 	return load / -expm1(-load);
@@ -184,7 +187,7 @@ static void cell_ratio(struct flow_tables *bench, const char *column,
 
 #define NEAR_POWER 1.25 /* times a power of two */
 
-/* Beside the power of two before it, which was measured just before. */
+/* Prints the ratio to the power of two just below, which was measured before. */
 static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, double ns)
 {
 	if ((buckets & (buckets - 1)) == 0) {
@@ -196,7 +199,7 @@ static void cell_power(struct flow_tables *bench, uint32_t t, uint64_t buckets, 
 	}
 }
 
-/* Nassopoulos et al. (2014), table 1: one hash and one size. */
+/* it has one hash and one size. */
 static void cell_paper(
 	struct figures *figures, struct flow_variant variant, const char *traffic, uint64_t buckets)
 {
@@ -231,7 +234,7 @@ static void cell_result(
 	cell_ratio(bench, "of_list", result, result_of(bench, FLOW_LIST, variant.hash), rounds);
 }
 
-/* A row of one table; chains: where they are known and it has any. */
+/* Prints the row of one table. chains: NULL if unknown. */
 static void print_table(struct flow_tables *bench, uint32_t t, const char *traffic,
 	const struct bench_rounds *setup, const struct chains *chains, uint32_t rounds)
 {
@@ -256,8 +259,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 		if (bench_rounds_misses(setup, table, &misses))
 			figures_cell(figures, "misses", "%.2f", misses);
 	} else {
-		figures_cell(figures, "note",
-			"not measured: %s: %.1f GB are needed, %.1f are there",
+		figures_cell(figures, "note", "not measured: %s: %.1f GB needed, %.1f GB available",
 			bench->results[t].missing,
 			(double)flow_variant_memory(table, setup->width) / (1 << 30),
 			(double)node_memory_available() / (1 << 30));
@@ -265,7 +267,7 @@ static void print_table(struct flow_tables *bench, uint32_t t, const char *traff
 	figures_row(figures);
 }
 
-/* How many of the buckets that have keys have so many: rows of the CSV alone. */
+/* Prints the probability of each chain length, for the CSV only. */
 static void print_lengths(struct flow_tables *bench, const char *traffic,
 	const struct bench_rounds *setup, const struct chains *chains)
 {
@@ -316,8 +318,8 @@ static void print_fastest(struct flow_tables *bench)
 	if (bench->nb_fastest == 0)
 		return;
 	figures_heading(figures,
-		"the fastest of each traffic that had room for every key; /aes: of a list of "
-		"the same size under aes");
+		"the fastest table of each traffic that stored every key; /aes: ratio to a list "
+		"of the same size with aes");
 	for (uint32_t f = 0; f < bench->nb_fastest; f++) {
 		const struct fastest *fastest = &bench->fastest[f];
 
@@ -336,7 +338,7 @@ static void print_fastest(struct flow_tables *bench)
 	}
 }
 
-/* --- what is measured --- */
+/* --- measurement --- */
 
 static const struct chains *find_chains(const struct workload *workload, uint64_t buckets,
 	struct chains all[TABLE_HASH_COUNT], enum table_hash hash)
@@ -373,7 +375,7 @@ static bool run_size(struct flow_tables *bench, const char *traffic,
 	return true;
 }
 
-/* All sizes. Takes the workload. */
+/* Measures all sizes. Takes ownership of the workload. */
 static bool run_traffic(struct flow_tables *bench, const char *traffic, struct workload *workload)
 {
 	struct bench_rounds setup = {
@@ -384,7 +386,7 @@ static bool run_traffic(struct flow_tables *bench, const char *traffic, struct w
 	bench->power = 0;
 	memset(bench->power_ns, 0, sizeof(bench->power_ns));
 	if (!right)
-		log_error("no memory for the hashes of %" PRIu64 " packets: lower --packets",
+		log_error("out of memory for the hashes of %" PRIu64 " packets: lower --packets",
 			workload->spec.packets);
 	for (uint32_t s = 0; s < bench->nb_sizes && right && !signals_stop_requested(); s++) {
 		setup.width = bench->sizes[s];
@@ -414,7 +416,7 @@ static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
 		if (signals_stop_requested())
 			break;
 		if (workload == NULL) {
-			log_error("no memory for %" PRIu64 " packets: lower --packets",
+			log_error("out of memory for %" PRIu64 " packets: lower --packets",
 				nb_packets(bench));
 			return false;
 		}
@@ -424,7 +426,7 @@ static bool run_kind(struct flow_tables *bench, const struct traffic *kind)
 	return true;
 }
 
-/* Its first packets, as many as a round has. */
+/* Measures the first packets of the capture, as many as a round has. */
 static bool run_capture(struct flow_tables *bench)
 {
 	const struct config *config = bench->config;
@@ -467,7 +469,7 @@ static void log_misses(void)
 	int counter = cache_misses_open();
 
 	if (counter < 0)
-		log_notice("cache misses are not counted: no counter of this CPU can be opened: %s",
+		log_notice("cache misses not counted: cannot open a counter of this CPU: %s",
 			strerror(errno));
 	cache_misses_close(counter);
 }
@@ -527,7 +529,7 @@ static const char *traffic_word(uint32_t i)
 	return traffics[i].name;
 }
 
-/* --hosts measures something else, with traffic of its own. */
+/* --hosts runs another measurement, with its own traffic. */
 static bool check_hosts(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
 {
@@ -548,11 +550,11 @@ static bool check_hosts(const struct config *config, const struct measurement_co
 
 	if (own->hosts.n == 0 && bench->duration > 0)
 		return option_fault(
-			fault, "duration", measurement, "is for --hosts; give --packets");
+			fault, "duration", measurement, "applies only to --hosts; use --packets");
 	for (size_t i = 0; own->hosts.n > 0 && i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i].given)
 			return option_fault(fault, others[i].name, measurement,
-				"contradicts --hosts, which has traffic and tables of its own");
+				"cannot be used with --hosts, which has its own traffic and tables");
 	return true;
 }
 
@@ -563,7 +565,7 @@ static const char *inapplicable_without_flows(
 	return replay_options(config)->pcap.n == 0 ||
 			       flow_table_bench_options(config)->traffics != 0
 		       ? NULL
-		       : "without traffic that is drawn from flows";
+		       : "without traffic drawn from flows";
 }
 
 static const struct option_row flow_table_bench_rows[] = {
@@ -574,12 +576,12 @@ static const struct option_row flow_table_bench_rows[] = {
 		.type = OPTION_WORDS,
 		.word = traffic_word,
 		OPTION_FIELD(flow_table_bench_options, traffics),
-		.default_note = "all, or the capture of --pcap alone",
-		.help = "What the tables are fed: single (one flow), deterministic (clients and ports that count "
-			"upwards), random (flows drawn uniformly), zipf (exponent 1.05), netscan "
-			"(one sender, every address in turn), portscan (every port of host after "
-			"host), crafted (512 keys each that coralreef, jenkins, murmur3 and crc32 "
-			"take for the same).",
+		.default_note = "all, or only the capture of --pcap",
+		.help = "Select the traffic. single: one flow. deterministic: consecutive clients and "
+			"ports. random: flows drawn uniformly. zipf: exponent 1.05. netscan: one "
+			"sender, every address in turn. portscan: every port of one host after the "
+			"other. crafted: 512 keys each with the same hash under coralreef, jenkins, "
+			"murmur3 and crc32.",
 	},
 	{
 		.name = "collision",
@@ -589,7 +591,7 @@ static const struct option_row flow_table_bench_rows[] = {
 		.word = structure_word,
 		OPTION_FIELD(flow_table_bench_options, collisions),
 		.default_note = "all",
-		.help = "How keys that share a bucket are kept: list, tree, cuckoo.",
+		.help = "Select the structure for keys that share a bucket: list, tree, cuckoo.",
 	},
 	{
 		.name = "table-hash",
@@ -599,8 +601,8 @@ static const struct option_row flow_table_bench_rows[] = {
 		.word = hash_word,
 		OPTION_FIELD(flow_table_bench_options, table_hashes),
 		.default_note = "all",
-		.help = "What chooses the bucket: aes, rss, coralreef, jenkins, murmur3, crc32, "
-			"fnv1a, hsieh, xxh3.",
+		.help = "Select the hash that chooses the bucket: aes, rss, coralreef, jenkins, "
+			"murmur3, crc32, fnv1a, hsieh, xxh3.",
 	},
 	{
 		.name = "buckets",
@@ -610,8 +612,8 @@ static const struct option_row flow_table_bench_rows[] = {
 		OPTION_FIELD(flow_table_bench_options, buckets),
 		.min = 16,
 		.max = UINT64_C(1) << 28,
-		.default_note = "65537, where --width is not given either",
-		.help = "Buckets, any number, beside those of --width.",
+		.default_note = "65537, without --width",
+		.help = "Measure also tables of N buckets, any number, in addition to --width.",
 	},
 	{
 		.name = "hosts",
@@ -622,9 +624,9 @@ static const struct option_row flow_table_bench_rows[] = {
 		.min = 1,
 		.max = 65536,
 		.default_note = "the tables are measured",
-		.help = "Instead: what it costs to count the 6-tuples of so many monitored hosts "
-			"in a flow-table (FCAP) and an iblt (SMON), in the core that receives and "
-			"behind a ring.",
+		.help = "Measure instead the cost of counting the 6-tuples of N monitored hosts in a "
+			"flow-table (FCAP) and an iblt (SMON), on the receiving core and after a "
+			"ring.",
 	},
 	{0},
 };
@@ -637,14 +639,15 @@ const struct option_owner flow_table_bench_owner = {
 
 static const struct option_row common_rows[] = {
 	BENCH_ROW_WIDTH("64K,256K,1M",
-		"Buckets, powers of two. What does not fit into memory is marked and not "
-		"measured."),
+		"Set the number of buckets, a power of two. Tables that do not fit in memory "
+		"are marked and not measured."),
 	BENCH_ROW_FLOWS(inapplicable_without_flows, "100K"),
-	BENCH_ROW_PACKETS(4096, "524288", "Packets of a round; of a capture at most so many."),
+	BENCH_ROW_PACKETS(
+		4096, "524288", "Set the packets per round, and the limit for a capture."),
 	BENCH_ROW_ROUNDS("3"),
-	BENCH_ROW_DURATION("300ms", "How long each run of --hosts takes in each round."),
-	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 10K flows, 16K and 16411 "
-			"buckets, a round of 64K packets; with --hosts a round of 50ms."),
+	BENCH_ROW_DURATION("300ms", "Set the duration of each run of --hosts per round."),
+	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 10K flows, 16K and 16411 buckets, "
+			"64K packets per round; with --hosts 50ms per run."),
 	{0},
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The entries of a bucket behind its first one as an AVL tree (Adelson-Velsky and Landis 1962): who
- * aims keys at one bucket pays for a logarithm of them. The first entry's `next` is the root; a
- * node's `next` is its left child. Ordered by id, and by the IPv6 keys where two have the same id.
+ * Keeps the entries of a bucket after its first one in an AVL tree (Adelson-Velsky and Landis
+ * 1962), so that an attack on one bucket costs only logarithmic time. `next` of the first entry is
+ * the root; `next` of a node is its left child. Nodes are ordered by id, and by IPv6 key if ids are
+ * equal.
  *
- * One thread only: a rotation moves nodes from under whoever walks there.
+ * One thread only, because a rotation would disturb concurrent readers.
  */
 
 #include "bench/flow_tree.h"
@@ -15,7 +16,7 @@ static int compare_words(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Of a key that is filled in, and a node. */
+/* Compares a key with a node. key6 is used only if the node is IPv6. */
 static int compare(const struct flow_table *table, const struct flow_id *id,
 	const struct key6 *key6, uint32_t node)
 {
@@ -42,7 +43,7 @@ static void measure(struct flow_table *table, uint32_t node)
 	*flow_tree_height(&table->entries[node]) = (uint8_t)(1 + (left > right ? left : right));
 }
 
-/* Returns the node that takes the place of the given one, whose left child it was. */
+/* Returns the node that replaces `node`: its former left child. */
 static uint32_t rotate_right(struct flow_table *table, uint32_t node)
 {
 	uint32_t up = flow_next(table, node);
@@ -65,7 +66,7 @@ static uint32_t rotate_left(struct flow_table *table, uint32_t node)
 	return up;
 }
 
-/* Left minus right. */
+/* Returns the height of the left subtree minus that of the right. */
 static int balance_of(const struct flow_table *table, uint32_t node)
 {
 	return height(table, flow_next(table, node)) -
@@ -92,7 +93,10 @@ static uint32_t rebalance(struct flow_table *table, uint32_t node)
 	return node;
 }
 
-/* Puts a filled node, which is not there, into a tree. As deep as the tree: 44 for 2^30 nodes. */
+/*
+ * Inserts a filled node, which must not be in the tree. Recursion depth is the height: up to 44 for
+ * 2^30 nodes.
+ */
 static uint32_t insert(struct flow_table *table, uint32_t tree, uint32_t node)
 {
 	if (tree == 0)

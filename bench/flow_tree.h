@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Nodes of a tree. No record of theirs ends, so that an entry's `bucket` is free for a child. */
+/*
+ * Fields of a tree node. Records never end early here, so `bucket` of an entry is free for a child.
+ */
 
 #include "sketch/flow_table/flow_owned.h"
 
@@ -15,5 +17,5 @@ static inline uint8_t *flow_tree_height(const struct flow_entry *entry)
 	return (uint8_t *)(uintptr_t)&entry->spare[0];
 }
 
-/* Counts as flow_update_separate() does, in a flow table that nothing else has counted into. */
+/* Counts like flow_update_separate(). The table must not have been updated in another way. */
 void flow_tree_update(struct sketch *sketch, const struct key_burst *burst, flow_hash_fn hash);

@@ -18,7 +18,7 @@ static void flow_list_update(
 	flow_update_owned(flow_table_of(sketch), burst, hash, flow_find_in_chain, false);
 }
 
-/* A slot has no argument that could say which hash it is. */
+/* One function per hash, because update[] has no argument for it. */
 #define UPDATE(structure, id, name)                                                                \
 	static void structure##_##name(struct sketch *sketch, const struct key_burst *burst)       \
 	{                                                                                          \
@@ -46,7 +46,7 @@ const struct sketch_ops *flow_variant_ops(struct flow_variant variant)
 	*ops = variant.structure == FLOW_CUCKOO ? flow_cuckoo_ops : flow_table_ops;
 	for (int s = 0; s < SHARING_COUNT; s++)
 		ops->update[s] = ops->update_weighted[s] = NULL;
-	/* That of a run is what others are measured against. */
+	/* List with aes is what a run uses, and the reference for the others. */
 	ops->update[SHARING_SEPARATE] =
 		variant.structure == FLOW_LIST && variant.hash == TABLE_HASH_AES
 			? flow_update_separate

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What `sketchtap-bench kernel` runs programs on: a packet whose flow is another one each time, and
- * which then goes to the program that is measured, by a tail call. An empty one costs what this
- * does.
+ * Entry programs of `sketchtap-bench kernel`: write the next flow into the packet, then tail-call
+ * the measured program. An empty program measures the cost of these.
  */
 
 #include <stdbool.h>
@@ -17,7 +16,7 @@
 
 #include "bench/flows.h"
 
-#define SOURCE_AT 26 /* of the frame that flows.h makes */
+#define SOURCE_AT 26 /* offsets in the frame of kernel.c */
 #define PORT_AT   34
 #define END       42
 
@@ -39,7 +38,7 @@ static __always_inline bool make_packet(void *start, void *end)
 
 	if ((void *)(data + END) > end)
 		return false;
-	/* In no order that a prefetcher knows. */
+	/* An order that prefetchers cannot predict. */
 	number = control.next++ * 0x9e3779b1u;
 	flow = ((__u64)(number ^ number >> 15) * control.flows) >> 32;
 	*(__u32 *)(data + SOURCE_AT) = bpf_htonl(0x0a000000 + flow);
@@ -73,7 +72,7 @@ SEC("xdp") int empty_xdp(struct xdp_md *xdp)
 	return XDP_PASS;
 }
 
-/* The kernel's own table, with atomic additions: what a program for flows usually has. */
+/* The hash table of the kernel with atomic additions, as most flow programs use it. */
 
 struct flow_key {
 	__u32 addresses[2];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What flows.bpf.c and kernel.c share. */
+/* Declarations shared by flows.bpf.c and kernel.c. */
 
 #include <linux/types.h>
 
 #define FLOWS_CONTROL_SECTION ".data.control"
-#define FLOWS_FAILED          77 /* what a packet is told that no program was called for */
+#define FLOWS_FAILED          77 /* return value if the tail call failed */
 
 enum flows_times {
 	FLOWS_TIMES_NONE,
@@ -15,7 +15,7 @@ enum flows_times {
 };
 
 struct flows_control {
-	__u32 flows; /* that packets are of */
-	__u32 next;  /* packet */
-	__u32 times; /* enum flows_times, of the kernel's table */
+	__u32 flows; /* number of flows */
+	__u32 next;  /* number of the next packet */
+	__u32 times; /* enum flows_times, for map_tc */
 };

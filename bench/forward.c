@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench forward: what it costs to measure what is forwarded, above a loop that receives a
- * burst and sends it, as testpmd's `io` does, on the same ports. On-path all of it is the forwarding
- * core's; off-path that core reads headers and leaves digests, and what counts them is another.
+ * sketchtap-bench forward: measures the cost of measuring forwarded packets, compared on the same
+ * ports with a loop that receives and sends bursts, as testpmd's `io` does. On-path, the forwarding
+ * core does all the work. Off-path, it parses headers and enqueues digests, and a worker on another
+ * core counts them.
  *
- * The ports are rings in memory; between two bursts, while no time is taken, each packet gets the
- * headers of the next one of a generated stream. What can be seen without headers is also measured
- * on net_null. Times are TSC cycles of the forwarding core; a burst that took longer than LONGEST_US
- * was interrupted, and its time is left out.
+ * The ports are rings in memory. Between two bursts, while no time is taken, each packet gets the
+ * next headers of a generated stream. Entrants that do not need headers are also measured on
+ * net_null. Times are TSC cycles of the forwarding core. Bursts that took longer than LONGEST_US
+ * are left out, because they were interrupted.
  *
- * Latency: packets come at an even pace by a clock that only goes on while the forwarding core
- * works, so who brings them takes none of its time, and it has none while the machine does something
- * else. From when a packet comes until its burst is handed to the device.
+ * Latency: packets arrive at a constant rate, by a clock that runs only while the forwarding core
+ * works. So generating packets and other programs add no latency. The latency ends when the burst
+ * is handed to the device.
  */
 
 #include <inttypes.h>
@@ -49,12 +50,13 @@
 #define ZIPF_E6       1050000
 #define FLOWS         1000000
 #define FRAME         64
-#define MBUFS         256 /* that go round */
+#define MBUFS         256 /* mbufs that circulate */
 #define RING          4096
 #define LONGEST_US    200
-#define LONGEST_PACED 5     /* us, where latency is measured: meanwhile others would wait */
-#define LATENCY_MAX   65536 /* TSC cycles */
-#define NAP_NS        1000000
+#define LONGEST_PACED                                                                              \
+	5 /* us, limit for latency runs, where an interruption would delay later packets */
+#define LATENCY_MAX 65536 /* cycles of the TSC */
+#define NAP_NS      1000000
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -69,14 +71,14 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Who takes turns. */
+/* Entrants, which take turns. */
 static const struct entrant {
 	const char *name, *design, *sketch;
-	bool io;            /* receives and sends, and nothing else */
+	bool io;            /* only receives and sends */
 	bool null;          /* on net_null */
-	const char *filter; /* what is measured; NULL: everything */
-	int above;          /* the entrant whose time is taken off; its own: none */
-	bool paced;         /* its latency is measured at half of its highest rate */
+	const char *filter; /* filter of measured packets; NULL: all */
+	int above;          /* index of the entrant whose time is subtracted; its own index: none */
+	bool paced;         /* also measured for latency, at half of its highest rate */
 } entrants[] = {
 	{.name = "io", .design = "rss", .sketch = "count-min", .io = true, .above = 0},
 	{.name = "nothing measured",
@@ -112,28 +114,28 @@ static const struct entrant {
 };
 
 #define NB_ENTRANTS (sizeof(entrants) / sizeof(entrants[0]))
-#define NOTHING     1 /* of the entrants, who forwards and measures nothing */
+#define NOTHING     1 /* the entrant that forwards without measuring */
 
 struct sample {
-	double ns, lost, interrupted; /* per packet; shares of packets */
-	double p50, p99;              /* ns, where packets are paced */
+	double ns, lost, interrupted; /* ns per packet; fractions of packets */
+	double p50, p99;              /* ns, of latency runs */
 };
 
-/* Of the run at hand; written by who forwards, read when the run has ended. */
+/* State of the current run. Written by the forwarding core; read after the run. */
 static struct {
 	const struct entrant *entrant;
 	struct rte_ring *in, *out;
 	const uint8_t *frames; /* [nb_frames][FRAME], in turn */
 	uint64_t nb_frames, next;
 	uint64_t wanted;  /* packets */
-	uint64_t longest; /* cycles that a burst may take */
+	uint64_t longest; /* limit for a burst, cycles */
 	uint64_t taken, timed, cycles, interrupted;
 
-	uint64_t begin;      /* the first packet that is paced: sketches know the flows by then */
-	double pace;         /* cycles from packet to packet; 0: as fast as it goes */
-	double now;          /* cycles since the first */
+	uint64_t begin;      /* first paced packet; the ones before insert the flows */
+	double pace;         /* cycles between packets; 0: full speed */
+	double now;          /* cycles since the first paced packet */
 	uint64_t sent;       /* TSC */
-	uint32_t *latencies; /* [LATENCY_MAX], packets by cycles */
+	uint32_t *latencies; /* [LATENCY_MAX], packets per latency in cycles */
 } loop;
 
 struct forward_bench {
@@ -155,13 +157,16 @@ static bool is_paced(void)
 	return loop.pace > 0 && loop.taken >= loop.begin;
 }
 
-/* When a packet comes. */
+/* Returns the arrival time of a packet in cycles. */
 static double comes(uint64_t packet)
 {
 	return (double)(packet - loop.begin) * loop.pace;
 }
 
-/* Packets that have come and were not taken yet, up to a burst; time passes until there is one. */
+/*
+ * Returns the number of packets that have arrived and wait, up to a burst. Advances the clock to
+ * the next arrival if there are none.
+ */
 static uint32_t due(void)
 {
 	double first, n;
@@ -175,7 +180,7 @@ static uint32_t due(void)
 	return n < BURST_MAX ? (uint32_t)n : BURST_MAX;
 }
 
-/* What was sent comes in again, with other headers. */
+/* Moves sent packets to the receive ring, with new headers. */
 static void refill(void)
 {
 	struct rte_mbuf *pkts[BURST_MAX];
@@ -195,7 +200,10 @@ static void send_alone(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 	rte_pktmbuf_free_bulk(pkts + sent, n - sent);
 }
 
-/* What the packets of a burst have waited; it began with the first and took so many cycles. */
+/*
+ * Adds the latencies of a burst, whose first packet is `first`. It began at `start` and took
+ * `cycles`.
+ */
 static void add_latencies(uint64_t first, uint32_t n, uint64_t start, uint64_t cycles)
 {
 	double left = loop.now + (double)(loop.sent - start);
@@ -251,7 +259,7 @@ static void take_burst(take_fn *take, void *arg, struct poller *poller)
 		add_latencies(loop.taken - n, n, start, cycles);
 }
 
-/* Packets come as fast as they can be counted, and no faster: a lost digest costs less. */
+/* Waits until the ring is half empty: a lost digest would cost less than a counted one. */
 static void wait_for_who_counts(const struct digest_ring *ring)
 {
 	while (ring->put - atomic_load_explicit(&ring->head, memory_order_relaxed) > ring->size / 2)
@@ -305,7 +313,7 @@ static bool fill_ring(struct rte_mempool *pool)
 		memcpy(rte_pktmbuf_append(pkts[i], FRAME), loop.frames + (size_t)i * FRAME, FRAME);
 		pkts[i]->ol_flags = 0;
 	}
-	/* As if they had been sent. */
+	/* refill() receives them from the output ring. */
 	return rte_ring_sp_enqueue_bulk(loop.out, (void *const *)pkts, MBUFS, NULL) == MBUFS;
 }
 
@@ -336,7 +344,7 @@ static bool make_plan(struct forward_bench *bench, const struct entrant *entrant
 
 static bool describe_port(struct forward_bench *bench, struct port *port)
 {
-	static uint32_t serial; /* of ethdevs, whose names stay */
+	static uint32_t serial; /* for new names, because names of ethdevs stay in use */
 	const char *driver = loop.entrant->null ? "net_null" : "net_ring";
 	char name[32], device[48];
 	uint16_t id;
@@ -382,7 +390,7 @@ static struct design_ops design_of(const struct entrant *entrant)
 	return design;
 }
 
-/* What all but one packet of `one_of` do not exceed; ns. */
+/* Returns the latency in ns that one in `one_of` packets exceeds. */
 static double latency(uint32_t one_of)
 {
 	uint64_t left = loop.timed / one_of;
@@ -393,7 +401,7 @@ static double latency(uint32_t one_of)
 	return (double)cycles * 1e9 / (double)rte_get_tsc_hz();
 }
 
-/* Every packet was counted, or lost on the way to who counts, or left out. */
+/* Verifies that each packet was counted, filtered out, or lost in the digest ring. */
 static bool check(struct forward_bench *bench, const struct run *run, uint64_t lost)
 {
 	const struct generation *counted = &run->workers[0]->generations[0];
@@ -402,8 +410,8 @@ static bool check(struct forward_bench *bench, const struct run *run, uint64_t l
 	if (loop.timed > 0 && (loop.entrant->io || seen == loop.taken))
 		return true;
 	snprintf(bench->error, sizeof(bench->error),
-		"%s: %" PRIu64 " packets were forwarded and %" PRIu64 " accounted for: the "
-		"figures are worth nothing",
+		"%s: %" PRIu64 " packets forwarded, but %" PRIu64 " accounted for: the figures "
+		"are wrong",
 		loop.entrant->name, loop.taken, seen);
 	return false;
 }
@@ -431,7 +439,7 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 			lost = run->rx_cores[0]->generations[0].ring_full[0];
 		right = check(bench, run, lost);
 	}
-	/* The next port with its number would have it, too. */
+	/* Otherwise the next port with this id would have the callback. */
 	if (watch != NULL)
 		rte_eth_remove_tx_callback(port->id, 0, watch);
 	*sample = (struct sample){
@@ -448,7 +456,7 @@ static bool run_on_port(struct forward_bench *bench, struct port *port,
 	return right;
 }
 
-/* A packet every so many ns; 0: as fast as it goes. */
+/* Runs an entrant with `pace` ns between packets; 0: full speed. */
 static bool run_entrant(struct forward_bench *bench, const struct entrant *entrant, double pace,
 	struct sample *sample)
 {
@@ -471,11 +479,12 @@ static bool run_entrant(struct forward_bench *bench, const struct entrant *entra
 		run_on_port(bench, &port, &filters, sample);
 	filter_set_free(&filters);
 	if (!right)
-		log_error("%s", bench->error[0] != '\0' ? bench->error : "no memory for the ports");
+		log_error("%s",
+			bench->error[0] != '\0' ? bench->error : "out of memory for the ports");
 	return right;
 }
 
-/* --- all of them --- */
+/* --- rounds --- */
 
 static void print_row(struct forward_bench *bench, uint32_t round, const char *part,
 	const struct sample *sample, double value)
@@ -494,7 +503,10 @@ static void print_row(struct forward_bench *bench, uint32_t round, const char *p
 	figures_row(figures);
 }
 
-/* Of an entrant and of forwarding alone, both at half the rate that the entrant has reached. */
+/*
+ * Measures the latency of an entrant and of forwarding without measuring, both at half of the
+ * highest rate of the entrant.
+ */
 static bool run_paced(
 	struct forward_bench *bench, uint32_t round, const struct entrant *entrant, double ns)
 {
@@ -545,7 +557,7 @@ static bool run_all(void *arg)
 	struct forward_bench *bench = arg;
 
 	figures_heading(&bench->figures,
-		"%d-byte frames, Zipf 1.05 over 1 M flows: %" PRIu64 " packets a round", FRAME,
+		"%d-byte frames, Zipf 1.05 over 1 M flows: %" PRIu64 " packets per round", FRAME,
 		loop.wanted);
 	for (uint32_t r = 0; r < bench->rounds && !signals_stop_requested(); r++)
 		if (!run_round(bench, r))
@@ -553,7 +565,7 @@ static bool run_all(void *arg)
 	return true;
 }
 
-/* The stream that every entrant sees. */
+/* Generates the packets that all entrants receive. */
 static bool make_frames(struct forward_bench *bench)
 {
 	struct source *source = setup_source(ZIPF_E6, FLOWS);
@@ -594,10 +606,10 @@ int bench_forward(struct config *config)
 		return 1;
 	cpus_init(&bench.cpus, &bench.topology);
 	if (bench.cpus.n < 2) {
-		log_error("two CPUs are needed, one to forward and one to count off-path");
+		log_error("needs two CPUs, one to forward and one to count off-path");
 		return 1;
 	}
-	/* The last one has most lcores. */
+	/* The last entrant has the most lcores. */
 	if (!make_plan(&bench, &entrants[NB_ENTRANTS - 1]) ||
 		!eal_start(&bench.plan, &bench.run_config, bench.error)) {
 		log_error("%s", bench.error);
@@ -606,7 +618,7 @@ int bench_forward(struct config *config)
 	if (make_frames(&bench) && make_rings())
 		status = figures_write(&bench.figures, columns, config, run_all, &bench);
 	else
-		log_error("no memory for the packets");
+		log_error("out of memory for the packets");
 	free(bench.frames);
 	free(loop.latencies);
 	eal_stop();
@@ -616,10 +628,9 @@ int bench_forward(struct config *config)
 /* --- options --- */
 
 static const struct option_row forward_rows[] = {
-	BENCH_ROW_PACKETS(4096, "2M", "Packets of a round."),
+	BENCH_ROW_PACKETS(4096, "2M", "Set the packets per round."),
 	BENCH_ROW_ROUNDS("7"),
-	BENCH_ROW_QUICK(
-		"Smaller defaults, to see that everything works: 3 rounds of 100K packets."),
+	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 3 rounds of 100K packets."),
 	{0},
 };
 

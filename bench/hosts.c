@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench flow-table --hosts: the evaluation of Zha et al., "Towards Software Defined Measurement in
- * Data Centers" (2022), in its terms. Their FCAP is our flow-table, their SMON our iblt; both count
- * 6-tuples of so many monitored hosts, in the core that receives (rss), and behind a ring (async).
- * A row is a run of the whole engine on one worker; what all of one number of hosts are given is
- * the same.
+ * sketchtap-bench flow-table --hosts: repeats the evaluation of Zha et al., "Towards Software
+ * Defined Measurement in Data Centers" (2022). Their FCAP is flow-table here, their SMON is iblt.
+ * Both count the 6-tuples of monitored hosts, on the receiving core (rss) and after a ring (async).
+ * A row is a run with one worker; all rows of one number of hosts have the same packets.
  */
 
 #include "bench/hosts.h"
@@ -41,7 +40,7 @@
 #define MBUF_CACHE         256
 #define HEAP_MEGABYTES     512
 #define IBLT_ROWS          3
-#define IBLT_LOAD          0.7 /* flows a cell: below what decodes */
+#define IBLT_LOAD          0.7 /* flows per cell, low enough to decode */
 #define FIRST_HOST         0x0a000001
 
 static const struct figures_column columns[] = {
@@ -67,7 +66,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* The paper's, per packet. */
+/* Figures of the paper, ns per packet. */
 #define PAPER_RING_NS 182
 static const struct structure {
 	const char *name, *sketch;
@@ -80,14 +79,14 @@ static const char *const used_designs[] = {"rss", "async"};
 
 struct entry {
 	const struct structure *structure;
-	double table_ns; /* of the structure alone, in memory */
+	double table_ns; /* ns of the structure without a worker */
 	struct pipeline_setting setting;
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
 
 struct hosts {
 	const struct config *config;
-	struct config run; /* what all runs have in common */
+	struct config run; /* options common to all runs */
 	uint32_t rounds, milliseconds;
 	struct topology topology;
 	struct cpus cpus;
@@ -95,9 +94,9 @@ struct hosts {
 	struct entry entries[ENTRIES];
 };
 
-/* --- what is measured --- */
+/* --- workload --- */
 
-/* Of the flows, each with a host as its destination, packets are drawn uniformly. */
+/* Draws packets uniformly from the flows. The destination of each flow is a monitored host. */
 static bool draw_keys(const struct workload_spec *spec, struct key4 *keys)
 {
 	uint64_t hosts = spec->flows / FLOWS_PER_HOST;
@@ -136,7 +135,7 @@ static struct prefix_list *make_rules(uint32_t hosts)
 	return rules;
 }
 
-/* Buckets, or cells of a row, with which all flows fit. */
+/* Returns the number of buckets, or of cells per row, that fits all flows. */
 static uint64_t width_for(const struct structure *structure, uint64_t flows)
 {
 	bool iblt = strcmp(structure->sketch, "iblt") == 0;
@@ -148,7 +147,7 @@ static uint64_t width_for(const struct structure *structure, uint64_t flows)
 	return width;
 }
 
-/* --- how right it is --- */
+/* --- accuracy --- */
 
 struct judged {
 	const struct workload *workload;
@@ -162,7 +161,7 @@ static void judge(const struct sketch_candidate *candidate, void *arg)
 	judged->exact += candidate->packets == workload_truth(judged->workload, &candidate->key.v4);
 }
 
-/* Share of the flows that are reported with their true count; negative where memory is missing. */
+/* Returns the fraction of flows reported with their exact count, or -1 if out of memory. */
 static double exact_share(const struct entry *entry, uint64_t seed)
 {
 	const struct workload *workload = entry->setting.workload;
@@ -189,7 +188,7 @@ static double exact_share(const struct entry *entry, uint64_t seed)
 	return (double)judged.exact / (double)workload->distinct;
 }
 
-/* --- what the structures alone take --- */
+/* --- time of the structures without a worker --- */
 
 static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 {
@@ -214,9 +213,9 @@ static bool measure_tables(struct hosts *hosts, const struct workload *workload)
 	return true;
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
-/* What the ring adds: the delay behind it, less that of the same structure without one. */
+/* Returns the delay that the ring adds: async less rss, for the same structure. */
 static double ring_ns(const struct entry *behind, const struct entry *inline_, uint32_t rounds)
 {
 	double with[BENCH_ROUNDS_MAX], without[BENCH_ROUNDS_MAX];
@@ -266,13 +265,12 @@ static void print_entry(struct hosts *hosts, uint32_t e, uint32_t nb_hosts, uint
 	else
 		figures_cell(figures, "paper_ns", "%g", entry->structure->paper_ns);
 	if (threads > hosts->cpus.n)
-		figures_cell(figures, "note",
-			"not comparable: %u threads poll on %u CPUs, in turns", threads,
-			hosts->cpus.n);
+		figures_cell(figures, "note", "not comparable: %u polling threads share %u CPUs",
+			threads, hosts->cpus.n);
 	figures_row(figures);
 }
 
-/* --- all of it --- */
+/* --- run --- */
 
 static void add_entries(
 	struct hosts *hosts, const struct workload *workload, const struct prefix_list *rules)
@@ -340,7 +338,7 @@ static bool run_hosts(struct hosts *hosts, uint32_t nb_hosts)
 		add_entries(hosts, workload, rules);
 		right = measure_tables(hosts, workload) && run_rounds(hosts, &rounds);
 	} else {
-		log_error("no memory for %u hosts", nb_hosts);
+		log_error("out of memory for %u hosts", nb_hosts);
 	}
 	if (right && rounds > 0) {
 		figures_heading(&hosts->figures,
@@ -382,7 +380,7 @@ int bench_hosts(struct config *config)
 	if (!setup_topology(&hosts.topology, config))
 		return 1;
 	cpus_init(&hosts.cpus, &hosts.topology);
-	/* Lcore 0, a receiver and a worker. */
+	/* lcore 0, an rx core and a worker */
 	if (setup_eal(config, &hosts.topology, &hosts.cpus, 3, HEAP_MEGABYTES)) {
 		status = figures_write(&hosts.figures, columns, config, run_all, &hosts);
 		eal_stop();

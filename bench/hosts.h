@@ -3,5 +3,5 @@
 
 #include "config/config.h"
 
-/* `sketchtap-bench flow-table --hosts`: returns an exit status. */
+/* Runs `sketchtap-bench flow-table --hosts`. Returns an exit status. */
 int bench_hosts(struct config *config);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench kernel: what a packet costs in the kernel that --kernel looks at, beside, off and
- * on the path, the kernel's own table, and any program of others. All take turns on the same
- * packets (flows.bpf.c), and each figure is above an empty program in the same round.
+ * sketchtap-bench kernel: measures the cost of a packet in the eBPF programs of --kernel, off-path
+ * and on-path, in the kernel's own hash table, and in programs of --rival. All take turns on the
+ * same packets (flows.bpf.c). Each figure is the difference to an empty program in the same round.
  */
 
 #include <errno.h>
@@ -34,13 +34,13 @@
 #define BATCHES       40
 #define QUICK_BATCHES 4
 #define WARM_BATCHES  4
-#define BATCH         16384 /* packets: half of what a ring holds */
+#define BATCH         16384 /* packets, half of a ring */
 #define SLOTS         32768
 #define BUCKETS       65536
-#define CELLS         32768 /* of a row, as --kernel has them */
-#define HOSTS         65536 /* with a rule each */
+#define CELLS         32768 /* cells per row, as in --kernel */
+#define HOSTS         65536 /* hosts with one prefix each */
 #define ENTRANTS_MAX  (24 + OPTION_LIST_MAX)
-#define ERROR_MAX     600 /* PREFIX_ERROR_MAX and KERNEL_ERROR_MAX are less */
+#define ERROR_MAX     600 /* larger than PREFIX_ERROR_MAX and KERNEL_ERROR_MAX */
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -53,13 +53,13 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* A program that is measured. */
+/* A measured program. */
 struct entrant {
 	char name[80];
 	int program;
 	bool xdp;
-	struct kernel_program *ours; /* NULL: of others */
-	uint32_t times;              /* enum kernel_times, enum flows_times: the same numbers */
+	struct kernel_program *ours; /* NULL for other programs */
+	uint32_t times; /* enum kernel_times or enum flows_times, which have the same values */
 };
 
 struct kernel_bench {
@@ -70,7 +70,7 @@ struct kernel_bench {
 	struct bpf_object *flows;
 	struct flows_control *control; /* mapped */
 	struct kernel_program *beside, *on_path, *all_share, *cells;
-	/* The same with rules: which hold no packet, or all of up to HOSTS flows. */
+	/* The same with prefixes that match no packet, or all of up to HOSTS flows. */
 	struct kernel_program *beside_none, *beside_all, *on_path_none;
 	uint32_t nb_rivals;
 	struct bpf_object *rivals[OPTION_LIST_MAX];
@@ -91,12 +91,12 @@ static bool fail(struct kernel_bench *bench, const char *what, const char *why)
 
 /* --- a run --- */
 
-/* Gives a ring or tables back what a batch has put there. */
+/* Discards the records of the last batch. */
 static void empty_ring(const struct kernel_bench *bench, const struct kernel_program *program)
 {
 	struct kernel_reader reader;
 
-	/* It begins where the ring ends. */
+	/* A new reader starts at the end of the ring. */
 	kernel_reader_start(&reader, kernel_program_ring(program, bench->cpu), SLOTS);
 }
 
@@ -123,13 +123,13 @@ static bool run_batch(struct kernel_bench *bench, const struct entrant *entrant,
 	frame[17] = 50;
 	frame[23] = 6;
 	frame[46] = 0x50;
-	frame[47] = 0x10; /* acknowledges */
+	frame[47] = 0x10; /* ACK */
 	if (entrant->ours != NULL)
 		empty_ring(bench, entrant->ours);
 	if (bpf_prog_test_run_opts(fd, &opts) != 0)
 		return fail(bench, entrant->name, strerror(errno));
 	if (opts.retval == FLOWS_FAILED)
-		return fail(bench, entrant->name, "it is not called");
+		return fail(bench, entrant->name, "the program was not called");
 	*ns = opts.duration;
 	return true;
 }
@@ -142,8 +142,8 @@ static int compare_ns(const void *a, const void *b)
 }
 
 /*
- * The mean of the half in the middle: what else ran on the CPU is in the largest, and a median
- * would be whole ns, as the kernel says them.
+ * Returns the mean of the middle half. Large values include other work on the CPU, and a median
+ * would be in whole ns, as reported by the kernel.
  */
 static double typical(double *batches, uint32_t n)
 {
@@ -164,11 +164,11 @@ static bool measure(struct kernel_bench *bench, const struct entrant *entrant, d
 		bpf_object__find_map_fd_by_name(bench->flows, entrant->xdp ? "of_xdp" : "of_tc");
 
 	if (bpf_map_update_elem(array, &first, &entrant->program, BPF_ANY) != 0)
-		return fail(bench, entrant->name, "it cannot be called from another program");
+		return fail(bench, entrant->name, "cannot be called from another program");
 	bench->control->times = entrant->times;
 	if (entrant->ours != NULL)
 		kernel_program_stamp(entrant->ours, entrant->times);
-	/* The first ones find flows new. */
+	/* The first batches insert the flows. */
 	for (uint32_t b = 0; b < WARM_BATCHES; b++)
 		if (!run_batch(bench, entrant, &batches[0]))
 			return false;
@@ -191,7 +191,7 @@ static void print_row(
 	figures_row(&bench->figures);
 }
 
-/* All of a round; an empty program comes before those of its kind. */
+/* Measures one round. An empty program precedes the programs of its type. */
 static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round)
 {
 	double empty = 0, ns;
@@ -209,7 +209,7 @@ static bool run_round(struct kernel_bench *bench, uint64_t flows, uint32_t round
 	return true;
 }
 
-/* Tables of the flows before would have no room for others. */
+/* Empties the tables, which would be too full for the next number of flows. */
 static void forget_flows(const struct kernel_bench *bench)
 {
 	kernel_tables_take(kernel_program_tables(bench->on_path), 0, drop_flow, NULL);
@@ -223,7 +223,7 @@ static bool run_all(struct kernel_bench *bench)
 
 	if (flows->n == 0)
 		flows = &usual;
-	figures_heading(&bench->figures, "above an empty program, a packet");
+	figures_heading(&bench->figures, "time per packet, less an empty program");
 	for (uint32_t f = 0; f < flows->n; f++) {
 		bench->control->flows = (uint32_t)flows->values[f];
 		forget_flows(bench);
@@ -234,7 +234,7 @@ static bool run_all(struct kernel_bench *bench)
 	return true;
 }
 
-/* --- putting it together --- */
+/* --- entrants --- */
 
 static void add_entrant(struct kernel_bench *bench, const char *name, int program, bool xdp,
 	struct kernel_program *ours, uint32_t times)
@@ -268,11 +268,12 @@ static bool load_flows(struct kernel_bench *bench)
 
 	bench->flows = bpf_object__open_mem(flows_object, sizeof(flows_object), &opts);
 	if (bench->flows == NULL || bpf_object__load(bench->flows) != 0)
-		return fail(bench, "the programs that make packets", strerror(errno));
+		return fail(bench, "programs that generate packets", strerror(errno));
 	control = bpf_object__find_map_fd_by_name(bench->flows, FLOWS_CONTROL_SECTION);
 	bench->control =
 		mmap(NULL, sizeof(*bench->control), PROT_READ | PROT_WRITE, MAP_SHARED, control, 0);
-	return bench->control != MAP_FAILED || fail(bench, "their variables", strerror(errno));
+	return bench->control != MAP_FAILED ||
+	       fail(bench, "variables of the packet programs", strerror(errno));
 }
 
 static struct kernel_program *load_ours(
@@ -292,8 +293,10 @@ static struct kernel_program *load_ours(
 	return program;
 }
 
-/* With a rule for each of n hosts from 10.0.0.0 + first on, by the source, where flows.bpf.c puts
- * the flow. */
+/*
+ * Loads a program with one prefix for each of n hosts from 10.0.0.0 + first on, matched on the
+ * source address, which flows.bpf.c sets by flow.
+ */
 static struct kernel_program *load_with_rules(
 	struct kernel_bench *bench, uint32_t buckets, uint32_t first, uint32_t n)
 {
@@ -335,7 +338,7 @@ static bool load_programs(struct kernel_bench *bench)
 	bench->cells = load_ours(bench, (struct kernel_program_params){.cells = CELLS});
 	if (bench->on_path == NULL || bench->all_share == NULL || bench->cells == NULL)
 		return false;
-	/* The last host of the 16 bits that all flows begin with. */
+	/* The last address of the /16 of the flows. Fewer than HOSTS flows do not use it. */
 	bench->beside_none = load_with_rules(bench, 0, HOSTS - 1, 1);
 	bench->on_path_none = load_with_rules(bench, 1, HOSTS - 1, 1);
 	bench->beside_all = load_with_rules(bench, 0, 0, HOSTS);
@@ -343,7 +346,7 @@ static bool load_programs(struct kernel_bench *bench)
 	       bench->beside_all != NULL;
 }
 
-/* OBJECT.o:PROGRAM. Maps that it would pin are its own here. */
+/* Loads a program from OBJECT.o:PROGRAM. Does not pin its maps. */
 static bool load_rival(struct kernel_bench *bench, const char *text, bool xdp)
 {
 	const char *colon = strrchr(text, ':');
@@ -355,11 +358,11 @@ static bool load_rival(struct kernel_bench *bench, const char *text, bool xdp)
 	snprintf(path, sizeof(path), "%.*s", (int)(colon - text), text);
 	object = bpf_object__open_file(path, NULL);
 	if (object == NULL)
-		return fail(bench, text, "is no object that libbpf reads");
+		return fail(bench, text, "not an object file for libbpf");
 	bench->rivals[bench->nb_rivals++] = object;
 	wanted = bpf_object__find_program_by_name(object, colon + 1);
 	if (wanted == NULL)
-		return fail(bench, text, "the object has no such program");
+		return fail(bench, text, "no such program in the object");
 	bpf_object__for_each_map(map, object) bpf_map__set_pin_path(map, NULL);
 	bpf_object__for_each_program(program, object)
 		bpf_program__set_autoload(program, program == wanted);
@@ -371,7 +374,7 @@ static bool load_rival(struct kernel_bench *bench, const char *text, bool xdp)
 	if (!xdp)
 		bpf_program__set_type(wanted, BPF_PROG_TYPE_SCHED_CLS);
 	if (bpf_object__load(object) != 0)
-		return fail(bench, text, "the kernel refuses it");
+		return fail(bench, text, "rejected by the kernel");
 	snprintf(name, sizeof(name), "rival %.50s", colon + 1);
 	add_entrant(bench, name, bpf_program__fd(wanted), xdp, NULL, KERNEL_TIMES_NONE);
 	return true;
@@ -430,7 +433,7 @@ static void close_all(struct kernel_bench *bench)
 	kernel_program_close(bench->on_path_none);
 }
 
-/* Programs run on the CPU that asks for it, and so all on one. */
+/* Pins this thread to one CPU, because the kernel runs test programs on the CPU of the caller. */
 static bool choose_cpu(struct kernel_bench *bench)
 {
 	static struct topology topology;

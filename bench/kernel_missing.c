@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* In the place of kernel.c where it could not be built. */
+/* Replaces kernel.c in builds without eBPF. */
 
 #include "base/log.h"
 #include "bench/bench.h"
@@ -9,6 +9,6 @@
 int bench_kernel(struct config *config)
 {
 	(void)config;
-	log_error("there is no program for the kernel here, because %s", kernel_program_missing());
+	log_error("built without eBPF: %s", kernel_program_missing());
 	return 1;
 }

@@ -15,8 +15,7 @@ static bool check_rivals(const struct config *config, const struct measurement_c
 
 		if (colon == NULL || colon == list->texts[i] || colon[1] == '\0')
 			return option_fault(fault, "rival", measurement,
-				"'%.100s' names no program; write OBJECT.o:PROGRAM",
-				list->texts[i]);
+				"'%.100s': not a program; write OBJECT.o:PROGRAM", list->texts[i]);
 	}
 	return true;
 }
@@ -28,8 +27,7 @@ static const struct option_row rival_rows[] = {
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_LIST,
 		OPTION_FIELD(kernel_bench_options, rivals),
-		.help = "A program of tc or xdp that takes turns with ours on the same packets. "
-			"Repeatable.",
+		.help = "Measure also this tc or xdp program on the same packets. Repeatable.",
 	},
 	{0},
 };
@@ -43,8 +41,8 @@ const struct option_owner kernel_bench_owner = {
 static const struct option_row kernel_bench_rows[] = {
 	BENCH_ROW_FLOWS(NULL, "1,1000,64000"),
 	BENCH_ROW_ROUNDS("9"),
-	BENCH_ROW_QUICK("Fewer packets and rounds, to see that everything works: the figures mean "
-			"little."),
+	BENCH_ROW_QUICK(
+		"Use fewer packets and rounds for a quick test. The figures are not accurate."),
 	{0},
 };
 

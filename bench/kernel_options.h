@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The options that `sketchtap-bench kernel` has beside those of other benches. */
+/* Options of `sketchtap-bench kernel` in addition to those of all benches. */
 
 #include "config/option.h"
 

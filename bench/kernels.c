@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench kernels: every sketch, sharing, atomic and number of threads, beside the floor and the
- * rivals, for each traffic, number of flows and width. Counting distinct keys (HyperLogLog), which
- * a worker does beside its sketch, is not part of it.
+ * sketchtap-bench kernels: measures every sketch, sharing, atomic and number of threads, and for
+ * comparison the floor and the rivals, for each traffic, number of flows and width. Excludes
+ * HyperLogLog, with which a worker counts distinct keys.
  */
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@
 #define PACKETS       (UINT64_C(4) << 20)
 #define QUICK_ROUNDS  3
 #define QUICK_PACKETS UINT64_C(200000)
-#define GROUP_BYTES   200 /* of a packet: its key, the truth and the rivals' tables */
+#define GROUP_BYTES   200 /* bytes per packet: key, true counts, tables of the rivals */
 
 static const struct figures_column columns[] = {
 	{.name = "bench"},
@@ -62,7 +62,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* What a run of `sketchtap-bench kernels` tries, complete, and what it does it with. */
+/* State of a run of `sketchtap-bench kernels`: resolved options and resources. */
 struct kernels {
 	const struct config *config;
 	const struct option_values *flows, *zipf, *widths, *threads;
@@ -89,7 +89,7 @@ static void add_subject(struct kernels *kernels, const char *name,
 		(struct bench_subject){.name = name, .ops = ops, .threads = (uint32_t)threads};
 }
 
-/* The floor comes first: once for each number of threads. */
+/* Puts the floor first, once for each number of threads. */
 static void choose_subjects(struct kernels *kernels)
 {
 	for (uint32_t t = 0; t < kernels->threads->n; t++)
@@ -220,7 +220,7 @@ static void print_rounds(struct kernels *kernels, const struct bench_rounds *set
 		print_subject(kernels, setup, c, rounds);
 }
 
-/* All widths on one workload. Returns false where a contestant counted wrongly. */
+/* Measures all widths on one workload. Returns false if a contestant counted wrongly. */
 static bool run_workload(struct kernels *kernels, const struct workload *workload)
 {
 	struct bench_rounds setup = {
@@ -271,7 +271,7 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	if (spec.packets * GROUP_BYTES < node_memory_available())
 		workload = workload_create(&spec, seed_options(kernels->config)->seed);
 	if (workload == NULL) {
-		log_warning("no memory for %" PRIu64 " packets: lower --packets or --flows",
+		log_warning("out of memory for %" PRIu64 " packets: lower --packets or --flows",
 			spec.packets);
 		return true;
 	}
@@ -280,7 +280,7 @@ static bool run_traffic(void *arg, uint64_t zipf, uint64_t flows)
 	return right;
 }
 
-/* EAL serves the rivals alone. */
+/* Starts EAL, which only the rivals need. */
 static bool start_eal(const struct kernels *kernels)
 {
 	size_t megabytes = rivals_heap_megabytes(choices_largest(kernels->widths),
@@ -327,7 +327,8 @@ int bench_kernels(struct config *config)
 static const struct option_row kernels_rows[] = {
 	BENCH_ROW_SKETCH,
 	BENCH_ROW_SHARING,
-	BENCH_ROW_ATOMIC(locked_atomic_word, "How threads add to a shared sketch: cas, add, lock."),
+	BENCH_ROW_ATOMIC(
+		locked_atomic_word, "Select how threads add to a shared sketch: cas, add, lock."),
 	{
 		.name = "threads",
 		.placeholder = "N,...",
@@ -337,18 +338,18 @@ static const struct option_row kernels_rows[] = {
 		.min = 1,
 		.max = 64,
 		.default_note = "1,2",
-		.help = "Threads that count at the same time, each on a CPU of its own. More than "
-			"there are CPUs are not measured, and the row says so.",
+		.help = "Count with N threads at the same time, each on its own CPU. If there are "
+			"fewer CPUs, the row is marked as not measured.",
 	},
 	BENCH_ROW_FLOWS(bench_inapplicable_without_flows, "1K,100K,1M,20M"),
 	BENCH_ROW_ZIPF(NULL, "uniform,1.05,random"),
 	BENCH_ROW_WIDTH("1K,64K,256K,4M",
-		"Counters of each row, or buckets, powers of two: from a sketch that fits "
-		"the first cache to one that fits none."),
-	BENCH_ROW_PACKETS(4096, "4M, or as many as there are flows", "Packets of a round."),
+		"Set the counters per row, or the buckets, a power of two. The default ranges "
+		"from a sketch that fits the first-level cache to one that fits none."),
+	BENCH_ROW_PACKETS(4096, "4M, or --flows if larger", "Set the packets per round."),
 	BENCH_ROW_ROUNDS("7"),
-	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 1K and 100K flows, a "
-			"width of 64K, 3 rounds of 200K packets."),
+	BENCH_ROW_QUICK("Use smaller defaults for a quick test: 1K and 100K flows, a width of 64K, "
+			"3 rounds of 200K packets."),
 	{0},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* sketchtap-bench: what this host can do, and what is only studied. */
+/* sketchtap-bench: benchmarks of this host, and variants that only the benchmarks have. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,23 +26,23 @@ static int run(struct config *config)
 		return 1;
 	}
 	if (!seed_pick(config)) {
-		log_error("no random seed from the system; give --seed N");
+		log_error("cannot get a random seed from the system; use --seed N");
 		return 1;
 	}
 	signals_install();
 	return config->command->run(config);
 }
 
-/* What help printed. Returns the exit status. */
+/* Checks that the help was written completely. Returns the exit status. */
 static int close_standard_output(void)
 {
 	if (standard_files_printed())
 		return 0;
-	log_error("standard output cannot be written; what was printed is not whole");
+	log_error("cannot write to standard output: output is incomplete");
 	return 1;
 }
 
-/* For who completes a command line: see options_words(). */
+/* Prints the commands for shell completion; see options_words(). */
 static int print_names(void)
 {
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
@@ -52,20 +52,20 @@ static int print_names(void)
 
 static int print_commands(void)
 {
-	fputs("Usage: sketchtap-bench COMMAND [options]; COMMAND --help tells more\n", stdout);
+	fputs("Usage: sketchtap-bench COMMAND [options]; see COMMAND --help\n", stdout);
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
 		printf("  %-12s%s\n", bench_program.commands[c]->name,
 			bench_program.commands[c]->summary);
 	return close_standard_output();
 }
 
-/* Nobody means a bench that takes minutes by giving none. */
+/* Reports a missing command, because no bench, which takes minutes, is a sensible default. */
 static int print_no_command(void)
 {
-	fputs("sketchtap-bench: give a command:", stderr);
+	fputs("sketchtap-bench: missing command; commands:", stderr);
 	for (uint32_t c = 0; bench_program.commands[c] != NULL; c++)
 		fprintf(stderr, " %s", bench_program.commands[c]->name);
-	fputs("; --help tells more\n", stderr);
+	fputs("; see --help\n", stderr);
 	return 2;
 }
 

@@ -10,8 +10,7 @@
 #include "rx/filter/prefix_filter.h"
 #include "base/random.h"
 
-/* Packets before the order of the hosts repeats: what is read of it comes from memory in
- * sequence. */
+/* Packets before the destinations repeat. They are read from memory in sequence. */
 #define PACKETS (1u << 20)
 
 struct matching {
@@ -21,7 +20,7 @@ struct matching {
 	struct prefix_matches hits;
 };
 
-/* Sorted, as a file of rules is once it is read. */
+/* Returns prefixes in sorted order, as after reading a file. */
 static struct prefix_list *random_hosts(uint32_t n, struct random *random)
 {
 	struct prefix_list *rules = calloc(1, sizeof(*rules) + n * sizeof(rules->rules[0]));
@@ -111,7 +110,7 @@ uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching
 		if (part >= MATCHING_CREDIT)
 			prefix_credit(matching->table, burst, &matching->hits, counts);
 		matched += burst->n;
-		/* Keeps what nobody looks at. */
+		/* Prevents the compiler from removing unused results. */
 		__asm__ volatile("" : : "r"(burst), "r"(&matching->hits) : "memory");
 	}
 	return matched;

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Packets to monitored hosts, each a rule of its own, in random order. */
+/* Prefix lookup of packets to monitored hosts, in random order, with one prefix per host. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct matching;
 
-/* `rules` hosts at random addresses, matched on the destination. EAL must be up. NULL where memory
- * is missing. */
+/*
+ * Creates prefixes for `rules` hosts at random addresses, matched on the destination. Requires EAL.
+ * Returns NULL if out of memory.
+ */
 struct matching *matching_create(uint32_t rules, uint64_t hash_seed);
 void matching_destroy(struct matching *matching);
-/* Bytes of EAL's memory that it takes. */
+/* Returns the bytes of EAL memory needed. */
 size_t matching_bytes(uint32_t rules);
 
 enum matching_part {
-	MATCHING_KEYS,   /* makes bursts of keys, no more */
-	MATCHING_MATCH,  /* and looks them up */
-	MATCHING_CREDIT, /* and credits their rules */
+	MATCHING_KEYS,   /* only generates bursts of keys */
+	MATCHING_MATCH,  /* also looks up the prefixes */
+	MATCHING_CREDIT, /* also counts the packets of the prefixes */
 };
 
-/* A multiple of 64 packets, on one thread. Returns how many had a rule. */
+/*
+ * Runs on the calling thread. `packets` is a multiple of 64. Returns the number of packets that
+ * matched.
+ */
 uint64_t matching_run(struct matching *matching, uint64_t packets, enum matching_part part);

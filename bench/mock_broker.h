@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* A broker of librdkafka's own, on loopback, which needs no Java; and its loop as a rival. */
+/*
+ * The mock broker of librdkafka on loopback, which needs no Java, and its own producer loop for
+ * comparison.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,15 +12,14 @@
 
 struct mock_broker;
 
-/* NULL: this build has no Kafka, or there is no memory. */
+/* Returns NULL if built without Kafka or out of memory. */
 struct mock_broker *mock_broker_create(const char *topic);
-void mock_broker_destroy(struct mock_broker *broker); /* NULL is allowed */
+void mock_broker_destroy(struct mock_broker *broker); /* NULL has no effect */
 const char *mock_broker_address(const struct mock_broker *broker);
 
 /*
- * Brings the lines of a text to the topic as librdkafka's own loop does: with the settings that
- * kafka:// has, over a connection that there is. Returns how many of them were acknowledged, and
- * how long that took.
+ * Produces the lines of a text in a loop of librdkafka, with the settings of kafka://, over an open
+ * connection. Returns the number of acknowledged lines. *seconds: duration.
  */
 uint64_t mock_broker_produce(
 	struct mock_broker *broker, const char *text, size_t len, double *seconds);

@@ -15,7 +15,7 @@ struct fields {
 	char text[FIELDS][PAPER_FIELD_MAX];
 };
 
-/* None is quoted. */
+/* Reads a line of CSV without quotes. Returns the start of the next line. */
 static const char *read_line(const char *at, const char *end, struct fields *fields)
 {
 	memset(fields, 0, sizeof(*fields));
@@ -64,6 +64,6 @@ double paper_number(const char *figure, const char *setting, const char *quantit
 
 	if (paper_fact(figure, setting, quantity, &fact))
 		return strtod(fact.none, NULL);
-	fprintf(stderr, "bench: no %s, %s, %s in a paper's figures\n", figure, setting, quantity);
+	fprintf(stderr, "bench: no figure %s, %s, %s of a paper\n", figure, setting, quantity);
 	abort();
 }

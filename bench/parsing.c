@@ -90,7 +90,7 @@ bool parsing_run(struct parsing *parsing, uint64_t packets)
 		parse_burst_port(
 			parsing->pkts, BURST_MAX, &burst, &counts, PARSE_KEYS, false, NULL, NULL);
 		hash_burst(&parsing->hash_key, &burst);
-		/* Keeps what nobody looks at. */
+		/* Prevents the compiler from removing unused results. */
 		__asm__ volatile("" : : "r"(&burst) : "memory");
 	}
 	return counts.verdicts[expected] == packets;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench parts: the figures that bench/targets holds against what the project wants to
- * reach. A row for each part and round, as it is measured. Those that are compared take turns, so
- * that ratios can be taken within rounds.
+ * sketchtap-bench parts: measures the figures that bench/targets compares with the targets of the
+ * project. Prints one row per part and round, at once. Parts that are compared take turns, so that
+ * ratios can be taken within a round.
  */
 
 #include <stdatomic.h>
@@ -35,7 +35,7 @@
 #define CARD_MB        (POLLED_CARD_MBUFS * 512U >> 20)
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
-#define WIDTH          (UINT64_C(1) << 16) /* of the floor, the rivals and most Count-Min */
+#define WIDTH          (UINT64_C(1) << 16) /* width of the floor, the rivals and most Count-Min entrants */
 #define LARGE_WIDTH    (UINT64_C(1) << 18)
 #define RULES          50000
 #define REPORT_WORKERS 8
@@ -61,35 +61,37 @@ struct parts {
 	uint64_t packets, replay_packets;
 	struct topology topology;
 	struct cpus cpus;
-	struct config run_config;  /* of the worker that is measured whole */
-	struct config card_config; /* of the same as behind a card */
+	struct config run_config;  /* for the worker part */
+	struct config card_config; /* for worker parts that receive as from a NIC */
 	struct plan card_plan;
 	struct plan plan;
 	struct figures figures;
 	char error[POLLED_ERROR_MAX];
-	/* What parts have in common. */
+	/* Shared by parts. */
 	struct program_captures captures;
-	double start_up;            /* seconds, of this round */
-	struct parsing *parsing[2]; /* IPv4; IPv6 behind a VLAN tag */
+	double start_up;            /* s, in this round */
+	struct parsing *parsing[2]; /* 0: IPv4; 1: IPv6 after a VLAN tag */
 	struct filter *filter;
-	uint64_t kept; /* packets, by the filter */
+	uint64_t kept; /* packets that passed the filter */
 	struct source *source;
 	struct workload *workload;
 	struct reporting *reporting;
-	struct sketch *sketch; /* that thread 0 updates */
-	_Atomic bool ended;    /* thread 0 has nothing left to count */
+	struct sketch *sketch; /* updated by thread 0 */
+	_Atomic bool ended;    /* set by thread 0 when it has finished */
 	struct matching *matching;
 };
 
-/* measure() makes the cells of a row. False, with parts->error where something is to be said, if
- * nothing could be measured. */
+/*
+ * measure() fills the cells of a row. It returns false, with a line in parts->error unless stopped,
+ * if it failed.
+ */
 struct part {
 	const char *name, *unit;
 	bool (*measure)(struct parts *parts, const struct part *part);
-	bool in_turn; /* with the one above it, round by round */
+	bool in_turn; /* takes turns with the part above */
 	uint32_t variant;
-	uint32_t zipf_e6;       /* of traffic with so many flows; 0: they are equal */
-	const char *expression; /* of a filter */
+	uint32_t zipf_e6; /* Zipf's exponent x 10^6 of traffic with `variant` flows; 0: uniform */
+	const char *expression; /* filter expression */
 };
 
 static bool put_value(struct parts *parts, double value)
@@ -133,7 +135,8 @@ static bool run_parts(struct parts *parts, const struct part *part)
 
 struct work {
 	struct parts *parts;
-	bool (*run)(struct parts *parts, uint32_t variant); /* false: what it did is wrong */
+	bool (*run)(
+		struct parts *parts, uint32_t variant); /* returns false if its result was wrong */
 	uint32_t variant;
 	bool right;
 };
@@ -146,7 +149,7 @@ static void run_work(void *arg, uint32_t t)
 	work->right = work->run(work->parts, work->variant);
 }
 
-/* CPU seconds of a thread. */
+/* Runs work on another thread. *seconds: its CPU time. Returns false if the work failed. */
 static bool time_work(struct parts *parts, bool (*run)(struct parts *parts, uint32_t variant),
 	uint32_t variant, double *seconds)
 {
@@ -160,7 +163,7 @@ static bool put_ns(struct parts *parts, double seconds)
 	return put_value(parts, seconds * 1e9 / (double)parts->packets);
 }
 
-/* --- programs: before EAL's start, which ties this process to a CPU and all that it starts --- */
+/* --- programs: run before EAL binds this process and its children to a CPU --- */
 
 static bool measure_start_up(struct parts *parts, const struct part *part)
 {
@@ -195,22 +198,22 @@ static const struct part programs[] = {
 	{.name = NULL},
 };
 
-/* --- contests: all of them in every round --- */
+/* --- interleaved rounds --- */
 
-/* Of a sketch, or a rival. */
+/* A sketch or a rival. */
 struct entrant {
 	const char *name;
 	const char *sketch;
 	const struct bench_subject_ops *rival;
-	uint64_t width;   /* 0: the sketch's own */
-	uint32_t sharing; /* threads that share it; 0: one that has it alone */
+	uint64_t width;   /* 0: default of the sketch */
+	uint32_t sharing; /* threads that share it; 0: one thread, not shared */
 	enum sketch_metric metric;
 };
 
 static const struct {
 	uint32_t zipf_e6;
 	uint64_t flows;
-	struct entrant entrants[ENTRANTS_MAX]; /* one without a name is none */
+	struct entrant entrants[ENTRANTS_MAX]; /* ends at the first entry without a name */
 } all_rounds[] = {
 	{ZIPF_E6, FLOWS,
 		{
@@ -295,7 +298,7 @@ static struct bench_subject bench_subject_of(const struct entrant *entrant)
 	};
 }
 
-/* Of threads that share their work, each counts its part at the same time. */
+/* Prints the ns per packet of all threads together, which count their parts at the same time. */
 static void print_entrant(struct parts *parts, const struct bench_subject *entrant,
 	const struct bench_rounds_result *result, uint32_t round)
 {
@@ -349,7 +352,7 @@ static bool run_all_rounds(struct parts *parts)
 	return done;
 }
 
-/* --- packets of the generator, in cache: the parser and the filter --- */
+/* --- parser and filter, on generated packets in cache --- */
 
 static bool parse(struct parts *parts, uint32_t ipv6)
 {
@@ -387,7 +390,7 @@ static bool measure_filter(struct parts *parts, const struct part *part)
 				? filter_create(&set, false)
 				: NULL;
 	if (parts->filter != NULL && filter_interpreted(parts->filter) > 0) {
-		figures_note(&parts->figures, "not measured: no native code could be made here");
+		figures_note(&parts->figures, "not measured: cannot compile native code");
 		done = true;
 	} else if (parts->filter != NULL && time_work(parts, filter_packets, 0, &seconds)) {
 		figures_note(&parts->figures, "%.0f %% match",
@@ -399,7 +402,7 @@ static bool measure_filter(struct parts *parts, const struct part *part)
 	return done;
 }
 
-/* --- the whole worker: what it takes more than one that receives and frees --- */
+/* --- worker, less the time to receive and free --- */
 
 static bool measure_worker(struct parts *parts, const struct part *part)
 {
@@ -407,7 +410,7 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 
 	(void)part;
 	if (parts->plan.oversubscribed) {
-		figures_note(&parts->figures, "not measured: it takes two CPUs");
+		figures_note(&parts->figures, "not measured: needs two CPUs");
 		return true;
 	}
 	return polled_run(&parts->run_config, &parts->plan, parts->source, POLLED_RECEIVE_AND_FREE,
@@ -417,7 +420,7 @@ static bool measure_worker(struct parts *parts, const struct part *part)
 	       put_value(parts, with.total - without.total);
 }
 
-/* As behind a card. variant: how many flows. */
+/* Measures a worker that receives as from a NIC. part->variant: number of flows. */
 static bool measure_card(struct parts *parts, const struct part *part)
 {
 	struct polled_sample without, with;
@@ -425,7 +428,7 @@ static bool measure_card(struct parts *parts, const struct part *part)
 	bool done;
 
 	if (parts->plan.oversubscribed) {
-		figures_note(&parts->figures, "not measured: it takes two CPUs");
+		figures_note(&parts->figures, "not measured: needs two CPUs");
 		return true;
 	}
 	source = setup_source(part->zipf_e6, part->variant);
@@ -442,7 +445,7 @@ static bool measure_card(struct parts *parts, const struct part *part)
 	return put_value(parts, with.total - without.total);
 }
 
-/* --- the reporter, and who counts beside it --- */
+/* --- reporter, and counting at the same time --- */
 
 static bool report(struct parts *parts, uint32_t variant)
 {
@@ -458,7 +461,7 @@ static bool measure_reporter(struct parts *parts, const struct part *part)
 	return time_work(parts, report, 0, &seconds) && put_value(parts, seconds * 1000);
 }
 
-/* Thread 0 counts; another one reports until it has ended, one merge after the other. */
+/* Thread 0 counts. Thread 1 merges and reports repeatedly until thread 0 has finished. */
 static void count_beside_reporter(void *arg, uint32_t t)
 {
 	struct parts *parts = arg;
@@ -477,13 +480,13 @@ static void count_beside_reporter(void *arg, uint32_t t)
 	atomic_store_explicit(&parts->ended, true, memory_order_relaxed);
 }
 
-/* Thread 0 among so many. */
+/* Measures the time of thread 0, with part->variant threads. */
 static bool measure_counting(struct parts *parts, const struct part *part)
 {
 	double seconds[2];
 
 	if (parts->cpus.n < part->variant) {
-		figures_note(&parts->figures, "not measured: it takes two CPUs");
+		figures_note(&parts->figures, "not measured: needs two CPUs");
 		return true;
 	}
 	parts->sketch->ops->reset(parts->sketch);
@@ -500,7 +503,7 @@ static bool match(struct parts *parts, uint32_t step)
 	       parts->packets;
 }
 
-/* What a step takes more than all that come before it. */
+/* Measures the time of a step less that of all earlier steps. */
 static bool measure_matching(struct parts *parts, const struct part *part)
 {
 	double before, with;
@@ -509,7 +512,7 @@ static bool measure_matching(struct parts *parts, const struct part *part)
 	       time_work(parts, match, part->variant, &with) && put_ns(parts, with - before);
 }
 
-/* --- what is around a sketch --- */
+/* --- other parts --- */
 
 static bool open_surroundings(struct parts *parts)
 {
@@ -575,7 +578,7 @@ static const struct part surroundings[] = {
 	{.name = NULL},
 };
 
-/* --- all of it --- */
+/* --- run --- */
 
 static bool start_eal(struct parts *parts)
 {
@@ -625,11 +628,11 @@ static bool run_all(struct parts *parts)
 	if (!run_programs(parts) || !start_eal(parts))
 		return false;
 	figures_heading(&parts->figures,
-		"kernels: Zipf 1.05 over 1 M flows unless said otherwise (%s)",
+		"kernels: Zipf 1.05 over 1 M flows unless stated otherwise (%s)",
 		parts->figures.facts.dpdk);
 	done = run_all_rounds(parts);
 	if (done)
-		figures_heading(&parts->figures, "around them");
+		figures_heading(&parts->figures, "other parts");
 	done = done && run_surroundings(parts);
 	eal_stop();
 	return done;
@@ -654,8 +657,8 @@ int bench_parts(struct config *config)
 		return status;
 	figures_begin(&parts.figures);
 	if (!run_all(&parts) && !signals_stop_requested()) {
-		log_error("%s",
-			parts.error[0] != '\0' ? parts.error : "no memory for the measurements");
+		log_error("%s", parts.error[0] != '\0' ? parts.error
+						       : "out of memory for the measurements");
 		status = 1;
 	}
 	closed = figures_close(&parts.figures);
@@ -666,8 +669,8 @@ int bench_parts(struct config *config)
 
 static const struct option_row parts_rows[] = {
 	BENCH_ROW_ROUNDS("7"),
-	BENCH_ROW_QUICK("Fewer packets and rounds, to see that everything works: the figures mean "
-			"little."),
+	BENCH_ROW_QUICK(
+		"Use fewer packets and rounds for a quick test. The figures are not accurate."),
 	{0},
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench paper: the evaluation of Wu, Li, Ran, Luo, "Network Measurement for 100Gbps Links Using
- * Multicore Processors" (2016), under its six workers and random headers, with its figures beside ours.
- * sketchtap-bench pipeline: the same under what most hosts can do, and what that evaluation lacks.
- * Each experiment is a list of settings that take turns, and varies one thing.
+ * sketchtap-bench paper: repeats the evaluation of Wu, Li, Ran, Luo, "Network Measurement for
+ * 100Gbps Links Using Multicore Processors" (2016), with its six workers and random headers, and
+ * prints the figures of the paper next to the measured ones. sketchtap-bench pipeline: the same
+ * with what most hosts can do, and experiments that the paper lacks. Each experiment varies one
+ * thing in a list of settings, which take turns.
  */
 
 #include "bench/locked.h"
@@ -32,18 +33,18 @@
 #define MILLISECONDS       500
 #define QUICK_ROUNDS       1
 #define QUICK_MILLISECONDS 50
-#define PACKETS            (UINT64_C(4) << 20) /* of the workload, which is repeated */
+#define PACKETS            (UINT64_C(4) << 20) /* packets of the workload, which is repeated */
 #define QUICK_PACKETS      (UINT64_C(1) << 17)
-#define RATE               72000000 /* what the paper's link carried at most */
+#define RATE               72000000 /* packets per second, maximum of the paper's link */
 #define FLOWS              1000000
 #define ZIPF_E6            1050000
-#define MBUFS              16384 /* as the paper chose */
+#define MBUFS              16384 /* value of the paper */
 #define SIZE               64
 #define LOADS_MAX          16 /* traffics x workers */
 #define SETTINGS_MAX       (LOADS_MAX * 32)
 #define PAPER_WORKERS      6
 #define LINK_BITS          100e9
-#define FRAME_OVERHEAD     24 /* FCS, preamble and gap */
+#define FRAME_OVERHEAD     24 /* bytes: FCS, preamble and inter-frame gap */
 #define CEILING_MS         200
 
 static const struct figures_column columns[] = {
@@ -76,20 +77,20 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* A setting with what became of it. */
+/* A setting and its results. */
 struct entry {
 	struct pipeline_setting setting;
-	uint64_t zipf; /* of its traffic */
+	uint64_t zipf; /* Zipf's exponent x 10^6, or BENCH_ZIPF_RANDOM */
 	uint64_t flows;
-	const char *place; /* of its worker, where that varies; NULL: wherever */
-	bool across;       /* that is another node than the packets' */
-	struct cpus cpus;  /* the CPUs that it runs on, in the order in which they are taken */
+	const char *place; /* placement of the worker; NULL if not varied */
+	bool across;       /* the worker is not on the node of the packets */
+	struct cpus cpus;  /* CPUs to run on, in the order of use */
 	char missing[96];
 	struct pipeline_sample samples[BENCH_ROUNDS_MAX];
 };
 
 struct experiment_options {
-	uint32_t experiments; /* bit e: experiments[e]; none: all, or all of the paper */
+	uint32_t experiments; /* bit e selects experiments[e]; 0 selects all, or all of the paper */
 };
 
 OPTION_OWNER(experiment)
@@ -97,16 +98,16 @@ OPTION_OWNER(experiment)
 struct pipeline {
 	const struct config *config;
 	bool paper;
-	const char *name; /* of the command */
+	const char *name; /* name of the command */
 	const struct option_values *zipf, *workers;
-	uint64_t zipf_at, workers_at;            /* those of what is added */
-	struct port_name names[OPTION_LIST_MAX]; /* of --port */
-	struct machine machine;                  /* and where they are */
+	uint64_t zipf_at, workers_at;            /* current values of add() */
+	struct port_name names[OPTION_LIST_MAX]; /* ports of --port */
+	struct machine machine;                  /* CPUs and ports of the host */
 	uint32_t rounds, milliseconds;
 	uint64_t packets;
 	struct cpus cpus;
 	struct figures figures;
-	struct workload *workload; /* of the flows at hand */
+	struct workload *workload; /* current workload */
 	struct entry entries[SETTINGS_MAX];
 	uint32_t nb_entries;
 };
@@ -147,7 +148,7 @@ static struct entry *add(
 	return entry;
 }
 
-/* What the paper's text gives for a combination; "" where it gives nothing. */
+/* Returns the figure in the text of the paper for a combination, or "". */
 static const char *paper_text(const struct pipeline_setting *setting, const char *quantity)
 {
 	static struct paper_fact fact;
@@ -168,7 +169,7 @@ static void add_combinations(struct pipeline *pipeline)
 				struct pipeline_setting setting =
 					usual(pipeline, sketches[s]->name);
 
-				/* Its sketches are those of which it has this. */
+				/* The paper measured only combinations that have a PPT. */
 				if (pipeline->paper && paper_text(&setting, "PPT")[0] == '\0')
 					continue;
 				setting.design = (*design)->name;
@@ -177,7 +178,7 @@ static void add_combinations(struct pipeline *pipeline)
 			}
 }
 
-/* Figure 7. A link carries fewer packets of larger ones. */
+/* Figure 7. A link carries fewer packets if they are larger. */
 static void add_sizes(struct pipeline *pipeline)
 {
 	static const uint32_t sizes[] = {64, 128, 256, 512, 754, 1024, 1514};
@@ -207,7 +208,7 @@ static void add_mempools(struct pipeline *pipeline)
 /* The designs of Figures 9 to 11. */
 static const char *const two_designs[] = {"rss", "sync"};
 
-/* Figure 9. Those that there are no CPUs for are marked. */
+/* Figure 9. Rows with more threads than CPUs are marked. */
 static void add_workers(struct pipeline *pipeline)
 {
 	uint64_t most = choices_largest(pipeline->workers);
@@ -225,7 +226,7 @@ static void add_workers(struct pipeline *pipeline)
 		}
 }
 
-/* CPUs of a node, or of the others. */
+/* Returns the CPUs of a node, or those of the other nodes. */
 static struct cpus part_of(const struct pipeline *pipeline, int node, bool others)
 {
 	const struct topology *topology = &pipeline->machine.topology;
@@ -239,7 +240,7 @@ static struct cpus part_of(const struct pipeline *pipeline, int node, bool other
 	return part;
 }
 
-/* The node that packets come from: that of the port, or of the CPU that is taken first. */
+/* Returns the node of the packets: that of the port, or of the first CPU. */
 static int home_of(const struct pipeline *pipeline)
 {
 	const struct topology *topology = &pipeline->machine.topology;
@@ -253,8 +254,8 @@ static int home_of(const struct pipeline *pipeline)
 }
 
 /*
- * Figure 10: the worker where its packets are made, or across. The last of those who poll is the
- * generator, if it is ours.
+ * Figure 10: the worker on the node of its packets, or on another one. The last polling CPU runs
+ * the generator, if there is one.
  */
 static void add_placements(struct pipeline *pipeline)
 {
@@ -324,17 +325,18 @@ static void add_flows(struct pipeline *pipeline)
 	for (uint32_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
 		struct pipeline_setting setting = usual(pipeline, "count-min");
 
-		add(pipeline, &setting, flows[i])->zipf = 0; /* the number is what matters */
+		add(pipeline, &setting, flows[i])->zipf =
+			0; /* uniform traffic, so that all flows occur */
 	}
 }
 
 static const struct experiment {
-	const char *name; /* the word after --experiment */
+	const char *name; /* word of --experiment */
 	const char *title;
 	void (*add)(struct pipeline *pipeline);
 	bool paper;
-	bool workers; /* it varies them itself */
-	bool traffic; /* what varies is the traffic's, which is not ours to choose with --port */
+	bool workers; /* varies the number of workers */
+	bool traffic; /* varies the traffic, which is not possible with --port */
 } experiments[] = {
 	{"combinations", "all combinations (Tables 3 and 4, Figures 12 to 14)", add_combinations,
 		true, false, false},
@@ -349,9 +351,9 @@ static const struct experiment {
 
 #define EXPERIMENTS (sizeof(experiments) / sizeof(experiments[0]))
 
-/* --- running them --- */
+/* --- run --- */
 
-/* Every setting of an experiment, under each traffic and number of workers. */
+/* Adds the settings of an experiment for each traffic and number of workers. */
 static void add_all(struct pipeline *pipeline, const struct experiment *experiment)
 {
 	uint32_t traffics = is_external(pipeline) ? 1 : pipeline->zipf->n;
@@ -366,7 +368,10 @@ static void add_all(struct pipeline *pipeline, const struct experiment *experime
 		}
 }
 
-/* Whether the paper measured this: all is as usual but what it varied in Tables 3 and 4. */
+/*
+ * Returns true if the paper measured the setting: defaults, except for the parameters of Tables 3
+ * and 4.
+ */
 static bool is_of_paper(const struct entry *entry)
 {
 	const struct pipeline_setting *setting = &entry->setting;
@@ -378,7 +383,7 @@ static bool is_of_paper(const struct entry *entry)
 	       setting->subject.atomic == ATOMIC_CAS && !setting->subject.locked;
 }
 
-/* The workload of an entry; the last one is kept. */
+/* Loads the workload of an entry, unless it is the current one. */
 static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flows)
 {
 	struct workload_spec spec = {
@@ -399,7 +404,7 @@ static bool load_workload(struct pipeline *pipeline, uint64_t zipf, uint64_t flo
 	return pipeline->workload != NULL;
 }
 
-/* What this host, or the one who sends, cannot do at all. */
+/* Notes why a setting cannot run on this host or with --port. */
 static void find_missing(
 	struct pipeline *pipeline, const struct experiment *experiment, struct entry *entry)
 {
@@ -412,11 +417,11 @@ static void find_missing(
 		return;
 	if (!setting->external && setting->mbufs < pipeline_mbufs_min(setting))
 		snprintf(entry->missing, sizeof(entry->missing),
-			"not measured: rings and bursts hold %u mbufs",
+			"not measured: rings and bursts need %u mbufs",
 			pipeline_mbufs_min(setting));
 	if (setting->external && experiment->traffic)
 		snprintf(entry->missing, sizeof(entry->missing),
-			"not measured: who sends on --port decides it");
+			"not measured: with --port the sender sets it");
 	else if (setting->external) {
 		pipeline_ports_config(&config, setting, pipeline->config);
 		if (!plan_make(&plan, &config, &pipeline->machine.topology,
@@ -426,7 +431,7 @@ static void find_missing(
 	}
 }
 
-/* Whether CPU i of the machine is on the side of the entry's worker. */
+/* Returns true if the entry's worker may run on CPU i. */
 static bool is_beside(const struct pipeline *pipeline, const struct entry *entry, uint32_t i)
 {
 	bool home = pipeline->machine.topology.cpus[i].node == home_of(pipeline);
@@ -434,7 +439,10 @@ static bool is_beside(const struct pipeline *pipeline, const struct entry *entry
 	return entry->place == NULL || home == !entry->across;
 }
 
-/* What an entry's plan is made for: sketches lie where the worker is. */
+/*
+ * Returns the machine for the plan of an entry, with only the CPUs of its side, so that sketches
+ * are on the node of the worker.
+ */
 static const struct machine *machine_of(const struct pipeline *pipeline, const struct entry *entry)
 {
 	static struct machine machine;
@@ -448,7 +456,7 @@ static const struct machine *machine_of(const struct pipeline *pipeline, const s
 	return &machine;
 }
 
-/* One run of an entry. */
+/* Runs an entry once. */
 static bool run_entry(struct pipeline *pipeline, struct entry *entry, uint32_t round, char *error)
 {
 	const struct machine *machine = machine_of(pipeline, entry);
@@ -459,7 +467,7 @@ static bool run_entry(struct pipeline *pipeline, struct entry *entry, uint32_t r
 			pipeline->names, cpus->ids, cpus->n, pipeline->milliseconds,
 			&entry->samples[round], error);
 	if (!load_workload(pipeline, entry->zipf, entry->flows)) {
-		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "no memory for %" PRIu64 " flows",
+		snprintf(error, LOAD_GENERATOR_ERROR_MAX, "out of memory for %" PRIu64 " flows",
 			entry->flows);
 		return false;
 	}
@@ -525,7 +533,7 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 
 	for (uint32_t r = 0; r < rounds; r++)
 		if (entry->samples[r].loss_unknown) {
-			figures_note(figures, "the port does not count all that it loses");
+			figures_note(figures, "the port does not count all losses");
 			return;
 		}
 	figures_cell(figures, "drop_rate", "%.4f", drops.median);
@@ -533,7 +541,7 @@ static void cell_loss(struct figures *figures, const struct entry *entry, uint32
 	figures_cell(figures, "drop_rate_max", "%.4f", drops.max);
 }
 
-/* What a packet cost; of packets that were rejected, counting is not what it cost. */
+/* Prints the times per packet. Omits the time of counting if all packets were rejected. */
 static void cell_times(struct figures *figures, const struct entry *entry, uint32_t rounds)
 {
 	struct bench_stats rejected = PIPELINE_STATS(entry->samples, rejected, rounds);
@@ -541,8 +549,8 @@ static void cell_times(struct figures *figures, const struct entry *entry, uint3
 	figures_cell(figures, "rx_ns", "%.2f", MEDIAN(entry, rx_ns, rounds));
 	figures_cell(figures, "free_ns", "%.2f", MEDIAN(entry, free_ns, rounds));
 	if (rejected.max > 0)
-		figures_note(
-			figures, "%.3g %% were no IP packets: not measured", rejected.median * 100);
+		figures_note(figures, "%.3g %% were not IP packets: not measured",
+			rejected.median * 100);
 	if (rejected.max >= 1)
 		return;
 	figures_cell(figures, "count_ns", "%.2f", MEDIAN(entry, count_ns, rounds));
@@ -571,8 +579,8 @@ static void print_entry(struct pipeline *pipeline, const struct entry *entry,
 		figures_cell(figures, "paper_count_ns", "%s", paper_text(&entry->setting, "PPT"));
 	}
 	if (threads > entry->cpus.n)
-		figures_note(figures, "not comparable: %u threads poll on %u CPUs, in turns",
-			threads, entry->cpus.n);
+		figures_note(figures, "not comparable: %u polling threads share %u CPUs", threads,
+			entry->cpus.n);
 	figures_row(figures);
 }
 
@@ -603,7 +611,7 @@ static bool run_experiment(struct pipeline *pipeline, const struct experiment *e
 	return true;
 }
 
-/* --- the generator's ceiling --- */
+/* --- highest rate of the generator --- */
 
 static bool print_ceiling(struct pipeline *pipeline)
 {
@@ -618,7 +626,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	double ceiling;
 
 	if (!load_workload(pipeline, ZIPF_E6, FLOWS)) {
-		log_error("no memory for the generator's packets");
+		log_error("out of memory for the packets of the generator");
 		return false;
 	}
 	params.workload = pipeline->workload;
@@ -629,7 +637,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	}
 	ceiling = load_generator_ceiling(generator, pipeline->cpus.ids[0], CEILING_MS);
 	load_generator_discard(generator);
-	figures_heading(&pipeline->figures, "the generator alone");
+	figures_heading(&pipeline->figures, "the generator only");
 	figures_cell(&pipeline->figures, "bench", "%s", pipeline->name);
 	figures_cell(&pipeline->figures, "experiment", "generator");
 	figures_cell(&pipeline->figures, "size", "%u", SIZE);
@@ -637,7 +645,7 @@ static bool print_ceiling(struct pipeline *pipeline)
 	figures_cell(&pipeline->figures, "flows", "%u", FLOWS);
 	figures_cell(&pipeline->figures, "offered_mpps", "%.2f", ceiling / 1e6);
 	figures_cell(&pipeline->figures, "note",
-		pipeline->cpus.n < 2 ? "not comparable: one CPU" : "its ceiling, one queue");
+		pipeline->cpus.n < 2 ? "not comparable: one CPU" : "highest rate, one queue");
 	figures_row(&pipeline->figures);
 	return true;
 }
@@ -657,10 +665,10 @@ static bool run_all(void *arg)
 	return true;
 }
 
-/* The largest pool of an experiment, and what the engine's own take beside it. */
+/* The largest pool of an experiment, and the pools of the run. */
 #define HEAP_MEGABYTES 1024
 
-/* The CPUs that --lcores leaves, and where the ports are. */
+/* Reads the CPUs allowed by --lcores, and the ports. */
 static bool read_host(struct pipeline *pipeline, struct config *config)
 {
 	char error[MACHINE_ERROR_MAX];
@@ -679,7 +687,7 @@ static int run_bench(struct config *config, bool paper)
 	static const struct option_values zipf = {1, {ZIPF_E6}};
 	static const struct option_values one_and_six = {2, {1, PAPER_WORKERS}}, one = {1, {1}};
 	static struct pipeline pipeline;
-	static struct config resolved; /* its ports */
+	static struct config resolved; /* config with resolved ports */
 	const struct bench_options *bench = bench_options(config);
 	uint32_t most;
 	int status;
@@ -701,7 +709,7 @@ static int run_bench(struct config *config, bool paper)
 	if (most < pipeline.cpus.n)
 		most = pipeline.cpus.n < LOAD_GENERATOR_QUEUES_MAX ? pipeline.cpus.n
 								   : LOAD_GENERATOR_QUEUES_MAX;
-	/* Lcore 0, a receiver, and the workers. */
+	/* lcore 0, an rx core and the workers */
 	if (!setup_eal(
 		    config, &pipeline.machine.topology, &pipeline.cpus, 2 + most, HEAP_MEGABYTES))
 		return 1;
@@ -737,10 +745,9 @@ static const struct option_row experiment_rows[] = {
 		.type = OPTION_WORDS,
 		.word = experiment_word,
 		OPTION_FIELD(experiment_options, experiments),
-		.default_note = "all; of paper: the paper's",
-		.help = "What to vary: combinations (of design, sharing and sketch), size (of "
-			"packets), mempool, workers, numa (where the worker sits), width, atomic, "
-			"flows.",
+		.default_note = "all; with paper: those of the paper",
+		.help = "Select what to vary: combinations (of design, sharing and sketch), size (of "
+			"packets), mempool, workers, numa (node of the worker), width, atomic, flows.",
 	},
 	{0},
 };
@@ -754,11 +761,11 @@ static const char *inapplicable_without_generator(
 	const struct config *config, const struct measurement_config *measurement)
 {
 	(void)measurement;
-	return !port_given(config) ? NULL : "with --port: who sends there decides it";
+	return !port_given(config) ? NULL : "with --port: the sender sets it";
 }
 
 #define LOAD_ROWS(traffics, threads)                                                               \
-	BENCH_ROW_DURATION("500ms", "How long each setting runs in each round."),                  \
+	BENCH_ROW_DURATION("500ms", "Set the duration of each setting per round."),                \
 		BENCH_ROW_ROUNDS("5"), BENCH_ROW_ZIPF(inapplicable_without_generator, traffics),   \
 		{                                                                                  \
 			.name = "workers",                                                         \
@@ -769,11 +776,11 @@ static const char *inapplicable_without_generator(
 			.min = 1,                                                                  \
 			.max = LOAD_GENERATOR_QUEUES_MAX,                                          \
 			.default_note = (threads),                                                 \
-			.help = "Cores that count. Where they, the receiver and the generator "    \
-				"have no CPU each, the row says so.",                              \
+			.help = "Set the number of counting cores. Rows are marked if there "      \
+				"are fewer CPUs than workers, receiver and generator.",            \
 		},                                                                                 \
-		BENCH_ROW_QUICK("One round of 50ms each, to see that everything works: the "       \
-				"figures mean little.")
+		BENCH_ROW_QUICK("Use one round of 50ms each for a quick test. The figures "        \
+				"are not accurate.")
 
 static bool check_loads(const struct config *config, const struct measurement_config *measurement,
 	struct option_fault *fault)
@@ -783,8 +790,8 @@ static bool check_loads(const struct config *config, const struct measurement_co
 
 	return bench->workers.n * traffics <= LOADS_MAX ||
 	       option_fault(fault, "workers", measurement,
-		       "%u of them under %u traffics are more than %u", bench->workers.n, traffics,
-		       LOADS_MAX);
+		       "%u of them under %u traffics exceed the limit of %u", bench->workers.n,
+		       traffics, LOADS_MAX);
 }
 
 static const struct option_row pipeline_rows[] = {LOAD_ROWS("1.05", "1"), {0}};
@@ -807,7 +814,7 @@ static bool check_pace(const struct config *config, const struct measurement_con
 {
 	return feeder_options(config)->pace != PACE_RECORDED ||
 	       option_fault(fault, "pace", measurement,
-		       "recorded is of captures; give a rate such as 72Mpps");
+		       "recorded is of captures; use a rate such as 72Mpps");
 }
 
 static const struct option_row pace_rows[] = {
@@ -820,8 +827,7 @@ static const struct option_row pace_rows[] = {
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "72Mpps",
-		.help = "Packets per second that the generator offers; those that find a full ring "
-			"are lost.",
+		.help = "Set the rate that the generator offers. Packets are lost if a ring is full.",
 	},
 	{0},
 };
@@ -839,9 +845,9 @@ static const struct option_row port_rows[] = {
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_LIST,
 		OPTION_FIELD(port_options, names),
-		.default_note = "a generator of its own",
-		.help = "Measure what a port receives (as of sketchtap run), on which something "
-			"outside sends. Size and flows are the sender's then.",
+		.default_note = "the built-in generator",
+		.help = "Measure packets that an external sender sends to a port; NAME as for "
+			"sketchtap run. The sender sets size and flows.",
 	},
 	{0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A run on live ports: what was offered is what their devices received and lost. */
+/* Runs on live ports. The offered packets are those that the devices received or lost. */
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "sketch/measurement.h"
 
 #define NAP_NS     1000000
-#define PATIENCE_S 10 /* for the first packet */
+#define PATIENCE_S 10 /* s, wait for the first packet */
 
 struct live {
 	struct config config;
@@ -56,8 +56,10 @@ void pipeline_ports_config(
 
 /* --- the devices --- */
 
-/* A card that an earlier run gave back is looked for again; virtual ones are made by
- * port_probe(). */
+/*
+ * Opens the ports. A NIC that an earlier run detached is probed again; port_probe() creates virtual
+ * devices.
+ */
 static bool probe(struct live *live, const struct port_name *names, char *error)
 {
 	_Static_assert(PORT_ERROR_MAX <= LOAD_GENERATOR_ERROR_MAX, "the line fits");
@@ -79,7 +81,7 @@ static bool probe(struct live *live, const struct port_name *names, char *error)
 	return true;
 }
 
-/* Once they are closed, so that the next run can have them again. */
+/* Detaches the devices, after closing their ports, so that the next run can open them. */
 static void give_back(const struct live *live)
 {
 	for (uint32_t p = 0; p < live->nb_ports; p++)
@@ -95,7 +97,7 @@ static bool fit(struct live *live, const struct topology *topology, char *error)
 	return plan_fit(&live->plan, &live->config, topology, devices, error);
 }
 
-/* --- what they count --- */
+/* --- counters --- */
 
 static void start_meters(struct live *live)
 {
@@ -129,7 +131,7 @@ static bool has_received(const struct live *live)
 	return false;
 }
 
-/* --- running it --- */
+/* --- run --- */
 
 static bool await_packets(const struct live *live)
 {
@@ -149,7 +151,7 @@ static void let_run(const struct live *live, uint32_t milliseconds)
 
 	while (seconds_since(start) * 1000 < milliseconds && !signals_stop_requested())
 		nap();
-	/* Ports are not silenced: what comes meanwhile is counted, and takes its time. */
+	/* Ports stay open: later packets are counted, and extend the time. */
 	epochs_end(live->run->epochs, 1);
 	while (!run_finished(live->run))
 		nap();
@@ -163,8 +165,8 @@ static bool judge(struct live *live, double seconds, struct pipeline_sample *sam
 
 	if (totals.counted == 0 || totals.counted + totals.ring_full != totals.received) {
 		snprintf(error, LOAD_GENERATOR_ERROR_MAX,
-			"of %llu packets %llu were lost between lcores and %llu counted: the "
-			"figures are worth nothing",
+			"of %llu packets, %llu were lost between lcores and %llu were counted: the "
+			"figures are wrong",
 			(unsigned long long)totals.received, (unsigned long long)totals.ring_full,
 			(unsigned long long)totals.counted);
 		return false;
@@ -191,12 +193,12 @@ static bool measure(
 	if (come)
 		return judge(live, seconds, sample, error);
 	snprintf(error, LOAD_GENERATOR_ERROR_MAX,
-		"--port %s: no packet came within %d s: start what is to send on it first",
+		"--port %s: no packet received within %d s: start the sender first",
 		live->ports[0].name, PATIENCE_S);
 	return false;
 }
 
-/* Opens the ports, runs, closes them. */
+/* Opens the ports, runs, and closes them. */
 static bool run_on(struct live *live, const struct machine *machine, const struct port_name *names,
 	const uint32_t *cpus, uint32_t nb_cpus, uint32_t milliseconds,
 	struct pipeline_sample *sample, char *error)
@@ -208,7 +210,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 		live->run = run_create(
 			&live->config, &live->plan, NULL, live->ports, live->nb_ports, error);
 		if (live->run == NULL)
-			return false; /* and has closed the ports */
+			return false; /* run_create() closed the ports */
 		right = measure(live, milliseconds, sample, error);
 		run_destroy(live->run);
 	} else {
@@ -217,7 +219,7 @@ static bool run_on(struct live *live, const struct machine *machine, const struc
 	return right;
 }
 
-/* What is to be known of the ports is said at the first run. */
+/* Logs warnings about ports only in the first run. */
 static bool run_quietly(struct live *live, const struct machine *machine,
 	const struct port_name *names, const uint32_t *cpus, uint32_t nb_cpus,
 	uint32_t milliseconds, struct pipeline_sample *sample, char *error)

@@ -5,13 +5,13 @@
 #include "tune/measure/pipeline.h"
 
 /*
- * As pipeline_run() on the ports of from, resolved, where somebody sends already. Each run opens
- * them anew. Time counts from the first packet on.
+ * Like pipeline_run(), on the resolved ports of `from`, with an external sender. Each run opens the
+ * ports again. Time starts at the first packet.
  */
 bool pipeline_run_ports(const struct pipeline_setting *setting, const struct config *from,
 	const struct machine *machine, const struct port_name *names, const uint32_t *cpus,
 	uint32_t nb_cpus, uint32_t milliseconds, struct pipeline_sample *sample, char *error);
 
-/* The configuration of a setting's runs on the ports of from. Strings are not copied. */
+/* Sets the configuration of a run of a setting on the ports of `from`. Strings are not copied. */
 void pipeline_ports_config(
 	struct config *config, const struct pipeline_setting *setting, const struct config *from);

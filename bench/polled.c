@@ -11,28 +11,28 @@
 
 #include "parallel/run/run.h"
 
-#define REFILL_US    60 /* long enough for the feeder to fill the ring */
+#define REFILL_US    60 /* us in which the feeder fills the ring */
 #define RING_FILL_US 2000
 #define NAP_NS       1000000
 
-/* Of the run at hand; written by its worker, read when it has ended. */
+/* State of the current run. Written by its worker; read after the run. */
 static enum polled_kind polled_kind;
 static struct {
-	uint64_t taken;                    /* packets, of bursts of any size */
-	uint64_t packets, rx, count, free; /* of full bursts; the latter three in cycles */
-	uint64_t interrupted;              /* full bursts that took too long */
-	uint64_t longest;                  /* cycles that a burst may take */
-	/* As behind a card; NULL: not so. */
+	uint64_t taken;                    /* packets of all bursts */
+	uint64_t packets, rx, count, free; /* full bursts; rx, count and free in cycles */
+	uint64_t interrupted;              /* full bursts longer than `longest` */
+	uint64_t longest;                  /* limit for a burst, cycles */
+	/* Simulated NIC of polled_run_card(); NULL without it. */
 	struct rte_mbuf **line; /* [POLLED_CARD_LINE] */
-	uint32_t head, tail;    /* of all that ever entered it and left it */
-	bool emptying;          /* nothing is added until it is empty */
-	bool ended;             /* the feeder adds nothing more */
-	/* With POLLED_TIME. */
+	uint32_t head, tail;    /* packets added and removed since the start */
+	bool emptying;          /* no packets are added until the line is empty */
+	bool ended;             /* the feeder has finished */
+	/* Only with POLLED_TIME. */
 	void (*take)(void *arg, const struct costs *costs);
 	void *arg;
 } polled;
 
-/* Adds a full burst, whose parts took so many cycles. */
+/* Adds the cycles of a full burst, or counts it as interrupted. */
 static void add_burst(uint64_t rx, uint64_t count, uint64_t free)
 {
 	if (rx + count + free > polled.longest) {
@@ -58,8 +58,8 @@ static void count_timed(
 }
 
 /*
- * The ring is always full: what the valve makes of that is not what is to be measured. Calm is a
- * poll that has emptied its queue.
+ * Updates queue shedding with a fixed level, because the ring here is always full. Passing n - 1
+ * marks a poll that emptied the queue.
  */
 static void look(struct worker *worker, uint32_t n)
 {
@@ -75,9 +75,9 @@ static uint16_t receive(struct worker *worker, struct rte_mbuf **pkts)
 }
 
 /*
- * Moves to the line what the feeder has, and looks at none of it, until it is full; what is taken out
- * of it then is so while the feeder, whose ring is full, writes no packets. Returns whether there is
- * something to be taken.
+ * Moves packets from the ring to the line, without reading them, until the line is full. While the
+ * line is emptied, the ring is full and the feeder writes no packets. Returns true if packets can
+ * be taken from the line.
  */
 static bool fill_line(struct worker *worker)
 {
@@ -97,7 +97,7 @@ static bool fill_line(struct worker *worker)
 	return polled.emptying;
 }
 
-/* As a driver does it, which asks for the mbufs before it writes to them. */
+/* Takes a burst from the line like a driver: prefetches all mbufs, then writes to them. */
 static uint16_t receive_from_line(struct rte_mbuf **pkts)
 {
 	uint32_t left = polled.head - polled.tail;
@@ -173,7 +173,7 @@ static void work(struct worker *worker, uint32_t nb_workers)
 
 static const struct design_ops polled_design = {.name = "polled", .work = work};
 
-/* Sleeping: this thread may share the feeder's CPU. */
+/* Sleeps, because this thread may share the CPU of the feeder. */
 static void wait_for_end(struct run *run)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -193,14 +193,14 @@ static bool check(const struct run *run, char *error)
 		polled.packets > 0)
 		return true;
 	snprintf(error, POLLED_ERROR_MAX,
-		"the worker was fed %llu packets, took %llu and counted %llu; its figures are "
-		"worth nothing",
+		"the worker was fed %llu packets, took %llu and counted %llu: the figures are "
+		"wrong",
 		(unsigned long long)fed, (unsigned long long)polled.taken,
 		(unsigned long long)measured);
 	return false;
 }
 
-/* As for a replay that is paced. */
+/* Enables queue shedding as in a paced replay. */
 static void enable_shedding(struct run *run)
 {
 	struct worker *worker = run->workers[0];
@@ -212,7 +212,7 @@ static void enable_shedding(struct run *run)
 	poll_queue_fill(&worker->poller.queues[0], rte_ring_get_capacity(ring), ring);
 }
 
-/* polled.take and arg are set. */
+/* Requires polled.take and polled.arg to be set. */
 static bool run_polled(const struct config *config, const struct plan *plan, struct source *source,
 	enum polled_kind kind, char *error)
 {
@@ -226,7 +226,7 @@ static bool run_polled(const struct config *config, const struct plan *plan, str
 	run->design = &polled_design;
 	if (kind >= POLLED_KEPT_UP)
 		enable_shedding(run);
-	/* Nothing looks at what a replay says of a packet beside its mbuf. */
+	/* The worker must read only the mbuf of a packet, as with a NIC. */
 	if (polled.line != NULL)
 		run->workers[0]->reader.replay = false;
 	run_start(run);
@@ -279,7 +279,7 @@ bool polled_run_card(const struct config *config, const struct plan *plan, struc
 	memset(&polled, 0, sizeof(polled));
 	polled.line = calloc(POLLED_CARD_LINE, sizeof(polled.line[0]));
 	if (polled.line == NULL) {
-		snprintf(error, POLLED_ERROR_MAX, "no memory for packets that wait");
+		snprintf(error, POLLED_ERROR_MAX, "out of memory for waiting packets");
 		return false;
 	}
 	right = run_sampled(config, plan, source, kind, sample, error);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench profile: what the parts of a packet cost on this host, with the key rules and
- * sketches that a run's configuration names (adapt/profile.h). Receiving, parsing and freeing are
- * timed in a worker that counts what the generator sends; the rest is fed with keys alone. Behind
- * the rows stand Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for Software
- * Dataplanes" (2017), for people: packets one by one, the clock in every figure.
+ * sketchtap-bench profile: measures the cost of each part of a packet on this host, with the key
+ * rules and sketches of a run's configuration (adapt/profile.h). Receiving, parsing and freeing are
+ * timed in a worker that counts packets of the generator; the other parts are timed with keys only.
+ * After the rows, it prints Tables I and II of Tangari et al., "Adaptive Traffic Monitoring for
+ * Software Dataplanes" (2017), as comments: times of single packets, clock included.
  */
 
 #include <math.h>
@@ -35,13 +35,13 @@
 #include "tune/measure/setup.h"
 
 #define DURATION    (10 * SECOND_NS)
-#define SAMPLE_NS   2000 /* that a sample takes with what is around it, about */
+#define SAMPLE_NS   2000 /* ns per sample, overhead included, approximate */
 #define SAMPLES_MIN 256
 #define SAMPLES_MAX 50000
-#define TRAFFIC     1050000, 1000000 /* of the worker: Zipf's exponent x 10^6, flows */
+#define TRAFFIC     1050000, 1000000 /* Zipf's exponent x 10^6 and flows of the worker */
 
 struct profiling {
-	struct config config; /* of the worker that is timed */
+	struct config config; /* configuration of the timed worker */
 	struct plan plan;
 	struct topology topology;
 	struct cpus cpus;
@@ -50,12 +50,12 @@ struct profiling {
 	struct profile profile;
 	struct profile_what missing;
 	bool done;
-	/* ns a packet, of the bursts of the worker. */
+	/* ns per packet, one per burst of the worker. */
 	double *receive, *parse, *free;
 	uint64_t bursts;
 };
 
-/* --- in a worker --- */
+/* --- receive, parse and free --- */
 
 static void take_burst(void *arg, const struct costs *costs)
 {
@@ -90,7 +90,7 @@ static bool time_worker(struct profiling *profiling, struct source *source, char
 static bool run_worker(struct profiling *profiling)
 {
 	uint64_t samples = profiling->calibration.samples;
-	char error[POLLED_ERROR_MAX] = "no burst could be timed";
+	char error[POLLED_ERROR_MAX] = "cannot time a burst";
 	struct source *source = setup_source(TRAFFIC);
 	bool done = false;
 
@@ -108,7 +108,7 @@ static bool run_worker(struct profiling *profiling)
 	return done;
 }
 
-/* --- of keys alone --- */
+/* --- keys and sketches --- */
 
 static uint64_t read_clock(void)
 {
@@ -132,14 +132,13 @@ static bool run_calibration(struct profiling *profiling)
 	if (cpus_run(&profiling->cpus, 1, calibrate, profiling, &seconds) && profiling->done)
 		return true;
 	profile_describe(&profiling->missing, text);
-	log_error(signals_stop_requested()
-			  ? "ended before there was a figure of %s"
-			  : "%s: no memory, or more rows than a profile has room for",
+	log_error(signals_stop_requested() ? "stopped before %s was measured"
+					   : "%s: out of memory, or too many rows for a profile",
 		text);
 	return false;
 }
 
-/* --- what is said for people --- */
+/* --- tables of the paper --- */
 
 static void print_one(const struct profiling *profiling, const char *name,
 	const struct profile_what *what, const char *paper)
@@ -188,7 +187,7 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 	printf("#\n# %s\n# I: ns                   flows  5th pct 95th pct  deviat.     mean   paper: "
 	       "5th, 95th, deviation\n",
 		text);
-	print_one(profiling, "timing alone", &timer, "19, 28, 2.73");
+	print_one(profiling, "timing only", &timer, "19, 28, 2.73");
 	print_one(profiling, "one flow (T_p)", &one, "22, 31, 2.78 (packets and bytes)");
 	for (uint32_t state = FLOW_RATE; state < FLOW_STATES; state++) {
 		char name[32];
@@ -201,15 +200,15 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 	}
 	print_one(profiling, "in cache (T_r^H)", &hit, "80, 128, 8.87");
 	print_one(profiling, "in memory (T_r^M)", &miss, "149, 272, 39.20");
-	print_one(profiling, "new flow (T_i)", &new, "about 210 in the mean");
-	printf("# II: BIC, of a normal   Weibull    Gumbel  best     paper: Weibull, Gumbel\n");
+	print_one(profiling, "new flow (T_i)", &new, "mean about 210");
+	printf("# II: BIC, to normal    Weibull    Gumbel  best     paper: Weibull, Gumbel\n");
 	print_fit(profiling, "in cache (T_r^H)", &hit, "+1.86%, -3%");
 	print_fit(profiling, "in memory (T_r^M)", &miss, "+8.1%, -7%");
 }
 
-/* --- all of it --- */
+/* --- run --- */
 
-/* As the configuration has it, but for where packets come from: one worker, and the generator. */
+/* Copies the configuration, with one worker and the generator as its source. */
 static void make_config(struct profiling *profiling, const struct config *config)
 {
 	profiling->config = *config;
@@ -250,7 +249,7 @@ static bool prepare(struct profiling *profiling, const struct config *config)
 	}
 	if (!profiling->plan.oversubscribed)
 		return true;
-	log_error("two CPUs are needed, one for the feeder and one for the worker");
+	log_error("needs two CPUs, one for the feeder and one for the worker");
 	return false;
 }
 
@@ -275,7 +274,7 @@ static int run(struct profiling *profiling, const struct config *config)
 		print_tables(profiling, m);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return 0;
-	log_error("standard output cannot be written; the profile is not whole");
+	log_error("cannot write to standard output: the profile is incomplete");
 	return 1;
 }
 

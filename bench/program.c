@@ -27,7 +27,7 @@ static double wall_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* It is installed beside this program; where it is built, in a folder of its own. */
+/* Tries the directory of this program, where it is installed, then that of the build. */
 void program_execute(const char *const *arguments)
 {
 	static const char *const places[] = {"sketchtap", "../src/sketchtap"};
@@ -44,7 +44,7 @@ void program_execute(const char *const *arguments)
 	}
 }
 
-/* In the child: does not return. */
+/* Runs in the child. Does not return. */
 static void become_program(const char *const *arguments)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -55,7 +55,7 @@ static void become_program(const char *const *arguments)
 	_exit(127);
 }
 
-/* Wall seconds, or 0 with one line in error. */
+/* Runs sketchtap and waits. Returns wall clock seconds, or 0 with one line in error. */
 static double run_program(const char *const *arguments, char *error)
 {
 	double start = wall_seconds();
@@ -159,7 +159,7 @@ double program_read_alone(const char *path, uint64_t packets, char *error)
 		n++;
 	pcap_close(pcap);
 	if (n != packets) {
-		snprintf(error, PROGRAM_ERROR_MAX, "%s: libpcap read %llu packets of %llu", path,
+		snprintf(error, PROGRAM_ERROR_MAX, "%s: libpcap read %llu of %llu packets", path,
 			(unsigned long long)n, (unsigned long long)packets);
 		return 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* The whole of sketchtap, started as a user would, on capture files of its own. */
+/* Runs the sketchtap program as a user would, on temporary capture files. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,13 +10,13 @@
 
 #define PROGRAM_ERROR_MAX 512
 
-/* In a child: becomes the sketchtap beside this program. Returns where there is none. */
+/* Executes the sketchtap next to this program, in a child. Returns only on error. */
 void program_execute(const char *const *arguments);
 
 struct program_captures {
 	char directory[64];
-	char small[96], large[96]; /* paths: 10 packets, and many */
-	uint64_t packets;          /* of the large one */
+	char small[96], large[96]; /* paths of captures of 10 and of `packets` packets */
+	uint64_t packets;          /* packets of the large capture */
 };
 
 /* Writes captures of 64-byte packets into a new directory. Returns false with one line in error. */
@@ -24,11 +24,13 @@ bool program_captures_write(struct program_captures *captures, uint64_t packets,
 void program_captures_remove(struct program_captures *captures);
 
 /*
- * Measures a capture with the sketchtap beside this program, in a process of its own, whose output
- * is thrown away.
- * Returns wall seconds, or 0 with one line in error[PROGRAM_ERROR_MAX].
+ * Measures a capture with the sketchtap next to this program, in its own process, and discards the
+ * output. Returns wall clock seconds, or 0 with one line in error[PROGRAM_ERROR_MAX].
  */
 double program_replay(const struct config *config, const char *path, char *error);
 
-/* Reads a capture with libpcap and does nothing with it. Returns wall seconds, or 0. */
+/*
+ * Reads a capture with libpcap and ignores its packets. Returns wall clock seconds, or 0 with one
+ * line in error.
+ */
 double program_read_alone(const char *path, uint64_t packets, char *error);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sketches of papers, written from these, in the memory that count-min has at the same width, with
- * the same hash, by bursts. The hash is a permutation of a 16-byte key, so it is stored for the
- * key, as count-min's list does.
+ * Sketches implemented from papers. They have as much memory as count-min at the same width, use the
+ * same hash, and update by bursts. The hash is a permutation of a 16-byte key, so it is stored
+ * instead of the key, as in the list of count-min.
  *
- *   octosketch    Zhang, Chen, Liu, NSDI 2024: a worker counts in 8 bits, and hands a counter that
- *                 has reached a threshold to an aggregator with the rows of Count-Min and a heap of
- *                 keys. Here the aggregator runs on the worker's thread, on the clock. The paper
- *                 has as many aggregators' cores as it takes. 127 and, for `octosketch 63`, 63 are
- *                 the thresholds of the authors' program, alone and the highest with DPDK.
- *   elastic       Yang et al., SIGCOMM 2018: buckets of keys whose residents are voted out, eight
- *                 to one, in front of one row of 8-bit counters.
- *   cocosketch    Zhang et al., SIGCOMM 2021: the smaller of two buckets counts a packet of a key
- *                 that neither has, and takes that key with the probability 1 / count.
- *   space-saving  Metwally, Agrawal, El Abbadi, ICDT 2005: a new key takes the place, and the count,
- *                 of one with the least.
+ *   octosketch    Zhang, Chen, Liu, NSDI 2024: a worker has 8-bit counters. It sends a counter that
+ *                 reaches a threshold to an aggregator, which has the rows of Count-Min and a heap
+ *                 of keys. Here the aggregator runs on the thread of the worker, and its time is
+ *                 included; in the paper it has its own cores. The thresholds are those of the
+ *                 authors' programs: 127 without DPDK, and 63 (`octosketch 63`), the highest with
+ *                 DPDK.
+ *   elastic       Yang et al., SIGCOMM 2018: buckets of keys, in front of one row of 8-bit counters.
+ *                 Eight packets of other keys per packet of its own evict a key from its bucket.
+ *   cocosketch    Zhang et al., SIGCOMM 2021: a packet whose key is in neither of its two buckets
+ *                 increments the smaller one, which takes the key with probability 1 / count.
+ *   space-saving  Metwally, Agrawal, El Abbadi, ICDT 2005: a new key replaces a key with the least
+ *                 count and inherits that count.
  */
 
 #include <string.h>
@@ -34,9 +35,9 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* --- what all of them have --- */
+/* --- shared --- */
 
-/* One block of memory, all parts of it; what stands first in each. */
+/* First member of each sketch, which is one block of memory with all its parts. */
 struct block {
 	size_t bytes;
 };
@@ -63,7 +64,7 @@ static size_t block_memory(const void *state)
 	return ((const struct block *)state)->bytes;
 }
 
-/* Bytes that count-min has. */
+/* Returns the bytes of count-min at the same width. */
 static size_t budget(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
 	const struct sketch_ops *ops = sketch_find("count-min");
@@ -73,7 +74,7 @@ static size_t budget(const struct bench_subject *subject, const struct bench_rou
 	return ops->check(&params) == NULL ? ops->memory(&params) : 0;
 }
 
-/* A part of so many, by 32 bits of a hash. */
+/* Maps the low 32 bits of a hash to 0..nb_parts - 1. */
 static ALWAYS_INLINE uint32_t part_of(uint64_t bits, uint32_t nb_parts)
 {
 	return (uint32_t)((bits & UINT32_MAX) * nb_parts >> 32);
@@ -84,7 +85,7 @@ static ALWAYS_INLINE bool same_hash(const struct key_hash *a, const struct key_h
 	return ((a->lo ^ b->lo) | (a->hi ^ b->hi)) == 0;
 }
 
-/* The heaviest keys, downwards. */
+/* The heaviest keys, in descending order. */
 struct heaviest {
 	const struct hash_key *hash_key;
 	struct bench_subject_flow *flows;
@@ -106,20 +107,20 @@ static void heaviest_offer(struct heaviest *top, const struct key_hash *hash, ui
 	top->flows[at] = (struct bench_subject_flow){hash_invert4(top->hash_key, hash), packets};
 }
 
-/* --- keys with a count, in chains: of octosketch's heap, and space-saving --- */
+/* --- keys with a count, in chains: for the heap of octosketch, and for space-saving --- */
 
-/* Keys are numbered from 1 on. */
+/* Key numbers start at 1. */
 struct chained_key {
 	struct key_hash hash;
-	uint32_t next;  /* of the chain; 0: none */
+	uint32_t next;  /* number of the next key of the chain; 0: end */
 	uint32_t count; /* packets */
-	uint32_t place; /* in a heap */
+	uint32_t place; /* index in the heap */
 } __attribute__((aligned(32)));
 
 struct chains {
 	struct chained_key *keys; /* [max + 1] */
 	uint32_t *heads;          /* [nb_heads] */
-	uint32_t nb_heads;        /* two for each key */
+	uint32_t nb_heads;        /* twice max */
 	uint32_t n, max;
 };
 
@@ -130,7 +131,7 @@ static size_t chains_memory(uint32_t max)
 	return (max + 1) * CHAINED_BYTES;
 }
 
-/* In zeroed memory, aligned to 32 bytes. */
+/* Initializes chains in zeroed memory, aligned to 32 bytes. */
 static void chains_init(struct chains *chains, void *memory, uint32_t max)
 {
 	chains->max = max;
@@ -175,11 +176,12 @@ static ALWAYS_INLINE void chains_put(
 
 /* --- OctoSketch --- */
 
-#define OCTO_ROWS  3                  /* as in the paper's evaluation */
-#define OCTO_KEYS  CANDIDATES_DEFAULT /* of the heap, as Count-Min's list; the paper's has 1023 */
+#define OCTO_ROWS 3 /* value of the paper's evaluation */
+#define OCTO_KEYS                                                                                  \
+	CANDIDATES_DEFAULT /* size of the heap, as large as the list of Count-Min; 1023 in the paper */
 #define OCTO_QUEUE (2 * OCTO_ROWS * BURST_MAX)
 
-/* What a worker sends; where the counter stands follows from the hash. */
+/* Message of a worker. The hash determines the counter. */
 struct octo_message {
 	struct key_hash hash;
 	uint32_t row, packets;
@@ -190,9 +192,9 @@ struct octo {
 	uint32_t bits; /* log2 of the width */
 	uint32_t threshold;
 	uint8_t *worker;  /* row after row */
-	uint32_t *merged; /* the same, of the aggregator */
+	uint32_t *merged; /* row after row, of the aggregator */
 	struct chains keys;
-	uint32_t heap[OCTO_KEYS + 1]; /* numbers of keys, from 1 on; the least first */
+	uint32_t heap[OCTO_KEYS + 1]; /* key numbers from index 1 on, with the least count first */
 	uint32_t nb_queued;
 	struct octo_message queue[OCTO_QUEUE];
 };
@@ -239,7 +241,7 @@ static void heap_set(struct octo *octo, uint32_t place, uint32_t k)
 	octo->keys.keys[k].place = place;
 }
 
-/* From `place` on, whose key k may be too large or, with room above, too small. */
+/* Moves key k up or down from `place` to restore the heap. */
 static void heap_settle(struct octo *octo, uint32_t place, uint32_t k)
 {
 	const struct chained_key *keys = octo->keys.keys;
@@ -289,7 +291,7 @@ static ALWAYS_INLINE uint32_t octo_merged(const struct octo *octo, const struct 
 	return least;
 }
 
-/* The aggregator's turn. */
+/* Runs the aggregator on all queued messages. */
 static void octo_aggregate(struct octo *octo)
 {
 	for (uint32_t m = 0; m < octo->nb_queued; m++) {
@@ -349,7 +351,7 @@ static bool octo_total(const void *state, uint64_t *total)
 	return true;
 }
 
-/* With what the worker still has, as at the end of an epoch, not while it counts. */
+/* Adds the counters that the worker still holds, as at the end of an epoch. */
 static uint32_t octo_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -396,13 +398,13 @@ static const struct bench_subject_ops octo63 = {
 
 #define ELASTIC_WAYS   8
 #define ELASTIC_LAMBDA 8
-#define ELASTIC_HEAVY  4 /* one part of so many is for buckets, as in the paper */
+#define ELASTIC_HEAVY  4 /* 1 / ELASTIC_HEAVY of the memory is for buckets, as in the paper */
 
 struct elastic_bucket {
-	uint16_t tag[ELASTIC_WAYS]; /* 0: free; ways are taken in ascending order */
+	uint16_t tag[ELASTIC_WAYS]; /* 0: free; ways are filled in ascending order */
 	uint32_t votes[ELASTIC_WAYS];
 	uint32_t against;
-	uint32_t before; /* bit w: way w may have packets in the light part */
+	uint32_t before; /* bit w: the key of way w may also have packets in the light part */
 	struct key_hash key[ELASTIC_WAYS] __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
@@ -455,7 +457,7 @@ static ALWAYS_INLINE uint32_t elastic_match(const struct elastic_bucket *bucket,
 #endif
 }
 
-/* The way of a key, ELASTIC_WAYS where it has none. */
+/* Returns the way of a key, or ELASTIC_WAYS if it has none. */
 static ALWAYS_INLINE uint32_t elastic_find(
 	const struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -493,7 +495,7 @@ static __attribute__((noinline)) void elastic_evict(
 	bucket->against = 1;
 }
 
-/* No key of the bucket; all ways are taken. */
+/* Counts a packet whose key is not in the bucket, which is full. */
 static ALWAYS_INLINE void elastic_against(
 	struct elastic *elastic, struct elastic_bucket *bucket, const struct key_hash *hash)
 {
@@ -536,7 +538,7 @@ static void elastic_feed(void *state, uint32_t thread, const struct key_burst *b
 	}
 }
 
-/* A light counter that is full has lost what else it was to count. */
+/* Returns false if a light counter is saturated, because then the total is unknown. */
 static bool elastic_total(const void *state, uint64_t *total)
 {
 	const struct elastic *elastic = state;
@@ -584,8 +586,8 @@ const struct bench_subject_ops bench_subject_elastic = {
 
 /* --- CocoSketch --- */
 
-#define COCO_ARRAYS 2 /* as in the paper's evaluation */
-#define COCO_WAYS   3 /* buckets of a cache line; only one of them is a key's */
+#define COCO_ARRAYS 2 /* value of the paper's evaluation */
+#define COCO_WAYS   3 /* buckets per cache line, one of which is selected by the key */
 
 struct coco_line {
 	struct key_hash key[COCO_WAYS];
@@ -594,7 +596,7 @@ struct coco_line {
 
 struct coco {
 	struct block block;
-	uint32_t nb_lines; /* of an array */
+	uint32_t nb_lines; /* lines per array */
 	uint64_t random;
 	struct coco_line *lines; /* array after array */
 };
@@ -628,7 +630,7 @@ static ALWAYS_INLINE struct coco_bucket coco_bucket(
 	return (struct coco_bucket){&line->key[way], &line->count[way]};
 }
 
-/* 32 bits of a linear congruence (Knuth's factor). */
+/* Returns 32 bits of a linear congruential generator (Knuth's factor). */
 static ALWAYS_INLINE uint32_t coco_random(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -651,7 +653,7 @@ static void coco_feed(void *state, uint32_t thread, const struct key_burst *burs
 		const struct coco_bucket *bucket = buckets[i];
 		bool first = same_hash(bucket[0].key, &burst->hash[i]);
 		bool second = same_hash(bucket[1].key, &burst->hash[i]);
-		/* Nobody can foretell which, so that it is no branch. */
+		/* Without a branch, because it would be unpredictable. */
 		uint32_t array = (uint32_t)second |
 				 ((uint32_t)!first & (*bucket[1].count < *bucket[0].count));
 		uint64_t count = ++*bucket[array].count;
@@ -697,12 +699,13 @@ static const struct bench_subject_ops cocosketch = {
 
 /* --- Space-saving --- */
 
-#define SAVING_AHEAD 8 /* keys that will soon lose their place */
+#define SAVING_AHEAD 8 /* distance of the prefetch, in keys */
 
 /*
- * The paper keeps keys in the order of their counts to find one with the least. As the least only
- * grows, a hand that goes round finds it too: whom it has passed has more. It goes round as often
- * as the least grows, at most packets / keys times, and so takes at most one step a packet.
+ * The paper keeps keys sorted by count to find one with the least. Here a hand cycles through the
+ * keys: the least count only grows, so all keys that the hand has passed have more. One cycle
+ * raises the least count by one, so there are at most packets / keys cycles, and on average at most
+ * one step per packet.
  */
 struct space_saving {
 	struct block block;
@@ -724,7 +727,7 @@ static void *saving_open(const struct bench_subject *subject, const struct bench
 	return saving;
 }
 
-/* One that has the least, and no place in a chain any more. */
+/* Removes a key with the least count from its chain. Returns its number. */
 static ALWAYS_INLINE uint32_t saving_evict(struct space_saving *saving)
 {
 	struct chained_key *keys = saving->keys.keys;

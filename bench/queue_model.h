@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * A worker behind a queue, and packets that come at a rate which changes, in a time of its own: what
- * is lost. What a packet takes is decided anew after each window, and, where there is a valve, for
- * each burst.
+ * Simulates a worker that reads from a queue at a varying packet rate, in simulated time. Computes
+ * the losses. The time per packet is decided after each window and, with shedding, for each burst.
  */
 
 #include "adapt/demand.h"
@@ -12,14 +11,18 @@
 #define QUEUE_MODEL_BURST 64
 
 struct queue_model {
-	double entries;                           /* of the queue, in packets */
-	double seconds;                           /* that it goes on */
-	double window;                            /* in seconds */
-	double (*rate)(void *context, double at); /* packets a second that come */
-	/* ns of a packet from now on. Asked before the first window too, with one of no packets. */
+	double entries;                           /* queue size, packets */
+	double seconds;                           /* s, simulated time */
+	double window;                            /* s, interval of decide() */
+	double (*rate)(void *context, double at); /* packets per second at time `at` */
+	/*
+	 * Returns the ns per packet from now on. Called before the first window with an empty one.
+	 */
 	double (*decide)(void *context, const struct demand_window *window);
-	/* ns that a burst of n packets takes which has left `backlog` behind; NULL: n times what a
-	 * packet takes. */
+	/*
+	 * Returns the ns of a burst of n packets; backlog: packets left in the queue. NULL: n *
+	 * packet_ns.
+	 */
 	double (*shedding)(void *context, double backlog, double n, double packet_ns);
 	void *context;
 };
@@ -27,7 +30,7 @@ struct queue_model {
 struct queue_result {
 	double arrived, lost; /* packets */
 	double backlog_max;
-	double lost_from; /* the time of the first loss; INFINITY: none */
+	double lost_from; /* s, time of the first loss; INFINITY: none */
 };
 
 struct queue_result queue_model_run(const struct queue_model *model);

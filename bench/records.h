@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Epochs as a reporter hands them over, of flows that are drawn by a seed. */
+/* Generates epochs as a reporter passes them on, with random flows from a seed. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,12 +11,12 @@
 #define RECORDS_START INT64_C(1800000000000000000)
 
 struct records_spec {
-	uint64_t number; /* of the epoch, of a second */
+	uint64_t number; /* number of the epoch, which lasts one second */
 	uint32_t measurements;
-	size_t flows; /* records of the first of them */
-	size_t rows;  /* heavy hitters of each */
+	size_t flows; /* flow records of the first measurement */
+	size_t rows;  /* heavy hitters of each measurement */
 	uint64_t seed;
 };
 
-/* NULL where memory is missing. */
+/* Returns NULL if out of memory. */
 struct report_epoch *records_epoch(const struct records_spec *spec);

@@ -13,7 +13,7 @@
 struct reporting {
 	uint32_t nb_workers, top;
 	struct sketch *parts[WORKERS_MAX];
-	struct hyperloglog distinct; /* of all: one is merged in place of several */
+	struct hyperloglog distinct; /* distinct keys of all workers; merged once */
 	struct ledger ledger;
 	struct merger *merger;
 	struct text text;
@@ -57,7 +57,7 @@ static bool create_sketches(
 	const struct sketch_ops *ops = sketch_find("count-min");
 	struct sketch_params params = {
 		.width = width,
-		.candidates = 10 * reporting->top, /* as parallel/plan/plan.c has it */
+		.candidates = 10 * reporting->top, /* same as in parallel/plan/plan.c */
 		.seed = seed,
 		.allocator = node_memory_on_node(PLAN_NODE_ANY),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What a reporter does at the end of an epoch: merge the workers' sketches, rank, print. */
+/* The work of a reporter at the end of an epoch: merge the sketches of workers, rank, print. */
 
 #include "tune/measure/workload.h"
 #include "sketch/sketch.h"
@@ -9,8 +9,8 @@
 struct reporting;
 
 /*
- * nb_workers separate Count-Min sketches of 4 rows, filled with the workload as if its flows had
- * been spread over them. `top` keys are reported. NULL where memory is missing.
+ * Creates nb_workers separate Count-Min sketches of 4 rows and fills them with the workload, whose
+ * flows are spread over the workers. Reports `top` keys. Returns NULL if out of memory.
  */
 struct reporting *reporting_create(const struct workload *workload, uint32_t nb_workers,
 	uint64_t width, uint32_t top, uint64_t seed);

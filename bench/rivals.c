@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What DPDK offers for the same work, each used as its documentation tells. They hash keys
- * themselves and take their memory from DPDK's heap.
+ * Structures of DPDK for the same work, used as documented. They hash keys themselves and allocate
+ * memory from DPDK's heap.
  *
  *   rte_member        the sketch of librte_member: Count-Min with a heap of the top keys. Packet
  *                     mode, every packet, sample rate 1.
- *   rte_member bytes  its byte mode, which counts every packet with AVX-512 where the CPU has it,
- *                     and looks at the heap for one packet in a hundred (sample rate 0.01).
- *   rte_hash          a cuckoo table with a counter for each key: exact, and as large as it takes.
+ *   rte_member bytes  its byte mode, which counts every packet, with AVX-512 if the CPU has it, and
+ *                     updates the heap for one packet in a hundred (sample rate 0.01).
+ *   rte_hash          a cuckoo table with a counter for each key: exact, with as much memory as
+ *                     needed.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ALLOW_EXPERIMENTAL_API /* of librte_member's sketch */
+#define ALLOW_EXPERIMENTAL_API /* for the sketch of librte_member */
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
@@ -28,7 +29,7 @@
 
 #define MEMBER_SAMPLE_BYTES 0.01f
 
-/* Names are unique in the process. */
+/* Writes a name that is unique in the process. */
 static void make_name(char *name, size_t size, const char *kind)
 {
 	static unsigned int serial;
@@ -36,7 +37,7 @@ static void make_name(char *name, size_t size, const char *kind)
 	snprintf(name, size, "%s%u", kind, serial++);
 }
 
-/* columns: counters of a row; it makes as many as 4 / error_rate. */
+/* columns: counters per row; librte_member allocates 4 / error_rate. */
 static struct rte_member_setsum *create_member(
 	const struct bench_rounds *setup, double columns, uint32_t flags, float sample_rate)
 {
@@ -59,9 +60,9 @@ static struct rte_member_setsum *create_member(
 }
 
 /*
- * In packet mode its rows differ by the initial value of one CRC. CRC is linear, so the indices of
- * two rows differ by a constant XOR, and with a power of two of columns keys that collide in one
- * row collide in all of them. A little fewer columns, and the remainder of the division hides that.
+ * In packet mode, rows differ only in the initial value of one CRC. CRC is linear, so the indices
+ * of two rows differ by a constant XOR. With a power of two of columns, keys that collide in one
+ * row collide in all rows. Slightly fewer columns avoid that by the remainder of the division.
  */
 static void *member_open(const struct bench_subject *subject, const struct bench_rounds *setup)
 {
@@ -98,7 +99,7 @@ static size_t member_memory(const void *state)
 	return (size_t)member->num_row * member->num_col * sizeof(uint64_t);
 }
 
-/* Every row holds every packet. */
+/* Returns the mean sum of a row, because every row counts every packet. */
 static uint64_t member_sum(const struct rte_member_setsum *member)
 {
 	const uint64_t *counters = member->table;
@@ -178,9 +179,9 @@ const struct bench_subject_ops bench_subject_member_bytes = {
 
 struct exact {
 	struct rte_hash *table;
-	uint64_t *counts; /* by the position that the table gives a key */
+	uint64_t *counts; /* indexed by the position of the key in the table */
 	size_t nb_counts;
-	uint64_t refused; /* packets of keys that it had no room for */
+	uint64_t refused; /* packets of keys that did not fit */
 };
 
 static void exact_close(void *state)
@@ -194,7 +195,7 @@ static void exact_close(void *state)
 	free(exact);
 }
 
-/* Cuckoo tables fill well, but not to the brim: an eighth more than there are keys. */
+/* One eighth more entries than keys, because cuckoo tables do not fill completely. */
 static uint64_t exact_entries(uint64_t keys)
 {
 	return keys + keys / 8 + 1024;
@@ -254,7 +255,7 @@ static size_t exact_memory(const void *state)
 {
 	const struct exact *exact = state;
 
-	/* A key slot of 32 bytes, a bucket of 64 for eight keys, and the count. */
+	/* Per key: a slot of 32 bytes, an eighth of a 64-byte bucket, and the count. */
 	return exact->nb_counts * (32 + 64 / 8 + sizeof(uint64_t));
 }
 
@@ -273,7 +274,7 @@ static uint64_t exact_refused(const void *state)
 	return ((const struct exact *)state)->refused;
 }
 
-/* All keys are in it: those of the truth's top are asked for. */
+/* Looks up the true top keys, because the table has all keys. */
 static uint32_t exact_top(void *state, const struct workload *workload,
 	struct bench_subject_flow *flows, uint32_t wanted)
 {
@@ -302,13 +303,16 @@ const struct bench_subject_ops bench_subject_rte_hash = {
 
 void rivals_init(void)
 {
-	/* By default EAL allows 256 bits; fails where --eal has fixed them, which is then meant. */
+	/* EAL allows 256 bits by default. Fails if --eal sets the width, which is intended. */
 	rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
 }
 
 size_t rivals_heap_megabytes(uint64_t width, uint64_t packets)
 {
-	/* Eight rows of 64 bits in the AVX-512 form. Of the table, 128 bytes a key is generous. */
+	/*
+	 * The AVX-512 form has eight rows of 64-bit counters. 128 bytes per key of the table is an
+	 * upper bound.
+	 */
 	uint64_t member = width * 8 * sizeof(uint64_t), exact = exact_entries(packets) * 128;
 
 	return (size_t)((member > exact ? member : exact) >> 20) + 64;

@@ -70,7 +70,7 @@ int rounds_run(struct rounds_bench *bench, const char *name, const struct config
 		return status;
 	figures_begin(&bench->figures);
 	if (!run(bench) && !signals_stop_requested()) {
-		log_error("%s", bench->error[0] != '\0' ? bench->error : "no memory");
+		log_error("%s", bench->error[0] != '\0' ? bench->error : "out of memory");
 		status = 1;
 	}
 	closed = figures_close(&bench->figures);
@@ -81,8 +81,8 @@ int rounds_run(struct rounds_bench *bench, const char *name, const struct config
 
 static const struct option_row rows[] = {
 	BENCH_ROW_ROUNDS("5"),
-	BENCH_ROW_QUICK("Fewer records and rounds, to see that everything works: the figures mean "
-			"little."),
+	BENCH_ROW_QUICK(
+		"Use fewer records and rounds for a quick test. The figures are not accurate."),
 	{0},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Benches that have a row for each figure and round, and whose entrants take turns. */
+/* Benches with one row per figure and round, whose entrants take turns. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,24 +21,23 @@ struct rounds_bench {
 	struct topology topology;
 	struct cpus cpus;
 	struct figures figures;
-	char error[ROUNDS_ERROR_MAX]; /* one line: why run() says false */
+	char error[ROUNDS_ERROR_MAX]; /* one line, set if run() returns false */
 };
 
 /*
- * Fills what stands before `error` from the options, and has run() make the rows; it returns false
- * with a line in error, or where a stop was requested. Returns an exit status.
+ * Fills the fields before `error` from the options and calls run(), which prints the rows. run()
+ * returns false with a line in error, or if stopped. Returns an exit status.
  */
 int rounds_run(struct rounds_bench *bench, const char *name, const struct config *config,
 	bool (*run)(struct rounds_bench *bench));
 
 void rounds_row(struct rounds_bench *bench, const char *part, uint32_t round, double value,
 	const char *unit);
-/* A row without a value, which says why. */
+/* Prints a row without a value, with the reason. */
 void rounds_missing(struct rounds_bench *bench, const char *part, uint32_t round, const char *unit,
 	const char *why);
-/* False with the line in error. */
+/* Writes the line to error. Returns false. */
 __attribute__((format(printf, 2, 3))) bool rounds_fail(
 	struct rounds_bench *bench, const char *format, ...);
 
-/* Their options. */
 extern const struct option_owner rounds_owner;

@@ -30,16 +30,16 @@
 #define ZIPF_E6       1050000
 #define FLOWS         100000
 #define EVERY         (SECOND_NS / 4)
-#define EVERY_FLOWS   10000 /* records of each interval: 40 000 a second to each place */
+#define EVERY_FLOWS   10000 /* records per push: 40 000 per second to each sink */
 #define QUEUE_MB      8
 #define TOP           100
-#define SCRAPED       16 /* measurements, whose TOP rows are six series each */
+#define SCRAPED       16 /* measurements; each has TOP rows of six series */
 #define SCRAPES       10
 #define KAFKA_ROWS    200000
 #define QUICK_ROWS    20000
-#define PARTS         8 /* epochs that a queue holds */
+#define PARTS         8 /* epochs per queue */
 
-/* --- A worker beside outlets */
+/* --- Worker during exports */
 
 static const struct beside {
 	const char *name;
@@ -59,7 +59,10 @@ struct beside_bench {
 	struct source *source;
 };
 
-/* Where threads of a run are that are no lcores. */
+/*
+ * Moves this thread, and threads that it creates, off the CPU of the worker. *before: the old
+ * affinity.
+ */
 static void leave_worker(const struct plan *plan, cpu_set_t *before)
 {
 	cpu_set_t others;
@@ -72,8 +75,10 @@ static void leave_worker(const struct plan *plan, cpu_set_t *before)
 	sched_setaffinity(0, sizeof(others), &others);
 }
 
-/* A turn's time depends on where memory happens to lie and on who else is on the machine, by far more
- * than on what is looked for: many turns, of which the median is told. */
+/*
+ * Times many turns, whose median is printed, because the placement of memory and other programs
+ * have a larger effect than exports.
+ */
 static bool run_turns(struct beside_bench *bench, double *ns)
 {
 	struct polled_sample sample;
@@ -109,7 +114,7 @@ static bool run_beside(struct beside_bench *bench, const struct beside *beside, 
 		sink_receivers_close(receivers);
 	if (!fine)
 		return false;
-	figures_note(&in->figures, "the median of %d turns", TURNS);
+	figures_note(&in->figures, "median of %d turns", TURNS);
 	rounds_row(in, beside->name, round, bench_stats_of(ns, TURNS).median, "ns");
 	return true;
 }
@@ -126,7 +131,7 @@ static bool take_turns(struct beside_bench *bench)
 static bool worker_missing(struct rounds_bench *in)
 {
 	for (uint32_t b = 0; b < BESIDES; b++)
-		rounds_missing(in, besides[b].name, 0, "ns", "it takes two CPUs");
+		rounds_missing(in, besides[b].name, 0, "ns", "needs two CPUs");
 	return true;
 }
 
@@ -137,7 +142,7 @@ bool sink_bench_worker(struct rounds_bench *in)
 	bool fine;
 
 	figures_heading(&in->figures,
-		"a worker's packet beside exports of all kinds: %u records a second to each",
+		"time per packet of a worker during exports to all types of sinks: %u records per second to each",
 		(uint32_t)(EVERY_FLOWS * SECOND_NS / EVERY));
 	bench.in = in;
 	setup_run_config(&bench.config, in->config, &subject);
@@ -156,7 +161,7 @@ bool sink_bench_worker(struct rounds_bench *in)
 	return fine;
 }
 
-/* --- Memory behind receivers that are frozen */
+/* --- Memory of queues to frozen receivers */
 
 static double resident_mb(void)
 {
@@ -171,7 +176,7 @@ static double resident_mb(void)
 	return (double)resident * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* Each queue gets more than it can hold, several times. */
+/* Pushes several times the capacity of each queue. */
 static bool fill_queues(struct sink_receivers *receivers, const struct rounds_bench *in)
 {
 	const size_t flows = ((size_t)QUEUE_MB << 20) / PARTS / sizeof(struct report_flow);
@@ -187,7 +192,7 @@ static bool fill_queues(struct sink_receivers *receivers, const struct rounds_be
 		if (epoch == NULL)
 			return false;
 		sink_receivers_push(receivers, epoch);
-		usleep(50000); /* those that still take something do */
+		usleep(50000); /* time for sinks that still send */
 	}
 	return true;
 }
@@ -203,7 +208,8 @@ bool sink_bench_memory(struct rounds_bench *in)
 	receivers = sink_receivers_open(&setting, in->error);
 	if (receivers == NULL)
 		return false;
-	malloc_trim(0); /* what is free would be taken again unseen */
+	malloc_trim(
+		0); /* returns free memory to the system, because reusing it would hide growth */
 	before = resident_mb();
 	fine = fill_queues(receivers, in);
 	after = resident_mb();
@@ -214,7 +220,7 @@ bool sink_bench_memory(struct rounds_bench *in)
 	return fine;
 }
 
-/* --- A scrape */
+/* --- Scrapes */
 
 static bool time_scrape(struct rounds_bench *in, struct sink_receivers *receivers, uint32_t round)
 {
@@ -230,10 +236,10 @@ static bool time_scrape(struct rounds_bench *in, struct sink_receivers *receiver
 		ms = (double)(clock_now(CLOCK_MONOTONIC) - start) / 1e6;
 		best = s == 0 || ms < best ? ms : best;
 	}
-	figures_note(&in->figures, "%zu series, the fastest of %d scrapes", series, SCRAPES);
+	figures_note(&in->figures, "%zu series, fastest of %d scrapes", series, SCRAPES);
 	rounds_row(in, "a scrape of 10 000 series", round, best, "ms");
 	return series > TOP * SCRAPED * 6 ||
-	       rounds_fail(in, "a scrape has %zu series and not 10 000", series);
+	       rounds_fail(in, "a scrape has %zu series instead of 10 000", series);
 }
 
 bool sink_bench_scrape(struct rounds_bench *in)
@@ -275,8 +281,10 @@ static void hear(bool warning, const char *line, void *arg)
 
 static struct sink_log sink_log = {.log = hear};
 
-/* Rows through an outlet, from the hand-over until all have their fate. Returns seconds; 0: they
- * have not. */
+/*
+ * Times rows through a sink, from the push until all are acknowledged. Returns seconds, or 0 on
+ * error.
+ */
 static double time_queue(const struct sink_request *request, struct report_epoch *epoch)
 {
 	struct sink *sink = sink_create(request, 0, &sink_log);
@@ -300,7 +308,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 		sink_free(sink);
 		return 0;
 	}
-	sink_queue_push(sink->sink_queue, epoch); /* it is connected, and has memory for the text */
+	sink_queue_push(sink->sink_queue, epoch); /* connects, and allocates the text */
 	sink_queue_settle(sink->sink_queue);
 	start = clock_now(CLOCK_MONOTONIC);
 	sink_queue_push(sink->sink_queue, epoch);
@@ -314,7 +322,7 @@ static double time_queue(const struct sink_request *request, struct report_epoch
 	return seconds;
 }
 
-/* The same rows, made before it begins. */
+/* Times the same rows, encoded before, in the loop of librdkafka. */
 static double time_loop(struct mock_broker *broker, const struct sink_request *request,
 	const struct report_epoch *epoch, struct text *text)
 {
@@ -379,7 +387,7 @@ bool sink_bench_kafka(struct rounds_bench *in)
 	struct mock_broker *broker = mock_broker_create("flows");
 	bool fine;
 
-	figures_heading(&in->figures, "records to Kafka, to a broker of librdkafka's own");
+	figures_heading(&in->figures, "records to Kafka, to the mock broker of librdkafka");
 	if (broker == NULL) {
 		rounds_missing(in, "kafka: an export", 0, "rows/ms",
 			sink_type_kafka.missing != NULL ? sink_type_kafka.missing : "no broker");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* What outlets take of others: of a worker's time, of memory, of who scrapes; and Kafka's share. */
+/* Costs of sinks: time of a worker, memory, duration of scrapes, and the rate of Kafka. */
 
 #include "bench/rounds.h"
 
-/* False with a line in error, or where a stop was requested. */
+/* Each returns false with a line in error, or if stopped. */
 bool sink_bench_worker(struct rounds_bench *bench);
 bool sink_bench_memory(struct rounds_bench *bench);
 bool sink_bench_scrape(struct rounds_bench *bench);

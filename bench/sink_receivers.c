@@ -26,23 +26,23 @@
 
 #define CONNECTIONS 16
 #define REQUEST_MAX 65536
-#define KAFKA_MB    16 /* of messages in librdkafka */
+#define KAFKA_MB    16 /* MB of messages in librdkafka */
 #define TOP         100
 #define SCRAPE_NS   (SECOND_NS / 10)
 
-/* Who listens; what comes to a port is of one kind. */
+/* Listening sockets, one per type of sink. */
 enum port {
 	PORT_ROWS,
 	PORT_DATABASE,
 	PORT_STREAM,    /* IPFIX by TCP */
-	PORT_BROKER,    /* of a frozen one */
+	PORT_BROKER,    /* instead of a broker, if frozen */
 	PORT_DATAGRAMS, /* IPFIX by UDP */
 	PORTS,
 };
 
 struct connection {
 	enum port port;
-	size_t len; /* of a request so far */
+	size_t len; /* bytes of the request so far */
 	char *request;
 };
 
@@ -52,12 +52,12 @@ struct sink_receivers {
 	int listeners[PORTS];
 	uint16_t ports[PORTS];
 	struct mock_broker *broker;
-	uint32_t remotes; /* places with a queue of their own */
+	uint32_t remotes; /* sinks with their own queue */
 
 	atomic_bool ends;
 	pthread_t server, scraper, pusher;
 	bool serves, scrapes, pushes;
-	struct connection connections[CONNECTIONS]; /* the server's own */
+	struct connection connections[CONNECTIONS]; /* used only by the server thread */
 	struct pollfd polled[PORTS + CONNECTIONS];
 	nfds_t nb_polled;
 
@@ -104,7 +104,10 @@ static void accept_one(struct sink_receivers *receivers, enum port port)
 	receivers->polled[receivers->nb_polled++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* The answer to a request whose end has come: its body is as long as the head says. */
+/*
+ * Answers an HTTP request when its body of Content-Length bytes is complete. *left: bytes of the
+ * body still to come.
+ */
 static void answer(struct connection *connection, int fd, const char *bytes, size_t n, size_t *left)
 {
 	static const char written[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -140,7 +143,7 @@ static void read_one(struct sink_receivers *receivers, uint32_t c, size_t *left)
 		answer(connection, polled->fd, bytes, (size_t)n, left);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		close(polled->fd);
-		polled->fd = -1; /* poll() passes over it */
+		polled->fd = -1; /* ignored by poll() */
 	}
 }
 
@@ -182,7 +185,7 @@ static bool listen_all(struct sink_receivers *receivers)
 	return receivers->serves;
 }
 
-/* --- Metrics, and who asks for them */
+/* --- Metrics and the scraper */
 
 static bool open_metrics(struct sink_receivers *receivers, char *error)
 {
@@ -328,7 +331,7 @@ struct sink_receivers *sink_receivers_open(
 	struct sink_receivers *receivers = calloc(1, sizeof(*receivers));
 
 	snprintf(error, SINK_RECEIVERS_ERROR_MAX,
-		"no memory, file or socket of loopback for receivers");
+		"cannot create a file or a loopback socket for receivers, or out of memory");
 	if (receivers == NULL)
 		return NULL;
 	receivers->setting = *setting;
@@ -423,7 +426,7 @@ void sink_receivers_close(struct sink_receivers *receivers)
 		pthread_join(receivers->scraper, NULL);
 	if (receivers->serves)
 		pthread_join(receivers->server, NULL);
-	/* Who is not there any more is waited for some seconds, and no longer. */
+	/* Sinks whose peer has closed end within seconds. */
 	for (enum port p = PORT_ROWS; p < PORTS; p++)
 		if (receivers->listeners[p] >= 0)
 			close(receivers->listeners[p]);

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Outlets of every kind with receivers of the bench's own on loopback: files, rows by TCP, an HTTP
- * server in the place of ClickHouse, librdkafka's own broker, IPFIX by UDP and TCP, and who scrapes
- * --metrics. Either they take all, or they are frozen: connected to, and nothing is read.
+ * Sinks of every type, with receivers on loopback: files, rows over TCP, an HTTP server instead of
+ * ClickHouse, the mock broker of librdkafka, IPFIX over UDP and TCP, and a scraper of --metrics.
+ * Receivers either read everything, or are frozen: connections are open and never read.
  */
 
 #include <stdbool.h>
@@ -17,27 +17,33 @@
 
 struct sink_receivers_setting {
 	bool frozen;
-	size_t queue_mb; /* of each */
+	size_t queue_mb; /* queue size per sink */
 };
 
 struct sink_receivers;
 
-/* Its threads run where the caller's may. NULL with one line in error[SINK_RECEIVERS_ERROR_MAX]. */
+/*
+ * Threads inherit the CPU affinity of the caller. Returns NULL with one line in
+ * error[SINK_RECEIVERS_ERROR_MAX].
+ */
 struct sink_receivers *sink_receivers_open(
 	const struct sink_receivers_setting *setting, char *error);
-/* Hands an epoch over, which is taken over. */
+/* Pushes an epoch and takes ownership of it. */
 void sink_receivers_push(struct sink_receivers *receivers, struct report_epoch *epoch);
-/* Hands one over every so many ns, from a thread of its own, until sink_receivers_close(). */
+/* Pushes an epoch every `every` ns on another thread, until sink_receivers_close(). */
 bool sink_receivers_push_always(
 	struct sink_receivers *receivers, size_t flows, size_t rows, int64_t every);
-/* What all queues may take, with librdkafka's own; bytes. */
+/* Returns the limit of all queues in bytes, that of librdkafka included. */
 size_t sink_receivers_bound(const struct sink_receivers *receivers);
-/* Ends them; those that are frozen hang up, so that this does not take long. */
+/* Stops and frees all. Closes frozen connections first, so that sinks end at once. */
 void sink_receivers_close(struct sink_receivers *receivers);
 
-/* Series of an answer of /metrics at a port of loopback; reads: else it is asked for, and left. */
+/*
+ * Requests /metrics at a loopback port. reads: returns the number of series; otherwise leaves the
+ * answer unread and the connection open.
+ */
 size_t sink_receivers_scrape(uint16_t port, bool reads);
-/* Of the metrics that are there. 0: this build has none. */
+/* Returns the port of --metrics, or 0 if built without it. */
 uint16_t sink_receivers_metrics_port(const struct sink_receivers *receivers);
-/* Where Kafka's rows go; NULL: this build has none. */
+/* Returns the broker, or NULL if built without Kafka or if frozen. */
 struct mock_broker *sink_receivers_broker(const struct sink_receivers *receivers);

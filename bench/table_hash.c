@@ -32,7 +32,7 @@ static inline uint32_t rotate(uint32_t x, uint32_t bits)
 	return x << bits | x >> (32 - bits);
 }
 
-/* Up to 4 bytes, the missing high ones 0. */
+/* Loads up to 4 bytes, little endian. Missing high bytes are 0. */
 static inline uint32_t load_rest(const uint8_t *p, size_t len)
 {
 	uint32_t word = 0;
@@ -118,8 +118,8 @@ static inline __attribute__((always_inline)) uint32_t murmur3(
 }
 
 /*
- * ---- CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4): what the instruction
- * computes, and what DPDK's rte_hash_crc() is made of.
+ * ---- CRC-32C, reflected, polynomial 0x1edc6f41 (RFC 3720, appendix B.4), as computed by the CPU
+ * instruction and by rte_hash_crc() of DPDK.
  */
 
 static inline uint32_t crc32_step8(uint32_t crc, uint8_t byte)
@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) uint32_t hsieh(
 		h = h << 16 ^ load16(p + 2) << 11 ^ h;
 		h += h >> 11;
 	}
-	/* The last byte of a rest is signed there. */
+	/* The last byte of the rest is signed in the original. */
 	switch (len & 3) {
 	case 3:
 		h += load16(p);
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) uint32_t hsieh(
 }
 
 /*
- * ---- Bursts. The body is inlined into one loop for each function, over keys of constant length.
+ * ---- Bursts. Each function has its own loop with an inlined body, over keys of constant length.
  */
 
 typedef uint32_t (*bytes_hash_fn)(const void *data, size_t len);
@@ -249,7 +249,7 @@ static inline __attribute__((always_inline)) uint32_t crc32c0(const void *data, 
 	return crc32c(data, len, 0);
 }
 
-/* The author begins with the length. */
+/* Starts from the length, as in the original. */
 static inline __attribute__((always_inline)) uint32_t hsieh_of_length(const void *data, size_t len)
 {
 	return hsieh(data, len, (uint32_t)len);
@@ -269,9 +269,9 @@ static inline uint32_t load32_be(const uint8_t *p)
 }
 
 /*
- * Addresses and ports as numbers in host order: src * 59 ^ dst ^ sport << 16 ^ dport ^ proto, the
- * hash that CAIDA's flow tools use for IPv4. An IPv6 address counts as its four words' exclusive
- * or. Other fields of the key are added to proto's word.
+ * Hash of CAIDA's flow tools for IPv4, with addresses and ports as numbers in host byte order: src
+ * * 59 ^ dst ^ sport << 16 ^ dport ^ proto. An IPv6 address is the XOR of its four words. Other
+ * fields of the key are in the word of proto.
  */
 static inline uint32_t coralreef_hash(uint32_t src, uint32_t dst, const uint8_t *tail)
 {

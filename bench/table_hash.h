@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * The hash functions with which a flow table's buckets are chosen, to compare with the run's, aes.
- * All but that are published and without a key: whoever knows them can aim many keys at one bucket
- * (docs/FLOWTABLE.md). They hash a whole struct key4 or key6, from the seed 0; hsieh, as its author
- * has it, from the length. rss is what a card computes; the burst's hashes are that.
+ * Hash functions for the buckets of a flow table, for comparison with aes of a run. All except aes
+ * are published and unkeyed, so an attacker can aim many keys at one bucket (docs/FLOWTABLE.md).
+ * They hash a whole struct key4 or key6, with seed 0; hsieh uses the length as its seed, as in the
+ * original. rss is the hash of a NIC, taken from the burst.
  */
 
 #include <stddef.h>
@@ -26,18 +26,18 @@
 
 #define TABLE_HASH_ID(id, name) TABLE_HASH_##id,
 
-/* In the order of the words after --table-hash. */
+/* Order of the words of --table-hash. */
 enum table_hash { TABLE_HASHES(TABLE_HASH_ID) TABLE_HASH_COUNT };
 
-/* Fills hash[0..n) of a burst, whose own hashes are filled for aes and rss. */
+/* Fills hash[0..n) for a burst. aes and rss use the hashes of the burst. */
 typedef void (*table_hash_fn)(const struct key_burst *burst, uint32_t *hash);
 
 extern const table_hash_fn table_hashes[TABLE_HASH_COUNT];
 extern const char *const table_hash_names[TABLE_HASH_COUNT];
 
-/* The published functions, over any bytes. */
-uint32_t hash_jenkins(const void *data, size_t len, uint32_t seed); /* lookup3's hashlittle() */
+/* The published functions, for any bytes. */
+uint32_t hash_jenkins(const void *data, size_t len, uint32_t seed); /* hashlittle() of lookup3 */
 uint32_t hash_murmur3(const void *data, size_t len, uint32_t seed); /* x86_32 */
-uint32_t hash_crc32(const void *data, size_t len, uint32_t seed);   /* Castagnoli's, CRC-32C */
+uint32_t hash_crc32(const void *data, size_t len, uint32_t seed);   /* CRC-32C (Castagnoli) */
 uint32_t hash_fnv1a(const void *data, size_t len);                  /* 32 bits */
 uint32_t hash_hsieh(const void *data, size_t len, uint32_t seed);   /* SuperFastHash */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #pragma once
 
-/* Kinds of synthetic traffic that a flow table is measured with. */
+/* Types of synthetic traffic for the flow table bench. */
 
 #include "tune/measure/workload.h"
 
 struct traffic {
-	const char *name; /* a word of --traffic, in its order */
+	const char *name; /* word of --traffic, in its order */
 	workload_keys_fn draw;
 	uint32_t zipf_e6;
-	bool fixed; /* its keys are what they are, whatever --flows says */
+	bool fixed; /* ignores --flows */
 };
 
-/* A row without a name ends them. */
+/* Ends with a row without a name. */
 extern const struct traffic traffics[];
 
-/* NULL where memory is missing. */
+/* Returns NULL if out of memory. */
 struct workload *traffic_create(
 	const struct traffic *traffic, uint64_t flows, uint64_t packets, uint64_t hash_seed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * sketchtap-bench worker: what the whole measurement adds to a worker that only receives and frees, for every
- * sketch, sharing and atomic. One worker, alone on its sketch also where that is shared. Its
- * HyperLogLog is part of it.
+ * sketchtap-bench worker: measures the time that a whole measurement adds to a worker that only
+ * receives and frees, for every sketch, sharing and atomic. Runs one worker, also with a shared
+ * sketch. Includes its HyperLogLog.
  */
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static const struct figures_column columns[] = {
 	{.name = NULL},
 };
 
-/* Whoever takes turns; number 0 receives and frees. */
+/* An entrant; number 0 only receives and frees. */
 struct entrant {
 	struct bench_subject subject;
 	enum polled_kind kind;
@@ -76,10 +76,10 @@ struct worker_bench {
 static const struct option_values flows_default = {2, {1000, 1000000}};
 static const struct option_values flows_quick = {1, {1000}};
 static const struct option_values zipf_default = {2, {1050000, BENCH_ZIPF_RANDOM}};
-static const struct option_values widths_default = {1, {0}}; /* the sketch's own */
+static const struct option_values widths_default = {1, {0}}; /* default of the sketch */
 static const struct option_values one_thread = {1, {1}};
 
-/* The first sketch again, with --overload: nothing is given up, and all is. */
+/* The first sketch with --overload: at full detail, and at the level that only counts. */
 static const char *const kept_up[] = {"first kept up", "first count only"};
 
 static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
@@ -90,7 +90,7 @@ static enum polled_kind kind_of(const struct bench_subject *subject, uint32_t e)
 					     : POLLED_MEASURE;
 }
 
-/* The first entrant counts nothing: any sketch does for its plan. */
+/* The first entrant does not count, but its plan needs a sketch. */
 static bool choose_entrants(struct worker_bench *bench, char *error)
 {
 	struct bench_subject subjects[ENTRANTS_MAX];
@@ -186,7 +186,7 @@ static void print_entrant(
 	figures_row(figures);
 }
 
-/* All widths on one source. */
+/* Measures all widths with one source. */
 static bool run_widths(
 	struct worker_bench *bench, struct source *source, uint64_t zipf, uint64_t flows)
 {
@@ -215,7 +215,7 @@ static bool run_widths(
 		if (rounds == 0)
 			return true;
 		figures_heading(&bench->figures,
-			"%s, %" PRIu64 " flows: %" PRIu64 " packets a round; %u rounds", traffic,
+			"%s, %" PRIu64 " flows: %" PRIu64 " packets per round; %u rounds", traffic,
 			flows, bench->packets, rounds);
 		for (uint32_t e = 0; e < bench->nb_entrants; e++)
 			print_entrant(bench, e, zipf, flows, rounds);
@@ -263,7 +263,7 @@ int bench_worker(struct config *config)
 		return 1;
 	}
 	if (bench.entrants[0].plan.oversubscribed) {
-		log_error("two CPUs are needed, one for the feeder and one for the worker");
+		log_error("needs two CPUs, one for the feeder and one for the worker");
 		return 1;
 	}
 	if (!eal_start(&bench.entrants[0].plan, config, error)) {
@@ -280,14 +280,16 @@ int bench_worker(struct config *config)
 static const struct option_row worker_rows[] = {
 	BENCH_ROW_SKETCH,
 	BENCH_ROW_SHARING,
-	BENCH_ROW_ATOMIC(locked_atomic_word, "How threads add to a shared sketch: cas, add, lock."),
+	BENCH_ROW_ATOMIC(
+		locked_atomic_word, "Select how threads add to a shared sketch: cas, add, lock."),
 	BENCH_ROW_FLOWS(bench_inapplicable_without_flows, "1K,1M"),
 	BENCH_ROW_ZIPF(NULL, "1.05,random"),
-	BENCH_ROW_WIDTH("the sketch's own", "Counters of each row, or buckets, powers of two."),
-	BENCH_ROW_PACKETS(4096, "2M", "Packets of a round."),
+	BENCH_ROW_WIDTH("the default of the sketch",
+		"Set the counters per row, or the buckets, a power of two."),
+	BENCH_ROW_PACKETS(4096, "2M", "Set the packets per round."),
 	BENCH_ROW_ROUNDS("7"),
-	BENCH_ROW_QUICK("Smaller defaults, to see that everything works: 1K flows, 3 rounds of "
-			"100K packets."),
+	BENCH_ROW_QUICK(
+		"Use smaller defaults for a quick test: 1K flows, 3 rounds of 100K packets."),
 	{0},
 };
 

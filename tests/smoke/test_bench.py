@@ -362,7 +362,7 @@ def test_all(test):
     with open(chains, newline='', encoding='utf-8') as file:
         before = file.read()
     result = test.bench(*arguments).expect(1)
-    assert 'flow-chains.csv: exists' in result.stderr and result.stderr.endswith('without figures: flow-chains\n'), result.describe()
+    assert 'flow-chains.csv: exists' in result.stderr and result.stderr.endswith('failed benches: flow-chains\n'), result.describe()
     with open(chains, newline='', encoding='utf-8') as file:
         assert file.read() == before
     for name in ('flow-chains', 'flow-sizes'):
@@ -491,7 +491,7 @@ def test_pipeline_of_a_port(test):
         rows = read_rows(file.read())
     for row in rows:
         if 'packet size' in row['experiment']:
-            assert 'who sends on --port' in row['note'] and row['delay_ns'] == '', row
+            assert 'with --port the sender sets it' in row['note'] and row['delay_ns'] == '', row
         elif 'NUMA' in row['experiment']:
             assert 'not possible' in row['note'] and row['delay_ns'] == '', row
         else:
@@ -537,7 +537,7 @@ def test_pipeline_places(test):
 def test_pipeline_of_nobody(test):
     """A port on which nobody sends ends it, with what to do."""
     test.bench('pipeline', '--quick', '--no-huge', '--port', 'net_ring0', '--experiment',
-             'width').expect(1).expect_one_line('no packet came', 'start what is to send')
+             'width').expect(1).expect_one_line('no packet received', 'start the sender first')
 
 
 def read_config(text):

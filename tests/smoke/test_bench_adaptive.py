@@ -93,7 +93,7 @@ def test_host(test):
     count = sum(not line.startswith('#') for line in lines) - 6
     with open(path, 'w', encoding='utf-8') as stream:
         stream.writelines(f'rows: {count}\n' if line.startswith('rows: ') else line for line in lines)
-    test.bench('adaptive', '--no-huge', '--quick', '--profile', path).expect(1).expect_one_line('lacks a part')
+    test.bench('adaptive', '--no-huge', '--quick', '--profile', path).expect(1).expect_one_line('a part or a sketch is missing')
 
 
 def test_plot(test):
