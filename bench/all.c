@@ -185,15 +185,16 @@ static const struct option_row rows[] = {
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_STRING,
 		OPTION_FIELD(all_options, directory),
-		.help = "Write a CSV file for each of --which to DIR. Create DIR if it does not exist.",
+		.help = "Write a CSV file for each of --which to DIR. Create DIR if it does not "
+			"exist.",
 	},
 	{
 		.name = "force",
 		.group = OPTION_GROUP_DESTINATION,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(all_options, force),
-		.help = "Replace existing files. Without it, benches whose file exists fail, and the "
-			"rest continue.",
+		.help = "Replace existing files. Without it, benches whose file exists fail, and "
+			"the rest continue.",
 	},
 	{
 		.name = "which",
@@ -210,7 +211,8 @@ static const struct option_row rows[] = {
 		.group = OPTION_GROUP_TRY,
 		.type = OPTION_FLAG,
 		OPTION_FIELD(all_options, quick),
-		.help = "Run a quick test of all benches, in a few minutes. The figures are not accurate.",
+		.help = "Run a quick test of all benches, in a few minutes. The figures are not "
+			"accurate.",
 	},
 	{0},
 };

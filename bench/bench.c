@@ -42,9 +42,10 @@ static const struct command kernels = {
 	.usage = "[options]",
 	.summary = "the cost of counting a key, compared with other structures",
 	.about =
-		"Measures the cost of counting a key on this host, for each sketch. For comparison, "
-		"the same\nkeys are counted with plain increments, DPDK's rte_member sketch, an exact "
-		"rte_hash table, and\nsketches from papers with as much memory as count-min.",
+		"Measures the cost of counting a key on this host, for each sketch. For "
+		"comparison, the same\nkeys are counted with plain increments, DPDK's rte_member "
+		"sketch, an exact rte_hash table, and\nsketches from papers with as much memory as "
+		"count-min.",
 	.owners = of_kernels,
 	.run = bench_kernels,
 };
@@ -53,9 +54,9 @@ static const struct command worker = {
 	.name = "worker",
 	.usage = "[options]",
 	.summary = "the cost of a whole measurement on a worker",
-	.about =
-		"Measures the time that a whole measurement adds to a worker on this host. The "
-		"worker receives\npackets of the generator from a ring and frees them. Needs two CPUs.",
+	.about = "Measures the time that a whole measurement adds to a worker on this host. The "
+		 "worker receives\npackets of the generator from a ring and frees them. Needs two "
+		 "CPUs.",
 	.owners = of_worker,
 	.run = bench_worker,
 };
@@ -86,10 +87,9 @@ static const struct command paper = {
 	.name = "paper",
 	.usage = "[options]",
 	.summary = "a paper's evaluation of sketches at 100 Gbit/s",
-	.about =
-		"Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links Using "
-		"Multicore\nProcessors\" (2016), under the load of a generator, and prints the figures of "
-		"the paper where settings\nare the same. Takes about ten minutes.",
+	.about = "Repeats the evaluation of Wu et al., \"Network Measurement for 100Gbps Links "
+		 "Using Multicore\nProcessors\" (2016), under the load of a generator, and prints "
+		 "the figures of the paper where settings\nare the same. Takes about ten minutes.",
 	.owners = of_paper,
 	.run = bench_paper,
 };
@@ -113,8 +113,8 @@ static const struct command collect = {
 	.about =
 		"Measures the CPU time per flow record and the memory of a collector on this host: "
 		"decoding, compared\nwith libfixbuf; deduplication and counting; receiving from a "
-		"socket, compared with nfcapd. Prints one\nrow per figure and round, for the script "
-		"bench/targets of the sources. Takes about eight minutes.",
+		"socket, compared with nfcapd. Prints one\nrow per figure and round, for the "
+		"script bench/targets of the sources. Takes about eight minutes.",
 	.owners = of_collect,
 	.run = bench_collect,
 };
@@ -124,10 +124,10 @@ static const struct command exports = {
 	.usage = "[options]",
 	.summary = "the cost of exporting results",
 	.about =
-		"Measures the cost of exports on this host: encoding flow records as IPFIX, compared "
-		"with libfixbuf,\nand as text; sending the records of an interval; Kafka; and the "
-		"effect on a worker, on memory\nand on scrapers. Prints one row per figure and round, "
-		"for the script bench/targets of the\nsources. Takes about two minutes.",
+		"Measures the cost of exports on this host: encoding flow records as IPFIX, "
+		"compared with libfixbuf,\nand as text; sending the records of an interval; Kafka; "
+		"and the effect on a worker, on memory\nand on scrapers. Prints one row per figure "
+		"and round, for the script bench/targets of the\nsources. Takes about two minutes.",
 	.owners = of_exports,
 	.run = bench_exports,
 };
@@ -147,11 +147,11 @@ static const struct command profile = {
 	.name = "profile",
 	.usage = "[options] > FILE",
 	.summary = "the cost of each part of a packet, for --profile",
-	.about =
-		"Measures the cost of each part of a packet on this host, with the keys, sketches "
-		"and widths of a run,\nand prints a file for --profile of sketchtap. Takes the options "
-		"or the configuration file of a run.\nSources and destinations are ignored. "
-		"--duration sets the measuring time, 10 seconds by default.\nNeeds two CPUs.",
+	.about = "Measures the cost of each part of a packet on this host, with the keys, sketches "
+		 "and widths of a run,\nand prints a file for --profile of sketchtap. Takes the "
+		 "options or the configuration file of a run.\nSources and destinations are "
+		 "ignored. --duration sets the measuring time, 10 seconds by default.\nNeeds two "
+		 "CPUs.",
 	.owners = commands_owners_of_run,
 	.run = bench_profile,
 };
@@ -160,11 +160,10 @@ static const struct command kernel = {
 	.name = "kernel",
 	.usage = "[--rival OBJECT.o:PROGRAM] [options]",
 	.summary = "the cost of a packet with --kernel",
-	.about =
-		"Measures the time per packet of the eBPF programs of --kernel on this host, on-path "
-		"and off-path,\nless the time of an empty program. The kernel's own table and the "
-		"programs of --rival are\nmeasured on the same packets. Has the same requirements as "
-		"--kernel.",
+	.about = "Measures the time per packet of the eBPF programs of --kernel on this host, "
+		 "on-path and off-path,\nless the time of an empty program. The kernel's own table "
+		 "and the programs of --rival are\nmeasured on the same packets. Has the same "
+		 "requirements as --kernel.",
 	.owners = of_kernel,
 	.run = bench_kernel,
 };
@@ -175,9 +174,9 @@ static const struct command adaptive = {
 	.summary = "losses with and without adapting, compared with a paper",
 	.about =
 		"Repeats the figures of Tangari et al., \"Adaptive Traffic Monitoring for Software "
-		"Dataplanes\"\n(2017): modelled losses of a queue without adapting and with each way of "
-		"adapting, with the costs of\nthe paper and of a profile of this host; and measured "
-		"times. Takes about ten seconds.",
+		"Dataplanes\"\n(2017): modelled losses of a queue without adapting and with each "
+		"way of adapting, with the costs of\nthe paper and of a profile of this host; and "
+		"measured times. Takes about ten seconds.",
 	.owners = of_adaptive,
 	.run = bench_adaptive,
 };
@@ -186,10 +185,9 @@ static const struct command all = {
 	.name = "all",
 	.usage = "DIR [options]",
 	.summary = "all benches, into a directory",
-	.about =
-		"Runs all benches on this host, one after the other, and writes CSV files into a "
-		"directory. From these\nthe script bench/tables of the sources makes the tables and "
-		"figures of the documents. Takes about an\nhour on an idle machine.",
+	.about = "Runs all benches on this host, one after the other, and writes CSV files into a "
+		 "directory. From these\nthe script bench/tables of the sources makes the tables "
+		 "and figures of the documents. Takes about an\nhour on an idle machine.",
 	.owners = of_all,
 	.argument = "directory",
 	.run = bench_all,

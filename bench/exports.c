@@ -33,7 +33,7 @@
 
 #define RECORDS       1500000 /* flow records at the end of an epoch */
 #define QUICK_RECORDS 50000
-#define ENCODED       100000 /* flow records per report, encoded repeatedly; their rows stay in cache */
+#define ENCODED       100000    /* flow records per report, encoded repeatedly in cache */
 #define BUFFER        (8 << 20) /* bytes, receive buffer of a reader */
 #define MESSAGES      64
 

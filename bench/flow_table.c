@@ -554,7 +554,8 @@ static bool check_hosts(const struct config *config, const struct measurement_co
 	for (size_t i = 0; own->hosts.n > 0 && i < sizeof(others) / sizeof(others[0]); i++)
 		if (others[i].given)
 			return option_fault(fault, others[i].name, measurement,
-				"cannot be used with --hosts, which has its own traffic and tables");
+				"cannot be used with --hosts, which has its own traffic and "
+				"tables");
 	return true;
 }
 
@@ -577,11 +578,11 @@ static const struct option_row flow_table_bench_rows[] = {
 		.word = traffic_word,
 		OPTION_FIELD(flow_table_bench_options, traffics),
 		.default_note = "all, or only the capture of --pcap",
-		.help = "Select the traffic. single: one flow. deterministic: consecutive clients and "
-			"ports. random: flows drawn uniformly. zipf: exponent 1.05. netscan: one "
-			"sender, every address in turn. portscan: every port of one host after the "
-			"other. crafted: 512 keys each with the same hash under coralreef, jenkins, "
-			"murmur3 and crc32.",
+		.help = "Select the traffic. single: one flow. deterministic: consecutive clients "
+			"and ports. random: flows drawn uniformly. zipf: exponent 1.05. netscan: "
+			"one sender, every address in turn. portscan: every port of one host after "
+			"the other. crafted: 512 keys each with the same hash under coralreef, "
+			"jenkins, murmur3 and crc32.",
 	},
 	{
 		.name = "collision",
@@ -624,8 +625,8 @@ static const struct option_row flow_table_bench_rows[] = {
 		.min = 1,
 		.max = 65536,
 		.default_note = "the tables are measured",
-		.help = "Measure instead the cost of counting the 6-tuples of N monitored hosts in a "
-			"flow-table (FCAP) and an iblt (SMON), on the receiving core and after a "
+		.help = "Measure instead the cost of counting the 6-tuples of N monitored hosts in "
+			"a flow-table (FCAP) and an iblt (SMON), on the receiving core and after a "
 			"ring.",
 	},
 	{0},

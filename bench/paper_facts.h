@@ -8,8 +8,7 @@
 #define PAPER_FIELD_MAX 32
 
 struct paper_fact {
-	char none
-		[PAPER_FIELD_MAX]; /* the figure; for Tangari et al. without adapting; "" if not given */
+	char none[PAPER_FIELD_MAX];     /* the figure, without adapting; "" if not given */
 	char adaptive[PAPER_FIELD_MAX]; /* the figure with adapting */
 	char exact[PAPER_FIELD_MAX];    /* yes, about, at_most, up_to */
 };

@@ -35,7 +35,7 @@
 #define CARD_MB        (POLLED_CARD_MBUFS * 512U >> 20)
 #define FLOWS          1000000
 #define ZIPF_E6        1050000
-#define WIDTH          (UINT64_C(1) << 16) /* width of the floor, the rivals and most Count-Min entrants */
+#define WIDTH          (UINT64_C(1) << 16) /* default width of entrants */
 #define LARGE_WIDTH    (UINT64_C(1) << 18)
 #define RULES          50000
 #define REPORT_WORKERS 8

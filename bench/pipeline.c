@@ -746,8 +746,9 @@ static const struct option_row experiment_rows[] = {
 		.word = experiment_word,
 		OPTION_FIELD(experiment_options, experiments),
 		.default_note = "all; with paper: those of the paper",
-		.help = "Select what to vary: combinations (of design, sharing and sketch), size (of "
-			"packets), mempool, workers, numa (node of the worker), width, atomic, flows.",
+		.help = "Select what to vary: combinations (of design, sharing and sketch), size "
+			"(of packets), mempool, workers, numa (node of the worker), width, atomic, "
+			"flows.",
 	},
 	{0},
 };
@@ -827,7 +828,8 @@ static const struct option_row pace_rows[] = {
 		.read = feeder_read_pace,
 		OPTION_FIELD(feeder_options, pace),
 		.default_note = "72Mpps",
-		.help = "Set the rate that the generator offers. Packets are lost if a ring is full.",
+		.help = "Set the rate that the generator offers. Packets are lost if a ring is "
+			"full.",
 	},
 	{0},
 };

@@ -184,8 +184,8 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 	hit.traffic = PROFILE_CACHED;
 	miss.traffic = PROFILE_UNCACHED;
 	new.traffic = PROFILE_NEW;
-	printf("#\n# %s\n# I: ns                   flows  5th pct 95th pct  deviat.     mean   paper: "
-	       "5th, 95th, deviation\n",
+	printf("#\n# %s\n# I: ns                   flows  5th pct 95th pct  deviat.     mean   "
+	       "paper: 5th, 95th, deviation\n",
 		text);
 	print_one(profiling, "timing only", &timer, "19, 28, 2.73");
 	print_one(profiling, "one flow (T_p)", &one, "22, 31, 2.78 (packets and bytes)");
@@ -201,7 +201,7 @@ static void print_tables(const struct profiling *profiling, uint32_t m)
 	print_one(profiling, "in cache (T_r^H)", &hit, "80, 128, 8.87");
 	print_one(profiling, "in memory (T_r^M)", &miss, "149, 272, 39.20");
 	print_one(profiling, "new flow (T_i)", &new, "mean about 210");
-	printf("# II: BIC, to normal    Weibull    Gumbel  best     paper: Weibull, Gumbel\n");
+	printf("# II: BIC, vs. normal    Weibull    Gumbel  best     paper: Weibull, Gumbel\n");
 	print_fit(profiling, "in cache (T_r^H)", &hit, "+1.86%, -3%");
 	print_fit(profiling, "in memory (T_r^M)", &miss, "+8.1%, -7%");
 }

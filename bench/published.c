@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Sketches implemented from papers. They have as much memory as count-min at the same width, use the
- * same hash, and update by bursts. The hash is a permutation of a 16-byte key, so it is stored
+ * Sketches implemented from papers. They have as much memory as count-min at the same width, use
+ * the same hash, and update by bursts. The hash is a permutation of a 16-byte key, so it is stored
  * instead of the key, as in the list of count-min.
  *
  *   octosketch    Zhang, Chen, Liu, NSDI 2024: a worker has 8-bit counters. It sends a counter that
@@ -11,8 +11,9 @@
  *                 included; in the paper it has its own cores. The thresholds are those of the
  *                 authors' programs: 127 without DPDK, and 63 (`octosketch 63`), the highest with
  *                 DPDK.
- *   elastic       Yang et al., SIGCOMM 2018: buckets of keys, in front of one row of 8-bit counters.
- *                 Eight packets of other keys per packet of its own evict a key from its bucket.
+ *   elastic       Yang et al., SIGCOMM 2018: buckets of keys, in front of one row of 8-bit
+ *                 counters. Eight packets of other keys per packet of its own evict a key from its
+ *                 bucket.
  *   cocosketch    Zhang et al., SIGCOMM 2021: a packet whose key is in neither of its two buckets
  *                 increments the smaller one, which takes the key with probability 1 / count.
  *   space-saving  Metwally, Agrawal, El Abbadi, ICDT 2005: a new key replaces a key with the least
@@ -176,9 +177,8 @@ static ALWAYS_INLINE void chains_put(
 
 /* --- OctoSketch --- */
 
-#define OCTO_ROWS 3 /* value of the paper's evaluation */
-#define OCTO_KEYS                                                                                  \
-	CANDIDATES_DEFAULT /* size of the heap, as large as the list of Count-Min; 1023 in the paper */
+#define OCTO_ROWS  3                  /* value of the paper's evaluation */
+#define OCTO_KEYS  CANDIDATES_DEFAULT /* size of the heap; 1023 in the paper */
 #define OCTO_QUEUE (2 * OCTO_ROWS * BURST_MAX)
 
 /* Message of a worker. The hash determines the counter. */

@@ -142,7 +142,8 @@ bool sink_bench_worker(struct rounds_bench *in)
 	bool fine;
 
 	figures_heading(&in->figures,
-		"time per packet of a worker during exports to all types of sinks: %u records per second to each",
+		"time per packet of a worker during exports to all types of sinks: %u records per "
+		"second to each",
 		(uint32_t)(EVERY_FLOWS * SECOND_NS / EVERY));
 	bench.in = in;
 	setup_run_config(&bench.config, in->config, &subject);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Count-Min's error against its bound, for many shapes and skews, as CSV on standard output:
+ * Compares the error of Count-Min with its bound for many shapes and skews. Writes CSV to standard
+ * output:
  *
  *     accuracy [SEEDS] > accuracy.csv
  *
- * A stream of PACKETS packets over FLOWS flows is drawn once per skew. Each seed of the hash then
- * places all flows anew, and the error of every flow is known exactly. Counters are additive, so a
- * flow is added in one piece, as bytes: what they hold is what packet by packet would have given.
+ * A stream of PACKETS packets over FLOWS flows is drawn once per skew. Each seed of the hash maps
+ * the flows differently, and the error of each flow is known exactly. Counters are additive, so a
+ * flow is added at once, as bytes; the counters are the same as with single packets.
  *
- * Columns: the skew (0: uniform), the shape; the error of a flow in packets, mean and largest, the
- * latter as a median over the seeds; the joint bound at the confidences 0.9 and 0.999, medians; the
- * share of seeds in which any flow's error exceeded the bound at 0.9, which must stay below 0.1;
- * and what Markov's inequality would promise at 0.9 for all flows together: (N / w) (M / 0.1)^(1 /
- * d).
+ * Columns: the skew (0: uniform); the shape; the mean error of a flow in packets; the largest
+ * error, median over the seeds; the joint bounds at confidence 0.9 and 0.999, medians; the fraction
+ * of seeds in which the error of any flow exceeds the bound at 0.9, which must be below 0.1; and
+ * the bound of Markov's inequality at 0.9 for all flows together: (N / w) (M / 0.1)^(1 / d).
  */
 
 #include <math.h>
@@ -32,12 +32,12 @@
 
 struct stream {
 	uint32_t packets[FLOWS];
-	uint32_t nb_keys; /* flows with a packet */
+	uint32_t nb_keys; /* flows with at least one packet */
 };
 
 struct outcome {
 	double mean, largest, bound90, bound999;
-	bool broken; /* some flow's error exceeds bound90 */
+	bool broken; /* the error of a flow exceeds bound90 */
 };
 
 static void fail(const char *why)
@@ -52,7 +52,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6)
 	struct zipf zipf;
 
 	if (zipf_init(&zipf, FLOWS, zipf_e6) != 0)
-		fail("no memory");
+		fail("out of memory");
 	random_init(&random, 1);
 	memset(stream, 0, sizeof(*stream));
 	for (uint32_t i = 0; i < PACKETS; i++)
@@ -62,7 +62,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6)
 	zipf_fini(&zipf);
 }
 
-/* Flow number f as a 5-tuple. */
+/* Fills a burst with flows from `first` on. The number of a flow is in its 5-tuple. */
 static void fill_burst(struct key_burst *burst, const struct stream *stream, uint32_t first)
 {
 	burst->n = 0;
@@ -76,7 +76,7 @@ static void fill_burst(struct key_burst *burst, const struct stream *stream, uin
 	}
 }
 
-/* The error of the merged sketch: that of the counters alone, whatever the list knows. */
+/* Returns the errors of the merged sketch, of its counters only, without the list of candidates. */
 static struct outcome try_seed(
 	const struct stream *stream, struct sketch *part, struct sketch *sketch, uint64_t seed)
 {
@@ -147,7 +147,7 @@ static void try_shape(
 
 	if (ops->check(&params) != NULL || (part = ops->create(&params)) == NULL ||
 		(sketch = ops->create(&params)) == NULL)
-		fail("no memory");
+		fail("out of memory");
 	for (uint32_t s = 0; s < nb_seeds; s++) {
 		outcomes[s] = try_seed(stream, part, sketch, s + 1);
 		broken += outcomes[s].broken;
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 	long nb_seeds = argc > 1 ? atol(argv[1]) : 100;
 
 	if (nb_seeds < 1 || nb_seeds > SEEDS_MAX)
-		fail("SEEDS is 1 to 1000");
+		fail("SEEDS: out of range; 1 to 1000");
 	printf("zipf,depth,width,mean_error,largest_error,bound_0.9,bound_0.999,broken_0.9,markov_0.9\n");
 	for (size_t z = 0; z < sizeof(skews_e6) / sizeof(skews_e6[0]); z++) {
 		draw_stream(&stream, skews_e6[z]);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What flow states cost the thread that counts (--deep), as CSV on standard output:
+ * Measures the cost of flow states (--deep) for the counting thread. Writes CSV to standard output:
  *
  *     flow_states [ROUNDS] > flow_states.csv
  *
- * A flow table counts packets of so many flows that are known, one every 10 ns of packet time,
- * drawn evenly or by Zipf's law: without --deep, and with all flows in one of the states. They take
- * turns, on tables that stay. Times are of the thread, so that others on the machine cost caches
- * alone.
+ * A flow table counts packets of known flows, one every 10 ns of packet time, drawn uniformly or by
+ * Zipf's law: without --deep, and with all flows in one state. The cases take turns on their own
+ * tables. Times are thread CPU times, so other programs affect them only through caches.
  *
- * Columns: flows, Zipf's exponent (0: evenly), the state, ns a packet (median over the rounds), and the median of that divided by
- * the one without --deep of the same round.
+ * Columns: flows; Zipf's exponent (0: uniform); the state; ns per packet, median over the rounds;
+ * and the median ratio to the case without --deep of the same round.
  */
 
 #include <stdio.h>
@@ -26,10 +25,10 @@
 #include "sketch/sketch.h"
 
 #define WIDTH      (UINT32_C(1) << 20)
-#define BATCHES    64 /* of a turn */
-#define BATCH      64 /* bursts */
-#define PERIOD     10 /* ns */
-#define KNOWN      4  /* packets of each flow before the first turn */
+#define BATCHES    64 /* batches per turn */
+#define BATCH      64 /* bursts per batch */
+#define PERIOD     10 /* ns of packet time between packets */
+#define KNOWN      4  /* packets per flow before the first turn */
 #define ROUNDS_MAX 1000
 
 static const struct traffic {
@@ -82,7 +81,10 @@ static void set_packet(struct key_burst *burst, uint32_t i, uint32_t flow)
 	burst->wire_len[i] = 64;
 	burst->time[i] = now += PERIOD;
 	burst->tcp_flags[i] = 16;
-	/* The next of its flow has the number that is due, but where the clock's low half wraps. */
+	/*
+	 * The next packet of the flow has the expected sequence number, except when the low half of
+	 * the clock wraps.
+	 */
 	burst->tcp[i] = (struct key_tcp){
 		.sequence = (uint32_t)(now / PERIOD), .payload = 1, .window = 1, .known = true};
 }
@@ -128,7 +130,7 @@ static void make_tables(uint32_t flows)
 			.allocator = {.alloc = map, .free = unmap}};
 
 		if (ops->check(&params) != NULL || (tables[c] = ops->create(&params)) == NULL)
-			fail("no memory");
+			fail("out of memory");
 	}
 	for (uint32_t next = 0; next < KNOWN * flows; next += BURST_MAX) {
 		fill_in_turn(&bursts[0], flows, next % flows);
@@ -137,7 +139,7 @@ static void make_tables(uint32_t flows)
 	}
 }
 
-/* ns a packet of each case. */
+/* Runs a turn of each case. ns: ns per packet. */
 static void take_turns(const struct traffic *traffic, double *ns)
 {
 	for (size_t c = 0; c < CASES; c++)
@@ -176,7 +178,7 @@ static void study(const struct traffic *traffic, uint32_t rounds)
 
 	random_init(&random_state, 1);
 	if (traffic->zipf_e6 > 0 && zipf_init(&zipf, traffic->flows, traffic->zipf_e6) != 0)
-		fail("no memory");
+		fail("out of memory");
 	make_tables(traffic->flows);
 	for (uint32_t r = 0; r < rounds; r++) {
 		take_turns(traffic, of_round);
@@ -199,7 +201,7 @@ int main(int argc, char **argv)
 	uint32_t rounds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 15;
 
 	if (rounds == 0 || rounds > ROUNDS_MAX)
-		fail("ROUNDS is 1 to 1000");
+		fail("ROUNDS: out of range; 1 to 1000");
 	hash_key_init(&hash_key, 0);
 	printf("flows,zipf,state,ns_per_packet,ratio\n");
 	for (size_t t = 0; t < sizeof(traffics) / sizeof(traffics[0]); t++)

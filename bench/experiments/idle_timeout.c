@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * What --idle-timeout costs the thread that counts, as CSV on standard output:
+ * Measures the cost of --idle-timeout for the counting thread. Writes CSV to standard output:
  *
  *     idle_timeout [ROUNDS] > idle_timeout.csv
  *
- * A flow table counts PACKETS packets, one every 100 ns of packet time, of FLOWS flows by Zipf's
- * law: without a timeout, with one that nothing reaches, and with shorter and shorter ones. They
- * take turns; what is given out is taken after every batch, outside of the time that is measured,
- * as a reporter would on another CPU. Times are of the thread, so that others on the machine cost
- * caches alone.
+ * A flow table counts PACKETS packets of FLOWS flows by Zipf's law, one every 100 ns of packet
+ * time: without a timeout, with one that never expires, and with shorter and shorter ones. The
+ * cases take turns. Ended records are removed after every batch, outside the measured time, as a
+ * reporter would on another CPU. Times are thread CPU times, so other programs affect them only
+ * through caches.
  *
- * Columns: the timeout in ns (0: none), ns a packet (median over the rounds), that divided by the
- * one without a timeout, and records that ended early.
+ * Columns: the timeout in ns (0: none); ns per packet, median over the rounds; the ratio to the
+ * case without a timeout; and the number of records that ended early.
  */
 
 #include <stdio.h>
@@ -29,7 +29,7 @@
 #define ZIPF_E6    1050000
 #define PACKETS    4194304
 #define PERIOD     100 /* ns */
-#define BATCH      64  /* bursts */
+#define BATCH      64  /* bursts per batch */
 #define ROUNDS_MAX 100
 
 static const uint64_t timeouts[] = {
@@ -52,7 +52,7 @@ static void draw_packets(void)
 	struct zipf zipf;
 
 	if (zipf_init(&zipf, FLOWS, ZIPF_E6) != 0)
-		fail("no memory");
+		fail("out of memory");
 	random_init(&random, 1);
 	for (uint32_t p = 0; p < PACKETS; p++)
 		flows[p] = (uint32_t)zipf_rank(&zipf, zipf_draw(&zipf, random_next(&random)));
@@ -94,7 +94,7 @@ static void count_record(const struct sketch_candidate *candidate, void *arg)
 	(*records)++;
 }
 
-/* ns a packet. */
+/* Returns ns per packet. *records: records that ended early. */
 static double take_turn(uint64_t timeout, uint64_t *records)
 {
 	struct sketch_params params = {
@@ -105,7 +105,7 @@ static double take_turn(uint64_t timeout, uint64_t *records)
 	double ns = 0;
 
 	if (ops->check(&params) != NULL || (sketch = ops->create(&params)) == NULL)
-		fail("no memory");
+		fail("out of memory");
 	hash_key_init(&hash_key, params.seed);
 	*records = 0;
 	for (uint32_t first = 0; first < PACKETS; first += BATCH * BURST_MAX) {
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 	uint64_t records[TIMEOUTS];
 
 	if (rounds == 0 || rounds > ROUNDS_MAX)
-		fail("ROUNDS is 1 to 100");
+		fail("ROUNDS: out of range; 1 to 100");
 	draw_packets();
 	for (uint32_t r = 0; r < rounds; r++)
 		for (size_t t = 0; t < TIMEOUTS; t++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Two layouts of Count-Min with as much memory and as many counters of a key, as CSV on standard
- * output: rows, where a key has one counter in each of four, and lines, where all four lie in one
- * cache line, one in each quarter of it.
+ * Compares two layouts of Count-Min with equal memory and counters per key. Writes CSV to standard
+ * output. rows: a key has one counter in each of four rows. lines: all four counters are in one
+ * cache line, one in each quarter.
  *
  *     layout [ROUNDS] > layout.csv
  *
- * Columns: the skew (0: uniform), flows, counters of a row (a quarter of all in either layout); ns
- * to read a key's four counters, take the least and add to each, with hashes that are there (the
- * least of ROUNDS, in turns); the error of a flow in packets, mean and largest.
+ * Columns: the skew (0: uniform); flows; counters per row, a quarter of all in either layout; ns to
+ * read the four counters of a key, take the least and add to each, with given hashes (the minimum
+ * of ROUNDS, in turns); and the mean and largest error of a flow in packets.
  */
 
 #include <stdio.h>
@@ -24,7 +24,7 @@
 
 #define PACKETS    (UINT32_C(4) << 20)
 #define DEPTH      4
-#define LINE       16 /* counters */
+#define LINE       16 /* counters per cache line */
 #define QUARTER    (LINE / DEPTH)
 #define FLOWS_MAX  1000000
 #define ROUNDS_MAX 100
@@ -55,7 +55,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6, uint32_t nb_flo
 	struct zipf zipf;
 
 	if (zipf_init(&zipf, nb_flows, zipf_e6) != 0)
-		fail("no memory");
+		fail("out of memory");
 	random_init(&random, 1);
 	hash_key_init(&hash_key, 1);
 	memset(stream->packets, 0, sizeof(stream->packets));
@@ -74,7 +74,7 @@ static void draw_stream(struct stream *stream, uint32_t zipf_e6, uint32_t nb_flo
 	zipf_fini(&zipf);
 }
 
-/* The key's counter in row r, or in quarter r of its line. */
+/* Returns the index of a key's counter in row r, or in quarter r of its line. */
 static inline __attribute__((always_inline)) uint64_t cell(
 	const struct key_hash *hash, uint32_t r, uint32_t bits, const enum layout layout)
 {
@@ -160,7 +160,7 @@ static void try_width(const struct stream *stream, double skew, uint32_t bits, l
 	uint32_t *counters = aligned_alloc(2 << 20, (size_t)64 << 20);
 
 	if (counters == NULL)
-		fail("no memory");
+		fail("out of memory");
 	madvise(counters, (size_t)64 << 20, MADV_HUGEPAGE);
 	for (long round = 0; round < rounds; round++)
 		for (uint32_t layout = 0; layout < 2; layout++) {
@@ -184,9 +184,9 @@ int main(int argc, char **argv)
 	long rounds = argc > 1 ? atol(argv[1]) : 5;
 
 	if (stream == NULL)
-		fail("no memory");
+		fail("out of memory");
 	if (rounds < 1 || rounds > ROUNDS_MAX)
-		fail("ROUNDS is 1 to 100");
+		fail("ROUNDS: out of range; 1 to 100");
 	printf("zipf,flows,width,rows_ns,lines_ns,rows_mean_error,lines_mean_error,rows_largest_error,lines_largest_error\n");
 	for (size_t z = 0; z < sizeof(skews_e6) / sizeof(skews_e6[0]); z++) {
 		draw_stream(stream, skews_e6[z], FLOWS_MAX);
